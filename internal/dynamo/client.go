@@ -1,0 +1,146 @@
+// Package dynamo is the one place that knows how to reach DynamoDB: it builds
+// the clients from the environment ([New], [NewStreams]), says in few words
+// what went wrong ([Translate], [ConditionFailed]), and makes tables from
+// their definitions ([CreateTable]).
+//
+// It stores nothing and decides nothing: what a failed condition means is the
+// business of the package that made the request.
+package dynamo
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+)
+
+// Options are the parts of a client that have defaults. A nil Options means
+// all of them.
+type Options struct {
+	// Endpoint overrides the environment's.
+	Endpoint string
+	// Transport overrides the network, for a meter or for faults.
+	Transport http.RoundTripper
+	// MaxAttempts is how often the SDK makes a request at most, 3 where it
+	// is 0.
+	MaxAttempts int
+}
+
+// settings is what the environment says.
+type settings struct {
+	endpoint    string
+	region      string
+	credentials aws.CredentialsProvider
+}
+
+// fromEnvironment reads what Lambda gives every function, and what the SDKs
+// call the endpoint's variables. config.LoadDefaultConfig would read the same
+// here, from more places, and take 4 of the 7 ms that a start takes.
+func fromEnvironment(endpoint string) (settings, error) {
+	s := settings{
+		endpoint: cmp.Or(endpoint, os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), os.Getenv("AWS_ENDPOINT_URL")),
+		region:   cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
+	}
+	id, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
+	if s.endpoint != "" {
+		// A server of one's own asks for a region and for keys, and takes any.
+		s.region = cmp.Or(s.region, "us-east-1")
+		id, secret = cmp.Or(id, "local"), cmp.Or(secret, "local")
+	}
+	switch {
+	case s.region == "":
+		return s, errors.New("AWS_REGION is not set")
+	case id == "" || secret == "":
+		return s, errors.New("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set")
+	}
+	s.credentials = aws.NewCredentialsCache(
+		credentials.NewStaticCredentialsProvider(id, secret, os.Getenv("AWS_SESSION_TOKEN")))
+	return s, nil
+}
+
+// retryer is the SDK's own, with its back-off: a write whose response was lost
+// is repeated by it, which every write here is made for.
+func retryer(attempts int) aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = cmp.Or(attempts, retry.DefaultMaxAttempts)
+	})
+}
+
+// httpClient keeps enough connections open for a group put's parallel writes:
+// net/http keeps two, and every further one would pay for a handshake. The
+// time-outs are those of a small request: one that hangs is repeated within
+// the call that asked for it.
+func httpClient(transport http.RoundTripper) *http.Client {
+	if transport == nil {
+		transport = Transport()
+	}
+	return &http.Client{Transport: transport, Timeout: 10 * time.Second}
+}
+
+// Transport is the network as the clients use it.
+func Transport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		DialContext:           dialer.DialContext,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          256,
+		MaxIdleConnsPerHost:   256,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   3 * time.Second,
+		ExpectContinueTimeout: time.Second,
+	}
+}
+
+// New returns a DynamoDB client for the environment: AWS_REGION and the keys
+// as Lambda gives them, AWS_ENDPOINT_URL_DYNAMODB or AWS_ENDPOINT_URL where
+// one is set. The error names the variable that is missing. It makes no
+// request.
+func New(options *Options) (*dynamodb.Client, error) {
+	if options == nil {
+		options = &Options{}
+	}
+	s, err := fromEnvironment(options.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return dynamodb.New(dynamodb.Options{
+		Region:       s.region,
+		Credentials:  s.credentials,
+		BaseEndpoint: optional(s.endpoint),
+		HTTPClient:   httpClient(options.Transport),
+		Retryer:      retryer(options.MaxAttempts),
+	}), nil
+}
+
+// NewStreams is New for DynamoDB Streams.
+func NewStreams(options *Options) (*dynamodbstreams.Client, error) {
+	if options == nil {
+		options = &Options{}
+	}
+	s, err := fromEnvironment(options.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return dynamodbstreams.New(dynamodbstreams.Options{
+		Region:       s.region,
+		Credentials:  s.credentials,
+		BaseEndpoint: optional(s.endpoint),
+		HTTPClient:   httpClient(options.Transport),
+		Retryer:      retryer(options.MaxAttempts),
+	}), nil
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

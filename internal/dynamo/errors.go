@@ -1,0 +1,83 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+var (
+	// ErrThrottled: DynamoDB asks to slow down, and went on to do so while the
+	// SDK repeated the request.
+	ErrThrottled = errors.New("throttled")
+	// ErrUnavailable: no answer, or a fault of the server. The request may have
+	// taken effect.
+	ErrUnavailable = errors.New("unavailable")
+	// ErrTooLarge: the item is over 400 KB.
+	ErrTooLarge = errors.New("item too large")
+	// ErrNoTable: the table does not exist.
+	ErrNoTable = errors.New("no such table")
+)
+
+// ConditionFailed reports whether the condition of a write did not hold, and
+// the item that stands there: empty where there is none. The request must ask
+// for ReturnValuesOnConditionCheckFailure: ALL_OLD.
+func ConditionFailed(err error) (map[string]types.AttributeValue, bool) {
+	var failed *types.ConditionalCheckFailedException
+	if !errors.As(err, &failed) {
+		return nil, false
+	}
+	if failed.Item == nil {
+		return map[string]types.AttributeValue{}, true
+	}
+	return failed.Item, true
+}
+
+// Translate adds to an error of the SDK the one of this package that says what
+// it means, if there is one; the SDK's stays inside. The error of an ended
+// context stays as it is. nil stays nil.
+func Translate(err error) error {
+	if kind := kindOf(err); kind != nil {
+		return fmt.Errorf("%w: %w", kind, err)
+	}
+	return err
+}
+
+func kindOf(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		switch api.ErrorCode() {
+		case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "LimitExceededException":
+			return ErrThrottled
+		case "ResourceNotFoundException":
+			return ErrNoTable
+		case "ValidationException":
+			if strings.Contains(strings.ToLower(api.ErrorMessage()), "item size") {
+				return ErrTooLarge
+			}
+			return nil
+		}
+	}
+	var response *awshttp.ResponseError
+	var network net.Error
+	var operation *smithy.OperationError
+	switch {
+	case errors.As(err, &response) && response.HTTPStatusCode() >= 500:
+		return ErrUnavailable
+	case errors.As(err, &network):
+		return ErrUnavailable
+	case api == nil && errors.As(err, &operation):
+		// The SDK gave up without an answer that says why.
+		return ErrUnavailable
+	}
+	return nil
+}

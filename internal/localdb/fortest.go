@@ -1,0 +1,50 @@
+package localdb
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"sync"
+	"testing"
+)
+
+// shared are the servers of this test binary, one of each kind: they end with
+// it.
+var shared = struct {
+	sync.Mutex
+	servers map[Kind]*Server
+}{servers: map[Kind]*Server{}}
+
+// Kinds are the servers that integration tests run on: the given one alone
+// where there is one, else dynoxide and DynamoDB Local.
+func Kinds() []Kind {
+	if os.Getenv(endpointVariable) != "" {
+		return []Kind{Given}
+	}
+	return []Kind{Dynoxide, DynamoDBLocal}
+}
+
+// ForTest returns the endpoint of this test binary's server of that kind. A
+// server that cannot be started fails the test; it never skips it.
+func ForTest(t testing.TB, kind Kind) string {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if s := shared.servers[kind]; s != nil {
+		return s.Endpoint
+	}
+	s, err := Start(context.Background(), kind, "")
+	if err != nil {
+		t.Fatalf("integration tests need %s: %v", kind, err)
+	}
+	shared.servers[kind] = s
+	return s.Endpoint
+}
+
+// Suffix makes a table's name one that no other test has.
+func Suffix() string {
+	random := make([]byte, 6)
+	_, _ = rand.Read(random) // never fails
+	return "-" + hex.EncodeToString(random)
+}

@@ -1,0 +1,171 @@
+package cursor
+
+import "context"
+
+// progress is what an advance has done so far.
+type progress struct {
+	// it is the last cursor seen.
+	it Cursor
+	// moves are the moves made, touching ones joined.
+	moves []Range
+	// err is why the advance did not end.
+	err error
+}
+
+func (p *progress) moved(from, to int64) {
+	if last := len(p.moves) - 1; last >= 0 && p.moves[last].To == from {
+		p.moves[last].To = to
+		return
+	}
+	p.moves = append(p.moves, Range{from, to})
+}
+
+// advance moves the cursor as far as the messages that are known to be stored
+// (own) and those found behind them reach, and records the gap that stops it.
+// p.it may be old: it was seen before the messages in own were.
+//
+// Why no wake-up is lost: a writer stores, then looks at the cursor; a mover
+// moves the cursor, then looks at the messages. Both looks are strong, so one
+// of the two sees the other.
+func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
+	// fresh: p.it was seen after the messages in own were stored.
+	fresh := false
+	highest, _ := own.max()
+	for {
+		if to := own.runEnd(p.it.Position); to > p.it.Position {
+			if err := s.moveOn(ctx, to, p); err != nil {
+				return err
+			}
+			fresh = true
+			continue
+		}
+		if !fresh {
+			it, err := s.readCursor(ctx, p.it.Queue)
+			if err != nil {
+				return err
+			}
+			if !it.Exists() {
+				return ErrNoQueue
+			}
+			p.it, fresh = it, true
+			continue
+		}
+		if highest <= p.it.Position || p.it.Parked >= highest {
+			return nil
+		}
+		if err := s.park(ctx, highest, p); err != nil {
+			return err
+		}
+	}
+}
+
+// moveOn moves the cursor to `to`, and on over what is parked behind it, until
+// a look at the messages that came after the last move finds nothing more.
+func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
+	if p.it.Parked > to {
+		// A gap is being filled: one move to the end of the run, not two.
+		end, _, err := s.scan(ctx, p.it.Queue, to, p.it.Parked)
+		if err != nil {
+			return err
+		}
+		to = end
+	}
+	for to > p.it.Position {
+		mine, err := s.move(ctx, to, p)
+		if err != nil {
+			return err
+		}
+		if !mine || !p.it.GapOpen() {
+			return nil
+		}
+		if to, _, err = s.scan(ctx, p.it.Queue, p.it.Position, p.it.Parked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move makes one move, and reports whether the cursor came to `to` by it. One
+// that failed and finds the cursor at `to` counts as ours: it may be our own,
+// whose response was lost, and then nobody else looks behind it.
+func (s *Sorter) move(ctx context.Context, to int64, p *progress) (bool, error) {
+	from := p.it.Position
+	moved := false
+	it, err := s.remembering(func() (it Cursor, err error) {
+		it, moved, err = s.store.Move(ctx, p.it.Queue, from, to, s.now())
+		return it, err
+	})
+	if err != nil {
+		return false, err
+	}
+	if !it.Exists() {
+		return false, ErrNoQueue
+	}
+	p.it = it
+	if !moved && it.Position != to {
+		return false, nil
+	}
+	p.moved(from, to)
+	return true, nil
+}
+
+// park records that seq is stored beyond a gap. Whether it did or not, the
+// cursor that it returns was seen after the put: the caller decides again.
+func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
+	it, err := s.remembering(func() (Cursor, error) {
+		if p.it.GapOpen() {
+			return s.store.WidenGap(ctx, p.it.Queue, seq)
+		}
+		return s.store.OpenGap(ctx, p.it.Queue, seq, s.now())
+	})
+	if err != nil {
+		return err
+	}
+	if !it.Exists() {
+		return ErrNoQueue
+	}
+	p.it = it
+	return nil
+}
+
+// scan is the end of the run that is stored from position+1 on (position where
+// nothing is there), and the first seq that was seen beyond it (0 where none
+// was). parked is how far there is known to be anything.
+//
+// The first look is a single read, of one unit where the seq is missing: a
+// query would pay for the bodies beyond the hole. Then pages grow, so that a
+// short run reads little and a long one needs few requests.
+func (s *Sorter) scan(ctx context.Context, queue string, position, parked int64) (end, beyond int64, err error) {
+	if position == MaxSeq {
+		return position, 0, nil
+	}
+	if _, found, err := s.store.Message(ctx, queue, position+1); err != nil || !found {
+		return position, 0, err
+	}
+	end = position + 1
+	for limit := s.batchSize; end < MaxSeq; limit = min(2*limit, maxBatchSize) {
+		if ahead := parked - end; ahead > 0 && ahead < int64(limit) {
+			limit = int(ahead)
+		} else if ahead == 0 {
+			// Who stored a message beyond the mark has not looked at the
+			// cursor yet; when they do, they see this move.
+			return end, 0, nil
+		}
+		page, err := s.store.Messages(ctx, Query{
+			Queue: queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
+		})
+		if err != nil {
+			return position, 0, err
+		}
+		for _, m := range page.Messages {
+			if m.Seq != end+1 {
+				return end, m.Seq, nil
+			}
+			end = m.Seq
+		}
+		if !page.More {
+			return end, 0, nil
+		}
+	}
+	return end, 0, nil
+}

@@ -1,0 +1,140 @@
+package cursor
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// AnnouncementKind is what happened to a gap.
+type AnnouncementKind string
+
+const (
+	// GapOpened: a gap is older than its queue's policy allows. Repeated by
+	// every run of the sweep until the gap is gone.
+	GapOpened AnnouncementKind = "gap.opened"
+	// GapClosed: the missing message came.
+	GapClosed AnnouncementKind = "gap.closed"
+	// GapSkipped: the missing seqs were given up and have tombstones.
+	GapSkipped AnnouncementKind = "gap.skipped"
+)
+
+// Announcement is what people should hear of a queue. It goes out at least
+// once; a repeat has the same ID.
+type Announcement struct {
+	Kind  AnnouncementKind
+	ID    string
+	Queue string
+	// Missing are the seqs From < seq <= To that are (or were) missing.
+	Missing Range
+	// Parked is the highest seq known to wait behind the gap.
+	Parked int64
+	// Since is when the gap opened, Age how long that is ago; zero where the
+	// gap is gone.
+	Since time.Time
+	Age   time.Duration
+}
+
+func newAnnouncement(kind AnnouncementKind, it Cursor, missing Range) Announcement {
+	return Announcement{
+		Kind: kind,
+		// The queue's length keeps any two queues' ids apart.
+		ID:      fmt.Sprintf("%s/%d/%s/%d", kind, len(it.Queue), it.Queue, missing.From+1),
+		Queue:   it.Queue,
+		Missing: missing,
+		Parked:  it.Parked,
+	}
+}
+
+// announceOpen announces an open gap and then notes in the cursor that it did:
+// the note is what the closing is announced by. It goes first before a skip,
+// so that whoever dies between the two leaves a trace of what was skipped.
+func (r *sweepRun) announceOpen(ctx context.Context, it Cursor, age time.Duration) (Cursor, error) {
+	first := it.Position + 1
+	if it.Announced != first {
+		var err error
+		if it, err = r.settled(ctx, it); err != nil {
+			return it, err
+		}
+	}
+	stored, err := r.sorter.firstStored(ctx, it.Queue, it.Position)
+	if err != nil {
+		return it, err
+	}
+	a := newAnnouncement(GapOpened, it, Range{it.Position, max(stored-1, it.Position)})
+	a.Since, a.Age = it.GapSince, age
+	if err := r.announce(ctx, a); err != nil {
+		return it, err
+	}
+	if it.Announced == first {
+		return it, nil
+	}
+	noted, err := r.sorter.store.Announce(ctx, it.Queue, it.Announced, first)
+	if err == nil && noted {
+		it.Announced = first
+	}
+	return it, err
+}
+
+// settle announces what became of the gap that was announced as open, once it
+// is gone, and removes the note.
+func (r *sweepRun) settle(ctx context.Context, it Cursor) error {
+	if it.Announced == noneAnnounced || it.Announced > it.Position {
+		return nil
+	}
+	_, err := r.settled(ctx, it)
+	return err
+}
+
+func (r *sweepRun) settled(ctx context.Context, it Cursor) (Cursor, error) {
+	if it.Announced == noneAnnounced {
+		return it, nil
+	}
+	was := it.Announced
+	skipped, err := r.tombstones(ctx, it.Queue, Range{was - 1, it.Position})
+	if err != nil {
+		return it, err
+	}
+	kind, missing := GapClosed, Range{was - 1, was}
+	if skipped > was-1 {
+		kind, missing = GapSkipped, Range{was - 1, skipped}
+	}
+	if err := r.announce(ctx, newAnnouncement(kind, it, missing)); err != nil {
+		return it, err
+	}
+	if _, err := r.sorter.store.Announce(ctx, it.Queue, was, noneAnnounced); err != nil {
+		return it, err
+	}
+	it.Announced = noneAnnounced
+	return it, nil
+}
+
+// tombstones is the last seq of the run of tombstones that a range starts
+// with, as far as one page shows; its From where it starts with none.
+func (r *sweepRun) tombstones(ctx context.Context, queue string, in Range) (int64, error) {
+	last := in.From
+	if in.From >= in.To {
+		return last, nil
+	}
+	page, err := r.sorter.store.Messages(ctx, Query{
+		Queue: queue, First: in.From + 1, Last: in.To, Limit: maxBatchSize, Strong: true, HeadsOnly: true,
+	})
+	if err != nil {
+		return last, err
+	}
+	for _, m := range page.Messages {
+		if m.Tombstone == "" || m.Seq != last+1 {
+			break
+		}
+		last = m.Seq
+	}
+	return last, nil
+}
+
+func (r *sweepRun) announce(ctx context.Context, a Announcement) error {
+	if err := r.options.Announce(ctx, a); err != nil {
+		return fmt.Errorf("announce %s of queue %q: %w", a.Kind, a.Queue, err)
+	}
+	r.report.Announced++
+	return nil
+}

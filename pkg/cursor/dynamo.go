@@ -1,0 +1,373 @@
+package cursor
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+)
+
+// Dynamo is the [Store] on DynamoDB tables as [Names.Tables] defines them.
+type Dynamo struct {
+	client *dynamodb.Client
+	names  Names
+}
+
+var _ Store = (*Dynamo)(nil)
+
+// NewDynamo returns the Store on these tables. It makes no request.
+func NewDynamo(client *dynamodb.Client, names Names) (*Dynamo, error) {
+	if err := names.Validate(); err != nil {
+		return nil, err
+	}
+	return &Dynamo{client: client, names: names.withDefaults()}, nil
+}
+
+// expression collects the placeholders of an expression: #name stands for the
+// attribute of that name, and :name for a value.
+type expression struct {
+	names  map[string]string
+	values item
+}
+
+func (s *Dynamo) expression() *expression {
+	return &expression{names: map[string]string{}, values: item{}}
+}
+
+// use names attributes: use("position") lets the expression say #position.
+func (e *expression) use(attributes ...string) *expression {
+	for _, name := range attributes {
+		e.names["#"+name] = name
+	}
+	return e
+}
+
+// key names the attribute that the tables' user has named.
+func (e *expression) key(placeholder, attribute string) *expression {
+	e.names[placeholder] = attribute
+	return e
+}
+
+// value sets :name.
+func (e *expression) value(name string, value types.AttributeValue) *expression {
+	e.values[":"+name] = value
+	return e
+}
+
+func (e *expression) placeholders() item {
+	if len(e.values) == 0 {
+		return nil
+	}
+	return e.values
+}
+
+// notThere is the condition that an item does not exist.
+func (s *Dynamo) notThere() *expression { return s.expression().key("#queue", s.names.QueueKey) }
+
+const (
+	notThere = "attribute_not_exists(#queue)"
+	isThere  = "attribute_exists(#queue)"
+)
+
+// CreateCursor implements [Store]: one PutItem; 1 write unit.
+func (s *Dynamo) CreateCursor(ctx context.Context, c Cursor) (Cursor, error) {
+	there, err := s.put(ctx, s.names.Cursors, encodeCursor(c, s.names))
+	if err != nil || there == nil {
+		return c, err
+	}
+	return decodeCursor(there, s.names)
+}
+
+// put stores an item where none is, and returns the item that is there
+// already, if so.
+func (s *Dynamo) put(ctx context.Context, table string, new item) (item, error) {
+	e := s.notThere()
+	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName:                           &table,
+		Item:                                new,
+		ConditionExpression:                 aws.String(notThere),
+		ExpressionAttributeNames:            e.names,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	if there, failed := dynamo.ConditionFailed(err); failed {
+		return there, nil
+	}
+	return nil, dynamo.Translate(err)
+}
+
+// Cursor implements [Store]: one GetItem; 1 read unit strong, half a unit
+// otherwise.
+func (s *Dynamo) Cursor(ctx context.Context, queue string, strong bool) (Cursor, error) {
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName:      &s.names.Cursors,
+		Key:            item{s.names.QueueKey: text(queue)},
+		ConsistentRead: &strong,
+	})
+	if err != nil {
+		return Cursor{}, dynamo.Translate(err)
+	}
+	return decodeCursor(out.Item, s.names)
+}
+
+// update is one conditional UpdateItem on a cursor. It returns the cursor that
+// stands there afterwards and whether the condition held.
+func (s *Dynamo) update(ctx context.Context, queue, update, condition string, e *expression) (Cursor, bool, error) {
+	out, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName:                           &s.names.Cursors,
+		Key:                                 item{s.names.QueueKey: text(queue)},
+		UpdateExpression:                    &update,
+		ConditionExpression:                 &condition,
+		ExpressionAttributeNames:            e.names,
+		ExpressionAttributeValues:           e.placeholders(),
+		ReturnValues:                        types.ReturnValueAllNew,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	if there, failed := dynamo.ConditionFailed(err); failed {
+		c, err := decodeCursor(there, s.names)
+		return c, false, err
+	}
+	if err != nil {
+		return Cursor{}, false, dynamo.Translate(err)
+	}
+	c, err := decodeCursor(out.Attributes, s.names)
+	return c, true, err
+}
+
+// Move implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
+func (s *Dynamo) Move(ctx context.Context, queue string, from, to int64, now time.Time) (Cursor, bool, error) {
+	e := s.expression().use(attrPosition, attrGapSince, attrChange).
+		value("from", number(from)).value("to", number(to)).
+		value("now", millis(now)).value("advance", text(changeAdvance))
+	return s.update(ctx, queue,
+		"SET #position = :to, #gapSince = :now, #change = :advance",
+		"#position = :from", e)
+}
+
+// OpenGap implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
+func (s *Dynamo) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
+	e := s.expression().use(attrPosition, attrParked, attrGapSince, attrChange).
+		value("seq", number(seq)).value("before", number(seq-1)).
+		value("now", millis(now)).value("park", text(changePark))
+	c, _, err := s.update(ctx, queue,
+		"SET #parked = :seq, #gapSince = :now, #change = :park",
+		"#position < :before AND #parked <= #position AND #parked < :seq", e)
+	return c, err
+}
+
+// WidenGap implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
+func (s *Dynamo) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, error) {
+	e := s.expression().use(attrPosition, attrParked, attrChange).
+		value("seq", number(seq)).value("before", number(seq-1)).value("park", text(changePark))
+	c, _, err := s.update(ctx, queue,
+		"SET #parked = :seq, #change = :park",
+		"#position < :before AND #parked > #position AND #parked < :seq", e)
+	return c, err
+}
+
+// Configure implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
+func (s *Dynamo) Configure(ctx context.Context, queue string, change Change) (Cursor, bool, error) {
+	e := s.expression().use(attrChange).key("#queue", s.names.QueueKey).value("other", text(changeOther))
+	set, condition := []string{"#change = :other"}, isThere
+	add := func(attribute string, value types.AttributeValue) {
+		e.use(attribute).value(attribute, value)
+		set = append(set, "#"+attribute+" = :"+attribute)
+	}
+	if change.First != nil {
+		e.use(attrFirst).value(attrFirst, number(*change.First))
+		condition += " AND #first = :first"
+	}
+	if change.Policy != nil {
+		add(attrPolicy, text(string(*change.Policy)))
+	}
+	if change.GapAfter != nil {
+		add(attrGapAfter, number(change.GapAfter.Milliseconds()))
+	}
+	if change.MaxAhead != nil {
+		add(attrMaxAhead, number(*change.MaxAhead))
+	}
+	if change.Mode != nil {
+		add(attrMode, text(string(*change.Mode)))
+	}
+	return s.update(ctx, queue, "SET "+strings.Join(set, ", "), condition, e)
+}
+
+// Announce implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
+func (s *Dynamo) Announce(ctx context.Context, queue string, was, seq int64) (bool, error) {
+	e := s.expression().use(attrAnnounced, attrChange).key("#queue", s.names.QueueKey).value("other", text(changeOther))
+	condition := isThere + " AND attribute_not_exists(#announced)"
+	if was != noneAnnounced {
+		e.value("was", number(was))
+		condition = isThere + " AND #announced = :was"
+	}
+	update := "SET #change = :other REMOVE #announced"
+	if seq != noneAnnounced {
+		e.value("seq", number(seq))
+		update = "SET #change = :other, #announced = :seq"
+	}
+	c, _, err := s.update(ctx, queue, update, condition, e)
+	return c.Exists() && c.Announced == seq, err
+}
+
+// Cursors implements [Store]: one Scan, eventually consistent; half a unit
+// for each 4 KB that are looked at, about 35 cursors.
+func (s *Dynamo) Cursors(ctx context.Context, scan CursorScan) (CursorPage, error) {
+	in := &dynamodb.ScanInput{
+		TableName:     &s.names.Cursors,
+		Segment:       aws.Int32(int32(scan.Segment)),
+		TotalSegments: aws.Int32(int32(scan.Segments)),
+		Limit:         aws.Int32(int32(scan.Limit)),
+	}
+	if scan.GapsOnly {
+		in.FilterExpression = aws.String("#parked > #position OR attribute_exists(#announced)")
+		in.ExpressionAttributeNames = s.expression().use(attrParked, attrPosition, attrAnnounced).names
+	}
+	if scan.After != "" {
+		in.ExclusiveStartKey = item{s.names.QueueKey: text(scan.After)}
+	}
+	out, err := s.client.Scan(ctx, in)
+	if err != nil {
+		return CursorPage{}, dynamo.Translate(err)
+	}
+	var page CursorPage
+	for _, it := range out.Items {
+		c, err := decodeCursor(it, s.names)
+		if err != nil {
+			return CursorPage{}, err
+		}
+		page.Cursors = append(page.Cursors, c)
+	}
+	if len(out.LastEvaluatedKey) > 0 {
+		d := decoder{item: out.LastEvaluatedKey}
+		page.Next = d.text(s.names.QueueKey)
+		return page, d.err
+	}
+	return page, nil
+}
+
+// PutMessage implements [Store]: one PutItem; 1 write unit for each KB.
+func (s *Dynamo) PutMessage(ctx context.Context, m Message) (Message, error) {
+	there, err := s.put(ctx, s.names.Messages, encodeMessage(m, s.names))
+	if err != nil || there == nil {
+		return m, err
+	}
+	return s.decodeMessage(there)
+}
+
+func (s *Dynamo) decodeMessage(it item) (Message, error) {
+	m, err := decodeMessage(it, s.names)
+	if err != nil {
+		return Message{}, fmt.Errorf("message: %w", err)
+	}
+	return m, nil
+}
+
+// Message implements [Store]: one strong GetItem; 1 read unit for each 4 KB,
+// and 1 where there is none.
+func (s *Dynamo) Message(ctx context.Context, queue string, seq int64) (Message, bool, error) {
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName:      &s.names.Messages,
+		Key:            item{s.names.QueueKey: text(queue), s.names.SeqKey: number(seq)},
+		ConsistentRead: aws.Bool(true),
+	})
+	if err != nil || len(out.Item) == 0 {
+		return Message{}, false, dynamo.Translate(err)
+	}
+	m, err := s.decodeMessage(out.Item)
+	return m, err == nil, err
+}
+
+// Messages implements [Store]: one Query of at most 1 MB; 1 read unit for each
+// 4 KB strong, half a unit otherwise.
+func (s *Dynamo) Messages(ctx context.Context, query Query) (Page, error) {
+	e := s.expression().key("#queue", s.names.QueueKey).key("#seq", s.names.SeqKey).
+		value("queue", text(query.Queue)).value("first", number(query.First)).value("last", number(query.Last))
+	in := &dynamodb.QueryInput{
+		TableName:                 &s.names.Messages,
+		KeyConditionExpression:    aws.String("#queue = :queue AND #seq BETWEEN :first AND :last"),
+		ExpressionAttributeNames:  e.names,
+		ExpressionAttributeValues: e.values,
+		ConsistentRead:            &query.Strong,
+	}
+	if query.Limit > 0 {
+		in.Limit = aws.Int32(int32(query.Limit))
+	}
+	if query.HeadsOnly {
+		e.use(attrVersion, attrExpiresOn, attrTombstone)
+		in.ProjectionExpression = aws.String("#queue, #seq, #v, #expiresOn, #tombstone")
+	}
+	out, err := s.client.Query(ctx, in)
+	if err != nil {
+		return Page{}, dynamo.Translate(err)
+	}
+	page := Page{Messages: make([]Message, 0, len(out.Items)), More: len(out.LastEvaluatedKey) > 0}
+	for _, it := range out.Items {
+		m, err := s.decodeMessage(it)
+		if err != nil {
+			return Page{}, err
+		}
+		page.Messages = append(page.Messages, m)
+	}
+	return page, nil
+}
+
+// KeepUntil implements [Store]: one UpdateItem; 1 write unit for each KB.
+func (s *Dynamo) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) error {
+	e := s.expression().use(attrExpiresOn).key("#queue", s.names.QueueKey).value("until", number(until.Unix()))
+	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName:        &s.names.Messages,
+		Key:              item{s.names.QueueKey: text(queue), s.names.SeqKey: number(seq)},
+		UpdateExpression: aws.String("SET #expiresOn = :until"),
+		// Without the first half, a message that was deleted meanwhile would
+		// come back as a hollow item.
+		ConditionExpression:       aws.String(isThere + " AND #expiresOn < :until"),
+		ExpressionAttributeNames:  e.names,
+		ExpressionAttributeValues: e.values,
+	})
+	if _, failed := dynamo.ConditionFailed(err); failed {
+		return nil
+	}
+	return dynamo.Translate(err)
+}
+
+// SweepProgress implements [Store]: one strong GetItem; 1 read unit.
+func (s *Dynamo) SweepProgress(ctx context.Context, name string) (Progress, error) {
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName:      &s.names.Sweeps,
+		Key:            item{attrSweepName: text(name)},
+		ConsistentRead: aws.Bool(true),
+	})
+	if err != nil || len(out.Item) == 0 {
+		return Progress{}, dynamo.Translate(err)
+	}
+	d := decoder{item: out.Item}
+	p := Progress{
+		Name:     d.text(attrSweepName),
+		After:    d.textOr(attrAfter, ""),
+		Began:    d.millisOr(attrBegan),
+		Finished: d.millisOr(attrFinished),
+	}
+	if d.err != nil {
+		return Progress{}, fmt.Errorf("progress of sweep %s: %w", strconv.Quote(name), d.err)
+	}
+	return p, nil
+}
+
+// SaveSweepProgress implements [Store]: one PutItem; 1 write unit.
+func (s *Dynamo) SaveSweepProgress(ctx context.Context, p Progress) error {
+	it := item{attrSweepName: text(p.Name), attrVersion: number(layout), attrBegan: millis(p.Began)}
+	if p.After != "" {
+		it[attrAfter] = text(p.After)
+	}
+	if !p.Finished.IsZero() {
+		it[attrFinished] = millis(p.Finished)
+	}
+	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.names.Sweeps, Item: it})
+	return dynamo.Translate(err)
+}

@@ -1,0 +1,51 @@
+package cursor
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+)
+
+// What a store can fail with, beside the error of an ended context. All of
+// them mean that the caller may repeat the operation: it takes up what the
+// failed one left.
+var (
+	// ErrThrottled: DynamoDB asks to slow down. Nothing is known to be written.
+	ErrThrottled = dynamo.ErrThrottled
+	// ErrUnavailable: no answer, or a fault of the server. The request may
+	// have taken effect all the same.
+	ErrUnavailable = dynamo.ErrUnavailable
+)
+
+var (
+	// ErrNoQueue: the queue has no cursor: nothing was ever put to it.
+	ErrNoQueue = errors.New("no such queue")
+	// ErrFirstFixed: the first seq of a queue is fixed when the queue is made.
+	ErrFirstFixed = errors.New("the first seq of a queue cannot be changed")
+	// ErrNewerLayout: an item was written by a later version of this package,
+	// which keeps something in it that this version does not know.
+	ErrNewerLayout = errors.New("item was written by a newer version")
+)
+
+// InvalidError is an input that can never be accepted. Field says where it
+// stands, by the name that a caller of the HTTP interface sees ("seq",
+// "messages[3].seq"), and Problem what is wrong and what the bound is.
+type InvalidError struct {
+	Field   string
+	Problem string
+}
+
+func (e *InvalidError) Error() string { return e.Field + " " + e.Problem }
+
+// MissingError is a seq at or under a queue's position at which nothing is
+// stored: what was there has been deleted, by the retention or by hand. A
+// reader stops there. Stepping over it would turn a loss into silence.
+type MissingError struct {
+	Queue string
+	Seq   int64
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("queue %q: seq %d is at or under the position, but not stored", e.Queue, e.Seq)
+}

@@ -1,0 +1,114 @@
+package cursor
+
+import (
+	"context"
+	"time"
+)
+
+// Gap is a run of seqs that are missing while later ones are stored.
+type Gap struct {
+	// Missing are the seqs From < seq <= To.
+	Missing Range
+	// Since is when the gap opened or the position last moved, for the gap
+	// that stops the queue; the zero time for those behind it, whose age is
+	// not kept.
+	Since time.Time
+}
+
+// GapList is a queue's gaps in the order of their seqs.
+type GapList struct {
+	Cursor Cursor
+	Gaps   []Gap
+	// More is true where there are more gaps than were asked for.
+	More bool
+}
+
+// Gaps lists the first gaps of a queue, at most limit (1 or more). It costs
+// one strong read for the cursor and strong queries over what is parked up to
+// the last gap listed.
+func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, error) {
+	it, err := s.Status(ctx, queue)
+	if err != nil {
+		return GapList{}, err
+	}
+	list := GapList{Cursor: it}
+	expect := it.Position + 1
+	for it.GapOpen() && expect <= it.Parked {
+		page, err := s.store.Messages(ctx, Query{
+			Queue: queue, First: expect, Last: it.Parked, Limit: maxBatchSize, Strong: true, HeadsOnly: true,
+		})
+		if err != nil {
+			return GapList{}, err
+		}
+		for _, m := range page.Messages {
+			if m.Seq > expect {
+				if len(list.Gaps) == limit {
+					list.More = true
+					return list, nil
+				}
+				gap := Gap{Missing: Range{expect - 1, m.Seq - 1}}
+				if len(list.Gaps) == 0 && expect == it.Position+1 {
+					gap.Since = it.GapSince
+				}
+				list.Gaps = append(list.Gaps, gap)
+			}
+			if m.Seq == MaxSeq {
+				return list, nil
+			}
+			expect = m.Seq + 1
+		}
+		if !page.More {
+			break
+		}
+	}
+	return list, nil
+}
+
+// SkipGap writes tombstones, with the reason, into the gap that stops the
+// queue, if it is open for at least age, and moves the cursor on. It returns
+// the seqs that this call skipped (empty where there was nothing to skip),
+// and what moved. At most limit tombstones are written a call; a longer gap is
+// finished by further calls.
+//
+// Only the seqs before the first stored one are skipped: the age of the gaps
+// behind it is not known. Tombstones are written from the top down, so that
+// the position, and with it the gap's age, stays until the last one is in. A
+// tombstone is stored under the condition of a message: one that arrives in
+// that instant wins, and one that arrives later is told Late.
+//
+// Lost response of a tombstone: the repeat finds it there. Another skipped
+// first: the same. We die right after: the next call goes on below the
+// tombstones that are there.
+func (s *Sorter) SkipGap(ctx context.Context, queue, reason string, age time.Duration, limit int) (Range, Advance, error) {
+	it, err := s.readCursor(ctx, queue)
+	if err != nil {
+		return Range{}, Advance{}, err
+	}
+	if !it.GapOpen() || s.now().Sub(it.GapSince) < age {
+		return Range{}, Advance{Cursor: it}, nil
+	}
+	stored, err := s.firstStored(ctx, queue, it.Position)
+	if err != nil {
+		return Range{}, Advance{Cursor: it}, err
+	}
+	var skipped Range
+	if stored > it.Position+1 {
+		skipped = Range{max(it.Position, stored-1-int64(limit)), stored - 1}
+		for seq := skipped.To; seq > skipped.From; seq-- {
+			if err := s.putTombstone(ctx, queue, seq, reason); err != nil {
+				return Range{seq, skipped.To}, Advance{Cursor: it}, err
+			}
+		}
+	}
+	advance, err := s.heal(ctx, queue, newSeqSet(), true)
+	return skipped, advance, err
+}
+
+// putTombstone stores a tombstone, unless something is stored there.
+func (s *Sorter) putTombstone(ctx context.Context, queue string, seq int64, reason string) error {
+	_, err := s.store.PutMessage(ctx, Message{
+		Queue: queue, Seq: seq, Tombstone: reason,
+		Op: s.newOp(), EnqueuedAt: milliseconds(s.now()), ExpiresOn: s.expiry(),
+	})
+	return err
+}

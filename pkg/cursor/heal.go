@@ -1,0 +1,98 @@
+package cursor
+
+import "context"
+
+// Heal makes up for whatever kept a queue's cursor from being moved: a writer
+// that died, a lost response, or asynchronous mode, where nobody else moves
+// it. known are seqs that are known to be stored, such as those named by
+// records of the messages' stream.
+//
+// It costs one strong read where there is nothing to do.
+//
+// Died right after any of its steps: what is left is what a writer leaves that
+// dies there, and the next call, record or sweep takes it up.
+func (s *Sorter) Heal(ctx context.Context, queue string, known ...int64) (Advance, error) {
+	return s.heal(ctx, queue, newSeqSet(known...), false)
+}
+
+// Recheck is Heal without anything known: it looks behind the position even
+// where nothing says that something waits there. A crash whose stream record
+// was dropped leaves no other trace. It costs two or three strong reads.
+func (s *Sorter) Recheck(ctx context.Context, queue string) (Advance, error) {
+	return s.heal(ctx, queue, newSeqSet(), true)
+}
+
+// Advance is what a call did to a queue.
+type Advance struct {
+	// Cursor is the queue's cursor as it was last seen.
+	Cursor Cursor
+	// Moves are the moves made: see Result.Moves.
+	Moves []Range
+}
+
+func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool) (Advance, error) {
+	it, err := s.readCursor(ctx, queue)
+	if err == nil && !it.Exists() {
+		// Somebody wrote messages by another way than this package.
+		it, err = s.create(ctx, queue, s.defaults)
+	}
+	if err != nil {
+		return Advance{}, err
+	}
+	p := progress{it: it}
+	highest, any := own.max()
+	if !always && !it.GapOpen() && (!any || highest <= it.Position) {
+		return Advance{Cursor: it}, nil
+	}
+	if err := s.sweepUp(ctx, own, always, &p); err != nil {
+		return Advance{p.it, p.moves}, err
+	}
+	err = s.advance(ctx, own, &p)
+	return Advance{p.it, p.moves}, err
+}
+
+// sweepUp moves the cursor until a scan from where it stands is empty. It does
+// not trust another mover to do the rest, for that one may have died; so it
+// scans again after every move, whether the move was its own or not. The first
+// seq seen beyond the hole joins own, so that the gap is put on record.
+func (s *Sorter) sweepUp(ctx context.Context, own seqSet, always bool, p *progress) error {
+	for {
+		to, beyond, err := s.scan(ctx, p.it.Queue, p.it.Position, p.it.Parked)
+		if err != nil {
+			return err
+		}
+		if to == p.it.Position {
+			if always && !p.it.GapOpen() {
+				beyond, err = s.firstStored(ctx, p.it.Queue, p.it.Position)
+				if err != nil {
+					return err
+				}
+			}
+			if beyond > p.it.Position {
+				own.add(beyond)
+			}
+			return nil
+		}
+		if beyond > to {
+			own.add(beyond)
+		}
+		if _, err := s.move(ctx, to, p); err != nil {
+			return err
+		}
+	}
+}
+
+// firstStored is the first seq after position that is stored; position itself
+// where none is.
+func (s *Sorter) firstStored(ctx context.Context, queue string, position int64) (int64, error) {
+	if position == MaxSeq {
+		return position, nil
+	}
+	page, err := s.store.Messages(ctx, Query{
+		Queue: queue, First: position + 1, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true,
+	})
+	if err != nil || len(page.Messages) == 0 {
+		return position, err
+	}
+	return page.Messages[0].Seq, nil
+}

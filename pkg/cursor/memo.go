@@ -1,0 +1,65 @@
+package cursor
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+const (
+	// memoAge is how long a remembered cursor may be used. It bounds, together
+	// with the longest operation, how long after a seq was passed its message
+	// must still be there: a put that still believes the seq to be ahead has
+	// to find it, or it would be accepted and never delivered. MinRetention
+	// leaves room for both.
+	memoAge = 30 * time.Minute
+	// memoQueues is how many queues a process remembers.
+	memoQueues = 10_000
+)
+
+// memo remembers the cursors that a process has seen. What it says is a lower
+// bound of the position: good enough to say that a seq fits, never to say that
+// a queue is full.
+type memo struct {
+	now func() time.Time
+	mu  sync.Mutex
+	// lru is guarded by mu.
+	lru *simplelru.LRU[string, memory]
+}
+
+type memory struct {
+	cursor Cursor
+	read   time.Time
+}
+
+func newMemo(now func() time.Time) *memo {
+	lru, err := simplelru.NewLRU[string, memory](memoQueues, nil)
+	if err != nil {
+		// unreachable: the size is a positive constant
+		panic(err)
+	}
+	return &memo{now: now, lru: lru}
+}
+
+// get returns the queue's cursor where it is remembered and young enough.
+func (m *memo) get(queue string) (Cursor, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.lru.Get(queue)
+	if !ok || m.now().Sub(found.read) > memoAge {
+		return Cursor{}, false
+	}
+	return found.cursor, true
+}
+
+// put remembers a cursor that was read at this time or later, unless a higher
+// position is remembered already.
+func (m *memo) put(c Cursor, read time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if found, ok := m.lru.Peek(c.Queue); ok && found.cursor.Position > c.Position {
+		return
+	}
+	m.lru.Add(c.Queue, memory{c, read})
+}

@@ -1,0 +1,137 @@
+package cursor
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of a message, in bytes.
+const (
+	MaxQueueName   = 1024
+	MaxID          = 1024
+	MaxBody        = 350 * 1024
+	MaxContentType = 256
+	// MaxAttributes bounds the names and values of all attributes together.
+	MaxAttributes = 16 * 1024
+)
+
+// DefaultContentType is the content type of a message that names none. It is
+// not stored, which saves a small message a tenth of its bytes.
+const DefaultContentType = "application/json"
+
+// Message is one message of a queue.
+type Message struct {
+	// Queue is the queue's name: valid UTF-8, 1 to 1,024 bytes, compared byte
+	// by byte.
+	Queue string
+	// Seq is the message's place in its queue, from 0 to MaxSeq.
+	Seq int64
+	// ID is the producer's name for the message: at most 1,024 bytes of UTF-8,
+	// or empty.
+	ID string
+	// Body is handed on exactly as it came: at most 350 KB.
+	Body []byte
+	// ContentType is the body's media type, at most 256 bytes;
+	// DefaultContentType where it is empty.
+	ContentType string
+	// Attributes are the producer's own: at most 16 KB in all.
+	Attributes map[string]string
+
+	// The store's part: a producer leaves it empty.
+
+	// EnqueuedAt is when the message was accepted, to the millisecond.
+	EnqueuedAt time.Time
+	// ExpiresOn is when the message may be deleted, to the second; the zero
+	// time means never.
+	ExpiresOn time.Time
+	// Tombstone, where it is not empty, says why this seq will never come. A
+	// tombstone has no body.
+	Tombstone string
+	// Digest tells two messages apart: the first 16 bytes of a SHA-256 over
+	// id, content type, attributes and body. Empty in a tombstone.
+	Digest []byte
+	// Op is the mark of the put that stored the message: a writer whose
+	// response was lost knows its own message by it.
+	Op []byte
+}
+
+// Validate reports the first field that is out of its bounds.
+func (m *Message) Validate() error {
+	switch {
+	case ValidateQueue(m.Queue) != nil:
+		return ValidateQueue(m.Queue)
+	case m.Seq < 0:
+		return invalidSeq("is negative: it must be from 0 to 9223372036854775807")
+	case len(m.ID) > MaxID || !utf8.ValidString(m.ID):
+		return &InvalidError{Field: "id", Problem: "must be valid UTF-8 of at most " + strconv.Itoa(MaxID) + " bytes"}
+	case len(m.Body) > MaxBody:
+		return &InvalidError{Field: "body", Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.Body), MaxBody)}
+	case len(m.ContentType) > MaxContentType || !utf8.ValidString(m.ContentType):
+		return &InvalidError{Field: "contentType", Problem: "must be valid UTF-8 of at most " + strconv.Itoa(MaxContentType) + " bytes"}
+	}
+	size := 0
+	for name, value := range m.Attributes {
+		if name == "" || !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return &InvalidError{Field: "attributes", Problem: "must have non-empty names and be valid UTF-8"}
+		}
+		size += len(name) + len(value)
+	}
+	if size > MaxAttributes {
+		return &InvalidError{Field: "attributes", Problem: fmt.Sprintf("have %d bytes: at most %d are taken", size, MaxAttributes)}
+	}
+	return nil
+}
+
+// ValidateQueue reports a queue name that cannot be used.
+func ValidateQueue(queue string) error {
+	switch {
+	case queue == "":
+		return &InvalidError{Field: "queue", Problem: "is missing: it must be a name of 1 to 1024 bytes"}
+	case len(queue) > MaxQueueName:
+		return &InvalidError{Field: "queue", Problem: fmt.Sprintf("has %d bytes: it must be a name of 1 to %d bytes", len(queue), MaxQueueName)}
+	case !utf8.ValidString(queue):
+		return &InvalidError{Field: "queue", Problem: "is not valid UTF-8"}
+	}
+	return nil
+}
+
+// digest is the message's Digest. Each part is length-prefixed, so that no
+// two different messages feed the hash the same bytes.
+func (m *Message) digest() []byte {
+	names := make([]string, 0, len(m.Attributes))
+	for name := range m.Attributes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+
+	hash := sha256.New()
+	part := func(bytes []byte) {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(bytes)))
+		hash.Write(size[:])
+		hash.Write(bytes)
+	}
+	part([]byte(m.ID))
+	part([]byte(m.contentType()))
+	part(m.Body)
+	for _, name := range names {
+		part([]byte(name))
+		part([]byte(m.Attributes[name]))
+	}
+	return hash.Sum(nil)[:digestSize]
+}
+
+const digestSize = 16
+
+// contentType is the content type that is meant.
+func (m *Message) contentType() string {
+	if m.ContentType == "" {
+		return DefaultContentType
+	}
+	return m.ContentType
+}

@@ -1,0 +1,81 @@
+package cursor
+
+import (
+	"cmp"
+
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// Names are the names of the sorter's tables and of their keys. An empty
+// field means its default, so the zero Names is ready to use.
+//
+// The keys have the same names in both tables, as in a table made for
+// aws-stream-sort: the partition key is QueueKey, the sort key of the messages
+// is SeqKey. The other attributes' names are fixed; a key must not take one of
+// them ([Names.Validate]).
+type Names struct {
+	Messages string // table of messages; "streamsort-messages"
+	Cursors  string // table of cursors; "streamsort-cursors"
+	Sweeps   string // table of the sweep's progress; "streamsort-sweeps"
+	QueueKey string // partition key of messages and cursors; "queue"
+	SeqKey   string // sort key of messages; "seq"
+}
+
+func (n Names) withDefaults() Names {
+	return Names{
+		Messages: cmp.Or(n.Messages, "streamsort-messages"),
+		Cursors:  cmp.Or(n.Cursors, "streamsort-cursors"),
+		Sweeps:   cmp.Or(n.Sweeps, "streamsort-sweeps"),
+		QueueKey: cmp.Or(n.QueueKey, "queue"),
+		SeqKey:   cmp.Or(n.SeqKey, "seq"),
+	}
+}
+
+// Tables are the definitions of the messages, the cursors and the sweeps
+// table, in this order.
+//
+// The messages' stream shows keys only: whoever reads it needs to know that
+// seq s of queue q is there, and no more. The cursors' stream shows both
+// images: the batch that a move hands on is what lies between them.
+func (n Names) Tables() []table.Definition {
+	n = n.withDefaults()
+	return []table.Definition{
+		{
+			Name:      n.Messages,
+			Partition: table.Key{Name: n.QueueKey, Type: table.String},
+			Sort:      table.Key{Name: n.SeqKey, Type: table.Number},
+			Stream:    table.KeysOnly,
+			TTL:       attrExpiresOn,
+		},
+		{
+			Name:      n.Cursors,
+			Partition: table.Key{Name: n.QueueKey, Type: table.String},
+			Stream:    table.NewAndOldImages,
+		},
+		{
+			Name:      n.Sweeps,
+			Partition: table.Key{Name: attrSweepName, Type: table.String},
+		},
+	}
+}
+
+// Validate reports a key name that cannot be used: one over 255 bytes, one
+// that another attribute of the tables has, or the same name for both keys.
+func (n Names) Validate() error {
+	n = n.withDefaults()
+	keys := []struct{ field, name string }{{"queue key", n.QueueKey}, {"seq key", n.SeqKey}}
+	for _, key := range keys {
+		if len(key.name) > 255 {
+			return &InvalidError{Field: key.field, Problem: "is longer than 255 bytes"}
+		}
+		for _, taken := range fixedAttributes {
+			if key.name == taken {
+				return &InvalidError{Field: key.field, Problem: "must not be " + taken + ": another attribute has that name"}
+			}
+		}
+	}
+	if n.QueueKey == n.SeqKey {
+		return &InvalidError{Field: "seq key", Problem: "must differ from the queue key"}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package cursor
+
+// Outcome is what became of a message. All of them are answers, not errors.
+type Outcome string
+
+const (
+	// Advanced: stored, and the position is at or past it.
+	Advanced Outcome = "advanced"
+	// Parked: stored, and it waits for messages before it.
+	Parked Outcome = "parked"
+	// Stored: stored, and somebody else moves the cursor: the stream's handler
+	// in asynchronous mode, or after a move of ours failed (Result.Deferred).
+	Stored Outcome = "stored"
+	// Duplicate: the very same message was stored before.
+	Duplicate Outcome = "duplicate"
+	// Conflict: another message was stored under this seq before; that one stays.
+	Conflict Outcome = "conflict"
+	// Late: a tombstone took the place: the seq was skipped.
+	Late Outcome = "late"
+	// Stale: the position is past the seq and nothing is stored there any
+	// more, or the seq lies before the queue's first.
+	Stale Outcome = "stale"
+	// Full: the seq is farther beyond the position than MaxAhead allows.
+	// Nothing was stored; try again when the queue has moved on.
+	Full Outcome = "full"
+)
+
+// Durable reports whether the message given is known to be stored.
+func (o Outcome) Durable() bool {
+	return o == Advanced || o == Parked || o == Stored || o == Duplicate
+}
+
+// Result is what became of one message of a put.
+type Result struct {
+	Queue   string
+	Seq     int64
+	Outcome Outcome
+	// Old and New are the queue's position before and after this call moved
+	// it: every seq with Old < seq <= New is stored and in order. They are
+	// equal where this call moved nothing. Another writer may have made a part
+	// of the way in between; Moves has what was this call's own.
+	Old, New int64
+	// Moves are the moves that this call made. Each seq is in the moves of one
+	// call; of two where the response to a move was lost and another call had
+	// the same move in hand. In the cursor's stream, each is in exactly one.
+	Moves []Range
+	// Deferred says why the cursor was not moved although the message is
+	// stored. The stream's handler or the sweep makes up for it.
+	Deferred error
+	// Err says why the message's fate is unknown; Outcome is empty then.
+	// Repeating the put is safe.
+	Err error
+}

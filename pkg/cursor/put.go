@@ -1,0 +1,213 @@
+package cursor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Put stores one message and, in synchronous mode, moves the queue's cursor
+// over every gap-free run. See [Sorter.PutGroup]; in order and warm it costs
+// two writes and no read.
+func (s *Sorter) Put(ctx context.Context, m Message) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	var results [1]Result
+	s.putQueue(ctx, []Message{m}, []int{0}, results[:])
+	return results[0], results[0].Err
+}
+
+// PutGroup stores messages of any queues, and moves each queue's cursor once.
+// The results are in the order of the messages.
+//
+// The error is an [InvalidError], and nothing was stored then: a message out
+// of its bounds, or two different messages under one seq. What happens later
+// is told for each message: in Result.Err where its fate is unknown.
+//
+// Requests, where nothing else happens: none or one read of half a unit a
+// queue (the look; none if this Sorter has seen the queue in the last half
+// hour), one write a message, one write a queue.
+func (s *Sorter) PutGroup(ctx context.Context, messages []Message) ([]Result, error) {
+	byQueue, err := group(messages)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(messages))
+	s.forEach(len(byQueue), func(i int) {
+		s.putQueue(ctx, messages, byQueue[i], results)
+	})
+	return results, nil
+}
+
+// group is the places of each queue's messages, queues in the order of their
+// first message.
+func group(messages []Message) ([][]int, error) {
+	type place struct {
+		queue string
+		seq   int64
+	}
+	var groups [][]int
+	groupOf := map[string]int{}
+	firstOf := map[place]int{}
+	for i := range messages {
+		m := &messages[i]
+		if err := m.Validate(); err != nil {
+			return nil, inGroup(i, err)
+		}
+		at := place{m.Queue, m.Seq}
+		if first, ok := firstOf[at]; !ok {
+			firstOf[at] = i
+		} else if !bytes.Equal(messages[first].digest(), m.digest()) {
+			return nil, inGroup(i, invalidSeq(fmt.Sprintf("is that of messages[%d], which is a different message", first)))
+		}
+		g, ok := groupOf[m.Queue]
+		if !ok {
+			g = len(groups)
+			groupOf[m.Queue] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups, nil
+}
+
+// inGroup names the message that an InvalidError is about.
+func inGroup(i int, err error) error {
+	if invalid, ok := err.(*InvalidError); ok {
+		return &InvalidError{Field: fmt.Sprintf("messages[%d].%s", i, invalid.Field), Problem: invalid.Problem}
+	}
+	return err
+}
+
+// putQueue puts the messages at these places, all of one queue.
+func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int, results []Result) {
+	queue := messages[places[0]].Queue
+	it, err := s.look(ctx, queue)
+	if err == nil && slices.ContainsFunc(places, func(i int) bool { return !it.fits(messages[i].Seq) }) {
+		// Whoever is told FULL may give up: memory is not good enough for that.
+		it, err = s.readCursor(ctx, queue)
+	}
+	if err != nil {
+		for _, i := range places {
+			results[i] = Result{Queue: queue, Seq: messages[i].Seq, Err: err}
+		}
+		return
+	}
+
+	s.forEach(len(places), func(n int) {
+		i := places[n]
+		results[i] = s.putOne(ctx, messages[i], it)
+	})
+
+	moved := progress{it: it}
+	if it.Settings.Mode == ModeSync {
+		own := newSeqSet()
+		for _, i := range places {
+			if results[i].occupied(it) {
+				own.add(results[i].Seq)
+			}
+		}
+		if len(own) > 0 {
+			moved.err = s.advance(ctx, own, &moved)
+		}
+	}
+	for _, i := range places {
+		results[i].finish(moved)
+	}
+}
+
+// look is step 0: a lower bound of the queue's position, and its settings,
+// before anything is put. A queue without a cursor gets one first, so that a
+// sweep over all cursors finds every queue that has a message.
+func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
+	if it, ok := s.memory.get(queue); ok {
+		return it, nil
+	}
+	it, err := s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
+	if err != nil || it.Exists() {
+		return it, err
+	}
+	return s.create(ctx, queue, s.defaults)
+}
+
+// create makes the queue's cursor, or returns the one that is there.
+func (s *Sorter) create(ctx context.Context, queue string, settings Settings) (Cursor, error) {
+	return s.remembering(func() (Cursor, error) {
+		return s.store.CreateCursor(ctx, newCursor(queue, settings, s.now()))
+	})
+}
+
+// putOne is steps 0 and 1 for one message: what stands under its seq.
+func (s *Sorter) putOne(ctx context.Context, m Message, it Cursor) Result {
+	result := Result{Queue: m.Queue, Seq: m.Seq}
+	m.Digest = m.digest()
+	switch {
+	case m.Seq <= it.Position:
+		// No put: once a passed message is deleted, its seq would be free.
+		there, found, err := s.store.Message(ctx, m.Queue, m.Seq)
+		switch {
+		case err != nil:
+			result.Err = err
+		case !found:
+			result.Outcome = Stale
+		default:
+			result.Outcome = compare(there, m)
+		}
+	case !it.fits(m.Seq):
+		result.Outcome = Full
+	default:
+		m.Op = s.newOp()
+		m.EnqueuedAt = milliseconds(s.now())
+		m.ExpiresOn = s.expiry()
+		m.Tombstone = ""
+		there, err := s.store.PutMessage(ctx, m)
+		switch {
+		case err != nil:
+			result.Err = err
+		case bytes.Equal(there.Op, m.Op):
+			result.Outcome = Stored
+		default:
+			result.Outcome = compare(there, m)
+		}
+	}
+	return result
+}
+
+// compare is what m is to the message that stands in its place.
+func compare(there, m Message) Outcome {
+	switch {
+	case there.Tombstone != "":
+		return Late
+	case bytes.Equal(there.Digest, m.Digest):
+		return Duplicate
+	}
+	return Conflict
+}
+
+// occupied reports whether the answer shows that something is stored under a
+// seq ahead of the position. A duplicate counts: its first writer may have
+// died before it moved the cursor.
+func (r *Result) occupied(it Cursor) bool {
+	return r.Err == nil && r.Seq > it.Position && r.Outcome != Full
+}
+
+// finish fills in what became of the queue.
+func (r *Result) finish(moved progress) {
+	r.Old, r.New = moved.it.Position, moved.it.Position
+	if len(moved.moves) > 0 {
+		r.Old, r.New = moved.moves[0].From, moved.moves[len(moved.moves)-1].To
+		r.Moves = moved.moves
+	}
+	if r.Outcome != Stored {
+		return
+	}
+	r.Deferred = moved.err
+	switch {
+	case r.Seq <= moved.it.Position:
+		r.Outcome = Advanced
+	case moved.err == nil && moved.it.Settings.Mode == ModeSync:
+		r.Outcome = Parked
+	}
+}

@@ -1,0 +1,59 @@
+package cursor
+
+import "context"
+
+// Status reads a queue's cursor strongly. A queue that was never put to is
+// ErrNoQueue.
+func (s *Sorter) Status(ctx context.Context, queue string) (Cursor, error) {
+	if err := ValidateQueue(queue); err != nil {
+		return Cursor{}, err
+	}
+	it, err := s.readCursor(ctx, queue)
+	if err != nil {
+		return Cursor{}, err
+	}
+	if !it.Exists() {
+		return Cursor{}, ErrNoQueue
+	}
+	return it, nil
+}
+
+// Configure changes settings of a queue, or makes the queue with these
+// settings and the Sorter's defaults for the others, and returns its cursor.
+// First can only be given while the queue is made: ErrFirstFixed where it
+// differs later. Other processes may go on with the settings that they
+// remember for up to half an hour.
+//
+// It costs one write, and two where the queue is new.
+func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cursor, error) {
+	if err := ValidateQueue(queue); err != nil {
+		return Cursor{}, err
+	}
+	if err := change.Validate(); err != nil {
+		return Cursor{}, err
+	}
+	for {
+		changed := false
+		it, err := s.remembering(func() (it Cursor, err error) {
+			it, changed, err = s.store.Configure(ctx, queue, change)
+			return it, err
+		})
+		switch {
+		case err != nil:
+			return Cursor{}, err
+		case changed:
+			return it, nil
+		case it.Exists():
+			return it, ErrFirstFixed
+		}
+		settings := change.applyTo(s.defaults)
+		it, err = s.create(ctx, queue, settings)
+		if err != nil {
+			return Cursor{}, err
+		}
+		if it.Settings == settings {
+			return it, nil
+		}
+		// Another made the queue first: change theirs.
+	}
+}

@@ -1,0 +1,45 @@
+package cursor
+
+import (
+	"context"
+	"iter"
+)
+
+// Read yields the messages with after < seq <= upTo in order, tombstones
+// among them. upTo must not be past the queue's position: everything up to
+// there is stored, and a seq that is not is yielded as a [MissingError], which
+// ends the reading.
+//
+// Reads are eventually consistent, at half the price, and strong only where
+// such a read did not show a message that must be there. A page is read when
+// the one before it has been taken.
+func (s *Sorter) Read(ctx context.Context, queue string, after, upTo int64) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		expect, strong := after, false
+		for expect < upTo {
+			page, err := s.store.Messages(ctx, Query{Queue: queue, First: expect + 1, Last: upTo, Strong: strong})
+			if err != nil {
+				yield(Message{}, err)
+				return
+			}
+			before := expect
+			for _, m := range page.Messages {
+				if m.Seq != expect+1 {
+					break
+				}
+				if !yield(m, nil) {
+					return
+				}
+				expect = m.Seq
+			}
+			if strong && expect == before {
+				yield(Message{}, &MissingError{queue, expect + 1})
+				return
+			}
+			// A page that does not reach as far as it could have shows a hole.
+			last := len(page.Messages) - 1
+			whole := last >= 0 && expect == page.Messages[last].Seq && (page.More || expect == upTo)
+			strong = !whole
+		}
+	}
+}

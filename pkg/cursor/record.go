@@ -1,0 +1,53 @@
+package cursor
+
+import "time"
+
+// Cursor is the durable record of a queue: how far it is gap-free, what is
+// parked beyond a gap, and the queue's settings. The zero Cursor means that
+// the queue has none.
+type Cursor struct {
+	Queue string
+	// Settings are the queue's own.
+	Settings Settings
+	// Position is the last seq up to which the queue is gap-free; First-1
+	// while nothing is. It never decreases.
+	Position int64
+	// Parked is the highest seq that is known to be stored beyond a gap. It is
+	// never lowered: a gap is open if and only if Parked > Position.
+	Parked int64
+	// GapSince is when the gap at Position+1 opened, or the position last
+	// moved, to the millisecond. It means nothing while no gap is open.
+	GapSince time.Time
+	// Announced is Position+1 of the gap that was last announced as open and
+	// not yet as closed; -1 where there is none.
+	Announced int64
+}
+
+// Exists is false in the zero Cursor.
+func (c Cursor) Exists() bool { return c.Queue != "" }
+
+// GapOpen reports whether a message is known to wait behind a missing one.
+func (c Cursor) GapOpen() bool { return c.Parked > c.Position }
+
+// newCursor is the cursor of a queue that has just been made.
+func newCursor(queue string, settings Settings, now time.Time) Cursor {
+	return Cursor{
+		Queue:     queue,
+		Settings:  settings,
+		Position:  settings.First - 1,
+		Parked:    settings.First - 1,
+		GapSince:  milliseconds(now),
+		Announced: noneAnnounced,
+	}
+}
+
+const noneAnnounced = -1
+
+// milliseconds is t as the tables keep it.
+func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
+
+// fits reports whether seq may be stored while the position is this one.
+func (c Cursor) fits(seq int64) bool {
+	// As unsigned numbers the difference cannot overflow: seq > Position here.
+	return seq <= c.Position || uint64(seq)-uint64(c.Position) <= uint64(c.Settings.MaxAhead)
+}

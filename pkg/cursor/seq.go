@@ -1,0 +1,79 @@
+package cursor
+
+import (
+	"math"
+	"strconv"
+)
+
+// MaxSeq is the highest seq that a message can have: 2^63-1.
+const MaxSeq = math.MaxInt64
+
+// MaxExactJSON is the highest integer that every JSON reader takes exactly:
+// 2^53. Above it, seqs are written as decimal strings.
+const MaxExactJSON = 1 << 53
+
+// ParseSeq reads a seq from its canonical decimal form: digits only, without
+// leading zeros, from 0 to [MaxSeq]. Everything else is an [InvalidError] of
+// field "seq": a sign, a fraction, an exponent, spaces. Two spellings of one
+// number would be two opinions on what the producer meant.
+func ParseSeq(text string) (int64, error) {
+	switch {
+	case text == "":
+		return 0, invalidSeq("is empty")
+	case len(text) > 1 && text[0] == '0':
+		return 0, invalidSeq("has leading zeros")
+	}
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' {
+			return 0, invalidSeq("is not an integer from 0 to 9223372036854775807 written in plain digits")
+		}
+	}
+	seq, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, invalidSeq("is over 9223372036854775807")
+	}
+	return seq, nil
+}
+
+func invalidSeq(problem string) error {
+	return &InvalidError{Field: "seq", Problem: problem}
+}
+
+// Range is the seqs From < seq <= To.
+type Range struct{ From, To int64 }
+
+// seqSet is a set of seqs known to be stored.
+type seqSet map[int64]struct{}
+
+func newSeqSet(seqs ...int64) seqSet {
+	set := make(seqSet, len(seqs))
+	for _, seq := range seqs {
+		set[seq] = struct{}{}
+	}
+	return set
+}
+
+func (s seqSet) add(seq int64) { s[seq] = struct{}{} }
+
+// runEnd is the last seq of the longest run position+1, position+2, … inside
+// the set; position itself where the run is empty.
+func (s seqSet) runEnd(position int64) int64 {
+	for position < MaxSeq {
+		if _, ok := s[position+1]; !ok {
+			break
+		}
+		position++
+	}
+	return position
+}
+
+// max is the highest seq of the set, and false where it is empty.
+func (s seqSet) max() (int64, bool) {
+	highest, found := int64(0), false
+	for seq := range s {
+		if !found || seq > highest {
+			highest, found = seq, true
+		}
+	}
+	return highest, found
+}

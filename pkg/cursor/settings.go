@@ -1,0 +1,128 @@
+package cursor
+
+import (
+	"strconv"
+	"time"
+)
+
+// Policy is what happens to a gap that stays open.
+type Policy string
+
+const (
+	// PolicyWait waits for the missing messages for ever. A gap shows in the
+	// queue's status and in the metrics, and is not announced.
+	PolicyWait Policy = "wait"
+	// PolicySkip writes tombstones into a gap that is older than GapAfter, and
+	// goes on. A message that arrives in that very moment wins.
+	PolicySkip Policy = "skip"
+	// PolicyAlert announces a gap that is older than GapAfter, and waits on.
+	PolicyAlert Policy = "alert"
+)
+
+// Mode is who moves a queue's cursor.
+type Mode string
+
+const (
+	// ModeSync: the producer's own call stores the message and moves the cursor.
+	ModeSync Mode = "sync"
+	// ModeAsync: the producer only stores; the handler of the messages' stream
+	// moves the cursor, once a batch.
+	ModeAsync Mode = "async"
+)
+
+// Bounds of the settings.
+const (
+	MinMaxAhead  = 1
+	MaxMaxAhead  = 10_000_000
+	MinGapAfter  = time.Second
+	MaxGapAfter  = 365 * 24 * time.Hour
+	MinRetention = 4 * time.Hour
+	MaxRetention = 10 * 365 * 24 * time.Hour
+)
+
+// Settings are a queue's own. They are written into its cursor when the queue
+// is made, from the defaults of the [Sorter] that makes it, and can be changed
+// later by [Sorter.Configure], all but First.
+type Settings struct {
+	// First is the seq that the queue starts with, from 0 to MaxSeq.
+	First int64
+	// Policy is what happens to a gap that stays open.
+	Policy Policy
+	// GapAfter is the age from which PolicySkip and PolicyAlert act: 1 second
+	// to 365 days, kept in milliseconds.
+	GapAfter time.Duration
+	// MaxAhead is how far beyond the position a message may be, from 1 to
+	// 10,000,000; one that is farther gets Full. It bounds how much can be
+	// parked, and how many tombstones one gap can need.
+	MaxAhead int64
+	// Mode is who moves the cursor.
+	Mode Mode
+}
+
+// DefaultSettings are the settings of a queue where nobody says otherwise:
+// first seq 1, wait, 5 minutes, 100,000 ahead, synchronous.
+func DefaultSettings() Settings {
+	return Settings{First: 1, Policy: PolicyWait, GapAfter: 5 * time.Minute, MaxAhead: 100_000, Mode: ModeSync}
+}
+
+// Validate reports the first setting that is out of its bounds.
+func (s Settings) Validate() error {
+	return Change{First: &s.First, Policy: &s.Policy, GapAfter: &s.GapAfter, MaxAhead: &s.MaxAhead, Mode: &s.Mode}.Validate()
+}
+
+// Change is a change of a queue's settings: nil keeps what is there.
+type Change struct {
+	First    *int64
+	Policy   *Policy
+	GapAfter *time.Duration
+	MaxAhead *int64
+	Mode     *Mode
+}
+
+// Validate reports the first setting that is out of its bounds.
+func (c Change) Validate() error {
+	if c.First != nil && *c.First < 0 {
+		return &InvalidError{Field: "first", Problem: "must be from 0 to 9223372036854775807"}
+	}
+	if c.Policy != nil {
+		switch *c.Policy {
+		case PolicyWait, PolicySkip, PolicyAlert:
+		default:
+			return &InvalidError{Field: "policy", Problem: "must be wait, skip or alert"}
+		}
+	}
+	if c.GapAfter != nil && (*c.GapAfter < MinGapAfter || *c.GapAfter > MaxGapAfter) {
+		return &InvalidError{Field: "gapAfter", Problem: "must be from 1s to 8760h"}
+	}
+	if c.MaxAhead != nil && (*c.MaxAhead < MinMaxAhead || *c.MaxAhead > MaxMaxAhead) {
+		return &InvalidError{Field: "maxAhead", Problem: "must be from 1 to " + strconv.Itoa(MaxMaxAhead)}
+	}
+	if c.Mode != nil {
+		switch *c.Mode {
+		case ModeSync, ModeAsync:
+		default:
+			return &InvalidError{Field: "mode", Problem: "must be sync or async"}
+		}
+	}
+	return nil
+}
+
+// applyTo is s with the changes made.
+func (c Change) applyTo(s Settings) Settings {
+	if c.First != nil {
+		s.First = *c.First
+	}
+	if c.Policy != nil {
+		s.Policy = *c.Policy
+	}
+	if c.GapAfter != nil {
+		s.GapAfter = *c.GapAfter
+	}
+	if c.MaxAhead != nil {
+		s.MaxAhead = *c.MaxAhead
+	}
+	if c.Mode != nil {
+		s.Mode = *c.Mode
+	}
+	return s
+}

@@ -1,0 +1,143 @@
+package cursor
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"time"
+)
+
+// Sorter stores messages that arrive in any order and moves each queue's
+// cursor over every gap-free run. A Sorter may be used by any number of
+// goroutines, and any number of Sorters in any number of processes may work on
+// the same tables.
+type Sorter struct {
+	store    Store
+	defaults Settings
+	// retention is how long a message is kept after it was stored or last
+	// pushed forward; 0 means for ever.
+	retention time.Duration
+	batchSize int
+	now       func() time.Time
+	newOp     func() []byte
+	forEach   func(n int, do func(i int))
+	memory    *memo
+}
+
+// Options are the parts of a [Sorter] that have defaults. A nil Options means
+// all of them.
+type Options struct {
+	// Defaults are the settings of queues that a put makes; nil means
+	// DefaultSettings().
+	Defaults *Settings
+	// Retention is how long a message is kept: 4 hours to 10 years, and 14
+	// days where it is 0. Messages that are not yet passed are kept longer, as
+	// long as the sweep runs. KeepForever switches deletion off.
+	Retention   time.Duration
+	KeepForever bool
+	// BatchSize is the most messages that the first page of a look-ahead
+	// reads, 1 to 1,000, and 25 where it is 0. Each further page is twice as
+	// large as the one before.
+	BatchSize int
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// NewOp returns the mark of a put, 8 bytes that no other put has; nil
+	// means random ones.
+	NewOp func() []byte
+	// ForEach runs do(0) … do(n-1) and returns when all have returned. A group
+	// put stores its messages through it; nil means one after the other.
+	ForEach func(n int, do func(i int))
+}
+
+const (
+	defaultRetention = 14 * 24 * time.Hour
+	defaultBatchSize = 25
+	maxBatchSize     = 1000
+)
+
+// New returns a Sorter on the store, or an [InvalidError] that names the
+// option that is out of its bounds.
+func New(store Store, options *Options) (*Sorter, error) {
+	if options == nil {
+		options = &Options{}
+	}
+	s := &Sorter{
+		store:     store,
+		defaults:  DefaultSettings(),
+		retention: defaultRetention,
+		batchSize: defaultBatchSize,
+		now:       options.Now,
+		newOp:     options.NewOp,
+		forEach:   options.ForEach,
+	}
+	if options.Defaults != nil {
+		s.defaults = *options.Defaults
+	}
+	if err := s.defaults.Validate(); err != nil {
+		return nil, err
+	}
+	switch {
+	case options.KeepForever:
+		s.retention = 0
+	case options.Retention != 0:
+		s.retention = options.Retention
+		if s.retention < MinRetention || s.retention > MaxRetention {
+			return nil, &InvalidError{Field: "retention", Problem: "must be from 4h to 87600h"}
+		}
+	}
+	if options.BatchSize != 0 {
+		s.batchSize = options.BatchSize
+		if s.batchSize < 1 || s.batchSize > maxBatchSize {
+			return nil, &InvalidError{Field: "batchSize", Problem: "must be from 1 to " + strconv.Itoa(maxBatchSize)}
+		}
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.newOp == nil {
+		s.newOp = randomOp
+	}
+	if s.forEach == nil {
+		s.forEach = oneByOne
+	}
+	s.memory = newMemo(s.now)
+	return s, nil
+}
+
+func randomOp() []byte {
+	op := make([]byte, 8)
+	// crypto/rand never fails: it ends the program instead.
+	_, _ = rand.Read(op)
+	return op
+}
+
+func oneByOne(n int, do func(i int)) {
+	for i := range n {
+		do(i)
+	}
+}
+
+// expiry is when a message that is stored or pushed forward now may be
+// deleted. DynamoDB's TTL counts in whole seconds.
+func (s *Sorter) expiry() time.Time {
+	if s.retention == 0 {
+		return time.Time{}
+	}
+	return time.Unix(s.now().Add(s.retention).Unix(), 0).UTC()
+}
+
+// readCursor is a strong read of a queue's cursor that is remembered.
+func (s *Sorter) readCursor(ctx context.Context, queue string) (Cursor, error) {
+	return s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, true) })
+}
+
+// remembering makes a request that returns a cursor, and remembers it with
+// the time at which the request began: what it shows may be that old.
+func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
+	began := s.now()
+	it, err := request()
+	if err == nil && it.Exists() {
+		s.memory.put(it, began)
+	}
+	return it, err
+}

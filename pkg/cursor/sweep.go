@@ -1,0 +1,248 @@
+package cursor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// SweepOptions are the parts of a sweep that have defaults. Each zero field
+// means its default.
+type SweepOptions struct {
+	// Segments is how many parts the cursors are read in, side by side where
+	// the Sorter's ForEach does so; 1 to 1,000, and 4 where it is 0.
+	Segments int
+	// Limit is how many cursors a run looks at in each of its two rounds; at
+	// least one page a segment. The next run goes on where it stopped.
+	// 10,000 where it is 0.
+	Limit int
+	// FullEvery is the time between two full rounds, 24 hours where it is 0.
+	// It must be at most a quarter of the retention: see KeepUndelivered.
+	FullEvery time.Duration
+	// SkipLimit is the most tombstones that are written to one queue a run,
+	// 1,000 where it is 0.
+	SkipLimit int
+	// Announce hands an announcement on. An error keeps it due: the next run
+	// tries again. nil means that nobody listens.
+	Announce func(context.Context, Announcement) error
+}
+
+// sweepPage is how many cursors one request of a sweep looks at.
+const sweepPage = 250
+
+func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
+	if o.Segments == 0 {
+		o.Segments = 4
+	}
+	if o.Limit == 0 {
+		o.Limit = 10_000
+	}
+	if o.FullEvery == 0 {
+		o.FullEvery = 24 * time.Hour
+		if s.retention > 0 {
+			o.FullEvery = min(o.FullEvery, s.retention/4)
+		}
+	}
+	if o.SkipLimit == 0 {
+		o.SkipLimit = 1000
+	}
+	if o.Announce == nil {
+		o.Announce = func(context.Context, Announcement) error { return nil }
+	}
+	switch {
+	case o.Segments < 1 || o.Segments > 1000:
+		return o, &InvalidError{Field: "segments", Problem: "must be from 1 to 1000"}
+	case o.Limit < 1:
+		return o, &InvalidError{Field: "limit", Problem: "must be 1 or more"}
+	case o.SkipLimit < 1:
+		return o, &InvalidError{Field: "skipLimit", Problem: "must be 1 or more"}
+	case s.retention > 0 && (o.FullEvery < 0 || o.FullEvery > s.retention/4):
+		return o, &InvalidError{Field: "fullEvery", Problem: "must be at most a quarter of the retention, " + (s.retention / 4).String()}
+	}
+	return o, nil
+}
+
+// SweepReport is what a run of the sweep saw and did.
+type SweepReport struct {
+	// Queues is how many cursors were looked at, in both rounds.
+	Queues int
+	// OpenGaps is how many queues with an open gap were seen, OldestGap the
+	// age of the oldest.
+	OpenGaps  int
+	OldestGap time.Duration
+	// Moves is how many moves of cursors were made up for.
+	Moves int
+	// Skipped is how many seqs were skipped, Kept how many messages had their
+	// expiry pushed forward, Announced how many announcements were handed on.
+	Skipped, Kept, Announced int
+	// Failed is how many queues could not be seen to; they are tried again by
+	// the next run.
+	Failed int
+}
+
+func (r *SweepReport) add(o SweepReport) {
+	r.Queues += o.Queues
+	r.OpenGaps += o.OpenGaps
+	r.OldestGap = max(r.OldestGap, o.OldestGap)
+	r.Moves += o.Moves
+	r.Skipped += o.Skipped
+	r.Kept += o.Kept
+	r.Announced += o.Announced
+	r.Failed += o.Failed
+}
+
+// Sweep looks after all queues; run it every few minutes. It makes two rounds.
+//
+// The round of the gaps looks at every cursor and sees to those with an open
+// gap: it heals, and does what the queue's policy says. The full round, once
+// in FullEvery, sees to every queue: a crash whose stream record was lost
+// leaves no mark. It also keeps undelivered messages from expiring.
+//
+// A run looks at no more than Limit cursors a round, and ends before the
+// context does; where it stopped is kept in the sweeps table, and the next run
+// goes on from there. Any number of sweeps may run at once: all that they do
+// can be done twice.
+//
+// Cost of a run with nothing to do: one read unit for about 70 queues, and two
+// requests a segment.
+//
+// The error joins the first failures; the report is true beside it.
+func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, error) {
+	o, err := s.sweepOptions(options)
+	if err != nil {
+		return SweepReport{}, err
+	}
+	var (
+		mu     sync.Mutex
+		report SweepReport
+		errs   []error
+	)
+	s.forEach(o.Segments, func(segment int) {
+		for _, full := range []bool{false, true} {
+			run := sweepRun{sorter: s, options: o, full: full}
+			err := run.segment(ctx, segment)
+			mu.Lock()
+			report.add(run.report)
+			if err != nil && len(errs) < 10 {
+				errs = append(errs, err)
+			}
+			mu.Unlock()
+		}
+	})
+	return report, errors.Join(errs...)
+}
+
+// sweepRun is one round of a run in one segment.
+type sweepRun struct {
+	sorter  *Sorter
+	options SweepOptions
+	full    bool
+	report  SweepReport
+}
+
+// segment goes on with the round in one segment, or begins it where it is due.
+func (r *sweepRun) segment(ctx context.Context, segment int) error {
+	s := r.sorter
+	name := fmt.Sprintf("gaps %d/%d", segment, r.options.Segments)
+	if r.full {
+		name = fmt.Sprintf("full %d/%d", segment, r.options.Segments)
+	}
+	progress, err := s.store.SweepProgress(ctx, name)
+	if err != nil {
+		return fmt.Errorf("sweep %s: %w", name, err)
+	}
+	if progress.After == "" {
+		if r.full && !progress.Finished.IsZero() && s.now().Sub(progress.Finished) < r.options.FullEvery {
+			return nil
+		}
+		progress = Progress{Name: name, Began: milliseconds(s.now()), Finished: progress.Finished}
+	}
+	var firstErr error
+	for looked := 0; looked < max(r.options.Limit/r.options.Segments, 1); looked += sweepPage {
+		page, err := s.store.Cursors(ctx, CursorScan{
+			Segment: segment, Segments: r.options.Segments, After: progress.After, Limit: sweepPage, GapsOnly: !r.full,
+		})
+		if err != nil {
+			return errors.Join(firstErr, fmt.Errorf("sweep %s: %w", name, err))
+		}
+		for _, c := range page.Cursors {
+			r.report.Queues++
+			if err := r.queue(ctx, c); err != nil {
+				r.report.Failed++
+				if firstErr == nil {
+					firstErr = fmt.Errorf("sweep %s, queue %q: %w", name, c.Queue, err)
+				}
+			}
+			if ctx.Err() != nil {
+				return errors.Join(firstErr, ctx.Err())
+			}
+		}
+		progress.After = page.Next
+		if page.Next == "" {
+			progress.Finished = milliseconds(s.now())
+		}
+		if err := s.store.SaveSweepProgress(ctx, progress); err != nil {
+			return errors.Join(firstErr, fmt.Errorf("sweep %s: %w", name, err))
+		}
+		if page.Next == "" {
+			break
+		}
+	}
+	return firstErr
+}
+
+// queue sees to one queue.
+func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
+	s := r.sorter
+	advance, err := s.Recheck(ctx, seen.Queue)
+	r.report.Moves += len(advance.Moves)
+	if err != nil {
+		return err
+	}
+	it := advance.Cursor
+	if it, err = r.gap(ctx, it); err != nil {
+		return err
+	}
+	if err := r.settle(ctx, it); err != nil {
+		return err
+	}
+	if r.full {
+		kept, err := s.KeepUndelivered(ctx, it)
+		r.report.Kept += kept
+		return err
+	}
+	return nil
+}
+
+// gap does what the queue's policy says of an open gap, and returns the cursor
+// as it is afterwards.
+func (r *sweepRun) gap(ctx context.Context, it Cursor) (Cursor, error) {
+	s := r.sorter
+	if !it.GapOpen() {
+		return it, nil
+	}
+	age := s.now().Sub(it.GapSince)
+	if !r.full {
+		r.report.OpenGaps++
+		r.report.OldestGap = max(r.report.OldestGap, age)
+	}
+	if it.Settings.Policy == PolicyWait || age < it.Settings.GapAfter {
+		return it, nil
+	}
+	if it, err := r.announceOpen(ctx, it, age); err != nil || it.Settings.Policy != PolicySkip {
+		return it, err
+	}
+	reason := fmt.Sprintf("skipped after %s", it.Settings.GapAfter)
+	skipped, advance, err := s.SkipGap(ctx, it.Queue, reason, it.Settings.GapAfter, r.options.SkipLimit)
+	r.report.Skipped += int(skipped.To - skipped.From)
+	r.report.Moves += len(advance.Moves)
+	if err != nil {
+		return it, err
+	}
+	announced := it.Position + 1
+	it = advance.Cursor
+	it.Announced = announced
+	return it, nil
+}

@@ -1,0 +1,70 @@
+package eventsource
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Chaos makes the runner do on purpose what at-least-once delivery allows
+// but hardly ever does: "event source mappings process each event at least
+// once, and duplicate processing of records can occur"
+// (invocation-eventsourcemapping.html). The zero value does nothing.
+type Chaos struct {
+	// Seed makes two runs over the same records choose the same, lane by lane.
+	Seed uint64
+	// Duplicate is the probability, 0 to below 1, that a batch that succeeded
+	// is delivered again: all of it, or from some record on, alone or with
+	// records that follow.
+	Duplicate float64
+	// Late is the probability, 0 to 1, that a batch is held back by up to
+	// LateBy. The lane's order is kept; other lanes go on.
+	Late float64
+	// LateBy is the longest time a batch is held back.
+	LateBy time.Duration
+}
+
+func (c Chaos) check() error {
+	var errs []error
+	if !(c.Duplicate >= 0 && c.Duplicate < 1) {
+		errs = append(errs, fmt.Errorf("Chaos.Duplicate: %v is not within 0 and below 1", c.Duplicate))
+	}
+	if !(c.Late >= 0 && c.Late <= 1) {
+		errs = append(errs, fmt.Errorf("Chaos.Late: %v is not within 0 and 1", c.Late))
+	}
+	if c.LateBy < 0 {
+		errs = append(errs, fmt.Errorf("Chaos.LateBy: %v is negative", c.LateBy))
+	}
+	return errors.Join(errs...)
+}
+
+// chaos is one lane's dice.
+type chaos struct {
+	Chaos
+	dice *rand.Rand
+}
+
+func (c Chaos) lane(lane uint64) *chaos {
+	return &chaos{Chaos: c, dice: rand.New(rand.NewPCG(c.Seed, lane))}
+}
+
+// forget returns the index from which on a batch of n records is delivered
+// again, n for not at all.
+func (c *chaos) forget(n int) int {
+	if c.Duplicate == 0 || c.dice.Float64() >= c.Duplicate {
+		return n
+	}
+	if c.dice.Uint64()&1 == 0 {
+		return 0
+	}
+	return c.dice.IntN(n)
+}
+
+// late returns the time before which a batch is held back, now for not at all.
+func (c *chaos) late(now time.Time) time.Time {
+	if c.LateBy == 0 || c.Late == 0 || c.dice.Float64() >= c.Late {
+		return now
+	}
+	return now.Add(time.Duration(c.dice.Int64N(int64(c.LateBy) + 1)))
+}

@@ -1,0 +1,195 @@
+package eventsource
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+)
+
+// shardReader reads one shard and feeds its lanes. Its run goroutine owns all
+// fields; polls and invocations run in goroutines that send their results.
+type shardReader struct {
+	*Runner
+	id    string
+	lanes []*lane
+
+	position types.ShardIteratorType // where to begin while lastRead is ""
+	lastRead string                  // sequence number read last
+	iterator string                  // "" means that a new one is needed
+	closed   bool                    // the shard's last record is read
+	emptyAt  time.Time               // see shardNote
+	nextPoll time.Time
+	pause    time.Duration // before the next poll
+	failures int           // of polls in a row
+
+	polling  bool
+	inFlight int
+	polled   chan poll
+	finished chan finished
+}
+
+// finished is the result of one invocation or on-failure message.
+type finished struct {
+	lane    *lane
+	batch   *batch
+	outcome outcome
+}
+
+func newShardReader(r *Runner, s shardStart) *shardReader {
+	return &shardReader{
+		Runner:   r,
+		id:       s.id,
+		position: s.position,
+		lanes:    r.lanes(s.id),
+		polled:   make(chan poll),
+		finished: make(chan finished),
+	}
+}
+
+// run works until everything in the shard is dealt with (true) or the context
+// has ended and nothing is under way any more (false).
+func (s *shardReader) run(ctx context.Context) bool {
+	stop := ctx.Done()
+	stopping := false
+	for {
+		now := time.Now()
+		wake := time.Time{}
+		if !stopping {
+			wake = earlier(s.dispatch(ctx, now), s.pollIfDue(ctx, now))
+		}
+		s.report()
+		switch {
+		case stopping && !s.polling && s.inFlight == 0:
+			return false
+		case !stopping && s.closed && s.waiting() == 0:
+			return true
+		}
+		select {
+		case <-stop:
+			stop, stopping = nil, true
+		case p := <-s.polled:
+			s.takePoll(p, time.Now())
+		case f := <-s.finished:
+			s.takeFinished(f, time.Now())
+		case <-after(now, wake):
+		}
+	}
+}
+
+// after is a channel that fires at a time, never for the zero time.
+func after(now, wake time.Time) <-chan time.Time {
+	if wake.IsZero() {
+		return nil
+	}
+	return time.After(wake.Sub(now))
+}
+
+// earlier returns the earlier of two times of which either may be missing.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// dispatch begins what the lanes have to do now and returns when to look at
+// them again.
+func (s *shardReader) dispatch(ctx context.Context, now time.Time) time.Time {
+	var wake time.Time
+	for _, l := range s.lanes {
+		b, wait := l.next(now)
+		if b == nil {
+			wake = earlier(wake, wait)
+			continue
+		}
+		s.inFlight++
+		// What was begun is waited for, so it must not be cut off.
+		ctx := context.WithoutCancel(ctx)
+		if b.condition != "" {
+			go s.discard(ctx, l, b)
+			continue
+		}
+		s.board.count(func(st *Stats) {
+			st.Invocations++
+			st.InFlight++
+			if b.failures > 0 {
+				st.Retries++
+			}
+		})
+		go func() { s.finished <- finished{lane: l, batch: b, outcome: s.invoke(ctx, b)} }()
+	}
+	return wake
+}
+
+// invoke gives a batch to the function and judges the answer.
+func (s *shardReader) invoke(ctx context.Context, b *batch) outcome {
+	response, functionError, err := s.config.Invoke(ctx, b.payload())
+	log := s.config.Logger.With("shard", s.id, "records", len(b.records), "from", b.records[0].sequence)
+	switch {
+	case err != nil:
+		log.Warn("function was not invoked", "error", err)
+		return outcome{}
+	case functionError != "":
+		log.Warn("function failed", "functionError", functionError)
+		return outcome{reached: true, functionError: &functionError}
+	case !s.rules.report:
+		return outcome{reached: true, firstFailed: len(b.records)}
+	}
+	first, err := firstFailed(response, b.records)
+	if err != nil {
+		log.Warn("function's response counts as a failure of the whole batch", "error", err)
+	}
+	return outcome{reached: true, firstFailed: first}
+}
+
+// discard sends the on-failure message about a batch.
+func (s *shardReader) discard(ctx context.Context, l *lane, b *batch) {
+	log := s.config.Logger.With("shard", s.id, "records", len(b.records),
+		"from", b.records[0].sequence, "to", b.records[len(b.records)-1].sequence, "condition", b.condition)
+	log.Error("records are discarded")
+	if destination := s.mapping.OnFailureDestination; destination != "" {
+		message, err := failureOf(b, functionARN(s.mapping.FunctionName, s.config.Region), s.mapping.StreamARN, s.id, time.Now())
+		if err == nil {
+			err = s.config.OnFailure(ctx, destination, message)
+		}
+		if err != nil {
+			log.Error("on-failure message is lost", "destination", destination, "error", err)
+		}
+	}
+	s.finished <- finished{lane: l, batch: b}
+}
+
+// takeFinished hands a result to its lane.
+func (s *shardReader) takeFinished(f finished, now time.Time) {
+	s.inFlight--
+	last := f.batch.records[len(f.batch.records)-1]
+	if f.batch.condition != "" {
+		f.lane.discarded(now)
+		s.board.count(func(st *Stats) { st.Failed += int64(len(f.batch.records)) })
+		return
+	}
+	t := f.lane.finish(f.batch, f.outcome, now)
+	s.board.count(func(st *Stats) {
+		st.InFlight--
+		st.Delivered += int64(t.delivered)
+		st.Repeated += int64(t.repeated)
+		if f.outcome.reached && !last.at.IsZero() {
+			st.IteratorAge = max(now.Sub(last.at), 0)
+		}
+	})
+}
+
+// waiting counts the records that were read and are not dealt with.
+func (s *shardReader) waiting() int {
+	n := 0
+	for _, l := range s.lanes {
+		n += l.size()
+	}
+	return n
+}
+
+// report writes the state down for Stats and Idle.
+func (s *shardReader) report() {
+	s.board.note(s.id, shardNote{emptyAt: s.emptyAt, waiting: s.waiting()})
+}

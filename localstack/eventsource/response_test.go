@@ -1,0 +1,105 @@
+package eventsource
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// numbered makes records with the sequence numbers from 1 on, as dynoxide
+// counts them.
+func numbered(sequences ...string) []*record {
+	records := make([]*record, len(sequences))
+	for i, s := range sequences {
+		records[i] = &record{sequence: s, json: []byte(`{"s":"` + s + `"}`)}
+	}
+	return records
+}
+
+func TestFirstFailed(t *testing.T) {
+	records := numbered("8", "9", "10", "11")
+	tests := []struct {
+		name, response string
+		want           int
+		wantErr        string
+	}{
+		{name: "no response", response: ``, want: 4},
+		{name: "blanks", response: " \n", want: 4},
+		{name: "null response", response: `null`, want: 4},
+		{name: "empty response", response: `{}`, want: 4},
+		{name: "empty string", response: `""`, want: 4},
+		{name: "empty list at the top", response: `[]`, want: 4},
+		{name: "null list", response: `{"batchItemFailures": null}`, want: 4},
+		{name: "empty list", response: `{"batchItemFailures": []}`, want: 4},
+		{name: "another object", response: `{"statusCode": 200}`, want: 4},
+		{name: "other letters", response: `{"BatchItemFailures": [{"itemIdentifier": "9"}]}`, want: 4},
+
+		{name: "first", response: `{"batchItemFailures": [{"itemIdentifier": "8"}]}`, want: 0},
+		{name: "middle", response: `{"batchItemFailures": [{"itemIdentifier": "10"}]}`, want: 2},
+		{name: "last", response: ` {"batchItemFailures": [{"itemIdentifier": "11"}]} `, want: 3},
+		{name: "lowest by value, not by text", response: `{"batchItemFailures": [{"itemIdentifier": "10"}, {"itemIdentifier": "9"}, {"itemIdentifier": "11"}]}`, want: 1},
+		{name: "more fields", response: `{"batchItemFailures": [{"itemIdentifier": "9", "reason": "x"}], "more": 1}`, want: 1},
+
+		{name: "empty identifier", response: `{"batchItemFailures": [{"itemIdentifier": ""}]}`, wantErr: "null or empty"},
+		{name: "null identifier", response: `{"batchItemFailures": [{"itemIdentifier": null}]}`, wantErr: "null or empty"},
+		{name: "bad key", response: `{"batchItemFailures": [{"foo": "9"}]}`, wantErr: "itemIdentifier is missing"},
+		{name: "key in other letters", response: `{"batchItemFailures": [{"ItemIdentifier": "9"}]}`, wantErr: "itemIdentifier is missing"},
+		{name: "number", response: `{"batchItemFailures": [{"itemIdentifier": 9}]}`, wantErr: "not a string"},
+		{name: "unknown", response: `{"batchItemFailures": [{"itemIdentifier": "12"}]}`, wantErr: "not a sequence number of the batch"},
+		{name: "same value, other text", response: `{"batchItemFailures": [{"itemIdentifier": "09"}]}`, wantErr: "not a sequence number of the batch"},
+		{name: "one of two is bad", response: `{"batchItemFailures": [{"itemIdentifier": "10"}, {"itemIdentifier": ""}]}`, wantErr: "batchItemFailures[1]"},
+		{name: "null element", response: `{"batchItemFailures": [null]}`, wantErr: "itemIdentifier is missing"},
+		{name: "string element", response: `{"batchItemFailures": ["9"]}`, wantErr: "not an object"},
+		{name: "not a list", response: `{"batchItemFailures": "9"}`, wantErr: "not a list"},
+		{name: "list at the top", response: `[{"itemIdentifier": "9"}]`, wantErr: "is a list"},
+		{name: "a word", response: `"done"`, wantErr: "not an object"},
+		{name: "not JSON", response: `done`, wantErr: "not an object"},
+		{name: "cut off", response: `{"batchItemFailures": [`, wantErr: "not an object"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := firstFailed([]byte(test.response), records)
+			if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
+				t.Fatalf("error = %v, want %q", err, test.wantErr)
+			}
+			if got != test.want {
+				t.Errorf("first failed = %d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+// FuzzResponse feeds any response: it names a record of the batch, or none,
+// or is an error that fails the whole batch.
+func FuzzResponse(f *testing.F) {
+	for _, s := range []string{
+		``, `null`, `[]`, `""`, `{"batchItemFailures": [{"itemIdentifier": "9"}, {"itemIdentifier": "8"}]}`,
+		`{"batchItemFailures": [null, 1, {"itemIdentifier": []}]}`, `{"batchItemFailures": {}}`, `[`, `{"a"`,
+	} {
+		f.Add([]byte(s))
+	}
+	records := numbered("8", "9", "10")
+	f.Fuzz(func(t *testing.T, response []byte) {
+		first, err := firstFailed(response, records)
+		switch {
+		case err != nil && (first != 0 || err.Error() == ""):
+			t.Errorf("first failed = %d with the error %q", first, err)
+		case first < 0 || first > len(records):
+			t.Errorf("first failed = %d of %d", first, len(records))
+		case err == nil && first < len(records) && !json.Valid(response):
+			t.Errorf("a response that is not JSON names record %d", first)
+		}
+	})
+}
+
+func TestCheckSequence(t *testing.T) {
+	for s, want := range map[string]string{
+		"1": "", "000000000000000000001": "", strings.Repeat("9", 40): "",
+		"": "0 digits", strings.Repeat("9", 41): "41 digits", "1e3": "not a decimal", "-1": "not a decimal", "١": "not a decimal",
+	} {
+		err := checkSequence(s)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("checkSequence(%q) = %v, want %q", s, err, want)
+		}
+	}
+}

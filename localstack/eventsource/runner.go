@@ -1,0 +1,256 @@
+package eventsource
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+)
+
+// Streams is the part of the DynamoDB Streams API that a runner calls. A
+// *dynamodbstreams.Client is one. It is called from several goroutines.
+type Streams interface {
+	DescribeStream(context.Context, *dynamodbstreams.DescribeStreamInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error)
+	GetShardIterator(context.Context, *dynamodbstreams.GetShardIteratorInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error)
+	GetRecords(context.Context, *dynamodbstreams.GetRecordsInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error)
+}
+
+// Invoke calls the function with an event and waits for it.
+//
+// A function that ran and failed (an error it returned, a crash, a time-out)
+// is a functionError, such as "Unhandled"; this uses up retries and bisects.
+// err is for a function that did not run, throttled for one; this is tried
+// again until the records are too old. The context is never cancelled, so
+// Invoke has to end by the function's own time-out. It is called from several
+// goroutines.
+type Invoke func(ctx context.Context, payload []byte) (response []byte, functionError string, err error)
+
+// OnFailure delivers a message about discarded records to the mapping's
+// on-failure destination. An error is logged and the message is lost, as on
+// AWS ("DestinationDeliveryFailures", monitoring-metrics.html).
+type OnFailure func(ctx context.Context, destination string, message []byte) error
+
+// Config is what a runner needs besides its mapping.
+type Config struct {
+	// Streams reads the stream. Required.
+	Streams Streams
+	// Invoke calls the function. Required.
+	Invoke Invoke
+	// OnFailure is required where the mapping has an OnFailureDestination.
+	OnFailure OnFailure
+	// Region is the stack's region, for awsRegion and the function's ARN.
+	// Empty means us-east-1.
+	Region string
+	// PollInterval is the pause after a poll that found records. 0 means
+	// 50 ms. (Lambda polls "at a base rate of 4 times per second",
+	// with-ddb.html.)
+	PollInterval time.Duration
+	// IdlePollInterval is what the pause grows to, doubling, while polls find
+	// nothing; a poll of dynoxide costs the more the more was ever written.
+	// 0 means 250 ms. It is at least PollInterval.
+	IdlePollInterval time.Duration
+	// Backoff is the pause before a batch is tried again, after failures in a
+	// row (1 and more). nil means 100 ms, doubling up to 10 s, less a random
+	// part of up to a half. AWS does not publish Lambda's.
+	Backoff func(failures int) time.Duration
+	// Chaos is for tests.
+	Chaos Chaos
+	// Logger gets what goes wrong. nil means slog.Default().
+	Logger *slog.Logger
+}
+
+const (
+	defaultRegion           = "us-east-1"
+	defaultPollInterval     = 50 * time.Millisecond
+	defaultIdlePollInterval = 250 * time.Millisecond
+	// describeInterval is how often new shards are looked for, besides when a
+	// shard ends. DynamoDB allows 10 calls a second ("DescribeStream").
+	describeInterval = 10 * time.Second
+	// maxErrorPause is the longest pause after an error of the stream's API.
+	maxErrorPause = 5 * time.Second
+)
+
+// Runner runs one mapping.
+type Runner struct {
+	mapping Mapping
+	config  Config
+	rules   rules
+	origin  origin
+	board   board
+}
+
+// New checks the mapping and the configuration.
+func New(m Mapping, c Config) (*Runner, error) {
+	rules, err := m.compile()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.check(m); err != nil {
+		return nil, fmt.Errorf("event source mapping %q: %w", m.ID, err)
+	}
+	c.Region = cmp.Or(c.Region, defaultRegion)
+	c.PollInterval = cmp.Or(c.PollInterval, defaultPollInterval)
+	c.IdlePollInterval = max(cmp.Or(c.IdlePollInterval, defaultIdlePollInterval), c.PollInterval)
+	if c.Backoff == nil {
+		c.Backoff = defaultBackoff
+	}
+	c.Logger = cmp.Or(c.Logger, slog.Default()).With("mapping", m.ID, "function", m.FunctionName)
+	return &Runner{
+		mapping: m,
+		config:  c,
+		rules:   rules,
+		origin:  origin{region: c.Region, streamARN: m.StreamARN},
+		board:   board{shards: map[string]shardNote{}, unknown: !m.Disabled},
+	}, nil
+}
+
+func (c Config) check(m Mapping) error {
+	var errs []error
+	if c.Streams == nil {
+		errs = append(errs, errors.New("Config.Streams is required"))
+	}
+	if c.Invoke == nil {
+		errs = append(errs, errors.New("Config.Invoke is required"))
+	}
+	if c.OnFailure == nil && m.OnFailureDestination != "" {
+		errs = append(errs, errors.New("Config.OnFailure is required, the mapping has an OnFailureDestination"))
+	}
+	if c.PollInterval < 0 || c.IdlePollInterval < 0 {
+		errs = append(errs, errors.New("Config.PollInterval and Config.IdlePollInterval cannot be negative"))
+	}
+	errs = append(errs, c.Chaos.check())
+	return errors.Join(errs...)
+}
+
+// defaultBackoff is documented at Config.Backoff.
+func defaultBackoff(failures int) time.Duration {
+	pause := 10 * time.Second
+	if failures < 8 {
+		pause = min(pause, 100*time.Millisecond<<(failures-1))
+	}
+	return pause - rand.N(pause/2)
+}
+
+// Stats returns the runner's counters. It may be called at any time.
+func (r *Runner) Stats() Stats { return r.board.read() }
+
+// Idle tells whether everything that was in the stream at this time has been
+// read and dealt with: accepted, filtered out, or discarded. For a stream
+// that somebody has stopped writing to at this time it says that the mapping
+// has drained. It may be called at any time.
+func (r *Runner) Idle(since time.Time) bool { return r.board.idle(since) }
+
+// Run reads the stream and invokes the function until the context ends; then
+// it waits for invocations under way and returns nil. It returns an error if
+// the stream does not exist, or no longer. A disabled mapping returns at
+// once. Call it once.
+func (r *Runner) Run(ctx context.Context) error {
+	if r.mapping.Disabled {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	defer cancel()
+
+	tree := newShardTree()
+	ended := make(chan string)
+	failures := 0
+	for {
+		pause := describeInterval
+		shards, err := r.describe(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case isNotFound(err):
+			return fmt.Errorf("event source mapping %q: stream %s does not exist: %w", r.mapping.ID, r.mapping.StreamARN, err)
+		case err != nil:
+			failures++
+			pause = r.errorPause(failures)
+			r.config.Logger.Warn("cannot describe stream", "error", err, "retryIn", pause)
+		default:
+			failures = 0
+			tree.see(shards, r.mapping.StartingPosition)
+			r.board.described(tree.open())
+			for _, s := range tree.start() {
+				reader := newShardReader(r, s)
+				readers.Go(func() {
+					if reader.run(ctx) {
+						select {
+						case ended <- reader.id:
+						case <-ctx.Done():
+						}
+					}
+				})
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case id := <-ended:
+			tree.done(id)
+			r.board.ended(id)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// describe lists all shards of the stream, page by page: "DescribeStream" in
+// the Amazon DynamoDB API Reference (API_streams_DescribeStream.html).
+func (r *Runner) describe(ctx context.Context) ([]types.Shard, error) {
+	var shards []types.Shard
+	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &r.mapping.StreamARN}
+	for {
+		out, err := r.config.Streams.DescribeStream(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		if out.StreamDescription == nil {
+			return nil, errors.New("DescribeStream answered without a description")
+		}
+		shards = append(shards, out.StreamDescription.Shards...)
+		last := out.StreamDescription.LastEvaluatedShardId
+		if aws.ToString(last) == "" {
+			return shards, nil
+		}
+		in.ExclusiveStartShardId = last
+	}
+}
+
+// errorPause is the pause after a number of errors in a row.
+func (r *Runner) errorPause(failures int) time.Duration {
+	pause := r.config.IdlePollInterval
+	for ; failures > 1 && pause < maxErrorPause; failures-- {
+		pause *= 2
+	}
+	return min(pause, maxErrorPause)
+}
+
+// lanes makes the lanes of a shard.
+func (r *Runner) lanes(shardID string) []*lane {
+	seed := fnv.New64a()
+	seed.Write([]byte(shardID))
+	lanes := make([]*lane, r.rules.lanes)
+	for i := range lanes {
+		lanes[i] = &lane{
+			rules:   &r.rules,
+			backoff: r.config.Backoff,
+			chaos:   r.config.Chaos.lane(seed.Sum64() + uint64(i)),
+		}
+	}
+	return lanes
+}
+
+func isNotFound(err error) bool {
+	var notFound *types.ResourceNotFoundException
+	return errors.As(err, &notFound)
+}

@@ -66,7 +66,7 @@ const (
 
 type item = map[string]types.AttributeValue
 
-func text(s string) types.AttributeValue   { return &types.AttributeValueMemberS{Value: s} }
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 func blob(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
 func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
@@ -160,7 +160,7 @@ func encodeMessage(m Message, names Names) item {
 		names.QueueKey: text(m.Queue),
 		names.SeqKey:   number(m.Seq),
 		attrVersion:    number(layout),
-		attrOp: blob(m.Op),
+		attrOp:         blob(m.Op),
 		attrEnqueuedAt: millis(m.EnqueuedAt),
 	}
 	if !m.ExpiresOn.IsZero() {

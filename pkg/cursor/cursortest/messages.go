@@ -1,0 +1,228 @@
+package cursortest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func testMessage(t *testing.T, s cursor.Store) {
+	_, found, err := s.Message(t.Context(), "q", 1)
+	check(t, err)
+	same(t, "found before it was put", found, false)
+
+	whole := message("q", 1)
+	bare := cursor.Message{Queue: "q", Seq: 2, EnqueuedAt: at, Digest: whole.Digest, Op: whole.Op}
+	put(t, s, whole, bare)
+	for _, want := range []cursor.Message{whole, bare} {
+		got, found, err := s.Message(t.Context(), "q", want.Seq)
+		check(t, err)
+		same(t, "found", found, true)
+		same(t, "message", got, want)
+	}
+
+	other := message("q", 1)
+	other.Body, other.Op = []byte("other"), []byte("87654321")
+	got, err := s.PutMessage(t.Context(), other)
+	check(t, err)
+	same(t, "put over another", got, whole)
+	got, _, err = s.Message(t.Context(), "q", 1)
+	check(t, err)
+	same(t, "after it", got, whole)
+}
+
+func testMessages(t *testing.T, s cursor.Store) {
+	for _, seq := range []int64{9, 2, 3, 10, 100, 5} {
+		put(t, s, message("q", seq))
+	}
+	for _, c := range []struct {
+		first, last int64
+		limit       int
+		want        []int64
+		more        bool
+	}{
+		{0, cursor.MaxSeq, 0, []int64{2, 3, 5, 9, 10, 100}, false},
+		{3, 9, 0, []int64{3, 5, 9}, false},
+		{4, 4, 0, nil, false},
+		{101, cursor.MaxSeq, 5, nil, false},
+		{0, cursor.MaxSeq, 2, []int64{2, 3}, true},
+		{3, 10, 3, []int64{3, 5, 9}, true},
+	} {
+		for _, strong := range []bool{true, false} {
+			for _, heads := range []bool{true, false} {
+				what := fmt.Sprintf("%d to %d, limit %d, strong %v, heads %v", c.first, c.last, c.limit, strong, heads)
+				page, err := s.Messages(t.Context(), cursor.Query{
+					Queue: "q", First: c.first, Last: c.last, Limit: c.limit, Strong: strong, HeadsOnly: heads,
+				})
+				check(t, err)
+				var seqs []int64
+				for _, m := range page.Messages {
+					seqs = append(seqs, m.Seq)
+					want := message("q", m.Seq)
+					if heads {
+						want = cursor.Message{Queue: "q", Seq: m.Seq, ExpiresOn: want.ExpiresOn}
+					}
+					same(t, what, m, want)
+				}
+				same(t, what, seqs, c.want)
+				same(t, what+": more", page.More, c.more)
+			}
+		}
+	}
+}
+
+// testPages reads more than one request can: page after page, all are seen.
+func testPages(t *testing.T, s cursor.Store) {
+	const count = 5
+	for seq := range int64(count) {
+		m := message("q", seq)
+		m.Body = []byte(strings.Repeat("x", cursor.MaxBody))
+		put(t, s, m)
+	}
+	var seqs []int64
+	for first, more := int64(0), true; more; {
+		page, err := s.Messages(t.Context(), cursor.Query{Queue: "q", First: first, Last: cursor.MaxSeq})
+		check(t, err)
+		if page.More && len(page.Messages) == 0 {
+			t.Fatal("an empty page says that there is more")
+		}
+		for _, m := range page.Messages {
+			seqs = append(seqs, m.Seq)
+			first = m.Seq + 1
+		}
+		more = page.More
+	}
+	same(t, "all pages", seqs, []int64{0, 1, 2, 3, 4})
+}
+
+func testTombstone(t *testing.T, s cursor.Store) {
+	tombstone := cursor.Message{
+		Queue: "q", Seq: 4, Tombstone: "why", Op: []byte("12345678"), EnqueuedAt: at, ExpiresOn: at.Add(time.Hour),
+	}
+	put(t, s, tombstone)
+	got, found, err := s.Message(t.Context(), "q", 4)
+	check(t, err)
+	same(t, "found", found, true)
+	same(t, "tombstone", got, tombstone)
+	got, err = s.PutMessage(t.Context(), message("q", 4))
+	check(t, err)
+	same(t, "put over it", got, tombstone)
+	page, err := s.Messages(t.Context(), cursor.Query{Queue: "q", First: 0, Last: 9, HeadsOnly: true})
+	check(t, err)
+	same(t, "as a head", page.Messages, []cursor.Message{
+		{Queue: "q", Seq: 4, Tombstone: "why", ExpiresOn: tombstone.ExpiresOn},
+	})
+}
+
+// testNames: a name is bytes, and nothing in it means anything.
+func testNames(t *testing.T, s cursor.Store) {
+	names := []string{
+		"a", "A", "a ", " a", "a/b", "a#b", "é", "e\u0301", "\x00", "日本", "../..", "{}", `"`,
+		strings.Repeat("n", cursor.MaxQueueName),
+	}
+	for i, name := range names {
+		c := newCursor(name)
+		c.Position = int64(i)
+		create(t, s, c)
+		m := message(name, 1)
+		m.ID = fmt.Sprint(i)
+		put(t, s, m)
+	}
+	for i, name := range names {
+		same(t, fmt.Sprintf("position of %q", name), standing(t, s, name).Position, int64(i))
+		m, _, err := s.Message(t.Context(), name, 1)
+		check(t, err)
+		same(t, fmt.Sprintf("message of %q", name), m.ID, fmt.Sprint(i))
+	}
+}
+
+// testSeqs: the whole range of seqs, exactly.
+func testSeqs(t *testing.T, s cursor.Store) {
+	seqs := []int64{0, 1, 9007199254740993, cursor.MaxSeq - 1, cursor.MaxSeq}
+	for _, seq := range seqs {
+		put(t, s, message("q", seq))
+	}
+	page, err := s.Messages(t.Context(), cursor.Query{Queue: "q", First: 0, Last: cursor.MaxSeq})
+	check(t, err)
+	var got []int64
+	for _, m := range page.Messages {
+		got = append(got, m.Seq)
+	}
+	same(t, "seqs", got, seqs)
+
+	c := newCursor("q")
+	c.Settings.First, c.Position, c.Parked = cursor.MaxSeq, cursor.MaxSeq-1, cursor.MaxSeq-1
+	create(t, s, c)
+	moved, ok, err := s.Move(t.Context(), "q", cursor.MaxSeq-1, cursor.MaxSeq, at)
+	check(t, err)
+	same(t, "moved to the last seq", ok, true)
+	same(t, "position", moved.Position, int64(cursor.MaxSeq))
+}
+
+func testKeepUntil(t *testing.T, s cursor.Store) {
+	check(t, s.KeepUntil(t.Context(), "q", 1, at.Add(time.Hour)))
+	_, found, err := s.Message(t.Context(), "q", 1)
+	check(t, err)
+	same(t, "made a hollow message", found, false)
+
+	forever := message("q", 2)
+	forever.ExpiresOn = time.Time{}
+	put(t, s, message("q", 1), forever)
+	for _, step := range []struct{ until, want time.Time }{
+		{at.Add(2 * time.Hour), at.Add(2 * time.Hour)},
+		{at.Add(2 * time.Hour), at.Add(2 * time.Hour)},
+		{at.Add(time.Minute), at.Add(2 * time.Hour)},
+	} {
+		check(t, s.KeepUntil(t.Context(), "q", 1, step.until))
+		want := message("q", 1)
+		want.ExpiresOn = step.want
+		got, _, err := s.Message(t.Context(), "q", 1)
+		check(t, err)
+		same(t, "message", got, want)
+	}
+	check(t, s.KeepUntil(t.Context(), "q", 2, at.Add(time.Hour)))
+	got, _, err := s.Message(t.Context(), "q", 2)
+	check(t, err)
+	same(t, "one that is kept for ever", got, forever)
+}
+
+func testQueuesApart(t *testing.T, s cursor.Store) {
+	create(t, s, newCursor("a"))
+	create(t, s, newCursor("b"))
+	put(t, s, message("a", 1), message("b", 1), message("b", 2))
+	_, _, err := s.Move(t.Context(), "b", 0, 2, at)
+	check(t, err)
+	same(t, "a", standing(t, s, "a"), newCursor("a"))
+	page, err := s.Messages(t.Context(), cursor.Query{Queue: "a", First: 0, Last: 9})
+	check(t, err)
+	same(t, "messages of a", page.Messages, []cursor.Message{message("a", 1)})
+}
+
+// testRacingPuts has many puts under one seq: all are told of the same one.
+func testRacingPuts(t *testing.T, s cursor.Store) {
+	const racers = 16
+	ids := make([]string, racers)
+	var group sync.WaitGroup
+	for i := range racers {
+		group.Go(func() {
+			m := message("q", 1)
+			m.ID = fmt.Sprint(i)
+			there, err := s.PutMessage(context.WithoutCancel(t.Context()), m)
+			if err != nil {
+				t.Error(err)
+			}
+			ids[i] = there.ID
+		})
+	}
+	group.Wait()
+	stored, _, err := s.Message(t.Context(), "q", 1)
+	check(t, err)
+	for i, id := range ids {
+		same(t, fmt.Sprintf("what put %d was told of", i), id, stored.ID)
+	}
+}

@@ -1,0 +1,148 @@
+package template
+
+import (
+	"strings"
+	"time"
+)
+
+// API is an AWS::ApiGatewayV2::Api of the protocol HTTP, with its routes and
+// stages.
+type API struct {
+	LogicalID string
+	ID        string // as in the events' requestContext.apiId
+	Endpoint  string // base URL without a final slash
+	Routes    []Route
+	Stages    []Stage
+}
+
+// Route is one route of an HTTP API with a Lambda proxy integration of
+// payload format 2.0.
+type Route struct {
+	Key      string // "POST /messages" or "$default"
+	Method   string // a method, or ANY; empty for $default
+	Path     string // with {variables}; empty for $default
+	Function string
+	Timeout  time.Duration // of the integration: 50 ms to 30 s
+	IAM      bool          // signed requests only, on AWS
+}
+
+// Stage is a stage of an HTTP API. The name $default stands for no path prefix.
+type Stage struct {
+	Name      string
+	Variables map[string]string
+}
+
+type integration struct {
+	api, function string
+	timeout       time.Duration
+}
+
+type rawRoute struct {
+	path, api, integration string
+	Route
+}
+
+type rawStage struct {
+	path, api string
+	Stage
+}
+
+// permission is an AWS::Lambda::Permission.
+type permission struct {
+	function, principal, sourceARN string
+}
+
+func (r *reader) api(id, physical string, p *props) {
+	p.ignore("Description", "DisableExecuteApiEndpoint", "FailOnWarnings", "IpAddressType", "Name", "Tags", "Version")
+	p.oneOf("ProtocolType", "", "HTTP")
+	api := API{LogicalID: id, ID: apiID(physical)}
+	var err error
+	if api.Endpoint, err = r.endpoint(id); err != nil {
+		r.problems.add("Resources."+id, "%v", err)
+	}
+	r.template.APIs = append(r.template.APIs, api)
+}
+
+func (r *reader) integration(id, _ string, p *props) {
+	p.ignore("ConnectionType", "Description", "IntegrationMethod")
+	p.oneOf("IntegrationType", "", "AWS_PROXY")
+	p.oneOf("PayloadFormatVersion", "", "2.0")
+	uri := p.need("IntegrationUri")
+	if strings.Contains(uri, ":apigateway:") {
+		uri = strings.TrimSuffix(uri, "/invocations")
+	}
+	if r.integrations == nil {
+		r.integrations = map[string]integration{}
+	}
+	r.integrations[id] = integration{
+		api: p.need("ApiId"), function: FunctionName(uri[strings.LastIndex(uri, "/")+1:]),
+		timeout: time.Duration(p.integer("TimeoutInMillis", 30_000, 50, 30_000)) * time.Millisecond,
+	}
+}
+
+func (r *reader) route(_, _ string, p *props) {
+	p.ignore("OperationName")
+	route := rawRoute{path: p.path, api: p.need("ApiId"), Route: Route{Key: p.need("RouteKey")}}
+	route.IAM = p.oneOf("AuthorizationType", "NONE", "NONE", "AWS_IAM") == "AWS_IAM"
+	if route.Key != "$default" {
+		var ok bool
+		if route.Method, route.Path, ok = strings.Cut(route.Key, " "); !ok || !strings.HasPrefix(route.Path, "/") {
+			p.bad("RouteKey", "must be $default, or a method and a path as in \"GET /pets\", not %q", route.Key)
+		}
+	}
+	var ok bool
+	if route.integration, ok = strings.CutPrefix(p.need("Target"), "integrations/"); !ok {
+		p.bad("Target", "must be integrations/ and the id of an integration")
+	}
+	r.routes = append(r.routes, route)
+}
+
+func (r *reader) stage(_, physical string, p *props) {
+	p.ignore("AccessLogSettings", "Description", "DefaultRouteSettings", "RouteSettings", "Tags")
+	if !p.boolean("AutoDeploy", false) {
+		p.bad("AutoDeploy", "must be true: deployments of their own are not run on one machine")
+	}
+	r.stages = append(r.stages, rawStage{
+		path: p.path, api: p.need("ApiId"),
+		Stage: Stage{Name: physical, Variables: p.strings("StageVariables")},
+	})
+}
+
+func (r *reader) permission(_, _ string, p *props) {
+	p.ignore("EventSourceToken", "InvokedViaFunctionUrl", "PrincipalOrgID", "SourceAccount", "FunctionUrlAuthType")
+	p.oneOf("Action", "", "lambda:InvokeFunction", "lambda:InvokeFunctionUrl", "lambda:*")
+	r.permissions = append(r.permissions, permission{
+		function: functionOf(p, "FunctionName"), principal: p.need("Principal"), sourceARN: p.text("SourceArn", ""),
+	})
+}
+
+// mayInvoke tells whether a permission lets a service invoke a function for
+// one source.
+func (r *reader) mayInvoke(function, principal, sourceARN string) bool {
+	for _, p := range r.permissions {
+		if p.function == function && p.principal == principal && (p.sourceARN == "" || like(p.sourceARN, sourceARN)) {
+			return true
+		}
+	}
+	return false
+}
+
+// like matches text against a pattern in which each * stands for any text, as
+// ArnLike does.
+func like(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == text
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	rest, ok := strings.CutPrefix(text, first)
+	if !ok {
+		return false
+	}
+	for _, part := range parts[1 : len(parts)-1] {
+		if _, rest, ok = strings.Cut(rest, part); !ok {
+			return false
+		}
+	}
+	return strings.HasSuffix(rest, last)
+}

@@ -1,0 +1,307 @@
+package template
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// findForeign tells which resources other services have to run.
+func findForeign(resources map[string]rawResource) map[string]bool {
+	foreign := map[string]bool{}
+	used := usedQueues(resources)
+	for id, resource := range resources {
+		if Foreign[resource.typ] == "" {
+			continue
+		}
+		switch resource.typ {
+		case "AWS::SQS::Queue":
+			foreign[id] = used[id]
+		case "AWS::SQS::QueuePolicy":
+			foreign[id] = policyOf(resource, used)
+		case "AWS::Events::Rule":
+			foreign[id] = resource.properties["ScheduleExpression"] == nil
+		default:
+			foreign[id] = true
+		}
+	}
+	return foreign
+}
+
+// usedQueues are the queues that something sends to or reads from: all but
+// those that are only named as the place for what a mapping or an
+// asynchronous invocation gives up on.
+func usedQueues(resources map[string]rawResource) map[string]bool {
+	used := map[string]bool{}
+	failureOnly := map[string]bool{}
+	for _, resource := range resources {
+		for name, value := range resource.properties {
+			for _, id := range references(value) {
+				switch {
+				case takesFailures(resource.typ, name):
+					failureOnly[id] = true
+				case Ignored[resource.typ] == "" && resource.typ != "AWS::SQS::QueuePolicy":
+					used[id] = true
+				}
+			}
+		}
+	}
+	for id, resource := range resources {
+		if resource.typ == "AWS::SQS::Queue" && !failureOnly[id] {
+			used[id] = true
+		}
+	}
+	return used
+}
+
+// takesFailures tells whether a property of a type names where failures go.
+func takesFailures(typ, property string) bool {
+	switch typ {
+	case "AWS::Lambda::EventSourceMapping", "AWS::Lambda::EventInvokeConfig":
+		return property == "DestinationConfig"
+	case "AWS::Lambda::Function":
+		return property == "DeadLetterConfig"
+	case "AWS::Scheduler::Schedule":
+		return property == "Target"
+	case "AWS::Events::Rule":
+		return property == "Targets"
+	}
+	return false
+}
+
+// policyOf tells whether a queue policy is for a queue that is in use.
+func policyOf(policy rawResource, used map[string]bool) bool {
+	return slices.ContainsFunc(references(policy.properties["Queues"]), func(id string) bool { return used[id] })
+}
+
+// references are the logical ids that Ref, Fn::GetAtt and Fn::Sub name in v.
+func references(v any) []string {
+	var ids []string
+	walk(v, func(name string, argument any) {
+		switch argument := argument.(type) {
+		case string:
+			if name == "Fn::Sub" {
+				ids = append(ids, subReferences(argument)...)
+				return
+			}
+			id, _, _ := strings.Cut(argument, ".")
+			ids = append(ids, id)
+		case []any:
+			if len(argument) > 0 {
+				text, _ := argument[0].(string)
+				if name == "Fn::Sub" {
+					ids = append(ids, subReferences(text)...)
+				} else {
+					ids = append(ids, text)
+				}
+			}
+		}
+	})
+	return ids
+}
+
+func subReferences(pattern string) []string {
+	var ids []string
+	_, _ = replaceVariables(pattern, func(name string) (string, error) {
+		id, _, _ := strings.Cut(name, ".")
+		ids = append(ids, id)
+		return "", nil
+	})
+	return ids
+}
+
+// walk visits each Ref, Fn::GetAtt and Fn::Sub inside v.
+func walk(v any, visit func(name string, argument any)) {
+	switch v := v.(type) {
+	case []any:
+		for _, entry := range v {
+			walk(entry, visit)
+		}
+	case map[string]any:
+		for name, value := range v {
+			if name == "Ref" || name == "Fn::GetAtt" || name == "Fn::Sub" {
+				visit(name, value)
+			}
+			walk(value, visit)
+		}
+	}
+}
+
+// ForeignTemplate is a template of just the resources that belong to other
+// services, with the values of all others written in, and the services'
+// names. The text is nil where there are none.
+//
+// Its outputs are the return values that the rest of the template needs:
+// "R" and the logical id for Ref, and "A", the logical id, "A" and the
+// attribute for Fn::GetAtt ([ForeignOutput]).
+func (d *Document) ForeignTemplate(options Options) (text []byte, services []string, err error) {
+	r, err := newResolver(d, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	resources := map[string]any{}
+	for _, id := range sorted(d.resources) {
+		if !d.foreign[id] {
+			continue
+		}
+		resource := d.resources[id]
+		if resource.condition != "" {
+			if there, err := r.condition(resource.condition); err != nil || !there {
+				if err != nil {
+					return nil, nil, at("Resources."+id+".Condition", err)
+				}
+				continue
+			}
+		}
+		path := "Resources." + id + ".Properties"
+		if err := d.callsFunction(resource); err != nil {
+			return nil, nil, at(path, err)
+		}
+		properties, err := r.partly(path, resource.properties)
+		if err != nil {
+			return nil, nil, err
+		}
+		resources[id] = map[string]any{"Type": resource.typ, "Properties": properties}
+		services = append(services, Foreign[resource.typ])
+	}
+	if len(resources) == 0 {
+		return nil, nil, nil
+	}
+	slices.Sort(services)
+	text, err = json.Marshal(map[string]any{"Resources": resources, "Outputs": d.foreignOutputs(resources)})
+	return text, slices.Compact(services), err
+}
+
+// callsFunction refuses a foreign resource that invokes a function: the service
+// that holds the one cannot reach the other.
+func (d *Document) callsFunction(resource rawResource) error {
+	for _, id := range references(resource.properties) {
+		switch d.resources[id].typ {
+		case "AWS::Lambda::Function", "AWS::Lambda::Alias", "AWS::Lambda::Version":
+			return fmt.Errorf("names function %s: here functions are called by streams of tables, routes, URLs and schedules only", id)
+		}
+	}
+	return nil
+}
+
+// ForeignOutput is the name of the output of a foreign template that holds a
+// resource's return value: of Ref where attribute is empty, else of Fn::GetAtt.
+func ForeignOutput(id, attribute string) string {
+	if attribute == "" {
+		return "R" + id
+	}
+	return "A" + id + "A" + strings.ReplaceAll(attribute, ".", "")
+}
+
+// foreignOutputs asks for each return value that something outside uses.
+func (d *Document) foreignOutputs(resources map[string]any) map[string]any {
+	outputs := map[string]any{}
+	want := func(id, attribute string) {
+		if resources[id] == nil {
+			return
+		}
+		var value any = map[string]any{"Ref": id}
+		if attribute != "" {
+			value = map[string]any{"Fn::GetAtt": []any{id, attribute}}
+		}
+		outputs[ForeignOutput(id, attribute)] = map[string]any{"Value": value}
+	}
+	visit := func(name string, argument any) {
+		switch argument := argument.(type) {
+		case string:
+			if name == "Fn::Sub" {
+				_, _ = replaceVariables(argument, func(variable string) (string, error) {
+					id, attribute, _ := strings.Cut(variable, ".")
+					want(id, attribute)
+					return "", nil
+				})
+				return
+			}
+			id, attribute, _ := strings.Cut(argument, ".")
+			want(id, attribute)
+		case []any:
+			if len(argument) == 2 && name == "Fn::GetAtt" {
+				id, _ := argument[0].(string)
+				attribute, _ := argument[1].(string)
+				want(id, attribute)
+			}
+		}
+	}
+	for id, resource := range d.resources {
+		if !d.foreign[id] {
+			walk(resource.properties, visit)
+		}
+	}
+	walk(d.outputs, visit)
+	return outputs
+}
+
+// partly resolves v but for references to foreign resources, which stay as
+// they are: whoever runs those resources resolves them. What is built from
+// such a reference stays a call of its function.
+func (r *resolver) partly(path string, v any) (any, error) {
+	if !r.mentionsForeign(v) {
+		return r.value(path, v)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if name, argument, ok := intrinsic(v); ok {
+			return r.partlyCall(path, name, argument)
+		}
+		out := make(map[string]any, len(v))
+		for _, name := range sorted(v) {
+			resolved, err := r.partly(join(path, name), v[name])
+			if err != nil {
+				return nil, err
+			}
+			if _, drop := resolved.(noValue); !drop {
+				out[name] = resolved
+			}
+		}
+		return out, nil
+	case []any:
+		out := make([]any, 0, len(v))
+		for i, entry := range v {
+			resolved, err := r.partly(fmt.Sprintf("%s[%d]", path, i), entry)
+			if err != nil {
+				return nil, err
+			}
+			if _, drop := resolved.(noValue); !drop {
+				out = append(out, resolved)
+			}
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+func (r *resolver) partlyCall(path, name string, argument any) (any, error) {
+	switch name {
+	case "Ref", "Fn::GetAtt":
+		return map[string]any{name: argument}, nil
+	case "Fn::Sub":
+		return nil, at(path, errors.New("Fn::Sub of a resource of another service is not known here: use Fn::Join"))
+	case "Fn::If":
+		list, err := arguments(join(path, name), argument, 3, 3)
+		if err != nil {
+			return nil, err
+		}
+		condition, _ := list[0].(string)
+		holds, err := r.condition(condition)
+		if err != nil {
+			return nil, at(path, err)
+		}
+		if holds {
+			return r.partly(path, list[1])
+		}
+		return r.partly(path, list[2])
+	}
+	inner, err := r.partly(join(path, name), argument)
+	return map[string]any{name: inner}, err
+}
+
+func (r *resolver) mentionsForeign(v any) bool {
+	return slices.ContainsFunc(references(v), func(id string) bool { return r.doc.foreign[id] })
+}

@@ -1,0 +1,251 @@
+package template
+
+import (
+	"path"
+	"strings"
+	"time"
+)
+
+// SourceKey is the key of a function's Metadata that names the folder of its
+// Go main package.
+const SourceKey = "streamsort:source"
+
+// Function is an AWS::Lambda::Function. Its deployed code is not read: the
+// local stack builds the function from Source.
+type Function struct {
+	LogicalID string
+	Name      string
+	// Source is the folder of the main package, with forward slashes and
+	// relative to the root of the Go module that holds it.
+	Source    string
+	Handler   string
+	MemoryMB  int           // 128 to 10,240
+	Timeout   time.Duration // 1 s to 15 min
+	Env       map[string]string
+	Reserved  int    // reserved concurrency; -1 where none is reserved
+	LogFormat string // Text or JSON
+	LogLevel  string // the application's log level, empty where none is set
+	Async     Async
+}
+
+// Async says what becomes of asynchronous invocations that fail.
+type Async struct {
+	Retries   int           // 0 to 2
+	MaxAge    time.Duration // 60 s to 6 h
+	OnFailure string        // name of the queue that takes what was given up on, or empty
+}
+
+// URL is an AWS::Lambda::Url.
+type URL struct {
+	LogicalID string
+	Function  string
+	Endpoint  string // base URL without a final slash
+	IAM       bool   // signed requests only, on AWS
+}
+
+// Mapping is an AWS::Lambda::EventSourceMapping of a table's stream. The
+// bounds are those of CreateEventSourceMapping in the AWS Lambda API Reference.
+type Mapping struct {
+	LogicalID, ID    string
+	Function         string
+	Table            string // whose stream is read
+	Enabled          bool
+	StartingPosition string        // TRIM_HORIZON or LATEST
+	BatchSize        int           // 1 to 10,000
+	Window           time.Duration // 0 to 300 s
+	MaxRetries       int           // 0 to 10,000; -1 for no limit
+	MaxRecordAge     time.Duration // 60 s to 7 days; -1 for no limit
+	Parallelization  int           // 1 to 10
+	Bisect           bool
+	// ReportBatchItemFailures: the function's answer names the failed records.
+	ReportBatchItemFailures bool
+	Filters                 []string // event patterns, JSON text
+	OnFailure               string   // name of the queue that takes what was given up on, or empty
+}
+
+// Code, permissions, networks, tracing and tags have no local meaning, nor has
+// the architecture: a function is built for the machine that it runs on.
+var functionIgnores = []string{
+	"Architectures", "Code", "CodeSigningConfigArn", "Description", "EphemeralStorage", "KmsKeyArn", "Layers",
+	"PackageType", "RecursiveLoop", "Role", "RuntimeManagementConfig", "SnapStart", "Tags", "TracingConfig", "VpcConfig",
+}
+
+func (r *reader) function(id, physical string, p *props) {
+	p.ignore(functionIgnores...)
+	f := Function{
+		LogicalID: id, Name: physical,
+		Handler:  p.text("Handler", "bootstrap"),
+		MemoryMB: p.integer("MemorySize", 128, 128, 10240),
+		Timeout:  time.Duration(p.integer("Timeout", 3, 1, 900)) * time.Second,
+		Reserved: p.integer("ReservedConcurrentExecutions", -1, 0, 1_000_000),
+		Async:    Async{Retries: 2, MaxAge: 6 * time.Hour},
+	}
+	p.oneOf("Runtime", "", "provided.al2023", "provided.al2")
+	f.Source = r.source(id)
+	if environment := p.object("Environment"); environment != nil {
+		f.Env = environment.strings("Variables")
+		environment.done()
+		checkReserved(environment, f.Env)
+	}
+	f.LogFormat = "Text"
+	if logging := p.object("LoggingConfig"); logging != nil {
+		logging.ignore("LogGroup", "SystemLogLevel")
+		f.LogFormat = logging.oneOf("LogFormat", "Text", "Text", "JSON")
+		f.LogLevel = logging.text("ApplicationLogLevel", "")
+		logging.done()
+	}
+	if letters := p.object("DeadLetterConfig"); letters != nil {
+		f.Async.OnFailure = queueOf(letters, "TargetArn")
+		letters.done()
+	}
+	r.template.Functions = append(r.template.Functions, f)
+}
+
+// source is the folder that a function's Metadata names.
+func (r *reader) source(id string) string {
+	at := "Resources." + id + ".Metadata." + SourceKey
+	source, ok := r.doc.resources[id].metadata[SourceKey].(string)
+	switch {
+	case !ok:
+		r.problems.add(at, "must name the folder of the function's main package: the local stack builds it from there")
+	case source == "" || path.IsAbs(source) || path.Clean(source) != source || strings.HasPrefix(source, ".."):
+		r.problems.add(at, "must be a relative path inside the Go module, not %q", source)
+	}
+	return source
+}
+
+// Variables that Lambda sets itself and no template may set ("Defined runtime
+// environment variables", AWS Lambda Developer Guide).
+var reservedVariables = []string{
+	"_HANDLER", "_X_AMZN_TRACE_ID", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_EXECUTION_ENV",
+	"AWS_LAMBDA_FUNCTION_NAME", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "AWS_LAMBDA_FUNCTION_VERSION",
+	"AWS_LAMBDA_INITIALIZATION_TYPE", "AWS_LAMBDA_LOG_GROUP_NAME", "AWS_LAMBDA_LOG_STREAM_NAME",
+	"AWS_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+	"AWS_LAMBDA_RUNTIME_API", "LAMBDA_TASK_ROOT", "LAMBDA_RUNTIME_DIR",
+}
+
+func checkReserved(environment *props, env map[string]string) {
+	for _, name := range reservedVariables {
+		if _, set := env[name]; set {
+			environment.bad("Variables."+name, "is set by Lambda itself and cannot be set by a template")
+		}
+	}
+}
+
+// functionOf is the name of the function that a property refers to.
+func functionOf(p *props, property string) string { return FunctionName(p.need(property)) }
+
+// queueOf is the name of the queue that a property's ARN names.
+func queueOf(p *props, property string) string {
+	value := p.text(property, "")
+	if value == "" {
+		return ""
+	}
+	name, ok := QueueName(value)
+	if !ok {
+		p.bad(property, "must be the ARN of an SQS queue: failures go to no other service here")
+	}
+	return name
+}
+
+// failureQueue is the queue of a DestinationConfig.
+func failureQueue(p *props) string {
+	destinations := p.object("DestinationConfig")
+	if destinations == nil {
+		return ""
+	}
+	defer destinations.done()
+	onFailure := destinations.object("OnFailure")
+	if onFailure == nil {
+		return ""
+	}
+	defer onFailure.done()
+	return queueOf(onFailure, "Destination")
+}
+
+func (r *reader) mapping(id, physical string, p *props) {
+	p.ignore("KmsKeyArn", "LoggingConfig", "MetricsConfig", "Tags")
+	m := Mapping{
+		LogicalID: id, ID: uuid(physical),
+		Function:         functionOf(p, "FunctionName"),
+		Enabled:          p.boolean("Enabled", true),
+		StartingPosition: p.oneOf("StartingPosition", "", "TRIM_HORIZON", "LATEST"),
+		BatchSize:        p.integer("BatchSize", 100, 1, 10_000),
+		Window:           time.Duration(p.integer("MaximumBatchingWindowInSeconds", 0, 0, 300)) * time.Second,
+		MaxRetries:       p.integer("MaximumRetryAttempts", -1, -1, 10_000),
+		Parallelization:  p.integer("ParallelizationFactor", 1, 1, 10),
+		Bisect:           p.boolean("BisectBatchOnFunctionError", false),
+		OnFailure:        failureQueue(p),
+	}
+	m.MaxRecordAge = -1
+	if age := p.integer("MaximumRecordAgeInSeconds", -1, -1, 604_800); age >= 0 {
+		if age < 60 {
+			p.bad("MaximumRecordAgeInSeconds", "must be -1, or from 60 to 604800")
+		}
+		m.MaxRecordAge = time.Duration(age) * time.Second
+	}
+	source := p.need("EventSourceArn")
+	var ok bool
+	if m.Table, ok = StreamTable(source); !ok && source != "" {
+		p.bad("EventSourceArn", "must be the stream of a DynamoDB table of this run, not %q", source)
+	}
+	if p.integer("TumblingWindowInSeconds", 0, 0, 900) != 0 {
+		p.bad("TumblingWindowInSeconds", "tumbling windows are not run on one machine")
+	}
+	for _, kind := range p.texts("FunctionResponseTypes") {
+		if kind != "ReportBatchItemFailures" {
+			p.bad("FunctionResponseTypes", "must hold ReportBatchItemFailures only, not %q", kind)
+		}
+		m.ReportBatchItemFailures = true
+	}
+	m.Filters = filters(p)
+	r.template.Mappings = append(r.template.Mappings, m)
+}
+
+func filters(p *props) []string {
+	criteria := p.object("FilterCriteria")
+	if criteria == nil {
+		return nil
+	}
+	defer criteria.done()
+	var patterns []string
+	for _, filter := range criteria.objects("Filters") {
+		patterns = append(patterns, filter.need("Pattern"))
+		filter.done()
+	}
+	return patterns
+}
+
+// invokeConfig is an AWS::Lambda::EventInvokeConfig, kept until its function is known.
+type invokeConfig struct {
+	path     string
+	function string
+	async    Async
+}
+
+func (r *reader) invokeConfig(_, _ string, p *props) {
+	p.ignore("Qualifier")
+	r.invokes = append(r.invokes, invokeConfig{
+		path: p.path, function: functionOf(p, "FunctionName"),
+		async: Async{
+			Retries:   p.integer("MaximumRetryAttempts", 2, 0, 2),
+			MaxAge:    time.Duration(p.integer("MaximumEventAgeInSeconds", 21_600, 60, 21_600)) * time.Second,
+			OnFailure: failureQueue(p),
+		},
+	})
+}
+
+func (r *reader) url(id, _ string, p *props) {
+	p.ignore("Qualifier")
+	p.oneOf("InvokeMode", "BUFFERED", "BUFFERED", "RESPONSE_STREAM")
+	u := URL{
+		LogicalID: id,
+		Function:  functionOf(p, "TargetFunctionArn"),
+		IAM:       p.oneOf("AuthType", "", "AWS_IAM", "NONE") == "AWS_IAM",
+	}
+	var err error
+	if u.Endpoint, err = r.endpoint(id); err != nil {
+		r.problems.add("Resources."+id, "%v", err)
+	}
+	r.template.URLs = append(r.template.URLs, u)
+}

@@ -1,0 +1,113 @@
+package template
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestIntrinsics resolves one value each, in a template with a parameter, a
+// list parameter, two conditions, a mapping and a table.
+func TestIntrinsics(t *testing.T) {
+	const template = `{
+	 "Parameters": {"Size": {"Type": "Number", "Default": 3}, "Zones": {"Type": "CommaDelimitedList", "Default": "a, b"}},
+	 "Conditions": {
+	  "Yes": {"Fn::Equals": [{"Ref": "Size"}, "3"]},
+	  "No": {"Fn::And": [{"Condition": "Yes"}, {"Fn::Not": [{"Condition": "Yes"}]}]},
+	  "Either": {"Fn::Or": [{"Condition": "No"}, {"Condition": "Yes"}]},
+	  "Loop": {"Fn::Not": [{"Condition": "Loop"}]}
+	 },
+	 "Mappings": {"M": {"one": {"two": "deep", "list": ["x", "y"]}}},
+	 "Resources": {
+	  "T": {"Type": "AWS::DynamoDB::Table"},
+	  "Self": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": {"Ref": "Self"}}},
+	  "Gone": {"Type": "AWS::DynamoDB::Table", "Condition": "No"},
+	  "V": {"Type": "AWS::Logs::LogGroup", "Properties": {"Value": VALUE}}
+	 }}`
+	cases := []struct{ name, value, want, err string }{
+		{"plain", `[1, "a", true, null]`, `[1, "a", true, null]`, ""},
+		{"number kept", `12345678901234567890`, `12345678901234567890`, ""},
+		{"Ref parameter", `{"Ref": "Size"}`, `"3"`, ""},
+		{"Ref list", `{"Ref": "Zones"}`, `["a", "b"]`, ""},
+		{"Ref region", `{"Ref": "AWS::Region"}`, `"us-east-1"`, ""},
+		{"Ref account", `{"Ref": "AWS::AccountId"}`, `"000000000000"`, ""},
+		{"Ref partition", `{"Ref": "AWS::Partition"}`, `"aws"`, ""},
+		{"Ref suffix", `{"Ref": "AWS::URLSuffix"}`, `"amazonaws.com"`, ""},
+		{"Ref stack", `{"Ref": "AWS::StackName"}`, `"s"`, ""},
+		{"Ref pseudo unknown", `{"Ref": "AWS::Moon"}`, "", "pseudo parameter AWS::Moon is not known"},
+		{"Ref not a string", `{"Ref": 1}`, "", "Value.Ref: must be a string"},
+		{"NoValue in object", `{"a": {"Ref": "AWS::NoValue"}, "b": 1}`, `{"b": 1}`, ""},
+		{"NoValue in list", `[{"Ref": "AWS::NoValue"}, 1]`, `[1]`, ""},
+		{"Ref resource", `{"Ref": "T"}`, `"s-T"`, ""},
+		{"Ref itself", `{"Ref": "Self"}`, "", "is defined by itself"},
+		{"Ref left out", `{"Ref": "Gone"}`, "", "its condition No leaves out"},
+		{"GetAtt", `{"Fn::GetAtt": ["T", "Arn"]}`, `"arn:aws:dynamodb:us-east-1:000000000000:table/s-T"`, ""},
+		{"GetAtt short", `{"Fn::GetAtt": "T.Arn"}`, `"arn:aws:dynamodb:us-east-1:000000000000:table/s-T"`, ""},
+		{"GetAtt unknown", `{"Fn::GetAtt": ["T", "Colour"]}`, "", "T (AWS::DynamoDB::Table) has no attribute Colour here"},
+		{"GetAtt bad", `{"Fn::GetAtt": ["T"]}`, "", "must be a list of 2 values"},
+		{"Join", `{"Fn::Join": ["-", ["a", {"Ref": "Size"}, 7]]}`, `"a-3-7"`, ""},
+		{"Join list ref", `{"Fn::Join": ["+", {"Ref": "Zones"}]}`, `"a+b"`, ""},
+		{"Join bad", `{"Fn::Join": ["-", [{}]]}`, "", "Value.Fn::Join[1][0]: must be a string"},
+		{"Sub", `{"Fn::Sub": "${AWS::StackName}/${T}/${T.Arn}/${Size}"}`, `"s/s-T/arn:aws:dynamodb:us-east-1:000000000000:table/s-T/3"`, ""},
+		{"Sub literal", `{"Fn::Sub": "${!Size}"}`, `"${Size}"`, ""},
+		{"Sub own", `{"Fn::Sub": ["${x}-${Size}", {"x": {"Ref": "T"}}]}`, `"s-T-3"`, ""},
+		{"Sub open", `{"Fn::Sub": "${Size"}`, "", "has a ${ without its }"},
+		{"Sub list parameter", `{"Fn::Sub": "${Zones}"}`, "", "${Zones} must be a string"},
+		{"Select", `{"Fn::Select": [1, {"Fn::Split": ["|", "a|b|c"]}]}`, `"b"`, ""},
+		{"Select text index", `{"Fn::Select": ["0", ["x"]]}`, `"x"`, ""},
+		{"Select outside", `{"Fn::Select": [3, ["x"]]}`, "", `index "3" is not in the list of 1 entries`},
+		{"Select negative", `{"Fn::Select": [-1, ["x"]]}`, "", "is not in the list"},
+		{"Split", `{"Fn::Split": [",", "a,b"]}`, `["a", "b"]`, ""},
+		{"Split empty", `{"Fn::Split": ["", "a"]}`, "", "must not be empty"},
+		{"If yes", `{"Fn::If": ["Yes", "y", {"Ref": "Nothing"}]}`, `"y"`, ""},
+		{"If no", `{"Fn::If": ["No", 1, 2]}`, `2`, ""},
+		{"If or", `{"Fn::If": ["Either", 1, 2]}`, `1`, ""},
+		{"If NoValue", `{"k": {"Fn::If": ["No", 1, {"Ref": "AWS::NoValue"}]}}`, `{}`, ""},
+		{"If unknown", `{"Fn::If": ["Maybe", 1, 2]}`, "", `condition "Maybe" is not in the template`},
+		{"If loop", `{"Fn::If": ["Loop", 1, 2]}`, "", "condition Loop is defined by itself"},
+		{"Equals in place", `{"Fn::Equals": ["a", "a"]}`, `true`, ""},
+		{"FindInMap", `{"Fn::FindInMap": ["M", "one", "two"]}`, `"deep"`, ""},
+		{"FindInMap list", `{"Fn::Select": [1, {"Fn::FindInMap": ["M", "one", "list"]}]}`, `"y"`, ""},
+		{"FindInMap missing", `{"Fn::FindInMap": ["M", "one", "three"]}`, "", "Mappings.M.one.three is not in the template"},
+		{"FindInMap default", `{"Fn::FindInMap": ["M", "one", "three", {"DefaultValue": "d"}]}`, `"d"`, ""},
+		{"Base64", `{"Fn::Base64": "hi"}`, `"aGk="`, ""},
+		{"ImportValue missing", `{"Fn::ImportValue": "x"}`, "", `no template of this run exports "x"`},
+		{"unknown function", `{"Fn::Transform": {}}`, "", "intrinsic function Fn::Transform is not known"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			doc, err := Parse([]byte(strings.Replace(template, "VALUE", c.value, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := newResolver(doc, Options{Stack: "s"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := r.value("Value", doc.resources["V"].properties["Value"])
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) || !strings.HasPrefix(err.Error(), "Value") &&
+					!strings.HasPrefix(err.Error(), "Resources.") && !strings.HasPrefix(err.Error(), "Conditions.") {
+					t.Errorf("error = %v; want a path and %q", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var gotValue, wantValue any
+			if json.Unmarshal(text, &gotValue) != nil || json.Unmarshal([]byte(c.want), &wantValue) != nil {
+				t.Fatalf("not JSON: %s or %s", text, c.want)
+			}
+			if diff := cmp.Diff(wantValue, gotValue); diff != "" {
+				t.Errorf("value (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,112 @@
+package template
+
+import "github.com/streamsort/streamsort/pkg/table"
+
+// Table is an AWS::DynamoDB::Table, or an AWS::DynamoDB::GlobalTable with its
+// one local replica.
+type Table struct {
+	LogicalID string
+	table.Definition
+	Indexes []Index
+}
+
+// Index is a secondary index of a table.
+type Index struct {
+	Name            string
+	Local           bool // a local index, else a global one
+	Partition, Sort table.Key
+	Projection      string   // ALL, KEYS_ONLY or INCLUDE
+	Attributes      []string // those that INCLUDE names
+}
+
+// Capacity, encryption, backups and tags have no local meaning.
+var tableIgnores = []string{
+	"BillingMode", "ContributorInsightsSpecification", "DeletionProtectionEnabled", "KinesisStreamSpecification",
+	"OnDemandThroughput", "PointInTimeRecoverySpecification", "ProvisionedThroughput", "ResourcePolicy",
+	"SSESpecification", "TableClass", "Tags", "WarmThroughput", "WriteOnDemandThroughputSettings",
+	"WriteProvisionedThroughputSettings", "GlobalTableSourceArn", "GlobalTableWitnesses", "MultiRegionConsistency",
+}
+
+func (r *reader) table(id, physical string, p *props) {
+	r.addTable(id, physical, p)
+}
+
+func (r *reader) globalTable(id, physical string, p *props) {
+	p.ignore("Replicas") // one region: the local one
+	r.addTable(id, physical, p)
+}
+
+func (r *reader) addTable(id, physical string, p *props) {
+	p.ignore(tableIgnores...)
+	types := attributeTypes(p)
+	t := Table{LogicalID: id}
+	t.Name = physical
+	if len(physical) < 3 || len(physical) > 255 {
+		p.bad("TableName", "must have 3 to 255 characters")
+	}
+	t.Partition, t.Sort = keys(p, types)
+	if stream := p.object("StreamSpecification"); stream != nil {
+		stream.ignore("StreamEnabled", "ResourcePolicy")
+		t.Stream = table.StreamView(stream.oneOf("StreamViewType", string(table.NewAndOldImages),
+			string(table.KeysOnly), string(table.NewImage), string(table.OldImage), string(table.NewAndOldImages)))
+		stream.done()
+	}
+	if ttl := p.object("TimeToLiveSpecification"); ttl != nil {
+		if name := ttl.need("AttributeName"); ttl.boolean("Enabled", true) {
+			t.TTL = name
+		}
+		ttl.done()
+	}
+	t.Indexes = append(indexes(p, types, "GlobalSecondaryIndexes"), indexes(p, types, "LocalSecondaryIndexes")...)
+	r.template.Tables = append(r.template.Tables, t)
+}
+
+func attributeTypes(p *props) map[string]table.KeyType {
+	types := map[string]table.KeyType{}
+	for _, attribute := range p.objects("AttributeDefinitions") {
+		types[attribute.need("AttributeName")] = table.KeyType(attribute.oneOf("AttributeType", "S", "S", "N", "B"))
+		attribute.done()
+	}
+	return types
+}
+
+// keys reads a KeySchema: one HASH key, and at most one RANGE key.
+func keys(p *props, types map[string]table.KeyType) (partition, sort table.Key) {
+	for _, entry := range p.objects("KeySchema") {
+		key := table.Key{Name: entry.need("AttributeName")}
+		if key.Type = types[key.Name]; key.Type == "" {
+			entry.bad("AttributeName", "%q is not among the table's AttributeDefinitions", key.Name)
+		}
+		into := &partition
+		if entry.oneOf("KeyType", "HASH", "HASH", "RANGE") == "RANGE" {
+			into = &sort
+		}
+		if into.Name != "" {
+			entry.bad("KeyType", "stands twice in the schema")
+		}
+		*into = key
+		entry.done()
+	}
+	if partition.Name == "" {
+		p.bad("KeySchema", "must have a HASH key")
+	}
+	return partition, sort
+}
+
+func indexes(p *props, types map[string]table.KeyType, property string) []Index {
+	var out []Index
+	for _, entry := range p.objects(property) {
+		entry.ignore(tableIgnores...)
+		index := Index{Name: entry.need("IndexName"), Local: property == "LocalSecondaryIndexes"}
+		index.Partition, index.Sort = keys(entry, types)
+		index.Projection = "ALL"
+		if projection := entry.object("Projection"); projection != nil {
+			index.Projection = projection.oneOf("ProjectionType", "ALL", "ALL", "KEYS_ONLY", "INCLUDE")
+			index.Attributes = projection.texts("NonKeyAttributes")
+			projection.done()
+		}
+		entry.done()
+		out = append(out, index)
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+package template
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
+
+// Options are what a template is read for. The zero Options is valid.
+type Options struct {
+	// Stack is AWS::StackName and the beginning of made-up names; "local" where empty.
+	Stack string
+	// Parameters are values of the template's parameters; those not here have
+	// their defaults. Names that the template does not declare are not an error.
+	Parameters map[string]string
+	// Imports are the exports of other stacks, for Fn::ImportValue.
+	Imports map[string]string
+	// Endpoint tells the base URL, without a final slash, at which the HTTP API
+	// or function URL with this logical id will answer. It is asked only for
+	// those that exist, and may be asked more than once.
+	Endpoint func(logicalID string) (string, error)
+	// Foreign tells the return value of a resource that another service runs:
+	// of Ref where attribute is empty, else of Fn::GetAtt.
+	Foreign func(logicalID, attribute string) (string, error)
+}
+
+// Template is what there is to run, in the order of the logical ids.
+type Template struct {
+	Stack     string
+	Tables    []Table
+	Functions []Function
+	Mappings  []Mapping
+	APIs      []API
+	URLs      []URL
+	Schedules []Schedule
+	Queues    []Queue           // those that take failures
+	Outputs   map[string]string // by their names in the template
+	Exports   map[string]string // by their exported names
+}
+
+// Read resolves the template. Its error joins all that is wrong with it; it
+// holds a [MissingImportError] where an export is missing.
+func (d *Document) Read(options Options) (*Template, error) {
+	options.Stack = cmp.Or(options.Stack, "local")
+	r, err := newResolver(d, options)
+	if err != nil {
+		return nil, err
+	}
+	reader := &reader{resolver: r, template: &Template{Stack: options.Stack}}
+	for _, id := range sorted(d.resources) {
+		if err := reader.resource(id); err != nil {
+			reader.problems.errs = append(reader.problems.errs, err)
+		}
+	}
+	reader.outputs()
+	if len(reader.problems.errs) == 0 {
+		reader.assemble()
+	}
+	if err := reader.problems.err(); err != nil {
+		return nil, err
+	}
+	return reader.template, nil
+}
+
+func newResolver(d *Document, options Options) (*resolver, error) {
+	options.Stack = cmp.Or(options.Stack, "local")
+	r := &resolver{
+		doc: d, options: options,
+		parameters: map[string]any{}, conditions: map[string]bool{}, visiting: map[string]bool{},
+	}
+	var errs []error
+	for _, name := range sorted(d.parameters) {
+		value, err := r.parameterValue(name, d.parameters[name])
+		errs = append(errs, err)
+		r.parameters[name] = value
+	}
+	return r, errors.Join(errs...)
+}
+
+// reader builds a Template from a document, resource by resource. Parts that
+// refer to each other (routes to APIs, permissions to functions) are kept
+// until all are known.
+type reader struct {
+	*resolver
+	problems problems
+	template *Template
+
+	integrations map[string]integration // by logical id
+	routes       []rawRoute
+	stages       []rawStage
+	permissions  []permission
+	invokes      []invokeConfig
+}
+
+// A typeReader reads one resource of its type.
+type typeReader func(r *reader, id, physical string, p *props)
+
+// typeReaders are the types that the local stack runs. (A function, not a
+// variable: the readers refer to it in turn.)
+func typeReaders() map[string]typeReader {
+	return map[string]typeReader{
+		"AWS::DynamoDB::Table":            (*reader).table,
+		"AWS::DynamoDB::GlobalTable":      (*reader).globalTable,
+		"AWS::Lambda::Function":           (*reader).function,
+		"AWS::Lambda::EventSourceMapping": (*reader).mapping,
+		"AWS::Lambda::EventInvokeConfig":  (*reader).invokeConfig,
+		"AWS::Lambda::Permission":         (*reader).permission,
+		"AWS::Lambda::Url":                (*reader).url,
+		"AWS::ApiGatewayV2::Api":          (*reader).api,
+		"AWS::ApiGatewayV2::Route":        (*reader).route,
+		"AWS::ApiGatewayV2::Integration":  (*reader).integration,
+		"AWS::ApiGatewayV2::Stage":        (*reader).stage,
+		"AWS::Events::Rule":               (*reader).rule,
+		"AWS::Scheduler::Schedule":        (*reader).schedule,
+		"AWS::SQS::Queue":                 (*reader).queue,
+		"AWS::SQS::QueuePolicy":           nil, // who may send to a queue of failures: AWS checks it
+	}
+}
+
+// resource reads one resource. What is wrong with its properties goes to
+// r.problems; the error is what kept them from being read at all.
+func (r *reader) resource(id string) error {
+	resource, path := r.doc.resources[id], "Resources."+id
+	if resource.condition != "" {
+		there, err := r.condition(resource.condition)
+		if err != nil || !there {
+			return at(path+".Condition", err)
+		}
+	}
+	if r.doc.foreign[id] || Ignored[resource.typ] != "" {
+		return nil
+	}
+	read, known := typeReaders()[resource.typ]
+	if !known {
+		return fmt.Errorf("%s: type %s is not run on one machine, and is not on the list of types without local meaning", path, resource.typ)
+	}
+	if read == nil {
+		return nil
+	}
+	physical, err := r.physicalName(id)
+	if err != nil {
+		return at(path, err)
+	}
+	resolved, err := r.value(path+".Properties", resource.properties)
+	if err != nil {
+		return err
+	}
+	properties, _ := resolved.(map[string]any)
+	p := newProps(path+".Properties", properties, &r.problems)
+	if name := nameProperties[resource.typ]; name != "" {
+		p.ignore(name)
+	}
+	read(r, id, physical, p)
+	p.done()
+	return nil
+}
+
+// outputs reads the Outputs section, exports among them.
+func (r *reader) outputs() {
+	r.template.Outputs, r.template.Exports = map[string]string{}, map[string]string{}
+	for _, name := range sorted(r.doc.outputs) {
+		if err := r.output("Outputs."+name, name); err != nil {
+			r.problems.errs = append(r.problems.errs, err)
+		}
+	}
+}
+
+func (r *reader) output(path, name string) error {
+	object, ok := r.doc.outputs[name].(map[string]any)
+	if !ok {
+		return at(path, errors.New("must be an object"))
+	}
+	if condition, ok := object["Condition"].(string); ok {
+		there, err := r.condition(condition)
+		if err != nil || !there {
+			return at(path+".Condition", err)
+		}
+	}
+	value, err := r.text(path+".Value", object["Value"])
+	if err != nil {
+		return err
+	}
+	r.template.Outputs[name] = value
+	export, ok := object["Export"].(map[string]any)
+	if !ok {
+		return nil
+	}
+	exported, err := r.text(path+".Export.Name", export["Name"])
+	r.template.Exports[exported] = value
+	return err
+}

@@ -1,0 +1,186 @@
+package template
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+func endpoints(id string) (string, error) { return "http://127.0.0.1:1/" + id, nil }
+
+func readFile(t *testing.T, name string, options Options) (*Template, error) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.Read(options)
+}
+
+func TestReadStack(t *testing.T) {
+	got, err := readFile(t, "testdata/stack.json", Options{Stack: "shop", Endpoint: endpoints})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Template{
+		Stack: "shop",
+		Tables: []Table{{
+			LogicalID: "Events",
+			Definition: table.Definition{
+				Name:      "shop-events",
+				Partition: table.Key{Name: "queue", Type: table.String},
+				Sort:      table.Key{Name: "seq", Type: table.Number},
+				Stream:    table.KeysOnly,
+				TTL:       "expiresOn",
+			},
+		}},
+		Functions: []Function{{
+			LogicalID: "Sort", Name: "shop-Sort", Source: "functions/sort", Handler: "bootstrap",
+			MemoryMB: 256, Timeout: 30 * time.Second, Reserved: 7, LogFormat: "JSON", LogLevel: "INFO",
+			Env:   map[string]string{"TABLE": "shop-events", "BATCH": "25", "API": "http://127.0.0.1:1/Api"},
+			Async: Async{Retries: 1, MaxAge: 6 * time.Hour, OnFailure: "shop-Failures"},
+		}},
+		Mappings: []Mapping{{
+			LogicalID: "SortMapping", ID: uuid("shop-SortMapping"), Function: "shop-Sort", Table: "shop-events",
+			Enabled: true, StartingPosition: "TRIM_HORIZON", BatchSize: 100, Window: time.Second, MaxRetries: 10,
+			MaxRecordAge: time.Hour, Parallelization: 10, Bisect: true, ReportBatchItemFailures: true,
+			Filters: []string{`{"eventName":["INSERT"]}`}, OnFailure: "shop-Failures",
+		}},
+		APIs: []API{{
+			LogicalID: "Api", ID: apiID("shop-Api"), Endpoint: "http://127.0.0.1:1/Api",
+			Routes: []Route{{
+				Key: "POST /messages", Method: "POST", Path: "/messages", Function: "shop-Sort", Timeout: 30 * time.Second, IAM: true,
+			}},
+			Stages: []Stage{{Name: "$default"}},
+		}},
+		URLs: []URL{{LogicalID: "SortUrl", Function: "shop-Sort", Endpoint: "http://127.0.0.1:1/SortUrl"}},
+		Schedules: []Schedule{
+			{
+				LogicalID: "Every", Name: "shop-Every", ARN: arn("events", "rule/shop-Every"), Source: "aws.events",
+				Expression: "rate(5 minutes)", Timezone: "UTC", Enabled: true, Targets: []Target{{Function: "shop-Sort"}},
+			},
+			{
+				LogicalID: "Nightly", Name: "shop-Nightly", ARN: arn("scheduler", "schedule/default/shop-Nightly"),
+				Source: "aws.scheduler", Expression: "cron(0 3 * * ? *)", Timezone: "Europe/Berlin", Enabled: true,
+				Targets: []Target{{Function: "shop-Sort", Input: `{"full":true}`}},
+			},
+		},
+		Queues:  []Queue{{LogicalID: "Failures", Name: "shop-Failures"}},
+		Outputs: map[string]string{"Stream": StreamARN("shop-events"), "Url": "http://127.0.0.1:1/Api"},
+		Exports: map[string]string{"shop-stream": StreamARN("shop-events")},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("template (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadWithParameters(t *testing.T) {
+	_, err := readFile(t, "testdata/stack.json", Options{Parameters: map[string]string{"Prefix": "lab"}, Endpoint: endpoints})
+	if err == nil || err.Error() != "Resources.LabOnly: type AWS::Nobody::Knows is not run on one machine, and is not on the list of types without local meaning" {
+		t.Errorf("error = %v; want the unknown type that the condition lets in", err)
+	}
+	_, err = readFile(t, "testdata/stack.json", Options{Parameters: map[string]string{"Prefix": "other"}, Endpoint: endpoints})
+	if err == nil || err.Error() != `Parameters.Prefix: must be one of shop, lab, not "other"` {
+		t.Errorf("error = %v; want the allowed values", err)
+	}
+}
+
+// TestErrors changes one thing in a good template and expects one error.
+func TestErrors(t *testing.T) {
+	good, err := os.ReadFile("testdata/stack.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct{ name, old, new, want string }{
+		{"not JSON", `{`, `[`, "the template must be one JSON object"},
+		{"unknown section", `"Rules"`, `"Transform"`, "Transform: unknown section"},
+		{"range", `"Timeout": 30`, `"Timeout": 901`, "Resources.Sort.Properties.Timeout: must be an integer from 1 to 900"},
+		{"type", `"MemorySize": 256`, `"MemorySize": "big"`, "Resources.Sort.Properties.MemorySize: must be an integer"},
+		{"runtime", `provided.al2023`, `nodejs22.x`, "Resources.Sort.Properties.Runtime: must be one of provided.al2023, provided.al2"},
+		{"no source", `"streamsort:source": "functions/sort", `, ``, "Resources.Sort.Metadata.streamsort:source: must name the folder"},
+		{"source outside", `functions/sort`, `../functions/sort`, "Resources.Sort.Metadata.streamsort:source: must be a relative path"},
+		{"unknown property", `"Handler": "bootstrap"`, `"FileSystemConfigs": []`, "Resources.Sort.Properties.FileSystemConfigs: this property is not run"},
+		{"tumbling window", `"ParallelizationFactor": 10`, `"TumblingWindowInSeconds": 60`, "TumblingWindowInSeconds: tumbling windows are not run"},
+		{"record age", `"MaximumRecordAgeInSeconds": 3600`, `"MaximumRecordAgeInSeconds": 30`, "MaximumRecordAgeInSeconds: must be -1, or from 60 to 604800"},
+		{"no such resource", `{"Ref": "Events"}`, `{"Ref": "Nothing"}`, "Resources.Sort.Properties.Environment.Variables.TABLE: Nothing is neither"},
+		{"left out", `"Condition": "IsShop", `, `"Condition": "IsLab", `, ""},
+		{"no permission", `"apigateway.amazonaws.com"`, `"other.amazonaws.com"`, "Resources.ApiRoute.Properties: no AWS::Lambda::Permission lets API Gateway invoke shop-Sort for POST /messages"},
+		{"permission elsewhere", `/*/*/messages`, `/*/*/others`, "no AWS::Lambda::Permission lets API Gateway"},
+		{"schedule's permission", `"events.amazonaws.com"`, `"other.amazonaws.com"`, "Resources.Every: no AWS::Lambda::Permission lets EventBridge"},
+		{"integration", `{"Ref": "ApiIntegration"}`, `"nothing"`, `Resources.ApiRoute.Properties.Target: integration "nothing"`},
+		{"payload 1.0", `"PayloadFormatVersion": "2.0"`, `"PayloadFormatVersion": "1.0"`, `PayloadFormatVersion: must be one of 2.0`},
+		{"no stage", `"AWS::ApiGatewayV2::Stage"`, `"AWS::Logs::LogGroup"`, "Resources.Api: has no AWS::ApiGatewayV2::Stage"},
+		{"key type", `"AttributeName": "seq", "AttributeType": "N"`, `"AttributeName": "sq", "AttributeType": "N"`, `Resources.Events.Properties.KeySchema[1].AttributeName: "seq" is not among`},
+		{"reserved variable", `"BATCH":`, `"AWS_REGION":`, "Resources.Sort.Properties.Environment.Variables.AWS_REGION: is set by Lambda itself"},
+		{"queue ARN", `"Destination": {"Fn::GetAtt": ["Failures", "Arn"]}}},
+    "EventSourceArn"`, `"Destination": "arn:aws:sns:us-east-1:000000000000:topic"}},
+    "EventSourceArn"`, "DestinationConfig.OnFailure.Destination: must be the ARN of an SQS queue"},
+		{"stream", `{"Fn::GetAtt": ["Events", "StreamArn"]},
+    "Filter`, `"arn:aws:kinesis:us-east-1:000000000000:stream/x",
+    "Filter`, "Resources.SortMapping.Properties.EventSourceArn: must be the stream of a DynamoDB table"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			text := strings.Replace(string(good), c.old, c.new, 1)
+			doc, err := Parse([]byte(text))
+			if err == nil {
+				_, err = doc.Read(Options{Stack: "shop", Endpoint: endpoints})
+			}
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("error = %v; want none", err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("error = %v\nwant it to hold: %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestImport(t *testing.T) {
+	const text = `{"Resources": {"Logs": {"Type": "AWS::Logs::LogGroup"}}, "Outputs": {"X": {"Value": {"Fn::ImportValue": {"Fn::Join": ["-", ["shop", "stream"]]}}}}}`
+	doc, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = doc.Read(Options{})
+	var missing *MissingImportError
+	if !errors.As(err, &missing) || missing.Name != "shop-stream" {
+		t.Errorf("error = %v; want a MissingImportError of shop-stream", err)
+	}
+	got, err := doc.Read(Options{Imports: map[string]string{"shop-stream": "here"}})
+	if err != nil || got.Outputs["X"] != "here" {
+		t.Errorf("Read = %+v, %v; want the imported value", got, err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for reference, want := range map[string]string{
+		"sort":                                   "sort",
+		"sort:live":                              "sort",
+		"000000000000:sort":                      "sort",
+		"000000000000:function:sort":             "sort",
+		FunctionARN("sort"):                      "sort",
+		FunctionARN("sort") + ":$LATEST":         "sort",
+		"us-east-1:000000000000:function:sort:1": "sort",
+	} {
+		if got := FunctionName(reference); got != want {
+			t.Errorf("FunctionName(%q) = %q, want %q", reference, got, want)
+		}
+	}
+	if got, ok := StreamTable(StreamARN("a.b-c")); got != "a.b-c" || !ok {
+		t.Errorf("StreamTable = %q, %v", got, ok)
+	}
+	if got := shorten(strings.Repeat("x", 70) + "End"); len(got) != 64 || !strings.HasSuffix(got, "End") {
+		t.Errorf("shorten = %q (%d)", got, len(got))
+	}
+}

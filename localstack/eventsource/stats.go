@@ -52,7 +52,8 @@ type board struct {
 // shardNote is what is known about one shard.
 type shardNote struct {
 	// emptyAt is when the last poll began, if it found nothing; zero if it
-	// found records or the shard's end, or there was none.
+	// found records or the shard's end, or there was none. What is written at
+	// the same moment may have come after it.
 	emptyAt time.Time
 	waiting int
 }
@@ -108,7 +109,7 @@ func (b *board) idle(since time.Time) bool {
 		return false
 	}
 	for _, n := range b.shards {
-		if n.waiting > 0 || n.emptyAt.IsZero() || n.emptyAt.Before(since) {
+		if n.waiting > 0 || !n.emptyAt.After(since) {
 			return false
 		}
 	}

@@ -1,0 +1,233 @@
+package eventsource
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+type item = map[string]types.AttributeValue
+
+func s(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+
+// everyType is an item with all types of attributes.
+func everyType() item {
+	return item{
+		"s": s("a < b & ü"), "n": &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"},
+		"b": &types.AttributeValueMemberB{Value: []byte{0, 1, 2, 65}}, "bool": &types.AttributeValueMemberBOOL{Value: false},
+		"null": &types.AttributeValueMemberNULL{Value: true}, "ss": &types.AttributeValueMemberSS{Value: []string{"x", "y"}},
+		"ns": &types.AttributeValueMemberNS{Value: []string{"1", "2.5"}}, "bs": &types.AttributeValueMemberBS{Value: [][]byte{{1}, {2}}},
+		"l": &types.AttributeValueMemberL{Value: []types.AttributeValue{s("e"), &types.AttributeValueMemberL{}}},
+		"m": &types.AttributeValueMemberM{Value: item{"S": s("deep"), "e": &types.AttributeValueMemberM{Value: item{}}}},
+	}
+}
+
+func modified(old, new item) types.Record {
+	return types.Record{
+		AwsRegion: aws.String("ddblocal"), EventID: aws.String("e1"), EventName: types.OperationTypeModify,
+		EventSource: aws.String("aws:dynamodb"), EventVersion: aws.String("1.1"),
+		Dynamodb: &types.StreamRecord{
+			ApproximateCreationDateTime: aws.Time(time.Unix(1479499740, 0)),
+			Keys:                        item{"id": s("k"), "seq": &types.AttributeValueMemberN{Value: "7"}},
+			NewImage:                    new, OldImage: old, SequenceNumber: aws.String("4421584500000000017450439091"),
+			SizeBytes: aws.Int64(59), StreamViewType: types.StreamViewTypeNewAndOldImages,
+		},
+	}
+}
+
+var testOrigin = origin{region: "eu-west-1", streamARN: "arn:stream"}
+
+// eventJSON is what a function gets for a record.
+func eventJSON(t *testing.T, r types.Record) string {
+	t.Helper()
+	event, err := testOrigin.event(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := newRecord(event, r.Dynamodb.ApproximateCreationDateTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(rec.json)
+}
+
+func TestEventShape(t *testing.T) {
+	got := eventJSON(t, modified(item{"id": s("k")}, everyType()))
+	const want = `{
+		"eventID": "e1", "eventName": "MODIFY", "eventVersion": "1.1", "eventSource": "aws:dynamodb", "awsRegion": "eu-west-1",
+		"dynamodb": {
+			"ApproximateCreationDateTime": 1479499740,
+			"Keys": {"id": {"S": "k"}, "seq": {"N": "7"}},
+			"NewImage": {
+				"s": {"S": "a < b & ü"}, "n": {"N": "12345678901234567890123456789012345678"}, "b": {"B": "AAECQQ=="}, "bool": {"BOOL": false},
+				"null": {"NULL": true}, "ss": {"SS": ["x", "y"]}, "ns": {"NS": ["1", "2.5"]}, "bs": {"BS": ["AQ==", "Ag=="]},
+				"l": {"L": [{"S": "e"}, {"L": []}]}, "m": {"M": {"S": {"S": "deep"}, "e": {"M": {}}}}
+			},
+			"OldImage": {"id": {"S": "k"}},
+			"SequenceNumber": "4421584500000000017450439091", "SizeBytes": 59, "StreamViewType": "NEW_AND_OLD_IMAGES"
+		},
+		"eventSourceARN": "arn:stream"
+	}`
+	if diff := cmp.Diff(decoded(t, want), decoded(t, got)); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+	if strings.Contains(got, `\u003c`) {
+		t.Error("< is escaped")
+	}
+	if !strings.Contains(got, `"ApproximateCreationDateTime":1479499740,`) {
+		t.Errorf("the time is no plain number of seconds: %s", got)
+	}
+}
+
+// The official Go library for functions has to understand the event.
+func TestEventDecodesInAFunction(t *testing.T) {
+	r := modified(nil, everyType())
+	r.EventName = types.OperationTypeRemove
+	r.UserIdentity = &types.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}
+	b := &batch{records: []*record{{json: []byte(eventJSON(t, r))}, {json: []byte(eventJSON(t, r))}}}
+	var event events.DynamoDBEvent
+	if err := json.Unmarshal(b.payload(), &event); err != nil {
+		t.Fatal(err)
+	}
+	if len(event.Records) != 2 {
+		t.Fatalf("%d records", len(event.Records))
+	}
+	got := event.Records[1]
+	if got.UserIdentity == nil || got.UserIdentity.PrincipalID != "dynamodb.amazonaws.com" || got.UserIdentity.Type != "Service" {
+		t.Errorf("user identity = %+v", got.UserIdentity)
+	}
+	if got.EventSourceArn != "arn:stream" || got.EventSource != "aws:dynamodb" || got.AWSRegion != "eu-west-1" || got.EventID != "e1" {
+		t.Errorf("record = %+v", got)
+	}
+	c := got.Change
+	if !c.ApproximateCreationDateTime.Equal(time.Unix(1479499740, 0)) || c.SequenceNumber != "4421584500000000017450439091" || c.SizeBytes != 59 {
+		t.Errorf("change = %+v", c)
+	}
+	if len(c.NewImage) != len(everyType()) || c.OldImage != nil {
+		t.Errorf("%d attributes, old image %v", len(c.NewImage), c.OldImage)
+	}
+}
+
+func TestEventLeavesOutWhatTheViewDoesNotShow(t *testing.T) {
+	r := modified(nil, nil)
+	r.Dynamodb.StreamViewType = types.StreamViewTypeKeysOnly
+	got := decoded(t, eventJSON(t, r))
+	change := got["dynamodb"].(map[string]any)
+	if has(change, "NewImage") || has(change, "OldImage") || has(got, "userIdentity") {
+		t.Errorf("event = %v", got)
+	}
+}
+
+// DynamoDB Local's TTL deletes have an unknown name and no identity.
+func TestEventOfLocalTTLDelete(t *testing.T) {
+	r := modified(everyType(), nil)
+	r.EventName = unknownToSDK
+	got := decoded(t, eventJSON(t, r))
+	want := map[string]any{"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+	if diff := cmp.Diff(want, got["userIdentity"]); diff != "" || got["eventName"] != "REMOVE" {
+		t.Errorf("eventName = %v, identity (-want +got):\n%s", got["eventName"], diff)
+	}
+}
+
+func TestEventRefused(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*types.Record)
+		want   string
+	}{
+		{"no dynamodb part", func(r *types.Record) { r.Dynamodb = nil }, "no dynamodb part"},
+		{"no sequence number", func(r *types.Record) { r.Dynamodb.SequenceNumber = nil }, "0 digits"},
+		{"bad sequence number", func(r *types.Record) { r.Dynamodb.SequenceNumber = aws.String("1x") }, "not a decimal number"},
+		{"no keys", func(r *types.Record) { r.Dynamodb.Keys = nil }, "no keys"},
+		{"no name", func(r *types.Record) { r.EventName = "" }, "unknown event name"},
+		{"unknown name", func(r *types.Record) { r.EventName = "UPSERT" }, `"UPSERT"`},
+		{"nil attribute", func(r *types.Record) { r.Dynamodb.NewImage = item{"a": nil} }, "NewImage.a: attribute of the unknown type"},
+		{"unknown attribute inside", func(r *types.Record) {
+			r.Dynamodb.OldImage = item{"a": &types.AttributeValueMemberL{Value: []types.AttributeValue{s("x"), &types.UnknownUnionMember{Tag: "Q"}}}}
+		}, "OldImage.a: [1]: attribute of the unknown type"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := modified(nil, nil)
+			test.change(&r)
+			_, err := testOrigin.event(r)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error = %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestLaneIsChosenByTheWholeKey(t *testing.T) {
+	lane := func(keys item) uint64 {
+		r := modified(nil, nil)
+		r.Dynamodb.Keys = keys
+		event, err := testOrigin.event(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, err := newRecord(event, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rec.lane
+	}
+	n := func(v string) types.AttributeValue { return &types.AttributeValueMemberN{Value: v} }
+	base := lane(item{"q": s("1"), "seq": n("1")})
+	if again := lane(item{"seq": n("1"), "q": s("1")}); again != base {
+		t.Error("the same key has two lanes")
+	}
+	for _, other := range []item{{"q": s("1"), "seq": n("2")}, {"q": s("2"), "seq": n("1")}, {"q": n("1"), "seq": n("1")}} {
+		if lane(other) == base {
+			t.Errorf("key %v has the lane of another", other)
+		}
+	}
+}
+
+func TestChangesNothing(t *testing.T) {
+	reordered := everyType()
+	reordered["ss"] = &types.AttributeValueMemberSS{Value: []string{"y", "x"}}
+	reordered["ns"] = &types.AttributeValueMemberNS{Value: []string{"2.5", "1"}}
+	reordered["bs"] = &types.AttributeValueMemberBS{Value: [][]byte{{2}, {1}}}
+	with := func(name string, v types.AttributeValue) item {
+		i := everyType()
+		i[name] = v
+		return i
+	}
+	tests := []struct {
+		name     string
+		old, new item
+		event    types.OperationType
+		want     bool
+	}{
+		{"the same", everyType(), everyType(), types.OperationTypeModify, true},
+		{"sets in another order", everyType(), reordered, types.OperationTypeModify, true},
+		{"another value", everyType(), with("s", s("other")), types.OperationTypeModify, false},
+		{"another type", everyType(), with("n", s("1")), types.OperationTypeModify, false},
+		{"set became a string", everyType(), with("ss", s("1")), types.OperationTypeModify, false},
+		{"another element", everyType(), with("ss", &types.AttributeValueMemberSS{Value: []string{"x", "z"}}), types.OperationTypeModify, false},
+		{"deep inside", everyType(), with("m", &types.AttributeValueMemberM{Value: item{"S": s("x"), "e": &types.AttributeValueMemberM{}}}), types.OperationTypeModify, false},
+		{"list in another order", with("l", &types.AttributeValueMemberL{Value: []types.AttributeValue{s("a"), s("b")}}),
+			with("l", &types.AttributeValueMemberL{Value: []types.AttributeValue{s("b"), s("a")}}), types.OperationTypeModify, false},
+		{"one more attribute", everyType(), with("new", s("x")), types.OperationTypeModify, false},
+		{"old image not shown", nil, everyType(), types.OperationTypeModify, false},
+		{"new image not shown", everyType(), nil, types.OperationTypeModify, false},
+		{"no images", nil, nil, types.OperationTypeModify, false},
+		{"an insert", everyType(), everyType(), types.OperationTypeInsert, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := modified(test.old, test.new)
+			r.EventName = test.event
+			if got := changesNothing(r); got != test.want {
+				t.Errorf("changesNothing = %v, want %v", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package lambda
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// invocation is one request on its way through an environment.
+type invocation struct {
+	id            string
+	arn           string
+	payload       []byte
+	clientContext string
+	trace         string
+	timeout       time.Duration
+	deadline      time.Time // set when it is handed to the runtime
+}
+
+func newInvocation(f *function, r Request) *invocation {
+	return &invocation{
+		id: newID(), arn: f.ARN, payload: r.Payload, clientContext: r.ClientContext,
+		trace: newTrace(), timeout: f.Timeout,
+	}
+}
+
+// newID is a random UUID.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// newTrace is an X-Ray trace header that asks for no sampling.
+func newTrace() string {
+	var b [20]byte
+	_, _ = rand.Read(b[:])
+	h := hex.EncodeToString(b[:])
+	return fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", time.Now().Unix(), h[:24], h[24:])
+}
+
+// answer is what came of an invocation, from the runtime or in its place.
+type answer struct {
+	payload       []byte
+	contentType   string
+	functionError string
+}
+
+// failed is the answer in place of a runtime that gave none.
+func failed(id, errorType, message string) *answer {
+	payload, _ := json.Marshal(map[string]string{
+		"errorType":    errorType,
+		"errorMessage": "RequestId: " + id + " " + message,
+	})
+	return &answer{payload: payload, contentType: "application/json", functionError: "Unhandled"}
+}
+
+// timedOut is Lambda's answer for a function that took too long.
+func timedOut(id string, after time.Duration) *answer {
+	return failed(id, "Sandbox.Timedout", fmt.Sprintf("Error: Task timed out after %.2f seconds", after.Seconds()))
+}
+
+// exited is Lambda's answer for a runtime that ended while it had work.
+func exited(id, state string) *answer {
+	if state == "exit status 0" {
+		return failed(id, "Runtime.ExitError", "Error: Runtime exited without providing a reason")
+	}
+	return failed(id, "Runtime.ExitError", "Error: Runtime exited with error: "+state)
+}

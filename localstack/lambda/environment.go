@@ -1,0 +1,186 @@
+package lambda
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// environment is one process and its Runtime API. Between requests it is
+// frozen and belongs to the function's idle list; during one it belongs to the
+// goroutine that serves it. mu guards what the Runtime API's handlers read.
+type environment struct {
+	function *function
+	process  *process
+	server   *http.Server
+	polls    chan *poll   // the runtime asks for work
+	answers  chan *answer // the runtime has an answer, or its initialisation failed
+	closed   chan struct{}
+	poll     *poll // the runtime's open question, nil while it works or is dead
+
+	mu      sync.Mutex
+	current *invocation // what the runtime may answer now
+	ready   bool        // the runtime has asked for work once
+}
+
+// poll is one open request for work. The handler that holds it is given the
+// invocation.
+type poll struct {
+	reply chan *invocation // buffered: giving never waits
+}
+
+func newEnvironment(f *function) (*environment, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	e := &environment{
+		function: f,
+		polls:    make(chan *poll), answers: make(chan *answer, 1), closed: make(chan struct{}),
+	}
+	stream := time.Now().UTC().Format("2006/01/02") + "/[$LATEST]" + newID()[24:]
+	api := listener.Addr().String()
+	e.process, err = f.service.spawner.start(f.Bootstrap, f.variables(api, stream), func(line string) {
+		f.service.config.Log(f.Name, line)
+	})
+	if err != nil {
+		_ = listener.Close()
+		return nil, err
+	}
+	e.server = &http.Server{Handler: e.runtimeAPI(), ReadHeaderTimeout: time.Minute}
+	f.service.work.Go(func() { _ = e.server.Serve(listener) })
+	return e, nil
+}
+
+// close kills the process and waits until nothing of the environment is left.
+func (e *environment) close() {
+	close(e.closed)
+	e.process.kill()
+	_ = e.server.Close()
+}
+
+// initialise waits until the runtime asks for work the first time. It returns
+// what the request is answered with where that does not happen.
+func (e *environment) initialise(inv *invocation) *answer {
+	limit := initLimit + e.function.Timeout
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case e.poll = <-e.polls:
+		e.mu.Lock()
+		e.ready = true
+		e.mu.Unlock()
+		return nil
+	case a := <-e.answers:
+		return a
+	case <-e.process.exited:
+		select { // an error told before the end says more than the end
+		case a := <-e.answers:
+			return a
+		default:
+			return exited(inv.id, e.process.state)
+		}
+	case <-timer.C:
+		return timedOut(inv.id, limit)
+	case <-e.function.service.ctx.Done():
+		return exited(inv.id, "stopped")
+	}
+}
+
+// run hands a request to the runtime, waits for the answer and then until the
+// runtime asks for work again; the environment then is frozen. e.poll is nil
+// afterwards where the environment can serve no more.
+func (e *environment) run(inv *invocation) answer {
+	inv.deadline = time.Now().Add(inv.timeout)
+	timer := time.NewTimer(inv.timeout)
+	defer timer.Stop()
+	chaos := e.function.plan()
+	defer chaos.stop()
+
+	e.setCurrent(inv)
+	e.process.output.clearTail()
+	e.process.resume()
+	e.poll.reply <- inv
+	e.poll = nil
+	got := e.await(inv, timer, chaos)
+	e.setCurrent(nil)
+	if got.final {
+		e.process.kill()
+	} else {
+		e.awaitPoll(timer)
+	}
+	if e.poll != nil {
+		e.process.freeze()
+	}
+	e.process.output.sync()
+	return got.answer
+}
+
+// outcome is an answer, and whether the environment ends with it.
+type outcome struct {
+	answer
+	final bool
+}
+
+func (e *environment) await(inv *invocation, timer *time.Timer, chaos *kill) outcome {
+	for {
+		select {
+		case a := <-e.answers:
+			if chaos.planned() {
+				return outcome{*e.killed(inv), true}
+			}
+			return outcome{*a, false}
+		case p := <-e.polls: // its connection broke before it had the request
+			p.reply <- inv
+		case <-chaos.due:
+			return outcome{*e.killed(inv), true}
+		case <-e.process.exited:
+			return outcome{*exited(inv.id, e.process.state), true}
+		case <-timer.C:
+			a := timedOut(inv.id, inv.timeout)
+			e.function.service.config.Log(e.function.Name, fmt.Sprintf("%s %s Task timed out after %.2f seconds",
+				time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), inv.id, inv.timeout.Seconds()))
+			return outcome{*a, true}
+		case <-e.function.service.ctx.Done():
+			return outcome{*exited(inv.id, "stopped"), true}
+		}
+	}
+}
+
+// killed is the answer when chaos takes the process, whatever it had answered.
+func (e *environment) killed(inv *invocation) *answer {
+	e.process.kill()
+	e.function.count(func(s *Stats) { s.Killed++ })
+	return exited(inv.id, "signal: killed")
+}
+
+// awaitPoll waits until the runtime, which has answered, asks for work again.
+func (e *environment) awaitPoll(timer *time.Timer) {
+	select {
+	case e.poll = <-e.polls:
+		return
+	case <-e.process.exited:
+	case <-timer.C:
+	case <-e.function.service.ctx.Done():
+	}
+	e.process.kill()
+}
+
+func (e *environment) setCurrent(inv *invocation) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.current = inv
+}
+
+// claim takes the right to answer: the first answer of the current request.
+func (e *environment) claim(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.current == nil || e.current.id != id {
+		return false
+	}
+	e.current = nil
+	return true
+}

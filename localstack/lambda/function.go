@@ -1,0 +1,204 @@
+package lambda
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Stats are what a function has done since it was added.
+type Stats struct {
+	Requests  int // begun
+	Errors    int // answered with a function error
+	Throttled int
+	Started   int // environments
+	Killed    int // environments killed by chaos
+	Idle      int // environments that wait, frozen
+	Running   int // requests that run
+}
+
+// function is a function and its environments.
+type function struct {
+	Function
+	service *Service
+	slots   chan struct{} // holds one token a running request
+
+	mu      sync.Mutex
+	idle    []*environment // the last one was used last
+	counted Stats
+	mean    time.Duration // of a request that succeeded, smoothed: chaos aims by it
+}
+
+func newFunction(s *Service, f Function) *function {
+	limit := f.Reserved
+	if limit < 0 {
+		limit = s.config.Unreserved
+	}
+	return &function{Function: f, service: s, slots: make(chan struct{}, limit), mean: 10 * time.Millisecond}
+}
+
+// reserve takes a place for one request: at once or not at all where
+// concurrency is reserved, as Lambda throttles; else it waits for one.
+func (f *function) reserve(ctx context.Context) error {
+	select {
+	case f.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	if f.Reserved >= 0 {
+		f.count(func(s *Stats) { s.Throttled++ })
+		return ErrThrottled
+	}
+	select {
+	case f.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-f.service.ctx.Done():
+		return ErrClosed
+	}
+}
+
+func (f *function) free() { <-f.slots }
+
+func (f *function) count(change func(*Stats)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(&f.counted)
+}
+
+func (f *function) stats() Stats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.counted
+	s.Idle, s.Running = len(f.idle), len(f.slots)
+	return s
+}
+
+// takeIdle takes the environment that was used last, nil where none waits.
+func (f *function) takeIdle() *environment {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.idle) > 0 {
+		last := f.idle[len(f.idle)-1]
+		f.idle = f.idle[:len(f.idle)-1]
+		if !last.process.gone() {
+			return last
+		}
+		last.close()
+	}
+	return nil
+}
+
+func (f *function) keep(e *environment) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.idle = append(f.idle, e)
+}
+
+func (f *function) closeIdle() {
+	f.mu.Lock()
+	idle := f.idle
+	f.idle = nil
+	f.mu.Unlock()
+	for _, e := range idle {
+		e.close()
+	}
+}
+
+// serve runs one request in an environment: a warm one where there is one,
+// else a new one.
+func (f *function) serve(r Request) Response {
+	f.count(func(s *Stats) { s.Requests++ })
+	inv := newInvocation(f, r)
+	e := f.takeIdle()
+	if e == nil {
+		var failure *answer
+		if e, failure = f.start(inv); failure != nil {
+			return f.finish(inv, *failure, nil, 0)
+		}
+	}
+	begun := time.Now()
+	got := e.run(inv)
+	tail := e.process.output.tail()
+	took := time.Since(begun)
+	if e.poll == nil || f.service.ctx.Err() != nil {
+		e.close()
+		return f.finish(inv, got, tail, took)
+	}
+	f.keep(e)
+	return f.finish(inv, got, tail, took)
+}
+
+// start starts an environment and waits until its runtime asks for work.
+func (f *function) start(inv *invocation) (*environment, *answer) {
+	f.count(func(s *Stats) { s.Started++ })
+	e, err := newEnvironment(f)
+	if err != nil {
+		return nil, failed(inv.id, "Runtime.InvalidEntrypoint", "Error: "+err.Error())
+	}
+	if failure := e.initialise(inv); failure != nil {
+		e.close()
+		return nil, failure
+	}
+	return e, nil
+}
+
+func (f *function) finish(inv *invocation, a answer, tail []byte, took time.Duration) Response {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if a.functionError != "" {
+		f.counted.Errors++
+	} else {
+		f.mean = (3*f.mean + took) / 4
+	}
+	return Response{
+		RequestID: inv.id, Payload: a.payload, ContentType: a.contentType,
+		FunctionError: a.functionError, LogTail: tail,
+	}
+}
+
+// variables are the environment of a function's process ("Defined runtime
+// environment variables", AWS Lambda Developer Guide). The host's own
+// variables are not passed on.
+func (f *function) variables(runtimeAPI, stream string) []string {
+	root := filepath.Dir(f.Bootstrap)
+	vars := map[string]string{
+		"_HANDLER":                        f.Handler,
+		"AWS_ACCESS_KEY_ID":               "local",
+		"AWS_SECRET_ACCESS_KEY":           "local",
+		"AWS_SESSION_TOKEN":               "local",
+		"AWS_REGION":                      "us-east-1",
+		"AWS_DEFAULT_REGION":              "us-east-1",
+		"AWS_LAMBDA_FUNCTION_NAME":        f.Name,
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": fmt.Sprint(f.MemoryMB),
+		"AWS_LAMBDA_FUNCTION_VERSION":     "$LATEST",
+		"AWS_LAMBDA_INITIALIZATION_TYPE":  "on-demand",
+		"AWS_LAMBDA_LOG_GROUP_NAME":       "/aws/lambda/" + f.Name,
+		"AWS_LAMBDA_LOG_STREAM_NAME":      stream,
+		"AWS_LAMBDA_LOG_FORMAT":           f.LogFormat,
+		"AWS_LAMBDA_RUNTIME_API":          runtimeAPI,
+		"AWS_XRAY_CONTEXT_MISSING":        "LOG_ERROR",
+		"LAMBDA_TASK_ROOT":                root,
+		"LAMBDA_RUNTIME_DIR":              "/var/runtime",
+		"LANG":                            "en_US.UTF-8",
+		"PATH":                            os.Getenv("PATH"),
+		"TZ":                              ":UTC",
+	}
+	if f.LogLevel != "" {
+		vars["AWS_LAMBDA_LOG_LEVEL"] = f.LogLevel
+	}
+	for name, value := range f.Env {
+		vars[name] = value
+	}
+	list := make([]string, 0, len(vars))
+	for name, value := range vars {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}

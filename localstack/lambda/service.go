@@ -1,0 +1,254 @@
+package lambda
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limits of the Invoke action ("Lambda quotas", AWS Lambda Developer Guide).
+const (
+	MaxPayload      = 6 << 20     // bytes of a request
+	MaxAsyncPayload = 1 << 20     // bytes of an asynchronous request
+	MaxResponse     = 6<<20 + 100 // bytes of a response
+	initLimit       = 10 * time.Second
+	tailLimit       = 4 << 10
+)
+
+// Errors of an invocation that no function was given.
+var (
+	ErrUnknownFunction = errors.New("function not found")
+	ErrThrottled       = errors.New("rate exceeded: the function's reserved concurrency is in use")
+	ErrTooLarge        = errors.New("payload is too large")
+	ErrNotJSON         = errors.New("could not parse request body into json")
+	ErrClosed          = errors.New("the functions have been stopped")
+)
+
+// Function is what runs. Name and Bootstrap are required.
+type Function struct {
+	Name      string
+	ARN       string
+	Bootstrap string        // absolute path of the executable
+	Handler   string        // _HANDLER; "bootstrap" where empty
+	MemoryMB  int           // told to the function, not enforced; 128 where zero
+	Timeout   time.Duration // 3 s where zero
+	Reserved  int           // reserved concurrency; negative where none is reserved
+	LogFormat string        // Text or JSON; Text where empty
+	LogLevel  string        // told to the function where not empty
+	// Env is added to the variables that Lambda sets, and goes before them.
+	Env map[string]string
+	// Retries of an asynchronous request that failed, how old it may grow, and
+	// what takes it then: the name is handed to Config.OnFailure.
+	Retries   int
+	MaxAge    time.Duration // 6 h where zero
+	OnFailure string
+}
+
+// Config is what all functions share. The zero Config is valid.
+type Config struct {
+	// Log takes each line that a function writes, without its end. It is called
+	// from one goroutine an environment, in the order of the lines.
+	Log func(function, line string)
+	// Unreserved is the most environments of a function without reserved
+	// concurrency; 16 where zero.
+	Unreserved int
+	// Chaos kills processes at random; none are killed where it is nil.
+	Chaos *Chaos
+	// OnFailure takes what became of an asynchronous request that was given up
+	// on, as Lambda writes it to an on-failure destination.
+	OnFailure func(destination string, message []byte)
+}
+
+// Service runs functions.
+type Service struct {
+	config  Config
+	spawner *spawner
+	ctx     context.Context // ends when the service is closed
+	cancel  context.CancelFunc
+	work    sync.WaitGroup // requests, and environments until they are gone
+
+	mu        sync.Mutex
+	functions map[string]*function
+	closed    bool
+}
+
+// New returns a service without functions.
+func New(config Config) *Service {
+	config.Unreserved = cmp.Or(config.Unreserved, 16)
+	if config.Log == nil {
+		config.Log = func(string, string) {}
+	}
+	if config.OnFailure == nil {
+		config.OnFailure = func(string, []byte) {}
+	}
+	s := &Service{config: config, spawner: newSpawner(), functions: map[string]*function{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Add makes a function known. Its first environment is started by its first
+// request.
+func (s *Service) Add(f Function) error {
+	switch {
+	case f.Name == "":
+		return errors.New("function name must not be empty")
+	case !strings.HasPrefix(f.Bootstrap, "/"):
+		return fmt.Errorf("function %s: bootstrap must be an absolute path, not %q", f.Name, f.Bootstrap)
+	}
+	f.Handler = cmp.Or(f.Handler, "bootstrap")
+	f.MemoryMB = cmp.Or(f.MemoryMB, 128)
+	f.Timeout = cmp.Or(f.Timeout, 3*time.Second)
+	f.LogFormat = cmp.Or(f.LogFormat, "Text")
+	f.MaxAge = cmp.Or(f.MaxAge, 6*time.Hour)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.functions[f.Name] != nil {
+		return fmt.Errorf("function %s is there already", f.Name)
+	}
+	s.functions[f.Name] = newFunction(s, f)
+	return nil
+}
+
+// Functions are the names of all functions, sorted.
+func (s *Service) Functions() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.functions))
+}
+
+// Stats are what a function has done so far.
+func (s *Service) Stats(name string) (Stats, error) {
+	f, err := s.function(name)
+	if err != nil {
+		return Stats{}, err
+	}
+	return f.stats(), nil
+}
+
+func (s *Service) function(name string) (*function, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.functions[name]; f != nil {
+		return f, nil
+	}
+	return nil, fmt.Errorf("%w: %s", ErrUnknownFunction, name)
+}
+
+// Request is one invocation.
+type Request struct {
+	Function string // its name
+	Payload  []byte // JSON text of at most MaxPayload bytes; {} where empty
+	// ClientContext is JSON text handed to the function, empty for none.
+	ClientContext string
+}
+
+// Response is what a function answered.
+type Response struct {
+	RequestID string
+	Payload   []byte
+	// ContentType is that of the payload as the function sent it.
+	ContentType string
+	// FunctionError is empty where the function succeeded, else "Unhandled".
+	// Payload then is an object with errorType and errorMessage.
+	FunctionError string
+	// LogTail is the end of what the function logged for this request: at most 4 KB.
+	LogTail []byte
+}
+
+// Invoke runs a function and waits for its answer. A function that fails is a
+// Response with FunctionError; the error is one of this package's own, or that
+// of ctx. A caller that leaves early does not end the request.
+func (s *Service) Invoke(ctx context.Context, r Request) (Response, error) {
+	f, err := s.check(&r, MaxPayload)
+	if err != nil {
+		return Response{}, err
+	}
+	if !s.begin() {
+		return Response{}, ErrClosed
+	}
+	if err := f.reserve(ctx); err != nil {
+		s.work.Done()
+		return Response{}, err
+	}
+	done := make(chan Response, 1)
+	go func() {
+		defer s.work.Done()
+		response := f.serve(r)
+		f.free() // before the answer: the caller's next request finds the place free
+		done <- response
+	}()
+	select {
+	case response := <-done:
+		if s.ctx.Err() != nil && response.FunctionError != "" {
+			return Response{}, ErrClosed
+		}
+		return response, nil
+	case <-ctx.Done():
+		return Response{}, ctx.Err()
+	}
+}
+
+// begin adds one to the work that Close waits for, unless the service is closed.
+func (s *Service) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.work.Add(1)
+	}
+	return !s.closed
+}
+
+// Check reports why a request could not be made: the function is unknown, or
+// the payload too large or not JSON.
+func (s *Service) Check(r Request) error {
+	_, err := s.check(&r, MaxPayload)
+	return err
+}
+
+func (s *Service) check(r *Request, limit int) (*function, error) {
+	f, err := s.function(r.Function)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Payload) > limit {
+		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, len(r.Payload), limit)
+	}
+	if len(r.Payload) == 0 {
+		r.Payload = []byte("{}")
+	}
+	if !json.Valid(r.Payload) {
+		return nil, ErrNotJSON
+	}
+	return f, nil
+}
+
+// Close ends all requests and kills all processes. It returns when none is
+// left. Calling it again does nothing.
+func (s *Service) Close() {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	s.mu.Lock()
+	functions := slices.Collect(maps.Values(s.functions))
+	s.mu.Unlock()
+	for _, f := range functions {
+		f.closeIdle()
+	}
+	s.work.Wait()
+	for _, f := range functions {
+		f.closeIdle()
+	}
+	s.spawner.close()
+}

@@ -1,0 +1,570 @@
+package lambda
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+var probe string // path of the built probe function
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "streamsort-lambda-*")
+	if err == nil {
+		probe = filepath.Join(dir, "bootstrap")
+		build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", probe, "./testdata/probe")
+		build.Stderr = os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "building the probe:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	if leak := goleak.Find(); leak != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, leak)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// logs collects the lines of functions.
+type logs struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logs) add(_, line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+}
+
+func (l *logs) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines)
+}
+
+func serve(t *testing.T, c Config, f Function) *Service {
+	t.Helper()
+	s := New(c)
+	t.Cleanup(s.Close)
+	f.Name, f.Bootstrap = "probe", probe
+	f.ARN = "arn:aws:lambda:us-east-1:000000000000:function:probe"
+	if err := s.Add(f); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func invoke(t *testing.T, s *Service, payload string) Response {
+	t.Helper()
+	r, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: []byte(payload)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func decode[T any](t *testing.T, r Response) T {
+	t.Helper()
+	var v T
+	if r.FunctionError != "" {
+		t.Fatalf("function error: %s", r.Payload)
+	}
+	if err := json.Unmarshal(r.Payload, &v); err != nil {
+		t.Fatalf("%s: %v", r.Payload, err)
+	}
+	return v
+}
+
+// waitFor polls for what another process does.
+func waitFor(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain for " + what)
+		}
+	}
+}
+
+type counted struct{ Count, Pid int }
+
+func TestWarm(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	for i := 1; i <= 3; i++ {
+		if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Count != i {
+			t.Errorf("request %d was the environment's %d.: the environment is not kept", i, got.Count)
+		}
+	}
+	stats, err := s.Stats("probe")
+	if want := (Stats{Requests: 3, Started: 1, Idle: 1}); err != nil || stats != want {
+		t.Errorf("stats = %+v, %v; want %+v", stats, err, want)
+	}
+}
+
+// TestConcurrent holds two requests open at once: each has a process of its
+// own, and the next request takes the one that was used last.
+func TestConcurrent(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: time.Minute})
+	dir := t.TempDir()
+	type result struct {
+		Response
+		err error
+	}
+	first, second := make(chan result, 1), make(chan result, 1)
+	begin := func(name string, into chan result) string {
+		path := filepath.Join(dir, name)
+		go func() {
+			r, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
+			into <- result{r, err}
+		}()
+		waitFor(t, name, func() bool { _, err := os.Stat(path); return err == nil })
+		return path
+	}
+	end := func(path string, from chan result) int {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		r := <-from
+		if r.err != nil {
+			t.Fatal(r.err)
+		}
+		return decode[counted](t, r.Response).Pid
+	}
+	one, two := begin("one", first), begin("two", second)
+	if stats, _ := s.Stats("probe"); stats.Running != 2 || stats.Started != 2 {
+		t.Errorf("stats = %+v; want two running in two environments", stats)
+	}
+	pid1 := end(one, first)
+	pid2 := end(two, second)
+	if pid1 == pid2 {
+		t.Error("both requests ran in one process")
+	}
+	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Pid != pid2 {
+		t.Errorf("the next request ran in process %d; want the one used last, %d (not %d)", got.Pid, pid2, pid1)
+	}
+}
+
+func TestThrottledByReserve(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: 1, Timeout: time.Minute})
+	path := filepath.Join(t.TempDir(), "running")
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
+		done <- err
+	}()
+	waitFor(t, "the first request", func() bool { _, err := os.Stat(path); return err == nil })
+	if _, err := s.Invoke(context.Background(), Request{Function: "probe"}); !errors.Is(err, ErrThrottled) {
+		t.Errorf("second request: %v; want ErrThrottled", err)
+	}
+	_ = os.Remove(path)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := invoke(t, s, `{}`); got.FunctionError != "" {
+		t.Errorf("after the first: %s", got.Payload)
+	}
+}
+
+// TestUnreservedWaits has one environment for two requests: the second waits.
+func TestUnreservedWaits(t *testing.T) {
+	s := serve(t, Config{Unreserved: 1}, Function{Reserved: -1})
+	var group sync.WaitGroup
+	for range 5 {
+		group.Go(func() {
+			if r, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: []byte(`{"do":"count"}`)}); err != nil || r.FunctionError != "" {
+				t.Errorf("Invoke = %s, %v", r.Payload, err)
+			}
+		})
+	}
+	group.Wait()
+	if stats, _ := s.Stats("probe"); stats.Started != 1 || stats.Requests != 5 {
+		t.Errorf("stats = %+v; want five requests in one environment", stats)
+	}
+}
+
+func TestFunctionErrors(t *testing.T) {
+	cases := []struct {
+		name, payload, errorType, message string
+		env                               map[string]string
+		again                             bool // the environment serves on
+	}{
+		{name: "error", payload: `{"do":"error"}`, errorType: "errorString", message: "no luck", again: true},
+		{name: "panic", payload: `{"do":"panic"}`, errorType: "string", message: "on purpose"},
+		{name: "exit", payload: `{"do":"exit","n":2}`, errorType: "Runtime.ExitError", message: "RequestId: ID Error: Runtime exited with error: exit status 2"},
+		{name: "exit 0", payload: `{"do":"exit"}`, errorType: "Runtime.ExitError", message: "RequestId: ID Error: Runtime exited without providing a reason"},
+		{name: "time-out", payload: `{"do":"sleep","for":60000000000}`, errorType: "Sandbox.Timedout", message: "RequestId: ID Error: Task timed out after 1.00 seconds"},
+		{name: "too big", payload: fmt.Sprintf(`{"do":"big","n":%d}`, MaxResponse), errorType: "Function.ResponseSizeTooLarge", message: "Response payload size exceeded maximum allowed payload size (6291556 bytes)."},
+		{name: "init", payload: `{}`, errorType: "Runtime.ExitError", message: "RequestId: ID Error: Runtime exited with error: exit status 3", env: map[string]string{"PROBE_INIT": "exit"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, Config{}, Function{Reserved: -1, Timeout: time.Second, Env: c.env})
+			r := invoke(t, s, c.payload)
+			var got struct{ ErrorType, ErrorMessage string }
+			if err := json.Unmarshal(r.Payload, &got); err != nil || r.FunctionError != "Unhandled" {
+				t.Fatalf("response = %s, %q, %v", r.Payload, r.FunctionError, err)
+			}
+			if want := strings.Replace(c.message, "ID", r.RequestID, 1); got.ErrorType != c.errorType || got.ErrorMessage != want {
+				t.Errorf("error = %q %q\nwant    %q %q", got.ErrorType, got.ErrorMessage, c.errorType, want)
+			}
+			if c.env != nil {
+				return
+			}
+			count := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Count
+			if (count > 1) != c.again {
+				t.Errorf("the next request is the environment's %d.; environment kept: want %v", count, c.again)
+			}
+		})
+	}
+}
+
+func TestBigPayloads(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: 20 * time.Second})
+	payload := `"` + strings.Repeat("x", MaxPayload-2) + `"`
+	if got := invoke(t, s, payload); string(got.Payload) != payload {
+		t.Errorf("the largest payload came back as %d bytes, %q", len(got.Payload), got.FunctionError)
+	}
+	_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: []byte(payload + " ")})
+	if !errors.Is(err, ErrTooLarge) {
+		t.Errorf("one byte more: %v; want ErrTooLarge", err)
+	}
+	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(payload)}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("asynchronously: %v; want ErrTooLarge", err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	for _, c := range []struct {
+		r    Request
+		want error
+	}{
+		{Request{Function: "nobody"}, ErrUnknownFunction},
+		{Request{Function: "probe", Payload: []byte("{")}, ErrNotJSON},
+	} {
+		if _, err := s.Invoke(context.Background(), c.r); !errors.Is(err, c.want) {
+			t.Errorf("Invoke(%+v) = %v; want %v", c.r, err, c.want)
+		}
+	}
+	s.Close()
+	if _, err := s.Invoke(context.Background(), Request{Function: "probe"}); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v; want ErrClosed", err)
+	}
+}
+
+func TestContext(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: 7 * time.Second})
+	r, err := s.Invoke(context.Background(), Request{
+		Function: "probe", Payload: []byte(`{"do":"context"}`), ClientContext: `{"custom":{"who":"me"}}`,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := decode[struct {
+		ID, Arn, Trace string
+		Left           int
+		Client         map[string]string
+	}](t, r)
+	if got.ID != r.RequestID || got.Arn != "arn:aws:lambda:us-east-1:000000000000:function:probe" || got.Client["who"] != "me" {
+		t.Errorf("context = %+v; want request id %s", got, r.RequestID)
+	}
+	if got.Left <= 0 || got.Left > 7000 || !strings.HasPrefix(got.Trace, "Root=1-") {
+		t.Errorf("context = %+v; want a deadline within 7 s and a trace id", got)
+	}
+}
+
+func TestVariables(t *testing.T) {
+	t.Setenv("OF_THE_HOST", "secret")
+	s := serve(t, Config{}, Function{
+		Reserved: -1, Handler: "main", MemoryMB: 512, LogFormat: "JSON", LogLevel: "WARN",
+		Env: map[string]string{"OWN": "yes", "AWS_REGION": "eu-west-1"},
+	})
+	got := map[string]string{}
+	for _, entry := range decode[[]string](t, invoke(t, s, `{"do":"env"}`)) {
+		name, value, _ := strings.Cut(entry, "=")
+		got[name] = value
+	}
+	for _, varying := range []string{"PATH", "AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "_X_AMZN_TRACE_ID"} {
+		if got[varying] == "" {
+			t.Errorf("%s is not set", varying)
+		}
+		delete(got, varying)
+	}
+	want := map[string]string{
+		"OWN": "yes", "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "us-east-1", "_HANDLER": "main",
+		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
+		"AWS_LAMBDA_FUNCTION_NAME": "probe", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512", "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+		"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand", "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/probe",
+		"AWS_LAMBDA_LOG_FORMAT": "JSON", "AWS_LAMBDA_LOG_LEVEL": "WARN", "AWS_XRAY_CONTEXT_MISSING": "LOG_ERROR",
+		"LAMBDA_TASK_ROOT": filepath.Dir(probe), "LAMBDA_RUNTIME_DIR": "/var/runtime", "LANG": "en_US.UTF-8", "TZ": ":UTC",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+}
+
+// TestLogs has every line of a request in the log before its answer is there,
+// and the last 4 KB of it in the tail.
+func TestLogs(t *testing.T) {
+	var l logs
+	s := serve(t, Config{Log: l.add}, Function{Reserved: -1})
+	const n = 5000
+	r := invoke(t, s, fmt.Sprintf(`{"do":"log","n":%d}`, n))
+	lines := l.all()
+	if len(lines) != n+1 || lines[0] != "line 0" || lines[n] != "end" {
+		t.Fatalf("%d lines, from %q to %q; want %d", len(lines), lines[0], lines[len(lines)-1], n+1)
+	}
+	if len(r.LogTail) != tailLimit || !strings.HasSuffix(string(r.LogTail), "line 4999\nend\n") {
+		t.Errorf("tail of %d bytes ends with %q", len(r.LogTail), r.LogTail[max(0, len(r.LogTail)-20):])
+	}
+	if r := invoke(t, s, `{"do":"log","n":1}`); string(r.LogTail) != "line 0\nend\n" {
+		t.Errorf("tail = %q; want this request's lines alone", r.LogTail)
+	}
+	r = invoke(t, s, `{"do":"panic"}`)
+	if !strings.Contains(string(r.LogTail), "on purpose") {
+		t.Errorf("tail of a panic = %q", r.LogTail)
+	}
+}
+
+// TestFrozen has a function work on behind its answer: it does not get on
+// until the next request.
+func TestFrozen(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	path := filepath.Join(t.TempDir(), "ticks")
+	invoke(t, s, fmt.Sprintf(`{"do":"tick","path":%q}`, path))
+	pid := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
+	waitFor(t, "the process to stop", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err == nil && strings.Contains(string(stat), ") T ")
+	})
+	before, _ := os.ReadFile(path)
+	after := before
+	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
+		after, _ = os.ReadFile(path)
+	}
+	if string(before) != string(after) {
+		t.Errorf("ticks went from %s to %s while the environment should be frozen", before, after)
+	}
+	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Pid != pid {
+		t.Errorf("the next request ran in process %d, not in the thawed %d", got.Pid, pid)
+	}
+}
+
+// TestIdleDies kills a frozen process: the next request has a new one.
+func TestIdleDies(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	pid := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the process to be gone", func() bool { return syscall.Kill(pid, 0) != nil })
+	waitFor(t, "a new environment", func() bool {
+		r := invoke(t, s, `{"do":"count"}`)
+		return r.FunctionError == "" && decode[counted](t, r).Pid != pid
+	})
+}
+
+// TestNothingLeft has a function leave a process behind and another one busy
+// when the service is closed: all are gone then.
+func TestNothingLeft(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: time.Minute})
+	child := decode[counted](t, invoke(t, s, `{"do":"child"}`)).Pid
+	idle := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
+	path := filepath.Join(t.TempDir(), "running")
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
+		done <- err
+	}()
+	waitFor(t, "the running request", func() bool { _, err := os.Stat(path); return err == nil })
+	s.Close()
+	if err := <-done; !errors.Is(err, ErrClosed) {
+		t.Errorf("the running request: %v; want ErrClosed", err)
+	}
+	if err := syscall.Kill(idle, 0); err == nil {
+		t.Error("the idle process is there after Close")
+	}
+	// The child has no parent here to wait for it: it may stay as a zombie.
+	waitFor(t, "the child to be gone", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
+}
+
+func TestCallerLeaves(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: time.Minute})
+	path := filepath.Join(t.TempDir(), "running")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Invoke(ctx, Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
+		done <- err
+	}()
+	waitFor(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("Invoke = %v; want context.Canceled", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the request to end by itself", func() bool {
+		stats, _ := s.Stats("probe")
+		return stats.Running == 0 && stats.Idle == 1
+	})
+}
+
+// TestChaos repeats each failed request until it succeeds. Requests are hit
+// both before and after their effect, and as often as the rate says.
+func TestChaos(t *testing.T) {
+	chaos, err := KillRandomly(0.5, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, Config{Chaos: chaos}, Function{Reserved: -1})
+	path := filepath.Join(t.TempDir(), "effects")
+	const n = 40
+	failures, withEffect := 0, 0
+	effects := func() int { text, _ := os.ReadFile(path); return strings.Count(string(text), "\n") }
+	for i := range n {
+		for {
+			before := effects()
+			r := invoke(t, s, fmt.Sprintf(`{"do":"append","n":%d,"path":%q}`, i, path))
+			if r.FunctionError == "" {
+				break
+			}
+			if !strings.Contains(string(r.Payload), "signal: killed") {
+				t.Fatalf("failure = %s", r.Payload)
+			}
+			failures++
+			withEffect += effects() - before
+		}
+	}
+	if failures < n/3 || failures > 3*n {
+		t.Errorf("%d failures of %d requests; want about as many at the rate 0.5", failures, n)
+	}
+	if withEffect == 0 || withEffect == failures {
+		t.Errorf("%d of %d killed requests had their effect; want some, not all", withEffect, failures)
+	}
+	if stats, _ := s.Stats("probe"); stats.Killed != failures || stats.Errors != failures {
+		t.Errorf("stats = %+v; want %d killed", stats, failures)
+	}
+	if _, err := KillRandomly(1.5, 1); err == nil {
+		t.Error("a rate of 1.5 was taken")
+	}
+}
+
+func TestAsync(t *testing.T) {
+	failed := make(chan []byte, 1)
+	s := serve(t, Config{OnFailure: func(destination string, message []byte) {
+		if destination == "failures" {
+			failed <- message
+		}
+	}}, Function{Reserved: -1, OnFailure: "failures"})
+	path := filepath.Join(t.TempDir(), "effects")
+	if err := s.InvokeAsync(Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"append","n":1,"path":%q}`, path)}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the effect", func() bool { _, err := os.Stat(path); return err == nil })
+	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		RequestContext  struct{ Condition, FunctionArn string }
+		RequestPayload  struct{ Do string }
+		ResponsePayload struct{ ErrorMessage string }
+	}
+	if err := json.Unmarshal(<-failed, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.RequestContext.Condition != "RetriesExhausted" || got.RequestPayload.Do != "error" || got.ResponsePayload.ErrorMessage != "no luck" {
+		t.Errorf("record = %+v", got)
+	}
+}
+
+// TestTryAsync pins when an asynchronous request is tried again.
+func TestTryAsync(t *testing.T) {
+	failure := func() (Response, error) { return Response{FunctionError: "Unhandled"}, nil }
+	throttle := func() (Response, error) { return Response{}, ErrThrottled }
+	success := func() (Response, error) { return Response{}, nil }
+	cases := []struct {
+		name      string
+		retries   int
+		maxAge    time.Duration
+		steps     []func() (Response, error) // the last one repeats
+		attempts  int
+		condition string
+		took      time.Duration
+	}{
+		{"success", 2, time.Hour, []func() (Response, error){success}, 1, "", 0},
+		{"retries used up", 2, time.Hour, []func() (Response, error){failure}, 3, "RetriesExhausted", 3 * time.Minute},
+		{"no retries", 0, time.Hour, []func() (Response, error){failure}, 1, "RetriesExhausted", 0},
+		{"second try", 2, time.Hour, []func() (Response, error){failure, success}, 2, "", time.Minute},
+		{"throttled", 0, time.Hour, []func() (Response, error){throttle, throttle, throttle, success}, 1, "", 7 * time.Second},
+		{"too old", 2, 150 * time.Second, []func() (Response, error){failure}, 2, "EventAgeExceeded", time.Minute},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun, calls := time.Now(), 0
+				_, attempts, condition := tryAsync(t.Context(), c.retries, c.maxAge, func() (Response, error) {
+					step := c.steps[min(calls, len(c.steps)-1)]
+					calls++
+					return step()
+				})
+				if attempts != c.attempts || condition != c.condition || time.Since(begun) != c.took {
+					t.Errorf("%d attempts, %q, after %v; want %d, %q, %v", attempts, condition, time.Since(begun), c.attempts, c.condition, c.took)
+				}
+			})
+		})
+	}
+}
+
+// TestRuntimeAPI asks an environment's API what a runtime must not.
+func TestRuntimeAPI(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	var api string
+	for _, entry := range decode[[]string](t, invoke(t, s, `{"do":"env"}`)) {
+		if value, ok := strings.CutPrefix(entry, "AWS_LAMBDA_RUNTIME_API="); ok {
+			api = value
+		}
+	}
+	for path, want := range map[string]int{
+		"invocation/nobody/response": http.StatusBadRequest,
+		"invocation/nobody/error":    http.StatusBadRequest,
+		"init/error":                 http.StatusForbidden,
+		"elsewhere":                  http.StatusNotFound,
+	} {
+		r, err := http.Post("http://"+api+"/2018-06-01/runtime/"+path, "application/json", strings.NewReader(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if r.StatusCode != want {
+			t.Errorf("POST %s = %d, want %d", path, r.StatusCode, want)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Count != 2 {
+		t.Errorf("count = %d after strange requests; want the same environment", got.Count)
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/constructs-go/constructs/v10"
+
+	"github.com/streamsort/streamsort/infra/cdk/streamsort"
+)
+
+// prefix is what the app's keys in the CDK's context start with.
+const prefix = "streamsort:"
+
+// addStack adds the stack that the context describes: streamsort:stack is its
+// id ("Streamsort"), streamsort:<property> each of its properties.
+func addStack(app constructs.Construct) error {
+	values := map[string]any{}
+	context, ok := app.Node().GetAllContext(nil).(map[string]any)
+	if !ok {
+		return errors.New("the context is not an object; mend cdk.json")
+	}
+	for key, value := range context {
+		if name, ours := strings.CutPrefix(key, prefix); ours {
+			values[name] = value
+		}
+	}
+	id, _ := values["stack"].(string)
+	delete(values, "stack")
+	props, err := readProps(values)
+	if err != nil {
+		return err
+	}
+	_, err = streamsort.NewStack(app, cmp.Or(id, "Streamsort"), props)
+	return err
+}
+
+// readProps turns values by name into properties. A value comes as text from
+// the command line, and as text, a number or a truth value from cdk.json.
+func readProps(values map[string]any) (*streamsort.Props, error) {
+	props := &streamsort.Props{}
+	fields := settable(props)
+	var errs []error
+	for _, name := range sortedKeys(values) {
+		field, known := fields[name]
+		if !known {
+			errs = append(errs, fmt.Errorf("%s%s is unknown; known are stack, %s", prefix, name, strings.Join(sortedKeys(fields), ", ")))
+			continue
+		}
+		written := text(values[name])
+		if err := set(field, written); err != nil {
+			errs = append(errs, fmt.Errorf("%s%s is %q; write %w", prefix, name, written, err))
+		}
+	}
+	return props, errors.Join(errs...)
+}
+
+// text is a value as it would be written on the command line.
+func text(value any) string {
+	if number, ok := value.(float64); ok {
+		return strconv.FormatFloat(number, 'f', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
+
+// settable are the fields that a text can say, by their names in the context:
+// those of the struct with a small first letter (and apiRate for APIRate).
+func settable(props *streamsort.Props) map[string]reflect.Value {
+	fields := map[string]reflect.Value{}
+	value := reflect.ValueOf(props).Elem()
+	for i := range value.NumField() {
+		field := value.Field(i)
+		if field.Kind() == reflect.Pointer && field.Type().Elem().Kind() == reflect.Struct {
+			continue // Env: the CDK command's own variables say it
+		}
+		name := value.Type().Field(i).Name
+		name = strings.Replace(name, "API", "Api", 1)
+		fields[strings.ToLower(name[:1])+name[1:]] = field
+	}
+	return fields
+}
+
+// set sets a field from its text. The error says what to write.
+func set(field reflect.Value, written string) error {
+	if field.Kind() == reflect.Pointer {
+		field.Set(reflect.New(field.Type().Elem()))
+		return set(field.Elem(), written)
+	}
+	switch {
+	case field.Type() == reflect.TypeFor[time.Duration]():
+		d, err := time.ParseDuration(written)
+		if err != nil {
+			return errors.New("a duration such as 90s, 5m or 336h")
+		}
+		field.SetInt(int64(d))
+	case field.CanInt():
+		n, err := strconv.ParseInt(written, 10, field.Type().Bits())
+		if err != nil {
+			return errors.New("a whole number")
+		}
+		field.SetInt(n)
+	default:
+		field.SetString(written)
+	}
+	return nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

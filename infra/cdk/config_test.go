@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/infra/cdk/streamsort"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func TestReadProps(t *testing.T) {
+	got, err := readProps(map[string]any{
+		"messagesTable": "orders", "firstSeq": "0", "policy": "skip", "gapAfter": "90s", "retention": "0",
+		"maxAhead": 10_000_000.0, "sortBatchSize": "7", "eventBus": "", "apiRate": 5.0, "architecture": "amd64",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &streamsort.Props{
+		MessagesTable: "orders", FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second,
+		Retention: new(time.Duration(0)), MaxAhead: 10_000_000, SortBatchSize: 7, EventBus: new(""), APIRate: 5,
+		Architecture: streamsort.AMD64,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(- want, + got)\n%s", diff)
+	}
+}
+
+func TestReadPropsErrors(t *testing.T) {
+	_, err := readProps(map[string]any{"sortBatchSiez": "7", "gapAfter": "5", "batchSize": "many", "firstSeq": 1.5, "env": "prod"})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		"streamsort:sortBatchSiez is unknown; known are stack, apiBurst, apiRate,",
+		`streamsort:gapAfter is "5"; write a duration such as 90s, 5m or 336h`,
+		`streamsort:batchSize is "many"; write a whole number`,
+		`streamsort:firstSeq is "1.5"; write a whole number`,
+		"streamsort:env is unknown",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in:\n%v", want, err)
+		}
+	}
+}
+
+func TestAddStackReadsContext(t *testing.T) {
+	app := newApp(t, map[string]any{"streamsort:stack": "Orders", "streamsort:sortBatchSize": "20000"})
+	err := addStack(app)
+	if err == nil || !strings.Contains(err.Error(), "sortBatchSize is 20000; write a value from 1 to 10000") {
+		t.Errorf("error %v", err)
+	}
+	if err := addStack(newApp(t, map[string]any{"streamsort:stack": "Orders"})); err != nil {
+		t.Error(err)
+	}
+}

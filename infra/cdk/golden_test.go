@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
+)
+
+var update = flag.Bool("update", false, "write the golden template anew")
+
+// goldenFile is the template that the app writes by default, save for the
+// functions' asset hashes. The local stack runs it.
+const goldenFile = "streamsort.template.json"
+
+func TestGolden(t *testing.T) {
+	got := normalise(t, synthesize(t, newApp(t, nil)))
+	if *update {
+		if err := os.WriteFile(goldenFile, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	diffGolden(t, got)
+}
+
+// The template that the CDK command writes is the golden one: nothing is added
+// on the way to AWS. It needs no network and no credentials.
+func TestCommandSynthesizesGolden(t *testing.T) {
+	if *update {
+		t.Skip("TestGolden writes the file")
+	}
+	command, err := filepath.Abs("node_modules/aws-cdk/bin/cdk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(command); err != nil {
+		t.Skip("the CDK command is not installed (npm ci): ", err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	synth := exec.Command("node", command, "synth", "--quiet", "--app", program, "--output", out,
+		"--context", prefix+"binaries="+fakebin.Write(t, "arm64"))
+	synth.Env = append(withoutAWS(os.Environ()), asApp+"=1", "HOME="+t.TempDir(), "XDG_CACHE_HOME="+cacheDir(t),
+		"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1", "CDK_DISABLE_CLI_TELEMETRY=true")
+	if output, err := synth.CombinedOutput(); err != nil {
+		t.Fatalf("cdk synth: %v\n%s", err, output)
+	}
+	template, err := os.ReadFile(filepath.Join(out, "Streamsort.template.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	diffGolden(t, normalise(t, template))
+	checkNoFindings(t, filepath.Join(out, "validation-report.json"))
+}
+
+// checkNoFindings reads the report of CloudFormation's rules, which the CDK
+// checks while it synthesises.
+func checkNoFindings(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report struct{ PluginReports []json.RawMessage }
+	if err := json.Unmarshal(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, finding := range report.PluginReports {
+		t.Errorf("finding: %s", finding)
+	}
+}
+
+func diffGolden(t *testing.T, got string) {
+	t.Helper()
+	want, err := os.ReadFile(goldenFile)
+	if err != nil {
+		t.Fatal(err, "; write it with: make template")
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("the template has changed; if that is meant, write it anew with: make template\n(- %s, + now)\n%s", goldenFile, diff)
+	}
+}
+
+// normalise gives the functions' code a name that does not change with it.
+func normalise(t *testing.T, text []byte) string {
+	t.Helper()
+	var template map[string]any
+	if err := json.Unmarshal(text, &template); err != nil {
+		t.Fatal(err)
+	}
+	for id, value := range template["Resources"].(map[string]any) {
+		resource := value.(map[string]any)
+		if resource["Type"] == "AWS::Lambda::Function" {
+			code := resource["Properties"].(map[string]any)["Code"].(map[string]any)
+			code["S3Key"] = id + ".zip"
+		}
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(template); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func withoutAWS(environment []string) []string {
+	var kept []string
+	for _, variable := range environment {
+		if !strings.HasPrefix(variable, "AWS_") {
+			kept = append(kept, variable)
+		}
+	}
+	return kept
+}
+
+// cacheDir is where the CDK's library is unpacked to, once a machine.
+func cacheDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,22 @@
+// Command cdk is the CDK app of Streamsort: `cdk synth` and `cdk deploy` run
+// it. README.md tells how to configure it.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+)
+
+func main() {
+	defer jsii.Close()
+	app := awscdk.NewApp(nil)
+	if err := addStack(app); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		jsii.Close()
+		os.Exit(1)
+	}
+	app.Synth(nil)
+}

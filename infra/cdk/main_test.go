@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
+)
+
+// asApp makes the test binary be the app: that is how the CDK command runs it
+// in TestCommandSynthesizesGolden.
+const asApp = "STREAMSORT_TEST_AS_APP"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asApp) != "" {
+		main()
+		return
+	}
+	code := m.Run()
+	jsii.Close()
+	os.Exit(code)
+}
+
+// newApp is an app with the context of cdk.json, as the CDK command would
+// pass it, and with binaries that can be deployed, if not run.
+func newApp(t *testing.T, context map[string]any) awscdk.App {
+	t.Helper()
+	all := cdkContext(t)
+	all[prefix+"binaries"] = fakebin.Write(t, "arm64")
+	for key, value := range context {
+		all[key] = value
+	}
+	return awscdk.NewApp(&awscdk.AppProps{Context: &all, Outdir: jsii.String(t.TempDir())})
+}
+
+func cdkContext(t *testing.T) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile("cdk.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Context map[string]any }
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Context
+}
+
+// synthesize is the template of the stack that the context describes.
+func synthesize(t *testing.T, app awscdk.App) []byte {
+	t.Helper()
+	if err := addStack(app); err != nil {
+		t.Fatal(err)
+	}
+	directory := *app.Synth(nil).Directory()
+	text, err := os.ReadFile(filepath.Join(directory, "Streamsort.template.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,77 @@
+package streamsort
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// withDefaults is a copy of p, for the stack of this id, with every zero field
+// filled in.
+func (p *Props) withDefaults(id string) Props {
+	if p == nil {
+		p = &Props{}
+	}
+	d := *p
+	prefix := strings.ToLower(id)
+	d.MessagesTable = cmp.Or(d.MessagesTable, prefix+"-messages")
+	d.CursorsTable = cmp.Or(d.CursorsTable, prefix+"-cursors")
+	d.SweepsTable = cmp.Or(d.SweepsTable, prefix+"-sweeps")
+	d.QueueKey = cmp.Or(d.QueueKey, "queue")
+	d.SeqKey = cmp.Or(d.SeqKey, "seq")
+	d.Removal = cmp.Or(d.Removal, Retain)
+
+	queue := cursor.DefaultSettings()
+	d.FirstSeq = orNew(d.FirstSeq, queue.First)
+	d.Policy = cmp.Or(d.Policy, queue.Policy)
+	d.GapAfter = cmp.Or(d.GapAfter, queue.GapAfter)
+	d.MaxAhead = cmp.Or(d.MaxAhead, queue.MaxAhead)
+	d.Mode = cmp.Or(d.Mode, queue.Mode)
+	d.Retention = orNew(d.Retention, 14*24*time.Hour)
+	d.BatchSize = cmp.Or(d.BatchSize, 25)
+
+	d.SortBatchSize = cmp.Or(d.SortBatchSize, 100)
+	d.SortParallelization = cmp.Or(d.SortParallelization, 10)
+	d.SortRetries = cmp.Or(d.SortRetries, 50)
+	d.SortMaxRecordAge = cmp.Or(d.SortMaxRecordAge, 12*time.Hour)
+
+	d.SweepInterval = cmp.Or(d.SweepInterval, 5*time.Minute)
+	d.FullSweepEvery = cmp.Or(d.FullSweepEvery, min(24*time.Hour, d.longestFullSweep()))
+	d.SweepSegments = cmp.Or(d.SweepSegments, 4)
+	d.SweepLimit = cmp.Or(d.SweepLimit, 10_000)
+	d.EventBus = orNew(d.EventBus, "default")
+
+	d.EnqueueMemory = cmp.Or(d.EnqueueMemory, 512)
+	d.SortMemory = cmp.Or(d.SortMemory, 512)
+	d.SweepMemory = cmp.Or(d.SweepMemory, 512)
+	d.EnqueueTimeout = cmp.Or(d.EnqueueTimeout, 29*time.Second)
+	d.SortTimeout = cmp.Or(d.SortTimeout, time.Minute)
+	d.SweepTimeout = cmp.Or(d.SweepTimeout, min(4*time.Minute, d.SweepInterval))
+
+	d.APIRate = cmp.Or(d.APIRate, 1000)
+	d.APIBurst = cmp.Or(d.APIBurst, 500)
+	d.LogRetentionDays = cmp.Or(d.LogRetentionDays, 30)
+	d.Architecture = cmp.Or(d.Architecture, ARM64)
+	d.Binaries = cmp.Or(d.Binaries, "../../dist/"+string(d.Architecture))
+	return d
+}
+
+// longestFullSweep is the most that may lie between two looks at every queue:
+// a quarter of the retention, so that a message which still waits is pushed
+// forward long before it expires. Messages kept for ever set no limit but a
+// year.
+func (p Props) longestFullSweep() time.Duration {
+	if *p.Retention <= 0 {
+		return 365 * 24 * time.Hour
+	}
+	return *p.Retention / 4
+}
+
+func orNew[T any](value *T, fallback T) *T {
+	if value == nil {
+		return &fallback
+	}
+	return value
+}

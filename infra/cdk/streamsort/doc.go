@@ -1,0 +1,43 @@
+// Package streamsort is Streamsort's stack for the AWS CDK: three tables,
+// three functions, the HTTP API, the stream's trigger and the schedule.
+//
+// Call [NewStack] with a [Props]; nil means all defaults:
+//
+//	stack, err := streamsort.NewStack(app, "Streamsort", &streamsort.Props{Mode: cursor.ModeAsync})
+//
+// # What is made
+//
+// The names are the logical ids in the template. They do not change from
+// version to version: a table whose logical id changed would be replaced.
+//
+//	MessagesTable    TableV2; stream KEYS_ONLY, TTL
+//	CursorsTable     TableV2; stream NEW_AND_OLD_IMAGES, for whoever consumes
+//	SweepsTable      TableV2; where a sweep left off
+//	EnqueueFunction  takes messages in: called by Api, or directly
+//	SortFunction     called by SortMapping with the inserts of MessagesTable's stream
+//	SweepFunction    called by SweepSchedule
+//	FailureQueue     SQS; where SortMapping puts what it gives up on: positions in the stream, no messages
+//	Api              HTTP API with IAM authorisation on every route
+//
+// The tables' keys, stream views and TTL attributes come from
+// cursor.Names.Tables, which the functions, the tests and the local stack read
+// too.
+//
+// # What is guaranteed
+//
+// No property is taken as it comes: [NewStack] checks all of them, and that
+// the functions' binaries are there and built for the architecture, before
+// it makes anything; the error names each field that is wrong, its bound and
+// what to write instead.
+//
+// Each function may do what it does and no more: the actions it calls, on the
+// tables it calls them on, and its own log group. The one wildcard, X-Ray's,
+// carries its reason in the template.
+//
+// Taking the stack away leaves the tables and the logs behind ([Retain]), and
+// DynamoDB refuses to delete the tables by mistake.
+//
+// A user's own stack reads the batches from CursorsTable's stream; its ARN is
+// the output CursorsStreamArn, exported as <stack name>-CursorsStreamArn, and
+// the tables' names are exported alike. A stream has at most two readers.
+package streamsort

@@ -1,0 +1,158 @@
+package streamsort
+
+import (
+	"maps"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// function is what differs from one function to the next.
+type function struct {
+	name        string // its folder under functions/
+	id          string // its logical id is <id>Function
+	description string
+	memory      int
+	timeout     time.Duration
+	concurrency int // 0: none reserved
+	environment map[string]string
+	access      []awsiam.PolicyStatement
+}
+
+func (s *Stack) addFunctions() {
+	p := s.props
+	s.EnqueueFunction = s.newFunction(function{
+		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
+		memory: p.EnqueueMemory, timeout: p.EnqueueTimeout, concurrency: p.EnqueueConcurrency,
+		environment: map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp},
+		access:      s.enqueueAccess(),
+	})
+	s.SortFunction = s.newFunction(function{
+		name: "sort", id: "Sort", description: "Moves the cursors over what was stored",
+		memory: p.SortMemory, timeout: p.SortTimeout, concurrency: p.SortConcurrency,
+		access: s.sortAccess(),
+	})
+	s.SweepFunction = s.newFunction(function{
+		name: "sweep", id: "Sweep", description: "Heals queues, announces gaps, keeps waiting messages",
+		memory: p.SweepMemory, timeout: p.SweepTimeout, concurrency: p.SweepConcurrency,
+		environment: map[string]string{
+			"STREAMSORT_EVENT_BUS":        *p.EventBus,
+			"STREAMSORT_FULL_SWEEP_EVERY": text(p.FullSweepEvery),
+			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
+			"STREAMSORT_SWEEP_LIMIT":      strconv.Itoa(p.SweepLimit),
+		},
+		access: s.sweepAccess(),
+	})
+}
+
+// newFunction makes a function with a log group and a role of its own.
+func (s *Stack) newFunction(f function) awslambda.Function {
+	logs := s.newLogGroup(f.id + "Logs")
+	role := awsiam.NewRole(s.Stack, jsii.String(f.id+"Role"), &awsiam.RoleProps{
+		AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
+	})
+	nameResource(role, f.id+"Role")
+	role.AddToPolicy(allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn()))
+	for _, statement := range f.access {
+		role.AddToPolicy(statement)
+	}
+	made := awslambda.NewFunction(s.Stack, jsii.String(f.id+"Function"), &awslambda.FunctionProps{
+		Description:                  &f.description,
+		Runtime:                      awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture:                 s.architecture(),
+		Handler:                      jsii.String("bootstrap"),
+		Code:                         awslambda.Code_FromAsset(jsii.String(filepath.Join(s.props.Binaries, f.name)), nil),
+		MemorySize:                   jsii.Number(f.memory),
+		Timeout:                      seconds(f.timeout),
+		ReservedConcurrentExecutions: concurrency(f.concurrency),
+		Environment:                  s.environment(f.environment),
+		Role:                         role,
+		Tracing:                      awslambda.Tracing_ACTIVE,
+		LogGroup:                     logs,
+		LoggingFormat:                awslambda.LoggingFormat_JSON,
+		// Metrics are printed as lines of JSON without a level, which count as
+		// INFO: a higher level here would drop them.
+		ApplicationLogLevelV2: awslambda.ApplicationLogLevel_INFO,
+		SystemLogLevelV2:      awslambda.SystemLogLevel_INFO,
+	})
+	resource := nameResource(made, f.id+"Function")
+	resource.AddMetadata(jsii.String("streamsort:source"), "functions/"+f.name)
+
+	policy := role.Node().FindChild(jsii.String("DefaultPolicy"))
+	suppress(nameResource(policy, f.id+"Policy"), suppression{
+		rule: "AwsSolutions-IAM5", appliesTo: []string{"Resource::*"},
+		reason: "xray:PutTraceSegments and xray:PutTelemetryRecords take no resource: AWS has none narrower than *.",
+	})
+	return made
+}
+
+func (s *Stack) newLogGroup(id string) awslogs.LogGroup {
+	group := awslogs.NewLogGroup(s.Stack, &id, &awslogs.LogGroupProps{RemovalPolicy: s.removalPolicy()})
+	// The CDK has a name for each number of days; CloudFormation has the number.
+	nameResource(group, id).(awslogs.CfnLogGroup).SetRetentionInDays(jsii.Number(s.props.LogRetentionDays))
+	return group
+}
+
+// retentionDays are the numbers of days that CloudWatch can keep logs for.
+func retentionDays() []int {
+	return []int{
+		1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731,
+		1096, 1827, 2192, 2557, 2922, 3288, 3653,
+	}
+}
+
+// environment is what every function is told, and what only this one is. A
+// variable without a value is left out: it means the same.
+func (s *Stack) environment(own map[string]string) *map[string]*string {
+	p := s.props
+	all := map[string]string{
+		"STREAMSORT_MESSAGES_TABLE": *s.MessagesTable.TableName(),
+		"STREAMSORT_CURSORS_TABLE":  *s.CursorsTable.TableName(),
+		"STREAMSORT_SWEEPS_TABLE":   *s.SweepsTable.TableName(),
+		"STREAMSORT_QUEUE_KEY":      p.QueueKey,
+		"STREAMSORT_SEQ_KEY":        p.SeqKey,
+		"STREAMSORT_FIRST_SEQ":      strconv.FormatInt(*p.FirstSeq, 10),
+		"STREAMSORT_POLICY":         string(p.Policy),
+		"STREAMSORT_GAP_AFTER":      text(p.GapAfter),
+		"STREAMSORT_MAX_AHEAD":      strconv.FormatInt(p.MaxAhead, 10),
+		"STREAMSORT_MODE":           string(p.Mode),
+		"STREAMSORT_RETENTION":      text(*p.Retention),
+		"STREAMSORT_BATCH_SIZE":     strconv.Itoa(p.BatchSize),
+		// Two stacks in one account are told apart in the metrics by this.
+		"POWERTOOLS_SERVICE_NAME":      strings.ToLower(*s.Stack.StackName()),
+		"POWERTOOLS_METRICS_NAMESPACE": "Streamsort",
+	}
+	maps.Copy(all, own)
+	environment := map[string]*string{}
+	for name, value := range all {
+		if value != "" {
+			environment[name] = &value
+		}
+	}
+	return &environment
+}
+
+func (s *Stack) architecture() awslambda.Architecture {
+	if s.props.Architecture == AMD64 {
+		return awslambda.Architecture_X86_64()
+	}
+	return awslambda.Architecture_ARM_64()
+}
+
+func seconds(d time.Duration) awscdk.Duration {
+	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
+}
+
+func concurrency(n int) *float64 {
+	if n == 0 {
+		return nil
+	}
+	return jsii.Number(n)
+}

@@ -1,0 +1,29 @@
+package streamsort
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// addOutputs tells what a deployed stack is called. What a consumer's own
+// stack needs is exported too: the cursors' stream, to be called by it, and
+// the tables' names, to read the messages from.
+func (s *Stack) addOutputs() {
+	s.output("ApiUrl", "The HTTP API", s.api.AttrApiEndpoint())
+	s.output("EnqueueFunctionName", "Takes messages by direct invoke too", s.EnqueueFunction.FunctionName())
+	s.output("SortFunctionName", "Moves the cursors", s.SortFunction.FunctionName())
+	s.output("SweepFunctionName", "Heals and announces", s.SweepFunction.FunctionName())
+	s.output("FailureQueueUrl", "What the event source mapping gave up on", s.FailureQueue.QueueUrl())
+	s.export("MessagesTableName", "The messages", s.MessagesTable.TableName())
+	s.export("CursorsTableName", "The cursors", s.CursorsTable.TableName())
+	s.output("SweepsTableName", "Where a sweep left off", s.SweepsTable.TableName())
+	s.export("CursorsStreamArn", "The stream of batches, for a consumer's event source mapping", s.CursorsTable.TableStreamArn())
+}
+
+func (s *Stack) output(id, description string, value *string) awscdk.CfnOutput {
+	return awscdk.NewCfnOutput(s.Stack, &id, &awscdk.CfnOutputProps{Description: &description, Value: value})
+}
+
+func (s *Stack) export(id, description string, value *string) {
+	s.output(id, description, value).SetExportName(jsii.String(*s.Stack.StackName() + "-" + id))
+}

@@ -1,0 +1,152 @@
+package streamsort
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Architecture is the processor that the functions' binaries are built for.
+// The values are Go's names (GOARCH).
+type Architecture string
+
+// The architectures that Lambda has.
+const (
+	ARM64 Architecture = "arm64"
+	AMD64 Architecture = "amd64"
+)
+
+// Removal is what happens to the tables and the logs when the stack, or one of
+// them, is taken away.
+type Removal string
+
+const (
+	// Retain keeps tables and logs, and DynamoDB refuses to delete the tables
+	// until somebody switches their deletion protection off by hand.
+	Retain Removal = "retain"
+	// Destroy deletes tables and logs with the stack, messages included. It is
+	// for stacks that are made to try something.
+	Destroy Removal = "destroy"
+)
+
+// Props are the properties of the stack. A nil *Props and each zero field
+// mean the default that the field names. The three fields whose zero means
+// something are pointers: new(int64(0)) is a first seq of 0, nil is the default.
+//
+// An error names a field as the app's configuration does, with a small first
+// letter: SortBatchSize is sortBatchSize.
+type Props struct {
+	// Env is the account and region to deploy to; nil leaves both to whoever
+	// deploys.
+	Env *awscdk.Environment
+
+	// MessagesTable, CursorsTable and SweepsTable are the tables' names: 3 to
+	// 255 of a-z, A-Z, 0-9, '_', '-', '.'. The defaults are the stack's id in
+	// small letters with -messages, -cursors and -sweeps, so that two stacks
+	// in one account do not meet.
+	MessagesTable, CursorsTable, SweepsTable string
+	// QueueKey is the partition key of messages and cursors ("queue"), SeqKey
+	// the sort key of messages ("seq"): 1 to 255 bytes, and none of the names
+	// of the tables' other attributes. Changing one replaces the tables.
+	QueueKey, SeqKey string
+	// Removal is what happens to tables and logs when the stack goes: Retain.
+	Removal Removal
+
+	// FirstSeq is the seq that a new queue starts with, from 0 to 2^63-1; 1.
+	FirstSeq *int64
+	// Policy is what happens to a gap that stays open: cursor.PolicyWait,
+	// cursor.PolicySkip or cursor.PolicyAlert; cursor.PolicyWait.
+	Policy cursor.Policy
+	// GapAfter is the age from which skip and alert act: 1 second to 365
+	// days; 5 minutes.
+	GapAfter time.Duration
+	// MaxAhead is how far beyond the position of its queue a message may be:
+	// 1 to 10,000,000; 100,000.
+	MaxAhead int64
+	// Mode is who moves a queue's cursor: cursor.ModeSync or
+	// cursor.ModeAsync; cursor.ModeSync.
+	Mode cursor.Mode
+	// Retention is how long a message is kept: 4 hours to 10 years, or 0 for
+	// ever; 14 days.
+	Retention *time.Duration
+	// BatchSize is the most messages that the first page of a look-ahead
+	// reads: 1 to 1,000; 25.
+	BatchSize int
+	// QueueProp and SeqProp name the fields of a raw event that hold its queue
+	// and its seq, dotted where they are nested ("repository.full_name"):
+	// both, or none. None means that events come as the API's own messages.
+	QueueProp, SeqProp string
+
+	// SortBatchSize is the most stream records of one call of sort: 1 to
+	// 10,000; 100.
+	SortBatchSize int
+	// SortBatchWindow is how long a batch may be gathered: 0 to 300 whole
+	// seconds; 0, at once.
+	SortBatchWindow time.Duration
+	// SortParallelization is how many batches of one shard are worked on at a
+	// time, each queue's in order: 1 to 10; 10.
+	SortParallelization int
+	// SortRetries is how often a batch that fails is tried again before its
+	// records go to the failure queue: 1 to 10,000; 50.
+	SortRetries int
+	// SortMaxRecordAge is the age at which records that still fail go to the
+	// failure queue: 1 minute to 24 hours, whole seconds; 12 hours. The stream
+	// keeps a record for 24 hours, so by default an operator has 12 more to
+	// look at it.
+	SortMaxRecordAge time.Duration
+
+	// SweepInterval is the time between two sweeps: 1 minute to 1 hour, whole
+	// minutes; 5 minutes.
+	SweepInterval time.Duration
+	// FullSweepEvery is the time between two looks at every queue, at least
+	// SweepInterval and at most a quarter of Retention; 24 hours, or that
+	// quarter where it is less.
+	FullSweepEvery time.Duration
+	// SweepSegments is how many parts of the cursors a sweep reads side by
+	// side: 1 to 1,000; 4.
+	SweepSegments int
+	// SweepLimit is how many queues one sweep looks at, the next one going on
+	// from there: 1 to 10,000,000; 10,000.
+	SweepLimit int
+	// EventBus is the name of the EventBridge bus that gaps are announced on:
+	// 1 to 256 of a-z, A-Z, 0-9, '.', '-', '_', '/'; "default". An empty name
+	// means logs and metrics only.
+	EventBus *string
+
+	// EnqueueMemory, SortMemory and SweepMemory are the functions' memory in
+	// MB: 128 to 10,240; 512. Lambda gives processor time by memory.
+	EnqueueMemory, SortMemory, SweepMemory int
+	// EnqueueTimeout is how long a call of enqueue may take: 1 to 900 whole
+	// seconds; 29 seconds, since the HTTP API gives up after 30.
+	EnqueueTimeout time.Duration
+	// SortTimeout is how long a batch may take: 1 to 900 whole seconds; 60.
+	SortTimeout time.Duration
+	// SweepTimeout is how long a sweep may take: 1 to 900 whole seconds, at
+	// most SweepInterval, so that sweeps do not pile up; 4 minutes, or
+	// SweepInterval where that is less.
+	SweepTimeout time.Duration
+	// EnqueueConcurrency, SortConcurrency and SweepConcurrency reserve that
+	// many environments for a function, and bound it to them: 1 to 10,000; 0
+	// leaves it to the account.
+	EnqueueConcurrency, SortConcurrency, SweepConcurrency int
+
+	// APIRate is how many requests a second the HTTP API takes: 1 to 10,000;
+	// 1,000. APIBurst is how many at once: 1 to 5,000; 500. More than the
+	// account's own limits is of no use.
+	APIRate, APIBurst int
+	// LogRetentionDays is how long the logs are kept, a number of days that
+	// CloudWatch knows: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400,
+	// 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653; 30.
+	LogRetentionDays int
+
+	// Architecture is the processor the functions run on: ARM64 or AMD64;
+	// ARM64.
+	Architecture Architecture
+	// Binaries is the folder with enqueue/bootstrap, sort/bootstrap and
+	// sweep/bootstrap, built for Architecture; ../../dist/arm64 (or
+	// ../../dist/amd64), which is the repository's dist as seen from infra/cdk,
+	// where the CDK command runs the app.
+	Binaries string
+}

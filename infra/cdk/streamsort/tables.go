@@ -1,0 +1,61 @@
+package streamsort
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+func (s *Stack) addTables() {
+	tables := cursor.Names{
+		Messages: s.props.MessagesTable, Cursors: s.props.CursorsTable, Sweeps: s.props.SweepsTable,
+		QueueKey: s.props.QueueKey, SeqKey: s.props.SeqKey,
+	}.Tables()
+	s.MessagesTable = s.newTable("MessagesTable", tables[0])
+	s.CursorsTable = s.newTable("CursorsTable", tables[1])
+	s.SweepsTable = s.newTable("SweepsTable", tables[2])
+}
+
+// newTable makes a table on demand, restorable to any second of the last 35
+// days, encrypted with DynamoDB's own key.
+func (s *Stack) newTable(id string, definition table.Definition) awsdynamodb.TableV2 {
+	props := &awsdynamodb.TablePropsV2{
+		TableName:    &definition.Name,
+		PartitionKey: attribute(definition.Partition),
+		Billing:      awsdynamodb.Billing_OnDemand(nil),
+		Encryption:   awsdynamodb.TableEncryptionV2_DynamoOwnedKey(),
+		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
+			PointInTimeRecoveryEnabled: jsii.Bool(true),
+		},
+		DeletionProtection: jsii.Bool(s.props.Removal == Retain),
+		RemovalPolicy:      s.removalPolicy(),
+	}
+	if definition.Sort.Name != "" {
+		props.SortKey = attribute(definition.Sort)
+	}
+	if definition.Stream != table.NoStream {
+		props.DynamoStream = streamView(definition.Stream)
+	}
+	if definition.TTL != "" {
+		props.TimeToLiveAttribute = &definition.TTL
+	}
+	made := awsdynamodb.NewTableV2(s.Stack, &id, props)
+	nameResource(made, id)
+	return made
+}
+
+func attribute(key table.Key) *awsdynamodb.Attribute {
+	types := map[table.KeyType]awsdynamodb.AttributeType{
+		table.String: awsdynamodb.AttributeType_STRING,
+		table.Number: awsdynamodb.AttributeType_NUMBER,
+		table.Binary: awsdynamodb.AttributeType_BINARY,
+	}
+	return &awsdynamodb.Attribute{Name: &key.Name, Type: types[key.Type]}
+}
+
+// streamView is the CDK's name of a view; the CDK's names are DynamoDB's.
+func streamView(view table.StreamView) awsdynamodb.StreamViewType {
+	return awsdynamodb.StreamViewType(view)
+}

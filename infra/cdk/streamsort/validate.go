@@ -1,0 +1,170 @@
+package streamsort
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+var (
+	stackID   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
+	tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
+	busName   = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,256}$`)
+)
+
+// validate reports every property that is out of its bounds. All defaults are
+// filled in.
+func (p Props) validate(id string) error {
+	c := &checker{}
+	if !stackID.MatchString(id) {
+		c.fail("stack", "is %q; write a letter and then up to 127 letters, digits or '-', such as Streamsort", id)
+	}
+	p.checkTables(c)
+	p.checkQueues(c)
+	p.checkSort(c)
+	p.checkSweep(c)
+	p.checkFunctions(c)
+	return errors.Join(c.errs...)
+}
+
+func (p Props) checkTables(c *checker) {
+	names := []struct{ field, name string }{
+		{"messagesTable", p.MessagesTable}, {"cursorsTable", p.CursorsTable}, {"sweepsTable", p.SweepsTable},
+	}
+	for i, table := range names {
+		if !tableName.MatchString(table.name) {
+			c.fail(table.field, "is %q; write 3 to 255 letters, digits, '_', '-' or '.'", table.name)
+		}
+		for _, other := range names[:i] {
+			if other.name == table.name {
+				c.fail(table.field, "is %q, as %s is; write a name of its own", table.name, other.field)
+			}
+		}
+	}
+	keys := cursor.Names{QueueKey: p.QueueKey, SeqKey: p.SeqKey}
+	if err := keys.Validate(); err != nil {
+		c.fail("queueKey, seqKey", "are %q and %q: %v; write two names such as queue and seq", p.QueueKey, p.SeqKey, err)
+	}
+	oneOf(c, "removal", p.Removal, Retain, Destroy)
+}
+
+func (p Props) checkQueues(c *checker) {
+	if *p.FirstSeq < 0 {
+		c.fail("firstSeq", "is %d; write a number from 0 to %d", *p.FirstSeq, int64(cursor.MaxSeq))
+	}
+	oneOf(c, "policy", p.Policy, cursor.PolicyWait, cursor.PolicySkip, cursor.PolicyAlert)
+	between(c, "gapAfter", p.GapAfter, cursor.MinGapAfter, cursor.MaxGapAfter)
+	between(c, "maxAhead", p.MaxAhead, cursor.MinMaxAhead, cursor.MaxMaxAhead)
+	oneOf(c, "mode", p.Mode, cursor.ModeSync, cursor.ModeAsync)
+	if *p.Retention != 0 && (*p.Retention < cursor.MinRetention || *p.Retention > cursor.MaxRetention) {
+		c.fail("retention", "is %s; write a duration from %s to %s, or 0 to keep messages for ever",
+			text(*p.Retention), text(cursor.MinRetention), text(cursor.MaxRetention))
+	}
+	between(c, "batchSize", p.BatchSize, 1, 1000)
+	if (p.QueueProp == "") != (p.SeqProp == "") {
+		c.fail("queueProp, seqProp", "are %q and %q; write both or none", p.QueueProp, p.SeqProp)
+	}
+	checkPath(c, "queueProp", p.QueueProp)
+	checkPath(c, "seqProp", p.SeqProp)
+}
+
+func checkPath(c *checker, field, path string) {
+	if path != "" && slices.Contains(strings.Split(path, "."), "") {
+		c.fail(field, "is %q; write field names with one dot between them, such as data.id", path)
+	}
+}
+
+func (p Props) checkSort(c *checker) {
+	between(c, "sortBatchSize", p.SortBatchSize, 1, 10_000)
+	between(c, "sortBatchWindow", p.SortBatchWindow, 0, 300*time.Second)
+	whole(c, "sortBatchWindow", p.SortBatchWindow, time.Second)
+	between(c, "sortParallelization", p.SortParallelization, 1, 10)
+	between(c, "sortRetries", p.SortRetries, 1, 10_000)
+	between(c, "sortMaxRecordAge", p.SortMaxRecordAge, time.Minute, 24*time.Hour)
+	whole(c, "sortMaxRecordAge", p.SortMaxRecordAge, time.Second)
+}
+
+func (p Props) checkSweep(c *checker) {
+	between(c, "sweepInterval", p.SweepInterval, time.Minute, time.Hour)
+	whole(c, "sweepInterval", p.SweepInterval, time.Minute)
+	between(c, "fullSweepEvery", p.FullSweepEvery, p.SweepInterval, p.longestFullSweep())
+	between(c, "sweepSegments", p.SweepSegments, 1, 1000)
+	between(c, "sweepLimit", p.SweepLimit, 1, 10_000_000)
+	if *p.EventBus != "" && !busName.MatchString(*p.EventBus) {
+		c.fail("eventBus", "is %q; write the bus's name (not its ARN), 1 to 256 letters, digits, '.', '-', '_' or '/', or an empty text for no bus", *p.EventBus)
+	}
+}
+
+func (p Props) checkFunctions(c *checker) {
+	between(c, "enqueueMemory", p.EnqueueMemory, 128, 10_240)
+	between(c, "sortMemory", p.SortMemory, 128, 10_240)
+	between(c, "sweepMemory", p.SweepMemory, 128, 10_240)
+	between(c, "enqueueTimeout", p.EnqueueTimeout, time.Second, 15*time.Minute)
+	between(c, "sortTimeout", p.SortTimeout, time.Second, 15*time.Minute)
+	between(c, "sweepTimeout", p.SweepTimeout, time.Second, min(15*time.Minute, p.SweepInterval))
+	whole(c, "enqueueTimeout", p.EnqueueTimeout, time.Second)
+	whole(c, "sortTimeout", p.SortTimeout, time.Second)
+	whole(c, "sweepTimeout", p.SweepTimeout, time.Second)
+	between(c, "enqueueConcurrency", p.EnqueueConcurrency, 0, 10_000)
+	between(c, "sortConcurrency", p.SortConcurrency, 0, 10_000)
+	between(c, "sweepConcurrency", p.SweepConcurrency, 0, 10_000)
+	between(c, "apiRate", p.APIRate, 1, 10_000)
+	between(c, "apiBurst", p.APIBurst, 1, 5000)
+	if !slices.Contains(retentionDays(), p.LogRetentionDays) {
+		c.fail("logRetentionDays", "is %d; write one of %s", p.LogRetentionDays, list(retentionDays()))
+	}
+	oneOf(c, "architecture", p.Architecture, ARM64, AMD64)
+}
+
+// checker gathers what is wrong.
+type checker struct{ errs []error }
+
+func (c *checker) fail(field, format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf("%s %s", field, fmt.Sprintf(format, args...)))
+}
+
+func between[T cmp.Ordered](c *checker, field string, value, least, most T) {
+	if value < least || value > most {
+		c.fail(field, "is %s; write a value from %s to %s", text(value), text(least), text(most))
+	}
+}
+
+// whole checks that a duration is a whole number of seconds or minutes.
+func whole(c *checker, field string, value, unit time.Duration) {
+	if value%unit != 0 {
+		c.fail(field, "is %s; write a multiple of %s", text(value), text(unit))
+	}
+}
+
+func oneOf[T comparable](c *checker, field string, value T, known ...T) {
+	if !slices.Contains(known, value) {
+		c.fail(field, "is %q; write one of %s", fmt.Sprint(value), list(known))
+	}
+}
+
+func list[T any](values []T) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(values), " ", ", "), "[]")
+}
+
+// text is a value as a person writes it: a duration without the "0m0s" that
+// its String ends in.
+func text(value any) string {
+	d, ok := value.(time.Duration)
+	if !ok {
+		return fmt.Sprint(value)
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

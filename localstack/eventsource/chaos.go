@@ -27,10 +27,10 @@ type Chaos struct {
 
 func (c Chaos) check() error {
 	var errs []error
-	if !(c.Duplicate >= 0 && c.Duplicate < 1) {
+	if ok := c.Duplicate >= 0 && c.Duplicate < 1; !ok {
 		errs = append(errs, fmt.Errorf("Chaos.Duplicate: %v is not within 0 and below 1", c.Duplicate))
 	}
-	if !(c.Late >= 0 && c.Late <= 1) {
+	if ok := c.Late >= 0 && c.Late <= 1; !ok {
 		errs = append(errs, fmt.Errorf("Chaos.Late: %v is not within 0 and 1", c.Late))
 	}
 	if c.LateBy < 0 {

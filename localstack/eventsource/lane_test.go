@@ -196,18 +196,31 @@ func TestLaneBacksOffBetweenRetries(t *testing.T) {
 // A throttled invocation is tried again without using up retries, and is
 // never bisected.
 func TestLaneThrottled(t *testing.T) {
-	l := newClockedLane(rules{maxRetries: 0, bisect: true})
+	l := newClockedLane(rules{maxRetries: 1})
 	for _, r := range numbered("1", "2") {
 		l.add(r, l.now)
 	}
 	calls := 0
 	l.drain(func(b *batch) outcome {
 		calls++
-		return outcome{reached: calls > 4, firstFailed: len(b.records)}
+		return outcome{reached: calls > 3, firstFailed: (calls / 5) * len(b.records)}
 	})
-	want := []string{"1-2 throttled", "1-2 throttled", "1-2 throttled", "1-2 throttled", "1-2 ok"}
+	want := []string{"1-2 throttled", "1-2 throttled", "1-2 throttled", "1-2 failed", "1-2 ok"}
 	if diff := cmp.Diff(want, l.trace); diff != "" {
 		t.Errorf("trace (-want +got):\n%s", diff)
+	}
+
+	l = newClockedLane(rules{maxRetries: NoRetryLimit, bisect: true})
+	for _, r := range numbered("1", "2") {
+		l.add(r, l.now)
+	}
+	calls = 0
+	l.drain(func(b *batch) outcome {
+		calls++
+		return outcome{reached: calls > 1, firstFailed: len(b.records)}
+	})
+	if diff := cmp.Diff([]string{"1-2 throttled", "1-2 ok"}, l.trace); diff != "" {
+		t.Errorf("with bisect, trace (-want +got):\n%s", diff)
 	}
 }
 
@@ -367,7 +380,7 @@ func TestLaneChaosRepeats(t *testing.T) {
 		}
 		for _, r := range b.records {
 			var s int
-			fmt.Sscan(r.sequence, &s)
+			_, _ = fmt.Sscan(r.sequence, &s)
 			got = append(got, s)
 		}
 		tally := l.finish(b, outcome{reached: true, firstFailed: len(b.records)}, l.now)
@@ -387,6 +400,33 @@ func TestLaneChaosRepeats(t *testing.T) {
 	}
 	if !overlapping {
 		t.Error("no repetition began within a batch")
+	}
+}
+
+// What chaos repeats comes before the other half of a split batch.
+func TestLaneChaosRepeatsBetweenHalves(t *testing.T) {
+	l := newClockedLane(rules{maxRetries: NoRetryLimit, bisect: true})
+	l.chaos = Chaos{Seed: 5, Duplicate: 0.9}.lane(0)
+	for _, r := range numbered(sequences(8)...) {
+		l.add(r, l.now)
+	}
+	last := 0
+	repeated := false
+	accept := failing(false, map[string]int{"3": 2, "6": 1})
+	l.drain(func(b *batch) outcome {
+		for _, r := range b.records {
+			var s int
+			_, _ = fmt.Sscan(r.sequence, &s)
+			if s > last+1 {
+				t.Errorf("record %d is delivered after %d: %v", s, last, l.trace)
+			}
+			repeated = repeated || s <= last && len(l.work) > 1
+			last = s
+		}
+		return accept(b)
+	})
+	if last != 8 || !repeated {
+		t.Errorf("last = %d, repeated between halves = %v", last, repeated)
 	}
 }
 

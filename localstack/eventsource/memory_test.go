@@ -22,8 +22,8 @@ import (
 type memoryStream struct {
 	mu     sync.Mutex
 	shards []*memoryShard
-	next   int                  // last sequence number given
-	era    int                  // iterators of an earlier one have expired
+	next   int                   // last sequence number given
+	era    int                   // iterators of an earlier one have expired
 	fail   func(op string) error // asked before each call
 	calls  map[string]int
 	gone   bool

@@ -216,6 +216,76 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 	}
 }
 
+// A closed shard may have children that nobody has seen.
+func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, nil)
+		run.drain()
+		down := true
+		stream.change(func() {
+			stream.fail = func(op string) error {
+				if op == "describe" && down {
+					return errors.New("connection refused")
+				}
+				return nil
+			}
+		})
+		stream.split("a", "b")
+		stream.put("b", "1")
+		since := time.Now()
+		time.Sleep(3 * time.Second)
+		if run.Idle(since) {
+			t.Error("idle while the child is not known")
+		}
+		stream.change(func() { down = false })
+		run.drain()
+		_ = run.end()
+		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
+			t.Errorf("delivered (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A shard that is trimmed as a whole has nothing more to give, and its child
+// must not wait for it.
+func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		stream.put("a", "1")
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, nil)
+		run.drain()
+		stream.split("a", "b")
+		stream.put("b", "2")
+		stream.change(func() { stream.shards = stream.shards[1:] })
+		run.drain()
+		_ = run.end()
+		if diff := cmp.Diff([]string{"1", "2"}, f.keys()); diff != "" {
+			t.Errorf("delivered (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Without ReportBatchItemFailures the response is not looked at.
+func TestRunnerIgnoresTheResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		stream.put("a", "1")
+		f := &function{t: t}
+		f.answer = func([]received) (string, string, error) {
+			return `{"batchItemFailures": [{"itemIdentifier": ""}]}`, "", nil
+		}
+		run := startRunner(t, stream, f.invoke, nil)
+		run.drain()
+		_ = run.end()
+		if got := run.Stats(); got.Delivered != 1 || got.Invocations != 1 {
+			t.Errorf("stats = %+v", got)
+		}
+	})
+}
+
 func TestRunnerRenewsItsIterator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a")
@@ -562,7 +632,10 @@ func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 			}
 			return "", "", nil
 		}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.MaximumRecordAge = time.Minute })
+		run := startRunner(t, stream, f.invoke, func(m *Mapping, c *Config) {
+			m.MaximumRecordAge = time.Minute
+			c.Backoff = func(int) time.Duration { return 2 * time.Second }
+		})
 		run.drain()
 		stream.put("a", "fresh")
 		fresh := stream.shard("a").records[1].Dynamodb

@@ -1,0 +1,86 @@
+# The commands of the project: `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+GOARCH_LAMBDA ?= arm64
+FUNCTIONS := enqueue sort sweep
+# What deploys, and what the local stack builds: the same flags.
+LAMBDA_BUILD = GOOS=linux GOARCH=$(1) CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -tags lambda.norpc -ldflags "-s -w"
+TOOL := $(GO) tool -modfile=tools.mod
+
+# Where the demo's messages come from, who moves the cursors, and whether
+# processes are killed.
+INPUT ?=
+MODE ?= sync
+CHAOS ?=
+export INPUT MODE CHAOS
+
+.PHONY: help
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+node_modules/.installed: package.json package-lock.json
+	npm ci --no-progress --loglevel=error
+	@touch $@
+
+infra/cdk/node_modules/.installed: infra/cdk/package.json infra/cdk/package-lock.json
+	cd infra/cdk && npm ci --no-progress --loglevel=error
+	@touch $@
+
+.PHONY: deps
+deps: node_modules/.installed ## install the local DynamoDB-compatible servers
+
+.PHONY: build
+build: ## compile the functions for Lambda (arm64)
+	@for f in $(FUNCTIONS); do \
+		echo "build $$f ($(GOARCH_LAMBDA))"; \
+		$(call LAMBDA_BUILD,$(GOARCH_LAMBDA)) -o dist/$(GOARCH_LAMBDA)/$$f/bootstrap ./functions/$$f; \
+	done
+
+.PHONY: demo
+demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1
+	@$(GO) run ./examples/demo
+
+.PHONY: local
+local: deps ## start the local stack and leave it running
+	@$(GO) run ./cmd/streamsort local
+
+.PHONY: test
+test: deps test-root test-infra ## run every test: unit, conformance, simulation, integration, infrastructure
+
+.PHONY: test-root
+test-root: deps
+	$(GO) vet ./...
+	$(GO) test -timeout 12m ./...
+
+.PHONY: test-infra
+test-infra:
+	cd infra/cdk && $(GO) vet ./... && $(GO) test -timeout 12m ./...
+
+.PHONY: race
+race: deps ## run the tests of the packages with goroutines under the race detector
+	$(GO) test -race -timeout 20m ./pkg/... ./internal/... ./functions/... ./localstack/...
+
+.PHONY: lint
+lint: ## check format, style and that go.mod is tidy
+	$(TOOL) golangci-lint run ./...
+	cd infra/cdk && $(GO) vet ./... && test -z "$$(gofmt -l .)"
+	$(GO) mod tidy -diff
+
+.PHONY: template
+template: ## renew the golden template from infra/cdk
+	cd infra/cdk && $(GO) test . -run TestGolden -update
+
+.PHONY: synth
+synth: build infra/cdk/node_modules/.installed ## synthesise the stack, offline
+	cd infra/cdk && npx cdk synth --quiet
+
+.PHONY: deploy
+deploy: build infra/cdk/node_modules/.installed ## deploy the stack to the AWS account of the environment
+	cd infra/cdk && npx cdk deploy
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf dist .build infra/cdk/cdk.out

@@ -117,8 +117,8 @@ func (m *memoryStream) DescribeStream(ctx context.Context, in *dynamodbstreams.D
 		if s.parent != "" {
 			shard.ParentShardId = &s.parent
 		}
-		if s.closed {
-			shard.SequenceNumberRange.EndingSequenceNumber = aws.String("9")
+		if len(s.records) > 0 { // as dynoxide does, open or closed
+			shard.SequenceNumberRange.EndingSequenceNumber = s.records[len(s.records)-1].Dynamodb.SequenceNumber
 		}
 		d.Shards = []types.Shard{shard}
 		if from+1 < len(m.shards) {

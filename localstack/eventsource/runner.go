@@ -177,6 +177,8 @@ func (r *Runner) Run(ctx context.Context) error {
 			failures++
 			pause = r.errorPause(failures)
 			r.config.Logger.Warn("cannot describe stream", "error", err, "retryIn", pause)
+		case len(shards) == 0: // a stream that is only just being made
+			pause = r.errorPause(1)
 		default:
 			failures = 0
 			tree.see(shards, r.mapping.StartingPosition)

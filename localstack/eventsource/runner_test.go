@@ -126,9 +126,12 @@ func TestRunnerDropsWhatAWSWouldNotWriteAndWhatIsNoRecord(t *testing.T) {
 
 func TestRunnerStartsAtLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("closed", "open")
+		stream := newMemoryStream("closed", "parent", "open")
 		stream.put("closed", "old")
 		stream.split("closed")
+		stream.put("parent", "old")
+		stream.split("parent", "first")
+		stream.put("first", "old")
 		stream.put("open", "old")
 		f := &function{t: t}
 		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
@@ -137,8 +140,10 @@ func TestRunnerStartsAtLatest(t *testing.T) {
 		stream.split("open", "child")
 		stream.put("child", "newer") // before the child is known
 		run.drain()
+		stream.put("first", "newest")
+		run.drain()
 		_ = run.end()
-		if diff := cmp.Diff([]string{"new", "newer"}, f.keys()); diff != "" {
+		if diff := cmp.Diff([]string{"new", "newer", "newest"}, f.keys()); diff != "" {
 			t.Errorf("delivered (-want +got):\n%s", diff)
 		}
 	})
@@ -214,6 +219,27 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 	if got := tree.start(); len(got) != 1 || got[0].id != "b" {
 		t.Errorf("started %v, want b", got)
 	}
+}
+
+// A stream that is being made has no shards yet; they do not take long.
+func TestRunnerAwaitsTheFirstShard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream()
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, nil)
+		since := time.Now()
+		time.Sleep(time.Minute)
+		if run.Idle(since) {
+			t.Error("idle without a shard")
+		}
+		stream.change(func() { stream.shards = []*memoryShard{{id: "a"}} })
+		stream.put("a", "1")
+		time.Sleep(time.Second)
+		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
+			t.Errorf("delivered within a second (-want +got):\n%s", diff)
+		}
+		_ = run.end()
+	})
 }
 
 // A closed shard may have children that nobody has seen.

@@ -37,16 +37,20 @@ func newShardTree() *shardTree {
 // see takes the whole list of shards that DescribeStream has given.
 //
 // The starting position holds for the shards of the first list: LATEST skips
-// those that are closed already. What comes later was written after the
-// mapping had started and is read from its beginning ("Polling and stream
-// starting positions", with-ddb.html). A done shard that is no longer listed
-// was trimmed and is forgotten.
+// those that have children, and so are closed. What comes later was written
+// after the mapping had started and is read from its beginning ("Polling and
+// stream starting positions", with-ddb.html). Whether a shard is closed is
+// not taken from its EndingSequenceNumber: dynoxide gives open shards one.
+//
+// A done shard that is no longer listed was trimmed and is forgotten.
 func (t *shardTree) see(shards []types.Shard, startingPosition string) {
 	first := len(t.state) == 0
-	listed := map[string]bool{}
+	listed, closed := map[string]bool{}, map[string]bool{}
+	for _, s := range shards {
+		listed[aws.ToString(s.ShardId)], closed[aws.ToString(s.ParentShardId)] = true, true
+	}
 	for _, s := range shards {
 		id := aws.ToString(s.ShardId)
-		listed[id] = true
 		if _, ok := t.state[id]; ok {
 			continue
 		}
@@ -56,7 +60,7 @@ func (t *shardTree) see(shards []types.Shard, startingPosition string) {
 			continue
 		}
 		t.from[id] = types.ShardIteratorTypeLatest
-		if s.SequenceNumberRange != nil && s.SequenceNumberRange.EndingSequenceNumber != nil {
+		if closed[id] {
 			t.state[id] = shardDone
 		}
 	}

@@ -45,7 +45,7 @@ type board struct {
 	stats  Stats
 	shards map[string]shardNote // of every shard that is known and not done
 	// unknown is true while shards may exist that have not been seen: before
-	// the first DescribeStream and after a shard has ended.
+	// DescribeStream has given some, and after a shard has ended.
 	unknown bool
 }
 

@@ -1,0 +1,289 @@
+package eventsource_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/localstack/eventsource"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// server is a table with a stream on a real server.
+type server struct {
+	t       *testing.T
+	db      *dynamodb.Client
+	streams eventsource.Streams
+	table   string
+	stream  string
+}
+
+// onServers runs a test on each kind of server.
+func onServers(t *testing.T, view table.StreamView, test func(*testing.T, localdb.Kind, *server)) {
+	for _, kind := range localdb.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			endpoint := localdb.ForTest(t, kind)
+			db, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
+			if err != nil {
+				t.Fatal(err)
+			}
+			streams, err := dynamo.NewStreams(&dynamo.Options{Endpoint: endpoint})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &server{t: t, db: db, streams: streams, table: "eventsource" + localdb.Suffix()}
+			if err := dynamo.CreateTable(t.Context(), db, table.Definition{
+				Name: s.table, Partition: table.Key{Name: "queue", Type: table.String}, Sort: table.Key{Name: "seq", Type: table.Number}, Stream: view,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			described, err := db.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &s.table})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.stream = aws.ToString(described.Table.LatestStreamArn)
+			test(t, kind, s)
+		})
+	}
+}
+
+func key(queue string, seq int) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{
+		"queue": &types.AttributeValueMemberS{Value: queue},
+		"seq":   &types.AttributeValueMemberN{Value: strconv.Itoa(seq)},
+	}
+}
+
+// put writes version v of an item; the same version again changes nothing.
+func (s *server) put(seq, v int) {
+	s.t.Helper()
+	item := key("q", seq)
+	item["v"] = &types.AttributeValueMemberN{Value: strconv.Itoa(v)}
+	if _, err := s.db.PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: &s.table, Item: item}); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func (s *server) remove(seq int) {
+	s.t.Helper()
+	if _, err := s.db.DeleteItem(s.t.Context(), &dynamodb.DeleteItemInput{TableName: &s.table, Key: key("q", seq)}); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// run starts a runner that ends with the test.
+func (s *server) run(m eventsource.Mapping, c eventsource.Config) *eventsource.Runner {
+	s.t.Helper()
+	m.ID, m.FunctionName, m.StreamARN = s.t.Name(), "function", s.stream
+	c.Streams, c.Logger = s.streams, slog.New(slog.DiscardHandler)
+	c.Backoff = func(int) time.Duration { return time.Millisecond }
+	r, err := eventsource.New(m, c)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	s.t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			s.t.Errorf("Run = %v", err)
+		}
+	})
+	return r
+}
+
+// drain waits until everything written so far is dealt with.
+func (s *server) drain(r *eventsource.Runner) {
+	s.t.Helper()
+	since := time.Now()
+	for deadline := since.Add(time.Minute); !r.Idle(since); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("not drained within a minute: %+v", r.Stats())
+		}
+	}
+}
+
+// items and versions are what TestOnServers writes: all versions of each item
+// and then, as one version more, its deletion.
+const items, versions = 12, 15
+
+// history is what a function has accepted: for each item the versions in
+// order. It fails often, in all ways.
+type history struct {
+	t    *testing.T
+	mu   sync.Mutex
+	dice *rand.Rand
+	seen map[string][]int
+}
+
+func (h *history) invoke(_ context.Context, payload []byte) ([]byte, string, error) {
+	var event events.DynamoDBEvent
+	if err := json.Unmarshal(payload, &event); err != nil {
+		h.t.Errorf("event: %v", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	bad := len(event.Records)
+	switch h.dice.IntN(6) {
+	case 0:
+		return nil, "", errors.New("throttled")
+	case 1:
+		return nil, "Unhandled", nil
+	case 2:
+		bad = h.dice.IntN(bad)
+	}
+	for _, r := range event.Records[:bad] {
+		seq := r.Change.Keys["seq"].Number()
+		version := versions
+		if r.EventName != "REMOVE" {
+			v, err := r.Change.NewImage["v"].Integer()
+			if err != nil {
+				h.t.Errorf("record %+v: %v", r, err)
+			}
+			version = int(v)
+		}
+		h.seen[seq] = append(h.seen[seq], version)
+	}
+	if bad == len(event.Records) {
+		return nil, "", nil
+	}
+	answer, err := json.Marshal(events.DynamoDBEventResponse{
+		BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: event.Records[bad].Change.SequenceNumber}},
+	})
+	return answer, "", err
+}
+
+// TestOnServers writes to a table while a failing function reads its stream,
+// with duplicates. Each item's changes have to come in order, repetitions
+// aside, and all of them, but none for a write that changed nothing.
+func TestOnServers(t *testing.T) {
+	onServers(t, table.NewAndOldImages, func(t *testing.T, kind localdb.Kind, s *server) {
+		h := &history{t: t, dice: rand.New(rand.NewPCG(7, 7)), seen: map[string][]int{}}
+		r := s.run(eventsource.Mapping{
+			StartingPosition: eventsource.TrimHorizon, BatchSize: 7, ParallelizationFactor: 4, BisectBatchOnFunctionError: true,
+			FunctionResponseTypes: []string{eventsource.ReportBatchItemFailures},
+		}, eventsource.Config{Invoke: h.invoke, Chaos: eventsource.Chaos{Seed: 1, Duplicate: 0.3}})
+
+		var writers sync.WaitGroup
+		for w := range 4 {
+			writers.Go(func() {
+				for v := range versions {
+					for seq := w; seq < items; seq += 4 {
+						s.put(seq, v)
+						if v%5 == 0 {
+							s.put(seq, v) // changes nothing
+						}
+					}
+				}
+				for seq := w; seq < items; seq += 4 {
+					s.remove(seq)
+				}
+			})
+		}
+		writers.Wait()
+		s.drain(r)
+
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for seq := range items {
+			seen := h.seen[strconv.Itoa(seq)]
+			next := 0 // the version that is awaited
+			for i, v := range seen {
+				if v > next || i > 0 && v > seen[i-1]+1 {
+					t.Fatalf("item %d: version %d is delivered, %d is awaited: %v", seq, v, next, seen)
+				}
+				next = max(next, v+1)
+			}
+			if next != versions+1 {
+				t.Errorf("item %d: %d versions of %d are delivered: %v", seq, next, versions+1, seen)
+			}
+		}
+		stats := r.Stats()
+		const want = items * (versions + 1)
+		unchanged := map[localdb.Kind]int64{localdb.Dynoxide: items * versions / 5}[kind]
+		if stats.Delivered != want || stats.Read != want+unchanged || stats.Unchanged != unchanged || stats.Failed != 0 || stats.Unreadable != 0 || stats.Repeated == 0 {
+			t.Errorf("stats = %+v, want %d delivered, %d unchanged", stats, want, unchanged)
+		}
+	})
+}
+
+// TestOnServersLatestAndFilter reads a stream of keys, as the messages table
+// has, from its end: what was there before does not come, nor what the filter
+// holds back, and no record has images.
+func TestOnServersLatestAndFilter(t *testing.T) {
+	onServers(t, table.KeysOnly, func(t *testing.T, kind localdb.Kind, s *server) {
+		var mu sync.Mutex
+		var got []string
+		invoke := func(_ context.Context, payload []byte) ([]byte, string, error) {
+			var event events.DynamoDBEvent
+			if err := json.Unmarshal(payload, &event); err != nil {
+				t.Errorf("event: %v", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, r := range event.Records {
+				if r.Change.NewImage != nil || r.Change.OldImage != nil || r.Change.StreamViewType != "KEYS_ONLY" || r.AWSRegion != "eu-central-1" || r.EventSourceArn != s.stream {
+					t.Errorf("record = %+v", r)
+				}
+				if age := time.Since(r.Change.ApproximateCreationDateTime.Time); age < -time.Second || age > 3*time.Minute {
+					t.Errorf("record is %v old", age)
+				}
+				got = append(got, fmt.Sprint(r.EventName, r.Change.Keys["seq"].Number()))
+			}
+			return nil, "", nil
+		}
+		position := eventsource.Latest
+		if kind == localdb.Given {
+			position = eventsource.TrimHorizon // whether it knows LATEST is its own matter
+		} else {
+			s.put(0, 0)
+		}
+		r := s.run(eventsource.Mapping{StartingPosition: position, Filters: []string{`{"eventName": ["INSERT"]}`}},
+			eventsource.Config{Invoke: invoke, Region: "eu-central-1"})
+		s.drain(r)
+		s.put(1, 0)
+		s.put(1, 1)
+		s.put(2, 0)
+		s.remove(1)
+		s.drain(r)
+		mu.Lock()
+		defer mu.Unlock()
+		if fmt.Sprint(got) != "[INSERT1 INSERT2]" {
+			t.Errorf("delivered %v", got)
+		}
+		if stats := r.Stats(); stats.Filtered != 2 || stats.Delivered != 2 {
+			t.Errorf("stats = %+v", stats)
+		}
+	})
+}
+
+// TestOnServersEmptyStream starts at the end of a stream without records,
+// which DynamoDB Local may refuse.
+func TestOnServersEmptyStream(t *testing.T) {
+	onServers(t, table.NewImage, func(t *testing.T, _ localdb.Kind, s *server) {
+		r := s.run(eventsource.Mapping{StartingPosition: eventsource.Latest}, eventsource.Config{
+			Invoke: func(context.Context, []byte) ([]byte, string, error) { return nil, "", nil },
+		})
+		s.drain(r)
+		s.put(1, 0)
+		s.drain(r)
+		if stats := r.Stats(); stats.Delivered != 1 {
+			t.Errorf("stats = %+v", stats)
+		}
+	})
+}

@@ -7,16 +7,6 @@ import "github.com/streamsort/streamsort/pkg/table"
 type Table struct {
 	LogicalID string
 	table.Definition
-	Indexes []Index
-}
-
-// Index is a secondary index of a table.
-type Index struct {
-	Name            string
-	Local           bool // a local index, else a global one
-	Partition, Sort table.Key
-	Projection      string   // ALL, KEYS_ONLY or INCLUDE
-	Attributes      []string // those that INCLUDE names
 }
 
 // Capacity, encryption, backups and tags have no local meaning.
@@ -57,7 +47,6 @@ func (r *reader) addTable(id, physical string, p *props) {
 		}
 		ttl.done()
 	}
-	t.Indexes = append(indexes(p, types, "GlobalSecondaryIndexes"), indexes(p, types, "LocalSecondaryIndexes")...)
 	r.template.Tables = append(r.template.Tables, t)
 }
 
@@ -91,22 +80,4 @@ func keys(p *props, types map[string]table.KeyType) (partition, sort table.Key) 
 		p.bad("KeySchema", "must have a HASH key")
 	}
 	return partition, sort
-}
-
-func indexes(p *props, types map[string]table.KeyType, property string) []Index {
-	var out []Index
-	for _, entry := range p.objects(property) {
-		entry.ignore(tableIgnores...)
-		index := Index{Name: entry.need("IndexName"), Local: property == "LocalSecondaryIndexes"}
-		index.Partition, index.Sort = keys(entry, types)
-		index.Projection = "ALL"
-		if projection := entry.object("Projection"); projection != nil {
-			index.Projection = projection.oneOf("ProjectionType", "ALL", "ALL", "KEYS_ONLY", "INCLUDE")
-			index.Attributes = projection.texts("NonKeyAttributes")
-			projection.done()
-		}
-		entry.done()
-		out = append(out, index)
-	}
-	return out
 }

@@ -1,0 +1,16 @@
+// Package gateway answers HTTP requests as three of AWS's front doors do, and
+// hands them to functions: an HTTP API of API Gateway ([NewAPI]), a function
+// URL ([NewURL]) and the Invoke action of Lambda's own API ([NewInvoke]).
+// Each is an http.Handler. None stores anything.
+//
+// # What is not as on AWS
+//
+//   - Signatures are not checked, and a request without one is let through. One
+//     that is signed (an Authorization header with AWS4-HMAC-SHA256) on a route
+//     with IAM authorisation gives the function the identity block that a
+//     checked signature gives, with the access key that the header names.
+//   - API Gateway decodes a path before it tells the function (rawPath); AWS
+//     also cuts it at an encoded question mark, which is not repeated here.
+//   - CORS, JWT and Lambda authorisers, parameter mapping and throttling are not
+//     run; reading a template that asks for them is an error.
+package gateway

@@ -1,0 +1,183 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+func TestEvent(t *testing.T) {
+	r := httptest.NewRequest("POST", "http://here:8080/pets/a%20b?x=1&x=2&y=%20z&empty", strings.NewReader(`{"a":1}`))
+	r.RemoteAddr = "192.0.2.7:1234"
+	r.Header.Set("Content-Type", "application/json; charset=utf-8")
+	r.Header.Add("X-Many", "one")
+	r.Header.Add("X-Many", "two")
+	r.Header.Add("Cookie", "a=1; b=2")
+	r.Header.Add("Cookie", "c=3")
+	r.Header.Set("User-Agent", "test/1")
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=AKID/20261121/us-east-1/execute-api/aws4_request, SignedHeaders=host, Signature=00")
+	now := time.Date(2026, 11, 21, 13, 14, 15, 123e6, time.FixedZone("", 3600))
+	payload, err := newEvent(r, []byte(`{"a":1}`), target{
+		apiID: "a1", domain: "a1.example", routeKey: "POST /pets/{id}", path: "/pets/a b",
+		stage: template.Stage{Name: "$default", Variables: map[string]string{"v": "w"}}, parameters: map[string]string{"id": "a b"}, iam: true,
+	}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{
+	 "version": "2.0", "routeKey": "POST /pets/{id}", "rawPath": "/pets/a b", "rawQueryString": "x=1&x=2&y=%20z&empty",
+	 "cookies": ["a=1", "b=2", "c=3"],
+	 "headers": {
+	  "authorization": "AWS4-HMAC-SHA256 Credential=AKID/20261121/us-east-1/execute-api/aws4_request, SignedHeaders=host, Signature=00",
+	  "content-length": "7", "content-type": "application/json; charset=utf-8", "host": "here:8080", "user-agent": "test/1",
+	  "x-forwarded-for": "192.0.2.7", "x-forwarded-port": "8080", "x-forwarded-proto": "http", "x-many": "one,two"
+	 },
+	 "queryStringParameters": {"x": "1,2", "y": " z", "empty": ""},
+	 "requestContext": {
+	  "accountId": "000000000000", "apiId": "a1",
+	  "authorizer": {"iam": {"accessKey": "AKID", "accountId": "000000000000", "callerId": "AKID", "cognitoIdentity": null,
+	    "principalOrgId": null, "userArn": "arn:aws:iam::000000000000:user/AKID", "userId": "AKID"}},
+	  "domainName": "a1.example", "domainPrefix": "a1",
+	  "http": {"method": "POST", "path": "/pets/a b", "protocol": "HTTP/1.1", "sourceIp": "192.0.2.7", "userAgent": "test/1"},
+	  "requestId": "ID", "routeKey": "POST /pets/{id}", "stage": "$default", "time": "21/Nov/2026:12:14:15 +0000", "timeEpoch": 1795263255123
+	 },
+	 "pathParameters": {"id": "a b"}, "stageVariables": {"v": "w"}, "body": "{\"a\":1}", "isBase64Encoded": false
+	}`
+	var got, wanted map[string]any
+	if json.Unmarshal(payload, &got) != nil || json.Unmarshal([]byte(want), &wanted) != nil {
+		t.Fatalf("not JSON: %s", payload)
+	}
+	got["requestContext"].(map[string]any)["requestId"] = "ID"
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+	var typed events.APIGatewayV2HTTPRequest
+	if err := json.Unmarshal(payload, &typed); err != nil || typed.RequestContext.Authorizer.IAM.AccessKey != "AKID" {
+		t.Errorf("as the SDK's type: %+v, %v", typed.RequestContext.Authorizer, err)
+	}
+}
+
+func TestEventPlain(t *testing.T) {
+	r := httptest.NewRequest("GET", "/", nil)
+	payload, err := newEvent(r, nil, target{iam: true}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(payload, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"body", "cookies", "queryStringParameters", "pathParameters", "stageVariables"} {
+		if value, there := got[name]; there {
+			t.Errorf("%s = %v; want it absent", name, value)
+		}
+	}
+	if got["requestContext"].(map[string]any)["authorizer"] != nil {
+		t.Error("an unsigned request has an identity")
+	}
+}
+
+func TestBase64(t *testing.T) {
+	for contentType, text := range map[string]bool{
+		"application/json":                  true,
+		"Application/JSON; charset=utf-8":   true,
+		"application/xml":                   true,
+		"application/javascript":            true,
+		"text/plain":                        true,
+		"text/csv;header=present":           true,
+		"application/problem+json":          false,
+		"application/x-www-form-urlencoded": false,
+		"application/octet-stream":          false,
+		"application/x-ndjson":              false,
+		"image/png":                         false,
+		"":                                  false,
+		";;;":                               false,
+	} {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Header.Set("Content-Type", contentType)
+		payload, err := newEvent(r, []byte("hi"), target{}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got event
+		if err := json.Unmarshal(payload, &got); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]string{true: "hi", false: "aGk="}[text]
+		if got.Body != want || got.IsBase64Encoded == text {
+			t.Errorf("%q: body %q, base64 %v; want %q", contentType, got.Body, got.IsBase64Encoded, want)
+		}
+	}
+}
+
+func TestMatch(t *testing.T) {
+	routes := func(keys ...string) []template.Route {
+		var out []template.Route
+		for _, key := range keys {
+			method, path, _ := strings.Cut(key, " ")
+			if key == "$default" {
+				method, path = "", ""
+			}
+			out = append(out, template.Route{Key: key, Method: method, Path: path})
+		}
+		return out
+	}
+	// The table of "Create routes for HTTP APIs in API Gateway", and what it leaves open.
+	pets := routes("GET /pets/dog/1", "GET /pets/dog/{id}", "GET /pets/{proxy+}", "ANY /{proxy+}", "$default")
+	cases := []struct {
+		routes             []template.Route
+		method, path, want string
+		parameters         map[string]string
+	}{
+		{pets, "GET", "/pets/dog/1", "GET /pets/dog/1", nil},
+		{pets, "GET", "/pets/dog/2", "GET /pets/dog/{id}", map[string]string{"id": "2"}},
+		{pets, "GET", "/pets/cat/1", "GET /pets/{proxy+}", map[string]string{"proxy": "cat/1"}},
+		{pets, "POST", "/test/5", "ANY /{proxy+}", map[string]string{"proxy": "test/5"}},
+		{pets, "GET", "/", "$default", nil},
+		{routes("ANY /a", "GET /a"), "GET", "/a", "GET /a", nil},
+		{routes("ANY /a", "GET /a"), "PUT", "/a", "ANY /a", nil},
+		{routes("GET /a"), "PUT", "/a", "", nil},
+		{routes("GET /a"), "GET", "/a/", "", nil},
+		{routes("GET /a"), "GET", "/A", "", nil},
+		{routes("GET /a/{x}"), "GET", "/a/", "", nil},
+		{routes("GET /a/{x}"), "GET", "/a/b%2Fc%20d", "GET /a/{x}", map[string]string{"x": "b/c d"}},
+		{routes("GET /a/{x}"), "GET", "/a/%zz", "", nil},
+		{routes("GET /{x}/b", "GET /a/{x}"), "GET", "/a/b", "GET /a/{x}", map[string]string{"x": "b"}},
+		{routes("GET /"), "GET", "/", "GET /", nil},
+	}
+	for _, c := range cases {
+		route, parameters, ok := match(c.routes, c.method, c.path)
+		if ok != (c.want != "") || route.Key != c.want {
+			t.Errorf("%s %s: route %q, %v; want %q", c.method, c.path, route.Key, ok, c.want)
+		}
+		if diff := cmp.Diff(c.parameters, parameters); diff != "" {
+			t.Errorf("%s %s: parameters (-want +got):\n%s", c.method, c.path, diff)
+		}
+	}
+}
+
+func TestStage(t *testing.T) {
+	a := &api{API: template.API{Stages: []template.Stage{{Name: "$default"}, {Name: "prod"}}}}
+	for path, want := range map[string][2]string{
+		"/messages":      {"$default", "/messages"},
+		"/prod/messages": {"prod", "/messages"},
+		"/prod":          {"prod", "/"},
+		"/product":       {"$default", "/product"},
+	} {
+		stage, rest, ok := a.stage(path)
+		if !ok || stage.Name != want[0] || rest != want[1] {
+			t.Errorf("stage(%q) = %q, %q, %v; want %q", path, stage.Name, rest, ok, want)
+		}
+	}
+	a.Stages = a.Stages[1:]
+	if _, _, ok := a.stage("/messages"); ok {
+		t.Error("a path outside the only stage was taken")
+	}
+}

@@ -1,0 +1,438 @@
+package cursor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// bench is a Sorter on the memory store with a clock that is set by hand.
+type bench struct {
+	t      *testing.T
+	store  cursor.Store
+	memory *cursor.Memory
+	sorter *cursor.Sorter
+	now    time.Time
+}
+
+func newBench(t *testing.T, change func(*cursor.Options)) *bench {
+	t.Helper()
+	b := &bench{t: t, memory: &cursor.Memory{}, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)}
+	b.store = b.memory
+	options := cursor.Options{Now: func() time.Time { return b.now }}
+	if change != nil {
+		change(&options)
+	}
+	b.sorter = b.process(options)
+	return b
+}
+
+// process is another process on the same tables.
+func (b *bench) process(options cursor.Options) *cursor.Sorter {
+	b.t.Helper()
+	if options.Now == nil {
+		options.Now = func() time.Time { return b.now }
+	}
+	s, err := cursor.New(b.store, &options)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return s
+}
+
+func withSettings(change func(*cursor.Settings)) func(*cursor.Options) {
+	return func(o *cursor.Options) {
+		s := cursor.DefaultSettings()
+		change(&s)
+		o.Defaults = &s
+	}
+}
+
+func body(seq int64) cursor.Message {
+	return cursor.Message{Queue: "q", Seq: seq, Body: fmt.Appendf(nil, "body %d", seq)}
+}
+
+// put puts one message and returns "outcome old→new".
+func (b *bench) put(m cursor.Message) string {
+	b.t.Helper()
+	r, err := b.sorter.Put(b.t.Context(), m)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return fmt.Sprintf("%s %d→%d", r.Outcome, r.Old, r.New)
+}
+
+func (b *bench) want(what, got, want string) {
+	b.t.Helper()
+	if got != want {
+		b.t.Errorf("%s: %s, want %s", what, got, want)
+	}
+}
+
+func TestSorterTellsEachOutcome(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.MaxAhead = 3 }))
+	b.want("next", b.put(body(1)), "advanced 0→1")
+	b.want("beyond a gap", b.put(body(3)), "parked 1→1")
+	b.want("farther beyond", b.put(body(4)), "parked 1→1")
+	b.want("too far beyond", b.put(body(5)), "full 1→1")
+	b.want("again, parked", b.put(body(4)), "duplicate 1→1")
+	other := body(4)
+	other.Body = []byte("another")
+	b.want("another one, parked", b.put(other), "conflict 1→1")
+	b.want("fills the gap", b.put(body(2)), "advanced 1→4")
+	b.want("again, passed", b.put(body(2)), "duplicate 4→4")
+	other.Seq = 2
+	b.want("another one, passed", b.put(other), "conflict 4→4")
+	b.want("before the first", b.put(body(0)), "stale 4→4")
+	b.want("now it fits", b.put(body(5)), "advanced 4→5")
+	if n := b.memory.Expire(b.now.Add(365 * 24 * time.Hour)); n != 5 {
+		t.Fatalf("%d messages expired, want 5", n)
+	}
+	b.want("passed and deleted", b.put(body(2)), "stale 5→5")
+}
+
+func TestSorterTellsMessagesApart(t *testing.T) {
+	base := cursor.Message{
+		Queue: "q", Seq: 1, ID: "i", ContentType: "t", Body: []byte("b"), Attributes: map[string]string{"x": "yz"},
+	}
+	for name, change := range map[string]func(*cursor.Message){
+		"id":          func(m *cursor.Message) { m.ID = "" },
+		"type":        func(m *cursor.Message) { m.ContentType = "" },
+		"body":        func(m *cursor.Message) { m.Body = nil },
+		"attribute":   func(m *cursor.Message) { m.Attributes = map[string]string{"xy": "z"} },
+		"attributes":  func(m *cursor.Message) { m.Attributes = nil },
+		"id and type": func(m *cursor.Message) { m.ID, m.ContentType = "it", "" },
+	} {
+		b := newBench(t, nil)
+		b.put(base)
+		same := base
+		b.want(name+": the same", b.put(same), "duplicate 1→1")
+		other := base
+		change(&other)
+		b.want(name+": another", b.put(other), "conflict 1→1")
+	}
+	b := newBench(t, nil)
+	b.put(cursor.Message{Queue: "q", Seq: 1, Body: []byte("{}")})
+	named := cursor.Message{Queue: "q", Seq: 1, Body: []byte("{}"), ContentType: cursor.DefaultContentType}
+	b.want("the default content type by its name", b.put(named), "duplicate 1→1")
+}
+
+func TestSorterAsynchronous(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
+	b.want("first", b.put(body(1)), "stored 0→0")
+	b.want("third", b.put(body(3)), "stored 0→0")
+	b.want("again", b.put(body(3)), "duplicate 0→0")
+	advance, err := b.sorter.Heal(t.Context(), "q", 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if advance.Cursor.Position != 1 || advance.Cursor.Parked != 3 {
+		t.Errorf("after the heal: position %d, parked %d; want 1 and 3", advance.Cursor.Position, advance.Cursor.Parked)
+	}
+	b.want("the missing one", b.put(body(2)), "stored 1→1")
+	advance, err = b.sorter.Heal(t.Context(), "q", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]cursor.Range{{From: 1, To: 3}}, advance.Moves); diff != "" {
+		t.Errorf("moves (-want +got):\n%s", diff)
+	}
+}
+
+func TestSorterGroup(t *testing.T) {
+	b := newBench(t, nil)
+	group := []cursor.Message{body(2), body(4), body(1), {Queue: "other", Seq: 1}, body(2)}
+	results, err := b.sorter.PutGroup(t.Context(), group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range results {
+		got = append(got, fmt.Sprintf("%s/%d %s %d→%d", r.Queue, r.Seq, r.Outcome, r.Old, r.New))
+	}
+	want := []string{
+		"q/2 advanced 0→2", "q/4 parked 0→2", "q/1 advanced 0→2", "other/1 advanced 0→1", "q/2 duplicate 0→2",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+}
+
+func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
+	long := strings.Repeat("x", 1025)
+	for _, c := range []struct {
+		field  string
+		change func(*cursor.Message)
+	}{
+		{"queue", func(m *cursor.Message) { m.Queue = "" }},
+		{"queue", func(m *cursor.Message) { m.Queue = long }},
+		{"queue", func(m *cursor.Message) { m.Queue = "\xff" }},
+		{"seq", func(m *cursor.Message) { m.Seq = -1 }},
+		{"id", func(m *cursor.Message) { m.ID = long }},
+		{"id", func(m *cursor.Message) { m.ID = "\xff" }},
+		{"body", func(m *cursor.Message) { m.Body = make([]byte, cursor.MaxBody+1) }},
+		{"contentType", func(m *cursor.Message) { m.ContentType = long }},
+		{"attributes", func(m *cursor.Message) { m.Attributes = map[string]string{"": "x"} }},
+		{"attributes", func(m *cursor.Message) { m.Attributes = map[string]string{"x": "\xff"} }},
+		{"attributes", func(m *cursor.Message) { m.Attributes = map[string]string{"x": strings.Repeat("x", 16*1024)} }},
+	} {
+		b := newBench(t, nil)
+		bad := body(2)
+		c.change(&bad)
+		var invalid *cursor.InvalidError
+		if _, err := b.sorter.Put(t.Context(), bad); !errors.As(err, &invalid) || invalid.Field != c.field {
+			t.Errorf("put: error %v, want one that names %s", err, c.field)
+		}
+		_, err := b.sorter.PutGroup(t.Context(), []cursor.Message{body(1), bad})
+		if !errors.As(err, &invalid) || invalid.Field != "messages[1]."+c.field {
+			t.Errorf("group: error %v, want one that names messages[1].%s", err, c.field)
+		}
+		if queues := b.memory.Queues(); len(queues) != 0 {
+			t.Errorf("%s: something was stored: %v", c.field, queues)
+		}
+	}
+	b := newBench(t, nil)
+	other := body(1)
+	other.Body = []byte("another")
+	_, err := b.sorter.PutGroup(t.Context(), []cursor.Message{body(1), body(2), other})
+	if err == nil || !strings.Contains(err.Error(), "messages[2].seq") || !strings.Contains(err.Error(), "messages[0]") {
+		t.Errorf("two messages under one seq: error %v", err)
+	}
+	if queues := b.memory.Queues(); len(queues) != 0 {
+		t.Errorf("two messages under one seq: something was stored: %v", queues)
+	}
+}
+
+func TestSorterAtTheEndsOfTheRange(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.First = 0 }))
+	b.want("seq 0", b.put(body(0)), "advanced -1→0")
+	b.want("far beyond", b.put(body(math.MaxInt64)), "full 0→0")
+
+	b = newBench(t, withSettings(func(s *cursor.Settings) { s.First = math.MaxInt64 - 1 }))
+	b.want("last seq", b.put(body(math.MaxInt64)), fmt.Sprintf("parked %d→%d", int64(math.MaxInt64-2), int64(math.MaxInt64-2)))
+	b.want("the one before", b.put(body(math.MaxInt64-1)), fmt.Sprintf("advanced %d→%d", int64(math.MaxInt64-2), int64(math.MaxInt64)))
+	if _, err := b.sorter.Recheck(t.Context(), "q"); err != nil {
+		t.Error(err)
+	}
+	b.want("again", b.put(body(math.MaxInt64)), fmt.Sprintf("duplicate %d→%d", int64(math.MaxInt64), int64(math.MaxInt64)))
+}
+
+func TestParseSeq(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "7": 7, "9223372036854775807": math.MaxInt64} {
+		if got, err := cursor.ParseSeq(text); err != nil || got != want {
+			t.Errorf("%q: %d, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "-1", "+1", "1.0", "1e3", "01", "00", " 1", "1 ", "0x1", "1_0", "9223372036854775808", "٣", "NaN"} {
+		var invalid *cursor.InvalidError
+		if _, err := cursor.ParseSeq(text); !errors.As(err, &invalid) || invalid.Field != "seq" {
+			t.Errorf("%q: error %v, want one of field seq", text, err)
+		}
+	}
+}
+
+func TestSorterGaps(t *testing.T) {
+	b := newBench(t, nil)
+	if _, err := b.sorter.Gaps(t.Context(), "q", 1); !errors.Is(err, cursor.ErrNoQueue) {
+		t.Errorf("no queue: error %v", err)
+	}
+	b.put(body(1))
+	since := b.now
+	b.put(body(4))
+	b.now = b.now.Add(time.Minute)
+	b.put(body(5))
+	b.put(body(9))
+	list, err := b.sorter.Gaps(t.Context(), "q", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []cursor.Gap{
+		{Missing: cursor.Range{From: 1, To: 3}, Since: since},
+		{Missing: cursor.Range{From: 5, To: 8}},
+	}
+	if diff := cmp.Diff(want, list.Gaps); diff != "" || list.More {
+		t.Errorf("more %v; gaps (-want +got):\n%s", list.More, diff)
+	}
+	if list, err = b.sorter.Gaps(t.Context(), "q", 1); err != nil || len(list.Gaps) != 1 || !list.More {
+		t.Errorf("the first gap: %+v, %v", list, err)
+	}
+}
+
+func TestSorterSkipsOnlyTheGapThatIsOldEnough(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(4))
+	b.put(body(6))
+	b.now = b.now.Add(time.Minute)
+	skip := func(limit int) string {
+		skipped, _, err := b.sorter.SkipGap(t.Context(), "q", "old", time.Minute, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it, err := b.sorter.Status(t.Context(), "q")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%d→%d, position %d", skipped.From, skipped.To, it.Position)
+	}
+	b.want("as far as the limit goes", skip(2), "1→3, position 0")
+	b.want("the rest", skip(2), "0→1, position 4")
+	b.want("the next gap is young", skip(2), "0→0, position 4")
+	b.want("one that was skipped", b.put(body(2)), "late 4→4")
+	b.now = b.now.Add(time.Minute)
+	b.want("the next gap is old", skip(2), "4→5, position 6")
+	b.want("nothing is missing", skip(2), "0→0, position 6")
+}
+
+func TestSorterConfigure(t *testing.T) {
+	b := newBench(t, nil)
+	first, mode, low := int64(5), cursor.ModeAsync, int64(1)
+	it, err := b.sorter.Configure(t.Context(), "q", cursor.Change{First: &first})
+	if err != nil || it.Position != 4 || it.Settings.First != 5 || it.Settings.MaxAhead != 100_000 {
+		t.Fatalf("made: %+v, %v", it, err)
+	}
+	b.want("the first", b.put(body(5)), "advanced 4→5")
+	if it, err = b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &mode, First: &first}); err != nil || it.Settings.Mode != mode || it.Position != 5 {
+		t.Fatalf("changed: %+v, %v", it, err)
+	}
+	b.want("in the new mode", b.put(body(6)), "stored 5→5")
+	if _, err = b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low}); !errors.Is(err, cursor.ErrFirstFixed) {
+		t.Errorf("another first seq: error %v", err)
+	}
+	bad := cursor.Mode("neither")
+	var invalid *cursor.InvalidError
+	if _, err = b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &bad}); !errors.As(err, &invalid) || invalid.Field != "mode" {
+		t.Errorf("a mode that there is not: error %v", err)
+	}
+}
+
+func TestNewNamesTheOptionThatIsOutOfBounds(t *testing.T) {
+	for field, options := range map[string]cursor.Options{
+		"retention": {Retention: time.Hour},
+		"batchSize": {BatchSize: 1001},
+		"policy":    {Defaults: &cursor.Settings{GapAfter: time.Minute, MaxAhead: 1, Mode: cursor.ModeSync}},
+		"gapAfter":  {Defaults: &cursor.Settings{Policy: cursor.PolicyWait, MaxAhead: 1, Mode: cursor.ModeSync}},
+		"maxAhead":  {Defaults: &cursor.Settings{Policy: cursor.PolicyWait, GapAfter: time.Minute, Mode: cursor.ModeSync}},
+		"first":     {Defaults: &cursor.Settings{First: -1}},
+	} {
+		var invalid *cursor.InvalidError
+		if _, err := cursor.New(&cursor.Memory{}, &options); !errors.As(err, &invalid) || invalid.Field != field {
+			t.Errorf("error %v, want one that names %s", err, field)
+		}
+	}
+}
+
+func TestNamesValidate(t *testing.T) {
+	for _, names := range []cursor.Names{
+		{QueueKey: "body"}, {SeqKey: "position"}, {QueueKey: "seq"}, {SeqKey: strings.Repeat("x", 256)},
+	} {
+		if err := names.Validate(); err == nil {
+			t.Errorf("%+v: no error", names)
+		}
+	}
+	if err := (cursor.Names{QueueKey: "author", SeqKey: "number"}).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// hidden shows a store whose reads that are not strong hide some seqs.
+type hidden struct {
+	cursor.Store
+	hide map[int64]bool
+	weak int
+}
+
+func (s *hidden) Messages(ctx context.Context, query cursor.Query) (cursor.Page, error) {
+	page, err := s.Store.Messages(ctx, query)
+	if query.Strong {
+		return page, err
+	}
+	s.weak++
+	var seen []cursor.Message
+	for _, m := range page.Messages {
+		if !s.hide[m.Seq] {
+			seen = append(seen, m)
+		}
+	}
+	page.Messages = seen
+	return page, err
+}
+
+func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
+	b := newBench(t, nil)
+	for seq := int64(1); seq <= 9; seq++ {
+		b.put(body(seq))
+	}
+	for _, hide := range []map[int64]bool{nil, {1: true}, {5: true}, {9: true}, {1: true, 2: true, 3: true, 9: true}} {
+		s, err := cursor.New(&hidden{Store: b.store, hide: hide}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := int64(3)
+		for m, err := range s.Read(t.Context(), "q", 2, 8) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next) {
+				t.Errorf("hidden %v: seq %d %q, want %d", hide, m.Seq, m.Body, next)
+			}
+			next++
+		}
+		if next != 9 {
+			t.Errorf("hidden %v: read up to %d, want 8", hide, next-1)
+		}
+	}
+}
+
+func TestReadStopsAtWhatIsMissing(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(1))
+	b.memory.Expire(b.now.Add(365 * 24 * time.Hour))
+	b.put(body(2))
+	var missing *cursor.MissingError
+	read := 0
+	for _, err := range b.sorter.Read(t.Context(), "q", 0, 2) {
+		if !errors.As(err, &missing) || missing.Seq != 1 {
+			t.Fatalf("error %v, want that seq 1 is missing", err)
+		}
+		read++
+	}
+	if read != 1 {
+		t.Errorf("%d answers, want 1", read)
+	}
+}
+
+func TestKeepUndelivered(t *testing.T) {
+	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
+	b.put(body(2))
+	b.put(body(3))
+	keep := func() int {
+		it, err := b.sorter.Status(t.Context(), "q")
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := b.sorter.KeepUndelivered(t.Context(), it)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	}
+	if kept := keep(); kept != 0 {
+		t.Errorf("young messages: %d pushed", kept)
+	}
+	b.now = b.now.Add(4*time.Hour + time.Second)
+	if kept := keep(); kept != 2 {
+		t.Errorf("after half the retention: %d pushed, want 2", kept)
+	}
+	if gone := b.memory.Expire(b.now.Add(7 * time.Hour)); gone != 0 {
+		t.Errorf("%d were deleted", gone)
+	}
+	b.want("they are there", b.put(body(1)), "advanced 0→3")
+}

@@ -1,0 +1,122 @@
+package meter
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+type (
+	attributes = map[string]types.AttributeValue
+	s          = types.AttributeValueMemberS
+	n          = types.AttributeValueMemberN
+)
+
+func TestItemSize(t *testing.T) {
+	for i, c := range []struct {
+		item attributes
+		want int
+	}{
+		{attributes{"ab": &s{Value: "é"}}, 4},
+		{attributes{"a": &n{Value: "0"}}, 2},
+		{attributes{"a": &n{Value: "12"}}, 3},
+		{attributes{"a": &n{Value: "123"}}, 4},
+		{attributes{"a": &n{Value: "1000"}}, 3},
+		{attributes{"a": &n{Value: "-12"}}, 4},
+		{attributes{"a": &n{Value: "0.05"}}, 3},
+		{attributes{"a": &types.AttributeValueMemberB{Value: make([]byte, 10)}}, 11},
+		{attributes{"a": &types.AttributeValueMemberBOOL{}}, 2},
+		{attributes{"a": &types.AttributeValueMemberL{Value: []types.AttributeValue{&s{Value: "xy"}}}}, 7},
+		{attributes{"a": &types.AttributeValueMemberM{Value: attributes{"b": &s{Value: "xy"}}}}, 8},
+		{attributes{"a": &types.AttributeValueMemberSS{Value: []string{"x", "yz"}}}, 4},
+	} {
+		if got := ItemSize(c.item); got != c.want {
+			t.Errorf("%d: %d bytes, want %d", i, got, c.want)
+		}
+	}
+}
+
+// TestCountsByTheRules makes requests of which the charge is known.
+func TestCountsByTheRules(t *testing.T) {
+	for _, kind := range localdb.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			m := New(dynamo.Transport())
+			client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), Transport: m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := "metered" + localdb.Suffix()
+			err = dynamo.CreateTable(t.Context(), client, table.Definition{
+				Name: name, Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := func(sort int) attributes {
+				return attributes{"p": &s{Value: "x"}, "s": &n{Value: fmt.Sprint(sort)}}
+			}
+			put := func(sort, size int) error {
+				it := key(sort)
+				it["b"] = &s{Value: strings.Repeat("x", size)}
+				_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
+					TableName: &name, Item: it, ConditionExpression: aws.String("attribute_not_exists(p)"),
+					ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+				})
+				if _, failed := dynamo.ConditionFailed(err); failed {
+					return nil
+				}
+				return err
+			}
+			get := func(sort int, strong bool) error {
+				_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: key(sort), ConsistentRead: &strong})
+				return err
+			}
+			query := func(projection *string) error {
+				_, err := client.Query(t.Context(), &dynamodb.QueryInput{
+					TableName: &name, KeyConditionExpression: aws.String("p = :p"), ProjectionExpression: projection,
+					ExpressionAttributeValues: attributes{":p": &s{Value: "x"}}, ConsistentRead: aws.Bool(true),
+				})
+				return err
+			}
+			update := func() error {
+				_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+					TableName: &name, Key: key(2), UpdateExpression: aws.String("SET c = :c"),
+					ExpressionAttributeValues: attributes{":c": &n{Value: "1"}}, ReturnValues: types.ReturnValueAllNew,
+				})
+				return err
+			}
+			for _, step := range []struct {
+				what string
+				do   func() error
+				want Count
+			}{
+				{"small put", func() error { return put(1, 10) }, Count{1, 1, 0}},
+				{"large put", func() error { return put(2, 5000) }, Count{1, 5, 0}},
+				{"failed put over the small one", func() error { return put(1, 5000) }, Count{1, 1, 0}},
+				{"failed put over the large one", func() error { return put(2, 10) }, Count{1, 5, 0}},
+				{"update of the large one", update, Count{1, 5, 0}},
+				{"strong get", func() error { return get(2, true) }, Count{1, 0, 2}},
+				{"weak get", func() error { return get(2, false) }, Count{1, 0, 1}},
+				{"weak get of nothing", func() error { return get(9, false) }, Count{1, 0, 0.5}},
+				{"query", func() error { return query(nil) }, Count{1, 0, 2}},
+				{"query of a part", func() error { return query(aws.String("s")) }, Count{1, 0, 2}},
+			} {
+				before := m.Counts()
+				if err := step.do(); err != nil {
+					t.Fatalf("%s: %v", step.what, err)
+				}
+				if got := m.Counts().Sub(before).Total(); got != step.want {
+					t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
+				}
+			}
+		})
+	}
+}

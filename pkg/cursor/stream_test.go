@@ -1,0 +1,166 @@
+package cursor_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func event(t *testing.T, records ...string) cursor.StreamEvent {
+	t.Helper()
+	e := cursor.StreamEvent{}
+	for _, r := range records {
+		e.Records = append(e.Records, json.RawMessage(r))
+	}
+	return e
+}
+
+// stored is a record of the messages' stream.
+func stored(sequence int, queue string, seq int64) string {
+	return fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","Keys":{"queue":{"S":%q},"seq":{"N":"%d"}}}}`,
+		sequence, queue, seq)
+}
+
+func cursorImage(queue string, position int64) string {
+	return fmt.Sprintf(`{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"0"},`+
+		`"gapSince":{"N":"0"},"change":{"S":"advance"},"policy":{"S":"wait"},"gapAfter":{"N":"1000"},"maxAhead":{"N":"9"},"mode":{"S":"sync"}}`,
+		queue, position)
+}
+
+// moved is a record of the cursors' stream.
+func moved(sequence int, queue string, from, to int64) string {
+	return fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","Keys":{"queue":{"S":%q}},"OldImage":%s,"NewImage":%s}}`,
+		sequence, queue, cursorImage(queue, from), cursorImage(queue, to))
+}
+
+func TestOnMessagesHealsEachQueueOnce(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
+	for seq := int64(1); seq <= 3; seq++ {
+		b.put(body(seq))
+	}
+	b.put(cursor.Message{Queue: "other", Seq: 1})
+	var advances []string
+	handle := cursor.OnMessages(b.sorter, cursor.Names{}, func(a cursor.Advance) {
+		advances = append(advances, fmt.Sprintf("%s %v", a.Cursor.Queue, a.Moves))
+	}, nil)
+	response, err := handle(t.Context(), event(t,
+		stored(1, "q", 2), stored(2, "other", 1), stored(3, "q", 1), stored(4, "q", 3),
+		`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"5","Keys":{"queue":{"S":"q"},"seq":{"N":"9"}}}}`))
+	if err != nil || len(response.BatchItemFailures) != 0 {
+		t.Fatalf("%v, %v", response, err)
+	}
+	if diff := cmp.Diff([]string{"q [{0 3}]", "other [{0 1}]"}, advances); diff != "" {
+		t.Errorf("advances (-want +got):\n%s", diff)
+	}
+}
+
+func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
+	for name, record := range map[string]string{
+		"no keys":         `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2"}}`,
+		"keys of a type":  `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":7}}`,
+		"seq of a type":   `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"queue":{"S":"q"},"seq":{"S":"1"}}}}`,
+		"seq too large":   `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"queue":{"S":"q"},"seq":{"N":"9223372036854775808"}}}}`,
+		"queue of a type": `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"queue":{"N":"1"},"seq":{"N":"1"}}}}`,
+	} {
+		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
+		b.put(body(1))
+		var failures []error
+		handle := cursor.OnMessages(b.sorter, cursor.Names{}, nil, func(err error) { failures = append(failures, err) })
+		response, err := handle(t.Context(), event(t, stored(1, "q", 1), record, stored(3, "q", 1)))
+		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1 {
+			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
+		}
+		if it, err := b.sorter.Status(t.Context(), "q"); err != nil || it.Position != 1 {
+			t.Errorf("%s: the good record was not seen to: %+v, %v", name, it, err)
+		}
+		response, err = handle(t.Context(), event(t, `{"eventName":"INSERT","dynamodb":{}}`))
+		if err == nil {
+			t.Errorf("a record without a sequence number: %v, want an error", response)
+		}
+	}
+}
+
+func TestOnStreamHandsOnInOrder(t *testing.T) {
+	b := newBench(t, nil)
+	const count = cursor.MaxBatchMessages + 10
+	for seq := int64(1); seq <= count; seq++ {
+		b.put(body(seq))
+	}
+	b.put(body(count + 3))
+	b.now = b.now.Add(time.Hour)
+	if _, _, err := b.sorter.SkipGap(t.Context(), "q", "why", time.Hour, 10); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	next := int64(1)
+	handle := cursor.OnStream(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
+		got = append(got, fmt.Sprintf("%s %d→%d %d skipped %v", batch.Queue, batch.From, batch.To, len(batch.Messages), batch.Skipped))
+		for _, m := range batch.Messages {
+			if m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next) {
+				t.Errorf("message %d %q, want %d", m.Seq, m.Body, next)
+			}
+			next = m.Seq + 1
+			if next == count+1 {
+				next = count + 3
+			}
+		}
+		return nil
+	}, nil)
+	created := fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","NewImage":%s}}`, cursorImage("q", 0))
+	response, err := handle(t.Context(), event(t,
+		created, moved(2, "q", 0, 2), moved(3, "q", 2, 2), moved(4, "q", 2, count), moved(5, "q", count, count+3),
+		`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"6"}}`))
+	if err != nil || len(response.BatchItemFailures) != 0 {
+		t.Fatalf("%v, %v", response, err)
+	}
+	want := []string{
+		"q 0→2 2 skipped []", "q 2→502 500 skipped []", "q 502→510 8 skipped []", "q 510→513 1 skipped [511 512]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+}
+
+func TestOnStreamStopsAtWhatFails(t *testing.T) {
+	b := newBench(t, nil)
+	for seq := int64(1); seq <= 3; seq++ {
+		b.put(body(seq))
+	}
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		second string
+		err    error
+	}{
+		"handler":       {moved(2, "q", 1, 2), broken},
+		"not stored":    {moved(2, "q", 1, 9), nil},
+		"no images":     {`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","Keys":{"queue":{"S":"q"}}}}`, nil},
+		"no old image":  {fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","NewImage":%s}}`, cursorImage("q", 2)), nil},
+		"wrong type":    {`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"queue":{"S":"q"},"v":{"S":"1"}}}}`, nil},
+		"newer layout":  {`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"queue":{"S":"q"},"v":{"N":"2"}}}}`, nil},
+		"images of one": {`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","NewImage":[],"OldImage":{}}}`, nil},
+	} {
+		var failures []error
+		handed := 0
+		handle := cursor.OnStream(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
+			handed++
+			if batch.From == 1 {
+				return c.err
+			}
+			return nil
+		}, func(err error) { failures = append(failures, err) })
+		response, err := handle(t.Context(), event(t, moved(1, "q", 0, 1), c.second, moved(3, "q", 2, 3)))
+		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1 {
+			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
+		}
+		if c.err != nil && !errors.Is(failures[0], broken) {
+			t.Errorf("%s: failure %v, want the handler's", name, failures[0])
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package cursor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// sweep runs the sweep and returns what it announced, "kind id" each.
+func (b *bench) sweep(options cursor.SweepOptions) (cursor.SweepReport, []string) {
+	b.t.Helper()
+	var announced []string
+	options.Announce = func(_ context.Context, a cursor.Announcement) error {
+		announced = append(announced, fmt.Sprintf("%s %d→%d", a.ID, a.Missing.From, a.Missing.To))
+		return nil
+	}
+	report, err := b.sorter.Sweep(b.t.Context(), options)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return report, announced
+}
+
+func (b *bench) announces(what string, options cursor.SweepOptions, want ...string) cursor.SweepReport {
+	b.t.Helper()
+	report, got := b.sweep(options)
+	if diff := cmp.Diff(want, got); diff != "" {
+		b.t.Errorf("%s: announced (-want +got):\n%s", what, diff)
+	}
+	return report
+}
+
+func TestSweepAnnouncesAGapUntilItIsGone(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute }))
+	b.put(body(3))
+	report := b.announces("a young gap", cursor.SweepOptions{})
+	if report.OpenGaps != 1 || report.OldestGap != 0 {
+		t.Errorf("report %+v, want one open gap of no age", report)
+	}
+	b.now = b.now.Add(time.Minute)
+	for range 2 {
+		report = b.announces("an old gap", cursor.SweepOptions{}, "gap.opened/1/q/1 0→2")
+	}
+	if report.OpenGaps != 1 || report.OldestGap != time.Minute {
+		t.Errorf("report %+v, want one open gap of a minute", report)
+	}
+	b.put(body(1))
+	b.announces("filled in part", cursor.SweepOptions{}, "gap.closed/1/q/1 0→1")
+	b.announces("and announced", cursor.SweepOptions{})
+	b.now = b.now.Add(time.Minute)
+	b.announces("the rest, old in its turn", cursor.SweepOptions{}, "gap.opened/1/q/2 1→2")
+	b.put(body(2))
+	b.announces("filled", cursor.SweepOptions{}, "gap.closed/1/q/2 1→2")
+	b.announces("nothing is left", cursor.SweepOptions{})
+}
+
+func TestSweepSkips(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute }))
+	b.sweep(cursor.SweepOptions{}) // the day's full round
+	b.put(body(4))
+	b.now = b.now.Add(time.Minute)
+	report := b.announces("as far as the limit", cursor.SweepOptions{SkipLimit: 2}, "gap.opened/1/q/1 0→3")
+	if report.Skipped != 2 {
+		t.Errorf("%d skipped, want 2", report.Skipped)
+	}
+	report = b.announces("the rest", cursor.SweepOptions{SkipLimit: 2}, "gap.opened/1/q/1 0→1", "gap.skipped/1/q/1 0→3")
+	if report.Skipped != 1 || report.Moves != 1 {
+		t.Errorf("report %+v, want 1 skipped and 1 move", report)
+	}
+	b.announces("nothing is left", cursor.SweepOptions{})
+	b.want("the queue goes on", b.put(body(5)), "advanced 4→5")
+}
+
+func TestSweepWaits(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(3))
+	b.now = b.now.Add(1000 * time.Hour)
+	if report := b.announces("policy wait", cursor.SweepOptions{}); report.OpenGaps != 1 || report.OldestGap != 1000*time.Hour {
+		t.Errorf("report %+v, want one open gap of 1000 hours", report)
+	}
+}
+
+func TestSweepTriesAnAnnouncementAgain(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Second }))
+	b.put(body(2))
+	b.now = b.now.Add(time.Second)
+	deaf := errors.New("nobody there")
+	report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
+		Announce: func(context.Context, cursor.Announcement) error { return deaf },
+	})
+	if !errors.Is(err, deaf) || report.Failed == 0 || report.Skipped != 0 {
+		t.Errorf("report %+v, error %v; want a failure, and nothing skipped unannounced", report, err)
+	}
+	b.announces("once somebody listens", cursor.SweepOptions{}, "gap.opened/1/q/1 0→1", "gap.skipped/1/q/1 0→1")
+}
+
+// TestSweepFindsWhatLeftNoMark: a writer died right after its put, and the
+// stream dropped the record.
+func TestSweepFindsWhatLeftNoMark(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(1))
+	for _, seq := range []int64{2, 4} {
+		m := body(seq)
+		if _, err := b.store.PutMessage(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, _ := b.sweep(cursor.SweepOptions{})
+	it, err := b.sorter.Status(t.Context(), "q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if it.Position != 2 || it.Parked != 4 || report.Moves != 1 {
+		t.Errorf("position %d, parked %d, report %+v; want 2, 4 and one move", it.Position, it.Parked, report)
+	}
+	m := body(3)
+	if _, err := b.store.PutMessage(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	b.sweep(cursor.SweepOptions{})
+	if it, err = b.sorter.Status(t.Context(), "q"); err != nil || it.Position != 4 {
+		t.Errorf("position %d, %v; want 4: an open gap is looked at in every run", it.Position, err)
+	}
+}
+
+func TestSweepGoesOnWhereItStopped(t *testing.T) {
+	b := newBench(t, nil)
+	const queues = 1100
+	for i := range queues {
+		m := body(1)
+		m.Queue = fmt.Sprint("q", i)
+		b.put(m)
+	}
+	total := 0
+	for run := range 6 {
+		report, _ := b.sweep(cursor.SweepOptions{Segments: 2, Limit: 500})
+		total += report.Queues
+		if report.Queues > 600 {
+			t.Errorf("run %d looked at %d queues, want no more than about 500", run, report.Queues)
+		}
+	}
+	if total != queues {
+		t.Errorf("the full round saw %d queues, want each of %d once", total, queues)
+	}
+	b.now = b.now.Add(24 * time.Hour)
+	if report, _ := b.sweep(cursor.SweepOptions{Segments: 2, Limit: 500}); report.Queues == 0 {
+		t.Error("no full round after a day")
+	}
+}
+
+func TestSweepNamesTheOptionThatIsOutOfBounds(t *testing.T) {
+	b := newBench(t, nil)
+	for field, options := range map[string]cursor.SweepOptions{
+		"segments":  {Segments: -1},
+		"limit":     {Limit: -1},
+		"skipLimit": {SkipLimit: -1},
+		"fullEvery": {FullEvery: 365 * 24 * time.Hour},
+	} {
+		if _, err := b.sorter.Sweep(t.Context(), options); err == nil || !strings.HasPrefix(err.Error(), field) {
+			t.Errorf("error %v, want one that names %s", err, field)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// Failure is a schedule that ends in what must not be.
+type Failure struct {
+	Scenario string
+	// Seed repeats the random run that found it, 0 after Explore.
+	Seed uint64
+	// Err is what was found.
+	Err error
+	// Trace is the shortest schedule found that ends so.
+	Trace []string
+}
+
+func (f *Failure) Error() string {
+	seed := ""
+	if f.Seed != 0 {
+		seed = fmt.Sprintf(" (SEED=%d)", f.Seed)
+	}
+	return fmt.Sprintf("%s%s: %v\n%s", f.Scenario, seed, f.Err, strings.Join(f.Trace, "\n"))
+}
+
+// maxSteps ends a run that would never end: actors that wait for each other
+// by asking again and again.
+const maxSteps = 2000
+
+// maxShrinkSteps ends the search for a shorter trace.
+const maxShrinkSteps = 300_000
+
+// follow runs the scenario: step i takes the option choose(i, n) of n. It
+// returns the choices that were made and what was found.
+func (s Scenario) follow(tracing bool, choose func(r *Run, step, options int) (int, bool)) (choices []int, trace []string, err error) {
+	r := s.begin(tracing)
+	defer r.close()
+	for step := 0; ; step++ {
+		options := r.options()
+		if len(options) == 0 {
+			return choices, r.trace, r.model.Final()
+		}
+		if step == maxSteps {
+			return choices, r.trace, fmt.Errorf("no end after %d steps", maxSteps)
+		}
+		chosen, goOn := choose(r, step, len(options))
+		if !goOn {
+			return choices, r.trace, nil
+		}
+		choices = append(choices, chosen)
+		if err := r.take(options[chosen]); err != nil {
+			return choices, r.trace, err
+		}
+	}
+}
+
+// Explore walks every schedule of the scenario, and returns how many different
+// states there are. progress, if not nil, is told the number now and then.
+func (s Scenario) Explore(progress func(states int)) (int, *Failure) {
+	visited := map[[16]byte]struct{}{}
+	// waiting are the schedules whose next step is still to be walked.
+	waiting := [][]int{nil}
+	for len(waiting) > 0 {
+		prefix := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		var walked []int
+		choices, _, err := s.follow(false, func(r *Run, step, options int) (int, bool) {
+			if step < len(prefix) {
+				walked = append(walked, prefix[step])
+				return prefix[step], true
+			}
+			key := r.key()
+			if _, seen := visited[key]; seen {
+				return 0, false
+			}
+			visited[key] = struct{}{}
+			if progress != nil && len(visited)%50_000 == 0 {
+				progress(len(visited))
+			}
+			for other := options - 1; other > 0; other-- {
+				waiting = append(waiting, append(append([]int(nil), walked...), other))
+			}
+			walked = append(walked, 0)
+			return 0, true
+		})
+		if err != nil {
+			return len(visited), s.failure(choices, 0, err)
+		}
+	}
+	return len(visited), nil
+}
+
+// Random walks one random schedule. The same seed walks the same one.
+func (s Scenario) Random(seed uint64) *Failure {
+	random := rand.New(rand.NewPCG(seed, 0))
+	choices, _, err := s.follow(false, func(r *Run, _, n int) (int, bool) {
+		// Faults are many of the ways, and come early where each way is as
+		// likely: take one in four of those drawn.
+		options := r.options()
+		for {
+			chosen := random.IntN(n)
+			o := options[chosen]
+			if !o.proc.at.ways[o.way].fault || random.IntN(4) == 0 {
+				return chosen, true
+			}
+		}
+	})
+	if err == nil {
+		return nil
+	}
+	return s.failure(choices, seed, err)
+}
+
+// failure makes the schedule as short as it can and writes it down.
+func (s Scenario) failure(choices []int, seed uint64, err error) *Failure {
+	choices = s.shrink(choices)
+	_, trace, shrunk := s.replay(choices, true)
+	if shrunk != nil {
+		err = shrunk
+	}
+	return &Failure{Scenario: s.Name, Seed: seed, Err: err, Trace: trace}
+}
+
+// replay follows the choices, each taken modulo the options there are, and the
+// first option after their end.
+func (s Scenario) replay(choices []int, tracing bool) ([]int, []string, error) {
+	return s.follow(tracing, func(_ *Run, step, options int) (int, bool) {
+		if step < len(choices) {
+			return choices[step] % options, true
+		}
+		return 0, true
+	})
+}
+
+// shrink makes a failing schedule shorter and plainer while it still fails:
+// it leaves out runs of choices, and replaces single ones by the first.
+func (s Scenario) shrink(choices []int) []int {
+	steps := maxShrinkSteps
+	fails := func(candidate []int) ([]int, bool) {
+		if steps <= 0 {
+			return nil, false
+		}
+		made, _, err := s.replay(candidate, false)
+		steps -= len(made)
+		return made, err != nil && len(made) <= len(choices)
+	}
+	weight := func(c []int) int {
+		sum := 0
+		for _, n := range c {
+			sum += n
+		}
+		return len(c)*1000 + sum
+	}
+	for improved := true; improved; {
+		improved = false
+		for size := max(len(choices)/2, 1); size > 0; size /= 2 {
+			for at := 0; at+size <= len(choices); at++ {
+				candidate := append(append([]int(nil), choices[:at]...), choices[at+size:]...)
+				if made, ok := fails(candidate); ok && weight(made) < weight(choices) {
+					choices, improved = made, true
+				}
+			}
+		}
+		for at := 0; at < len(choices); at++ {
+			for lower := 0; lower < choices[at]; lower++ {
+				candidate := append([]int(nil), choices...)
+				candidate[at] = lower
+				if made, ok := fails(candidate); ok && weight(made) < weight(choices) {
+					choices, improved = made, true
+					break
+				}
+			}
+			if at >= len(choices) {
+				break
+			}
+		}
+	}
+	return choices
+}

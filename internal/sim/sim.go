@@ -1,0 +1,323 @@
+// Package sim runs real code against simulated stores under a scheduler that
+// decides everything that chance decides elsewhere: who runs next, whether a
+// request fails before or after it took effect, whether its response is lost
+// and the SDK repeats it, who dies, what a stream repeats or drops.
+//
+// A package plugs in a [Scenario]: actors, which are ordinary functions whose
+// every request goes through [Do]; what must hold after every step; and what
+// must hold in the end. [Explore] walks every schedule of a small scenario,
+// [Random] walks seeded random ones. Both stop at the first [Failure], which
+// bears the shortest trace that was found for it, and can be replayed.
+//
+// Between two requests an actor runs alone: what it does there touches nothing
+// but its own state. So an actor's state is told by the answers it has got,
+// and two schedules that led to the same stores and the same answers go on
+// alike; Explore walks only one of them. Therefore an actor must take time and
+// randomness from the run, and must not start goroutines.
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"iter"
+	"slices"
+)
+
+// Scenario is one set of actors on fresh stores.
+type Scenario struct {
+	Name string
+	// Faults is how many faults may happen in one run.
+	Faults int
+	// New sets a run up. It is called for every run, and must do the same
+	// each time.
+	New func(*Run) Model
+}
+
+// Model is what a Scenario knows of its stores.
+type Model interface {
+	// Check reports what must never be, after any step.
+	Check() error
+	// Final reports what must not be once every actor is done and no fault
+	// comes any more.
+	Final() error
+	// Snapshot writes everything by which two states differ.
+	Snapshot(hash.Hash)
+}
+
+// Run is one run of a scenario.
+type Run struct {
+	model  Model
+	procs  []*Proc
+	faults int
+	trace  []string
+	// tracing is off in the first pass: texts are made only for failures.
+	tracing bool
+	// err is a violation that an actor itself saw.
+	err error
+}
+
+// Violation ends the run: an actor was answered what it must not be.
+func (r *Run) Violation(format string, arguments ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, arguments...)
+	}
+}
+
+// Proc is an actor.
+type Proc struct {
+	run  *Run
+	name string
+	body func(*Proc)
+	// restarts: after a death another of its kind takes its place.
+	restarts bool
+
+	yield func(point) bool
+	next  func() (point, bool)
+	stop  func()
+	// at is the point the actor stands at; alive is false after its end.
+	at     point
+	alive  bool
+	dead   bool
+	choice int
+	// seen tells the answers the actor has got.
+	seen hash.Hash64
+}
+
+// point is a place where the scheduler decides.
+type point struct {
+	label string
+	// ready is false while the actor waits; nil means always ready.
+	ready func() bool
+	ways  []way
+}
+
+// way is one of the things that can happen at a point.
+type way struct {
+	name  string
+	fault bool
+}
+
+// The ways of a request, in the order of their indexes.
+const (
+	wayDone = iota
+	wayFailedBefore
+	wayDeath
+	wayLost
+	wayFailedAfter
+)
+
+var (
+	readWays = []way{{"", false}, {"fails", true}, {"dies before", true}}
+	// A write that took effect can fail in two ways more.
+	writeWays = append(slices.Clone(readWays), way{"response lost, repeated", true}, way{"fails after its effect", true})
+)
+
+// ErrFault is what a request fails with.
+var ErrFault = errors.New("simulated fault")
+
+// ErrDead is what an actor is told after its death. Nothing that it does then
+// counts.
+var ErrDead = errors.New("dead")
+
+// Go starts an actor.
+func (r *Run) Go(name string, body func(*Proc)) { r.start(&Proc{name: name, body: body}) }
+
+// Daemon starts an actor that, when it dies, is followed by another one.
+func (r *Run) Daemon(name string, body func(*Proc)) {
+	r.start(&Proc{name: name, body: body, restarts: true})
+}
+
+func (r *Run) start(p *Proc) {
+	p.run, p.seen = r, fnv.New64a()
+	r.procs = append(r.procs, p)
+	p.begin()
+}
+
+// begin runs the actor up to its first point.
+func (p *Proc) begin() {
+	p.dead = false
+	p.next, p.stop = iter.Pull(func(yield func(point) bool) {
+		p.yield = yield
+		p.body(p)
+	})
+	p.at, p.alive = p.next()
+}
+
+// Name is the actor's name.
+func (p *Proc) Name() string { return p.name }
+
+// Dead reports whether the actor has died: what it says then must be ignored.
+func (p *Proc) Dead() bool { return p.dead }
+
+// reach waits at a point and returns the way that was chosen, or false after
+// the actor's death.
+func (p *Proc) reach(at point) (int, bool) {
+	if p.dead || !p.yield(at) {
+		p.dead = true
+		return 0, false
+	}
+	return p.choice, true
+}
+
+// Do is one request of an actor: a point where anybody else may run first, and
+// where the request may fail. label says what is asked, for the trace; write
+// is whether it can change anything.
+func Do[T any](p *Proc, label string, write bool, request func() (T, error)) (T, error) {
+	var zero T
+	ways := readWays
+	if write {
+		ways = writeWays
+	}
+	for {
+		chosen, alive := p.reach(point{label: label, ways: ways})
+		if !alive {
+			return zero, ErrDead
+		}
+		switch chosen {
+		case wayFailedBefore:
+			p.saw(label, "failed")
+			return zero, ErrFault
+		case wayLost:
+			_, _ = request()
+			p.saw(label, "lost")
+			continue // the SDK repeats the very same request
+		case wayFailedAfter:
+			_, _ = request()
+			p.saw(label, "failed")
+			return zero, ErrFault
+		}
+		answer, err := request()
+		p.saw(label, answer, err)
+		return answer, err
+	}
+}
+
+// Read is a request that changes nothing and need not be strong: beside what
+// stands there, each of the older states may be answered.
+func Read[T any](p *Proc, label string, request func() (T, error), older ...func() (T, error)) (T, error) {
+	var zero T
+	ways := slices.Clone(readWays)
+	for i := range older {
+		ways = append(ways, way{fmt.Sprintf("stale %d", i+1), true})
+	}
+	chosen, alive := p.reach(point{label: label, ways: ways})
+	switch {
+	case !alive:
+		return zero, ErrDead
+	case chosen == wayFailedBefore:
+		p.saw(label, "failed")
+		return zero, ErrFault
+	case chosen >= len(readWays):
+		request = older[chosen-len(readWays)]
+	}
+	answer, err := request()
+	p.saw(label, answer, err)
+	return answer, err
+}
+
+// Choose is a point at which one of several things happens: names[0] without a
+// fault, the others as faults. It waits until ready. The result is -1 after
+// the actor's death.
+func (p *Proc) Choose(label string, ready func() bool, names ...string) int {
+	ways := make([]way, len(names))
+	for i, name := range names {
+		ways[i] = way{name, i > 0}
+	}
+	chosen, alive := p.reach(point{label: label, ready: ready, ways: ways})
+	if !alive {
+		return -1
+	}
+	p.saw(label, chosen)
+	return chosen
+}
+
+// saw notes what the actor was answered.
+func (p *Proc) saw(label string, answer ...any) {
+	fmt.Fprintf(p.seen, "%s=%v;", label, answer)
+	if p.run.tracing {
+		p.run.trace = append(p.run.trace, fmt.Sprintf("    %s got %v", p.name, answer))
+	}
+}
+
+// option is a step that the scheduler can take.
+type option struct {
+	proc *Proc
+	way  int
+}
+
+// options are the steps that can be taken now, always in the same order.
+func (r *Run) options() []option {
+	var options []option
+	for _, p := range r.procs {
+		if !p.alive || p.at.ready != nil && !p.at.ready() {
+			continue
+		}
+		for i, w := range p.at.ways {
+			if !w.fault || r.faults > 0 {
+				options = append(options, option{p, i})
+			}
+		}
+	}
+	return options
+}
+
+// take takes a step and checks what must hold after it.
+func (r *Run) take(o option) error {
+	p, w := o.proc, o.proc.at.ways[o.way]
+	if r.tracing {
+		r.trace = append(r.trace, fmt.Sprintf("%s: %s %s", p.name, p.at.label, w.name))
+	}
+	if w.fault {
+		r.faults--
+	}
+	if o.way == wayDeath && len(p.at.ways) > wayDeath && p.at.ways[wayDeath].name == readWays[wayDeath].name {
+		p.die()
+	} else {
+		p.choice = o.way
+		p.at, p.alive = p.next()
+	}
+	if r.err != nil {
+		return r.err
+	}
+	return r.model.Check()
+}
+
+// die ends an actor where it stands, and starts its successor if it has one.
+func (p *Proc) die() {
+	p.dead, p.alive = true, false
+	p.stop()
+	if p.restarts {
+		fmt.Fprint(p.seen, "died;")
+		p.begin()
+	}
+}
+
+// close ends all actors.
+func (r *Run) close() {
+	for _, p := range r.procs {
+		p.dead = true
+		p.stop()
+	}
+}
+
+// key tells the state of the run.
+func (r *Run) key() [16]byte {
+	state := fnv.New128a()
+	fmt.Fprintf(state, "%d;", r.faults)
+	for _, p := range r.procs {
+		fmt.Fprintf(state, "%v %s %x;", p.alive, p.at.label, p.seen.Sum64())
+	}
+	r.model.Snapshot(state)
+	var key [16]byte
+	state.Sum(key[:0])
+	return key
+}
+
+// begin starts a run of the scenario.
+func (s Scenario) begin(tracing bool) *Run {
+	r := &Run{faults: s.Faults, tracing: tracing}
+	r.model = s.New(r)
+	return r
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -55,5 +56,18 @@ func TestAddStackReadsContext(t *testing.T) {
 	}
 	if err := addStack(newApp(t, map[string]any{"streamsort:stack": "Orders"})); err != nil {
 		t.Error(err)
+	}
+}
+
+// README.md has every key.
+func TestReadmeNamesKeys(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range settable(&streamsort.Props{}) {
+		if !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("README.md does not name %s", name)
+		}
 	}
 }

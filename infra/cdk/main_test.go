@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 func newApp(t *testing.T, context map[string]any) awscdk.App {
 	t.Helper()
 	all := cdkContext(t)
-	all[prefix+"binaries"] = fakebin.Write(t, "arm64")
+	all[prefix+"binaries"] = binaries(t)
 	for key, value := range context {
 		all[key] = value
 	}
@@ -63,4 +63,13 @@ func synthesize(t *testing.T, app awscdk.App) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+func binaries(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := fakebin.Write(dir, "arm64"); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -1,0 +1,114 @@
+package streamsort
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each role allows exactly what its function does: actions by resource.
+func TestAccess(t *testing.T) {
+	common := func(function string) map[string]string {
+		return map[string]string{
+			function + "Logs.Arn": "logs:CreateLogStream logs:PutLogEvents",
+			"*":                   "xray:PutTelemetryRecords xray:PutTraceSegments",
+			"MessagesTable.Arn":   "dynamodb:GetItem dynamodb:PutItem dynamodb:Query",
+			"CursorsTable.Arn":    "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem",
+		}
+	}
+	sorts := common("Sort")
+	sorts["MessagesTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
+	sorts["FailureQueue.Arn"] = "sqs:SendMessage"
+	sweeps := common("Sweep")
+	sweeps["MessagesTable.Arn"] += " dynamodb:UpdateItem"
+	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
+	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
+
+	diff(t, "without a bus", sweeps, allowed(t, changed(), "Sweep"))
+	sweeps["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"
+	diff(t, "enqueue", common("Enqueue"), allowed(t, defaults(), "Enqueue"))
+	diff(t, "sort", sorts, allowed(t, defaults(), "Sort"))
+	diff(t, "sweep", sweeps, allowed(t, defaults(), "Sweep"))
+}
+
+// allowed are the actions that a function's role allows, by resource. Its one
+// policy must be all that the role has, and the role the function's alone.
+func allowed(t *testing.T, tmpl template, function string) map[string]any {
+	t.Helper()
+	role := tmpl.properties(t, function+"Role", "AWS::IAM::Role")
+	diff(t, function+"Role", object{"AssumeRolePolicyDocument": object{
+		"Version": "2012-10-17",
+		"Statement": []any{object{
+			"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": object{"Service": "lambda.amazonaws.com"},
+		}},
+	}}, role)
+	policy := tmpl.properties(t, function+"Policy", "AWS::IAM::Policy")
+	diff(t, function+"Policy", []any{ref(function + "Role")}, policy["Roles"])
+
+	actions := map[string][]string{}
+	for _, value := range policy["PolicyDocument"].(object)["Statement"].([]any) {
+		statement := value.(object)
+		if statement["Effect"] != "Allow" || statement["NotAction"] != nil || statement["NotResource"] != nil {
+			t.Errorf("%sPolicy: %v", function, statement)
+		}
+		for _, resource := range many(statement["Resource"]) {
+			for _, action := range many(statement["Action"]) {
+				actions[name(resource)] = append(actions[name(resource)], action.(string))
+			}
+		}
+	}
+	lines := map[string]any{}
+	for resource, list := range actions {
+		slices.Sort(list)
+		lines[resource] = strings.Join(list, " ")
+	}
+	return lines
+}
+
+func many(value any) []any {
+	if list, ok := value.([]any); ok {
+		return list
+	}
+	return []any{value}
+}
+
+// name is a resource of a statement, written shortly.
+func name(resource any) string {
+	function, ok := resource.(object)
+	if !ok {
+		return resource.(string)
+	}
+	var out strings.Builder
+	switch {
+	case function["Ref"] != nil:
+		return function["Ref"].(string)
+	case function["Fn::GetAtt"] != nil:
+		list := function["Fn::GetAtt"].([]any)
+		return list[0].(string) + "." + list[1].(string)
+	default:
+		for _, part := range function["Fn::Join"].([]any)[1].([]any) {
+			out.WriteString(name(part))
+		}
+	}
+	return out.String()
+}
+
+// A wildcard needs a reason: every statement with one has its note.
+func TestWildcards(t *testing.T) {
+	for id, resource := range defaults().Resources {
+		if resource["Type"] != "AWS::IAM::Policy" {
+			continue
+		}
+		text, err := json.Marshal(resource["Properties"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "*"); n != 1 {
+			t.Errorf("%s has %d wildcards, want X-Ray's alone", id, n)
+		}
+		if note, _ := json.Marshal(resource["Metadata"]); !strings.Contains(string(note), "xray:PutTraceSegments") {
+			t.Errorf("%s: no reason for X-Ray's wildcard in %s", id, note)
+		}
+	}
+}

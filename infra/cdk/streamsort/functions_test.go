@@ -1,0 +1,106 @@
+package streamsort
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+)
+
+// shared is what every function is told by default.
+func shared() object {
+	return object{
+		"STREAMSORT_MESSAGES_TABLE": ref("MessagesTable"), "STREAMSORT_CURSORS_TABLE": ref("CursorsTable"),
+		"STREAMSORT_SWEEPS_TABLE": ref("SweepsTable"),
+		"STREAMSORT_QUEUE_KEY":    "queue", "STREAMSORT_SEQ_KEY": "seq", "STREAMSORT_FIRST_SEQ": "1",
+		"STREAMSORT_POLICY": "wait", "STREAMSORT_GAP_AFTER": "5m", "STREAMSORT_MAX_AHEAD": "100000",
+		"STREAMSORT_MODE": "sync", "STREAMSORT_RETENTION": "336h", "STREAMSORT_BATCH_SIZE": "25",
+		"POWERTOOLS_SERVICE_NAME": "streamsort", "POWERTOOLS_METRICS_NAMESPACE": "Streamsort",
+	}
+}
+
+// sharedChanged is what every function is told under changedProps.
+func sharedChanged() object {
+	environment := shared()
+	maps.Copy(environment, object{
+		"STREAMSORT_QUEUE_KEY": "account", "STREAMSORT_SEQ_KEY": "number", "STREAMSORT_FIRST_SEQ": "0",
+		"STREAMSORT_POLICY": "skip", "STREAMSORT_GAP_AFTER": "1m30s", "STREAMSORT_MAX_AHEAD": "50",
+		"STREAMSORT_MODE": "async", "STREAMSORT_RETENTION": "0s", "STREAMSORT_BATCH_SIZE": "5",
+		"POWERTOOLS_SERVICE_NAME": "orders",
+	})
+	return environment
+}
+
+func with(environment, more object) object {
+	maps.Copy(environment, more)
+	return environment
+}
+
+func TestFunctions(t *testing.T) {
+	tests := []struct {
+		name, id        string
+		template        template
+		arch            string
+		memory, timeout int
+		reserved        int
+		environment     object
+	}{
+		{"enqueue", "Enqueue", defaults(), "arm64", 512, 29, 0, shared()},
+		{"sort", "Sort", defaults(), "arm64", 512, 60, 0, shared()},
+		{"sweep", "Sweep", defaults(), "arm64", 512, 240, 0, with(shared(), object{
+			"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "24h",
+			"STREAMSORT_SWEEP_SEGMENTS": "4", "STREAMSORT_SWEEP_LIMIT": "10000",
+		})},
+		{"enqueue", "Enqueue", changed(), "x86_64", 128, 10, 11, with(sharedChanged(), object{
+			"STREAMSORT_QUEUE_PROP": "repository.full_name", "STREAMSORT_SEQ_PROP": "sequence",
+		})},
+		{"sort", "Sort", changed(), "x86_64", 256, 20, 12, sharedChanged()},
+		{"sweep", "Sweep", changed(), "x86_64", 1024, 30, 1, with(sharedChanged(), object{
+			"STREAMSORT_FULL_SWEEP_EVERY": "6h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_LIMIT": "70",
+		})},
+	}
+	for _, test := range tests {
+		got := maps.Clone(test.template.properties(t, test.id+"Function", "AWS::Lambda::Function"))
+		for _, free := range []string{"Code", "Description"} {
+			if got[free] == nil {
+				t.Errorf("%s has no %s", test.id, free)
+			}
+			delete(got, free)
+		}
+		want := object{
+			"Runtime": "provided.al2023", "Architectures": []any{test.arch}, "Handler": "bootstrap",
+			"MemorySize": test.memory, "Timeout": test.timeout,
+			"Role": get(test.id+"Role", "Arn"), "TracingConfig": object{"Mode": "Active"},
+			"LoggingConfig": object{
+				"LogFormat": "JSON", "ApplicationLogLevel": "INFO", "SystemLogLevel": "INFO", "LogGroup": ref(test.id + "Logs"),
+			},
+			"Environment": object{"Variables": test.environment},
+		}
+		if test.reserved > 0 {
+			want["ReservedConcurrentExecutions"] = test.reserved
+		}
+		diff(t, test.id+"Function", want, got)
+		diff(t, test.id+" metadata", object{"streamsort:source": "functions/" + test.name},
+			test.template.Resources[test.id+"Function"]["Metadata"])
+	}
+}
+
+func TestLogs(t *testing.T) {
+	for _, id := range []string{"EnqueueLogs", "SortLogs", "SweepLogs", "ApiLogs"} {
+		diff(t, id, object{"RetentionInDays": 30}, defaults().properties(t, id, "AWS::Logs::LogGroup"))
+		checkRemoval(t, defaults(), id, true)
+		diff(t, id, object{"RetentionInDays": 365}, changed().properties(t, id, "AWS::Logs::LogGroup"))
+		checkRemoval(t, changed(), id, false)
+	}
+}
+
+// cdk-nag's rule of runtimes skips provided.*, of which one is deprecated.
+func TestNoDeprecatedRuntime(t *testing.T) {
+	text, err := json.Marshal(defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), `"provided.al2"`) {
+		t.Error("a function runs on provided.al2")
+	}
+}

@@ -1,0 +1,138 @@
+package streamsort
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
+)
+
+func TestPropsBounds(t *testing.T) {
+	tests := []struct {
+		props Props
+		want  string // of the error; empty: the props are good
+	}{
+		{Props{}, ""},
+		{*changedProps(), ""},
+
+		{Props{MessagesTable: "ab"}, `messagesTable is "ab"; write 3 to 255 letters, digits, '_', '-' or '.'`},
+		{Props{CursorsTable: "a b c"}, `cursorsTable is "a b c"; write 3 to 255`},
+		{Props{SweepsTable: strings.Repeat("s", 256)}, `; write 3 to 255`},
+		{Props{SweepsTable: strings.Repeat("s", 255)}, ""},
+		{Props{MessagesTable: "one", CursorsTable: "one"}, `cursorsTable is "one", as messagesTable is; write a name of its own`},
+		{Props{QueueKey: "body"}, `queueKey, seqKey are "body" and "seq": queue key must not be body: another attribute has that name; write two names such as queue and seq`},
+		{Props{SeqKey: "queue"}, `must differ from the queue key`},
+		{Props{Removal: "keep"}, `removal is "keep"; write one of retain, destroy`},
+
+		{Props{FirstSeq: new(int64(-1))}, "firstSeq is -1; write a number from 0 to 9223372036854775807"},
+		{Props{FirstSeq: new(int64(math.MaxInt64))}, ""},
+		{Props{Policy: "drop"}, `policy is "drop"; write one of wait, skip, alert`},
+		{Props{GapAfter: time.Millisecond}, "gapAfter is 1ms; write a value from 1s to 8760h"},
+		{Props{MaxAhead: -1}, "maxAhead is -1; write a value from 1 to 10000000"},
+		{Props{MaxAhead: 10_000_001}, "maxAhead is 10000001"},
+		{Props{Mode: "both"}, `mode is "both"; write one of sync, async`},
+		{Props{Retention: new(time.Hour)}, "retention is 1h; write a duration from 4h to 87600h, or 0 to keep messages for ever"},
+		{Props{Retention: new(4 * time.Hour)}, ""},
+		{Props{Retention: new(-time.Second)}, "retention is -1s"},
+		{Props{BatchSize: 1001}, "batchSize is 1001; write a value from 1 to 1000"},
+		{Props{QueueProp: "id"}, `queueProp, seqProp are "id" and ""; write both or none`},
+		{Props{QueueProp: "a..b", SeqProp: ".c"}, `queueProp is "a..b"; write field names with one dot between them, such as data.id`},
+		{Props{QueueProp: "a", SeqProp: "c."}, `seqProp is "c."`},
+
+		{Props{SortBatchSize: 10_001}, "sortBatchSize is 10001; write a value from 1 to 10000"},
+		{Props{SortBatchSize: 10_000, SortBatchWindow: 300 * time.Second}, ""},
+		{Props{SortBatchWindow: 301 * time.Second}, "sortBatchWindow is 5m1s; write a value from 0s to 5m"},
+		{Props{SortBatchWindow: 1500 * time.Millisecond}, "sortBatchWindow is 1.5s; write a multiple of 1s"},
+		{Props{SortParallelization: 11}, "sortParallelization is 11; write a value from 1 to 10"},
+		{Props{SortRetries: -1}, "sortRetries is -1; write a value from 1 to 10000"},
+		{Props{SortMaxRecordAge: 25 * time.Hour}, "sortMaxRecordAge is 25h; write a value from 1m to 24h"},
+		{Props{SortMaxRecordAge: 59 * time.Second}, "sortMaxRecordAge is 59s"},
+		{Props{SortMaxRecordAge: 60500 * time.Millisecond}, "sortMaxRecordAge is 1m0.5s; write a multiple of 1s"},
+
+		{Props{SweepInterval: 30 * time.Second}, "sweepInterval is 30s; write a value from 1m to 1h"},
+		{Props{SweepInterval: 90 * time.Second}, "sweepInterval is 1m30s; write a multiple of 1m"},
+		{Props{SweepInterval: time.Hour}, ""},
+		{Props{SweepInterval: 2 * time.Hour}, "sweepInterval is 2h"},
+		{Props{FullSweepEvery: 85 * time.Hour}, "fullSweepEvery is 85h; write a value from 5m to 84h"},
+		{Props{FullSweepEvery: 2 * time.Hour, Retention: new(4 * time.Hour)}, "fullSweepEvery is 2h; write a value from 5m to 1h"},
+		{Props{FullSweepEvery: time.Minute}, "fullSweepEvery is 1m"},
+		{Props{SweepSegments: 1001}, "sweepSegments is 1001; write a value from 1 to 1000"},
+		{Props{SweepLimit: -5}, "sweepLimit is -5; write a value from 1 to 10000000"},
+		{Props{EventBus: new("arn:aws:events:eu-west-1:1:event-bus/x")}, "write the bus's name (not its ARN), 1 to 256"},
+
+		{Props{EnqueueMemory: 64}, "enqueueMemory is 64; write a value from 128 to 10240"},
+		{Props{SortMemory: 10_241}, "sortMemory is 10241"},
+		{Props{SweepMemory: -1}, "sweepMemory is -1"},
+		{Props{EnqueueTimeout: 16 * time.Minute}, "enqueueTimeout is 16m; write a value from 1s to 15m"},
+		{Props{SortTimeout: 500 * time.Millisecond}, "sortTimeout is 500ms"},
+		{Props{SortTimeout: 1500 * time.Millisecond}, "sortTimeout is 1.5s; write a multiple of 1s"},
+		{Props{SweepTimeout: 6 * time.Minute}, "sweepTimeout is 6m; write a value from 1s to 5m"},
+		{Props{SweepTimeout: 16 * time.Minute, SweepInterval: time.Hour}, "sweepTimeout is 16m; write a value from 1s to 15m"},
+		{Props{EnqueueConcurrency: -1}, "enqueueConcurrency is -1; write a value from 0 to 10000"},
+		{Props{SortConcurrency: 10_001}, "sortConcurrency is 10001"},
+		{Props{SweepConcurrency: -1}, "sweepConcurrency is -1"},
+		{Props{APIRate: 10_001}, "apiRate is 10001; write a value from 1 to 10000"},
+		{Props{APIBurst: -1}, "apiBurst is -1; write a value from 1 to 5000"},
+		{Props{LogRetentionDays: 31}, "logRetentionDays is 31; write one of 1, 3, 5, 7, 14, 30, 60,"},
+		{Props{Architecture: "riscv64"}, `architecture is "riscv64"; write one of arm64, amd64`},
+	}
+	for _, test := range tests {
+		err := test.props.withDefaults("Streamsort").validate("Streamsort")
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("%v", err)
+		case test.want != "" && err == nil:
+			t.Errorf("no error that says %s", test.want)
+		case test.want != "" && !strings.Contains(err.Error(), test.want):
+			t.Errorf("error %q\nwant %q", err, test.want)
+		}
+	}
+}
+
+func TestPropsReportsAll(t *testing.T) {
+	_, err := NewStack(nil, "0", &Props{BatchSize: -1, SortRetries: -1})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"\nstack is \"0\"; write a letter and then", "\nbatchSize is", "\nsortRetries is"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %q", want, err)
+		}
+	}
+}
+
+func TestPropsNotChanged(t *testing.T) {
+	given := Props{}
+	given.withDefaults("Streamsort")
+	if given != (Props{}) {
+		t.Errorf("the caller's properties are now %+v", given)
+	}
+}
+
+func TestBinaries(t *testing.T) {
+	dir := t.TempDir()
+	check := func(arch Architecture, want ...string) {
+		t.Helper()
+		err := Props{Binaries: dir, Architecture: arch}.checkBinaries()
+		if err == nil {
+			t.Fatal("no error")
+		}
+		for _, want := range want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("no %q in %q", want, err)
+			}
+		}
+	}
+	check(ARM64, "build the functions first (make build)",
+		filepath.Join(dir, "enqueue", "bootstrap"), filepath.Join(dir, "sort", "bootstrap"), filepath.Join(dir, "sweep", "bootstrap"))
+	if err := fakebin.Write(dir, "amd64"); err != nil {
+		t.Fatal(err)
+	}
+	check(ARM64, "is built for EM_X86_64; the architecture is arm64 (EM_AARCH64)")
+	if err := (Props{Binaries: dir, Architecture: AMD64}).checkBinaries(); err != nil {
+		t.Error(err)
+	}
+}

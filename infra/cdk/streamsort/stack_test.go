@@ -1,0 +1,200 @@
+package streamsort
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/jsii-runtime-go"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	jsii.Close()
+	os.Exit(code)
+}
+
+// object is a JSON object, or a CloudFormation function, of a template.
+type object = map[string]any
+
+func ref(id string) object            { return object{"Ref": id} }
+func get(id, attribute string) object { return object{"Fn::GetAtt": []any{id, attribute}} }
+
+// template is a synthesised template.
+type template struct{ Resources, Outputs map[string]object }
+
+// The configurations that the tests look at, each synthesised once.
+var (
+	defaults = sync.OnceValue(func() template { return synthesize("Streamsort", &Props{}) })
+	changed  = sync.OnceValue(func() template { return synthesize("Orders", changedProps()) })
+)
+
+// changedProps differ from the defaults in every property.
+func changedProps() *Props {
+	return &Props{
+		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_",
+		QueueKey: "account", SeqKey: "number", Removal: Destroy,
+		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50,
+		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,
+		QueueProp: "repository.full_name", SeqProp: "sequence",
+		SortBatchSize: 10, SortBatchWindow: 2 * time.Second, SortParallelization: 3, SortRetries: 4,
+		SortMaxRecordAge: time.Hour,
+		SweepInterval:    time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2, SweepLimit: 70,
+		EventBus:      new(""),
+		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024,
+		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
+		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1,
+		APIRate: 20, APIBurst: 40, LogRetentionDays: 365, Architecture: AMD64,
+	}
+}
+
+// synthesize panics on an error: it runs once, for whichever test is first.
+func synthesize(id string, props *Props) template {
+	dir, err := os.MkdirTemp("", "streamsort-cdk-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	arch := string(props.Architecture)
+	if arch == "" {
+		arch = "arm64"
+	}
+	if err := fakebin.Write(dir, arch); err != nil {
+		panic(err)
+	}
+	props.Binaries = dir
+	stack, err := NewStack(awscdk.NewApp(nil), id, props)
+	if err != nil {
+		panic(err)
+	}
+	text, err := json.Marshal(assertions.Template_FromStack(stack.Stack, nil).ToJSON())
+	if err != nil {
+		panic(err)
+	}
+	var t template
+	if err := json.Unmarshal(text, &t); err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// properties are a resource's, after a look at its type.
+func (t template) properties(tb testing.TB, id, typ string) object {
+	tb.Helper()
+	resource := t.Resources[id]
+	if resource["Type"] != typ {
+		tb.Fatalf("%s is of type %v, want %s", id, resource["Type"], typ)
+	}
+	properties, _ := resource["Properties"].(object)
+	return properties
+}
+
+// diff compares JSON values; numbers may be written as Go's integers.
+func diff(tb testing.TB, what string, want, got any) {
+	tb.Helper()
+	text, err := json.Marshal(want)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var plain any
+	if err := json.Unmarshal(text, &plain); err != nil {
+		tb.Fatal(err)
+	}
+	if d := cmp.Diff(plain, got); d != "" {
+		tb.Errorf("%s (- want, + got)\n%s", what, d)
+	}
+}
+
+// The logical ids are part of what the stack promises: a table whose id
+// changed would be replaced.
+func TestLogicalIDs(t *testing.T) {
+	want := map[string]string{
+		"MessagesTable": "AWS::DynamoDB::GlobalTable",
+		"CursorsTable":  "AWS::DynamoDB::GlobalTable",
+		"SweepsTable":   "AWS::DynamoDB::GlobalTable",
+
+		"FailureQueue": "AWS::SQS::Queue", "FailureQueuePolicy": "AWS::SQS::QueuePolicy",
+
+		"SortMapping":   "AWS::Lambda::EventSourceMapping",
+		"SweepSchedule": "AWS::Events::Rule", "SweepSchedulePermission": "AWS::Lambda::Permission",
+
+		"Api": "AWS::ApiGatewayV2::Api", "ApiStage": "AWS::ApiGatewayV2::Stage",
+		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiLogs": "AWS::Logs::LogGroup",
+	}
+	for _, function := range []string{"Enqueue", "Sort", "Sweep"} {
+		want[function+"Function"] = "AWS::Lambda::Function"
+		want[function+"Logs"] = "AWS::Logs::LogGroup"
+		want[function+"Role"] = "AWS::IAM::Role"
+		want[function+"Policy"] = "AWS::IAM::Policy"
+	}
+	for _, route := range []string{"PostMessages", "GetMessages", "GetQueues", "PutQueues", "GetGaps"} {
+		want[route+"Route"] = "AWS::ApiGatewayV2::Route"
+		want[route+"Permission"] = "AWS::Lambda::Permission"
+	}
+	for _, tmpl := range []template{defaults(), changed()} {
+		got := map[string]string{}
+		for id, resource := range tmpl.Resources {
+			got[id], _ = resource["Type"].(string)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("(- want, + got)\n%s", d)
+		}
+	}
+}
+
+func TestOutputs(t *testing.T) {
+	want := map[string]object{
+		"ApiUrl":              {"Value": get("Api", "ApiEndpoint")},
+		"EnqueueFunctionName": {"Value": ref("EnqueueFunction")},
+		"SortFunctionName":    {"Value": ref("SortFunction")},
+		"SweepFunctionName":   {"Value": ref("SweepFunction")},
+		"FailureQueueUrl":     {"Value": ref("FailureQueue")},
+		"SweepsTableName":     {"Value": ref("SweepsTable")},
+		"MessagesTableName":   {"Value": ref("MessagesTable"), "Export": object{"Name": "Streamsort-MessagesTableName"}},
+		"CursorsTableName":    {"Value": ref("CursorsTable"), "Export": object{"Name": "Streamsort-CursorsTableName"}},
+		"CursorsStreamArn":    {"Value": get("CursorsTable", "StreamArn"), "Export": object{"Name": "Streamsort-CursorsStreamArn"}},
+	}
+	got := map[string]any{}
+	for id, output := range defaults().Outputs {
+		if output["Description"] == "" {
+			t.Errorf("output %s has no description", id)
+		}
+		delete(output, "Description")
+		got[id] = output
+	}
+	diff(t, "outputs", want, got)
+	if name := changed().Outputs["CursorsStreamArn"]["Export"].(object)["Name"]; name != "Orders-CursorsStreamArn" {
+		t.Errorf("a second stack exports %v", name)
+	}
+}
+
+// Two stacks in one account do not meet.
+func TestNamesFollowStack(t *testing.T) {
+	p := (*Props)(nil).withDefaults("Orders-Test")
+	got := strings.Join([]string{p.MessagesTable, p.CursorsTable, p.SweepsTable}, " ")
+	if want := "orders-test-messages orders-test-cursors orders-test-sweeps"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestErrorMakesNothing(t *testing.T) {
+	app := awscdk.NewApp(nil)
+	stack, err := NewStack(app, "Streamsort", &Props{BatchSize: -1})
+	if err == nil || stack != nil {
+		t.Errorf("stack %v, error %v", stack, err)
+	}
+	for _, child := range *app.Node().Children() {
+		if *child.Node().Id() == "Streamsort" {
+			t.Error("the stack is there")
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package streamsort
+
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+func TestTables(t *testing.T) {
+	ids := []string{"MessagesTable", "CursorsTable", "SweepsTable"}
+	for i, definition := range (cursor.Names{}).Tables() {
+		checkTable(t, defaults(), ids[i], definition, true)
+	}
+	names := cursor.Names{Messages: "in-", Cursors: "at.", Sweeps: "sw_", QueueKey: "account", SeqKey: "number"}
+	for i, definition := range names.Tables() {
+		checkTable(t, changed(), ids[i], definition, false)
+	}
+}
+
+// checkTable compares all of a table's properties with its definition.
+func checkTable(t *testing.T, tmpl template, id string, definition table.Definition, kept bool) {
+	t.Helper()
+	keys := []any{object{"AttributeName": definition.Partition.Name, "KeyType": "HASH"}}
+	attributes := []any{object{"AttributeName": definition.Partition.Name, "AttributeType": definition.Partition.Type}}
+	if definition.Sort.Name != "" {
+		keys = append(keys, object{"AttributeName": definition.Sort.Name, "KeyType": "RANGE"})
+		attributes = append(attributes, object{"AttributeName": definition.Sort.Name, "AttributeType": definition.Sort.Type})
+	}
+	want := object{
+		"TableName": definition.Name, "KeySchema": keys, "AttributeDefinitions": attributes,
+		"BillingMode":      "PAY_PER_REQUEST",
+		"SSESpecification": object{"SSEEnabled": false}, // false: by DynamoDB's own key
+		"Replicas": []any{object{
+			"Region":                           ref("AWS::Region"),
+			"DeletionProtectionEnabled":        kept,
+			"PointInTimeRecoverySpecification": object{"PointInTimeRecoveryEnabled": true},
+		}},
+	}
+	if definition.Stream != table.NoStream {
+		want["StreamSpecification"] = object{"StreamViewType": definition.Stream}
+	}
+	if definition.TTL != "" {
+		want["TimeToLiveSpecification"] = object{"AttributeName": definition.TTL, "Enabled": true}
+	}
+	diff(t, id, want, tmpl.properties(t, id, "AWS::DynamoDB::GlobalTable"))
+	checkRemoval(t, tmpl, id, kept)
+}
+
+// checkRemoval looks at what becomes of a resource when it leaves the stack.
+func checkRemoval(t *testing.T, tmpl template, id string, kept bool) {
+	t.Helper()
+	want := "Delete"
+	if kept {
+		want = "Retain"
+	}
+	for _, policy := range []string{"DeletionPolicy", "UpdateReplacePolicy"} {
+		if got := tmpl.Resources[id][policy]; got != want {
+			t.Errorf("%s of %s is %v, want %s", policy, id, got, want)
+		}
+	}
+}

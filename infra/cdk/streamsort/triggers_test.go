@@ -1,0 +1,111 @@
+package streamsort
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+)
+
+func TestSortMapping(t *testing.T) {
+	want := object{
+		"FunctionName": ref("SortFunction"), "EventSourceArn": get("MessagesTable", "StreamArn"),
+		"StartingPosition": "TRIM_HORIZON",
+		"BatchSize":        100, "MaximumBatchingWindowInSeconds": 0, "ParallelizationFactor": 10,
+		"BisectBatchOnFunctionError": true, "FunctionResponseTypes": []any{"ReportBatchItemFailures"},
+		"MaximumRetryAttempts": 50, "MaximumRecordAgeInSeconds": 12 * 3600,
+		"DestinationConfig": object{"OnFailure": object{"Destination": get("FailureQueue", "Arn")}},
+		"FilterCriteria":    object{"Filters": []any{object{"Pattern": `{"eventName":["INSERT"]}`}}},
+	}
+	diff(t, "SortMapping", want, defaults().properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
+	maps.Copy(want, object{
+		"BatchSize": 10, "MaximumBatchingWindowInSeconds": 2, "ParallelizationFactor": 3,
+		"MaximumRetryAttempts": 4, "MaximumRecordAgeInSeconds": 3600,
+	})
+	diff(t, "SortMapping", want, changed().properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
+}
+
+func TestFailureQueue(t *testing.T) {
+	want := object{"SqsManagedSseEnabled": true, "MessageRetentionPeriod": 14 * 24 * 3600}
+	diff(t, "FailureQueue", want, defaults().properties(t, "FailureQueue", "AWS::SQS::Queue"))
+
+	policy := defaults().properties(t, "FailureQueuePolicy", "AWS::SQS::QueuePolicy")["PolicyDocument"].(object)
+	diff(t, "FailureQueuePolicy", []any{object{
+		"Effect": "Deny", "Principal": object{"AWS": "*"}, "Action": "sqs:*", "Resource": get("FailureQueue", "Arn"),
+		"Condition": object{"Bool": object{"aws:SecureTransport": "false"}},
+	}}, policy["Statement"])
+}
+
+func TestSweepSchedule(t *testing.T) {
+	check := func(tmpl template, rate string, age int) {
+		got := maps.Clone(tmpl.properties(t, "SweepSchedule", "AWS::Events::Rule"))
+		delete(got, "Description")
+		diff(t, "SweepSchedule", object{
+			"ScheduleExpression": rate, "State": "ENABLED",
+			"Targets": []any{object{
+				"Id": "sweep", "Arn": get("SweepFunction", "Arn"),
+				"RetryPolicy": object{"MaximumEventAgeInSeconds": age, "MaximumRetryAttempts": 2},
+			}},
+		}, got)
+	}
+	check(defaults(), "rate(5 minutes)", 300)
+	check(changed(), "rate(1 minute)", 60)
+	diff(t, "SweepSchedulePermission", object{
+		"Action": "lambda:InvokeFunction", "Principal": "events.amazonaws.com",
+		"FunctionName": get("SweepFunction", "Arn"), "SourceArn": get("SweepSchedule", "Arn"),
+	}, defaults().properties(t, "SweepSchedulePermission", "AWS::Lambda::Permission"))
+}
+
+func TestRoutes(t *testing.T) {
+	tmpl := defaults()
+	diff(t, "ApiIntegration", object{
+		"ApiId": ref("Api"), "IntegrationType": "AWS_PROXY", "IntegrationUri": get("EnqueueFunction", "Arn"),
+		"PayloadFormatVersion": "2.0",
+	}, tmpl.properties(t, "ApiIntegration", "AWS::ApiGatewayV2::Integration"))
+	for id, key := range map[string]string{
+		"PostMessages": "POST /messages", "GetMessages": "GET /messages",
+		"GetQueues": "GET /queues", "PutQueues": "PUT /queues", "GetGaps": "GET /gaps",
+	} {
+		diff(t, id+"Route", object{
+			"ApiId": ref("Api"), "RouteKey": key, "AuthorizationType": "AWS_IAM",
+			"Target": object{"Fn::Join": []any{"/", []any{"integrations", ref("ApiIntegration")}}},
+		}, tmpl.properties(t, id+"Route", "AWS::ApiGatewayV2::Route"))
+		method, path, _ := strings.Cut(key, " ")
+		diff(t, id+"Permission", object{
+			"Action": "lambda:InvokeFunction", "Principal": "apigateway.amazonaws.com",
+			"FunctionName": get("EnqueueFunction", "Arn"),
+			"SourceArn": object{"Fn::Join": []any{"", []any{
+				"arn:", ref("AWS::Partition"), ":execute-api:", ref("AWS::Region"), ":", ref("AWS::AccountId"), ":",
+				ref("Api"), fmt.Sprintf("/*/%s%s", method, path),
+			}}},
+		}, tmpl.properties(t, id+"Permission", "AWS::Lambda::Permission"))
+	}
+}
+
+func TestStage(t *testing.T) {
+	check := func(tmpl template, rate, burst int) {
+		got := maps.Clone(tmpl.properties(t, "ApiStage", "AWS::ApiGatewayV2::Stage"))
+		logs := got["AccessLogSettings"].(object)
+		delete(got, "AccessLogSettings")
+		diff(t, "ApiStage", object{
+			"ApiId": ref("Api"), "StageName": "$default", "AutoDeploy": true,
+			"DefaultRouteSettings": object{"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst},
+		}, got)
+		diff(t, "access log", get("ApiLogs", "Arn"), logs["DestinationArn"])
+		var line map[string]string
+		if err := json.Unmarshal([]byte(logs["Format"].(string)), &line); err != nil {
+			t.Fatalf("the access log's lines are no JSON: %v", err)
+		}
+		for field, value := range line {
+			if !strings.HasPrefix(value, "$context.") {
+				t.Errorf("access log: %s is %q", field, value)
+			}
+		}
+		if line["routeKey"] == "" || line["status"] == "" || line["userArn"] == "" || line["path"] != "" {
+			t.Errorf("access log: %v; want route, status and caller, and no path, which a request chooses", line)
+		}
+	}
+	check(defaults(), 1000, 500)
+	check(changed(), 20, 40)
+}

@@ -1,8 +1,6 @@
 package eventsource
 
-import (
-	"time"
-)
+import "time"
 
 const (
 	// maxPayload is the size of an event beyond which a batch is sent before
@@ -59,21 +57,21 @@ type lane struct {
 
 // add takes a record that was read at this time.
 func (l *lane) add(r *record, now time.Time) {
-	if len(l.pending) == 0 && l.idleSince(now) {
+	if len(l.pending) == 0 && l.windowOver(now) {
 		l.windowStart = now
 	}
 	l.pending = append(l.pending, r)
 	l.bytes += len(r.json) + 1
 }
 
-// idleSince tells whether a new window starts with the first record that
+// windowOver tells whether a new window starts with the first record that
 // comes: nothing is in work, and the last window is over.
 //
 // "Batching behavior" (invocation-eventsourcemapping.html): "the next
 // batching window begins as soon as the previous function invocation
 // completes". Open on AWS's pages: what happens when it ends without a
 // record. Here the next record begins a new one.
-func (l *lane) idleSince(now time.Time) bool {
+func (l *lane) windowOver(now time.Time) bool {
 	return len(l.work) == 0 && now.Sub(l.windowStart) >= l.rules.window
 }
 
@@ -99,8 +97,7 @@ func (l *lane) next(now time.Time) (b *batch, wait time.Time) {
 		if due.After(now) || len(l.pending) == 0 {
 			return nil, due
 		}
-		b := &batch{records: l.cut(), notBefore: l.chaos.late(now)}
-		l.work = append(l.work, b)
+		l.work = append(l.work, &batch{records: l.cut(), notBefore: l.chaos.late(now)})
 	}
 	l.expire(now)
 	b = l.work[0]

@@ -124,12 +124,12 @@ func (m Mapping) compile() (rules, error) {
 		r.report = true
 	}
 	if len(m.Filters) > maxFilters {
-		errs = append(errs, fmt.Errorf("Filters: %d patterns, at most %d are allowed", len(m.Filters), maxFilters))
+		errs = append(errs, fmt.Errorf("%d patterns in Filters, at most %d are allowed", len(m.Filters), maxFilters))
 	}
 	for i, text := range m.Filters {
 		p, err := compilePattern(text)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("Filters[%d]: %w", i, err))
+			errs = append(errs, fmt.Errorf("invalid Filters[%d]: %w", i, err))
 			continue
 		}
 		r.filters = append(r.filters, p)
@@ -144,18 +144,14 @@ func (m Mapping) compile() (rules, error) {
 func (m Mapping) checkNames() []error {
 	var errs []error
 	for _, f := range []struct{ name, value string }{
-		{"ID", m.ID}, {"FunctionName", m.FunctionName}, {"StreamARN", m.StreamARN},
+		{"ID", m.ID}, {"FunctionName", m.FunctionName}, {"StreamARN", m.StreamARN}, {"StartingPosition", m.StartingPosition},
 	} {
 		if strings.TrimSpace(f.value) == "" {
 			errs = append(errs, fmt.Errorf("%s is required", f.name))
 		}
 	}
-	switch m.StartingPosition {
-	case TrimHorizon, Latest:
-	case "":
-		errs = append(errs, fmt.Errorf("StartingPosition is required: %s or %s", TrimHorizon, Latest))
-	default:
-		errs = append(errs, fmt.Errorf("StartingPosition: %q is not possible for a DynamoDB stream, only %s and %s are", m.StartingPosition, TrimHorizon, Latest))
+	if p := m.StartingPosition; p != "" && p != TrimHorizon && p != Latest {
+		errs = append(errs, fmt.Errorf("%q is not a StartingPosition of a DynamoDB stream, only %s and %s are", p, TrimHorizon, Latest))
 	}
 	return errs
 }

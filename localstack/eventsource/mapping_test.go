@@ -40,7 +40,7 @@ func TestMappingBounds(t *testing.T) {
 		{"no function", func(m *Mapping) { m.FunctionName = "" }, "FunctionName is required"},
 		{"no stream", func(m *Mapping) { m.StreamARN = "" }, "StreamARN is required"},
 		{"no position", func(m *Mapping) { m.StartingPosition = "" }, "StartingPosition is required"},
-		{"timestamp", func(m *Mapping) { m.StartingPosition = "AT_TIMESTAMP" }, `"AT_TIMESTAMP" is not possible`},
+		{"timestamp", func(m *Mapping) { m.StartingPosition = "AT_TIMESTAMP" }, `"AT_TIMESTAMP" is not a StartingPosition`},
 		{"batch too small", func(m *Mapping) { m.BatchSize = -1 }, "BatchSize: -1 is not within 1 and 10000"},
 		{"batch too large", func(m *Mapping) { m.BatchSize = 10_001 }, "BatchSize: 10001"},
 		{"window negative", func(m *Mapping) { m.BatchingWindow = -time.Second }, "BatchingWindow: -1s"},
@@ -53,7 +53,7 @@ func TestMappingBounds(t *testing.T) {
 		{"age too long", func(m *Mapping) { m.MaximumRecordAge = 604_801 * time.Second }, "within 60 and 604800"},
 		{"response type", func(m *Mapping) { m.FunctionResponseTypes = []string{"ReportAll"} }, `"ReportAll" is not known`},
 		{"filter", func(m *Mapping) { m.Filters = []string{`{"a": [1]}`, `{"a": 1}`} }, "Filters[1]: a must be an object or a list"},
-		{"filters", func(m *Mapping) { m.Filters = make([]string, 11) }, "11 patterns, at most 10"},
+		{"filters", func(m *Mapping) { m.Filters = make([]string, 11) }, "11 patterns in Filters, at most 10"},
 		{"names the mapping", func(m *Mapping) { m.BatchSize = -1 }, `event source mapping "M"`},
 	}
 	for _, test := range tests {

@@ -53,8 +53,10 @@ func TestPatternMatches(t *testing.T) {
 		{name: "null is not missing", pattern: `{"a": [null]}`, event: `{}`, want: false},
 		{name: "bool", pattern: `{"dynamodb": {"NewImage": {"paid": {"BOOL": [true]}}}}`, want: true},
 		{name: "bool is no string", pattern: `{"dynamodb": {"NewImage": {"paid": {"BOOL": ["true"]}}}}`, want: false},
-		{name: "TTL delete", pattern: `{"userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}}`,
-			event: `{"userIdentity": {"type": "Service", "principalId": "dynamodb.amazonaws.com"}}`, want: true},
+		{
+			name: "TTL delete", pattern: `{"userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}}`,
+			event: `{"userIdentity": {"type": "Service", "principalId": "dynamodb.amazonaws.com"}}`, want: true,
+		},
 		{name: "TTL delete, user's record", pattern: `{"userIdentity": {"type": ["Service"]}}`, want: false},
 
 		{name: "prefix", pattern: `{"dynamodb": {"Keys": {"id": {"S": [{"prefix": "a-"}]}}}}`, want: true},

@@ -213,8 +213,10 @@ func TestChangesNothing(t *testing.T) {
 		{"set became a string", everyType(), with("ss", s("1")), types.OperationTypeModify, false},
 		{"another element", everyType(), with("ss", &types.AttributeValueMemberSS{Value: []string{"x", "z"}}), types.OperationTypeModify, false},
 		{"deep inside", everyType(), with("m", &types.AttributeValueMemberM{Value: item{"S": s("x"), "e": &types.AttributeValueMemberM{}}}), types.OperationTypeModify, false},
-		{"list in another order", with("l", &types.AttributeValueMemberL{Value: []types.AttributeValue{s("a"), s("b")}}),
-			with("l", &types.AttributeValueMemberL{Value: []types.AttributeValue{s("b"), s("a")}}), types.OperationTypeModify, false},
+		{
+			"list in another order", with("l", &types.AttributeValueMemberL{Value: []types.AttributeValue{s("a"), s("b")}}),
+			with("l", &types.AttributeValueMemberL{Value: []types.AttributeValue{s("b"), s("a")}}), types.OperationTypeModify, false,
+		},
 		{"one more attribute", everyType(), with("new", s("x")), types.OperationTypeModify, false},
 		{"old image not shown", nil, everyType(), types.OperationTypeModify, false},
 		{"new image not shown", everyType(), nil, types.OperationTypeModify, false},

@@ -10,7 +10,7 @@
 //     before an overwrite by somebody else is not known to it.
 //   - A query or scan with a filter or a projection is charged for what is
 //     read, and shows only what is left: for projected items the size that the
-//     Meter has seen for that key is taken; what a filter removed counts by
+//     Meter has seen for that key is taken (the keys must be among it); what a filter removed counts by
 //     ScannedCount at the mean size of the table's items seen.
 package meter
 

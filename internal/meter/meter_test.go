@@ -107,7 +107,7 @@ func TestCountsByTheRules(t *testing.T) {
 				{"weak get", func() error { return get(2, false) }, Count{1, 0, 1}},
 				{"weak get of nothing", func() error { return get(9, false) }, Count{1, 0, 0.5}},
 				{"query", func() error { return query(nil) }, Count{1, 0, 2}},
-				{"query of a part", func() error { return query(aws.String("s")) }, Count{1, 0, 2}},
+				{"query of a part", func() error { return query(aws.String("p, s")) }, Count{1, 0, 2}},
 			} {
 				before := m.Counts()
 				if err := step.do(); err != nil {

@@ -4,8 +4,13 @@ import "context"
 
 // progress is what an advance has done so far.
 type progress struct {
-	// it is the last cursor seen.
-	it Cursor
+	// it is the last cursor seen, fresh whether it was seen after the messages
+	// that are known to be stored were.
+	it    Cursor
+	fresh bool
+	// glance is how many messages one read unit is likely to show; 0 where
+	// nothing is known of their size.
+	glance int
 	// moves are the moves made, touching ones joined.
 	moves []Range
 	// err is why the advance did not end.
@@ -22,24 +27,20 @@ func (p *progress) moved(from, to int64) {
 
 // advance moves the cursor as far as the messages that are known to be stored
 // (own) and those found behind them reach, and records the gap that stops it.
-// p.it may be old: it was seen before the messages in own were.
 //
 // Why no wake-up is lost: a writer stores, then looks at the cursor; a mover
 // moves the cursor, then looks at the messages. Both looks are strong, so one
 // of the two sees the other.
 func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
-	// fresh: p.it was seen after the messages in own were stored.
-	fresh := false
 	highest, _ := own.max()
 	for {
 		if to := own.runEnd(p.it.Position); to > p.it.Position {
 			if err := s.moveOn(ctx, to, p); err != nil {
 				return err
 			}
-			fresh = true
 			continue
 		}
-		if !fresh {
+		if !p.fresh {
 			it, err := s.readCursor(ctx, p.it.Queue)
 			if err != nil {
 				return err
@@ -47,7 +48,7 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 			if !it.Exists() {
 				return ErrNoQueue
 			}
-			p.it, fresh = it, true
+			p.it, p.fresh = it, true
 			continue
 		}
 		if highest <= p.it.Position || p.it.Parked >= highest {
@@ -64,7 +65,7 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
 	if p.it.Parked > to {
 		// A gap is being filled: one move to the end of the run, not two.
-		end, _, err := s.scan(ctx, p.it.Queue, to, p.it.Parked)
+		end, _, err := s.scan(ctx, p, to)
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
 		if !mine || !p.it.GapOpen() {
 			return nil
 		}
-		if to, _, err = s.scan(ctx, p.it.Queue, p.it.Position, p.it.Parked); err != nil {
+		if to, _, err = s.scan(ctx, p, p.it.Position); err != nil {
 			return err
 		}
 	}
@@ -101,7 +102,7 @@ func (s *Sorter) move(ctx context.Context, to int64, p *progress) (bool, error) 
 	if !it.Exists() {
 		return false, ErrNoQueue
 	}
-	p.it = it
+	p.it, p.fresh = it, true
 	if !moved && it.Position != to {
 		return false, nil
 	}
@@ -124,35 +125,37 @@ func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
 	if !it.Exists() {
 		return ErrNoQueue
 	}
-	p.it = it
+	p.it, p.fresh = it, true
 	return nil
 }
 
 // scan is the end of the run that is stored from position+1 on (position where
 // nothing is there), and the first seq that was seen beyond it (0 where none
-// was). parked is how far there is known to be anything.
+// was).
 //
-// The first look is a single read, of one unit where the seq is missing: a
-// query would pay for the bodies beyond the hole. Then pages grow, so that a
-// short run reads little and a long one needs few requests.
-func (s *Sorter) scan(ctx context.Context, queue string, position, parked int64) (end, beyond int64, err error) {
-	if position == MaxSeq {
-		return position, 0, nil
+// A strong query pays for the bodies beyond a hole. So the first look is at no
+// more messages than one read unit is likely to show, and at one alone where
+// nothing is known of their size. Then pages grow, so that a short run reads
+// little and a long one needs few requests.
+func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (end, beyond int64, err error) {
+	end = position
+	limit := p.glance
+	if limit < 2 && end < MaxSeq {
+		if _, found, err := s.store.Message(ctx, p.it.Queue, end+1); err != nil || !found {
+			return end, 0, err
+		}
+		end, limit = end+1, s.batchSize
 	}
-	if _, found, err := s.store.Message(ctx, queue, position+1); err != nil || !found {
-		return position, 0, err
-	}
-	end = position + 1
-	for limit := s.batchSize; end < MaxSeq; limit = min(2*limit, maxBatchSize) {
-		if ahead := parked - end; ahead > 0 && ahead < int64(limit) {
-			limit = int(ahead)
-		} else if ahead == 0 {
+	for end < MaxSeq {
+		if ahead := p.it.Parked - end; ahead > 0 {
+			limit = int(min(int64(limit), ahead))
+		} else if ahead == 0 && end > position {
 			// Who stored a message beyond the mark has not looked at the
 			// cursor yet; when they do, they see this move.
 			return end, 0, nil
 		}
 		page, err := s.store.Messages(ctx, Query{
-			Queue: queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
+			Queue: p.it.Queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
 			return position, 0, err
@@ -166,6 +169,7 @@ func (s *Sorter) scan(ctx context.Context, queue string, position, parked int64)
 		if !page.More {
 			return end, 0, nil
 		}
+		limit = min(max(2*limit, s.batchSize), maxBatchSize)
 	}
 	return end, 0, nil
 }

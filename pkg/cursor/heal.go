@@ -39,7 +39,7 @@ func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool
 	if err != nil {
 		return Advance{}, err
 	}
-	p := progress{it: it}
+	p := progress{it: it, fresh: true}
 	highest, any := own.max()
 	if !always && !it.GapOpen() && (!any || highest <= it.Position) {
 		return Advance{Cursor: it}, nil
@@ -57,7 +57,7 @@ func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool
 // seq seen beyond the hole joins own, so that the gap is put on record.
 func (s *Sorter) sweepUp(ctx context.Context, own seqSet, always bool, p *progress) error {
 	for {
-		to, beyond, err := s.scan(ctx, p.it.Queue, p.it.Position, p.it.Parked)
+		to, beyond, err := s.scan(ctx, p, p.it.Position)
 		if err != nil {
 			return err
 		}

@@ -128,6 +128,19 @@ func (m *Message) digest() []byte {
 
 const digestSize = 16
 
+// readUnit is how many bytes one strong read unit covers.
+const readUnit = 4096
+
+// size is about the size of the message's item. The attributes that every item
+// has take some 130 bytes.
+func (m *Message) size() int {
+	size := 130 + len(m.Queue) + len(m.ID) + len(m.ContentType) + len(m.Body)
+	for name, value := range m.Attributes {
+		size += len(name) + len(value)
+	}
+	return size
+}
+
 // contentType is the content type that is meant.
 func (m *Message) contentType() string {
 	if m.ContentType == "" {

@@ -103,12 +103,15 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 
 	moved := progress{it: it}
 	if it.Settings.Mode == ModeSync {
-		own := newSeqSet()
+		own, largest := newSeqSet(), 0
 		for _, i := range places {
 			if results[i].occupied(it) {
 				own.add(results[i].Seq)
+				largest = max(largest, messages[i].size())
 			}
 		}
+		// What is parked is likely of the size of what arrives.
+		moved.glance = readUnit / max(largest, 1)
 		if len(own) > 0 {
 			moved.err = s.advance(ctx, own, &moved)
 		}

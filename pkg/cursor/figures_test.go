@@ -1,0 +1,227 @@
+package cursor_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// metered is a Sorter on fresh tables of a real server, with a Meter between.
+type metered struct {
+	t      testing.TB
+	store  cursor.Store
+	sorter *cursor.Sorter
+	meter  *meter.Meter
+}
+
+func newMetered(t testing.TB, mode cursor.Mode) *metered {
+	t.Helper()
+	m := &metered{t: t, meter: meter.New(dynamo.Transport())}
+	m.store, _ = freshTables(t, localdb.Kinds()[0], &dynamo.Options{Transport: m.meter})
+	m.sorter = m.process(mode)
+	return m
+}
+
+// process is a Sorter that has seen no queue yet.
+func (m *metered) process(mode cursor.Mode) *cursor.Sorter {
+	m.t.Helper()
+	settings := cursor.DefaultSettings()
+	settings.Mode = mode
+	s, err := cursor.New(m.store, &cursor.Options{Defaults: &settings})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return s
+}
+
+// hundred is a message with a body of 100 bytes.
+func hundred(seq int64) cursor.Message {
+	return cursor.Message{Queue: "octo-org/octo-repo", Seq: seq, Body: []byte(fmt.Sprintf("%-100d", seq))}
+}
+
+func (m *metered) put(seqs ...int64) {
+	m.t.Helper()
+	for _, seq := range seqs {
+		if _, err := m.sorter.Put(m.t.Context(), hundred(seq)); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}
+
+func (m *metered) group(first, last int64) {
+	m.t.Helper()
+	var messages []cursor.Message
+	for seq := first; seq <= last; seq++ {
+		messages = append(messages, hundred(seq))
+	}
+	results, err := m.sorter.PutGroup(m.t.Context(), messages)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Err != nil {
+			m.t.Fatal(r.Err)
+		}
+	}
+}
+
+// cost is what fn's requests came to.
+func (m *metered) cost(fn func()) meter.Counts {
+	before := m.meter.Counts()
+	fn()
+	return m.meter.Counts().Sub(before)
+}
+
+// TestFigures pins what each operation costs, for messages of 100 bytes.
+func TestFigures(t *testing.T) {
+	type figure struct {
+		writes, reads         int
+		writeUnits, readUnits float64
+	}
+	upTo := func(got, want figure) bool {
+		return got.writes == want.writes && got.reads <= want.reads && got.writeUnits == want.writeUnits && got.readUnits <= want.readUnits
+	}
+	for _, c := range []struct {
+		name    string
+		mode    cursor.Mode
+		prepare func(*metered)
+		do      func(*metered)
+		want    figure
+	}{
+		{"in order, warm", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.put(2) }, figure{2, 0, 2, 0}},
+		{"in order, warm, asynchronous", cursor.ModeAsync, func(m *metered) { m.put(1) }, func(m *metered) { m.put(2) }, figure{1, 0, 1, 0}},
+		{"in order, cold", cursor.ModeSync, func(m *metered) { m.put(1); m.sorter = m.process(cursor.ModeSync) }, func(m *metered) { m.put(2) }, figure{2, 1, 2, 0.5}},
+		{"beyond a gap that is known", cursor.ModeSync, func(m *metered) { m.put(1, 9) }, func(m *metered) { m.put(5) }, figure{1, 1, 1, 1}},
+		{"beyond all that is parked", cursor.ModeSync, func(m *metered) { m.put(1, 5) }, func(m *metered) { m.put(9) }, figure{2, 1, 2, 1}},
+		{"opens a gap", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.put(3) }, figure{2, 1, 2, 1}},
+		{"batch of 25", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.group(2, 26) }, figure{26, 0, 26, 0}},
+		{"batch of 100", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.group(2, 101) }, figure{101, 0, 101, 0}},
+		{"new queue", cursor.ModeSync, func(*metered) {}, func(m *metered) { m.put(1) }, figure{3, 1, 3, 0.5}},
+		// 100 items of 227 bytes are 22.2 KB, 6 units; and two for pages that
+		// are not full.
+		{"fills a gap with 100 parked", cursor.ModeSync, func(m *metered) { m.put(1); m.group(3, 102) }, func(m *metered) { m.put(2) }, figure{2, 4, 2, 6 + 2}},
+		{"duplicate, passed", cursor.ModeSync, func(m *metered) { m.put(1, 2) }, func(m *metered) { m.put(1) }, figure{0, 1, 0, 1}},
+		{"duplicate, parked", cursor.ModeSync, func(m *metered) { m.put(1, 3) }, func(m *metered) { m.put(3) }, figure{1, 1, 1, 1}},
+		{"too far ahead", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.put(200_000) }, figure{0, 1, 0, 1}},
+		{"heal, nothing to do", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) {
+			if _, err := m.sorter.Heal(m.t.Context(), hundred(1).Queue, 1); err != nil {
+				m.t.Fatal(err)
+			}
+		}, figure{0, 1, 0, 1}},
+		{"heal of a batch of 50, asynchronous", cursor.ModeAsync, func(m *metered) { m.group(1, 50) }, func(m *metered) {
+			var seqs []int64
+			for seq := int64(1); seq <= 50; seq++ {
+				seqs = append(seqs, seq)
+			}
+			if _, err := m.sorter.Heal(m.t.Context(), hundred(1).Queue, seqs...); err != nil {
+				m.t.Fatal(err)
+			}
+		}, figure{1, 5, 1, 1 + 1 + 4 + 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMetered(t, c.mode)
+			c.prepare(m)
+			counts := m.cost(func() { c.do(m) })
+			total := counts.Total()
+			writes := counts["PutItem"].Requests + counts["UpdateItem"].Requests
+			got := figure{writes, total.Requests - writes, total.Writes, total.Reads}
+			if !upTo(got, c.want) {
+				t.Errorf("%+v, want %+v (reads at most): %v", got, c.want, counts)
+			}
+		})
+	}
+}
+
+// TestReadFigure pins what reading a range costs: at most 0.035 read units a
+// message of 100 bytes.
+func TestReadFigure(t *testing.T) {
+	m := newMetered(t, cursor.ModeSync)
+	const count = 1000
+	for first := int64(1); first < count; first += 100 {
+		m.group(first, first+99)
+	}
+	read := 0
+	cost := m.cost(func() {
+		for _, err := range m.sorter.Read(t.Context(), hundred(1).Queue, 0, count) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			read++
+		}
+	})
+	if per := cost.Total().Reads / count; read != count || per > 0.035 {
+		t.Errorf("read %d messages at %.4f units each, want %d at 0.035 or less", read, per, count)
+	}
+}
+
+// orders are the orders of arrival that the two sorters are compared in.
+func orders() []struct {
+	name string
+	seqs []int64
+} {
+	const count = 100
+	inOrder := make([]int64, count)
+	for i := range inOrder {
+		inOrder[i] = int64(i) + 1
+	}
+	delayed := func(width int) []int64 {
+		random := rand.New(rand.NewPCG(1, uint64(width)))
+		type arrival struct{ at, seq int64 }
+		arrivals := make([]arrival, count)
+		for i, seq := range inOrder {
+			arrivals[i] = arrival{seq + int64(random.IntN(width+1)), seq}
+		}
+		var seqs []int64
+		for at := int64(0); at <= int64(count+width); at++ {
+			for _, a := range arrivals {
+				if a.at == at {
+					seqs = append(seqs, a.seq)
+				}
+			}
+		}
+		return seqs
+	}
+	reverse := make([]int64, count)
+	shuffled := make([]int64, count)
+	for i, at := range rand.New(rand.NewPCG(1, 0)).Perm(count) {
+		reverse[i], shuffled[i] = int64(count-i), int64(at)+1
+	}
+	return []struct {
+		name string
+		seqs []int64
+	}{
+		{"in order", inOrder}, {"window 8", delayed(8)}, {"window 32", delayed(32)}, {"reverse", reverse}, {"random", shuffled},
+	}
+}
+
+// TestNoDearerThanAwsStreamSort compares, in money, with the algorithm that
+// aws-stream-sort's description gives: 10 % more at most, in any order.
+func TestNoDearerThanAwsStreamSort(t *testing.T) {
+	for _, order := range orders() {
+		ours, theirs := newMetered(t, cursor.ModeSync), newMetered(t, cursor.ModeSync)
+		our := ours.cost(func() { ours.put(order.seqs...) })
+		their := theirs.cost(func() {
+			old := &older{theirs.store}
+			for _, seq := range order.seqs {
+				if err := old.put(t.Context(), hundred(seq)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		t.Logf("%-9s ours %.2f WRU %.2f RRU $%.2f/M; aws-stream-sort %.2f WRU %.2f RRU $%.2f/M", order.name,
+			our.Total().Writes/100, our.Total().Reads/100, our.Total().Dollars()/100,
+			their.Total().Writes/100, their.Total().Reads/100, their.Total().Dollars()/100)
+		if our.Total().Dollars() > 1.1*their.Total().Dollars() {
+			t.Errorf("%s: ours is dearer:\nours   %v\ntheirs %v", order.name, our, their)
+		}
+		it, err := ours.sorter.Status(t.Context(), hundred(1).Queue)
+		if err != nil || it.Position != 100 {
+			t.Errorf("%s: position %d, %v", order.name, it.Position, err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package announce_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// bus is a server that notes what it is sent, and gives one answer.
+func bus(t *testing.T, answer string) *[]string {
+	t.Helper()
+	var details []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		var in struct{ Entries []struct{ EventBusName, Source, DetailType, Detail string } }
+		if err := json.Unmarshal(raw, &in); err != nil {
+			t.Error(err)
+		}
+		for _, e := range in.Entries {
+			details = append(details, e.EventBusName+" "+e.Source+" "+e.DetailType+" "+e.Detail)
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ENDPOINT_URL_EVENTBRIDGE", server.URL)
+	return &details
+}
+
+func said() cursor.Announcement {
+	return cursor.Announcement{
+		Kind: cursor.GapOpened, ID: "gap.opened/1/q/3", Queue: "q", Missing: cursor.Range{From: 2, To: 4}, Parked: cursor.MaxSeq,
+		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second,
+	}
+}
+
+func TestAnnounce(t *testing.T) {
+	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+	a, err := announce.New("people")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Announce(t.Context(), said()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`people streamsort gap.opened {"id":"gap.opened/1/q/3","kind":"gap.opened","queue":"q",` +
+		`"missingAfter":2,"missingUpTo":4,"parked":"9223372036854775807","since":"2026-01-02T03:04:05Z","ageSeconds":90}`}
+	if diff := cmp.Diff(want, *details); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnnounceTellsARefusal(t *testing.T) {
+	bus(t, `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"InternalFailure","ErrorMessage":"try later"}]}`)
+	a, err := announce.New("people")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Announce(t.Context(), said()); err == nil || !strings.Contains(err.Error(), "try later") {
+		t.Errorf("error %v, want the bus's reason", err)
+	}
+}
+
+func TestAnnounceWithoutABus(t *testing.T) {
+	details := bus(t, `{}`)
+	a, err := announce.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Announce(t.Context(), said()); err != nil || len(*details) != 0 {
+		t.Errorf("error %v, events %v; want none", err, *details)
+	}
+}

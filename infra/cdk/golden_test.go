@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,18 +89,48 @@ func diffGolden(t *testing.T, got string) {
 	if err != nil {
 		t.Fatal(err, "; write it with: make template")
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the template has changed; if that is meant, write it anew with: make template\n(- %s, + now)\n%s", goldenFile, diff)
+	if string(want) != got {
+		t.Errorf("the template has changed; if that is meant, write it anew with: make template\n(- %s, + now)\n%s",
+			goldenFile, cmp.Diff(leaves(decode(t, want)), leaves(decode(t, []byte(got)))))
 	}
 }
 
-// normalise gives the functions' code a name that does not change with it.
-func normalise(t *testing.T, text []byte) string {
+func decode(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var template map[string]any
 	if err := json.Unmarshal(text, &template); err != nil {
 		t.Fatal(err)
 	}
+	return template
+}
+
+// leaves are a template's values by their paths: a difference of two such maps
+// names the resource and the property.
+func leaves(template map[string]any) map[string]any {
+	all := map[string]any{}
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for key, inner := range value {
+				walk(path+"."+key, inner)
+			}
+		case []any:
+			for i, inner := range value {
+				walk(fmt.Sprintf("%s[%d]", path, i), inner)
+			}
+		default:
+			all[strings.TrimPrefix(path, ".")] = value
+		}
+	}
+	walk("", template)
+	return all
+}
+
+// normalise gives the functions' code a name that does not change with it.
+func normalise(t *testing.T, text []byte) string {
+	t.Helper()
+	template := decode(t, text)
 	for id, value := range template["Resources"].(map[string]any) {
 		resource := value.(map[string]any)
 		if resource["Type"] == "AWS::Lambda::Function" {

@@ -14,35 +14,37 @@ func allow(actions []string, resources ...*string) awsiam.PolicyStatement {
 	})
 }
 
-// putAndMove is what storing messages and moving cursors takes: look at a
-// message, put it, read on from the position; make, read and move a cursor.
-func (s *Stack) putAndMove() []awsiam.PolicyStatement {
+// enqueueAccess: look at a message, put it, read on from the position; make,
+// read, move and set up a cursor.
+func (s *Stack) enqueueAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.CursorsTable.TableArn()),
+		s.moveCursors(),
 	}
 }
 
-func (s *Stack) enqueueAccess() []awsiam.PolicyStatement { return s.putAndMove() }
-
-// sortAccess lets the event source mapping, which works under the function's
-// role, read the stream and hand over what it gives up on.
+// sortAccess: read on from the position and move the cursor; it never writes a
+// message. The event source mapping works under the same role: it reads the
+// stream and hands over what it gives up on.
 func (s *Stack) sortAccess() []awsiam.PolicyStatement {
-	return append(s.putAndMove(),
+	return []awsiam.PolicyStatement{
+		allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
+		s.moveCursors(),
 		allow([]string{
 			"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams",
 		}, s.MessagesTable.TableStreamArn()),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
-	)
+	}
 }
 
-// sweepAccess adds pushing the expiry of messages forward, looking through all
-// cursors, noting how far it came, and announcing gaps.
+// sweepAccess: look through all cursors and move them, put tombstones, push
+// the expiry of messages forward, note how far it came, and announce gaps.
 func (s *Stack) sweepAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:Scan"}, s.CursorsTable.TableArn()),
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.SweepsTable.TableArn()),
+		s.moveCursors(),
+		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
+		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
 	}
 	if bus := *s.props.EventBus; bus != "" {
 		statements = append(statements, allow([]string{"events:PutEvents"}, s.Stack.FormatArn(&awscdk.ArnComponents{
@@ -50,4 +52,9 @@ func (s *Stack) sweepAccess() []awsiam.PolicyStatement {
 		})))
 	}
 	return statements
+}
+
+// moveCursors: PutItem makes the cursor of a queue that has none.
+func (s *Stack) moveCursors() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.CursorsTable.TableArn())
 }

@@ -18,12 +18,13 @@ func TestAccess(t *testing.T) {
 		}
 	}
 	sorts := common("Sort")
+	sorts["MessagesTable.Arn"] = "dynamodb:GetItem dynamodb:Query"
 	sorts["MessagesTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	sorts["FailureQueue.Arn"] = "sqs:SendMessage"
 	sweeps := common("Sweep")
 	sweeps["MessagesTable.Arn"] += " dynamodb:UpdateItem"
 	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
-	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
+	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
 
 	diff(t, "without a bus", sweeps, allowed(t, changed(), "Sweep"))
 	sweeps["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"

@@ -3,6 +3,7 @@ package cursor
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -75,7 +76,8 @@ func group(messages []Message) ([][]int, error) {
 
 // inGroup names the message that an InvalidError is about.
 func inGroup(i int, err error) error {
-	if invalid, ok := err.(*InvalidError); ok {
+	var invalid *InvalidError
+	if errors.As(err, &invalid) {
 		return &InvalidError{Field: fmt.Sprintf("messages[%d].%s", i, invalid.Field), Problem: invalid.Problem}
 	}
 	return err

@@ -1,0 +1,4 @@
+package settings
+
+// SideBySide is sideBySide, for the test.
+var SideBySide = sideBySide

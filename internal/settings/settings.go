@@ -1,0 +1,192 @@
+// Package settings reads the functions' environment: once, at their start, and
+// with an error that names the variable. [FromEnvironment] says what each
+// variable is; [Settings.NewSorter] makes the Sorter that it describes.
+package settings
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Settings are what a function is told by its environment.
+type Settings struct {
+	// Names are the tables and their keys: STREAMSORT_MESSAGES_TABLE,
+	// STREAMSORT_CURSORS_TABLE and STREAMSORT_SWEEPS_TABLE must be set;
+	// STREAMSORT_QUEUE_KEY and STREAMSORT_SEQ_KEY may.
+	Names cursor.Names
+	// Defaults are the settings of new queues: STREAMSORT_FIRST_SEQ,
+	// STREAMSORT_POLICY, STREAMSORT_GAP_AFTER, STREAMSORT_MAX_AHEAD,
+	// STREAMSORT_MODE.
+	Defaults cursor.Settings
+	// Retention is STREAMSORT_RETENTION; 0 there means KeepForever.
+	Retention   time.Duration
+	KeepForever bool
+	// BatchSize is STREAMSORT_BATCH_SIZE, the first page of a look-ahead.
+	BatchSize int
+	// QueueProp and SeqProp are the dotted paths of raw events' fields:
+	// STREAMSORT_QUEUE_PROP and STREAMSORT_SEQ_PROP, both or none.
+	QueueProp, SeqProp string
+	// EventBus is STREAMSORT_EVENT_BUS; empty means log and metrics only.
+	EventBus string
+	// FullSweepEvery, SweepSegments and SweepLimit are
+	// STREAMSORT_FULL_SWEEP_EVERY, STREAMSORT_SWEEP_SEGMENTS and
+	// STREAMSORT_SWEEP_LIMIT; 0 means the sweep's own defaults.
+	FullSweepEvery            time.Duration
+	SweepSegments, SweepLimit int
+}
+
+// FromEnvironment reads and checks all variables. The error joins everything
+// that is wrong.
+func FromEnvironment() (Settings, error) {
+	defaults := cursor.DefaultSettings()
+	var r reader
+	s := Settings{
+		Names: cursor.Names{
+			Messages: r.required("STREAMSORT_MESSAGES_TABLE"),
+			Cursors:  r.required("STREAMSORT_CURSORS_TABLE"),
+			Sweeps:   r.required("STREAMSORT_SWEEPS_TABLE"),
+			QueueKey: os.Getenv("STREAMSORT_QUEUE_KEY"),
+			SeqKey:   os.Getenv("STREAMSORT_SEQ_KEY"),
+		},
+		Defaults: cursor.Settings{
+			First:    r.number("STREAMSORT_FIRST_SEQ", defaults.First),
+			Policy:   cursor.Policy(cmp.Or(os.Getenv("STREAMSORT_POLICY"), string(defaults.Policy))),
+			GapAfter: r.duration("STREAMSORT_GAP_AFTER", defaults.GapAfter),
+			MaxAhead: r.number("STREAMSORT_MAX_AHEAD", defaults.MaxAhead),
+			Mode:     cursor.Mode(cmp.Or(os.Getenv("STREAMSORT_MODE"), string(defaults.Mode))),
+		},
+		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),
+		BatchSize:      int(r.number("STREAMSORT_BATCH_SIZE", 0)),
+		QueueProp:      os.Getenv("STREAMSORT_QUEUE_PROP"),
+		SeqProp:        os.Getenv("STREAMSORT_SEQ_PROP"),
+		EventBus:       os.Getenv("STREAMSORT_EVENT_BUS"),
+		FullSweepEvery: r.duration("STREAMSORT_FULL_SWEEP_EVERY", 0),
+		SweepSegments:  int(r.number("STREAMSORT_SWEEP_SEGMENTS", 0)),
+		SweepLimit:     int(r.number("STREAMSORT_SWEEP_LIMIT", 0)),
+	}
+	s.KeepForever = s.Retention == 0
+	if (s.QueueProp == "") != (s.SeqProp == "") {
+		r.fail("STREAMSORT_QUEUE_PROP and STREAMSORT_SEQ_PROP", "must both be set, or neither")
+	}
+	if len(r.errs) == 0 {
+		r.check(s)
+	}
+	return s, errors.Join(r.errs...)
+}
+
+// reader reads variables and collects what is wrong with them.
+type reader struct{ errs []error }
+
+func (r *reader) fail(name, problem string) {
+	r.errs = append(r.errs, fmt.Errorf("%s %s", name, problem))
+}
+
+func (r *reader) required(name string) string {
+	value := os.Getenv(name)
+	if value == "" {
+		r.fail(name, "is not set")
+	}
+	return value
+}
+
+func (r *reader) number(name string, otherwise int64) int64 {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		r.fail(name, "must be an integer of 0 or more, not "+strconv.Quote(text))
+	}
+	return n
+}
+
+func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		r.fail(name, `must be a duration such as "90s", "5m" or "336h", not `+strconv.Quote(text))
+	}
+	return d
+}
+
+// variables are the names under which the sorter's fields are set here.
+var variables = map[string]string{
+	"first":     "STREAMSORT_FIRST_SEQ",
+	"policy":    "STREAMSORT_POLICY",
+	"gapAfter":  "STREAMSORT_GAP_AFTER",
+	"maxAhead":  "STREAMSORT_MAX_AHEAD",
+	"mode":      "STREAMSORT_MODE",
+	"retention": "STREAMSORT_RETENTION",
+	"batchSize": "STREAMSORT_BATCH_SIZE",
+	"queue key": "STREAMSORT_QUEUE_KEY",
+	"seq key":   "STREAMSORT_SEQ_KEY",
+}
+
+// check has the sorter itself judge what it will be given.
+func (r *reader) check(s Settings) {
+	err := s.Names.Validate()
+	if err == nil {
+		_, err = cursor.New(&cursor.Memory{}, s.options())
+	}
+	var invalid *cursor.InvalidError
+	if errors.As(err, &invalid) {
+		r.fail(cmp.Or(variables[invalid.Field], invalid.Field), invalid.Problem)
+	} else if err != nil {
+		r.errs = append(r.errs, err)
+	}
+}
+
+func (s Settings) options() *cursor.Options {
+	return &cursor.Options{
+		Defaults: &s.Defaults, Retention: s.Retention, KeepForever: s.KeepForever, BatchSize: s.BatchSize,
+		ForEach: sideBySide,
+	}
+}
+
+// NewSorter makes the Sorter on the tables. It makes no request.
+func (s Settings) NewSorter() (*cursor.Sorter, error) {
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	store, err := cursor.NewDynamo(client, s.Names)
+	if err != nil {
+		return nil, err
+	}
+	return cursor.New(store, s.options())
+}
+
+// width is how many requests of one call are under way at once at most. It is
+// what a function of 512 MB keeps busy, and far below what a table takes.
+const width = 64
+
+// sideBySide runs do(0) … do(n-1), up to width at a time, and returns when all
+// have returned: nothing goes on after a handler's answer.
+func sideBySide(n int, do func(i int)) {
+	if n == 1 {
+		do(0)
+		return
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	places := make(chan struct{}, width)
+	for i := range n {
+		places <- struct{}{}
+		group.Go(func() {
+			defer func() { <-places }()
+			do(i)
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package settings_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func tables(t *testing.T) {
+	t.Helper()
+	t.Setenv("STREAMSORT_MESSAGES_TABLE", "m-1")
+	t.Setenv("STREAMSORT_CURSORS_TABLE", "c-1")
+	t.Setenv("STREAMSORT_SWEEPS_TABLE", "s-1")
+}
+
+func TestDefaults(t *testing.T) {
+	tables(t)
+	s, err := settings.FromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Defaults != cursor.DefaultSettings() || s.Retention != 336*time.Hour || s.KeepForever || s.Names.Sweeps != "s-1" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestEverything(t *testing.T) {
+	tables(t)
+	for name, value := range map[string]string{
+		"STREAMSORT_QUEUE_KEY": "author", "STREAMSORT_SEQ_KEY": "number", "STREAMSORT_FIRST_SEQ": "0",
+		"STREAMSORT_POLICY": "skip", "STREAMSORT_GAP_AFTER": "90s", "STREAMSORT_MAX_AHEAD": "10", "STREAMSORT_MODE": "async",
+		"STREAMSORT_RETENTION": "0", "STREAMSORT_BATCH_SIZE": "5", "STREAMSORT_QUEUE_PROP": "a.b", "STREAMSORT_SEQ_PROP": "c",
+		"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "2h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_LIMIT": "7",
+	} {
+		t.Setenv(name, value)
+	}
+	s, err := settings.FromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := settings.Settings{
+		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", QueueKey: "author", SeqKey: "number"},
+		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync},
+		KeepForever: true, BatchSize: 5, QueueProp: "a.b", SeqProp: "c", EventBus: "default",
+		FullSweepEvery: 2 * time.Hour, SweepSegments: 2, SweepLimit: 7,
+	}
+	if s != want {
+		t.Errorf("%+v, want %+v", s, want)
+	}
+}
+
+func TestErrorsNameTheVariable(t *testing.T) {
+	for name, value := range map[string]string{
+		"STREAMSORT_MESSAGES_TABLE": "", "STREAMSORT_CURSORS_TABLE": "", "STREAMSORT_SWEEPS_TABLE": "",
+		"STREAMSORT_FIRST_SEQ": "-1", "STREAMSORT_POLICY": "never", "STREAMSORT_GAP_AFTER": "5", "STREAMSORT_MAX_AHEAD": "0",
+		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_BATCH_SIZE": "1001", "STREAMSORT_QUEUE_PROP": "a",
+		"STREAMSORT_QUEUE_KEY": "body", "STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_LIMIT": "x",
+	} {
+		t.Run(name, func(t *testing.T) {
+			tables(t)
+			t.Setenv(name, value)
+			if _, err := settings.FromEnvironment(); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("error %v, want one that names %s", err, name)
+			}
+		})
+	}
+}
+
+func TestSorterRunsAllItsRequestsBeforeItAnswers(t *testing.T) {
+	tables(t)
+	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+	s, err := settings.FromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.NewSorter(); err != nil {
+		t.Fatal(err)
+	}
+	var done atomic.Int64
+	settings.SideBySide(1000, func(int) { done.Add(1) })
+	if done.Load() != 1000 {
+		t.Errorf("%d of 1000 were done", done.Load())
+	}
+}

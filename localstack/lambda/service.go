@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/streamsort/streamsort/localstack/internal/child"
 )
 
 // Limits of the Invoke action ("Lambda quotas", AWS Lambda Developer Guide).
@@ -69,7 +71,7 @@ type Config struct {
 // Service runs functions.
 type Service struct {
 	config  Config
-	spawner *spawner
+	starter *child.Starter
 	ctx     context.Context // ends when the service is closed
 	cancel  context.CancelFunc
 	work    sync.WaitGroup // requests, and environments until they are gone
@@ -88,7 +90,7 @@ func New(config Config) *Service {
 	if config.OnFailure == nil {
 		config.OnFailure = func(string, []byte) {}
 	}
-	s := &Service{config: config, spawner: newSpawner(), functions: map[string]*function{}}
+	s := &Service{config: config, starter: child.NewStarter(), functions: map[string]*function{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -250,5 +252,5 @@ func (s *Service) Close() {
 	for _, f := range functions {
 		f.closeIdle()
 	}
-	s.spawner.close()
+	s.starter.Close()
 }

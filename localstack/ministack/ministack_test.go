@@ -1,0 +1,44 @@
+package ministack
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestDeploy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts MiniStack")
+	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("python3 is not installed")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	s, err := Start(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const template = `{
+	 "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "orders"}}, "Work": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "work"}}},
+	 "Outputs": {"RTopic": {"Value": {"Ref": "Topic"}}, "RWork": {"Value": {"Ref": "Work"}}}}`
+	outputs, err := s.Deploy(ctx, "shop", []byte(template))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outputs["RTopic"] != "arn:aws:sns:us-east-1:000000000000:orders" || !strings.HasSuffix(outputs["RWork"], "/000000000000/work") {
+		t.Errorf("outputs = %v", outputs)
+	}
+	if _, err := s.Deploy(ctx, "bad", []byte(`{"Resources": {"X": {"Type": "AWS::Nobody::Knows"}}}`)); err == nil {
+		t.Error("a template with an unknown type was taken")
+	}
+	pid := s.process.Process.Pid
+	s.Close()
+	if err := syscall.Kill(pid, 0); err == nil {
+		t.Error("the process is there after Close")
+	}
+}

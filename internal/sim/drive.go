@@ -59,7 +59,7 @@ func (s Scenario) follow(tracing bool, choose func(r *Run, step, options int) (i
 // Explore walks every schedule of the scenario, and returns how many different
 // states there are. progress, if not nil, is told the number now and then.
 func (s Scenario) Explore(progress func(states int)) (int, *Failure) {
-	visited := map[[16]byte]struct{}{}
+	visited := map[Digest]struct{}{}
 	// waiting are the schedules whose next step is still to be walked.
 	waiting := [][]int{nil}
 	for len(waiting) > 0 {
@@ -98,10 +98,9 @@ func (s Scenario) Random(seed uint64) *Failure {
 	choices, _, err := s.follow(false, func(r *Run, _, n int) (int, bool) {
 		// Faults are many of the ways, and come early where each way is as
 		// likely: take one in four of those drawn.
-		options := r.options()
 		for {
 			chosen := random.IntN(n)
-			o := options[chosen]
+			o := r.open[chosen]
 			if !o.proc.at.ways[o.way].fault || random.IntN(4) == 0 {
 				return chosen, true
 			}

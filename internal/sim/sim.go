@@ -13,14 +13,15 @@
 // but its own state. So an actor's state is told by the answers it has got,
 // and two schedules that led to the same stores and the same answers go on
 // alike; Explore walks only one of them. Therefore an actor must take time and
-// randomness from the run, and must not start goroutines.
+// randomness from the run, and must not start goroutines. An actor that knows
+// less than all its answers (between two operations it knows only what it
+// keeps in memory) says so with [Proc.Forget]: more states are then alike. An
+// actor that has ended knows nothing.
 package sim
 
 import (
 	"errors"
 	"fmt"
-	"hash"
-	"hash/fnv"
 	"iter"
 	"slices"
 )
@@ -42,8 +43,8 @@ type Model interface {
 	// Final reports what must not be once every actor is done and no fault
 	// comes any more.
 	Final() error
-	// Snapshot writes everything by which two states differ.
-	Snapshot(hash.Hash)
+	// Snapshot feeds everything by which two states differ.
+	Snapshot(*Digest)
 }
 
 // Run is one run of a scenario.
@@ -56,6 +57,16 @@ type Run struct {
 	tracing bool
 	// err is a violation that an actor itself saw.
 	err error
+	// open is what options returned last, kept for its memory.
+	open []option
+}
+
+// Label says what an actor is about to do. It is asked only for a trace.
+type Label func() string
+
+// Labelf is a Label as fmt.Sprintf makes it.
+func Labelf(format string, arguments ...any) Label {
+	return func() string { return fmt.Sprintf(format, arguments...) }
 }
 
 // Violation ends the run: an actor was answered what it must not be.
@@ -81,13 +92,13 @@ type Proc struct {
 	alive  bool
 	dead   bool
 	choice int
-	// seen tells the answers the actor has got.
-	seen hash.Hash64
+	// seen tells the answers that the actor has got, as far as they matter.
+	seen Digest
 }
 
 // point is a place where the scheduler decides.
 type point struct {
-	label string
+	label Label
 	// ready is false while the actor waits; nil means always ready.
 	ready func() bool
 	ways  []way
@@ -97,6 +108,7 @@ type point struct {
 type way struct {
 	name  string
 	fault bool
+	death bool
 }
 
 // The ways of a request, in the order of their indexes.
@@ -109,9 +121,14 @@ const (
 )
 
 var (
-	readWays = []way{{"", false}, {"fails", true}, {"dies before", true}}
+	// Nobody dies before a read: others cannot tell that from a death before
+	// the write that follows it, and where none follows, not from an end.
+	readWays = []way{{}, {name: "fails", fault: true}}
 	// A write that took effect can fail in two ways more.
-	writeWays = append(slices.Clone(readWays), way{"response lost, repeated", true}, way{"fails after its effect", true})
+	writeWays = append(slices.Clone(readWays),
+		way{name: "dies before", fault: true, death: true},
+		way{name: "response lost, repeated", fault: true},
+		way{name: "fails after its effect", fault: true})
 )
 
 // ErrFault is what a request fails with.
@@ -130,14 +147,14 @@ func (r *Run) Daemon(name string, body func(*Proc)) {
 }
 
 func (r *Run) start(p *Proc) {
-	p.run, p.seen = r, fnv.New64a()
+	p.run = r
 	r.procs = append(r.procs, p)
 	p.begin()
 }
 
 // begin runs the actor up to its first point.
 func (p *Proc) begin() {
-	p.dead = false
+	p.dead, p.seen = false, Digest{}
 	p.next, p.stop = iter.Pull(func(yield func(point) bool) {
 		p.yield = yield
 		p.body(p)
@@ -150,6 +167,19 @@ func (p *Proc) Name() string { return p.name }
 
 // Dead reports whether the actor has died: what it says then must be ignored.
 func (p *Proc) Dead() bool { return p.dead }
+
+// Forget says that from here on nothing matters of what the actor was answered
+// so far, but for what is fed to the Digest that is returned: where it stands,
+// and what it keeps. An actor that says so although it is not so makes Explore
+// miss schedules.
+func (p *Proc) Forget() *Digest {
+	p.seen = Digest{}
+	return &p.seen
+}
+
+// Knows is what the actor is known to know: feed it what the actor found out
+// by other ways than a request.
+func (p *Proc) Knows() *Digest { return &p.seen }
 
 // reach waits at a point and returns the way that was chosen, or false after
 // the actor's death.
@@ -164,7 +194,7 @@ func (p *Proc) reach(at point) (int, bool) {
 // Do is one request of an actor: a point where anybody else may run first, and
 // where the request may fail. label says what is asked, for the trace; write
 // is whether it can change anything.
-func Do[T any](p *Proc, label string, write bool, request func() (T, error)) (T, error) {
+func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, error) {
 	var zero T
 	ways := readWays
 	if write {
@@ -177,67 +207,82 @@ func Do[T any](p *Proc, label string, write bool, request func() (T, error)) (T,
 		}
 		switch chosen {
 		case wayFailedBefore:
-			p.saw(label, "failed")
+			p.saw("failed")
 			return zero, ErrFault
 		case wayLost:
 			_, _ = request()
-			p.saw(label, "lost")
+			p.saw("lost")
 			continue // the SDK repeats the very same request
 		case wayFailedAfter:
 			_, _ = request()
-			p.saw(label, "failed")
+			p.saw("failed")
 			return zero, ErrFault
 		}
 		answer, err := request()
-		p.saw(label, answer, err)
+		p.saw(answer, err)
 		return answer, err
 	}
 }
 
 // Read is a request that changes nothing and need not be strong: beside what
 // stands there, each of the older states may be answered.
-func Read[T any](p *Proc, label string, request func() (T, error), older ...func() (T, error)) (T, error) {
+func Read[T any](p *Proc, label Label, request func() (T, error), older ...func() (T, error)) (T, error) {
 	var zero T
-	ways := slices.Clone(readWays)
+	ways := readWays[:len(readWays):len(readWays)]
 	for i := range older {
-		ways = append(ways, way{fmt.Sprintf("stale %d", i+1), true})
+		ways = append(ways, way{name: fmt.Sprintf("stale %d", i+1), fault: true})
 	}
 	chosen, alive := p.reach(point{label: label, ways: ways})
 	switch {
 	case !alive:
 		return zero, ErrDead
 	case chosen == wayFailedBefore:
-		p.saw(label, "failed")
+		p.saw("failed")
 		return zero, ErrFault
 	case chosen >= len(readWays):
 		request = older[chosen-len(readWays)]
 	}
 	answer, err := request()
-	p.saw(label, answer, err)
+	p.saw(answer, err)
 	return answer, err
 }
 
 // Choose is a point at which one of several things happens: names[0] without a
 // fault, the others as faults. It waits until ready. The result is -1 after
 // the actor's death.
-func (p *Proc) Choose(label string, ready func() bool, names ...string) int {
+func (p *Proc) Choose(label Label, ready func() bool, names ...string) int {
 	ways := make([]way, len(names))
 	for i, name := range names {
-		ways[i] = way{name, i > 0}
+		ways[i] = way{name: name, fault: i > 0}
 	}
 	chosen, alive := p.reach(point{label: label, ready: ready, ways: ways})
 	if !alive {
 		return -1
 	}
-	p.saw(label, chosen)
+	p.saw(chosen)
 	return chosen
 }
 
 // saw notes what the actor was answered.
-func (p *Proc) saw(label string, answer ...any) {
-	fmt.Fprintf(p.seen, "%s=%v;", label, answer)
+func (p *Proc) saw(answers ...any) {
+	for _, answer := range answers {
+		switch answer := answer.(type) {
+		case Hasher:
+			answer.Hash(&p.seen)
+		case string:
+			p.seen.Text(answer)
+		case bool:
+			p.seen.Bool(answer)
+		case int:
+			p.seen.Int(int64(answer))
+		case nil:
+			p.seen.Int(0)
+		default:
+			p.seen.Text(fmt.Sprint(answer))
+		}
+	}
 	if p.run.tracing {
-		p.run.trace = append(p.run.trace, fmt.Sprintf("    %s got %v", p.name, answer))
+		p.run.trace = append(p.run.trace, fmt.Sprintf("    %s got %v", p.name, answers))
 	}
 }
 
@@ -247,9 +292,10 @@ type option struct {
 	way  int
 }
 
-// options are the steps that can be taken now, always in the same order.
+// options are the steps that can be taken now, always in the same order. They
+// are good until the next call.
 func (r *Run) options() []option {
-	var options []option
+	options := r.open[:0]
 	for _, p := range r.procs {
 		if !p.alive || p.at.ready != nil && !p.at.ready() {
 			continue
@@ -260,6 +306,7 @@ func (r *Run) options() []option {
 			}
 		}
 	}
+	r.open = options
 	return options
 }
 
@@ -267,12 +314,12 @@ func (r *Run) options() []option {
 func (r *Run) take(o option) error {
 	p, w := o.proc, o.proc.at.ways[o.way]
 	if r.tracing {
-		r.trace = append(r.trace, fmt.Sprintf("%s: %s %s", p.name, p.at.label, w.name))
+		r.trace = append(r.trace, fmt.Sprintf("%s: %s %s", p.name, p.at.label(), w.name))
 	}
 	if w.fault {
 		r.faults--
 	}
-	if o.way == wayDeath && len(p.at.ways) > wayDeath && p.at.ways[wayDeath].name == readWays[wayDeath].name {
+	if w.death {
 		p.die()
 	} else {
 		p.choice = o.way
@@ -289,7 +336,6 @@ func (p *Proc) die() {
 	p.dead, p.alive = true, false
 	p.stop()
 	if p.restarts {
-		fmt.Fprint(p.seen, "died;")
 		p.begin()
 	}
 }
@@ -302,17 +348,19 @@ func (r *Run) close() {
 	}
 }
 
-// key tells the state of the run.
-func (r *Run) key() [16]byte {
-	state := fnv.New128a()
-	fmt.Fprintf(state, "%d;", r.faults)
+// key tells the state of the run. The points at which the actors stand need
+// not be fed: what they have seen led them there.
+func (r *Run) key() Digest {
+	var state Digest
+	state.Int(int64(r.faults))
 	for _, p := range r.procs {
-		fmt.Fprintf(state, "%v %s %x;", p.alive, p.at.label, p.seen.Sum64())
+		state.Bool(p.alive)
+		if p.alive {
+			state.Digest(p.seen)
+		}
 	}
-	r.model.Snapshot(state)
-	var key [16]byte
-	state.Sum(key[:0])
-	return key
+	r.model.Snapshot(&state)
+	return state
 }
 
 // begin starts a run of the scenario.

@@ -3,7 +3,6 @@ package sim_test
 import (
 	"errors"
 	"fmt"
-	"hash"
 	"strings"
 	"testing"
 
@@ -23,7 +22,10 @@ func (c *counter) Final() error {
 	}
 	return nil
 }
-func (c *counter) Snapshot(h hash.Hash) { fmt.Fprint(h, c.value, c.done) }
+func (c *counter) Snapshot(d *sim.Digest) {
+	d.Int(int64(c.value))
+	d.Int(int64(c.done))
+}
 
 // racy has two actors that read, add one and write: an update can get lost.
 func racy(faults int) sim.Scenario {
@@ -31,11 +33,11 @@ func racy(faults int) sim.Scenario {
 		c := &counter{}
 		for i := range 2 {
 			r.Go(fmt.Sprint("actor ", i), func(p *sim.Proc) {
-				value, err := sim.Do(p, "read", false, func() (int, error) { return c.value, nil })
+				value, err := sim.Do(p, sim.Labelf("read"), false, func() (int, error) { return c.value, nil })
 				if err != nil {
 					return
 				}
-				_, err = sim.Do(p, "write", true, func() (int, error) { c.value = value + 1; return 0, nil })
+				_, err = sim.Do(p, sim.Labelf("write"), true, func() (int, error) { c.value = value + 1; return 0, nil })
 				if err == nil {
 					c.done++
 				}
@@ -51,7 +53,7 @@ func atomic(faults int, strict bool) sim.Scenario {
 		c := &counter{strict: strict}
 		for i := range 2 {
 			r.Go(fmt.Sprint("actor ", i), func(p *sim.Proc) {
-				if _, err := sim.Do(p, "add", true, func() (int, error) { c.value++; return c.value, nil }); err == nil {
+				if _, err := sim.Do(p, sim.Labelf("add"), true, func() (int, error) { c.value++; return c.value, nil }); err == nil {
 					c.done++
 				}
 			})
@@ -112,9 +114,9 @@ func TestFaults(t *testing.T) {
 
 type nothing struct{}
 
-func (nothing) Check() error       { return nil }
-func (nothing) Final() error       { return nil }
-func (nothing) Snapshot(hash.Hash) {}
+func (nothing) Check() error         { return nil }
+func (nothing) Final() error         { return nil }
+func (nothing) Snapshot(*sim.Digest) {}
 
 func TestDaemonIsFollowedByAnother(t *testing.T) {
 	starts, deaths := map[int]bool{}, 0
@@ -123,7 +125,7 @@ func TestDaemonIsFollowedByAnother(t *testing.T) {
 		r.Daemon("daemon", func(p *sim.Proc) {
 			started++
 			starts[started] = true
-			if _, err := sim.Do(p, "read", false, func() (int, error) { return 0, nil }); errors.Is(err, sim.ErrDead) && p.Dead() {
+			if _, err := sim.Do(p, sim.Labelf("write"), true, func() (int, error) { return 0, nil }); errors.Is(err, sim.ErrDead) && p.Dead() {
 				deaths++
 			}
 		})
@@ -141,12 +143,12 @@ func TestChooseWaits(t *testing.T) {
 	scenario := sim.Scenario{Name: "choose", Faults: 1, New: func(r *sim.Run) sim.Model {
 		open := false
 		r.Go("waiter", func(p *sim.Proc) {
-			if p.Choose("pass", func() bool { return open }, "", "dropped") == 0 && !open {
+			if p.Choose(sim.Labelf("pass"), func() bool { return open }, "", "dropped") == 0 && !open {
 				r.Violation("passed a closed door")
 			}
 		})
 		r.Go("opener", func(p *sim.Proc) {
-			_, _ = sim.Do(p, "open", true, func() (int, error) { open = true; return 0, nil })
+			_, _ = sim.Do(p, sim.Labelf("open"), true, func() (int, error) { open = true; return 0, nil })
 		})
 		return nothing{}
 	}}
@@ -159,7 +161,7 @@ func TestEndlessRunIsAFailure(t *testing.T) {
 	scenario := sim.Scenario{Name: "endless", New: func(r *sim.Run) sim.Model {
 		r.Go("actor", func(p *sim.Proc) {
 			for !p.Dead() {
-				_, _ = sim.Do(p, "read", false, func() (int, error) { return 0, nil })
+				_, _ = sim.Do(p, sim.Labelf("read"), false, func() (int, error) { return 0, nil })
 			}
 		})
 		return nothing{}

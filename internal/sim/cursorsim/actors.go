@@ -44,9 +44,10 @@ func (c put) messages() []cursor.Message {
 // call that failed, at most once.
 func (m *model) writer(name string, calls ...put) {
 	m.run.Go(name, func(p *sim.Proc) {
-		s := m.sorter(p)
-		for _, call := range calls {
-			for range 2 {
+		s, view := m.sorter(p)
+		for i, call := range calls {
+			for attempt := range 2 {
+				view.forget(2*i + attempt)
 				if m.call(p, s, call) {
 					break
 				}
@@ -68,8 +69,16 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 	if at := m.cursor(queue); at.Exists() {
 		before = at.Position
 	}
+	if m.settings.MaxAhead < cursor.DefaultSettings().MaxAhead {
+		// Only where a queue can be full is this more than is asked for below.
+		p.Knows().Int(before)
+	}
 	for _, message := range messages {
-		m.attempts[queue+string(message.Body)]++
+		payload := queue + string(message.Body)
+		m.attempts[payload]++
+		var attempt sim.Digest
+		attempt.Text(payload)
+		m.attemptsSum += attempt.Sum()
 	}
 	results, err := s.PutGroup(context.Background(), messages)
 	if p.Dead() {
@@ -143,9 +152,12 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 func (m *model) handler() {
 	m.handled = true
 	m.run.Daemon("handler", func(p *sim.Proc) {
-		s := m.sorter(p)
+		s, _ := m.sorter(p)
 		for {
-			way := p.Choose("next record", func() bool { return len(m.records) > 0 }, "", "drops it", "hands it out twice")
+			// A heal begins with a strong read: what the process remembers
+			// matters to nobody.
+			p.Forget()
+			way := p.Choose(sim.Labelf("next record"), func() bool { return len(m.records) > 0 }, "", "drops it", "hands it out twice")
 			if way < 0 {
 				return
 			}
@@ -170,8 +182,10 @@ func (m *model) handler() {
 // sweeper runs the sweep a number of times.
 func (m *model) sweeper(times int) {
 	m.run.Go("sweep", func(p *sim.Proc) {
-		s := m.sorter(p)
-		for range times {
+		s, _ := m.sorter(p)
+		for i := range times {
+			// As with the handler.
+			p.Forget().Int(int64(i))
 			m.running++
 			_, _ = s.Sweep(context.Background(), cursor.SweepOptions{Segments: 1, FullEvery: time.Minute, SkipLimit: 2})
 			m.running--
@@ -186,8 +200,9 @@ func (m *model) sweeper(times int) {
 // call.
 func (m *model) skipper(times int) {
 	m.run.Go("skipper", func(p *sim.Proc) {
-		s := m.sorter(p)
-		for range times {
+		s, _ := m.sorter(p)
+		for i := range times {
+			p.Forget().Int(int64(i))
 			_, _, _ = s.SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 2)
 			if p.Dead() {
 				return
@@ -201,10 +216,10 @@ func (m *model) skipper(times int) {
 func (m *model) clock(times int, step time.Duration, ready func() bool) {
 	m.run.Go("clock", func(p *sim.Proc) {
 		for range times {
-			if p.Choose("tick", ready, step.String()) < 0 {
+			if p.Choose(sim.Labelf("tick"), ready, step.String()) < 0 {
 				return
 			}
-			m.now = m.now.Add(step)
+			m.now, m.changed = m.now.Add(step), true
 		}
 	})
 }
@@ -214,10 +229,10 @@ func (m *model) clock(times int, step time.Duration, ready func() bool) {
 func (m *model) expiry(times int, step time.Duration) {
 	m.run.Go("expiry", func(p *sim.Proc) {
 		for range times {
-			if p.Choose("tick and expire", func() bool { return m.running == 0 }, step.String()) < 0 {
+			if p.Choose(sim.Labelf("tick and expire"), func() bool { return m.running == 0 }, step.String()) < 0 {
 				return
 			}
-			m.now = m.now.Add(step)
+			m.now, m.changed = m.now.Add(step), true
 			m.memory.Expire(m.now)
 			for at := range m.stored {
 				if _, there := m.message(at); !there && at.seq > m.cursor(at.queue).Position {
@@ -232,12 +247,12 @@ func (m *model) expiry(times int, step time.Duration) {
 // period, and deletes what has expired.
 func (m *model) keeper(periods int, period time.Duration) {
 	m.run.Go("keeper", func(p *sim.Proc) {
-		s := m.sorter(p)
+		s, _ := m.sorter(p)
 		for range 2 * periods {
-			if p.Choose("tick", func() bool { return m.running == 0 }, period.String()) < 0 {
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.running == 0 }, period.String()) < 0 {
 				return
 			}
-			m.now = m.now.Add(period)
+			m.now, m.changed = m.now.Add(period), true
 			if c := m.cursor(defaultQueue); c.Exists() {
 				m.running++
 				_, err := s.KeepUndelivered(context.Background(), c)

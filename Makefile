@@ -56,7 +56,7 @@ test-root: deps
 	$(GO) test -timeout 12m ./...
 
 .PHONY: test-infra
-test-infra:
+test-infra: infra/cdk/node_modules/.installed
 	cd infra/cdk && $(GO) vet ./... && $(GO) test -timeout 12m ./...
 
 .PHONY: race
@@ -66,7 +66,7 @@ race: deps ## run the tests of the packages with goroutines under the race detec
 .PHONY: lint
 lint: ## check format, style and that go.mod is tidy
 	$(TOOL) golangci-lint run ./...
-	cd infra/cdk && $(GO) vet ./... && test -z "$$(gofmt -l .)"
+	cd infra/cdk && $$(cd ../.. && $(TOOL) -n golangci-lint) run ./...
 	$(GO) mod tidy -diff
 
 .PHONY: template

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// handler is the type of the function that Lambda calls.
+type handler = func(context.Context, cursor.StreamEvent) (events.DynamoDBEventResponse, error)
+
+// fromEnvironment makes the handler of the environment's tables. Metrics go to
+// out.
+func fromEnvironment(out io.Writer) (handler, error) {
+	s, err := settings.FromEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	sorter, err := s.NewSorter()
+	if err != nil {
+		return nil, err
+	}
+	return newHandler(sorter, s.Names, emf.New(out)), nil
+}
+
+// newHandler returns the handler: a batch of records in, the first record that
+// has to come again out.
+func newHandler(sorter *cursor.Sorter, names cursor.Names, emitter *emf.Emitter) handler {
+	return func(ctx context.Context, event cursor.StreamEvent) (events.DynamoDBEventResponse, error) {
+		metrics := emitter.Begin()
+		defer metrics.Flush()
+		metrics.Count("StreamRecords", len(event.Records))
+		return cursor.OnMessages(sorter, names,
+			func(a cursor.Advance) { metrics.Count("Advances", len(a.Moves)) },
+			func(err error) {
+				metrics.Count("Errors", 1)
+				slog.ErrorContext(ctx, "a queue was not sorted", "error", err)
+			},
+		)(ctx, event)
+	}
+}

@@ -1,0 +1,21 @@
+// Command sweep is the function that runs on a schedule and looks after all queues:
+// it heals, skips, keeps undelivered messages from expiring, and announces gaps.
+package main
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+func main() {
+	slog.SetDefault(lambdacontext.NewLogger())
+	handle, err := fromEnvironment(os.Stdout)
+	if err != nil {
+		slog.Error("cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handle)
+}

@@ -1,0 +1,138 @@
+// Package emf writes CloudWatch metrics into a function's log, in the Embedded
+// Metric Format: CloudWatch reads them from there, so that no request is made.
+//
+// Call [New] once a function's process and [Emitter.Begin] once an invocation;
+// add to the [Metrics], and [Metrics.Flush] them before the handler returns.
+// Namespace, service and names are those of Powertools for AWS Lambda:
+// POWERTOOLS_METRICS_NAMESPACE, POWERTOOLS_SERVICE_NAME, ColdStart.
+//
+// https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+package emf
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Unit is a CloudWatch unit.
+type Unit string
+
+// The units in use.
+const (
+	Count        Unit = "Count"
+	Seconds      Unit = "Seconds"
+	Milliseconds Unit = "Milliseconds"
+)
+
+// maxValues is how many values of one metric, and how many metrics, one line
+// can hold.
+const maxValues, maxMetrics = 100, 100
+
+// Emitter makes the metrics of one process's invocations.
+type Emitter struct {
+	namespace, service, function string
+	out                          io.Writer
+	now                          func() time.Time
+	cold                         sync.Once
+	mu                           sync.Mutex // one line at a time
+}
+
+// New returns the Emitter of this process, which writes to out.
+func New(out io.Writer) *Emitter {
+	return &Emitter{
+		namespace: cmp.Or(os.Getenv("POWERTOOLS_METRICS_NAMESPACE"), "Streamsort"),
+		service:   cmp.Or(os.Getenv("POWERTOOLS_SERVICE_NAME"), "streamsort"),
+		function:  cmp.Or(os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), "local"),
+		out:       out,
+		now:       time.Now,
+	}
+}
+
+// Begin starts an invocation's metrics. The first invocation of a process
+// counts a ColdStart.
+func (e *Emitter) Begin() *Metrics {
+	m := &Metrics{emitter: e, units: map[string]Unit{}, values: map[string][]float64{}}
+	e.cold.Do(func() { m.Add("ColdStart", Count, 1) })
+	return m
+}
+
+// Metrics are the metrics of one invocation. They may be added to by any
+// number of goroutines.
+type Metrics struct {
+	emitter *Emitter
+	mu      sync.Mutex
+	units   map[string]Unit
+	values  map[string][]float64
+}
+
+// Add adds a value of a metric.
+func (m *Metrics) Add(name string, unit Unit, value float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.units[name] = unit
+	m.values[name] = append(m.values[name], value)
+}
+
+// Count adds to a counter. Nothing is written for a counter that stays 0.
+func (m *Metrics) Count(name string, n int) {
+	if n == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.units[name] = Count
+	if len(m.values[name]) == 0 {
+		m.values[name] = []float64{0}
+	}
+	m.values[name][0] += float64(n)
+}
+
+// Flush writes what was added, in as many lines as it takes, and forgets it.
+// What cannot be written is lost: metrics never fail an invocation.
+func (m *Metrics) Flush() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(m.values) > 0 {
+		line := map[string]any{"service": m.emitter.service, "function_name": m.emitter.function}
+		var metrics []map[string]any
+		for _, name := range slices.Sorted(maps.Keys(m.values)) {
+			if len(metrics) == maxMetrics {
+				break
+			}
+			values := m.values[name]
+			now := values[:min(len(values), maxValues)]
+			if m.values[name] = values[len(now):]; len(m.values[name]) == 0 {
+				delete(m.values, name)
+			}
+			if line[name] = now; len(now) == 1 {
+				line[name] = now[0]
+			}
+			metrics = append(metrics, map[string]any{"Name": name, "Unit": m.units[name]})
+		}
+		line["_aws"] = map[string]any{
+			"Timestamp": m.emitter.now().UnixMilli(),
+			"CloudWatchMetrics": []any{map[string]any{
+				"Namespace":  m.emitter.namespace,
+				"Dimensions": [][]string{{"service"}, {"service", "function_name"}},
+				"Metrics":    metrics,
+			}},
+		}
+		m.emitter.write(line)
+	}
+}
+
+func (e *Emitter) write(line map[string]any) {
+	text, err := json.Marshal(line)
+	if err != nil {
+		return // unreachable: names, numbers and units only, and NaN is never added
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, _ = e.out.Write(append(text, '\n'))
+}

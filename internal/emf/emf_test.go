@@ -1,0 +1,119 @@
+package emf
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// line is a line as CloudWatch reads it.
+type line struct {
+	AWS struct {
+		Timestamp         int64
+		CloudWatchMetrics []struct {
+			Namespace  string
+			Dimensions [][]string
+			Metrics    []struct{ Name, Unit string }
+		}
+	} `json:"_aws"`
+	values map[string]json.RawMessage
+}
+
+// read checks each line by the rules of the specification.
+func read(t *testing.T, out *bytes.Buffer) []line {
+	t.Helper()
+	var lines []line
+	for text := range strings.Lines(out.String()) {
+		var l line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(text), &l.values); err != nil {
+			t.Fatal(err)
+		}
+		if l.AWS.Timestamp == 0 || len(l.AWS.CloudWatchMetrics) != 1 {
+			t.Fatalf("no directive: %s", text)
+		}
+		directive := l.AWS.CloudWatchMetrics[0]
+		if n := len(directive.Metrics); n == 0 || n > 100 {
+			t.Errorf("%d metrics in a line", n)
+		}
+		for _, dimensions := range directive.Dimensions {
+			for _, name := range dimensions {
+				var value string
+				if err := json.Unmarshal(l.values[name], &value); err != nil || value == "" {
+					t.Errorf("dimension %s has the value %s", name, l.values[name])
+				}
+			}
+		}
+		for _, metric := range directive.Metrics {
+			var values []float64
+			var value float64
+			if json.Unmarshal(l.values[metric.Name], &values) != nil && json.Unmarshal(l.values[metric.Name], &value) != nil {
+				t.Errorf("metric %s has the value %s", metric.Name, l.values[metric.Name])
+			}
+			if len(values) > 100 {
+				t.Errorf("metric %s has %d values", metric.Name, len(values))
+			}
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+func TestFlush(t *testing.T) {
+	t.Setenv("POWERTOOLS_METRICS_NAMESPACE", "Space")
+	t.Setenv("POWERTOOLS_SERVICE_NAME", "orders")
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "enqueue")
+	var out bytes.Buffer
+	e := New(&out)
+	m := e.Begin()
+	m.Count("Duplicates", 0)
+	m.Count("MessagesStored", 2)
+	m.Count("MessagesStored", 3)
+	m.Add("GapAge", Seconds, 1.5)
+	m.Flush()
+	m.Flush()
+	lines := read(t, &out)
+	if len(lines) != 1 {
+		t.Fatalf("%d lines, want 1:\n%s", len(lines), &out)
+	}
+	for name, want := range map[string]string{
+		"MessagesStored": "5", "GapAge": "1.5", "ColdStart": "1", "service": `"orders"`, "function_name": `"enqueue"`, "Duplicates": "",
+	} {
+		if got := string(lines[0].values[name]); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if lines[0].AWS.CloudWatchMetrics[0].Namespace != "Space" {
+		t.Errorf("namespace %q", lines[0].AWS.CloudWatchMetrics[0].Namespace)
+	}
+	out.Reset()
+	m = e.Begin()
+	m.Flush()
+	if out.Len() != 0 {
+		t.Errorf("a second cold start, or a line about nothing: %s", &out)
+	}
+}
+
+func TestFlushSplits(t *testing.T) {
+	var out bytes.Buffer
+	m := New(&out).Begin()
+	for i := range 250 {
+		m.Add("Many", Milliseconds, float64(i))
+		m.Count(fmt.Sprint("Metric", i), 1)
+	}
+	m.Flush()
+	seen := 0
+	for _, l := range read(t, &out) {
+		var values []float64
+		if json.Unmarshal(l.values["Many"], &values) == nil {
+			seen += len(values)
+		}
+	}
+	if seen != 250 {
+		t.Errorf("%d values, want 250", seen)
+	}
+}

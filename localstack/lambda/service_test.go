@@ -568,3 +568,17 @@ func TestRuntimeAPI(t *testing.T) {
 		t.Errorf("count = %d after strange requests; want the same environment", got.Count)
 	}
 }
+
+// BenchmarkInvoke is the runner's own cost of a warm request.
+func BenchmarkInvoke(b *testing.B) {
+	s := New(Config{})
+	defer s.Close()
+	if err := s.Add(Function{Name: "probe", Bootstrap: probe, Reserved: -1}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.Invoke(b.Context(), Request{Function: "probe"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

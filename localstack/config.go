@@ -1,0 +1,109 @@
+package localstack
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Config says what to run, and how.
+type Config struct {
+	// Templates are the paths of synthesised templates, JSON. Required. A
+	// template may import what another one exports.
+	Templates []string
+	// Parameters are values of the templates' parameters, by name.
+	Parameters map[string]string
+	// Env adds variables to the functions' environments, and replaces those
+	// that a template or Lambda sets: NAME for all functions, Function.NAME for
+	// the one with this logical id or name.
+	Env map[string]string
+	// Server is the DynamoDB server: a URL of one that runs, or "given",
+	// "dynoxide" or "dynamodb-local"; where empty, DYNAMODB_ENDPOINT, dynoxide or
+	// DynamoDB Local, the first that there is.
+	Server string
+	// Port of the stack's URL; a free one where zero.
+	Port int
+	// LogDir takes a file of log lines for each function, NAME.log; none are
+	// written where it is empty.
+	LogDir string
+	// BuildDir takes the built functions; where empty, .build/localstack in the
+	// root of the Go module that holds their source.
+	BuildDir string
+	// Concurrency is the most environments of a function without reserved
+	// concurrency; 16 where zero.
+	Concurrency int
+	// Services starts MiniStack also where no template asks for it, for
+	// functions that call a service without resources of their own (the default
+	// event bus, for instance).
+	Services bool
+	// Chaos makes things go wrong on purpose.
+	Chaos Chaos
+	// Logger gets progress (Info) and what goes wrong (Warn); slog.Default()
+	// where nil.
+	Logger *slog.Logger
+}
+
+// Chaos is what goes wrong on purpose, at random. The zero Chaos is nothing.
+type Chaos struct {
+	Seed      uint64
+	Kill      float64       // probability that a request's process is killed, 0 to 1
+	Duplicate float64       // probability that a delivered batch is delivered again, 0 to below 1
+	Late      float64       // probability that a batch is held back, 0 to 1
+	LateBy    time.Duration // the longest that one is held back
+}
+
+func (c Config) withDefaults() Config {
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	return c
+}
+
+func (c Config) check() error {
+	var errs []error
+	if len(c.Templates) == 0 {
+		errs = append(errs, errors.New("Templates must name at least one template"))
+	}
+	if c.Port < 0 || c.Port > 65535 {
+		errs = append(errs, fmt.Errorf("Port must be from 0 to 65535, not %d", c.Port))
+	}
+	if c.Concurrency < 0 {
+		errs = append(errs, fmt.Errorf("Concurrency must not be negative, not %d", c.Concurrency))
+	}
+	if !(c.Chaos.Kill >= 0 && c.Chaos.Kill <= 1) {
+		errs = append(errs, fmt.Errorf("Chaos.Kill must be from 0 to 1, not %v", c.Chaos.Kill))
+	}
+	stacks := map[string]string{}
+	for _, path := range c.Templates {
+		name := stackName(path)
+		if other := stacks[name]; other != "" {
+			errs = append(errs, fmt.Errorf("templates %s and %s both make the stack %s", other, path, name))
+		}
+		stacks[name] = path
+	}
+	return errors.Join(errs...)
+}
+
+// stackName is a template's file name up to its first dot, as CDK names it by
+// the stack.
+func stackName(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	return name
+}
+
+// override is one entry of Config.Env.
+type override struct{ function, name, value string } // function is empty for all
+
+func (c Config) overrides() []override {
+	var out []override
+	for key, value := range c.Env {
+		function, name, dotted := strings.Cut(key, ".")
+		if !dotted {
+			function, name = "", key
+		}
+		out = append(out, override{function, name, value})
+	}
+	return out
+}

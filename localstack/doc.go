@@ -1,0 +1,43 @@
+// Package localstack runs CloudFormation templates on one machine, without
+// Docker: what runs here is what deploys.
+//
+// Call [Run] with the templates that `cdk synth` wrote. It starts
+//
+//   - a DynamoDB-compatible server, with each table as the template defines it;
+//   - each function, built from the folder that its Metadata names
+//     ("streamsort:source") with the flags of a deployment but for this
+//     machine's architecture, as real processes behind a Lambda Runtime API
+//     (package lambda);
+//   - each event source mapping of a table's stream (package eventsource);
+//   - each HTTP API and function URL, and Lambda's Invoke action, on ports of
+//     this machine (package gateway);
+//   - each schedule (package schedule);
+//   - MiniStack beside, for resources of SQS, SNS, EventBridge and S3 where a
+//     template has them (package ministack).
+//
+// Then [Stack.URL] is where the first API and everything of the runner
+// answers, and [Stack.Close] stops it all.
+//
+// # Addresses
+//
+// The first HTTP API of the first template is at the stack's URL itself; each
+// further one, and each function URL, has a port of its own
+// ([Stack.Outputs]). At the stack's URL there are also
+//
+//	POST /2015-03-31/functions/NAME/invocations   Lambda's Invoke, for SDKs and the CLI
+//	GET  /_streamsort/health                      "ok" once everything runs
+//	GET  /_streamsort/functions                   counters of each function
+//	GET  /_streamsort/mappings                    counters of each event source mapping
+//	GET  /_streamsort/failures                    what the queues for failures took
+//	GET  /_streamsort/schedules                   each schedule
+//	POST /_streamsort/schedules/NAME              runs a schedule's targets now
+//	GET  /_streamsort/outputs                     the templates' outputs
+//	GET  /_streamsort/logs?function=NAME&lines=N  the last lines of a function
+//
+// NAME is a resource's logical id or its own name.
+//
+// # What a crash leaves behind
+//
+// Nothing that runs: every process is in a group of its own, and on Linux the
+// kernel kills it when this process dies. Data of the server is in memory.
+package localstack

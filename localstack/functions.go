@@ -1,0 +1,73 @@
+package localstack
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/streamsort/streamsort/localstack/lambda"
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+// addFunctions makes all functions known to the service.
+func (s *Stack) addFunctions(paths map[string]string) error {
+	for _, o := range s.config.overrides() {
+		if o.function != "" && !s.functionNames.known(s.functionNames.find(o.function)) {
+			return fmt.Errorf("environment %s.%s: no template has the function %s", o.function, o.name, o.function)
+		}
+	}
+	for _, l := range s.templates {
+		for _, f := range l.Functions {
+			err := s.functions.Add(lambda.Function{
+				Name: f.Name, ARN: template.FunctionARN(f.Name), Bootstrap: paths[f.Name], Handler: f.Handler,
+				MemoryMB: f.MemoryMB, Timeout: f.Timeout, Reserved: f.Reserved,
+				LogFormat: f.LogFormat, LogLevel: f.LogLevel, Env: s.environment(f),
+				Retries: f.Async.Retries, MaxAge: f.Async.MaxAge, OnFailure: f.Async.OnFailure,
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// environment is what a function's variables have besides Lambda's own: where
+// the services are, then what its template says, then the overrides. No SDK
+// finds its way to AWS itself: a service that does not run here answers as
+// one that does not know the call.
+func (s *Stack) environment(f template.Function) map[string]string {
+	env := map[string]string{
+		"AWS_ENDPOINT_URL":                  s.URL(),
+		"AWS_ENDPOINT_URL_DYNAMODB":         s.server.Endpoint,
+		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS": s.server.Endpoint,
+		"AWS_ENDPOINT_URL_LAMBDA":           s.URL(),
+	}
+	if s.services != nil {
+		env["AWS_ENDPOINT_URL"] = s.services.Endpoint
+	}
+	for name, value := range f.Env {
+		env[name] = s.withStreams(value)
+	}
+	general, own := map[string]string{}, map[string]string{}
+	for _, o := range s.config.overrides() {
+		switch {
+		case o.function == "":
+			general[o.name] = o.value
+		case s.functionNames.find(o.function) == f.Name:
+			own[o.name] = o.value
+		}
+	}
+	maps.Copy(env, general)
+	maps.Copy(env, own)
+	return env
+}
+
+// withStreams replaces the ARNs by which templates name streams with those
+// that the server gave them.
+func (s *Stack) withStreams(value string) string {
+	for table, stream := range s.streams {
+		value = strings.ReplaceAll(value, template.StreamARN(table), stream)
+	}
+	return value
+}

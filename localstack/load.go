@@ -1,0 +1,170 @@
+package localstack
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+// loaded is a template of the run.
+type loaded struct {
+	path string
+	doc  *template.Document
+	*template.Template
+}
+
+// parse reads the text of all templates.
+func parse(config Config) ([]*loaded, error) {
+	var all []*loaded
+	var errs []error
+	for _, path := range config.Templates {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		doc, err := template.Parse(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+			continue
+		}
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		all = append(all, &loaded{path: absolute, doc: doc})
+	}
+	for name := range config.Parameters {
+		declared := false
+		for _, l := range all {
+			declared = declared || l.doc.HasParameter(name)
+		}
+		if !declared && len(errs) == 0 {
+			errs = append(errs, fmt.Errorf("no template has a parameter %s", name))
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// resolve reads all templates, those that export before those that import.
+// options gives what a template is read with, for its stack and the exports
+// known so far.
+func resolve(all []*loaded, options func(l *loaded, imports map[string]string) (template.Options, error)) error {
+	imports := map[string]string{}
+	pending := all
+	for len(pending) > 0 {
+		var waiting []*loaded
+		var missing []error
+		for _, l := range pending {
+			err := l.read(imports, options)
+			var missed *template.MissingImportError
+			switch {
+			case errors.As(err, &missed):
+				waiting = append(waiting, l)
+				missing = append(missing, fmt.Errorf("%s: %w", l.path, err))
+			case err != nil:
+				return fmt.Errorf("%s: %w", l.path, err)
+			}
+		}
+		if len(waiting) == len(pending) {
+			return errors.Join(missing...)
+		}
+		pending = waiting
+	}
+	return nil
+}
+
+func (l *loaded) read(imports map[string]string, options func(*loaded, map[string]string) (template.Options, error)) error {
+	o, err := options(l, imports)
+	if err != nil {
+		return err
+	}
+	if l.Template, err = l.doc.Read(o); err != nil {
+		return err
+	}
+	maps.Copy(imports, l.Exports)
+	return nil
+}
+
+// names finds functions and schedules by their logical id or their own name.
+type names struct {
+	logical map[string]string // logical id or name to name
+	clash   map[string]bool   // logical ids that several have
+}
+
+func newNames() names { return names{map[string]string{}, map[string]bool{}} }
+
+func (n names) add(logicalID, name string) error {
+	if n.logical[name] == name {
+		return fmt.Errorf("two resources have the name %s", name)
+	}
+	n.logical[name] = name
+	if other := n.logical[logicalID]; other != "" && other != name {
+		n.clash[logicalID] = true
+		return nil
+	}
+	n.logical[logicalID] = name
+	return nil
+}
+
+// find is the name behind a name or logical id. One that is not known, or
+// that several have, is returned as it is.
+func (n names) find(name string) string {
+	if found := n.logical[name]; found != "" && !n.clash[name] {
+		return found
+	}
+	return name
+}
+
+func (n names) known(name string) bool { return n.logical[name] == name }
+
+// checkReferences reports functions, tables and queues that a template refers
+// to and that no template of the run has.
+func checkReferences(all []*loaded) error {
+	functions, tables, queues := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, l := range all {
+		for _, f := range l.Functions {
+			functions[f.Name] = true
+		}
+		for _, t := range l.Tables {
+			tables[t.Name] = true
+		}
+		for _, q := range l.Queues {
+			queues[q.Name] = true
+		}
+	}
+	var errs []error
+	need := func(kind string, has map[string]bool, name string, l *loaded, by string) {
+		if name != "" && !has[name] {
+			errs = append(errs, fmt.Errorf("%s: Resources.%s: %s %q is in no template of this run", l.path, by, kind, name))
+		}
+	}
+	for _, l := range all {
+		for _, m := range l.Mappings {
+			need("function", functions, m.Function, l, m.LogicalID)
+			need("table", tables, m.Table, l, m.LogicalID)
+			need("queue", queues, m.OnFailure, l, m.LogicalID)
+		}
+		for _, f := range l.Functions {
+			need("queue", queues, f.Async.OnFailure, l, f.LogicalID)
+		}
+		for _, a := range l.APIs {
+			for _, r := range a.Routes {
+				need("function", functions, r.Function, l, a.LogicalID)
+			}
+		}
+		for _, u := range l.URLs {
+			need("function", functions, u.Function, l, u.LogicalID)
+		}
+		for _, s := range l.Schedules {
+			for _, t := range s.Targets {
+				need("function", functions, t.Function, l, s.LogicalID)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

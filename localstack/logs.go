@@ -1,0 +1,104 @@
+package localstack
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Line is a line that a function wrote to its log.
+type Line struct {
+	Function  string // name
+	LogicalID string
+	Text      string
+}
+
+// keptLines is how many lines of a function stay in memory.
+const keptLines = 1000
+
+// logs takes the lines of all functions: into a file each, the last ones into
+// memory, and on to subscribers.
+type logs struct {
+	mu          sync.Mutex
+	logicalIDs  map[string]string // by function
+	files       map[string]*os.File
+	last        map[string][]string
+	subscribers map[int]func(Line)
+	next        int
+}
+
+// newLogs opens a file for each function, in a folder if one is given.
+func newLogs(dir string, all []*loaded) (*logs, error) {
+	l := &logs{
+		logicalIDs: map[string]string{}, files: map[string]*os.File{},
+		last: map[string][]string{}, subscribers: map[int]func(Line){},
+	}
+	for _, t := range all {
+		for _, f := range t.Functions {
+			l.logicalIDs[f.Name] = f.LogicalID
+			if dir == "" {
+				continue
+			}
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return nil, err
+			}
+			file, err := os.Create(filepath.Join(dir, f.Name+".log"))
+			if err != nil {
+				l.close()
+				return nil, err
+			}
+			l.files[f.Name] = file
+		}
+	}
+	return l, nil
+}
+
+// add takes one line. Lines of one process come in their order.
+func (l *logs) add(function, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if file := l.files[function]; file != nil {
+		_, _ = fmt.Fprintln(file, text) // a full disk must not stop the function
+	}
+	last := append(l.last[function], text)
+	l.last[function] = last[max(0, len(last)-keptLines):]
+	for _, subscriber := range l.subscribers {
+		subscriber(Line{function, l.logicalIDs[function], text})
+	}
+}
+
+// tail is the last n lines of a function, at most.
+func (l *logs) tail(function string, n int) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.last[function]
+	return append([]string{}, last[max(0, len(last)-n):]...)
+}
+
+func (l *logs) subscribe(subscriber func(Line)) (cancel func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := l.next
+	l.next++
+	l.subscribers[id] = subscriber
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.subscribers, id)
+	}
+}
+
+func (l *logs) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, file := range l.files {
+		_ = file.Close()
+		delete(l.files, name)
+	}
+}
+
+// Subscribe calls a function with each line that a function logs from now on,
+// until cancel is called. It is called for one line at a time; while it runs,
+// functions that log wait. All lines of a request come before its answer.
+func (s *Stack) Subscribe(subscriber func(Line)) (cancel func()) { return s.logs.subscribe(subscriber) }

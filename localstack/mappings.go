@@ -1,0 +1,112 @@
+package localstack
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/localstack/eventsource"
+	"github.com/streamsort/streamsort/localstack/lambda"
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+// Mapping is an event source mapping and what it has done.
+type Mapping struct {
+	LogicalID string
+	Function  string // name
+	Table     string // whose stream it reads
+	Stats     eventsource.Stats
+	Failed    string // why it has ended, empty while it runs
+}
+
+// mapping is a runner and its end.
+type mapping struct {
+	template.Mapping
+	runner *eventsource.Runner
+	err    error
+	ended  chan struct{} // closed when err is set
+}
+
+// addMappings makes the runners of all event source mappings.
+func (s *Stack) addMappings() error {
+	client, err := dynamo.NewStreams(&dynamo.Options{Endpoint: s.server.Endpoint})
+	if err != nil {
+		return err
+	}
+	for _, l := range s.templates {
+		for _, m := range l.Mappings {
+			runner, err := eventsource.New(s.rules(m), eventsource.Config{
+				Streams: client,
+				Invoke: func(ctx context.Context, payload []byte) ([]byte, string, error) {
+					response, err := s.functions.Invoke(ctx, lambda.Request{Function: m.Function, Payload: payload})
+					return response.Payload, response.FunctionError, err
+				},
+				OnFailure: func(_ context.Context, destination string, message []byte) error {
+					s.failures.add(destination, message)
+					return nil
+				},
+				Chaos: eventsource.Chaos{
+					Seed: s.config.Chaos.Seed, Duplicate: s.config.Chaos.Duplicate,
+					Late: s.config.Chaos.Late, LateBy: s.config.Chaos.LateBy,
+				},
+				Logger: s.config.Logger,
+			})
+			if err != nil {
+				return fmt.Errorf("%s: Resources.%s: %w", l.path, m.LogicalID, err)
+			}
+			s.mappings = append(s.mappings, &mapping{Mapping: m, runner: runner, ended: make(chan struct{})})
+		}
+	}
+	return nil
+}
+
+// rules is a template's mapping as the runner takes it.
+func (s *Stack) rules(m template.Mapping) eventsource.Mapping {
+	rules := eventsource.Mapping{
+		ID: m.LogicalID, FunctionName: m.Function, StreamARN: s.streams[m.Table],
+		StartingPosition: m.StartingPosition, BatchSize: m.BatchSize, BatchingWindow: m.Window,
+		ParallelizationFactor: m.Parallelization, MaximumRetryAttempts: &m.MaxRetries,
+		MaximumRecordAge: max(m.MaxRecordAge, 0), BisectBatchOnFunctionError: m.Bisect,
+		Filters: m.Filters, OnFailureDestination: m.OnFailure, Disabled: !m.Enabled,
+	}
+	if m.ReportBatchItemFailures {
+		rules.FunctionResponseTypes = []string{eventsource.ReportBatchItemFailures}
+	}
+	return rules
+}
+
+// runMapping runs one mapping until ctx ends.
+func (s *Stack) runMapping(ctx context.Context, m *mapping) {
+	defer close(m.ended)
+	if m.err = m.runner.Run(ctx); m.err != nil {
+		s.config.Logger.Error("event source mapping ended", "mapping", m.LogicalID, "error", m.err)
+	}
+}
+
+// Mappings are all event source mappings, in the order of their templates.
+func (s *Stack) Mappings() []Mapping {
+	out := make([]Mapping, len(s.mappings))
+	for i, m := range s.mappings {
+		out[i] = Mapping{LogicalID: m.LogicalID, Function: m.Function, Table: m.Table, Stats: m.runner.Stats()}
+		select {
+		case <-m.ended:
+			if m.err != nil {
+				out[i].Failed = m.err.Error()
+			}
+		default:
+		}
+	}
+	return out
+}
+
+// Idle tells whether all mappings have dealt with everything that was in
+// their streams at a time. Disabled ones do not count.
+func (s *Stack) Idle(since time.Time) bool {
+	for _, m := range s.mappings {
+		if m.Enabled && !m.runner.Idle(since) {
+			return false
+		}
+	}
+	return true
+}

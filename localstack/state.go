@@ -1,0 +1,108 @@
+package localstack
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/streamsort/streamsort/localstack/lambda"
+)
+
+// statePath is where the runner tells about itself.
+const statePath = "/_streamsort/"
+
+// stateHandler answers for the paths of the package's documentation.
+func (s *Stack) stateHandler() http.Handler {
+	mux := http.NewServeMux()
+	show := func(name string, state func() any) {
+		mux.HandleFunc("GET "+statePath+name, func(w http.ResponseWriter, _ *http.Request) {
+			writeJSON(w, http.StatusOK, state())
+		})
+	}
+	show("health", func() any { return map[string]string{"status": "ok"} })
+	show("functions", func() any { return s.Functions() })
+	show("mappings", func() any { return s.Mappings() })
+	show("failures", func() any { return s.Failures() })
+	show("outputs", func() any { return s.Outputs() })
+	show("schedules", func() any {
+		out := make([]any, len(s.schedules))
+		for i, t := range s.schedules {
+			out[i] = t.Schedule
+		}
+		return out
+	})
+	mux.HandleFunc("POST "+statePath+"schedules/{name}", s.triggerHandler)
+	mux.HandleFunc("GET "+statePath+"logs", s.logsHandler)
+	return mux
+}
+
+func (s *Stack) triggerHandler(w http.ResponseWriter, r *http.Request) {
+	responses, err := s.Trigger(r.Context(), r.PathValue("name"))
+	if err != nil {
+		writeJSON(w, http.StatusNotFound, map[string]string{"message": err.Error()})
+		return
+	}
+	type answer struct{ FunctionError, Payload string }
+	out := make([]answer, len(responses))
+	for i, response := range responses {
+		out[i] = answer{response.FunctionError, string(response.Payload)}
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+func (s *Stack) logsHandler(w http.ResponseWriter, r *http.Request) {
+	name := s.functionNames.find(r.FormValue("function"))
+	lines := 100
+	if text := r.FormValue("lines"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > keptLines {
+			writeJSON(w, http.StatusBadRequest, map[string]string{"message": "lines must be from 0 to " + strconv.Itoa(keptLines)})
+			return
+		}
+		lines = n
+	}
+	if !s.functionNames.known(name) {
+		writeJSON(w, http.StatusNotFound, map[string]string{"message": "no template has the function " + strconv.Quote(name)})
+		return
+	}
+	writeJSON(w, http.StatusOK, s.logs.tail(name, lines))
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(value) // the client may be gone
+}
+
+// Function is a function and what it has done.
+type Function struct {
+	LogicalID, Name string
+	Stats           lambda.Stats
+}
+
+// Functions are all functions, in the order of their templates.
+func (s *Stack) Functions() []Function {
+	var out []Function
+	for _, l := range s.templates {
+		for _, f := range l.Functions {
+			stats, _ := s.functions.Stats(f.Name) // it was added
+			out = append(out, Function{f.LogicalID, f.Name, stats})
+		}
+	}
+	return out
+}
+
+// Outputs are the templates' outputs, by stack and name.
+func (s *Stack) Outputs() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for _, l := range s.templates {
+		out[l.Stack] = map[string]string{}
+		for name, value := range l.Template.Outputs {
+			out[l.Stack][name] = s.withStreams(value)
+		}
+	}
+	return out
+}

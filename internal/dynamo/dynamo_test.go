@@ -1,0 +1,130 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+type attributes = map[string]types.AttributeValue
+
+func put(ctx context.Context, client *dynamodb.Client, name, value string) error {
+	_, err := client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName:                           &name,
+		Item:                                attributes{"p": &types.AttributeValueMemberS{Value: "x"}, "v": &types.AttributeValueMemberS{Value: value}},
+		ConditionExpression:                 aws.String("attribute_not_exists(p)"),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	return err
+}
+
+func TestOnServers(t *testing.T) {
+	for _, kind := range localdb.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			endpoint := localdb.ForTest(t, kind)
+			client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint, MaxAttempts: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			definition := table.Definition{
+				Name: "errors" + localdb.Suffix(), Partition: table.Key{Name: "p", Type: table.String},
+				Stream: table.KeysOnly, TTL: "expires",
+			}
+			if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
+				t.Fatal(err)
+			}
+			described, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &definition.Name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := described.Table.StreamSpecification; s == nil || s.StreamViewType != types.StreamViewTypeKeysOnly {
+				t.Errorf("stream %+v, want keys only", s)
+			}
+			ttl, err := client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &definition.Name})
+			if err != nil || aws.ToString(ttl.TimeToLiveDescription.AttributeName) != "expires" {
+				t.Errorf("TTL %+v, %v", ttl, err)
+			}
+
+			if err := put(t.Context(), client, definition.Name, "first"); err != nil {
+				t.Fatal(err)
+			}
+			there, failed := dynamo.ConditionFailed(put(t.Context(), client, definition.Name, "second"))
+			if v, ok := there["v"].(*types.AttributeValueMemberS); !failed || !ok || v.Value != "first" {
+				t.Errorf("a put over another: failed %v, item %v", failed, there)
+			}
+			if err := dynamo.Translate(put(t.Context(), client, definition.Name+"-other", "x")); !errors.Is(err, dynamo.ErrNoTable) {
+				t.Errorf("a table that there is not: error %v", err)
+			}
+			large := dynamo.Translate(put(t.Context(), client, definition.Name, strings.Repeat("x", 401*1024)))
+			if !errors.Is(large, dynamo.ErrTooLarge) {
+				t.Errorf("an item over 400 KB: error %v", large)
+			}
+			streams, err := dynamo.NewStreams(&dynamo.Options{Endpoint: endpoint})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := streams.ListStreams(t.Context(), nil); err != nil || len(out.Streams) == 0 {
+				t.Errorf("streams %+v, %v", out, err)
+			}
+		})
+	}
+}
+
+func TestTranslate(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   error
+	}{
+		"throughput": {400, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}`, dynamo.ErrThrottled},
+		"throttling": {400, `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}`, dynamo.ErrThrottled},
+		"account":    {400, `{"__type":"com.amazonaws.dynamodb.v20120810#RequestLimitExceeded"}`, dynamo.ErrThrottled},
+		"fault":      {500, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}`, dynamo.ErrUnavailable},
+		"gateway":    {503, `<html>`, dynamo.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.body))
+			}))
+			defer server.Close()
+			client, err := dynamo.New(&dynamo.Options{Endpoint: server.URL, MaxAttempts: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := dynamo.Translate(put(t.Context(), client, "any", "x")); !errors.Is(err, c.want) {
+				t.Errorf("error %v, want one that is %v", err, c.want)
+			}
+		})
+	}
+	client, err := dynamo.New(&dynamo.Options{Endpoint: "http://127.0.0.1:1", MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dynamo.Translate(put(t.Context(), client, "any", "x")); !errors.Is(err, dynamo.ErrUnavailable) {
+		t.Errorf("nobody listens: error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := dynamo.Translate(put(ctx, client, "any", "x")); !errors.Is(err, context.Canceled) || errors.Is(err, dynamo.ErrUnavailable) {
+		t.Errorf("an ended context: error %v", err)
+	}
+	if dynamo.Translate(nil) != nil {
+		t.Error("nil became an error")
+	}
+	if _, failed := dynamo.ConditionFailed(nil); failed {
+		t.Error("nil is a failed condition")
+	}
+}

@@ -211,12 +211,13 @@ func (m *model) skipper(times int) {
 	})
 }
 
-// clock lets time pass, a number of times. Where ready is given, time passes
-// only then.
-func (m *model) clock(times int, step time.Duration, ready func() bool) {
+// clock lets time pass, a number of times. None passes while a cursor is being
+// written: a gap's age counts from when the request was sent, and nobody
+// promises more than that the policy's time is long against a request's.
+func (m *model) clock(times int, step time.Duration) {
 	m.run.Go("clock", func(p *sim.Proc) {
 		for range times {
-			if p.Choose(sim.Labelf("tick"), ready, step.String()) < 0 {
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.writing == 0 }, step.String()) < 0 {
 				return
 			}
 			m.now, m.changed = m.now.Add(step), true

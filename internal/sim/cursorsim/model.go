@@ -58,8 +58,7 @@ type model struct {
 	records []record
 	dropped bool
 	handled bool
-	// holeSince is since when a seq lies between the position and the first
-	// stored one beyond it.
+	// holeSince is since when a seq is missing while a later one is stored.
 	holeSince map[place]time.Time
 	// attempts counts how often a payload was given to a put, attemptsSum
 	// tells all of that in a number.
@@ -68,6 +67,8 @@ type model struct {
 	// running counts operations under way: the longest of them is shorter
 	// than the time that must pass before a message is deleted.
 	running int
+	// writing counts writes of cursors under way.
+	writing int
 }
 
 func newModel(run *sim.Run, settings cursor.Settings) *model {
@@ -93,6 +94,23 @@ func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *store) {
 		panic(err) // a scenario with settings out of bounds
 	}
 	return s, view
+}
+
+// create makes the default queue before the run: there are fewer states then,
+// and a few scenarios that make it themselves show that part.
+func (m *model) create() {
+	s, err := cursor.New(&m.memory, &cursor.Options{Now: func() time.Time { return m.now }})
+	if err != nil {
+		panic(err) // unreachable: no option is out of its bounds
+	}
+	if _, err := s.Configure(context.Background(), defaultQueue, cursor.Change{
+		First: &m.settings.First, Policy: &m.settings.Policy, GapAfter: &m.settings.GapAfter,
+		MaxAhead: &m.settings.MaxAhead, Mode: &m.settings.Mode,
+	}); err != nil {
+		panic(err) // a scenario with settings out of bounds
+	}
+	m.changed = true
+	_ = m.Check() // notes the cursor; there is nothing yet that could be wrong
 }
 
 // cursor is the queue's cursor as it stands.
@@ -155,24 +173,24 @@ func same(a, b cursor.Message) bool {
 	return bytes.Equal(a.Body, b.Body) && a.ID == b.ID && a.Tombstone == b.Tombstone
 }
 
-// holes notes since when seqs are missing that stop a queue.
+// holes notes since when seqs are missing while later ones are stored.
 func (m *model) holes(c cursor.Cursor) {
-	page, _ := m.memory.Messages(context.Background(), cursor.Query{
-		Queue: c.Queue, First: c.Position + 1, Last: cursor.MaxSeq, Limit: 1,
-	})
-	for at := range m.holeSince {
-		if at.queue == c.Queue && (at.seq <= c.Position || len(page.Messages) == 0 || at.seq >= page.Messages[0].Seq) {
-			delete(m.holeSince, at)
+	expect := c.Position + 1
+	for _, stored := range m.messagesFrom(c.Queue, expect) {
+		for ; expect < stored.Seq; expect++ {
+			if _, known := m.holeSince[place{c.Queue, expect}]; !known {
+				m.holeSince[place{c.Queue, expect}] = m.now
+			}
 		}
+		delete(m.holeSince, place{c.Queue, stored.Seq})
+		expect = stored.Seq + 1
 	}
-	if len(page.Messages) == 0 {
-		return
-	}
-	for seq := c.Position + 1; seq < page.Messages[0].Seq; seq++ {
-		if _, known := m.holeSince[place{c.Queue, seq}]; !known {
-			m.holeSince[place{c.Queue, seq}] = m.now
-		}
-	}
+}
+
+// messagesFrom is what is stored from a seq on.
+func (m *model) messagesFrom(queue string, first int64) []cursor.Message {
+	page, _ := m.memory.Messages(context.Background(), cursor.Query{Queue: queue, First: first, Last: cursor.MaxSeq})
+	return page.Messages
 }
 
 // Final implements [sim.Model].
@@ -198,9 +216,8 @@ func (m *model) Final() error {
 	}
 	for _, queue := range m.memory.Queues() {
 		c := m.cursor(queue)
-		page, _ := m.memory.Messages(context.Background(), cursor.Query{Queue: queue, First: c.Position + 1, Last: cursor.MaxSeq})
-		if len(page.Messages) > 0 && !c.GapOpen() {
-			return fmt.Errorf("L2: seq %d waits behind a gap that is not on record", page.Messages[0].Seq)
+		if waiting := m.messagesFrom(queue, c.Position+1); len(waiting) > 0 && !c.GapOpen() {
+			return fmt.Errorf("L2: seq %d waits behind a gap that is not on record", waiting[0].Seq)
 		}
 	}
 	m.changed = true
@@ -235,10 +252,14 @@ func (m *model) Snapshot(d *sim.Digest) {
 		for _, c := range m.cursors[queue] {
 			hashCursor(d, c)
 		}
-		page, _ := m.memory.Messages(context.Background(), cursor.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
-		hashMessages(d, page.Messages)
-		// All seqs of one hole are missing since the same moment.
-		d.Int(m.holeSince[place{queue, m.cursor(queue).Position + 1}].Unix())
+		messages := m.messagesFrom(queue, 0)
+		hashMessages(d, messages)
+		for _, stored := range messages {
+			// All seqs of one hole are missing since the same moment.
+			if since, hole := m.holeSince[place{queue, stored.Seq - 1}]; hole {
+				d.Int(since.Unix())
+			}
+		}
 	}
 	// Which messages were deleted, and which puts were tried more than once.
 	d.Int(int64(len(m.stored)))

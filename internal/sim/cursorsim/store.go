@@ -43,6 +43,8 @@ func (s *store) remember(c cursor.Cursor, began time.Time, err error) {
 // writeCursor is a write of a cursor.
 func (s *store) writeCursor(label sim.Label, request func() (cursor.Cursor, bool, error)) (cursor.Cursor, bool, error) {
 	began := s.now
+	s.writing++
+	defer func() { s.writing-- }()
 	answer, err := sim.Do(s.p, label, true, func() (cursorAnswer, error) {
 		s.changed = true
 		c, done, err := request()

@@ -130,7 +130,7 @@ func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
 }
 
 // scan is the end of the run that is stored from position+1 on (position where
-// nothing is there), and the first seq that was seen beyond it (0 where none
+// nothing is there), and the first seq that was seen beyond it (end where none
 // was).
 //
 // A strong query pays for the bodies beyond a hole. So the first look is at no
@@ -142,7 +142,7 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (end, be
 	limit := p.glance
 	if limit < 2 && end < MaxSeq {
 		if _, found, err := s.store.Message(ctx, p.it.Queue, end+1); err != nil || !found {
-			return end, 0, err
+			return end, end, err
 		}
 		end, limit = end+1, s.batchSize
 	}
@@ -152,13 +152,13 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (end, be
 		} else if ahead == 0 && end > position {
 			// Who stored a message beyond the mark has not looked at the
 			// cursor yet; when they do, they see this move.
-			return end, 0, nil
+			return end, end, nil
 		}
 		page, err := s.store.Messages(ctx, Query{
 			Queue: p.it.Queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
-			return position, 0, err
+			return position, position, err
 		}
 		for _, m := range page.Messages {
 			if m.Seq != end+1 {
@@ -167,9 +167,9 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (end, be
 			end = m.Seq
 		}
 		if !page.More {
-			return end, 0, nil
+			return end, end, nil
 		}
 		limit = min(max(2*limit, s.batchSize), maxBatchSize)
 	}
-	return end, 0, nil
+	return end, end, nil
 }

@@ -1,0 +1,18 @@
+package cursor_test
+
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// TestHealOfAQueueThatStartsAtZero: the position is -1 there, so that 0 is not
+// "nothing seen".
+func TestHealOfAQueueThatStartsAtZero(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.First, s.Mode = 0, cursor.ModeAsync }))
+	b.put(body(2))
+	it, err := b.sorter.Heal(t.Context(), "q", 2)
+	if err != nil || it.Cursor.Position != -1 || it.Cursor.Parked != 2 {
+		t.Errorf("%+v, %v; want position -1, parked 2", it, err)
+	}
+}

@@ -64,16 +64,16 @@ func (c Config) withDefaults() Config {
 func (c Config) check() error {
 	var errs []error
 	if len(c.Templates) == 0 {
-		errs = append(errs, errors.New("Templates must name at least one template"))
+		errs = append(errs, errors.New("config.Templates must name at least one template"))
 	}
 	if c.Port < 0 || c.Port > 65535 {
-		errs = append(errs, fmt.Errorf("Port must be from 0 to 65535, not %d", c.Port))
+		errs = append(errs, fmt.Errorf("config.Port must be from 0 to 65535, not %d", c.Port))
 	}
 	if c.Concurrency < 0 {
-		errs = append(errs, fmt.Errorf("Concurrency must not be negative, not %d", c.Concurrency))
+		errs = append(errs, fmt.Errorf("config.Concurrency must not be negative, not %d", c.Concurrency))
 	}
 	if !(c.Chaos.Kill >= 0 && c.Chaos.Kill <= 1) {
-		errs = append(errs, fmt.Errorf("Chaos.Kill must be from 0 to 1, not %v", c.Chaos.Kill))
+		errs = append(errs, fmt.Errorf("config.Chaos.Kill must be from 0 to 1, not %v", c.Chaos.Kill))
 	}
 	stacks := map[string]string{}
 	for _, path := range c.Templates {

@@ -324,15 +324,18 @@ func TestRunErrors(t *testing.T) {
 		{"missing export", Config{Templates: shop[:1]}, `no template of this run exports "shop-stream"`},
 		{"does not compile", Config{Templates: []string{broken}}, "build f in"},
 		{
-			"missing folder", Config{Templates: []string{write("folder.json", strings.Replace(`{"Resources": {`+function+`}}`, `"f"`, `"g"`, 1))}},
+			"missing folder",
+			Config{Templates: []string{write("folder.json", strings.Replace(`{"Resources": {`+function+`}}`, `"f"`, `"g"`, 1))}},
 			"Resources.F.Metadata.streamsort:source: no Go module above the template has the folder g",
 		},
 		{
-			"function elsewhere", Config{Templates: []string{write("url.json", `{"Resources": {"U": {"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE", "TargetFunctionArn": "nobody"}}}}`)}},
+			"function elsewhere",
+			Config{Templates: []string{write("url.json", `{"Resources": {"U": {"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE", "TargetFunctionArn": "nobody"}}}}`)}},
 			`Resources.U: function "nobody" is in no template of this run`,
 		},
 		{
-			"schedule", Config{Templates: []string{write("schedule.json", `{"Resources": {"S": {"Type": "AWS::Scheduler::Schedule", "Properties": {"ScheduleExpression": "now", "Target": {"Arn": "nobody"}}}}}`)}},
+			"schedule",
+			Config{Templates: []string{write("schedule.json", `{"Resources": {"S": {"Type": "AWS::Scheduler::Schedule", "Properties": {"ScheduleExpression": "now", "Target": {"Arn": "nobody"}}}}}`)}},
 			"Target.Arn: must be a function of this run",
 		},
 		{"kill rate", Config{Templates: shop, Chaos: Chaos{Kill: 2}}, "Chaos.Kill must be from 0 to 1"},

@@ -100,7 +100,7 @@ func (s *Stack) Outputs() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, l := range s.templates {
 		out[l.Stack] = map[string]string{}
-		for name, value := range l.Template.Outputs {
+		for name, value := range l.Outputs {
 			out[l.Stack][name] = s.withStreams(value)
 		}
 	}

@@ -174,13 +174,13 @@ func TestURL(t *testing.T) {
 
 // TestInvokeBySDK calls functions as a user's program does.
 func TestInvokeBySDK(t *testing.T) {
-	url := listen(t, NewInvoke(functions(t)))
+	url := listen(t, NewInvoke(functions(t), strings.ToLower))
 	client := sdk.New(sdk.Options{
 		Region: "us-east-1", BaseEndpoint: &url, RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 	ctx := context.Background()
-	for _, name := range []string{"echo", template.FunctionARN("echo"), "000000000000:function:echo"} {
+	for _, name := range []string{"echo", template.FunctionARN("echo"), "000000000000:function:echo", "Echo"} {
 		out, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(`{"rawPath":"/x"}`), LogType: types.LogTypeTail})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -226,7 +226,7 @@ func TestInvokeBySDK(t *testing.T) {
 }
 
 func TestInvokeRefused(t *testing.T) {
-	url := listen(t, NewInvoke(functions(t)))
+	url := listen(t, NewInvoke(functions(t), strings.ToLower))
 	if status, _, _ := do(t, "GET", url+"/2015-03-31/functions/", "", ""); status != 404 {
 		t.Errorf("ListFunctions = %d, want 404", status)
 	}

@@ -14,15 +14,19 @@ import (
 // InvokePath is where Lambda's API has its functions.
 const InvokePath = "/2015-03-31/functions/"
 
-type invoker struct{ functions *lambda.Service }
+type invoker struct {
+	functions *lambda.Service
+	rename    func(name string) string
+}
 
 // NewInvoke answers for the Invoke action ("Invoke", AWS Lambda API
 // Reference) under [InvokePath], for the SDKs and the CLI with their endpoint
 // set to this server. The function is named by its name, ARN or partial ARN,
-// with any version or alias.
-func NewInvoke(functions *lambda.Service) http.Handler {
+// with any version or alias; rename turns the name that a caller gave into the
+// function's own.
+func NewInvoke(functions *lambda.Service, rename func(string) string) http.Handler {
 	mux := http.NewServeMux()
-	i := &invoker{functions}
+	i := &invoker{functions, rename}
 	mux.HandleFunc("POST "+InvokePath+"{name}/invocations", i.invoke)
 	mux.HandleFunc(InvokePath, func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, "UnknownOperationException", "of Lambda's API, only Invoke is answered here")
@@ -31,7 +35,7 @@ func NewInvoke(functions *lambda.Service) http.Handler {
 }
 
 func (i *invoker) invoke(w http.ResponseWriter, r *http.Request) {
-	request := lambda.Request{Function: template.FunctionName(r.PathValue("name"))}
+	request := lambda.Request{Function: i.rename(template.FunctionName(r.PathValue("name")))}
 	var err error
 	if request.Payload, err = io.ReadAll(http.MaxBytesReader(w, r.Body, lambda.MaxPayload)); err != nil {
 		var tooLarge *http.MaxBytesError

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -348,6 +349,9 @@ func TestLogs(t *testing.T) {
 // TestFrozen has a function work on behind its answer: it does not get on
 // until the next request.
 func TestFrozen(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("looks into /proc")
+	}
 	s := serve(t, Config{}, Function{Reserved: -1})
 	path := filepath.Join(t.TempDir(), "ticks")
 	invoke(t, s, fmt.Sprintf(`{"do":"tick","path":%q}`, path))
@@ -403,11 +407,25 @@ func TestNothingLeft(t *testing.T) {
 	if err := syscall.Kill(idle, 0); err == nil {
 		t.Error("the idle process is there after Close")
 	}
-	// The child has no parent here to wait for it: it may stay as a zombie.
-	waitFor(t, "the child to be gone", func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
-		return err != nil || strings.Contains(string(stat), ") Z ")
-	})
+	waitFor(t, "the child to be gone", func() bool { return gone(child) })
+}
+
+// gone tells whether a process has ended. One that nobody has waited for may
+// stay as a zombie.
+func gone(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
+
+// TestCrashTakesAll has a process start another one and then end by itself.
+func TestCrashTakesAll(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	child := decode[counted](t, invoke(t, s, `{"do":"child"}`)).Pid
+	if gone(child) {
+		t.Fatal("the child does not run")
+	}
+	invoke(t, s, `{"do":"exit"}`)
+	waitFor(t, "the child to be gone", func() bool { return gone(child) })
 }
 
 func TestCallerLeaves(t *testing.T) {
@@ -470,6 +488,21 @@ func TestChaos(t *testing.T) {
 	}
 	if _, err := KillRandomly(1.5, 1); err == nil {
 		t.Error("a rate of 1.5 was taken")
+	}
+}
+
+// TestChaosAlways kills each request, wherever it was aimed: no answer gets
+// through.
+func TestChaosAlways(t *testing.T) {
+	chaos, err := KillRandomly(1, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, Config{Chaos: chaos}, Function{Reserved: -1})
+	for range 12 {
+		if r := invoke(t, s, `{}`); r.FunctionError == "" {
+			t.Errorf("an answer got through: %s", r.Payload)
+		}
 	}
 }
 
@@ -563,8 +596,24 @@ func TestRuntimeAPI(t *testing.T) {
 			t.Errorf("POST %s = %d, want %d", path, r.StatusCode, want)
 		}
 	}
+	path := filepath.Join(t.TempDir(), "running")
+	done := make(chan Response, 1)
+	go func() {
+		r, _ := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
+		done <- r
+	}()
+	waitFor(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
+	r, err := http.Post("http://"+api+"/2018-06-01/runtime/invocation/another/response", "application/json", strings.NewReader(`"wrong"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	_ = os.Remove(path)
+	if answer := <-done; r.StatusCode != http.StatusBadRequest || string(answer.Payload) == `"wrong"` || answer.FunctionError != "" {
+		t.Errorf("an answer to another request gave %d, and the request %s", r.StatusCode, answer.Payload)
+	}
 	http.DefaultClient.CloseIdleConnections()
-	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Count != 2 {
+	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Count != 3 {
 		t.Errorf("count = %d after strange requests; want the same environment", got.Count)
 	}
 }

@@ -78,6 +78,9 @@ func Parse(text []byte) (*Document, error) {
 	return doc, nil
 }
 
+// HasParameter tells whether the template declares a parameter.
+func (d *Document) HasParameter(name string) bool { return d.parameters[name] != nil }
+
 func parseResource(problems *problems, id string, value any) rawResource {
 	path := "Resources." + id
 	object, ok := value.(map[string]any)

@@ -261,7 +261,7 @@ func (r *resolver) findInMap(path string, argument any) (any, error) {
 			return r.value(path+"[3].DefaultValue", options["DefaultValue"])
 		}
 	}
-	return nil, at(path, fmt.Errorf("Mappings.%s is not in the template", strings.Join(keys, ".")))
+	return nil, at(path, fmt.Errorf("the template has no Mappings.%s", strings.Join(keys, ".")))
 }
 
 func (r *resolver) importValue(path string, argument any) (any, error) {

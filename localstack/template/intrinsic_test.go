@@ -70,7 +70,7 @@ func TestIntrinsics(t *testing.T) {
 		{"Equals in place", `{"Fn::Equals": ["a", "a"]}`, `true`, ""},
 		{"FindInMap", `{"Fn::FindInMap": ["M", "one", "two"]}`, `"deep"`, ""},
 		{"FindInMap list", `{"Fn::Select": [1, {"Fn::FindInMap": ["M", "one", "list"]}]}`, `"y"`, ""},
-		{"FindInMap missing", `{"Fn::FindInMap": ["M", "one", "three"]}`, "", "Mappings.M.one.three is not in the template"},
+		{"FindInMap missing", `{"Fn::FindInMap": ["M", "one", "three"]}`, "", "the template has no Mappings.M.one.three"},
 		{"FindInMap default", `{"Fn::FindInMap": ["M", "one", "three", {"DefaultValue": "d"}]}`, `"d"`, ""},
 		{"Base64", `{"Fn::Base64": "hi"}`, `"aGk="`, ""},
 		{"ImportValue missing", `{"Fn::ImportValue": "x"}`, "", `no template of this run exports "x"`},

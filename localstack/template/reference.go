@@ -185,7 +185,7 @@ func (r *resolver) endpoint(id string) (string, error) {
 	if r.options.Endpoint == nil {
 		return "", errors.New("nothing listens for " + id)
 	}
-	return r.options.Endpoint(id)
+	return r.options.Endpoint(id, r.doc.resources[id].typ)
 }
 
 // nameProperties is where each type has a name of its own.

@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-func endpoints(id string) (string, error) { return "http://127.0.0.1:1/" + id, nil }
+func endpoints(id, _ string) (string, error) { return "http://127.0.0.1:1/" + id, nil }
 
 func readFile(t *testing.T, name string, options Options) (*Template, error) {
 	t.Helper()

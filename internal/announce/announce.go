@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
 	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -54,24 +55,14 @@ func New(bus string) (*Announcer, error) {
 // detail is the event as readers see it. Seqs are strings where JSON readers
 // would round them.
 type detail struct {
-	ID      string     `json:"id"`
-	Kind    string     `json:"kind"`
-	Queue   string     `json:"queue"`
-	After   seq        `json:"missingAfter"`
-	UpTo    seq        `json:"missingUpTo"`
-	Parked  seq        `json:"parked"`
-	Since   *time.Time `json:"since,omitempty"`
-	Seconds float64    `json:"ageSeconds,omitempty"`
-}
-
-type seq int64
-
-// MarshalJSON implements json.Marshaler.
-func (s seq) MarshalJSON() ([]byte, error) {
-	if s > cursor.MaxExactJSON {
-		return json.Marshal(fmt.Sprint(int64(s)))
-	}
-	return json.Marshal(int64(s))
+	ID      string      `json:"id"`
+	Kind    string      `json:"kind"`
+	Queue   string      `json:"queue"`
+	After   jsonseq.Seq `json:"missingAfter"`
+	UpTo    jsonseq.Seq `json:"missingUpTo"`
+	Parked  jsonseq.Seq `json:"parked"`
+	Since   *time.Time  `json:"since,omitempty"`
+	Seconds float64     `json:"ageSeconds,omitempty"`
 }
 
 // Announce hands one announcement on. Lost response: it goes out twice, under
@@ -79,7 +70,7 @@ func (s seq) MarshalJSON() ([]byte, error) {
 func (a *Announcer) Announce(ctx context.Context, said cursor.Announcement) error {
 	d := detail{
 		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue,
-		After: seq(said.Missing.From), UpTo: seq(said.Missing.To), Parked: seq(said.Parked),
+		After: jsonseq.Seq(said.Missing.From), UpTo: jsonseq.Seq(said.Missing.To), Parked: jsonseq.Seq(said.Parked),
 		Seconds: said.Age.Seconds(),
 	}
 	if !said.Since.IsZero() {

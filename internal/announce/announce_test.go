@@ -24,7 +24,9 @@ func bus(t *testing.T, answer string) *[]string {
 		if err != nil {
 			t.Error(err)
 		}
-		var in struct{ Entries []struct{ EventBusName, Source, DetailType, Detail string } }
+		var in struct {
+			Entries []struct{ EventBusName, Source, DetailType, Detail string }
+		}
 		if err := json.Unmarshal(raw, &in); err != nil {
 			t.Error(err)
 		}

@@ -8,10 +8,6 @@ import (
 // MaxSeq is the highest seq that a message can have: 2^63-1.
 const MaxSeq = math.MaxInt64
 
-// MaxExactJSON is the highest integer that every JSON reader takes exactly:
-// 2^53. Above it, seqs are written as decimal strings.
-const MaxExactJSON = 1 << 53
-
 // ParseSeq reads a seq from its canonical decimal form: digits only, without
 // leading zeros, from 0 to [MaxSeq]. Everything else is an [InvalidError] of
 // field "seq": a sign, a fraction, an exponent, spaces. Two spellings of one

@@ -1,0 +1,163 @@
+// Package edge is what stands between the world and the functions' own code:
+// it tells the events apart that one binary serves ([Decode]), reads JSON
+// strictly ([Members], [Text], [Seq], [FieldPath]), and writes answers and
+// problem documents in the event's own shape ([Answer], [Problem]).
+//
+// Nothing that a caller sends makes it panic, and nothing of it is logged here.
+package edge
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxBody is the most bytes that the body of a request may have: 6 MB, as
+// Lambda's own limit.
+const MaxBody = 6 << 20
+
+// shape is the kind of event that a request came in.
+type shape int
+
+const (
+	direct  shape = iota // the document itself, by a direct invoke
+	payload              // HTTP API v2 and function URLs
+	rest                 // REST API, v1
+)
+
+// Request is a request in any of the shapes.
+type Request struct {
+	// Direct is true for a direct invoke: Body is the event, and nothing else
+	// is set.
+	Direct bool
+	Method string
+	// Resource is the last part of the path: stages and base paths stand
+	// before it.
+	Resource string
+	Query    url.Values
+	Body     []byte
+
+	shape shape
+}
+
+// event is what is read of the events of API Gateway and of function URLs.
+type event struct {
+	RequestContext *struct {
+		HTTP *struct {
+			Method string `json:"method"`
+		} `json:"http"`
+	} `json:"requestContext"`
+	RawPath               string              `json:"rawPath"`
+	RawQueryString        string              `json:"rawQueryString"`
+	HTTPMethod            string              `json:"httpMethod"`
+	Path                  string              `json:"path"`
+	QueryStringParameters map[string]string   `json:"queryStringParameters"`
+	MultiValue            map[string][]string `json:"multiValueQueryStringParameters"`
+	Headers               map[string]string   `json:"headers"`
+	Body                  *string             `json:"body"`
+	IsBase64Encoded       bool                `json:"isBase64Encoded"`
+}
+
+// Decode tells which shape an event has, and reads it. The request is good for
+// answering even where there is a problem with it.
+//
+// API Gateway is known by its requestContext:
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
+func Decode(raw json.RawMessage) (Request, *Problem) {
+	var e event
+	if err := json.Unmarshal(raw, &e); err != nil || e.RequestContext == nil {
+		// A document of the caller's own may have members of these names with
+		// other types: what is no event of AWS's is the document itself.
+		return Request{Direct: true, Body: raw, shape: direct}, nil
+	}
+	r := Request{shape: rest, Method: e.HTTPMethod, Query: url.Values{}}
+	path := e.Path
+	if e.RequestContext.HTTP != nil {
+		r.shape, r.Method, path = payload, e.RequestContext.HTTP.Method, e.RawPath
+		query, err := url.ParseQuery(e.RawQueryString)
+		if err != nil {
+			return r, Invalid("query", "is not a query string: "+err.Error())
+		}
+		r.Query = query
+	}
+	for name, value := range e.QueryStringParameters {
+		if r.shape == rest {
+			r.Query.Set(name, value)
+		}
+	}
+	for name, values := range e.MultiValue {
+		r.Query[name] = values
+	}
+	r.Resource = path[strings.LastIndex(path, "/")+1:]
+	if e.Body != nil {
+		r.Body = []byte(*e.Body)
+	}
+	if e.IsBase64Encoded {
+		body, err := base64.StdEncoding.DecodeString(string(r.Body))
+		if err != nil {
+			return r, Invalid("body", "is not base64, and the event says so: "+err.Error())
+		}
+		r.Body = body
+	}
+	if problem := r.checkBody(e.Headers); problem != nil {
+		return r, problem
+	}
+	return r, nil
+}
+
+func (r *Request) checkBody(headers map[string]string) *Problem {
+	if len(r.Body) > MaxBody {
+		return &Problem{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",
+			Errors: []FieldError{{"body", "has more than 6291456 bytes"}}}
+	}
+	if len(r.Body) == 0 {
+		return nil
+	}
+	for name, value := range headers {
+		if strings.EqualFold(name, "content-type") && value != "" && !IsJSON(value) {
+			return &Problem{Status: http.StatusUnsupportedMediaType, Type: "not-json", Title: "The request is not JSON",
+				Errors: []FieldError{{"content-type", "must be application/json or end in +json"}}}
+		}
+	}
+	if !utf8.Valid(r.Body) {
+		return Invalid("body", "is not valid UTF-8")
+	}
+	return nil
+}
+
+// IsJSON reports whether a content type is JSON's.
+func IsJSON(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	media = strings.ToLower(strings.TrimSpace(media))
+	return media == "application/json" || strings.HasSuffix(media, "+json")
+}
+
+// One is the query parameter of that name: "" where it is missing, a problem
+// where it stands twice.
+func (r *Request) One(name string) (string, *Problem) {
+	values := r.Query[name]
+	switch len(values) {
+	case 0:
+		return "", nil
+	case 1:
+		return values[0], nil
+	}
+	return "", Invalid(name, "is given more than once")
+}
+
+// Only is a problem if there is a query parameter that is none of these.
+func (r *Request) Only(names ...string) *Problem {
+	for given := range r.Query {
+		known := false
+		for _, name := range names {
+			known = known || name == given
+		}
+		if !known {
+			return Invalid(given, "is not a parameter of this request: "+strings.Join(names, ", ")+" are")
+		}
+	}
+	return nil
+}

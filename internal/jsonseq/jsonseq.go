@@ -1,0 +1,20 @@
+// Package jsonseq writes seqs into JSON so that every reader gets them exactly:
+// as a number up to 2^53, as a decimal string beyond.
+package jsonseq
+
+import "strconv"
+
+// maxExact is the highest integer that every JSON reader takes exactly.
+const maxExact = 1 << 53
+
+// Seq is a seq in a JSON document.
+type Seq int64
+
+// MarshalJSON implements json.Marshaler.
+func (s Seq) MarshalJSON() ([]byte, error) {
+	text := strconv.FormatInt(int64(s), 10)
+	if s > maxExact {
+		text = `"` + text + `"`
+	}
+	return []byte(text), nil
+}

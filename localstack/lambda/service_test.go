@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 )
 
@@ -272,57 +269,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestContext(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1, Timeout: 7 * time.Second})
-	r, err := s.Invoke(context.Background(), Request{
-		Function: "probe", Payload: []byte(`{"do":"context"}`), ClientContext: `{"custom":{"who":"me"}}`,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := decode[struct {
-		ID, Arn, Trace string
-		Left           int
-		Client         map[string]string
-	}](t, r)
-	if got.ID != r.RequestID || got.Arn != "arn:aws:lambda:us-east-1:000000000000:function:probe" || got.Client["who"] != "me" {
-		t.Errorf("context = %+v; want request id %s", got, r.RequestID)
-	}
-	if got.Left <= 0 || got.Left > 7000 || !strings.HasPrefix(got.Trace, "Root=1-") {
-		t.Errorf("context = %+v; want a deadline within 7 s and a trace id", got)
-	}
-}
-
-func TestVariables(t *testing.T) {
-	t.Setenv("OF_THE_HOST", "secret")
-	s := serve(t, Config{}, Function{
-		Reserved: -1, Handler: "main", MemoryMB: 512, LogFormat: "JSON", LogLevel: "WARN",
-		Env: map[string]string{"OWN": "yes", "AWS_REGION": "eu-west-1"},
-	})
-	got := map[string]string{}
-	for _, entry := range decode[[]string](t, invoke(t, s, `{"do":"env"}`)) {
-		name, value, _ := strings.Cut(entry, "=")
-		got[name] = value
-	}
-	for _, varying := range []string{"PATH", "AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "_X_AMZN_TRACE_ID"} {
-		if got[varying] == "" {
-			t.Errorf("%s is not set", varying)
-		}
-		delete(got, varying)
-	}
-	want := map[string]string{
-		"OWN": "yes", "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "us-east-1", "_HANDLER": "main",
-		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
-		"AWS_LAMBDA_FUNCTION_NAME": "probe", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512", "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-		"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand", "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/probe",
-		"AWS_LAMBDA_LOG_FORMAT": "JSON", "AWS_LAMBDA_LOG_LEVEL": "WARN", "AWS_XRAY_CONTEXT_MISSING": "LOG_ERROR",
-		"LAMBDA_TASK_ROOT": filepath.Dir(probe), "LAMBDA_RUNTIME_DIR": "/var/runtime", "LANG": "en_US.UTF-8", "TZ": ":UTC",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("variables (-want +got):\n%s", diff)
-	}
-}
-
 // TestLogs has every line of a request in the log before its answer is there,
 // and the last 4 KB of it in the tail.
 func TestLogs(t *testing.T) {
@@ -449,173 +395,6 @@ func TestCallerLeaves(t *testing.T) {
 		stats, _ := s.Stats("probe")
 		return stats.Running == 0 && stats.Idle == 1
 	})
-}
-
-// TestChaos repeats each failed request until it succeeds. Requests are hit
-// both before and after their effect, and as often as the rate says.
-func TestChaos(t *testing.T) {
-	chaos, err := KillRandomly(0.5, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, Config{Chaos: chaos}, Function{Reserved: -1})
-	path := filepath.Join(t.TempDir(), "effects")
-	const n = 40
-	failures, withEffect := 0, 0
-	effects := func() int { text, _ := os.ReadFile(path); return strings.Count(string(text), "\n") }
-	for i := range n {
-		for {
-			before := effects()
-			r := invoke(t, s, fmt.Sprintf(`{"do":"append","n":%d,"path":%q}`, i, path))
-			if r.FunctionError == "" {
-				break
-			}
-			if !strings.Contains(string(r.Payload), "signal: killed") {
-				t.Fatalf("failure = %s", r.Payload)
-			}
-			failures++
-			withEffect += effects() - before
-		}
-	}
-	if failures < n/3 || failures > 3*n {
-		t.Errorf("%d failures of %d requests; want about as many at the rate 0.5", failures, n)
-	}
-	if withEffect == 0 || withEffect == failures {
-		t.Errorf("%d of %d killed requests had their effect; want some, not all", withEffect, failures)
-	}
-	if stats, _ := s.Stats("probe"); stats.Killed != failures || stats.Errors != failures {
-		t.Errorf("stats = %+v; want %d killed", stats, failures)
-	}
-	if _, err := KillRandomly(1.5, 1); err == nil {
-		t.Error("a rate of 1.5 was taken")
-	}
-}
-
-// TestChaosAlways kills each request, wherever it was aimed: no answer gets
-// through.
-func TestChaosAlways(t *testing.T) {
-	chaos, err := KillRandomly(1, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, Config{Chaos: chaos}, Function{Reserved: -1})
-	for range 12 {
-		if r := invoke(t, s, `{}`); r.FunctionError == "" {
-			t.Errorf("an answer got through: %s", r.Payload)
-		}
-	}
-}
-
-func TestAsync(t *testing.T) {
-	failed := make(chan []byte, 1)
-	s := serve(t, Config{OnFailure: func(destination string, message []byte) {
-		if destination == "failures" {
-			failed <- message
-		}
-	}}, Function{Reserved: -1, OnFailure: "failures"})
-	path := filepath.Join(t.TempDir(), "effects")
-	if err := s.InvokeAsync(Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"append","n":1,"path":%q}`, path)}); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, "the effect", func() bool { _, err := os.Stat(path); return err == nil })
-	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}); err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		RequestContext  struct{ Condition, FunctionArn string }
-		RequestPayload  struct{ Do string }
-		ResponsePayload struct{ ErrorMessage string }
-	}
-	if err := json.Unmarshal(<-failed, &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.RequestContext.Condition != "RetriesExhausted" || got.RequestPayload.Do != "error" || got.ResponsePayload.ErrorMessage != "no luck" {
-		t.Errorf("record = %+v", got)
-	}
-}
-
-// TestTryAsync pins when an asynchronous request is tried again.
-func TestTryAsync(t *testing.T) {
-	failure := func() (Response, error) { return Response{FunctionError: "Unhandled"}, nil }
-	throttle := func() (Response, error) { return Response{}, ErrThrottled }
-	success := func() (Response, error) { return Response{}, nil }
-	cases := []struct {
-		name      string
-		retries   int
-		maxAge    time.Duration
-		steps     []func() (Response, error) // the last one repeats
-		attempts  int
-		condition string
-		took      time.Duration
-	}{
-		{"success", 2, time.Hour, []func() (Response, error){success}, 1, "", 0},
-		{"retries used up", 2, time.Hour, []func() (Response, error){failure}, 3, "RetriesExhausted", 3 * time.Minute},
-		{"no retries", 0, time.Hour, []func() (Response, error){failure}, 1, "RetriesExhausted", 0},
-		{"second try", 2, time.Hour, []func() (Response, error){failure, success}, 2, "", time.Minute},
-		{"throttled", 0, time.Hour, []func() (Response, error){throttle, throttle, throttle, success}, 1, "", 7 * time.Second},
-		{"too old", 2, 150 * time.Second, []func() (Response, error){failure}, 2, "EventAgeExceeded", time.Minute},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				begun, calls := time.Now(), 0
-				_, attempts, condition := tryAsync(t.Context(), c.retries, c.maxAge, func() (Response, error) {
-					step := c.steps[min(calls, len(c.steps)-1)]
-					calls++
-					return step()
-				})
-				if attempts != c.attempts || condition != c.condition || time.Since(begun) != c.took {
-					t.Errorf("%d attempts, %q, after %v; want %d, %q, %v", attempts, condition, time.Since(begun), c.attempts, c.condition, c.took)
-				}
-			})
-		})
-	}
-}
-
-// TestRuntimeAPI asks an environment's API what a runtime must not.
-func TestRuntimeAPI(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1})
-	var api string
-	for _, entry := range decode[[]string](t, invoke(t, s, `{"do":"env"}`)) {
-		if value, ok := strings.CutPrefix(entry, "AWS_LAMBDA_RUNTIME_API="); ok {
-			api = value
-		}
-	}
-	for path, want := range map[string]int{
-		"invocation/nobody/response": http.StatusBadRequest,
-		"invocation/nobody/error":    http.StatusBadRequest,
-		"init/error":                 http.StatusForbidden,
-		"elsewhere":                  http.StatusNotFound,
-	} {
-		r, err := http.Post("http://"+api+"/2018-06-01/runtime/"+path, "application/json", strings.NewReader(`{}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = r.Body.Close()
-		if r.StatusCode != want {
-			t.Errorf("POST %s = %d, want %d", path, r.StatusCode, want)
-		}
-	}
-	path := filepath.Join(t.TempDir(), "running")
-	done := make(chan Response, 1)
-	go func() {
-		r, _ := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
-		done <- r
-	}()
-	waitFor(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
-	r, err := http.Post("http://"+api+"/2018-06-01/runtime/invocation/another/response", "application/json", strings.NewReader(`"wrong"`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = r.Body.Close()
-	_ = os.Remove(path)
-	if answer := <-done; r.StatusCode != http.StatusBadRequest || string(answer.Payload) == `"wrong"` || answer.FunctionError != "" {
-		t.Errorf("an answer to another request gave %d, and the request %s", r.StatusCode, answer.Payload)
-	}
-	http.DefaultClient.CloseIdleConnections()
-	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Count != 3 {
-		t.Errorf("count = %d after strange requests; want the same environment", got.Count)
-	}
 }
 
 // BenchmarkInvoke is the runner's own cost of a warm request.

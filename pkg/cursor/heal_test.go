@@ -16,3 +16,16 @@ func TestHealOfAQueueThatStartsAtZero(t *testing.T) {
 		t.Errorf("%+v, %v; want position -1, parked 2", it, err)
 	}
 }
+
+// TestRecheckOfAnEmptyQueueThatStartsAtZero: nothing known is not seq 0.
+func TestRecheckOfAnEmptyQueueThatStartsAtZero(t *testing.T) {
+	b := newBench(t, nil)
+	first := int64(0)
+	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{First: &first}); err != nil {
+		t.Fatal(err)
+	}
+	it, err := b.sorter.Recheck(t.Context(), "q")
+	if err != nil || it.Cursor.Position != -1 || it.Cursor.Parked != -1 {
+		t.Errorf("%+v, %v; want position and parked -1", it, err)
+	}
+}

@@ -63,9 +63,10 @@ func (s seqSet) runEnd(position int64) int64 {
 	return position
 }
 
-// max is the highest seq of the set, and false where it is empty.
+// max is the highest seq of the set; -1, which is no seq, and false where it
+// is empty.
 func (s seqSet) max() (int64, bool) {
-	highest, found := int64(0), false
+	highest, found := int64(-1), false
 	for seq := range s {
 		if !found || seq > highest {
 			highest, found = seq, true

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// batch is the consumer's log line of what it was handed.
+type batch struct {
+	Message  string `json:"message"`
+	Queue    string `json:"queue"`
+	From     int64  `json:"from"`
+	To       int64  `json:"to"`
+	Messages []struct {
+		Seq    int64  `json:"seq"`
+		SHA256 string `json:"sha256"`
+	} `json:"messages"`
+}
+
+// watcher reads the consumer's log and checks what comes out: in each queue,
+// one seq after the other, each with the bytes that were sent.
+type watcher struct {
+	out  io.Writer
+	show int
+	// want is the sum of each message that was sent, by queue and seq.
+	want map[string]map[int64]string
+
+	mu sync.Mutex
+	// position is how far each queue has come out.
+	position map[string]int64
+	batches  int
+	messages int
+	// repeated counts batches that came before, in whole or in part.
+	repeated   int
+	violations []string
+}
+
+func newWatcher(out io.Writer, show int, arrivals []arrival) *watcher {
+	w := &watcher{out: out, show: show, want: map[string]map[int64]string{}, position: map[string]int64{}}
+	for _, a := range arrivals {
+		if w.want[a.queue] == nil {
+			w.want[a.queue] = map[int64]string{}
+		}
+		if w.want[a.queue][a.seq] == "" {
+			w.want[a.queue][a.seq] = a.sum
+		}
+	}
+	return w
+}
+
+// line takes a line of the consumer's log. A line that a killed process left
+// half written is no JSON, and its batch comes again.
+func (w *watcher) line(text string) {
+	var b batch
+	if json.Unmarshal([]byte(text), &b) != nil || b.Message != "batch" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.batches++
+	position := w.position[b.Queue]
+	switch {
+	case b.From > position:
+		w.wrong("queue %s: a batch from %d, and the last one ended at %d", b.Queue, b.From, position)
+	case b.From < position:
+		w.repeated++
+	}
+	expect := b.From
+	for _, m := range b.Messages {
+		if expect++; m.Seq != expect {
+			w.wrong("queue %s: seq %d where %d was due", b.Queue, m.Seq, expect)
+		}
+		if m.SHA256 != w.want[b.Queue][m.Seq] {
+			w.wrong("queue %s: seq %d has other bytes than were sent", b.Queue, m.Seq)
+		}
+		if m.Seq > position {
+			w.messages++
+		}
+	}
+	if expect != b.To {
+		w.wrong("queue %s: a batch up to %d ends at %d", b.Queue, b.To, expect)
+	}
+	w.position[b.Queue] = max(position, b.To)
+	if w.batches <= w.show {
+		fmt.Fprintf(w.out, "    out  %-24s %d messages, seq %d to %d\n", b.Queue, len(b.Messages), b.From+1, b.To)
+	}
+}
+
+func (w *watcher) wrong(format string, arguments ...any) {
+	w.violations = append(w.violations, fmt.Sprintf(format, arguments...))
+}
+
+// state is what came out so far.
+type state struct {
+	messages, batches, repeated int
+	violations                  []string
+}
+
+func (w *watcher) state() state {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return state{w.messages, w.batches, w.repeated, append([]string(nil), w.violations...)}
+}
+
+// distinct is how many messages were sent, not counting those sent again.
+func (w *watcher) distinct() int {
+	count := 0
+	for _, seqs := range w.want {
+		count += len(seqs)
+	}
+	return count
+}

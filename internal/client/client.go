@@ -1,0 +1,193 @@
+// Package client talks to the enqueue function over HTTP: the local stack's, or
+// API Gateway's with requests signed for IAM. It repeats what may succeed later,
+// which is always safe.
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"github.com/streamsort/streamsort/internal/awsenv"
+)
+
+// Client is a client of one API. Its methods may be called by any number of
+// goroutines.
+type Client struct {
+	base     string
+	http     *http.Client
+	aws      *awsenv.Settings // nil: requests are not signed
+	attempts int
+}
+
+// defaultAttempts is how often a request is made at most.
+const defaultAttempts = 8
+
+// New returns a client of the API at a URL. Requests to API Gateway are signed
+// with the environment's keys.
+func New(base string) (*Client, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("url %q must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com", base)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64
+	c := &Client{
+		base:     strings.TrimSuffix(base, "/"),
+		http:     &http.Client{Transport: transport, Timeout: 40 * time.Second},
+		attempts: defaultAttempts,
+	}
+	if strings.Contains(u.Host, ".execute-api.") {
+		s, err := awsenv.Read("", "")
+		if err != nil {
+			return nil, fmt.Errorf("requests to %s must be signed: %w", u.Host, err)
+		}
+		c.aws = &s
+	}
+	return c, nil
+}
+
+// Problem is an answer that is no success.
+type Problem struct {
+	Status int    `json:"status"`
+	Type   string `json:"type"`
+	Detail string `json:"detail"`
+}
+
+func (p *Problem) Error() string { return fmt.Sprintf("%d: %s", p.Status, p.Detail) }
+
+// Call makes a request and reads its answer into out. It repeats one that fails
+// on the way, or is answered 429 or 5xx. The error is a *Problem where the API
+// gave one.
+func (c *Client) Call(ctx context.Context, method, path string, query url.Values, body []byte, out any) error {
+	for attempt := 1; ; attempt++ {
+		again, err := c.once(ctx, method, path, query, body, out)
+		if err == nil || !again || attempt == c.attempts {
+			return err
+		}
+		if err := pause(ctx, attempt); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits longer after each attempt, and never the same.
+func pause(ctx context.Context, attempt int) error {
+	longest := min(50*time.Millisecond<<attempt, 2*time.Second)
+	timer := time.NewTimer(rand.N(longest))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func (c *Client) once(ctx context.Context, method, path string, query url.Values, body []byte, out any) (again bool, err error) {
+	address := c.base + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return false, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if err := c.sign(ctx, request, body); err != nil {
+		return false, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return ctx.Err() == nil, err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return ctx.Err() == nil, err
+	}
+	if response.StatusCode < 300 {
+		return false, json.Unmarshal(answer, out)
+	}
+	problem := &Problem{}
+	if json.Unmarshal(answer, problem) != nil || problem.Detail == "" {
+		problem.Detail = strings.TrimSpace(string(answer))
+	}
+	problem.Status = response.StatusCode
+	return response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= 500, problem
+}
+
+func (c *Client) sign(ctx context.Context, request *http.Request, body []byte) error {
+	if c.aws == nil {
+		return nil
+	}
+	keys, err := c.aws.Credentials.Retrieve(ctx)
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256(body)
+	return v4.NewSigner().SignHTTP(ctx, keys, request, hex.EncodeToString(hash[:]), "execute-api", c.aws.Region, time.Now())
+}
+
+// Outcome is what became of a message.
+type Outcome struct {
+	Status  int    `json:"status"`
+	Outcome string `json:"outcome"`
+	Detail  string `json:"detail"`
+}
+
+// Put puts messages, each a document of its own, in one call, and repeats those
+// whose fate is unknown. The outcomes are in the order of the messages.
+func (c *Client) Put(ctx context.Context, messages []json.RawMessage) ([]Outcome, error) {
+	outcomes := make([]Outcome, len(messages))
+	open := make([]int, len(messages))
+	for i := range messages {
+		open[i] = i
+	}
+	for attempt := 1; ; attempt++ {
+		var body bytes.Buffer
+		body.WriteString(`{"messages":[`)
+		for n, i := range open {
+			if n > 0 {
+				body.WriteByte(',')
+			}
+			body.Write(messages[i])
+		}
+		body.WriteString(`]}`)
+		var answer struct{ Results []Outcome }
+		if err := c.Call(ctx, http.MethodPost, "/messages", nil, body.Bytes(), &answer); err != nil {
+			return nil, err
+		}
+		if len(answer.Results) != len(open) {
+			return nil, fmt.Errorf("%d results for %d messages", len(answer.Results), len(open))
+		}
+		var again []int
+		for n, i := range open {
+			outcomes[i] = answer.Results[n]
+			if outcomes[i].Status >= 500 || outcomes[i].Status == http.StatusTooManyRequests {
+				again = append(again, i)
+			}
+		}
+		if open = again; len(open) == 0 {
+			return outcomes, nil
+		}
+		if attempt == c.attempts {
+			return outcomes, errors.New("some messages were not taken: " + outcomes[open[0]].Detail)
+		}
+		if err := pause(ctx, attempt); err != nil {
+			return outcomes, err
+		}
+	}
+}

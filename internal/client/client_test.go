@@ -1,0 +1,95 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// serve answers one request after the other as the script says, and notes the
+// bodies.
+func serve(t *testing.T, script ...func(http.ResponseWriter)) (*Client, *[]string) {
+	t.Helper()
+	var bodies []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		bodies = append(bodies, string(body))
+		if len(bodies) > len(script) {
+			t.Errorf("request %d, of %d expected", len(bodies), len(script))
+			return
+		}
+		script[len(bodies)-1](w)
+	}))
+	t.Cleanup(server.Close)
+	c, err := New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, &bodies
+}
+
+func says(status int, body string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func TestPutRepeatsWhatIsUnknown(t *testing.T) {
+	c, bodies := serve(t,
+		says(502, `{"message":"Internal Server Error"}`),
+		says(200, `{"results":[{"status":200,"outcome":"advanced"},{"status":503},{"status":409,"outcome":"conflict"}]}`),
+		says(200, `{"results":[{"status":200,"outcome":"duplicate"}]}`),
+	)
+	outcomes, err := c.Put(t.Context(), []json.RawMessage{[]byte(`{"a": 1}`), []byte(`{"b":2}`), []byte(`{"c":3}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcomes[0].Outcome != "advanced" || outcomes[1].Outcome != "duplicate" || outcomes[2].Outcome != "conflict" {
+		t.Errorf("%+v", outcomes)
+	}
+	if want := `{"messages":[{"b":2}]}`; (*bodies)[2] != want || !strings.Contains((*bodies)[0], `{"a": 1}`) {
+		t.Errorf("bodies %q, want the last to be %s", *bodies, want)
+	}
+}
+
+func TestCallDoesNotRepeatAMistake(t *testing.T) {
+	c, _ := serve(t, says(400, `{"status":400,"type":"x","detail":"seq is negative"}`))
+	var problem *Problem
+	if _, err := c.Put(t.Context(), []json.RawMessage{[]byte(`{}`)}); !errors.As(err, &problem) || problem.Detail != "seq is negative" {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestNewSignsForAPIGateway(t *testing.T) {
+	for _, url := range []string{"", "127.0.0.1:80", "ftp://x", "http://"} {
+		if _, err := New(url); err == nil {
+			t.Errorf("%q: no error", url)
+		}
+	}
+	t.Setenv("AWS_REGION", "eu-west-1")
+	t.Setenv("AWS_ACCESS_KEY_ID", "id")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	c, err := New("https://abc.execute-api.eu-west-1.amazonaws.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := httptest.NewRequest("POST", "https://abc.execute-api.eu-west-1.amazonaws.com/messages", nil)
+	if err := c.sign(t.Context(), request, []byte("body")); err != nil {
+		t.Fatal(err)
+	}
+	if got := request.Header.Get("Authorization"); !strings.Contains(got, "AWS4-HMAC-SHA256 Credential=id/") || !strings.Contains(got, "/eu-west-1/execute-api/") {
+		t.Errorf("authorization %q", got)
+	}
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	if _, err := New("https://abc.execute-api.eu-west-1.amazonaws.com"); err == nil {
+		t.Error("no error without keys")
+	}
+}

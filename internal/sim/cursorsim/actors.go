@@ -47,7 +47,7 @@ func (m *model) writer(name string, calls ...put) {
 		s, view := m.sorter(p)
 		for i, call := range calls {
 			for attempt := range 2 {
-				view.forget(2*i + attempt)
+				view.begin(2*i + attempt)
 				if m.call(p, s, call) {
 					break
 				}

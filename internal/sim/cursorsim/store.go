@@ -18,11 +18,16 @@ type store struct {
 	// memo is the same as the memory of the process's Sorter: all of what it
 	// keeps from one operation to the next.
 	memo map[string]remembered
+	// putting is true in a call of a producer, at is the place in its program,
+	// puts are the answers to the call's puts, moves the moves that it tried.
+	putting     bool
+	at          int
+	puts, moves sim.Digest
 }
 
 // forget makes the process's state what its Sorter remembers and at, the
 // place in its own program.
-func (s *store) forget(at int) {
+func (s *store) forget(at int) *sim.Digest {
 	d := s.p.Forget()
 	d.Int(int64(at))
 	for _, queue := range slices.Sorted(maps.Keys(s.memo)) {
@@ -30,6 +35,28 @@ func (s *store) forget(at int) {
 		hashCursor(d, s.memo[queue].cursor)
 		d.Int(s.memo[queue].read.Unix())
 	}
+	return d
+}
+
+// begin is the begin of a producer's call.
+func (s *store) begin(at int) {
+	s.putting, s.at, s.puts, s.moves = true, at, sim.Digest{}, sim.Digest{}
+	s.forget(at)
+}
+
+// settle is called after a strong look at a cursor, or a write of one. A
+// producer's call goes on from there with nothing but what its puts were
+// answered, the moves it made and this cursor: each later one replaces the
+// earlier in all that Sorter.advance does. A call is of one queue: see put.
+func (s *store) settle(kind int64, answer cursorAnswer) {
+	if !s.putting {
+		return
+	}
+	d := s.forget(s.at)
+	d.Int(kind)
+	d.Digest(s.puts)
+	d.Digest(s.moves)
+	answer.Hash(d)
 }
 
 // remember does what the Sorter does with an answer to a request that began at
@@ -40,8 +67,17 @@ func (s *store) remember(c cursor.Cursor, began time.Time, err error) {
 	}
 }
 
+// The kinds of request after which a call settles.
+const (
+	kindLook = iota
+	kindCreate
+	kindMove
+	kindPark
+	kindConfigure
+)
+
 // writeCursor is a write of a cursor.
-func (s *store) writeCursor(label sim.Label, request func() (cursor.Cursor, bool, error)) (cursor.Cursor, bool, error) {
+func (s *store) writeCursor(kind int64, label sim.Label, request func() (cursor.Cursor, bool, error)) (cursor.Cursor, bool, error) {
 	began := s.now
 	s.writing++
 	defer func() { s.writing-- }()
@@ -51,11 +87,14 @@ func (s *store) writeCursor(label sim.Label, request func() (cursor.Cursor, bool
 		return cursorAnswer{c, done}, err
 	})
 	s.remember(answer.Cursor, began, err)
+	if err == nil {
+		s.settle(kind, answer)
+	}
 	return answer.Cursor, answer.Done, err
 }
 
 func (s *store) CreateCursor(ctx context.Context, c cursor.Cursor) (cursor.Cursor, error) {
-	there, _, err := s.writeCursor(sim.Labelf("create cursor of %s", c.Queue), func() (cursor.Cursor, bool, error) {
+	there, _, err := s.writeCursor(kindCreate, sim.Labelf("create cursor of %s", c.Queue), func() (cursor.Cursor, bool, error) {
 		there, err := s.memory.CreateCursor(ctx, c)
 		return there, true, err
 	})
@@ -80,11 +119,17 @@ func (s *store) Cursor(ctx context.Context, queue string, strong bool) (cursor.C
 		return cursorAnswer{c, true}, err
 	}, older...)
 	s.remember(answer.Cursor, began, err)
+	if err == nil && strong {
+		s.settle(kindLook, answer)
+	}
 	return answer.Cursor, err
 }
 
 func (s *store) Move(ctx context.Context, queue string, from, to int64, now time.Time) (cursor.Cursor, bool, error) {
-	return s.writeCursor(sim.Labelf("move %s from %d to %d", queue, from, to), func() (cursor.Cursor, bool, error) {
+	// One that fails may count as the call's own all the same.
+	s.moves.Int(from)
+	s.moves.Int(to)
+	return s.writeCursor(kindMove, sim.Labelf("move %s from %d to %d", queue, from, to), func() (cursor.Cursor, bool, error) {
 		before := s.cursor(queue)
 		c, moved, err := s.memory.Move(ctx, queue, from, to, now)
 		if moved {
@@ -107,7 +152,7 @@ func (m *model) checkMove(before cursor.Cursor, moved cursor.Range) {
 }
 
 func (s *store) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (cursor.Cursor, error) {
-	c, _, err := s.writeCursor(sim.Labelf("open gap of %s up to %d", queue, seq), func() (cursor.Cursor, bool, error) {
+	c, _, err := s.writeCursor(kindPark, sim.Labelf("open gap of %s up to %d", queue, seq), func() (cursor.Cursor, bool, error) {
 		c, err := s.memory.OpenGap(ctx, queue, seq, now)
 		return c, true, err
 	})
@@ -115,7 +160,7 @@ func (s *store) OpenGap(ctx context.Context, queue string, seq int64, now time.T
 }
 
 func (s *store) WidenGap(ctx context.Context, queue string, seq int64) (cursor.Cursor, error) {
-	c, _, err := s.writeCursor(sim.Labelf("widen gap of %s up to %d", queue, seq), func() (cursor.Cursor, bool, error) {
+	c, _, err := s.writeCursor(kindPark, sim.Labelf("widen gap of %s up to %d", queue, seq), func() (cursor.Cursor, bool, error) {
 		c, err := s.memory.WidenGap(ctx, queue, seq)
 		return c, true, err
 	})
@@ -123,7 +168,7 @@ func (s *store) WidenGap(ctx context.Context, queue string, seq int64) (cursor.C
 }
 
 func (s *store) Configure(ctx context.Context, queue string, change cursor.Change) (cursor.Cursor, bool, error) {
-	return s.writeCursor(sim.Labelf("configure %s", queue), func() (cursor.Cursor, bool, error) {
+	return s.writeCursor(kindConfigure, sim.Labelf("configure %s", queue), func() (cursor.Cursor, bool, error) {
 		return s.memory.Configure(ctx, queue, change)
 	})
 }
@@ -154,6 +199,10 @@ func (s *store) PutMessage(ctx context.Context, m cursor.Message) (cursor.Messag
 		}
 		return messageAnswer{Message: there, Found: true, mine: bytes.Equal(there.Op, m.Op)}, err
 	})
+	if s.putting {
+		s.puts.Bool(err == nil)
+		answer.Hash(&s.puts)
+	}
 	return answer.Message, err
 }
 
@@ -181,6 +230,11 @@ func (s *store) Message(ctx context.Context, queue string, seq int64) (cursor.Me
 		m, found, err := s.memory.Message(ctx, queue, seq)
 		return messageAnswer{Message: m, Found: found}, err
 	})
+	if s.putting {
+		// One that was passed; or a scan, which does no harm here.
+		s.puts.Bool(err == nil)
+		answer.Hash(&s.puts)
+	}
 	return answer.Message, answer.Found, err
 }
 

@@ -44,8 +44,9 @@ type Result struct {
 	// call; of two where the response to a move was lost and another call had
 	// the same move in hand. In the cursor's stream, each is in exactly one.
 	Moves []Range
-	// Deferred says why the cursor was not moved although the message is
-	// stored. The stream's handler or the sweep makes up for it.
+	// Deferred says why the cursor was not moved as far as what is stored
+	// reaches: beside Stored, or beside Duplicate and others, whose first
+	// writer may have died. The stream's handler or the sweep makes up for it.
 	Deferred error
 	// Err says why the message's fate is unknown; Outcome is empty then.
 	// Repeating the put is safe.

@@ -205,10 +205,12 @@ func (r *Result) finish(moved progress) {
 		r.Old, r.New = moved.moves[0].From, moved.moves[len(moved.moves)-1].To
 		r.Moves = moved.moves
 	}
+	if r.Err == nil {
+		r.Deferred = moved.err
+	}
 	if r.Outcome != Stored {
 		return
 	}
-	r.Deferred = moved.err
 	switch {
 	case r.Seq <= moved.it.Position:
 		r.Outcome = Advanced

@@ -46,11 +46,13 @@ func (m *model) writer(name string, calls ...put) {
 	m.run.Go(name, func(p *sim.Proc) {
 		s, view := m.sorter(p)
 		for i, call := range calls {
-			for attempt := range 2 {
+			done := false
+			for attempt := 0; attempt < 2 && !done; attempt++ {
 				view.begin(2*i + attempt)
-				if m.call(p, s, call) {
-					break
-				}
+				done = m.call(p, s, call)
+			}
+			if !done {
+				m.unfinished = true
 			}
 			if p.Dead() {
 				return
@@ -59,7 +61,8 @@ func (m *model) writer(name string, calls ...put) {
 	})
 }
 
-// call makes one call and checks its answers; false where one is unknown.
+// call makes one call and checks its answers; false where it has to be
+// repeated.
 func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 	m.running++
 	defer func() { m.running-- }()
@@ -93,6 +96,9 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 		if result.Err != nil {
 			known = false
 			continue
+		}
+		if result.Deferred != nil {
+			m.unfinished = true
 		}
 		m.checkAnswer(messages[i], result, before)
 	}

@@ -17,6 +17,7 @@ package cursorsim
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -64,6 +65,8 @@ type model struct {
 	// tells all of that in a number.
 	attempts    map[string]int
 	attemptsSum int64
+	// unfinished tells that a writer died in a call, or gave it up.
+	unfinished bool
 	// running counts operations under way: the longest of them is shorter
 	// than the time that must pass before a message is deleted.
 	running int
@@ -202,14 +205,19 @@ func (m *model) Final() error {
 			return err
 		}
 	}
+	if !m.unfinished && m.settings.Mode == cursor.ModeSync {
+		// Every call came to its end, if only by being repeated.
+		if err := m.reached("the writers"); err != nil {
+			return err
+		}
+	}
+	m.now = m.now.Add(24 * time.Hour)
 	s, err := cursor.New(&m.memory, &cursor.Options{Defaults: &m.settings, Now: func() time.Time { return m.now }})
 	if err != nil {
 		return err
 	}
-	for _, queue := range m.memory.Queues() {
-		if _, err := s.Recheck(context.Background(), queue); err != nil {
-			return err
-		}
+	if _, err := s.Sweep(&limited{Context: context.Background(), left: 10_000}, cursor.SweepOptions{Segments: 1}); err != nil {
+		return err
 	}
 	if err := m.reached("the sweep"); err != nil {
 		return err
@@ -227,6 +235,21 @@ func (m *model) Final() error {
 	return m.unchanged()
 }
 
+// limited is a context that ends after a number of requests: what goes on
+// without end is found that way.
+type limited struct {
+	context.Context
+	left int
+}
+
+// Err implements [context.Context].
+func (l *limited) Err() error {
+	if l.left--; l.left < 0 {
+		return errors.New("no end after so many requests")
+	}
+	return nil
+}
+
 func (m *model) reached(by string) error {
 	for _, queue := range m.memory.Queues() {
 		if end := m.runEnd(queue); m.cursor(queue).Position != end {
@@ -241,6 +264,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
 	d.Int(int64(m.running))
 	d.Bool(m.dropped)
+	d.Bool(m.unfinished)
 	d.Int(int64(len(m.records)))
 	for _, r := range m.records {
 		d.Text(r.queue)

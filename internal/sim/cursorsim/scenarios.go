@@ -9,6 +9,11 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
+// Suite is what there is to run.
+func Suite() sim.Suite {
+	return sim.Suite{Name: "cursor", Small: Small(), Large: Large(), Random: Shuffled}
+}
+
 // scenario makes a Scenario of a set of actors.
 func scenario(name string, faults int, settings func(*cursor.Settings), actors func(*model)) sim.Scenario {
 	return onNew(name, faults, settings, func(m *model) {

@@ -151,9 +151,21 @@ func (m *model) checkMove(before cursor.Cursor, moved cursor.Range) {
 	}
 }
 
+// checkPark checks that a gap that was just put on record is one.
+func (m *model) checkPark(before, after cursor.Cursor) {
+	switch {
+	case after.Parked < before.Parked:
+		m.run.Violation("parked was lowered from %d to %d", before.Parked, after.Parked)
+	case after.Parked > before.Parked && after.Parked <= after.Position+1:
+		m.run.Violation("a gap is on record up to %d, and the position is %d", after.Parked, after.Position)
+	}
+}
+
 func (s *store) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (cursor.Cursor, error) {
 	c, _, err := s.writeCursor(kindPark, sim.Labelf("open gap of %s up to %d", queue, seq), func() (cursor.Cursor, bool, error) {
+		before := s.cursor(queue)
 		c, err := s.memory.OpenGap(ctx, queue, seq, now)
+		s.checkPark(before, c)
 		return c, true, err
 	})
 	return c, err
@@ -161,7 +173,9 @@ func (s *store) OpenGap(ctx context.Context, queue string, seq int64, now time.T
 
 func (s *store) WidenGap(ctx context.Context, queue string, seq int64) (cursor.Cursor, error) {
 	c, _, err := s.writeCursor(kindPark, sim.Labelf("widen gap of %s up to %d", queue, seq), func() (cursor.Cursor, bool, error) {
+		before := s.cursor(queue)
 		c, err := s.memory.WidenGap(ctx, queue, seq)
+		s.checkPark(before, c)
 		return c, true, err
 	})
 	return c, err

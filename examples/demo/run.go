@@ -277,7 +277,11 @@ func summarise(out io.Writer, s summary) error {
 	for _, failure := range s.stack.Failures() {
 		errs = append(errs, fmt.Errorf("given up: %s", failure.Message))
 	}
-	if len(errs) == 0 {
+	switch {
+	case len(errs) > 0:
+	case state.repeated > 0:
+		fmt.Fprintf(out, "==> everything came out in order, unchanged; %d batches came again, known by queue, from and to\n", state.repeated)
+	default:
 		fmt.Fprintln(out, "==> everything came out once, in order, unchanged")
 	}
 	return errors.Join(errs...)

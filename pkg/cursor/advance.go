@@ -135,16 +135,17 @@ func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
 //
 // A strong query pays for the bodies beyond a hole. So the first look is at no
 // more messages than one read unit is likely to show, and at one alone where
-// nothing is known of their size. Then pages grow, so that a short run reads
-// little and a long one needs few requests.
+// nothing is known of their size; that one then shows it. Pages grow, so that a
+// short run reads little and a long one needs few requests.
 func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (end, beyond int64, err error) {
 	end = position
-	limit := p.glance
+	limit := min(p.glance, s.batchSize)
 	if limit < 2 && end < MaxSeq {
-		if _, found, err := s.store.Message(ctx, p.it.Queue, end+1); err != nil || !found {
+		m, found, err := s.store.Message(ctx, p.it.Queue, end+1)
+		if err != nil || !found {
 			return end, end, err
 		}
-		end, limit = end+1, s.batchSize
+		end, limit = end+1, min(max(readUnit/m.size(), 2), s.batchSize)
 	}
 	for end < MaxSeq {
 		if ahead := p.it.Parked - end; ahead > 0 {
@@ -169,7 +170,7 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (end, be
 		if !page.More {
 			return end, end, nil
 		}
-		limit = min(max(2*limit, s.batchSize), maxBatchSize)
+		limit = min(2*limit, maxBatchSize)
 	}
 	return end, end, nil
 }

@@ -121,7 +121,7 @@ func TestFigures(t *testing.T) {
 			if _, err := m.sorter.Heal(m.t.Context(), hundred(1).Queue, seqs...); err != nil {
 				m.t.Fatal(err)
 			}
-		}, figure{1, 5, 1, 1 + 1 + 4 + 1}},
+		}, figure{1, 6, 1, 1 + 1 + 4 + 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMetered(t, c.mode)

@@ -36,8 +36,8 @@ type Options struct {
 	Retention   time.Duration
 	KeepForever bool
 	// BatchSize is the most messages that the first page of a look-ahead
-	// reads, 1 to 1,000, and 25 where it is 0. Each further page is twice as
-	// large as the one before.
+	// reads, 1 to 1,000, and 25 where it is 0. It reads fewer where they are
+	// large; each further page is twice as large as the one before.
 	BatchSize int
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time

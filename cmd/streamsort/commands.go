@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/streamsort/streamsort/internal/client"
+)
+
+// commands are the verbs and their flags.
+type commands struct {
+	URL    string `help:"Where the API is." default:"http://127.0.0.1:3000" env:"STREAMSORT_URL"`
+	Output string `short:"o" help:"How to print: text or json." enum:"text,json" default:"text"`
+
+	Local  localCommand  `cmd:"" help:"Run the stack on this machine, until it is interrupted."`
+	Put    putCommand    `cmd:"" help:"Put messages: a JSON document a line, from a file or standard input."`
+	Tail   tailCommand   `cmd:"" help:"Print a queue's messages in order."`
+	Status statusCommand `cmd:"" help:"Print how far a queue is."`
+	Gaps   gapsCommand   `cmd:"" help:"Print the missing seqs of a queue."`
+}
+
+// session is what every verb works with.
+type session struct {
+	ctx         context.Context
+	in          io.Reader
+	out, errOut io.Writer
+	url         string
+	json        bool
+}
+
+func (s *session) client() (*client.Client, error) { return client.New(s.url) }
+
+// print prints a document as JSON, or as text.
+func (s *session) print(document json.RawMessage, text string, arguments ...any) error {
+	if s.json {
+		_, err := fmt.Fprintf(s.out, "%s\n", document)
+		return err
+	}
+	_, err := fmt.Fprintf(s.out, text, arguments...)
+	return err
+}
+
+// run runs one command line and returns the exit code: 2 where the line is
+// wrong, 1 where the verb failed.
+func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.Writer) int {
+	var c commands
+	done := -1
+	parser, err := kong.New(&c, kong.Name("streamsort"), kong.Writers(out, errOut), kong.UsageOnError(),
+		kong.Description("Messages in, in any order; messages out, in order."),
+		kong.Exit(func(code int) { done = code }))
+	if err != nil {
+		fmt.Fprintln(errOut, "streamsort:", err)
+		return 1
+	}
+	line, err := parser.Parse(arguments)
+	if done >= 0 {
+		return done // help was asked for
+	}
+	if err != nil {
+		fmt.Fprintln(errOut, "streamsort:", err)
+		return 2
+	}
+	s := &session{ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, json: c.Output == "json"}
+	if err := line.Run(s); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(errOut, "streamsort:", err)
+		return 1
+	}
+	return 0
+}
+
+// get makes a GET request and returns the answer, which is also read into out.
+func (s *session) get(path string, query url.Values, out any) (json.RawMessage, error) {
+	c, err := s.client()
+	if err != nil {
+		return nil, err
+	}
+	var raw json.RawMessage
+	if err := c.Call(s.ctx, "GET", path, query, nil, &raw); err != nil {
+		return nil, err
+	}
+	return raw, json.Unmarshal(raw, out)
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/localstack"
+)
+
+// localCommand runs templates on this machine.
+type localCommand struct {
+	Template  []string          `help:"Synthesised templates (JSON). The project's own one where none is given." type:"existingfile"`
+	Parameter map[string]string `help:"Values of the templates' parameters, NAME=VALUE."`
+	Env       map[string]string `help:"Variables of the functions, NAME=VALUE or Function.NAME=VALUE."`
+	Server    string            `help:"The DynamoDB server: a URL, given, dynoxide or dynamodb-local."`
+	Port      int               `help:"The port of the API." default:"3000"`
+	LogDir    string            `help:"A folder for the functions' logs, a file each." type:"path"`
+	Services  bool              `help:"Start MiniStack for other AWS services, such as the default event bus."`
+	Kill      float64           `help:"How likely a request's process is killed, 0 to 1."`
+	Duplicate float64           `help:"How likely a delivered batch is delivered again, 0 to below 1."`
+	Seed      uint64            `help:"The seed of what goes wrong." default:"1"`
+}
+
+// Run implements the verb.
+func (c *localCommand) Run(s *session) error {
+	config := localstack.Config{
+		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Port: c.Port, LogDir: c.LogDir,
+		Services: c.Services,
+		Chaos:    localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
+		Logger:   slog.New(slog.NewTextHandler(s.errOut, nil)),
+	}
+	if len(config.Templates) == 0 {
+		root, err := localdb.Root()
+		if err != nil {
+			return fmt.Errorf("no --template is given, and the project's own is not here: %w", err)
+		}
+		config.Templates = []string{filepath.Join(root, "infra", "cdk", "streamsort.template.json")}
+	}
+	if !c.Services && len(c.Template) == 0 {
+		// There is no bus here: what the sweep announces stays in its log.
+		if config.Env == nil {
+			config.Env = map[string]string{}
+		}
+		if _, set := config.Env["SweepFunction.STREAMSORT_EVENT_BUS"]; !set {
+			config.Env["SweepFunction.STREAMSORT_EVENT_BUS"] = ""
+		}
+	}
+	began := time.Now()
+	stack, err := localstack.Run(s.ctx, config)
+	if err != nil {
+		return err
+	}
+	defer stack.Close()
+	fmt.Fprintf(s.out, "%s runs after %.1fs; interrupt to end\n", stack.URL(), time.Since(began).Seconds())
+	for _, f := range stack.Functions() {
+		fmt.Fprintf(s.out, "  function %s\n", f.Name)
+	}
+	for _, m := range stack.Mappings() {
+		fmt.Fprintf(s.out, "  stream of %s to %s\n", m.Table, m.Function)
+	}
+	<-s.ctx.Done()
+	return nil
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/localstack"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"streamsort": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs each verb against the project's own template on the local
+// stack.
+func TestScripts(t *testing.T) {
+	root, err := localdb.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack, err := localstack.Run(t.Context(), localstack.Config{
+		Templates: []string{filepath.Join(root, "infra", "cdk", "streamsort.template.json")},
+		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
+		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stack.Close)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("STREAMSORT_URL", stack.URL())
+			return nil
+		},
+	})
+}
+
+func TestBatchesKeepBytes(t *testing.T) {
+	reader, writer := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(writer, "{\"a\" : 1}\n\n{\"b\":2}\n{\"c\":3}")
+		_ = writer.Close()
+	}()
+	var got []string
+	err := batches(reader, 2, func(batch []json.RawMessage) error {
+		for _, m := range batch {
+			got = append(got, string(m))
+		}
+		got = append(got, "|")
+		return nil
+	})
+	if err != nil || len(got) != 5 || got[0] != `{"a" : 1}` || got[2] != "|" || got[3] != `{"c":3}` {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// seq is a seq as the API writes it: a number, or a string of digits.
+type seq string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *seq) UnmarshalJSON(raw []byte) error {
+	*s = seq(strings.Trim(string(raw), `"`))
+	return nil
+}
+
+// statusCommand prints a queue's status.
+type statusCommand struct {
+	Queue string `arg:"" help:"The queue's name."`
+}
+
+// Run implements the verb.
+func (c *statusCommand) Run(s *session) error {
+	var q struct {
+		First, Position, Parked seq
+		GapOpen                 bool
+		GapAgeSeconds           float64
+		Policy, GapAfter, Mode  string
+		MaxAhead                int64
+	}
+	raw, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q)
+	if err != nil {
+		return err
+	}
+	gap := "no gap"
+	if q.GapOpen {
+		gap = fmt.Sprintf("a gap for %.0fs, parked up to %s", q.GapAgeSeconds, q.Parked)
+	}
+	return s.print(raw, "%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
+		c.Queue, q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
+}
+
+// gapsCommand prints a queue's gaps.
+type gapsCommand struct {
+	Queue string `arg:"" help:"The queue's name."`
+	Limit int    `help:"The most gaps that are printed, 1 to 1000." default:"100"`
+}
+
+// Run implements the verb.
+func (c *gapsCommand) Run(s *session) error {
+	var list struct {
+		Gaps []struct {
+			From, To   seq
+			AgeSeconds float64
+		}
+		More bool
+	}
+	raw, err := s.get("/gaps", url.Values{"queue": {c.Queue}, "limit": {strconv.Itoa(c.Limit)}}, &list)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for i, gap := range list.Gaps {
+		fmt.Fprintf(&text, "%s to %s", gap.From, gap.To)
+		if i == 0 {
+			fmt.Fprintf(&text, ", for %.0fs", gap.AgeSeconds)
+		}
+		text.WriteString("\n")
+	}
+	if len(list.Gaps) == 0 {
+		text.WriteString("no gap\n")
+	}
+	if list.More {
+		text.WriteString("and more\n")
+	}
+	return s.print(raw, "%s", text.String())
+}
+
+// tailCommand prints a queue's messages.
+type tailCommand struct {
+	Queue  string `arg:"" help:"The queue's name."`
+	After  string `help:"Begin after this seq; at the queue's first where none is given."`
+	Follow bool   `short:"f" help:"Go on as the queue moves, until it is interrupted."`
+}
+
+// followEvery is how often a queue is asked for more.
+const followEvery = time.Second
+
+// Run implements the verb.
+func (c *tailCommand) Run(s *session) error {
+	after := c.After
+	for {
+		query := url.Values{"queue": {c.Queue}}
+		if after != "" {
+			query.Set("after", after)
+		}
+		var page struct {
+			Last, Position seq
+			Messages       []json.RawMessage
+		}
+		if _, err := s.get("/messages", query, &page); err != nil {
+			return err
+		}
+		for _, raw := range page.Messages {
+			if err := s.message(raw); err != nil {
+				return err
+			}
+		}
+		if len(page.Messages) > 0 {
+			after = string(page.Last)
+		}
+		if page.Last != page.Position && len(page.Messages) > 0 {
+			continue
+		}
+		if !c.Follow {
+			return nil
+		}
+		select {
+		case <-s.ctx.Done():
+			return nil
+		case <-time.After(followEvery):
+		}
+	}
+}
+
+func (s *session) message(raw json.RawMessage) error {
+	var m struct {
+		Seq        seq
+		ID         string
+		Body       json.RawMessage
+		BodyBase64 string
+		Tombstone  string
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return err
+	}
+	body := string(m.Body)
+	switch {
+	case m.Tombstone != "":
+		body = "(" + m.Tombstone + ")"
+	case m.BodyBase64 != "":
+		body = "base64 " + m.BodyBase64
+	}
+	return s.print(raw, "%s\t%s\t%s\n", m.Seq, m.ID, body)
+}

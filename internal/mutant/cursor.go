@@ -1,0 +1,97 @@
+package main
+
+// sorterFolder has the code that the sorter's bugs are planted in.
+const sorterFolder = "pkg/cursor"
+
+// schedules are the tests that walk all small schedules and random ones.
+var schedules = test{"./internal/sim/cursorsim", "TestEverySmallSchedule|TestRandomSchedules"}
+
+func trace(name string) test { return test{"./internal/sim/cursorsim", "TestTrace" + name} }
+
+// sorterMutants are bugs in the sorter. The store's conditions are planted in
+// the memory store, which is what the simulator runs on; cursortest holds the
+// DynamoDB store to the same.
+var sorterMutants = []mutant{
+	{"unconditional move", sorterFolder, schedules, []edit{
+		{"memory.go", "func(c Cursor) bool { return c.Position == from }", "func(c Cursor) bool { return true }"},
+	}},
+	{"move if position <= to", sorterFolder, schedules, []edit{
+		{"memory.go", "func(c Cursor) bool { return c.Position == from }", "func(c Cursor) bool { return c.Position <= to }"},
+	}},
+	{"stale cursor read", sorterFolder, schedules, []edit{
+		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
+	}},
+	{"stale scan", sorterFolder, schedules, []edit{
+		{"advance.go", "Limit: limit, Strong: true", "Limit: limit, Strong: false"},
+	}},
+	{"no rescan after a move", sorterFolder, schedules, []edit{
+		{"advance.go", "if !mine || !p.it.GapOpen() {", "if mine || !p.it.GapOpen() {"},
+	}},
+	{"unconditional put", sorterFolder, schedules, []edit{
+		{"memory.go", "at, found := q.find(m.Seq)\n", "at, found := q.find(m.Seq)\n\tif found {\n\t\tq.messages, found = slices.Delete(q.messages, at, at+1), false\n\t}\n"},
+	}},
+	{"own move not recognised (V2)", sorterFolder, trace("V2"), []edit{
+		{"advance.go", "if !moved && it.Position != to {", "if !moved {"},
+	}},
+	{"park without its position condition", sorterFolder, schedules, []edit{
+		{"memory.go", "c.Position < seq-1 && c.Parked <= c.Position &&", "c.Parked <= c.Position &&"},
+	}},
+	{"no read after the put", sorterFolder, schedules, []edit{
+		{"advance.go", "if !p.fresh {", "if false {"},
+	}},
+	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
+		{"memory.go", "return c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq }", "return c.Position == seq || c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq }"},
+		{"heal.go", "if to == p.it.Position {\n", "if to == p.it.Position {\n\t\t\tif it, err := s.store.OpenGap(ctx, p.it.Queue, to, s.now()); err == nil {\n\t\t\t\tp.it = it\n\t\t\t}\n"},
+	}},
+	{"duplicate does not advance", sorterFolder, schedules, []edit{
+		{"put.go", "r.Seq > it.Position && r.Outcome != Full", "r.Seq > it.Position && r.Outcome != Full && r.Outcome != Duplicate"},
+	}},
+	{"heal without scan", sorterFolder, schedules, []edit{
+		{"heal.go", "if err := s.sweepUp(ctx, own, always, &p); err != nil {", "if err := error(nil); err != nil {"},
+	}},
+	{"healer stops at the position (V3)", sorterFolder, trace("V3"), []edit{
+		{"heal.go", "if !always && !it.GapOpen() && (!any || highest <= it.Position) {", "if !always && (!any || highest <= it.Position) {"},
+	}},
+	{"healer delegates (V4)", sorterFolder, trace("V4"), []edit{
+		{"heal.go", "if _, err := s.move(ctx, to, p); err != nil {", "if mine, err := s.move(ctx, to, p); err != nil || !mine {"},
+	}},
+	{"batch parks and stops (V5)", sorterFolder, trace("V5"), []edit{
+		{"advance.go", "if err := s.park(ctx, highest, p); err != nil {", "if err := s.park(ctx, highest, p); true {"},
+	}},
+	{"unconditional tombstone", sorterFolder, schedules, []edit{
+		{"memory.go", "at, found := q.find(m.Seq)\n", "at, found := q.find(m.Seq)\n\tif found && m.Tombstone != \"\" {\n\t\tq.messages, found = slices.Delete(q.messages, at, at+1), false\n\t}\n"},
+	}},
+	{"all gaps skipped by the head's age", sorterFolder, schedules, []edit{
+		{"gaps.go", "skipped = Range{max(it.Position, stored-1-int64(limit)), stored - 1}", "skipped = Range{max(it.Position, it.Parked-1-int64(limit)), it.Parked - 1}"},
+	}},
+	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
+		{"memory.go", "c.Position, c.GapSince = to, milliseconds(now)", "c.Position = to"},
+	}},
+	{"full from memory (V11)", sorterFolder, trace("V11"), []edit{
+		{"put.go", "if err == nil && slices.ContainsFunc(", "if false && slices.ContainsFunc("},
+	}},
+	{"no look before the put (V7)", sorterFolder, trace("V7"), []edit{
+		{"put.go", "case m.Seq <= it.Position:", "case false:"},
+	}},
+	{"memory without an age limit", sorterFolder, schedules, []edit{
+		{"memo.go", "if !ok || m.now().Sub(found.read) > memoAge {", "if !ok {"},
+	}},
+	{"no cursor first (V1)", sorterFolder, trace("V1"), []edit{
+		{"put.go", "return s.create(ctx, queue, s.defaults)", "return newCursor(queue, s.defaults, s.now()), nil"},
+	}},
+	{"retention eats what is parked (V8)", sorterFolder, trace("V8"), []edit{
+		{"retention.go", "if s.retention == 0 {", "if true {"},
+	}},
+	{"a queue can begin anew (V9)", sorterFolder, trace("V9"), []edit{
+		{"memory.go", "return change.First == nil || *change.First == c.Settings.First }", "return true }"},
+	}},
+	{"sweep sees only gaps on record (V10)", sorterFolder, trace("V10"), []edit{
+		{"sweep.go", "GapsOnly: !r.full", "GapsOnly: true"},
+	}},
+	{"seq 0 taken for nothing seen", sorterFolder, test{"./pkg/cursor", "TestHealOfAQueueThatStartsAtZero"}, []edit{
+		{"advance.go", "return end, end, err", "return end, 0, err"},
+	}},
+	{"nothing known taken for seq 0", sorterFolder, test{"./pkg/cursor", "TestRecheckOfAnEmptyQueueThatStartsAtZero"}, []edit{
+		{"seq.go", "highest, found := int64(-1), false", "highest, found := int64(0), false"},
+	}},
+}

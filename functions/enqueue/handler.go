@@ -104,8 +104,10 @@ func (c *call) route() (operation, *edge.Problem) {
 	}
 	methods, ok := routes[c.Resource]
 	if !ok {
-		return nil, &edge.Problem{Status: http.StatusNotFound, Type: "no-route", Title: "There is no such resource",
-			Detail: "the resources are /messages, /queues and /gaps"}
+		return nil, &edge.Problem{
+			Status: http.StatusNotFound, Type: "no-route", Title: "There is no such resource",
+			Detail: "the resources are /messages, /queues and /gaps",
+		}
 	}
 	do, ok := methods[c.Method]
 	if !ok {
@@ -115,8 +117,10 @@ func (c *call) route() (operation, *edge.Problem) {
 				allow = append(allow, method)
 			}
 		}
-		return nil, &edge.Problem{Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
-			Detail: c.Resource + " has " + strings.Join(allow, ", "), Allow: strings.Join(allow, ", ")}
+		return nil, &edge.Problem{
+			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
+			Detail: c.Resource + " has " + strings.Join(allow, ", "), Allow: strings.Join(allow, ", "),
+		}
 	}
 	return do, nil
 }
@@ -206,22 +210,30 @@ func problemOf(ctx context.Context, err error) *edge.Problem {
 	case errors.As(err, &missing):
 		return &edge.Problem{Status: http.StatusGone, Type: "deleted", Title: "The message has been deleted", Detail: err.Error()}
 	case errors.Is(err, cursor.ErrNoQueue):
-		return &edge.Problem{Status: http.StatusNotFound, Type: "no-queue", Title: "There is no such queue",
-			Detail: "nothing was ever put to this queue"}
+		return &edge.Problem{
+			Status: http.StatusNotFound, Type: "no-queue", Title: "There is no such queue",
+			Detail: "nothing was ever put to this queue",
+		}
 	case errors.Is(err, cursor.ErrFirstFixed):
-		return &edge.Problem{Status: http.StatusConflict, Type: "first-fixed", Title: "The first seq of a queue cannot be changed",
-			Errors: []edge.FieldError{{Field: "first", Detail: "is fixed when the queue is made"}}}
+		return &edge.Problem{
+			Status: http.StatusConflict, Type: "first-fixed", Title: "The first seq of a queue cannot be changed",
+			Errors: []edge.FieldError{{Field: "first", Detail: "is fixed when the queue is made"}},
+		}
 	case errors.Is(err, cursor.ErrThrottled), errors.Is(err, cursor.ErrUnavailable),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		slog.WarnContext(ctx, "the tables did not answer", "error", err)
-		return &edge.Problem{Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
-			Detail: "the tables are throttled or did not answer; repeating the request is safe", RetryAfter: 1}
+		return &edge.Problem{
+			Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
+			Detail: "the tables are throttled or did not answer; repeating the request is safe", RetryAfter: 1,
+		}
 	}
 	slog.ErrorContext(ctx, "unexpected", "error", err)
 	return unexpected()
 }
 
 func unexpected() *edge.Problem {
-	return &edge.Problem{Status: http.StatusInternalServerError, Type: "unexpected", Title: "Something is wrong on our side",
-		Detail: "repeating the request is safe"}
+	return &edge.Problem{
+		Status: http.StatusInternalServerError, Type: "unexpected", Title: "Something is wrong on our side",
+		Detail: "repeating the request is safe",
+	}
 }

@@ -73,16 +73,6 @@ type answer struct {
 	Body    string
 }
 
-// document is the answer's body, decoded.
-func (a answer) document(t *testing.T) map[string]any {
-	t.Helper()
-	var d map[string]any
-	if err := json.Unmarshal([]byte(a.Body), &d); err != nil {
-		t.Fatalf("%v: %s", err, a.Body)
-	}
-	return d
-}
-
 // v2 is the event of an HTTP API, payload format 2.0, and of a function URL.
 func v2(method, path, query, body string, base64Encoded bool) string {
 	event := map[string]any{

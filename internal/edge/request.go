@@ -110,16 +110,20 @@ func Decode(raw json.RawMessage) (Request, *Problem) {
 
 func (r *Request) checkBody(headers map[string]string) *Problem {
 	if len(r.Body) > MaxBody {
-		return &Problem{Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",
-			Errors: []FieldError{{"body", "has more than 6291456 bytes"}}}
+		return &Problem{
+			Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",
+			Errors: []FieldError{{"body", "has more than 6291456 bytes"}},
+		}
 	}
 	if len(r.Body) == 0 {
 		return nil
 	}
 	for name, value := range headers {
 		if strings.EqualFold(name, "content-type") && value != "" && !IsJSON(value) {
-			return &Problem{Status: http.StatusUnsupportedMediaType, Type: "not-json", Title: "The request is not JSON",
-				Errors: []FieldError{{"content-type", "must be application/json or end in +json"}}}
+			return &Problem{
+				Status: http.StatusUnsupportedMediaType, Type: "not-json", Title: "The request is not JSON",
+				Errors: []FieldError{{"content-type", "must be application/json or end in +json"}},
+			}
 		}
 	}
 	if !utf8.Valid(r.Body) {

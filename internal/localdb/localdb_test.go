@@ -33,7 +33,8 @@ func TestStartAndClose(t *testing.T) {
 			if kind == localdb.Given {
 				return
 			}
-			if _, err := http.Get(server.Endpoint); err == nil {
+			if response, err := http.Get(server.Endpoint); err == nil {
+				_ = response.Body.Close()
 				t.Fatal("the server answers after Close")
 			}
 		})

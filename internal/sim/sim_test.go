@@ -22,6 +22,7 @@ func (c *counter) Final() error {
 	}
 	return nil
 }
+
 func (c *counter) Snapshot(d *sim.Digest) {
 	d.Int(int64(c.value))
 	d.Int(int64(c.done))

@@ -59,6 +59,23 @@ test-root: deps
 test-infra: infra/cdk/node_modules/.installed
 	cd infra/cdk && $(GO) vet ./... && $(GO) test -timeout 12m ./...
 
+# make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule.
+FULL ?=
+SEED ?=
+RUNS ?=
+.PHONY: sim
+sim: ## simulate: every schedule of small cases, a million random ones (FULL=1, SEED=…)
+	@$(GO) run ./internal/sim/cmd/sim $(if $(FULL),-full) $(if $(SEED),-seed $(SEED)) $(if $(RUNS),-runs $(RUNS))
+
+.PHONY: fuzz
+fuzz: ## look for inputs that break the readers, 20 seconds each
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r folder; do \
+		for target in $$(grep -hoE '^func Fuzz[A-Za-z]+' $$folder/*_test.go | cut -c6-); do \
+			echo "fuzz $$folder $$target"; \
+			$(GO) test $$folder -run '^$$' -fuzz "^$$target$$" -fuzztime 20s; \
+		done; \
+	done
+
 .PHONY: race
 race: deps ## run the tests of the packages with goroutines under the race detector
 	$(GO) test -race -timeout 20m ./pkg/... ./internal/... ./functions/... ./localstack/...

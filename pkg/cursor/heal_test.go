@@ -1,7 +1,9 @@
 package cursor_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -24,7 +26,9 @@ func TestRecheckOfAnEmptyQueueThatStartsAtZero(t *testing.T) {
 	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{First: &first}); err != nil {
 		t.Fatal(err)
 	}
-	it, err := b.sorter.Recheck(t.Context(), "q")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	it, err := b.sorter.Recheck(ctx, "q")
 	if err != nil || it.Cursor.Position != -1 || it.Cursor.Parked != -1 {
 		t.Errorf("%+v, %v; want position and parked -1", it, err)
 	}

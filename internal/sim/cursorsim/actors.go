@@ -46,6 +46,11 @@ func (m *model) writer(name string, calls ...put) {
 	m.run.Go(name, func(p *sim.Proc) {
 		s, view := m.sorter(p)
 		for i, call := range calls {
+			if m.keep > 0 && p.Choose(sim.Labelf("next call"), nil, "") < 0 {
+				// A point at which no call is under way: time that is long
+				// against a call passes only then.
+				return
+			}
 			done := false
 			for attempt := 0; attempt < 2 && !done; attempt++ {
 				view.begin(2*i + attempt)
@@ -232,20 +237,16 @@ func (m *model) clock(times int, step time.Duration) {
 }
 
 // expiry deletes what has expired, as TTL does, once after each of a number of
-// ticks of the clock.
+// ticks of the clock. It waits until nothing is undelivered: what the sweep
+// does for that is the keeper's part.
 func (m *model) expiry(times int, step time.Duration) {
 	m.run.Go("expiry", func(p *sim.Proc) {
 		for range times {
-			if p.Choose(sim.Labelf("tick and expire"), func() bool { return m.running == 0 }, step.String()) < 0 {
+			if p.Choose(sim.Labelf("tick and expire"), func() bool { return m.running == 0 && !m.undelivered() }, step.String()) < 0 {
 				return
 			}
 			m.now, m.changed = m.now.Add(step), true
-			m.memory.Expire(m.now)
-			for at := range m.stored {
-				if _, there := m.message(at); !there && at.seq > m.cursor(at.queue).Position {
-					m.run.Violation("the message at %v was deleted before it was handed on", at)
-				}
-			}
+			m.expire()
 		}
 	})
 }
@@ -268,12 +269,27 @@ func (m *model) keeper(periods int, period time.Duration) {
 					return
 				}
 			}
-			m.memory.Expire(m.now)
-			for at := range m.stored {
-				if _, there := m.message(at); !there && at.seq > m.cursor(at.queue).Position {
-					m.run.Violation("the message at %v was deleted before it was handed on", at)
-				}
-			}
+			m.expire()
 		}
 	})
+}
+
+// undelivered reports whether a message is beyond its queue's position.
+func (m *model) undelivered() bool {
+	for _, queue := range m.memory.Queues() {
+		if len(m.messagesFrom(queue, m.cursor(queue).Position+1)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// expire deletes what has expired, and checks that it was handed on.
+func (m *model) expire() {
+	m.memory.Expire(m.now)
+	for at := range m.stored {
+		if _, there := m.message(at); !there && at.seq > m.cursor(at.queue).Position {
+			m.run.Violation("the message at %v was deleted before it was handed on", at)
+		}
+	}
 }

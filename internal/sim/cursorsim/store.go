@@ -62,7 +62,10 @@ func (s *store) settle(kind int64, answer cursorAnswer) {
 // remember does what the Sorter does with an answer to a request that began at
 // this time.
 func (s *store) remember(c cursor.Cursor, began time.Time, err error) {
-	if err == nil && c.Exists() && s.memo[c.Queue].cursor.Position <= c.Position {
+	if was, ok := s.memo[c.Queue]; ok && was.cursor.Position > c.Position {
+		return
+	}
+	if err == nil && c.Exists() {
 		s.memo[c.Queue] = remembered{c, began}
 	}
 }

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func TestHandleSaysWhatCameAndNotWhatWasInIt(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	batch := cursor.Batch{Queue: "q", From: 0, To: 2, Messages: []cursor.Message{{Seq: 1, ID: "a", Body: []byte("canary")}}, Skipped: []int64{2}}
+	if err := handle(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"queue":"q"`, `"from":0`, `"to":2`, `"seq":1`, `"id":"a"`, `"sha256":"`, `"skipped":[2]`} {
+		if !strings.Contains(log.String(), part) {
+			t.Errorf("no %s in %s", part, &log)
+		}
+	}
+	if strings.Contains(log.String(), "canary") || strings.Count(log.String(), "\n") != 1 {
+		t.Errorf("the log is %s, want one line without the payload", &log)
+	}
+}

@@ -67,6 +67,10 @@ RUNS ?=
 sim: ## simulate: every schedule of small cases, a million random ones (FULL=1, SEED=…)
 	@$(GO) run ./internal/sim/cmd/sim $(if $(FULL),-full) $(if $(SEED),-seed $(SEED)) $(if $(RUNS),-runs $(RUNS))
 
+.PHONY: mutants
+mutants: ## plant known bugs, one at a time: each must turn the tests red
+	@$(GO) run ./internal/mutant
+
 .PHONY: fuzz
 fuzz: ## look for inputs that break the readers, 20 seconds each
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r folder; do \

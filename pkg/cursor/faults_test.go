@@ -1,0 +1,202 @@
+package cursor_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// hurt is a Sorter on fresh tables of a real server, with a network on which a
+// request can go wrong.
+type hurt struct {
+	t       *testing.T
+	network *faulty.Transport
+	store   cursor.Store
+	now     time.Time
+	sorter  *cursor.Sorter
+	// durable are the seqs of which an answer said that they are stored.
+	durable map[int64]bool
+}
+
+func newHurt(t *testing.T, attempts int) *hurt {
+	t.Helper()
+	h := &hurt{
+		t: t, network: faulty.New(dynamo.Transport()), durable: map[int64]bool{},
+		now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC),
+	}
+	h.store, _ = freshTables(t, localdb.Choose(), &dynamo.Options{Transport: h.network, MaxAttempts: attempts})
+	settings := cursor.DefaultSettings()
+	settings.Policy, settings.GapAfter = cursor.PolicySkip, time.Minute
+	var err error
+	h.sorter, err = cursor.New(h.store, &cursor.Options{Defaults: &settings, Now: func() time.Time { return h.now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// put puts a group and notes what is said to be durable.
+func (h *hurt) put(seqs ...int64) error {
+	messages := make([]cursor.Message, len(seqs))
+	for i, seq := range seqs {
+		messages[i] = body(seq)
+	}
+	results, err := h.sorter.PutGroup(h.t.Context(), messages)
+	for _, r := range results {
+		if r.Outcome.Durable() {
+			h.durable[r.Seq] = true
+		}
+		if r.Err != nil {
+			err = r.Err
+		}
+		if r.Deferred != nil {
+			err = r.Deferred
+		}
+	}
+	return err
+}
+
+func (h *hurt) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// check checks what must hold at any time, and returns the position and the
+// end of the run that is stored behind it.
+func (h *hurt) check() (position, end int64) {
+	h.t.Helper()
+	it, err := h.sorter.Status(h.t.Context(), "q")
+	h.must(err)
+	page, err := h.store.Messages(h.t.Context(), cursor.Query{Queue: "q", First: 0, Last: cursor.MaxSeq, Strong: true})
+	h.must(err)
+	stored := map[int64]bool{}
+	for _, m := range page.Messages {
+		stored[m.Seq] = true
+		if m.Tombstone == "" && string(m.Body) != fmt.Sprintf("body %d", m.Seq) {
+			h.t.Errorf("seq %d has the body %q", m.Seq, m.Body)
+		}
+	}
+	for seq := range h.durable {
+		if !stored[seq] {
+			h.t.Errorf("seq %d was said to be stored, and is not", seq)
+		}
+	}
+	for end = 0; stored[end+1]; end++ {
+	}
+	if it.Position > end {
+		h.t.Errorf("the position is %d, and the run ends at %d", it.Position, end)
+	}
+	next := int64(1)
+	for m, err := range h.sorter.Read(h.t.Context(), "q", 0, it.Position) {
+		if h.must(err); m.Seq != next {
+			h.t.Errorf("read seq %d, want %d", m.Seq, next)
+		}
+		next++
+	}
+	return it.Position, end
+}
+
+// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
+// in each way; the SDK repeats none of them. Whatever the operation says then,
+// the same one again brings the queue to where it would have been.
+func TestEveryRequestGoesWrongOnce(t *testing.T) {
+	policy := cursor.PolicyAlert
+	for _, operation := range []struct {
+		name    string
+		prepare func(*hurt) error
+		do      func(*hurt) error
+		want    int64
+	}{
+		{"put to a new queue", nil, func(h *hurt) error { return h.put(1) }, 1},
+		{"put in order", func(h *hurt) error { return h.put(1) }, func(h *hurt) error { return h.put(2) }, 2},
+		{"put out of order", func(h *hurt) error { return h.put(1) }, func(h *hurt) error { return h.put(4) }, 1},
+		{"put farther out of order", func(h *hurt) error { return h.put(1, 4) }, func(h *hurt) error { return h.put(6) }, 1},
+		{"put into the gap", func(h *hurt) error { return h.put(1, 3, 4, 6) }, func(h *hurt) error { return h.put(2) }, 4},
+		{"group", func(h *hurt) error { return h.put(1) }, func(h *hurt) error { return h.put(2, 3, 5) }, 3},
+		{"heal", func(h *hurt) error {
+			m := body(2)
+			m.Digest, m.Op, m.EnqueuedAt = []byte("digest"), []byte("op"), h.now
+			_, err := h.store.PutMessage(context.Background(), m)
+			return firstError(h.put(1, 3), err)
+		}, func(h *hurt) error { _, err := h.sorter.Heal(h.t.Context(), "q", 2); return err }, 3},
+		{"skip", func(h *hurt) error { err := h.put(1, 4, 6); h.now = h.now.Add(time.Minute); return err }, func(h *hurt) error {
+			_, _, err := h.sorter.SkipGap(h.t.Context(), "q", "why", time.Minute, 10)
+			return err
+		}, 4},
+		{"sweep", func(h *hurt) error { err := h.put(1, 4); h.now = h.now.Add(time.Minute); return err }, func(h *hurt) error {
+			_, err := h.sorter.Sweep(h.t.Context(), cursor.SweepOptions{Segments: 1})
+			return err
+		}, 4},
+		{"configure", nil, func(h *hurt) error {
+			_, err := h.sorter.Configure(h.t.Context(), "q", cursor.Change{Policy: &policy})
+			return err
+		}, 0},
+	} {
+		t.Run(operation.name, func(t *testing.T) {
+			for _, fault := range faulty.Faults() {
+				k := 1
+				for goesWrong(t, operation.prepare, operation.do, operation.want, fault, k) {
+					if k++; k > 50 {
+						t.Fatal("more than 50 requests")
+					}
+				}
+			}
+		})
+	}
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goesWrong does the operation with its kth request going wrong. It reports
+// whether there was one.
+func goesWrong(t *testing.T, prepare, do func(*hurt) error, want int64, fault faulty.Fault, k int) bool {
+	t.Helper()
+	h := newHurt(t, 1)
+	if prepare != nil {
+		h.must(prepare(h))
+	}
+	h.network.Fail(k, fault)
+	err := do(h)
+	if h.network.Pending() {
+		h.must(err)
+		return false
+	}
+	h.network.Fail(0, "")
+	if repeated := fault == faulty.Repeated; repeated != (err == nil) {
+		t.Errorf("%s at request %d: error %v", fault, k, err)
+	}
+	if _, err := h.sorter.Status(t.Context(), "q"); err == nil {
+		h.check()
+	}
+	h.must(do(h))
+	if position, end := h.check(); position != want || end != want {
+		t.Errorf("%s at request %d: position %d, end of the run %d; want %d", fault, k, position, end, want)
+	}
+	return true
+}
+
+// TestTheSDKRepeats: with its repeats on, a lost response is not heard of.
+func TestTheSDKRepeats(t *testing.T) {
+	h := newHurt(t, 3)
+	h.must(h.put(1))
+	h.network.Fail(2, faulty.Lost)
+	h.must(h.put(2))
+	if position, _ := h.check(); position != 2 || h.network.Pending() {
+		t.Errorf("position %d, pending %v; want 2 after a lost response", position, h.network.Pending())
+	}
+}

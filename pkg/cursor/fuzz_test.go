@@ -1,0 +1,69 @@
+package cursor_test
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"testing"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// FuzzParseSeq: a seq has one spelling, and no text makes it panic.
+func FuzzParseSeq(f *testing.F) {
+	for _, seed := range []string{"", "0", "1", "01", "-1", "+1", " 1", "1e3", "1.0", "9223372036854775807", "9223372036854775808", "١"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		seq, err := cursor.ParseSeq(text)
+		if err != nil {
+			return
+		}
+		if seq < 0 || strconv.FormatInt(seq, 10) != text {
+			t.Errorf("%q was read as %d", text, seq)
+		}
+	})
+}
+
+// FuzzStreamRecord: whatever stands in a record, the handlers of both streams
+// answer that it went well, name it as failed, or fail as a whole; and what
+// they do with it stays within their bounds.
+func FuzzStreamRecord(f *testing.F) {
+	for _, seed := range []string{
+		stored(1, "q", 1), moved(2, "q", 0, 1), moved(3, "q", 1, 0), cursorImage("q", 1), `{}`, `null`, `[]`, `7`, ``,
+		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"queue":{"S":""},"seq":{"N":"-1"}}}}`,
+		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"queue":{"S":"q"},"seq":{"N":"9223372036854775807"}}}}`,
+		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"queue":{"NULL":true},"seq":{"B":"AA=="}}}}`,
+		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","NewImage":{"queue":{"L":[{"M":{}}]}}}}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, record string) {
+		if !json.Valid([]byte(record)) {
+			return // Lambda hands out JSON
+		}
+		event := cursor.StreamEvent{Records: []json.RawMessage{json.RawMessage(record)}}
+		s, err := cursor.New(&cursor.Memory{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := cursor.Message{Queue: "q", Seq: 1}
+		if _, err := s.Put(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		response, err := cursor.OnStream(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {
+			if b.Queue == "q" && b.To > 1 {
+				t.Errorf("batch %d to %d of a queue with one message", b.From, b.To)
+			}
+			return nil
+		}, nil)(t.Context(), event)
+		if n := len(response.BatchItemFailures); err == nil && n > 1 {
+			t.Errorf("%d failures of one record", n)
+		}
+		var advances []cursor.Advance
+		response, err = cursor.OnMessages(s, cursor.Names{}, func(a cursor.Advance) { advances = append(advances, a) }, nil)(t.Context(), event)
+		if n := len(response.BatchItemFailures); err == nil && n > 1 || len(advances) > 1 {
+			t.Errorf("%d failures, %d advances of one record", n, len(advances))
+		}
+	})
+}

@@ -55,6 +55,7 @@ func (c *localCommand) Run(s *session) error {
 	}
 	defer stack.Close()
 	fmt.Fprintf(s.out, "%s runs after %.1fs; interrupt to end\n", stack.URL(), time.Since(began).Seconds())
+	fmt.Fprintf(s.out, "  DynamoDB at %s\n", stack.DynamoDB())
 	for _, f := range stack.Functions() {
 		fmt.Fprintf(s.out, "  function %s\n", f.Name)
 	}

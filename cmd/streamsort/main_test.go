@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("STREAMSORT_URL", stack.URL())
+			env.Setenv("AWS_ENDPOINT_URL_DYNAMODB", stack.DynamoDB())
 			return nil
 		},
 	})

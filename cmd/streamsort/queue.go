@@ -1,12 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // seq is a seq as the API writes it: a number, or a string of digits.
@@ -78,72 +76,4 @@ func (c *gapsCommand) Run(s *session) error {
 		text.WriteString("and more\n")
 	}
 	return s.print(raw, "%s", text.String())
-}
-
-// tailCommand prints a queue's messages.
-type tailCommand struct {
-	Queue  string `arg:"" help:"The queue's name."`
-	After  string `help:"Begin after this seq; at the queue's first where none is given."`
-	Follow bool   `short:"f" help:"Go on as the queue moves, until it is interrupted."`
-}
-
-// followEvery is how often a queue is asked for more.
-const followEvery = time.Second
-
-// Run implements the verb.
-func (c *tailCommand) Run(s *session) error {
-	after := c.After
-	for {
-		query := url.Values{"queue": {c.Queue}}
-		if after != "" {
-			query.Set("after", after)
-		}
-		var page struct {
-			Last, Position seq
-			Messages       []json.RawMessage
-		}
-		if _, err := s.get("/messages", query, &page); err != nil {
-			return err
-		}
-		for _, raw := range page.Messages {
-			if err := s.message(raw); err != nil {
-				return err
-			}
-		}
-		if len(page.Messages) > 0 {
-			after = string(page.Last)
-		}
-		if page.Last != page.Position && len(page.Messages) > 0 {
-			continue
-		}
-		if !c.Follow {
-			return nil
-		}
-		select {
-		case <-s.ctx.Done():
-			return nil
-		case <-time.After(followEvery):
-		}
-	}
-}
-
-func (s *session) message(raw json.RawMessage) error {
-	var m struct {
-		Seq        seq
-		ID         string
-		Body       json.RawMessage
-		BodyBase64 string
-		Tombstone  string
-	}
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return err
-	}
-	body := string(m.Body)
-	switch {
-	case m.Tombstone != "":
-		body = "(" + m.Tombstone + ")"
-	case m.BodyBase64 != "":
-		body = "base64 " + m.BodyBase64
-	}
-	return s.print(raw, "%s\t%s\t%s\n", m.Seq, m.ID, body)
 }

@@ -71,8 +71,8 @@ func (s *service) handle(ctx context.Context, raw json.RawMessage) (answer json.
 	defer c.metrics.Flush()
 	defer func() {
 		if r := recover(); r != nil {
-			// A fault of ours must not end the process: others' requests are
-			// frozen in no other place, but a cold start is paid for.
+			// A fault of ours must not end the process: the caller is owed an
+			// answer, and the next one would pay for a cold start.
 			c.metrics.Count("Errors", 1)
 			slog.ErrorContext(ctx, "panic", "cause", fmt.Sprint(r))
 			answer, err = request.Problem(unexpected())

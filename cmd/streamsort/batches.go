@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/localstack/eventsource"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// batches prints what a consumer behind the cursors' stream is handed. It reads
+// the stream itself, from the DynamoDB of the environment, by the rules of an
+// event source mapping.
+func (c *tailCommand) batches(s *session) error {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return err
+	}
+	streams, err := dynamo.NewStreams(nil)
+	if err != nil {
+		return err
+	}
+	names := cursor.Names{Messages: c.MessagesTable, Cursors: c.CursorsTable}
+	store, err := cursor.NewDynamo(client, names)
+	if err != nil {
+		return err
+	}
+	sorter, err := cursor.New(store, nil)
+	if err != nil {
+		return err
+	}
+	table, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.CursorsTable})
+	if err != nil {
+		return fmt.Errorf("table %s: %w", c.CursorsTable, dynamo.Translate(err))
+	}
+	printed := 0
+	handle := cursor.OnStream(sorter, names, func(_ context.Context, b cursor.Batch) error {
+		if c.Queue != "" && b.Queue != c.Queue || ctx.Err() != nil {
+			return nil
+		}
+		document, err := json.Marshal(map[string]any{
+			"queue": b.Queue, "from": b.From, "to": b.To, "messages": len(b.Messages), "skipped": b.Skipped,
+		})
+		if err != nil {
+			return err
+		}
+		if printed++; printed == c.Count {
+			defer cancel()
+		}
+		return s.print(document, "%s\t%d to %d\t%d messages, %d skipped\n",
+			b.Queue, b.From+1, b.To, len(b.Messages), len(b.Skipped))
+	}, func(err error) { fmt.Fprintln(s.errOut, "streamsort:", err) })
+	runner, err := eventsource.New(eventsource.Mapping{
+		ID: "tail", FunctionName: "tail", StreamARN: aws.ToString(table.Table.LatestStreamArn),
+		StartingPosition:      eventsource.TrimHorizon,
+		FunctionResponseTypes: []string{eventsource.ReportBatchItemFailures},
+	}, eventsource.Config{Streams: streams, Invoke: func(ctx context.Context, payload []byte) ([]byte, string, error) {
+		var event cursor.StreamEvent
+		if err := json.Unmarshal(payload, &event); err != nil {
+			return nil, err.Error(), nil
+		}
+		response, err := handle(ctx, event)
+		if err != nil {
+			return nil, err.Error(), nil
+		}
+		answer, err := json.Marshal(response)
+		return answer, "", err
+	}})
+	if err != nil {
+		return err
+	}
+	return runner.Run(ctx)
+}

@@ -198,7 +198,9 @@ func (m *model) sweeper(times int) {
 			// As with the handler.
 			p.Forget().Int(int64(i))
 			m.running++
-			_, _ = s.Sweep(context.Background(), cursor.SweepOptions{Segments: 1, FullEvery: time.Minute, SkipLimit: 2})
+			if _, err := s.Sweep(context.Background(), cursor.SweepOptions{Segments: 1, FullEvery: time.Minute, SkipLimit: 2}); err != nil {
+				m.unfinished = true // as with the skipper
+			}
 			m.running--
 			if p.Dead() {
 				return
@@ -214,7 +216,10 @@ func (m *model) skipper(times int) {
 		s, _ := m.sorter(p)
 		for i := range times {
 			p.Forget().Int(int64(i))
-			_, _, _ = s.SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 2)
+			if _, _, err := s.SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 2); err != nil {
+				// A tombstone may be in, and the cursor before it.
+				m.unfinished = true
+			}
 			if p.Dead() {
 				return
 			}

@@ -65,7 +65,8 @@ type model struct {
 	// tells all of that in a number.
 	attempts    map[string]int
 	attemptsSum int64
-	// unfinished tells that a writer died in a call, or gave it up.
+	// unfinished tells that a writer died in a call, or gave it up, or that a
+	// skip or a sweep did.
 	unfinished bool
 	// running counts operations under way: the longest of them is shorter
 	// than the time that must pass before a message is deleted.

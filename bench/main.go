@@ -1,0 +1,45 @@
+// Command bench measures what the documentation gives figures of, and prints
+// them: the size and the start of the enqueue function, and how many messages a
+// second it takes on this machine. What an operation costs in requests and
+// units is pinned by tests and printed by `make bench` before this.
+//
+// Figures of a shared machine vary; those of one run are made beside each other.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/localdb"
+)
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	root, err := localdb.Root()
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "streamsort-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	if err := sizes(ctx, root, filepath.Join(folder, "arm64")); err != nil {
+		return err
+	}
+	if err := starts(ctx, root, folder); err != nil {
+		return err
+	}
+	return throughput(ctx, root)
+}

@@ -1,0 +1,102 @@
+package edge_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/edge"
+)
+
+func TestMembers(t *testing.T) {
+	got, err := edge.Members([]byte(` {"a": 1.0 ,"b":{"c" : [ ]},"":null} `))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []edge.Member{{Name: "a", Value: json.RawMessage("1.0")}, {Name: "b", Value: json.RawMessage(`{"c" : [ ]}`)}, {Name: "", Value: json.RawMessage("null")}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+	for text, want := range map[string]string{
+		``: "ends too early", `{`: "ends too early", `{"a"`: "ends too early", `{"a":}`: "broken JSON", `[]`: "must be a JSON object", `7`: "must be a JSON object",
+		`{"a":1,"a":2}`: `"a" twice`, `{"a":1,"\u0061":2}`: `"a" twice`, `{} {}`: "more after the end", `{"a":1}x`: "more after the end", `nul`: "broken JSON",
+	} {
+		if _, err := edge.Members([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+func TestElements(t *testing.T) {
+	got, err := edge.Elements([]byte(` [1, {"a" : 2}]`))
+	if err != nil || len(got) != 2 || string(got[1]) != `{"a" : 2}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, text := range []string{``, `{}`, `[`, `[1`, `null`} {
+		if _, err := edge.Elements([]byte(text)); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	for raw, want := range map[string]string{`"a"`: "a", `""`: "", `"\u00e9"`: "é", `"\ud83d\ude00"`: "😀", `"\ufffd"`: "\uFFFD", "\"\uFFFD\"": "\uFFFD", `"\uFFFD"`: "\uFFFD"} {
+		if got, err := edge.Text(json.RawMessage(raw)); err != nil || got != want {
+			t.Errorf("%s: %q, %v", raw, got, err)
+		}
+	}
+	for _, raw := range []string{`7`, `null`, `{}`, `"\ud800"`, `"\ud800\ud800"`, `"a\udc00"`, `"\ufffd\ud800"`} {
+		if got, err := edge.Text(json.RawMessage(raw)); err == nil {
+			t.Errorf("%s: %q, no error", raw, got)
+		}
+	}
+}
+
+func TestFieldPath(t *testing.T) {
+	event := json.RawMessage(`{"a":{"b.c":{"d\\":"found"}},"n":7}`)
+	path, err := edge.ParseFieldPath(`a.b\.c.d\\`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := path.Find(event); err != nil || string(got) != `"found"` {
+		t.Errorf("%s, %v", got, err)
+	}
+	for text, want := range map[string]string{"a.x": "there is no field a.x", "n.x": "n.x: the value before it must be a JSON object", "x": "there is no field x"} {
+		path, err := edge.ParseFieldPath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := path.Find(event); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+	for _, text := range []string{"", ".", "a.", ".a", "a..b", strings.Repeat("a.", 20) + "a"} {
+		if _, err := edge.ParseFieldPath(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+func FuzzMembers(f *testing.F) {
+	for _, seed := range []string{`{"a":1}`, `{"a":{"b":"c"}}`, `[]`, `{"a":1,"a":2}`, `{"\ud800":1}`, ``} {
+		f.Add([]byte(seed), "a.b")
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, text string) {
+		members, err := edge.Members(raw)
+		if err == nil && !json.Valid(raw) {
+			t.Errorf("%q is no JSON, and was taken", raw)
+		}
+		for _, m := range members {
+			if err == nil && !json.Valid(m.Value) {
+				t.Errorf("%q: the value %q is no JSON", raw, m.Value)
+			}
+			_, _ = edge.Text(m.Value)
+			_, _ = edge.Seq(m.Value)
+		}
+		if path, err := edge.ParseFieldPath(text); err == nil {
+			_, _ = path.Find(raw)
+		}
+	})
+}

@@ -67,6 +67,11 @@ RUNS ?=
 sim: ## simulate: every schedule of small cases, a million random ones (FULL=1, SEED=…)
 	@$(GO) run ./internal/sim/cmd/sim $(if $(FULL),-full) $(if $(SEED),-seed $(SEED)) $(if $(RUNS),-runs $(RUNS))
 
+.PHONY: bench
+bench: deps ## print the figures: cost of each operation, size, start, throughput
+	@$(GO) test ./pkg/cursor -run 'Figure|Dearer' -v | grep -E 'ours|PASS:|FAIL'
+	@$(GO) run ./bench
+
 .PHONY: mutants
 mutants: ## plant known bugs, one at a time: each must turn the tests red
 	@$(GO) run ./internal/mutant

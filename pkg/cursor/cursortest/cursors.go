@@ -15,9 +15,15 @@ func testCursor(t *testing.T, s cursor.Store) {
 	want := newCursor("q")
 	create(t, s, want)
 	for _, strong := range []bool{true, false} {
-		got, err := s.Cursor(t.Context(), "q", strong)
-		check(t, err)
-		same(t, fmt.Sprintf("read, strong %v", strong), got, want)
+		read := func() cursor.Cursor {
+			got, err := s.Cursor(t.Context(), "q", strong)
+			check(t, err)
+			return got
+		}
+		if strong {
+			same(t, "strong read", read(), want)
+		}
+		settles(t, fmt.Sprintf("read, strong %v", strong), read, want)
 	}
 	other := want
 	other.Position, other.Settings.MaxAhead = 9, 5
@@ -201,35 +207,37 @@ func testScan(t *testing.T, s cursor.Store) {
 			gaps[queue] = true
 		}
 	}
-	for _, gapsOnly := range []bool{false, true} {
-		seen := map[string]bool{}
-		for segment := range 3 {
-			after := ""
-			for pages := 0; ; pages++ {
-				if pages > queues {
-					t.Fatal("the scan does not end")
+	settles(t, "all queues", func() map[string]bool { return scanned(t, s, queues, false) }, want)
+	settles(t, "queues with gaps", func() map[string]bool { return scanned(t, s, queues, true) }, gaps)
+}
+
+// scanned are the queues that a whole scan shows, in three segments and pages
+// of two.
+func scanned(t *testing.T, s cursor.Store, queues int, gapsOnly bool) map[string]bool {
+	t.Helper()
+	seen := map[string]bool{}
+	for segment := range 3 {
+		after := ""
+		for pages := 0; ; pages++ {
+			if pages > queues {
+				t.Fatal("the scan does not end")
+			}
+			page, err := s.Cursors(t.Context(), cursor.CursorScan{
+				Segment: segment, Segments: 3, After: after, Limit: 2, GapsOnly: gapsOnly,
+			})
+			check(t, err)
+			for _, c := range page.Cursors {
+				if seen[c.Queue] {
+					t.Errorf("queue %s was seen twice", c.Queue)
 				}
-				page, err := s.Cursors(t.Context(), cursor.CursorScan{
-					Segment: segment, Segments: 3, After: after, Limit: 2, GapsOnly: gapsOnly,
-				})
-				check(t, err)
-				for _, c := range page.Cursors {
-					if seen[c.Queue] {
-						t.Errorf("queue %s was seen twice", c.Queue)
-					}
-					seen[c.Queue] = true
-				}
-				if after = page.Next; after == "" {
-					break
-				}
+				seen[c.Queue] = true
+			}
+			if after = page.Next; after == "" {
+				break
 			}
 		}
-		if gapsOnly {
-			same(t, "queues with gaps", seen, gaps)
-		} else {
-			same(t, "all queues", seen, want)
-		}
 	}
+	return seen
 }
 
 func testSweepProgress(t *testing.T, s cursor.Store) {

@@ -11,8 +11,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// at is a moment that all parts of the tables keep exactly.
-var at = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+// at is a moment that all parts of the tables keep exactly. It is far ahead: a
+// message whose time has come may be deleted at any moment.
+var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 
 // Run runs the suite. newStore returns a Store on empty tables; it is called
 // once a subtest.
@@ -69,6 +70,18 @@ func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// settles fails the test where a read that need not be strong does not come to
+// show what stands there. Every older state is right until then.
+func settles[T any](t *testing.T, what string, read func() T, want T) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if got := read(); cmp.Equal(got, want) || time.Now().After(deadline) {
+			same(t, what, got, want)
+			return
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ func newHurt(t *testing.T, attempts int) *hurt {
 	t.Helper()
 	h := &hurt{
 		t: t, network: faulty.New(dynamo.Transport()), durable: map[int64]bool{},
-		now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC),
+		now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC),
 	}
 	h.store, _ = freshTables(t, localdb.Choose(), &dynamo.Options{Transport: h.network, MaxAttempts: attempts})
 	settings := cursor.DefaultSettings()

@@ -32,7 +32,8 @@ func (p *Props) withDefaults(id string) Props {
 	d.Retention = orNew(d.Retention, 14*24*time.Hour)
 	d.BatchSize = cmp.Or(d.BatchSize, 25)
 
-	d.SortBatchSize = cmp.Or(d.SortBatchSize, 100)
+	d.SortBatchSize = cmp.Or(d.SortBatchSize, 1000)
+	d.SortBatchWindow = orNew(d.SortBatchWindow, defaultWindow(d.Mode))
 	d.SortParallelization = cmp.Or(d.SortParallelization, 10)
 	d.SortRetries = cmp.Or(d.SortRetries, 50)
 	d.SortMaxRecordAge = cmp.Or(d.SortMaxRecordAge, 12*time.Hour)
@@ -56,6 +57,14 @@ func (p *Props) withDefaults(id string) Props {
 	d.Architecture = cmp.Or(d.Architecture, ARM64)
 	d.Binaries = cmp.Or(d.Binaries, "../../dist/"+string(d.Architecture))
 	return d
+}
+
+// defaultWindow is how long stream records are gathered for sort.
+func defaultWindow(mode cursor.Mode) time.Duration {
+	if mode == cursor.ModeAsync {
+		return 0
+	}
+	return time.Second
 }
 
 // longestFullSweep is the most that may lie between two looks at every queue:

@@ -32,7 +32,7 @@ const (
 )
 
 // Props are the properties of the stack. A nil *Props and each zero field
-// mean the default that the field names. The three fields whose zero means
+// mean the default that the field names. The fields whose zero means
 // something are pointers: new(int64(0)) is a first seq of 0, nil is the default.
 //
 // An error names a field as the app's configuration does, with a small first
@@ -80,11 +80,13 @@ type Props struct {
 	QueueProp, SeqProp string
 
 	// SortBatchSize is the most stream records of one call of sort: 1 to
-	// 10,000; 100.
+	// 10,000; 1,000.
 	SortBatchSize int
 	// SortBatchWindow is how long a batch may be gathered: 0 to 300 whole
-	// seconds; 0, at once.
-	SortBatchWindow time.Duration
+	// seconds; 0, at once, where sort moves the cursors (cursor.ModeAsync), and
+	// 1 second where it only makes up for writers that died: a look at each
+	// queue then serves more records.
+	SortBatchWindow *time.Duration
 	// SortParallelization is how many batches of one shard are worked on at a
 	// time, each queue's in order: 1 to 10; 10.
 	SortParallelization int

@@ -43,9 +43,9 @@ func TestPropsBounds(t *testing.T) {
 		{Props{QueueProp: "a", SeqProp: "c."}, `seqProp is "c."`},
 
 		{Props{SortBatchSize: 10_001}, "sortBatchSize is 10001; write a value from 1 to 10000"},
-		{Props{SortBatchSize: 10_000, SortBatchWindow: 300 * time.Second}, ""},
-		{Props{SortBatchWindow: 301 * time.Second}, "sortBatchWindow is 5m1s; write a value from 0s to 5m"},
-		{Props{SortBatchWindow: 1500 * time.Millisecond}, "sortBatchWindow is 1.5s; write a multiple of 1s"},
+		{Props{SortBatchSize: 10_000, SortBatchWindow: new(300 * time.Second)}, ""},
+		{Props{SortBatchWindow: new(301 * time.Second)}, "sortBatchWindow is 5m1s; write a value from 0s to 5m"},
+		{Props{SortBatchWindow: new(1500 * time.Millisecond)}, "sortBatchWindow is 1.5s; write a multiple of 1s"},
 		{Props{SortParallelization: 11}, "sortParallelization is 11; write a value from 1 to 10"},
 		{Props{SortRetries: -1}, "sortRetries is -1; write a value from 1 to 10000"},
 		{Props{SortMaxRecordAge: 25 * time.Hour}, "sortMaxRecordAge is 25h; write a value from 1m to 24h"},

@@ -46,7 +46,7 @@ func changedProps() *Props {
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50,
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,
 		QueueProp: "repository.full_name", SeqProp: "sequence",
-		SortBatchSize: 10, SortBatchWindow: 2 * time.Second, SortParallelization: 3, SortRetries: 4,
+		SortBatchSize: 10, SortBatchWindow: new(2 * time.Second), SortParallelization: 3, SortRetries: 4,
 		SortMaxRecordAge: time.Hour,
 		SweepInterval:    time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2, SweepLimit: 70,
 		EventBus:      new(""),

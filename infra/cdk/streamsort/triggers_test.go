@@ -6,13 +6,22 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
+
+func TestSortsWindowInAsyncMode(t *testing.T) {
+	p := (&Props{Mode: cursor.ModeAsync}).withDefaults("Streamsort")
+	if *p.SortBatchWindow != 0 {
+		t.Errorf("the window is %v where sort moves the cursors, want none", *p.SortBatchWindow)
+	}
+}
 
 func TestSortMapping(t *testing.T) {
 	want := object{
 		"FunctionName": ref("SortFunction"), "EventSourceArn": get("MessagesTable", "StreamArn"),
 		"StartingPosition": "TRIM_HORIZON",
-		"BatchSize":        100, "MaximumBatchingWindowInSeconds": 0, "ParallelizationFactor": 10,
+		"BatchSize":        1000, "MaximumBatchingWindowInSeconds": 1, "ParallelizationFactor": 10,
 		"BisectBatchOnFunctionError": true, "FunctionResponseTypes": []any{"ReportBatchItemFailures"},
 		"MaximumRetryAttempts": 50, "MaximumRecordAgeInSeconds": 12 * 3600,
 		"DestinationConfig": object{"OnFailure": object{"Destination": get("FailureQueue", "Arn")}},

@@ -82,8 +82,8 @@ func checkPath(c *checker, field, path string) {
 
 func (p Props) checkSort(c *checker) {
 	between(c, "sortBatchSize", p.SortBatchSize, 1, 10_000)
-	between(c, "sortBatchWindow", p.SortBatchWindow, 0, 300*time.Second)
-	whole(c, "sortBatchWindow", p.SortBatchWindow, time.Second)
+	between(c, "sortBatchWindow", *p.SortBatchWindow, 0, 300*time.Second)
+	whole(c, "sortBatchWindow", *p.SortBatchWindow, time.Second)
 	between(c, "sortParallelization", p.SortParallelization, 1, 10)
 	between(c, "sortRetries", p.SortRetries, 1, 10_000)
 	between(c, "sortMaxRecordAge", p.SortMaxRecordAge, time.Minute, 24*time.Hour)

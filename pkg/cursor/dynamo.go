@@ -215,6 +215,23 @@ func (s *Dynamo) Announce(ctx context.Context, queue string, was, seq int64) (bo
 	return c.Exists() && c.Announced == seq, err
 }
 
+// Nudge implements [Store]: one UpdateItem; 1 write unit.
+func (s *Dynamo) Nudge(ctx context.Context, queue string, now time.Time) error {
+	e := s.expression().use(attrNudged, attrChange).key("#queue", s.names.QueueKey).
+		value("now", millis(now)).value("advance", text(changeAdvance))
+	_, _, err := s.update(ctx, queue, "SET #nudged = :now, #change = :advance", isThere, e)
+	return err
+}
+
+// RaiseFloor implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
+func (s *Dynamo) RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error) {
+	e := s.expression().use(attrFloor, attrPosition, attrChange).
+		value("floor", number(floor)).value("other", text(changeOther))
+	c, _, err := s.update(ctx, queue, "SET #floor = :floor, #change = :other",
+		"#position >= :floor AND (attribute_not_exists(#floor) OR #floor < :floor)", e)
+	return c, err
+}
+
 // Cursors implements [Store]: one Scan, eventually consistent; half a unit
 // for each 4 KB that are looked at, about 35 cursors.
 func (s *Dynamo) Cursors(ctx context.Context, scan CursorScan) (CursorPage, error) {
@@ -224,9 +241,19 @@ func (s *Dynamo) Cursors(ctx context.Context, scan CursorScan) (CursorPage, erro
 		TotalSegments: aws.Int32(int32(scan.Segments)),
 		Limit:         aws.Int32(int32(scan.Limit)),
 	}
-	if scan.GapsOnly {
-		in.FilterExpression = aws.String("#parked > #position OR attribute_exists(#announced)")
-		in.ExpressionAttributeNames = s.expression().use(attrParked, attrPosition, attrAnnounced).names
+	e := s.expression()
+	var conditions []string
+	if scan.Only.Gaps {
+		e.use(attrParked, attrPosition, attrAnnounced)
+		conditions = append(conditions, "(#parked > #position OR attribute_exists(#announced))")
+	}
+	if since := scan.Only.MovedSince; !since.IsZero() {
+		e.use(attrGapSince, attrNudged).value("since", millis(since))
+		conditions = append(conditions, "(#gapSince >= :since OR #nudged >= :since)")
+	}
+	if len(conditions) > 0 {
+		in.FilterExpression = aws.String(strings.Join(conditions, " AND "))
+		in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.names, e.placeholders()
 	}
 	if scan.After != "" {
 		in.ExclusiveStartKey = item{s.names.QueueKey: text(scan.After)}
@@ -294,6 +321,7 @@ func (s *Dynamo) Messages(ctx context.Context, query Query) (Page, error) {
 		ExpressionAttributeNames:  e.names,
 		ExpressionAttributeValues: e.values,
 		ConsistentRead:            &query.Strong,
+		ScanIndexForward:          aws.Bool(!query.Backwards),
 	}
 	if query.Limit > 0 {
 		in.Limit = aws.Int32(int32(query.Limit))
@@ -336,6 +364,37 @@ func (s *Dynamo) KeepUntil(ctx context.Context, queue string, seq int64, until t
 	return dynamo.Translate(err)
 }
 
+// maxDelete is how many items a BatchWriteItem takes.
+const maxDelete = 25
+
+// DeleteMessages implements [Store]: one BatchWriteItem; 1 write unit for each
+// KB of each message.
+func (s *Dynamo) DeleteMessages(ctx context.Context, queue string, seqs []int64) ([]int64, error) {
+	if len(seqs) > maxDelete {
+		return nil, fmt.Errorf("%d messages to delete: at most %d in a request", len(seqs), maxDelete)
+	}
+	requests := make([]types.WriteRequest, len(seqs))
+	for i, seq := range seqs {
+		key := item{s.names.QueueKey: text(queue), s.names.SeqKey: number(seq)}
+		requests[i].DeleteRequest = &types.DeleteRequest{Key: key}
+	}
+	out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+		RequestItems: map[string][]types.WriteRequest{s.names.Messages: requests},
+	})
+	if err != nil {
+		return nil, dynamo.Translate(err)
+	}
+	var left []int64
+	for _, request := range out.UnprocessedItems[s.names.Messages] {
+		d := decoder{item: request.DeleteRequest.Key}
+		left = append(left, d.number(s.names.SeqKey))
+		if d.err != nil {
+			return nil, d.err
+		}
+	}
+	return left, nil
+}
+
 // SweepProgress implements [Store]: one strong GetItem; 1 read unit.
 func (s *Dynamo) SweepProgress(ctx context.Context, name string) (Progress, error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
@@ -351,6 +410,7 @@ func (s *Dynamo) SweepProgress(ctx context.Context, name string) (Progress, erro
 		Name:     d.text(attrSweepName),
 		After:    d.textOr(attrAfter, ""),
 		Began:    d.millisOr(attrBegan),
+		Before:   d.millisOr(attrBefore),
 		Finished: d.millisOr(attrFinished),
 	}
 	if d.err != nil {
@@ -364,6 +424,9 @@ func (s *Dynamo) SaveSweepProgress(ctx context.Context, p Progress) error {
 	it := item{attrSweepName: text(p.Name), attrVersion: number(layout), attrBegan: millis(p.Began)}
 	if p.After != "" {
 		it[attrAfter] = text(p.After)
+	}
+	if !p.Before.IsZero() {
+		it[attrBefore] = millis(p.Before)
 	}
 	if !p.Finished.IsZero() {
 		it[attrFinished] = millis(p.Finished)

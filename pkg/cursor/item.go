@@ -43,17 +43,20 @@ const (
 	attrMaxAhead  = "maxAhead"
 	attrMode      = "mode"
 	attrAnnounced = "announced"
+	attrFloor     = "floor"
+	attrNudged    = "nudged" // ms
 
 	attrSweepName = "name"
 	attrAfter     = "after"
 	attrBegan     = "began"    // ms
+	attrBefore    = "before"   // ms
 	attrFinished  = "finished" // ms
 )
 
 var fixedAttributes = []string{
 	attrVersion, attrID, attrBody, attrContentType, attrAttributes, attrDigest, attrEnqueuedAt, attrExpiresOn,
 	attrTombstone, attrOp, attrFirst, attrPosition, attrParked, attrGapSince, attrChange, attrPolicy, attrGapAfter,
-	attrMaxAhead, attrMode, attrAnnounced,
+	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrNudged,
 }
 
 // The values of a cursor's "change": what the last write to it was. Event
@@ -243,6 +246,12 @@ func encodeCursor(c Cursor, names Names) item {
 	if c.Announced != noneAnnounced {
 		it[attrAnnounced] = number(c.Announced)
 	}
+	if c.Floor != c.Settings.First-1 {
+		it[attrFloor] = number(c.Floor)
+	}
+	if !c.Nudged.IsZero() {
+		it[attrNudged] = millis(c.Nudged)
+	}
 	return it
 }
 
@@ -266,7 +275,9 @@ func decodeCursor(it item, names Names) (Cursor, error) {
 		Parked:    d.number(attrParked),
 		GapSince:  d.millisOr(attrGapSince),
 		Announced: d.numberOr(attrAnnounced, noneAnnounced),
+		Nudged:    d.millisOr(attrNudged),
 	}
+	c.Floor = d.numberOr(attrFloor, c.Settings.First-1)
 	if d.err != nil {
 		return Cursor{}, fmt.Errorf("cursor: %w", d.err)
 	}

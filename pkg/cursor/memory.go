@@ -135,6 +135,22 @@ func (s *Memory) Announce(ctx context.Context, queue string, was, seq int64) (bo
 	return c.Exists() && c.Announced == seq, err
 }
 
+// Nudge implements [Store].
+func (s *Memory) Nudge(ctx context.Context, queue string, now time.Time) error {
+	_, _, err := s.update(ctx, queue,
+		func(Cursor) bool { return true },
+		func(c *Cursor) { c.Nudged = milliseconds(now) })
+	return err
+}
+
+// RaiseFloor implements [Store].
+func (s *Memory) RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error) {
+	c, _, err := s.update(ctx, queue,
+		func(c Cursor) bool { return c.Position >= floor && c.Floor < floor },
+		func(c *Cursor) { c.Floor = floor })
+	return c, err
+}
+
 // Cursors implements [Store].
 func (s *Memory) Cursors(ctx context.Context, scan CursorScan) (CursorPage, error) {
 	if err := ctx.Err(); err != nil {
@@ -155,7 +171,7 @@ func (s *Memory) Cursors(ctx context.Context, scan CursorScan) (CursorPage, erro
 		}
 		looked++
 		page.Next = queue
-		if !scan.GapsOnly || c.GapOpen() || c.Announced != noneAnnounced {
+		if scan.Only.shows(c) {
 			page.Cursors = append(page.Cursors, c)
 		}
 	}
@@ -221,8 +237,16 @@ func (s *Memory) Messages(ctx context.Context, query Query) (Page, error) {
 		limit = memoryPage
 	}
 	var page Page
-	at, _ := q.find(query.First)
-	for ; at < len(q.messages) && q.messages[at].Seq <= query.Last; at++ {
+	from, _ := q.find(query.First)
+	to, found := q.find(query.Last)
+	if found {
+		to++
+	}
+	step, at, end := 1, from, max(from, to)
+	if query.Backwards {
+		step, at, end = -1, end-1, from-1
+	}
+	for ; at != end; at += step {
 		if len(page.Messages) == limit {
 			page.More = true
 			break
@@ -234,6 +258,21 @@ func (s *Memory) Messages(ctx context.Context, query Query) (Page, error) {
 		page.Messages = append(page.Messages, cloneMessage(m))
 	}
 	return page, nil
+}
+
+// DeleteMessages implements [Store].
+func (s *Memory) DeleteMessages(ctx context.Context, queue string, seqs []int64) ([]int64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	q, leave := s.enter(queue)
+	defer leave()
+	for _, seq := range seqs {
+		if at, found := q.find(seq); found {
+			q.messages = slices.Delete(q.messages, at, at+1)
+		}
+	}
+	return nil, nil
 }
 
 // KeepUntil implements [Store].

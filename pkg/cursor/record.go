@@ -18,6 +18,12 @@ type Cursor struct {
 	// GapSince is when the gap at Position+1 opened, or the position last
 	// moved, to the millisecond. It means nothing while no gap is open.
 	GapSince time.Time
+	// Floor is the seq up to which messages may have been deleted because every
+	// consumer is past them; First-1 where none were. It never decreases.
+	Floor int64
+	// Nudged is when the queue's consumers were last woken up by hand, to the
+	// millisecond.
+	Nudged time.Time
 	// Announced is Position+1 of the gap that was last announced as open and
 	// not yet as closed; -1 where there is none.
 	Announced int64
@@ -37,6 +43,7 @@ func newCursor(queue string, settings Settings, now time.Time) Cursor {
 		Position:  settings.First - 1,
 		Parked:    settings.First - 1,
 		GapSince:  milliseconds(now),
+		Floor:     settings.First - 1,
 		Announced: noneAnnounced,
 	}
 }
@@ -50,4 +57,13 @@ func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).
 func (c Cursor) fits(seq int64) bool {
 	// As unsigned numbers the difference cannot overflow: seq > Position here.
 	return seq <= c.Position || uint64(seq)-uint64(c.Position) <= uint64(c.Settings.MaxAhead)
+}
+
+// shows reports whether the filter shows a cursor.
+func (f CursorFilter) shows(c Cursor) bool {
+	if f.Gaps && !c.GapOpen() && c.Announced == noneAnnounced {
+		return false
+	}
+	since := f.MovedSince
+	return since.IsZero() || !c.GapSince.Before(since) || !c.Nudged.Before(since)
 }

@@ -72,6 +72,22 @@ type Store interface {
 	// announcement went out before, and is not repeated under another id.
 	Announce(ctx context.Context, queue string, was, seq int64) (bool, error)
 
+	// Nudge sets Nudged to now, if the queue has a cursor: the cursors' stream
+	// then has a record of an advance over nothing, which wakes the queue's
+	// consumers up.
+	//
+	// Lost response, another did it first: one more record, of no effect. We
+	// die right after: nothing is left to do.
+	Nudge(ctx context.Context, queue string, now time.Time) error
+
+	// RaiseFloor raises Floor, if the position is not below it. It returns the
+	// cursor that stands there afterwards, the zero Cursor where there is none.
+	//
+	// Lost response: the repeat fails, and returns the floor raised. Another
+	// did it first: theirs is returned, which may be higher. We die right
+	// after: messages that nobody needs stay until the next call.
+	RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error)
+
 	// Cursors reads one page of one segment of all cursors, not strongly.
 	Cursors(ctx context.Context, scan CursorScan) (CursorPage, error)
 
@@ -86,7 +102,8 @@ type Store interface {
 	// Message reads one message strongly, and whether there is one.
 	Message(ctx context.Context, queue string, seq int64) (Message, bool, error)
 
-	// Messages reads the messages of a range in the order of their seqs.
+	// Messages reads the messages of a range in the order of their seqs, or
+	// backwards.
 	Messages(ctx context.Context, query Query) (Page, error)
 
 	// KeepUntil pushes a message's ExpiresOn to a later time, if the message
@@ -96,6 +113,13 @@ type Store interface {
 	// later, and the repeat changes nothing. We die right after: nothing is
 	// left to do.
 	KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) error
+
+	// DeleteMessages deletes up to 25 messages, whether or not they are there,
+	// and returns the seqs of those that the server left undone.
+	//
+	// Lost response, another did it first: nothing is there, as asked for. We
+	// die right after: nothing is left to do.
+	DeleteMessages(ctx context.Context, queue string, seqs []int64) (left []int64, err error)
 
 	// SweepProgress reads strongly how far a sweep has come; the zero Progress
 	// where it never ran.
@@ -118,6 +142,8 @@ type Query struct {
 	Limit int
 	// Strong asks for a strong read, at twice the price.
 	Strong bool
+	// Backwards reads from Last down to First.
+	Backwards bool
 	// HeadsOnly leaves out bodies, attributes, ids and digests. The price is
 	// the same: DynamoDB reads the whole item.
 	HeadsOnly bool
@@ -138,9 +164,17 @@ type CursorScan struct {
 	After string
 	// Limit is the most cursors that are looked at.
 	Limit int
-	// GapsOnly leaves out queues without an open gap and without an announced
-	// one. The price is the same.
-	GapsOnly bool
+	// Only leaves queues out. The price is the same.
+	Only CursorFilter
+}
+
+// CursorFilter says which cursors a scan shows. The zero CursorFilter is all.
+type CursorFilter struct {
+	// Gaps leaves out queues without an open gap and without an announced one.
+	Gaps bool
+	// MovedSince, where it is not zero, leaves out queues whose position was
+	// neither moved nor nudged at that time or later.
+	MovedSince time.Time
 }
 
 // CursorPage is a page of all cursors.
@@ -158,6 +192,9 @@ type Progress struct {
 	After string
 	// Began is when the round began, to the millisecond.
 	Began time.Time
+	// Before is when the round before it began; the zero time where there was
+	// none.
+	Before time.Time
 	// Finished is when the last whole round ended, to the millisecond.
 	Finished time.Time
 }

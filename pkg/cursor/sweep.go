@@ -29,9 +29,6 @@ type SweepOptions struct {
 	Announce func(context.Context, Announcement) error
 }
 
-// sweepPage is how many cursors one request of a sweep looks at.
-const sweepPage = 250
-
 func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 	if o.Segments == 0 {
 		o.Segments = 4
@@ -119,78 +116,36 @@ func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, 
 		report SweepReport
 		errs   []error
 	)
-	s.forEach(o.Segments, func(segment int) {
-		for _, full := range []bool{false, true} {
-			run := sweepRun{sorter: s, options: o, full: full}
-			err := run.segment(ctx, segment)
-			mu.Lock()
-			report.add(run.report)
-			if err != nil && len(errs) < 10 {
-				errs = append(errs, err)
-			}
-			mu.Unlock()
+	for _, full := range []bool{false, true} {
+		walk := Walk{Name: "gaps", Segments: o.Segments, Limit: o.Limit, Only: func(Progress) CursorFilter { return CursorFilter{Gaps: true} }}
+		if full {
+			walk = Walk{Name: "full", Segments: o.Segments, Limit: o.Limit, Every: o.FullEvery}
 		}
-	})
+		err := s.Walk(ctx, walk, func(ctx context.Context, c Cursor) error {
+			run := sweepRun{sorter: s, options: o, full: full}
+			err := run.queue(ctx, c)
+			mu.Lock()
+			defer mu.Unlock()
+			report.add(run.report)
+			report.Queues++
+			if err != nil {
+				report.Failed++
+			}
+			return err
+		})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("sweep of %s: %w", walk.Name, err))
+		}
+	}
 	return report, errors.Join(errs...)
 }
 
-// sweepRun is one round of a run in one segment.
+// sweepRun is what one round of a run does with one queue.
 type sweepRun struct {
 	sorter  *Sorter
 	options SweepOptions
 	full    bool
 	report  SweepReport
-}
-
-// segment goes on with the round in one segment, or begins it where it is due.
-func (r *sweepRun) segment(ctx context.Context, segment int) error {
-	s := r.sorter
-	name := fmt.Sprintf("gaps %d/%d", segment, r.options.Segments)
-	if r.full {
-		name = fmt.Sprintf("full %d/%d", segment, r.options.Segments)
-	}
-	progress, err := s.store.SweepProgress(ctx, name)
-	if err != nil {
-		return fmt.Errorf("sweep %s: %w", name, err)
-	}
-	if progress.After == "" {
-		if r.full && !progress.Finished.IsZero() && s.now().Sub(progress.Finished) < r.options.FullEvery {
-			return nil
-		}
-		progress = Progress{Name: name, Began: milliseconds(s.now()), Finished: progress.Finished}
-	}
-	var firstErr error
-	for looked := 0; looked < max(r.options.Limit/r.options.Segments, 1); looked += sweepPage {
-		page, err := s.store.Cursors(ctx, CursorScan{
-			Segment: segment, Segments: r.options.Segments, After: progress.After, Limit: sweepPage, GapsOnly: !r.full,
-		})
-		if err != nil {
-			return errors.Join(firstErr, fmt.Errorf("sweep %s: %w", name, err))
-		}
-		for _, c := range page.Cursors {
-			r.report.Queues++
-			if err := r.queue(ctx, c); err != nil {
-				r.report.Failed++
-				if firstErr == nil {
-					firstErr = fmt.Errorf("sweep %s, queue %q: %w", name, c.Queue, err)
-				}
-			}
-			if ctx.Err() != nil {
-				return errors.Join(firstErr, ctx.Err())
-			}
-		}
-		progress.After = page.Next
-		if page.Next == "" {
-			progress.Finished = milliseconds(s.now())
-		}
-		if err := s.store.SaveSweepProgress(ctx, progress); err != nil {
-			return errors.Join(firstErr, fmt.Errorf("sweep %s: %w", name, err))
-		}
-		if page.Next == "" {
-			break
-		}
-	}
-	return firstErr
 }
 
 // queue sees to one queue.

@@ -32,7 +32,7 @@ func testCursor(t *testing.T, s cursor.Store) {
 	same(t, "created again", got, want)
 
 	noted := newCursor("noted")
-	noted.Announced, noted.Settings.First, noted.Position, noted.Parked = 0, 0, -1, -1
+	noted.Announced, noted.Settings.First, noted.Position, noted.Parked, noted.Floor = 0, 0, -1, -1, -1
 	create(t, s, noted)
 	same(t, "with everything at its lowest", standing(t, s, "noted"), noted)
 }
@@ -207,13 +207,25 @@ func testScan(t *testing.T, s cursor.Store) {
 			gaps[queue] = true
 		}
 	}
-	settles(t, "all queues", func() map[string]bool { return scanned(t, s, queues, false) }, want)
-	settles(t, "queues with gaps", func() map[string]bool { return scanned(t, s, queues, true) }, gaps)
+	settles(t, "all queues", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{}) }, want)
+	settles(t, "queues with gaps", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{Gaps: true}) }, gaps)
+
+	moved := map[string]bool{"q3": true, "q7": true}
+	later := at.Add(time.Hour)
+	_, _, err := s.Move(t.Context(), "q3", 0, 1, later)
+	check(t, err)
+	check(t, s.Nudge(t.Context(), "q7", later.Add(time.Second)))
+	settles(t, "queues moved since", func() map[string]bool {
+		return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later})
+	}, moved)
+	settles(t, "none moved since", func() map[string]bool {
+		return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Minute)})
+	}, map[string]bool{})
 }
 
 // scanned are the queues that a whole scan shows, in three segments and pages
 // of two.
-func scanned(t *testing.T, s cursor.Store, queues int, gapsOnly bool) map[string]bool {
+func scanned(t *testing.T, s cursor.Store, queues int, only cursor.CursorFilter) map[string]bool {
 	t.Helper()
 	seen := map[string]bool{}
 	for segment := range 3 {
@@ -223,7 +235,7 @@ func scanned(t *testing.T, s cursor.Store, queues int, gapsOnly bool) map[string
 				t.Fatal("the scan does not end")
 			}
 			page, err := s.Cursors(t.Context(), cursor.CursorScan{
-				Segment: segment, Segments: 3, After: after, Limit: 2, GapsOnly: gapsOnly,
+				Segment: segment, Segments: 3, After: after, Limit: 2, Only: only,
 			})
 			check(t, err)
 			for _, c := range page.Cursors {
@@ -246,7 +258,7 @@ func testSweepProgress(t *testing.T, s cursor.Store) {
 	same(t, "never ran", got, cursor.Progress{})
 	for _, want := range []cursor.Progress{
 		{Name: "a", After: "q", Began: at},
-		{Name: "a", Began: at, Finished: at.Add(time.Second)},
+		{Name: "a", Began: at, Before: at.Add(-time.Hour), Finished: at.Add(time.Second)},
 	} {
 		check(t, s.SaveSweepProgress(t.Context(), want))
 		got, err = s.SweepProgress(t.Context(), "a")

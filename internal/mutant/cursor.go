@@ -86,7 +86,7 @@ var sorterMutants = []mutant{
 		{"memory.go", "return change.First == nil || *change.First == c.Settings.First }", "return true }"},
 	}},
 	{"sweep sees only gaps on record (V10)", sorterFolder, trace("V10"), []edit{
-		{"sweep.go", "GapsOnly: !r.full", "GapsOnly: true"},
+		{"sweep.go", "Every: o.FullEvery}", "Every: o.FullEvery, Only: func(Progress) CursorFilter { return CursorFilter{Gaps: true} }}"},
 	}},
 	{"seq 0 taken for nothing seen", sorterFolder, test{"./pkg/cursor", "TestHealOfAQueueThatStartsAtZero"}, []edit{
 		{"advance.go", "return end, end, err", "return end, 0, err"},

@@ -30,46 +30,10 @@ func NewDynamo(client *dynamodb.Client, names Names) (*Dynamo, error) {
 	return &Dynamo{client: client, names: names.withDefaults()}, nil
 }
 
-// expression collects the placeholders of an expression: #name stands for the
-// attribute of that name, and :name for a value.
-type expression struct {
-	names  map[string]string
-	values item
-}
-
-func (s *Dynamo) expression() *expression {
-	return &expression{names: map[string]string{}, values: item{}}
-}
-
-// use names attributes: use("position") lets the expression say #position.
-func (e *expression) use(attributes ...string) *expression {
-	for _, name := range attributes {
-		e.names["#"+name] = name
-	}
-	return e
-}
-
-// key names the attribute that the tables' user has named.
-func (e *expression) key(placeholder, attribute string) *expression {
-	e.names[placeholder] = attribute
-	return e
-}
-
-// value sets :name.
-func (e *expression) value(name string, value types.AttributeValue) *expression {
-	e.values[":"+name] = value
-	return e
-}
-
-func (e *expression) placeholders() item {
-	if len(e.values) == 0 {
-		return nil
-	}
-	return e.values
-}
-
 // notThere is the condition that an item does not exist.
-func (s *Dynamo) notThere() *expression { return s.expression().key("#queue", s.names.QueueKey) }
+func (s *Dynamo) notThere() *dynamo.Expression {
+	return dynamo.NewExpression().Key("#queue", s.names.QueueKey)
+}
 
 const (
 	notThere = "attribute_not_exists(#queue)"
@@ -93,7 +57,7 @@ func (s *Dynamo) put(ctx context.Context, table string, new item) (item, error) 
 		TableName:                           &table,
 		Item:                                new,
 		ConditionExpression:                 aws.String(notThere),
-		ExpressionAttributeNames:            e.names,
+		ExpressionAttributeNames:            e.Names,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	if there, failed := dynamo.ConditionFailed(err); failed {
@@ -107,7 +71,7 @@ func (s *Dynamo) put(ctx context.Context, table string, new item) (item, error) 
 func (s *Dynamo) Cursor(ctx context.Context, queue string, strong bool) (Cursor, error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName:      &s.names.Cursors,
-		Key:            item{s.names.QueueKey: text(queue)},
+		Key:            item{s.names.QueueKey: dynamo.Text(queue)},
 		ConsistentRead: &strong,
 	})
 	if err != nil {
@@ -118,14 +82,14 @@ func (s *Dynamo) Cursor(ctx context.Context, queue string, strong bool) (Cursor,
 
 // update is one conditional UpdateItem on a cursor. It returns the cursor that
 // stands there afterwards and whether the condition held.
-func (s *Dynamo) update(ctx context.Context, queue, update, condition string, e *expression) (Cursor, bool, error) {
+func (s *Dynamo) update(ctx context.Context, queue, update, condition string, e *dynamo.Expression) (Cursor, bool, error) {
 	out, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                           &s.names.Cursors,
-		Key:                                 item{s.names.QueueKey: text(queue)},
+		Key:                                 item{s.names.QueueKey: dynamo.Text(queue)},
 		UpdateExpression:                    &update,
 		ConditionExpression:                 &condition,
-		ExpressionAttributeNames:            e.names,
-		ExpressionAttributeValues:           e.placeholders(),
+		ExpressionAttributeNames:            e.Names,
+		ExpressionAttributeValues:           e.Values(),
 		ReturnValues:                        types.ReturnValueAllNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
@@ -142,9 +106,9 @@ func (s *Dynamo) update(ctx context.Context, queue, update, condition string, e 
 
 // Move implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) Move(ctx context.Context, queue string, from, to int64, now time.Time) (Cursor, bool, error) {
-	e := s.expression().use(attrPosition, attrGapSince, attrChange).
-		value("from", number(from)).value("to", number(to)).
-		value("now", millis(now)).value("advance", text(changeAdvance))
+	e := dynamo.NewExpression().Use(attrPosition, attrGapSince, attrChange).
+		Value("from", dynamo.Number(from)).Value("to", dynamo.Number(to)).
+		Value("now", dynamo.Millis(now)).Value("advance", dynamo.Text(changeAdvance))
 	return s.update(ctx, queue,
 		"SET #position = :to, #gapSince = :now, #change = :advance",
 		"#position = :from", e)
@@ -152,9 +116,9 @@ func (s *Dynamo) Move(ctx context.Context, queue string, from, to int64, now tim
 
 // OpenGap implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
-	e := s.expression().use(attrPosition, attrParked, attrGapSince, attrChange).
-		value("seq", number(seq)).value("before", number(seq-1)).
-		value("now", millis(now)).value("park", text(changePark))
+	e := dynamo.NewExpression().Use(attrPosition, attrParked, attrGapSince, attrChange).
+		Value("seq", dynamo.Number(seq)).Value("before", dynamo.Number(seq-1)).
+		Value("now", dynamo.Millis(now)).Value("park", dynamo.Text(changePark))
 	c, _, err := s.update(ctx, queue,
 		"SET #parked = :seq, #gapSince = :now, #change = :park",
 		"#position < :before AND #parked <= #position AND #parked < :seq", e)
@@ -163,8 +127,8 @@ func (s *Dynamo) OpenGap(ctx context.Context, queue string, seq int64, now time.
 
 // WidenGap implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, error) {
-	e := s.expression().use(attrPosition, attrParked, attrChange).
-		value("seq", number(seq)).value("before", number(seq-1)).value("park", text(changePark))
+	e := dynamo.NewExpression().Use(attrPosition, attrParked, attrChange).
+		Value("seq", dynamo.Number(seq)).Value("before", dynamo.Number(seq-1)).Value("park", dynamo.Text(changePark))
 	c, _, err := s.update(ctx, queue,
 		"SET #parked = :seq, #change = :park",
 		"#position < :before AND #parked > #position AND #parked < :seq", e)
@@ -173,42 +137,42 @@ func (s *Dynamo) WidenGap(ctx context.Context, queue string, seq int64) (Cursor,
 
 // Configure implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) Configure(ctx context.Context, queue string, change Change) (Cursor, bool, error) {
-	e := s.expression().use(attrChange).key("#queue", s.names.QueueKey).value("other", text(changeOther))
+	e := dynamo.NewExpression().Use(attrChange).Key("#queue", s.names.QueueKey).Value("other", dynamo.Text(changeOther))
 	set, condition := []string{"#change = :other"}, isThere
 	add := func(attribute string, value types.AttributeValue) {
-		e.use(attribute).value(attribute, value)
+		e.Use(attribute).Value(attribute, value)
 		set = append(set, "#"+attribute+" = :"+attribute)
 	}
 	if change.First != nil {
-		e.use(attrFirst).value(attrFirst, number(*change.First))
+		e.Use(attrFirst).Value(attrFirst, dynamo.Number(*change.First))
 		condition += " AND #first = :first"
 	}
 	if change.Policy != nil {
-		add(attrPolicy, text(string(*change.Policy)))
+		add(attrPolicy, dynamo.Text(string(*change.Policy)))
 	}
 	if change.GapAfter != nil {
-		add(attrGapAfter, number(change.GapAfter.Milliseconds()))
+		add(attrGapAfter, dynamo.Number(change.GapAfter.Milliseconds()))
 	}
 	if change.MaxAhead != nil {
-		add(attrMaxAhead, number(*change.MaxAhead))
+		add(attrMaxAhead, dynamo.Number(*change.MaxAhead))
 	}
 	if change.Mode != nil {
-		add(attrMode, text(string(*change.Mode)))
+		add(attrMode, dynamo.Text(string(*change.Mode)))
 	}
 	return s.update(ctx, queue, "SET "+strings.Join(set, ", "), condition, e)
 }
 
 // Announce implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) Announce(ctx context.Context, queue string, was, seq int64) (bool, error) {
-	e := s.expression().use(attrAnnounced, attrChange).key("#queue", s.names.QueueKey).value("other", text(changeOther))
+	e := dynamo.NewExpression().Use(attrAnnounced, attrChange).Key("#queue", s.names.QueueKey).Value("other", dynamo.Text(changeOther))
 	condition := isThere + " AND attribute_not_exists(#announced)"
 	if was != noneAnnounced {
-		e.value("was", number(was))
+		e.Value("was", dynamo.Number(was))
 		condition = isThere + " AND #announced = :was"
 	}
 	update := "SET #change = :other REMOVE #announced"
 	if seq != noneAnnounced {
-		e.value("seq", number(seq))
+		e.Value("seq", dynamo.Number(seq))
 		update = "SET #change = :other, #announced = :seq"
 	}
 	c, _, err := s.update(ctx, queue, update, condition, e)
@@ -217,16 +181,16 @@ func (s *Dynamo) Announce(ctx context.Context, queue string, was, seq int64) (bo
 
 // Nudge implements [Store]: one UpdateItem; 1 write unit.
 func (s *Dynamo) Nudge(ctx context.Context, queue string, now time.Time) error {
-	e := s.expression().use(attrNudged, attrChange).key("#queue", s.names.QueueKey).
-		value("now", millis(now)).value("advance", text(changeAdvance))
+	e := dynamo.NewExpression().Use(attrNudged, attrChange).Key("#queue", s.names.QueueKey).
+		Value("now", dynamo.Millis(now)).Value("advance", dynamo.Text(changeAdvance))
 	_, _, err := s.update(ctx, queue, "SET #nudged = :now, #change = :advance", isThere, e)
 	return err
 }
 
 // RaiseFloor implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error) {
-	e := s.expression().use(attrFloor, attrPosition, attrChange).
-		value("floor", number(floor)).value("other", text(changeOther))
+	e := dynamo.NewExpression().Use(attrFloor, attrPosition, attrChange).
+		Value("floor", dynamo.Number(floor)).Value("other", dynamo.Text(changeOther))
 	c, _, err := s.update(ctx, queue, "SET #floor = :floor, #change = :other",
 		"#position >= :floor AND (attribute_not_exists(#floor) OR #floor < :floor)", e)
 	return c, err
@@ -241,22 +205,22 @@ func (s *Dynamo) Cursors(ctx context.Context, scan CursorScan) (CursorPage, erro
 		TotalSegments: aws.Int32(int32(scan.Segments)),
 		Limit:         aws.Int32(int32(scan.Limit)),
 	}
-	e := s.expression()
+	e := dynamo.NewExpression()
 	var conditions []string
 	if scan.Only.Gaps {
-		e.use(attrParked, attrPosition, attrAnnounced)
+		e.Use(attrParked, attrPosition, attrAnnounced)
 		conditions = append(conditions, "(#parked > #position OR attribute_exists(#announced))")
 	}
 	if since := scan.Only.MovedSince; !since.IsZero() {
-		e.use(attrGapSince, attrNudged).value("since", millis(since))
+		e.Use(attrGapSince, attrNudged).Value("since", dynamo.Millis(since))
 		conditions = append(conditions, "(#gapSince >= :since OR #nudged >= :since)")
 	}
 	if len(conditions) > 0 {
 		in.FilterExpression = aws.String(strings.Join(conditions, " AND "))
-		in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.names, e.placeholders()
+		in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.Names, e.Values()
 	}
 	if scan.After != "" {
-		in.ExclusiveStartKey = item{s.names.QueueKey: text(scan.After)}
+		in.ExclusiveStartKey = item{s.names.QueueKey: dynamo.Text(scan.After)}
 	}
 	out, err := s.client.Scan(ctx, in)
 	if err != nil {
@@ -271,9 +235,9 @@ func (s *Dynamo) Cursors(ctx context.Context, scan CursorScan) (CursorPage, erro
 		page.Cursors = append(page.Cursors, c)
 	}
 	if len(out.LastEvaluatedKey) > 0 {
-		d := decoder{item: out.LastEvaluatedKey}
-		page.Next = d.text(s.names.QueueKey)
-		return page, d.err
+		d := dynamo.Decoder{Item: out.LastEvaluatedKey}
+		page.Next = d.Text(s.names.QueueKey)
+		return page, d.Err
 	}
 	return page, nil
 }
@@ -300,7 +264,7 @@ func (s *Dynamo) decodeMessage(it item) (Message, error) {
 func (s *Dynamo) Message(ctx context.Context, queue string, seq int64) (Message, bool, error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName:      &s.names.Messages,
-		Key:            item{s.names.QueueKey: text(queue), s.names.SeqKey: number(seq)},
+		Key:            item{s.names.QueueKey: dynamo.Text(queue), s.names.SeqKey: dynamo.Number(seq)},
 		ConsistentRead: aws.Bool(true),
 	})
 	if err != nil || len(out.Item) == 0 {
@@ -313,13 +277,13 @@ func (s *Dynamo) Message(ctx context.Context, queue string, seq int64) (Message,
 // Messages implements [Store]: one Query of at most 1 MB; 1 read unit for each
 // 4 KB strong, half a unit otherwise.
 func (s *Dynamo) Messages(ctx context.Context, query Query) (Page, error) {
-	e := s.expression().key("#queue", s.names.QueueKey).key("#seq", s.names.SeqKey).
-		value("queue", text(query.Queue)).value("first", number(query.First)).value("last", number(query.Last))
+	e := dynamo.NewExpression().Key("#queue", s.names.QueueKey).Key("#seq", s.names.SeqKey).
+		Value("queue", dynamo.Text(query.Queue)).Value("first", dynamo.Number(query.First)).Value("last", dynamo.Number(query.Last))
 	in := &dynamodb.QueryInput{
 		TableName:                 &s.names.Messages,
 		KeyConditionExpression:    aws.String("#queue = :queue AND #seq BETWEEN :first AND :last"),
-		ExpressionAttributeNames:  e.names,
-		ExpressionAttributeValues: e.values,
+		ExpressionAttributeNames:  e.Names,
+		ExpressionAttributeValues: e.Values(),
 		ConsistentRead:            &query.Strong,
 		ScanIndexForward:          aws.Bool(!query.Backwards),
 	}
@@ -327,7 +291,7 @@ func (s *Dynamo) Messages(ctx context.Context, query Query) (Page, error) {
 		in.Limit = aws.Int32(int32(query.Limit))
 	}
 	if query.HeadsOnly {
-		e.use(attrVersion, attrExpiresOn, attrTombstone)
+		e.Use(attrVersion, attrExpiresOn, attrTombstone)
 		in.ProjectionExpression = aws.String("#queue, #seq, #v, #expiresOn, #tombstone")
 	}
 	out, err := s.client.Query(ctx, in)
@@ -347,16 +311,16 @@ func (s *Dynamo) Messages(ctx context.Context, query Query) (Page, error) {
 
 // KeepUntil implements [Store]: one UpdateItem; 1 write unit for each KB.
 func (s *Dynamo) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) error {
-	e := s.expression().use(attrExpiresOn).key("#queue", s.names.QueueKey).value("until", number(until.Unix()))
+	e := dynamo.NewExpression().Use(attrExpiresOn).Key("#queue", s.names.QueueKey).Value("until", dynamo.Number(until.Unix()))
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:        &s.names.Messages,
-		Key:              item{s.names.QueueKey: text(queue), s.names.SeqKey: number(seq)},
+		Key:              item{s.names.QueueKey: dynamo.Text(queue), s.names.SeqKey: dynamo.Number(seq)},
 		UpdateExpression: aws.String("SET #expiresOn = :until"),
 		// Without the first half, a message that was deleted meanwhile would
 		// come back as a hollow item.
 		ConditionExpression:       aws.String(isThere + " AND #expiresOn < :until"),
-		ExpressionAttributeNames:  e.names,
-		ExpressionAttributeValues: e.values,
+		ExpressionAttributeNames:  e.Names,
+		ExpressionAttributeValues: e.Values(),
 	})
 	if _, failed := dynamo.ConditionFailed(err); failed {
 		return nil
@@ -375,7 +339,7 @@ func (s *Dynamo) DeleteMessages(ctx context.Context, queue string, seqs []int64)
 	}
 	requests := make([]types.WriteRequest, len(seqs))
 	for i, seq := range seqs {
-		key := item{s.names.QueueKey: text(queue), s.names.SeqKey: number(seq)}
+		key := item{s.names.QueueKey: dynamo.Text(queue), s.names.SeqKey: dynamo.Number(seq)}
 		requests[i].DeleteRequest = &types.DeleteRequest{Key: key}
 	}
 	out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
@@ -386,10 +350,10 @@ func (s *Dynamo) DeleteMessages(ctx context.Context, queue string, seqs []int64)
 	}
 	var left []int64
 	for _, request := range out.UnprocessedItems[s.names.Messages] {
-		d := decoder{item: request.DeleteRequest.Key}
-		left = append(left, d.number(s.names.SeqKey))
-		if d.err != nil {
-			return nil, d.err
+		d := dynamo.Decoder{Item: request.DeleteRequest.Key}
+		left = append(left, d.Number(s.names.SeqKey))
+		if d.Err != nil {
+			return nil, d.Err
 		}
 	}
 	return left, nil
@@ -399,37 +363,37 @@ func (s *Dynamo) DeleteMessages(ctx context.Context, queue string, seqs []int64)
 func (s *Dynamo) SweepProgress(ctx context.Context, name string) (Progress, error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName:      &s.names.Sweeps,
-		Key:            item{attrSweepName: text(name)},
+		Key:            item{attrSweepName: dynamo.Text(name)},
 		ConsistentRead: aws.Bool(true),
 	})
 	if err != nil || len(out.Item) == 0 {
 		return Progress{}, dynamo.Translate(err)
 	}
-	d := decoder{item: out.Item}
+	d := dynamo.Decoder{Item: out.Item}
 	p := Progress{
-		Name:     d.text(attrSweepName),
-		After:    d.textOr(attrAfter, ""),
-		Began:    d.millisOr(attrBegan),
-		Before:   d.millisOr(attrBefore),
-		Finished: d.millisOr(attrFinished),
+		Name:     d.Text(attrSweepName),
+		After:    d.TextOr(attrAfter, ""),
+		Began:    d.MillisOr(attrBegan),
+		Before:   d.MillisOr(attrBefore),
+		Finished: d.MillisOr(attrFinished),
 	}
-	if d.err != nil {
-		return Progress{}, fmt.Errorf("progress of sweep %s: %w", strconv.Quote(name), d.err)
+	if d.Err != nil {
+		return Progress{}, fmt.Errorf("progress of sweep %s: %w", strconv.Quote(name), d.Err)
 	}
 	return p, nil
 }
 
 // SaveSweepProgress implements [Store]: one PutItem; 1 write unit.
 func (s *Dynamo) SaveSweepProgress(ctx context.Context, p Progress) error {
-	it := item{attrSweepName: text(p.Name), attrVersion: number(layout), attrBegan: millis(p.Began)}
+	it := item{attrSweepName: dynamo.Text(p.Name), attrVersion: dynamo.Number(layout), attrBegan: dynamo.Millis(p.Began)}
 	if p.After != "" {
-		it[attrAfter] = text(p.After)
+		it[attrAfter] = dynamo.Text(p.After)
 	}
 	if !p.Before.IsZero() {
-		it[attrBefore] = millis(p.Before)
+		it[attrBefore] = dynamo.Millis(p.Before)
 	}
 	if !p.Finished.IsZero() {
-		it[attrFinished] = millis(p.Finished)
+		it[attrFinished] = dynamo.Millis(p.Finished)
 	}
 	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.names.Sweeps, Item: it})
 	return dynamo.Translate(err)

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
 // layout is the version of the items' layout, kept in each item's "v".
@@ -67,190 +66,100 @@ const (
 	changeOther   = "other"
 )
 
-type item = map[string]types.AttributeValue
+// item is an item, a key or an image.
+type item = dynamo.Item
 
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-func blob(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
-func millis(t time.Time) types.AttributeValue { return number(t.UnixMilli()) }
-
-// decoder reads attributes and keeps the first error, so that an item is
-// decoded in one go and checked once.
-type decoder struct {
-	item item
-	err  error
-}
-
-func (d *decoder) fail(name, problem string) {
-	if d.err == nil {
-		d.err = fmt.Errorf("attribute %q %s", name, problem)
-	}
-}
-
-// text reads a string that must be there.
-func (d *decoder) text(name string) string {
-	s, ok := d.item[name].(*types.AttributeValueMemberS)
-	if !ok {
-		d.fail(name, "is missing or not a string")
-		return ""
-	}
-	return s.Value
-}
-
-// textOr reads a string that may be missing.
-func (d *decoder) textOr(name, otherwise string) string {
-	if _, ok := d.item[name]; !ok {
-		return otherwise
-	}
-	return d.text(name)
-}
-
-// number reads an integer that must be there.
-func (d *decoder) number(name string) int64 {
-	n, ok := d.item[name].(*types.AttributeValueMemberN)
-	if !ok {
-		d.fail(name, "is missing or not a number")
-		return 0
-	}
-	value, err := strconv.ParseInt(n.Value, 10, 64)
-	if err != nil {
-		d.fail(name, "is not a 64-bit integer")
-	}
-	return value
-}
-
-// numberOr reads an integer that may be missing.
-func (d *decoder) numberOr(name string, otherwise int64) int64 {
-	if _, ok := d.item[name]; !ok {
-		return otherwise
-	}
-	return d.number(name)
-}
-
-// millisOr reads a time that may be missing: the zero time then.
-func (d *decoder) millisOr(name string) time.Time {
-	if _, ok := d.item[name]; !ok {
-		return time.Time{}
-	}
-	return time.UnixMilli(d.number(name)).UTC()
-}
-
-// bytesOr reads bytes that may be missing: nil then.
-func (d *decoder) bytesOr(name string) []byte {
-	value, ok := d.item[name]
-	if !ok {
-		return nil
-	}
-	b, ok := value.(*types.AttributeValueMemberB)
-	if !ok {
-		d.fail(name, "is not binary")
-		return nil
-	}
-	return b.Value
-}
-
-// layout checks the item's version.
-func (d *decoder) layout() {
-	if v := d.number(attrVersion); d.err == nil && v > layout {
-		d.err = fmt.Errorf("%w: layout %d, and this one knows %d", ErrNewerLayout, v, layout)
-	}
-}
+// checkLayout checks the item's version.
+func checkLayout(d *dynamo.Decoder) { d.Layout(attrVersion, layout, ErrNewerLayout) }
 
 func encodeMessage(m Message, names Names) item {
 	it := item{
-		names.QueueKey: text(m.Queue),
-		names.SeqKey:   number(m.Seq),
-		attrVersion:    number(layout),
-		attrOp:         blob(m.Op),
-		attrEnqueuedAt: millis(m.EnqueuedAt),
+		names.QueueKey: dynamo.Text(m.Queue),
+		names.SeqKey:   dynamo.Number(m.Seq),
+		attrVersion:    dynamo.Number(layout),
+		attrOp:         dynamo.Blob(m.Op),
+		attrEnqueuedAt: dynamo.Millis(m.EnqueuedAt),
 	}
 	if !m.ExpiresOn.IsZero() {
-		it[attrExpiresOn] = number(m.ExpiresOn.Unix())
+		it[attrExpiresOn] = dynamo.Number(m.ExpiresOn.Unix())
 	}
 	if m.Tombstone != "" {
-		it[attrTombstone] = text(m.Tombstone)
+		it[attrTombstone] = dynamo.Text(m.Tombstone)
 		return it
 	}
-	it[attrDigest] = blob(m.Digest)
+	it[attrDigest] = dynamo.Blob(m.Digest)
 	if len(m.Body) > 0 {
-		it[attrBody] = blob(m.Body)
+		it[attrBody] = dynamo.Blob(m.Body)
 	}
 	if m.ID != "" {
-		it[attrID] = text(m.ID)
+		it[attrID] = dynamo.Text(m.ID)
 	}
 	if m.contentType() != DefaultContentType {
-		it[attrContentType] = text(m.ContentType)
+		it[attrContentType] = dynamo.Text(m.ContentType)
 	}
 	if len(m.Attributes) > 0 {
 		attributes := make(item, len(m.Attributes))
 		for name, value := range m.Attributes {
-			attributes[name] = text(value)
+			attributes[name] = dynamo.Text(value)
 		}
-		it[attrAttributes] = &types.AttributeValueMemberM{Value: attributes}
+		it[attrAttributes] = dynamo.Map(attributes)
 	}
 	return it
 }
 
 // decodeMessage takes whole messages and heads.
 func decodeMessage(it item, names Names) (Message, error) {
-	d := decoder{item: it}
-	d.layout()
+	d := dynamo.Decoder{Item: it}
+	checkLayout(&d)
 	m := Message{
-		Queue:       d.text(names.QueueKey),
-		Seq:         d.number(names.SeqKey),
-		ID:          d.textOr(attrID, ""),
-		Body:        d.bytesOr(attrBody),
-		ContentType: d.textOr(attrContentType, ""),
-		EnqueuedAt:  d.millisOr(attrEnqueuedAt),
-		Tombstone:   d.textOr(attrTombstone, ""),
-		Digest:      d.bytesOr(attrDigest),
-		Op:          d.bytesOr(attrOp),
+		Queue:       d.Text(names.QueueKey),
+		Seq:         d.Number(names.SeqKey),
+		ID:          d.TextOr(attrID, ""),
+		Body:        d.BytesOr(attrBody),
+		ContentType: d.TextOr(attrContentType, ""),
+		EnqueuedAt:  d.MillisOr(attrEnqueuedAt),
+		Tombstone:   d.TextOr(attrTombstone, ""),
+		Digest:      d.BytesOr(attrDigest),
+		Op:          d.BytesOr(attrOp),
 	}
-	if seconds := d.numberOr(attrExpiresOn, 0); seconds != 0 {
+	if seconds := d.NumberOr(attrExpiresOn, 0); seconds != 0 {
 		m.ExpiresOn = time.Unix(seconds, 0).UTC()
 	}
-	if value, ok := it[attrAttributes]; ok {
-		attributes, ok := value.(*types.AttributeValueMemberM)
-		if !ok {
-			d.fail(attrAttributes, "is not a map")
-			return m, d.err
+	if attributes := d.MapOr(attrAttributes); attributes != nil {
+		m.Attributes = make(map[string]string, len(attributes))
+		inner := dynamo.Decoder{Item: attributes}
+		for _, name := range slices.Sorted(maps.Keys(attributes)) {
+			m.Attributes[name] = inner.Text(name)
 		}
-		m.Attributes = make(map[string]string, len(attributes.Value))
-		inner := decoder{item: attributes.Value}
-		for _, name := range slices.Sorted(maps.Keys(attributes.Value)) {
-			m.Attributes[name] = inner.text(name)
-		}
-		if inner.err != nil && d.err == nil {
-			d.err = inner.err
+		if inner.Err != nil && d.Err == nil {
+			d.Err = inner.Err
 		}
 	}
-	return m, d.err
+	return m, d.Err
 }
 
 func encodeCursor(c Cursor, names Names) item {
 	it := item{
-		names.QueueKey: text(c.Queue),
-		attrVersion:    number(layout),
-		attrFirst:      number(c.Settings.First),
-		attrPosition:   number(c.Position),
-		attrParked:     number(c.Parked),
-		attrGapSince:   millis(c.GapSince),
-		attrChange:     text(changeOther),
-		attrPolicy:     text(string(c.Settings.Policy)),
-		attrGapAfter:   number(c.Settings.GapAfter.Milliseconds()),
-		attrMaxAhead:   number(c.Settings.MaxAhead),
-		attrMode:       text(string(c.Settings.Mode)),
+		names.QueueKey: dynamo.Text(c.Queue),
+		attrVersion:    dynamo.Number(layout),
+		attrFirst:      dynamo.Number(c.Settings.First),
+		attrPosition:   dynamo.Number(c.Position),
+		attrParked:     dynamo.Number(c.Parked),
+		attrGapSince:   dynamo.Millis(c.GapSince),
+		attrChange:     dynamo.Text(changeOther),
+		attrPolicy:     dynamo.Text(string(c.Settings.Policy)),
+		attrGapAfter:   dynamo.Number(c.Settings.GapAfter.Milliseconds()),
+		attrMaxAhead:   dynamo.Number(c.Settings.MaxAhead),
+		attrMode:       dynamo.Text(string(c.Settings.Mode)),
 	}
 	if c.Announced != noneAnnounced {
-		it[attrAnnounced] = number(c.Announced)
+		it[attrAnnounced] = dynamo.Number(c.Announced)
 	}
 	if c.Floor != c.Settings.First-1 {
-		it[attrFloor] = number(c.Floor)
+		it[attrFloor] = dynamo.Number(c.Floor)
 	}
 	if !c.Nudged.IsZero() {
-		it[attrNudged] = millis(c.Nudged)
+		it[attrNudged] = dynamo.Millis(c.Nudged)
 	}
 	return it
 }
@@ -260,26 +169,26 @@ func decodeCursor(it item, names Names) (Cursor, error) {
 	if len(it) == 0 {
 		return Cursor{}, nil
 	}
-	d := decoder{item: it}
-	d.layout()
+	d := dynamo.Decoder{Item: it}
+	checkLayout(&d)
 	c := Cursor{
-		Queue: d.text(names.QueueKey),
+		Queue: d.Text(names.QueueKey),
 		Settings: Settings{
-			First:    d.number(attrFirst),
-			Policy:   Policy(d.text(attrPolicy)),
-			GapAfter: time.Duration(d.number(attrGapAfter)) * time.Millisecond,
-			MaxAhead: d.number(attrMaxAhead),
-			Mode:     Mode(d.text(attrMode)),
+			First:    d.Number(attrFirst),
+			Policy:   Policy(d.Text(attrPolicy)),
+			GapAfter: time.Duration(d.Number(attrGapAfter)) * time.Millisecond,
+			MaxAhead: d.Number(attrMaxAhead),
+			Mode:     Mode(d.Text(attrMode)),
 		},
-		Position:  d.number(attrPosition),
-		Parked:    d.number(attrParked),
-		GapSince:  d.millisOr(attrGapSince),
-		Announced: d.numberOr(attrAnnounced, noneAnnounced),
-		Nudged:    d.millisOr(attrNudged),
+		Position:  d.Number(attrPosition),
+		Parked:    d.Number(attrParked),
+		GapSince:  d.MillisOr(attrGapSince),
+		Announced: d.NumberOr(attrAnnounced, noneAnnounced),
+		Nudged:    d.MillisOr(attrNudged),
 	}
-	c.Floor = d.numberOr(attrFloor, c.Settings.First-1)
-	if d.err != nil {
-		return Cursor{}, fmt.Errorf("cursor: %w", d.err)
+	c.Floor = d.NumberOr(attrFloor, c.Settings.First-1)
+	if d.Err != nil {
+		return Cursor{}, fmt.Errorf("cursor: %w", d.Err)
 	}
 	return c, nil
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
 // StreamEvent is what Lambda hands to a function behind a DynamoDB stream.
@@ -130,10 +132,10 @@ func storedKey(raw json.RawMessage, names Names) (queue string, seq int64, store
 	if err != nil {
 		return "", 0, false, fmt.Errorf("keys of stream record %s: %w", record.Change.SequenceNumber, err)
 	}
-	d := decoder{item: keys}
-	queue, seq = d.text(names.QueueKey), d.number(names.SeqKey)
-	if d.err != nil {
-		return "", 0, false, fmt.Errorf("keys of stream record %s: %w", record.Change.SequenceNumber, d.err)
+	d := dynamo.Decoder{Item: keys}
+	queue, seq = d.Text(names.QueueKey), d.Number(names.SeqKey)
+	if d.Err != nil {
+		return "", 0, false, fmt.Errorf("keys of stream record %s: %w", record.Change.SequenceNumber, d.Err)
 	}
 	return queue, seq, true, nil
 }

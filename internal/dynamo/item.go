@@ -1,0 +1,167 @@
+package dynamo
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Item is an item, a key or an image as the SDK has it.
+type Item = map[string]types.AttributeValue
+
+// Text is a string as the SDK has it.
+func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// Blob is bytes as the SDK has them.
+func Blob(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
+
+// Number is an integer as the SDK has it.
+func Number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+// Millis is a time as the tables keep it, in milliseconds since 1970.
+func Millis(t time.Time) types.AttributeValue { return Number(t.UnixMilli()) }
+
+// Map is a map as the SDK has it.
+func Map(m Item) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
+
+// Decoder reads attributes and keeps the first error in Err, so that an item is
+// decoded in one go and checked once.
+type Decoder struct {
+	Item Item
+	Err  error
+}
+
+// Fail notes what is wrong with an attribute.
+func (d *Decoder) Fail(name, problem string) {
+	if d.Err == nil {
+		d.Err = fmt.Errorf("attribute %q %s", name, problem)
+	}
+}
+
+// Text reads a string that must be there.
+func (d *Decoder) Text(name string) string {
+	s, ok := d.Item[name].(*types.AttributeValueMemberS)
+	if !ok {
+		d.Fail(name, "is missing or not a string")
+		return ""
+	}
+	return s.Value
+}
+
+// TextOr reads a string that may be missing.
+func (d *Decoder) TextOr(name, otherwise string) string {
+	if _, ok := d.Item[name]; !ok {
+		return otherwise
+	}
+	return d.Text(name)
+}
+
+// Number reads an integer that must be there.
+func (d *Decoder) Number(name string) int64 {
+	n, ok := d.Item[name].(*types.AttributeValueMemberN)
+	if !ok {
+		d.Fail(name, "is missing or not a number")
+		return 0
+	}
+	value, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		d.Fail(name, "is not a 64-bit integer")
+	}
+	return value
+}
+
+// NumberOr reads an integer that may be missing.
+func (d *Decoder) NumberOr(name string, otherwise int64) int64 {
+	if _, ok := d.Item[name]; !ok {
+		return otherwise
+	}
+	return d.Number(name)
+}
+
+// MillisOr reads a time that may be missing: the zero time then.
+func (d *Decoder) MillisOr(name string) time.Time {
+	if _, ok := d.Item[name]; !ok {
+		return time.Time{}
+	}
+	return time.UnixMilli(d.Number(name)).UTC()
+}
+
+// BytesOr reads bytes that may be missing: nil then.
+func (d *Decoder) BytesOr(name string) []byte {
+	value, ok := d.Item[name]
+	if !ok {
+		return nil
+	}
+	b, ok := value.(*types.AttributeValueMemberB)
+	if !ok {
+		d.Fail(name, "is not binary")
+		return nil
+	}
+	return b.Value
+}
+
+// MapOr reads a map that may be missing: nil then.
+func (d *Decoder) MapOr(name string) Item {
+	value, ok := d.Item[name]
+	if !ok {
+		return nil
+	}
+	m, ok := value.(*types.AttributeValueMemberM)
+	if !ok {
+		d.Fail(name, "is not a map")
+		return nil
+	}
+	return m.Value
+}
+
+// Layout checks the version in the item's attribute: one above known was
+// written by a later version of the program, which keeps something in it that
+// this one does not know, and fails with newer.
+func (d *Decoder) Layout(name string, known int64, newer error) {
+	if v := d.Number(name); d.Err == nil && v > known {
+		d.Err = fmt.Errorf("%w: layout %d, and this one knows %d", newer, v, known)
+	}
+}
+
+// Expression collects the placeholders of an expression: #name stands for the
+// attribute of that name, and :name for a value.
+type Expression struct {
+	Names  map[string]string
+	values Item
+}
+
+// NewExpression returns one without placeholders.
+func NewExpression() *Expression { return &Expression{Names: map[string]string{}, values: Item{}} }
+
+// Use names attributes: Use("position") lets the expression say #position.
+func (e *Expression) Use(attributes ...string) *Expression {
+	for _, name := range attributes {
+		e.Names["#"+name] = name
+	}
+	return e
+}
+
+// Key names an attribute by another word than its own, as where the tables'
+// user has chosen its name.
+func (e *Expression) Key(placeholder, attribute string) *Expression {
+	e.Names[placeholder] = attribute
+	return e
+}
+
+// Value sets :name.
+func (e *Expression) Value(name string, value types.AttributeValue) *Expression {
+	e.values[":"+name] = value
+	return e
+}
+
+// Values are the values as a request takes them: nil where there are none.
+func (e *Expression) Values() Item {
+	if len(e.values) == 0 {
+		return nil
+	}
+	return e.values
+}

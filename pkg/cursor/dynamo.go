@@ -188,10 +188,10 @@ func (s *Dynamo) Nudge(ctx context.Context, queue string, now time.Time) error {
 }
 
 // RaiseFloor implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
-func (s *Dynamo) RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error) {
-	e := dynamo.NewExpression().Use(attrFloor, attrPosition, attrChange).
-		Value("floor", dynamo.Number(floor)).Value("other", dynamo.Text(changeOther))
-	c, _, err := s.update(ctx, queue, "SET #floor = :floor, #change = :other",
+func (s *Dynamo) RaiseFloor(ctx context.Context, queue string, floor int64, now time.Time) (Cursor, error) {
+	e := dynamo.NewExpression().Use(attrFloor, attrFloorAt, attrPosition, attrChange).
+		Value("floor", dynamo.Number(floor)).Value("now", dynamo.Millis(now)).Value("other", dynamo.Text(changeOther))
+	c, _, err := s.update(ctx, queue, "SET #floor = :floor, #floorSince = :now, #change = :other",
 		"#position >= :floor AND (attribute_not_exists(#floor) OR #floor < :floor)", e)
 	return c, err
 }
@@ -310,7 +310,7 @@ func (s *Dynamo) Messages(ctx context.Context, query Query) (Page, error) {
 }
 
 // KeepUntil implements [Store]: one UpdateItem; 1 write unit for each KB.
-func (s *Dynamo) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) error {
+func (s *Dynamo) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) (bool, error) {
 	e := dynamo.NewExpression().Use(attrExpiresOn).Key("#queue", s.names.QueueKey).Value("until", dynamo.Number(until.Unix()))
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:        &s.names.Messages,
@@ -318,14 +318,15 @@ func (s *Dynamo) KeepUntil(ctx context.Context, queue string, seq int64, until t
 		UpdateExpression: aws.String("SET #expiresOn = :until"),
 		// Without the first half, a message that was deleted meanwhile would
 		// come back as a hollow item.
-		ConditionExpression:       aws.String(isThere + " AND #expiresOn < :until"),
-		ExpressionAttributeNames:  e.Names,
-		ExpressionAttributeValues: e.Values(),
+		ConditionExpression:                 aws.String(isThere + " AND #expiresOn < :until"),
+		ExpressionAttributeNames:            e.Names,
+		ExpressionAttributeValues:           e.Values(),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
-	if _, failed := dynamo.ConditionFailed(err); failed {
-		return nil
+	if there, failed := dynamo.ConditionFailed(err); failed {
+		return len(there) > 0, nil
 	}
-	return dynamo.Translate(err)
+	return err == nil, dynamo.Translate(err)
 }
 
 // maxDelete is how many items a BatchWriteItem takes.

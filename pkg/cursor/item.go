@@ -43,7 +43,8 @@ const (
 	attrMode      = "mode"
 	attrAnnounced = "announced"
 	attrFloor     = "floor"
-	attrNudged    = "nudged" // ms
+	attrFloorAt   = "floorSince" // ms
+	attrNudged    = "nudged"     // ms
 
 	attrSweepName = "name"
 	attrAfter     = "after"
@@ -55,7 +56,8 @@ const (
 var fixedAttributes = []string{
 	attrVersion, attrID, attrBody, attrContentType, attrAttributes, attrDigest, attrEnqueuedAt, attrExpiresOn,
 	attrTombstone, attrOp, attrFirst, attrPosition, attrParked, attrGapSince, attrChange, attrPolicy, attrGapAfter,
-	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrNudged,
+	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt,
+	attrNudged,
 }
 
 // The values of a cursor's "change": what the last write to it was. Event
@@ -158,6 +160,9 @@ func encodeCursor(c Cursor, names Names) item {
 	if c.Floor != c.Settings.First-1 {
 		it[attrFloor] = dynamo.Number(c.Floor)
 	}
+	if !c.FloorSince.IsZero() {
+		it[attrFloorAt] = dynamo.Millis(c.FloorSince)
+	}
 	if !c.Nudged.IsZero() {
 		it[attrNudged] = dynamo.Millis(c.Nudged)
 	}
@@ -180,11 +185,12 @@ func decodeCursor(it item, names Names) (Cursor, error) {
 			MaxAhead: d.Number(attrMaxAhead),
 			Mode:     Mode(d.Text(attrMode)),
 		},
-		Position:  d.Number(attrPosition),
-		Parked:    d.Number(attrParked),
-		GapSince:  d.MillisOr(attrGapSince),
-		Announced: d.NumberOr(attrAnnounced, noneAnnounced),
-		Nudged:    d.MillisOr(attrNudged),
+		Position:   d.Number(attrPosition),
+		Parked:     d.Number(attrParked),
+		GapSince:   d.MillisOr(attrGapSince),
+		Announced:  d.NumberOr(attrAnnounced, noneAnnounced),
+		FloorSince: d.MillisOr(attrFloorAt),
+		Nudged:     d.MillisOr(attrNudged),
 	}
 	c.Floor = d.NumberOr(attrFloor, c.Settings.First-1)
 	if d.Err != nil {

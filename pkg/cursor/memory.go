@@ -144,10 +144,10 @@ func (s *Memory) Nudge(ctx context.Context, queue string, now time.Time) error {
 }
 
 // RaiseFloor implements [Store].
-func (s *Memory) RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error) {
+func (s *Memory) RaiseFloor(ctx context.Context, queue string, floor int64, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, queue,
 		func(c Cursor) bool { return c.Position >= floor && c.Floor < floor },
-		func(c *Cursor) { c.Floor = floor })
+		func(c *Cursor) { c.Floor, c.FloorSince = floor, milliseconds(now) })
 	return c, err
 }
 
@@ -276,9 +276,9 @@ func (s *Memory) DeleteMessages(ctx context.Context, queue string, seqs []int64)
 }
 
 // KeepUntil implements [Store].
-func (s *Memory) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) error {
+func (s *Memory) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) (bool, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	q, leave := s.enter(queue)
 	defer leave()
@@ -286,7 +286,7 @@ func (s *Memory) KeepUntil(ctx context.Context, queue string, seq int64, until t
 	if found && q.messages[at].ExpiresOn.Before(until) && !q.messages[at].ExpiresOn.IsZero() {
 		q.messages[at].ExpiresOn = until
 	}
-	return nil
+	return found, nil
 }
 
 // SweepProgress implements [Store].

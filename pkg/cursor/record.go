@@ -21,6 +21,9 @@ type Cursor struct {
 	// Floor is the seq up to which messages may have been deleted because every
 	// consumer is past them; First-1 where none were. It never decreases.
 	Floor int64
+	// FloorSince is when Floor was last raised, to the millisecond; the zero
+	// time where it never was.
+	FloorSince time.Time
 	// Nudged is when the queue's consumers were last woken up by hand, to the
 	// millisecond.
 	Nudged time.Time

@@ -408,31 +408,3 @@ func TestReadStopsAtWhatIsMissing(t *testing.T) {
 		t.Errorf("%d answers, want 1", read)
 	}
 }
-
-func TestKeepUndelivered(t *testing.T) {
-	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
-	b.put(body(2))
-	b.put(body(3))
-	keep := func() int {
-		it, err := b.sorter.Status(t.Context(), "q")
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept, err := b.sorter.KeepUndelivered(t.Context(), it)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return kept
-	}
-	if kept := keep(); kept != 0 {
-		t.Errorf("young messages: %d pushed", kept)
-	}
-	b.now = b.now.Add(4*time.Hour + time.Second)
-	if kept := keep(); kept != 2 {
-		t.Errorf("after half the retention: %d pushed, want 2", kept)
-	}
-	if gone := b.memory.Expire(b.now.Add(7 * time.Hour)); gone != 0 {
-		t.Errorf("%d were deleted", gone)
-	}
-	b.want("they are there", b.put(body(1)), "advanced 0→3")
-}

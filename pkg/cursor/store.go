@@ -80,13 +80,13 @@ type Store interface {
 	// die right after: nothing is left to do.
 	Nudge(ctx context.Context, queue string, now time.Time) error
 
-	// RaiseFloor raises Floor, if the position is not below it. It returns the
+	// RaiseFloor raises Floor and sets FloorSince to now, if the position is not below it. It returns the
 	// cursor that stands there afterwards, the zero Cursor where there is none.
 	//
 	// Lost response: the repeat fails, and returns the floor raised. Another
 	// did it first: theirs is returned, which may be higher. We die right
 	// after: messages that nobody needs stay until the next call.
-	RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error)
+	RaiseFloor(ctx context.Context, queue string, floor int64, now time.Time) (Cursor, error)
 
 	// Cursors reads one page of one segment of all cursors, not strongly.
 	Cursors(ctx context.Context, scan CursorScan) (CursorPage, error)
@@ -107,12 +107,13 @@ type Store interface {
 	Messages(ctx context.Context, query Query) (Page, error)
 
 	// KeepUntil pushes a message's ExpiresOn to a later time, if the message
-	// is there and its time is earlier. A message that is gone stays gone.
+	// is there and its time is earlier, and reports whether the message is
+	// there. A message that is gone stays gone.
 	//
 	// Lost response, another did it first: the time is as late as asked for or
 	// later, and the repeat changes nothing. We die right after: nothing is
 	// left to do.
-	KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) error
+	KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) (there bool, err error)
 
 	// DeleteMessages deletes up to 25 messages, whether or not they are there,
 	// and returns the seqs of those that the server left undone.

@@ -24,6 +24,10 @@ type SweepOptions struct {
 	// SkipLimit is the most tombstones that are written to one queue a run,
 	// 1,000 where it is 0.
 	SkipLimit int
+	// Delivered says which seq the slowest consumer of a queue is at: what lies
+	// behind it is kept from expiring. nil, or false, means that nobody reads
+	// the queue but by its stream.
+	Delivered func(ctx context.Context, queue string) (seq int64, any bool, err error)
 	// Announce hands an announcement on. An error keeps it due: the next run
 	// tries again. nil means that nobody listens.
 	Announce func(context.Context, Announcement) error
@@ -164,7 +168,7 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 		return err
 	}
 	if r.full {
-		kept, err := s.KeepUndelivered(ctx, it)
+		kept, err := r.keep(ctx, it)
 		r.report.Kept += kept
 		return err
 	}
@@ -200,4 +204,19 @@ func (r *sweepRun) gap(ctx context.Context, it Cursor) (Cursor, error) {
 	it = advance.Cursor
 	it.Announced = announced
 	return it, nil
+}
+
+// keep keeps what is not yet delivered.
+func (r *sweepRun) keep(ctx context.Context, it Cursor) (int, error) {
+	after := it.Position
+	if r.options.Delivered != nil {
+		seq, any, err := r.options.Delivered(ctx, it.Queue)
+		if err != nil {
+			return 0, err
+		}
+		if any {
+			after = min(after, seq)
+		}
+	}
+	return r.sorter.KeepUndelivered(ctx, it.Queue, after)
 }

@@ -268,7 +268,7 @@ func (m *model) keeper(periods int, period time.Duration) {
 			m.now, m.changed = m.now.Add(period), true
 			if c := m.cursor(defaultQueue); c.Exists() {
 				m.running++
-				_, err := s.KeepUndelivered(context.Background(), c)
+				_, err := s.KeepUndelivered(context.Background(), c.Queue, c.Position)
 				m.running--
 				if err != nil {
 					return

@@ -18,9 +18,9 @@ func (s *store) Nudge(ctx context.Context, queue string, now time.Time) error {
 	return err
 }
 
-func (s *store) RaiseFloor(ctx context.Context, queue string, floor int64) (cursor.Cursor, error) {
+func (s *store) RaiseFloor(ctx context.Context, queue string, floor int64, now time.Time) (cursor.Cursor, error) {
 	c, _, err := s.writeCursor(kindConfigure, sim.Labelf("raise floor of %s to %d", queue, floor), func() (cursor.Cursor, bool, error) {
-		c, err := s.memory.RaiseFloor(ctx, queue, floor)
+		c, err := s.memory.RaiseFloor(ctx, queue, floor, now)
 		return c, true, err
 	})
 	return c, err

@@ -23,6 +23,8 @@ type store struct {
 	putting     bool
 	at          int
 	puts, moves sim.Digest
+	// page, if not 0, is the most messages that a query without a limit shows.
+	page int
 }
 
 // forget makes the process's state what its Sorter remembers and at, the
@@ -257,6 +259,9 @@ func (s *store) Message(ctx context.Context, queue string, seq int64) (cursor.Me
 
 func (s *store) Messages(ctx context.Context, query cursor.Query) (cursor.Page, error) {
 	label := sim.Labelf("query %s from %d", query.Queue, query.First)
+	if query.Limit == 0 {
+		query.Limit = s.page
+	}
 	page := func() (pageAnswer, error) {
 		page, err := s.memory.Messages(ctx, query)
 		return pageAnswer{page}, err
@@ -287,17 +292,16 @@ func (s *store) Messages(ctx context.Context, query cursor.Query) (cursor.Page, 
 	return answer.Page, err
 }
 
-func (s *store) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) error {
-	_, err := sim.Do(s.p, sim.Labelf("keep %s/%d", queue, seq), true, func() (bool, error) {
+func (s *store) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) (bool, error) {
+	return sim.Do(s.p, sim.Labelf("keep %s/%d", queue, seq), true, func() (bool, error) {
 		s.changed = true
 		_, before := s.message(place{queue, seq})
-		err := s.memory.KeepUntil(ctx, queue, seq, until)
+		there, err := s.memory.KeepUntil(ctx, queue, seq, until)
 		if _, after := s.message(place{queue, seq}); after && !before {
 			s.run.Violation("a hollow message was made at %d", seq)
 		}
-		return true, err
+		return there, err
 	})
-	return err
 }
 
 func (s *store) SweepProgress(ctx context.Context, name string) (cursor.Progress, error) {

@@ -23,22 +23,27 @@ func testNudge(t *testing.T, s cursor.Store) {
 }
 
 func testRaiseFloor(t *testing.T, s cursor.Store) {
-	got, err := s.RaiseFloor(t.Context(), "q", 1)
+	got, err := s.RaiseFloor(t.Context(), "q", 1, at)
 	check(t, err)
 	same(t, "raised without a cursor", got, cursor.Cursor{})
 
 	want := newCursor("q")
 	want.Position = 5
 	create(t, s, want)
-	for _, step := range []struct {
+	for i, step := range []struct {
 		name     string
 		to, want int64
+		raised   bool
 	}{
-		{"raised", 3, 3}, {"raised again", 3, 3}, {"lowered", 2, 3},
-		{"beyond the position", 6, 3}, {"up to the position", 5, 5},
+		{"raised", 3, 3, true}, {"raised again", 3, 3, false}, {"lowered", 2, 3, false},
+		{"beyond the position", 6, 3, false}, {"up to the position", 5, 5, true},
 	} {
+		now := at.Add(time.Duration(i) * time.Second)
 		want.Floor = step.want
-		got, err := s.RaiseFloor(t.Context(), "q", step.to)
+		if step.raised {
+			want.FloorSince = now
+		}
+		got, err := s.RaiseFloor(t.Context(), "q", step.to, now)
 		check(t, err)
 		same(t, step.name, got, want)
 		same(t, step.name+", read", standing(t, s, "q"), want)

@@ -1,0 +1,145 @@
+package handoff
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// State is what a consumer of a queue is at.
+type State string
+
+const (
+	// Idle: nobody has a claim.
+	Idle State = "IDLE"
+	// Started: a claim is out. It ends with its commit, its failure, or after
+	// its lease by whoever comes next.
+	Started State = "STARTED"
+	// Blocked: the message behind Delivered failed as often as it may. Nothing
+	// is handed on until an operator skips or redrives it.
+	Blocked State = "BLOCKED"
+)
+
+// TokenOutcome is what became of a claim.
+type TokenOutcome string
+
+const (
+	// Committed: the claim's range was handed on.
+	Committed TokenOutcome = "COMMITTED"
+	// Aborted: whoever had the claim gave it back.
+	Aborted TokenOutcome = "ABORTED"
+	// Cancelled: the claim's lease ran out, and another ended it.
+	Cancelled TokenOutcome = "CANCELLED"
+)
+
+// remembered is how many claims' outcomes a consumer remembers.
+const remembered = 4
+
+// Remembered is what became of the claim of a number; the zero value is none.
+type Remembered struct {
+	N       int64
+	Outcome TokenOutcome
+}
+
+// Consumer is the durable record of a named reader of one queue: its lock, its
+// state and how far it is. The zero Consumer means that there is none.
+type Consumer struct {
+	Queue string
+	// Name is the consumer's: 1 to 128 bytes.
+	Name string
+	// Delivered is the last seq that was handed on and committed, or skipped.
+	Delivered int64
+	State     State
+	// Token is that of the last claim, From and To its range: From < seq <= To.
+	Token    Token
+	From, To int64
+	// LeaseUntil is when a claim may be taken over, to the millisecond.
+	LeaseUntil time.Time
+	// Attempts is how often the message behind Delivered was claimed. It is
+	// counted by the claim, so that a batch which kills its worker counts.
+	Attempts int
+	// SingleTo: up to this seq one message is claimed at a time, because a
+	// batch up to there failed. The bad message then stands alone.
+	SingleTo int64
+	// RetryAt is when a batch that failed is tried again; the zero time means
+	// at once.
+	RetryAt time.Time
+	// Failed is when a batch last failed since the last commit, Error why.
+	Failed time.Time
+	Error  string
+	// BlockedSince is since when the state is Blocked.
+	BlockedSince time.Time
+	// Outcomes are those of the last claims, each in the slot N mod 4.
+	Outcomes [remembered]Remembered
+	// Paused, where it is not empty, says why nothing is claimed, PausedSince
+	// since when.
+	Paused      string
+	PausedSince time.Time
+	// Rewinds is how often the consumer was set to another place.
+	Rewinds int64
+	// Starting, where it is not empty, is the operation that sets the consumer
+	// to a place: nothing is claimed until it is sure that what lies behind
+	// that place is still stored.
+	Starting string
+	// LastOp is the last operation of an operator, or the one that made the
+	// consumer.
+	LastOp string
+}
+
+// Exists is false in the zero Consumer.
+func (c Consumer) Exists() bool { return c.Queue != "" }
+
+// holds reports whether the consumer's claim is that of this token.
+func (c Consumer) holds(t Token) bool { return c.State == Started && c.Token == t }
+
+// outcome is what became of the claim of a token, where it is remembered.
+func (c Consumer) outcome(n int64) (TokenOutcome, bool) {
+	r := c.Outcomes[n%remembered]
+	return r.Outcome, r.N == n && r.Outcome != ""
+}
+
+// Bounds of what users name.
+const (
+	MaxConsumerName = 128
+	MaxOp           = 64
+	MaxReason       = 500
+)
+
+// maxError is how much is kept of why a batch failed, in bytes. The item stays
+// under 1 KB with it, where names are short: a claim then costs 1 write unit.
+const maxError = 300
+
+// ValidateConsumer reports a consumer's name that cannot be used: it has 1 to
+// 128 of a-z, A-Z, 0-9, '.', '-' and '_'.
+func ValidateConsumer(name string) error {
+	if len(name) == 0 || len(name) > MaxConsumerName {
+		return &cursor.InvalidError{Field: "consumer", Problem: fmt.Sprintf("has %d bytes: it must have 1 to %d", len(name), MaxConsumerName)}
+	}
+	for i := range len(name) {
+		switch b := name[i]; {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '-', b == '_':
+		default:
+			return &cursor.InvalidError{Field: "consumer", Problem: "must be of a-z, A-Z, 0-9, '.', '-' and '_'"}
+		}
+	}
+	return nil
+}
+
+// cut shortens a text to a number of bytes, at the end of a character.
+func cut(s string, limit int) string {
+	if !utf8.ValidString(s) {
+		s = fmt.Sprintf("%q", s)
+	}
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// milliseconds is t as the tables keep it.
+func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }

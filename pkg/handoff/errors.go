@@ -1,0 +1,48 @@
+package handoff
+
+import (
+	"errors"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+)
+
+var (
+	// ErrThrottled: DynamoDB asks to slow down. Nothing is known to be written.
+	ErrThrottled = dynamo.ErrThrottled
+	// ErrUnavailable: no answer, or a fault of the server. The request may
+	// have taken effect all the same.
+	ErrUnavailable = dynamo.ErrUnavailable
+	// ErrNewerLayout: an item was written by a later version of this package,
+	// which keeps something in it that this version does not know.
+	ErrNewerLayout = errors.New("item was written by a newer version")
+
+	// ErrNoConsumer: the queue has no consumer of this name.
+	ErrNoConsumer = errors.New("no such consumer")
+	// ErrNotBlocked: there is nothing to skip or to redrive.
+	ErrNotBlocked = errors.New("the consumer is not blocked")
+	// ErrClaimed: a claim is out, and the operation has to wait for its end.
+	ErrClaimed = errors.New("the consumer has a claim out")
+	// ErrOutran: somebody else changed the consumer at the same moment. Look,
+	// and decide again.
+	ErrOutran = errors.New("the consumer was changed meanwhile")
+)
+
+// permanent marks an error that no repeat can mend.
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+// Permanent marks what a handler returns as an error that no repeat can mend,
+// such as a message that is larger than what its sink takes. The consumer is
+// blocked as soon as the message stands alone, not only after all attempts.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return permanent{err}
+}
+
+func isPermanent(err error) bool {
+	var p permanent
+	return errors.As(err, &p)
+}

@@ -1,0 +1,39 @@
+package handoff
+
+import (
+	"cmp"
+
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// Names are the names of the tables. An empty field means its default, so the
+// zero Names is ready to use.
+type Names struct {
+	Consumers string // table of consumers; "streamsort-consumers"
+	Acts      string // table of what operators did; "streamsort-acts"
+}
+
+func (n Names) withDefaults() Names {
+	return Names{
+		Consumers: cmp.Or(n.Consumers, "streamsort-consumers"),
+		Acts:      cmp.Or(n.Acts, "streamsort-acts"),
+	}
+}
+
+// Tables are the definitions of the consumers and the acts table, in this
+// order. Neither has a stream, and nothing in them expires.
+func (n Names) Tables() []table.Definition {
+	n = n.withDefaults()
+	return []table.Definition{
+		{
+			Name:      n.Consumers,
+			Partition: table.Key{Name: attrQueue, Type: table.String},
+			Sort:      table.Key{Name: attrConsumer, Type: table.String},
+		},
+		{
+			Name:      n.Acts,
+			Partition: table.Key{Name: attrQueue, Type: table.String},
+			Sort:      table.Key{Name: attrAct, Type: table.String},
+		},
+	}
+}

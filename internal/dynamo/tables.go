@@ -19,17 +19,12 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, definition table.
 		TableName:   &definition.Name,
 		BillingMode: types.BillingModePayPerRequest,
 	}
-	for _, key := range []struct {
-		table.Key
-		role types.KeyType
-	}{{definition.Partition, types.KeyTypeHash}, {definition.Sort, types.KeyTypeRange}} {
-		if key.Name == "" {
-			continue
-		}
-		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(key.Name), KeyType: key.role})
-		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
-			AttributeName: aws.String(key.Name), AttributeType: types.ScalarAttributeType(key.Type),
-		})
+	in.KeySchema = keySchema(in, definition.Partition, definition.Sort)
+	if index := definition.Index; index.Name != "" {
+		in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+			IndexName: &index.Name, KeySchema: keySchema(in, index.Partition, index.Sort),
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+		}}
 	}
 	if definition.Stream != table.NoStream {
 		in.StreamSpecification = &types.StreamSpecification{
@@ -58,4 +53,22 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, definition table.
 		return fmt.Errorf("switch on the TTL of table %s: %w", definition.Name, Translate(err))
 	}
 	return nil
+}
+
+// keySchema is the schema of a key, whose attributes it defines in the request.
+func keySchema(in *dynamodb.CreateTableInput, partition, sort table.Key) []types.KeySchemaElement {
+	var schema []types.KeySchemaElement
+	for _, key := range []struct {
+		table.Key
+		role types.KeyType
+	}{{partition, types.KeyTypeHash}, {sort, types.KeyTypeRange}} {
+		if key.Name == "" {
+			continue
+		}
+		schema = append(schema, types.KeySchemaElement{AttributeName: aws.String(key.Name), KeyType: key.role})
+		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
+			AttributeName: aws.String(key.Name), AttributeType: types.ScalarAttributeType(key.Type),
+		})
+	}
+	return schema
 }

@@ -36,6 +36,16 @@ type Key struct {
 	Type KeyType
 }
 
+// Index is a global secondary index that shows keys only. An item without the
+// index's key attributes is not in it.
+type Index struct {
+	// Name is the index's name: 3 to 255 characters, as a table's.
+	Name      string
+	Partition Key
+	// Sort is the sort key; its Name is empty where the index has none.
+	Sort Key
+}
+
 // Definition is what a table has to look like.
 type Definition struct {
 	// Name is the table's name: 3 to 255 characters of a-z, A-Z, 0-9, '_', '-', '.'.
@@ -49,4 +59,7 @@ type Definition struct {
 	// TTL is the attribute by which DynamoDB deletes expired items (seconds
 	// since 1970), empty where items never expire by themselves.
 	TTL string
+	// Index is the table's global secondary index; its Name is empty where the
+	// table has none.
+	Index Index
 }

@@ -2,7 +2,6 @@ package ministack
 
 import (
 	"context"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -10,13 +9,7 @@ import (
 )
 
 func TestDeploy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts MiniStack")
-	}
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	s, err := Start(ctx)
 	if err != nil {
@@ -40,5 +33,11 @@ func TestDeploy(t *testing.T) {
 	s.Close()
 	if err := syscall.Kill(pid, 0); err == nil {
 		t.Error("the process is there after Close")
+	}
+}
+
+func TestForTestShares(t *testing.T) {
+	if ForTest(t) != ForTest(t) {
+		t.Error("each call starts a server of its own")
 	}
 }

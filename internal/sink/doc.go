@@ -1,0 +1,53 @@
+// Package sink hands batches of messages to where the ready-made consumer
+// delivers them: a Lambda function, an SQS FIFO queue, an SNS FIFO topic or an
+// EventBridge bus.
+//
+// Read a [Config] from JSON, call [New] once, and [Sink.Send] for each batch.
+// A sink stores nothing, and starts nothing that runs after Send returns.
+//
+// # What is promised
+//
+// Send returns nil only when the sink has taken every message of the batch.
+// After any error some of them may have been taken: send the batch, or its
+// first messages alone, again. So delivery is at least once; each repeat has a
+// token with a higher number.
+//
+// A message that can never fit the sink's limits is a [*TooLargeError]. It is
+// found before the first request, so that nothing of the batch has left: the
+// messages before it go out in a shorter batch, once.
+//
+//	kind         order of a queue's messages       repeats
+//	lambda       kept                              by the token
+//	sqs, sns     kept, but see below               dropped by AWS within 5 minutes, then by the token
+//	eventbridge  not kept: EventBridge has none    by seq, or by the token
+//
+// # What is sent
+//
+//   - lambda: one JSON document for the batch ([Document]); one that is over
+//     the limit goes as several, each with its own from and to, one after the
+//     other. A function that fails, or that answers anything but nothing, null
+//     or a JSON object, has not taken it. As a process that dies takes no part
+//     in what its function goes on to do, a function that must not work for a
+//     claim that is over compares tokenN.
+//   - sqs, sns: one entry a message. The group is the queue's name where SQS
+//     takes it (1 to 128 characters, letters, digits and punctuation), else
+//     "sha256:" and the name's hash in hex. The deduplication id has the
+//     consumer, the queue, the seq and the consumer's rewinds, so that two
+//     consumers may share a queue and a replay goes through. The body is text
+//     where SQS takes it as it is, else base64 ("encoding" says which). The
+//     attributes are listed at [fifoMessage]. The skipped seqs of a batch are
+//     not told.
+//   - eventbridge: one event a message, source "streamsort", detail type
+//     "message"; its detail is a [Detail]. The skipped seqs are not told.
+//
+// # FIFO and failures within a request
+//
+// SQS and SNS keep the order of a request's entries, but may refuse one and
+// take those after it, which have then overtaken it: nothing can call them
+// back. Refused entries go again, in order, before anything later does, and the
+// rest of the batch goes one by one, so that no more can overtake. Each case is
+// logged ("sink.overtaken"). All entries of a request are of one group, and
+// all reasons to refuse an entry that can be known are looked at before, so
+// this is rare. Where it must never happen, set maxEntries to 1: it costs up to
+// ten times the requests.
+package sink

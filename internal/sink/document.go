@@ -1,0 +1,128 @@
+package sink
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// Document is what a function is called with. Seqs and the token's number are
+// JSON numbers up to 2^53, and strings of digits beyond.
+type Document struct {
+	Queue    string `json:"queue"`
+	Consumer string `json:"consumer"`
+	// Token is the claim's token: its number, a hyphen and its request; TokenN
+	// is the number alone, which rises with every claim of the consumer.
+	Token  string      `json:"token"`
+	TokenN jsonseq.Seq `json:"tokenN"`
+	// From and To: the document has every seq with from < seq <= to, as a
+	// message or as skipped.
+	From jsonseq.Seq `json:"from"`
+	To   jsonseq.Seq `json:"to"`
+	// Attempt is 1 the first time that the range is handed on.
+	Attempt int `json:"attempt"`
+	// Rewinds is how often the consumer was set back.
+	Rewinds int64 `json:"rewinds"`
+	// Messages are in the order of their seqs, each as [edge.Message] says.
+	Messages []json.RawMessage `json:"messages"`
+	// Skipped are the seqs that will never come.
+	Skipped []jsonseq.Seq `json:"skipped"`
+}
+
+// part is one seq of a document: a message's JSON, or nil for a skipped seq.
+type part struct {
+	seq     int64
+	message json.RawMessage
+}
+
+// skippedBytes is what a skipped seq takes at most: 19 digits, two quotes and a
+// comma.
+const skippedBytes = 22
+
+func (p part) bytes() int {
+	if p.message == nil {
+		return skippedBytes
+	}
+	return len(p.message) + 1
+}
+
+// documents writes a batch in as few documents as the limit allows, at least
+// one. They are written one after the other, and follow each other without a
+// gap.
+func documents(b handoff.Batch, l limits) ([][]byte, error) {
+	parts, err := partsOf(b)
+	if err != nil {
+		return nil, err
+	}
+	empty, err := edge.Marshal(documentOf(b, nil, b.From, b.To))
+	if err != nil {
+		return nil, err
+	}
+	// The seqs of a part may be longer than the whole's.
+	room := l.bytes - len(empty) - 2*skippedBytes
+	for _, p := range parts {
+		if p.bytes() > room {
+			return nil, &TooLargeError{l.kind, p.seq, p.bytes() + l.bytes - room, l.bytes}
+		}
+	}
+	var all [][]byte
+	for from, first := b.From, true; first || len(parts) > 0; first = false {
+		n, bytes := 0, 0
+		for n < len(parts) && bytes+parts[n].bytes() <= room {
+			bytes += parts[n].bytes()
+			n++
+		}
+		to := b.To
+		if n < len(parts) {
+			to = parts[n-1].seq
+		}
+		written, err := edge.Marshal(documentOf(b, parts[:n], from, to))
+		if err != nil {
+			return nil, err
+		}
+		all, parts, from = append(all, written), parts[n:], to
+	}
+	return all, nil
+}
+
+// partsOf are the batch's messages and skipped seqs, in the order of their
+// seqs.
+func partsOf(b handoff.Batch) ([]part, error) {
+	parts := make([]part, 0, len(b.Messages)+len(b.Skipped))
+	for _, m := range b.Messages {
+		written, err := edge.Marshal(edge.NewMessage(m))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{m.Seq, written})
+	}
+	for _, seq := range b.Skipped {
+		parts = append(parts, part{seq: seq})
+	}
+	slices.SortFunc(parts, func(x, y part) int {
+		if x.seq < y.seq {
+			return -1
+		}
+		return 1
+	})
+	return parts, nil
+}
+
+func documentOf(b handoff.Batch, parts []part, from, to int64) Document {
+	d := Document{
+		Queue: b.Queue, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),
+		From: jsonseq.Seq(from), To: jsonseq.Seq(to), Attempt: b.Attempt, Rewinds: b.Rewinds,
+		Messages: []json.RawMessage{}, Skipped: []jsonseq.Seq{},
+	}
+	for _, p := range parts {
+		if p.message == nil {
+			d.Skipped = append(d.Skipped, jsonseq.Seq(p.seq))
+		} else {
+			d.Messages = append(d.Messages, p.message)
+		}
+	}
+	return d
+}

@@ -88,6 +88,24 @@ var sorterMutants = []mutant{
 	{"sweep sees only gaps on record (V10)", sorterFolder, trace("V10"), []edit{
 		{"sweep.go", "Every: o.FullEvery}", "Every: o.FullEvery, Only: func(Progress) CursorFilter { return CursorFilter{Gaps: true} }}"},
 	}},
+	{"reader steps over a hole", sorterFolder, schedules, []edit{
+		{"read.go", "if m.Seq != expect+1 {", "if m.Seq <= expect {"},
+	}},
+	{"reader ends at a hole, silently", sorterFolder, schedules, []edit{
+		{"read.go", "strong = !whole\n", "if strong = !whole; strong {\n\t\t\t\treturn\n\t\t\t}\n"},
+	}},
+	{"no strong read where a hole is seen", sorterFolder, schedules, []edit{
+		{"read.go", "strong = !whole\n", "_ = whole\n"},
+	}},
+	{"stale hole taken for a deletion", sorterFolder, schedules, []edit{
+		{"read.go", "if strong && expect == before {", "if expect == before {"},
+	}},
+	{"range from the queue's begin", sorterFolder, schedules, []edit{
+		{"stream.go", "from = c.Position\n", "from = c.Settings.First - 1\n"},
+	}},
+	{"advance that failed counts as done", sorterFolder, schedules, []edit{
+		{"stream.go", "return failedAt(raw, err)", "continue"},
+	}},
 	{"seq 0 taken for nothing seen", sorterFolder, test{"./pkg/cursor", "TestHealOfAQueueThatStartsAtZero"}, []edit{
 		{"advance.go", "return end, end, err", "return end, 0, err"},
 	}},

@@ -76,6 +76,9 @@ func (r *Run) Violation(format string, arguments ...any) {
 	}
 }
 
+// Err is the violation that was seen, if any.
+func (r *Run) Err() error { return r.err }
+
 // Proc is an actor.
 type Proc struct {
 	run  *Run

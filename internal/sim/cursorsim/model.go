@@ -9,9 +9,12 @@
 //	S5 an answer that says durable is true
 //	L1 once faults stop, the position reaches the end of the gap-free run
 //
-// and that no message is deleted, or accepted, such that it is never handed
-// on; that a seq is skipped only if it was missing long enough; and that each
-// answer says what was so.
+// and, where a consumer stands behind the cursors' stream, that all it is
+// handed is gap-free, in order, as it was accepted, and not beyond the
+// position, and that nothing is left out unless the stream lost a record; that
+// no message is deleted, or accepted, such that it is never handed on; that a
+// seq is skipped only if it was missing long enough; and that each answer says
+// what was so.
 package cursorsim
 
 import (
@@ -68,6 +71,12 @@ type model struct {
 	// unfinished tells that a writer died in a call, or gave it up, or that a
 	// skip or a sweep did.
 	unfinished bool
+	// changes are the records of the cursors' stream that wait for the
+	// consumer, where there is one; lost tells that one of them was dropped or
+	// given up, handed what the consumer was handed.
+	changes        []change
+	consumed, lost bool
+	handed         map[place]bool
 	// running counts operations under way: the longest of them is shorter
 	// than the time that must pass before a message is deleted.
 	running int
@@ -79,7 +88,7 @@ func newModel(run *sim.Run, settings cursor.Settings) *model {
 	return &model{
 		run: run, settings: settings, now: start,
 		cursors: map[string][]cursor.Cursor{}, stored: map[place]cursor.Message{},
-		holeSince: map[place]time.Time{}, attempts: map[string]int{},
+		holeSince: map[place]time.Time{}, attempts: map[string]int{}, handed: map[place]bool{},
 	}
 }
 
@@ -156,6 +165,13 @@ func (m *model) Check() error {
 			if last >= 0 && c.Position < seen[last].Position {
 				return fmt.Errorf("S1: the position went back from %d to %d", seen[last].Position, c.Position)
 			}
+			if m.consumed {
+				var older cursor.Cursor
+				if last >= 0 {
+					older = seen[last]
+				}
+				m.changes = append(m.changes, change{older, c})
+			}
 			m.cursors[queue] = append(seen[max(last, 0):], c)
 		}
 		m.holes(c)
@@ -212,6 +228,9 @@ func (m *model) Final() error {
 			return err
 		}
 	}
+	if err := m.allHandedOn(); err != nil {
+		return err
+	}
 	m.now = m.now.Add(24 * time.Hour)
 	s, err := cursor.New(&m.memory, &cursor.Options{Defaults: &m.settings, Now: func() time.Time { return m.now }})
 	if err != nil {
@@ -231,6 +250,9 @@ func (m *model) Final() error {
 	}
 	m.changed = true
 	if err := m.Check(); err != nil {
+		return err
+	}
+	if err := m.consumeRest(s); err != nil {
 		return err
 	}
 	return m.unchanged()
@@ -289,4 +311,5 @@ func (m *model) Snapshot(d *sim.Digest) {
 	// Which messages were deleted, and which puts were tried more than once.
 	d.Int(int64(len(m.stored)))
 	d.Int(m.attemptsSum)
+	m.hashConsumer(d)
 }

@@ -100,6 +100,32 @@ func Small() []sim.Scenario {
 			m.writer("B", put{queue: "b", seqs: []int64{1}})
 			m.handler()
 		}),
+		scenario("handed on", 2, nil, func(m *model) {
+			m.writer("A", puts(1)...)
+			m.writer("B", puts(2)...)
+			m.consumer()
+		}),
+		scenario("handed on in pages", 2, nil, func(m *model) {
+			m.writer("A", put{seqs: []int64{2, 3}}, put{seqs: []int64{1}})
+			m.consumer()
+		}),
+		onNew("handed on, asynchronous", 2, async, func(m *model) {
+			m.writer("A", puts(2, 1)...)
+			m.handler()
+			m.consumer()
+		}),
+		scenario("handed on with skipped seqs", 2, skipSettings, func(m *model) {
+			m.writer("A", puts(3)...)
+			m.skipper(1)
+			m.clock(1, 2*time.Second)
+			m.consumer()
+		}),
+		scenario("deleted before it was handed on", 2, nil, func(m *model) {
+			m.keep = cursor.MinRetention
+			m.writer("A", puts(1, 2)...)
+			m.expiry(1, cursor.MinRetention)
+			m.consumer()
+		}),
 		// The largest one comes last: planted bugs are found sooner so.
 		scenario("two writers, one with a batch around the other's", 1, nil, func(m *model) {
 			m.writer("A", put{seqs: []int64{2, 4}})
@@ -148,8 +174,8 @@ func Large() []sim.Scenario {
 
 // Shuffled is the scenario of a seed: up to four writers that put up to ten
 // seqs of two queues in any order, some twice, some in groups, some under the
-// same seq with another payload, with the stream's handler, the sweep, time
-// that passes, and up to six faults.
+// same seq with another payload, with the stream's handler, the sweep, a
+// consumer behind the cursors' stream, time that passes, and up to six faults.
 func Shuffled(seed uint64) sim.Scenario {
 	return sim.Scenario{
 		Name:   fmt.Sprint("shuffled ", seed),
@@ -201,6 +227,9 @@ func Shuffled(seed uint64) sim.Scenario {
 			if random.IntN(2) == 0 {
 				m.sweeper(2)
 				m.clock(3, time.Second)
+			}
+			if random.IntN(2) == 0 {
+				m.consumer()
 			}
 			return m
 		},

@@ -39,10 +39,10 @@ func image(raw json.RawMessage) (map[string]types.AttributeValue, error) {
 	return attributevalue.UnmarshalMapJSON(raw)
 }
 
-// failedAt is the answer that makes Lambda repeat the batch from this record
-// on. A record without a sequence number cannot be named: the error then fails
+// FailedAt is the answer that makes Lambda repeat a batch from this record on,
+// for the handlers of this project. A record without a sequence number cannot be named: the error then fails
 // the whole batch.
-func failedAt(raw json.RawMessage, cause error) (events.DynamoDBEventResponse, error) {
+func FailedAt(raw json.RawMessage, cause error) (events.DynamoDBEventResponse, error) {
 	var record streamRecord
 	// What can be read of a broken record is enough to name it.
 	_ = json.Unmarshal(raw, &record)
@@ -114,7 +114,7 @@ func OnMessages(s *Sorter, names Names, advanced func(Advance), failed func(erro
 		if lowest == nil {
 			return events.DynamoDBEventResponse{}, nil
 		}
-		return failedAt(event.Records[lowest.first], lowest.err)
+		return FailedAt(event.Records[lowest.first], lowest.err)
 	}
 }
 
@@ -172,7 +172,7 @@ func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error,
 	names = names.withDefaults()
 	return func(ctx context.Context, event StreamEvent) (events.DynamoDBEventResponse, error) {
 		for _, raw := range event.Records {
-			queue, moved, err := advanceOf(raw, names)
+			queue, moved, err := AdvanceOf(raw, names)
 			if err == nil && moved.To > moved.From {
 				err = s.handOn(ctx, queue, moved, handle)
 			}
@@ -180,7 +180,7 @@ func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error,
 				if failed != nil {
 					failed(err)
 				}
-				return failedAt(raw, err)
+				return FailedAt(raw, err)
 			}
 		}
 		return events.DynamoDBEventResponse{}, nil
@@ -213,9 +213,10 @@ func (s *Sorter) handOn(ctx context.Context, queue string, moved Range, handle f
 
 var errNoImages = errors.New("stream record has no images: the cursors' stream must show NEW_AND_OLD_IMAGES")
 
-// advanceOf is what a record of the cursors' stream moved; an empty range for
-// a record of another change.
-func advanceOf(raw json.RawMessage, names Names) (queue string, moved Range, err error) {
+// AdvanceOf is what a record of the cursors' stream moved; an empty range for
+// a record of another change, and for one that only wakes the queue's consumers
+// up. An empty queue means that the record is to be passed over.
+func AdvanceOf(raw json.RawMessage, names Names) (queue string, moved Range, err error) {
 	var record streamRecord
 	if err := json.Unmarshal(raw, &record); err != nil {
 		return "", Range{}, fmt.Errorf("stream record: %w", err)

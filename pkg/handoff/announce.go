@@ -1,0 +1,46 @@
+package handoff
+
+import (
+	"fmt"
+	"time"
+)
+
+// AnnouncementKind is what people should hear of a consumer.
+type AnnouncementKind string
+
+const (
+	// ConsumerBlocked: a message failed as often as it may.
+	ConsumerBlocked AnnouncementKind = "consumer.blocked"
+	// ConsumerLags: the oldest message that waits is older than LagAfter.
+	ConsumerLags AnnouncementKind = "consumer.lags"
+	// ConsumerMissing: the next message is not stored any more.
+	ConsumerMissing AnnouncementKind = "consumer.missing"
+)
+
+// Announcement is what people should hear of a consumer. It goes out at least
+// once, and with every run of the sweep until its cause is gone; a repeat has
+// the same ID.
+type Announcement struct {
+	Kind            AnnouncementKind
+	ID              string
+	Queue, Consumer string
+	// Delivered is the last seq that was handed on, Position the queue's.
+	Delivered, Position int64
+	// Since is since when it is so, Age how long that is.
+	Since time.Time
+	Age   time.Duration
+	// Attempts and Error tell of a message that fails.
+	Attempts int
+	Error    string
+}
+
+func newAnnouncement(kind AnnouncementKind, c Consumer, position int64, since, now time.Time) Announcement {
+	return Announcement{
+		Kind: kind,
+		// The lengths keep any two queues' and consumers' ids apart, the
+		// rewinds two stays at one place.
+		ID:    fmt.Sprintf("%s/%d/%s/%d/%s/%d/%d", kind, len(c.Queue), c.Queue, len(c.Name), c.Name, c.Delivered+1, c.Rewinds),
+		Queue: c.Queue, Consumer: c.Name, Delivered: c.Delivered, Position: position,
+		Since: since, Age: now.Sub(since), Attempts: c.Attempts, Error: c.Error,
+	}
+}

@@ -1,0 +1,357 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Ended is how a delivery ended. All of them are answers, not errors.
+type Ended string
+
+const (
+	// CaughtUp: everything up to the position is handed on.
+	CaughtUp Ended = "caught-up"
+	// Busy: another has a claim out. It looks again when it has committed.
+	Busy Ended = "busy"
+	// OutOfTime: there is more, and the time is up.
+	OutOfTime Ended = "out-of-time"
+	// Failed: the handler failed. It is tried again, from RetryAt on.
+	Failed Ended = "failed"
+	// Waiting: it failed before, and RetryAt has not come.
+	Waiting Ended = "waiting"
+	// IsBlocked: it failed as often as it may, and waits for an operator.
+	IsBlocked Ended = "blocked"
+	// IsPaused: an operator paused it.
+	IsPaused Ended = "paused"
+	// Missing: the next message is not stored any more. Nothing is stepped
+	// over: an operator has to set the consumer behind the loss.
+	Missing Ended = "missing"
+	// Lost: the claim was taken over, or ended by an operator, while the
+	// handler was at it. What it did may be done again.
+	Lost Ended = "lost"
+)
+
+// Delivery is what became of a queue for one consumer.
+type Delivery struct {
+	Queue, Consumer string
+	Ended           Ended
+	// Record is the consumer as it was last seen.
+	Record Consumer
+	// Batches, Messages and Skipped are what was handed on and committed.
+	Batches, Messages, Skipped int
+	// Cause is why the handler failed, or which message is missing.
+	Cause error
+	// Err is why the delivery could not go on: the store failed. What was
+	// committed stays so, and the next call goes on.
+	Err error
+}
+
+// Deliver hands on what a queue has for a reader, batch after batch, and
+// commits each. It ends when nothing is left, before the context's deadline, or
+// when the reader fails. A queue whose consumer is not there yet gets one.
+//
+// known is a position that the queue is known to have reached, such as that of
+// a stream record, and -1 where there is none: it saves a read.
+//
+// What came while it was at it is handed on too: after each commit with nothing
+// known to be left it looks at the position again, strongly. So a record that
+// finds another's claim out (Busy) may be dropped.
+func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
+	run := &delivery{
+		Deliverer: d, reader: r.withDefaults(), position: known,
+		Delivery: Delivery{Queue: queue, Consumer: r.Name},
+	}
+	if err := errors.Join(validate(queue, r.Name), r.Validate()); err != nil {
+		run.Err = err
+	} else {
+		run.Err = run.deliver(ctx)
+	}
+	d.observe(run.Delivery)
+	return run.Delivery
+}
+
+// delivery is a Deliver under way.
+type delivery struct {
+	*Deliverer
+	Delivery
+	reader Reader
+	// position is one that the queue has reached; fresh tells that it was read
+	// after Record was last known to be Idle.
+	position int64
+	fresh    bool
+	// longest is how long a batch took.
+	longest time.Duration
+}
+
+func (run *delivery) deliver(ctx context.Context) error {
+	c, err := run.store.Consumer(ctx, run.Queue, run.Consumer)
+	if err == nil && !c.Exists() {
+		c, err = run.create(ctx, run.Queue, run.Consumer, run.reader.Start, run.newReq())
+	}
+	for {
+		if err != nil {
+			return err
+		}
+		run.Record = c
+		ready, err := run.ready(ctx)
+		if err != nil || !ready {
+			return err
+		}
+		if c, err = run.step(ctx); run.Ended != "" {
+			if err == nil {
+				run.Record = c
+			}
+			return err
+		}
+	}
+}
+
+// ready reports whether a claim should be made, and says why not.
+func (run *delivery) ready(ctx context.Context) (bool, error) {
+	c, now := run.Record, run.now()
+	switch {
+	case c.Starting != "":
+		started, err := run.finishStart(ctx, c)
+		switch {
+		case errors.Is(err, ErrOutran) && !started.Exists():
+			run.Ended = Lost // it was removed
+			return false, nil
+		case err != nil && !errors.Is(err, ErrOutran):
+			return false, err
+		}
+		run.Record = started
+		return run.ready(ctx)
+	case c.Paused != "":
+		run.Ended = IsPaused
+	case c.State == Blocked:
+		run.Ended = IsBlocked
+	case c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):
+		run.Ended = Busy
+	case c.State == Idle && now.Before(c.RetryAt):
+		run.Ended = Waiting
+	}
+	if run.Ended != "" {
+		return false, nil
+	}
+	if run.position <= c.Delivered && !run.fresh {
+		it, err := run.sorter.Status(ctx, run.Queue)
+		if err != nil {
+			return false, err
+		}
+		run.position, run.fresh = it.Position, true
+	}
+	if run.position <= c.Delivered {
+		run.Ended = CaughtUp
+		return false, nil
+	}
+	if !run.inTime(ctx) {
+		run.Ended = OutOfTime
+		return false, nil
+	}
+	return true, nil
+}
+
+// inTime reports whether another batch as long as the longest can end in time.
+func (run *delivery) inTime(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx.Err() == nil
+	}
+	return deadline.Sub(run.now()) > run.margin+run.longest
+}
+
+// leaseUntil is when a claim that is made now may be taken over.
+func (run *delivery) leaseUntil(ctx context.Context, now time.Time) time.Time {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return now.Add(run.lease)
+	}
+	lease := deadline.Add(run.grace)
+	if least := now.Add(minLease); lease.Before(least) {
+		return least
+	}
+	return lease
+}
+
+// step claims one range, hands it on, and goes on with the next as long as
+// more is known to be there. It returns the consumer as it is then.
+func (run *delivery) step(ctx context.Context) (Consumer, error) {
+	c := run.Record
+	if c.Attempts >= run.reader.MaxAttempts {
+		blocked, made, err := run.store.Block(ctx, c, run.now())
+		if err == nil && made {
+			run.Ended = IsBlocked
+		}
+		return blocked, err
+	}
+	batch, err := run.read(ctx, c.Delivered, c.SingleTo, c.Attempts)
+	if err != nil {
+		return c, err
+	}
+	if run.Ended != "" {
+		return c, nil
+	}
+	claim := run.claim(ctx, batch.To)
+	c, mine, err := run.store.Claim(ctx, c, claim)
+	if err != nil {
+		return c, err
+	}
+	// Until the commit, somebody may move the cursor and find us at it.
+	run.fresh = false
+	for mine {
+		run.Record = c
+		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempts, c.Rewinds
+		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
+			return run.fail(ctx, c, cause)
+		}
+		c, mine, batch, err = run.commit(ctx, c, batch)
+		if err != nil || run.Ended != "" {
+			return c, err
+		}
+	}
+	// Not ours, or committed: look at what stands there.
+	return c, nil
+}
+
+func (run *delivery) claim(ctx context.Context, to int64) Claim {
+	now := run.now()
+	return Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
+}
+
+// commit commits a batch that was handed on. Where more is known to be there,
+// and time is left, it claims and returns the next batch in the same write.
+func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consumer, bool, Batch, error) {
+	handedOn := func() {
+		run.Batches++
+		run.Messages += len(done.Messages)
+		run.Skipped += len(done.Skipped)
+	}
+	if run.position > c.To && run.inTime(ctx) {
+		next, err := run.read(ctx, c.To, c.SingleTo, 0)
+		if err == nil && run.Ended == "" {
+			after, mine, err := run.store.CommitAndClaim(ctx, c.Queue, c.Name, c.Token, run.claim(ctx, next.To))
+			if err != nil {
+				return c, false, next, err
+			}
+			if mine {
+				handedOn()
+				return after, true, next, nil
+			}
+			// Paused, or not ours any more: the plain commit tells.
+		}
+		// What could not be read is no reason to forget what was handed on.
+	}
+	after, made, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token)
+	switch {
+	case err != nil:
+		run.Ended = ""
+		return c, false, Batch{}, err
+	case !made:
+		run.Ended = Lost
+	default:
+		handedOn()
+	}
+	return after, false, Batch{}, nil
+}
+
+// hand hands a batch on.
+func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time) (err error) {
+	began := run.now()
+	end := leaseUntil.Add(-run.margin)
+	if deadline, ok := ctx.Deadline(); ok {
+		end = deadline.Add(-run.margin)
+	}
+	ctx, cancel := context.WithTimeout(ctx, end.Sub(began))
+	defer cancel()
+	defer func() {
+		run.longest = max(run.longest, run.now().Sub(began))
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return run.reader.Handle(ctx, batch)
+}
+
+// retryAfter is how long after its n-th failure a message is tried again: long
+// enough that a sink which is away for minutes does not block its queues.
+func retryAfter(n int) time.Duration {
+	switch n {
+	case 1:
+		return time.Second
+	case 2:
+		return 10 * time.Second
+	case 3:
+		return time.Minute
+	}
+	return 5 * time.Minute
+}
+
+// fail gives a claim back whose batch was not handed on.
+func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consumer, error) {
+	now := run.now()
+	failure := Failure{
+		Error: cut(strings.ToValidUTF8(cause.Error(), "?"), maxError), Now: now, RetryAt: now.Add(retryAfter(c.Attempts)),
+		Block: c.Attempts >= run.reader.MaxAttempts || isPermanent(cause) && c.To == c.From+1,
+	}
+	if isPermanent(cause) {
+		failure.RetryAt = now // the message has only to stand alone
+	}
+	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
+	if err != nil {
+		return c, err
+	}
+	run.Cause = cause
+	switch {
+	case !made:
+		run.Ended = Lost
+	case after.State == Blocked:
+		run.Ended = IsBlocked
+	case isPermanent(cause):
+		// Go on: one message at a time, up to the bad one.
+	default:
+		run.Ended = Failed
+	}
+	return after, nil
+}
+
+// read reads the next batch: as many messages as fit, and one where an earlier
+// attempt failed. Ended is Missing where the next one is not there.
+func (run *delivery) read(ctx context.Context, after, singleTo int64, attempts int) (Batch, error) {
+	limit := int64(run.reader.MaxMessages)
+	if attempts > 0 || after < singleTo {
+		limit = 1
+	}
+	upTo := run.position
+	if upTo-after > limit {
+		upTo = after + limit
+	}
+	batch, size := Batch{Queue: run.Queue, Consumer: run.Consumer, From: after, To: after}, 0
+	for m, err := range run.sorter.Read(ctx, run.Queue, after, upTo) {
+		var missing *cursor.MissingError
+		switch {
+		case errors.As(err, &missing) && batch.To > after:
+			return batch, nil
+		case errors.As(err, &missing):
+			run.Ended, run.Cause = Missing, missing
+			return batch, nil
+		case err != nil:
+			return batch, fmt.Errorf("read queue %q: %w", run.Queue, err)
+		}
+		if batch.To > after && size+len(m.Body) > run.reader.MaxBytes {
+			break
+		}
+		batch.To = m.Seq
+		if m.Tombstone != "" {
+			batch.Skipped = append(batch.Skipped, m.Seq)
+			continue
+		}
+		batch.Messages = append(batch.Messages, m)
+		size += len(m.Body)
+	}
+	return batch, nil
+}

@@ -1,0 +1,179 @@
+package handoff
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Deliverer hands queues' messages on to consumers. It may be used by any
+// number of goroutines, and any number of Deliverers in any number of processes
+// may work on the same tables.
+type Deliverer struct {
+	store   Store
+	sorter  *cursor.Sorter
+	lease   time.Duration
+	grace   time.Duration
+	margin  time.Duration
+	now     func() time.Time
+	newReq  func() string
+	forEach func(n int, do func(i int))
+	observe func(Delivery)
+}
+
+// Options are the parts of a [Deliverer] that have defaults. A nil Options
+// means all of them.
+type Options struct {
+	// Lease is how long a claim is good for where the context has no deadline,
+	// 30 seconds to 12 hours; 1 minute where it is 0. It must be longer than a
+	// batch takes, and than clocks are apart.
+	Lease time.Duration
+	// Grace is what a claim is good for beyond the context's deadline, 1
+	// second to 1 hour; 10 seconds where it is 0. A claim is good for 30
+	// seconds at least.
+	Grace time.Duration
+	// Margin is how long before its deadline a Deliver stops: 0.1 seconds to 5
+	// minutes; 2 seconds where it is 0. What is handed on must end by then.
+	Margin time.Duration
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// NewReq returns a name for a request that no other request has, 1 to 64
+	// characters; nil means random ones.
+	NewReq func() string
+	// ForEach runs do(0) … do(n-1) and returns when all have returned: OnStream
+	// delivers to queues through it. nil means one after the other.
+	ForEach func(n int, do func(i int))
+	// Observe, if not nil, is told how each delivery ended.
+	Observe func(Delivery)
+}
+
+const minLease = 30 * time.Second
+
+// New returns a Deliverer on the store and on the sorter's tables, or an error
+// that names the option that is out of its bounds.
+func New(store Store, sorter *cursor.Sorter, options *Options) (*Deliverer, error) {
+	if options == nil {
+		options = &Options{}
+	}
+	d := &Deliverer{
+		store: store, sorter: sorter, lease: time.Minute, grace: 10 * time.Second, margin: 2 * time.Second,
+		now: options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
+	}
+	for _, bound := range []struct {
+		field     string
+		given     time.Duration
+		to        *time.Duration
+		low, high time.Duration
+	}{
+		{"lease", options.Lease, &d.lease, minLease, 12 * time.Hour},
+		{"grace", options.Grace, &d.grace, time.Second, time.Hour},
+		{"margin", options.Margin, &d.margin, 100 * time.Millisecond, 5 * time.Minute},
+	} {
+		if bound.given == 0 {
+			continue
+		}
+		if bound.given < bound.low || bound.given > bound.high {
+			return nil, &cursor.InvalidError{Field: bound.field, Problem: fmt.Sprintf("must be from %s to %s", bound.low, bound.high)}
+		}
+		*bound.to = bound.given
+	}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	if d.newReq == nil {
+		d.newReq = randomReq
+	}
+	if d.forEach == nil {
+		d.forEach = oneByOne
+	}
+	if d.observe == nil {
+		d.observe = func(Delivery) {}
+	}
+	return d, nil
+}
+
+func randomReq() string {
+	req := make([]byte, 8)
+	// crypto/rand never fails: it ends the program instead.
+	_, _ = rand.Read(req)
+	return hex.EncodeToString(req)
+}
+
+func oneByOne(n int, do func(i int)) {
+	for i := range n {
+		do(i)
+	}
+}
+
+// Reader is a named consumer and what it does with its batches. The zero
+// fields mean their defaults, but for Name and Handle.
+type Reader struct {
+	// Name is the consumer's name in each queue: 1 to 128 of a-z, A-Z, 0-9,
+	// '.', '-' and '_'.
+	Name string
+	// Handle is given each batch. What it returns, or panics with, is why the
+	// batch is tried again; Permanent says that it need not be. Its context
+	// ends some time before the claim does.
+	Handle func(context.Context, Batch) error
+	// Start is where it begins in a queue that it has never read; First where
+	// it is the zero Start.
+	Start Start
+	// Prefix limits it to the queues whose names begin so.
+	Prefix string
+	// MaxMessages is the most messages of a batch, 1 to 1,000; 100.
+	MaxMessages int
+	// MaxBytes bounds the bodies of a batch, 1 to 16 MB; 4 MB. A single
+	// message may have more.
+	MaxBytes int
+	// MaxAttempts is how often a message is tried before the consumer is
+	// Blocked, 2 to 1,000; 5. From the second attempt on it stands alone.
+	MaxAttempts int
+}
+
+// Bounds and defaults of a Reader.
+const (
+	defaultMessages = 100
+	maxMessages     = 1000
+	defaultBytes    = 4 << 20
+	maxBytes        = 16 << 20
+	defaultAttempts = 5
+	minAttempts     = 2
+	maxAttempts     = 1000
+)
+
+// withDefaults is r with its zero fields filled in.
+func (r Reader) withDefaults() Reader {
+	for field, fallback := range map[*int]int{
+		&r.MaxMessages: defaultMessages, &r.MaxBytes: defaultBytes, &r.MaxAttempts: defaultAttempts,
+	} {
+		if *field == 0 {
+			*field = fallback
+		}
+	}
+	return r
+}
+
+// Validate reports the first field that is out of its bounds.
+func (r Reader) Validate() error {
+	if err := ValidateConsumer(r.Name); err != nil {
+		return err
+	}
+	r = r.withDefaults()
+	for _, bound := range []struct {
+		field            string
+		given, low, high int
+	}{
+		{"maxMessages", r.MaxMessages, 1, maxMessages},
+		{"maxBytes", r.MaxBytes, 1, maxBytes},
+		{"maxAttempts", r.MaxAttempts, minAttempts, maxAttempts},
+	} {
+		if bound.given < bound.low || bound.given > bound.high {
+			return &cursor.InvalidError{Field: bound.field, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
+		}
+	}
+	return nil
+}

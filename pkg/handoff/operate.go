@@ -1,0 +1,246 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// The kinds of an Act.
+const (
+	ActSkip    = "skip"
+	ActRedrive = "redrive"
+	ActRewind  = "rewind"
+	ActPause   = "pause"
+	ActResume  = "resume"
+	ActRemove  = "remove"
+)
+
+// Order is what an operator asks for. It is kept in the acts table, with how it
+// ended.
+type Order struct {
+	Queue, Consumer string
+	// Reason is why: 1 to 500 bytes of text.
+	Reason string
+	// Op names the order, 1 to 64 characters: the same order again, with the
+	// same Op, is not carried out twice. Empty means a random one.
+	Op string
+}
+
+func (o Order) validate() error {
+	switch {
+	case len(o.Reason) == 0 || len(o.Reason) > MaxReason || !utf8.ValidString(o.Reason):
+		return &cursor.InvalidError{Field: "reason", Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", MaxReason)}
+	case len(o.Op) > MaxOp || !utf8.ValidString(o.Op):
+		return &cursor.InvalidError{Field: "id", Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", MaxOp)}
+	}
+	return validate(o.Queue, o.Consumer)
+}
+
+// Skip gives up the message that blocks a consumer, and lets it go on behind
+// it. seq is that message's, Delivered+1: it keeps an operator from skipping
+// another one than the one looked at. ErrNotBlocked where there is nothing to
+// skip.
+func (d *Deliverer) Skip(ctx context.Context, o Order, seq int64) (Consumer, error) {
+	return d.unblock(ctx, o, ActSkip, seq)
+}
+
+// Redrive lets a blocked consumer try its message again, with all its attempts.
+// seq is as in Skip.
+func (d *Deliverer) Redrive(ctx context.Context, o Order, seq int64) (Consumer, error) {
+	return d.unblock(ctx, o, ActRedrive, seq)
+}
+
+func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64) (Consumer, error) {
+	return d.act(ctx, o, kind, seq, func(op string, c Consumer) (Consumer, error) {
+		switch {
+		case c.State != Blocked:
+			return c, ErrNotBlocked
+		case seq != c.Delivered+1:
+			return c, &cursor.InvalidError{Field: "seq", Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
+		}
+		return made(d.store.Unblock(ctx, c, kind == ActSkip, op))
+	})
+}
+
+// Rewind sets a consumer to another place, back to hand messages on again or
+// forward over a loss. Its messages come again under new tokens, and with
+// Rewinds one higher. A seq of which the messages are gone, or that is beyond
+// the next one to come, is an InvalidError. ErrClaimed where a claim is out:
+// pause the consumer, and wait for the claim's end.
+func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer, error) {
+	seq := int64(-1)
+	if start.at {
+		seq = start.seq
+	}
+	return d.act(ctx, o, ActRewind, seq, func(op string, c Consumer) (Consumer, error) {
+		if c.State == Started {
+			return c, fmt.Errorf("%w until %s", ErrClaimed, c.LeaseUntil.Format("15:04:05.000"))
+		}
+		it, err := d.sorter.Status(ctx, o.Queue)
+		if err != nil {
+			return c, err
+		}
+		delivered, err := d.place(ctx, it, start)
+		if err != nil {
+			return c, err
+		}
+		if err := d.keepAwake(ctx, it); err != nil {
+			return c, err
+		}
+		return made(d.store.Rewind(ctx, c, delivered, op))
+	})
+}
+
+// Pause keeps a consumer from making claims. One that is out ends normally.
+func (d *Deliverer) Pause(ctx context.Context, o Order) (Consumer, error) {
+	return d.act(ctx, o, ActPause, -1, func(_ string, c Consumer) (Consumer, error) {
+		return made(d.store.Pause(ctx, c.Queue, c.Name, o.Reason, d.now()))
+	})
+}
+
+// Resume lets a paused consumer go on.
+func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
+	return d.act(ctx, o, ActResume, -1, func(_ string, c Consumer) (Consumer, error) {
+		return made(d.store.Pause(ctx, c.Queue, c.Name, "", d.now()))
+	})
+}
+
+// Remove deletes a consumer of a queue: what it has not read is no longer kept
+// for it. One whose reader still runs is made anew by the next record. ErrClaimed
+// where a claim is out.
+func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
+	return d.act(ctx, o, ActRemove, -1, func(_ string, c Consumer) (Consumer, error) {
+		if c.State == Started {
+			return c, fmt.Errorf("%w until %s", ErrClaimed, c.LeaseUntil.Format("15:04:05.000"))
+		}
+		removed, err := d.store.Remove(ctx, c)
+		return made(Consumer{}, removed, err)
+	})
+}
+
+// made turns what a store answered into what an operator is told.
+func made(c Consumer, done bool, err error) (Consumer, error) {
+	if err == nil && !done {
+		err = ErrOutran
+	}
+	return c, err
+}
+
+// act carries an order out: it records what is asked for, looks, does, records
+// how it ended, finishes a start, and wakes the consumer up.
+//
+// Lost responses: the order again, with its Op, finds what it did. We die right
+// after a step: the act is on record, the consumer's LastOp tells whether it was
+// done, and the sweep finishes a start and wakes the consumer up.
+func (d *Deliverer) act(ctx context.Context, o Order, kind string, seq int64, do func(op string, c Consumer) (Consumer, error)) (Consumer, error) {
+	if err := o.validate(); err != nil {
+		return Consumer{}, err
+	}
+	if o.Op == "" {
+		o.Op = d.newReq()
+	}
+	c, err := d.store.Consumer(ctx, o.Queue, o.Consumer)
+	if err != nil {
+		return c, err
+	}
+	if !c.Exists() {
+		return c, ErrNoConsumer
+	}
+	if c.LastOp != o.Op {
+		act := Act{Queue: o.Queue, Consumer: o.Consumer, At: milliseconds(d.now()), Op: o.Op, Kind: kind, Seq: seq, Reason: o.Reason}
+		if err := d.store.RecordAct(ctx, act); err != nil {
+			return c, err
+		}
+		done, failed := do(o.Op, c)
+		act.Done = failed == nil
+		if failed != nil {
+			act.Error = failed.Error()
+		}
+		if err := errors.Join(failed, d.store.RecordAct(ctx, act)); err != nil {
+			return done, err
+		}
+		c = done
+	}
+	if c.Starting == o.Op {
+		if c, err = d.finishStart(ctx, c); err != nil {
+			return c, err
+		}
+	}
+	if !c.Exists() || c.Paused != "" {
+		return c, nil
+	}
+	return c, d.sorter.Nudge(ctx, o.Queue)
+}
+
+// Status is a consumer beside its queue.
+type Status struct {
+	Consumer
+	// Position is the queue's: what lies between Delivered and it waits.
+	Position int64
+}
+
+// Lag is how many seqs wait to be handed on.
+func (s Status) Lag() int64 { return max(s.Position-s.Delivered, 0) }
+
+// Status reads the consumers of a queue, in the order of their names, and the
+// queue's position after them. A queue that was never put to is
+// cursor.ErrNoQueue.
+func (d *Deliverer) Status(ctx context.Context, queue string) ([]Status, error) {
+	consumers, err := d.consumers(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	it, err := d.sorter.Status(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Status, len(consumers))
+	for i, c := range consumers {
+		list[i] = Status{c, it.Position}
+	}
+	return list, nil
+}
+
+// consumers are all consumers of a queue.
+func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, error) {
+	if err := cursor.ValidateQueue(queue); err != nil {
+		return nil, err
+	}
+	var all []Consumer
+	for after := ""; ; {
+		page, next, err := d.store.Consumers(ctx, queue, after)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if next == "" {
+			return all, nil
+		}
+		after = next
+	}
+}
+
+// Acts reads what operators did to a queue's consumers, the latest first, at
+// most 100 a page. after is what the page before returned as next.
+func (d *Deliverer) Acts(ctx context.Context, queue, after string) (page []Act, next string, err error) {
+	if err := cursor.ValidateQueue(queue); err != nil {
+		return nil, "", err
+	}
+	return d.store.Acts(ctx, queue, after)
+}
+
+// Delivered says which seq the slowest consumer of a queue is at; any is false
+// where the queue has none. It is what cursor.SweepOptions.Delivered asks for.
+func (d *Deliverer) Delivered(ctx context.Context, queue string) (seq int64, any bool, err error) {
+	consumers, err := d.consumers(ctx, queue)
+	for i, c := range consumers {
+		if i == 0 || c.Delivered < seq {
+			seq = c.Delivered
+		}
+	}
+	return seq, len(consumers) > 0, err
+}

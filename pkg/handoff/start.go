@@ -1,0 +1,160 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Start is where a consumer begins. The zero Start is First.
+type Start struct {
+	latest bool
+	at     bool
+	seq    int64
+}
+
+// First begins with the oldest message that is stored. Latest begins behind
+// the position: with what comes next.
+var (
+	First  = Start{}
+	Latest = Start{latest: true}
+)
+
+// At begins with the message of a seq.
+func At(seq int64) Start { return Start{at: true, seq: seq} }
+
+// ParseStart reads "first", "latest" or a seq; an empty text is First.
+func ParseStart(text string) (Start, error) {
+	switch text {
+	case "", "first":
+		return First, nil
+	case "latest":
+		return Latest, nil
+	}
+	seq, err := cursor.ParseSeq(text)
+	if err != nil {
+		return Start{}, &cursor.InvalidError{Field: "start", Problem: "must be first, latest or a seq"}
+	}
+	return At(seq), nil
+}
+
+// String is the Start as ParseStart reads it.
+func (s Start) String() string {
+	switch {
+	case s.latest:
+		return "latest"
+	case s.at:
+		return strconv.FormatInt(s.seq, 10)
+	}
+	return "first"
+}
+
+// Create makes a consumer of a queue, or returns the one that is there. A
+// queue that has no cursor yet gets one. At a seq of which the messages are
+// gone, or that is beyond the next one to come, it is an InvalidError.
+//
+// The consumer begins as near to start as what is stored allows: everything
+// behind the Delivered that is returned is there, and kept from expiring.
+//
+// 2 writes and 4 reads, a write more for each message whose expiry is near, and
+// a write more where the queue has been quiet.
+func (d *Deliverer) Create(ctx context.Context, queue, name string, start Start) (Consumer, error) {
+	return d.create(ctx, queue, name, start, d.newReq())
+}
+
+func (d *Deliverer) create(ctx context.Context, queue, name string, start Start, op string) (Consumer, error) {
+	if err := validate(queue, name); err != nil {
+		return Consumer{}, err
+	}
+	it, err := d.sorter.Status(ctx, queue)
+	if errors.Is(err, cursor.ErrNoQueue) {
+		it, err = d.sorter.Configure(ctx, queue, cursor.Change{})
+	}
+	if err != nil {
+		return Consumer{}, err
+	}
+	delivered, err := d.place(ctx, it, start)
+	if err != nil {
+		return Consumer{}, err
+	}
+	if err := d.keepAwake(ctx, it); err != nil {
+		return Consumer{}, err
+	}
+	c, _, err := d.store.CreateConsumer(ctx, Consumer{
+		Queue: queue, Name: name, State: Idle, Delivered: delivered, From: delivered, To: delivered,
+		Starting: op, LastOp: op,
+	})
+	if err != nil || c.Starting == "" {
+		return c, err
+	}
+	return d.finishStart(ctx, c)
+}
+
+func validate(queue, name string) error {
+	if err := cursor.ValidateQueue(queue); err != nil {
+		return err
+	}
+	return ValidateConsumer(name)
+}
+
+// place is the Delivered that a start means. The position in it was read
+// before what is stored is looked at: what is deleted meanwhile lies below.
+func (d *Deliverer) place(ctx context.Context, it cursor.Cursor, start Start) (int64, error) {
+	switch {
+	case start.latest:
+		return it.Position, nil
+	case start.at:
+		if start.seq-1 < it.Floor || start.seq-1 > it.Position {
+			return 0, &cursor.InvalidError{Field: "start", Problem: fmt.Sprintf("is %d: it must be from %d to %d", start.seq, it.Floor+1, it.Position+1)}
+		}
+		return start.seq - 1, nil
+	}
+	oldest, found, err := d.sorter.Oldest(ctx, it.Queue)
+	if err != nil {
+		return 0, err
+	}
+	if !found {
+		return max(it.Floor, it.Position), nil
+	}
+	return max(it.Floor, min(oldest.Seq-1, it.Position)), nil
+}
+
+// awake is how long after a queue moved, or was nudged, the sweep is sure to
+// look at its consumers again: see Sweep.
+const awake = 5 * time.Minute
+
+// keepAwake makes sure that the sweep looks at the queue's consumers soon. It
+// comes before a write that makes one lag behind a queue that is quiet: dying
+// right after that write leaves no other trace.
+func (d *Deliverer) keepAwake(ctx context.Context, it cursor.Cursor) error {
+	since := d.now().Add(-awake)
+	if it.GapSince.After(since) || it.Nudged.After(since) {
+		return nil
+	}
+	return d.sorter.Nudge(ctx, it.Queue)
+}
+
+// finishStart makes sure that everything behind the consumer's place is there
+// and stays, and lets claims be made. Anybody may do it, at any time: the sweep
+// does where the one who began it died.
+func (d *Deliverer) finishStart(ctx context.Context, c Consumer) (Consumer, error) {
+	// From here on the sweep sees the consumer, and keeps what it needs. What
+	// was deleted before shows in the floor, and in what is missing.
+	it, err := d.sorter.Status(ctx, c.Queue)
+	if err != nil {
+		return c, err
+	}
+	missing, err := d.sorter.KeepBack(ctx, c.Queue, max(c.Delivered, it.Floor), it.Position)
+	if err != nil {
+		return c, err
+	}
+	found, done, err := d.store.FinishStart(ctx, c.Queue, c.Name, c.Starting, missing)
+	if err == nil && !done {
+		err = ErrOutran
+	}
+	return found, err
+}

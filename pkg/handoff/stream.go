@@ -1,0 +1,125 @@
+package handoff
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// OnStream returns the handler of a Lambda function behind the stream of the
+// cursors table. For every queue that a batch of records names it delivers to
+// each reader: see [Deliverer.Deliver]. It starts from what the reader has
+// committed, never from a record's range: a record is only a hint.
+//
+//	lambda.Start(handoff.OnStream(deliverer, cursor.Names{}, handoff.Reader{Name: "billing", Handle: handle}))
+//
+// The event source mapping must have ReportBatchItemFailures on. A queue comes
+// again soon, by the mapping's own retry, where its first try failed, where the
+// store failed, or where the time was up. A queue that goes on failing is left
+// to its next record and to the sweep, so that it does not hold up the others
+// of its shard.
+//
+// It returns an InvalidError for a reader that is out of its bounds.
+func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context.Context, cursor.StreamEvent) (events.DynamoDBEventResponse, error), error) {
+	for _, r := range readers {
+		if err := r.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, event cursor.StreamEvent) (events.DynamoDBEventResponse, error) {
+		hints, broken := hintsOf(event, names)
+		for i := range hints {
+			hints[i].work(readers)
+		}
+		var jobs []*job
+		for i := range hints {
+			jobs = append(jobs, hints[i].jobs...)
+		}
+		d.forEach(len(jobs), func(i int) {
+			j := jobs[i]
+			done := d.Deliver(ctx, j.hint.queue, j.reader, j.hint.position)
+			j.again, j.cause = d.again(done), done.Err
+		})
+		worst := broken
+		for _, j := range jobs {
+			if j.again && (worst == nil || j.hint.first < worst.first) {
+				worst = &hint{first: j.hint.first, err: j.cause}
+			}
+		}
+		if worst == nil {
+			return events.DynamoDBEventResponse{}, nil
+		}
+		return cursor.FailedAt(event.Records[worst.first], worst.err)
+	}, nil
+}
+
+// hint is what a batch of records says of a queue.
+type hint struct {
+	queue string
+	// position is the highest that a record shows, first the place of the first
+	// record of the queue.
+	position int64
+	first    int
+	// err is why the record cannot be read.
+	err  error
+	jobs []*job
+}
+
+// job is a queue for a reader.
+type job struct {
+	hint   *hint
+	reader Reader
+	again  bool
+	cause  error
+}
+
+// work makes the jobs of a hint.
+func (h *hint) work(readers []Reader) {
+	for _, r := range readers {
+		if strings.HasPrefix(h.queue, r.Prefix) {
+			h.jobs = append(h.jobs, &job{hint: h, reader: r})
+		}
+	}
+}
+
+// hintsOf reads the records of a batch, once a queue, and the first one that
+// cannot be read.
+func hintsOf(event cursor.StreamEvent, names cursor.Names) (hints []hint, broken *hint) {
+	place := map[string]int{}
+	for i, raw := range event.Records {
+		queue, moved, err := cursor.AdvanceOf(json.RawMessage(raw), names)
+		switch {
+		case err != nil && broken == nil:
+			broken = &hint{first: i, err: err}
+		case err != nil || queue == "":
+		default:
+			at, seen := place[queue]
+			if !seen {
+				at = len(hints)
+				place[queue] = at
+				hints = append(hints, hint{queue: queue, position: moved.To, first: i})
+			}
+			hints[at].position = max(hints[at].position, moved.To)
+		}
+	}
+	return hints, broken
+}
+
+// soon is how near a retry must be for the mapping's own retry to make it.
+const soon = 5 * time.Second
+
+// again reports whether the mapping should hand the record out again.
+func (d *Deliverer) again(done Delivery) bool {
+	switch {
+	case done.Err != nil, done.Ended == OutOfTime:
+		return true
+	case done.Ended == Failed, done.Ended == Waiting:
+		return done.Record.RetryAt.Sub(d.now()) <= soon
+	}
+	return false
+}

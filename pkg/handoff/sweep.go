@@ -1,0 +1,281 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// SweepOptions are the parts of a sweep that have defaults. Each zero field
+// means its default.
+type SweepOptions struct {
+	// Segments is how many parts the cursors are read in: 1 to 1,000; 4.
+	Segments int
+	// Limit is how many cursors a run looks at in each of its two rounds;
+	// 10,000.
+	Limit int
+	// FullEvery is the time between two looks at the consumers of every queue;
+	// 24 hours.
+	FullEvery time.Duration
+	// LagAfter is the age of the oldest waiting message from which a consumer's
+	// lag is announced; 15 minutes.
+	LagAfter time.Duration
+	// MaxAttempts is how often a message whose worker died is tried before the
+	// consumer is Blocked; 5. Readers have a bound of their own.
+	MaxAttempts int
+	// Delete deletes messages that every consumer of their queue is past, some
+	// time later. A queue without consumers keeps its messages.
+	Delete bool
+	// DeleteLimit is the most messages that are deleted from a queue a run;
+	// 10,000.
+	DeleteLimit int
+	// Announce hands an announcement on. An error keeps it due. nil means that
+	// nobody listens.
+	Announce func(context.Context, Announcement) error
+}
+
+func (o SweepOptions) withDefaults() (SweepOptions, error) {
+	for field, fallback := range map[*int]int{
+		&o.Segments: 4, &o.Limit: 10_000, &o.MaxAttempts: defaultAttempts, &o.DeleteLimit: 10_000,
+	} {
+		if *field == 0 {
+			*field = fallback
+		}
+	}
+	if o.FullEvery == 0 {
+		o.FullEvery = 24 * time.Hour
+	}
+	if o.LagAfter == 0 {
+		o.LagAfter = 15 * time.Minute
+	}
+	if o.Announce == nil {
+		o.Announce = func(context.Context, Announcement) error { return nil }
+	}
+	if o.Segments < 1 || o.Segments > 1000 || o.Limit < 1 || o.MaxAttempts < minAttempts || o.DeleteLimit < 1 ||
+		o.FullEvery < 0 || o.LagAfter < 0 {
+		return o, errors.New("segments must be from 1 to 1000, maxAttempts 2 or more, limits and times positive")
+	}
+	return o, nil
+}
+
+// SweepReport is what a run of the sweep saw and did.
+type SweepReport struct {
+	// Queues is how many queues' consumers were looked at.
+	Queues int
+	// Lagging, Blocked and Paused count consumers that do not have everything.
+	Lagging, Blocked, Paused int
+	// OldestLag is the age of the oldest message that waits.
+	OldestLag time.Duration
+	// Nudged is how many queues were woken up, Cancelled how many dead claims
+	// were ended, Started how many starts were finished.
+	Nudged, Cancelled, Started int
+	// Deleted is how many messages were deleted, Announced how many
+	// announcements were handed on.
+	Deleted, Announced int
+	// Failed is how many queues could not be seen to.
+	Failed int
+}
+
+func (r *SweepReport) add(o SweepReport) {
+	r.Queues += o.Queues
+	r.Lagging += o.Lagging
+	r.Blocked += o.Blocked
+	r.Paused += o.Paused
+	r.OldestLag = max(r.OldestLag, o.OldestLag)
+	r.Nudged += o.Nudged
+	r.Cancelled += o.Cancelled
+	r.Started += o.Started
+	r.Deleted += o.Deleted
+	r.Announced += o.Announced
+	r.Failed += o.Failed
+}
+
+// clocksApart is how far the clocks of those who move a cursor and of the sweep
+// may be apart for the sweep to see the move in its next run. Where they are
+// more, the full round finds it.
+const clocksApart = 10 * time.Minute
+
+// Sweep looks after the consumers; run it every few minutes. It ends dead
+// claims, finishes starts, announces who is blocked, lags, or lost messages,
+// and wakes up, by a nudge of the cursor's stream, everybody who does not have
+// everything, whether their record was dropped, their process died, or their
+// sink failed.
+//
+// It looks at the consumers of the queues that moved, or were nudged, since the
+// run before began, and some minutes more; and once in FullEvery at those of
+// every queue. Whoever lags is nudged by every run, so it is looked at by the
+// next. A quiet queue whose consumers have everything costs a 70th of a read
+// unit, and its consumers are not read.
+//
+// Any number of sweeps may run at once: all that they do can be done twice.
+//
+// The error joins the first failures; the report is true beside it.
+func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepReport, error) {
+	o, err := options.withDefaults()
+	if err != nil {
+		return SweepReport{}, err
+	}
+	var (
+		mu     sync.Mutex
+		report SweepReport
+		errs   []error
+	)
+	visit := func(ctx context.Context, it cursor.Cursor) error {
+		run := sweepRun{Deliverer: d, options: o}
+		err := run.queue(ctx, it)
+		mu.Lock()
+		defer mu.Unlock()
+		report.add(run.report)
+		report.Queues++
+		if err != nil {
+			report.Failed++
+		}
+		return err
+	}
+	for _, walk := range []cursor.Walk{
+		{Name: "consumers of moved queues", Segments: o.Segments, Limit: o.Limit, Only: movedSince},
+		{Name: "consumers of all queues", Segments: o.Segments, Limit: o.Limit, Every: o.FullEvery},
+	} {
+		if err := d.sorter.Walk(ctx, walk, visit); err != nil {
+			errs = append(errs, fmt.Errorf("sweep of %s: %w", walk.Name, err))
+		}
+	}
+	return report, errors.Join(errs...)
+}
+
+// movedSince limits a round to the queues that moved since the one before
+// began. The first round, before which there is none, looks at all.
+func movedSince(round cursor.Progress) cursor.CursorFilter {
+	if round.Before.IsZero() {
+		return cursor.CursorFilter{}
+	}
+	return cursor.CursorFilter{MovedSince: round.Before.Add(-clocksApart)}
+}
+
+// sweepRun is what a run does with one queue.
+type sweepRun struct {
+	*Deliverer
+	options SweepOptions
+	report  SweepReport
+}
+
+func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
+	consumers, err := r.consumers(ctx, seen.Queue)
+	if err != nil || len(consumers) == 0 {
+		return err
+	}
+	// A position read after the consumers: nobody is ahead of it.
+	it, err := r.sorter.Status(ctx, seen.Queue)
+	if err != nil {
+		return err
+	}
+	lags := false
+	var errs []error
+	for _, c := range consumers {
+		behind, err := r.consumer(ctx, c, it)
+		lags = lags || behind
+		errs = append(errs, err)
+	}
+	if lags {
+		if err := r.sorter.Nudge(ctx, it.Queue); err != nil {
+			errs = append(errs, err)
+		} else {
+			r.report.Nudged++
+		}
+	}
+	if r.options.Delete {
+		errs = append(errs, r.delete(ctx, it))
+	}
+	return errors.Join(errs...)
+}
+
+// consumer sees to one consumer, and reports whether it lacks something.
+func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (behind bool, err error) {
+	now := r.now()
+	if c.Starting != "" {
+		started, err := r.finishStart(ctx, c)
+		if err != nil {
+			return true, err
+		}
+		r.report.Started++
+		c = started
+	}
+	if c.State == Started && c.LeaseUntil.Before(milliseconds(now)) {
+		block := c.Attempts >= r.options.MaxAttempts
+		ended, made, err := r.store.Cancel(ctx, c, block, now)
+		if err != nil {
+			return true, err
+		}
+		if made {
+			r.report.Cancelled++
+		}
+		c = ended
+	}
+	if !c.Exists() || c.Delivered >= it.Position {
+		return false, nil
+	}
+	r.report.Lagging++
+	return true, r.tell(ctx, c, it)
+}
+
+// tell announces what people should hear of a consumer that lags.
+func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error {
+	now := r.now()
+	if c.State == Blocked {
+		r.report.Blocked++
+		return r.announce(ctx, newAnnouncement(ConsumerBlocked, c, it.Position, c.BlockedSince, now))
+	}
+	if c.Paused != "" {
+		r.report.Paused++
+	}
+	for m, err := range r.sorter.Read(ctx, c.Queue, c.Delivered, c.Delivered+1) {
+		var missing *cursor.MissingError
+		switch {
+		case errors.As(err, &missing):
+			return r.announce(ctx, newAnnouncement(ConsumerMissing, c, it.Position, now, now))
+		case err != nil:
+			return err
+		}
+		age := now.Sub(m.EnqueuedAt)
+		r.report.OldestLag = max(r.report.OldestLag, age)
+		if age >= r.options.LagAfter {
+			return r.announce(ctx, newAnnouncement(ConsumerLags, c, it.Position, m.EnqueuedAt, now))
+		}
+	}
+	return nil
+}
+
+func (r *sweepRun) announce(ctx context.Context, a Announcement) error {
+	if err := r.options.Announce(ctx, a); err != nil {
+		return fmt.Errorf("announce %s of queue %q: %w", a.Kind, a.Queue, err)
+	}
+	r.report.Announced++
+	return nil
+}
+
+// delete deletes what every consumer is past. It goes in two steps, with time
+// between them: the floor is raised to the lowest Delivered, and when it has
+// stood for a while, what is under it is deleted. The consumers are listed
+// again after the floor was raised: one that began meanwhile has seen the floor,
+// or is seen here.
+func (r *sweepRun) delete(ctx context.Context, it cursor.Cursor) error {
+	lowest, any, err := r.Delivered(ctx, it.Queue)
+	if err != nil || !any {
+		return err
+	}
+	if it.Floor >= it.Settings.First && r.now().Sub(it.FloorSince) >= cursor.DeleteAfter {
+		deleted, err := r.sorter.DeleteUpTo(ctx, it.Queue, min(it.Floor, lowest), r.options.DeleteLimit)
+		r.report.Deleted += deleted
+		if err != nil || deleted == r.options.DeleteLimit {
+			return err
+		}
+	}
+	if floor := min(lowest, it.Position); floor > it.Floor && r.now().Sub(it.FloorSince) >= cursor.DeleteAfter {
+		_, err = r.sorter.RaiseFloor(ctx, it.Queue, floor)
+	}
+	return err
+}

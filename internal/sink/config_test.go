@@ -1,0 +1,101 @@
+package sink
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	functionARN = "arn:aws:lambda:us-east-1:000000000000:function:orders"
+	queueARN    = "arn:aws:sqs:us-east-1:000000000000:orders.fifo"
+	topicARN    = "arn:aws:sns:us-east-1:000000000000:orders.fifo"
+	busARN      = "arn:aws:events:us-east-1:000000000000:event-bus/orders"
+)
+
+func TestConfig(t *testing.T) {
+	for raw, want := range map[string]Config{
+		`{"kind":"lambda","arn":"` + functionARN + `:live"}`:                       {Kind: Lambda, ARN: functionARN + ":live"},
+		`{"kind":"sqs","arn":"` + queueARN + `","maxBytes":2048}`:                  {Kind: SQS, ARN: queueARN, MaxBytes: 2048},
+		`{"kind":"sns","arn":"` + topicARN + `","maxBytes":1048576}`:               {Kind: SNS, ARN: topicARN, MaxBytes: 1 << 20},
+		`{"kind":"eventbridge","arn":"` + busARN + `","maxEntries":1}`:             {Kind: EventBridge, ARN: busARN, MaxEntries: 1},
+		`{"kind":"sqs","arn":"arn:aws-cn:sqs:cn-north-1:123456789012:a-b_c.fifo"}`: {Kind: SQS, ARN: "arn:aws-cn:sqs:cn-north-1:123456789012:a-b_c.fifo"},
+	} {
+		var got Config
+		if err := json.Unmarshal([]byte(raw), &got); err != nil {
+			t.Errorf("%s: %v", raw, err)
+		} else if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", raw, diff)
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for raw, want := range map[string]string{
+		`[]`:                                 "must be a JSON object",
+		`{}`:                                 "kind is missing",
+		`{"arn":"x"}`:                        "kind is missing",
+		`{"kind":"kafka","arn":"x"}`:         `kind "kafka" is not known: it must be lambda, sqs, sns or eventbridge`,
+		`{"kind":7}`:                         "kind must be a string",
+		`{"Kind":"sqs"}`:                     "Kind is not known",
+		`{"kind":"sqs","url":"x"}`:           "url is not known",
+		`{"kind":"sqs","kind":"sns"}`:        `the member "kind" twice`,
+		`{"kind":"sqs"}`:                     "arn is missing: it must be like arn:aws:sqs:",
+		`{"kind":"sqs","arn":"orders.fifo"}`: "is no ARN",
+		`{"kind":"sqs","arn":"` + topicARN + `"}`:                              `is of the service "sns"`,
+		`{"kind":"sqs","arn":"arn:aws:sqs:::q.fifo"}`:                          "has no partition, region or account",
+		`{"kind":"sqs","arn":"arn:aws:sqs:us-east-1:0:orders"}`:                "is not of a FIFO one",
+		`{"kind":"sqs","arn":"arn:aws:sqs:us-east-1:0:.fifo"}`:                 "names something else",
+		`{"kind":"sns","arn":"` + topicARN + `:0b5e-subscription"}`:            "is not of a FIFO one",
+		`{"kind":"sns","arn":"arn:aws:sns:us-east-1:0:orders"}`:                "is not of a FIFO one",
+		`{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:0:layer:x"}`:         "names something else",
+		`{"kind":"eventbridge","arn":"arn:aws:events:us-east-1:0:rule/x"}`:     "names something else",
+		`{"kind":"eventbridge","arn":"arn:aws:events:us-east-1:0:event-bus/"}`: "names something else",
+		`{"kind":"sqs","arn":"` + queueARN + `","maxBytes":1023}`:              "maxBytes is 1023: for sqs it must be from 1024 to 1048576",
+		`{"kind":"sqs","arn":"` + queueARN + `","maxBytes":"many"}`:            "maxBytes must be a positive integer",
+		`{"kind":"sqs","arn":"` + queueARN + `","maxBytes":0}`:                 "maxBytes must be a positive integer",
+		`{"kind":"sns","arn":"` + topicARN + `","maxEntries":11}`:              "maxEntries is 11: it must be from 1 to 10",
+		`{"kind":"lambda","arn":"` + functionARN + `","maxEntries":1}`:         "maxEntries is set",
+		`{"kind":"lambda","arn":"` + functionARN + `","maxBytes":99999999}`:    "from 1024 to 6291456",
+		`{"kind":"lambda","arn":"` + strings.Repeat("x", 3000) + `"}`:          "…\" is no ARN",
+		`{"kind":"eventbridge","arn":"` + busARN + `","maxBytes":1048576}`:     "from 1024 to 1000000",
+		`{"kind":"eventbridge","arn":"` + busARN + `","maxEntries":1.5}`:       "maxEntries must be a positive integer",
+		`{"kind":"eventbridge","arn":"` + busARN + `","maxEntries":null}`:      "maxEntries must be a positive integer",
+	} {
+		got := Config{Kind: "as it was"}
+		err := json.Unmarshal([]byte(raw), &got)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.200s: error %v, want %q", raw, err, want)
+		}
+		if got.Kind != "as it was" {
+			t.Errorf("%.200s: changed the value", raw)
+		}
+		if err != nil && len(err.Error()) > 1500 {
+			t.Errorf("%.200s: an error of %d bytes", raw, len(err.Error()))
+		}
+	}
+}
+
+func TestNewErrors(t *testing.T) {
+	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_REGION", "AWS_DEFAULT_REGION"} {
+		t.Setenv(name, "")
+	}
+	if _, err := New(Config{}, nil); err == nil || !strings.Contains(err.Error(), "kind is missing") {
+		t.Errorf("no config: %v", err)
+	}
+	if _, err := New(Config{Kind: SQS, ARN: queueARN}, nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+		t.Errorf("no region: %v", err)
+	}
+	t.Setenv("AWS_REGION", "eu-west-1")
+	t.Setenv("AWS_ACCESS_KEY_ID", "id")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	if _, err := New(Config{Kind: SQS, ARN: "arn:aws-mars:sqs:mars-1:0:a.fifo"}, nil); err == nil || !strings.Contains(err.Error(), `partition "aws-mars"`) {
+		t.Errorf("unknown partition: %v", err)
+	}
+	s, err := New(Config{Kind: SQS, ARN: "arn:aws-cn:sqs:cn-north-1:12:a.fifo"}, nil)
+	if err != nil || s.(*sqsSink).url != "https://sqs.cn-north-1.amazonaws.com.cn/12/a.fifo" || s.(*sqsSink).client.Options().Region != "cn-north-1" {
+		t.Errorf("url: %+v, %v", s, err)
+	}
+}

@@ -1,0 +1,139 @@
+package sink
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+var all = limits{Lambda, 6 << 20, 0}
+
+func TestDocument(t *testing.T) {
+	b := batchOf("q", `{"a":"<é>"}`, `{ "spaced": 1 }`, "\x00", "", "plain")
+	b.Messages[0].ID, b.Messages[0].Attributes = "id", map[string]string{"k": "v"}
+	b.Messages[4].ContentType, b.Messages[4].Seq = "text/plain", 1<<53+1
+	b.From, b.To, b.Skipped, b.Attempt, b.Rewinds = -1, 1<<53+2, []int64{0, 5, 1<<53 + 2}, 2, 3
+	written, err := documents(b, all)
+	if err != nil || len(written) != 1 {
+		t.Fatalf("%d documents, %v", len(written), err)
+	}
+	const want = `{"queue":"q","consumer":"c","token":"7-req","tokenN":7,"from":-1,"to":"9007199254740994","attempt":2,"rewinds":3,"messages":[` +
+		`{"seq":1,"id":"id","body":{"a":"<é>"},"contentType":"application/json","attributes":{"k":"v"},"enqueuedAt":"2026-01-02T03:04:05.006Z"},` +
+		`{"seq":2,"bodyBase64":"eyAic3BhY2VkIjogMSB9","contentType":"application/json","enqueuedAt":"2026-01-02T03:04:05.006Z"},` +
+		`{"seq":3,"bodyBase64":"AA==","contentType":"application/json","enqueuedAt":"2026-01-02T03:04:05.006Z"},` +
+		`{"seq":4,"bodyBase64":"","contentType":"application/json","enqueuedAt":"2026-01-02T03:04:05.006Z"},` +
+		`{"seq":"9007199254740993","bodyBase64":"cGxhaW4=","contentType":"text/plain","enqueuedAt":"2026-01-02T03:04:05.006Z"}` +
+		`],"skipped":[0,5,"9007199254740994"]}`
+	if diff := cmp.Diff(want, string(written[0])); diff != "" {
+		t.Errorf("document (-want +got):\n%s", diff)
+	}
+}
+
+// span is what is looked at of a document.
+type span struct {
+	From, To int64
+	Messages []struct{ Seq int64 }
+	Skipped  []int64
+}
+
+// TestDocumentsFollow: whatever the limit, the documents are within it, follow
+// each other without a gap, and have each seq once.
+func TestDocumentsFollow(t *testing.T) {
+	b := batchOf("queue", bodies(40)...)
+	b.To = 43
+	b.Messages = append(b.Messages[:20], b.Messages[21:]...)
+	b.Skipped = []int64{21, 41, 42, 43}
+	fewest := 0
+	for _, limit := range []int{1 << 20, 2000, 1000, 500, 400} {
+		written, err := documents(b, limits{Lambda, limit, 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(written) < fewest || limit == 1<<20 && len(written) != 1 {
+			t.Errorf("%d documents at %d bytes", len(written), limit)
+		}
+		fewest = len(written)
+		at, next := b.From, b.From+1
+		for _, raw := range written {
+			if len(raw) > limit {
+				t.Errorf("a document of %d bytes, at most %d are taken", len(raw), limit)
+			}
+			d := decode[span](t, raw)
+			if d.From != at || d.To <= d.From {
+				t.Errorf("a document from %d to %d follows one to %d", d.From, d.To, at)
+			}
+			at = d.To
+			has := map[int64]bool{}
+			for _, m := range d.Messages {
+				has[m.Seq] = true
+			}
+			for _, seq := range d.Skipped {
+				has[seq] = true
+			}
+			for ; has[next]; next++ {
+			}
+			if next != d.To+1 || len(has) != int(d.To-d.From) {
+				t.Errorf("the document from %d to %d has %v", d.From, d.To, has)
+			}
+		}
+		if at != b.To {
+			t.Errorf("the last document ends at %d, the batch at %d", at, b.To)
+		}
+	}
+}
+
+func TestDocumentOfSkippedAlone(t *testing.T) {
+	b := batchOf("q")
+	b.From, b.To, b.Skipped = 3, 5, []int64{4, 5}
+	written, err := documents(b, all)
+	if err != nil || len(written) != 1 || !strings.HasSuffix(string(written[0]), `"messages":[],"skipped":[4,5]}`) {
+		t.Errorf("%s, %v", written, err)
+	}
+}
+
+func TestDocumentTooLarge(t *testing.T) {
+	b := batchOf("q", "1", `"`+strings.Repeat("x", 2000)+`"`)
+	_, err := documents(b, limits{Lambda, 2000, 0})
+	var tooLarge *TooLargeError
+	if !errors.As(err, &tooLarge) || tooLarge.Seq != 2 || tooLarge.Limit != 2000 || tooLarge.Bytes <= 2000 {
+		t.Errorf("error %v, want message 2's", err)
+	}
+}
+
+// TestLargestMessage: every message that the sorter takes fits a function and a
+// queue, however it is written, and so a batch of any.
+func TestLargestMessage(t *testing.T) {
+	m := cursor.Message{
+		Queue: strings.Repeat("\x01", cursor.MaxQueueName), Seq: cursor.MaxSeq, ID: strings.Repeat("\x01", cursor.MaxID),
+		Body: make([]byte, cursor.MaxBody), ContentType: strings.Repeat("\x01", cursor.MaxContentType),
+		Attributes: map[string]string{"k": strings.Repeat("\x01", cursor.MaxAttributes-1)},
+	}
+	if err := m.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	b := batchOf(m.Queue)
+	b.Consumer = strings.Repeat("\x01", 1024)
+	for range 20 {
+		b.Messages = append(b.Messages, m)
+	}
+	b.From, b.To = cursor.MaxSeq-1, cursor.MaxSeq
+	written, err := documents(b, all)
+	if err != nil || len(written) != 2 {
+		t.Errorf("%d documents, %v", len(written), err)
+	}
+	items, err := fifoItems(b)
+	if err != nil || fit(items, Config{Kind: SQS}.limits()) != nil {
+		t.Errorf("SQS: %d bytes, %v", items[0].bytes, err)
+	}
+	var tooLarge *TooLargeError
+	if err := fit(items, Config{Kind: SNS}.limits()); !errors.As(err, &tooLarge) {
+		t.Errorf("SNS took %d bytes: %v", items[0].bytes, err)
+	}
+	if err := fit(items, Config{Kind: SNS, MaxBytes: 1 << 20}.limits()); err != nil {
+		t.Error(err)
+	}
+}

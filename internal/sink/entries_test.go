@@ -1,0 +1,182 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// service takes requests and refuses entries: refuse[n] lists the seqs that
+// request n refuses.
+type service struct {
+	refuse   map[int][]int64
+	final    bool
+	requests [][]int64
+	taken    []int64
+}
+
+func (s *service) put(_ context.Context, seqs []int64) ([]refusal, error) {
+	var refusals []refusal
+	for i, seq := range seqs {
+		refused := false
+		for _, bad := range s.refuse[len(s.requests)] {
+			refused = refused || bad == seq
+		}
+		if refused {
+			refusals = append(refusals, refusal{i, "InternalError", "try later", s.final})
+		} else {
+			s.taken = append(s.taken, seq)
+		}
+	}
+	s.requests = append(s.requests, seqs)
+	return refusals, nil
+}
+
+func itemsOf(sizes ...int) []item[int64] {
+	var items []item[int64]
+	for i, size := range sizes {
+		items = append(items, item[int64]{int64(i + 1), size, int64(i + 1)})
+	}
+	return items
+}
+
+func times(n, size int) []int {
+	sizes := make([]int, n)
+	for i := range sizes {
+		sizes[i] = size
+	}
+	return sizes
+}
+
+func TestSplitting(t *testing.T) {
+	for name, c := range map[string]struct {
+		sizes []int
+		want  [][]int64
+	}{
+		"nothing":              {nil, nil},
+		"fits":                 {times(10, 1), [][]int64{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}},
+		"one too many":         {times(11, 1), [][]int64{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {11}}},
+		"just fits":            {[]int{60, 40, 1}, [][]int64{{1, 2}, {3}}},
+		"one byte over":        {[]int{60, 41, 59}, [][]int64{{1}, {2, 3}}},
+		"each a whole request": {times(3, 100), [][]int64{{1}, {2}, {3}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s service
+			if err := sendAll(t.Context(), "q", itemsOf(c.sizes...), limits{SQS, 100, 10}, true, s.put); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, s.requests); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTooLarge: nothing leaves where a message cannot.
+func TestTooLarge(t *testing.T) {
+	var s service
+	err := sendAll(t.Context(), "q", itemsOf(1, 100, 101, 500), limits{SNS, 100, 10}, true, s.put)
+	var tooLarge *TooLargeError
+	if !errors.As(err, &tooLarge) || *tooLarge != (TooLargeError{SNS, 3, 101, 100}) {
+		t.Errorf("error %v, want message 3's", err)
+	}
+	if len(s.requests) != 0 {
+		t.Errorf("requests %v were made", s.requests)
+	}
+}
+
+// TestRefusals: what is refused goes again before anything later, and where an
+// order is kept, nothing overtakes a second time.
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuse   map[int][]int64
+		ordered  bool
+		requests [][]int64
+		taken    []int64
+	}{
+		"the end": {
+			map[int][]int64{0: {3, 4}}, true, [][]int64{{1, 2, 3, 4}, {3, 4, 5, 6}}, []int64{1, 2, 3, 4, 5, 6},
+		},
+		"all": {
+			map[int][]int64{0: {1, 2, 3, 4}}, true, [][]int64{{1, 2, 3, 4}, {1, 2, 3, 4}, {5, 6}}, []int64{1, 2, 3, 4, 5, 6},
+		},
+		"overtaken": {
+			map[int][]int64{0: {2}}, true, [][]int64{{1, 2, 3, 4}, {2}, {5}, {6}}, []int64{1, 3, 4, 2, 5, 6},
+		},
+		"overtaken, and refused again": {
+			map[int][]int64{0: {2, 4}, 1: {2}}, true, [][]int64{{1, 2, 3, 4}, {2}, {2}, {4}, {5}, {6}}, []int64{1, 3, 2, 4, 5, 6},
+		},
+		"no order": {
+			map[int][]int64{0: {2, 4}, 1: {4}}, false, [][]int64{{1, 2, 3, 4}, {2, 4, 5, 6}, {4}}, []int64{1, 3, 2, 5, 6, 4},
+		},
+		"four times": {
+			map[int][]int64{0: {1}, 1: {1}, 2: {1}, 3: {1}}, false,
+			[][]int64{{1, 2, 3, 4}, {1, 5, 6}, {1}, {1}, {1}},
+			[]int64{2, 3, 4, 5, 6, 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := service{refuse: c.refuse}
+				if err := sendAll(t.Context(), "q", itemsOf(times(6, 1)...), limits{SQS, 4, 10}, c.ordered, s.put); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.requests, s.requests); diff != "" {
+					t.Errorf("requests (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(c.taken, s.taken); diff != "" {
+					t.Errorf("taken (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestRefusedTooOften(t *testing.T) {
+	always := map[int][]int64{}
+	for n := range 20 {
+		always[n] = []int64{2}
+	}
+	for name, c := range map[string]struct {
+		final    bool
+		requests int
+	}{"for good": {true, 1}, "again and again": {false, tries}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := service{refuse: always, final: c.final}
+				err := sendAll(t.Context(), "q", itemsOf(1, 1, 1), limits{SQS, 100, 10}, true, s.put)
+				if err == nil || !strings.Contains(err.Error(), "sqs refused message 2: InternalError: try later") {
+					t.Errorf("error %v, want the refusal", err)
+				}
+				if len(s.requests) != c.requests {
+					t.Errorf("%d requests, want %d: %v", len(s.requests), c.requests, s.requests)
+				}
+			})
+		})
+	}
+}
+
+func TestRefusedUntilTheContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		s := service{refuse: map[int][]int64{0: {1}}}
+		err := sendAll(ctx, "q", itemsOf(1), limits{SQS, 100, 10}, true, s.put)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "try later") {
+			t.Errorf("error %v, want the deadline and the refusal", err)
+		}
+	})
+}
+
+func TestRequestFails(t *testing.T) {
+	broken := errors.New("broken")
+	err := sendAll(t.Context(), "q", itemsOf(1), limits{SQS, 100, 10}, true, func(context.Context, []int64) ([]refusal, error) { return nil, broken })
+	if !errors.Is(err, broken) {
+		t.Errorf("error %v, want the request's", err)
+	}
+}

@@ -1,0 +1,111 @@
+package sink
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestGroupOf(t *testing.T) {
+	for queue, want := range map[string]string{
+		"orders":                 "orders",
+		"a/b:c!\"#$%&'()*~{|}^_": "a/b:c!\"#$%&'()*~{|}^_",
+		strings.Repeat("x", 128): strings.Repeat("x", 128),
+		strings.Repeat("x", 129): "sha256:",
+		"two words":              "sha256:",
+		"größe":                  "sha256:",
+		"tab\t":                  "sha256:",
+		"del\x7f":                "sha256:",
+		"sha256:abc":             "sha256:",
+		"sha256":                 "sha256",
+	} {
+		got := groupOf(queue)
+		if want == hashedGroup && (len(got) != 7+64 || !strings.HasPrefix(got, want) || got == queue) || want != hashedGroup && got != want {
+			t.Errorf("group of %q is %q, want %q", queue, got, want)
+		}
+	}
+	if hashed := groupOf("two words"); groupOf(hashed) == hashed {
+		t.Errorf("two queues share the group %s", hashed)
+	}
+}
+
+// TestDedup: what is another message has another id, and what is the same has
+// the same.
+func TestDedup(t *testing.T) {
+	seen := map[string]string{}
+	for _, consumer := range []string{"a", "ab"} {
+		for _, queue := range []string{"c", "bc", strings.Repeat("q", 1024)} {
+			for _, seq := range []int64{1, 11, 1<<63 - 1} {
+				for _, rewinds := range []int64{0, 1, 1<<63 - 1} {
+					b := batchOf(queue)
+					b.Consumer = consumer
+					what := fmt.Sprint(consumer, "/", queue, "/", seq, "/", rewinds)
+					id := dedupOf(dedupPrefix(b), seq, rewinds)
+					if seen[id] != "" || len(id) > 128 {
+						t.Errorf("%s has the id %s (%d characters), as has %s", what, id, len(id), seen[id])
+					}
+					seen[id] = what
+				}
+			}
+		}
+	}
+	b := batchOf("q", "1")
+	again := b
+	again.Attempt, again.Token.N = 3, 9
+	first, err := fifoItems(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := fifoItems(again)
+	if err != nil || first[0].entry.dedup != second[0].entry.dedup {
+		t.Errorf("a repeat has the id %s, first it was %s: %v", second[0].entry.dedup, first[0].entry.dedup, err)
+	}
+}
+
+func TestTextOf(t *testing.T) {
+	for body, want := range map[string][2]string{
+		"":                    {"-", "empty"},
+		"-":                   {"-", ""},
+		" ":                   {" ", ""},
+		"{\"a\":\"ü\"}\r\n\t": {"{\"a\":\"ü\"}\r\n\t", ""},
+		"\U0001F600\uFFFD":    {"\U0001F600\uFFFD", ""},
+		"\x00":                {"AA==", "base64"},
+		"\x1b[0m":             {"G1swbQ==", "base64"},
+		"\xff\xfe":            {"//4=", "base64"},
+		"\uFFFE":              {"77++", "base64"},
+		"\uFFFF":              {"77+/", "base64"},
+		"\xed\xa0\x80":        {"7aCA", "base64"}, // a surrogate
+	} {
+		text, encoding := textOf([]byte(body))
+		if got := [2]string{text, encoding}; got != want {
+			t.Errorf("%q becomes %q, want %q", body, got, want)
+		}
+	}
+}
+
+func TestFifoItems(t *testing.T) {
+	b := batchOf("a queue\x01", "x")
+	m := &b.Messages[0]
+	m.Seq, m.ID, m.ContentType, m.Attributes = 1<<62, "id", "text/plain", map[string]string{"b": "<2>", "a": "1"}
+	items, err := fifoItems(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := items[0]
+	want := []attribute{
+		{"queue", "Binary", "a queue\x01"}, {"seq", "String", "4611686018427387904"}, {"consumer", "String", "c"}, {"token", "String", "7-req"},
+		{"contentType", "String", "text/plain"}, {"id", "String", "id"}, {"attributes", "String", `{"a":"1","b":"<2>"}`},
+	}
+	if diff := cmp.Diff(want, got.entry.attributes, cmp.AllowUnexported(attribute{})); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+	size := 1
+	for _, a := range want {
+		size += len(a.name + a.dataType + a.value)
+	}
+	if got.bytes != size || got.seq != m.Seq {
+		t.Errorf("seq %d of %d bytes, want %d of %d", got.seq, got.bytes, m.Seq, size)
+	}
+}

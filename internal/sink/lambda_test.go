@@ -1,0 +1,194 @@
+package sink
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/localstack"
+)
+
+// invoked is a server of Lambda's Invoke action that notes its payloads.
+func invoked(t *testing.T, answer http.HandlerFunc) (endpoint string, payloads *[]string) {
+	t.Helper()
+	payloads = new([]string)
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if r.URL.Path != "/2015-03-31/functions/"+functionARN+"/invocations" || r.Header.Get("X-Amz-Invocation-Type") != "RequestResponse" {
+			t.Errorf("%s %v", r.URL.Path, r.Header)
+		}
+		mu.Lock()
+		*payloads = append(*payloads, string(raw))
+		mu.Unlock()
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, payloads
+}
+
+func TestLambdaAnswers(t *testing.T) {
+	failed := func(payload string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+			_, _ = io.WriteString(w, payload)
+		}
+	}
+	says := func(status int, payload string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, payload)
+		}
+	}
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string // in the error; empty: taken
+	}{
+		"nothing":                   {says(200, ""), ""},
+		"null":                      {says(200, " null\n"), ""},
+		"an object":                 {says(200, `{"taken":3}`), ""},
+		"an object without failure": {says(200, `{"batchItemFailures":[]}`), ""},
+		"a number":                  {says(200, `7`), "neither null nor an object"},
+		"an array":                  {says(200, `[{}]`), "neither null nor an object"},
+		"false":                     {says(200, `false`), "neither null nor an object"},
+		"HTML":                      {says(200, `<p>secret</p>`), "13 bytes that are not JSON"},
+		"half an object":            {says(200, `{"a":`), "not JSON"},
+		"failed items":              {says(200, `{"batchItemFailures":[{"itemIdentifier":"1"}]}`), "batchItemFailures"},
+		"failed items, oddly":       {says(200, `{"batchItemFailures":"secret"}`), "batchItemFailures"},
+		"accepted only":             {says(202, ``), "status 202, not 200"},
+		"an error":                  {failed(`{"errorType":"Bad","errorMessage":"no luck"}`), "failed: Bad: no luck"},
+		"a long error":              {failed(`{"errorType":"Bad","errorMessage":"` + strings.Repeat("é", 9999) + `"}`), "failed: Bad: éé"},
+		"an error that is no JSON":  {failed(strings.Repeat("x", 9999)), "failed: Unhandled: xxx"},
+		"no such function":          {says(404, `{"__type":"ResourceNotFoundException","message":"nobody"}`), "nobody"},
+		"a fault":                   {says(500, `{"message":"oops"}`), "500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			endpoint, payloads := invoked(t, c.answer)
+			s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
+			err := s.Send(within(t, time.Minute), batchOf("q", "1", "2"))
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("error %v", err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("error %v, want %q", err, c.want)
+			case err != nil && (len(err.Error()) > 900 || strings.Contains(err.Error(), "secret")):
+				t.Errorf("an error of %d bytes: %v", len(err.Error()), err)
+			}
+			if len(*payloads) != 1 {
+				t.Errorf("%d calls, want one", len(*payloads))
+			}
+		})
+	}
+}
+
+// TestLambdaRepeats: only what was throttled is repeated.
+func TestLambdaRepeats(t *testing.T) {
+	var calls atomic.Int64
+	endpoint, payloads := invoked(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 1 {
+			w.Header().Set("X-Amzn-Errortype", "TooManyRequestsException")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		panic(http.ErrAbortHandler) // the response is lost
+	})
+	s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
+	if err := s.Send(within(t, time.Minute), batchOf("q", "1")); err == nil {
+		t.Error("a lost response was taken for success")
+	}
+	if len(*payloads) != 2 {
+		t.Errorf("%d calls, want the throttled and its repeat", len(*payloads))
+	}
+}
+
+// TestLambdaParts: a batch beyond the limit goes in parts, and a part that
+// fails ends it.
+func TestLambdaParts(t *testing.T) {
+	fail := false
+	endpoint, payloads := invoked(t, func(w http.ResponseWriter, _ *http.Request) {
+		if fail {
+			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+		}
+	})
+	s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
+	b := batchOf("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...) // 20 times 467 KB of base64
+	if err := s.Send(within(t, time.Minute), b); err != nil {
+		t.Fatal(err)
+	}
+	var spans []int64
+	for _, raw := range *payloads {
+		if len(raw) > 6<<20 {
+			t.Errorf("a payload of %d bytes", len(raw))
+		}
+		spans = append(spans, decode[span](t, []byte(raw)).To)
+	}
+	if diff := cmp.Diff([]int64{13, 20}, spans); diff != "" {
+		t.Errorf("ends of the parts (-want +got):\n%s", diff)
+	}
+	fail, *payloads = true, nil
+	if err := s.Send(within(t, time.Minute), b); err == nil || len(*payloads) != 1 {
+		t.Errorf("%d calls, error %v; want one that fails", len(*payloads), err)
+	}
+}
+
+func TestLambdaEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	endpoint, _ := invoked(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
+	if err := s.Send(ctx, batchOf("q", "1")); err == nil {
+		t.Error("a call that was cut off was taken for success")
+	}
+}
+
+// TestLambdaForReal calls a function that runs.
+func TestLambdaForReal(t *testing.T) {
+	stack, err := localstack.Run(within(t, 3*time.Minute), localstack.Config{
+		Templates: []string{"testdata/taker.template.json"}, BuildDir: t.TempDir(),
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stack.Close)
+	var mu sync.Mutex
+	var said []string
+	t.Cleanup(stack.Subscribe(func(l localstack.Line) {
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, l.Text)
+	}))
+	s := newSink(t, Config{Kind: Lambda, ARN: "arn:aws:lambda:us-east-1:000000000000:function:taker-Taker"}, stack.URL(), nil)
+	for do, want := range map[string]string{"": "", "object": "", "fail": "errorString: this one is bad", "garbage": "neither null", "exit": "Runtime.ExitError"} {
+		b := batchOf("q", bodies(3)...)
+		b.Messages[0].Attributes = map[string]string{"do": do}
+		err := s.Send(within(t, time.Minute), b)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: error %v, want %q", do, err, want)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Contains(said, "taken q 0 3 3") {
+		t.Errorf("the function said %q", said)
+	}
+	other := newSink(t, Config{Kind: Lambda, ARN: functionARN}, stack.URL(), nil)
+	if err := other.Send(t.Context(), batchOf("q", "1")); err == nil || !strings.Contains(err.Error(), "ResourceNotFound") {
+		t.Errorf("no such function: %v", err)
+	}
+}

@@ -110,7 +110,7 @@ func (c *change) value(name string, value types.AttributeValue) *change {
 
 // use lets a condition or an update name attributes.
 func (c *change) use(attributes ...string) *change {
-	c.use(attributes...)
+	c.Use(attributes...)
 	return c
 }
 

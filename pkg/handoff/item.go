@@ -74,6 +74,8 @@ func encodeConsumer(c Consumer) dynamo.Item {
 		attrConsumer:   dynamo.Text(c.Name),
 		attrVersion:    dynamo.Number(layout),
 		attrDelivered:  dynamo.Number(c.Delivered),
+		attrFrom:       dynamo.Number(c.From),
+		attrTo:         dynamo.Number(c.To),
 		attrState:      dynamo.Text(string(c.State)),
 		attrTokenN:     dynamo.Number(c.Token.N),
 		attrAttempts:   dynamo.Number(int64(c.Attempts)),
@@ -95,15 +97,14 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 	}
 	d := dynamo.Decoder{Item: it}
 	d.Layout(attrVersion, layout, ErrNewerLayout)
-	delivered := d.Number(attrDelivered)
 	c := Consumer{
 		Queue:        d.Text(attrQueue),
 		Name:         d.Text(attrConsumer),
-		Delivered:    delivered,
+		Delivered:    d.Number(attrDelivered),
 		State:        State(d.Text(attrState)),
 		Token:        Token{N: d.Number(attrTokenN), Req: d.TextOr(attrReq, "")},
-		From:         d.NumberOr(attrFrom, delivered),
-		To:           d.NumberOr(attrTo, delivered),
+		From:         d.Number(attrFrom),
+		To:           d.Number(attrTo),
 		LeaseUntil:   d.MillisOr(attrLeaseUntil),
 		Attempts:     int(d.Number(attrAttempts)),
 		SingleTo:     d.NumberOr(attrSingleTo, 0),

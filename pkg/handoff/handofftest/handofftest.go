@@ -1,0 +1,154 @@
+// Package handofftest holds every implementation of [handoff.Store] to what
+// that interface promises. Call [Run] from a test of the implementation.
+package handofftest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// at is a moment that the tables keep exactly.
+var at = time.Date(2126, 3, 4, 5, 6, 7, int(8*time.Millisecond), time.UTC)
+
+// Run runs the suite. newStore returns a Store on empty tables; it is called
+// once a subtest.
+func Run(t *testing.T, newStore func(t *testing.T) handoff.Store) {
+	for _, c := range []struct {
+		name string
+		test func(*bench)
+	}{
+		{"create", testCreate},
+		{"consumers", testConsumers},
+		{"no consumer", testNoConsumer},
+		{"claim", testClaim},
+		{"claim refused", testClaimRefused},
+		{"takeover", testTakeover},
+		{"block", testBlock},
+		{"commit", testCommit},
+		{"commit refused", testCommitRefused},
+		{"commit and claim", testCommitAndClaim},
+		{"commit and claim refused", testCommitAndClaimRefused},
+		{"fail", testFail},
+		{"cancel", testCancel},
+		{"unblock", testUnblock},
+		{"rewind", testRewind},
+		{"finish start", testFinishStart},
+		{"pause", testPause},
+		{"remove", testRemove},
+		{"outcomes", testOutcomes},
+		{"acts", testActs},
+		{"pages of acts", testActsPages},
+		{"racing claims", testRacingClaims},
+		{"ended context", testEndedContext},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(&bench{T: t, Store: newStore(t)}) })
+	}
+}
+
+// bench is a store under test.
+type bench struct {
+	*testing.T
+	handoff.Store
+}
+
+func same[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func (b *bench) check(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// answer checks what a write answered, and that it is what stands there.
+func (b *bench) answer(what string, want handoff.Consumer, wantMade bool) func(handoff.Consumer, bool, error) handoff.Consumer {
+	return func(got handoff.Consumer, made bool, err error) handoff.Consumer {
+		b.Helper()
+		b.check(err)
+		same(b.T, what+": made", made, wantMade)
+		same(b.T, what, got, want)
+		same(b.T, what+", as it stands there", b.standing(want.Queue, want.Name), want)
+		return got
+	}
+}
+
+func (b *bench) standing(queue, name string) handoff.Consumer {
+	b.Helper()
+	c, err := b.Consumer(b.Context(), queue, name)
+	b.check(err)
+	return c
+}
+
+// fresh is a consumer that has just been made and started.
+func fresh(name string) handoff.Consumer {
+	return handoff.Consumer{Queue: "q", Name: name, State: handoff.Idle, Delivered: 3, From: 3, To: 3, LastOp: "op 0"}
+}
+
+// create makes a consumer.
+func (b *bench) create(c handoff.Consumer) handoff.Consumer {
+	b.Helper()
+	return b.answer("created", c, true)(b.CreateConsumer(b.Context(), c))
+}
+
+func claim(req string, to int64) handoff.Claim {
+	return handoff.Claim{Req: req, To: to, Now: at, LeaseUntil: at.Add(time.Minute)}
+}
+
+// claimed is c after a claim.
+func claimed(c handoff.Consumer, claim handoff.Claim) handoff.Consumer {
+	c.Token = handoff.Token{N: c.Token.N + 1, Req: claim.Req}
+	c.State, c.From, c.To, c.LeaseUntil = handoff.Started, c.Delivered, claim.To, claim.LeaseUntil
+	c.Attempts++
+	c.RetryAt = time.Time{}
+	return c
+}
+
+// claim claims up to a seq.
+func (b *bench) claim(c handoff.Consumer, req string, to int64) handoff.Consumer {
+	b.Helper()
+	return b.answer("claimed", claimed(c, claim(req, to)), true)(b.Claim(b.Context(), c, claim(req, to)))
+}
+
+// ended is c with the outcome of its claim remembered.
+func ended(c handoff.Consumer, outcome handoff.TokenOutcome) handoff.Consumer {
+	c.Outcomes[c.Token.N%4] = handoff.Remembered{N: c.Token.N, Outcome: outcome}
+	return c
+}
+
+// committed is c after a commit.
+func committed(c handoff.Consumer) handoff.Consumer {
+	c = ended(c, handoff.Committed)
+	c.State, c.Delivered, c.Attempts = handoff.Idle, c.To, 0
+	c.Failed, c.Error = time.Time{}, ""
+	return c
+}
+
+// failed is c after a failure.
+func failed(c handoff.Consumer, f handoff.Failure) handoff.Consumer {
+	c = ended(c, handoff.Aborted)
+	c.SingleTo, c.Failed, c.Error = c.To, f.Now, f.Error
+	if f.Block {
+		return blocked(c, f.Now)
+	}
+	c.State, c.RetryAt = handoff.Idle, f.RetryAt
+	return c
+}
+
+func blocked(c handoff.Consumer, now time.Time) handoff.Consumer {
+	c.State, c.BlockedSince, c.RetryAt = handoff.Blocked, now, time.Time{}
+	c.Token.N++
+	return c
+}
+
+func failure(block bool) handoff.Failure {
+	return handoff.Failure{Error: "no", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block}
+}

@@ -5,7 +5,7 @@
 // can no longer be planted.
 //
 //	go run ./internal/mutant            all
-//	go run ./internal/mutant -changed   those in folders that differ from BASE
+//	go run ./internal/mutant -changed   those that a change since BASE can concern
 //	                                    (origin/main, or the commit before)
 //	go run ./internal/mutant -only V2   those whose name has the text
 package main
@@ -54,15 +54,15 @@ const timeLimit = 2 * time.Minute
 const workers = 2
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
+	if err := run(os.Args[1:], os.Getenv("BASE"), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(arguments []string, out io.Writer) error {
+func run(arguments []string, base string, out io.Writer) error {
 	flags := flag.NewFlagSet("mutant", flag.ContinueOnError)
-	changed := flags.Bool("changed", false, "only bugs in folders that differ from the base")
+	changed := flags.Bool("changed", false, "only bugs that a change since BASE can concern")
 	only := flags.String("only", "", "only bugs whose name has this text")
 	if err := flags.Parse(arguments); err != nil {
 		return err
@@ -73,9 +73,12 @@ func run(arguments []string, out io.Writer) error {
 	}
 	chosen := mutants()
 	if *changed {
-		if chosen, err = inChanged(root, chosen); err != nil {
+		if chosen, err = inChanged(root, base, chosen); err != nil {
 			return err
 		}
+	}
+	if !slices.ContainsFunc(mutants(), func(m mutant) bool { return strings.Contains(m.name, *only) }) {
+		return fmt.Errorf("no bug has %q in its name", *only)
 	}
 	chosen = slices.DeleteFunc(chosen, func(m mutant) bool { return !strings.Contains(m.name, *only) })
 	return tryAll(root, chosen, out)
@@ -88,34 +91,6 @@ func moduleFolder() (string, error) {
 		return "", fmt.Errorf("go list: %w", err)
 	}
 	return strings.TrimSpace(string(out)), nil
-}
-
-// inChanged leaves the mutants whose folder, or whose test's folder, differs
-// from the base.
-func inChanged(root string, all []mutant) ([]mutant, error) {
-	git := func(arguments ...string) (string, error) {
-		command := exec.Command("git", arguments...)
-		command.Dir = root
-		out, err := command.Output()
-		return strings.TrimSpace(string(out)), err
-	}
-	base, err := git("merge-base", "HEAD", "origin/main")
-	head, _ := git("rev-parse", "HEAD")
-	if err != nil || base == head {
-		base = "HEAD~1"
-	}
-	files, err := git("diff", "--name-only", base)
-	if err != nil {
-		return nil, fmt.Errorf("git diff %s: %w", base, err)
-	}
-	folders := map[string]bool{}
-	for _, file := range strings.Fields(files) {
-		folders[filepath.Dir(file)] = true
-	}
-	return slices.DeleteFunc(all, func(m mutant) bool {
-		return !folders[m.folder] && !folders[strings.TrimPrefix(m.caught.folder, "./")] &&
-			!folders["internal/mutant"] && !folders["internal/sim"]
-	}), nil
 }
 
 // verdict is what became of a mutant.

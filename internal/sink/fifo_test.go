@@ -95,8 +95,13 @@ func TestFifoItems(t *testing.T) {
 	}
 	got := items[0]
 	want := []attribute{
-		{"queue", "Binary", "a queue\x01"}, {"seq", "String", "4611686018427387904"}, {"consumer", "String", "c"}, {"token", "String", "7-req"},
-		{"contentType", "String", "text/plain"}, {"id", "String", "id"}, {"attributes", "String", `{"a":"1","b":"<2>"}`},
+		{"queue", "Binary", "a queue\x01"},
+		{"seq", "String", "4611686018427387904"},
+		{"consumer", "String", "c"},
+		{"token", "String", "7-req"},
+		{"contentType", "String", "text/plain"},
+		{"id", "String", "id"},
+		{"attributes", "String", `{"a":"1","b":"<2>"}`},
 	}
 	if diff := cmp.Diff(want, got.entry.attributes, cmp.AllowUnexported(attribute{})); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)

@@ -1,0 +1,272 @@
+package sink
+
+import (
+	"bytes"
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// wire answers as SQS, SNS or EventBridge, and refuses what a test says. The
+// requests are kept by the seqs of their entries.
+type wire struct {
+	t        *testing.T
+	kind     Kind
+	refuse   func(request int, seq string) bool
+	requests [][]string
+}
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	answer := map[Kind]func([]byte) string{SQS: w.sqs, SNS: w.sns, EventBridge: w.eventBridge}[w.kind](raw)
+	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}}
+	if w.kind == SNS {
+		header.Set("Content-Type", "text/xml")
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: header, Request: r, Body: io.NopCloser(bytes.NewReader([]byte(answer))), ContentLength: int64(len(answer)),
+	}, nil
+}
+
+// verdict notes an entry of the latest request, and tells whether it is taken.
+func (w *wire) verdict(seq string) bool {
+	request := len(w.requests) - 1
+	w.requests[request] = append(w.requests[request], seq)
+	return w.refuse == nil || !w.refuse(request, seq)
+}
+
+func (w *wire) sqs(raw []byte) string {
+	in := decode[struct {
+		Entries []struct {
+			ID, MessageBody, MessageGroupId, MessageDeduplicationId string
+			MessageAttributes                                       map[string]struct{ StringValue string }
+		}
+	}](w.t, raw)
+	w.requests = append(w.requests, nil)
+	taken, failed := []string{}, []string{}
+	for _, e := range in.Entries {
+		if e.MessageGroupId != "q" || !strings.HasSuffix(e.MessageDeduplicationId, "."+e.MessageAttributes["seq"].StringValue+".0") {
+			w.t.Errorf("entry %+v", e)
+		}
+		sum := md5.Sum([]byte(e.MessageBody))
+		if w.verdict(e.MessageAttributes["seq"].StringValue) {
+			taken = append(taken, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":%q}`, e.ID, hex.EncodeToString(sum[:])))
+		} else {
+			failed = append(failed, fmt.Sprintf(`{"Id":%q,"Code":"InternalError","Message":"later","SenderFault":false}`, e.Id))
+		}
+	}
+	return `{"Successful":[` + strings.Join(taken, ",") + `],"Failed":[` + strings.Join(failed, ",") + `]}`
+}
+
+func (w *wire) sns(raw []byte) string {
+	form, err := url.ParseQuery(string(raw))
+	if err != nil {
+		w.t.Error(err)
+	}
+	w.requests = append(w.requests, nil)
+	var taken, failed string
+	for n := 1; ; n++ {
+		entry := fmt.Sprintf("PublishBatchRequestEntries.member.%d.", n)
+		id := form.Get(entry + "Id")
+		if id == "" {
+			break
+		}
+		var seq string
+		for a := 1; form.Get(fmt.Sprintf("%sMessageAttributes.entry.%d.Name", entry, a)) != ""; a++ {
+			if form.Get(fmt.Sprintf("%sMessageAttributes.entry.%d.Name", entry, a)) == "seq" {
+				seq = form.Get(fmt.Sprintf("%sMessageAttributes.entry.%d.Value.StringValue", entry, a))
+			}
+		}
+		if form.Get(entry+"MessageGroupId") != "q" || !strings.HasSuffix(form.Get(entry+"MessageDeduplicationId"), "."+seq+".0") {
+			w.t.Errorf("entry %d of %v", n, form)
+		}
+		if w.verdict(seq) {
+			taken += "<member><Id>" + id + "</Id><MessageId>m</MessageId></member>"
+		} else {
+			failed += "<member><Id>" + id + "</Id><Code>InternalError</Code><Message>later</Message><SenderFault>false</SenderFault></member>"
+		}
+	}
+	return `<PublishBatchResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishBatchResult><Successful>` + taken +
+		`</Successful><Failed>` + failed + `</Failed></PublishBatchResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></PublishBatchResponse>`
+}
+
+func (w *wire) eventBridge(raw []byte) string {
+	in := decode[struct {
+		Entries []struct{ EventBusName, Source, DetailType, Detail string }
+	}](w.t, raw)
+	w.requests = append(w.requests, nil)
+	verdicts := []string{}
+	failed := 0
+	for _, e := range in.Entries {
+		if e.EventBusName != busARN || e.Source != "streamsort" || e.DetailType != "message" {
+			w.t.Errorf("entry %+v", e)
+		}
+		if w.verdict(string(decode[struct{ Seq json.RawMessage }](w.t, []byte(e.Detail)).Seq)) {
+			verdicts = append(verdicts, `{"EventId":"e"}`)
+		} else {
+			verdicts = append(verdicts, `{"ErrorCode":"InternalFailure","ErrorMessage":"later"}`)
+			failed++
+		}
+	}
+	return fmt.Sprintf(`{"FailedEntryCount":%d,"Entries":[%s]}`, failed, strings.Join(verdicts, ","))
+}
+
+var wires = []Config{{Kind: SQS, ARN: queueARN}, {Kind: SNS, ARN: topicARN}, {Kind: EventBridge, ARN: busARN}}
+
+// TestPartialFailures: the second entry of the first request is refused. SQS and
+// SNS let nothing else overtake it, EventBridge has no order to keep.
+func TestPartialFailures(t *testing.T) {
+	for _, config := range wires {
+		t.Run(string(config.Kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				config.MaxEntries = 3
+				w := &wire{t: t, kind: config.Kind, refuse: func(request int, seq string) bool { return request == 0 && seq == "2" }}
+				s := newSink(t, config, "http://nowhere", &Options{Transport: w})
+				if err := s.Send(t.Context(), batchOf("q", bodies(5)...)); err != nil {
+					t.Fatal(err)
+				}
+				want := [][]string{{"1", "2", "3"}, {"2"}, {"4"}, {"5"}}
+				if config.Kind == EventBridge {
+					want = [][]string{{"1", "2", "3"}, {"2", "4", "5"}}
+				}
+				if diff := cmp.Diff(want, w.requests); diff != "" {
+					t.Errorf("requests (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestRequests: 25 messages are three requests, large ones more, one too large
+// none, and with one entry each as many as there are messages.
+func TestRequests(t *testing.T) {
+	large := strings.Repeat("x", 300*1024)
+	for _, c := range []struct {
+		name   string
+		set    Config
+		bodies []string
+		want   map[Kind]int
+	}{
+		{"many", Config{}, bodies(25), map[Kind]int{SQS: 3, SNS: 3, EventBridge: 3}},
+		{"none", Config{}, nil, map[Kind]int{}},
+		{"one by one", Config{MaxEntries: 1}, bodies(5), map[Kind]int{SQS: 5, SNS: 5, EventBridge: 5}},
+		// A body in base64 is a third longer, in EventBridge's detail.
+		{"large", Config{}, []string{"1", large, large, large, large}, map[Kind]int{SQS: 2, EventBridge: 2}},
+		{"large, and room for them", Config{MaxBytes: 400 << 10}, []string{"1", large[:200<<10], large[:200<<10]}, map[Kind]int{SQS: 2, SNS: 2, EventBridge: 2}},
+	} {
+		for _, config := range wires {
+			t.Run(c.name+"/"+string(config.Kind), func(t *testing.T) {
+				config.MaxEntries, config.MaxBytes = c.set.MaxEntries, c.set.MaxBytes
+				w := &wire{t: t, kind: config.Kind}
+				err := newSink(t, config, "http://nowhere", &Options{Transport: w}).Send(t.Context(), batchOf("q", c.bodies...))
+				if tooLarge := config.Kind == SNS && c.name == "large"; tooLarge != (err != nil) {
+					t.Errorf("error %v", err)
+				}
+				if len(w.requests) != c.want[config.Kind] {
+					t.Errorf("%d requests, want %d: %v", len(w.requests), c.want[config.Kind], w.requests)
+				}
+			})
+		}
+	}
+}
+
+// TestGarbage: an answer that does not name each entry is no success.
+func TestGarbage(t *testing.T) {
+	for _, config := range wires {
+		for name, answer := range map[string]string{"empty": "", "object": "{}", "HTML": "<p>", "other": `{"Entries":[{}],"Successful":[{"Id":"7"},{"Id":"x"},{}]}`, "changed": `{"Successful":[{"Id":"0","MD5OfMessageBody":"0"}]}`} {
+			t.Run(string(config.Kind)+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSink(t, config, "http://nowhere", &Options{Transport: transport(func(r *http.Request) (*http.Response, error) {
+						return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(answer))}, nil
+					})})
+					if err := s.Send(t.Context(), batchOf("q", "1")); err == nil {
+						t.Error("it was taken for success")
+					} else if len(err.Error()) > 1000 {
+						t.Errorf("an error of %d bytes: %v", len(err.Error()), err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestLostResponse: what was sent and not answered goes again, with the same
+// ids.
+func TestLostResponse(t *testing.T) {
+	for _, config := range wires {
+		t.Run(string(config.Kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &wire{t: t, kind: config.Kind}
+				s := newSink(t, config, "http://nowhere", &Options{Transport: transport(func(r *http.Request) (*http.Response, error) {
+					response, err := w.RoundTrip(r)
+					if len(w.requests) == 1 {
+						return nil, io.ErrUnexpectedEOF
+					}
+					return response, err
+				})})
+				if err := s.Send(t.Context(), batchOf("q", "1", "2")); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff([][]string{{"1", "2"}, {"1", "2"}}, w.requests); diff != "" {
+					t.Errorf("requests (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestHangs: a request that is never answered is cut off and made again, and
+// the context ends it all.
+func TestHangs(t *testing.T) {
+	for _, config := range wires {
+		t.Run(string(config.Kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				requests := 0
+				s := newSink(t, config, "http://nowhere", &Options{Transport: transport(func(r *http.Request) (*http.Response, error) {
+					requests++
+					<-r.Context().Done()
+					return nil, r.Context().Err()
+				})})
+				start := time.Now()
+				if err := s.Send(within(t, 15*time.Second), batchOf("q", "1")); err == nil {
+					t.Error("it was taken for success")
+				}
+				if took := time.Since(start); took != 15*time.Second || requests < 2 {
+					t.Errorf("%d requests in %v, want two in 15 s", requests, took)
+				}
+			})
+		})
+	}
+}
+
+func TestGreatIntegers(t *testing.T) {
+	for document, want := range map[string]bool{
+		`{"n":9223372036854775807}`:    false,
+		`{"n":-9223372036854775808}`:   false,
+		`{"n":9223372036854775808}`:    true,
+		`[[-9223372036854775809]]`:     true,
+		`{"n":"99999999999999999999"}`: false,
+		`{"99999999999999999999":1}`:   false,
+		`{"n":0.99999999999999999999}`: false,
+		`{"n":99999999999999999999e1}`: false,
+		`7`:                            false,
+		``:                             false,
+	} {
+		if got := hasGreatInteger([]byte(document)); got != want {
+			t.Errorf("%s: %v, want %v", document, got, want)
+		}
+	}
+}

@@ -37,7 +37,8 @@ func TestDeploy(t *testing.T) {
 }
 
 func TestForTestShares(t *testing.T) {
-	if ForTest(t) != ForTest(t) {
+	first, second := ForTest(t), ForTest(t)
+	if first != second {
 		t.Error("each call starts a server of its own")
 	}
 }

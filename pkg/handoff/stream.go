@@ -92,7 +92,7 @@ func (h *hint) work(readers []Reader) {
 func hintsOf(event cursor.StreamEvent, names cursor.Names) (hints []hint, broken *hint) {
 	place := map[string]int{}
 	for i, raw := range event.Records {
-		queue, moved, err := cursor.AdvanceOf(json.RawMessage(raw), names)
+		queue, moved, err := cursor.AdvanceOf(raw, names)
 		switch {
 		case err != nil && broken == nil:
 			broken = &hint{first: i, err: err}

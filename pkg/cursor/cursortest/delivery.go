@@ -35,8 +35,11 @@ func testRaiseFloor(t *testing.T, s cursor.Store) {
 		to, want int64
 		raised   bool
 	}{
-		{"raised", 3, 3, true}, {"raised again", 3, 3, false}, {"lowered", 2, 3, false},
-		{"beyond the position", 6, 3, false}, {"up to the position", 5, 5, true},
+		{"raised", 3, 3, true},
+		{"raised again", 3, 3, false},
+		{"lowered", 2, 3, false},
+		{"beyond the position", 6, 3, false},
+		{"up to the position", 5, 5, true},
 	} {
 		now := at.Add(time.Duration(i) * time.Second)
 		want.Floor = step.want

@@ -65,7 +65,7 @@ func (w *wire) sqs(raw []byte) string {
 		if w.verdict(e.MessageAttributes["seq"].StringValue) {
 			taken = append(taken, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":%q}`, e.ID, hex.EncodeToString(sum[:])))
 		} else {
-			failed = append(failed, fmt.Sprintf(`{"Id":%q,"Code":"InternalError","Message":"later","SenderFault":false}`, e.Id))
+			failed = append(failed, fmt.Sprintf(`{"Id":%q,"Code":"InternalError","Message":"later","SenderFault":false}`, e.ID))
 		}
 	}
 	return `{"Successful":[` + strings.Join(taken, ",") + `],"Failed":[` + strings.Join(failed, ",") + `]}`

@@ -1,6 +1,7 @@
 // Package settings reads the functions' environment: once, at their start, and
 // with an error that names the variable. [FromEnvironment] says what each
-// variable is; [Settings.NewSorter] makes the Sorter that it describes.
+// variable is; [Settings.NewSorter] makes the Sorter that it describes,
+// [Settings.NewDeliverer] the Deliverer.
 package settings
 
 import (
@@ -12,8 +13,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // Settings are what a function is told by its environment.
@@ -22,6 +26,9 @@ type Settings struct {
 	// STREAMSORT_CURSORS_TABLE and STREAMSORT_SWEEPS_TABLE must be set;
 	// STREAMSORT_QUEUE_KEY and STREAMSORT_SEQ_KEY may.
 	Names cursor.Names
+	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
+	// STREAMSORT_ACTS_TABLE. NewDeliverer needs both, nothing else does.
+	Consumers handoff.Names
 	// Defaults are the settings of new queues: STREAMSORT_FIRST_SEQ,
 	// STREAMSORT_POLICY, STREAMSORT_GAP_AFTER, STREAMSORT_MAX_AHEAD,
 	// STREAMSORT_MODE.
@@ -56,6 +63,10 @@ func FromEnvironment() (Settings, error) {
 			QueueKey: os.Getenv("STREAMSORT_QUEUE_KEY"),
 			SeqKey:   os.Getenv("STREAMSORT_SEQ_KEY"),
 		},
+		Consumers: handoff.Names{
+			Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE"),
+			Acts:      os.Getenv("STREAMSORT_ACTS_TABLE"),
+		},
 		Defaults: cursor.Settings{
 			First:    r.number("STREAMSORT_FIRST_SEQ", defaults.First),
 			Policy:   cursor.Policy(cmp.Or(os.Getenv("STREAMSORT_POLICY"), string(defaults.Policy))),
@@ -79,7 +90,7 @@ func FromEnvironment() (Settings, error) {
 	if len(r.errs) == 0 {
 		r.check(s)
 	}
-	return s, errors.Join(r.errs...)
+	return s, r.err()
 }
 
 // reader reads variables and collects what is wrong with them.
@@ -89,12 +100,18 @@ func (r *reader) fail(name, problem string) {
 	r.errs = append(r.errs, fmt.Errorf("%s %s", name, problem))
 }
 
+func (r *reader) err() error { return errors.Join(r.errs...) }
+
 func (r *reader) required(name string) string {
 	value := os.Getenv(name)
+	r.given(name, value)
+	return value
+}
+
+func (r *reader) given(name, value string) {
 	if value == "" {
 		r.fail(name, "is not set")
 	}
-	return value
 }
 
 func (r *reader) number(name string, otherwise int64) int64 {
@@ -161,6 +178,10 @@ func (s Settings) NewSorter() (*cursor.Sorter, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.sorterOn(client)
+}
+
+func (s Settings) sorterOn(client *dynamodb.Client) (*cursor.Sorter, error) {
 	store, err := cursor.NewDynamo(client, s.Names)
 	if err != nil {
 		return nil, err

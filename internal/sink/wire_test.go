@@ -51,14 +51,14 @@ func (w *wire) verdict(seq string) bool {
 func (w *wire) sqs(raw []byte) string {
 	in := decode[struct {
 		Entries []struct {
-			ID, MessageBody, MessageGroupId, MessageDeduplicationId string
+			ID, MessageBody, MessageGroupID, MessageDeduplicationID string
 			MessageAttributes                                       map[string]struct{ StringValue string }
 		}
 	}](w.t, raw)
 	w.requests = append(w.requests, nil)
 	taken, failed := []string{}, []string{}
 	for _, e := range in.Entries {
-		if e.MessageGroupId != "q" || !strings.HasSuffix(e.MessageDeduplicationId, "."+e.MessageAttributes["seq"].StringValue+".0") {
+		if e.MessageGroupID != "q" || !strings.HasSuffix(e.MessageDeduplicationID, "."+e.MessageAttributes["seq"].StringValue+".0") {
 			w.t.Errorf("entry %+v", e)
 		}
 		sum := md5.Sum([]byte(e.MessageBody))

@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/edge"
@@ -22,9 +19,8 @@ type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
 
 // service answers requests.
 type service struct {
-	sorter  *cursor.Sorter
-	emitter *emf.Emitter
-	now     func() time.Time
+	sorter *cursor.Sorter
+	now    func() time.Time
 	// queueProp and seqProp are the paths of raw events' fields, where the
 	// stack names them.
 	queueProp, seqProp string
@@ -42,87 +38,38 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		return nil, err
 	}
 	return (&service{
-		sorter: sorter, emitter: emf.New(out), now: time.Now, queueProp: s.QueueProp, seqProp: s.SeqProp,
-	}).handle, nil
+		sorter: sorter, now: time.Now, queueProp: s.QueueProp, seqProp: s.SeqProp,
+	}).api(emf.New(out)).Handle, nil
 }
 
 // call is one request with what it takes to answer it.
 type call struct {
 	*service
-	edge.Request
-	metrics *emf.Metrics
+	*edge.Call
 }
 
 // operation answers a call: with a status and a document, or with a problem.
 type operation func(context.Context, *call) (int, any, *edge.Problem)
 
-// routes are the operations by resource and method.
-var routes = map[string]map[string]operation{
-	"messages": {http.MethodPost: putMessages, http.MethodGet: readMessages},
-	"queues":   {http.MethodGet: queueStatus, http.MethodPut: configureQueue},
-	"gaps":     {http.MethodGet: queueGaps},
+// on makes the operation one of the function's.
+func (s *service) on(do operation) edge.Operation {
+	return func(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) { return do(ctx, &call{s, c}) }
 }
 
-// handle answers any event. A caller's mistake is a problem document, never a
-// function error.
-func (s *service) handle(ctx context.Context, raw json.RawMessage) (answer json.RawMessage, err error) {
-	request, problem := edge.Decode(raw)
-	c := &call{service: s, Request: request, metrics: s.emitter.Begin()}
-	defer c.metrics.Flush()
-	defer func() {
-		if r := recover(); r != nil {
-			// A fault of ours must not end the process: the caller is owed an
-			// answer, and the next one would pay for a cold start.
-			c.metrics.Count("Errors", 1)
-			slog.ErrorContext(ctx, "panic", "cause", fmt.Sprint(r))
-			answer, err = request.Problem(unexpected())
-		}
-	}()
-	do := operation(nil)
-	if problem == nil {
-		do, problem = c.route()
+// api are the function's operations.
+func (s *service) api(emitter *emf.Emitter) *edge.API {
+	return &edge.API{
+		Routes: map[string]map[string]edge.Operation{
+			"messages": {http.MethodPost: s.on(putMessages), http.MethodGet: s.on(readMessages)},
+			"queues":   {http.MethodGet: s.on(queueStatus), http.MethodPut: s.on(configureQueue)},
+			"gaps":     {http.MethodGet: s.on(queueGaps)},
+		},
+		Direct: func(c *edge.Call) (edge.Operation, *edge.Problem) {
+			do, problem := (&call{s, c}).routeDirect()
+			return s.on(do), problem
+		},
+		Emitter: emitter,
 	}
-	status, document := 0, any(nil)
-	if problem == nil {
-		status, document, problem = do(ctx, c)
-	}
-	if problem != nil {
-		if problem.Status >= http.StatusInternalServerError {
-			c.metrics.Count("Errors", 1)
-		}
-		slog.InfoContext(ctx, "answered", "status", problem.Status, "problem", problem.Type)
-		return request.Problem(problem)
-	}
-	slog.InfoContext(ctx, "answered", "status", status)
-	return request.Answer(status, document)
-}
-
-// route is the operation that a call asks for.
-func (c *call) route() (operation, *edge.Problem) {
-	if c.Direct {
-		return c.routeDirect()
-	}
-	methods, ok := routes[c.Resource]
-	if !ok {
-		return nil, &edge.Problem{
-			Status: http.StatusNotFound, Type: "no-route", Title: "There is no such resource",
-			Detail: "the resources are /messages, /queues and /gaps",
-		}
-	}
-	do, ok := methods[c.Method]
-	if !ok {
-		var allow []string
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
-			if methods[method] != nil {
-				allow = append(allow, method)
-			}
-		}
-		return nil, &edge.Problem{
-			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
-			Detail: c.Resource + " has " + strings.Join(allow, ", "), Allow: strings.Join(allow, ", "),
-		}
-	}
-	return do, nil
 }
 
 // directOperations are the values of a direct invoke's member "operation".
@@ -142,14 +89,11 @@ func (c *call) routeDirect() (operation, *edge.Problem) {
 		}
 		return nil, edge.Invalid("event", err.Error())
 	}
-	name, rest, hasQueue := "", make([]edge.Member, 0, len(members)), false
-	for _, m := range members {
-		hasQueue = hasQueue || m.Name == "queue"
-		if m.Name != "operation" {
-			rest = append(rest, m)
-			continue
-		}
-		if name, err = edge.Text(m.Value); err != nil && c.queueProp == "" {
+	value, rest := edge.TakeMember(members, "operation")
+	hasQueue := slices.ContainsFunc(rest, func(m edge.Member) bool { return m.Name == "queue" })
+	name := ""
+	if value != nil {
+		if name, err = edge.Text(value); err != nil && c.queueProp == "" {
 			return nil, edge.Invalid("operation", err.Error())
 		}
 	}
@@ -162,78 +106,8 @@ func (c *call) routeDirect() (operation, *edge.Problem) {
 	case do == nil:
 		return nil, edge.Invalid("operation", "must be put, read, status, gaps or configure")
 	}
-	return do, c.takeMembers(name, rest)
-}
-
-// takeMembers makes a direct invoke's members what HTTP has: a body where the
-// operation has one, parameters otherwise.
-func (c *call) takeMembers(name string, members []edge.Member) *edge.Problem {
 	if name == "put" || name == "configure" {
-		var body strings.Builder
-		for i, m := range members {
-			if i > 0 {
-				body.WriteByte(',')
-			}
-			key, err := json.Marshal(m.Name)
-			if err != nil {
-				return edge.Invalid("event", err.Error())
-			}
-			body.Write(key)
-			body.WriteByte(':')
-			body.Write(m.Value)
-		}
-		c.Body = []byte("{" + body.String() + "}")
-		return nil
+		return do, c.SetBody(rest)
 	}
-	c.Query = map[string][]string{}
-	for _, m := range members {
-		value := string(m.Value)
-		if strings.HasPrefix(value, `"`) {
-			text, err := edge.Text(m.Value)
-			if err != nil {
-				return edge.Invalid(m.Name, err.Error())
-			}
-			value = text
-		}
-		c.Query.Set(m.Name, value)
-	}
-	return nil
-}
-
-// problemOf says what an error of the sorter is to the caller.
-func problemOf(ctx context.Context, err error) *edge.Problem {
-	var invalid *cursor.InvalidError
-	var missing *cursor.MissingError
-	switch {
-	case errors.As(err, &invalid):
-		return edge.Invalid(invalid.Field, invalid.Problem)
-	case errors.As(err, &missing):
-		return &edge.Problem{Status: http.StatusGone, Type: "deleted", Title: "The message has been deleted", Detail: err.Error()}
-	case errors.Is(err, cursor.ErrNoQueue):
-		return &edge.Problem{
-			Status: http.StatusNotFound, Type: "no-queue", Title: "There is no such queue",
-			Detail: "nothing was ever put to this queue",
-		}
-	case errors.Is(err, cursor.ErrFirstFixed):
-		return &edge.Problem{
-			Status: http.StatusConflict, Type: "first-fixed", Title: "The first seq of a queue cannot be changed",
-			Errors: []edge.FieldError{{Field: "first", Detail: "is fixed when the queue is made"}},
-		}
-	case errors.Is(err, cursor.ErrThrottled), errors.Is(err, cursor.ErrUnavailable),
-		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		slog.WarnContext(ctx, "the tables did not answer", "error", err)
-		return &edge.Problem{
-			Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
-			Detail: "the tables are throttled or did not answer; repeating the request is safe", RetryAfter: 1,
-		}
-	}
-	slog.ErrorContext(ctx, "unexpected", "error", err)
-	return unexpected()
-}
-
-func unexpected() *edge.Problem {
-	return &edge.Problem{
-		Status: http.StatusInternalServerError, Type: "unexpected", Title: "Something is wrong on our side",
-		Detail: "repeating the request is safe",
-	}
+	return do, c.SetQuery(rest)
 }

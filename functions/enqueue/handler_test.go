@@ -48,11 +48,11 @@ func newServer(t *testing.T, change func(*service)) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service := &service{sorter: sorter, emitter: emf.New(&s.logs), now: clock}
+	service := &service{sorter: sorter, now: clock}
 	if change != nil {
 		change(service)
 	}
-	s.handle = service.handle
+	s.handle = service.api(emf.New(&s.logs)).Handle
 	contract, err := openapi3.NewLoader().LoadFromFile("../../docs/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -485,8 +485,8 @@ func FuzzHandle(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &service{sorter: sorter, emitter: emf.New(io.Discard), now: time.Now}
-		raw, err := s.handle(t.Context(), event)
+		api := (&service{sorter: sorter, now: time.Now}).api(emf.New(io.Discard))
+		raw, err := api.Handle(t.Context(), event)
 		if err != nil {
 			t.Fatalf("a function error: %v", err)
 		}

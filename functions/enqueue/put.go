@@ -25,7 +25,7 @@ func putMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	if single {
 		result, err := c.sorter.Put(ctx, messages[0])
 		if err != nil {
-			return 0, nil, tooLarge(problemOf(ctx, err))
+			return 0, nil, tooLarge(edge.ProblemOf(ctx, err))
 		}
 		c.count(result)
 		answer := newPutAnswer(result)
@@ -36,7 +36,7 @@ func putMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	}
 	results, err := c.sorter.PutGroup(ctx, messages)
 	if err != nil {
-		return 0, nil, tooLarge(problemOf(ctx, err))
+		return 0, nil, tooLarge(edge.ProblemOf(ctx, err))
 	}
 	answers := make([]putAnswer, len(results))
 	unknown := 0
@@ -45,12 +45,12 @@ func putMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 		answers[i] = newPutAnswer(result)
 		if result.Err != nil {
 			unknown++
-			p := problemOf(ctx, result.Err)
+			p := edge.ProblemOf(ctx, result.Err)
 			answers[i].Status, answers[i].Detail = p.Status, p.Detail
 		}
 	}
 	if unknown == len(results) {
-		return 0, nil, problemOf(ctx, results[0].Err)
+		return 0, nil, edge.ProblemOf(ctx, results[0].Err)
 	}
 	return http.StatusOK, struct {
 		Status  int         `json:"status"`
@@ -70,28 +70,28 @@ func tooLarge(p *edge.Problem) *edge.Problem {
 func (c *call) count(r cursor.Result) {
 	switch r.Outcome {
 	case cursor.Advanced, cursor.Stored:
-		c.metrics.Count("MessagesStored", 1)
+		c.Metrics.Count("MessagesStored", 1)
 	case cursor.Parked:
-		c.metrics.Count("MessagesStored", 1)
-		c.metrics.Count("Parked", 1)
+		c.Metrics.Count("MessagesStored", 1)
+		c.Metrics.Count("Parked", 1)
 	case cursor.Duplicate:
-		c.metrics.Count("Duplicates", 1)
+		c.Metrics.Count("Duplicates", 1)
 	case cursor.Conflict:
-		c.metrics.Count("Conflicts", 1)
+		c.Metrics.Count("Conflicts", 1)
 	case cursor.Late, cursor.Stale:
-		c.metrics.Count("TooLate", 1)
+		c.Metrics.Count("TooLate", 1)
 	case cursor.Full:
-		c.metrics.Count("Full", 1)
+		c.Metrics.Count("Full", 1)
 	}
 	// The moves of a group are told with each of its messages: count them
 	// where the group's first seq of the move is.
 	for _, moved := range r.Moves {
 		if r.Seq == moved.From+1 {
-			c.metrics.Count("Advances", 1)
+			c.Metrics.Count("Advances", 1)
 		}
 	}
 	if r.Err != nil || r.Deferred != nil {
-		c.metrics.Count("Errors", 1)
+		c.Metrics.Count("Errors", 1)
 	}
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/edge"
@@ -56,7 +54,7 @@ func queueStatus(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	}
 	it, err := c.sorter.Status(ctx, queue)
 	if err != nil {
-		return 0, nil, problemOf(ctx, err)
+		return 0, nil, edge.ProblemOf(ctx, err)
 	}
 	return http.StatusOK, c.queueAnswer(it), nil
 }
@@ -79,13 +77,13 @@ func queueGaps(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	if problem != nil {
 		return 0, nil, problem
 	}
-	limit, problem := c.limit()
+	limit, problem := c.Limit()
 	if problem != nil {
 		return 0, nil, problem
 	}
 	list, err := c.sorter.Gaps(ctx, queue, limit)
 	if err != nil {
-		return 0, nil, problemOf(ctx, err)
+		return 0, nil, edge.ProblemOf(ctx, err)
 	}
 	gaps := make([]gapAnswer, len(list.Gaps))
 	for i, gap := range list.Gaps {
@@ -102,21 +100,6 @@ func queueGaps(ctx context.Context, c *call) (int, any, *edge.Problem) {
 		Gaps     []gapAnswer `json:"gaps"`
 		More     bool        `json:"more"`
 	}{http.StatusOK, queue, jsonseq.Seq(list.Cursor.Position), jsonseq.Seq(list.Cursor.Parked), gaps, list.More}, nil
-}
-
-// Bounds of the parameter limit.
-const defaultLimit, maxLimit = 100, 1000
-
-func (c *call) limit() (int, *edge.Problem) {
-	text, problem := c.One("limit")
-	if problem != nil || text == "" {
-		return defaultLimit, problem
-	}
-	limit, err := strconv.Atoi(text)
-	if err != nil || limit < 1 || limit > maxLimit {
-		return 0, edge.Invalid("limit", fmt.Sprintf("must be an integer from 1 to %d", maxLimit))
-	}
-	return limit, nil
 }
 
 // configureQueue changes a queue's settings, or makes the queue with them.
@@ -155,7 +138,7 @@ func configureQueue(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	}
 	it, err := c.sorter.Configure(ctx, queue, change)
 	if err != nil {
-		return 0, nil, problemOf(ctx, err)
+		return 0, nil, edge.ProblemOf(ctx, err)
 	}
 	return http.StatusOK, c.queueAnswer(it), nil
 }

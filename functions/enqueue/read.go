@@ -22,13 +22,13 @@ func readMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	if problem != nil {
 		return 0, nil, problem
 	}
-	limit, problem := c.limit()
+	limit, problem := c.Limit()
 	if problem != nil {
 		return 0, nil, problem
 	}
 	it, err := c.sorter.Status(ctx, queue)
 	if err != nil {
-		return 0, nil, problemOf(ctx, err)
+		return 0, nil, edge.ProblemOf(ctx, err)
 	}
 	after, problem := c.seq("after", it.Settings.First-1)
 	if problem != nil {
@@ -49,7 +49,7 @@ func readMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 			if len(messages) > 0 {
 				break // the next call finds it at its start, and says so
 			}
-			return 0, nil, problemOf(ctx, err)
+			return 0, nil, edge.ProblemOf(ctx, err)
 		}
 		if size += len(m.Body); size > maxAnswer && len(messages) > 0 {
 			break

@@ -1,0 +1,49 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// ProblemOf says what an error of the sorter is to the caller. One that nobody
+// expects is logged, and told to nobody.
+func ProblemOf(ctx context.Context, err error) *Problem {
+	var invalid *cursor.InvalidError
+	var missing *cursor.MissingError
+	switch {
+	case errors.As(err, &invalid):
+		return Invalid(invalid.Field, invalid.Problem)
+	case errors.As(err, &missing):
+		return &Problem{Status: http.StatusGone, Type: "deleted", Title: "The message has been deleted", Detail: err.Error()}
+	case errors.Is(err, cursor.ErrNoQueue):
+		return &Problem{
+			Status: http.StatusNotFound, Type: "no-queue", Title: "There is no such queue",
+			Detail: "nothing was ever put to this queue",
+		}
+	case errors.Is(err, cursor.ErrFirstFixed):
+		return &Problem{
+			Status: http.StatusConflict, Type: "first-fixed", Title: "The first seq of a queue cannot be changed",
+			Errors: []FieldError{{Field: "first", Detail: "is fixed when the queue is made"}},
+		}
+	case errors.Is(err, cursor.ErrThrottled), errors.Is(err, cursor.ErrUnavailable),
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		slog.WarnContext(ctx, "the tables did not answer", "error", err)
+		return &Problem{
+			Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
+			Detail: "the tables are throttled or did not answer; repeating the request is safe", RetryAfter: 1,
+		}
+	}
+	slog.ErrorContext(ctx, "unexpected", "error", err)
+	return unexpected()
+}
+
+func unexpected() *Problem {
+	return &Problem{
+		Status: http.StatusInternalServerError, Type: "unexpected", Title: "Something is wrong on our side",
+		Detail: "repeating the request is safe",
+	}
+}

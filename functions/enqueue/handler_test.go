@@ -7,19 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
-	"github.com/getkin/kin-openapi/routers/gorillamux"
-
+	"github.com/streamsort/streamsort/internal/edge/edgetest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -32,17 +26,15 @@ func TestMain(m *testing.M) {
 // server is the handler on the memory store, with a client that holds every
 // answer to the contract.
 type server struct {
-	t      *testing.T
+	*edgetest.Client
 	memory *cursor.Memory
-	handle handler
-	router routers.Router
 	logs   bytes.Buffer
 	now    time.Time
 }
 
 func newServer(t *testing.T, change func(*service)) *server {
 	t.Helper()
-	s := &server{t: t, memory: &cursor.Memory{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	s := &server{memory: &cursor.Memory{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	clock := func() time.Time { return s.now }
 	sorter, err := cursor.New(s.memory, &cursor.Options{Now: clock})
 	if err != nil {
@@ -52,141 +44,30 @@ func newServer(t *testing.T, change func(*service)) *server {
 	if change != nil {
 		change(service)
 	}
-	s.handle = service.api(emf.New(&s.logs)).Handle
-	contract, err := openapi3.NewLoader().LoadFromFile("../../docs/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := contract.Validate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if s.router, err = gorillamux.NewRouter(contract); err != nil {
-		t.Fatal(err)
-	}
+	s.Client = edgetest.New(t, service.api(emf.New(&s.logs)).Handle)
 	return s
 }
 
-// answer is what came back.
-type answer struct {
-	Status  int
-	Headers map[string]string
-	Body    string
-}
-
-// v2 is the event of an HTTP API, payload format 2.0, and of a function URL.
-func v2(method, path, query, body string, base64Encoded bool) string {
-	event := map[string]any{
-		"version": "2.0", "routeKey": method + " " + path, "rawPath": path, "rawQueryString": query,
-		"headers":        map[string]string{"content-type": "application/json", "host": "id.execute-api.us-east-1.amazonaws.com"},
-		"requestContext": map[string]any{"accountId": "123456789012", "stage": "$default", "http": map[string]any{"method": method, "path": path}},
-		"body":           body, "isBase64Encoded": base64Encoded,
-	}
-	raw, _ := json.Marshal(event)
-	return string(raw)
-}
-
-// v1 is the event of a REST API.
-func v1(method, path string, query url.Values, body string) string {
-	one := map[string]string{}
-	for name, values := range query {
-		one[name] = values[len(values)-1]
-	}
-	event := map[string]any{
-		"resource": path, "path": "/prod" + path, "httpMethod": method,
-		"headers":                         map[string]string{"Content-Type": "application/json; charset=utf-8"},
-		"queryStringParameters":           one,
-		"multiValueQueryStringParameters": query,
-		"requestContext":                  map[string]any{"stage": "prod", "httpMethod": method, "identity": map[string]any{"sourceIp": "127.0.0.1"}},
-		"body":                            body, "isBase64Encoded": false,
-	}
-	raw, _ := json.Marshal(event)
-	return string(raw)
-}
-
-func (s *server) raw(event string) answer {
-	s.t.Helper()
-	raw, err := s.handle(s.t.Context(), json.RawMessage(event))
-	if err != nil {
-		s.t.Fatalf("a function error: %v", err)
-	}
-	var r struct {
-		StatusCode int               `json:"statusCode"`
-		Headers    map[string]string `json:"headers"`
-		Body       string            `json:"body"`
-	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		s.t.Fatal(err)
-	}
-	return answer{r.StatusCode, r.Headers, r.Body}
-}
-
-// request makes a request of an HTTP API, and holds the answer to the contract.
-func (s *server) request(method, path, query, body string) answer {
-	s.t.Helper()
-	a := s.raw(v2(method, path, query, body, false))
-	s.check(method, path, query, body, a)
-	return a
-}
-
-func (s *server) check(method, path, query, body string, a answer) {
-	s.t.Helper()
-	request := httptest.NewRequest(method, path+"?"+query, strings.NewReader(body))
-	request.Header.Set("Content-Type", "application/json")
-	route, parameters, err := s.router.FindRoute(request)
-	if err != nil {
-		return // no such route: there is nothing in the contract to hold it to
-	}
-	in := &openapi3filter.RequestValidationInput{Request: request, PathParams: parameters, Route: route}
-	if a.Status < 300 {
-		if err := openapi3filter.ValidateRequest(s.t.Context(), in); err != nil {
-			s.t.Errorf("a request that is answered %d is not in the contract: %v", a.Status, err)
-		}
-	}
-	header := http.Header{}
-	for name, value := range a.Headers {
-		header.Set(name, value)
-	}
-	err = openapi3filter.ValidateResponse(s.t.Context(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: in, Status: a.Status, Header: header, Body: io.NopCloser(strings.NewReader(a.Body)),
-	})
-	if err != nil {
-		s.t.Errorf("the answer %d to %s %s is not in the contract: %v\n%s", a.Status, method, path, err, a.Body)
-	}
-}
-
-func (s *server) want(what string, a answer, status int, parts ...string) {
-	s.t.Helper()
-	if a.Status != status {
-		s.t.Errorf("%s: status %d, want %d: %s", what, a.Status, status, a.Body)
-	}
-	for _, part := range parts {
-		if !strings.Contains(a.Body, part) {
-			s.t.Errorf("%s: no %s in %s", what, part, a.Body)
-		}
-	}
-}
-
-func (s *server) put(seq int64, body string) answer {
-	s.t.Helper()
-	return s.request("POST", "/messages", "", fmt.Sprintf(`{"queue":"q","seq":%d,"body":%s}`, seq, body))
+func (s *server) put(seq int64, body string) edgetest.Answer {
+	return s.Request("POST", "/messages", "", fmt.Sprintf(`{"queue":"q","seq":%d,"body":%s}`, seq, body))
 }
 
 func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s := newServer(t, nil)
-	s.want("settings", s.request("PUT", "/queues", "", `{"queue":"q","maxAhead":3,"policy":"skip","gapAfter":"90s"}`), 200,
+	s.Want("settings", s.Request("PUT", "/queues", "", `{"queue":"q","maxAhead":3,"policy":"skip","gapAfter":"90s"}`), 200,
 		`"maxAhead":3`, `"gapAfter":"1m30s"`, `"position":0`)
-	s.want("advanced", s.put(1, `"a"`), 200, `"outcome":"advanced"`, `"old":0,"new":1`)
-	s.want("duplicate", s.put(1, `"a"`), 200, `"outcome":"duplicate"`)
-	s.want("conflict", s.put(1, `"b"`), 409, "problems/conflict", `"outcome":"conflict"`, `"position":1`)
-	s.want("parked", s.put(3, `"c"`), 202, `"outcome":"parked"`)
-	s.want("full", s.put(9, `"d"`), 429, "problems/full")
-	s.want("stale", s.put(0, `"e"`), 410, "problems/stale")
+	s.Want("advanced", s.put(1, `"a"`), 200, `"outcome":"advanced"`, `"old":0,"new":1`)
+	s.Want("duplicate", s.put(1, `"a"`), 200, `"outcome":"duplicate"`)
+	s.Want("conflict", s.put(1, `"b"`), 409, "problems/conflict", `"outcome":"conflict"`, `"position":1`)
+	s.Want("parked", s.put(3, `"c"`), 202, `"outcome":"parked"`)
+	s.Want("full", s.put(9, `"d"`), 429, "problems/full")
+	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale")
 	if a := s.put(9, `"d"`); a.Headers["retry-after"] == "" {
 		t.Errorf("full without Retry-After: %v", a.Headers)
 	}
-	s.want("gaps", s.request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[{"from":2,"to":2,"since":`)
+	s.Want("gaps", s.Request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[{"from":2,"to":2,"since":`)
 	s.now = s.now.Add(time.Hour)
-	s.want("status", s.request("GET", "/queues", "queue=q", ""), 200, `"gapOpen":true`, `"gapAgeSeconds":3600`)
+	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"gapOpen":true`, `"gapAgeSeconds":3600`)
 	sorter, err := cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }})
 	if err != nil {
 		t.Fatal(err)
@@ -194,10 +75,10 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	if _, err := sorter.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.want("late", s.put(2, `"f"`), 410, "problems/late")
-	s.want("read", s.request("GET", "/messages", "queue=q", ""), 200, `"seq":1,"body":"a"`, `"seq":2,`, `"tombstone":`, `"last":3`)
-	s.want("no queue", s.request("GET", "/queues", "queue=other", ""), 404, "problems/no-queue")
-	s.want("first fixed", s.request("PUT", "/queues", "", `{"queue":"q","first":5}`), 409, "problems/first-fixed")
+	s.Want("late", s.put(2, `"f"`), 410, "problems/late")
+	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `"seq":1,"body":"a"`, `"seq":2,`, `"tombstone":`, `"last":3`)
+	s.Want("no queue", s.Request("GET", "/queues", "queue=other", ""), 404, "problems/no-queue")
+	s.Want("first fixed", s.Request("PUT", "/queues", "", `{"queue":"q","first":5}`), 409, "problems/first-fixed")
 	for _, metric := range []string{`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Parked":1`, `"Advances":1`} {
 		if !strings.Contains(s.logs.String(), metric) {
 			t.Errorf("no %s in the metrics", metric)
@@ -207,20 +88,20 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 
 func TestAsynchronousMode(t *testing.T) {
 	s := newServer(t, nil)
-	s.request("PUT", "/queues", "", `{"queue":"q","mode":"async"}`)
-	s.want("stored", s.put(1, `1`), 202, `"outcome":"stored"`)
+	s.Request("PUT", "/queues", "", `{"queue":"q","mode":"async"}`)
+	s.Want("stored", s.put(1, `1`), 202, `"outcome":"stored"`)
 }
 
 func TestBatch(t *testing.T) {
 	s := newServer(t, nil)
-	a := s.request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"body":{}},{"queue":"q","seq":"1","body":null},{"queue":"p","seq":7,"body":[]}]}`)
-	s.want("batch", a, 200, `{"status":200,"outcome":"advanced","queue":"q","seq":2,"old":0,"new":2}`,
+	a := s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"body":{}},{"queue":"q","seq":"1","body":null},{"queue":"p","seq":7,"body":[]}]}`)
+	s.Want("batch", a, 200, `{"status":200,"outcome":"advanced","queue":"q","seq":2,"old":0,"new":2}`,
 		`{"status":200,"outcome":"advanced","queue":"q","seq":1,`, `{"status":202,"outcome":"parked","queue":"p","seq":7,`)
 	var many strings.Builder
 	for i := range maxMessages + 1 {
 		fmt.Fprintf(&many, `,{"queue":"q","seq":%d,"body":0}`, i+1)
 	}
-	s.want("too many", s.request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"field":"messages"`, "1 to 500")
+	s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"field":"messages"`, "1 to 500")
 }
 
 // TestBodiesAreHandedOnByteForByte: what a JSON reader would call the same is
@@ -229,14 +110,14 @@ func TestBodiesAreHandedOnByteForByte(t *testing.T) {
 	s := newServer(t, nil)
 	bodies := []string{`{"b":1,"a":2}`, `1.0`, `"<&>\u00e9é"`, `{ "spaced" :  [ 1 ,2 ] }`, `1e400`, `null`, `"\ud800"`, `{"a":1,"a":2}`}
 	for i, body := range bodies {
-		s.want(body, s.put(int64(i)+1, body), 200, "advanced")
+		s.Want(body, s.put(int64(i)+1, body), 200, "advanced")
 		m, found, err := s.memory.Message(t.Context(), "q", int64(i)+1)
 		if err != nil || !found || string(m.Body) != body {
 			t.Errorf("stored %q, %v; want %q", m.Body, err, body)
 		}
 	}
 	// Not held to the contract: its checker takes no number beyond a float64.
-	a := s.raw(v2("GET", "/messages", "queue=q&limit=1000", "", false))
+	a := s.Raw(edgetest.V2("GET", "/messages", "queue=q&limit=1000", "", false))
 	var read struct {
 		Messages []struct {
 			Body       json.RawMessage
@@ -257,51 +138,43 @@ func TestBodiesAreHandedOnByteForByte(t *testing.T) {
 	}
 	binary := base64.StdEncoding.EncodeToString([]byte{0, 0xff, 1})
 	next := len(bodies) + 1
-	s.want("binary", s.request("POST", "/messages", "", fmt.Sprintf(`{"queue":"q","seq":%d,"bodyBase64":%q,"id":"i","attributes":{"a":"b"}}`, next, binary)), 200)
-	s.want("binary read", s.request("GET", "/messages", fmt.Sprintf("queue=q&after=%d", next-1), ""), 200,
+	s.Want("binary", s.Request("POST", "/messages", "", fmt.Sprintf(`{"queue":"q","seq":%d,"bodyBase64":%q,"id":"i","attributes":{"a":"b"}}`, next, binary)), 200)
+	s.Want("binary read", s.Request("GET", "/messages", fmt.Sprintf("queue=q&after=%d", next-1), ""), 200,
 		`"bodyBase64":"`+binary+`"`, `"contentType":"application/octet-stream"`, `"attributes":{"a":"b"}`, `"id":"i"`)
 }
 
 func TestSeqsBeyondWhatJSONReadersTake(t *testing.T) {
 	s := newServer(t, nil)
-	s.want("made", s.request("PUT", "/queues", "", `{"queue":"q","first":"9223372036854775806"}`), 200, `"first":"9223372036854775806"`)
-	s.want("put", s.request("POST", "/messages", "", `{"queue":"q","seq":"9223372036854775806","body":1}`), 200, `"seq":"9223372036854775806"`)
-	s.want("put as a number", s.request("POST", "/messages", "", `{"queue":"q","seq":9223372036854775807,"body":1}`), 200, `"new":"9223372036854775807"`)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"q","first":"9223372036854775806"}`), 200, `"first":"9223372036854775806"`)
+	s.Want("put", s.Request("POST", "/messages", "", `{"queue":"q","seq":"9223372036854775806","body":1}`), 200, `"seq":"9223372036854775806"`)
+	s.Want("put as a number", s.Request("POST", "/messages", "", `{"queue":"q","seq":9223372036854775807,"body":1}`), 200, `"new":"9223372036854775807"`)
 }
 
 func TestEveryShapeOfEvent(t *testing.T) {
 	document := `{"queue":"q/ü","seq":1,"body":{"a":1}}`
 	for name, event := range map[string]string{
-		"HTTP API":           v2("POST", "/messages", "", document, false),
-		"HTTP API, a stage":  v2("POST", "/prod/messages", "", document, false),
-		"HTTP API in base64": v2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(document)), true),
-		"REST API":           v1("POST", "/messages", nil, document),
+		"HTTP API":           edgetest.V2("POST", "/messages", "", document, false),
+		"HTTP API, a stage":  edgetest.V2("POST", "/prod/messages", "", document, false),
+		"HTTP API in base64": edgetest.V2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(document)), true),
+		"REST API":           edgetest.V1("POST", "/messages", nil, document),
 	} {
 		s := newServer(t, nil)
-		s.want(name, s.raw(event), 200, `"outcome":"advanced"`)
+		s.Want(name, s.Raw(event), 200, `"outcome":"advanced"`)
 	}
 	s := newServer(t, nil)
-	s.raw(v1("POST", "/messages", nil, document))
-	s.want("REST API, a parameter", s.raw(v1("GET", "/queues", url.Values{"queue": {"q/ü"}}, "")), 200, `"position":1`)
-	s.want("REST API, a parameter twice", s.raw(v1("GET", "/queues", url.Values{"queue": {"a", "b"}}, "")), 400, `"field":"queue"`)
-	s.want("HTTP API, a parameter", s.raw(v2("GET", "/queues", "queue=q%2F%C3%BC", "", false)), 200, `"position":1`)
-	s.want("broken base64", s.raw(v2("POST", "/messages", "", "%", true)), 400, `"field":"body"`)
-	s.want("no route", s.raw(v2("POST", "/other", "", "", false)), 404, "problems/no-route")
-	if a := s.raw(v2("DELETE", "/messages", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
+	s.Raw(edgetest.V1("POST", "/messages", nil, document))
+	s.Want("REST API, a parameter", s.Raw(edgetest.V1("GET", "/queues", url.Values{"queue": {"q/ü"}}, "")), 200, `"position":1`)
+	s.Want("REST API, a parameter twice", s.Raw(edgetest.V1("GET", "/queues", url.Values{"queue": {"a", "b"}}, "")), 400, `"field":"queue"`)
+	s.Want("HTTP API, a parameter", s.Raw(edgetest.V2("GET", "/queues", "queue=q%2F%C3%BC", "", false)), 200, `"position":1`)
+	s.Want("broken base64", s.Raw(edgetest.V2("POST", "/messages", "", "%", true)), 400, `"field":"body"`)
+	s.Want("no route", s.Raw(edgetest.V2("POST", "/other", "", "", false)), 404, "problems/no-route")
+	if a := s.Raw(edgetest.V2("DELETE", "/messages", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
 		t.Errorf("no method: %+v", a)
 	}
 }
 
 func TestDirectInvoke(t *testing.T) {
 	s := newServer(t, nil)
-	invoke := func(event string) string {
-		t.Helper()
-		raw, err := s.handle(t.Context(), json.RawMessage(event))
-		if err != nil {
-			t.Fatalf("%s: a function error: %v", event, err)
-		}
-		return string(raw)
-	}
 	for _, c := range []struct{ event, want string }{
 		{`{"queue":"q","seq":1,"body":1}`, `{"status":200,"outcome":"advanced"`},
 		{`{"operation":"put","queue":"q","seq":2,"body": {"x" : 1}}`, `{"status":200,"outcome":"advanced"`},
@@ -318,7 +191,7 @@ func TestDirectInvoke(t *testing.T) {
 		{`{"queue":"q"}`, `"status":400`},
 		{`{"requestContext":5,"queue":"q"}`, `"status":400`},
 	} {
-		if got := invoke(c.event); !strings.Contains(got, c.want) {
+		if got := s.Invoke(c.event); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %s", c.event, got, c.want)
 		}
 	}
@@ -331,13 +204,13 @@ func TestDirectInvoke(t *testing.T) {
 func TestRawEvents(t *testing.T) {
 	s := newServer(t, nil)
 	event := `{"repository":{"full.name":"octo/repo","id":17},"delivery":{"number":1},"messages":[1]}`
-	s.want("by the query", s.request("POST", "/messages", "queueProp=repository.full%5C.name&seqProp=delivery.number", event), 200, `"queue":"octo/repo"`)
+	s.Want("by the query", s.Request("POST", "/messages", "queueProp=repository.full%5C.name&seqProp=delivery.number", event), 200, `"queue":"octo/repo"`)
 	m, _, err := s.memory.Message(t.Context(), "octo/repo", 1)
 	if err != nil || string(m.Body) != event {
 		t.Errorf("body %q, %v; want the event", m.Body, err)
 	}
-	s.want("a number as the queue", s.request("POST", "/messages", "queueProp=repository.id&seqProp=delivery.number", event), 200, `"queue":"17"`)
-	s.want("several", s.request("POST", "/messages", "queueProp=a&seqProp=n", `[{"a":"x","n":2},{"a":"x","n":"1"}]`), 200, `"results"`, `"new":2`)
+	s.Want("a number as the queue", s.Request("POST", "/messages", "queueProp=repository.id&seqProp=delivery.number", event), 200, `"queue":"17"`)
+	s.Want("several", s.Request("POST", "/messages", "queueProp=a&seqProp=n", `[{"a":"x","n":2},{"a":"x","n":"1"}]`), 200, `"results"`, `"new":2`)
 	for query, field := range map[string]string{
 		"queueProp=repository.name&seqProp=delivery.number": "queue",
 		"queueProp=repository&seqProp=delivery.number":      "queue",
@@ -348,11 +221,11 @@ func TestRawEvents(t *testing.T) {
 		"queueProp=a..b&seqProp=c":                          "queueProp",
 		"queueProp=a&seqProp=c&other=1":                     "other",
 	} {
-		s.want(query, s.request("POST", "/messages", query, event), 400, `"field":"`+field+`"`)
+		s.Want(query, s.Request("POST", "/messages", query, event), 400, `"field":"`+field+`"`)
 	}
 
 	s = newServer(t, func(s *service) { s.queueProp, s.seqProp = "author", "n" })
-	s.want("by the stack's settings", s.request("POST", "/messages", "", `{"author":"ann","n":1}`), 200, `"queue":"ann"`)
+	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","n":1}`), 200, `"queue":"ann"`)
 	for event, want := range map[string]string{
 		`{"author":"ann","n":2}`:                            `"new":2`,
 		`[{"author":"ann","n":3}]`:                          `"results"`,
@@ -360,9 +233,8 @@ func TestRawEvents(t *testing.T) {
 		`{"operation":"status","author":"bob","n":1}`:       `"queue":"bob"`,
 		`{"operation":{"any":"thing"},"author":"cy","n":1}`: `"queue":"cy"`,
 	} {
-		raw, err := s.handle(t.Context(), json.RawMessage(event))
-		if err != nil || !strings.Contains(string(raw), want) {
-			t.Errorf("%s: %s, %v; want %s", event, raw, err, want)
+		if raw := s.Invoke(event); !strings.Contains(raw, want) {
+			t.Errorf("%s: %s, want %s", event, raw, want)
 		}
 	}
 }
@@ -418,9 +290,9 @@ func TestBadInput(t *testing.T) {
 	} {
 		s := newServer(t, nil)
 		// In base64, so that an event can hold what is not UTF-8.
-		a := s.raw(v2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(c.body)), true))
-		s.check("POST", "/messages", "", c.body, a)
-		s.want(c.name, a, c.status, `"field":"`+c.field+`"`)
+		a := s.Raw(edgetest.V2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(c.body)), true))
+		s.Check("POST", "/messages", "", c.body, a)
+		s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
 		if a.Headers["content-type"] != "application/problem+json" {
 			t.Errorf("%s: content type %q", c.name, a.Headers["content-type"])
 		}
@@ -429,8 +301,8 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	s := newServer(t, nil)
-	wrong := strings.Replace(v2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), "application/json", "text/plain", 1)
-	s.want("content type", s.raw(wrong), 415, "problems/not-json")
+	wrong := strings.Replace(edgetest.V2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), "application/json", "text/plain", 1)
+	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
 	s.put(1, "1")
 	for _, c := range []struct{ method, path, query, body, field string }{
 		{"GET", "/queues", "", "", "queue"},
@@ -454,7 +326,7 @@ func TestBadInput(t *testing.T) {
 		{"PUT", "/queues", "", `{"queue":"q","retention":"1h"}`, "retention"},
 		{"PUT", "/queues", "", `[]`, "body"},
 	} {
-		s.want(c.method+" "+c.path+" "+c.query+c.body, s.request(c.method, c.path, c.query, c.body), 400, `"field":"`+c.field+`"`)
+		s.Want(c.method+" "+c.path+" "+c.query+c.body, s.Request(c.method, c.path, c.query, c.body), 400, `"field":"`+c.field+`"`)
 	}
 }
 
@@ -466,7 +338,7 @@ func TestPayloadsAreNotLogged(t *testing.T) {
 	defer slog.SetDefault(before)
 	s.put(1, `"canary"`)
 	s.put(1, `"other canary"`)
-	s.request("POST", "/messages", "", `{"queue":"q","seq":-1,"body":"canary"}`)
+	s.Request("POST", "/messages", "", `{"queue":"q","seq":-1,"body":"canary"}`)
 	if text := s.logs.String(); strings.Contains(text, "canary") || !strings.Contains(text, "answered") {
 		t.Errorf("a payload was logged: %s", &s.logs)
 	}
@@ -474,8 +346,8 @@ func TestPayloadsAreNotLogged(t *testing.T) {
 
 func FuzzHandle(f *testing.F) {
 	for _, seed := range []string{
-		v2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), v2("GET", "/messages", "queue=q&after=0", "", false),
-		v1("PUT", "/queues", nil, `{"queue":"q"}`), `{"operation":"read","queue":"q"}`, `{"messages":[{"queue":"q","seq":"1","bodyBase64":"AA=="}]}`,
+		edgetest.V2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), edgetest.V2("GET", "/messages", "queue=q&after=0", "", false),
+		edgetest.V1("PUT", "/queues", nil, `{"queue":"q"}`), `{"operation":"read","queue":"q"}`, `{"messages":[{"queue":"q","seq":"1","bodyBase64":"AA=="}]}`,
 		`{"queueProp":"a.b","seqProp":"c","event":{"a":{"b":"x"},"c":1}}`, `[]`, `{"requestContext":{"http":{}}}`, `{"requestContext":{}}`,
 	} {
 		f.Add([]byte(seed))

@@ -217,6 +217,7 @@ var errNoImages = errors.New("stream record has no images: the cursors' stream m
 // a record of another change, and for one that only wakes the queue's consumers
 // up. An empty queue means that the record is to be passed over.
 func AdvanceOf(raw json.RawMessage, names Names) (queue string, moved Range, err error) {
+	names = names.withDefaults()
 	var record streamRecord
 	if err := json.Unmarshal(raw, &record); err != nil {
 		return "", Range{}, fmt.Errorf("stream record: %w", err)

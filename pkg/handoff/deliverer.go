@@ -47,7 +47,8 @@ type Options struct {
 	// ForEach runs do(0) … do(n-1) and returns when all have returned: OnStream
 	// delivers to queues through it. nil means one after the other.
 	ForEach func(n int, do func(i int))
-	// Observe, if not nil, is told how each delivery ended.
+	// Observe, if not nil, is told how each delivery ended, and why a stream's
+	// record cannot be read: then there is nothing but Err.
 	Observe func(Delivery)
 }
 

@@ -32,6 +32,9 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 	}
 	return func(ctx context.Context, event cursor.StreamEvent) (events.DynamoDBEventResponse, error) {
 		hints, broken := hintsOf(event, names)
+		if broken != nil {
+			d.observe(Delivery{Err: broken.err})
+		}
 		for i := range hints {
 			hints[i].work(readers)
 		}

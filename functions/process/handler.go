@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// handler is the type of the function that Lambda calls.
+type handler = func(context.Context, cursor.StreamEvent) (events.DynamoDBEventResponse, error)
+
+// fromEnvironment makes the handler of the environment's tables and of the
+// consumers.json that lies beside the program. Metrics go to out.
+func fromEnvironment(out io.Writer) (handler, error) {
+	s, err := settings.FromEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	readers, err := readersFrom(os.Getenv("LAMBDA_TASK_ROOT"))
+	if err != nil {
+		return nil, err
+	}
+	seen := &observer{emitter: emf.New(out)}
+	deliverer, _, err := s.NewDeliverer(seen.delivery)
+	if err != nil {
+		return nil, err
+	}
+	return newHandler(deliverer, s.Names, seen, readers)
+}
+
+// newHandler returns the handler: a batch of records in, the first record that
+// has to come again out. The Deliverer must tell what it does to seen.
+func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader) (handler, error) {
+	deliver, err := handoff.OnStream(d, names, readers...)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, event cursor.StreamEvent) (events.DynamoDBEventResponse, error) {
+		seen.begin()
+		defer seen.flush()
+		response, err := deliver(ctx, event)
+		if err != nil {
+			slog.ErrorContext(ctx, "the batch of records failed", "error", err)
+		}
+		return response, err
+	}, nil
+}
+
+// observer counts and logs what becomes of deliveries.
+type observer struct {
+	emitter *emf.Emitter
+	mu      sync.Mutex
+	// metrics are those of the invocation: a process has one at a time.
+	metrics *emf.Metrics
+}
+
+func (o *observer) begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.metrics = o.emitter.Begin()
+}
+
+func (o *observer) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.metrics.Flush()
+}
+
+// delivery is told how each delivery ended. What a sink said is logged; of a
+// message nothing but its seq.
+func (o *observer) delivery(done handoff.Delivery) {
+	o.mu.Lock()
+	metrics := o.metrics
+	o.mu.Unlock()
+	metrics.Count("Batches", done.Batches)
+	metrics.Count("Delivered", done.Messages)
+	log := slog.With("queue", done.Queue, "consumer", done.Consumer, "delivered", done.Record.Delivered, "attempts", done.Record.Attempts)
+	switch {
+	case done.Err != nil:
+		metrics.Count("Errors", 1)
+		log.Error("the delivery could not go on", "error", done.Err)
+	case done.Cause != nil:
+		metrics.Count("DeliveriesFailed", 1)
+		log.Warn("a batch was not handed on", "ended", string(done.Ended), "error", done.Cause)
+	case done.Ended == handoff.Lost:
+		metrics.Count("DeliveriesLost", 1)
+		log.Warn("the claim was taken over; what was handed on may come again")
+	}
+	if done.Ended == handoff.IsBlocked {
+		metrics.Count("DeliveriesBlocked", 1)
+	}
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// record is a record of the cursors' stream as Lambda hands it on: the cursor
+// moved from its start to a position.
+func record(sequence int, queue string, position int64) string {
+	image := func(position int64) string {
+		return fmt.Sprintf(`{"queue":{"S":%q},"v":{"N":"1"},"change":{"S":"advance"},"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"1"},
+			"gapSince":{"N":"1767225600000"},"policy":{"S":"wait"},"gapAfter":{"N":"300000"},"maxAhead":{"N":"100000"},"mode":{"S":"sync"}}`, queue, position)
+	}
+	return fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`, sequence, image(0), image(position))
+}
+
+func event(t *testing.T, records ...string) cursor.StreamEvent {
+	t.Helper()
+	var e cursor.StreamEvent
+	if err := json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &e); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// taker is where a function is invoked over HTTP. It takes what it is given,
+// but for queues whose name says otherwise.
+type taker struct {
+	mu    sync.Mutex
+	taken []string
+}
+
+func newTaker(t *testing.T) *taker {
+	t.Helper()
+	var to taker
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var document struct {
+			Queue    string
+			From, To json.Number
+		}
+		if err := json.NewDecoder(r.Body).Decode(&document); err != nil {
+			t.Error(err)
+		}
+		to.mu.Lock()
+		defer to.mu.Unlock()
+		to.taken = append(to.taken, fmt.Sprintf("%s %s-%s", document.Queue, document.From, document.To))
+		if document.Queue == "poison" {
+			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+			_, _ = io.WriteString(w, `{"errorType":"Bad","errorMessage":"no luck"}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
+	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
+	t.Setenv("AWS_REGION", "us-east-1")
+	t.Setenv("AWS_ACCESS_KEY_ID", "id")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	return &to
+}
+
+// bench is the function on stores in memory.
+type bench struct {
+	*testing.T
+	sorter *cursor.Sorter
+	handle handler
+	out    bytes.Buffer
+	store  *handoff.Memory
+}
+
+func newBench(t *testing.T, consumers string) *bench {
+	t.Helper()
+	b := &bench{T: t, store: &handoff.Memory{}}
+	var err error
+	if b.sorter, err = cursor.New(&cursor.Memory{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	seen := &observer{emitter: emf.New(&b.out)}
+	deliverer, err := handoff.New(b.store, b.sorter, &handoff.Options{Observe: seen.delivery})
+	if err != nil {
+		t.Fatal(err)
+	}
+	readers, err := readersFrom(write(t, consumers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.handle, err = newHandler(deliverer, cursor.Names{}, seen, readers); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// write makes a folder with a consumers.json.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "consumers.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func (b *bench) put(queue string, body string, seqs ...int64) {
+	b.Helper()
+	for _, seq := range seqs {
+		if _, err := b.sorter.Put(b.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(body)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func (b *bench) run(records ...string) events.DynamoDBEventResponse {
+	b.Helper()
+	response, err := b.handle(b.Context(), event(b.T, records...))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return response
+}
+
+func (b *bench) has(metrics ...string) {
+	b.Helper()
+	for _, metric := range metrics {
+		if !strings.Contains(b.out.String(), metric) {
+			b.Errorf("no %s in the metrics: %s", metric, &b.out)
+		}
+	}
+	b.out.Reset()
+}
+
+const toFunction = `{"consumers":[{"name":"billing","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}]}`
+
+func TestHandlerDelivers(t *testing.T) {
+	to := newTaker(t)
+	b := newBench(t, toFunction)
+	b.put("a", "1", 2, 1, 3)
+	b.put("b", "1", 1)
+	if response := b.run(record(1, "a", 3), record(2, "b", 1)); len(response.BatchItemFailures) != 0 {
+		t.Errorf("%+v", response)
+	}
+	if got := strings.Join(to.taken, ", "); got != "a 0-3, b 0-1" {
+		t.Errorf("taken: %s", got)
+	}
+	b.has(`"Batches":2`, `"Delivered":4`, `"ColdStart":1`)
+	// The stream's repeat finds nothing to do.
+	b.run(record(1, "a", 3))
+	if len(to.taken) != 2 {
+		t.Errorf("taken: %v", to.taken)
+	}
+}
+
+// A queue that fails comes again, and holds up no other.
+func TestHandlerFailsOneRecord(t *testing.T) {
+	to := newTaker(t)
+	b := newBench(t, toFunction)
+	b.put("poison", "1", 1)
+	b.put("b", "1", 1)
+	response := b.run(record(1, "poison", 1), record(2, "b", 1))
+	if len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "1" {
+		t.Errorf("%+v", response)
+	}
+	if got := strings.Join(to.taken, ", "); got != "poison 0-1, b 0-1" {
+		t.Errorf("taken: %s", got)
+	}
+	b.has(`"DeliveriesFailed":1`, `"Delivered":1`)
+}
+
+// A message that no queue takes is blocked at once, behind those before it.
+func TestHandlerBlocksWhatNoSinkTakes(t *testing.T) {
+	newTaker(t)
+	b := newBench(t, `{"consumers":[{"name":"billing","sink":{"kind":"sqs","arn":"arn:aws:sqs:us-east-1:123456789012:q.fifo","maxBytes":1024}}]}`)
+	b.put("a", strings.Repeat("x", 2000), 1)
+	if response := b.run(record(1, "a", 1)); len(response.BatchItemFailures) != 0 {
+		t.Errorf("%+v", response)
+	}
+	c, err := b.store.Consumer(t.Context(), "a", "billing")
+	if err != nil || c.State != handoff.Blocked || !strings.Contains(c.Error, "takes at most 1024") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	b.has(`"DeliveriesBlocked":1`)
+}
+
+func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
+	newTaker(t)
+	for _, c := range []struct{ variable, consumers, want string }{
+		{"STREAMSORT_MESSAGES_TABLE", toFunction, "STREAMSORT_MESSAGES_TABLE is not set"},
+		{"STREAMSORT_CONSUMERS_TABLE", toFunction, "STREAMSORT_CONSUMERS_TABLE is not set"},
+		{"", `{}`, "consumers.json: consumers has 0"},
+		{"LAMBDA_TASK_ROOT", toFunction, "consumers.json: no such file"},
+		{"", toFunction, ""},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "ACTS"} {
+				t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
+			}
+			t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))
+			if c.variable != "" {
+				t.Setenv(c.variable, "")
+			}
+			_, err := fromEnvironment(&bytes.Buffer{})
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,22 @@
+// Command process is the ready-made consumer behind the cursors table's stream:
+// it hands every queue's messages on, in order, to the sinks that consumers.json
+// names.
+package main
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+func main() {
+	slog.SetDefault(lambdacontext.NewLogger())
+	handle, err := fromEnvironment(os.Stdout)
+	if err != nil {
+		slog.Error("cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handle)
+}

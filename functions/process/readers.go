@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/sink"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// readersFrom makes the readers of the file that lies in a folder. They make no
+// request until they are given a batch.
+func readersFrom(folder string) ([]handoff.Reader, error) {
+	path := filepath.Join(folder, consumers.File)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	all, err := consumers.Read(text, os.LookupEnv)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	readers := make([]handoff.Reader, len(all))
+	for i, c := range all {
+		to, err := sink.New(c.Sink, nil)
+		if err != nil {
+			return nil, fmt.Errorf("sink of consumer %q: %w", c.Reader.Name, err)
+		}
+		readers[i] = c.Reader
+		readers[i].Handle = handing(to)
+	}
+	return readers, nil
+}
+
+// handing hands batches to a sink. A message that the sink can never take
+// blocks the consumer without being tried again: it would fail the same way,
+// and its queue would wait in silence for longer.
+func handing(to sink.Sink) func(context.Context, handoff.Batch) error {
+	return func(ctx context.Context, batch handoff.Batch) error {
+		err := to.Send(ctx, batch)
+		var tooLarge *sink.TooLargeError
+		if errors.As(err, &tooLarge) {
+			return handoff.Permanent(err)
+		}
+		return err
+	}
+}

@@ -1,0 +1,171 @@
+// Package consumers reads the file that tells functions/process whom it
+// delivers to: consumers.json, which lies beside the function's program.
+//
+//	{"consumers": [
+//	  {"name": "billing", "sink": {"kind": "sqs", "arn": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"}},
+//	  {"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
+//	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}}
+//	]}
+//
+// It is read strictly: a member that is not known, given twice, or out of its
+// bounds is an error that names it. An ARN that is only known once the stack is
+// deployed stands in the function's environment, and the file names the
+// variable.
+package consumers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/sink"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// File is the file's name.
+const File = "consumers.json"
+
+// Variable is the environment variable of the i-th consumer's ARN, where the
+// file does not hold it.
+func Variable(i int) string { return fmt.Sprintf("STREAMSORT_SINK_%d", i) }
+
+// Max is the most consumers of one file. Each reads every batch of its queues
+// for itself, in the same invocation.
+const Max = 20
+
+// Consumer is one of the file: a reader, still without its handler, and where
+// it hands its batches on.
+type Consumer struct {
+	Reader handoff.Reader
+	Sink   sink.Config
+}
+
+// Read reads the file's text. lookup finds the variables of the environment
+// that it names, as os.LookupEnv does.
+func Read(text []byte, lookup func(name string) (string, bool)) ([]Consumer, error) {
+	text, err := expand(text, lookup)
+	if err != nil {
+		return nil, err
+	}
+	members, err := edge.Members(text)
+	if err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	for _, m := range members {
+		if m.Name != "consumers" {
+			return nil, fmt.Errorf("%s is not known: there is consumers", m.Name)
+		}
+		if list, err = edge.Elements(m.Value); err != nil {
+			return nil, fmt.Errorf("consumers %w", err)
+		}
+	}
+	if len(list) < 1 || len(list) > Max {
+		return nil, fmt.Errorf("consumers has %d: it must have from 1 to %d", len(list), Max)
+	}
+	all := make([]Consumer, len(list))
+	place := map[string]int{}
+	for i, raw := range list {
+		members, err := edge.Members(raw)
+		if err != nil {
+			return nil, fmt.Errorf("consumers[%d] %w", i, err)
+		}
+		if all[i], err = read(members); err != nil {
+			return nil, fmt.Errorf("consumers[%d].%w", i, err)
+		}
+		name := all[i].Reader.Name
+		if other, twice := place[name]; twice {
+			return nil, fmt.Errorf("consumers[%d].name %q is that of consumers[%d] too", i, name, other)
+		}
+		place[name] = i
+	}
+	return all, nil
+}
+
+// variable is how the file names one. What may stand in its place is an ARN,
+// which no JSON text needs to escape.
+var variable = regexp.MustCompile(`\$\{(STREAMSORT_SINK_[0-9]+)\}`)
+
+func expand(text []byte, lookup func(string) (string, bool)) ([]byte, error) {
+	var errs []error
+	text = variable.ReplaceAllFunc(text, func(found []byte) []byte {
+		name := string(variable.FindSubmatch(found)[1])
+		value, ok := lookup(name)
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s, which the file names, is not set", name))
+		}
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			errs = append(errs, err)
+			return nil
+		}
+		return quoted[1 : len(quoted)-1]
+	})
+	return text, errors.Join(errs...)
+}
+
+// read reads one consumer. Its error begins with a member's name.
+func read(members []edge.Member) (c Consumer, err error) {
+	hasSink := false
+	for _, m := range members {
+		switch m.Name {
+		case "name":
+			c.Reader.Name, err = edge.Text(m.Value)
+		case "prefix":
+			c.Reader.Prefix, err = edge.Text(m.Value)
+		case "start":
+			c.Reader.Start, err = start(m.Value)
+		case "maxMessages":
+			c.Reader.MaxMessages, err = number(m.Value)
+		case "maxBytes":
+			c.Reader.MaxBytes, err = number(m.Value)
+		case "maxAttempts":
+			c.Reader.MaxAttempts, err = number(m.Value)
+		case "sink":
+			hasSink = true
+			if err = json.Unmarshal(m.Value, &c.Sink); err != nil {
+				return c, fmt.Errorf("sink: %w", err)
+			}
+		default:
+			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes and maxAttempts")
+		}
+		if err != nil {
+			return c, fmt.Errorf("%s %w", m.Name, err)
+		}
+	}
+	if !hasSink {
+		return c, errors.New("sink is missing")
+	}
+	var invalid *cursor.InvalidError
+	if err = c.Reader.Validate(); errors.As(err, &invalid) && invalid.Field == "consumer" {
+		return c, fmt.Errorf("name %s", invalid.Problem)
+	}
+	return c, err
+}
+
+// start reads where a consumer begins: a word or a seq, the latter as a number
+// or as text.
+func start(raw json.RawMessage) (handoff.Start, error) {
+	if seq, err := edge.Seq(raw); err == nil {
+		return handoff.At(seq), nil
+	}
+	text, err := edge.Text(raw)
+	if err == nil && text != "" {
+		if begins, err := handoff.ParseStart(text); err == nil {
+			return begins, nil
+		}
+	}
+	return handoff.Start{}, errors.New("must be first, latest or a seq")
+}
+
+// number reads a bound; a null or a 0 would silently mean the default.
+func number(raw json.RawMessage) (int, error) {
+	var value *int
+	if json.Unmarshal(raw, &value) != nil || value == nil || *value < 1 {
+		return 0, errors.New("must be a positive integer")
+	}
+	return *value, nil
+}

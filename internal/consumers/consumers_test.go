@@ -1,0 +1,89 @@
+package consumers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/sink"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+const queueARN = "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"
+
+func none(string) (string, bool) { return "", false }
+
+func TestRead(t *testing.T) {
+	got, err := consumers.Read([]byte(`{"consumers": [
+		{"name": "billing", "sink": {"kind": "sqs", "arn": "`+queueARN+`", "maxEntries": 1}},
+		{"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
+		 "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
+		{"name": "late", "start": 7, "sink": {"kind": "sqs", "arn": "`+queueARN+`"}}
+	]}`), func(name string) (string, bool) {
+		return "arn:aws:lambda:eu-west-1:123456789012:function:f", name == consumers.Variable(1)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []consumers.Consumer{
+		{Reader: handoff.Reader{Name: "billing"}, Sink: sink.Config{Kind: sink.SQS, ARN: queueARN, MaxEntries: 1}},
+		{
+			Reader: handoff.Reader{Name: "search", Start: handoff.Latest, Prefix: "shop/", MaxMessages: 10, MaxBytes: 1_000_000, MaxAttempts: 3},
+			Sink:   sink.Config{Kind: sink.Lambda, ARN: "arn:aws:lambda:eu-west-1:123456789012:function:f"},
+		},
+		{Reader: handoff.Reader{Name: "late", Start: handoff.At(7)}, Sink: sink.Config{Kind: sink.SQS, ARN: queueARN}},
+	}
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b handoff.Start) bool { return a == b })); diff != "" {
+		t.Errorf("(- want, + got)\n%s", diff)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	one := func(members string) string {
+		return fmt.Sprintf(`{"consumers":[{%s,"sink":{"kind":"sqs","arn":%q}}]}`, members, queueARN)
+	}
+	many := strings.Repeat(`{},`, consumers.Max) + `{}`
+	for name, c := range map[string]struct{ text, want string }{
+		"nothing":             {``, "ends too early"},
+		"an array":            {`[]`, "must be a JSON object"},
+		"another member":      {`{"consumer":[]}`, "consumer is not known"},
+		"no list":             {`{}`, "consumers has 0: it must have from 1 to 20"},
+		"an empty list":       {`{"consumers":[]}`, "consumers has 0: it must have from 1 to 20"},
+		"no array":            {`{"consumers":{}}`, "consumers must be a JSON array"},
+		"too many":            {`{"consumers":[` + many + `]}`, "consumers has 21"},
+		"no object":           {`{"consumers":[7]}`, "consumers[0]"},
+		"no sink":             {`{"consumers":[{"name":"a"}]}`, "consumers[0].sink is missing"},
+		"a sink of no kind":   {`{"consumers":[{"name":"a","sink":{}}]}`, "consumers[0].sink: kind is missing"},
+		"a sink that is text": {`{"consumers":[{"name":"a","sink":"x"}]}`, "consumers[0].sink: must be a JSON object"},
+		"a variable unset":    {`{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"${STREAMSORT_SINK_0}"}}]}`, "STREAMSORT_SINK_0, which the file names, is not set"},
+		"a variable of others": {
+			`{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"${AWS_SECRET_ACCESS_KEY}"}}]}`, "is no ARN",
+		},
+		"no name":            {one(`"prefix":"a"`), "consumers[0].name has 0 bytes: it must have 1 to 128"},
+		"a name with spaces": {one(`"name":"a b"`), "consumers[0].name must be of a-z"},
+		"a name twice": {
+			`{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"` + queueARN + `"}},{"name":"a","sink":{"kind":"sqs","arn":"` + queueARN + `"}}]}`,
+			`consumers[1].name "a" is that of consumers[0] too`,
+		},
+		"a member twice":    {one(`"name":"a","name":"b"`), `consumers[0] has the member "name" twice`},
+		"an unknown member": {one(`"name":"a","size":1`), "consumers[0].size is not known"},
+		"a bad start":       {one(`"name":"a","start":"now"`), "consumers[0].start must be first, latest or a seq"},
+		"an empty start":    {one(`"name":"a","start":""`), "consumers[0].start must be first, latest or a seq"},
+		"no start":          {one(`"name":"a","start":null`), "consumers[0].start must be"},
+		"no messages":       {one(`"name":"a","maxMessages":0`), "consumers[0].maxMessages must be a positive integer"},
+		"too many messages": {one(`"name":"a","maxMessages":1001`), "consumers[0].maxMessages is 1001: it must be from 1 to 1000"},
+		"too many bytes":    {one(`"name":"a","maxBytes":99999999`), "consumers[0].maxBytes is 99999999"},
+		"half a message":    {one(`"name":"a","maxMessages":1.5`), "consumers[0].maxMessages must be a positive integer"},
+		"one attempt":       {one(`"name":"a","maxAttempts":1`), "consumers[0].maxAttempts is 1: it must be from 2 to 1000"},
+		"a prefix of null":  {one(`"name":"a","prefix":null`), "consumers[0].prefix must be a string"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := consumers.Read([]byte(c.text), none); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, error %v; want one with %q", got, err, c.want)
+			}
+		})
+	}
+}

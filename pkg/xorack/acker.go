@@ -1,0 +1,173 @@
+package xorack
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"time"
+)
+
+// Bounds and defaults of an [Acker].
+const (
+	// MaxOps is the most operations of a chain: edges that end, and calls of
+	// Add. It is also the most edges that one operation starts.
+	MaxOps = 1000
+	// MaxMerge is the most operations that go as one write.
+	MaxMerge = 100
+	// MaxReason is the most bytes of a failure's reason.
+	MaxReason = 256
+
+	// DefaultDeadline is how long a chain may take unless it is told.
+	DefaultDeadline = 24 * time.Hour
+	// MaxDeadline is the longest that it may be told, from now on.
+	MaxDeadline = 30 * 24 * time.Hour
+	// DefaultTombstone is how long the record of an ended chain is kept, and
+	// MinTombstone the shortest that it may be.
+	DefaultTombstone = 7 * 24 * time.Hour
+	MinTombstone     = time.Hour
+)
+
+// Acker tells when whole trees of work are done. An Acker may be used by any
+// number of goroutines, and any number of Ackers in any number of processes may
+// work on the same table.
+type Acker struct {
+	store     Store
+	tombstone time.Duration
+	now       func() time.Time
+	newOp     func() Op
+	forEach   func(n int, do func(i int))
+}
+
+// Options are the parts of an [Acker], or a [Stamper], that have defaults. A
+// nil Options means all of them.
+type Options struct {
+	// Tombstone is how long the record of an ended chain is kept, and that of
+	// operations whose chain was never created: 1 hour to 10 years, and 7 days
+	// where it is 0. It must outlive every retry and redelivery: an operation
+	// that comes later still makes a new record.
+	Tombstone time.Duration
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// NewOp returns the mark of an operation that no edge gives one, 8 bytes
+	// that no other has; nil means random ones.
+	NewOp func() Op
+	// ForEach runs do(0) … do(n-1) and returns when all have returned. The
+	// sub-chains of a fan are created through it; nil means one after the
+	// other.
+	ForEach func(n int, do func(i int))
+}
+
+const maxTombstone = 10 * 365 * 24 * time.Hour
+
+// New returns an Acker on the store, or an [InvalidError] that names the option
+// that is out of its bounds.
+func New(store Store, options *Options) (*Acker, error) {
+	if options == nil {
+		options = &Options{}
+	}
+	a := &Acker{
+		store: store, tombstone: options.Tombstone, now: options.Now, newOp: options.NewOp, forEach: options.ForEach,
+	}
+	if a.tombstone == 0 {
+		a.tombstone = DefaultTombstone
+	}
+	if a.tombstone < MinTombstone || a.tombstone > maxTombstone {
+		return nil, &InvalidError{Field: "tombstone", Problem: "must be from 1h to 87600h"}
+	}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	if a.newOp == nil {
+		a.newOp = randomOp
+	}
+	if a.forEach == nil {
+		a.forEach = oneByOne
+	}
+	return a, nil
+}
+
+func randomOp() (op Op) {
+	// crypto/rand never fails: it ends the program instead.
+	_, _ = rand.Read(op[:])
+	return op
+}
+
+func oneByOne(n int, do func(i int)) {
+	for i := range n {
+		do(i)
+	}
+}
+
+// Outcome is what became of an operation.
+type Outcome string
+
+const (
+	// Applied: it counts. Whether the chain has ended meanwhile by another
+	// operation is in the result's chain.
+	Applied Outcome = "applied"
+	// Ended: it counts, and this very operation ended the chain. Exactly one
+	// operation of a chain is told so, each time that it is repeated.
+	Ended Outcome = "ended"
+	// EdgeEnded: the edge that is said to fail has ended before; nothing
+	// changed.
+	EdgeEnded Outcome = "edge-ended"
+	// The chain had ended before; nothing changed.
+	AlreadyDone     Outcome = "already-done"
+	AlreadyFailed   Outcome = "already-failed"
+	AlreadyTimedOut Outcome = "already-timed-out"
+	AlreadyDeleted  Outcome = "already-deleted"
+)
+
+// already is the outcome of an operation that came after an end.
+func already(end End) Outcome {
+	switch end {
+	case Done:
+		return AlreadyDone
+	case Failed:
+		return AlreadyFailed
+	case TimedOut:
+		return AlreadyTimedOut
+	}
+	return AlreadyDeleted
+}
+
+// Result is the answer to an operation.
+type Result struct {
+	Outcome Outcome
+	// Chain is the chain as it stands after the operation.
+	Chain Chain
+}
+
+// endedBy is the outcome of an operation that counts: Ended if it is the one
+// that ended the chain.
+func endedBy(c Chain, op Op, end End) Outcome {
+	if c.End() == end && c.LastOp == op {
+		return Ended
+	}
+	return Applied
+}
+
+// Get reads a chain strongly. Where none is stored under the tag, or all of it
+// is gone, that is [ErrTagNotFound].
+//
+// It costs one read.
+func (a *Acker) Get(ctx context.Context, tag string) (Chain, error) {
+	if err := ValidateTag(tag); err != nil {
+		return Chain{}, err
+	}
+	c, err := a.store.Chain(ctx, tag)
+	if err != nil {
+		return Chain{}, err
+	}
+	if !c.Exists() {
+		return Chain{}, ErrTagNotFound
+	}
+	return c, nil
+}
+
+func validateReason(reason string) error {
+	if reason == "" || len(reason) > MaxReason {
+		return &InvalidError{Field: "reason", Problem: "must have 1 to " + strconv.Itoa(MaxReason) + " bytes"}
+	}
+	return nil
+}

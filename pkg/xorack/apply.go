@@ -1,0 +1,225 @@
+package xorack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Operation is an edge's end, or edges that it starts before: see [EndOf] and
+// [StartOf]. Those of one chain can go as one write ([Acker.Apply]).
+type Operation struct {
+	edge     Edge
+	batch    string
+	ends     bool
+	children []Edge
+}
+
+// EndOf is the operation of [Acker.Done].
+func EndOf(e Edge, children ...Edge) Operation {
+	return Operation{edge: e, ends: true, children: children}
+}
+
+// StartOf is the operation of [Acker.Add].
+func StartOf(e Edge, batch string, children ...Edge) Operation {
+	return Operation{edge: e, batch: batch, children: children}
+}
+
+// op is the operation's mark.
+func (o Operation) op() Op {
+	if o.ends {
+		return o.edge.Op()
+	}
+	return o.edge.batchOp(o.batch)
+}
+
+// delta is what it adds to the sum.
+func (o Operation) delta() Sum {
+	var sum Sum
+	for _, child := range o.children {
+		sum = sum.Plus(sumOf(child.id))
+	}
+	if o.ends {
+		sum = sum.Minus(sumOf(o.edge.id))
+	}
+	return sum
+}
+
+func (o Operation) validate() error {
+	if o.edge.IsZero() {
+		return &InvalidError{Field: "edge", Problem: "must not be empty"}
+	}
+	if len(o.batch) > MaxTag {
+		return &InvalidError{Field: "batch", Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
+	}
+	if len(o.children) > MaxOps {
+		return &InvalidError{Field: "children", Problem: "are more than " + strconv.Itoa(MaxOps) + ": use a fan"}
+	}
+	if !o.ends && len(o.children) == 0 {
+		return &InvalidError{Field: "children", Problem: "must not be empty: there is nothing to add"}
+	}
+	seen := make(map[[12]byte]bool, len(o.children)+1)
+	seen[o.edge.id] = true
+	for i, child := range o.children {
+		field := "children[" + strconv.Itoa(i) + "]"
+		if child.tag != o.edge.tag || child.inc != o.edge.inc {
+			return &InvalidError{Field: field, Problem: "belongs to another chain than its parent"}
+		}
+		if seen[child.id] {
+			return &InvalidError{Field: field, Problem: "is there twice, or is the parent"}
+		}
+		seen[child.id] = true
+	}
+	return nil
+}
+
+// Done ends an edge and starts its children, in one operation that is told by
+// the edge: repeating it changes nothing. The children must be the same each
+// time, so they must follow from the edge's work alone.
+//
+// Start the children here before their work is handed on, as far as possible:
+// a chain whose only open edge ends before it is told of the next one is still
+// right, for the sum is not zero then, but a handler that never comes to tell
+// is found by the deadline only.
+//
+// It costs one write, of one unit for each KB of the record: about 100 ended
+// edges.
+func (a *Acker) Done(ctx context.Context, e Edge, children ...Edge) (Result, error) {
+	return a.one(ctx, EndOf(e, children...))
+}
+
+// Add starts edges under one that goes on, for work whose parts are known bit
+// by bit. The batch tells this call from others of the same edge. It must come
+// before the edge's Done.
+//
+// It costs as much as Done.
+func (a *Acker) Add(ctx context.Context, e Edge, batch string, children ...Edge) (Result, error) {
+	return a.one(ctx, StartOf(e, batch, children...))
+}
+
+func (a *Acker) one(ctx context.Context, o Operation) (Result, error) {
+	if err := o.validate(); err != nil {
+		return Result{}, err
+	}
+	results, err := a.merge(ctx, []Operation{o})
+	if err != nil {
+		return Result{}, err
+	}
+	return results[0], nil
+}
+
+// Apply does many operations, those of one chain as one write for each
+// MaxMerge of them. The results are in the order of the operations; one that is
+// there twice counts once. The error of a chain is that of all its operations.
+func (a *Acker) Apply(ctx context.Context, operations []Operation) ([]Result, []error) {
+	results, errs := make([]Result, len(operations)), make([]error, len(operations))
+	type place struct {
+		tag string
+		inc Incarnation
+	}
+	groups := map[place][]int{}
+	var order []place
+	for i, o := range operations {
+		if errs[i] = o.validate(); errs[i] != nil {
+			continue
+		}
+		at := place{o.edge.tag, o.edge.inc}
+		if groups[at] == nil {
+			order = append(order, at)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	for _, at := range order {
+		for chunk := range slices.Chunk(groups[at], MaxMerge) {
+			group := make([]Operation, len(chunk))
+			for i, n := range chunk {
+				group[i] = operations[n]
+			}
+			done, err := a.merge(ctx, group)
+			for i, n := range chunk {
+				if errs[n] = err; err == nil {
+					results[n] = done[i]
+				}
+			}
+		}
+	}
+	return results, errs
+}
+
+// merge does operations of one chain as one write. Those that the chain has
+// already are left out and the rest is sent again: the chain's marks only grow,
+// so that ends.
+func (a *Acker) merge(ctx context.Context, group []Operation) ([]Result, error) {
+	pending := map[Op]Operation{}
+	var order []Op
+	for _, o := range group {
+		if _, twice := pending[o.op()]; !twice {
+			pending[o.op()] = o
+			order = append(order, o.op())
+		}
+	}
+	outcomes := make(map[Op]Outcome, len(order))
+	var c Chain
+	for len(order) > 0 {
+		there, applied, err := a.store.Apply(ctx, a.work(pending, order))
+		if err != nil {
+			return nil, err
+		}
+		c = there
+		if !applied {
+			if err := refused(c, group[0].edge); err != nil {
+				return nil, err
+			}
+		}
+		before := len(order)
+		order = slices.DeleteFunc(order, func(op Op) bool {
+			if c.Has(op) {
+				outcomes[op] = endedBy(c, op, Done)
+			}
+			return c.Has(op)
+		})
+		if len(order) < before {
+			continue
+		}
+		if c.End() == Open {
+			// Neither ended, nor another's, nor there already: no room.
+			return nil, fmt.Errorf("%w: %d operations of at most %d", ErrChainFull, len(c.Ops), MaxOps)
+		}
+		for _, op := range order {
+			outcomes[op] = already(c.End())
+		}
+		order = nil
+	}
+	results := make([]Result, len(group))
+	for i, o := range group {
+		results[i] = Result{outcomes[o.op()], c}
+	}
+	return results, nil
+}
+
+// refused is why a chain cannot be that of an edge at all.
+func refused(c Chain, e Edge) error {
+	switch {
+	case c.HasStamps():
+		return ErrOtherKind
+	case c.Exists() && c.Incarnation != e.inc:
+		return ErrOtherChain
+	}
+	return nil
+}
+
+// work is the write for some of the pending operations.
+func (a *Acker) work(pending map[Op]Operation, order []Op) Work {
+	first := pending[order[0]].edge
+	now := a.now()
+	w := Work{
+		Tag: first.tag, Incarnation: first.inc, Ops: slices.Clone(order), Room: MaxOps - len(order),
+		Now: now, Orphan: now.Add(a.tombstone),
+	}
+	for _, op := range order {
+		o := pending[op]
+		w.Delta, w.Edges = w.Delta.Plus(o.delta()), w.Edges+int64(len(o.children))
+	}
+	return w
+}

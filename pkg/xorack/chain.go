@@ -1,0 +1,173 @@
+package xorack
+
+import (
+	"crypto/subtle"
+	"hash/fnv"
+	"slices"
+	"time"
+)
+
+// End is how a chain ended.
+type End string
+
+const (
+	// Open: it has not ended.
+	Open End = ""
+	// Done: every edge that was started has ended.
+	Done End = "DONE"
+	// Failed: one of its edges failed.
+	Failed End = "FAILED"
+	// TimedOut: its deadline passed, or it made no progress for too long.
+	TimedOut End = "TIMED_OUT"
+	// Deleted: it was deleted.
+	Deleted End = "DELETED"
+)
+
+// Chain is the record of one tree of work. The zero Chain means that there is
+// none.
+type Chain struct {
+	Tag         string
+	Incarnation Incarnation
+
+	// Sum is what the edges add up to, Edges how many were started, and Ops
+	// the marks of the operations that counted, sorted. A chain of stamps has
+	// none of them.
+	Sum   Sum
+	Edges int64
+	Ops   []Op
+
+	// StampLen is the length of the stamps of a chain of stamps, 0 for edges.
+	// Stamps are they, each behind the 6 bytes that mark its operation, sorted.
+	StampLen int
+	Stamps   [][]byte
+
+	// Created is when the chain was created, to the millisecond as all times
+	// here; the zero time where it was not, and operations came before.
+	Created time.Time
+	// Options tells the options of its creation from others.
+	Options [8]byte
+	// Deadline is when the chain times out, Idle after which time without
+	// progress, where that is not 0. Seen is when the last operation came.
+	Deadline time.Time
+	Idle     time.Duration
+	Seen     time.Time
+	// Due is when the sweep must look at the chain; the zero time where it need
+	// not.
+	Due time.Time
+	// LastOp is the operation that came last: the one that ended an ended
+	// chain.
+	LastOp Op
+
+	// Recorded is the end as it stands in the record. [Chain.End] knows also
+	// of the end that follows from the sum.
+	Recorded End
+	Reason   string
+	EndedAt  time.Time
+	// ExpiresOn is when the record may be deleted, to the second.
+	ExpiresOn time.Time
+
+	// Parent is the edge of another chain that ends with this chain, if any.
+	// Sub tells a part of that chain's tree from a chain of its own: its end
+	// is carried to the parent, and announced to nobody else.
+	Parent Edge
+	Sub    bool
+}
+
+// Exists reports whether there is a record.
+func (c Chain) Exists() bool { return c.Tag != "" }
+
+// HasStamps tells a chain of stamps from one of edges.
+func (c Chain) HasStamps() bool { return c.StampLen > 0 }
+
+// HasEdges tells a chain of edges; a chain that only failed before it was
+// created is neither.
+func (c Chain) HasEdges() bool { return c.Edges > 0 || len(c.Ops) > 0 || !c.Sum.IsZero() }
+
+// IsCreated reports whether the chain was created; operations may come before.
+func (c Chain) IsCreated() bool { return !c.Created.IsZero() }
+
+// End is how the chain ended, or Open. It never changes once it is not Open.
+// A chain of stamps is Done only once that is recorded.
+func (c Chain) End() End {
+	switch {
+	case c.Recorded != Open:
+		return c.Recorded
+	case c.IsCreated() && !c.HasStamps() && c.Sum.IsZero():
+		return Done
+	}
+	return Open
+}
+
+// Ended is when the chain ended, where it did.
+func (c Chain) Ended() time.Time {
+	if c.EndedAt.IsZero() {
+		return c.Seen
+	}
+	return c.EndedAt
+}
+
+// Sealed reports whether nothing is left to do for the chain's end.
+func (c Chain) Sealed() bool { return c.End() != Open && c.Due.IsZero() }
+
+// Has reports whether an operation counted.
+func (c Chain) Has(op Op) bool {
+	_, found := slices.BinarySearchFunc(c.Ops, op, compareOps)
+	return found
+}
+
+// EdgesEnded is how many of the started edges have ended.
+func (c Chain) EdgesEnded() int {
+	ended := 0
+	for _, op := range c.Ops {
+		if op[0]&opOfBatch == 0 {
+			ended++
+		}
+	}
+	return ended
+}
+
+func compareOps(a, b Op) int { return slices.Compare(a[:], b[:]) }
+
+// XOR is what the stamps come to: nil where there are none.
+func (c Chain) XOR() []byte {
+	if len(c.Stamps) == 0 {
+		return nil
+	}
+	state := make([]byte, c.StampLen)
+	for _, stamp := range c.Stamps {
+		subtle.XORBytes(state, state, stamp[stampMark:])
+	}
+	return state
+}
+
+// acked reports whether a chain of stamps is Done, recorded or not.
+func (c Chain) acked() bool { return c.IsCreated() && len(c.Stamps) > 0 && isZero(c.XOR()) }
+
+func isZero(stamp []byte) bool {
+	for _, b := range stamp {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// dueShards is how many parts the index of due chains has: each takes 1,000
+// writes a second, and a chain makes two.
+const dueShards = 16
+
+// dueShard is the part that a tag's chain is in.
+func dueShard(tag string) int64 {
+	hash := fnv.New32a()
+	hash.Write([]byte(tag))
+	return int64(hash.Sum32() % dueShards)
+}
+
+// never is an expiry that does not come: an open chain is not deleted. It is
+// in the item all the same, so that an operation that comes late does not set
+// the one of an operation that came before creation.
+var never = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
+
+func seconds(t time.Time) time.Time { return time.Unix(t.Unix(), 0).UTC() }

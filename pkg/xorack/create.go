@@ -1,0 +1,187 @@
+package xorack
+
+import (
+	"context"
+	"encoding/binary"
+	"strconv"
+	"time"
+)
+
+// CreateOptions are the parts of a chain that have defaults. A nil
+// CreateOptions means all of them.
+type CreateOptions struct {
+	// ID tells this chain from others that have, or had, the same tag. A tag
+	// is used again with another ID; a create that is repeated gives the same.
+	ID string
+	// Edges is how many root edges the chain starts with, 1 to MaxOps, and 1
+	// where it is 0.
+	Edges int
+	// Deadline is how long after its creation the chain times out: up to
+	// MaxDeadline, and DefaultDeadline where it is 0.
+	Deadline time.Duration
+	// Idle is after which time without progress it times out; 0 means that
+	// only the deadline counts. It is looked at by the sweep.
+	Idle time.Duration
+	// Parent, if not the zero Edge, is an edge of another chain that ends when
+	// this chain is done, and fails when it fails or times out.
+	Parent Edge
+}
+
+func (o CreateOptions) withDefaults() CreateOptions {
+	if o.Edges == 0 {
+		o.Edges = 1
+	}
+	if o.Deadline == 0 {
+		o.Deadline = DefaultDeadline
+	}
+	return o
+}
+
+func (o CreateOptions) validate(tag string) error {
+	switch {
+	case len(o.ID) > MaxTag:
+		return &InvalidError{Field: "id", Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
+	case o.Edges < 1 || o.Edges > MaxOps:
+		return &InvalidError{Field: "edges", Problem: "must be from 1 to " + strconv.Itoa(MaxOps)}
+	case o.Deadline < time.Millisecond || o.Deadline > MaxDeadline:
+		return &InvalidError{Field: "deadline", Problem: "must be from 1ms to " + MaxDeadline.String()}
+	case o.Idle < 0 || o.Idle > MaxDeadline:
+		return &InvalidError{Field: "idle", Problem: "must be from 0 to " + MaxDeadline.String()}
+	case o.Parent.tag == tag:
+		return &InvalidError{Field: "parent", Problem: "must be an edge of another chain"}
+	}
+	return nil
+}
+
+// digest tells these options from others.
+func (o CreateOptions) digest() [8]byte {
+	times := binary.BigEndian.AppendUint64(nil, uint64(o.Deadline))
+	times = binary.BigEndian.AppendUint64(times, uint64(o.Idle))
+	hash := derive(forOptions, number(o.Edges), times, []byte(o.Parent.tag), o.Parent.inc[:], o.Parent.id[:])
+	return [8]byte(hash[:8])
+}
+
+// Created is the answer to a create.
+type Created struct {
+	// Outcome is Applied; or Ended, where all of the work was done before and
+	// the create came last; or that the chain had ended before, in which case
+	// no work should be handed on.
+	Outcome Outcome
+	// Root is the chain's root edge, and Roots are all of them.
+	Root  Edge
+	Roots []Edge
+	// Chain is the chain as it stands.
+	Chain Chain
+}
+
+// Create makes a chain with its root edges. The same create again is the same
+// chain; one with other options, or under the tag of a chain that lives or
+// whose tombstone is not yet expired, is [ErrTagExists].
+//
+// It costs one write and one of the index, and two writes where the tag was
+// used before.
+func (a *Acker) Create(ctx context.Context, tag string, options *CreateOptions) (Created, error) {
+	o := CreateOptions{}
+	if options != nil {
+		o = *options
+	}
+	o = o.withDefaults()
+	if err := ValidateTag(tag); err != nil {
+		return Created{}, err
+	}
+	if err := o.validate(tag); err != nil {
+		return Created{}, err
+	}
+	c := a.fresh(tag, o)
+	there, err := a.create(ctx, c)
+	if err != nil {
+		return Created{}, err
+	}
+	answer := Created{Outcome: createOutcome(there), Chain: there, Roots: make([]Edge, o.Edges)}
+	for i := range answer.Roots {
+		answer.Roots[i] = rootOf(tag, c.Incarnation, i)
+	}
+	answer.Root = answer.Roots[0]
+	return answer, nil
+}
+
+// createOutcome is what a create is told of the chain that it made, or made
+// earlier.
+func createOutcome(c Chain) Outcome {
+	switch {
+	case c.End() == Open:
+		return Applied
+	case c.End() == Done && c.LastOp == Op(c.Incarnation):
+		return Ended
+	}
+	return already(c.End())
+}
+
+// fresh is a chain of edges at its creation.
+func (a *Acker) fresh(tag string, o CreateOptions) Chain {
+	now := milliseconds(a.now())
+	c := Chain{
+		Tag: tag, Incarnation: incarnationOf(tag, o.ID), Edges: int64(o.Edges), Options: o.digest(),
+		Created: now, Seen: now, Deadline: now.Add(o.Deadline).Truncate(time.Millisecond), Idle: o.Idle.Truncate(time.Millisecond),
+		ExpiresOn: never, Parent: o.Parent,
+	}
+	for i := range o.Edges {
+		c.Sum = c.Sum.Plus(sumOf(rootOf(tag, c.Incarnation, i).id))
+	}
+	// The mark of the create: what ended the chain, where it came last.
+	c.LastOp = Op(c.Incarnation)
+	c.Due = c.nextLook()
+	return c
+}
+
+// nextLook is when the sweep must look at an open chain.
+func (c Chain) nextLook() time.Time {
+	if idle := c.Seen.Add(c.Idle); c.Idle > 0 && idle.Before(c.Deadline) {
+		return idle
+	}
+	return c.Deadline
+}
+
+// create makes the chain, or finds that it was made, and returns it as it
+// stands.
+func (a *Acker) create(ctx context.Context, c Chain) (Chain, error) {
+	there, created, err := a.store.Create(ctx, c)
+	if err != nil || created {
+		return there, err
+	}
+	for {
+		switch {
+		case there.HasStamps() != c.HasStamps() && there.Incarnation == c.Incarnation:
+			return Chain{}, ErrTagExists
+		case there.Incarnation == c.Incarnation && (!there.IsCreated() || there.Options == c.Options):
+			// Our own, made before; or it failed before it was created.
+			return there, nil
+		case there.Incarnation == c.Incarnation || !a.replaceable(there):
+			return Chain{}, ErrTagExists
+		}
+		seen := there
+		there, created, err = a.store.Replace(ctx, c, seen)
+		if err != nil || created {
+			return there, err
+		}
+		if !there.Exists() {
+			// Deleted in between, by its expiry.
+			if there, created, err = a.store.Create(ctx, c); err != nil || created {
+				return there, err
+			}
+		}
+	}
+}
+
+// replaceable reports whether what stands under a tag is only what is left of
+// another chain. Our own incarnation never is: a late repeat of a create must
+// not make an ended chain live again.
+func (a *Acker) replaceable(c Chain) bool {
+	switch {
+	case c.Recorded == Deleted:
+		return c.Due.IsZero()
+	case !c.IsCreated():
+		return !c.HasStamps()
+	}
+	return !c.ExpiresOn.After(seconds(a.now()))
+}

@@ -1,0 +1,200 @@
+package xorack
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"hash/crc32"
+	"strconv"
+	"unicode/utf8"
+)
+
+// MaxTag is the most bytes of a tag, which is valid UTF-8 and not empty.
+const MaxTag = 1024
+
+// Incarnation tells a chain from others that have had the same tag. It derives
+// from the tag and [CreateOptions.ID].
+type Incarnation [8]byte
+
+// String is the incarnation in hexadecimal digits.
+func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
+
+// Op is the mark of an operation in its chain: the first bytes of the edge's
+// id.
+type Op [8]byte
+
+// String is the operation in hexadecimal digits.
+func (o Op) String() string { return hex.EncodeToString(o[:]) }
+
+// Edge is a piece of work in a chain. It travels with the work as a token of
+// printable characters: [Edge.String], [ParseEdge]; in JSON it is that text.
+// Two edges are the same if they are ==. The zero Edge is none.
+//
+// Whoever works on an edge derives the edges of the work that follows from it
+// ([Edge.Child], [Edge.Named]), so that a handler that runs a second time
+// starts the very same edges.
+type Edge struct {
+	tag string
+	inc Incarnation
+	id  [12]byte
+}
+
+// Tag is the chain's tag.
+func (e Edge) Tag() string { return e.tag }
+
+// Incarnation is the chain's.
+func (e Edge) Incarnation() Incarnation { return e.inc }
+
+// Op is the mark that the edge's end leaves in the chain.
+func (e Edge) Op() Op { return Op(e.id[:8]) }
+
+// IsZero reports whether this is no edge.
+func (e Edge) IsZero() bool { return e == Edge{} }
+
+// What an id is made for: ids of different kinds never meet.
+const (
+	forIncarnation = iota + 1
+	forRoot
+	forChild
+	forNamed
+	forBatch
+	forFan
+	forOptions
+	forStamps
+	forStamp
+	forEvent
+)
+
+// derive is the hash of a kind and parts, each with its length before it.
+func derive(kind byte, parts ...[]byte) [32]byte {
+	hash := sha256.New()
+	hash.Write([]byte{kind})
+	for _, part := range parts {
+		hash.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
+		hash.Write(part)
+	}
+	return [32]byte(hash.Sum(nil))
+}
+
+func number(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }
+
+func incarnationOf(tag, id string) Incarnation {
+	hash := derive(forIncarnation, []byte(tag), []byte(id))
+	return Incarnation(hash[:8])
+}
+
+// Root is the ith root edge, from 0, of the chain that has this tag and
+// [CreateOptions.ID]. It makes no request: work may start, and even end, before
+// the chain is created.
+func Root(tag, id string, i int) Edge { return rootOf(tag, incarnationOf(tag, id), i) }
+
+func rootOf(tag string, inc Incarnation, i int) Edge {
+	return Edge{tag: tag, inc: inc, id: edgeID(derive(forRoot, inc[:], number(i)))}
+}
+
+func (e Edge) derived(kind byte, name []byte) Edge {
+	return Edge{tag: e.tag, inc: e.inc, id: edgeID(derive(kind, e.inc[:], e.id[:], name))}
+}
+
+// opOfBatch is the bit of a mark that tells a call of Add from an edge's end:
+// edges' ids do not have it.
+const opOfBatch = 0x80
+
+func edgeID(hash [32]byte) [12]byte {
+	hash[0] &^= opOfBatch
+	return [12]byte(hash[:12])
+}
+
+// Child is the ith edge that follows from this one, from 0. How many there are
+// must be told by the work alone: a handler that runs again must start the
+// same.
+func (e Edge) Child(i int) Edge { return e.derived(forChild, number(i)) }
+
+// Children are the first n of the edges that Child returns.
+func (e Edge) Children(n int) []Edge {
+	children := make([]Edge, max(n, 0))
+	for i := range children {
+		children[i] = e.Child(i)
+	}
+	return children
+}
+
+// Named is the edge of this name that follows from this one, for work that is
+// told by a key better than by a number.
+func (e Edge) Named(name string) Edge { return e.derived(forNamed, []byte(name)) }
+
+// batchOp is the mark of an [Acker.Add].
+func (e Edge) batchOp(batch string) Op {
+	hash := derive(forBatch, e.inc[:], e.id[:], []byte(batch))
+	hash[0] |= opOfBatch
+	return Op(hash[:8])
+}
+
+// tokenVersion is the first byte of a token.
+const tokenVersion = 1
+
+var tokenTable = crc32.MakeTable(crc32.Castagnoli)
+
+// tokenHead is the bytes of a token before its tag: version, incarnation, id
+// and the checksum of all but itself.
+const tokenHead = 1 + 8 + 12 + 4
+
+// String is the edge as a token: letters, digits, - and _, about 34 characters
+// and 4 for each 3 bytes of the tag.
+func (e Edge) String() string {
+	token := append([]byte{tokenVersion}, e.inc[:]...)
+	token = append(token, e.id[:]...)
+	token = binary.BigEndian.AppendUint32(token, e.checksum())
+	return base64.RawURLEncoding.EncodeToString(append(token, e.tag...))
+}
+
+func (e Edge) checksum() uint32 {
+	sum := crc32.Update(0, tokenTable, []byte{tokenVersion})
+	sum = crc32.Update(sum, tokenTable, e.inc[:])
+	sum = crc32.Update(sum, tokenTable, e.id[:])
+	return crc32.Update(sum, tokenTable, []byte(e.tag))
+}
+
+// MarshalText implements [encoding.TextMarshaler]: the token.
+func (e Edge) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (e *Edge) UnmarshalText(token []byte) (err error) {
+	*e, err = ParseEdge(string(token))
+	return err
+}
+
+// ParseEdge reads a token. One in which anything was altered is an
+// [InvalidError].
+func ParseEdge(token string) (Edge, error) {
+	invalid := func(problem string) (Edge, error) {
+		return Edge{}, &InvalidError{Field: "edge", Problem: problem}
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(raw) <= tokenHead {
+		return invalid("is not a token")
+	}
+	if raw[0] != tokenVersion {
+		return invalid("is a token of version " + strconv.Itoa(int(raw[0])) + ", and this program knows version 1")
+	}
+	e := Edge{tag: string(raw[tokenHead:]), inc: Incarnation(raw[1:9]), id: [12]byte(raw[9:21])}
+	if binary.BigEndian.Uint32(raw[21:]) != e.checksum() {
+		return invalid("is a token that was altered")
+	}
+	return e, ValidateTag(e.tag)
+}
+
+// ValidateTag reports a tag that cannot be used: an empty one, one over
+// [MaxTag] bytes, or one that is not valid UTF-8.
+func ValidateTag(tag string) error {
+	switch {
+	case tag == "":
+		return &InvalidError{Field: "tag", Problem: "must not be empty"}
+	case len(tag) > MaxTag:
+		return &InvalidError{Field: "tag", Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
+	case !utf8.ValidString(tag):
+		return &InvalidError{Field: "tag", Problem: "is not valid UTF-8"}
+	}
+	return nil
+}

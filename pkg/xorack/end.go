@@ -1,0 +1,157 @@
+package xorack
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// Fail ends a chain as Failed, because an edge's work failed for good. An edge
+// that has ended before cannot fail: [EdgeEnded].
+//
+// It costs one write, and up to two of the index.
+func (a *Acker) Fail(ctx context.Context, e Edge, reason string) (Result, error) {
+	if e.IsZero() {
+		return Result{}, &InvalidError{Field: "edge", Problem: "must not be empty"}
+	}
+	if err := validateReason(reason); err != nil {
+		return Result{}, err
+	}
+	c, failed, err := a.store.Fail(ctx, Failure{
+		Tag: e.tag, Incarnation: e.inc, Op: e.Op(), Reason: reason, Now: a.now(),
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	if !failed {
+		if err := refused(c, e); err != nil {
+			return Result{}, err
+		}
+	}
+	return Result{failOutcome(c, e), c}, nil
+}
+
+func failOutcome(c Chain, e Edge) Outcome {
+	switch {
+	case c.Recorded == Failed && c.LastOp == e.Op():
+		return Ended
+	case c.Has(e.Op()):
+		return EdgeEnded
+	}
+	return already(c.End())
+}
+
+// Extend sets the deadline of an edge's chain to a later time, at most
+// MaxDeadline from now. One that is as late already stays: Applied. A chain
+// that is not created yet is [ErrTagNotFound].
+//
+// It costs one write.
+func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result, error) {
+	if e.IsZero() {
+		return Result{}, &InvalidError{Field: "edge", Problem: "must not be empty"}
+	}
+	deadline = milliseconds(deadline)
+	if now := a.now(); !deadline.After(now) || deadline.Sub(now) > MaxDeadline {
+		return Result{}, &InvalidError{Field: "deadline", Problem: "must be ahead, by at most " + MaxDeadline.String()}
+	}
+	c, extended, err := a.store.Extend(ctx, e.tag, e.inc, deadline)
+	if err != nil {
+		return Result{}, err
+	}
+	if !extended {
+		if err := refused(c, e); err != nil {
+			return Result{}, err
+		}
+	}
+	switch {
+	case c.End() != Open:
+		return Result{already(c.End()), c}, nil
+	case !c.IsCreated():
+		return Result{}, ErrTagNotFound
+	}
+	return Result{Applied, c}, nil
+}
+
+// Abandon ends an edge's chain as TimedOut if it was never created, which bars
+// a create that comes late, or if its deadline has come. It returns the chain
+// as it stands then: an open one is still within its time.
+//
+// It costs one write, and up to two of the index.
+func (a *Acker) Abandon(ctx context.Context, e Edge, reason string) (Chain, error) {
+	if e.IsZero() {
+		return Chain{}, &InvalidError{Field: "edge", Problem: "must not be empty"}
+	}
+	if err := validateReason(reason); err != nil {
+		return Chain{}, err
+	}
+	c, abandoned, err := a.store.Abandon(ctx, Overdue{Tag: e.tag, Incarnation: e.inc, Reason: reason, Now: a.now()})
+	if err != nil || abandoned {
+		return c, err
+	}
+	return c, refused(c, e)
+}
+
+// Delete ends a chain as Deleted, whatever work is still under way: each
+// operation that comes later is told so. A chain that has ended stays what it
+// is. Where nothing is stored under the tag, that is [ErrTagNotFound].
+//
+// It costs one write, and up to two of the index.
+func (a *Acker) Delete(ctx context.Context, tag string) (Result, error) {
+	if err := ValidateTag(tag); err != nil {
+		return Result{}, err
+	}
+	op := a.newOp()
+	c, _, err := a.store.Delete(ctx, tag, op, a.now())
+	switch {
+	case err != nil:
+		return Result{}, err
+	case !c.Exists():
+		return Result{}, ErrTagNotFound
+	case c.HasStamps():
+		return Result{}, ErrOtherKind
+	case c.Recorded == Deleted && c.LastOp == op:
+		return Result{Ended, c}, nil
+	}
+	return Result{already(c.End()), c}, nil
+}
+
+// Outstanding says which edges of a chain have not ended, by walking the tree
+// as its handlers would build it: children are the edges that follow from an
+// edge, none where its work starts no other. It answers where a chain stalls.
+// At most limit edges are returned; roots is how many root edges the chain was
+// created with.
+//
+// It costs one read. Edges that an Add started are found if children names
+// them.
+func (a *Acker) Outstanding(ctx context.Context, tag string, roots, limit int, children func(Edge) []Edge) ([]Edge, error) {
+	if roots < 1 || roots > MaxOps || limit < 1 {
+		return nil, &InvalidError{Field: "roots", Problem: "must be from 1 to " + strconv.Itoa(MaxOps) + ", and limit 1 or more"}
+	}
+	c, err := a.Get(ctx, tag)
+	if err != nil {
+		return nil, err
+	}
+	if c.HasStamps() {
+		return nil, ErrOtherKind
+	}
+	var waiting []Edge
+	for i := range roots {
+		waiting = append(waiting, rootOf(tag, c.Incarnation, i))
+	}
+	var found []Edge
+	seen := map[[12]byte]bool{}
+	for len(waiting) > 0 && len(found) < limit {
+		e := waiting[0]
+		waiting = waiting[1:]
+		if seen[e.id] {
+			continue
+		}
+		seen[e.id] = true
+		if c.Has(e.Op()) {
+			waiting = append(waiting, children(e)...)
+			continue
+		}
+		found = append(found, e)
+	}
+	return found, nil
+}

@@ -1,0 +1,63 @@
+package xorack
+
+import (
+	"errors"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+)
+
+// What a store can fail with, beside the error of an ended context. Both mean
+// that the caller may repeat the operation: its repeat finds what the failed
+// one did.
+var (
+	// ErrThrottled: DynamoDB asks to slow down. Nothing is known to be written.
+	ErrThrottled = dynamo.ErrThrottled
+	// ErrUnavailable: no answer, or a fault of the server. The request may
+	// have taken effect all the same.
+	ErrUnavailable = dynamo.ErrUnavailable
+)
+
+var (
+	// ErrTagExists: another chain lives under this tag, or the same one was
+	// created with other options.
+	ErrTagExists = errors.New("tag exists")
+	// ErrTagNotFound: no chain is stored under this tag.
+	ErrTagNotFound = errors.New("tag not found")
+	// ErrChainFull: the chain has as many operations as one item can hold. It
+	// will time out. Larger trees use sub-chains ([Acker.Fan]).
+	ErrChainFull = errors.New("chain is full")
+	// ErrOtherChain: the edge belongs to another chain that had, or will have,
+	// the same tag. Where its own is still to be created, a repeat succeeds
+	// later.
+	ErrOtherChain = errors.New("the tag belongs to another chain")
+	// ErrOtherKind: edges were asked of a chain of stamps, or stamps of a chain
+	// of edges.
+	ErrOtherKind = errors.New("the chain is of the other kind")
+	// ErrNewerLayout: the item was written by a later version of this package,
+	// which keeps something in it that this version does not know.
+	ErrNewerLayout = errors.New("item was written by a newer version")
+)
+
+// The remaining errors of xor-ack-dynamodb, with its meanings.
+var (
+	// ErrBufferLengthsUnequal: stamps of different lengths were put together.
+	ErrBufferLengthsUnequal = errors.New("stamps have different lengths")
+	// ErrLessThanTwoBuffers: XOR was asked of fewer than two stamps.
+	ErrLessThanTwoBuffers = errors.New("fewer than two stamps")
+	// ErrZeroBufferNoOp: a stamp of zeros changes nothing.
+	ErrZeroBufferNoOp = errors.New("stamp is all zeros: it changes nothing")
+	// ErrStaleLocalData: the stamp changed between a read and a write. Nothing
+	// here reads before it writes, so this is never returned; it stands for
+	// callers that still check for it.
+	ErrStaleLocalData = errors.New("stale local data")
+)
+
+// InvalidError is an input that can never be accepted. Field says where it
+// stands, by the name that a caller of the HTTP interface sees ("tag",
+// "children"), and Problem what is wrong and what the bound is.
+type InvalidError struct {
+	Field   string
+	Problem string
+}
+
+func (e *InvalidError) Error() string { return e.Field + " " + e.Problem }

@@ -1,0 +1,114 @@
+package xorack
+
+import (
+	"context"
+	"encoding/base64"
+	"strconv"
+)
+
+const (
+	// FanWidth is how many edges each chain of a fan starts with: about as many
+	// as end within the record's first KB, so that each write costs one unit.
+	FanWidth = 96
+	// MaxFan is the most edges of one fan.
+	MaxFan = FanWidth * FanWidth * FanWidth
+)
+
+// fanned is one chain of a fan, and what hangs under it.
+type fanned struct {
+	// under is the edge that ends with it.
+	under Edge
+	// tag and inc are the chain's own, edges how many root edges it has.
+	tag   string
+	inc   Incarnation
+	edges int
+}
+
+// capacity is how many edges one part of a fan of n edges has at most; 1 where
+// they need no parts.
+func capacity(n int) int {
+	part := 1
+	for part*FanWidth < n {
+		part *= FanWidth
+	}
+	return part
+}
+
+// fan splits n edges under an edge: visit is called for each chain, leaf for
+// each edge, in their order.
+func fan(e Edge, child func(int) Edge, n int, visit func(fanned), leaf func(Edge)) (children []Edge) {
+	part := capacity(n)
+	for i := range (n + part - 1) / part {
+		c := child(i)
+		children = append(children, c)
+		if part == 1 {
+			leaf(c)
+			continue
+		}
+		inside := min(part, n-i*part)
+		width := capacity(inside)
+		hash := derive(forFan, c.inc[:], c.id[:], []byte(c.tag))
+		sub := fanned{under: c, tag: "fan." + base64.RawURLEncoding.EncodeToString(hash[:16])}
+		sub.inc, sub.edges = incarnationOf(sub.tag, ""), (inside+width-1)/width
+		visit(sub)
+		fan(c, func(j int) Edge { return rootOf(sub.tag, sub.inc, j) }, inside, visit, leaf)
+	}
+	return children
+}
+
+// Fan are the n edges that [Acker.Fan] starts under an edge, without a request.
+// There are none where n is not 1 to [MaxFan].
+func (e Edge) Fan(n int) []Edge {
+	if n < 1 || n > MaxFan {
+		return nil
+	}
+	leaves := make([]Edge, 0, n)
+	fan(e, e.fanChild, n, func(fanned) {}, func(leaf Edge) { leaves = append(leaves, leaf) })
+	return leaves
+}
+
+func (e Edge) fanChild(i int) Edge { return e.derived(forFan, number(i)) }
+
+// Fan ends an edge and starts the n edges that [Edge.Fan] names, 1 to
+// [MaxFan]. More than [FanWidth] of them are put into chains of their own, each
+// of which ends one edge of the chain above it when it is done, and fails it
+// when it fails. So a tree of any size goes on at one write unit an edge, and
+// past the write rate of one item. As with [Acker.Done], n must be told by the
+// work alone.
+//
+// Hand the edges on only after Fan has returned. Dying within it leaves chains
+// without work; a repeat finds them and goes on. The deadline of the whole is
+// that of the edge's own chain: the chains of the fan have the longest one. The
+// ends of those chains are carried by the stream's handler, so the last edge's
+// Done is told Ended for its part only.
+//
+// It costs one write as Done does, and for each chain of the fan one write and
+// one of the index. They are created through [Options].ForEach.
+func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
+	if e.IsZero() {
+		return Result{}, &InvalidError{Field: "edge", Problem: "must not be empty"}
+	}
+	if n < 1 || n > MaxFan {
+		return Result{}, &InvalidError{Field: "edges", Problem: "must be from 1 to " + strconv.Itoa(MaxFan)}
+	}
+	var chains []fanned
+	children := fan(e, e.fanChild, n, func(f fanned) { chains = append(chains, f) }, func(Edge) {})
+	errs := make([]error, len(chains))
+	a.forEach(len(chains), func(i int) {
+		_, errs[i] = a.create(ctx, a.part(chains[i]))
+	})
+	for _, err := range errs {
+		if err != nil {
+			return Result{}, err
+		}
+	}
+	return a.Done(ctx, e, children...)
+}
+
+// part is a chain of a fan at its creation.
+func (a *Acker) part(f fanned) Chain {
+	o := CreateOptions{Edges: f.edges, Deadline: MaxDeadline, Parent: f.under}
+	c := a.fresh(f.tag, o)
+	c.Sub = true
+	return c
+}

@@ -1,0 +1,185 @@
+package xorack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// SweepOptions are the parts of a sweep that have defaults. Each zero field
+// means its default.
+type SweepOptions struct {
+	// Limit is how many chains a run looks at, 1 or more, and 10,000 where it
+	// is 0.
+	Limit int
+	// Announce hands ends on; nil means that nobody listens.
+	Announce Announce
+}
+
+// SweepReport is what a run of the sweep saw and did.
+type SweepReport struct {
+	// Chains is how many were looked at, Late by how much the one was overdue
+	// that had waited longest.
+	Chains int
+	Late   time.Duration
+	// TimedOut is how many timed out, Finished how many ends were seen to that
+	// the stream's handler had left, Postponed how many are to be looked at
+	// again later.
+	TimedOut, Finished, Postponed int
+	// Failed is how many could not be seen to; the next run tries them again.
+	Failed int
+}
+
+// sweepPage is how many chains are read at a time.
+const sweepPage = 100
+
+// maxSweepErrors is how many errors of chains a run keeps.
+const maxSweepErrors = 10
+
+// Sweep looks after all chains that are due: it times out those whose deadline
+// has come or that made no progress for too long, and sees to the ends that the
+// stream's handler left. Run it every few minutes. Each run goes through what
+// is due from its beginning, the longest due first, and a chain that cannot be
+// seen to keeps no other back.
+//
+// A run looks at no more than Limit chains, and ends before the context does.
+// Any number of sweeps may run at once: all that they do can be done twice.
+// Chains are seen to through [Options].ForEach.
+//
+// A run with nothing to do costs 16 reads of half a unit; a chain one read, and
+// what it then needs.
+//
+// The error joins the first failures; the report is true beside it.
+func (a *Acker) Sweep(ctx context.Context, o SweepOptions) (SweepReport, error) {
+	if o.Limit == 0 {
+		o.Limit = 10_000
+	}
+	if o.Limit < 0 {
+		return SweepReport{}, &InvalidError{Field: "limit", Problem: "must be 1 or more"}
+	}
+	run := sweepRun{acker: a, announce: o.Announce, now: a.now()}
+	left, places := o.Limit, make([]DueChain, dueShards)
+	var open []int
+	for shard := range dueShards {
+		open = append(open, shard)
+	}
+	// A page of each part in turn, so that none waits for another.
+	for len(open) > 0 && left > 0 && ctx.Err() == nil {
+		shard := open[0]
+		open = open[1:]
+		page, err := a.store.Due(ctx, DueQuery{
+			Shard: shard, At: run.now, After: places[shard], Limit: min(sweepPage, left),
+		})
+		if err != nil {
+			run.fail(fmt.Errorf("due chains of part %d: %w", shard, err))
+			continue
+		}
+		a.forEach(len(page), func(i int) { run.chain(ctx, page[i]) })
+		left -= len(page)
+		if len(page) == sweepPage {
+			places[shard] = page[len(page)-1]
+			open = append(open, shard)
+		}
+	}
+	run.errs = append(run.errs, ctx.Err())
+	return run.report, errors.Join(run.errs...)
+}
+
+// sweepRun is one run of the sweep.
+type sweepRun struct {
+	acker    *Acker
+	announce Announce
+	now      time.Time
+
+	// mu guards the report and the errors.
+	mu     sync.Mutex
+	report SweepReport
+	errs   []error
+}
+
+func (r *sweepRun) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.errs) < maxSweepErrors {
+		r.errs = append(r.errs, err)
+	}
+}
+
+func (r *sweepRun) add(o SweepReport) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Chains += o.Chains
+	r.report.Late = max(r.report.Late, o.Late)
+	r.report.TimedOut += o.TimedOut
+	r.report.Finished += o.Finished
+	r.report.Postponed += o.Postponed
+	r.report.Failed += o.Failed
+}
+
+// chain sees to one chain.
+func (r *sweepRun) chain(ctx context.Context, due DueChain) {
+	did, err := r.see(ctx, due.Tag)
+	did.Chains, did.Late = 1, r.now.Sub(due.Due)
+	if err != nil {
+		did.Failed = 1
+		r.fail(fmt.Errorf("chain %q: %w", due.Tag, err))
+	}
+	r.add(did)
+}
+
+// see looks at a chain as it stands and does what is due.
+func (r *sweepRun) see(ctx context.Context, tag string) (did SweepReport, err error) {
+	a := r.acker
+	c, err := a.store.Chain(ctx, tag)
+	if err != nil || c.Due.IsZero() {
+		// The index is behind the table: it is sealed, or gone.
+		return did, err
+	}
+	// A chain of stamps may be acked and nobody has recorded it.
+	if c, _, err = a.settle(ctx, c); err != nil {
+		return did, err
+	}
+	if c.End() == Open {
+		var ended bool
+		if c, ended, err = r.overdue(ctx, c); err != nil {
+			return did, err
+		}
+		if ended {
+			did.TimedOut = 1
+		}
+	}
+	if c.End() == Open {
+		if c.nextLook().After(c.Due) {
+			_, moved, err := a.store.Postpone(ctx, c.Tag, c.Incarnation, c.Due, c.nextLook())
+			if moved {
+				did.Postponed = 1
+			}
+			return did, err
+		}
+		return did, nil
+	}
+	finished, err := a.Finish(ctx, c, r.announce)
+	if finished {
+		did.Finished = 1
+	}
+	return did, err
+}
+
+// overdue times the chain out if its time has come. It returns the chain as it
+// stands then, and whether this call ended it.
+func (r *sweepRun) overdue(ctx context.Context, c Chain) (Chain, bool, error) {
+	late := Overdue{Tag: c.Tag, Incarnation: c.Incarnation, Now: r.now}
+	switch {
+	case !c.IsCreated():
+		return c, false, nil
+	case !c.Deadline.After(r.now):
+		late.Reason = "no end until " + c.Deadline.Format(time.RFC3339Nano)
+	case c.Idle > 0 && !c.Seen.Add(c.Idle).After(r.now):
+		late.Reason, late.Seen = "no progress for "+c.Idle.String(), c.Seen
+	default:
+		return c, false, nil
+	}
+	return r.acker.store.TimeOut(ctx, late)
+}

@@ -33,12 +33,14 @@ func Map(m Item) types.AttributeValue { return &types.AttributeValueMemberM{Valu
 type Decoder struct {
 	Item Item
 	Err  error
+	// Failed is the attribute that Err is about.
+	Failed string
 }
 
 // Fail notes what is wrong with an attribute.
 func (d *Decoder) Fail(name, problem string) {
 	if d.Err == nil {
-		d.Err = fmt.Errorf("attribute %q %s", name, problem)
+		d.Err, d.Failed = fmt.Errorf("attribute %q %s", name, problem), name
 	}
 }
 
@@ -123,7 +125,7 @@ func (d *Decoder) MapOr(name string) Item {
 // this one does not know, and fails with newer.
 func (d *Decoder) Layout(name string, known int64, newer error) {
 	if v := d.Number(name); d.Err == nil && v > known {
-		d.Err = fmt.Errorf("%w: layout %d, and this one knows %d", newer, v, known)
+		d.Err, d.Failed = fmt.Errorf("%w: layout %d, and this one knows %d", newer, v, known), name
 	}
 }
 

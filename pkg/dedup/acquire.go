@@ -1,0 +1,220 @@
+package dedup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+)
+
+// verdict is what a row means to a caller.
+type verdict int
+
+const (
+	free        verdict = iota // nobody has it: claim
+	expired                    // as if there were no row: replace
+	done                       // completed, with a result or an error
+	running                    // somebody has it: wait
+	mismatch                   // completed or begun with another payload
+	quarantined                // claimed as often as it may be
+)
+
+// judge says what a row means at this moment to a caller with this payload.
+// The order of the questions matters: an expired row's payload is nobody's, and
+// neither a remembered result nor a running effect is for another payload.
+func (d *Deduplicator[ID, R]) judge(r Row, payload []byte, now time.Time) verdict {
+	switch {
+	case !r.Exists():
+		return free
+	case r.expired(now):
+		return expired
+	case payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload):
+		return mismatch
+	case r.completed():
+		return done
+	case r.running(now, d.options.Margin):
+		return running
+	case d.options.MaxAttempts > 0 && r.Attempt >= int64(d.options.MaxAttempts):
+		return quarantined
+	}
+	return free
+}
+
+// remembered is a completed row and its result, encoded.
+type remembered struct {
+	row    Row
+	stored []byte
+	// kept is false where there is no result: omitted, or an error.
+	kept bool
+}
+
+// asking is one call that asks for a key.
+type asking struct {
+	key     Key
+	payload []byte
+	// shared is where other calls of this process wait for this one; nil where
+	// they do not.
+	shared *flight
+	// waited is the sum of the delays so far, looks how many there were.
+	waited time.Duration
+	looks  int
+}
+
+// acquire makes the caller the owner of a key (true), or finds how its effect
+// ended.
+func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *asking) (remembered, Row, bool, error) {
+	r, err := d.firstLook(ctx, a)
+	if err != nil {
+		return remembered{}, Row{}, false, err
+	}
+	for {
+		now := milliseconds(d.options.Now())
+		switch d.judge(r, a.payload, now) {
+		case free, expired:
+			var mine bool
+			if r, mine, err = d.claim(ctx, a, r, now); err != nil || mine {
+				return remembered{}, r, mine, err
+			}
+			// What stands there is judged by the time of the claim: if that
+			// refused it as running, it is running.
+			if d.judge(r, a.payload, now) == running {
+				r, err = d.wait(ctx, a, r)
+			}
+		case running:
+			r, err = d.wait(ctx, a, r)
+		case done:
+			found, err := d.fetch(ctx, r)
+			if !errors.Is(err, errResultGone) {
+				return found, Row{}, false, err
+			}
+			// Invalidated a moment ago, or lost.
+			var again Row
+			if again, _, err = d.store.Row(ctx, a.key, true); err != nil {
+				return remembered{}, Row{}, false, err
+			}
+			if again.Fence == r.Fence && again.ValidUntil.Equal(r.ValidUntil) {
+				return remembered{}, Row{}, false, &RowError{Key: a.key, Field: attrResult, Err: errResultGone}
+			}
+			r = again
+		case mismatch:
+			return remembered{}, Row{}, false, &PayloadMismatchError{Key: a.key}
+		case quarantined:
+			d.note(ctx, EventQuarantined, r)
+			return remembered{}, Row{}, false, &QuarantinedError{Key: a.key, Attempts: r.Attempt, Last: r.Error}
+		}
+		if err != nil {
+			return remembered{}, Row{}, false, err
+		}
+	}
+}
+
+// firstLook reads the row where the options say so. What such a read says is
+// taken only where it saves a claim: it may be a moment old.
+func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *asking) (Row, error) {
+	if !d.options.LookFirst {
+		return Row{}, nil
+	}
+	r, _, err := d.store.Row(ctx, a.key, false)
+	if err != nil {
+		return Row{}, err
+	}
+	if v := d.judge(r, a.payload, d.options.Now()); v == done || v == running {
+		return r, nil
+	}
+	return Row{}, nil
+}
+
+// claim tries to become the owner of what stands there, the zero Row for
+// anything but an expired row. It returns what stands there afterwards.
+//
+// A claim whose response was lost is found by its token; its lease counts from
+// when it was sent. Where that is over before the answer is here, the caller
+// owns nothing any more.
+func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *asking, seen Row, now time.Time) (Row, bool, error) {
+	lease, err := d.leaseFor(ctx)
+	if err != nil {
+		return Row{}, false, err
+	}
+	c := Claim{
+		Key: a.key, Token: d.options.NewToken(), Now: now, Margin: d.options.Margin,
+		LeaseUntil: now.Add(lease), Payload: a.payload, MaxAttempts: int64(d.options.MaxAttempts),
+	}
+	c.ValidUntil, c.ExpiresOn = d.validity(now, c.LeaseUntil)
+	if a.shared != nil {
+		a.shared.expect(c.LeaseUntil)
+	}
+	var r Row
+	var claimed bool
+	if seen.Exists() && seen.expired(now) {
+		r, claimed, err = d.store.Replace(ctx, c, seen.Fence)
+	} else {
+		r, claimed, err = d.store.Claim(ctx, c)
+	}
+	if err != nil {
+		return Row{}, false, err
+	}
+	mine := claimed || r.Token == c.Token && !r.completed()
+	if !mine || !r.LeaseUntil.After(d.options.Now()) {
+		return r, false, nil
+	}
+	if r.Attempt > 1 {
+		d.note(ctx, EventTakenOver, r)
+	}
+	d.note(ctx, EventNew, r)
+	return r, true, nil
+}
+
+// wait looks again and again until the owner of a row is done or may be
+// replaced. It returns the row if it is completed, else the zero Row: the
+// caller then claims, and the claim says what is so.
+//
+// The looks are not strong. One that shows a lower fence than was seen already
+// is older than that, and ignored.
+func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *asking, seen Row) (found Row, err error) {
+	ctx, end := d.begin(ctx, "poll", a.key)
+	defer func() { end(err) }()
+	most := d.longestWait(ctx)
+	for {
+		if a.shared != nil {
+			a.shared.expect(seen.LeaseUntil)
+		}
+		left := most - a.waited
+		if left <= 0 {
+			d.note(ctx, EventStillRunning, seen)
+			return Row{}, &StillRunningError{Key: a.key, Until: seen.LeaseUntil}
+		}
+		delay := min(d.options.Poll.after(a.looks, d.options.Random()), left)
+		if err := d.options.Sleep(ctx, delay); err != nil {
+			return Row{}, &StillRunningError{Key: a.key, Until: seen.LeaseUntil, Cause: err}
+		}
+		a.waited += delay
+		a.looks++
+		r, _, err := d.store.Row(ctx, a.key, false)
+		if err != nil {
+			return Row{}, err
+		}
+		d.note(ctx, EventLooked, r)
+		if r.Fence < seen.Fence {
+			r = seen
+		}
+		switch d.judge(r, a.payload, d.options.Now()) {
+		case running:
+			seen = r
+		case done:
+			d.note(ctx, EventWaited, r)
+			return r, nil
+		default:
+			return Row{}, nil
+		}
+	}
+}
+
+// longestWait is how long a call may wait: as the options say, and not so long
+// that no time is left to answer.
+func (d *Deduplicator[ID, R]) longestWait(ctx context.Context) time.Duration {
+	deadline, has := ctx.Deadline()
+	if !has {
+		return d.options.Poll.most
+	}
+	return min(d.options.Poll.most, max(time.Until(deadline)-beforeDeadline, 0))
+}

@@ -1,0 +1,220 @@
+package dedup
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Start is what [Deduplicator.TryStart] found.
+type Start[ID, R any] struct {
+	// Attempt is the caller's where it is to run the effect; nil where the
+	// effect is done.
+	Attempt *Attempt[ID, R]
+	// Duplicate is how the effect ended, where Attempt is nil.
+	Duplicate Outcome[R]
+}
+
+// TryStart claims the id for a caller that ends its attempt itself, as where
+// the effect is done by others; or it returns the remembered result. It waits,
+// and fails, as [Deduplicator.Once] does.
+//
+// An attempt that is not ended is taken over after its lease.
+func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]byte) (start Start[ID, R], err error) {
+	k, err := d.key(id)
+	if err != nil {
+		return start, err
+	}
+	if d.off {
+		return Start[ID, R]{Attempt: &Attempt[ID, R]{d: d, run: Run{Key: k}}}, nil
+	}
+	ctx, end := d.begin(ctx, "try_start", k)
+	defer func() { end(err) }()
+	a := asking{key: k, payload: payloadHash(payload)}
+	found, own, err := d.enter(ctx, k, a.payload)
+	if err != nil {
+		return start, err
+	}
+	if own != nil {
+		a.shared = own
+		defer func() {
+			own.err = err
+			d.flights.end(k, own)
+		}()
+		var r Row
+		var mine bool
+		found, r, mine, err = d.acquire(ctx, &a)
+		if err != nil {
+			return start, err
+		}
+		if mine {
+			return Start[ID, R]{Attempt: d.attempt(r)}, nil
+		}
+		own.found = found
+		d.cache.put(found, d.options.Now())
+	}
+	start.Duplicate, err = d.replay(ctx, found)
+	return start, err
+}
+
+// Attempt is the right to run an effect, until its lease is over and another
+// caller takes it. End it with Complete or Fail. Its methods may be called by
+// any number of goroutines.
+type Attempt[ID, R any] struct {
+	d     *Deduplicator[ID, R]
+	owner Owner
+
+	mu  sync.Mutex
+	run Run
+	// remembered is what was stored at its end.
+	remembered remembered
+}
+
+func (d *Deduplicator[ID, R]) attempt(r Row) *Attempt[ID, R] {
+	return &Attempt[ID, R]{
+		d:     d,
+		owner: Owner{Key: r.Key, Token: r.Token, Fence: r.Fence},
+		run:   Run{Key: r.Key, Attempt: r.Attempt, Fence: r.Fence, LeaseUntil: r.LeaseUntil},
+	}
+}
+
+// Run is what the attempt knows of itself.
+func (a *Attempt[ID, R]) Run() Run {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.run
+}
+
+// errPanicked is the error of an effect that did not return.
+var errPanicked = errors.New("the effect panicked")
+
+// Complete remembers the result: from now on every call with the id gets it.
+// It may be repeated, and the first result stands.
+//
+// Errors: [LostError], where the lease was over and another took the key: the
+// result is not remembered. [NotRememberedError], where the store failed: call
+// Complete again, or the effect runs again after the lease. [InvalidError] of
+// the field result, where it cannot be encoded: the id is completed, and the
+// result counts as omitted. [ErrEnded] after Fail.
+func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
+	if a.d.off {
+		return nil
+	}
+	now := milliseconds(a.d.options.Now())
+	completion := Completion{At: now}
+	completion.ValidUntil, completion.ExpiresOn = a.d.validity(now, time.Time{})
+	result, stored, refused := a.d.place(ctx, a.owner, value, completion.ExpiresOn)
+	var invalid *InvalidError
+	if refused != nil && !errors.As(refused, &invalid) {
+		return &NotRememberedError{Key: a.owner.Key, Err: refused}
+	}
+	if a.d.options.ResultTTL > 0 && result.Place != Omitted {
+		result.Until = now.Add(a.d.options.ResultTTL)
+	}
+	completion.Result = result
+	if err := a.complete(ctx, completion, stored); err != nil {
+		return err
+	}
+	return refused
+}
+
+// complete stores how the effect ended.
+//
+// Where the condition fails and the row is completed under our own token, an
+// earlier request was ours.
+func (a *Attempt[ID, R]) complete(ctx context.Context, c Completion, stored []byte) error {
+	r, completed, err := a.d.store.Complete(ctx, a.owner, c)
+	switch {
+	case err != nil:
+		return &NotRememberedError{Key: a.owner.Key, Err: err}
+	case !completed && !a.owns(r):
+		return a.lost(ctx)
+	case !completed && (!r.completed() || r.Failed != c.Failed):
+		return ErrEnded
+	case completed:
+		a.end(ctx, r, stored)
+	}
+	return nil
+}
+
+// end notes that the attempt has ended as the row says.
+func (a *Attempt[ID, R]) end(ctx context.Context, r Row, stored []byte) {
+	found := remembered{row: r, stored: stored, kept: !r.Failed && r.Result.Place != Omitted}
+	a.mu.Lock()
+	a.remembered = found
+	a.mu.Unlock()
+	a.d.cache.put(found, a.d.options.Now())
+	a.d.note(ctx, EventCompleted, r)
+}
+
+// Fail ends the attempt with an error: as Options.OnError says, the id is
+// forgotten and the next call runs the effect again, or the error is
+// remembered.
+//
+// Errors: [LostError], as with Complete. [ErrEnded] after Complete. Another
+// one where the store failed: the lease ends by itself.
+func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
+	if a.d.off {
+		return nil
+	}
+	if a.d.options.OnError(why) == Remember {
+		now := milliseconds(a.d.options.Now())
+		c := Completion{At: now, Failed: true, Error: shorten(why.Error())}
+		c.ValidUntil, c.ExpiresOn = a.d.validity(now, time.Time{})
+		return a.complete(ctx, c, nil)
+	}
+	r, failed, err := a.d.store.Fail(ctx, a.owner, shorten(why.Error()))
+	switch {
+	case err != nil:
+		return err
+	case failed:
+		a.d.note(ctx, EventFailed, r)
+		return nil
+	case a.owns(r):
+		return ErrEnded
+	}
+	return a.lost(ctx)
+}
+
+// Extend moves the end of the lease to that long from now, 10 ms to 24 hours;
+// a lease that ends later stays as it is. An attempt whose lease is over can
+// be extended as long as nobody has taken it.
+//
+// Errors: [InvalidError], [LostError], [ErrEnded] after Complete, and those of
+// the store.
+func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error {
+	if lease < shortestLease || lease > longestLease {
+		return &InvalidError{Field: "lease", Problem: "must be from " + shortestLease.String() + " to " + longestLease.String()}
+	}
+	if a.d.off {
+		return nil
+	}
+	now := milliseconds(a.d.options.Now())
+	e := Extension{LeaseUntil: now.Add(lease)}
+	e.ValidUntil, e.ExpiresOn = a.d.validity(now, e.LeaseUntil)
+	r, _, err := a.d.store.Extend(ctx, a.owner, e)
+	switch {
+	case err != nil:
+		return err
+	case !a.owns(r):
+		return a.lost(ctx)
+	case r.completed():
+		return ErrEnded
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.run.LeaseUntil = r.LeaseUntil
+	return nil
+}
+
+// owns reports whether the row is still this attempt's.
+func (a *Attempt[ID, R]) owns(r Row) bool {
+	return r.Exists() && r.Token == a.owner.Token && r.Fence == a.owner.Fence
+}
+
+func (a *Attempt[ID, R]) lost(ctx context.Context) error {
+	run := a.Run()
+	a.d.note(ctx, EventLost, Row{Key: run.Key, Fence: run.Fence, Attempt: run.Attempt, LeaseUntil: run.LeaseUntil})
+	return &LostError{Key: run.Key, Attempt: run.Attempt, Fence: run.Fence}
+}

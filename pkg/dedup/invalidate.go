@@ -1,0 +1,40 @@
+package dedup
+
+import "context"
+
+// Invalidate forgets a completed id: the next call runs the effect again. It
+// reports whether there was something to forget. An id that is running is a
+// [StillRunningError]; one that has failed or timed out runs again by itself.
+//
+// A call that has looked before may still return the old result; so may, for
+// Options.CacheAge, another process that has a cache.
+func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten bool, err error) {
+	k, err := d.key(id)
+	if err != nil || d.off {
+		return false, err
+	}
+	ctx, end := d.begin(ctx, "invalidate", k)
+	defer func() { end(err) }()
+	d.cache.remove(k)
+	r, found, err := d.store.Row(ctx, k, true)
+	now := d.options.Now()
+	switch {
+	case err != nil || !found || r.expired(now):
+		return false, err
+	case !r.completed() && r.running(now, d.options.Margin):
+		return false, &StillRunningError{Key: k, Until: r.LeaseUntil}
+	case !r.completed():
+		return false, nil
+	}
+	// Where the condition fails, a new life has begun meanwhile: what was to be
+	// forgotten is.
+	if _, _, err = d.store.Invalidate(ctx, k, r.Fence, deletionTime(longAgo, now)); err != nil {
+		return false, err
+	}
+	if r.Result.Place == InItem && r.ExpiresOn.IsZero() {
+		// TTL would never take it.
+		err = d.store.DeleteResult(ctx, k, r.Token)
+	}
+	d.note(ctx, EventInvalidated, r)
+	return true, err
+}

@@ -1,0 +1,80 @@
+package dedup
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of a key.
+const (
+	MaxIDBytes        = 1024
+	MaxProcessorBytes = 255
+)
+
+// Key is what is done once: an id, and the kind of work that is done for it.
+// The same id under another processor is independent.
+type Key struct {
+	ID        string
+	Processor string
+}
+
+// resultPrefix begins the keys of results that have an item of their own. No
+// processor begins with it.
+const resultPrefix = "#"
+
+// Validate reports an id that is not 1 to 1,024 bytes of UTF-8, or a processor
+// that is not 1 to 255 bytes of UTF-8 or begins with '#'.
+func (k Key) Validate() error {
+	if problem := nameProblem(k.ID, MaxIDBytes); problem != "" {
+		return &InvalidError{Field: "id", Problem: problem}
+	}
+	if problem := nameProblem(k.Processor, MaxProcessorBytes); problem != "" {
+		return &InvalidError{Field: "processor", Problem: problem}
+	}
+	if strings.HasPrefix(k.Processor, resultPrefix) {
+		return &InvalidError{Field: "processor", Problem: "must not begin with " + resultPrefix}
+	}
+	return nil
+}
+
+func nameProblem(name string, longest int) string {
+	switch {
+	case name == "":
+		return "must not be empty"
+	case len(name) > longest:
+		return "must have at most " + strconv.Itoa(longest) + " bytes"
+	case !utf8.ValidString(name):
+		return "must be valid UTF-8"
+	}
+	return ""
+}
+
+// joined is the key in a table that has one key only. The length keeps two
+// keys apart whose parts joined look alike.
+func (k Key) joined() string {
+	return strconv.Itoa(len(k.Processor)) + ":" + k.Processor + ":" + k.ID
+}
+
+// splitKey is the reverse of joined.
+func splitKey(joined string) (Key, bool) {
+	digits, rest, found := strings.Cut(joined, ":")
+	length, err := strconv.Atoi(digits)
+	if !found || err != nil || length < 0 || length >= len(rest) || rest[length] != ':' {
+		return Key{}, false
+	}
+	k := Key{ID: rest[length+1:], Processor: rest[:length]}
+	return k, k.joined() == joined
+}
+
+// Token is what an owner shows to complete, fail or extend its claim: 16 bytes
+// that no other claim has.
+type Token [16]byte
+
+// String is the token in hexadecimal digits.
+func (t Token) String() string { return hex.EncodeToString(t[:]) }
+
+// resultKey is the key of a result that has an item of its own. It bears the
+// token of the claim, so that no two claims write the same item.
+func resultKey(t Token) string { return resultPrefix + t.String() }

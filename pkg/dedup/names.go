@@ -1,0 +1,71 @@
+package dedup
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// Names are the names of the table and of its attributes. An empty field means
+// its default, so the zero Names is ready to use.
+type Names struct {
+	Table        string // "streamsort-processes"
+	IDKey        string // partition key; "id"
+	ProcessorKey string // sort key; "processorId"
+	// OneKey is for a table without a sort key: id and processor are joined in
+	// the partition key, as the processor's length, the processor and the id:
+	// "8:payments:order-1".
+	OneKey bool
+	// Attributes gives other names to attributes, by the names that the package
+	// comment lists them under. An attribute that is not in it keeps its name.
+	Attributes map[string]string
+}
+
+func (n Names) withDefaults() Names {
+	n.Table = cmp.Or(n.Table, "streamsort-processes")
+	n.IDKey = cmp.Or(n.IDKey, "id")
+	n.ProcessorKey = cmp.Or(n.ProcessorKey, "processorId")
+	return n
+}
+
+// attribute is the name that the table has for an attribute.
+func (n Names) attribute(name string) string { return cmp.Or(n.Attributes[name], name) }
+
+// Tables is the definition of the one table. It has no stream, and items
+// expire by expiresOn.
+func (n Names) Tables() []table.Definition {
+	n = n.withDefaults()
+	definition := table.Definition{
+		Name:      n.Table,
+		Partition: table.Key{Name: n.IDKey, Type: table.String},
+		TTL:       n.attribute(attrExpiresOn),
+	}
+	if !n.OneKey {
+		definition.Sort = table.Key{Name: n.ProcessorKey, Type: table.String}
+	}
+	return []table.Definition{definition}
+}
+
+// Validate reports a name that cannot be used: one over 255 bytes, one that
+// two attributes would have, or a new name for an attribute that there is not.
+func (n Names) Validate() error {
+	n = n.withDefaults()
+	for name := range n.Attributes {
+		if !slices.Contains(attributes, name) {
+			return &InvalidError{Field: "names.attributes", Problem: "has " + name + ", which is not an attribute of the table"}
+		}
+	}
+	taken := map[string]bool{}
+	for _, name := range append([]string{n.IDKey, n.ProcessorKey}, attributes...) {
+		name = n.attribute(name)
+		switch {
+		case len(name) > 255:
+			return &InvalidError{Field: "names", Problem: "has one that is longer than 255 bytes"}
+		case taken[name]:
+			return &InvalidError{Field: "names", Problem: "has " + name + " for two attributes"}
+		}
+		taken[name] = true
+	}
+	return nil
+}

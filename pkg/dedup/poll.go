@@ -1,0 +1,68 @@
+package dedup
+
+import (
+	"math"
+	"time"
+)
+
+// Poll says how a caller waits while another one runs the effect: how long
+// between two looks, and how long in all. Make one with [Linear] or
+// [Exponential], or take NoWait.
+type Poll struct {
+	delay, most time.Duration
+	factor      float64
+	jitter      bool
+	set         bool
+}
+
+// NoWait does not wait at all: a key that is held is a [StillRunningError] at
+// once.
+func NoWait() Poll { return Poll{set: true} }
+
+// Linear looks again after each delay, for at most longest in all.
+func Linear(delay, longest time.Duration) Poll {
+	return Poll{delay: delay, factor: 1, most: longest, set: true}
+}
+
+// Exponential looks again after base, base×factor, base×factor², and so on, for
+// at most longest in all. Each delay is made shorter by up to a quarter, at
+// random, so that those who began together do not look together.
+func Exponential(base time.Duration, factor float64, longest time.Duration) Poll {
+	return Poll{delay: base, factor: factor, most: longest, jitter: true, set: true}
+}
+
+// DefaultPoll is Exponential(100 ms, 2, 15 s).
+func DefaultPoll() Poll { return Exponential(100*time.Millisecond, 2, 15*time.Second) }
+
+// validate reports a delay that is not from 1 ms to the whole wait, a factor
+// that is not from 1 to 100, or a wait that is longer than the lease: whoever
+// waited out the lease would be told what the next look finds out at once.
+// A lease of 0 is not known yet.
+func (p Poll) validate(lease time.Duration) error {
+	if !p.set || p == NoWait() {
+		return nil
+	}
+	switch {
+	case p.delay < time.Millisecond:
+		return &InvalidError{Field: "poll delay", Problem: "must be at least 1ms"}
+	case p.most < p.delay:
+		return &InvalidError{Field: "poll wait", Problem: "must be at least the delay, " + p.delay.String()}
+	case lease > 0 && p.most > lease:
+		return &InvalidError{Field: "poll wait", Problem: "must be at most the lease, " + lease.String()}
+	case !(p.factor >= 1 && p.factor <= 100):
+		return &InvalidError{Field: "poll factor", Problem: "must be from 1 to 100"}
+	}
+	return nil
+}
+
+// after is the delay before the nth look, from 0; random is from 0 to below 1.
+func (p Poll) after(n int, random float64) time.Duration {
+	delay := float64(p.delay) * math.Pow(p.factor, float64(n))
+	if p.jitter {
+		delay *= 1 - random/4
+	}
+	if delay > float64(p.most) {
+		return p.most
+	}
+	return time.Duration(delay)
+}

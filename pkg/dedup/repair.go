@@ -1,0 +1,155 @@
+package dedup
+
+import (
+	"context"
+	"iter"
+	"slices"
+)
+
+// Entry is a row and its state by this process's clock.
+type Entry struct {
+	Row    Row
+	Status Status
+}
+
+// Status is the state of an id, by a strong read. A row that cannot be read is
+// a [RowError].
+func (d *Deduplicator[ID, R]) Status(ctx context.Context, id ID) (Entry, error) {
+	k, err := d.key(id)
+	if err != nil {
+		return Entry{}, err
+	}
+	r, _, err := d.store.Row(ctx, k, true)
+	if err != nil {
+		return Entry{}, err
+	}
+	return d.entry(r), nil
+}
+
+func (d *Deduplicator[ID, R]) entry(r Row) Entry {
+	return Entry{r, r.status(d.options.Now(), d.options.Margin, int64(d.options.MaxAttempts))}
+}
+
+// pageSize is how many items one request of List looks at.
+const pageSize = 500
+
+// List walks over the ids of this processor that are in one of the states: with
+// Running, what is under way; with TimedOut, what is stuck; with Quarantined,
+// what waits for an operator; with none, all of them. It reads the whole table,
+// not strongly: half a read unit for each 4 KB. A row that cannot be read is an
+// error in the walk, a [RowError], and the walk goes on; any other error ends
+// it.
+func (d *Deduplicator[ID, R]) List(ctx context.Context, states ...Status) iter.Seq2[Entry, error] {
+	scan := RowScan{Processor: d.processor, Limit: pageSize, Open: len(states) > 0}
+	for _, s := range states {
+		if s == Completed || s == Expired {
+			scan.Open = false
+		}
+	}
+	return func(yield func(Entry, error) bool) {
+		for {
+			page, err := d.store.Rows(ctx, scan)
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			for _, r := range page.Rows {
+				if e := d.entry(r); (len(states) == 0 || slices.Contains(states, e.Status)) && !yield(e, nil) {
+					return
+				}
+			}
+			for _, broken := range page.Broken {
+				if !yield(Entry{}, &broken) {
+					return
+				}
+			}
+			if scan.After = page.Next; scan.After == "" {
+				return
+			}
+		}
+	}
+}
+
+// Audit is who repairs an id, and why: both are kept with the row and logged.
+type Audit struct {
+	// By and Reason are 1 to 256 bytes.
+	By, Reason string
+	// Force repairs an id whose effect is running by its lease. Its owner has
+	// then lost the claim, and may have its effect all the same.
+	Force bool
+}
+
+func (a Audit) validate() error {
+	for _, text := range []struct{ field, value string }{{"by", a.By}, {"reason", a.Reason}} {
+		if problem := nameProblem(text.value, maxMessage); problem != "" {
+			return &InvalidError{Field: text.field, Problem: problem}
+		}
+	}
+	return nil
+}
+
+// Release gives an id back that is not completed: the next call runs the
+// effect, as attempt 1. It is how a quarantined id runs again. It reports
+// whether there was something to release: not where there is no row, or it has
+// expired, or is completed.
+//
+// Errors: [InvalidError], [StillRunningError] without Force, those of the
+// store.
+func (d *Deduplicator[ID, R]) Release(ctx context.Context, id ID, audit Audit) (bool, error) {
+	return d.mend(ctx, id, audit, Released, nil)
+}
+
+// ForceComplete completes an id in its owner's place: every call returns value
+// from now on. It reports and fails as Release does. An id that was never begun
+// cannot be completed: call Once with an effect that returns the value.
+func (d *Deduplicator[ID, R]) ForceComplete(ctx context.Context, id ID, value R, audit Audit) (bool, error) {
+	return d.mend(ctx, id, audit, ForceCompleted, &value)
+}
+
+// mend is one repair: a look, and a write under the fence that it saw. Where
+// the write's condition fails, somebody claimed, completed or repaired
+// meanwhile: look again.
+func (d *Deduplicator[ID, R]) mend(ctx context.Context, id ID, audit Audit, kind RepairKind, value *R) (bool, error) {
+	k, err := d.key(id)
+	if err == nil {
+		err = audit.validate()
+	}
+	if err != nil {
+		return false, err
+	}
+	for {
+		r, found, err := d.store.Row(ctx, k, true)
+		now := milliseconds(d.options.Now())
+		switch {
+		case err != nil || !found || r.expired(now) || r.completed():
+			return false, err
+		case r.running(now, d.options.Margin) && !audit.Force:
+			return false, &StillRunningError{Key: k, Until: r.LeaseUntil}
+		}
+		m := Mending{
+			Key: k, Seen: r.Fence, Token: d.options.NewToken(),
+			Repair: Repair{Kind: kind, By: audit.By, Reason: audit.Reason, At: now},
+		}
+		if value != nil {
+			c := Completion{At: now}
+			c.ValidUntil, c.ExpiresOn = d.validity(now, r.LeaseUntil)
+			// The result is the repair's own: it bears its token.
+			if c.Result, _, err = d.place(ctx, Owner{Key: k, Token: m.Token}, *value, c.ExpiresOn); err != nil {
+				return false, err
+			}
+			m.Completion = &c
+		}
+		r, mended, err := d.store.Mend(ctx, m)
+		if err != nil {
+			return false, err
+		}
+		if mended || r.Token == m.Token {
+			event := EventReleased
+			if value != nil {
+				event = EventForced
+			}
+			d.note(ctx, event, r)
+			return true, nil
+		}
+	}
+}

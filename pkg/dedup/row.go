@@ -1,0 +1,136 @@
+package dedup
+
+import "time"
+
+// Row is what is stored under a key. Times are kept to the millisecond.
+type Row struct {
+	Key
+	// Fence rises with every claim and every repair, and never falls: of two
+	// claims, the later one has the higher fence. It begins at the clock's
+	// milliseconds, so that it goes on rising after a row was deleted.
+	Fence int64
+	// Attempt counts the claims of this life of the row, from 1.
+	Attempt int64
+	Token   Token
+	// StartedAt is when the last claim was made, LeaseUntil when it ends: zero
+	// time (1970) where it was given back.
+	StartedAt  time.Time
+	LeaseUntil time.Time
+	// ValidUntil is when the row counts as not there, Forever where never, and
+	// zero time (1970) where it was invalidated.
+	ValidUntil time.Time
+	// ExpiresOn is when TTL may delete it, in whole seconds; the zero Time where
+	// never. It is later than ValidUntil.
+	ExpiresOn time.Time
+	// Payload is the hash of what came with the id, nil where nothing did.
+	Payload []byte
+	// CompletedAt is the zero Time until the effect is done.
+	CompletedAt time.Time
+	// Failed: the effect is done in that it failed, and its error is remembered.
+	Failed bool
+	// Error is the remembered error, or the last attempt's.
+	Error  string
+	Result Result
+	// Repair is the last thing that an operator did, the zero Repair where
+	// nobody did anything.
+	Repair Repair
+}
+
+// Place is where a result is.
+type Place string
+
+// The places of a result.
+const (
+	InRow      Place = ""         // in the row
+	InItem     Place = "item"     // in an item of its own
+	InOverflow Place = "overflow" // in the overflow store
+	Omitted    Place = "omitted"  // nowhere: it was too large
+)
+
+// Result is what is remembered of a result.
+type Result struct {
+	// Bytes are the encoded result; nil in a row whose result is elsewhere.
+	Bytes []byte
+	// Codec is how Bytes are made: the codec's name, and "+zstd" where they
+	// were compressed.
+	Codec string
+	Place Place
+	// Until is when the result counts as omitted; the zero Time where never
+	// before the row expires.
+	Until time.Time
+}
+
+// Repair is what an operator did to a row.
+type Repair struct {
+	Kind   RepairKind
+	By     string
+	Reason string
+	At     time.Time
+}
+
+// RepairKind is a kind of repair.
+type RepairKind string
+
+// The kinds of repair.
+const (
+	Released       RepairKind = "released"
+	ForceCompleted RepairKind = "completed"
+)
+
+// Forever is the ValidUntil of a row that never expires: the end of the year
+// 9999.
+var Forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+// longAgo is a time that is over by every clock.
+var longAgo = time.UnixMilli(0).UTC()
+
+// Exists reports whether there is a row.
+func (r Row) Exists() bool { return r.ID != "" }
+
+// Status is the state of a key.
+type Status string
+
+// The states. The package comment draws them.
+const (
+	NotStarted  Status = "not started" // no row
+	Running     Status = "running"     // claimed, and the lease is not over
+	Completed   Status = "completed"
+	TimedOut    Status = "timed out"   // claimed, and the lease is over: the next one takes it
+	Failed      Status = "failed"      // given back after an error: the next one takes it
+	Quarantined Status = "quarantined" // claimed as often as it may be: an operator releases it
+	Expired     Status = "expired"     // as if there were no row
+)
+
+// expired reports whether the row counts as not there.
+func (r Row) expired(now time.Time) bool { return !r.ValidUntil.After(now) }
+
+// completed reports whether the effect is done, with a result or an error.
+func (r Row) completed() bool { return !r.CompletedAt.IsZero() }
+
+// running reports whether nobody else may claim the row yet: its lease is over
+// only after the margin by which clocks may differ.
+func (r Row) running(now time.Time, margin time.Duration) bool {
+	return r.LeaseUntil.After(now.Add(-margin))
+}
+
+// status is the row's state by this clock.
+func (r Row) status(now time.Time, margin time.Duration, maxAttempts int64) Status {
+	switch {
+	case !r.Exists():
+		return NotStarted
+	case r.expired(now):
+		return Expired
+	case r.completed():
+		return Completed
+	case r.running(now, margin):
+		return Running
+	case maxAttempts > 0 && r.Attempt >= maxAttempts:
+		return Quarantined
+	case r.LeaseUntil.Equal(longAgo):
+		return Failed
+	}
+	return TimedOut
+}
+
+// milliseconds is a time as the table keeps it.
+func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -11,15 +12,33 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // margin is how long before the function's time is over the sweep stops, so
 // that it notes where it stopped.
 const margin = 5 * time.Second
 
+// report is what a run saw and did.
+type report struct {
+	// Queues is of the queues' gaps, positions and expiry, Consumers of those
+	// that the queues' messages are handed on to.
+	Queues    cursor.SweepReport
+	Consumers handoff.SweepReport
+}
+
 // handler is the type of the function that Lambda calls. The event, which the
 // schedule makes, says nothing that matters.
-type handler = func(context.Context, json.RawMessage) (cursor.SweepReport, error)
+type handler = func(context.Context, json.RawMessage) (report, error)
+
+// sweeper is what a run needs.
+type sweeper struct {
+	sorter    *cursor.Sorter
+	deliverer *handoff.Deliverer
+	queues    cursor.SweepOptions
+	consumers handoff.SweepOptions
+	emitter   *emf.Emitter
+}
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
 // out.
@@ -28,57 +47,92 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	sorter, err := s.NewSorter()
+	deliverer, sorter, err := s.NewDeliverer(nil)
 	if err != nil {
 		return nil, err
 	}
-	announcer, err := announce.New(s.EventBus)
+	announcer, err := announce.New(s.EventBus, s.AnnounceTopic)
 	if err != nil {
 		return nil, err
 	}
-	return newHandler(sorter, cursor.SweepOptions{
-		Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, Announce: announcer.Announce,
-	}, emf.New(out)), nil
+	return (&sweeper{
+		sorter: sorter, deliverer: deliverer, emitter: emf.New(out),
+		queues: cursor.SweepOptions{
+			Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, Announce: announcer.Gap,
+		},
+		consumers: handoff.SweepOptions{
+			Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, LagAfter: s.LagAfter,
+			Delete: s.DeleteDelivered, Announce: announcer.Consumer,
+		},
+	}).run, nil
 }
 
-// newHandler returns the handler. It answers with the report; a queue that
-// could not be seen to fails the invocation, after all others were.
-func newHandler(sorter *cursor.Sorter, options cursor.SweepOptions, emitter *emf.Emitter) handler {
-	return func(ctx context.Context, _ json.RawMessage) (cursor.SweepReport, error) {
-		metrics := emitter.Begin()
-		defer metrics.Flush()
-		announce := options.Announce
-		counted := options
-		if announce != nil {
-			counted.Announce = func(ctx context.Context, a cursor.Announcement) error {
-				metrics.Count(metricOf[a.Kind], 1)
-				return announce(ctx, a)
-			}
-		}
-		sweepCtx := ctx
-		if deadline, ok := ctx.Deadline(); ok {
-			var cancel context.CancelFunc
-			sweepCtx, cancel = context.WithDeadline(ctx, deadline.Add(-margin))
-			defer cancel()
-		}
-		report, err := sorter.Sweep(sweepCtx, counted)
-		metrics.Count("SweptQueues", report.Queues)
-		metrics.Count("Advances", report.Moves)
-		metrics.Count("Skipped", report.Skipped)
-		metrics.Count("Errors", report.Failed)
-		// These two are written when they are 0 as well: an alarm on them must
-		// tell "no gap" from "no sweep".
-		metrics.Add("OpenGaps", emf.Count, float64(report.OpenGaps))
-		metrics.Add("GapAge", emf.Seconds, report.OldestGap.Seconds())
-		if err != nil {
-			slog.ErrorContext(ctx, "the sweep left something undone", "error", err, "failed", report.Failed)
-		}
-		return report, err
+// run is the handler. The queues come first: what they move is what consumers
+// wait for. A queue or a consumer that could not be seen to fails the
+// invocation, after all others were.
+func (s *sweeper) run(ctx context.Context, _ json.RawMessage) (report, error) {
+	metrics := s.emitter.Begin()
+	defer metrics.Flush()
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-margin))
+		defer cancel()
 	}
+	queues, errQueues := s.sweepQueues(ctx, metrics)
+	consumers, errConsumers := s.sweepConsumers(ctx, metrics)
+	err := errors.Join(errQueues, errConsumers)
+	if err != nil {
+		slog.ErrorContext(ctx, "the sweep left something undone", "error", err, "queues", queues.Failed, "consumers", consumers.Failed)
+	}
+	return report{queues, consumers}, err
 }
 
-// metricOf is the counter of each kind of announcement.
-var metricOf = map[cursor.AnnouncementKind]string{
+// sweepQueues heals, skips, announces gaps, and keeps undelivered messages from
+// expiring.
+func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics) (cursor.SweepReport, error) {
+	options := s.queues
+	options.Delivered = s.deliverer.Delivered
+	options.Announce = func(ctx context.Context, a cursor.Announcement) error {
+		metrics.Count(metricOfGap[a.Kind], 1)
+		return s.queues.Announce(ctx, a)
+	}
+	did, err := s.sorter.Sweep(ctx, options)
+	metrics.Count("SweptQueues", did.Queues)
+	metrics.Count("Advances", did.Moves)
+	metrics.Count("Skipped", did.Skipped)
+	metrics.Count("Errors", did.Failed)
+	// These two are written when they are 0 as well: an alarm on them must
+	// tell "no gap" from "no sweep".
+	metrics.Add("OpenGaps", emf.Count, float64(did.OpenGaps))
+	metrics.Add("GapAge", emf.Seconds, did.OldestGap.Seconds())
+	return did, err
+}
+
+// sweepConsumers wakes up who lags, ends dead claims, and announces who is
+// blocked, lags, or lost messages.
+func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (handoff.SweepReport, error) {
+	options := s.consumers
+	options.Announce = func(ctx context.Context, a handoff.Announcement) error {
+		if a.Kind == handoff.ConsumerMissing {
+			metrics.Count("ConsumersMissing", 1)
+		}
+		return s.consumers.Announce(ctx, a)
+	}
+	did, err := s.deliverer.Sweep(ctx, options)
+	metrics.Count("SweptConsumers", did.Queues)
+	metrics.Count("ClaimsCancelled", did.Cancelled)
+	metrics.Count("Nudged", did.Nudged)
+	metrics.Count("Deleted", did.Deleted)
+	metrics.Count("Errors", did.Failed)
+	// As above: 0 is a figure, silence is an alarm.
+	metrics.Add("ConsumersBlocked", emf.Count, float64(did.Blocked))
+	metrics.Add("ConsumersLagging", emf.Count, float64(did.Lagging))
+	metrics.Add("ConsumerLag", emf.Seconds, did.OldestLag.Seconds())
+	return did, err
+}
+
+// metricOfGap is the counter of each kind of announcement.
+var metricOfGap = map[cursor.AnnouncementKind]string{
 	cursor.GapOpened:  "GapsOpened",
 	cursor.GapClosed:  "GapsClosed",
 	cursor.GapSkipped: "GapsSkipped",

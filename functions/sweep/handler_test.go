@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // gapOf makes a Sorter whose queue "q" has a gap that is a minute old and
@@ -30,47 +32,94 @@ func gapOf(t *testing.T) *cursor.Sorter {
 	return s
 }
 
-func TestHandlerSweeps(t *testing.T) {
-	sorter := gapOf(t)
-	var out bytes.Buffer
-	said := map[cursor.AnnouncementKind]int{}
-	handle := newHandler(sorter, cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
-		said[a.Kind]++
-		return nil
-	}}, emf.New(&out))
-	report, err := handle(t.Context(), []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`))
-	if err != nil || report.Skipped != 2 || said[cursor.GapOpened] != 1 || said[cursor.GapSkipped] != 1 {
-		t.Errorf("%+v, %v, said %v", report, err, said)
+// sweeperOf makes the handler on a sorter and on consumers in memory. What it
+// announces is noted by its id.
+func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, map[string]int) {
+	t.Helper()
+	deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, metric := range []string{`"OpenGaps":1`, `"GapAge":60`, `"Skipped":2`, `"GapsOpened":1`, `"GapsSkipped":1`} {
+	said := map[string]int{}
+	return &sweeper{
+		sorter: sorter, deliverer: deliverer, emitter: emf.New(out),
+		queues: cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
+			said[string(a.Kind)]++
+			return nil
+		}},
+		consumers: handoff.SweepOptions{Announce: func(_ context.Context, a handoff.Announcement) error {
+			said[string(a.Kind)]++
+			return nil
+		}},
+	}, said
+}
+
+func hasMetrics(t *testing.T, out *bytes.Buffer, metrics ...string) {
+	t.Helper()
+	for _, metric := range metrics {
 		if !strings.Contains(out.String(), metric) {
-			t.Errorf("no %s in the metrics: %s", metric, &out)
+			t.Errorf("no %s in the metrics: %s", metric, out)
 		}
 	}
 	out.Reset()
-	if _, err := handle(t.Context(), nil); err != nil {
+}
+
+func TestHandlerSweeps(t *testing.T) {
+	var out bytes.Buffer
+	s, said := sweeperOf(t, gapOf(t), &out)
+	done, err := s.run(t.Context(), []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`))
+	if err != nil || done.Queues.Skipped != 2 || said["gap.opened"] != 1 || said["gap.skipped"] != 1 {
+		t.Errorf("%+v, %v, said %v", done, err, said)
+	}
+	hasMetrics(t, &out, `"OpenGaps":1`, `"GapAge":60`, `"Skipped":2`, `"GapsOpened":1`, `"GapsSkipped":1`)
+	if _, err := s.run(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), `"OpenGaps":0`) {
-		t.Errorf("no gap is not told: %s", &out)
+	hasMetrics(t, &out, `"OpenGaps":0`, `"ConsumersBlocked":0`, `"ConsumersLagging":0`, `"ConsumerLag":0`)
+}
+
+// A consumer that is stuck is announced by every run.
+func TestHandlerSweepsConsumers(t *testing.T) {
+	var out bytes.Buffer
+	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, said := sweeperOf(t, sorter, &out)
+	if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error {
+		return handoff.Permanent(errors.New("no luck"))
+	}}
+	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Ended != handoff.IsBlocked {
+		t.Fatalf("%+v", done)
+	}
+	for range 2 {
+		if done, err := s.run(t.Context(), nil); err != nil || done.Consumers.Blocked != 1 {
+			t.Errorf("%+v, %v", done, err)
+		}
+		hasMetrics(t, &out, `"ConsumersBlocked":1`, `"ConsumersLagging":1`, `"Nudged":1`)
+	}
+	if said["consumer.blocked"] != 2 {
+		t.Errorf("said %v, want that it is blocked in each of two runs", said)
 	}
 }
 
 func TestHandlerTellsWhatFailed(t *testing.T) {
-	var out bytes.Buffer
 	deaf := errors.New("nobody there")
-	handle := newHandler(gapOf(t), cursor.SweepOptions{
-		Announce: func(context.Context, cursor.Announcement) error { return deaf },
-	}, emf.New(&out))
-	if report, err := handle(t.Context(), nil); !errors.Is(err, deaf) || report.Failed == 0 {
-		t.Errorf("%+v, %v; want the failure", report, err)
+	s, _ := sweeperOf(t, gapOf(t), &bytes.Buffer{})
+	s.queues.Announce = func(context.Context, cursor.Announcement) error { return deaf }
+	if done, err := s.run(t.Context(), nil); !errors.Is(err, deaf) || done.Queues.Failed == 0 {
+		t.Errorf("%+v, %v; want the failure", done, err)
 	}
 }
 
 func TestHandlerStopsBeforeItsTimeIsOver(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), margin)
 	defer cancel()
-	if _, err := newHandler(gapOf(t), cursor.SweepOptions{}, emf.New(&bytes.Buffer{}))(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+	s, _ := sweeperOf(t, gapOf(t), &bytes.Buffer{})
+	if _, err := s.run(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, want that there was no time", err)
 	}
 }

@@ -1,7 +1,8 @@
-// Package announce tells people what happens to their queues: each
-// announcement is a line in the log and, where a bus is named, an event on
+// Package announce tells people what happens to their queues and consumers:
+// each announcement is a line in the log and, where a bus is named, an event on
 // EventBridge, with source "streamsort" and the announcement's kind as its
-// detail type.
+// detail type; where a topic is named, a message on SNS with the same document,
+// and the attributes "source" and "kind" to filter by.
 //
 // An announcement goes out at least once. Its repeats have the same id, by
 // which a reader drops them.
@@ -12,17 +13,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	snstypes "github.com/aws/aws-sdk-go-v2/service/sns/types"
 
 	"github.com/streamsort/streamsort/internal/awsenv"
-	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // Source is the source of all events.
@@ -30,66 +32,67 @@ const Source = "streamsort"
 
 // Announcer hands announcements on.
 type Announcer struct {
-	bus    string
-	client *eventbridge.Client
+	bus, topic string
+	events     *eventbridge.Client // nil without a bus
+	messages   *sns.Client         // nil without a topic
 }
 
-// New returns an Announcer for a bus, which is a name or an ARN; an empty one
-// means that announcements are logged only. It makes no request.
-func New(bus string) (*Announcer, error) {
-	a := &Announcer{bus: bus}
-	if bus == "" {
-		return a, nil
+// requestTimeout bounds one try of a request.
+const requestTimeout = 10 * time.Second
+
+// New returns an Announcer for a bus, which is a name or an ARN, and the ARN of
+// an SNS topic (not a FIFO one). An empty one is not used; with neither,
+// announcements are logged only. It makes no request.
+func New(bus, topic string) (*Announcer, error) {
+	a := &Announcer{bus: bus, topic: topic}
+	if bus != "" {
+		s, err := awsenv.Read("EVENTBRIDGE", "")
+		if err != nil {
+			return nil, err
+		}
+		a.events = eventbridge.New(eventbridge.Options{
+			Region: s.Region, Credentials: s.Credentials, BaseEndpoint: s.Endpoint,
+			HTTPClient: &http.Client{Timeout: requestTimeout},
+		})
 	}
-	s, err := awsenv.Read("EVENTBRIDGE", "")
-	if err != nil {
-		return nil, err
+	if topic != "" {
+		target, err := arn.Parse(topic)
+		if err != nil || target.Service != "sns" || target.Region == "" || strings.HasSuffix(topic, ".fifo") {
+			return nil, fmt.Errorf("topic %q must be like arn:aws:sns:REGION:ACCOUNT:NAME, and not FIFO", topic)
+		}
+		s, err := awsenv.Read("SNS", "")
+		if err != nil {
+			return nil, err
+		}
+		a.messages = sns.New(sns.Options{
+			Region: target.Region, Credentials: s.Credentials, BaseEndpoint: s.Endpoint,
+			HTTPClient: &http.Client{Timeout: requestTimeout},
+		})
 	}
-	a.client = eventbridge.New(eventbridge.Options{
-		Region: s.Region, Credentials: s.Credentials, BaseEndpoint: s.Endpoint,
-		HTTPClient: &http.Client{Timeout: 10 * time.Second},
-	})
 	return a, nil
 }
 
-// detail is the event as readers see it. Seqs are strings where JSON readers
-// would round them.
-type detail struct {
-	ID      string      `json:"id"`
-	Kind    string      `json:"kind"`
-	Queue   string      `json:"queue"`
-	After   jsonseq.Seq `json:"missingAfter"`
-	UpTo    jsonseq.Seq `json:"missingUpTo"`
-	Parked  jsonseq.Seq `json:"parked"`
-	Since   *time.Time  `json:"since,omitempty"`
-	Seconds float64     `json:"ageSeconds,omitempty"`
-}
-
-// Announce hands one announcement on. Lost response: it goes out twice, under
-// the same id. We die right after: the next run of the sweep repeats it.
-func (a *Announcer) Announce(ctx context.Context, said cursor.Announcement) error {
-	d := detail{
-		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue,
-		After: jsonseq.Seq(said.Missing.From), UpTo: jsonseq.Seq(said.Missing.To), Parked: jsonseq.Seq(said.Parked),
-		Seconds: said.Age.Seconds(),
-	}
-	if !said.Since.IsZero() {
-		d.Since = &said.Since
-	}
-	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "missingAfter", d.After, "missingUpTo", d.UpTo,
-		"parked", d.Parked, "ageSeconds", d.Seconds)
-	if a.client == nil {
-		return nil
-	}
-	text, err := json.Marshal(d)
+// send hands one announcement on to everybody. Lost response: it goes out
+// twice, under the same id. We die right after: the next run of the sweep
+// repeats it.
+func (a *Announcer) send(ctx context.Context, kind string, detail any) error {
+	raw, err := json.Marshal(detail)
 	if err != nil {
 		return err
 	}
-	out, err := a.client.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{{
+	return errors.Join(a.put(ctx, kind, string(raw)), a.publish(ctx, kind, string(raw)))
+}
+
+// put puts an event on the bus.
+func (a *Announcer) put(ctx context.Context, kind, detail string) error {
+	if a.events == nil {
+		return nil
+	}
+	out, err := a.events.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{{
 		EventBusName: &a.bus,
 		Source:       aws.String(Source),
-		DetailType:   &d.Kind,
-		Detail:       aws.String(string(text)),
+		DetailType:   &kind,
+		Detail:       &detail,
 	}}})
 	if err != nil {
 		return fmt.Errorf("put event on bus %s: %w", a.bus, err)
@@ -101,4 +104,22 @@ func (a *Announcer) Announce(ctx context.Context, said cursor.Announcement) erro
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// publish publishes a message on the topic.
+func (a *Announcer) publish(ctx context.Context, kind, detail string) error {
+	if a.messages == nil {
+		return nil
+	}
+	text := func(value string) snstypes.MessageAttributeValue {
+		return snstypes.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}
+	}
+	_, err := a.messages.Publish(ctx, &sns.PublishInput{
+		TopicArn: &a.topic, Message: &detail, Subject: aws.String(Source + " " + kind),
+		MessageAttributes: map[string]snstypes.MessageAttributeValue{"source": text(Source), "kind": text(kind)},
+	})
+	if err != nil {
+		return fmt.Errorf("publish on topic %s: %w", a.topic, err)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // bus is a server that notes what it is sent, and gives one answer.
@@ -50,11 +52,11 @@ func said() cursor.Announcement {
 
 func TestAnnounce(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a, err := announce.New("people")
+	a, err := announce.New("people", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Announce(t.Context(), said()); err != nil {
+	if err := a.Gap(t.Context(), said()); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{`people streamsort gap.opened {"id":"gap.opened/1/q/3","kind":"gap.opened","queue":"q",` +
@@ -66,22 +68,77 @@ func TestAnnounce(t *testing.T) {
 
 func TestAnnounceTellsARefusal(t *testing.T) {
 	bus(t, `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"InternalFailure","ErrorMessage":"try later"}]}`)
-	a, err := announce.New("people")
+	a, err := announce.New("people", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Announce(t.Context(), said()); err == nil || !strings.Contains(err.Error(), "try later") {
+	if err := a.Gap(t.Context(), said()); err == nil || !strings.Contains(err.Error(), "try later") {
 		t.Errorf("error %v, want the bus's reason", err)
 	}
 }
 
 func TestAnnounceWithoutABus(t *testing.T) {
 	details := bus(t, `{}`)
-	a, err := announce.New("")
+	a, err := announce.New("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Announce(t.Context(), said()); err != nil || len(*details) != 0 {
+	if err := a.Gap(t.Context(), said()); err != nil || len(*details) != 0 {
 		t.Errorf("error %v, events %v; want none", err, *details)
+	}
+}
+
+func TestAnnounceAConsumer(t *testing.T) {
+	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+	a, err := announce.New("people", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Consumer(t.Context(), handoff.Announcement{
+		Kind: handoff.ConsumerBlocked, ID: "consumer.blocked/1/q/1/c/8/0", Queue: "q", Consumer: "c", Delivered: 7, Position: 9,
+		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5, Error: "no luck",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`people streamsort consumer.blocked {"id":"consumer.blocked/1/q/1/c/8/0","kind":"consumer.blocked","queue":"q","consumer":"c",` +
+		`"delivered":7,"position":9,"since":"2026-01-02T03:04:05Z","ageSeconds":90,"attempts":5,"error":"no luck"}`}
+	if diff := cmp.Diff(want, *details); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnnounceOnATopic(t *testing.T) {
+	const topic = "arn:aws:sns:us-east-1:123456789012:people"
+	var form url.Values
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			t.Error(err)
+		}
+		form = r.PostForm
+		_, _ = io.WriteString(w, `<PublishResponse><PublishResult><MessageId>1</MessageId></PublishResult></PublishResponse>`)
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ENDPOINT_URL_SNS", server.URL)
+	t.Setenv("AWS_REGION", "us-east-1")
+	t.Setenv("AWS_ACCESS_KEY_ID", "id")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	a, err := announce.New("", topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Gap(t.Context(), said()); err != nil {
+		t.Fatal(err)
+	}
+	if form.Get("TopicArn") != topic || !strings.Contains(form.Get("Message"), `"id":"gap.opened/1/q/3"`) ||
+		form.Get("MessageAttributes.entry.1.Name") == "" || form.Get("Subject") != "streamsort gap.opened" {
+		t.Errorf("published %v", form)
+	}
+}
+
+func TestNewRefusesATopic(t *testing.T) {
+	for _, topic := range []string{"people", "arn:aws:sqs:us-east-1:123456789012:people", "arn:aws:sns:us-east-1:123456789012:people.fifo"} {
+		if _, err := announce.New("", topic); err == nil || !strings.Contains(err.Error(), "must be like arn:aws:sns") {
+			t.Errorf("%s: error %v", topic, err)
+		}
 	}
 }

@@ -41,13 +41,19 @@ type Settings struct {
 	// QueueProp and SeqProp are the dotted paths of raw events' fields:
 	// STREAMSORT_QUEUE_PROP and STREAMSORT_SEQ_PROP, both or none.
 	QueueProp, SeqProp string
-	// EventBus is STREAMSORT_EVENT_BUS; empty means log and metrics only.
-	EventBus string
+	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC;
+	// both empty means log and metrics only.
+	EventBus, AnnounceTopic string
 	// FullSweepEvery, SweepSegments and SweepLimit are
 	// STREAMSORT_FULL_SWEEP_EVERY, STREAMSORT_SWEEP_SEGMENTS and
 	// STREAMSORT_SWEEP_LIMIT; 0 means the sweep's own defaults.
 	FullSweepEvery            time.Duration
 	SweepSegments, SweepLimit int
+	// LagAfter is STREAMSORT_LAG_AFTER; 0 means the sweep's own default.
+	LagAfter time.Duration
+	// DeleteDelivered is STREAMSORT_DELETE_DELIVERED, true or false: whether
+	// the sweep deletes the messages that all consumers of their queue have.
+	DeleteDelivered bool
 }
 
 // FromEnvironment reads and checks all variables. The error joins everything
@@ -82,6 +88,10 @@ func FromEnvironment() (Settings, error) {
 		FullSweepEvery: r.duration("STREAMSORT_FULL_SWEEP_EVERY", 0),
 		SweepSegments:  int(r.number("STREAMSORT_SWEEP_SEGMENTS", 0)),
 		SweepLimit:     int(r.number("STREAMSORT_SWEEP_LIMIT", 0)),
+		LagAfter:       r.duration("STREAMSORT_LAG_AFTER", 0),
+
+		AnnounceTopic:   os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
+		DeleteDelivered: r.truth("STREAMSORT_DELETE_DELIVERED"),
 	}
 	s.KeepForever = s.Retention == 0
 	if (s.QueueProp == "") != (s.SeqProp == "") {
@@ -136,6 +146,18 @@ func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
 		r.fail(name, `must be a duration such as "90s", "5m" or "336h", not `+strconv.Quote(text))
 	}
 	return d
+}
+
+func (r *reader) truth(name string) bool {
+	switch text := os.Getenv(name); text {
+	case "", "false":
+		return false
+	case "true":
+		return true
+	default:
+		r.fail(name, "must be true or false, not "+strconv.Quote(text))
+		return false
+	}
 }
 
 // variables are the names under which the sorter's fields are set here.

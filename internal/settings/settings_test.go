@@ -59,6 +59,7 @@ func TestErrorsNameTheVariable(t *testing.T) {
 		"STREAMSORT_FIRST_SEQ": "-1", "STREAMSORT_POLICY": "never", "STREAMSORT_GAP_AFTER": "5", "STREAMSORT_MAX_AHEAD": "0",
 		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_BATCH_SIZE": "1001", "STREAMSORT_QUEUE_PROP": "a",
 		"STREAMSORT_QUEUE_KEY": "body", "STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_LIMIT": "x",
+		"STREAMSORT_LAG_AFTER": "-1s", "STREAMSORT_DELETE_DELIVERED": "yes",
 	} {
 		t.Run(name, func(t *testing.T) {
 			tables(t)

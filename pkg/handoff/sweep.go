@@ -123,8 +123,18 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 		mu     sync.Mutex
 		report SweepReport
 		errs   []error
+		// The rounds overlap: a queue is seen to once a run, so that nothing is
+		// counted, announced or nudged twice.
+		seen = map[string]bool{}
 	)
 	visit := func(ctx context.Context, it cursor.Cursor) error {
+		mu.Lock()
+		again := seen[it.Queue]
+		seen[it.Queue] = true
+		mu.Unlock()
+		if again {
+			return nil
+		}
 		run := sweepRun{Deliverer: d, options: o}
 		err := run.queue(ctx, it)
 		mu.Lock()

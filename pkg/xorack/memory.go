@@ -112,7 +112,7 @@ func (s *Memory) Replace(ctx context.Context, n Chain, seen Chain) (Chain, bool,
 			if seen.Recorded == Deleted {
 				return c.Recorded == Deleted && c.LastOp == seen.LastOp && c.Due.IsZero()
 			}
-			return c.Incarnation == seen.Incarnation && (!c.IsCreated() || !c.ExpiresOn.After(seconds(n.Created)))
+			return c.Incarnation == seen.Incarnation && c.Incarnation != Incarnation{} && (!c.IsCreated() || !c.ExpiresOn.After(seconds(n.Created)))
 		},
 		func(c *Chain) { *c = cloneChain(n) })
 }

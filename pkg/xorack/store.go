@@ -34,6 +34,7 @@ type Store interface {
 	// Replace stores c in the place of what is left of another chain, if that
 	// still stands there: one of `seen`'s incarnation that was never created
 	// or has expired; or, where `seen` was deleted, the one with its LastOp.
+	// Stamps that came before a creation have no incarnation: they stay.
 	//
 	// Lost response: the repeat finds our own chain. Another did it first:
 	// theirs is returned. We die right after: as with Create.

@@ -3,8 +3,11 @@ package localstack
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -48,7 +51,7 @@ func findSource(templatePath string, f template.Function) (source, error) {
 }
 
 // build builds all functions, two at a time, and returns the path of each
-// one's executable by its name.
+// one's executable by its name, in a folder with its files.
 func build(ctx context.Context, all []*loaded, config Config) (map[string]string, error) {
 	paths := map[string]string{}
 	sources := map[string]source{} // by output
@@ -70,7 +73,54 @@ func build(ctx context.Context, all []*loaded, config Config) (map[string]string
 	for out, s := range sources {
 		group.Go(func() error { return s.build(ctx, out, config.Logger) })
 	}
-	return paths, group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, l := range all {
+		for _, f := range l.Functions {
+			if len(f.Files) == 0 {
+				continue
+			}
+			path, err := unpack(paths[f.Name], f)
+			if err != nil {
+				return nil, err
+			}
+			paths[f.Name] = path
+		}
+	}
+	return paths, nil
+}
+
+// unpack makes a folder with a function's files and a link to its program, and
+// returns the link. Other functions, also of other runs, may be built from the
+// same source: the folder is named by what is in it.
+func unpack(program string, f template.Function) (string, error) {
+	text, err := json.Marshal(f.Files)
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(filepath.Dir(program), fmt.Sprintf("%x", sha256.Sum256(text)))
+	link := filepath.Join(folder, "bootstrap")
+	if _, err := os.Lstat(link); err == nil {
+		return link, nil
+	}
+	half, err := os.MkdirTemp(filepath.Dir(program), "unpacked")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(half) }()
+	for name, text := range f.Files {
+		if err := os.WriteFile(filepath.Join(half, name), []byte(text), 0o644); err != nil {
+			return "", err
+		}
+	}
+	if err := os.Symlink(program, filepath.Join(half, "bootstrap")); err != nil {
+		return "", err
+	}
+	if err := os.Rename(half, folder); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	return link, nil
 }
 
 // build builds with the flags of a deployment, but for this machine. Go's

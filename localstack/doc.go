@@ -7,7 +7,8 @@
 //   - each function, built from the folder that its Metadata names
 //     ("streamsort:source") with the flags of a deployment but for this
 //     machine's architecture, as real processes behind a Lambda Runtime API
-//     (package lambda);
+//     (package lambda); the files that its Metadata holds ("streamsort:files")
+//     lie beside the program;
 //   - each event source mapping of a table's stream (package eventsource);
 //   - each HTTP API and function URL, and Lambda's Invoke action, on ports of
 //     this machine (package gateway);

@@ -137,6 +137,9 @@ func TestFrontDoors(t *testing.T) {
 			t.Errorf("%s = %q, want %q", name, env[name], want)
 		}
 	}
+	if text, err := os.ReadFile(filepath.Join(env["LAMBDA_TASK_ROOT"], "prices.txt")); err != nil || string(text) != "7 and up" {
+		t.Errorf("the file beside the program has %q, %v", text, err)
+	}
 	if s.streams["shop-Orders"] == "" || outputs["Stream"] != s.streams["shop-Orders"] {
 		t.Errorf("stream = %q, output %q; want the server's", s.streams["shop-Orders"], outputs["Stream"])
 	}

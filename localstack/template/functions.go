@@ -10,6 +10,10 @@ import (
 // Go main package.
 const SourceKey = "streamsort:source"
 
+// FilesKey is the key of a function's Metadata that holds the files which lie
+// beside its program: their texts by their names.
+const FilesKey = "streamsort:files"
+
 // Function is an AWS::Lambda::Function. Its deployed code is not read: the
 // local stack builds the function from Source.
 type Function struct {
@@ -17,7 +21,9 @@ type Function struct {
 	Name      string
 	// Source is the folder of the main package, with forward slashes and
 	// relative to the root of the Go module that holds it.
-	Source    string
+	Source string
+	// Files are the texts of the files beside the program, by their names.
+	Files     map[string]string
 	Handler   string
 	MemoryMB  int           // 128 to 10,240
 	Timeout   time.Duration // 1 s to 15 min
@@ -81,7 +87,7 @@ func (r *reader) function(id, physical string, p *props) {
 		Async:    Async{Retries: 2, MaxAge: 6 * time.Hour},
 	}
 	p.oneOf("Runtime", "", "provided.al2023", "provided.al2")
-	f.Source = r.source(id)
+	f.Source, f.Files = r.source(id), r.files(id)
 	if environment := p.object("Environment"); environment != nil {
 		f.Env = environment.strings("Variables")
 		environment.done()
@@ -112,6 +118,32 @@ func (r *reader) source(id string) string {
 		r.problems.add(at, "must be a relative path inside the Go module, not %q", source)
 	}
 	return source
+}
+
+// files are the files that a function's Metadata holds.
+func (r *reader) files(id string) map[string]string {
+	at := "Resources." + id + ".Metadata." + FilesKey
+	value, ok := r.doc.resources[id].metadata[FilesKey]
+	if !ok {
+		return nil
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		r.problems.add(at, "must be an object of texts by file names")
+		return nil
+	}
+	files := map[string]string{}
+	for name, value := range object {
+		text, ok := value.(string)
+		switch {
+		case !ok:
+			r.problems.add(at+"."+name, "must be a text")
+		case name == "" || name != path.Base(name) || name == "." || name == ".." || name == "bootstrap":
+			r.problems.add(at+"."+name, "must be the name of a file beside bootstrap")
+		}
+		files[name] = text
+	}
+	return files
 }
 
 // Variables that Lambda sets itself and no template may set ("Defined runtime

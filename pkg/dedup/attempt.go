@@ -122,18 +122,20 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 // complete stores how the effect ended.
 //
 // Where the condition fails and the row is completed under our own token, an
-// earlier request was ours.
+// earlier request was ours, and what it stored stands.
 func (a *Attempt[ID, R]) complete(ctx context.Context, c Completion, stored []byte) error {
 	r, completed, err := a.d.store.Complete(ctx, a.owner, c)
 	switch {
 	case err != nil:
 		return &NotRememberedError{Key: a.owner.Key, Err: err}
-	case !completed && !a.owns(r):
-		return a.lost(ctx)
-	case !completed && (!r.completed() || r.Failed != c.Failed):
-		return ErrEnded
 	case completed:
 		a.end(ctx, r, stored)
+	case !a.owns(r):
+		return a.lost(ctx)
+	case !r.completed() || r.Failed != c.Failed:
+		return ErrEnded
+	case r.Result.Place == InRow:
+		a.end(ctx, r, r.Result.Bytes)
 	}
 	return nil
 }

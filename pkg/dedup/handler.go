@@ -1,0 +1,83 @@
+package dedup
+
+import (
+	"context"
+	"fmt"
+)
+
+// MissingKey is what becomes of an event without a key.
+type MissingKey int
+
+const (
+	// Refuse it, with an [InvalidError] of the field id. The effect does not
+	// run.
+	Refuse MissingKey = iota
+	// RunUnprotected runs the effect all the same, as often as the event
+	// comes, and warns.
+	RunUnprotected
+)
+
+// HandlerOptions are the parts of a handler that have defaults. A nil
+// HandlerOptions means all of them.
+type HandlerOptions[In any] struct {
+	// Payload is what a repeated event must have in common with the first one;
+	// see [Fields]. nil means that nothing is compared.
+	Payload func(In) ([][]byte, error)
+	// MissingKey is what becomes of an event without a key.
+	MissingKey MissingKey
+}
+
+// OmittedError says that the effect is done, and its result is not known any
+// more: see Outcome.Omitted. A function that must return a result fails with
+// it; Options.OnReplay can give it another one.
+type OmittedError struct{ Key Key }
+
+func (e *OmittedError) Error() string {
+	return fmt.Sprintf("%s: the effect is done, and its result was not kept", e.Key)
+}
+
+// Handler wraps a handler of lambda.Start so that it runs once for each key.
+// The key of an event is what key returns ([Field] makes such a function);
+// empty means that it has none.
+//
+// The errors are those of [Deduplicator.Once], and [OmittedError]. Where the
+// handler ran and its result could not be remembered, the result is returned
+// all the same, without an error: the caller has it.
+func Handler[In, Out any](d *Deduplicator[string, Out], key func(In) (string, error), handle func(context.Context, In) (Out, error), options *HandlerOptions[In]) func(context.Context, In) (Out, error) {
+	if options == nil {
+		options = &HandlerOptions[In]{}
+	}
+	return func(ctx context.Context, event In) (Out, error) {
+		var none Out
+		effect := func(ctx context.Context) (Out, error) { return handle(ctx, event) }
+		id, err := key(event)
+		if err != nil {
+			return none, err
+		}
+		if id == "" && options.MissingKey == RunUnprotected {
+			d.note(ctx, EventUnprotected, Row{Key: Key{Processor: d.processor}})
+			return effect(ctx)
+		}
+		var payload [][]byte
+		if options.Payload != nil {
+			if payload, err = options.Payload(event); err != nil {
+				return none, err
+			}
+		}
+		out, err := d.Once(ctx, id, effect, payload...)
+		return answer(d, out, id, err)
+	}
+}
+
+// answer is what a function returns for an outcome.
+func answer[R any](d *Deduplicator[string, R], out Outcome[R], id string, err error) (R, error) {
+	switch {
+	case err != nil && !ranAlone(err):
+		var none R
+		return none, err
+	case err == nil && out.Omitted:
+		k, _ := d.key(id) // it was a key a moment ago
+		return out.Value, &OmittedError{Key: k}
+	}
+	return out.Value, nil
+}

@@ -1,0 +1,119 @@
+package dedup
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// HTTPv2 wraps a handler of an HTTP API (payload version 2.0): a request with
+// the header Idempotency-Key runs once for its method, path, authenticated
+// caller and key, and a repeated one gets the remembered status, headers and
+// body, with Idempotency-Replayed: true.
+//
+// 400: no key. 409 with Retry-After: the first request is not answered yet.
+// 409 without: quarantined. 422: the key was used with another query or body.
+// 503: the table is not there at the moment, or the deadline is too near.
+func HTTPv2(d *Deduplicator[string, Response], handle func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		r := request{
+			method: event.RequestContext.HTTP.Method, path: event.RawPath, query: event.RawQueryString,
+			body: event.Body, headers: event.Headers, caller: callerV2(event.RequestContext.Authorizer),
+		}
+		response, err := serveHTTP(ctx, d, r, options, func(ctx context.Context) (Response, error) {
+			made, err := handle(ctx, event)
+			return Response{
+				Status: made.StatusCode, Headers: made.Headers, Multi: made.MultiValueHeaders,
+				Cookies: made.Cookies, Body: made.Body, Base64: made.IsBase64Encoded,
+			}, err
+		})
+		return events.APIGatewayV2HTTPResponse{
+			StatusCode: response.Status, Headers: response.Headers, MultiValueHeaders: response.Multi,
+			Cookies: response.Cookies, Body: response.Body, IsBase64Encoded: response.Base64,
+		}, err
+	}
+}
+
+// HTTPv1 is [HTTPv2] for a REST API, and for payload version 1.0.
+func HTTPv1(d *Deduplicator[string, Response], handle func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		r := request{
+			method: event.HTTPMethod, path: event.Path, query: queryV1(event), body: event.Body,
+			headers: event.Headers, multi: event.MultiValueHeaders, caller: callerV1(event.RequestContext),
+		}
+		response, err := serveHTTP(ctx, d, r, options, func(ctx context.Context) (Response, error) {
+			made, err := handle(ctx, event)
+			return Response{
+				Status: made.StatusCode, Headers: made.Headers, Multi: made.MultiValueHeaders,
+				Body: made.Body, Base64: made.IsBase64Encoded,
+			}, err
+		})
+		return events.APIGatewayProxyResponse{
+			StatusCode: response.Status, Headers: response.Headers, MultiValueHeaders: response.Multi,
+			Body: response.Body, IsBase64Encoded: response.Base64,
+		}, err
+	}
+}
+
+// FunctionURL is [HTTPv2] for a function URL.
+func FunctionURL(d *Deduplicator[string, Response], handle func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error), options *HTTPOptions) func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+	return func(ctx context.Context, event events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+		r := request{
+			method: event.RequestContext.HTTP.Method, path: event.RawPath, query: event.RawQueryString,
+			body: event.Body, headers: event.Headers,
+		}
+		if a := event.RequestContext.Authorizer; a != nil && a.IAM != nil {
+			r.caller = a.IAM.UserARN
+		}
+		response, err := serveHTTP(ctx, d, r, options, func(ctx context.Context) (Response, error) {
+			made, err := handle(ctx, event)
+			return Response{
+				Status: made.StatusCode, Headers: made.Headers, Cookies: made.Cookies,
+				Body: made.Body, Base64: made.IsBase64Encoded,
+			}, err
+		})
+		return events.LambdaFunctionURLResponse{
+			StatusCode: response.Status, Headers: response.Headers, Cookies: response.Cookies,
+			Body: response.Body, IsBase64Encoded: response.Base64,
+		}, err
+	}
+}
+
+// callerV2 is who is authenticated: by IAM, by the issuer and subject of a
+// token, or as a Lambda authorizer says.
+func callerV2(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) string {
+	switch {
+	case a == nil:
+		return ""
+	case a.IAM != nil:
+		return a.IAM.UserARN
+	case a.JWT != nil:
+		return fmt.Sprintf("%q %q", a.JWT.Claims["iss"], a.JWT.Claims["sub"])
+	}
+	return authorized(a.Lambda)
+}
+
+func callerV1(c events.APIGatewayProxyRequestContext) string {
+	if arn := c.Identity.UserArn; arn != "" {
+		return arn
+	}
+	if claims, ok := c.Authorizer["claims"].(map[string]any); ok {
+		return fmt.Sprintf("%q %q", fmt.Sprint(claims["iss"]), fmt.Sprint(claims["sub"]))
+	}
+	return authorized(c.Authorizer)
+}
+
+// authorized is the principal of a Lambda authorizer.
+func authorized(context map[string]any) string {
+	principal, _ := context["principalId"].(string)
+	return principal
+}
+
+// queryV1 is the query in one order.
+func queryV1(event events.APIGatewayProxyRequest) string {
+	if len(event.MultiValueQueryStringParameters) > 0 {
+		return fmt.Sprint(event.MultiValueQueryStringParameters) // sorted by name
+	}
+	return fmt.Sprint(event.QueryStringParameters)
+}

@@ -1,0 +1,39 @@
+package dedup
+
+import (
+	"context"
+	"io"
+
+	"github.com/streamsort/streamsort/internal/emf"
+)
+
+// Metrics counts events, and writes the counts as CloudWatch metrics in the
+// Embedded Metric Format: DedupNew, DedupDuplicate, DedupWaited,
+// DedupTakenOver, DedupLost, DedupFailed, DedupQuarantined. Give its Observe to
+// Options.Observe, and call Flush before a handler returns.
+//
+// Namespace and service are POWERTOOLS_METRICS_NAMESPACE (Streamsort) and
+// POWERTOOLS_SERVICE_NAME (streamsort).
+type Metrics struct {
+	current *emf.Metrics
+}
+
+// NewMetrics returns Metrics that are written to out: os.Stdout in a Lambda
+// function.
+func NewMetrics(out io.Writer) *Metrics { return &Metrics{emf.New(out).Begin()} }
+
+var metricNames = map[EventKind]string{
+	EventNew: "DedupNew", EventDuplicate: "DedupDuplicate", EventWaited: "DedupWaited", EventTakenOver: "DedupTakenOver",
+	EventLost: "DedupLost", EventFailed: "DedupFailed", EventQuarantined: "DedupQuarantined",
+}
+
+// Observe counts an event.
+func (m *Metrics) Observe(_ context.Context, e Event) {
+	if name, counted := metricNames[e.Kind]; counted {
+		m.current.Count(name, 1)
+	}
+}
+
+// Flush writes what was counted since the last time, in one line, and nothing
+// where there is nothing.
+func (m *Metrics) Flush() { m.current.Flush() }

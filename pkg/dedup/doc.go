@@ -66,20 +66,20 @@
 //
 // # The states of a key
 //
-//	                      claim                           complete
-//	 NOT STARTED ───────────────────────► RUNNING ───────────────────────► COMPLETED
-//	      ▲                         ▲  ▲   │   │  ▲                        │      │
-//	      │                    claim│  │   │   │  │ claim (takeover)       │      │ validUntil
-//	      │ TTL, an hour            │  │   │   └──┼───► TIMED OUT          │      │ is over
-//	      │ after its end    FAILED ┘  │   │ lease over + margin           │      ▼
-//	      │                     ▲      │   │                    invalidate └──► EXPIRED ──┐
-//	      │                     │ fail │   └──────────────┐                       │       │
-//	      │                     └──────┼──────────────────┘                       │       │
-//	      └────────────────────────────┼──────────────────────────────────────────┘       │
-//	                                   └──────────────── replace: a new life ─────────────┘
+//	                     claim                           complete
+//	NOT STARTED ───────────────────────► RUNNING ───────────────────────► COMPLETED
+//	     ▲                         ▲  ▲   │   │  ▲                        │      │
+//	     │                    claim│  │   │   │  │ claim (takeover)       │      │ validUntil
+//	     │ TTL, an hour            │  │   │   └──┼───► TIMED OUT          │      │ is over
+//	     │ after its end    FAILED ┘  │   │ lease over + margin           │      ▼
+//	     │                     ▲      │   │                    invalidate └──► EXPIRED ──┐
+//	     │                     │ fail │   └──────────────┐                       │       │
+//	     │                     └──────┼──────────────────┘                       │       │
+//	     └────────────────────────────┼──────────────────────────────────────────┘       │
+//	                                  └──────────────── replace: a new life ─────────────┘
 //
-//	 FAILED or TIMED OUT with attempt = MaxAttempts is QUARANTINED: only an
-//	 operator's release, or its expiry, lets it run again.
+//	FAILED or TIMED OUT with attempt = MaxAttempts is QUARANTINED: only an
+//	operator's release, or its expiry, lets it run again.
 //
 // Every arrow but those of the clock and TTL is one conditional update. A claim
 // takes a row that is not there, failed or timed out, and raises fence and

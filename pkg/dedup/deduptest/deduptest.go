@@ -1,0 +1,163 @@
+// Package deduptest holds every implementation of [dedup.Store] to what that
+// interface promises. Call [Run] from a test of the implementation.
+package deduptest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// at is a moment that the table keeps exactly. It is far ahead: a row whose
+// time has come may be deleted at any moment.
+var at = time.Date(2126, 3, 4, 5, 6, 7, 89e6, time.UTC)
+
+const margin = 2 * time.Second
+
+// Run runs the suite. newStore returns a Store on an empty table; it is called
+// once a subtest.
+func Run(t *testing.T, newStore func(t *testing.T) dedup.Store) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, dedup.Store)
+	}{
+		{"claim", testClaim},
+		{"claim without the optional", testBareClaim},
+		{"claim of a running row", testRunning},
+		{"claim after the lease", testTakeover},
+		{"claim of a completed row", testClaimCompleted},
+		{"claim of an expired row", testClaimExpired},
+		{"claim with attempts left", testAttempts},
+		{"claim with payloads", testPayloads},
+		{"replace", testReplace},
+		{"complete", testComplete},
+		{"complete with an error", testCompleteFailed},
+		{"complete again", testCompleteAgain},
+		{"complete by others", testCompleteByOthers},
+		{"places of results", testPlaces},
+		{"fail", testFail},
+		{"extend", testExtend},
+		{"invalidate", testInvalidate},
+		{"release", testRelease},
+		{"force-complete", testForceComplete},
+		{"no row", testNoRow},
+		{"read", testRead},
+		{"scan", testScan},
+		{"results", testResults},
+		{"keys", testKeys},
+		{"racing claims", testRacingClaims},
+		{"racing completions", testRacingCompletions},
+		{"ended context", testEndedContext},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, newStore(t)) })
+	}
+}
+
+func token(n byte) dedup.Token {
+	var t dedup.Token
+	for i := range t {
+		t[i] = n
+	}
+	return t
+}
+
+var key = dedup.Key{ID: "order-1", Processor: "payments"}
+
+// claimAt is a claim with everything, made at a time.
+func claimAt(k dedup.Key, n byte, now time.Time) dedup.Claim {
+	return dedup.Claim{
+		Key: k, Token: token(n), Now: now, Margin: margin, LeaseUntil: now.Add(time.Minute),
+		ValidUntil: now.Add(time.Hour), ExpiresOn: seconds(now.Add(2 * time.Hour)), Payload: []byte("payload"),
+	}
+}
+
+// seconds is a time as TTL has it.
+func seconds(at time.Time) time.Time { return at.Truncate(time.Second) }
+
+// rowOf is the row that a first claim makes.
+func rowOf(c dedup.Claim) dedup.Row {
+	return dedup.Row{
+		Key: c.Key, Fence: c.Now.UnixMilli() + 1, Attempt: 1, Token: c.Token, StartedAt: c.Now,
+		LeaseUntil: c.LeaseUntil, ValidUntil: c.ValidUntil, ExpiresOn: c.ExpiresOn, Payload: c.Payload,
+	}
+}
+
+func ownerOf(r dedup.Row) dedup.Owner {
+	return dedup.Owner{Key: r.Key, Token: r.Token, Fence: r.Fence}
+}
+
+func completion(now time.Time) dedup.Completion {
+	return dedup.Completion{
+		At: now, Result: dedup.Result{Bytes: []byte{0, 1, 0xff}, Codec: "json", Until: now.Add(time.Minute)},
+		ValidUntil: now.Add(3 * time.Hour), ExpiresOn: seconds(now.Add(4 * time.Hour)),
+	}
+}
+
+// completed is the row after a completion.
+func completed(r dedup.Row, c dedup.Completion) dedup.Row {
+	r.CompletedAt, r.Failed, r.Error, r.Result = c.At, c.Failed, c.Error, c.Result
+	r.ValidUntil, r.ExpiresOn = c.ValidUntil, c.ExpiresOn
+	return r
+}
+
+// same fails the test where two values differ.
+func same[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// settles fails the test where a read that need not be strong does not come to
+// show what stands there. Every older state is right until then.
+func settles[T any](t *testing.T, what string, read func() T, want T) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if got := read(); cmp.Equal(got, want) || time.Now().After(deadline) {
+			same(t, what, got, want)
+			return
+		}
+	}
+}
+
+// wrote checks the answer of a write, and what stands there afterwards.
+func wrote(t *testing.T, s dedup.Store, what string, done bool, want dedup.Row) func(dedup.Row, bool, error) {
+	return func(got dedup.Row, ok bool, err error) {
+		t.Helper()
+		check(t, err)
+		same(t, what+": done", ok, done)
+		same(t, what+": row", got, want)
+		k := want.Key
+		if k.ID == "" {
+			k = key
+		}
+		same(t, what+": row there", standing(t, s, k), want)
+	}
+}
+
+func standing(t *testing.T, s dedup.Store, k dedup.Key) dedup.Row {
+	t.Helper()
+	r, found, err := s.Row(t.Context(), k, true)
+	check(t, err)
+	same(t, "found", found, r.Exists())
+	return r
+}
+
+// claimed makes a first claim.
+func claimed(t *testing.T, s dedup.Store, c dedup.Claim) dedup.Row {
+	t.Helper()
+	r, ok, err := s.Claim(t.Context(), c)
+	check(t, err)
+	same(t, "claimed", ok, true)
+	return r
+}

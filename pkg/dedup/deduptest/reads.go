@@ -1,0 +1,159 @@
+package deduptest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+func testRead(t *testing.T, s dedup.Store) {
+	for _, strong := range []bool{true, false} {
+		_, found, err := s.Row(t.Context(), key, strong)
+		check(t, err)
+		same(t, "found", found, false)
+	}
+	r := claimed(t, s, claimAt(key, 1, at))
+	settles(t, "a read that is not strong", func() dedup.Row {
+		got, _, err := s.Row(t.Context(), key, false)
+		check(t, err)
+		return got
+	}, r)
+}
+
+func testScan(t *testing.T, s dedup.Store) {
+	want := map[string]dedup.Row{}
+	for i := range 7 {
+		k := dedup.Key{ID: fmt.Sprint("id-", i), Processor: fmt.Sprint("p", i%2)}
+		want[k.String()] = claimed(t, s, claimAt(k, byte(i), at))
+	}
+	// A result of its own is no row.
+	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: key, Token: token(1), Body: []byte("x")}))
+	done := want[dedup.Key{ID: "id-3", Processor: "p1"}.String()]
+	done, _, err := s.Complete(t.Context(), ownerOf(done), completion(at))
+	check(t, err)
+	want[done.Key.String()] = done
+	for name, c := range map[string]struct {
+		scan    dedup.RowScan
+		matches func(dedup.Row) bool
+	}{
+		"all":            {dedup.RowScan{Limit: 100}, func(dedup.Row) bool { return true }},
+		"pages":          {dedup.RowScan{Limit: 2}, func(dedup.Row) bool { return true }},
+		"of a processor": {dedup.RowScan{Limit: 3, Processor: "p1"}, func(r dedup.Row) bool { return r.Processor == "p1" }},
+		"open":           {dedup.RowScan{Limit: 3, Open: true}, func(r dedup.Row) bool { return r.CompletedAt.IsZero() }},
+	} {
+		expected := map[string]dedup.Row{}
+		for k, r := range want {
+			if c.matches(r) {
+				expected[k] = r
+			}
+		}
+		settles(t, name, func() map[string]dedup.Row { return scanned(t, s, c.scan) }, expected)
+	}
+	if _, err := s.Rows(t.Context(), dedup.RowScan{Limit: 1, After: "nowhere"}); err != nil {
+		var invalid *dedup.InvalidError
+		same(t, "an After that no page gave is an InvalidError", errors.As(err, &invalid), true)
+	}
+}
+
+// scanned walks over all pages.
+func scanned(t *testing.T, s dedup.Store, scan dedup.RowScan) map[string]dedup.Row {
+	t.Helper()
+	found := map[string]dedup.Row{}
+	for {
+		page, err := s.Rows(t.Context(), scan)
+		check(t, err)
+		if len(page.Rows) > scan.Limit || len(page.Broken) > 0 {
+			t.Errorf("a page of %d rows and %d broken ones, limit %d", len(page.Rows), len(page.Broken), scan.Limit)
+		}
+		for _, r := range page.Rows {
+			if _, twice := found[r.Key.String()]; twice {
+				t.Errorf("%s twice", r.Key)
+			}
+			found[r.Key.String()] = r
+		}
+		if scan.After = page.Next; scan.After == "" {
+			return found
+		}
+	}
+}
+
+func testResults(t *testing.T, s dedup.Store) {
+	read := func(n byte, strong bool) []byte {
+		body, found, err := s.Result(t.Context(), key, token(n), strong)
+		check(t, err)
+		same(t, "found", found, body != nil)
+		return body
+	}
+	large := bytes.Repeat([]byte{0, 0xff, 'x'}, 100_000)
+	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: key, Token: token(1), Body: large, ExpiresOn: seconds(at)}))
+	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: key, Token: token(2), Body: []byte("two")}))
+	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: key, Token: token(2), Body: []byte("two")}))
+	same(t, "large", bytes.Equal(read(1, true), large), true)
+	same(t, "another token's", read(2, true), []byte("two"))
+	settles(t, "not strong", func() []byte { return read(2, false) }, []byte("two"))
+	same(t, "nobody's", read(3, true), nil)
+	same(t, "the row", standing(t, s, key), dedup.Row{})
+	for range 2 {
+		check(t, s.DeleteResult(t.Context(), key, token(2)))
+		same(t, "deleted", read(2, true), nil)
+	}
+	same(t, "the other one", len(read(1, true)), len(large))
+}
+
+func testRacingClaims(t *testing.T, s dedup.Store) {
+	claimed(t, s, claimAt(key, 0, at))
+	later := at.Add(2 * claimAt(key, 0, at).LeaseUntil.Sub(at))
+	fences := race(t, func(n int) (dedup.Row, bool, error) {
+		return s.Claim(t.Context(), claimAt(key, byte(n+1), later))
+	})
+	same(t, "how many took it over", len(fences), 1)
+}
+
+func testRacingCompletions(t *testing.T, s dedup.Store) {
+	r := claimed(t, s, claimAt(key, 0, at))
+	fences := race(t, func(int) (dedup.Row, bool, error) {
+		return s.Complete(t.Context(), ownerOf(r), completion(at))
+	})
+	same(t, "how many completed it", len(fences), 1)
+}
+
+// race makes 16 requests at once, and returns the fences of those that had
+// their effect.
+func race(t *testing.T, request func(n int) (dedup.Row, bool, error)) []int64 {
+	t.Helper()
+	var (
+		mu     sync.Mutex
+		fences []int64
+		wait   sync.WaitGroup
+		errs   []error
+	)
+	for n := range 16 {
+		wait.Go(func() {
+			r, done, err := request(n)
+			mu.Lock()
+			defer mu.Unlock()
+			errs = append(errs, err)
+			if done {
+				fences = append(fences, r.Fence)
+			}
+		})
+	}
+	wait.Wait()
+	check(t, errors.Join(errs...))
+	slices.Sort(fences)
+	return fences
+}
+
+func testEndedContext(t *testing.T, s dedup.Store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err := s.Claim(ctx, claimAt(key, 1, at))
+	same(t, "the context's error", errors.Is(err, context.Canceled), true)
+	same(t, "nothing is written", standing(t, s, key), dedup.Row{})
+}

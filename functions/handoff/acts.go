@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// act does what an operator asks for.
+func (s *service) act(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	o, problem := readOrder(c)
+	if problem != nil {
+		return 0, nil, problem
+	}
+	after, err := kinds[o.act].do(ctx, s.deliverer, o)
+	if err != nil {
+		return 0, nil, refused(ctx, o, after, err)
+	}
+	c.Metrics.Count("Acts", 1)
+	document := operated{Status: http.StatusOK, ID: o.Op, Act: o.act, Queue: o.Queue, Consumer: o.Consumer}
+	if after.Exists() {
+		document.consumerAnswer = s.answer(after)
+	}
+	return http.StatusOK, document, nil
+}
+
+// refused says why an order was not carried out. The id is what makes a repeat
+// safe, so it is told where we made it up.
+func refused(ctx context.Context, o order, c handoff.Consumer, err error) *edge.Problem {
+	problem := problemOf(ctx, err)
+	switch {
+	case errors.Is(err, handoff.ErrClaimed):
+		problem.Detail = fmt.Sprintf("the claim ends at %s at the latest; pause the consumer and wait for its end",
+			c.LeaseUntil.Format(time.RFC3339))
+	case problem.Status == http.StatusBadRequest && c.State == handoff.Blocked && kinds[o.act].place == "seq":
+		// The request is fine: it is the consumer that has moved on since.
+		problem = notBlocked(fmt.Sprintf("the consumer is blocked on %d, not on %d", c.Delivered+1, o.seq))
+	case problem.Status == http.StatusServiceUnavailable:
+		problem.Detail = "the tables are throttled or did not answer; repeating the request with this id is safe"
+	}
+	if problem.Status != http.StatusBadRequest {
+		problem.More = map[string]any{"id": o.Op}
+	}
+	return problem
+}
+
+// outcome is how an act ended, as callers see it.
+type outcome string
+
+const (
+	done    outcome = "done"
+	refusal outcome = "refused"
+	// open: it was asked for, and is under way, or whoever was at it died. The
+	// same order again, with the same id, brings it to its end.
+	open outcome = "open"
+)
+
+// recordedAct is an act that was asked for, as callers see it.
+type recordedAct struct {
+	At       time.Time    `json:"at"`
+	ID       string       `json:"id"`
+	Act      string       `json:"act"`
+	Consumer string       `json:"consumer"`
+	Seq      *jsonseq.Seq `json:"seq,omitempty"`
+	Reason   string       `json:"reason"`
+	Outcome  outcome      `json:"outcome"`
+	Error    string       `json:"error,omitempty"`
+}
+
+func newRecordedAct(a handoff.Act) recordedAct {
+	r := recordedAct{At: a.At, ID: a.Op, Act: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Outcome: open, Error: a.Error}
+	if a.Seq >= 0 {
+		seq := jsonseq.Seq(a.Seq)
+		r.Seq = &seq
+	}
+	switch {
+	case a.Done:
+		r.Outcome = done
+	case a.Error != "":
+		r.Outcome = refusal
+	}
+	return r
+}
+
+// maxNext bounds the parameter after of acts.
+const maxNext = 1024
+
+// acts lists what operators asked for, the latest first: a page of a queue, of
+// which those of other consumers are left out where one is named.
+func (s *service) acts(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	given, problem := parameters(c, "queue", "consumer", "after")
+	if problem != nil {
+		return 0, nil, problem
+	}
+	one, after := given["consumer"], given["after"]
+	if one != "" {
+		if err := handoff.ValidateConsumer(one); err != nil {
+			return 0, nil, problemOf(ctx, err)
+		}
+	}
+	if len(after) > maxNext || !utf8.ValidString(after) {
+		return 0, nil, edge.Invalid("after", `must be the "next" of an earlier answer`)
+	}
+	page, next, err := s.deliverer.Acts(ctx, given["queue"], after)
+	if err != nil {
+		return 0, nil, problemOf(ctx, err)
+	}
+	list := []recordedAct{}
+	for _, a := range page {
+		if one == "" || a.Consumer == one {
+			list = append(list, newRecordedAct(a))
+		}
+	}
+	return http.StatusOK, struct {
+		Status int           `json:"status"`
+		Queue  string        `json:"queue"`
+		Acts   []recordedAct `json:"acts"`
+		Next   string        `json:"next,omitempty"`
+	}{http.StatusOK, given["queue"], list, next}, nil
+}

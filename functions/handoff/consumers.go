@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// consumerAnswer is a consumer, as callers see it.
+type consumerAnswer struct {
+	Consumer  string         `json:"consumer"`
+	State     handoff.State  `json:"state"`
+	Delivered jsonseq.Seq    `json:"delivered"`
+	Attempts  int            `json:"attempts"`
+	Rewinds   int64          `json:"rewinds"`
+	Starting  bool           `json:"starting,omitempty"`
+	Claim     *claimAnswer   `json:"claim,omitempty"`
+	Failure   *failureAnswer `json:"failure,omitempty"`
+	Blocked   *blockedAnswer `json:"blocked,omitempty"`
+	Paused    *pausedAnswer  `json:"paused,omitempty"`
+}
+
+// claimAnswer is the claim that is out: of the seqs From to To.
+type claimAnswer struct {
+	Token      string      `json:"token"`
+	From       jsonseq.Seq `json:"from"`
+	To         jsonseq.Seq `json:"to"`
+	LeaseUntil time.Time   `json:"leaseUntil"`
+}
+
+// failureAnswer is the last failure since the last commit.
+type failureAnswer struct {
+	Error   string     `json:"error"`
+	At      time.Time  `json:"at"`
+	RetryAt *time.Time `json:"retryAt,omitempty"`
+}
+
+// blockedAnswer is the message that blocks, and since when.
+type blockedAnswer struct {
+	Seq   jsonseq.Seq `json:"seq"`
+	Since time.Time   `json:"since"`
+	Age   float64     `json:"ageSeconds"`
+}
+
+type pausedAnswer struct {
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"`
+}
+
+func (s *service) answer(c handoff.Consumer) *consumerAnswer {
+	a := &consumerAnswer{
+		Consumer: c.Name, State: c.State, Delivered: jsonseq.Seq(c.Delivered), Attempts: c.Attempts,
+		Rewinds: c.Rewinds, Starting: c.Starting != "",
+	}
+	if c.State == handoff.Started {
+		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil}
+	}
+	if c.Error != "" {
+		a.Failure = &failureAnswer{Error: c.Error, At: c.Failed}
+		if !c.RetryAt.IsZero() {
+			a.Failure.RetryAt = &c.RetryAt
+		}
+	}
+	if c.State == handoff.Blocked {
+		a.Blocked = &blockedAnswer{jsonseq.Seq(c.Delivered + 1), c.BlockedSince, s.age(c.BlockedSince)}
+	}
+	if c.Paused != "" {
+		a.Paused = &pausedAnswer{c.Paused, c.PausedSince}
+	}
+	return a
+}
+
+// statusAnswer is a consumer beside its queue.
+type statusAnswer struct {
+	*consumerAnswer
+	Position jsonseq.Seq    `json:"position"`
+	Lag      jsonseq.Seq    `json:"lag"`
+	Waiting  *waitingAnswer `json:"waiting,omitempty"`
+}
+
+// waitingAnswer is the next message to hand on: since when it waits, or that
+// it is not stored any more.
+type waitingAnswer struct {
+	Seq     jsonseq.Seq `json:"seq"`
+	Since   *time.Time  `json:"since,omitempty"`
+	Age     float64     `json:"ageSeconds,omitempty"`
+	Missing bool        `json:"missing,omitempty"`
+}
+
+// consumersAnswer is a page of a queue's consumers.
+type consumersAnswer struct {
+	Status    int            `json:"status"`
+	Queue     string         `json:"queue"`
+	Consumers []statusAnswer `json:"consumers"`
+	// Next is what to ask for as after; empty after the last page.
+	Next string `json:"next,omitempty"`
+}
+
+// consumers tells how far a queue's consumers are; or one of them, and for how
+// long its next message waits.
+func (s *service) consumers(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	given, problem := parameters(c, "queue", "consumer", "after", "limit")
+	if problem != nil {
+		return 0, nil, problem
+	}
+	limit, problem := c.Limit()
+	if problem != nil {
+		return 0, nil, problem
+	}
+	one := given["consumer"]
+	if one != "" {
+		if err := handoff.ValidateConsumer(one); err != nil {
+			return 0, nil, problemOf(ctx, err)
+		}
+	}
+	list, err := s.deliverer.Status(ctx, given["queue"])
+	if err != nil {
+		return 0, nil, problemOf(ctx, err)
+	}
+	list = slices.DeleteFunc(list, func(it handoff.Status) bool {
+		return it.Name <= given["after"] || one != "" && it.Name != one
+	})
+	document := consumersAnswer{Status: http.StatusOK, Queue: given["queue"], Consumers: []statusAnswer{}}
+	if len(list) > limit {
+		list = list[:limit]
+		document.Next = list[limit-1].Name
+	}
+	for _, it := range list {
+		document.Consumers = append(document.Consumers, statusAnswer{
+			consumerAnswer: s.answer(it.Consumer), Position: jsonseq.Seq(it.Position), Lag: jsonseq.Seq(it.Lag()),
+		})
+	}
+	if one == "" {
+		return http.StatusOK, document, nil
+	}
+	if len(list) == 0 {
+		return 0, nil, problemOf(ctx, handoff.ErrNoConsumer)
+	}
+	if document.Consumers[0].Waiting, err = s.waiting(ctx, list[0]); err != nil {
+		return 0, nil, problemOf(ctx, err)
+	}
+	return http.StatusOK, document, nil
+}
+
+// waiting looks at the message that a consumer is to be handed next; nil where
+// there is none yet. 1 read or 2.
+func (s *service) waiting(ctx context.Context, it handoff.Status) (*waitingAnswer, error) {
+	if it.Lag() == 0 {
+		return nil, nil
+	}
+	next := &waitingAnswer{Seq: jsonseq.Seq(it.Delivered + 1)}
+	for m, err := range s.sorter.Read(ctx, it.Queue, it.Delivered, it.Delivered+1) {
+		var missing *cursor.MissingError
+		switch {
+		case errors.As(err, &missing):
+			next.Missing = true
+		case err != nil:
+			return nil, err
+		default:
+			next.Since, next.Age = &m.EnqueuedAt, s.age(m.EnqueuedAt)
+		}
+	}
+	return next, nil
+}
+
+// operated is a consumer after it was made, or after an act; of a removed one
+// only its name is left.
+type operated struct {
+	Status   int    `json:"status"`
+	ID       string `json:"id,omitempty"`
+	Act      string `json:"act,omitempty"`
+	Queue    string `json:"queue"`
+	Consumer string `json:"consumer"`
+	*consumerAnswer
+}
+
+// create makes a consumer, or tells of the one that is there.
+func (s *service) create(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	members, problem := body(c)
+	if problem != nil {
+		return 0, nil, problem
+	}
+	var queue, name string
+	start := handoff.First
+	for _, m := range members {
+		var err error
+		switch m.Name {
+		case "queue":
+			queue, err = edge.Text(m.Value)
+		case "consumer":
+			name, err = edge.Text(m.Value)
+		case "start":
+			start, err = startOf(m.Value)
+		default:
+			err = errors.New("is not a field of a new consumer: queue, consumer and start are")
+		}
+		if err != nil {
+			return 0, nil, edge.Invalid(m.Name, err.Error())
+		}
+	}
+	made, err := s.deliverer.Create(ctx, queue, name, start)
+	if err != nil {
+		return 0, nil, problemOf(ctx, err)
+	}
+	return http.StatusOK, operated{Status: http.StatusOK, Queue: queue, Consumer: name, consumerAnswer: s.answer(made)}, nil
+}
+
+// startOf reads where a consumer is to begin: "first", "latest" or a seq.
+func startOf(raw json.RawMessage) (handoff.Start, error) {
+	if text, err := edge.Text(raw); err == nil && (text == "first" || text == "latest") {
+		return handoff.ParseStart(text)
+	}
+	seq, err := edge.Seq(raw)
+	if err != nil {
+		return handoff.Start{}, errors.New("must be first, latest or a seq")
+	}
+	return handoff.At(seq), nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// handler is the type of the function that Lambda calls.
+type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
+
+// service answers requests.
+type service struct {
+	deliverer *handoff.Deliverer
+	sorter    *cursor.Sorter
+	now       func() time.Time
+}
+
+// fromEnvironment makes the handler of the environment's tables. Metrics go to
+// out.
+func fromEnvironment(out io.Writer) (handler, error) {
+	s, err := settings.FromEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	deliverer, sorter, err := s.NewDeliverer(nil)
+	if err != nil {
+		return nil, err
+	}
+	return (&service{deliverer, sorter, time.Now}).api(emf.New(out)).Handle, nil
+}
+
+// api are the function's operations.
+func (s *service) api(emitter *emf.Emitter) *edge.API {
+	return &edge.API{
+		Routes: map[string]map[string]edge.Operation{
+			"consumers": {http.MethodGet: s.consumers, http.MethodPost: s.create},
+			"acts":      {http.MethodGet: s.acts, http.MethodPost: s.act},
+		},
+		Direct:  s.direct,
+		Emitter: emitter,
+	}
+}
+
+// direct takes the member "operation" out of a direct invoke's document. One
+// without it that has the member "act" is an act.
+func (s *service) direct(c *edge.Call) (edge.Operation, *edge.Problem) {
+	members, err := edge.Members(c.Body)
+	if err != nil {
+		return nil, edge.Invalid("event", err.Error())
+	}
+	value, rest := edge.TakeMember(members, "operation")
+	name := ""
+	if value != nil {
+		if name, err = edge.Text(value); err != nil {
+			return nil, edge.Invalid("operation", err.Error())
+		}
+	} else if act, _ := edge.TakeMember(members, "act"); act != nil {
+		name = "act"
+	}
+	switch name {
+	case "status":
+		return s.consumers, c.SetQuery(rest)
+	case "create":
+		return s.create, c.SetBody(rest)
+	case "acts":
+		return s.acts, c.SetQuery(rest)
+	case "act":
+		return s.act, c.SetBody(rest)
+	}
+	return nil, edge.Invalid("operation", "must be status, create, acts or act")
+}
+
+// body reads the members of a request that has no parameters.
+func body(c *edge.Call) ([]edge.Member, *edge.Problem) {
+	if problem := c.Only(); problem != nil {
+		return nil, problem
+	}
+	members, err := edge.Members(c.Body)
+	if err != nil {
+		return nil, edge.Invalid("body", err.Error())
+	}
+	return members, nil
+}
+
+// age is never negative: another machine's clock may be ahead.
+func (s *service) age(since time.Time) float64 { return max(s.now().Sub(since).Seconds(), 0) }
+
+// parameters are the query's, which may have no others than these.
+func parameters(c *edge.Call, names ...string) (map[string]string, *edge.Problem) {
+	if problem := c.Only(names...); problem != nil {
+		return nil, problem
+	}
+	given := map[string]string{}
+	for _, name := range names {
+		value, problem := c.One(name)
+		if problem != nil {
+			return nil, problem
+		}
+		given[name] = value
+	}
+	return given, nil
+}

@@ -1,0 +1,554 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/edge/edgetest"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
+// server is the handler on fresh tables of a real server, with a client that
+// holds every answer to the contract.
+type server struct {
+	*edgetest.Client
+	t         *testing.T
+	sorter    *cursor.Sorter
+	deliverer *handoff.Deliverer
+	network   *faulty.Transport
+	logs      bytes.Buffer
+	now       time.Time
+}
+
+// onServers runs a test on each kind of server.
+func onServers(t *testing.T, test func(*server)) {
+	for _, kind := range localdb.Kinds() {
+		t.Run(string(kind), func(t *testing.T) { test(newServer(t, kind, nil)) })
+	}
+}
+
+// newServer makes a server; between, if not nil, stands before the store.
+func newServer(t *testing.T, kind localdb.Kind, between func(handoff.Store) handoff.Store) *server {
+	t.Helper()
+	// Today: the servers delete what expired by their own clock.
+	s := &server{t: t, network: faulty.New(dynamo.Transport()), now: time.Now().UTC().Truncate(time.Second)}
+	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), Transport: s.network, MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	suffix := localdb.Suffix()
+	names := handoff.Names{Consumers: "consumers" + suffix, Acts: "acts" + suffix}
+	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
+	for _, definition := range append(names.Tables(), queues.Tables()...) {
+		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, err := cursor.NewDynamo(client, queues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return s.now }
+	if s.sorter, err = cursor.New(store, &cursor.Options{Now: clock}); err != nil {
+		t.Fatal(err)
+	}
+	consumers := handoff.Store(handoff.NewDynamo(client, names))
+	if between != nil {
+		consumers = between(consumers)
+	}
+	if s.deliverer, err = handoff.New(consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
+		t.Fatal(err)
+	}
+	s.Client = edgetest.New(t, (&service{s.deliverer, s.sorter, clock}).api(emf.New(&s.logs)).Handle)
+	return s
+}
+
+// put puts messages up to a seq.
+func (s *server) put(queue string, to int64) {
+	s.t.Helper()
+	for seq := int64(1); seq <= to; seq++ {
+		if _, err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`"canary"`)}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// deliver hands one message after the other on to a consumer.
+func (s *server) deliver(queue, consumer string, handle func(handoff.Batch) error) handoff.Delivery {
+	s.t.Helper()
+	done := s.deliverer.Deliver(s.t.Context(), queue, handoff.Reader{
+		Name: consumer, MaxMessages: 1, Handle: func(_ context.Context, b handoff.Batch) error { return handle(b) },
+	}, -1)
+	if done.Err != nil {
+		s.t.Fatal(done.Err)
+	}
+	return done
+}
+
+// block makes a consumer fail for good at a seq.
+func (s *server) block(queue, consumer string, seq int64) {
+	s.t.Helper()
+	done := s.deliver(queue, consumer, func(b handoff.Batch) error {
+		if b.To == seq {
+			return handoff.Permanent(errors.New("cannot be billed"))
+		}
+		return nil
+	})
+	if done.Ended != handoff.IsBlocked {
+		s.t.Fatalf("%+v, want it blocked", done)
+	}
+}
+
+func (s *server) create(document string) edgetest.Answer {
+	s.t.Helper()
+	return s.Request("POST", "/consumers", "", document)
+}
+
+// act asks for an act on the consumer "billing" of the queue "q"; more are
+// further members.
+func (s *server) act(name, more string) edgetest.Answer {
+	s.t.Helper()
+	return s.Request("POST", "/acts", "", fmt.Sprintf(`{"act":%q,"queue":"q","consumer":"billing","reason":"because"%s}`, name, more))
+}
+
+func (s *server) status() edgetest.Answer {
+	s.t.Helper()
+	return s.Request("GET", "/consumers", "queue=q&consumer=billing", "")
+}
+
+func TestWhatHappensToAConsumer(t *testing.T) {
+	onServers(t, func(s *server) {
+		s.Want("a queue that is not there", s.Request("GET", "/consumers", "queue=q", ""), 404, "problems/no-queue")
+		began := s.now
+		at := func(after time.Duration) string { return began.Add(after).Format(time.RFC3339) }
+		s.Want("made", s.create(`{"queue":"q","consumer":"billing","start":"first"}`), 200,
+			`"queue":"q","consumer":"billing","state":"IDLE","delivered":0,"attempts":0,"rewinds":0`)
+		s.put("q", 5)
+		s.Want("made again", s.create(`{"queue":"q","consumer":"billing","start":"latest"}`), 200, `"delivered":0`)
+		s.Want("from a seq", s.create(`{"queue":"q","consumer":"audit","start":3}`), 200, `"delivered":2`)
+		s.Want("from a seq's text", s.create(`{"queue":"q","consumer":"text","start":"4"}`), 200, `"delivered":3`)
+		s.Want("from now on", s.create(`{"queue":"q","consumer":"now","start":"latest"}`), 200, `"delivered":5`)
+		s.Want("beyond the end", s.create(`{"queue":"q","consumer":"later","start":7}`), 400, `"field":"start"`, "from 1 to 6")
+
+		s.now = s.now.Add(time.Minute)
+		s.Want("lag", s.status(), 200, `"delivered":0`, `"position":5,"lag":5`, `"waiting":{"seq":1,"since":"`+at(0)+`","ageSeconds":60}`)
+		s.Want("not blocked", s.act("skip", `,"seq":1`), 409, "problems/not-blocked", `"id":`)
+
+		s.block("q", "billing", 3)
+		s.now = s.now.Add(time.Hour)
+		s.Want("blocked", s.status(), 200, `"state":"BLOCKED","delivered":2`, `"failure":{"error":"cannot be billed","at":`,
+			`"blocked":{"seq":3,"since":"`+at(time.Minute)+`","ageSeconds":3600}`, `"lag":3`)
+		s.Want("another seq", s.act("skip", `,"seq":2`), 409, "problems/not-blocked", "blocked on 3, not on 2")
+		s.Want("redriven", s.act("redrive", `,"seq":3,"id":"op-1"`), 200, `"id":"op-1","act":"redrive","queue":"q","consumer":"billing","state":"IDLE","delivered":2`)
+		s.block("q", "billing", 3)
+		s.Want("skipped", s.act("skip", `,"seq":"3","id":"op-2"`), 200, `"state":"IDLE","delivered":3`)
+		s.Want("skipped again", s.act("skip", `,"seq":3,"id":"op-2"`), 200, `"delivered":3`)
+		s.Want("skipped by another", s.act("skip", `,"seq":4,"id":"op-3"`), 409, "problems/not-blocked")
+
+		done := s.deliver("q", "billing", func(handoff.Batch) error {
+			s.Want("a claim is out", s.status(), 200, `"state":"STARTED"`, `"claim":{"token":"`, `"leaseUntil":"`)
+			s.Want("rewind under a claim", s.act("rewind", `,"start":1`), 409, "problems/claimed", "the claim ends at")
+			s.Want("removal under a claim", s.act("remove", ""), 409, "problems/claimed")
+			s.Want("paused under a claim", s.act("pause", ""), 200, `"state":"STARTED"`, `"paused":{"reason":"because","since":`)
+			return nil
+		})
+		if done.Ended != handoff.IsPaused || done.Messages != 1 {
+			s.t.Errorf("%+v, want that it stops after the message that was under way", done)
+		}
+		s.Want("rewound while paused", s.act("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":1`, `"paused"`)
+		s.Want("rewound to the oldest", s.act("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":2`)
+		s.Want("rewound to the end", s.act("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":3`)
+		s.Want("rewound too far", s.act("rewind", `,"start":7`), 400, `"field":"start"`)
+		if a := s.act("resume", ""); strings.Contains(a.Body, "paused") {
+			s.t.Errorf("resumed: %s", a.Body)
+		}
+		s.Want("nothing waits", s.status(), 200, `"lag":0`)
+
+		s.Want("removed", s.act("remove", `,"id":"op-9"`), 200, `{"status":200,"id":"op-9","act":"remove","queue":"q","consumer":"billing"}`)
+		s.Want("removed again", s.act("remove", `,"id":"op-9"`), 404, "problems/no-consumer")
+		s.Want("gone", s.status(), 404, "problems/no-consumer")
+		s.Want("the others", s.Request("GET", "/consumers", "queue=q", ""), 200, `[{"consumer":"audit",`, `{"consumer":"now",`)
+
+		var listed struct {
+			Acts []struct{ ID, Act, Consumer, Reason, Outcome, Error string }
+		}
+		a := s.Request("GET", "/acts", "queue=q", "")
+		if err := json.Unmarshal([]byte(a.Body), &listed); err != nil {
+			s.t.Fatal(err)
+		}
+		outcomes := map[string]int{}
+		for _, act := range listed.Acts {
+			outcomes[act.Act+" "+act.Outcome]++
+		}
+		// A second try under one id is the same act; one that was refused is kept.
+		for what, want := range map[string]int{
+			"skip done": 1, "skip refused": 3, "redrive done": 1, "rewind done": 3, "rewind refused": 2, "pause done": 1,
+			"resume done": 1, "remove done": 1, "remove refused": 1,
+		} {
+			if outcomes[what] != want {
+				s.t.Errorf("%d acts %s, want %d: %s", outcomes[what], what, want, a.Body)
+			}
+		}
+		s.Want("acts of another", s.Request("GET", "/acts", "queue=q&consumer=audit", ""), 200, `"acts":[]`)
+		if metrics := s.logs.String(); !strings.Contains(metrics, `"Acts":1`) || strings.Contains(metrics, `"Errors":`) {
+			s.t.Errorf("metrics: %s", metrics)
+		}
+	})
+}
+
+// TestMissing: the operator sees that the next message is gone, and gets the
+// consumer over the loss.
+func TestMissing(t *testing.T) {
+	onServers(t, func(s *server) {
+		s.put("q", 5)
+		s.create(`{"queue":"q","consumer":"billing"}`)
+		if _, err := s.sorter.DeleteUpTo(s.t.Context(), "q", 3, 10); err != nil {
+			s.t.Fatal(err)
+		}
+		s.Want("missing", s.status(), 200, `"delivered":0`, `"waiting":{"seq":1,"missing":true}`)
+		s.Want("over it", s.act("rewind", `,"start":"first"`), 200, `"delivered":3`)
+		s.Want("there", s.status(), 200, `"waiting":{"seq":4,"since":`)
+	})
+}
+
+func TestPages(t *testing.T) {
+	onServers(t, func(s *server) {
+		for i := range 5 {
+			s.create(fmt.Sprintf(`{"queue":"q","consumer":"c%d"}`, i))
+		}
+		s.Want("first", s.Request("GET", "/consumers", "queue=q&limit=2", ""), 200, `"c0"`, `"c1"`, `"next":"c1"`)
+		s.Want("second", s.Request("GET", "/consumers", "queue=q&limit=2&after=c1", ""), 200, `"c2"`, `"c3"`, `"next":"c3"`)
+		if a := s.Request("GET", "/consumers", "queue=q&limit=2&after=c3", ""); !strings.Contains(a.Body, `"c4"`) || strings.Contains(a.Body, "next") {
+			s.t.Errorf("last: %s", a.Body)
+		}
+		for i := range 120 {
+			s.now = s.now.Add(time.Second)
+			s.Request("POST", "/acts", "", fmt.Sprintf(`{"act":"pause","queue":"q","consumer":"c0","reason":"r","id":"op %d"}`, i))
+		}
+		seen, next := 0, ""
+		for range 3 {
+			var page struct {
+				Acts []struct{ ID string }
+				Next string
+			}
+			a := s.Request("GET", "/acts", url.Values{"queue": {"q"}, "after": {next}}.Encode(), "")
+			if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
+				s.t.Fatal(err)
+			}
+			for _, act := range page.Acts {
+				seen++
+				if want := fmt.Sprintf("op %d", 120-seen); act.ID != want {
+					s.t.Errorf("act %d is %q, want %q", seen, act.ID, want)
+				}
+			}
+			if next = page.Next; next == "" {
+				break
+			}
+		}
+		if seen != 120 || next != "" {
+			s.t.Errorf("%d acts, next %q", seen, next)
+		}
+	})
+}
+
+func TestEveryShapeOfEvent(t *testing.T) {
+	s := newServer(t, localdb.Choose(), nil)
+	s.put("q", 2)
+	made := `{"queue":"q","consumer":"billing"}`
+	s.Want("HTTP API, a stage", s.Raw(edgetest.V2("POST", "/prod/consumers", "", made, false)), 200, `"billing"`)
+	s.Want("REST API", s.Raw(edgetest.V1("POST", "/consumers", nil, made)), 200, `"billing"`)
+	s.Want("REST API, a parameter", s.Raw(edgetest.V1("GET", "/consumers", url.Values{"queue": {"q"}}, "")), 200, `"lag":2`)
+	s.Want("no route", s.Raw(edgetest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/acts, /consumers")
+	if a := s.Raw(edgetest.V2("DELETE", "/acts", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
+		t.Errorf("no method: %+v", a)
+	}
+	for _, c := range []struct{ event, want string }{
+		{`{"operation":"create","queue":"q","consumer":"direct","start":2}`, `"delivered":1`},
+		{`{"operation":"status","queue":"q","limit":1}`, `"next":"billing"`},
+		{`{"operation":"status","queue":"q","consumer":"direct"}`, `"lag":1`},
+		{`{"act":"pause","queue":"q","consumer":"direct","reason":"r"}`, `"paused":{"reason":"r"`},
+		{`{"operation":"act","act":"resume","queue":"q","consumer":"direct","reason":"r"}`, `"act":"resume"`},
+		{`{"operation":"acts","queue":"q"}`, `"act":"resume"`},
+		{`{"operation":"pause","queue":"q","consumer":"direct","reason":"r"}`, `"status":400`},
+		{`{"act":"destroy","queue":"q","consumer":"direct","reason":"r"}`, `"status":400`},
+		{`{"operation":7}`, `"status":400`},
+		{`{"queue":"q"}`, `"status":400`},
+		{`{"operation":"status","queue":"q","queu":1}`, `"status":400`},
+		{`7`, `"status":400`},
+		{``, `"status":400`},
+		{`[]`, `"status":400`},
+	} {
+		if got := s.Invoke(c.event); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.event, got, c.want)
+		}
+	}
+}
+
+// TestBadInput: a clear error that names the field, and nothing is changed.
+func TestBadInput(t *testing.T) {
+	s := newServer(t, localdb.Choose(), nil)
+	s.put("q", 3)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.block("q", "billing", 2)
+	before := s.status().Body
+	long := strings.Repeat("x", 1025)
+	act := func(members string) string {
+		return `{"act":"skip","queue":"q","consumer":"billing","reason":"r",` + members + `}`
+	}
+	for _, c := range []struct{ path, body, field string }{
+		{"/consumers", ``, "body"},
+		{"/consumers", `[]`, "body"},
+		{"/consumers", `{"queue":"q","consumer":"a"`, "body"},
+		{"/consumers", `{"queue":"q","queue":"p","consumer":"a"}`, "body"},
+		{"/consumers", `{"consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"","consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":7,"consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"\ud800","consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"` + long + `","consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"q"}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":""}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":"a b"}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":"` + long[:129] + `"}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":null}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":""}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":"FIRST"}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":-1}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":0}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":1.5}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":5}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":"9223372036854775807"}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":9223372036854775808}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":null}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","reason":"r"}`, "reason"},
+		{"/acts", `{}`, "act"},
+		{"/acts", `{"act":7}`, "act"},
+		{"/acts", act(`"act":"skip"`), "body"},
+		{"/acts", `{"act":"create","queue":"q","consumer":"billing","reason":"r"}`, "act"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing"}`, "reason"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":""}`, "reason"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"` + long[:501] + `"}`, "reason"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":[]}`, "reason"},
+		{"/acts", `{"act":"pause","consumer":"billing","reason":"r"}`, "queue"},
+		{"/acts", `{"act":"pause","queue":"q","reason":"r"}`, "consumer"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"bill/ing","reason":"r"}`, "consumer"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"r","seq":2}`, "seq"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"r","id":""}`, "id"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"r","id":"` + long[:65] + `"}`, "id"},
+		{"/acts", `{"act":"rewind","queue":"q","consumer":"billing","reason":"r"}`, "start"},
+		{"/acts", `{"act":"rewind","queue":"q","consumer":"billing","reason":"r","start":{}}`, "start"},
+		{"/acts", `{"act":"rewind","queue":"q","consumer":"billing","reason":"r","start":5}`, "start"},
+		{"/acts", `{"act":"redrive","queue":"q","consumer":"billing","reason":"r"}`, "seq"},
+		{"/acts", act(`"seq":-1`), "seq"},
+		{"/acts", act(`"seq":"02"`), "seq"},
+		{"/acts", act(`"seq":2.0`), "seq"},
+		{"/acts", act(`"seq":2,"start":2`), "start"},
+		{"/acts", act(`"seq":2,"by":"me"`), "by"},
+	} {
+		a := s.Request("POST", c.path, "", c.body)
+		s.Want(c.path+" "+c.body, a, 400, `"field":"`+c.field+`"`)
+		if a.Headers["content-type"] != "application/problem+json" {
+			t.Errorf("%s: content type %q", c.body, a.Headers["content-type"])
+		}
+	}
+	for _, c := range []struct{ path, query, field string }{
+		{"/consumers", "", "queue"},
+		{"/consumers", "queue=%FF", "queue"},
+		{"/consumers", "queue=q&queue=q", "queue"},
+		{"/consumers", "queue=q&consumer=a%20b", "consumer"},
+		{"/consumers", "queue=q&limit=0", "limit"},
+		{"/consumers", "queue=q&limit=1001", "limit"},
+		{"/consumers", "queue=q&other=1", "other"},
+		{"/acts", "", "queue"},
+		{"/acts", "queue=" + long, "queue"},
+		{"/acts", "queue=q&consumer=%00", "consumer"},
+		{"/acts", "queue=q&after=%FF", "after"},
+		{"/acts", "queue=q&after=" + long, "after"},
+		{"/acts", "queue=q&limit=1", "limit"},
+	} {
+		s.Want(c.path+"?"+c.query, s.Request("GET", c.path, c.query, ""), 400, `"field":"`+c.field+`"`)
+	}
+	s.Want("a consumer that is not there", s.Request("POST", "/acts", "", strings.Replace(act(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
+	s.Want("an after that was never a next", s.Request("GET", "/acts", "queue=q&after=%F0%9F%90%A2", ""), 200)
+	wrong := strings.Replace(edgetest.V2("POST", "/acts", "", act(`"seq":2`), false), "application/json", "text/plain", 1)
+	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
+	if after := s.status().Body; after != before {
+		t.Errorf("something was changed: %s, was %s", after, before)
+	}
+}
+
+// TestRepeatsUnderAnID: whatever request of an act goes wrong, the same order
+// again comes to its end, and is carried out once.
+func TestRepeatsUnderAnID(t *testing.T) {
+	for _, fault := range faulty.Faults() {
+		t.Run(string(fault), func(t *testing.T) {
+			s := newServer(t, localdb.Choose(), nil)
+			s.put("q", 9)
+			s.create(`{"queue":"q","consumer":"billing","start":2}`)
+			s.block("q", "billing", 2)
+			for nth, rewinds := 1, 0; ; nth++ {
+				order := fmt.Sprintf(`,"start":3,"id":"op-%d"`, nth)
+				s.network.Fail(nth, fault)
+				a := s.act("rewind", order)
+				if s.network.Pending() {
+					s.network.Fail(0, fault)
+					break
+				}
+				if a.Status != http.StatusOK {
+					s.Want("at fault", a, 503, "problems/unavailable", fmt.Sprintf(`"id":"op-%d"`, nth))
+					a = s.act("rewind", order)
+				}
+				rewinds++
+				s.Want("again", a, 200, `"delivered":2`, fmt.Sprintf(`"rewinds":%d`, rewinds))
+			}
+			s.network.Fail(1, faulty.Throttled)
+			a := s.status()
+			s.Want("throttled", a, 503, "problems/unavailable")
+			if a.Headers["retry-after"] == "" {
+				t.Errorf("no Retry-After: %v", a.Headers)
+			}
+		})
+	}
+}
+
+// racing is a store on which somebody else comes first.
+type racing struct {
+	handoff.Store
+	first func()
+}
+
+func (r *racing) Unblock(ctx context.Context, seen handoff.Consumer, skip bool, op string) (handoff.Consumer, bool, error) {
+	r.first()
+	return r.Store.Unblock(ctx, seen, skip, op)
+}
+
+func TestOutran(t *testing.T) {
+	race := &racing{}
+	s := newServer(t, localdb.Choose(), func(store handoff.Store) handoff.Store {
+		race.Store = store
+		return race
+	})
+	s.put("q", 3)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.block("q", "billing", 2)
+	race.first = func() {
+		race.first = func() {}
+		s.Want("the first", s.act("skip", `,"seq":2`), 200, `"delivered":2`)
+	}
+	s.Want("the second", s.act("skip", `,"seq":2`), 409, "problems/outran")
+	s.Want("once", s.status(), 200, `"delivered":2`)
+}
+
+// TestNothingIsLogged looks for a reason and a body in what the function prints.
+func TestNothingIsLogged(t *testing.T) {
+	s := newServer(t, localdb.Choose(), nil)
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
+	defer slog.SetDefault(before)
+	s.put("q", 1)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.act("pause", "")
+	s.status()
+	if text := s.logs.String(); strings.Contains(text, "canary") || strings.Contains(text, "because") || !strings.Contains(text, "answered") {
+		t.Errorf("the log: %s", text)
+	}
+}
+
+// TestRoutesAreTheContract: what the function answers is in the contract, and
+// the contract's consumers and acts are answered.
+func TestRoutesAreTheContract(t *testing.T) {
+	routes := (&service{}).api(nil).Routes
+	contract := edgetest.Contract(t)
+	for resource, methods := range routes {
+		path := contract.Paths.Value("/" + resource)
+		if path == nil {
+			t.Errorf("/%s is not in the contract", resource)
+			continue
+		}
+		for method := range methods {
+			if path.GetOperation(method) == nil {
+				t.Errorf("%s /%s is not in the contract", method, resource)
+			}
+		}
+		for method := range path.Operations() {
+			if methods[method] == nil {
+				t.Errorf("%s /%s is in the contract, and not answered", method, resource)
+			}
+		}
+	}
+}
+
+func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
+	for _, name := range []string{"MESSAGES", "CURSORS", "SWEEPS"} {
+		t.Setenv("STREAMSORT_"+name+"_TABLE", "t")
+	}
+	t.Setenv("STREAMSORT_CONSUMERS_TABLE", "")
+	t.Setenv("STREAMSORT_ACTS_TABLE", "a")
+	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+	if _, err := fromEnvironment(io.Discard); err == nil || !strings.Contains(err.Error(), "STREAMSORT_CONSUMERS_TABLE") {
+		t.Errorf("error %v", err)
+	}
+	t.Setenv("STREAMSORT_CONSUMERS_TABLE", "c")
+	if _, err := fromEnvironment(io.Discard); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzHandle(f *testing.F) {
+	for _, seed := range []string{
+		edgetest.V2("POST", "/consumers", "", `{"queue":"q","consumer":"c","start":"latest"}`, false),
+		edgetest.V2("POST", "/acts", "", `{"act":"rewind","queue":"q","consumer":"c","reason":"r","start":1,"id":"i"}`, false),
+		edgetest.V2("GET", "/consumers", "queue=q&consumer=c&limit=5&after=b", "", false), edgetest.V1("GET", "/acts", url.Values{"queue": {"q"}, "after": {"x"}}, ""),
+		`{"act":"skip","queue":"q","consumer":"c","reason":"r","seq":"1"}`, `{"operation":"create","queue":"q","consumer":"c","start":0}`,
+		`{"operation":"status","queue":"q"}`, `{"operation":"acts","queue":"q"}`, `[]`, `{"requestContext":{}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, event []byte) {
+		sorter, err := cursor.New(&cursor.Memory{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := (&service{deliverer, sorter, time.Now}).api(emf.New(io.Discard)).Handle(t.Context(), event)
+		if err != nil {
+			t.Fatalf("a function error: %v", err)
+		}
+		var a struct{ Status, StatusCode int }
+		if err := json.Unmarshal(raw, &a); err != nil {
+			t.Fatal(err)
+		}
+		if status := max(a.Status, a.StatusCode); status < 200 || status >= 500 {
+			t.Errorf("status %d: %s", status, raw)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // Bounds and defaults of an [Acker].
@@ -166,8 +167,11 @@ func (a *Acker) Get(ctx context.Context, tag string) (Chain, error) {
 }
 
 func validateReason(reason string) error {
-	if reason == "" || len(reason) > MaxReason {
+	switch {
+	case reason == "" || len(reason) > MaxReason:
 		return &InvalidError{Field: "reason", Problem: "must have 1 to " + strconv.Itoa(MaxReason) + " bytes"}
+	case !utf8.ValidString(reason):
+		return &InvalidError{Field: "reason", Problem: "is not valid UTF-8"}
 	}
 	return nil
 }

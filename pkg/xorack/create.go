@@ -45,8 +45,8 @@ func (o CreateOptions) validate(tag string) error {
 		return &InvalidError{Field: "edges", Problem: "must be from 1 to " + strconv.Itoa(MaxOps)}
 	case o.Deadline < time.Millisecond || o.Deadline > MaxDeadline:
 		return &InvalidError{Field: "deadline", Problem: "must be from 1ms to " + MaxDeadline.String()}
-	case o.Idle < 0 || o.Idle > MaxDeadline:
-		return &InvalidError{Field: "idle", Problem: "must be from 0 to " + MaxDeadline.String()}
+	case o.Idle != 0 && o.Idle < time.Millisecond || o.Idle > MaxDeadline:
+		return &InvalidError{Field: "idle", Problem: "must be 0, or from 1ms to " + MaxDeadline.String()}
 	case o.Parent.tag == tag:
 		return &InvalidError{Field: "parent", Problem: "must be an edge of another chain"}
 	}
@@ -130,16 +130,29 @@ func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 	}
 	// The mark of the create: what ended the chain, where it came last.
 	c.LastOp = Op(c.Incarnation)
-	c.Due = c.nextLook()
+	c.Due = c.nextLook(now)
 	return c
 }
 
-// nextLook is when the sweep must look at an open chain.
-func (c Chain) nextLook() time.Time {
-	if idle := c.Seen.Add(c.Idle); c.Idle > 0 && idle.Before(c.Deadline) {
-		return idle
+// minLook is the shortest time to the sweep's next look at an open chain whose
+// deadline is farther.
+const minLook = 15 * time.Minute
+
+// nextLook is when the sweep must look at an open chain again: at its deadline,
+// when it will have made no progress for too long, and before that when it has
+// become twice as old. A chain that is done is due no earlier than it was: the
+// write that ends it does not know that it does. Should the stream lose that
+// write's record, the end is announced at this look; and as the looks are ever
+// farther apart, they are few.
+func (c Chain) nextLook(now time.Time) time.Time {
+	next := milliseconds(now.Add(max(minLook, now.Sub(c.Created))))
+	if c.Deadline.Before(next) {
+		next = c.Deadline
 	}
-	return c.Deadline
+	if idle := c.Seen.Add(c.Idle); c.Idle > 0 && idle.Before(next) {
+		next = idle
+	}
+	return next
 }
 
 // create makes the chain, or finds that it was made, and returns it as it

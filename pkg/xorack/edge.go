@@ -182,7 +182,10 @@ func ParseEdge(token string) (Edge, error) {
 	if binary.BigEndian.Uint32(raw[21:]) != e.checksum() {
 		return invalid("is a token that was altered")
 	}
-	return e, ValidateTag(e.tag)
+	if ValidateTag(e.tag) != nil {
+		return invalid("is a token of a tag that cannot be")
+	}
+	return e, nil
 }
 
 // ValidateTag reports a tag that cannot be used: an empty one, one over

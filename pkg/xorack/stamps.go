@@ -148,7 +148,7 @@ func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Durat
 		Stamps: [][]byte{s.marked(forStamps, stamp, id)}, Created: now, Seen: now,
 		Deadline: milliseconds(now.Add(deadline)), ExpiresOn: never, LastOp: Op(inc),
 	}
-	c.Due = c.nextLook()
+	c.Due = c.nextLook(now)
 	return c
 }
 

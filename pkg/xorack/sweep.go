@@ -151,8 +151,8 @@ func (r *sweepRun) see(ctx context.Context, tag string) (did SweepReport, err er
 		}
 	}
 	if c.End() == Open {
-		if c.nextLook().After(c.Due) {
-			_, moved, err := a.store.Postpone(ctx, c.Tag, c.Incarnation, c.Due, c.nextLook())
+		if next := c.nextLook(r.now); next.After(c.Due) {
+			_, moved, err := a.store.Postpone(ctx, c.Tag, c.Incarnation, c.Due, next)
 			if moved {
 				did.Postponed = 1
 			}

@@ -1,0 +1,374 @@
+package xorack_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// start is when every test's clock begins.
+var start = time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
+
+// fixture is an Acker in memory whose clock the test moves.
+type fixture struct {
+	*xorack.Acker
+	t     *testing.T
+	store *xorack.Memory
+	now   time.Time
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{t: t, store: &xorack.Memory{}, now: start}
+	var err error
+	if f.Acker, err = xorack.New(f.store, &xorack.Options{Now: func() time.Time { return f.now }}); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *fixture) create(tag string, options *xorack.CreateOptions) xorack.Edge {
+	f.t.Helper()
+	created, err := f.Create(f.t.Context(), tag, options)
+	if err != nil || created.Outcome != xorack.Applied {
+		f.t.Fatalf("create %s: %s, %v", tag, created.Outcome, err)
+	}
+	return created.Root
+}
+
+func (f *fixture) chain(tag string) xorack.Chain {
+	f.t.Helper()
+	c, err := f.Get(f.t.Context(), tag)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return c
+}
+
+// want fails the test unless an operation had this outcome.
+func (f *fixture) want(outcome xorack.Outcome) func(xorack.Result, error) {
+	f.t.Helper()
+	return func(r xorack.Result, err error) {
+		f.t.Helper()
+		if err != nil || r.Outcome != outcome {
+			f.t.Errorf("%s, %v; want %s", r.Outcome, err, outcome)
+		}
+	}
+}
+
+func wantError(t *testing.T, want error) func(any, error) {
+	t.Helper()
+	return func(_ any, err error) {
+		t.Helper()
+		if !errors.Is(err, want) {
+			t.Errorf("error %v, want %v", err, want)
+		}
+	}
+}
+
+func TestDoneInAnyOrder(t *testing.T) {
+	f := newFixture(t)
+	root := xorack.Root("t", "", 0)
+	a, b := root.Child(0), root.Child(1)
+	// The leaves end before the root does, and all before the chain is created.
+	for _, e := range []xorack.Edge{b, a, b} {
+		f.want(xorack.Applied)(f.Done(t.Context(), e))
+	}
+	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
+	if _, err := f.Outstanding(t.Context(), "t", 1, 9, func(xorack.Edge) []xorack.Edge { return nil }); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		created, err := f.Create(t.Context(), "t", nil)
+		if err != nil || created.Outcome != xorack.Ended || created.Root != root {
+			t.Errorf("created last: %s, %v", created.Outcome, err)
+		}
+	}
+	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
+	f.want(xorack.Applied)(f.Done(t.Context(), a))
+	f.want(xorack.AlreadyDone)(f.Done(t.Context(), root.Child(2)))
+	f.want(xorack.AlreadyDone)(f.Fail(t.Context(), root.Child(2), "why"))
+	f.want(xorack.EdgeEnded)(f.Fail(t.Context(), a, "why"))
+}
+
+func TestOneOperationEnds(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	a, b := root.Named("a"), root.Named("b")
+	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
+	f.want(xorack.Applied)(f.Done(t.Context(), a))
+	f.want(xorack.Ended)(f.Done(t.Context(), b))
+	f.want(xorack.Applied)(f.Done(t.Context(), a))
+	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
+	f.want(xorack.Ended)(f.Done(t.Context(), b))
+	if c := f.chain("t"); c.End() != xorack.Done || c.EdgesEnded() != 3 || c.Edges != 3 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestAdd(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	for range 2 {
+		f.want(xorack.Applied)(f.Add(t.Context(), root, "first page", root.Child(0)))
+	}
+	f.want(xorack.Applied)(f.Add(t.Context(), root, "second page", root.Child(1)))
+	f.want(xorack.Applied)(f.Done(t.Context(), root))
+	f.want(xorack.Applied)(f.Done(t.Context(), root.Child(0)))
+	if c := f.chain("t"); c.EdgesEnded() != 2 || c.Edges != 3 {
+		t.Errorf("%d of %d edges ended", c.EdgesEnded(), c.Edges)
+	}
+	f.want(xorack.Ended)(f.Done(t.Context(), root.Child(1)))
+}
+
+func TestManyRoots(t *testing.T) {
+	f := newFixture(t)
+	created, err := f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 3})
+	if err != nil || len(created.Roots) != 3 {
+		t.Fatal(created, err)
+	}
+	f.want(xorack.Applied)(f.Done(t.Context(), created.Roots[2]))
+	f.want(xorack.Applied)(f.Done(t.Context(), created.Roots[0]))
+	f.want(xorack.Ended)(f.Done(t.Context(), xorack.Root("t", "", 1)))
+}
+
+func TestFail(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	for range 2 {
+		f.want(xorack.Ended)(f.Fail(t.Context(), root, "disk full"))
+	}
+	f.want(xorack.AlreadyFailed)(f.Fail(t.Context(), root.Child(0), "another"))
+	f.want(xorack.AlreadyFailed)(f.Done(t.Context(), root))
+	c := f.chain("t")
+	if c.End() != xorack.Failed || c.Reason != "disk full" || c.LastOp != root.Op() {
+		t.Errorf("%+v", c)
+	}
+	// A failure that comes before the chain stays, and the create says so.
+	f.want(xorack.Ended)(f.Fail(t.Context(), xorack.Root("early", "", 0), "no room"))
+	created, err := f.Create(t.Context(), "early", nil)
+	if err != nil || created.Outcome != xorack.AlreadyFailed {
+		t.Errorf("%s, %v", created.Outcome, err)
+	}
+}
+
+func TestExtend(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", &xorack.CreateOptions{Deadline: time.Hour})
+	later := start.Add(3 * time.Hour)
+	for _, deadline := range []time.Time{later, later, start.Add(2 * time.Hour)} {
+		f.want(xorack.Applied)(f.Extend(t.Context(), root, deadline))
+		if c := f.chain("t"); !c.Deadline.Equal(later) {
+			t.Errorf("deadline %v", c.Deadline)
+		}
+	}
+	f.want(xorack.Ended)(f.Done(t.Context(), root))
+	f.want(xorack.AlreadyDone)(f.Extend(t.Context(), root, later.Add(time.Hour)))
+	orphan := xorack.Root("orphan", "", 0)
+	f.want(xorack.Applied)(f.Done(t.Context(), orphan))
+	wantError(t, xorack.ErrTagNotFound)(f.Extend(t.Context(), orphan, later))
+	wantError(t, xorack.ErrTagNotFound)(f.Extend(t.Context(), xorack.Root("none", "", 0), later))
+}
+
+func TestAbandon(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", &xorack.CreateOptions{Deadline: time.Hour})
+	if c, err := f.Abandon(t.Context(), root, "gave up"); err != nil || c.End() != xorack.Open {
+		t.Errorf("within its time: %s, %v", c.End(), err)
+	}
+	f.now = start.Add(time.Hour)
+	for range 2 {
+		if c, err := f.Abandon(t.Context(), root, "gave up"); err != nil || c.End() != xorack.TimedOut || c.Reason != "gave up" {
+			t.Errorf("overdue: %s, %v", c.End(), err)
+		}
+	}
+	never := xorack.Root("never", "7", 0)
+	if c, err := f.Abandon(t.Context(), never, "gave up"); err != nil || c.End() != xorack.TimedOut {
+		t.Errorf("never created: %s, %v", c.End(), err)
+	}
+	created, err := f.Create(t.Context(), "never", &xorack.CreateOptions{ID: "7"})
+	if err != nil || created.Outcome != xorack.AlreadyTimedOut {
+		t.Errorf("created too late: %s, %v", created.Outcome, err)
+	}
+	f.create("done", nil)
+	f.want(xorack.Ended)(f.Done(t.Context(), xorack.Root("done", "", 0)))
+	if c, err := f.Abandon(t.Context(), xorack.Root("done", "", 0), "gave up"); err != nil || c.End() != xorack.Done {
+		t.Errorf("done: %s, %v", c.End(), err)
+	}
+	_, err = f.Abandon(t.Context(), xorack.Root("done", "another", 0), "gave up")
+	wantError(t, xorack.ErrOtherChain)(nil, err)
+}
+
+func TestDelete(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	f.want(xorack.Ended)(f.Delete(t.Context(), "t"))
+	f.want(xorack.AlreadyDeleted)(f.Delete(t.Context(), "t"))
+	f.want(xorack.AlreadyDeleted)(f.Done(t.Context(), root))
+	wantError(t, xorack.ErrTagNotFound)(f.Delete(t.Context(), "none"))
+	f.create("done", nil)
+	f.want(xorack.Ended)(f.Done(t.Context(), xorack.Root("done", "", 0)))
+	f.want(xorack.AlreadyDone)(f.Delete(t.Context(), "done"))
+	// Another chain takes the tag once the end has been seen to.
+	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
+	if _, err := f.Finish(t.Context(), f.chain("t"), nil); err != nil {
+		t.Fatal(err)
+	}
+	f.create("t", &xorack.CreateOptions{ID: "2"})
+	wantError(t, xorack.ErrOtherChain)(f.Done(t.Context(), root))
+}
+
+func TestTagReuse(t *testing.T) {
+	f := newFixture(t)
+	first := f.create("t", nil)
+	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
+	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{Deadline: time.Hour}))
+	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 2}))
+	wantError(t, xorack.ErrOtherChain)(f.Done(t.Context(), xorack.Root("t", "2", 0)))
+	wantError(t, xorack.ErrOtherChain)(f.Fail(t.Context(), xorack.Root("t", "2", 0), "why"))
+	wantError(t, xorack.ErrOtherChain)(f.Extend(t.Context(), xorack.Root("t", "2", 0), start.Add(time.Hour)))
+	f.want(xorack.Ended)(f.Done(t.Context(), first))
+	if _, err := f.Finish(t.Context(), f.chain("t"), nil); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
+	f.now = start.Add(xorack.DefaultTombstone)
+	// Its own create, repeated very late, does not make it live again.
+	created, err := f.Create(t.Context(), "t", nil)
+	if err != nil || created.Outcome != xorack.AlreadyDone {
+		t.Errorf("a late create: %s, %v", created.Outcome, err)
+	}
+	second := f.create("t", &xorack.CreateOptions{ID: "2"})
+	f.want(xorack.Ended)(f.Done(t.Context(), second))
+
+	// What a stranger's operations left makes room.
+	f.want(xorack.Applied)(f.Done(t.Context(), xorack.Root("u", "old", 0)))
+	f.create("u", nil)
+}
+
+func TestApply(t *testing.T) {
+	f := newFixture(t)
+	one, two := f.create("one", nil), f.create("two", nil)
+	results, errs := f.Apply(t.Context(), []xorack.Operation{
+		xorack.EndOf(one, one.Children(3)...),
+		xorack.EndOf(two),
+		xorack.EndOf(one.Child(0)),
+		xorack.StartOf(one.Child(1), "b", one.Child(1).Child(0)),
+		xorack.EndOf(one.Child(0)),
+		xorack.EndOf(xorack.Edge{}),
+		xorack.EndOf(xorack.Root("two", "stranger", 0)),
+	})
+	var got []string
+	for i := range results {
+		got = append(got, strings.TrimSpace(fmt.Sprint(results[i].Outcome, " ", errs[i])))
+	}
+	want := []string{
+		"applied <nil>", "ended <nil>", "applied <nil>", "applied <nil>", "applied <nil>",
+		"edge must not be empty", xorack.ErrOtherChain.Error(),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	results, errs = f.Apply(t.Context(), []xorack.Operation{
+		xorack.EndOf(one.Child(0)), xorack.EndOf(one.Child(1)), xorack.EndOf(one.Child(2)), xorack.EndOf(one.Child(1).Child(0)),
+	})
+	if errors.Join(errs...) != nil || results[3].Outcome != xorack.Ended || results[0].Outcome != xorack.Applied {
+		t.Errorf("%v, %v", results, errs)
+	}
+}
+
+func TestApplyOfManyChunks(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	children := root.Children(250)
+	f.want(xorack.Applied)(f.Done(t.Context(), root, children...))
+	f.want(xorack.Applied)(f.Done(t.Context(), children[7]))
+	var operations []xorack.Operation
+	for _, child := range children {
+		operations = append(operations, xorack.EndOf(child))
+	}
+	results, errs := f.Apply(t.Context(), operations)
+	if err := errors.Join(errs...); err != nil || results[249].Outcome != xorack.Ended || results[248].Outcome != xorack.Applied {
+		t.Error(results[248].Outcome, results[249].Outcome, err)
+	}
+}
+
+func TestChainFull(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	children := root.Children(xorack.MaxOps)
+	f.want(xorack.Applied)(f.Done(t.Context(), root, children...))
+	for i := 0; i < xorack.MaxOps-1; i++ {
+		f.want(xorack.Applied)(f.Done(t.Context(), children[i]))
+	}
+	last := children[xorack.MaxOps-1]
+	wantError(t, xorack.ErrChainFull)(f.Done(t.Context(), last))
+	f.want(xorack.Applied)(f.Done(t.Context(), children[0]))
+	if c := f.chain("t"); c.End() != xorack.Open {
+		t.Errorf("a full chain ended: %s", c.End())
+	}
+	f.want(xorack.Ended)(f.Fail(t.Context(), last, "full"))
+}
+
+func TestOutstanding(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	three := func(e xorack.Edge) []xorack.Edge { return e.Children(3) }
+	f.want(xorack.Applied)(f.Done(t.Context(), root, three(root)...))
+	f.want(xorack.Applied)(f.Done(t.Context(), root.Child(1), three(root.Child(1))...))
+	got, err := f.Outstanding(t.Context(), "t", 1, 100, three)
+	want := []xorack.Edge{root.Child(0), root.Child(2), root.Child(1).Child(0), root.Child(1).Child(1), root.Child(1).Child(2)}
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" || err != nil {
+		t.Errorf("%v, (-want +got):\n%s", err, diff)
+	}
+	if got, err := f.Outstanding(t.Context(), "t", 1, 2, three); err != nil || len(got) != 2 {
+		t.Errorf("%d edges, %v; want 2", len(got), err)
+	}
+	wantError(t, xorack.ErrTagNotFound)(f.Outstanding(t.Context(), "none", 1, 2, three))
+}
+
+func TestNestedChains(t *testing.T) {
+	for _, end := range []xorack.End{xorack.Done, xorack.Failed, xorack.TimedOut, xorack.Deleted} {
+		t.Run(string(end), func(t *testing.T) {
+			f := newFixture(t)
+			outer := f.create("outer", nil)
+			inner := f.create("inner", &xorack.CreateOptions{Parent: outer, Deadline: time.Hour})
+			switch end {
+			case xorack.Done:
+				f.want(xorack.Ended)(f.Done(t.Context(), inner))
+			case xorack.Failed:
+				f.want(xorack.Ended)(f.Fail(t.Context(), inner, "why"))
+			case xorack.Deleted:
+				f.want(xorack.Ended)(f.Delete(t.Context(), "inner"))
+			}
+			f.now = start.Add(time.Hour)
+			var announced []string
+			announce := func(_ context.Context, c xorack.Chain) error {
+				announced = append(announced, c.Tag+" "+string(c.End()))
+				return nil
+			}
+			if _, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}); err != nil {
+				t.Fatal(err)
+			}
+			f.now = f.now.Add(time.Hour)
+			if _, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}); err != nil {
+				t.Fatal(err)
+			}
+			of := map[xorack.End]xorack.End{xorack.Done: xorack.Done}[end]
+			if of == xorack.Open {
+				of = xorack.Failed
+			}
+			want := []string{"inner " + string(end), "outer " + string(of)}
+			if diff := cmp.Diff(want, announced); diff != "" {
+				t.Errorf("announced (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,199 @@
+package xorack_test
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// A database is split into files and the files into words: each handler ends
+// its own edge and starts those of the work that it hands on, in one write.
+func Example() {
+	ctx := context.Background()
+	acker, err := xorack.New(&xorack.Memory{}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	created, err := acker.Create(ctx, "database", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	// step is what a handler does with the edge that came with its work.
+	step := func(token string, parts int) []string {
+		edge, err := xorack.ParseEdge(token)
+		if err != nil {
+			log.Fatal(err)
+		}
+		children := edge.Children(parts)
+		result, err := acker.Done(ctx, edge, children...)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s, %d of %d edges ended\n", result.Outcome, result.Chain.EdgesEnded(), result.Chain.Edges)
+		tokens := make([]string, len(children))
+		for i, child := range children {
+			tokens[i] = child.String()
+		}
+		return tokens
+	}
+	files := step(created.Root.String(), 2)
+	words := step(files[0], 2)
+	step(words[1], 0)
+	words = append(words, step(files[1], 1)...)
+	step(files[1], 1) // the message comes a second time
+	step(words[2], 0)
+	step(words[0], 0)
+	step(words[0], 0)
+	// Output:
+	// applied, 1 of 3 edges ended
+	// applied, 2 of 5 edges ended
+	// applied, 3 of 5 edges ended
+	// applied, 4 of 6 edges ended
+	// applied, 4 of 6 edges ended
+	// applied, 5 of 6 edges ended
+	// ended, 6 of 6 edges ended
+	// ended, 6 of 6 edges ended
+}
+
+// The walk-through of xor-ack-dynamodb, with its stamps.
+func ExampleStamper() {
+	ctx := context.Background()
+	ack, err := xorack.NewStamper(&xorack.Memory{}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	stamp := func(text string) []byte {
+		stamp, err := hex.DecodeString(text)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return stamp
+	}
+	const tag = "database/file13"
+	file, word1, word2, word3 := stamp("29"), stamp("25"), stamp("a9"), stamp("e9")
+
+	all, err := xorack.XOR(file, word1, word2, word3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("file and three words: %x\n", all.Stamp)
+
+	state, err := ack.Create(ctx, tag, file, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%x acked: %v\n", state.Stamp, state.Acked)
+	for _, stamp := range [][]byte{all.Stamp, word1, word2, word3} {
+		state, err := ack.Stamp(ctx, tag, stamp, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%x acked: %v\n", state.Stamp, state.Acked)
+	}
+	// Output:
+	// file and three words: 4c
+	// 29 acked: false
+	// 65 acked: false
+	// 40 acked: false
+	// e9 acked: false
+	// 00 acked: true
+}
+
+// Where a tree stalls: which edges have started and not ended.
+func ExampleAcker_Outstanding() {
+	ctx := context.Background()
+	acker, err := xorack.New(&xorack.Memory{}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	created, err := acker.Create(ctx, "invoice 7", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	root := created.Root
+	print, mail := root.Named("print"), root.Named("mail")
+	if _, err := acker.Done(ctx, root, print, mail); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := acker.Done(ctx, print); err != nil {
+		log.Fatal(err)
+	}
+	waiting, err := acker.Outstanding(ctx, "invoice 7", 1, 10, func(e xorack.Edge) []xorack.Edge {
+		if e == root {
+			return []xorack.Edge{print, mail}
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(waiting), "waiting, the mail:", waiting[0] == mail)
+	// Output: 1 waiting, the mail: true
+}
+
+// A thousand pieces of work go as chains of about a hundred under one.
+func ExampleAcker_Fan() {
+	ctx := context.Background()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	acker, err := xorack.New(&xorack.Memory{}, &xorack.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		log.Fatal(err)
+	}
+	created, err := acker.Create(ctx, "campaign", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := acker.Fan(ctx, created.Root, 1000); err != nil {
+		log.Fatal(err)
+	}
+	for _, letter := range created.Root.Fan(1000) {
+		if _, err := acker.Done(ctx, letter); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// The stream's handler carries the parts' ends at once; here the sweep does,
+	// when it comes to look.
+	now = now.Add(15 * time.Minute)
+	if _, err := acker.Sweep(ctx, xorack.SweepOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	chain, err := acker.Get(ctx, "campaign")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(chain.End())
+	// Output: DONE
+}
+
+// A chain that nobody finishes times out, and is announced once it has.
+func ExampleAcker_Sweep() {
+	ctx := context.Background()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	acker, err := xorack.New(&xorack.Memory{}, &xorack.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		log.Fatal(err)
+	}
+	options := xorack.CreateOptions{Deadline: time.Hour, Idle: 10 * time.Minute}
+	if _, err := acker.Create(ctx, "night run", &options); err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		now = now.Add(10 * time.Minute)
+		report, err := acker.Sweep(ctx, xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+			fmt.Printf("%s %s after %v: %s\n", c.Tag, c.End(), c.Age(now), c.Reason)
+			return nil
+		}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("timed out:", report.TimedOut)
+	}
+	// Output:
+	// night run TIMED_OUT after 10m0s: no progress for 10m0s
+	// timed out: 1
+	// timed out: 0
+}

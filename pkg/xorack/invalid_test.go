@@ -1,0 +1,166 @@
+package xorack_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// TestInvalid gives every operation what it can never take, and checks that it
+// says which field is wrong and that the chain stays as it is.
+func TestInvalid(t *testing.T) {
+	long := strings.Repeat("x", xorack.MaxTag+1)
+	ok := xorack.Root("t", "", 0)
+	children := func(edges ...xorack.Edge) func(context.Context, *fixture) error {
+		return func(ctx context.Context, f *fixture) error { _, err := f.Done(ctx, ok, edges...); return err }
+	}
+	created := func(o xorack.CreateOptions) func(context.Context, *fixture) error {
+		return func(ctx context.Context, f *fixture) error { _, err := f.Create(ctx, "new", &o); return err }
+	}
+	tag := func(tag string) func(context.Context, *fixture) error {
+		return func(ctx context.Context, f *fixture) error { _, err := f.Create(ctx, tag, nil); return err }
+	}
+	reason := func(reason string) func(context.Context, *fixture) error {
+		return func(ctx context.Context, f *fixture) error { _, err := f.Fail(ctx, ok, reason); return err }
+	}
+	deadline := func(deadline time.Time) func(context.Context, *fixture) error {
+		return func(ctx context.Context, f *fixture) error { _, err := f.Extend(ctx, ok, deadline); return err }
+	}
+	for _, c := range []struct {
+		name, field string
+		do          func(context.Context, *fixture) error
+	}{
+		{"empty tag", "tag", tag("")},
+		{"long tag", "tag", tag(long)},
+		{"tag that is no UTF-8", "tag", tag("\xff")},
+		{"get of an empty tag", "tag", func(ctx context.Context, f *fixture) error { _, err := f.Get(ctx, ""); return err }},
+		{"delete of an empty tag", "tag", func(ctx context.Context, f *fixture) error { _, err := f.Delete(ctx, ""); return err }},
+		{"outstanding of an empty tag", "tag", func(ctx context.Context, f *fixture) error {
+			_, err := f.Outstanding(ctx, "", 1, 1, nil)
+			return err
+		}},
+		{"outstanding of no root", "roots", func(ctx context.Context, f *fixture) error {
+			_, err := f.Outstanding(ctx, "t", 0, 1, nil)
+			return err
+		}},
+		{"long id", "id", created(xorack.CreateOptions{ID: long})},
+		{"no roots", "edges", created(xorack.CreateOptions{Edges: -1})},
+		{"too many roots", "edges", created(xorack.CreateOptions{Edges: xorack.MaxOps + 1})},
+		{"negative deadline", "deadline", created(xorack.CreateOptions{Deadline: -time.Second})},
+		{"long deadline", "deadline", created(xorack.CreateOptions{Deadline: xorack.MaxDeadline + 1})},
+		{"negative idle", "idle", created(xorack.CreateOptions{Idle: -1})},
+		{"idle under a millisecond", "idle", created(xorack.CreateOptions{Idle: 1})},
+		{"long idle", "idle", created(xorack.CreateOptions{Idle: xorack.MaxDeadline + 1})},
+		{"its own parent", "parent", created(xorack.CreateOptions{Parent: xorack.Root("new", "", 0)})},
+		{"no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Done(ctx, xorack.Edge{}); return err }},
+		{"fan of no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Fan(ctx, xorack.Edge{}, 1); return err }},
+		{"fan of nothing", "edges", func(ctx context.Context, f *fixture) error { _, err := f.Fan(ctx, ok, 0); return err }},
+		{"fan too wide", "edges", func(ctx context.Context, f *fixture) error { _, err := f.Fan(ctx, ok, xorack.MaxFan+1); return err }},
+		{"failure of no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Fail(ctx, xorack.Edge{}, "why"); return err }},
+		{"extension of no edge", "edge", func(ctx context.Context, f *fixture) error {
+			_, err := f.Extend(ctx, xorack.Edge{}, start.Add(time.Hour))
+			return err
+		}},
+		{"abandon no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Abandon(ctx, xorack.Edge{}, "why"); return err }},
+		{"abandon without reason", "reason", func(ctx context.Context, f *fixture) error { _, err := f.Abandon(ctx, ok, ""); return err }},
+		{"edge that is its own child", "children[0]", children(ok)},
+		{"child twice", "children[1]", children(ok.Child(0), ok.Child(0))},
+		{"child of another tag", "children[0]", children(xorack.Root("u", "", 0))},
+		{"child of another incarnation", "children[0]", children(xorack.Root("t", "2", 0))},
+		{"no child", "children[0]", children(xorack.Edge{})},
+		{"too many children", "children", children(ok.Children(xorack.MaxOps + 1)...)},
+		{"add of nothing", "children", func(ctx context.Context, f *fixture) error { _, err := f.Add(ctx, ok, "b"); return err }},
+		{"long batch", "batch", func(ctx context.Context, f *fixture) error { _, err := f.Add(ctx, ok, long, ok.Child(0)); return err }},
+		{"no reason", "reason", reason("")},
+		{"long reason", "reason", reason(strings.Repeat("x", xorack.MaxReason+1))},
+		{"reason that is no UTF-8", "reason", reason("\xff")},
+		{"deadline now", "deadline", deadline(start)},
+		{"deadline before", "deadline", deadline(start.Add(-time.Hour))},
+		{"deadline too far", "deadline", deadline(start.Add(xorack.MaxDeadline + time.Millisecond))},
+		{"negative limit", "limit", func(ctx context.Context, f *fixture) error {
+			_, err := f.Sweep(ctx, xorack.SweepOptions{Limit: -1})
+			return err
+		}},
+		{"short tombstone", "tombstone", func(context.Context, *fixture) error {
+			_, err := xorack.New(&xorack.Memory{}, &xorack.Options{Tombstone: xorack.MinTombstone - 1})
+			return err
+		}},
+		{"long tombstone", "tombstone", func(context.Context, *fixture) error {
+			_, err := xorack.NewStamper(&xorack.Memory{}, &xorack.Options{Tombstone: 11 * 365 * 24 * time.Hour})
+			return err
+		}},
+		{"key with the name of another attribute", "tag key", func(context.Context, *fixture) error {
+			_, err := xorack.NewDynamo(nil, xorack.Names{TagKey: "ops"})
+			return err
+		}},
+		{"long key name", "tag key", func(context.Context, *fixture) error { return xorack.Names{TagKey: long}.Validate() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			f.create("t", nil)
+			before := f.chain("t")
+			err := c.do(t.Context(), f)
+			var invalid *xorack.InvalidError
+			if !errors.As(err, &invalid) || invalid.Field != c.field {
+				t.Errorf("error %v, want one of the field %s", err, c.field)
+			}
+			if diff := cmp.Diff(before, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {
+				t.Errorf("the chain changed:\n%s", diff)
+			}
+			if tags := f.store.Tags(); len(tags) != 1 {
+				t.Errorf("chains: %q", tags)
+			}
+		})
+	}
+}
+
+// TestAlteredToken alters each bit of a token: none is taken for another edge.
+func TestAlteredToken(t *testing.T) {
+	edge := xorack.Root("database/file13", "7", 2).Child(5)
+	token := edge.String()
+	if again, err := xorack.ParseEdge(token); err != nil || again != edge {
+		t.Fatalf("%v, %v", again, err)
+	}
+	for i := range len(token) {
+		for bit := range 8 {
+			altered := []byte(token)
+			altered[i] ^= 1 << bit
+			got, err := xorack.ParseEdge(string(altered))
+			var invalid *xorack.InvalidError
+			if !errors.As(err, &invalid) || invalid.Field != "edge" || !got.IsZero() {
+				t.Errorf("bit %d of character %d: %v, %v", bit, i, got, err)
+			}
+		}
+	}
+	for _, token := range []string{"", " ", token[:len(token)-1], token + "A", token + "=", "AQ", strings.Repeat("A", 5000)} {
+		if got, err := xorack.ParseEdge(token); err == nil || !got.IsZero() {
+			t.Errorf("%.40q: %v, %v", token, got, err)
+		}
+	}
+}
+
+// FuzzParseEdge: what is taken for a token is one, and nothing panics.
+func FuzzParseEdge(f *testing.F) {
+	f.Add(xorack.Root("t", "", 0).String())
+	f.Add(xorack.Root("é\x00", "id", 999).Named("n").String())
+	f.Add("")
+	f.Add("AQEBAQEBAQEB")
+	f.Fuzz(func(t *testing.T, token string) {
+		edge, err := xorack.ParseEdge(token)
+		if err != nil {
+			if !edge.IsZero() {
+				t.Errorf("%q: an edge beside the error %v", token, err)
+			}
+			return
+		}
+		if edge.String() != token || xorack.ValidateTag(edge.Tag()) != nil {
+			t.Errorf("%q is taken for %q", token, edge)
+		}
+	})
+}

@@ -67,7 +67,10 @@ func TestInvalid(t *testing.T) {
 			_, err := f.Extend(ctx, xorack.Edge{}, start.Add(time.Hour))
 			return err
 		}},
-		{"abandon no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Abandon(ctx, xorack.Edge{}, "why"); return err }},
+		{"abandon no edge", "edge", func(ctx context.Context, f *fixture) error {
+			_, err := f.Abandon(ctx, xorack.Edge{}, "why")
+			return err
+		}},
 		{"abandon without reason", "reason", func(ctx context.Context, f *fixture) error { _, err := f.Abandon(ctx, ok, ""); return err }},
 		{"edge that is its own child", "children[0]", children(ok)},
 		{"child twice", "children[1]", children(ok.Child(0), ok.Child(0))},

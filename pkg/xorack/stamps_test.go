@@ -1,0 +1,224 @@
+package xorack_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// stamping is a Stamper and an Acker on one store in memory.
+type stamping struct {
+	*xorack.Stamper
+	acker *xorack.Acker
+	t     *testing.T
+	store *xorack.Memory
+	now   time.Time
+}
+
+func newStamping(t *testing.T) *stamping {
+	t.Helper()
+	s := &stamping{t: t, store: &xorack.Memory{}, now: start}
+	options := &xorack.Options{Now: func() time.Time { return s.now }}
+	var err error
+	if s.acker, err = xorack.New(s.store, options); err != nil {
+		t.Fatal(err)
+	}
+	if s.Stamper, err = xorack.NewStamper(s.store, options); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// want fails the test unless a state is this one.
+func (s *stamping) want(stamp string, outcome xorack.Outcome) func(xorack.State, error) {
+	s.t.Helper()
+	return func(got xorack.State, err error) {
+		s.t.Helper()
+		acked := strings.Trim(stamp, "\x00") == ""
+		if err != nil || string(got.Stamp) != stamp || got.Acked != acked || got.Outcome != outcome {
+			s.t.Errorf("%q acked %v, %s, %v; want %q acked %v, %s", got.Stamp, got.Acked, got.Outcome, err, stamp, acked, outcome)
+		}
+	}
+}
+
+func TestXOR(t *testing.T) {
+	a, b := []byte{0x29, 0xff}, []byte{0x25, 0x0f}
+	got, err := xorack.XOR(a, b)
+	if err != nil || !bytes.Equal(got.Stamp, []byte{0x0c, 0xf0}) || got.Acked {
+		t.Errorf("%x, %v, %v", got.Stamp, got.Acked, err)
+	}
+	if got, err := xorack.XOR(a, b, a, b); err != nil || !got.Acked {
+		t.Errorf("%x, %v, %v", got.Stamp, got.Acked, err)
+	}
+	if a[0] != 0x29 {
+		t.Error("XOR changed its argument")
+	}
+	for _, stamps := range [][][]byte{nil, {a}} {
+		_, err := xorack.XOR(stamps...)
+		wantError(t, xorack.ErrLessThanTwoBuffers)(nil, err)
+	}
+	_, err = xorack.XOR(a, b, []byte{1})
+	wantError(t, xorack.ErrBufferLengthsUnequal)(nil, err)
+}
+
+func TestStampsOfAnyLength(t *testing.T) {
+	for _, length := range []int{1, 2, 8, 64, 1000, xorack.MaxStamp} {
+		s := newStamping(t)
+		one, two := strings.Repeat("a", length), strings.Repeat("\x03", length)
+		s.want(one, xorack.Applied)(s.Create(t.Context(), "t", []byte(one), nil))
+		s.want(strings.Repeat("b", length), xorack.Applied)(s.Stamp(t.Context(), "t", []byte(two), nil))
+		s.want(two, xorack.Applied)(s.Stamp(t.Context(), "t", []byte(one), nil))
+		s.want(strings.Repeat("\x00", length), xorack.Ended)(s.Stamp(t.Context(), "t", []byte(two), nil))
+		s.want(strings.Repeat("\x00", length), xorack.AlreadyDone)(s.Stamp(t.Context(), "t", []byte(two), nil))
+	}
+}
+
+func TestStampsAreKnownByTheirID(t *testing.T) {
+	s := newStamping(t)
+	create := func() (xorack.State, error) {
+		return s.Create(t.Context(), "t", []byte("a"), &xorack.StampOptions{ID: "job"})
+	}
+	for range 2 {
+		s.want("a", xorack.Applied)(create())
+	}
+	for range 3 {
+		s.want("\x03", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), &xorack.StampOptions{ID: "1"}))
+	}
+	s.want("a", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), &xorack.StampOptions{ID: "2"}))
+	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "t", []byte("a"), &xorack.StampOptions{ID: "3"}))
+	// The one that ended it is told so once; its repeat sees that it is acked.
+	s.want("\x00", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("a"), &xorack.StampOptions{ID: "3"}))
+	s.want("\x00", xorack.Applied)(create())
+	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("a"), nil))
+	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("b"), &xorack.StampOptions{ID: "job"}))
+}
+
+func TestStampBeforeCreate(t *testing.T) {
+	s := newStamping(t)
+	s.want("b", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), nil))
+	s.want("\x00", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), nil))
+	s.want("b", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), nil))
+	s.want("\x00", xorack.Ended)(s.Create(t.Context(), "t", []byte("b"), nil))
+}
+
+func TestStampErrors(t *testing.T) {
+	s := newStamping(t)
+	s.want("ab", xorack.Applied)(s.Create(t.Context(), "t", []byte("ab"), nil))
+	wantError(t, xorack.ErrBufferLengthsUnequal)(s.Stamp(t.Context(), "t", []byte("abc"), nil))
+	wantError(t, xorack.ErrZeroBufferNoOp)(s.Stamp(t.Context(), "t", []byte{0, 0}, nil))
+	wantError(t, xorack.ErrZeroBufferNoOp)(s.Create(t.Context(), "u", []byte{0}, nil))
+	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("ab"), nil))
+	wantError(t, xorack.ErrTagNotFound)(nil, s.Delete(t.Context(), "none"))
+	for field, do := range map[string]func() error{
+		"stamp": func() error { _, err := s.Stamp(t.Context(), "t", nil, nil); return err },
+		"tag":   func() error { _, err := s.Create(t.Context(), "", []byte("a"), nil); return err },
+		"deadline": func() error {
+			_, err := s.Create(t.Context(), "u", []byte("a"), &xorack.StampOptions{Deadline: -1})
+			return err
+		},
+		"id": func() error {
+			_, err := s.Stamp(t.Context(), "t", []byte("ab"), &xorack.StampOptions{ID: strings.Repeat("x", 1025)})
+			return err
+		},
+	} {
+		var invalid *xorack.InvalidError
+		if err := do(); !errors.As(err, &invalid) || invalid.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	var invalid *xorack.InvalidError
+	if _, err := s.Stamp(t.Context(), "t", make([]byte, xorack.MaxStamp+1), nil); !errors.As(err, &invalid) || invalid.Field != "stamp" {
+		t.Errorf("a stamp that is too long: %v", err)
+	}
+	if err := s.Delete(t.Context(), ""); !errors.As(err, &invalid) {
+		t.Errorf("delete of an empty tag: %v", err)
+	}
+	if got := s.store.Tags(); len(got) != 1 {
+		t.Errorf("chains %q, want t only", got)
+	}
+
+	// Edges and stamps do not mix.
+	created, err := s.acker.Create(t.Context(), "edges", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, xorack.ErrOtherKind)(s.Stamp(t.Context(), "edges", []byte("a"), nil))
+	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "edges", []byte("a"), nil))
+	wantError(t, xorack.ErrOtherKind)(nil, s.Delete(t.Context(), "edges"))
+	wantError(t, xorack.ErrTagExists)(s.acker.Create(t.Context(), "t", nil))
+	wantError(t, xorack.ErrOtherKind)(s.acker.Done(t.Context(), xorack.Root("t", "", 0)))
+	wantError(t, xorack.ErrOtherKind)(s.acker.Fail(t.Context(), xorack.Root("t", "", 0), "why"))
+	wantError(t, xorack.ErrOtherKind)(s.acker.Delete(t.Context(), "t"))
+	wantError(t, xorack.ErrOtherKind)(s.acker.Outstanding(t.Context(), "t", 1, 1, nil))
+	if _, err := s.acker.Fail(t.Context(), created.Root, "why"); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, xorack.ErrOtherKind)(s.Stamp(t.Context(), "edges", []byte("a"), nil))
+}
+
+func TestStampsFull(t *testing.T) {
+	s := newStamping(t)
+	big := make([]byte, xorack.MaxStamp)
+	big[0] = 1
+	if _, err := s.Create(t.Context(), "t", big, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := s.Stamp(t.Context(), "t", big, nil); err != nil {
+			t.Fatal(err)
+		}
+		s.now = s.now.Add(time.Second)
+	}
+	// Four times is acked, and ended; a chain that goes on is full at last.
+	s.want("a", xorack.Applied)(s.Create(t.Context(), "u", []byte("a"), nil))
+	for range xorack.MaxOps - 1 {
+		if _, err := s.Stamp(t.Context(), "u", []byte{0x80}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantError(t, xorack.ErrChainFull)(s.Stamp(t.Context(), "u", []byte{0x80}, nil))
+}
+
+func TestDeleteStamps(t *testing.T) {
+	s := newStamping(t)
+	s.want("a", xorack.Applied)(s.Create(t.Context(), "t", []byte("a"), nil))
+	if err := s.Delete(t.Context(), "t"); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, xorack.ErrTagNotFound)(nil, s.Delete(t.Context(), "t"))
+	if state, err := s.Stamp(t.Context(), "t", []byte("a"), nil); err != nil || state.Outcome != xorack.AlreadyDeleted || state.Acked {
+		t.Errorf("stamp: %v, %v", state, err)
+	}
+	s.want("b", xorack.Applied)(s.Create(t.Context(), "t", []byte("b"), nil))
+	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "t", []byte("b"), nil))
+	if err := s.Delete(t.Context(), "t"); err != nil {
+		t.Fatal(err)
+	}
+	s.want("bb", xorack.Applied)(s.Create(t.Context(), "t", []byte("bb"), nil))
+}
+
+// TestStampsTimeOutAndAnnounce: chains of stamps have deadlines and ends as
+// those of edges do.
+func TestStampsTimeOutAndAnnounce(t *testing.T) {
+	s := newStamping(t)
+	s.want("a", xorack.Applied)(s.Create(t.Context(), "late", []byte("a"), &xorack.StampOptions{Deadline: time.Minute}))
+	s.want("a", xorack.Applied)(s.Create(t.Context(), "done", []byte("a"), &xorack.StampOptions{Deadline: time.Minute}))
+	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "done", []byte("a"), nil))
+	s.now = start.Add(time.Minute)
+	ends := map[string]xorack.End{}
+	report, err := s.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+		ends[c.Tag] = c.End()
+		return nil
+	}})
+	if err != nil || report.TimedOut != 1 || report.Finished != 2 || ends["late"] != xorack.TimedOut || ends["done"] != xorack.Done {
+		t.Errorf("%+v, %v, %v", report, ends, err)
+	}
+	if state, err := s.Stamp(t.Context(), "late", []byte("a"), nil); err != nil || state.Outcome != xorack.AlreadyTimedOut {
+		t.Errorf("%+v, %v", state, err)
+	}
+}

@@ -1,0 +1,260 @@
+package xorack_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+func (f *fixture) sweep(o xorack.SweepOptions) xorack.SweepReport {
+	f.t.Helper()
+	report, err := f.Sweep(f.t.Context(), o)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return report
+}
+
+func TestSweepWithNothingDue(t *testing.T) {
+	f := newFixture(t)
+	f.create("t", nil)
+	if report := f.sweep(xorack.SweepOptions{}); report != (xorack.SweepReport{}) {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestSweepTimesOutByAge(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", &xorack.CreateOptions{Deadline: 10 * time.Minute})
+	f.want(xorack.Applied)(f.Extend(t.Context(), root, start.Add(20*time.Minute)))
+	f.now = start.Add(10 * time.Minute)
+	if report := f.sweep(xorack.SweepOptions{}); report.Postponed != 1 || report.TimedOut != 0 {
+		t.Errorf("extended: %+v", report)
+	}
+	f.now = start.Add(21 * time.Minute)
+	if report := f.sweep(xorack.SweepOptions{}); report.TimedOut != 1 || report.Finished != 1 || report.Late != time.Minute {
+		t.Errorf("overdue: %+v", report)
+	}
+	c := f.chain("t")
+	if c.End() != xorack.TimedOut || !c.Sealed() || !c.ExpiresOn.Equal(f.now.Add(xorack.DefaultTombstone)) {
+		t.Errorf("%+v", c)
+	}
+	f.want(xorack.AlreadyTimedOut)(f.Done(t.Context(), root))
+	if n := f.store.Expire(f.now.Add(xorack.DefaultTombstone)); n != 1 {
+		t.Errorf("%d expired, want 1", n)
+	}
+}
+
+func TestSweepTimesOutWithoutProgress(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", &xorack.CreateOptions{Idle: 10 * time.Minute})
+	f.now = start.Add(5 * time.Minute)
+	f.want(xorack.Applied)(f.Done(t.Context(), root, root.Child(0)))
+	f.now = start.Add(10 * time.Minute)
+	if report := f.sweep(xorack.SweepOptions{}); report.Postponed != 1 {
+		t.Errorf("progress meanwhile: %+v", report)
+	}
+	f.now = start.Add(15 * time.Minute)
+	if report := f.sweep(xorack.SweepOptions{}); report.TimedOut != 1 {
+		t.Errorf("no progress: %+v", report)
+	}
+}
+
+// TestSweepLooksEverLessOften: a chain that goes on for 30 days is looked at a
+// dozen times before.
+func TestSweepLooksEverLessOften(t *testing.T) {
+	f := newFixture(t)
+	f.create("t", &xorack.CreateOptions{Deadline: xorack.MaxDeadline})
+	looks := 0
+	for f.chain("t").End() == xorack.Open {
+		f.now = f.now.Add(5 * time.Minute)
+		looks += f.sweep(xorack.SweepOptions{}).Chains
+	}
+	if looks > 14 {
+		t.Errorf("%d looks", looks)
+	}
+}
+
+// TestSweepFindsAnEndWhoseRecordWasLost: within twice the time that the chain
+// took, and a quarter of an hour.
+func TestSweepFindsAnEndWhoseRecordWasLost(t *testing.T) {
+	for _, took := range []time.Duration{0, time.Minute, 5 * time.Hour} {
+		f := newFixture(t)
+		root := f.create("t", nil)
+		for ; f.now.Sub(start) < took; f.now = f.now.Add(5 * time.Minute) {
+			f.sweep(xorack.SweepOptions{})
+		}
+		f.want(xorack.Ended)(f.Done(t.Context(), root))
+		announced := 0
+		for until := f.now.Add(took + 20*time.Minute); f.now.Before(until); f.now = f.now.Add(5 * time.Minute) {
+			f.sweep(xorack.SweepOptions{Announce: func(context.Context, xorack.Chain) error { announced++; return nil }})
+		}
+		if announced != 1 {
+			t.Errorf("took %v: announced %d times", took, announced)
+		}
+	}
+}
+
+func TestSweepGoesPastAFailure(t *testing.T) {
+	f := newFixture(t)
+	const chains = 300
+	for i := range chains {
+		f.create(fmt.Sprint("chain ", i), &xorack.CreateOptions{Deadline: time.Duration(1+i) * time.Second})
+	}
+	f.now = start.Add(time.Hour)
+	broken := errors.New("nobody listens")
+	stuck := func(tag string) bool { return len(tag) == len("chain 1") }
+	report, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+		if stuck(c.Tag) {
+			return broken
+		}
+		return nil
+	}})
+	if !errors.Is(err, broken) || report.Chains != chains || report.TimedOut != chains || report.Failed != 10 || report.Finished != chains-10 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if report := f.sweep(xorack.SweepOptions{}); report.Finished != 10 || report.TimedOut != 0 {
+		t.Errorf("and again: %+v", report)
+	}
+}
+
+func TestSweepIsBounded(t *testing.T) {
+	f := newFixture(t)
+	for i := range 50 {
+		f.create(fmt.Sprint("chain ", i), &xorack.CreateOptions{Deadline: time.Second})
+	}
+	f.now = start.Add(time.Hour)
+	left := 50
+	for left > 0 {
+		report := f.sweep(xorack.SweepOptions{Limit: 7})
+		if report.Chains != min(left, 7) {
+			t.Fatalf("%+v, %d left", report, left)
+		}
+		left -= report.Chains
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Sweep(ctx, xorack.SweepOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended context: %v", err)
+	}
+}
+
+// record is a record of the table's stream.
+func record(seq int, event, image string) []byte {
+	return fmt.Appendf(nil, `{"eventName":%q,"dynamodb":{"SequenceNumber":"%d","Keys":{"tag":{"S":"t"}}%s}}`, event, seq, image)
+}
+
+const doneImage = `,"NewImage":{"tag":{"S":"t"},"v":{"N":"1"},"inc":{"B":"AQIDBAUGBwg="},"n":{"N":"0"},"edges":{"N":"1"},
+	"created":{"N":"1000"},"seen":{"N":"5000"},"deadline":{"N":"9000"},"due":{"N":"9000"},"dueShard":{"N":"3"}}`
+
+func TestOnEnds(t *testing.T) {
+	f := newFixture(t)
+	var announced []string
+	var failures []error
+	handle := xorack.OnEnds(f.Acker, xorack.Names{}, func(_ context.Context, c xorack.Chain) error {
+		announced = append(announced, fmt.Sprint(c.Tag, " ", c.End(), " ", c.Age(time.Time{}), " ", c.EventID()))
+		return nil
+	}, nil, func(err error) { failures = append(failures, err) })
+	response, err := handle(t.Context(), xorack.StreamEvent{Records: []json.RawMessage{
+		record(1, "INSERT", strings.Replace(doneImage, `"N":"0"`, `"N":"7"`, 1)),
+		record(2, "MODIFY", doneImage),
+		record(3, "MODIFY", strings.Replace(doneImage, `"due":{"N":"9000"},`, "", 1)),
+		record(4, "MODIFY", strings.Replace(doneImage, `"created":{"N":"1000"},`, "", 1)),
+		record(5, "REMOVE", ""),
+		record(6, "MODIFY", ""),
+		record(7, "MODIFY", strings.Replace(doneImage, `"v":{"N":"1"}`, `"v":{"N":"2"}`, 1)),
+		record(8, "MODIFY", `,"NewImage":{"v":{"N":"1"}}`),
+		record(9, "MODIFY", doneImage),
+	}})
+	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "6" || len(failures) != 3 {
+		t.Errorf("%v, %v, %v", response, err, failures)
+	}
+	if len(announced) != 2 || announced[0] != announced[1] || !strings.HasPrefix(announced[0], "t DONE 4s ") {
+		t.Errorf("announced %q", announced)
+	}
+	if !errors.Is(failures[1], xorack.ErrNewerLayout) {
+		t.Errorf("a newer layout: %v", failures[1])
+	}
+	for _, broken := range []string{`{}`, `7`, `{"dynamodb":{"NewImage":7}}`} {
+		if _, err := handle(t.Context(), xorack.StreamEvent{Records: []json.RawMessage{[]byte(broken)}}); err == nil {
+			t.Errorf("%s: no error", broken)
+		}
+	}
+}
+
+// TestFan: fans of every depth, ended in the order that is worst, end their
+// root once and not before.
+func TestFan(t *testing.T) {
+	for _, n := range []int{1, 2, xorack.FanWidth, xorack.FanWidth + 1, 1000, xorack.FanWidth*xorack.FanWidth + 1} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			f := newFixture(t)
+			root := f.create("t", nil)
+			leaves := root.Fan(n)
+			seen := map[xorack.Edge]bool{}
+			for _, leaf := range leaves {
+				seen[leaf] = true
+			}
+			if len(seen) != n {
+				t.Fatalf("%d different edges, want %d", len(seen), n)
+			}
+			// The first one ends before the fan is made, which happens twice.
+			f.want(xorack.Applied)(f.Done(t.Context(), leaves[0]))
+			outcome := xorack.Applied
+			if n == 1 {
+				outcome = xorack.Ended
+			}
+			for range 2 {
+				f.want(outcome)(f.Fan(t.Context(), root, n))
+				f.now = f.now.Add(time.Second)
+			}
+			for _, leaf := range leaves[1:] {
+				if end := f.chain("t").End(); end != xorack.Open {
+					t.Fatalf("ended before all edges: %s", end)
+				}
+				if _, err := f.Done(t.Context(), leaf); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 8 {
+				f.now = f.now.Add(time.Hour)
+				f.sweep(xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+					if c.Tag != "t" {
+						t.Errorf("a part was announced: %s", c.Tag)
+					}
+					return nil
+				}})
+			}
+			if end := f.chain("t").End(); end != xorack.Done {
+				t.Errorf("%s", end)
+			}
+			for _, tag := range f.store.Tags() {
+				if c := f.chain(tag); !c.Sealed() || len(c.Ops) > xorack.FanWidth+1 {
+					t.Errorf("%s: %d operations, sealed %v", tag, len(c.Ops), c.Sealed())
+				}
+			}
+		})
+	}
+}
+
+func TestFanFails(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	f.want(xorack.Applied)(f.Fan(t.Context(), root, 10_000))
+	f.want(xorack.Ended)(f.Fail(t.Context(), root.Fan(10_000)[777], "bad address"))
+	for range 3 {
+		f.now = f.now.Add(time.Hour)
+		f.sweep(xorack.SweepOptions{})
+	}
+	if c := f.chain("t"); c.End() != xorack.Failed || c.Reason != "bad address" {
+		t.Errorf("%s: %s", c.End(), c.Reason)
+	}
+	if root.Fan(0) != nil || root.Fan(xorack.MaxFan+1) != nil {
+		t.Error("edges of a fan that cannot be")
+	}
+}

@@ -23,6 +23,16 @@ type commands struct {
 	Tail   tailCommand   `cmd:"" help:"Print a queue's messages in order."`
 	Status statusCommand `cmd:"" help:"Print how far a queue is."`
 	Gaps   gapsCommand   `cmd:"" help:"Print the missing seqs of a queue."`
+
+	Consumers consumersCommand `cmd:"" help:"Print how far a queue's consumers are."`
+	Create    createCommand    `cmd:"" help:"Make a consumer of a queue."`
+	Skip      skipCommand      `cmd:"" help:"Give up the message that blocks a consumer."`
+	Redrive   redriveCommand   `cmd:"" help:"Let a blocked consumer try its message again."`
+	Rewind    rewindCommand    `cmd:"" help:"Set a consumer to another place: back, or forward over a loss."`
+	Pause     pauseCommand     `cmd:"" help:"Keep a consumer from being handed anything."`
+	Resume    resumeCommand    `cmd:"" help:"Let a paused consumer go on."`
+	Remove    removeCommand    `cmd:"" help:"Delete a consumer of a queue."`
+	Acts      actsCommand      `cmd:"" help:"Print what operators did to a queue's consumers, the latest first."`
 }
 
 // session is what every verb works with.

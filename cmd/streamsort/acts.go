@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"net/url"
+	"strings"
+)
+
+// order is what all that operators do has.
+type order struct {
+	Queue    string `arg:"" help:"The queue's name."`
+	Consumer string `arg:"" help:"The consumer's name."`
+	Reason   string `required:"" help:"Why: it is kept."`
+	ID       string `help:"What to call this act: it is not done twice under one id. A random one where none is given."`
+}
+
+// act asks for an act. Its id is made here, so that the client may repeat it.
+func (s *session) act(name string, o order, what string, place map[string]any) error {
+	document := map[string]any{
+		"act": name, "queue": o.Queue, "consumer": o.Consumer, "reason": o.Reason,
+		"id": cmp.Or(o.ID, strings.ToLower(rand.Text())),
+	}
+	for field, value := range place {
+		document[field] = value
+	}
+	return s.post("/acts", document, what)
+}
+
+type skipCommand struct {
+	order
+	Seq string `arg:"" help:"The message that blocks."`
+}
+
+// Run implements the verb.
+func (c *skipCommand) Run(s *session) error {
+	return s.act("skip", c.order, "skipped "+c.Seq, map[string]any{"seq": c.Seq})
+}
+
+type redriveCommand struct {
+	order
+	Seq string `arg:"" help:"The message that blocks."`
+}
+
+// Run implements the verb.
+func (c *redriveCommand) Run(s *session) error {
+	return s.act("redrive", c.order, "tries "+c.Seq+" again", map[string]any{"seq": c.Seq})
+}
+
+type rewindCommand struct {
+	order
+	Start string `arg:"" help:"Where it goes on: first, latest or a seq."`
+}
+
+// Run implements the verb.
+func (c *rewindCommand) Run(s *session) error {
+	return s.act("rewind", c.order, "set to "+c.Start, map[string]any{"start": c.Start})
+}
+
+type pauseCommand struct{ order }
+
+// Run implements the verb.
+func (c *pauseCommand) Run(s *session) error { return s.act("pause", c.order, "paused", nil) }
+
+type resumeCommand struct{ order }
+
+// Run implements the verb.
+func (c *resumeCommand) Run(s *session) error { return s.act("resume", c.order, "resumed", nil) }
+
+type removeCommand struct{ order }
+
+// Run implements the verb.
+func (c *removeCommand) Run(s *session) error { return s.act("remove", c.order, "removed", nil) }
+
+// actsCommand prints what operators did.
+type actsCommand struct {
+	Queue    string `arg:"" help:"The queue's name."`
+	Consumer string `arg:"" optional:"" help:"Only this one's."`
+}
+
+// Run implements the verb.
+func (c *actsCommand) Run(s *session) error {
+	query := url.Values{"queue": {c.Queue}}
+	if c.Consumer != "" {
+		query.Set("consumer", c.Consumer)
+	}
+	return s.pages("/acts", query, "acts", func(raw json.RawMessage) error {
+		var a struct {
+			At, ID, Act, Consumer, Reason, Outcome, Error string
+			Seq                                           seq
+		}
+		if err := json.Unmarshal(raw, &a); err != nil {
+			return err
+		}
+		what := a.Act
+		if a.Seq != "" {
+			what += " " + string(a.Seq)
+		}
+		outcome := a.Outcome
+		if a.Error != "" {
+			outcome += " (" + a.Error + ")"
+		}
+		return s.print(raw, "%s\t%s\t%s\t%s\t%s\t%s\n", a.At, a.Consumer, what, outcome, a.Reason, a.ID)
+	})
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// consumer is a consumer as the API tells of it.
+type consumer struct {
+	Consumer, State          string
+	Delivered, Position, Lag seq
+	Attempts                 int
+	Starting                 bool
+	Claim                    *struct {
+		From, To   seq
+		LeaseUntil string
+	}
+	Failure *struct{ Error, RetryAt string }
+	Blocked *struct {
+		Seq        seq
+		AgeSeconds float64
+	}
+	Paused  *struct{ Reason, Since string }
+	Waiting *struct {
+		Seq        seq
+		AgeSeconds float64
+		Missing    bool
+	}
+}
+
+// state says what the consumer is at, a clause for each thing.
+func (c consumer) state() string {
+	var said []string
+	say := func(format string, arguments ...any) { said = append(said, fmt.Sprintf(format, arguments...)) }
+	if c.Starting {
+		say("finding its place")
+	}
+	if c.Claim != nil {
+		say("at %s to %s, until %s at the latest", c.Claim.From, c.Claim.To, c.Claim.LeaseUntil)
+	}
+	if c.Blocked != nil {
+		say("blocked on %s for %.0fs", c.Blocked.Seq, c.Blocked.AgeSeconds)
+	}
+	if c.Paused != nil {
+		say("paused since %s: %s", c.Paused.Since, c.Paused.Reason)
+	}
+	if c.Attempts > 0 {
+		say("attempt %d", c.Attempts)
+	}
+	if c.Failure != nil {
+		say("failed: %s", c.Failure.Error)
+		if c.Failure.RetryAt != "" {
+			say("tries again at %s", c.Failure.RetryAt)
+		}
+	}
+	if c.Waiting != nil && c.Waiting.Missing {
+		say("%s is missing: it is not stored any more", c.Waiting.Seq)
+	} else if c.Waiting != nil {
+		say("%s waits for %.0fs", c.Waiting.Seq, c.Waiting.AgeSeconds)
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(said, "; ")
+}
+
+// consumersCommand prints how far the consumers of a queue are.
+type consumersCommand struct {
+	Queue    string `arg:"" help:"The queue's name."`
+	Consumer string `arg:"" optional:"" help:"Only this one, and for how long its next message waits."`
+}
+
+// Run implements the verb.
+func (c *consumersCommand) Run(s *session) error {
+	query := url.Values{"queue": {c.Queue}}
+	if c.Consumer != "" {
+		query.Set("consumer", c.Consumer)
+	}
+	any := false
+	err := s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
+		var it consumer
+		if err := json.Unmarshal(raw, &it); err != nil {
+			return err
+		}
+		any = true
+		return s.print(raw, "%s\tdelivered %s of %s, lag %s%s\n", it.Consumer, it.Delivered, it.Position, it.Lag, it.state())
+	})
+	if err == nil && !any && !s.json {
+		_, err = fmt.Fprintln(s.out, "no consumer")
+	}
+	return err
+}
+
+// pages asks for one page after the other, and hands on what each lists under
+// a name.
+func (s *session) pages(path string, query url.Values, name string, hand func(json.RawMessage) error) error {
+	for {
+		var page map[string]json.RawMessage
+		if _, err := s.get(path, query, &page); err != nil {
+			return err
+		}
+		var list []json.RawMessage
+		if err := json.Unmarshal(page[name], &list); err != nil {
+			return err
+		}
+		for _, raw := range list {
+			if err := hand(raw); err != nil {
+				return err
+			}
+		}
+		if page["next"] == nil {
+			return nil
+		}
+		var next string
+		if err := json.Unmarshal(page["next"], &next); err != nil {
+			return err
+		}
+		query.Set("after", next)
+	}
+}
+
+// post makes a POST request with a document, and prints the consumer of the
+// answer; what says in text what was done.
+func (s *session) post(path string, document map[string]any, what string) error {
+	api, err := s.client()
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := api.Call(s.ctx, http.MethodPost, path, nil, body, &raw); err != nil {
+		return err
+	}
+	var it consumer
+	if err := json.Unmarshal(raw, &it); err != nil {
+		return err
+	}
+	if it.State == "" { // it is gone
+		return s.print(raw, "%s\t%s\n", it.Consumer, what)
+	}
+	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer, what, it.Delivered, it.state())
+}
+
+// createCommand makes a consumer.
+type createCommand struct {
+	Queue    string `arg:"" help:"The queue's name."`
+	Consumer string `arg:"" help:"The consumer's name."`
+	Start    string `help:"Where it begins: first, latest or a seq." default:"first"`
+}
+
+// Run implements the verb.
+func (c *createCommand) Run(s *session) error {
+	return s.post("/consumers", map[string]any{"queue": c.Queue, "consumer": c.Consumer, "start": c.Start}, "is there")
+}

@@ -12,6 +12,8 @@
 //     read, and shows only what is left: for projected items the size that the
 //     Meter has seen for that key is taken (the keys must be among it); what a filter removed counts by
 //     ScannedCount at the mean size of the table's items seen.
+//   - An index of keys is charged for the places that items take and leave in
+//     it, under the operation "Index", as far as an answer shows the item.
 package meter
 
 import (
@@ -98,11 +100,18 @@ type Meter struct {
 	// seen, by table and key.
 	keys  map[string][]string
 	sizes map[string]map[string]int
+	// indexes are the key attributes of each table's indexes, entries the place
+	// of each item seen in each of them.
+	indexes map[string][][]string
+	entries map[string]string
 }
 
 // New returns a Meter in front of the transport.
 func New(next http.RoundTripper) *Meter {
-	return &Meter{next: next, counts: Counts{}, keys: map[string][]string{}, sizes: map[string]map[string]int{}}
+	return &Meter{
+		next: next, counts: Counts{}, keys: map[string][]string{}, sizes: map[string]map[string]int{},
+		indexes: map[string][][]string{}, entries: map[string]string{},
+	}
 }
 
 // Counts is what passed so far.
@@ -148,7 +157,12 @@ type exchange struct {
 	ScannedCount   int
 	ReturnValues   string
 	KeySchema      []struct{ AttributeName string }
-	Type           string `json:"__type"`
+	IndexName      string
+
+	GlobalSecondaryIndexes []struct {
+		KeySchema []struct{ AttributeName string }
+	}
+	Type string `json:"__type"`
 }
 
 func decode(raw []byte) exchange {
@@ -181,6 +195,13 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 			for _, key := range in.KeySchema {
 				m.keys[in.TableName] = append(m.keys[in.TableName], key.AttributeName)
 			}
+			for _, index := range in.GlobalSecondaryIndexes {
+				var names []string
+				for _, key := range index.KeySchema {
+					names = append(names, key.AttributeName)
+				}
+				m.indexes[in.TableName] = append(m.indexes[in.TableName], names)
+			}
 		case "PutItem":
 			count.Writes = m.write(in.TableName, item(in.Item), item(out.Item), failed)
 		case "UpdateItem":
@@ -190,12 +211,17 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 			count.Writes = writeUnits(before)
 			if !failed {
 				delete(m.sizes[in.TableName], m.key(in.TableName, item(in.Key)))
+				m.indexed(in.TableName, m.key(in.TableName, item(in.Key)), nil)
 			}
 		case "GetItem":
 			count.Reads = readUnits(m.see(in.TableName, item(out.Item)), in.ConsistentRead)
 		case "Query", "Scan":
 			size := 0
 			for _, raw := range out.Items {
+				if in.IndexName != "" {
+					size += ItemSize(item(raw)) // an entry, not the item
+					continue
+				}
 				size += m.see(in.TableName, item(raw))
 			}
 			if filtered := out.ScannedCount - len(out.Items); filtered > 0 {
@@ -220,6 +246,7 @@ func (m *Meter) write(table string, new, there map[string]types.AttributeValue, 
 	key, size := m.key(table, new), ItemSize(new)
 	before := m.sizes[table][key]
 	m.note(table, key, size)
+	m.indexed(table, key, new)
 	return writeUnits(max(before, size))
 }
 
@@ -233,6 +260,7 @@ func (m *Meter) update(in, out exchange, failed bool) float64 {
 	if in.ReturnValues == "ALL_NEW" {
 		after = ItemSize(item(out.Attributes))
 		m.note(in.TableName, key, after)
+		m.indexed(in.TableName, key, item(out.Attributes))
 	}
 	return writeUnits(max(before, after))
 }

@@ -120,3 +120,71 @@ func TestCountsByTheRules(t *testing.T) {
 		})
 	}
 }
+
+// TestCountsAnIndex: an item that takes a place in an index of keys, moves in
+// it, stays and leaves.
+func TestCountsAnIndex(t *testing.T) {
+	m := New(dynamo.Transport())
+	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Choose()), Transport: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "metered" + localdb.Suffix()
+	err = dynamo.CreateTable(t.Context(), client, table.Definition{
+		Name: name, Partition: table.Key{Name: "p", Type: table.String},
+		Index: table.Index{
+			Name: "due", Partition: table.Key{Name: "part", Type: table.Number}, Sort: table.Key{Name: "at", Type: table.Number},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	update := func(expression string, values attributes) func() error {
+		return func() error {
+			_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+				TableName: &name, Key: attributes{"p": &s{Value: "x"}}, UpdateExpression: &expression,
+				ExpressionAttributeNames: map[string]string{"#at": "at"}, ExpressionAttributeValues: values,
+				ReturnValues: types.ReturnValueAllNew,
+			})
+			return err
+		}
+	}
+	at := func(n2 string) attributes { return attributes{":a": &n{Value: n2}} }
+	for _, step := range []struct {
+		what string
+		do   func() error
+		want Count
+	}{
+		{"one key of two", update("SET #at = :a", at("1")), Count{1, 1, 0}},
+		{"takes a place", update("SET part = :a, #at = :a", at("1")), Count{1, 2, 0}},
+		{"stays", update("SET part = :a, #at = :a", at("1")), Count{1, 1, 0}},
+		{"moves", update("SET #at = :a", at("2")), Count{1, 3, 0}},
+		{"query", func() error {
+			_, err := client.Query(t.Context(), &dynamodb.QueryInput{
+				TableName: &name, IndexName: aws.String("due"), KeyConditionExpression: aws.String("part = :s"),
+				ExpressionAttributeValues: attributes{":s": &n{Value: "1"}},
+			})
+			return err
+		}, Count{1, 0, 0.5}},
+		{"leaves", update("REMOVE #at", nil), Count{1, 2, 0}},
+		{"takes a place again", update("SET part = :a, #at = :a", at("1")), Count{1, 2, 0}},
+		{"is deleted", func() error {
+			_, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &name, Key: attributes{"p": &s{Value: "x"}}})
+			return err
+		}, Count{1, 2, 0}},
+		{"is put", func() error {
+			_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: attributes{
+				"p": &s{Value: "x"}, "part": &n{Value: "1"}, "at": &n{Value: "1"},
+			}})
+			return err
+		}, Count{1, 2, 0}},
+	} {
+		before := m.Counts()
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		if got := m.Counts().Sub(before).Total(); got != step.want {
+			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge/edgetest"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestBadInput: a clear error that names the field, and nothing is changed.
+func TestBadInput(t *testing.T) {
+	s := newServer(t, localdb.Choose(), nil)
+	s.put("q", 3)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.block("q", "billing", 2)
+	before := s.status().Body
+	long := strings.Repeat("x", 1025)
+	act := func(members string) string {
+		return `{"act":"skip","queue":"q","consumer":"billing","reason":"r",` + members + `}`
+	}
+	for _, c := range []struct{ path, body, field string }{
+		{"/consumers", ``, "body"},
+		{"/consumers", `[]`, "body"},
+		{"/consumers", `{"queue":"q","consumer":"a"`, "body"},
+		{"/consumers", `{"queue":"q","queue":"p","consumer":"a"}`, "body"},
+		{"/consumers", `{"consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"","consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":7,"consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"\ud800","consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"` + long + `","consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"q"}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":""}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":"a b"}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":"` + long[:129] + `"}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":null}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":""}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":"FIRST"}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":-1}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":0}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":1.5}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":5}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":"9223372036854775807"}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":9223372036854775808}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":null}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","reason":"r"}`, "reason"},
+		{"/acts", `{}`, "act"},
+		{"/acts", `{"act":7}`, "act"},
+		{"/acts", act(`"act":"skip"`), "body"},
+		{"/acts", `{"act":"create","queue":"q","consumer":"billing","reason":"r"}`, "act"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing"}`, "reason"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":""}`, "reason"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"` + long[:501] + `"}`, "reason"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":[]}`, "reason"},
+		{"/acts", `{"act":"pause","consumer":"billing","reason":"r"}`, "queue"},
+		{"/acts", `{"act":"pause","queue":"q","reason":"r"}`, "consumer"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"bill/ing","reason":"r"}`, "consumer"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"r","seq":2}`, "seq"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"r","id":""}`, "id"},
+		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"r","id":"` + long[:65] + `"}`, "id"},
+		{"/acts", `{"act":"rewind","queue":"q","consumer":"billing","reason":"r"}`, "start"},
+		{"/acts", `{"act":"rewind","queue":"q","consumer":"billing","reason":"r","start":{}}`, "start"},
+		{"/acts", `{"act":"rewind","queue":"q","consumer":"billing","reason":"r","start":5}`, "start"},
+		{"/acts", `{"act":"redrive","queue":"q","consumer":"billing","reason":"r"}`, "seq"},
+		{"/acts", act(`"seq":-1`), "seq"},
+		{"/acts", act(`"seq":"02"`), "seq"},
+		{"/acts", act(`"seq":2.0`), "seq"},
+		{"/acts", act(`"seq":2,"start":2`), "start"},
+		{"/acts", act(`"seq":2,"by":"me"`), "by"},
+	} {
+		a := s.Request("POST", c.path, "", c.body)
+		s.Want(c.path+" "+c.body, a, 400, `"field":"`+c.field+`"`)
+		if a.Headers["content-type"] != "application/problem+json" {
+			t.Errorf("%s: content type %q", c.body, a.Headers["content-type"])
+		}
+	}
+	for _, c := range []struct{ path, query, field string }{
+		{"/consumers", "", "queue"},
+		{"/consumers", "queue=%FF", "queue"},
+		{"/consumers", "queue=q&queue=q", "queue"},
+		{"/consumers", "queue=q&consumer=a%20b", "consumer"},
+		{"/consumers", "queue=q&limit=0", "limit"},
+		{"/consumers", "queue=q&limit=1001", "limit"},
+		{"/consumers", "queue=q&other=1", "other"},
+		{"/acts", "", "queue"},
+		{"/acts", "queue=" + long, "queue"},
+		{"/acts", "queue=q&consumer=%00", "consumer"},
+		{"/acts", "queue=q&after=%FF", "after"},
+		{"/acts", "queue=q&after=" + long, "after"},
+		{"/acts", "queue=q&limit=1", "limit"},
+	} {
+		s.Want(c.path+"?"+c.query, s.Request("GET", c.path, c.query, ""), 400, `"field":"`+c.field+`"`)
+	}
+	s.Want("a consumer that is not there", s.Request("POST", "/acts", "", strings.Replace(act(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
+	s.Want("an after that was never a next", s.Request("GET", "/acts", "queue=q&after=%F0%9F%90%A2", ""), 200)
+	wrong := strings.Replace(edgetest.V2("POST", "/acts", "", act(`"seq":2`), false), "application/json", "text/plain", 1)
+	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
+	if after := s.status().Body; after != before {
+		t.Errorf("something was changed: %s, was %s", after, before)
+	}
+}
+
+func FuzzHandle(f *testing.F) {
+	for _, seed := range []string{
+		edgetest.V2("POST", "/consumers", "", `{"queue":"q","consumer":"c","start":"latest"}`, false),
+		edgetest.V2("POST", "/acts", "", `{"act":"rewind","queue":"q","consumer":"c","reason":"r","start":1,"id":"i"}`, false),
+		edgetest.V2("GET", "/consumers", "queue=q&consumer=c&limit=5&after=b", "", false), edgetest.V1("GET", "/acts", url.Values{"queue": {"q"}, "after": {"x"}}, ""),
+		`{"act":"skip","queue":"q","consumer":"c","reason":"r","seq":"1"}`, `{"operation":"create","queue":"q","consumer":"c","start":0}`,
+		`{"operation":"status","queue":"q"}`, `{"operation":"acts","queue":"q"}`, `[]`, `{"requestContext":{}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, event []byte) {
+		sorter, err := cursor.New(&cursor.Memory{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := (&service{deliverer, sorter, time.Now}).api(emf.New(io.Discard)).Handle(t.Context(), event)
+		if err != nil {
+			t.Fatalf("a function error: %v", err)
+		}
+		var a struct{ Status, StatusCode int }
+		if err := json.Unmarshal(raw, &a); err != nil {
+			t.Fatal(err)
+		}
+		if status := max(a.Status, a.StatusCode); status < 200 || status >= 500 {
+			t.Errorf("status %d: %s", status, raw)
+		}
+	})
+}

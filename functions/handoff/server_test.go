@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/edge/edgetest"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// server is the handler on fresh tables of a real server, with a client that
+// holds every answer to the contract.
+type server struct {
+	*edgetest.Client
+	t         *testing.T
+	sorter    *cursor.Sorter
+	deliverer *handoff.Deliverer
+	network   *faulty.Transport
+	client    *dynamodb.Client
+	messages  string // the table's name
+	logs      bytes.Buffer
+	now       time.Time
+}
+
+// onServers runs a test on each kind of server.
+func onServers(t *testing.T, test func(*server)) {
+	for _, kind := range localdb.Kinds() {
+		t.Run(string(kind), func(t *testing.T) { test(newServer(t, kind, nil)) })
+	}
+}
+
+// newServer makes a server; between, if not nil, stands before the store.
+func newServer(t *testing.T, kind localdb.Kind, between func(handoff.Store) handoff.Store) *server {
+	t.Helper()
+	// Today: the servers delete what expired by their own clock.
+	s := &server{t: t, network: faulty.New(dynamo.Transport()), now: time.Now().UTC().Truncate(time.Second)}
+	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), Transport: s.network, MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	suffix := localdb.Suffix()
+	s.client, s.messages = client, "messages"+suffix
+	names := handoff.Names{Consumers: "consumers" + suffix, Acts: "acts" + suffix}
+	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
+	for _, definition := range append(names.Tables(), queues.Tables()...) {
+		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, err := cursor.NewDynamo(client, queues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return s.now }
+	if s.sorter, err = cursor.New(store, &cursor.Options{Now: clock}); err != nil {
+		t.Fatal(err)
+	}
+	consumers := handoff.Store(handoff.NewDynamo(client, names))
+	if between != nil {
+		consumers = between(consumers)
+	}
+	if s.deliverer, err = handoff.New(consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
+		t.Fatal(err)
+	}
+	s.Client = edgetest.New(t, (&service{s.deliverer, s.sorter, clock}).api(emf.New(&s.logs)).Handle)
+	return s
+}
+
+// put puts messages up to a seq.
+func (s *server) put(queue string, to int64) {
+	s.t.Helper()
+	for seq := int64(1); seq <= to; seq++ {
+		if _, err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`"canary"`)}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// lose deletes a message behind everybody's back.
+func (s *server) lose(queue string, seq int64) {
+	s.t.Helper()
+	_, err := s.client.DeleteItem(s.t.Context(), &dynamodb.DeleteItemInput{
+		TableName: &s.messages, Key: dynamo.Item{"queue": dynamo.Text(queue), "seq": dynamo.Number(seq)},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// deliver hands one message after the other on to a consumer.
+func (s *server) deliver(queue, consumer string, handle func(handoff.Batch) error) handoff.Delivery {
+	s.t.Helper()
+	done := s.deliverer.Deliver(s.t.Context(), queue, handoff.Reader{
+		Name: consumer, MaxMessages: 1, Handle: func(_ context.Context, b handoff.Batch) error { return handle(b) },
+	}, -1)
+	if done.Err != nil {
+		s.t.Fatal(done.Err)
+	}
+	return done
+}
+
+// block makes a consumer fail for good at a seq.
+func (s *server) block(queue, consumer string, seq int64) {
+	s.t.Helper()
+	done := s.deliver(queue, consumer, func(b handoff.Batch) error {
+		if b.To == seq {
+			return handoff.Permanent(errors.New("cannot be billed"))
+		}
+		return nil
+	})
+	if done.Ended != handoff.IsBlocked {
+		s.t.Fatalf("%+v, want it blocked", done)
+	}
+}
+
+func (s *server) create(document string) edgetest.Answer {
+	s.t.Helper()
+	return s.Request("POST", "/consumers", "", document)
+}
+
+// act asks for an act on the consumer "billing" of the queue "q"; more are
+// further members.
+func (s *server) act(name, more string) edgetest.Answer {
+	s.t.Helper()
+	return s.Request("POST", "/acts", "", fmt.Sprintf(`{"act":%q,"queue":"q","consumer":"billing","reason":"because"%s}`, name, more))
+}
+
+func (s *server) status() edgetest.Answer {
+	s.t.Helper()
+	return s.Request("GET", "/consumers", "queue=q&consumer=billing", "")
+}

@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 GO ?= go
 GOARCH_LAMBDA ?= arm64
-FUNCTIONS := enqueue sort sweep
+FUNCTIONS := enqueue sort sweep process handoff
 # What deploys, and what the local stack builds: the same flags.
 LAMBDA_BUILD = GOOS=linux GOARCH=$(1) CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -tags lambda.norpc -ldflags "-s -w"
 TOOL := $(GO) tool -modfile=tools.mod

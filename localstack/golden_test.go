@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // TestGolden reads the template that this project deploys: its tables are
@@ -28,7 +29,7 @@ func TestGolden(t *testing.T) {
 	for _, table := range all[0].Tables {
 		tables[table.Name] = table
 	}
-	for _, want := range (cursor.Names{}).Tables() {
+	for _, want := range append((cursor.Names{}).Tables(), (handoff.Names{}).Tables()...) {
 		if got := tables[want.Name].Definition; got != want {
 			t.Errorf("table %s = %+v, want %+v", want.Name, got, want)
 		}

@@ -76,8 +76,8 @@ func settable(props *streamsort.Props) map[string]reflect.Value {
 	value := reflect.ValueOf(props).Elem()
 	for i := range value.NumField() {
 		field := value.Field(i)
-		if field.Kind() == reflect.Pointer && field.Type().Elem().Kind() == reflect.Struct {
-			continue // Env: the CDK command's own variables say it
+		if field.Kind() == reflect.Pointer && field.Type().Elem().Kind() == reflect.Struct || field.Kind() == reflect.Slice {
+			continue // Env: the CDK command's own variables say it; Consumers: a file does
 		}
 		name := value.Type().Field(i).Name
 		name = strings.Replace(name, "API", "Api", 1)
@@ -105,6 +105,11 @@ func set(field reflect.Value, written string) error {
 			return errors.New("a whole number")
 		}
 		field.SetInt(n)
+	case field.Kind() == reflect.Bool:
+		if written != "true" && written != "false" {
+			return errors.New("true or false")
+		}
+		field.SetBool(written == "true")
 	default:
 		field.SetString(written)
 	}

@@ -16,6 +16,7 @@ func TestReadProps(t *testing.T) {
 	got, err := readProps(map[string]any{
 		"messagesTable": "orders", "firstSeq": "0", "policy": "skip", "gapAfter": "90s", "retention": "0",
 		"maxAhead": 10_000_000.0, "sortBatchSize": "7", "eventBus": "", "apiRate": 5.0, "architecture": "amd64",
+		"deleteDelivered": true, "consumersFile": "consumers.json",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +24,7 @@ func TestReadProps(t *testing.T) {
 	want := &streamsort.Props{
 		MessagesTable: "orders", FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second,
 		Retention: new(time.Duration(0)), MaxAhead: 10_000_000, SortBatchSize: 7, EventBus: new(""), APIRate: 5,
-		Architecture: streamsort.AMD64,
+		Architecture: streamsort.AMD64, DeleteDelivered: true, ConsumersFile: "consumers.json",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
@@ -31,16 +32,18 @@ func TestReadProps(t *testing.T) {
 }
 
 func TestReadPropsErrors(t *testing.T) {
-	_, err := readProps(map[string]any{"sortBatchSiez": "7", "gapAfter": "5", "batchSize": "many", "firstSeq": 1.5, "env": "prod"})
+	_, err := readProps(map[string]any{"sortBatchSiez": "7", "gapAfter": "5", "batchSize": "many", "firstSeq": 1.5, "env": "prod", "deleteDelivered": "yes", "consumers": "x"})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"streamsort:sortBatchSiez is unknown; known are stack, apiBurst, apiRate,",
+		"streamsort:sortBatchSiez is unknown; known are stack, actsTable, announceTopic,",
 		`streamsort:gapAfter is "5"; write a duration such as 90s, 5m or 336h`,
 		`streamsort:batchSize is "many"; write a whole number`,
 		`streamsort:firstSeq is "1.5"; write a whole number`,
 		"streamsort:env is unknown",
+		`streamsort:deleteDelivered is "yes"; write true or false`,
+		"streamsort:consumers is unknown",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in:\n%v", want, err)

@@ -16,18 +16,29 @@ import (
 
 var update = flag.Bool("update", false, "write the golden template anew")
 
-// goldenFile is the template that the app writes by default, save for the
-// functions' asset hashes. The local stack runs it.
-const goldenFile = "streamsort.template.json"
+// The templates that the app writes, save for the functions' asset hashes:
+// goldenFile by default, demoFile with the consumers of the demo. The local
+// stack runs them.
+const (
+	goldenFile = "streamsort.template.json"
+	demoFile   = "../../examples/demo/streamsort.template.json"
+)
 
 func TestGolden(t *testing.T) {
-	got := normalise(t, synthesize(t, newApp(t, nil)))
-	if *update {
-		if err := os.WriteFile(goldenFile, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	for file, context := range map[string]map[string]any{
+		goldenFile: nil,
+		demoFile:   {prefix + "consumersFile": "../../examples/demo/consumers.json"},
+	} {
+		t.Run(file, func(t *testing.T) {
+			got := normalise(t, synthesize(t, newApp(t, context)))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			diffGolden(t, file, got)
+		})
 	}
-	diffGolden(t, got)
 }
 
 // The template that the CDK command writes is the golden one: nothing is added
@@ -62,7 +73,7 @@ func TestCommandSynthesizesGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	diffGolden(t, normalise(t, template))
+	diffGolden(t, goldenFile, normalise(t, template))
 	checkNoFindings(t, filepath.Join(out, "validation-report.json"))
 }
 
@@ -83,15 +94,15 @@ func checkNoFindings(t *testing.T, file string) {
 	}
 }
 
-func diffGolden(t *testing.T, got string) {
+func diffGolden(t *testing.T, file, got string) {
 	t.Helper()
-	want, err := os.ReadFile(goldenFile)
+	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err, "; write it with: make template")
 	}
 	if string(want) != got {
 		t.Errorf("the template has changed; if that is meant, write it anew with: make template\n(- %s, + now)\n%s",
-			goldenFile, cmp.Diff(leaves(decode(t, want)), leaves(decode(t, []byte(got)))))
+			file, cmp.Diff(leaves(decode(t, want)), leaves(decode(t, []byte(got)))))
 	}
 }
 

@@ -8,13 +8,25 @@ import (
 
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// The local stack reads the golden template as AWS would: the tables of the
-// sorter, a binary for each function, and every trigger with its target.
+// The local stack reads the golden templates as AWS would: the tables of the
+// sorter and of the consumers, a binary for each function, and every trigger
+// with its target.
 func TestLocalStackReadsGolden(t *testing.T) {
-	text, err := os.ReadFile(goldenFile)
+	sort := map[string]string{"SortMapping": "functions/sort"}
+	both := map[string]string{"SortMapping": "functions/sort", "ProcessMapping": "functions/process"}
+	t.Run("default", func(t *testing.T) { checkLocal(t, goldenFile, sort, "") })
+	t.Run("demo", func(t *testing.T) { checkLocal(t, demoFile, both, "consumers.json") })
+}
+
+// checkLocal looks at a template whose event source mappings call the functions
+// with these sources, and whose process has a file.
+func checkLocal(t *testing.T, path string, mappings map[string]string, file string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +44,7 @@ func TestLocalStackReadsGolden(t *testing.T) {
 	for _, made := range stack.Tables {
 		tables[made.Name] = made.Definition
 	}
-	for _, want := range (cursor.Names{}).Tables() {
+	for _, want := range append((cursor.Names{}).Tables(), (handoff.Names{}).Tables()...) {
 		if diff := cmp.Diff(want, tables[want.Name]); diff != "" {
 			t.Errorf("%s (- want, + got)\n%s", want.Name, diff)
 		}
@@ -40,9 +52,12 @@ func TestLocalStackReadsGolden(t *testing.T) {
 	sources := map[string]string{}
 	for _, function := range stack.Functions {
 		sources[function.Name] = function.Source
+		if has := function.Files[file] != ""; has != (function.LogicalID == "ProcessFunction") {
+			t.Errorf("function %s has a %q: %v", function.LogicalID, file, has)
+		}
 	}
 	for _, mapping := range stack.Mappings {
-		if sources[mapping.Function] != "functions/sort" || mapping.OnFailure == "" {
+		if sources[mapping.Function] != mappings[mapping.LogicalID] || mapping.OnFailure == "" {
 			t.Errorf("mapping %+v", mapping)
 		}
 	}
@@ -50,7 +65,7 @@ func TestLocalStackReadsGolden(t *testing.T) {
 	for _, api := range stack.APIs {
 		for _, route := range api.Routes {
 			routes++
-			if sources[route.Function] != "functions/enqueue" || !route.IAM {
+			if source := sources[route.Function]; source != "functions/enqueue" && source != "functions/handoff" || !route.IAM {
 				t.Errorf("route %+v", route)
 			}
 		}
@@ -60,7 +75,7 @@ func TestLocalStackReadsGolden(t *testing.T) {
 			t.Errorf("schedule %+v", schedule)
 		}
 	}
-	if len(stack.Mappings) != 1 || routes != 5 || len(stack.Schedules) != 1 {
-		t.Errorf("%d mappings, %d routes, %d schedules; want 1, 5 and 1", len(stack.Mappings), routes, len(stack.Schedules))
+	if len(stack.Mappings) != len(mappings) || routes != 9 || len(stack.Schedules) != 1 {
+		t.Errorf("%d mappings, %d routes, %d schedules; want %d, 9 and 1", len(stack.Mappings), routes, len(stack.Schedules), len(mappings))
 	}
 }

@@ -2,6 +2,7 @@ package streamsort
 
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -30,21 +31,29 @@ func (s *Stack) sortAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
 		s.moveCursors(),
-		allow([]string{
-			"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams",
-		}, s.MessagesTable.TableStreamArn()),
+		s.readStream(s.MessagesTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
 	}
 }
 
 // sweepAccess: look through all cursors and move them, put tombstones, push
-// the expiry of messages forward, note how far it came, and announce gaps.
+// the expiry of messages forward, see to the consumers of each queue, note how
+// far it came, and announce what is stuck; delete what was handed on, where that
+// is wanted.
 func (s *Stack) sweepAccess() []awsiam.PolicyStatement {
+	messages := []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}
+	if s.props.DeleteDelivered {
+		messages = append(messages, "dynamodb:BatchWriteItem")
+	}
 	statements := []awsiam.PolicyStatement{
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
+		allow(messages, s.MessagesTable.TableArn()),
 		s.moveCursors(),
 		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
+		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+	}
+	if topic := *s.props.AnnounceTopic; topic != "" {
+		statements = append(statements, allow([]string{"sns:Publish"}, &topic))
 	}
 	if bus := *s.props.EventBus; bus != "" {
 		statements = append(statements, allow([]string{"events:PutEvents"}, s.Stack.FormatArn(&awscdk.ArnComponents{
@@ -52,6 +61,41 @@ func (s *Stack) sweepAccess() []awsiam.PolicyStatement {
 		})))
 	}
 	return statements
+}
+
+// processAccess: deliver, hand batches to the sinks, and read the cursors'
+// stream as the event source mapping does.
+func (s *Stack) processAccess() []awsiam.PolicyStatement {
+	return append(append(s.deliverAccess(), toSinks(s.props.Consumers)...),
+		s.readStream(s.CursorsTable),
+		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
+	)
+}
+
+// deliverAccess: make a consumer of a queue, for which messages that are about
+// to expire are kept and the cursor is read and nudged; read messages; claim and
+// commit.
+func (s *Stack) deliverAccess() []awsiam.PolicyStatement {
+	return []awsiam.PolicyStatement{
+		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
+		s.moveCursors(),
+		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+	}
+}
+
+// handoffAccess: what operators do to consumers, and the record of it.
+func (s *Stack) handoffAccess() []awsiam.PolicyStatement {
+	return append(s.deliverAccess(),
+		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),
+		allow([]string{"dynamodb:PutItem", "dynamodb:Query"}, s.ActsTable.TableArn()),
+	)
+}
+
+// readStream: what an event source mapping does with a table's stream.
+func (s *Stack) readStream(of awsdynamodb.TableV2) awsiam.PolicyStatement {
+	return allow([]string{
+		"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams",
+	}, of.TableStreamArn())
 }
 
 // moveCursors: PutItem makes the cursor of a queue that has none.

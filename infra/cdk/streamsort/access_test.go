@@ -2,6 +2,7 @@ package streamsort
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -25,8 +26,28 @@ func TestAccess(t *testing.T) {
 	sweeps["MessagesTable.Arn"] += " dynamodb:UpdateItem"
 	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
+	sweeps["ConsumersTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
 
-	diff(t, "without a bus", sweeps, allowed(t, changed(), "Sweep"))
+	deletes := maps.Clone(sweeps)
+	deletes["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + deletes["MessagesTable.Arn"]
+	deletes["arn:aws:sns:eu-west-1:123456789012:people"] = "sns:Publish"
+	diff(t, "a sweep that deletes, with a topic and without a bus", deletes, allowed(t, changed(), "Sweep"))
+
+	operates := common("Handoff")
+	operates["MessagesTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
+	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
+	operates["ActsTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
+	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))
+
+	delivers := common("Process")
+	delivers["MessagesTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
+	delivers["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
+	delivers["CursorsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
+	delivers["FailureQueue.Arn"] = "sqs:SendMessage"
+	delivers["arn:aws:sqs:eu-west-1:123456789012:billing.fifo"] = "sqs:SendMessage"
+	delivers["SearchArn"] = "lambda:InvokeFunction"
+	diff(t, "process", delivers, allowed(t, changed(), "Process"))
+
 	sweeps["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"
 	diff(t, "enqueue", common("Enqueue"), allowed(t, defaults(), "Enqueue"))
 	diff(t, "sort", sorts, allowed(t, defaults(), "Sort"))
@@ -84,6 +105,8 @@ func name(resource any) string {
 	switch {
 	case function["Ref"] != nil:
 		return function["Ref"].(string)
+	case function["Fn::ImportValue"] != nil:
+		return function["Fn::ImportValue"].(string)
 	case function["Fn::GetAtt"] != nil:
 		list := function["Fn::GetAtt"].([]any)
 		return list[0].(string) + "." + list[1].(string)

@@ -10,42 +10,50 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// routes are the HTTP API's routes; docs/openapi.yaml describes them. Queue
-// names travel in bodies and query strings, never in paths.
-func routes() []struct{ id, method, path string } {
-	return []struct{ id, method, path string }{
-		{"PostMessages", "POST", "/messages"},
-		{"GetMessages", "GET", "/messages"},
-		{"GetQueues", "GET", "/queues"},
-		{"PutQueues", "PUT", "/queues"},
-		{"GetGaps", "GET", "/gaps"},
+// routes are the HTTP API's routes; docs/openapi.yaml describes them. Names of
+// queues and consumers travel in bodies and query strings, never in paths.
+func (s *Stack) routes() []route {
+	return []route{
+		{"PostMessages", "POST", "/messages", s.EnqueueFunction},
+		{"GetMessages", "GET", "/messages", s.EnqueueFunction},
+		{"GetQueues", "GET", "/queues", s.EnqueueFunction},
+		{"PutQueues", "PUT", "/queues", s.EnqueueFunction},
+		{"GetGaps", "GET", "/gaps", s.EnqueueFunction},
+		{"GetConsumers", "GET", "/consumers", s.HandoffFunction},
+		{"PostConsumers", "POST", "/consumers", s.HandoffFunction},
+		{"GetActs", "GET", "/acts", s.HandoffFunction},
+		{"PostActs", "POST", "/acts", s.HandoffFunction},
 	}
 }
 
-// addAPI puts an HTTP API before enqueue. A request must be signed (IAM) on
-// every route, and API Gateway may call the function on these routes only.
+// route is a route of the HTTP API and the function behind it.
+type route struct {
+	id, method, path string
+	function         awslambda.Function
+}
+
+// addAPI puts an HTTP API before enqueue and handoff. A request must be signed
+// (IAM) on every route, and API Gateway may call each function on its routes
+// only.
 func (s *Stack) addAPI() {
 	s.api = awsapigatewayv2.NewCfnApi(s.Stack, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
 		Name: s.Stack.StackName(), ProtocolType: jsii.String("HTTP"),
-		Description: jsii.String("Streamsort: messages, queues and gaps"),
+		Description: jsii.String("Streamsort: messages, queues, gaps and consumers"),
 	})
-	integration := awsapigatewayv2.NewCfnIntegration(s.Stack, jsii.String("ApiIntegration"), &awsapigatewayv2.CfnIntegrationProps{
-		ApiId:                s.api.Ref(),
-		IntegrationType:      jsii.String("AWS_PROXY"),
-		IntegrationUri:       s.EnqueueFunction.FunctionArn(),
-		PayloadFormatVersion: jsii.String("2.0"),
-	})
-	target := awscdk.Fn_Join(jsii.String("/"), &[]*string{jsii.String("integrations"), integration.Ref()})
-	for _, route := range routes() {
+	targets := map[awslambda.Function]*string{
+		s.EnqueueFunction: s.integrate("ApiIntegration", s.EnqueueFunction),
+		s.HandoffFunction: s.integrate("ApiHandoffIntegration", s.HandoffFunction),
+	}
+	for _, route := range s.routes() {
 		awsapigatewayv2.NewCfnRoute(s.Stack, jsii.String(route.id+"Route"), &awsapigatewayv2.CfnRouteProps{
 			ApiId:             s.api.Ref(),
 			RouteKey:          jsii.String(route.method + " " + route.path),
 			AuthorizationType: jsii.String("AWS_IAM"),
-			Target:            target,
+			Target:            targets[route.function],
 		})
 		awslambda.NewCfnPermission(s.Stack, jsii.String(route.id+"Permission"), &awslambda.CfnPermissionProps{
 			Action:       jsii.String("lambda:InvokeFunction"),
-			FunctionName: s.EnqueueFunction.FunctionArn(),
+			FunctionName: route.function.FunctionArn(),
 			Principal:    jsii.String("apigateway.amazonaws.com"),
 			SourceArn: s.Stack.FormatArn(&awscdk.ArnComponents{
 				Service: jsii.String("execute-api"), Resource: s.api.Ref(),
@@ -54,6 +62,18 @@ func (s *Stack) addAPI() {
 		})
 	}
 	s.addStage()
+}
+
+// integrate puts a function behind the API, and returns the target that routes
+// name it by.
+func (s *Stack) integrate(id string, function awslambda.Function) *string {
+	integration := awsapigatewayv2.NewCfnIntegration(s.Stack, &id, &awsapigatewayv2.CfnIntegrationProps{
+		ApiId:                s.api.Ref(),
+		IntegrationType:      jsii.String("AWS_PROXY"),
+		IntegrationUri:       function.FunctionArn(),
+		PayloadFormatVersion: jsii.String("2.0"),
+	})
+	return awscdk.Fn_Join(jsii.String("/"), &[]*string{jsii.String("integrations"), integration.Ref()})
 }
 
 // addStage deploys the API at its root, throttled, with an access log that

@@ -1,5 +1,5 @@
-// Package streamsort is Streamsort's stack for the AWS CDK: three tables,
-// three functions, the HTTP API, the stream's trigger and the schedule.
+// Package streamsort is Streamsort's stack for the AWS CDK: the tables, the
+// functions, the HTTP API, the streams' triggers, the schedule and its alarm.
 //
 // Call [NewStack] with a [Props]; nil means all defaults:
 //
@@ -13,14 +13,19 @@
 //	MessagesTable    TableV2; stream KEYS_ONLY, TTL
 //	CursorsTable     TableV2; stream NEW_AND_OLD_IMAGES, for whoever consumes
 //	SweepsTable      TableV2; where a sweep left off
+//	ConsumersTable   TableV2; the consumers, and how far they are
+//	ActsTable        TableV2; what operators did, and why
 //	EnqueueFunction  takes messages in: called by Api, or directly
 //	SortFunction     called by SortMapping with the inserts of MessagesTable's stream
 //	SweepFunction    called by SweepSchedule
-//	FailureQueue     SQS; where SortMapping puts what it gives up on: positions in the stream, no messages
+//	HandoffFunction  operates consumers: called by Api, or directly
+//	ProcessFunction  called by ProcessMapping with the moves of CursorsTable's stream; only with Props.Consumers
+//	SweepSilentAlarm CloudWatch; raised where no sweep has run
+//	FailureQueue     SQS; where the mappings put what they give up on: positions in a stream, no messages
 //	Api              HTTP API with IAM authorisation on every route
 //
 // The tables' keys, stream views and TTL attributes come from
-// cursor.Names.Tables, which the functions, the tests and the local stack read
+// cursor.Names.Tables and handoff.Names.Tables, which the functions, the tests and the local stack read
 // too.
 //
 // # What is guaranteed

@@ -1,7 +1,9 @@
 package streamsort
 
 import (
+	"cmp"
 	"maps"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +14,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/internal/consumers"
 )
 
 // function is what differs from one function to the next.
@@ -24,9 +28,11 @@ type function struct {
 	concurrency int // 0: none reserved
 	environment map[string]string
 	access      []awsiam.PolicyStatement
+	code        string            // the folder of its program; empty: the one in Binaries
+	files       map[string]string // what else is in there, by name
 }
 
-func (s *Stack) addFunctions() {
+func (s *Stack) addFunctions() error {
 	p := s.props
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
@@ -42,14 +48,82 @@ func (s *Stack) addFunctions() {
 	s.SweepFunction = s.newFunction(function{
 		name: "sweep", id: "Sweep", description: "Heals queues, announces gaps, keeps waiting messages",
 		memory: p.SweepMemory, timeout: p.SweepTimeout, concurrency: p.SweepConcurrency,
-		environment: map[string]string{
+		environment: merged(s.consumersEnvironment(), map[string]string{
 			"STREAMSORT_EVENT_BUS":        *p.EventBus,
+			"STREAMSORT_ANNOUNCE_TOPIC":   *p.AnnounceTopic,
 			"STREAMSORT_FULL_SWEEP_EVERY": text(p.FullSweepEvery),
 			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
 			"STREAMSORT_SWEEP_LIMIT":      strconv.Itoa(p.SweepLimit),
-		},
+			"STREAMSORT_LAG_AFTER":        text(p.LagAfter),
+			"STREAMSORT_DELETE_DELIVERED": strconv.FormatBool(p.DeleteDelivered),
+		}),
 		access: s.sweepAccess(),
 	})
+	s.HandoffFunction = s.newFunction(function{
+		name: "handoff", id: "Handoff", description: "Shows and operates consumers",
+		memory: p.HandoffMemory, timeout: p.HandoffTimeout, concurrency: p.HandoffConcurrency,
+		environment: s.consumersEnvironment(),
+		access:      s.handoffAccess(),
+	})
+	return s.addProcess()
+}
+
+// addProcess makes process, where there are consumers for it.
+func (s *Stack) addProcess() error {
+	p := s.props
+	if len(p.Consumers) == 0 {
+		return nil
+	}
+	text, environment, err := consumersFile(p.Consumers)
+	if err != nil {
+		return err
+	}
+	files := map[string]string{consumers.File: text}
+	// The CDK copies the folder while it makes the function.
+	code, err := pack(filepath.Join(p.Binaries, "process"), files)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(code) }()
+	s.ProcessFunction = s.newFunction(function{
+		name: "process", id: "Process", description: "Hands messages on, in order",
+		memory: p.ProcessMemory, timeout: p.ProcessTimeout, concurrency: p.ProcessConcurrency,
+		environment: merged(environment, s.consumersEnvironment()),
+		access:      s.processAccess(),
+		code:        code, files: files,
+	})
+	return nil
+}
+
+// pack makes a folder with a function's program and more files beside it.
+func pack(binary string, files map[string]string) (folder string, err error) {
+	if folder, err = os.MkdirTemp("", "streamsort-"); err != nil {
+		return "", err
+	}
+	if err = os.CopyFS(folder, os.DirFS(binary)); err != nil {
+		return folder, err
+	}
+	for name, text := range files {
+		if err = os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			return folder, err
+		}
+	}
+	return folder, os.Chmod(filepath.Join(folder, "bootstrap"), 0o755)
+}
+
+func merged(all ...map[string]string) map[string]string {
+	sum := map[string]string{}
+	for _, m := range all {
+		maps.Copy(sum, m)
+	}
+	return sum
+}
+
+func (s *Stack) consumersEnvironment() map[string]string {
+	return map[string]string{
+		"STREAMSORT_CONSUMERS_TABLE": *s.ConsumersTable.TableName(),
+		"STREAMSORT_ACTS_TABLE":      *s.ActsTable.TableName(),
+	}
 }
 
 // newFunction makes a function with a log group and a role of its own.
@@ -63,12 +137,13 @@ func (s *Stack) newFunction(f function) awslambda.Function {
 	for _, statement := range f.access {
 		role.AddToPolicy(statement)
 	}
+	code := cmp.Or(f.code, filepath.Join(s.props.Binaries, f.name))
 	made := awslambda.NewFunction(s.Stack, jsii.String(f.id+"Function"), &awslambda.FunctionProps{
 		Description:                  &f.description,
 		Runtime:                      awslambda.Runtime_PROVIDED_AL2023(),
 		Architecture:                 s.architecture(),
 		Handler:                      jsii.String("bootstrap"),
-		Code:                         awslambda.Code_FromAsset(jsii.String(filepath.Join(s.props.Binaries, f.name)), nil),
+		Code:                         awslambda.Code_FromAsset(&code, nil),
 		MemorySize:                   jsii.Number(f.memory),
 		Timeout:                      seconds(f.timeout),
 		ReservedConcurrentExecutions: concurrency(f.concurrency),
@@ -84,6 +159,9 @@ func (s *Stack) newFunction(f function) awslambda.Function {
 	})
 	resource := nameResource(made, f.id+"Function")
 	resource.AddMetadata(jsii.String("streamsort:source"), "functions/"+f.name)
+	if f.files != nil {
+		resource.AddMetadata(jsii.String("streamsort:files"), f.files)
+	}
 
 	policy := role.Node().FindChild(jsii.String("DefaultPolicy"))
 	suppress(nameResource(policy, f.id+"Policy"), suppression{
@@ -126,8 +204,8 @@ func (s *Stack) environment(own map[string]string) *map[string]*string {
 		"STREAMSORT_RETENTION":      text(*p.Retention),
 		"STREAMSORT_BATCH_SIZE":     strconv.Itoa(p.BatchSize),
 		// Two stacks in one account are told apart in the metrics by this.
-		"POWERTOOLS_SERVICE_NAME":      strings.ToLower(*s.Stack.StackName()),
-		"POWERTOOLS_METRICS_NAMESPACE": "Streamsort",
+		"POWERTOOLS_SERVICE_NAME":      s.service(),
+		"POWERTOOLS_METRICS_NAMESPACE": metricsNamespace,
 	}
 	maps.Copy(all, own)
 	environment := map[string]*string{}
@@ -138,6 +216,12 @@ func (s *Stack) environment(own map[string]string) *map[string]*string {
 	}
 	return &environment
 }
+
+// metricsNamespace is where the functions' metrics are.
+const metricsNamespace = "Streamsort"
+
+// service is the stack's name in the metrics.
+func (s *Stack) service() string { return strings.ToLower(*s.Stack.StackName()) }
 
 func (s *Stack) architecture() awslambda.Architecture {
 	if s.props.Architecture == AMD64 {

@@ -50,6 +50,11 @@ func TestFunctions(t *testing.T) {
 		{"sweep", "Sweep", defaults(), "arm64", 512, 240, 0, with(shared(), object{
 			"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "24h",
 			"STREAMSORT_SWEEP_SEGMENTS": "4", "STREAMSORT_SWEEP_LIMIT": "10000",
+			"STREAMSORT_LAG_AFTER": "15m", "STREAMSORT_DELETE_DELIVERED": "false",
+			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
+		})},
+		{"handoff", "Handoff", defaults(), "arm64", 512, 29, 0, with(shared(), object{
+			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"enqueue", "Enqueue", changed(), "x86_64", 128, 10, 11, with(sharedChanged(), object{
 			"STREAMSORT_QUEUE_PROP": "repository.full_name", "STREAMSORT_SEQ_PROP": "sequence",
@@ -57,6 +62,16 @@ func TestFunctions(t *testing.T) {
 		{"sort", "Sort", changed(), "x86_64", 256, 20, 12, sharedChanged()},
 		{"sweep", "Sweep", changed(), "x86_64", 1024, 30, 1, with(sharedChanged(), object{
 			"STREAMSORT_FULL_SWEEP_EVERY": "6h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_LIMIT": "70",
+			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people",
+			"STREAMSORT_LAG_AFTER":      "1h", "STREAMSORT_DELETE_DELIVERED": "true",
+			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
+		})},
+		{"handoff", "Handoff", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{
+			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
+		})},
+		{"process", "Process", changed(), "x86_64", 192, 40, 14, with(sharedChanged(), object{
+			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
+			"STREAMSORT_SINK_1": object{"Fn::ImportValue": "SearchArn"},
 		})},
 	}
 	for _, test := range tests {
@@ -80,13 +95,16 @@ func TestFunctions(t *testing.T) {
 			want["ReservedConcurrentExecutions"] = test.reserved
 		}
 		diff(t, test.id+"Function", want, got)
-		diff(t, test.id+" metadata", object{"streamsort:source": "functions/" + test.name},
-			test.template.Resources[test.id+"Function"]["Metadata"])
+		metadata := object{"streamsort:source": "functions/" + test.name}
+		if test.name == "process" {
+			metadata["streamsort:files"] = object{"consumers.json": changedConsumers}
+		}
+		diff(t, test.id+" metadata", metadata, test.template.Resources[test.id+"Function"]["Metadata"])
 	}
 }
 
 func TestLogs(t *testing.T) {
-	for _, id := range []string{"EnqueueLogs", "SortLogs", "SweepLogs", "ApiLogs"} {
+	for _, id := range []string{"EnqueueLogs", "SortLogs", "SweepLogs", "HandoffLogs", "ApiLogs"} {
 		diff(t, id, object{"RetentionInDays": 30}, defaults().properties(t, id, "AWS::Logs::LogGroup"))
 		checkRemoval(t, defaults(), id, true)
 		diff(t, id, object{"RetentionInDays": 365}, changed().properties(t, id, "AWS::Logs::LogGroup"))

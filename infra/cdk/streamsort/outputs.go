@@ -13,9 +13,15 @@ func (s *Stack) addOutputs() {
 	s.output("EnqueueFunctionName", "Takes messages by direct invoke too", s.EnqueueFunction.FunctionName())
 	s.output("SortFunctionName", "Moves the cursors", s.SortFunction.FunctionName())
 	s.output("SweepFunctionName", "Heals and announces", s.SweepFunction.FunctionName())
+	s.output("HandoffFunctionName", "Operates consumers by direct invoke too", s.HandoffFunction.FunctionName())
+	if s.ProcessFunction != nil {
+		s.output("ProcessFunctionName", "Hands messages on", s.ProcessFunction.FunctionName())
+	}
 	s.output("FailureQueueUrl", "What the event source mapping gave up on", s.FailureQueue.QueueUrl())
 	s.export("MessagesTableName", "The messages", s.MessagesTable.TableName())
 	s.export("CursorsTableName", "The cursors", s.CursorsTable.TableName())
+	s.export("ConsumersTableName", "The consumers, and how far they are", s.ConsumersTable.TableName())
+	s.output("ActsTableName", "What operators did, and why", s.ActsTable.TableName())
 	s.output("SweepsTableName", "Where a sweep left off", s.SweepsTable.TableName())
 	s.export("CursorsStreamArn", "The stream of batches, for a consumer's event source mapping", s.CursorsTable.TableStreamArn())
 }

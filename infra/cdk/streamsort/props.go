@@ -42,11 +42,12 @@ type Props struct {
 	// deploys.
 	Env *awscdk.Environment
 
-	// MessagesTable, CursorsTable and SweepsTable are the tables' names: 3 to
-	// 255 of a-z, A-Z, 0-9, '_', '-', '.'. The defaults are the stack's id in
-	// small letters with -messages, -cursors and -sweeps, so that two stacks
-	// in one account do not meet.
-	MessagesTable, CursorsTable, SweepsTable string
+	// MessagesTable, CursorsTable, SweepsTable, ConsumersTable and ActsTable
+	// are the tables' names: 3 to 255 of a-z, A-Z, 0-9, '_', '-', '.'. The
+	// defaults are the stack's id in small letters with -messages, -cursors,
+	// -sweeps, -consumers and -acts, so that two stacks in one account do not
+	// meet.
+	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, ActsTable string
 	// QueueKey is the partition key of messages and cursors ("queue"), SeqKey
 	// the sort key of messages ("seq"): 1 to 255 bytes, and none of the names
 	// of the tables' other attributes. Changing one replaces the tables.
@@ -99,6 +100,31 @@ type Props struct {
 	// look at it.
 	SortMaxRecordAge time.Duration
 
+	// Consumers are those that process hands every queue's messages on to, 20
+	// at most. None means no process: consumers may be functions of your own
+	// behind the cursors' stream as well.
+	Consumers []Consumer
+	// ConsumersFile is a file that holds the consumers instead, as JSON:
+	// {"consumers": [{"name": …, "sink": {"kind": …, "arn": …}}]}. Its members
+	// are those of Consumer and Sink, with small first letters.
+	ConsumersFile string
+	// ProcessBatchSize is the most stream records of one call of process: 1 to
+	// 10,000; 100.
+	ProcessBatchSize int
+	// ProcessBatchWindow is how long a batch may be gathered: 0 to 300 whole
+	// seconds; 0, at once.
+	ProcessBatchWindow time.Duration
+	// ProcessParallelization is how many batches of one shard are worked on at
+	// a time, each queue's in order: 1 to 10; 10.
+	ProcessParallelization int
+	// ProcessRetries is how often a batch that fails is tried again before its
+	// records go to the failure queue: 1 to 10,000; 50. A consumer goes on all
+	// the same, by its queue's next record or by the sweep.
+	ProcessRetries int
+	// ProcessMaxRecordAge is the age at which records that still fail go to the
+	// failure queue: 1 minute to 24 hours, whole seconds; 12 hours.
+	ProcessMaxRecordAge time.Duration
+
 	// SweepInterval is the time between two sweeps: 1 minute to 1 hour, whole
 	// minutes; 5 minutes.
 	SweepInterval time.Duration
@@ -116,10 +142,21 @@ type Props struct {
 	// 1 to 256 of a-z, A-Z, 0-9, '.', '-', '_', '/'; "default". An empty name
 	// means logs and metrics only.
 	EventBus *string
+	// AnnounceTopic is the ARN of an SNS topic (not a FIFO one) that gaps and
+	// stuck consumers are announced on, and that the alarm tells; none.
+	AnnounceTopic *string
+	// LagAfter is the age of the oldest waiting message from which a
+	// consumer's lag is announced: 1 minute to 365 days; 15 minutes.
+	LagAfter time.Duration
+	// DeleteDelivered has the sweep delete the messages that all consumers of
+	// their queue have handed on, an hour or more later. A queue without
+	// consumers keeps its messages.
+	DeleteDelivered bool
 
-	// EnqueueMemory, SortMemory and SweepMemory are the functions' memory in
-	// MB: 128 to 10,240; 512. Lambda gives processor time by memory.
-	EnqueueMemory, SortMemory, SweepMemory int
+	// EnqueueMemory, SortMemory, SweepMemory, ProcessMemory and HandoffMemory
+	// are the functions' memory in MB: 128 to 10,240; 512. Lambda gives
+	// processor time by memory.
+	EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, HandoffMemory int
 	// EnqueueTimeout is how long a call of enqueue may take: 1 to 900 whole
 	// seconds; 29 seconds, since the HTTP API gives up after 30.
 	EnqueueTimeout time.Duration
@@ -129,10 +166,18 @@ type Props struct {
 	// most SweepInterval, so that sweeps do not pile up; 4 minutes, or
 	// SweepInterval where that is less.
 	SweepTimeout time.Duration
-	// EnqueueConcurrency, SortConcurrency and SweepConcurrency reserve that
-	// many environments for a function, and bound it to them: 1 to 10,000; 0
-	// leaves it to the account.
-	EnqueueConcurrency, SortConcurrency, SweepConcurrency int
+	// ProcessTimeout is how long a call of process may take: 1 to 900 whole
+	// seconds; 60. A batch must go through its sink within it; one whose
+	// process died is tried again when it is over.
+	ProcessTimeout time.Duration
+	// HandoffTimeout is how long a call of an operator's may take: 1 to 900
+	// whole seconds; 29 seconds, since the HTTP API gives up after 30.
+	HandoffTimeout time.Duration
+	// EnqueueConcurrency, SortConcurrency, SweepConcurrency,
+	// ProcessConcurrency and HandoffConcurrency reserve that many environments
+	// for a function, and bound it to them: 1 to 10,000; 0 leaves it to the
+	// account.
+	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, HandoffConcurrency int
 
 	// APIRate is how many requests a second the HTTP API takes: 1 to 10,000;
 	// 1,000. APIBurst is how many at once: 1 to 5,000; 500. More than the
@@ -146,9 +191,9 @@ type Props struct {
 	// Architecture is the processor the functions run on: ARM64 or AMD64;
 	// ARM64.
 	Architecture Architecture
-	// Binaries is the folder with enqueue/bootstrap, sort/bootstrap and
-	// sweep/bootstrap, built for Architecture; ../../dist/arm64 (or
-	// ../../dist/amd64), which is the repository's dist as seen from infra/cdk,
-	// where the CDK command runs the app.
+	// Binaries is the folder with enqueue/bootstrap and so on for each
+	// function, built for Architecture; ../../dist/arm64 (or ../../dist/amd64),
+	// which is the repository's dist as seen from infra/cdk, where the CDK
+	// command runs the app.
 	Binaries string
 }

@@ -3,6 +3,7 @@ package streamsort
 import (
 	"math"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,31 @@ func TestPropsBounds(t *testing.T) {
 		{Props{SortMaxRecordAge: 25 * time.Hour}, "sortMaxRecordAge is 25h; write a value from 1m to 24h"},
 		{Props{SortMaxRecordAge: 59 * time.Second}, "sortMaxRecordAge is 59s"},
 		{Props{SortMaxRecordAge: 60500 * time.Millisecond}, "sortMaxRecordAge is 1m0.5s; write a multiple of 1s"},
+
+		{Props{ActsTable: "streamsort-acts", ConsumersTable: "streamsort-acts"}, `actsTable is "streamsort-acts", as consumersTable is`},
+		{Props{Consumers: []Consumer{{Name: "a b"}}}, "consumers[0]"},
+		{Props{Consumers: []Consumer{{Name: "a", Sink: Sink{Kind: "sqs"}}}}, "consumers[0].sink: arn is missing"},
+		{Props{Consumers: []Consumer{{Name: "a", Start: "now", Sink: changedProps().Consumers[0].Sink}}}, "consumers[0].start must be first, latest or a seq"},
+		{Props{Consumers: []Consumer{{Name: "a", Sink: changedProps().Consumers[1].Sink}}}, ""},
+		{Props{Consumers: []Consumer{}, ConsumersFile: "x"}, "consumersFile is set beside consumers"},
+		{Props{ConsumersFile: "nowhere.json"}, "consumersFile open nowhere.json"},
+		{Props{ConsumersFile: "testdata/unknown.json"}, "consumersFile is testdata/unknown.json: consumers[0].size is not known"},
+		{Props{ConsumersFile: "testdata/consumers.json"}, ""},
+		{Props{ProcessBatchSize: -1}, "processBatchSize is -1; write a value from 1 to 10000"},
+		{Props{ProcessBatchWindow: 301 * time.Second}, "processBatchWindow is 5m1s"},
+		{Props{ProcessBatchWindow: 1500 * time.Millisecond}, "processBatchWindow is 1.5s; write a multiple of 1s"},
+		{Props{ProcessParallelization: 11}, "processParallelization is 11"},
+		{Props{ProcessRetries: -1}, "processRetries is -1"},
+		{Props{ProcessMaxRecordAge: time.Second}, "processMaxRecordAge is 1s; write a value from 1m to 24h"},
+		{Props{ProcessMemory: 1}, "processMemory is 1"},
+		{Props{HandoffMemory: 1}, "handoffMemory is 1"},
+		{Props{ProcessTimeout: time.Hour}, "processTimeout is 1h"},
+		{Props{HandoffTimeout: time.Hour}, "handoffTimeout is 1h"},
+		{Props{ProcessConcurrency: -1}, "processConcurrency is -1"},
+		{Props{HandoffConcurrency: -1}, "handoffConcurrency is -1"},
+		{Props{LagAfter: time.Second}, "lagAfter is 1s; write a value from 1m to 8760h"},
+		{Props{AnnounceTopic: new("people")}, `announceTopic is "people"; write the ARN of a topic that is not FIFO`},
+		{Props{AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people.fifo")}, "write the ARN of a topic that is not FIFO"},
 
 		{Props{SweepInterval: 30 * time.Second}, "sweepInterval is 30s; write a value from 1m to 1h"},
 		{Props{SweepInterval: 90 * time.Second}, "sweepInterval is 1m30s; write a multiple of 1m"},
@@ -107,7 +133,7 @@ func TestPropsReportsAll(t *testing.T) {
 func TestPropsNotChanged(t *testing.T) {
 	given := Props{}
 	given.withDefaults("Streamsort")
-	if given != (Props{}) {
+	if !reflect.DeepEqual(given, Props{}) {
 		t.Errorf("the caller's properties are now %+v", given)
 	}
 }

@@ -17,9 +17,11 @@ import (
 type Stack struct {
 	Stack awscdk.Stack
 
-	MessagesTable, CursorsTable, SweepsTable     awsdynamodb.TableV2
-	EnqueueFunction, SortFunction, SweepFunction awslambda.Function
-	FailureQueue                                 awssqs.Queue
+	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, ActsTable awsdynamodb.TableV2
+	EnqueueFunction, SortFunction, SweepFunction, HandoffFunction       awslambda.Function
+	// ProcessFunction is nil where the stack has no consumers of its own.
+	ProcessFunction awslambda.Function
+	FailureQueue    awssqs.Queue
 
 	api   awsapigatewayv2.CfnApi
 	props Props
@@ -36,6 +38,11 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 	if err := p.validate(id); err != nil {
 		return nil, fmt.Errorf("stack properties:\n%w", err)
 	}
+	all, err := p.readConsumers()
+	if err != nil {
+		return nil, err
+	}
+	p.Consumers, p.ConsumersFile = all, ""
 	if err := p.checkBinaries(); err != nil {
 		return nil, err
 	}
@@ -53,9 +60,15 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 	})
 	s.addTables()
 	s.addFailureQueue()
-	s.addFunctions()
+	if err := s.addFunctions(); err != nil {
+		return nil, err
+	}
 	s.addSortMapping()
+	if s.ProcessFunction != nil {
+		s.addProcessMapping()
+	}
 	s.addSweepSchedule()
+	s.addSweepAlarm()
 	s.addAPI()
 	s.addOutputs()
 	return s, nil

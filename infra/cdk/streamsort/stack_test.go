@@ -41,18 +41,29 @@ var (
 // changedProps differ from the defaults in every property.
 func changedProps() *Props {
 	return &Props{
-		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_",
+		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act",
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50,
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,
 		QueueProp: "repository.full_name", SeqProp: "sequence",
 		SortBatchSize: 10, SortBatchWindow: new(2 * time.Second), SortParallelization: 3, SortRetries: 4,
 		SortMaxRecordAge: time.Hour,
-		SweepInterval:    time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2, SweepLimit: 70,
-		EventBus:      new(""),
-		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024,
+		Consumers: []Consumer{
+			{Name: "billing", Sink: Sink{Kind: "sqs", ARN: new("arn:aws:sqs:eu-west-1:123456789012:billing.fifo"), MaxEntries: 1}},
+			{
+				Name: "search", Start: "latest", Prefix: "shop/", MaxMessages: 10, MaxBytes: 1000, MaxAttempts: 3,
+				Sink: Sink{Kind: "lambda", ARN: awscdk.Fn_ImportValue(jsii.String("SearchArn")), MaxBytes: 2000},
+			},
+		},
+		ProcessBatchSize: 20, ProcessBatchWindow: time.Second, ProcessParallelization: 2, ProcessRetries: 6,
+		ProcessMaxRecordAge: 2 * time.Hour,
+		SweepInterval:       time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2, SweepLimit: 70,
+		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"),
+		LagAfter: time.Hour, DeleteDelivered: true,
+		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320,
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
-		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1,
+		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second,
+		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15,
 		APIRate: 20, APIBurst: 40, LogRetentionDays: 365, Architecture: AMD64,
 	}
 }
@@ -122,25 +133,37 @@ func TestLogicalIDs(t *testing.T) {
 		"CursorsTable":  "AWS::DynamoDB::GlobalTable",
 		"SweepsTable":   "AWS::DynamoDB::GlobalTable",
 
+		"ConsumersTable": "AWS::DynamoDB::GlobalTable", "ActsTable": "AWS::DynamoDB::GlobalTable",
+
 		"FailureQueue": "AWS::SQS::Queue", "FailureQueuePolicy": "AWS::SQS::QueuePolicy",
 
 		"SortMapping":   "AWS::Lambda::EventSourceMapping",
 		"SweepSchedule": "AWS::Events::Rule", "SweepSchedulePermission": "AWS::Lambda::Permission",
+		"SweepSilentAlarm": "AWS::CloudWatch::Alarm",
 
 		"Api": "AWS::ApiGatewayV2::Api", "ApiStage": "AWS::ApiGatewayV2::Stage",
-		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiLogs": "AWS::Logs::LogGroup",
+		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiHandoffIntegration": "AWS::ApiGatewayV2::Integration", "ApiLogs": "AWS::Logs::LogGroup",
 	}
-	for _, function := range []string{"Enqueue", "Sort", "Sweep"} {
-		want[function+"Function"] = "AWS::Lambda::Function"
-		want[function+"Logs"] = "AWS::Logs::LogGroup"
-		want[function+"Role"] = "AWS::IAM::Role"
-		want[function+"Policy"] = "AWS::IAM::Policy"
+	functions := func(names ...string) {
+		for _, function := range names {
+			want[function+"Function"] = "AWS::Lambda::Function"
+			want[function+"Logs"] = "AWS::Logs::LogGroup"
+			want[function+"Role"] = "AWS::IAM::Role"
+			want[function+"Policy"] = "AWS::IAM::Policy"
+		}
 	}
-	for _, route := range []string{"PostMessages", "GetMessages", "GetQueues", "PutQueues", "GetGaps"} {
+	functions("Enqueue", "Sort", "Sweep", "Handoff")
+	for _, route := range []string{
+		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "GetGaps", "GetConsumers", "PostConsumers", "GetActs", "PostActs",
+	} {
 		want[route+"Route"] = "AWS::ApiGatewayV2::Route"
 		want[route+"Permission"] = "AWS::Lambda::Permission"
 	}
-	for _, tmpl := range []template{defaults(), changed()} {
+	for i, tmpl := range []template{defaults(), changed()} {
+		if i == 1 {
+			functions("Process")
+			want["ProcessMapping"] = "AWS::Lambda::EventSourceMapping"
+		}
 		got := map[string]string{}
 		for id, resource := range tmpl.Resources {
 			got[id], _ = resource["Type"].(string)
@@ -157,7 +180,10 @@ func TestOutputs(t *testing.T) {
 		"EnqueueFunctionName": {"Value": ref("EnqueueFunction")},
 		"SortFunctionName":    {"Value": ref("SortFunction")},
 		"SweepFunctionName":   {"Value": ref("SweepFunction")},
+		"HandoffFunctionName": {"Value": ref("HandoffFunction")},
 		"FailureQueueUrl":     {"Value": ref("FailureQueue")},
+		"ActsTableName":       {"Value": ref("ActsTable")},
+		"ConsumersTableName":  {"Value": ref("ConsumersTable"), "Export": object{"Name": "Streamsort-ConsumersTableName"}},
 		"SweepsTableName":     {"Value": ref("SweepsTable")},
 		"MessagesTableName":   {"Value": ref("MessagesTable"), "Export": object{"Name": "Streamsort-MessagesTableName"}},
 		"CursorsTableName":    {"Value": ref("CursorsTable"), "Export": object{"Name": "Streamsort-CursorsTableName"}},
@@ -180,8 +206,8 @@ func TestOutputs(t *testing.T) {
 // Two stacks in one account do not meet.
 func TestNamesFollowStack(t *testing.T) {
 	p := (*Props)(nil).withDefaults("Orders-Test")
-	got := strings.Join([]string{p.MessagesTable, p.CursorsTable, p.SweepsTable}, " ")
-	if want := "orders-test-messages orders-test-cursors orders-test-sweeps"; got != want {
+	got := strings.Join([]string{p.MessagesTable, p.CursorsTable, p.SweepsTable, p.ConsumersTable, p.ActsTable}, " ")
+	if want := "orders-test-messages orders-test-cursors orders-test-sweeps orders-test-consumers orders-test-acts"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -16,6 +17,10 @@ func (s *Stack) addTables() {
 	s.MessagesTable = s.newTable("MessagesTable", tables[0])
 	s.CursorsTable = s.newTable("CursorsTable", tables[1])
 	s.SweepsTable = s.newTable("SweepsTable", tables[2])
+
+	tables = handoff.Names{Consumers: s.props.ConsumersTable, Acts: s.props.ActsTable}.Tables()
+	s.ConsumersTable = s.newTable("ConsumersTable", tables[0])
+	s.ActsTable = s.newTable("ActsTable", tables[1])
 }
 
 // newTable makes a table on demand, restorable to any second of the last 35

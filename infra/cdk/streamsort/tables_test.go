@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -14,6 +15,13 @@ func TestTables(t *testing.T) {
 	}
 	names := cursor.Names{Messages: "in-", Cursors: "at.", Sweeps: "sw_", QueueKey: "account", SeqKey: "number"}
 	for i, definition := range names.Tables() {
+		checkTable(t, changed(), ids[i], definition, false)
+	}
+	ids = []string{"ConsumersTable", "ActsTable"}
+	for i, definition := range (handoff.Names{}).Tables() {
+		checkTable(t, defaults(), ids[i], definition, true)
+	}
+	for i, definition := range (handoff.Names{Consumers: "con", Acts: "act"}).Tables() {
 		checkTable(t, changed(), ids[i], definition, false)
 	}
 }

@@ -2,8 +2,11 @@ package streamsort
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -33,24 +36,51 @@ func (s *Stack) addFailureQueue() {
 // failed one on are repeated.
 func (s *Stack) addSortMapping() {
 	p := s.props
-	awslambda.NewCfnEventSourceMapping(s.Stack, jsii.String("SortMapping"), &awslambda.CfnEventSourceMappingProps{
-		FunctionName:                   s.SortFunction.FunctionName(),
-		EventSourceArn:                 s.MessagesTable.TableStreamArn(),
+	s.addMapping("SortMapping", mapping{
+		function: s.SortFunction, table: s.MessagesTable, filter: `{"eventName":["INSERT"]}`,
+		batchSize: p.SortBatchSize, window: *p.SortBatchWindow, parallelization: p.SortParallelization,
+		retries: p.SortRetries, maxRecordAge: p.SortMaxRecordAge,
+	})
+}
+
+// addProcessMapping calls process with each move of a cursor, and with each
+// nudge of the sweep. A record is only a hint: one that is given up on loses
+// nothing.
+func (s *Stack) addProcessMapping() {
+	p := s.props
+	s.addMapping("ProcessMapping", mapping{
+		function: s.ProcessFunction, table: s.CursorsTable, filter: `{"dynamodb":{"NewImage":{"change":{"S":["advance"]}}}}`,
+		batchSize: p.ProcessBatchSize, window: p.ProcessBatchWindow, parallelization: p.ProcessParallelization,
+		retries: p.ProcessRetries, maxRecordAge: p.ProcessMaxRecordAge,
+	})
+}
+
+// mapping is what differs from one event source mapping to the next.
+type mapping struct {
+	function                            awslambda.Function
+	table                               awsdynamodb.TableV2
+	filter                              string
+	batchSize, parallelization, retries int
+	window, maxRecordAge                time.Duration
+}
+
+func (s *Stack) addMapping(id string, m mapping) {
+	awslambda.NewCfnEventSourceMapping(s.Stack, &id, &awslambda.CfnEventSourceMappingProps{
+		FunctionName:                   m.function.FunctionName(),
+		EventSourceArn:                 m.table.TableStreamArn(),
 		StartingPosition:               jsii.String("TRIM_HORIZON"),
-		BatchSize:                      jsii.Number(p.SortBatchSize),
-		MaximumBatchingWindowInSeconds: jsii.Number(p.SortBatchWindow.Seconds()),
-		ParallelizationFactor:          jsii.Number(p.SortParallelization),
+		BatchSize:                      jsii.Number(m.batchSize),
+		MaximumBatchingWindowInSeconds: jsii.Number(m.window.Seconds()),
+		ParallelizationFactor:          jsii.Number(m.parallelization),
 		BisectBatchOnFunctionError:     true,
 		FunctionResponseTypes:          jsii.Strings("ReportBatchItemFailures"),
-		MaximumRetryAttempts:           jsii.Number(p.SortRetries),
-		MaximumRecordAgeInSeconds:      jsii.Number(p.SortMaxRecordAge.Seconds()),
+		MaximumRetryAttempts:           jsii.Number(m.retries),
+		MaximumRecordAgeInSeconds:      jsii.Number(m.maxRecordAge.Seconds()),
 		DestinationConfig: &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
 			OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: s.FailureQueue.QueueArn()},
 		},
 		FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{
-			Filters: []any{
-				&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(`{"eventName":["INSERT"]}`)},
-			},
+			Filters: []any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: &m.filter}},
 		},
 	})
 }
@@ -84,4 +114,31 @@ func (s *Stack) addSweepSchedule() {
 		Principal:    jsii.String("events.amazonaws.com"),
 		SourceArn:    rule.AttrArn(),
 	})
+}
+
+// silentSweeps is how many sweeps may be missed before the alarm.
+const silentSweeps = 3
+
+// addSweepAlarm watches the one that watches everything else: an alarm is
+// raised where no sweep tells of open gaps, not even that there are none.
+func (s *Stack) addSweepAlarm() {
+	props := &awscloudwatch.CfnAlarmProps{
+		AlarmDescription: jsii.String("Streamsort's sweep is silent: gaps and stuck consumers are not seen to"),
+		Namespace:        jsii.String(metricsNamespace),
+		MetricName:       jsii.String("OpenGaps"),
+		Dimensions: []any{
+			&awscloudwatch.CfnAlarm_DimensionProperty{Name: jsii.String("service"), Value: jsii.String(s.service())},
+			&awscloudwatch.CfnAlarm_DimensionProperty{Name: jsii.String("function_name"), Value: s.SweepFunction.FunctionName()},
+		},
+		Statistic:          jsii.String("SampleCount"),
+		Period:             jsii.Number(s.props.SweepInterval.Seconds()),
+		EvaluationPeriods:  jsii.Number(silentSweeps),
+		Threshold:          jsii.Number(1),
+		ComparisonOperator: jsii.String("LessThanThreshold"),
+		TreatMissingData:   jsii.String("breaching"),
+	}
+	if topic := *s.props.AnnounceTopic; topic != "" {
+		props.AlarmActions, props.OkActions = &[]any{&topic}, &[]any{&topic}
+	}
+	awscloudwatch.NewCfnAlarm(s.Stack, jsii.String("SweepSilentAlarm"), props)
 }

@@ -9,12 +9,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 var (
 	stackID   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
 	tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
+	topicARN  = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`)
 	busName   = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,256}$`)
 )
 
@@ -28,6 +31,7 @@ func (p Props) validate(id string) error {
 	p.checkTables(c)
 	p.checkQueues(c)
 	p.checkSort(c)
+	p.checkProcess(c)
 	p.checkSweep(c)
 	p.checkFunctions(c)
 	return errors.Join(c.errs...)
@@ -36,6 +40,7 @@ func (p Props) validate(id string) error {
 func (p Props) checkTables(c *checker) {
 	names := []struct{ field, name string }{
 		{"messagesTable", p.MessagesTable}, {"cursorsTable", p.CursorsTable}, {"sweepsTable", p.SweepsTable},
+		{"consumersTable", p.ConsumersTable}, {"actsTable", p.ActsTable},
 	}
 	for i, table := range names {
 		if !tableName.MatchString(table.name) {
@@ -90,12 +95,33 @@ func (p Props) checkSort(c *checker) {
 	whole(c, "sortMaxRecordAge", p.SortMaxRecordAge, time.Second)
 }
 
+func (p Props) checkProcess(c *checker) {
+	all, err := p.readConsumers()
+	if err != nil {
+		c.fail("consumersFile", "%v", err)
+	}
+	if _, _, err := consumersFile(all); err != nil {
+		c.errs = append(c.errs, err)
+	}
+	between(c, "processBatchSize", p.ProcessBatchSize, 1, 10_000)
+	between(c, "processBatchWindow", p.ProcessBatchWindow, 0, 300*time.Second)
+	whole(c, "processBatchWindow", p.ProcessBatchWindow, time.Second)
+	between(c, "processParallelization", p.ProcessParallelization, 1, 10)
+	between(c, "processRetries", p.ProcessRetries, 1, 10_000)
+	between(c, "processMaxRecordAge", p.ProcessMaxRecordAge, time.Minute, 24*time.Hour)
+	whole(c, "processMaxRecordAge", p.ProcessMaxRecordAge, time.Second)
+}
+
 func (p Props) checkSweep(c *checker) {
 	between(c, "sweepInterval", p.SweepInterval, time.Minute, time.Hour)
 	whole(c, "sweepInterval", p.SweepInterval, time.Minute)
 	between(c, "fullSweepEvery", p.FullSweepEvery, p.SweepInterval, p.longestFullSweep())
 	between(c, "sweepSegments", p.SweepSegments, 1, 1000)
 	between(c, "sweepLimit", p.SweepLimit, 1, 10_000_000)
+	between(c, "lagAfter", p.LagAfter, time.Minute, 365*24*time.Hour)
+	if topic := *p.AnnounceTopic; topic != "" && !*awscdk.Token_IsUnresolved(topic) && (!topicARN.MatchString(topic) || strings.HasSuffix(topic, ".fifo")) {
+		c.fail("announceTopic", "is %q; write the ARN of a topic that is not FIFO, such as arn:aws:sns:eu-west-1:123456789012:people", topic)
+	}
 	if *p.EventBus != "" && !busName.MatchString(*p.EventBus) {
 		c.fail("eventBus", "is %q; write the bus's name (not its ARN), 1 to 256 letters, digits, '.', '-', '_' or '/', or an empty text for no bus", *p.EventBus)
 	}
@@ -105,15 +131,23 @@ func (p Props) checkFunctions(c *checker) {
 	between(c, "enqueueMemory", p.EnqueueMemory, 128, 10_240)
 	between(c, "sortMemory", p.SortMemory, 128, 10_240)
 	between(c, "sweepMemory", p.SweepMemory, 128, 10_240)
+	between(c, "processMemory", p.ProcessMemory, 128, 10_240)
+	between(c, "handoffMemory", p.HandoffMemory, 128, 10_240)
 	between(c, "enqueueTimeout", p.EnqueueTimeout, time.Second, 15*time.Minute)
 	between(c, "sortTimeout", p.SortTimeout, time.Second, 15*time.Minute)
 	between(c, "sweepTimeout", p.SweepTimeout, time.Second, min(15*time.Minute, p.SweepInterval))
 	whole(c, "enqueueTimeout", p.EnqueueTimeout, time.Second)
 	whole(c, "sortTimeout", p.SortTimeout, time.Second)
 	whole(c, "sweepTimeout", p.SweepTimeout, time.Second)
+	between(c, "processTimeout", p.ProcessTimeout, time.Second, 15*time.Minute)
+	between(c, "handoffTimeout", p.HandoffTimeout, time.Second, 15*time.Minute)
+	whole(c, "processTimeout", p.ProcessTimeout, time.Second)
+	whole(c, "handoffTimeout", p.HandoffTimeout, time.Second)
 	between(c, "enqueueConcurrency", p.EnqueueConcurrency, 0, 10_000)
 	between(c, "sortConcurrency", p.SortConcurrency, 0, 10_000)
 	between(c, "sweepConcurrency", p.SweepConcurrency, 0, 10_000)
+	between(c, "processConcurrency", p.ProcessConcurrency, 0, 10_000)
+	between(c, "handoffConcurrency", p.HandoffConcurrency, 0, 10_000)
 	between(c, "apiRate", p.APIRate, 1, 10_000)
 	between(c, "apiBurst", p.APIBurst, 1, 5000)
 	if !slices.Contains(retentionDays(), p.LogRetentionDays) {

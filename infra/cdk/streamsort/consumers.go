@@ -1,0 +1,147 @@
+package streamsort
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/internal/consumers"
+)
+
+// Consumer is one that process hands every queue's messages on to.
+type Consumer struct {
+	// Name is its name: 1 to 128 of a-z, A-Z, 0-9, '.', '-' and '_'. Its place
+	// in each queue is stored under it.
+	Name string `json:"name"`
+	// Sink is where its batches go.
+	Sink Sink `json:"sink"`
+	// Start is where it begins in a queue that it has never read: "first",
+	// "latest" or a seq; "first".
+	Start string `json:"start,omitempty"`
+	// Prefix limits it to the queues whose names begin so.
+	Prefix string `json:"prefix,omitempty"`
+	// MaxMessages is the most messages of a batch, 1 to 1,000; 100.
+	MaxMessages int `json:"maxMessages,omitempty"`
+	// MaxBytes bounds the bodies of a batch, 1 to 16 MB; 4 MB.
+	MaxBytes int `json:"maxBytes,omitempty"`
+	// MaxAttempts is how often a message is tried before the consumer is
+	// blocked in its queue, 2 to 1,000; 5.
+	MaxAttempts int `json:"maxAttempts,omitempty"`
+}
+
+// Sink takes batches.
+type Sink struct {
+	// Kind is lambda, sqs, sns or eventbridge.
+	Kind string `json:"kind"`
+	// ARN is that of a function, a FIFO queue, a FIFO topic or an event bus. It
+	// may be one that is known after the deployment only. process is allowed to
+	// use it; one that is encrypted with a key of yours needs a grant of yours.
+	ARN *string `json:"arn"`
+	// MaxBytes bounds one request and one message: at least 1,024. 0 means 6
+	// MiB for lambda, 1 MiB for sqs, 256 KiB for sns and 1 MB for eventbridge.
+	MaxBytes int `json:"maxBytes,omitempty"`
+	// MaxEntries bounds the messages of one request to sqs, sns or
+	// eventbridge, 1 to 10; 10.
+	MaxEntries int `json:"maxEntries,omitempty"`
+}
+
+// readConsumers is p.Consumers, or what p.ConsumersFile holds in its place.
+func (p Props) readConsumers() ([]Consumer, error) {
+	if p.ConsumersFile == "" {
+		return p.Consumers, nil
+	}
+	if p.Consumers != nil {
+		return nil, errors.New("is set beside consumers; write one of them")
+	}
+	text, err := os.ReadFile(p.ConsumersFile)
+	if err != nil {
+		return nil, err
+	}
+	// Read strictly first: what is unknown there must not be lost here.
+	if _, err := consumers.Read(text, func(string) (string, bool) { return "", false }); err != nil {
+		return nil, fmt.Errorf("is %s: %w", p.ConsumersFile, err)
+	}
+	var file struct{ Consumers []fileConsumer }
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("is %s: %w", p.ConsumersFile, err)
+	}
+	all := make([]Consumer, len(file.Consumers))
+	for i, c := range file.Consumers {
+		all[i] = Consumer(c.consumer)
+		all[i].Start = c.start()
+	}
+	return all, nil
+}
+
+// fileConsumer is a Consumer whose start may be written as a number.
+type fileConsumer struct {
+	consumer
+	Start json.RawMessage `json:"start"`
+}
+
+type consumer Consumer
+
+func (c fileConsumer) start() string {
+	var text string
+	if json.Unmarshal(c.Start, &text) == nil {
+		return text
+	}
+	return string(c.Start)
+}
+
+// consumersFile is what process is configured by: the file's text, and the
+// variables that hold the ARNs which are known after the deployment only. No
+// consumers make no file.
+func consumersFile(all []Consumer) (text string, variables map[string]string, err error) {
+	if len(all) == 0 {
+		return "", nil, nil
+	}
+	variables = map[string]string{}
+	looks := map[string]string{} // of the ARNs behind the variables
+	file := make([]Consumer, len(all))
+	for i, c := range all {
+		if c.Sink.ARN == nil {
+			c.Sink.ARN = jsii.String("")
+		}
+		if *awscdk.Token_IsUnresolved(*c.Sink.ARN) {
+			name := consumers.Variable(i)
+			variables[name], looks[name] = *c.Sink.ARN, lookOf(c.Sink.Kind)
+			c.Sink.ARN = jsii.String("${" + name + "}")
+		}
+		file[i] = c
+	}
+	raw, err := json.Marshal(struct {
+		Consumers []Consumer `json:"consumers"`
+	}{file})
+	if err != nil {
+		return "", nil, err
+	}
+	_, err = consumers.Read(raw, func(name string) (string, bool) { value, ok := looks[name]; return value, ok })
+	return string(raw), variables, err
+}
+
+// lookOf is an ARN as a sink of this kind has it, to check the rest by.
+func lookOf(kind string) string {
+	resources := map[string]string{
+		"lambda": "lambda:us-east-1:000000000000:function:f", "sqs": "sqs:us-east-1:000000000000:q.fifo",
+		"sns": "sns:us-east-1:000000000000:t.fifo", "eventbridge": "events:us-east-1:000000000000:event-bus/b",
+	}
+	return "arn:aws:" + resources[kind]
+}
+
+// toSinks allows process to hand batches to the sinks.
+func toSinks(all []Consumer) []awsiam.PolicyStatement {
+	actions := map[string]string{
+		"lambda": "lambda:InvokeFunction", "sqs": "sqs:SendMessage", "sns": "sns:Publish", "eventbridge": "events:PutEvents",
+	}
+	var statements []awsiam.PolicyStatement
+	for _, c := range all {
+		statements = append(statements, allow([]string{actions[c.Sink.Kind]}, c.Sink.ARN))
+	}
+	return statements
+}

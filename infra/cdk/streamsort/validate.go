@@ -39,8 +39,11 @@ func (p Props) validate(id string) error {
 
 func (p Props) checkTables(c *checker) {
 	names := []struct{ field, name string }{
-		{"messagesTable", p.MessagesTable}, {"cursorsTable", p.CursorsTable}, {"sweepsTable", p.SweepsTable},
-		{"consumersTable", p.ConsumersTable}, {"actsTable", p.ActsTable},
+		{"messagesTable", p.MessagesTable},
+		{"cursorsTable", p.CursorsTable},
+		{"sweepsTable", p.SweepsTable},
+		{"consumersTable", p.ConsumersTable},
+		{"actsTable", p.ActsTable},
 	}
 	for i, table := range names {
 		if !tableName.MatchString(table.name) {

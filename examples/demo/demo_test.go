@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,7 +20,7 @@ func TestDemo(t *testing.T) {
 				if err := run(t.Context(), options{count: 200, mode: mode, chaos: chaos}, &out); err != nil {
 					t.Fatalf("%v\n%s", err, &out)
 				}
-				for _, part := range []string{"in   ", "out  ", "200 messages of 3 queues", "order violations  0", "lost              0", "unchanged"} {
+				for _, part := range []string{"in   ", "out  ", "your function  200 messages of 3 queues", "process        200 messages of 3 queues", "order violations    0", "lost                0", "unchanged"} {
 					if !strings.Contains(out.String(), part) {
 						t.Errorf("no %q in\n%s", part, &out)
 					}
@@ -38,7 +39,7 @@ func TestDemoOfRealPayloads(t *testing.T) {
 	if err := run(t.Context(), options{input: data, mode: "sync"}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	for _, part := range []string{"286 messages", "duplicates        13", "273 messages of 18 queues"} {
+	for _, part := range []string{"286 messages", "duplicates          13", "your function  273 messages of 18 queues", "process        273 messages of 18 queues"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("no %q in\n%s", part, &out)
 		}
@@ -55,12 +56,14 @@ func TestWatcherSeesWhatIsWrong(t *testing.T) {
 		}
 		arrivals = append(arrivals, a)
 	}
+	token := 0
 	line := func(from, to int, seqs ...int) string {
+		token++
 		var messages []string
 		for _, seq := range seqs {
 			messages = append(messages, fmt.Sprintf(`{"seq":%d,"sha256":%q}`, seq, arrivals[seq-1].sum))
 		}
-		return fmt.Sprintf(`{"message":"batch","queue":"q","from":%d,"to":%d,"messages":[%s]}`, from, to, strings.Join(messages, ","))
+		return fmt.Sprintf(`{"message":"batch","queue":"q","token":%d,"from":%d,"to":%d,"messages":[%s]}`, token, from, to, strings.Join(messages, ","))
 	}
 	for name, c := range map[string]struct {
 		lines      []string
@@ -68,14 +71,15 @@ func TestWatcherSeesWhatIsWrong(t *testing.T) {
 		repeated   int
 		messages   int
 	}{
-		"right":         {[]string{line(0, 1, 1), line(1, 3, 2, 3)}, 0, 0, 3},
-		"again":         {[]string{line(0, 1, 1), line(0, 1, 1), line(1, 3, 2, 3)}, 0, 1, 3},
-		"half a line":   {[]string{line(0, 1, 1)[:30], line(0, 3, 1, 2, 3)}, 0, 0, 3},
-		"a batch lost":  {[]string{line(1, 3, 2, 3)}, 1, 0, 2},
-		"swapped":       {[]string{line(0, 3, 1, 3, 2)}, 2, 0, 3},
-		"one lost":      {[]string{line(0, 3, 1, 3)}, 1, 0, 2},
-		"one too short": {[]string{line(0, 3, 1, 2)}, 1, 0, 2},
-		"other bytes":   {[]string{strings.Replace(line(0, 1, 1), arrivals[0].sum, "00", 1)}, 1, 0, 1},
+		"right":             {[]string{line(0, 1, 1), line(1, 3, 2, 3)}, 0, 0, 3},
+		"again":             {[]string{line(0, 1, 1), line(0, 1, 1), line(1, 3, 2, 3)}, 0, 1, 3},
+		"again, same token": {slices.Repeat([]string{line(0, 1, 1)}, 2), 1, 0, 1},
+		"half a line":       {[]string{line(0, 1, 1)[:30], line(0, 3, 1, 2, 3)}, 0, 0, 3},
+		"a batch lost":      {[]string{line(1, 3, 2, 3)}, 1, 0, 2},
+		"swapped":           {[]string{line(0, 3, 1, 3, 2)}, 2, 0, 3},
+		"one lost":          {[]string{line(0, 3, 1, 3)}, 1, 0, 2},
+		"one too short":     {[]string{line(0, 3, 1, 2)}, 1, 0, 2},
+		"other bytes":       {[]string{strings.Replace(line(0, 1, 1), arrivals[0].sum, "00", 1)}, 1, 0, 1},
 	} {
 		w := newWatcher(&bytes.Buffer{}, 0, arrivals)
 		for _, l := range c.lines {

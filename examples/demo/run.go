@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -15,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -67,14 +64,19 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	fmt.Fprintf(out, "==> the stack runs (%.1fs): %s\n", time.Since(began).Seconds(), stack.URL())
 
 	show := 8
-	watch := newWatcher(out, show, arrivals)
+	ways := []*way{
+		{name: "your function", function: "WebhooksFunction", watcher: newWatcher(out, show, arrivals)},
+		{name: "process", function: "ReceiverFunction", watcher: newWatcher(out, 0, arrivals)},
+	}
 	defer stack.Subscribe(func(l localstack.Line) {
-		if l.LogicalID == "WebhooksFunction" {
-			watch.line(l.Text)
+		for _, w := range ways {
+			if l.LogicalID == w.function {
+				w.line(l.Text)
+			}
 		}
 	})()
 
-	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), len(watch.want))
+	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), len(ways[0].want))
 	for _, a := range arrivals[:min(show, len(arrivals))] {
 		fmt.Fprintf(out, "    in   %-24s seq %d\n", a.queue, a.seq)
 	}
@@ -84,15 +86,24 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	sent := time.Since(sending)
-	fmt.Fprintf(out, "==> sent; waiting until all are out, in order\n")
-	if err := drain(ctx, stack, watch, out); err != nil {
+	fmt.Fprintf(out, "==> sent; waiting until all are out, in order, both ways\n")
+	if err := drain(ctx, stack, ways, out); err != nil {
 		return err
 	}
 	cost := counts().Sub(before).Total()
 	return summarise(out, summary{
-		arrivals: len(arrivals), outcomes: outcomes, watch: watch, chaos: o.chaos, stack: stack,
+		arrivals: len(arrivals), outcomes: outcomes, ways: ways, chaos: o.chaos, stack: stack,
 		cost: cost, sent: sent, total: time.Since(began),
 	})
+}
+
+// way is one of the two ways in which messages leave: to a function of a user's
+// own behind the cursors' stream, and to a function that process calls.
+type way struct {
+	name string
+	// function is the logical id of the one whose log says what came.
+	function string
+	*watcher
 }
 
 func (o options) arrivals() ([]arrival, error) {
@@ -103,14 +114,14 @@ func (o options) arrivals() ([]arrival, error) {
 }
 
 // start starts a server, a meter in front of it, and the stack's template with
-// the consumer's on it.
+// those of the consumers on it.
 func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, func() meter.Counts, func(), error) {
 	root, err := localdb.Root()
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	kind := localdb.Choose()
-	fmt.Fprintf(out, "==> starting %s, and the functions of infra/cdk/streamsort.template.json (%s)\n", kind, o.mode)
+	fmt.Fprintf(out, "==> starting %s, and the functions of examples/demo/streamsort.template.json (%s)\n", kind, o.mode)
 	server, err := localdb.Start(ctx, kind, "")
 	if err != nil {
 		return nil, nil, nil, err
@@ -129,8 +140,9 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	stopServers := func() { proxy.Close(); server.Close() }
 	config := localstack.Config{
 		Templates: []string{
-			filepath.Join(root, "infra", "cdk", "streamsort.template.json"),
+			filepath.Join(root, "examples", "demo", "streamsort.template.json"),
 			filepath.Join(root, "examples", "webhooks", "template.json"),
+			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
 		},
 		// No event bus here: what the sweep announces stays in its log.
 		Env:    map[string]string{"STREAMSORT_MODE": o.mode, "SweepFunction.STREAMSORT_EVENT_BUS": ""},
@@ -186,29 +198,32 @@ func send(ctx context.Context, base string, arrivals []arrival) (map[string]int,
 	return outcomes, group.Wait()
 }
 
-// drain waits until every message has come out and every stream has been dealt
-// with.
-func drain(ctx context.Context, stack *localstack.Stack, watch *watcher, out io.Writer) error {
-	want := watch.distinct()
+// drain waits until every message has come out, both ways, and every stream has
+// been dealt with.
+func drain(ctx context.Context, stack *localstack.Stack, ways []*way, out io.Writer) error {
+	want := len(ways) * ways[0].distinct()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	moved, told, last := time.Now(), time.Now(), -1
 	var since time.Time
 	for {
-		s := watch.state()
-		if s.messages != last {
-			moved, last = time.Now(), s.messages
+		count := 0
+		for _, w := range ways {
+			count += w.state().messages
+		}
+		if count != last {
+			moved, last = time.Now(), count
 		}
 		switch {
-		case s.messages >= want && since.IsZero():
+		case count >= want && since.IsZero():
 			since = time.Now()
 		case !since.IsZero() && stack.Idle(since):
 			return nil
 		case time.Since(moved) > patience:
-			return fmt.Errorf("%d of %d messages came out, and no more for %v", s.messages, want, patience)
+			return fmt.Errorf("%d of %d messages came out, and no more for %v", count, want, patience)
 		case time.Since(told) > time.Second:
 			told = time.Now()
-			fmt.Fprintf(out, "    %d of %d messages are out\n", s.messages, want)
+			fmt.Fprintf(out, "    %d of %d messages are out\n", count, want)
 		}
 		select {
 		case <-ctx.Done():
@@ -216,73 +231,4 @@ func drain(ctx context.Context, stack *localstack.Stack, watch *watcher, out io.
 		case <-ticker.C:
 		}
 	}
-}
-
-// summary is what the demo ends with.
-type summary struct {
-	arrivals    int
-	outcomes    map[string]int
-	watch       *watcher
-	chaos       bool
-	stack       *localstack.Stack
-	cost        meter.Count
-	sent, total time.Duration
-}
-
-// summarise prints the summary; the error says what must not be.
-func summarise(out io.Writer, s summary) error {
-	state := s.watch.state()
-	want := s.watch.distinct()
-	lost := want - state.messages
-	killed, repeatedByStream := 0, int64(0)
-	for _, f := range s.stack.Functions() {
-		killed += f.Stats.Killed
-	}
-	for _, m := range s.stack.Mappings() {
-		repeatedByStream += m.Stats.Repeated
-	}
-	var told []string
-	for _, outcome := range slices.Sorted(maps.Keys(s.outcomes)) {
-		told = append(told, fmt.Sprintf("%d %s", s.outcomes[outcome], outcome))
-	}
-	per := float64(max(want, 1))
-	for _, row := range []struct{ name, value string }{
-		{"in", fmt.Sprintf("%d messages, sent in %.1fs", s.arrivals, s.sent.Seconds())},
-		{"told", strings.Join(told, ", ")},
-		{"duplicates", fmt.Sprint(s.outcomes["duplicate"])},
-		{"conflicts", fmt.Sprint(s.outcomes["conflict"])},
-		{"out", fmt.Sprintf("%d messages of %d queues, in %d batches", state.messages, len(s.watch.want), state.batches)},
-		{"out again", fmt.Sprintf("%d batches", state.repeated)},
-		{"order violations", fmt.Sprint(len(state.violations))},
-		{"lost", fmt.Sprint(lost)},
-		{"a message", fmt.Sprintf("%.2f requests, %.2f write and %.2f read units, by AWS's rules", float64(s.cost.Requests)/per, s.cost.Writes/per, s.cost.Reads/per)},
-		{"processes killed", fmt.Sprint(killed)},
-		{"seconds", fmt.Sprintf("%.1f", s.total.Seconds())},
-	} {
-		fmt.Fprintf(out, "    %-17s %s\n", row.name, row.value)
-	}
-	var errs []error
-	for _, violation := range state.violations {
-		errs = append(errs, errors.New(violation))
-	}
-	if lost != 0 {
-		errs = append(errs, fmt.Errorf("%d messages are lost", lost))
-	}
-	if state.repeated > 0 && !s.chaos {
-		errs = append(errs, fmt.Errorf("%d batches came twice, and nothing was killed", state.repeated))
-	}
-	if s.chaos && killed == 0 && repeatedByStream == 0 {
-		errs = append(errs, errors.New("CHAOS is on, and nothing was killed or repeated"))
-	}
-	for _, failure := range s.stack.Failures() {
-		errs = append(errs, fmt.Errorf("given up: %s", failure.Message))
-	}
-	switch {
-	case len(errs) > 0:
-	case state.repeated > 0:
-		fmt.Fprintf(out, "==> everything came out in order, unchanged; %d batches came again, known by queue, from and to\n", state.repeated)
-	default:
-		fmt.Fprintln(out, "==> everything came out once, in order, unchanged")
-	}
-	return errors.Join(errs...)
 }

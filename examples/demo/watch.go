@@ -11,6 +11,7 @@ import (
 type batch struct {
 	Message  string `json:"message"`
 	Queue    string `json:"queue"`
+	Token    int64  `json:"token"`
 	From     int64  `json:"from"`
 	To       int64  `json:"to"`
 	Messages []struct {
@@ -20,7 +21,8 @@ type batch struct {
 }
 
 // watcher reads the consumer's log and checks what comes out: in each queue,
-// one seq after the other, each with the bytes that were sent.
+// one seq after the other, each with the bytes that were sent; what comes again
+// comes under a higher token.
 type watcher struct {
 	out  io.Writer
 	show int
@@ -28,17 +30,18 @@ type watcher struct {
 	want map[string]map[int64]string
 
 	mu sync.Mutex
-	// position is how far each queue has come out.
-	position map[string]int64
-	batches  int
-	messages int
+	// position is how far each queue has come out, token the highest one that
+	// it came under.
+	position, token map[string]int64
+	batches         int
+	messages        int
 	// repeated counts batches that came before, in whole or in part.
 	repeated   int
 	violations []string
 }
 
 func newWatcher(out io.Writer, show int, arrivals []arrival) *watcher {
-	w := &watcher{out: out, show: show, want: map[string]map[int64]string{}, position: map[string]int64{}}
+	w := &watcher{out: out, show: show, want: map[string]map[int64]string{}, position: map[string]int64{}, token: map[string]int64{}}
 	for _, a := range arrivals {
 		if w.want[a.queue] == nil {
 			w.want[a.queue] = map[int64]string{}
@@ -64,9 +67,12 @@ func (w *watcher) line(text string) {
 	switch {
 	case b.From > position:
 		w.wrong("queue %s: a batch from %d, and the last one ended at %d", b.Queue, b.From, position)
+	case b.From < position && b.Token <= w.token[b.Queue]:
+		w.wrong("queue %s: a batch from %d came again, and its token %d is not above %d", b.Queue, b.From, b.Token, w.token[b.Queue])
 	case b.From < position:
 		w.repeated++
 	}
+	w.token[b.Queue] = max(w.token[b.Queue], b.Token)
 	expect := b.From
 	for _, m := range b.Messages {
 		if expect++; m.Seq != expect {

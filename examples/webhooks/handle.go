@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // seen is what the log says of a message: never the payload.
@@ -19,14 +19,15 @@ type seen struct {
 // handle is called with each queue's messages in order. This is where your own
 // work goes; here, one line of the log says what came.
 //
-// A batch can come again, as a whole: after a crash, or because a stream's
-// record did. It is known by its queue, From and To.
-func handle(ctx context.Context, batch cursor.Batch) error {
+// A batch can come again, in whole or in part, after a crash: then its token's
+// number is higher. An error has it tried again, one message at a time.
+func handle(ctx context.Context, batch handoff.Batch) error {
 	messages := make([]seen, len(batch.Messages))
 	for i, m := range batch.Messages {
 		hash := sha256.Sum256(m.Body)
 		messages[i] = seen{m.Seq, m.ID, hex.EncodeToString(hash[:])}
 	}
-	slog.InfoContext(ctx, "batch", "queue", batch.Queue, "from", batch.From, "to", batch.To, "messages", messages, "skipped", batch.Skipped)
+	slog.InfoContext(ctx, "batch", "queue", batch.Queue, "from", batch.From, "to", batch.To, "token", batch.Token.N,
+		"messages", messages, "skipped", batch.Skipped)
 	return nil
 }

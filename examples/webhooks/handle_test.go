@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 func TestHandleSaysWhatCameAndNotWhatWasInIt(t *testing.T) {
@@ -14,11 +15,11 @@ func TestHandleSaysWhatCameAndNotWhatWasInIt(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
 	defer slog.SetDefault(before)
-	batch := cursor.Batch{Queue: "q", From: 0, To: 2, Messages: []cursor.Message{{Seq: 1, ID: "a", Body: []byte("canary")}}, Skipped: []int64{2}}
+	batch := handoff.Batch{Queue: "q", Token: handoff.Token{N: 7, Req: "r"}, From: 0, To: 2, Messages: []cursor.Message{{Seq: 1, ID: "a", Body: []byte("canary")}}, Skipped: []int64{2}}
 	if err := handle(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{`"queue":"q"`, `"from":0`, `"to":2`, `"seq":1`, `"id":"a"`, `"sha256":"`, `"skipped":[2]`} {
+	for _, part := range []string{`"queue":"q"`, `"from":0`, `"to":2`, `"seq":1`, `"id":"a"`, `"sha256":"`, `"skipped":[2]`, `"token":7`} {
 		if !strings.Contains(log.String(), part) {
 			t.Errorf("no %s in %s", part, &log)
 		}

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 
@@ -14,28 +15,48 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 func main() {
 	slog.SetDefault(lambdacontext.NewLogger())
-	names := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE")}
-	sorter, err := connect(context.Background(), names)
+	queues := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE")}
+	consumers := handoff.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}
+	deliverer, err := connect(context.Background(), queues, consumers)
 	if err != nil {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
 	}
-	lambda.Start(cursor.OnStream(sorter, names, handle, func(err error) { slog.Error("failed", "error", err) }))
+	handler, err := handoff.OnStream(deliverer, queues, handoff.Reader{Name: "webhooks", Handle: handle})
+	if err != nil {
+		slog.Error("cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handler)
 }
 
-// connect makes the Sorter that reads the messages.
-func connect(ctx context.Context, names cursor.Names) (*cursor.Sorter, error) {
+// connect makes the Deliverer, which reads the messages and keeps this
+// consumer's place in each queue.
+func connect(ctx context.Context, queues cursor.Names, consumers handoff.Names) (*handoff.Deliverer, error) {
 	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
-	store, err := cursor.NewDynamo(dynamodb.NewFromConfig(aws), names)
+	client := dynamodb.NewFromConfig(aws)
+	store, err := cursor.NewDynamo(client, queues)
 	if err != nil {
 		return nil, err
 	}
-	return cursor.New(store, nil)
+	sorter, err := cursor.New(store, nil)
+	if err != nil {
+		return nil, err
+	}
+	return handoff.New(handoff.NewDynamo(client, consumers), sorter, &handoff.Options{Observe: observe})
+}
+
+// observe logs what did not go well.
+func observe(done handoff.Delivery) {
+	if err := errors.Join(done.Err, done.Cause); err != nil {
+		slog.Error("not handed on", "queue", done.Queue, "ended", string(done.Ended), "error", err)
+	}
 }

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/localstack"
+)
+
+// summary is what the demo ends with.
+type summary struct {
+	arrivals    int
+	outcomes    map[string]int
+	ways        []*way
+	chaos       bool
+	stack       *localstack.Stack
+	cost        meter.Count
+	sent, total time.Duration
+}
+
+// summarise prints the summary; the error says what must not be.
+func summarise(out io.Writer, s summary) error {
+	want := s.ways[0].distinct()
+	killed, repeatedByStream := 0, int64(0)
+	for _, f := range s.stack.Functions() {
+		killed += f.Stats.Killed
+	}
+	for _, m := range s.stack.Mappings() {
+		repeatedByStream += m.Stats.Repeated
+	}
+	var told []string
+	for _, outcome := range slices.Sorted(maps.Keys(s.outcomes)) {
+		told = append(told, fmt.Sprintf("%d %s", s.outcomes[outcome], outcome))
+	}
+	per := float64(max(want, 1))
+	type row struct{ name, value string }
+	rows := []row{
+		{"in", fmt.Sprintf("%d messages, sent in %.1fs", s.arrivals, s.sent.Seconds())},
+		{"told", strings.Join(told, ", ")},
+		{"duplicates", fmt.Sprint(s.outcomes["duplicate"])},
+		{"conflicts", fmt.Sprint(s.outcomes["conflict"])},
+	}
+	var errs []error
+	lost, again, violations := 0, 0, 0
+	for _, w := range s.ways {
+		state := w.state()
+		rows = append(rows, row{"out, " + w.name, fmt.Sprintf("%d messages of %d queues, in %d batches, %d of them again",
+			state.messages, len(w.want), state.batches, state.repeated)})
+		lost += want - state.messages
+		again += state.repeated
+		violations += len(state.violations)
+		for _, violation := range state.violations {
+			errs = append(errs, fmt.Errorf("%s: %s", w.name, violation))
+		}
+	}
+	rows = append(rows, []row{
+		{"order violations", fmt.Sprint(violations)},
+		{"lost", fmt.Sprint(lost)},
+		{"a message", fmt.Sprintf("%.2f requests, %.2f write and %.2f read units, by AWS's rules", float64(s.cost.Requests)/per, s.cost.Writes/per, s.cost.Reads/per)},
+		{"processes killed", fmt.Sprint(killed)},
+		{"seconds", fmt.Sprintf("%.1f", s.total.Seconds())},
+	}...)
+	for _, row := range rows {
+		fmt.Fprintf(out, "    %-19s %s\n", row.name, row.value)
+	}
+	if lost != 0 {
+		errs = append(errs, fmt.Errorf("%d messages are lost", lost))
+	}
+	if again > 0 && !s.chaos {
+		errs = append(errs, fmt.Errorf("%d batches came twice, and nothing was killed", again))
+	}
+	if s.chaos && killed == 0 && repeatedByStream == 0 {
+		errs = append(errs, errors.New("CHAOS is on, and nothing was killed or repeated"))
+	}
+	for _, failure := range s.stack.Failures() {
+		errs = append(errs, fmt.Errorf("given up: %s", failure.Message))
+	}
+	switch {
+	case len(errs) > 0:
+	case again > 0:
+		fmt.Fprintf(out, "==> everything came out in order, unchanged; %d batches came again, each under a higher token\n", again)
+	default:
+		fmt.Fprintln(out, "==> everything came out once, in order, unchanged, both ways")
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func TestHandleSaysWhatCameAndNotWhatWasInIt(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	var d document
+	if err := json.Unmarshal([]byte(`{"queue":"q","consumer":"c","tokenN":7,"from":0,"to":"9007199254740993",
+		"messages":[{"seq":1,"body":{"a": 1}},{"seq":"9007199254740993","bodyBase64":"Y2FuYXJ5"}],"skipped":[2]}`), &d); err != nil {
+		t.Fatal(err)
+	}
+	if err := handle(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		`"queue":"q"`, `"from":0`, `"to":9007199254740993`, `"seq":1`, `"token":7`, `"skipped":[2]`,
+		fmt.Sprintf("%x", sha256.Sum256([]byte(`{"a": 1}`))), fmt.Sprintf("%x", sha256.Sum256([]byte("canary"))),
+	} {
+		if !strings.Contains(log.String(), part) {
+			t.Errorf("no %s in %s", part, &log)
+		}
+	}
+	if strings.Contains(log.String(), "canary") || strings.Count(log.String(), "\n") != 1 {
+		t.Errorf("the log is %s, want one line without the payload", &log)
+	}
+}

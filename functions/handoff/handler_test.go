@@ -51,6 +51,11 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		s.block("q", "billing", 3)
 		s.Want("skipped", s.act("skip", `,"seq":"3","id":"op-2"`), 200, `"state":"IDLE","delivered":3`)
 		s.Want("skipped again", s.act("skip", `,"seq":3,"id":"op-2"`), 200, `"delivered":3`)
+		for i, at := range []int{4, 3, 4} {
+			s.now = s.now.Add(time.Second)
+			s.Want("the same id for another act", s.act("rewind", fmt.Sprintf(`,"start":%d,"id":"op-2"`, at)), 200,
+				fmt.Sprintf(`"delivered":%d,"attempts":0,"rewinds":%d`, at-1, i+1))
+		}
 		s.Want("skipped by another", s.act("skip", `,"seq":4,"id":"op-3"`), 409, "problems/not-blocked")
 
 		done := s.deliver("q", "billing", func(handoff.Batch) error {
@@ -63,9 +68,9 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		if done.Ended != handoff.IsPaused || done.Messages != 1 {
 			s.t.Errorf("%+v, want that it stops after the message that was under way", done)
 		}
-		s.Want("rewound while paused", s.act("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":1`, `"paused"`)
-		s.Want("rewound to the oldest", s.act("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":2`)
-		s.Want("rewound to the end", s.act("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":3`)
+		s.Want("rewound while paused", s.act("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":4`, `"paused"`)
+		s.Want("rewound to the oldest", s.act("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":5`)
+		s.Want("rewound to the end", s.act("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":6`)
 		s.Want("rewound too far", s.act("rewind", `,"start":7`), 400, `"field":"start"`)
 		if a := s.act("resume", ""); strings.Contains(a.Body, "paused") {
 			s.t.Errorf("resumed: %s", a.Body)
@@ -81,6 +86,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			Acts []struct{ ID, Act, Consumer, Reason, Outcome, Error string }
 		}
 		a := s.Request("GET", "/acts", "queue=q", "")
+		s.Want("the acts", a, 200, `"id":"op-1","act":"redrive","consumer":"billing","seq":3,"reason":"because","outcome":"done"`)
 		if err := json.Unmarshal([]byte(a.Body), &listed); err != nil {
 			s.t.Fatal(err)
 		}
@@ -90,7 +96,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		}
 		// A second try under one id is the same act; one that was refused is kept.
 		for what, want := range map[string]int{
-			"skip done": 1, "skip refused": 3, "redrive done": 1, "rewind done": 3, "rewind refused": 2, "pause done": 1,
+			"skip done": 1, "skip refused": 3, "redrive done": 1, "rewind done": 6, "rewind refused": 2, "pause done": 1,
 			"resume done": 1, "remove done": 1, "remove refused": 1,
 		} {
 			if outcomes[what] != want {

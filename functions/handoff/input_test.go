@@ -98,6 +98,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		s.Want(c.path+"?"+c.query, s.Request("GET", c.path, c.query, ""), 400, `"field":"`+c.field+`"`)
 	}
+	s.Want("a parameter of a post", s.Request("POST", "/acts", "dryRun=1", act(`"seq":2`)), 400, `"field":"dryRun"`, "it has none")
 	s.Want("a consumer that is not there", s.Request("POST", "/acts", "", strings.Replace(act(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
 	s.Want("an after that was never a next", s.Request("GET", "/acts", "queue=q&after=%F0%9F%90%A2", ""), 200)
 	wrong := strings.Replace(edgetest.V2("POST", "/acts", "", act(`"seq":2`), false), "application/json", "text/plain", 1)

@@ -1,6 +1,6 @@
-// Package client talks to the enqueue function over HTTP: the local stack's, or
-// API Gateway's with requests signed for IAM. It repeats what may succeed later,
-// which is always safe.
+// Package client talks to the functions behind the API over HTTP: the local
+// stack's, or API Gateway's with requests signed for IAM. It repeats what may
+// succeed later, which is always safe.
 package client
 
 import (

@@ -159,7 +159,10 @@ func (r *Request) Only(names ...string) *Problem {
 		for _, name := range names {
 			known = known || name == given
 		}
-		if !known {
+		switch {
+		case !known && len(names) == 0:
+			return Invalid(given, "is not a parameter of this request: it has none")
+		case !known:
 			return Invalid(given, "is not a parameter of this request: "+strings.Join(names, ", ")+" are")
 		}
 	}

@@ -150,12 +150,15 @@ func (d *Deliverer) act(ctx context.Context, o Order, kind string, seq int64, do
 	if !c.Exists() {
 		return c, ErrNoConsumer
 	}
-	if c.LastOp != o.Op {
+	// What stands in LastOp tells the whole order: an Op that was given to
+	// another one before is not taken for this one done.
+	op := fmt.Sprintf("%s %d %s", kind, seq, o.Op)
+	if c.LastOp != op {
 		act := Act{Queue: o.Queue, Consumer: o.Consumer, At: milliseconds(d.now()), Op: o.Op, Kind: kind, Seq: seq, Reason: o.Reason}
 		if err := d.store.RecordAct(ctx, act); err != nil {
 			return c, err
 		}
-		done, failed := do(o.Op, c)
+		done, failed := do(op, c)
 		act.Done = failed == nil
 		if failed != nil {
 			act.Error = failed.Error()
@@ -165,7 +168,7 @@ func (d *Deliverer) act(ctx context.Context, o Order, kind string, seq int64, do
 		}
 		c = done
 	}
-	if c.Starting == o.Op {
+	if c.Starting == op {
 		if c, err = d.finishStart(ctx, c); err != nil {
 			return c, err
 		}

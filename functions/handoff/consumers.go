@@ -151,7 +151,7 @@ func (s *service) consumers(ctx context.Context, c *edge.Call) (int, any, *edge.
 }
 
 // waiting looks at the message that a consumer is to be handed next; nil where
-// there is none yet. 1 read or 2.
+// there is none yet. 1 read or 2, of the whole message.
 func (s *service) waiting(ctx context.Context, it handoff.Status) (*waitingAnswer, error) {
 	if it.Lag() == 0 {
 		return nil, nil

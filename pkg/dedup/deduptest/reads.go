@@ -37,7 +37,7 @@ func testScan(t *testing.T, s dedup.Store) {
 	done := want[dedup.Key{ID: "id-3", Processor: "p1"}.String()]
 	done, _, err := s.Complete(t.Context(), ownerOf(done), completion(at))
 	check(t, err)
-	want[done.Key.String()] = done
+	want[done.String()] = done
 	for name, c := range map[string]struct {
 		scan    dedup.RowScan
 		matches func(dedup.Row) bool
@@ -72,10 +72,10 @@ func scanned(t *testing.T, s dedup.Store, scan dedup.RowScan) map[string]dedup.R
 			t.Errorf("a page of %d rows and %d broken ones, limit %d", len(page.Rows), len(page.Broken), scan.Limit)
 		}
 		for _, r := range page.Rows {
-			if _, twice := found[r.Key.String()]; twice {
+			if _, twice := found[r.String()]; twice {
 				t.Errorf("%s twice", r.Key)
 			}
-			found[r.Key.String()] = r
+			found[r.String()] = r
 		}
 		if scan.After = page.Next; scan.After == "" {
 			return found

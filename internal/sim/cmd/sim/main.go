@@ -9,10 +9,11 @@ import (
 
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/cursorsim"
+	"github.com/streamsort/streamsort/internal/sim/dedupsim"
 )
 
 // suites are those of all packages that have one.
-func suites() []sim.Suite { return []sim.Suite{cursorsim.Suite()} }
+func suites() []sim.Suite { return []sim.Suite{cursorsim.Suite(), dedupsim.Suite()} }
 
 func main() {
 	os.Exit(command(suites(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr))

@@ -44,7 +44,8 @@ type Chain struct {
 	// Created is when the chain was created, to the millisecond as all times
 	// here; the zero time where it was not, and operations came before.
 	Created time.Time
-	// Options tells the options of its creation from others.
+	// Options tells the options of its creation from others. A chain of stamps
+	// has none: its incarnation tells them.
 	Options [8]byte
 	// Deadline is when the chain times out, Idle after which time without
 	// progress, where that is not 0. Seen is when the last operation came.

@@ -45,7 +45,7 @@
 //	idle       N  ms without progress after which it times out
 //	seen       N  ms, the last progress
 //	dueShard, due   N  index of the chains that the sweep must look at: ms
-//	lastOp     B  the operation that came last: what ended an ended chain
+//	lastOp     B  the operation that came last: what ended an ended chain; not of stamps
 //	st         S  DONE, FAILED, TIMED_OUT, DELETED
 //	reason     S  why it failed or timed out
 //	endedAt    N  ms

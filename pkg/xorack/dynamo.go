@@ -88,13 +88,12 @@ func (s *Dynamo) update(ctx context.Context, tag, update, condition string, e *d
 // the index.
 func (s *Dynamo) Create(ctx context.Context, c Chain) (Chain, bool, error) {
 	e := s.expression(&c.Incarnation, false).
-		Use(attrCreated, attrRecorded, attrOptions, attrDeadline, attrDue, attrDueShard, attrSeen, attrLastOp, attrExpiresOn, attrStampLen).
-		Value(attrCreated, dynamo.Millis(c.Created)).Value(attrOptions, dynamo.Blob(c.Options[:])).
-		Value(attrDeadline, dynamo.Millis(c.Deadline)).Value(attrDue, dynamo.Millis(c.Due)).
-		Value(attrDueShard, dynamo.Number(dueShard(c.Tag))).Value(attrSeen, dynamo.Millis(c.Seen)).
-		Value(attrLastOp, dynamo.Blob(c.LastOp[:])).Value(attrExpiresOn, dynamo.Number(c.ExpiresOn.Unix()))
-	set := "SET " + setKnown + ", #inc = :inc, #created = :created, #cd = :cd, #deadline = :deadline, #due = :due, #dueShard = :dueShard, " +
-		"#seen = if_not_exists(#seen, :seen), #lastOp = :lastOp, #expiresOn = :expiresOn"
+		Use(attrCreated, attrRecorded, attrDeadline, attrDue, attrDueShard, attrSeen, attrExpiresOn, attrStampLen).
+		Value(attrCreated, dynamo.Millis(c.Created)).Value(attrDeadline, dynamo.Millis(c.Deadline)).
+		Value(attrDue, dynamo.Millis(c.Due)).Value(attrDueShard, dynamo.Number(dueShard(c.Tag))).
+		Value(attrSeen, dynamo.Millis(c.Seen)).Value(attrExpiresOn, dynamo.Number(c.ExpiresOn.Unix()))
+	set := "SET " + setKnown + ", #inc = :inc, #created = :created, #deadline = :deadline, #due = :due, #dueShard = :dueShard, " +
+		"#seen = if_not_exists(#seen, :seen), #expiresOn = :expiresOn"
 	condition := and("attribute_not_exists(#created)", "attribute_not_exists(#st)", isSame, isKnown)
 	if c.Idle > 0 {
 		e.Use(attrIdle).Value(attrIdle, dynamo.Number(c.Idle.Milliseconds()))
@@ -110,8 +109,10 @@ func (s *Dynamo) Create(ctx context.Context, c Chain) (Chain, bool, error) {
 		return s.update(ctx, c.Tag, set+", #stampLen = :stampLen ADD #stamps :stamps",
 			and(condition, "attribute_not_exists(#n)", "(attribute_not_exists(#stampLen) OR #stampLen = :stampLen)"), e)
 	}
-	e.Use(attrSum, attrEdges).Value(attrSum, sumValue(c.Sum)).Value(attrEdges, dynamo.Number(c.Edges))
-	return s.update(ctx, c.Tag, set+" ADD #n :n, #edges :edges", and(condition, hasEdges), e)
+	e.Use(attrSum, attrEdges, attrOptions, attrLastOp).
+		Value(attrSum, sumValue(c.Sum)).Value(attrEdges, dynamo.Number(c.Edges)).
+		Value(attrOptions, dynamo.Blob(c.Options[:])).Value(attrLastOp, dynamo.Blob(c.LastOp[:]))
+	return s.update(ctx, c.Tag, set+", #cd = :cd, #lastOp = :lastOp ADD #n :n, #edges :edges", and(condition, hasEdges), e)
 }
 
 // Replace implements [Store]: one PutItem; 1 write unit for each KB of the

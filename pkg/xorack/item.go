@@ -89,12 +89,10 @@ func encodeChain(c Chain, names Names) item {
 		attrVersion:     dynamo.Number(layout),
 		attrIncarnation: dynamo.Blob(c.Incarnation[:]),
 		attrCreated:     dynamo.Millis(c.Created),
-		attrOptions:     dynamo.Blob(c.Options[:]),
 		attrDeadline:    dynamo.Millis(c.Deadline),
 		attrSeen:        dynamo.Millis(c.Seen),
 		attrDue:         dynamo.Millis(c.Due),
 		attrDueShard:    dynamo.Number(dueShard(c.Tag)),
-		attrLastOp:      dynamo.Blob(c.LastOp[:]),
 		attrExpiresOn:   dynamo.Number(c.ExpiresOn.Unix()),
 	}
 	if c.Idle > 0 {
@@ -109,6 +107,7 @@ func encodeChain(c Chain, names Names) item {
 		return it
 	}
 	it[attrSum], it[attrEdges] = sumValue(c.Sum), dynamo.Number(c.Edges)
+	it[attrOptions], it[attrLastOp] = dynamo.Blob(c.Options[:]), dynamo.Blob(c.LastOp[:])
 	return it
 }
 

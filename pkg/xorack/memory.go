@@ -80,8 +80,11 @@ func (s *Memory) Create(ctx context.Context, n Chain) (Chain, bool, error) {
 			return !c.HasStamps()
 		},
 		func(c *Chain) {
-			c.Incarnation, c.Created, c.Options, c.Deadline, c.Due = n.Incarnation, n.Created, n.Options, n.Deadline, n.Due
-			c.Seen, c.LastOp, c.ExpiresOn = firstTime(c.Seen, n.Seen), n.LastOp, n.ExpiresOn
+			c.Incarnation, c.Created, c.Deadline, c.Due = n.Incarnation, n.Created, n.Deadline, n.Due
+			c.Seen, c.ExpiresOn = firstTime(c.Seen, n.Seen), n.ExpiresOn
+			if n.HasEdges() {
+				c.Options, c.LastOp = n.Options, n.LastOp
+			}
 			if n.Idle > 0 {
 				c.Idle = n.Idle
 			}

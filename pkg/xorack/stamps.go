@@ -140,13 +140,13 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 // fresh is a chain of stamps at its creation.
 func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Duration) Chain {
 	now := milliseconds(s.acker.now())
-	hash := derive(forStamps, []byte(tag), []byte(id))
-	inc := Incarnation(hash[:8])
-	options := derive(forOptions, number(int(deadline)), stamp)
+	// The incarnation tells the options as well: each byte that the record does
+	// not have makes room for stamps in its first KB.
+	hash := derive(forStamps, []byte(tag), []byte(id), number(int(deadline)), stamp)
 	c := Chain{
-		Tag: tag, Incarnation: inc, Options: [8]byte(options[:8]), StampLen: len(stamp),
+		Tag: tag, Incarnation: Incarnation(hash[:8]), StampLen: len(stamp),
 		Stamps: [][]byte{s.marked(forStamps, stamp, id)}, Created: now, Seen: now,
-		Deadline: milliseconds(now.Add(deadline)), ExpiresOn: never, LastOp: Op(inc),
+		Deadline: milliseconds(now.Add(deadline)), ExpiresOn: never,
 	}
 	c.Due = c.nextLook(now)
 	return c

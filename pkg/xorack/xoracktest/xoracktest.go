@@ -83,8 +83,8 @@ func newChain(tag string) xorack.Chain {
 // newStamped is a chain of stamps at its creation.
 func newStamped(tag string, stamps ...string) xorack.Chain {
 	c := xorack.Chain{
-		Tag: tag, Incarnation: inc, StampLen: 2, Created: at, Options: [8]byte{8, 8},
-		Deadline: at.Add(time.Hour), Seen: at, Due: at.Add(time.Hour), LastOp: xorack.Op(inc), ExpiresOn: forever,
+		Tag: tag, Incarnation: inc, StampLen: 2, Created: at,
+		Deadline: at.Add(time.Hour), Seen: at, Due: at.Add(time.Hour), ExpiresOn: forever,
 	}
 	for _, stamp := range stamps {
 		c.Stamps = append(c.Stamps, []byte(stamp))

@@ -1,0 +1,302 @@
+package xorack_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// hurt is an Acker on a fresh table of a real server, with a network on which
+// a request can go wrong.
+type hurt struct {
+	t       *testing.T
+	network *faulty.Transport
+	// plain is the store behind another network, on which nothing goes wrong.
+	plain   xorack.Store
+	now     time.Time
+	acker   *xorack.Acker
+	stamper *xorack.Stamper
+	// ops counts the marks, which are the same each time.
+	ops byte
+	// announced are the ids of the events.
+	announced map[string]bool
+}
+
+func newHurt(t *testing.T) *hurt {
+	t.Helper()
+	h := &hurt{t: t, network: faulty.New(dynamo.Transport()), now: start, announced: map[string]bool{}}
+	var store xorack.Store
+	store, h.plain = freshTables(t, localdb.Choose(), &dynamo.Options{Transport: h.network, MaxAttempts: 1})
+	options := &xorack.Options{
+		Now:   func() time.Time { return h.now },
+		NewOp: func() xorack.Op { h.ops++; return xorack.Op{h.ops} },
+	}
+	var err error
+	if h.acker, err = xorack.New(store, options); err != nil {
+		t.Fatal(err)
+	}
+	if h.stamper, err = xorack.NewStamper(store, options); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h *hurt) announce(_ context.Context, c xorack.Chain) error {
+	h.announced[c.EventID()] = true
+	return nil
+}
+
+// finish finishes a chain as the stream's handler does.
+func (h *hurt) finish(tag string) error {
+	c, err := h.plain.Chain(h.t.Context(), tag)
+	if err != nil {
+		return err
+	}
+	_, err = h.acker.Finish(h.t.Context(), c, h.announce)
+	return err
+}
+
+func (h *hurt) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// chains are all that stands there, without times.
+func (h *hurt) chains(tags ...string) map[string]string {
+	h.t.Helper()
+	all := map[string]string{}
+	for _, tag := range tags {
+		c, err := h.plain.Chain(h.t.Context(), tag)
+		h.must(err)
+		all[tag] = fmt.Sprintf("%s %s, %d of %d edges %v, XOR %q, sealed %v, deadline %v",
+			c.End(), c.Reason, c.EdgesEnded(), c.Edges, c.Sum, c.XOR(), c.Sealed(), c.Deadline.Sub(start))
+	}
+	return all
+}
+
+// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
+// in each way; the SDK repeats none of them. Whatever the operation says then,
+// the same one again brings the chains to where they would have been, and
+// announces each end under one id.
+func TestEveryRequestGoesWrongOnce(t *testing.T) {
+	root := xorack.Root("t", "", 0)
+	a, b := root.Child(0), root.Child(1)
+	ctx := t.Context()
+	create := func(h *hurt) error { _, err := h.acker.Create(ctx, "t", nil); return err }
+	split := func(h *hurt) error { return firstError(create(h), done(h, root, a, b)) }
+	expired := func(h *hurt) error {
+		err := firstError(create(h), done(h, root), h.finish("t"))
+		h.now = h.now.Add(xorack.DefaultTombstone)
+		return err
+	}
+	late := func(h *hurt) error {
+		_, err := h.acker.Create(ctx, "t", &xorack.CreateOptions{Deadline: time.Minute})
+		h.now = h.now.Add(time.Minute)
+		return err
+	}
+	nested := func(h *hurt) error {
+		_, err := h.acker.Create(ctx, "u", &xorack.CreateOptions{Parent: root})
+		return firstError(create(h), err)
+	}
+	stamped := func(h *hurt) error {
+		_, err := h.stamper.Create(ctx, "t", []byte("a"), &xorack.StampOptions{ID: "1"})
+		return err
+	}
+	stamp := func(text, id string) func(*hurt) error {
+		return func(h *hurt) error {
+			_, err := h.stamper.Stamp(ctx, "t", []byte(text), &xorack.StampOptions{ID: id})
+			return err
+		}
+	}
+	for _, operation := range []struct {
+		name        string
+		prepare, do func(*hurt) error
+	}{
+		{"create", nil, create},
+		{"create over orphans", func(h *hurt) error { return done(h, root, a, b) }, create},
+		{"create last", func(h *hurt) error { return done(h, root) }, create},
+		{"create over an expired one", expired, func(h *hurt) error {
+			_, err := h.acker.Create(ctx, "t", &xorack.CreateOptions{ID: "2"})
+			return err
+		}},
+		{"done", create, func(h *hurt) error { return done(h, root, a, b) }},
+		{"done before create", nil, func(h *hurt) error { return done(h, root, a, b) }},
+		{"done that ends", split, func(h *hurt) error { return firstError(done(h, a), done(h, b)) }},
+		{"add", create, func(h *hurt) error { _, err := h.acker.Add(ctx, root, "1", a, b); return err }},
+		{"merge", func(h *hurt) error { return firstError(split(h), done(h, a)) }, func(h *hurt) error {
+			_, errs := h.acker.Apply(ctx, []xorack.Operation{xorack.EndOf(a), xorack.EndOf(b, b.Child(0))})
+			return firstError(errs...)
+		}},
+		{"fail", split, func(h *hurt) error { _, err := h.acker.Fail(ctx, a, "why"); return err }},
+		{"extend", create, func(h *hurt) error {
+			_, err := h.acker.Extend(ctx, root, start.Add(48*time.Hour))
+			return err
+		}},
+		{"abandon", late, func(h *hurt) error { _, err := h.acker.Abandon(ctx, root, "why"); return err }},
+		{"delete", split, func(h *hurt) error { _, err := h.acker.Delete(ctx, "t"); return err }},
+		{"fan", create, func(h *hurt) error { _, err := h.acker.Fan(ctx, root, 200); return err }},
+		{"finish", func(h *hurt) error { return firstError(create(h), done(h, root)) }, func(h *hurt) error { return h.finish("t") }},
+		{
+			"finish with a parent", func(h *hurt) error { return firstError(nested(h), done(h, xorack.Root("u", "", 0))) },
+			func(h *hurt) error { return firstError(h.finish("u"), h.finish("t")) },
+		},
+		{"sweep", late, func(h *hurt) error {
+			_, err := h.acker.Sweep(ctx, xorack.SweepOptions{Announce: h.announce})
+			return err
+		}},
+		{"create stamps", nil, stamped},
+		{"stamp", stamped, stamp("b", "2")},
+		{"stamp that ends", stamped, stamp("a", "2")},
+	} {
+		t.Run(operation.name, func(t *testing.T) {
+			well := newHurt(t)
+			if operation.prepare != nil {
+				well.must(operation.prepare(well))
+			}
+			well.must(operation.do(well))
+			want := well.chains("t", "u")
+			for _, fault := range faulty.Faults() {
+				for k := 1; ; k++ {
+					h := newHurt(t)
+					if operation.prepare != nil {
+						h.must(operation.prepare(h))
+					}
+					h.network.Fail(k, fault)
+					err := operation.do(h)
+					if h.network.Pending() {
+						h.must(err)
+						break
+					}
+					h.network.Fail(0, "")
+					if repeated := fault == faulty.Repeated; repeated != (err == nil) {
+						t.Errorf("%s at request %d: error %v", fault, k, err)
+					}
+					h.must(operation.do(h))
+					if diff := cmp.Diff(want, h.chains("t", "u")); diff != "" {
+						t.Errorf("%s at request %d (-want +got):\n%s", fault, k, diff)
+					}
+					if diff := cmp.Diff(well.announced, h.announced); diff != "" {
+						t.Errorf("%s at request %d: announced (-want +got):\n%s", fault, k, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+func done(h *hurt, e xorack.Edge, children ...xorack.Edge) error {
+	_, err := h.acker.Done(h.t.Context(), e, children...)
+	return err
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lossy is a network that loses the response of one request in twenty, after
+// it took effect.
+type lossy struct {
+	next http.RoundTripper
+
+	mu     sync.Mutex
+	random *rand.Rand
+	lost   int
+}
+
+var errLost = errors.New("response lost")
+
+func (l *lossy) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := l.next.RoundTrip(request)
+	if err != nil {
+		return response, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.random.IntN(20) > 0 {
+		return response, nil
+	}
+	l.lost++
+	_ = response.Body.Close()
+	return nil, errLost
+}
+
+// TestManyFinishOneChain lets 64 finish one chain at once, 20 times over, while
+// 5 % of the responses are lost and those operations are repeated: each chain
+// ends once, not before its last edge, and one operation is told so. It pins
+// what the repeats cost.
+func TestManyFinishOneChain(t *testing.T) {
+	for _, kind := range localdb.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			counted := meter.New(dynamo.Transport())
+			network := &lossy{next: counted, random: rand.New(rand.NewPCG(1, 2))}
+			store, plain := freshTables(t, kind, &dynamo.Options{Transport: network, MaxAttempts: 1})
+			acker, err := xorack.New(store, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const finishers, rounds = 64, 20
+			writes := 0.0
+			for round := range rounds {
+				tag := fmt.Sprint("round ", round)
+				var created xorack.Created
+				err := errLost
+				for errors.Is(err, xorack.ErrUnavailable) || errors.Is(err, errLost) {
+					created, err = acker.Create(t.Context(), tag, &xorack.CreateOptions{Edges: finishers})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				before := counted.Counts()
+				outcomes := make([]xorack.Outcome, finishers)
+				sideBySide(finishers, func(i int) {
+					result, err := acker.Done(t.Context(), created.Roots[i])
+					for errors.Is(err, xorack.ErrUnavailable) {
+						result, err = acker.Done(t.Context(), created.Roots[i])
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					outcomes[i] = result.Outcome
+					if result.Outcome == xorack.Applied && result.Chain.End() == xorack.Open && result.Chain.Sum.IsZero() {
+						t.Error("at zero, and open")
+					}
+				})
+				writes += counted.Counts().Sub(before).Total().Writes
+				ended := 0
+				for _, outcome := range outcomes {
+					if outcome == xorack.Ended {
+						ended++
+					}
+				}
+				c, err := plain.Chain(t.Context(), tag)
+				if err != nil || ended != 1 || c.End() != xorack.Done || c.EdgesEnded() != finishers {
+					t.Errorf("%s: %d were told that they ended it; %s with %d edges, %v", tag, ended, c.End(), c.EdgesEnded(), err)
+				}
+			}
+			t.Logf("%d responses lost; %.3f write units an operation", network.lost, writes/(finishers*rounds))
+			if network.lost == 0 || writes > 1.06*finishers*rounds {
+				t.Errorf("%d responses lost, %.3f write units an operation; want 1.06 or less", network.lost, writes/(finishers*rounds))
+			}
+		})
+	}
+}

@@ -1,0 +1,281 @@
+package xorack_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// metered is an Acker and a Stamper on a fresh table of a real server, with a
+// Meter between.
+type metered struct {
+	t *testing.T
+	// store is metered, plain the same table without the Meter.
+	store, plain xorack.Store
+
+	acker   *xorack.Acker
+	stamper *xorack.Stamper
+	meter   *meter.Meter
+}
+
+func newMetered(t *testing.T) *metered {
+	t.Helper()
+	m := &metered{t: t, meter: meter.New(dynamo.Transport())}
+	m.store, m.plain = freshTables(t, localdb.Kinds()[0], &dynamo.Options{Transport: m.meter})
+	var err error
+	if m.acker, err = xorack.New(m.store, &xorack.Options{ForEach: sideBySide}); err != nil {
+		t.Fatal(err)
+	}
+	if m.stamper, err = xorack.NewStamper(m.store, nil); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// sideBySide does up to 32 things at once.
+func sideBySide(n int, do func(i int)) {
+	var wait sync.WaitGroup
+	room := make(chan struct{}, 32)
+	for i := range n {
+		room <- struct{}{}
+		wait.Go(func() {
+			do(i)
+			<-room
+		})
+	}
+	wait.Wait()
+}
+
+// cost is what fn's requests came to.
+func (m *metered) cost(fn func()) meter.Counts {
+	before := m.meter.Counts()
+	fn()
+	return m.meter.Counts().Sub(before)
+}
+
+func (m *metered) create(tag string, edges int) xorack.Created {
+	m.t.Helper()
+	created, err := m.acker.Create(m.t.Context(), tag, &xorack.CreateOptions{Edges: edges})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return created
+}
+
+// finish ends edges side by side, and returns how many were told that they
+// ended their chain.
+func (m *metered) finish(edges []xorack.Edge) int {
+	m.t.Helper()
+	outcomes := make([]xorack.Outcome, len(edges))
+	sideBySide(len(edges), func(i int) {
+		result, err := m.acker.Done(m.t.Context(), edges[i])
+		if err != nil {
+			m.t.Error(err)
+		}
+		outcomes[i] = result.Outcome
+	})
+	ended := 0
+	for _, outcome := range outcomes {
+		if outcome == xorack.Ended {
+			ended++
+		}
+	}
+	return ended
+}
+
+// tag has 20 bytes.
+const tag = "database/file-000013"
+
+// TestFiguresOfOneChain pins what a stamp costs when N finish one chain at
+// once: one request each, no read, and no more units than the item has KB.
+func TestFiguresOfOneChain(t *testing.T) {
+	for n, most := range map[int]float64{1: 1, 4: 1, 16: 1, 64: 1, 256: 1.7, 1000: 4.7} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			m := newMetered(t)
+			created := m.create(tag, n)
+			ended := 0
+			cost := m.cost(func() { ended = m.finish(created.Roots) })
+			total := cost.Total()
+			t.Logf("%d finishers: %.3f write units a stamp, %v", n, total.Writes/float64(n), cost)
+			if total.Requests != n || total.Reads != 0 || total.Writes > most*float64(n) || ended != 1 {
+				t.Errorf("%d ended it; %v, want %d requests at %.1f units or less", ended, cost, n, most)
+			}
+		})
+	}
+}
+
+// TestFiguresOfAFan pins what an edge costs in sub-chains, with all that the
+// chains and the index cost: create, stamps, carrying, sealing. The benchmark
+// does the same with 100,000 edges.
+func TestFiguresOfAFan(t *testing.T) {
+	for _, n := range []int{1000, 10_000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			m := newMetered(t)
+			root := m.create(tag, 1).Root
+			leaves := root.Fan(n)
+			cost := m.cost(func() {
+				if _, err := m.acker.Fan(t.Context(), root, n); err != nil {
+					t.Fatal(err)
+				}
+				m.finish(leaves)
+				m.finishParts(leaves)
+			})
+			c, err := m.acker.Get(t.Context(), tag)
+			if err != nil || c.End() != xorack.Done {
+				t.Fatalf("%s, %v", c.End(), err)
+			}
+			total := cost.Total()
+			t.Logf("%d edges in a fan: %.4f write units an edge, index included: %v", n, total.Writes/float64(n), cost)
+			if total.Writes > 1.06*float64(n) || total.Reads != 0 {
+				t.Errorf("%v, want 1.06 units an edge or less, and no read", cost)
+			}
+		})
+	}
+}
+
+// finishParts does what the stream's handler does: it finishes every chain
+// that has ended, those of the leaves first. A stream record shows a chain for
+// nothing: what is read here instead is not counted.
+func (m *metered) finishParts(leaves []xorack.Edge) {
+	m.t.Helper()
+	var tags []string
+	seen := map[string]bool{tag: true}
+	for _, leaf := range leaves {
+		if !seen[leaf.Tag()] {
+			seen[leaf.Tag()] = true
+			tags = append(tags, leaf.Tag())
+		}
+	}
+	for len(tags) > 0 {
+		var above []string
+		var mu sync.Mutex
+		sideBySide(len(tags), func(i int) {
+			c, err := m.plain.Chain(m.t.Context(), tags[i])
+			if err != nil {
+				m.t.Error(err)
+				return
+			}
+			if _, err := m.acker.Finish(m.t.Context(), c, nil); err != nil {
+				m.t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if parent := c.Parent.Tag(); !seen[parent] {
+				seen[parent] = true
+				above = append(above, parent)
+			}
+		})
+		tags = above
+	}
+}
+
+// TestFiguresOfStamps pins the byte interface: 64 stamps of 8 bytes.
+func TestFiguresOfStamps(t *testing.T) {
+	m := newMetered(t)
+	stamps := make([][]byte, 64)
+	for i := range stamps {
+		stamps[i] = fmt.Appendf(nil, "%08d", i*i+1)
+	}
+	// The stamps bring what the chain is created with to zero.
+	first, err := xorack.XOR(stamps...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.stamper.Create(t.Context(), tag, first.Stamp, nil); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	ended := 0
+	cost := m.cost(func() {
+		sideBySide(len(stamps), func(i int) {
+			state, err := m.stamper.Stamp(t.Context(), tag, stamps[i], nil)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if state.Outcome == xorack.Ended {
+				ended++
+			}
+		})
+	})
+	t.Logf("64 stamps of 8 bytes: %.3f write units a stamp, %v", cost.Total().Writes/64, cost)
+	if total := cost.Total(); total.Writes > 1.1*64 || total.Reads != 0 || ended != 1 {
+		t.Errorf("%v, %d ended it; want 1.1 units a stamp or less", cost, ended)
+	}
+}
+
+// TestFiguresOfAMerge pins 100 acks of one chain that go as one write.
+func TestFiguresOfAMerge(t *testing.T) {
+	m := newMetered(t)
+	created := m.create(tag, 100)
+	operations := make([]xorack.Operation, len(created.Roots))
+	for i, edge := range created.Roots {
+		operations[i] = xorack.EndOf(edge)
+	}
+	cost := m.cost(func() {
+		results, errs := m.acker.Apply(t.Context(), operations)
+		if errs[99] != nil || results[99].Outcome != xorack.Ended {
+			t.Error(results[99].Outcome, errs[99])
+		}
+	})
+	if total := cost.Total(); total.Requests != 1 || total.Writes > 0.02*100 {
+		t.Errorf("%v, want one request of 2 units or less", cost)
+	}
+}
+
+// TestFiguresOfATree pins a tree of 8 edges from its creation to the seal: 10
+// writes, and 2 of the index. A step that is repeated costs one write.
+func TestFiguresOfATree(t *testing.T) {
+	m := newMetered(t)
+	cost := m.cost(func() {
+		root := m.create(tag, 1).Root
+		var last xorack.Chain
+		for _, e := range append([]xorack.Edge{root}, root.Children(7)...) {
+			var children []xorack.Edge
+			if e == root {
+				children = root.Children(7)
+			}
+			result, err := m.acker.Done(t.Context(), e, children...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = result.Chain
+		}
+		if sealed, err := m.acker.Finish(t.Context(), last, nil); err != nil || !sealed {
+			t.Fatal(sealed, err)
+		}
+	})
+	if total := cost.Total(); total.Requests != 10 || total.Writes != 12 || cost["Index"].Writes != 2 || total.Reads != 0 {
+		t.Errorf("%v, want 10 writes of one unit and 2 of the index", cost)
+	}
+	again := m.cost(func() {
+		if _, err := m.acker.Done(t.Context(), xorack.Root(tag, "", 0), xorack.Root(tag, "", 0).Children(7)...); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if total := again.Total(); total.Requests != 1 || total.Writes != 1 {
+		t.Errorf("a repeat: %v, want one write unit", again)
+	}
+}
+
+// TestFiguresOfASweep pins what a sweep reads: half a unit a part with nothing
+// to do.
+func TestFiguresOfASweep(t *testing.T) {
+	m := newMetered(t)
+	m.create(tag, 1)
+	cost := m.cost(func() {
+		if _, err := m.acker.Sweep(t.Context(), xorack.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if total := cost.Total(); total.Requests != 16 || total.Writes != 0 || total.Reads != 8 {
+		t.Errorf("%v, want 16 queries of half a unit", cost)
+	}
+}

@@ -98,9 +98,9 @@ func (run *delivery) deliver(ctx context.Context) error {
 			return err
 		}
 		run.Record = c
-		ready, err := run.ready(ctx)
-		if err != nil || !ready {
-			return err
+		ready, failed := run.ready(ctx)
+		if failed != nil || !ready {
+			return failed
 		}
 		if c, err = run.step(ctx); run.Ended != "" {
 			if err == nil {

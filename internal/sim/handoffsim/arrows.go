@@ -1,0 +1,176 @@
+package handoffsim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// order is what an operator asked for.
+type order struct {
+	kind string
+	seq  int64
+}
+
+// asked is the order that a consumer's last operation is of: it bears the
+// order's own name at its end.
+func (m *model) asked(lastOp string) order {
+	for op, asked := range m.orders {
+		if strings.HasSuffix(" "+lastOp, " "+op) {
+			return asked
+		}
+	}
+	return order{}
+}
+
+// arrow checks that a consumer moved along an arrow of its state machine (H1),
+// and what Delivered rose over (H3, H6).
+func (m *model) arrow(was, is handoff.Consumer) error {
+	if !was.Exists() {
+		if is.State != handoff.Idle || is.Starting == "" {
+			return fmt.Errorf("H1: a consumer was made that is %s, and starts %q", is.State, is.Starting)
+		}
+		m.sinks[reader{is.Queue, is.Name}] = newSink(is)
+		return nil
+	}
+	for slot, before := range was.Outcomes {
+		if after := is.Outcomes[slot]; before.N == after.N && before.Outcome != "" && before != after {
+			return fmt.Errorf("H4: the outcome of token %d was %s, and is %s", before.N, before.Outcome, after.Outcome)
+		}
+	}
+	used := is.Token.N - was.Token.N
+	if used < 0 || used > 1 {
+		return fmt.Errorf("H2: the token's number went from %d to %d", was.Token.N, is.Token.N)
+	}
+	switch {
+	case is.State == handoff.Started && used == 1:
+		return m.claimed(was, is)
+	case is.Rewinds != was.Rewinds:
+		return m.rewound(was, is, used)
+	case was.State == handoff.Started && is.State == handoff.Idle && used == 0:
+		return m.ended(was, is)
+	case was.State != handoff.Blocked && is.State == handoff.Blocked && used == 1:
+		return still(was, is)
+	case was.State == handoff.Blocked && is.State == handoff.Idle && used == 1:
+		return m.unblocked(was, is)
+	case was.State == is.State && used == 0 && was.Starting != "" && is.Starting == "":
+		return m.started(was, is)
+	case was.State == is.State && used == 0:
+		return still(was, is)
+	}
+	return fmt.Errorf("H1: from %s to %s, the token's number up by %d", was.State, is.State, used)
+}
+
+// still checks that Delivered is where it was.
+func still(was, is handoff.Consumer) error {
+	if was.Delivered != is.Delivered {
+		return fmt.Errorf("H6: delivered went from %d to %d", was.Delivered, is.Delivered)
+	}
+	return nil
+}
+
+// claimed checks a claim, with or without a commit of the one before it.
+func (m *model) claimed(was, is handoff.Consumer) error {
+	position := m.cursor(is.Queue).Position
+	switch {
+	case was.State == handoff.Blocked || was.Paused != "" || was.Starting != "":
+		return fmt.Errorf("H1: claimed while %s, paused %q, starting %q", was.State, was.Paused, was.Starting)
+	case is.From != is.Delivered || is.To <= is.From || is.To > position:
+		return fmt.Errorf("H1: claimed %d to %d, delivered is %d, the position %d", is.From, is.To, is.Delivered, position)
+	case was.State == handoff.Started && is.Delivered != was.Delivered:
+		return m.committed(was, is)
+	}
+	return still(was, is)
+}
+
+// ended checks the end of a claim.
+func (m *model) ended(was, is handoff.Consumer) error {
+	if is.Delivered == was.Delivered {
+		return nil
+	}
+	return m.committed(was, is)
+}
+
+// committed checks H3.
+func (m *model) committed(was, is handoff.Consumer) error {
+	s := m.sinks[reader{is.Queue, is.Name}]
+	switch {
+	case is.Delivered != was.To:
+		return fmt.Errorf("H6: delivered went to %d by the commit of %d to %d", is.Delivered, was.From, was.To)
+	case s.high[is.Rewinds] < is.Delivered:
+		return fmt.Errorf("H3: %d is committed, and the sink has everything up to %d", is.Delivered, s.high[is.Rewinds])
+	}
+	return nil
+}
+
+// once checks that an operator's operation is done once.
+func (m *model) once(is handoff.Consumer) error {
+	key := fmt.Sprintf("%s/%s/%s", is.Queue, is.Name, is.LastOp)
+	if m.done[key]++; m.done[key] > 1 {
+		return fmt.Errorf("the operator's %q was done twice", is.LastOp)
+	}
+	return nil
+}
+
+// unblocked checks an operator's skip or redrive.
+func (m *model) unblocked(was, is handoff.Consumer) error {
+	asked := m.asked(is.LastOp)
+	if err := m.once(is); err != nil {
+		return err
+	}
+	switch {
+	case asked.seq != was.Delivered+1:
+		return fmt.Errorf("H6: %d was unblocked, and nobody asked for it", was.Delivered+1)
+	case asked.kind == handoff.ActRedrive:
+		return still(was, is)
+	case asked.kind != handoff.ActSkip || is.Delivered != asked.seq:
+		return fmt.Errorf("H6: delivered went from %d to %d by a %s", was.Delivered, is.Delivered, asked.kind)
+	}
+	m.sinks[reader{is.Queue, is.Name}].skipped(is)
+	return nil
+}
+
+// rewound checks an operator's rewind.
+func (m *model) rewound(was, is handoff.Consumer, used int64) error {
+	asked := m.asked(is.LastOp)
+	if err := m.once(is); err != nil {
+		return err
+	}
+	position := m.cursor(is.Queue).Position
+	switch {
+	case asked.kind != handoff.ActRewind:
+		return fmt.Errorf("H6: set to %d, and nobody asked for it", is.Delivered)
+	case was.State == handoff.Started || used != 1 || is.Rewinds != was.Rewinds+1 || is.Starting == "":
+		return fmt.Errorf("H1: rewound while %s, the token's number up by %d, starting %q", was.State, used, is.Starting)
+	case is.Delivered > position: // the floor is looked at by the end of the start
+		return fmt.Errorf("H6: set to %d, and the position is %d", is.Delivered, position)
+	}
+	m.sinks[reader{is.Queue, is.Name}].set(is)
+	return nil
+}
+
+// started checks the end of a start: what it goes over is gone, and what lies
+// behind it is there.
+func (m *model) started(was, is handoff.Consumer) error {
+	at := m.cursor(is.Queue)
+	_, there := m.message(is.Queue, is.Delivered)
+	switch {
+	case is.Delivered < was.Delivered:
+		return fmt.Errorf("H6: the start went back from %d to %d", was.Delivered, is.Delivered)
+	case is.Delivered > was.Delivered && is.Delivered > at.Floor && there:
+		return fmt.Errorf("H6: the start went over %d, which is stored", is.Delivered)
+	}
+	m.sinks[reader{is.Queue, is.Name}].set(is)
+	return m.whole(is)
+}
+
+// whole checks that everything behind a consumer's place is stored.
+func (m *model) whole(c handoff.Consumer) error {
+	for seq := c.Delivered + 1; seq <= m.cursor(c.Queue).Position; seq++ {
+		if _, there := m.message(c.Queue, seq); !there {
+			return fmt.Errorf("H6: seq %d is not stored, and %s is at %d", seq, c.Name, c.Delivered)
+		}
+	}
+	return nil
+}

@@ -25,7 +25,7 @@ var dedupMutants = []mutant{
 		{"dynamo.go", "#fence = :fence AND attribute_not_exists(#completedAt)\"", "#fence = :fence\""},
 	}},
 	{"complete by token only, in the table", dedupFolder, dedupTables, []edit{
-		{"dynamo.go", "const isOwner = \"#token = :token AND #fence = :fence", "const isOwner = \"#token = :token AND #fence <> :token"},
+		{"dynamo.go", "const isOwner = \"#token = :token AND #fence = :fence AND", "const isOwner = \"#token = :token AND (#fence = :fence OR #fence <> :fence) AND"},
 	}},
 	{"takeover keeps the token", dedupFolder, dedupSchedules, []edit{
 		{"memory.go", "r.Token, r.StartedAt, r.LeaseUntil = c.Token, milliseconds(c.Now), milliseconds(c.LeaseUntil)", "if r.Token == (Token{}) {\n\t\tr.Token = c.Token\n\t}\n\tr.StartedAt, r.LeaseUntil = milliseconds(c.Now), milliseconds(c.LeaseUntil)"},

@@ -40,22 +40,30 @@ const compressed = "+zstd"
 // one that was made to blow up is refused.
 const maxDecoded = 64 << 20
 
-var zstdCoders = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
+// packer compresses. Each Deduplicator has its own, made when it is needed
+// first: what is inside must not be shared between tests in bubbles of their
+// own (testing/synctest).
+type packer struct {
+	once    sync.Once
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+}
+
+func (p *packer) init() {
 	// Both fail for options that are wrong, and these are not.
-	encoder, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	decoder, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxDecoded))
-	return encoder, decoder
-})
+	p.encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	p.decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxDecoded))
+}
 
 // compress makes data shorter, where that is shorter.
-func compress(data []byte) ([]byte, bool) {
-	encoder, _ := zstdCoders()
-	short := encoder.EncodeAll(data, nil)
+func (p *packer) compress(data []byte) ([]byte, bool) {
+	p.once.Do(p.init)
+	short := p.encoder.EncodeAll(data, nil)
 	return short, len(short) < len(data)
 }
 
 // unpack is the encoded result as the codec made it.
-func unpack(codec Codec, name string, stored []byte) ([]byte, error) {
+func (p *packer) unpack(codec Codec, name string, stored []byte) ([]byte, error) {
 	plain, packed := strings.CutSuffix(name, compressed)
 	if plain != codec.Name() {
 		return nil, fmt.Errorf("was encoded as %q, and the codec is %q", name, codec.Name())
@@ -63,8 +71,8 @@ func unpack(codec Codec, name string, stored []byte) ([]byte, error) {
 	if !packed {
 		return stored, nil
 	}
-	_, decoder := zstdCoders()
-	return decoder.DecodeAll(stored, nil)
+	p.once.Do(p.init)
+	return p.decoder.DecodeAll(stored, nil)
 }
 
 // idText is an id as the table keeps it: strings as they are, what has a text

@@ -16,6 +16,7 @@ type Deduplicator[ID, R any] struct {
 	options   Options[ID, R]
 	cache     *cache
 	flights   flights
+	packer    packer
 	off       bool
 }
 

@@ -34,7 +34,7 @@ func (d *Deduplicator[ID, R]) place(ctx context.Context, o Owner, value R, expir
 	}
 	result, stored := Result{Codec: d.options.Codec.Name()}, encoded
 	if d.options.CompressOver > 0 && len(encoded) > d.options.CompressOver {
-		if short, shorter := compress(encoded); shorter {
+		if short, shorter := d.packer.compress(encoded); shorter {
 			stored, result.Codec = short, result.Codec+compressed
 		}
 	}
@@ -103,7 +103,7 @@ var errResultGone = errors.New("the item with the result is gone")
 // decode is a stored result as a value.
 func (d *Deduplicator[ID, R]) decode(r Row, stored []byte) (R, error) {
 	var value R
-	encoded, err := unpack(d.options.Codec, r.Result.Codec, stored)
+	encoded, err := d.packer.unpack(d.options.Codec, r.Result.Codec, stored)
 	if err != nil {
 		return value, &RowError{Key: r.Key, Field: attrCodec, Err: err}
 	}

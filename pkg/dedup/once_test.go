@@ -1,0 +1,391 @@
+package dedup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+type options = dedup.Options[string, string]
+
+// process is a Deduplicator as one process has it.
+func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
+	t.Helper()
+	d, err := dedup.New(store, "payments", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// returns is an effect that returns a value, and counts how often it ran.
+func returns(value string, ran *atomic.Int64) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) {
+		ran.Add(1)
+		return value, nil
+	}
+}
+
+func failsWith(err error) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return "", err }
+}
+
+// never is an effect that must not run.
+func never(t testing.TB) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) {
+		t.Error("the effect ran")
+		return "", nil
+	}
+}
+
+func must[T any](t testing.TB) func(T, error) T {
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+// as fails the test unless the error is an E.
+func as[E error](t testing.TB, err error) E {
+	t.Helper()
+	var want E
+	if !errors.As(err, &want) {
+		t.Fatalf("error %v (%T), want a %T", err, err, want)
+	}
+	return want
+}
+
+// isA is as for a test that needs no more of the error.
+func isA[E error](t testing.TB, err error) {
+	t.Helper()
+	_ = as[E](t, err)
+}
+
+func TestOnceRunsOnce(t *testing.T) {
+	var ran atomic.Int64
+	store := &dedup.Memory{}
+	d := process(t, store, nil)
+	first := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran)))
+	if first.Value != "1" || first.Replayed || first.Attempt != 1 {
+		t.Errorf("first: %+v", first)
+	}
+	for _, other := range []*dedup.Deduplicator[string, string]{d, process(t, store, nil), process(t, store, &options{LookFirst: true, CacheSize: 1})} {
+		second := must[dedup.Outcome[string]](t)(other.Once(t.Context(), "a", returns("2", &ran)))
+		if second.Value != "1" || !second.Replayed || second.Omitted || second.CompletedAt.IsZero() {
+			t.Errorf("second: %+v", second)
+		}
+	}
+	refunds := must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "refunds", nil))
+	if out := must[dedup.Outcome[string]](t)(refunds.Once(t.Context(), "a", returns("3", &ran))); out.Value != "3" || out.Replayed {
+		t.Errorf("another processor: %+v", out)
+	}
+	if ran.Load() != 2 {
+		t.Errorf("ran %d times, want once a processor", ran.Load())
+	}
+}
+
+// order is an id and a result of types of their own.
+type order struct {
+	Shop   string
+	Number int
+}
+
+type receipt struct {
+	Cents int
+	Lines []string
+}
+
+func TestAnyTypes(t *testing.T) {
+	d := must[*dedup.Deduplicator[order, receipt]](t)(dedup.New[order, receipt](&dedup.Memory{}, "orders", nil))
+	want := receipt{7, []string{"a", "b"}}
+	for range 2 {
+		out, err := d.Once(t.Context(), order{"x", 1}, func(context.Context) (receipt, error) { return want, nil })
+		if err != nil || out.Value.Cents != 7 || len(out.Value.Lines) != 2 {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
+	entry := must[dedup.Entry](t)(d.Status(t.Context(), order{"x", 1}))
+	if entry.Row.ID != `{"Shop":"x","Number":1}` || entry.Status != dedup.Completed {
+		t.Errorf("%+v", entry)
+	}
+}
+
+// TestWaiterGetsTheResult: a call in another process waits for the one that
+// runs the effect.
+func TestWaiterGetsTheResult(t *testing.T) {
+	for name, poll := range map[string]dedup.Poll{
+		"linear":      dedup.Linear(100*time.Millisecond, 10*time.Second),
+		"exponential": dedup.Exponential(10*time.Millisecond, 2, 10*time.Second),
+		"default":     {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &dedup.Memory{}
+				o := &options{Poll: poll, Lease: time.Minute}
+				started := make(chan struct{})
+				go func() {
+					_, _ = process(t, store, o).Once(t.Context(), "a", func(context.Context) (string, error) {
+						close(started)
+						time.Sleep(5 * time.Second)
+						return "slow", nil
+					})
+				}()
+				<-started
+				out, err := process(t, store, o).Once(t.Context(), "a", never(t))
+				if err != nil || out.Value != "slow" || !out.Replayed {
+					t.Errorf("%+v, %v", out, err)
+				}
+			})
+		})
+	}
+}
+
+// TestWaiterNeverRuns: a wait that ends is an error with the owner's deadline.
+func TestWaiterNeverRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &dedup.Memory{}
+		lease := time.Minute
+		started := must[dedup.Start[string, string]](t)(process(t, store, &options{Lease: lease}).TryStart(t.Context(), "a"))
+		for name, o := range map[string]*options{
+			"no wait":  {Lease: lease, Poll: dedup.NoWait()},
+			"linear":   {Lease: lease, Poll: dedup.Linear(time.Second, 20*time.Second)},
+			"its last": {Lease: lease, Poll: dedup.Linear(7*time.Second, 9*time.Second)},
+		} {
+			began := time.Now()
+			_, err := process(t, store, o).Once(t.Context(), "a", never(t))
+			busy := as[*dedup.StillRunningError](t, err)
+			if !busy.Until.Equal(started.Attempt.Run().LeaseUntil) || busy.Cause != nil {
+				t.Errorf("%s: until %v, cause %v; want until %v", name, busy.Until, busy.Cause, started.Attempt.Run().LeaseUntil)
+			}
+			if name == "its last" && time.Since(began) != 9*time.Second {
+				t.Errorf("waited %v, want 9 s", time.Since(began))
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := process(t, store, &options{Lease: lease}).Once(ctx, "a", never(t))
+		if isA[*dedup.StillRunningError](t, err); time.Since(began) != 2500*time.Millisecond {
+			t.Errorf("waited %v with 3 s left, want 2.5 s: %v", time.Since(began), err)
+		}
+		ended, stop := context.WithCancel(t.Context())
+		go func() { time.Sleep(150 * time.Millisecond); stop() }()
+		_, err = process(t, store, &options{Lease: lease}).Once(ended, "a", never(t))
+		if isA[*dedup.StillRunningError](t, err); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want one that is context.Canceled", err)
+		}
+	})
+}
+
+// TestZombie: an owner whose lease is over, and whose key was taken over,
+// changes nothing any more.
+func TestZombie(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &dedup.Memory{}
+		o := &options{Lease: time.Second}
+		zombie := must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a")).Attempt
+		time.Sleep(3 * time.Second)
+		var second dedup.Run
+		out, err := process(t, store, o).Once(t.Context(), "a", func(ctx context.Context) (string, error) {
+			second, _ = dedup.RunOf(ctx)
+			for name, err := range map[string]error{
+				"complete": zombie.Complete(ctx, "zombie"),
+				"fail":     zombie.Fail(ctx, errors.New("zombie")),
+				"extend":   zombie.Extend(ctx, time.Minute),
+			} {
+				lost := as[*dedup.LostError](t, err)
+				if lost.Attempt != 1 || lost.Fence != zombie.Run().Fence {
+					t.Errorf("%s: %+v", name, lost)
+				}
+			}
+			return "second", nil
+		})
+		if err != nil || out.Value != "second" || out.Attempt != 2 || second.Attempt != 2 || second.Fence <= zombie.Run().Fence {
+			t.Errorf("%+v of %+v, %v", out, second, err)
+		}
+		isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
+		if out := must[dedup.Outcome[string]](t)(process(t, store, o).Once(t.Context(), "a", never(t))); out.Value != "second" {
+			t.Errorf("remembered %q", out.Value)
+		}
+	})
+}
+
+// TestLateCompletionBeforeATakeover stands: nobody else has begun.
+func TestLateCompletionBeforeATakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &dedup.Memory{}
+		d := process(t, store, &options{Lease: time.Second})
+		attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
+		time.Sleep(time.Minute)
+		for range 2 {
+			if err := attempt.Complete(t.Context(), "late"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, err := range map[string]error{
+			"fail": attempt.Fail(t.Context(), errors.New("x")), "extend": attempt.Extend(t.Context(), time.Second),
+		} {
+			if !errors.Is(err, dedup.ErrEnded) {
+				t.Errorf("%s after complete: %v, want ErrEnded", name, err)
+			}
+		}
+		again := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a"))
+		if again.Attempt != nil || again.Duplicate.Value != "late" {
+			t.Errorf("%+v", again)
+		}
+	})
+}
+
+func TestExtend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &dedup.Memory{}
+		o := &options{Lease: time.Second, Poll: dedup.NoWait()}
+		attempt := must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a")).Attempt
+		for range 3 {
+			time.Sleep(900 * time.Millisecond)
+			if err := attempt.Extend(t.Context(), time.Minute); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := time.Now().Add(time.Minute); !attempt.Run().LeaseUntil.Equal(want) {
+			t.Errorf("lease until %v, want %v", attempt.Run().LeaseUntil, want)
+		}
+		if err := attempt.Extend(t.Context(), time.Second); err != nil || attempt.Run().LeaseUntil.Before(time.Now().Add(time.Minute)) {
+			t.Errorf("a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)
+		}
+		time.Sleep(30 * time.Second)
+		_, err := process(t, store, o).Once(t.Context(), "a", never(t))
+		isA[*dedup.StillRunningError](t, err)
+	})
+}
+
+// TestLeaseOver: the context of an effect ends with its lease.
+func TestLeaseOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &dedup.Memory{}
+		_, err := process(t, store, &options{Lease: time.Second}).Once(t.Context(), "a", func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		})
+		if !errors.Is(err, dedup.ErrLeaseOver) {
+			t.Errorf("error %v, want ErrLeaseOver", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err = process(t, store, nil).Once(ctx, "b", func(ctx context.Context) (string, error) {
+			run, _ := dedup.RunOf(ctx)
+			if left := time.Until(run.LeaseUntil); left != 9500*time.Millisecond {
+				t.Errorf("a lease of %v with 10 s left, want 9.5 s", left)
+			}
+			return "", nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		time.Sleep(9495 * time.Millisecond)
+		if _, err := process(t, store, nil).Once(ctx, "c", never(t)); !errors.Is(err, dedup.ErrNoTime) {
+			t.Errorf("error %v with half a second left, want ErrNoTime", err)
+		}
+	})
+}
+
+// TestEndedCaller: what the effect did is remembered, although the caller has
+// gone.
+func TestEndedCaller(t *testing.T) {
+	d := process(t, &dedup.Memory{}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := d.Once(ctx, "a", func(context.Context) (string, error) { cancel(); return "done", nil }); err != nil {
+		t.Fatal(err)
+	}
+	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t))); out.Value != "done" {
+		t.Errorf("%+v", out)
+	}
+}
+
+// TestPanic: an effect that panics has failed, and the panic goes on.
+func TestPanic(t *testing.T) {
+	var ran atomic.Int64
+	d := process(t, &dedup.Memory{}, nil)
+	func() {
+		defer func() {
+			if recover() != "boom" {
+				t.Error("the panic is gone")
+			}
+		}()
+		_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { panic("boom") })
+	}()
+	entry := must[dedup.Entry](t)(d.Status(t.Context(), "a"))
+	if entry.Status != dedup.Failed || entry.Row.Error != "the effect panicked" {
+		t.Errorf("%+v", entry)
+	}
+	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("2", &ran))); out.Attempt != 2 {
+		t.Errorf("%+v", out)
+	}
+}
+
+// TestHundredCallersAfterATimeOut: one takes over. The older libraries let all
+// hundred run.
+func TestHundredCallersAfterATimeOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &dedup.Memory{}
+		o := &options{Lease: 10 * time.Second}
+		_ = must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a"))
+		time.Sleep(time.Minute)
+		crowd(t, 100, func(int) *dedup.Deduplicator[string, string] { return process(t, store, o) })
+	})
+}
+
+// TestOneOwnerAndNinetyNineWaiters: one start, and all get the same.
+func TestOneOwnerAndNinetyNineWaiters(t *testing.T) {
+	for name, shared := range map[string]bool{"in a process each": false, "in one process": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &dedup.Memory{}
+				one := process(t, store, nil)
+				crowd(t, 100, func(int) *dedup.Deduplicator[string, string] {
+					if shared {
+						return one
+					}
+					return process(t, store, nil)
+				})
+			})
+		})
+	}
+}
+
+// crowd makes a call from each of n callers at once, on an effect of a second:
+// it must run once, and all must get its value.
+func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, string]) {
+	t.Helper()
+	var ran, replayed atomic.Int64
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() {
+			out, err := caller(i).Once(t.Context(), "a", func(context.Context) (string, error) {
+				ran.Add(1)
+				time.Sleep(time.Second)
+				return fmt.Sprint("value of ", i), nil
+			})
+			if err != nil || out.Value == "" {
+				t.Errorf("caller %d: %+v, %v", i, out, err)
+			}
+			if out.Replayed {
+				replayed.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	if ran.Load() != 1 || replayed.Load() != int64(n)-1 {
+		t.Errorf("%d runs and %d replays, want 1 and %d", ran.Load(), replayed.Load(), n-1)
+	}
+}

@@ -52,6 +52,7 @@ type Chaos struct {
 	Seed      uint64
 	Kill      float64       // probability that a request's process is killed, 0 to 1
 	Duplicate float64       // probability that a delivered batch is delivered again, 0 to below 1
+	Drop      float64       // probability that a batch is never delivered, 0 to 1
 	Late      float64       // probability that a batch is held back, 0 to 1
 	LateBy    time.Duration // the longest that one is held back
 }

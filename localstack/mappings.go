@@ -47,7 +47,7 @@ func (s *Stack) addMappings() error {
 					return nil
 				},
 				Chaos: eventsource.Chaos{
-					Seed: s.config.Chaos.Seed, Duplicate: s.config.Chaos.Duplicate,
+					Seed: s.config.Chaos.Seed, Duplicate: s.config.Chaos.Duplicate, Drop: s.config.Chaos.Drop,
 					Late: s.config.Chaos.Late, LateBy: s.config.Chaos.LateBy,
 				},
 				Logger: s.config.Logger,

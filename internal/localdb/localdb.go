@@ -22,6 +22,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/child"
 )
 
 // Kind is a kind of server.
@@ -135,23 +137,16 @@ func startOnce(ctx context.Context, kind Kind, root, file string) (*Server, erro
 		log:      &tail{},
 	}
 	process.Stdout, process.Stderr = s.log, s.log
-	process.SysProcAttr = childAttributes()
-	started := make(chan error)
-	go func() {
-		// The kernel kills the child when the thread that started it ends, so
-		// this goroutine keeps its thread until the child is gone.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := process.Start()
-		started <- err
-		if err == nil {
-			_ = process.Wait() // it is always killed
-			close(s.exited)
-		}
-	}()
-	if err := <-started; err != nil {
+	starter := child.NewStarter()
+	if err := starter.Start(process); err != nil {
+		starter.Close()
 		return nil, fmt.Errorf("start %s: %w", kind, err)
 	}
+	go func() {
+		defer starter.Close()
+		_ = process.Wait() // it is always killed
+		close(s.exited)
+	}()
 	if err := awaitAnswer(ctx, s.Endpoint, s.exited); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("%s: %w\n%s", kind, err, s.log)
@@ -182,12 +177,6 @@ func command(kind Kind, root string, port int, file string) (*exec.Cmd, error) {
 		return process, nil
 	}
 	return nil, fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given, Dynoxide, DynamoDBLocal)
-}
-
-// childAttributes gives the child a process group of its own, which Close
-// kills as a whole, and ends it with this process.
-func childAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 func freePort() (int, error) {
@@ -228,10 +217,7 @@ func (s *Server) Close() {
 	if s.process == nil {
 		return
 	}
-	s.closing.Do(func() {
-		// It may be gone already, which is as good.
-		_ = syscall.Kill(-s.process.Process.Pid, syscall.SIGKILL)
-	})
+	s.closing.Do(func() { child.Signal(s.process, syscall.SIGKILL) })
 	<-s.exited
 }
 

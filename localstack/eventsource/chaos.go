@@ -10,7 +10,9 @@ import (
 // Chaos makes the runner do on purpose what at-least-once delivery allows
 // but hardly ever does: "event source mappings process each event at least
 // once, and duplicate processing of records can occur"
-// (invocation-eventsourcemapping.html). The zero value does nothing.
+// (invocation-eventsourcemapping.html). Drop goes further: it leaves out what
+// a mapping leaves out that was deleted and made anew, or switched off for
+// longer than the stream keeps a record. The zero value does nothing.
 type Chaos struct {
 	// Seed makes two runs over the same records choose the same, lane by lane.
 	Seed uint64
@@ -21,6 +23,9 @@ type Chaos struct {
 	// Late is the probability, 0 to 1, that a batch is held back by up to
 	// LateBy. The lane's order is kept; other lanes go on.
 	Late float64
+	// Drop is the probability, 0 to 1, that a batch is never delivered, and
+	// nobody is told.
+	Drop float64
 	// LateBy is the longest time a batch is held back.
 	LateBy time.Duration
 }
@@ -32,6 +37,9 @@ func (c Chaos) check() error {
 	}
 	if ok := c.Late >= 0 && c.Late <= 1; !ok {
 		errs = append(errs, fmt.Errorf("Chaos.Late: %v is not within 0 and 1", c.Late))
+	}
+	if ok := c.Drop >= 0 && c.Drop <= 1; !ok {
+		errs = append(errs, fmt.Errorf("Chaos.Drop: %v is not within 0 and 1", c.Drop))
 	}
 	if c.LateBy < 0 {
 		errs = append(errs, fmt.Errorf("Chaos.LateBy: %v is negative", c.LateBy))
@@ -68,3 +76,6 @@ func (c *chaos) late(now time.Time) time.Time {
 	}
 	return now.Add(time.Duration(c.dice.Int64N(int64(c.LateBy) + 1)))
 }
+
+// drop tells whether a batch is never delivered.
+func (c *chaos) drop() bool { return c.Drop > 0 && c.dice.Float64() < c.Drop }

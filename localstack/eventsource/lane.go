@@ -20,6 +20,10 @@ const (
 	ageExceeded      = "RecordAgeExceeded"
 )
 
+// dropped is the condition of a batch that chaos leaves out: no on-failure
+// message tells of it.
+const dropped = "Dropped"
+
 // batch is a run of records of one lane that are sent together.
 type batch struct {
 	records []*record
@@ -97,7 +101,11 @@ func (l *lane) next(now time.Time) (b *batch, wait time.Time) {
 		if due.After(now) || len(l.pending) == 0 {
 			return nil, due
 		}
-		l.work = append(l.work, &batch{records: l.cut(), notBefore: l.chaos.late(now)})
+		b := &batch{records: l.cut(), notBefore: l.chaos.late(now)}
+		if l.chaos.drop() {
+			b.condition = dropped
+		}
+		l.work = append(l.work, b)
 	}
 	l.expire(now)
 	b = l.work[0]

@@ -448,3 +448,30 @@ func TestLaneChaosIsLate(t *testing.T) {
 		t.Errorf("trace (-want +got):\n%s", diff)
 	}
 }
+
+// Chaos drops whole batches: each record is delivered or dropped, in order, and
+// a dropped one never comes.
+func TestLaneChaosDrops(t *testing.T) {
+	l := newClockedLane(rules{batchSize: 2, maxRetries: NoRetryLimit})
+	l.chaos = Chaos{Seed: 1, Drop: 0.5}.lane(0)
+	const n = 100
+	for _, r := range numbered(sequences(n)...) {
+		l.add(r, l.now)
+	}
+	l.drain(failing(false, nil))
+	delivered, lost := 0, 0
+	for i, said := range l.trace {
+		span := fmt.Sprintf("%d-%d", 2*i+1, 2*i+2)
+		switch said {
+		case span + " ok":
+			delivered++
+		case span + " Dropped after 0":
+			lost++
+		default:
+			t.Errorf("step %d: %s, want that of %s", i, said, span)
+		}
+	}
+	if delivered+lost != n/2 || delivered == 0 || lost == 0 || l.size() != 0 {
+		t.Errorf("%d batches delivered, %d dropped, %d records left", delivered, lost, l.size())
+	}
+}

@@ -80,8 +80,8 @@ func TestMappingTellsAllErrors(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	m := validMapping()
 	m.OnFailureDestination = "arn:aws:sqs:us-east-1:000000000000:failures"
-	_, err := New(m, Config{PollInterval: -1, Chaos: Chaos{Duplicate: 1, Late: 2, LateBy: -1}})
-	for _, want := range []string{"Streams is required", "Invoke is required", "OnFailure is required", "PollInterval", "Duplicate: 1", "Late: 2", "LateBy"} {
+	_, err := New(m, Config{PollInterval: -1, Chaos: Chaos{Duplicate: 1, Late: 2, LateBy: -1, Drop: 3}})
+	for _, want := range []string{"Streams is required", "Invoke is required", "OnFailure is required", "PollInterval", "Duplicate: 1", "Late: 2", "LateBy", "Drop: 3"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not have %q", err, want)
 		}

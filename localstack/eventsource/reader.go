@@ -103,6 +103,12 @@ func (s *shardReader) dispatch(ctx context.Context, now time.Time) time.Time {
 			wake = earlier(wake, wait)
 			continue
 		}
+		if b.condition == dropped {
+			l.discarded(now)
+			s.board.count(func(st *Stats) { st.Dropped += int64(len(b.records)) })
+			wake = now // the lane may have more
+			continue
+		}
 		s.inFlight++
 		// What was begun is waited for, so it must not be cut off.
 		ctx := context.WithoutCancel(ctx)

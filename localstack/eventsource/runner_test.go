@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/google/go-cmp/cmp"
 )
@@ -99,6 +97,34 @@ func TestRunnerDelivers(t *testing.T) {
 	})
 }
 
+// What chaos drops is dealt with, and nobody is told.
+func TestRunnerChaosDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, func(m *Mapping, c *Config) {
+			m.BatchSize, m.OnFailureDestination = 2, "failures"
+			c.Chaos = Chaos{Drop: 1}
+			c.OnFailure = func(context.Context, string, []byte) error {
+				t.Error("somebody was told")
+				return nil
+			}
+		})
+		for i := range 5 {
+			stream.put("a", fmt.Sprintf("x%d", i))
+		}
+		run.drain()
+		if err := run.end(); err != nil {
+			t.Errorf("Run = %v", err)
+		}
+		got := run.Stats()
+		got.Polls = 0
+		if diff := cmp.Diff(Stats{Read: 5, Dropped: 5}, got); diff != "" || len(f.keys()) != 0 {
+			t.Errorf("%d delivered, stats (-want +got):\n%s", len(f.keys()), diff)
+		}
+	})
+}
+
 func TestRunnerDropsWhatAWSWouldNotWriteAndWhatIsNoRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a")
@@ -124,176 +150,6 @@ func TestRunnerDropsWhatAWSWouldNotWriteAndWhatIsNoRecord(t *testing.T) {
 	})
 }
 
-func TestRunnerStartsAtLatest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("closed", "parent", "open")
-		stream.put("closed", "old")
-		stream.split("closed")
-		stream.put("parent", "old")
-		stream.split("parent", "first")
-		stream.put("first", "old")
-		stream.put("open", "old")
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
-		run.drain()
-		stream.put("open", "new")
-		stream.split("open", "child")
-		stream.put("child", "newer") // before the child is known
-		run.drain()
-		stream.put("first", "newest")
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"new", "newer", "newest"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// DynamoDB Local refuses LATEST on an empty shard.
-func TestRunnerLatestIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		stream.fail = func(op string) error {
-			if op == "records" && stream.calls[op] == 1 {
-				return &types.TrimmedDataAccessException{}
-			}
-			return nil
-		}
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
-		run.drain()
-		stream.put("a", "new")
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"new"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
-	})
-}
-
-func TestRunnerReadsParentsFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		stream.put("a", "1")
-		stream.split("a", "b", "c")
-		stream.put("b", "2")
-		stream.put("c", "3")
-		stream.split("c", "d")
-		stream.put("d", "4")
-		f := &function{t: t}
-		f.answer = func(records []received) (string, string, error) {
-			time.Sleep(time.Minute)
-			return "", "", nil
-		}
-		run := startRunner(t, stream, f.invoke, nil)
-		time.Sleep(30 * time.Second)
-		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-			t.Errorf("while the parent's records are in work (-want +got):\n%s", diff)
-		}
-		run.drain()
-		_ = run.end()
-		keys := f.keys()
-		if len(keys) != 4 || keys[0] != "1" || keys[3] != "4" {
-			t.Errorf("delivered %v", keys)
-		}
-	})
-}
-
-func TestRunnerForgetsTrimmedShards(t *testing.T) {
-	tree := newShardTree()
-	shard := func(id, parent string) types.Shard {
-		return types.Shard{ShardId: &id, ParentShardId: aws.String(parent)}
-	}
-	tree.see([]types.Shard{shard("a", "trimmed"), shard("b", "a")}, TrimHorizon)
-	if got := tree.start(); len(got) != 1 || got[0].id != "a" {
-		t.Fatalf("started %v, want a", got)
-	}
-	if got := tree.start(); len(got) != 0 {
-		t.Errorf("started again: %v", got)
-	}
-	tree.done("a")
-	tree.see([]types.Shard{shard("b", "a")}, TrimHorizon)
-	if _, ok := tree.state["a"]; ok {
-		t.Error("a is still known")
-	}
-	if got := tree.start(); len(got) != 1 || got[0].id != "b" {
-		t.Errorf("started %v, want b", got)
-	}
-}
-
-// A stream that is being made has no shards yet; they do not take long.
-func TestRunnerAwaitsTheFirstShard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream()
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, nil)
-		since := time.Now()
-		time.Sleep(time.Minute)
-		if run.Idle(since) {
-			t.Error("idle without a shard")
-		}
-		stream.change(func() { stream.shards = []*memoryShard{{id: "a"}} })
-		stream.put("a", "1")
-		time.Sleep(time.Second)
-		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-			t.Errorf("delivered within a second (-want +got):\n%s", diff)
-		}
-		_ = run.end()
-	})
-}
-
-// A closed shard may have children that nobody has seen.
-func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, nil)
-		run.drain()
-		down := true
-		stream.change(func() {
-			stream.fail = func(op string) error {
-				if op == "describe" && down {
-					return errors.New("connection refused")
-				}
-				return nil
-			}
-		})
-		stream.split("a", "b")
-		stream.put("b", "1")
-		since := time.Now()
-		time.Sleep(3 * time.Second)
-		if run.Idle(since) {
-			t.Error("idle while the child is not known")
-		}
-		stream.change(func() { down = false })
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// A shard that is trimmed as a whole has nothing more to give, and its child
-// must not wait for it.
-func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		stream.put("a", "1")
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, nil)
-		run.drain()
-		stream.split("a", "b")
-		stream.put("b", "2")
-		stream.change(func() { stream.shards = stream.shards[1:] })
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1", "2"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
-	})
-}
-
 // Without ReportBatchItemFailures the response is not looked at.
 func TestRunnerIgnoresTheResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -309,146 +165,6 @@ func TestRunnerIgnoresTheResponse(t *testing.T) {
 		if got := run.Stats(); got.Delivered != 1 || got.Invocations != 1 {
 			t.Errorf("stats = %+v", got)
 		}
-	})
-}
-
-func TestRunnerRenewsItsIterator(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		stream.put("a", "1")
-		stream.put("a", "2")
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, nil)
-		run.drain()
-		stream.change(func() { stream.era++ })
-		stream.put("a", "3")
-		run.drain()
-		stream.change(func() { stream.era++; stream.shard("a").trimmed = 3 })
-		stream.put("a", "4")
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1", "2", "3", "4"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// A LATEST iterator must survive an error: another one would begin behind
-// what was written in between.
-func TestRunnerKeepsItsIteratorThroughErrors(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		down := true
-		stream.fail = func(op string) error {
-			if op == "records" && down {
-				return errors.New("connection refused")
-			}
-			return nil
-		}
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
-		time.Sleep(time.Second)
-		stream.put("a", "1")
-		stream.change(func() { down = false })
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
-	})
-}
-
-func TestRunnerBacksOffFromErrors(t *testing.T) {
-	for _, op := range []string{"describe", "iterator", "records"} {
-		t.Run(op, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				stream := newMemoryStream("a")
-				stream.put("a", "1")
-				down := true
-				stream.fail = func(called string) error {
-					if called == op && down {
-						return &types.LimitExceededException{}
-					}
-					return nil
-				}
-				f := &function{t: t}
-				run := startRunner(t, stream, f.invoke, nil)
-				time.Sleep(time.Minute)
-				calls := 0
-				stream.change(func() { calls, down = stream.calls[op], false })
-				if calls < 10 || calls > 20 {
-					t.Errorf("%d calls within a minute of errors", calls)
-				}
-				run.drain()
-				_ = run.end()
-				if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-					t.Errorf("delivered (-want +got):\n%s", diff)
-				}
-			})
-		})
-	}
-}
-
-func TestRunnerEndsWithItsStream(t *testing.T) {
-	t.Run("never there", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			stream := newMemoryStream()
-			stream.gone = true
-			run := startRunner(t, stream, (&function{t: t}).invoke, nil)
-			err := <-run.done
-			if err == nil || !strings.Contains(err.Error(), "does not exist") || !strings.Contains(err.Error(), `"M"`) {
-				t.Errorf("Run = %v", err)
-			}
-		})
-	})
-	t.Run("deleted", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			stream := newMemoryStream("a")
-			stream.put("a", "1")
-			f := &function{t: t}
-			run := startRunner(t, stream, f.invoke, nil)
-			run.drain()
-			stream.change(func() { stream.gone = true })
-			if err := <-run.done; !isNotFound(err) {
-				t.Errorf("Run = %v", err)
-			}
-			if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-				t.Errorf("delivered (-want +got):\n%s", diff)
-			}
-		})
-	})
-}
-
-func TestRunnerPollsLittleWhenIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		f := &function{t: t}
-		delivered := make(chan time.Time, 2)
-		f.answer = func([]received) (string, string, error) {
-			delivered <- time.Now()
-			return "", "", nil
-		}
-		run := startRunner(t, stream, f.invoke, nil)
-		time.Sleep(10 * time.Second)
-		before := run.Stats().Polls
-		time.Sleep(time.Minute)
-		if polls := run.Stats().Polls - before; polls > 240 {
-			t.Errorf("%d polls in an idle minute, at most 240 are expected", polls)
-		}
-
-		// The first record is found within the idle interval, those that
-		// follow it quickly.
-		written := time.Now()
-		stream.put("a", "1")
-		if wait := (<-delivered).Sub(written); wait > 250*time.Millisecond {
-			t.Errorf("the first record waited %v", wait)
-		}
-		written = time.Now()
-		stream.put("a", "2")
-		if wait := (<-delivered).Sub(written); wait > 50*time.Millisecond {
-			t.Errorf("the record after it waited %v", wait)
-		}
-		_ = run.end()
 	})
 }
 
@@ -476,29 +192,6 @@ func TestRunnerWaitsForInvocationsWhenItStops(t *testing.T) {
 			t.Errorf("Run ended with the invocation finished = %v, its context %v", finished, inner)
 		}
 		if got := run.Stats(); got.Invocations != 1 || got.Delivered != 1 || got.InFlight != 0 {
-			t.Errorf("stats = %+v", got)
-		}
-	})
-}
-
-func TestRunnerDoesNotReadAheadForEver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		for i := range 3 * readAhead {
-			stream.put("a", fmt.Sprint(i%7))
-		}
-		open := make(chan struct{})
-		f := &function{t: t}
-		f.answer = func([]received) (string, string, error) { <-open; return "", "", nil }
-		run := startRunner(t, stream, f.invoke, nil)
-		time.Sleep(time.Minute)
-		if read := run.Stats().Read; read < readAhead || read > readAhead+2*pollLimit {
-			t.Errorf("%d records were read ahead", read)
-		}
-		close(open)
-		run.drain()
-		_ = run.end()
-		if got := run.Stats(); got.Delivered != 3*readAhead {
 			t.Errorf("stats = %+v", got)
 		}
 	})
@@ -639,47 +332,5 @@ func TestFailureMessageWithoutAnInvocation(t *testing.T) {
 	if _, ok := got["responseContext"]; ok || !strings.Contains(string(message), `"condition":"RecordAgeExceeded","approximateInvokeCount":0`) ||
 		!strings.Contains(string(message), `"functionArn":"arn:aws:lambda:x:1:function:f"`) {
 		t.Errorf("message = %s", message)
-	}
-}
-
-// A record's age counts from when it was written, which DynamoDB Local tells
-// to the minute only.
-func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		stream.put("a", "old") // at 00:00:00
-		time.Sleep(59*time.Minute + 59*time.Second)
-		f := &function{t: t}
-		calls := 0
-		f.answer = func([]received) (string, string, error) {
-			calls++
-			if calls < 4 {
-				return "", "", errors.New("throttled")
-			}
-			return "", "", nil
-		}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, c *Config) {
-			m.MaximumRecordAge = time.Minute
-			c.Backoff = func(int) time.Duration { return 2 * time.Second }
-		})
-		run.drain()
-		stream.put("a", "fresh")
-		fresh := stream.shard("a").records[1].Dynamodb
-		fresh.ApproximateCreationDateTime = aws.Time(fresh.ApproximateCreationDateTime.Truncate(time.Minute))
-		run.drain()
-		_ = run.end()
-		if got := slices.Compact(f.keys()); !slices.Equal(got, []string{"fresh"}) || run.Stats().Failed != 1 {
-			t.Errorf("delivered %v, stats %+v", got, run.Stats())
-		}
-	})
-}
-
-func TestDefaultBackoff(t *testing.T) {
-	for failures, want := range map[int]time.Duration{1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 7: 6400 * time.Millisecond, 8: 10 * time.Second, 1000: 10 * time.Second} {
-		for range 100 {
-			if got := defaultBackoff(failures); got > want || got <= want/2 {
-				t.Errorf("back-off after %d failures is %v, want above half of %v", failures, got, want)
-			}
-		}
 	}
 }

@@ -23,6 +23,8 @@ type Stats struct {
 	Failed int64
 	// Repeated counts deliveries of accepted records that chaos has asked for.
 	Repeated int64
+	// Dropped counts records that chaos has left out.
+	Dropped int64
 	// Invocations counts the invocations that were begun, Retries those of
 	// them whose records had failed before.
 	Invocations, Retries int64

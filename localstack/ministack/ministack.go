@@ -26,8 +26,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/child"
 	"github.com/streamsort/streamsort/internal/localdb"
-	"github.com/streamsort/streamsort/localstack/internal/child"
 )
 
 //go:embed requirements.txt

@@ -1,0 +1,189 @@
+package eventsource
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRunnerRenewsItsIterator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		stream.put("a", "1")
+		stream.put("a", "2")
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, nil)
+		run.drain()
+		stream.change(func() { stream.era++ })
+		stream.put("a", "3")
+		run.drain()
+		stream.change(func() { stream.era++; stream.shard("a").trimmed = 3 })
+		stream.put("a", "4")
+		run.drain()
+		_ = run.end()
+		if diff := cmp.Diff([]string{"1", "2", "3", "4"}, f.keys()); diff != "" {
+			t.Errorf("delivered (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A LATEST iterator must survive an error: another one would begin behind
+// what was written in between.
+func TestRunnerKeepsItsIteratorThroughErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		down := true
+		stream.fail = func(op string) error {
+			if op == "records" && down {
+				return errors.New("connection refused")
+			}
+			return nil
+		}
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
+		time.Sleep(time.Second)
+		stream.put("a", "1")
+		stream.change(func() { down = false })
+		run.drain()
+		_ = run.end()
+		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
+			t.Errorf("delivered (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestRunnerBacksOffFromErrors(t *testing.T) {
+	for _, op := range []string{"describe", "iterator", "records"} {
+		t.Run(op, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stream := newMemoryStream("a")
+				stream.put("a", "1")
+				down := true
+				stream.fail = func(called string) error {
+					if called == op && down {
+						return &types.LimitExceededException{}
+					}
+					return nil
+				}
+				f := &function{t: t}
+				run := startRunner(t, stream, f.invoke, nil)
+				time.Sleep(time.Minute)
+				calls := 0
+				stream.change(func() { calls, down = stream.calls[op], false })
+				if calls < 10 || calls > 20 {
+					t.Errorf("%d calls within a minute of errors", calls)
+				}
+				run.drain()
+				_ = run.end()
+				if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
+					t.Errorf("delivered (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestRunnerPollsLittleWhenIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		f := &function{t: t}
+		delivered := make(chan time.Time, 2)
+		f.answer = func([]received) (string, string, error) {
+			delivered <- time.Now()
+			return "", "", nil
+		}
+		run := startRunner(t, stream, f.invoke, nil)
+		time.Sleep(10 * time.Second)
+		before := run.Stats().Polls
+		time.Sleep(time.Minute)
+		if polls := run.Stats().Polls - before; polls > 240 {
+			t.Errorf("%d polls in an idle minute, at most 240 are expected", polls)
+		}
+
+		// The first record is found within the idle interval, those that
+		// follow it quickly.
+		written := time.Now()
+		stream.put("a", "1")
+		if wait := (<-delivered).Sub(written); wait > 250*time.Millisecond {
+			t.Errorf("the first record waited %v", wait)
+		}
+		written = time.Now()
+		stream.put("a", "2")
+		if wait := (<-delivered).Sub(written); wait > 50*time.Millisecond {
+			t.Errorf("the record after it waited %v", wait)
+		}
+		_ = run.end()
+	})
+}
+
+func TestRunnerDoesNotReadAheadForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		for i := range 3 * readAhead {
+			stream.put("a", fmt.Sprint(i%7))
+		}
+		open := make(chan struct{})
+		f := &function{t: t}
+		f.answer = func([]received) (string, string, error) { <-open; return "", "", nil }
+		run := startRunner(t, stream, f.invoke, nil)
+		time.Sleep(time.Minute)
+		if read := run.Stats().Read; read < readAhead || read > readAhead+2*pollLimit {
+			t.Errorf("%d records were read ahead", read)
+		}
+		close(open)
+		run.drain()
+		_ = run.end()
+		if got := run.Stats(); got.Delivered != 3*readAhead {
+			t.Errorf("stats = %+v", got)
+		}
+	})
+}
+
+// A record's age counts from when it was written, which DynamoDB Local tells
+// to the minute only.
+func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		stream.put("a", "old") // at 00:00:00
+		time.Sleep(59*time.Minute + 59*time.Second)
+		f := &function{t: t}
+		calls := 0
+		f.answer = func([]received) (string, string, error) {
+			calls++
+			if calls < 4 {
+				return "", "", errors.New("throttled")
+			}
+			return "", "", nil
+		}
+		run := startRunner(t, stream, f.invoke, func(m *Mapping, c *Config) {
+			m.MaximumRecordAge = time.Minute
+			c.Backoff = func(int) time.Duration { return 2 * time.Second }
+		})
+		run.drain()
+		stream.put("a", "fresh")
+		fresh := stream.shard("a").records[1].Dynamodb
+		fresh.ApproximateCreationDateTime = aws.Time(fresh.ApproximateCreationDateTime.Truncate(time.Minute))
+		run.drain()
+		_ = run.end()
+		if got := slices.Compact(f.keys()); !slices.Equal(got, []string{"fresh"}) || run.Stats().Failed != 1 {
+			t.Errorf("delivered %v, stats %+v", got, run.Stats())
+		}
+	})
+}
+
+func TestDefaultBackoff(t *testing.T) {
+	for failures, want := range map[int]time.Duration{1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 7: 6400 * time.Millisecond, 8: 10 * time.Second, 1000: 10 * time.Second} {
+		for range 100 {
+			if got := defaultBackoff(failures); got > want || got <= want/2 {
+				t.Errorf("back-off after %d failures is %v, want above half of %v", failures, got, want)
+			}
+		}
+	}
+}

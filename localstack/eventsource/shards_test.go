@@ -1,0 +1,213 @@
+package eventsource
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRunnerStartsAtLatest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("closed", "parent", "open")
+		stream.put("closed", "old")
+		stream.split("closed")
+		stream.put("parent", "old")
+		stream.split("parent", "first")
+		stream.put("first", "old")
+		stream.put("open", "old")
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
+		run.drain()
+		stream.put("open", "new")
+		stream.split("open", "child")
+		stream.put("child", "newer") // before the child is known
+		run.drain()
+		stream.put("first", "newest")
+		run.drain()
+		_ = run.end()
+		if diff := cmp.Diff([]string{"new", "newer", "newest"}, f.keys()); diff != "" {
+			t.Errorf("delivered (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// DynamoDB Local refuses LATEST on an empty shard.
+func TestRunnerLatestIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		stream.fail = func(op string) error {
+			if op == "records" && stream.calls[op] == 1 {
+				return &types.TrimmedDataAccessException{}
+			}
+			return nil
+		}
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
+		run.drain()
+		stream.put("a", "new")
+		run.drain()
+		_ = run.end()
+		if diff := cmp.Diff([]string{"new"}, f.keys()); diff != "" {
+			t.Errorf("delivered (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestRunnerReadsParentsFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		stream.put("a", "1")
+		stream.split("a", "b", "c")
+		stream.put("b", "2")
+		stream.put("c", "3")
+		stream.split("c", "d")
+		stream.put("d", "4")
+		f := &function{t: t}
+		f.answer = func(records []received) (string, string, error) {
+			time.Sleep(time.Minute)
+			return "", "", nil
+		}
+		run := startRunner(t, stream, f.invoke, nil)
+		time.Sleep(30 * time.Second)
+		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
+			t.Errorf("while the parent's records are in work (-want +got):\n%s", diff)
+		}
+		run.drain()
+		_ = run.end()
+		keys := f.keys()
+		if len(keys) != 4 || keys[0] != "1" || keys[3] != "4" {
+			t.Errorf("delivered %v", keys)
+		}
+	})
+}
+
+func TestRunnerForgetsTrimmedShards(t *testing.T) {
+	tree := newShardTree()
+	shard := func(id, parent string) types.Shard {
+		return types.Shard{ShardId: &id, ParentShardId: aws.String(parent)}
+	}
+	tree.see([]types.Shard{shard("a", "trimmed"), shard("b", "a")}, TrimHorizon)
+	if got := tree.start(); len(got) != 1 || got[0].id != "a" {
+		t.Fatalf("started %v, want a", got)
+	}
+	if got := tree.start(); len(got) != 0 {
+		t.Errorf("started again: %v", got)
+	}
+	tree.done("a")
+	tree.see([]types.Shard{shard("b", "a")}, TrimHorizon)
+	if _, ok := tree.state["a"]; ok {
+		t.Error("a is still known")
+	}
+	if got := tree.start(); len(got) != 1 || got[0].id != "b" {
+		t.Errorf("started %v, want b", got)
+	}
+}
+
+// A stream that is being made has no shards yet; they do not take long.
+func TestRunnerAwaitsTheFirstShard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream()
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, nil)
+		since := time.Now()
+		time.Sleep(time.Minute)
+		if run.Idle(since) {
+			t.Error("idle without a shard")
+		}
+		stream.change(func() { stream.shards = []*memoryShard{{id: "a"}} })
+		stream.put("a", "1")
+		time.Sleep(time.Second)
+		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
+			t.Errorf("delivered within a second (-want +got):\n%s", diff)
+		}
+		_ = run.end()
+	})
+}
+
+// A closed shard may have children that nobody has seen.
+func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, nil)
+		run.drain()
+		down := true
+		stream.change(func() {
+			stream.fail = func(op string) error {
+				if op == "describe" && down {
+					return errors.New("connection refused")
+				}
+				return nil
+			}
+		})
+		stream.split("a", "b")
+		stream.put("b", "1")
+		since := time.Now()
+		time.Sleep(3 * time.Second)
+		if run.Idle(since) {
+			t.Error("idle while the child is not known")
+		}
+		stream.change(func() { down = false })
+		run.drain()
+		_ = run.end()
+		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
+			t.Errorf("delivered (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A shard that is trimmed as a whole has nothing more to give, and its child
+// must not wait for it.
+func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		stream.put("a", "1")
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, nil)
+		run.drain()
+		stream.split("a", "b")
+		stream.put("b", "2")
+		stream.change(func() { stream.shards = stream.shards[1:] })
+		run.drain()
+		_ = run.end()
+		if diff := cmp.Diff([]string{"1", "2"}, f.keys()); diff != "" {
+			t.Errorf("delivered (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestRunnerEndsWithItsStream(t *testing.T) {
+	t.Run("never there", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			stream := newMemoryStream()
+			stream.gone = true
+			run := startRunner(t, stream, (&function{t: t}).invoke, nil)
+			err := <-run.done
+			if err == nil || !strings.Contains(err.Error(), "does not exist") || !strings.Contains(err.Error(), `"M"`) {
+				t.Errorf("Run = %v", err)
+			}
+		})
+	})
+	t.Run("deleted", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			stream := newMemoryStream("a")
+			stream.put("a", "1")
+			f := &function{t: t}
+			run := startRunner(t, stream, f.invoke, nil)
+			run.drain()
+			stream.change(func() { stream.gone = true })
+			if err := <-run.done; !isNotFound(err) {
+				t.Errorf("Run = %v", err)
+			}
+			if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
+				t.Errorf("delivered (-want +got):\n%s", diff)
+			}
+		})
+	})
+}

@@ -1,0 +1,53 @@
+package streamsort
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var variable = regexp.MustCompile(`"(STREAMSORT_[A-Z_]+)"`)
+
+// What the stack tells its functions is what they read: a variable that only
+// one side knows of would be a setting without an effect.
+func TestFunctionsReadWhatTheyAreTold(t *testing.T) {
+	read := map[string]bool{}
+	files, err := filepath.Glob("../../../internal/settings/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range variable.FindAllStringSubmatch(string(text), -1) {
+			read[found[1]] = true
+		}
+	}
+	told := map[string]bool{}
+	for _, tmpl := range []template{defaults(), changed()} {
+		for _, resource := range tmpl.Resources {
+			properties, _ := resource["Properties"].(object)
+			environment, _ := properties["Environment"].(object)
+			variables, _ := environment["Variables"].(object)
+			for name := range variables {
+				if strings.HasPrefix(name, "STREAMSORT_") && !strings.HasPrefix(name, "STREAMSORT_SINK_") {
+					told[name] = true
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), slices.Sorted(maps.Keys(told))); diff != "" {
+		t.Errorf("(- read, + told)\n%s", diff)
+	}
+}

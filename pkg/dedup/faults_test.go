@@ -1,0 +1,194 @@
+package dedup_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// hurt is a process on a fresh table of a real server, with a network on which
+// a request can go wrong, and a clock that it sets.
+type hurt struct {
+	*testing.T
+	network *faulty.Transport
+	now     time.Time
+	d       *dedup.Deduplicator[string, string]
+	// ran is how often the effect ran, done the values that were returned
+	// without an error.
+	ran  int
+	done map[string]bool
+}
+
+func newHurt(t *testing.T, attempts int) *hurt {
+	t.Helper()
+	h := &hurt{
+		T: t, network: faulty.New(dynamo.Transport()), done: map[string]bool{},
+		now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC),
+	}
+	store, _ := freshTable(t, localdb.Choose(), &dynamo.Options{Transport: h.network, MaxAttempts: attempts}, dedup.Names{})
+	h.d = process(t, store, &options{
+		Lease: time.Minute, Poll: dedup.NoWait(), MaxAttempts: 9, CompressOver: -1,
+		Now: func() time.Time { return h.now },
+	})
+	return h
+}
+
+// once calls Once with an effect that returns a new value each time, padded to
+// a size.
+func (h *hurt) once(size int) error {
+	out, err := h.d.Once(h.Context(), "a", func(context.Context) (string, error) {
+		h.ran++
+		return incompressible(size) + string(rune('0'+h.ran)), nil
+	})
+	if err == nil {
+		h.done[out.Value] = true
+	}
+	return err
+}
+
+// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
+// in each way; the SDK repeats none of them. Whatever the operation says then,
+// the same again, after the lease, ends as it should: and every value that was
+// returned without an error is the one that is remembered.
+func TestEveryRequestGoesWrongOnce(t *testing.T) {
+	audit := dedup.Audit{By: "ada", Reason: "why"}
+	attempt := func(h *hurt) *dedup.Attempt[string, string] {
+		return must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a")).Attempt
+	}
+	for _, operation := range []struct {
+		name    string
+		prepare func(*hurt)
+		do      func(*hurt) error
+		// want is the state in the end; runs how often the effect may run.
+		want dedup.Status
+		runs int
+	}{
+		{"once", nil, func(h *hurt) error { return h.once(5) }, dedup.Completed, 2},
+		{"once, 5 KB", nil, func(h *hurt) error { return h.once(5000) }, dedup.Completed, 2},
+		{"once, again", func(h *hurt) { _ = h.once(5000) }, func(h *hurt) error { return h.once(5000) }, dedup.Completed, 1},
+		{"once, expired", func(h *hurt) { _ = h.once(5); h.now = h.now.Add(25 * time.Hour) }, func(h *hurt) error { return h.once(5) }, dedup.Completed, 3},
+		{"once, timed out", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error { return h.once(5) }, dedup.Completed, 2},
+		{"fail", nil, func(h *hurt) error {
+			_, err := h.d.Once(h.Context(), "a", func(context.Context) (string, error) { h.ran++; return "", errDown })
+			if !errors.Is(err, errDown) {
+				return err
+			}
+			if e, err := h.d.Status(h.Context(), "a"); err != nil || e.Status != dedup.Failed {
+				return errors.Join(err, &dedup.StillRunningError{Until: e.Row.LeaseUntil})
+			}
+			return nil
+		}, dedup.Failed, 3},
+		{"invalidate", func(h *hurt) { _ = h.once(5) }, func(h *hurt) error { _, err := h.d.Invalidate(h.Context(), "a"); return err }, dedup.Expired, 1},
+		{"release", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error {
+			_, err := h.d.Release(h.Context(), "a", audit)
+			return err
+		}, dedup.Failed, 0},
+		{"force-complete", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error {
+			_, err := h.d.ForceComplete(h.Context(), "a", incompressible(5000), audit)
+			return err
+		}, dedup.Completed, 0},
+	} {
+		t.Run(operation.name, func(t *testing.T) {
+			for _, fault := range faulty.Faults() {
+				for k := 1; ; k++ {
+					h := newHurt(t, 1)
+					if operation.prepare != nil {
+						operation.prepare(h)
+					}
+					if !h.goesWrong(operation.do, fault, k) {
+						break
+					}
+					if fault == faulty.Repeated && operation.want == dedup.Completed && h.ran > 0 {
+						h.unseen()
+					}
+					if k > 20 {
+						t.Fatal("more than 20 requests")
+					}
+					entry := must[dedup.Entry](t)(h.d.Status(t.Context(), "a"))
+					if entry.Status != operation.want || h.ran > operation.runs {
+						t.Errorf("%s at request %d: %s after %d runs, want %s after %d at most", fault, k, entry.Status, h.ran, operation.want, operation.runs)
+					}
+				}
+			}
+		})
+	}
+}
+
+// goesWrong does the operation with its kth request going wrong, and then again
+// until it succeeds. It reports whether there was such a request.
+func (h *hurt) goesWrong(do func(*hurt) error, fault faulty.Fault, k int) bool {
+	h.Helper()
+	h.network.Fail(k, fault)
+	err := do(h)
+	if h.network.Pending() {
+		if err != nil {
+			h.Errorf("request %d: %v", k, err)
+		}
+		h.network.Fail(0, "")
+		return false
+	}
+	h.network.Fail(0, "")
+	for try := 0; err != nil; try++ {
+		if try == 2 {
+			h.Errorf("%s at request %d: after the lease and one more call: %v", fault, k, err)
+			return true
+		}
+		var busy *dedup.StillRunningError
+		if errors.As(err, &busy) {
+			h.now = busy.Until.Add(time.Minute)
+		}
+		err = do(h)
+	}
+	return true
+}
+
+// unseen checks that a request that was repeated did no harm: every value that
+// was returned is the one that is remembered.
+func (h *hurt) unseen() {
+	h.Helper()
+	out, err := h.d.Once(h.Context(), "a", never(h))
+	if err != nil || !h.done[out.Value] {
+		h.Errorf("remembered %q, %v; returned %v", out.Value, err, h.done)
+	}
+}
+
+// TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
+// nobody waits for itself.
+func TestTheSDKRepeats(t *testing.T) {
+	for request := 1; request <= 2; request++ {
+		h := newHurt(t, 3)
+		h.network.Fail(request, faulty.Lost)
+		if err := h.once(5); err != nil || h.ran != 1 || h.network.Pending() {
+			t.Errorf("request %d: %v, ran %d times", request, err, h.ran)
+		}
+		if err := h.once(5); err != nil || h.ran != 1 || len(h.done) != 1 {
+			t.Errorf("again: %v, ran %d times, %d values", err, h.ran, len(h.done))
+		}
+	}
+}
+
+// TestNotRemembered: an effect that ran and could not be stored says so, with
+// its value.
+func TestNotRemembered(t *testing.T) {
+	h := newHurt(t, 1)
+	h.network.Fail(2, faulty.Refused)
+	out, err := h.d.Once(t.Context(), "a", func(context.Context) (string, error) { return "value", nil })
+	if isA[*dedup.NotRememberedError](t, err); out.Value != "value" || !errors.Is(err, dedup.ErrUnavailable) {
+		t.Errorf("%+v, %v", out, err)
+	}
+	attempt := must[dedup.Start[string, string]](t)(h.d.TryStart(t.Context(), "b")).Attempt
+	h.network.Fail(1, faulty.Lost)
+	isA[*dedup.NotRememberedError](t, attempt.Complete(t.Context(), "value"))
+	if err := attempt.Complete(t.Context(), "another"); err != nil {
+		t.Error(err)
+	}
+	if out := must[dedup.Outcome[string]](t)(h.d.Once(t.Context(), "b", never(t))); out.Value != "value" {
+		t.Errorf("%+v, want the first value", out)
+	}
+}

@@ -1,0 +1,218 @@
+package dedup_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// TestFigures pins what each operation costs.
+func TestFigures(t *testing.T) {
+	type figure struct {
+		writes, reads         int
+		writeUnits, readUnits float64
+	}
+	id := "550e8400-e29b-41d4-a716-446655440000"
+	large := incompressible(10_000)
+	small := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, func(context.Context) (string, error) { return "receipt 17", nil }, []byte("payload")))
+	}
+	big := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, func(context.Context) (string, error) { return large, nil }))
+	}
+	fails := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+		if _, err := d.Once(t.Context(), id, failsWith(errDown)); !errors.Is(err, errDown) {
+			t.Fatal(err)
+		}
+	}
+	started := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+		_ = must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), id))
+	}
+	type action = func(*testing.T, *dedup.Deduplicator[string, string])
+	for _, c := range []struct {
+		name    string
+		options options
+		prepare action
+		do      action
+		want    figure
+	}{
+		{"new", options{}, nil, small, figure{2, 0, 2, 0}},
+		{"new, looks first", options{LookFirst: true}, nil, small, figure{2, 1, 2, 0.5}},
+		{"duplicate", options{}, small, small, figure{1, 0, 1, 0}},
+		{"duplicate, looks first", options{LookFirst: true}, small, small, figure{0, 1, 0, 0.5}},
+		{"duplicate, from the cache", options{CacheSize: 10}, small, small, figure{0, 0, 0, 0}},
+		{"new, 10 KB", options{}, nil, big, figure{3, 0, 2 + 10, 0}},
+		{"duplicate, 10 KB", options{}, big, big, figure{1, 1, 1, 1.5}},
+		{"duplicate, 10 KB, looks first", options{LookFirst: true}, big, big, figure{0, 2, 0, 0.5 + 1.5}},
+		{"duplicate, 10 KB, from the cache", options{CacheSize: 10}, big, big, figure{0, 0, 0, 0}},
+		{"effect that fails", options{}, nil, fails, figure{2, 0, 2, 0}},
+		{"after one that failed", options{}, fails, small, figure{2, 0, 2, 0}},
+		{"held, without a wait", options{Poll: dedup.NoWait()}, started, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+			_, err := d.Once(t.Context(), id, never(t))
+			isA[*dedup.StillRunningError](t, err)
+		}, figure{1, 0, 1, 0}},
+		{"quarantined", options{MaxAttempts: 1}, fails, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+			_, err := d.Once(t.Context(), id, never(t))
+			isA[*dedup.QuarantinedError](t, err)
+		}, figure{1, 0, 1, 0}},
+		{"invalidate", options{}, small, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+			_ = must[bool](t)(d.Invalidate(t.Context(), id))
+		}, figure{1, 1, 1, 1}},
+		{"release", options{}, fails, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+			_ = must[bool](t)(d.Release(t.Context(), id, dedup.Audit{By: "ada", Reason: "why"}))
+		}, figure{1, 1, 1, 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := meter.New(dynamo.Transport())
+			store, _ := freshTable(t, localdb.Kinds()[0], &dynamo.Options{Transport: m}, dedup.Names{})
+			d := process(t, store, &c.options)
+			if c.prepare != nil {
+				c.prepare(t, d)
+			}
+			before := m.Counts()
+			c.do(t, d)
+			counts := m.Counts().Sub(before)
+			total := counts.Total()
+			writes := counts["PutItem"].Requests + counts["UpdateItem"].Requests
+			if got := (figure{writes, total.Requests - writes, total.Writes, total.Reads}); got != c.want {
+				t.Errorf("%+v, want %+v: %v", got, c.want, counts)
+			}
+		})
+	}
+}
+
+// priced is a Store that counts units, for rows under 1 KB.
+type priced struct {
+	dedup.Store
+	mu            sync.Mutex
+	writes, reads float64
+}
+
+func (p *priced) add(writes, reads float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writes, p.reads = p.writes+writes, p.reads+reads
+}
+
+func (p *priced) Claim(ctx context.Context, c dedup.Claim) (dedup.Row, bool, error) {
+	p.add(1, 0)
+	return p.Store.Claim(ctx, c)
+}
+
+func (p *priced) Complete(ctx context.Context, o dedup.Owner, c dedup.Completion) (dedup.Row, bool, error) {
+	p.add(1, 0)
+	return p.Store.Complete(ctx, o, c)
+}
+
+func (p *priced) Row(ctx context.Context, k dedup.Key, strong bool) (dedup.Row, bool, error) {
+	if p.add(0, 0.5); strong {
+		p.add(0, 0.5)
+	}
+	return p.Store.Row(ctx, k, strong)
+}
+
+// TestFiguresOfACrowd pins what 99 waiters cost while one caller runs an effect
+// of a second.
+func TestFiguresOfACrowd(t *testing.T) {
+	const waiters = 99
+	for name, c := range map[string]struct {
+		options       options
+		oneProcess    bool
+		writes, reads float64
+	}{
+		"a process each":              {writes: 2 + waiters, reads: waiters * 4 * 0.5},
+		"a process each, looks first": {options: options{LookFirst: true}, writes: 2, reads: 0.5 + waiters*5*0.5},
+		"one owner, one other process": {
+			oneProcess: true, writes: 2 + 1, reads: 4 * 0.5,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &priced{Store: &dedup.Memory{}}
+				owner, one := process(t, store, &c.options), process(t, store, &c.options)
+				var wait sync.WaitGroup
+				var ran atomic.Int64
+				wait.Go(func() {
+					_, _ = owner.Once(t.Context(), "a", func(context.Context) (string, error) {
+						time.Sleep(time.Second)
+						return "value", nil
+					})
+				})
+				synctest.Wait()
+				for range waiters {
+					d := one
+					if !c.oneProcess {
+						d = process(t, store, &c.options)
+					}
+					wait.Go(func() {
+						if out, err := d.Once(t.Context(), "a", returns("x", &ran)); err != nil || out.Value != "value" {
+							t.Errorf("%+v, %v", out, err)
+						}
+					})
+				}
+				wait.Wait()
+				if store.writes != c.writes || store.reads > c.reads || ran.Load() != 0 {
+					t.Errorf("%.1f write and %.1f read units, want %.1f and at most %.1f", store.writes, store.reads, c.writes, c.reads)
+				}
+				if c.oneProcess && store.writes+store.reads > 5 {
+					t.Errorf("%.1f units in all, want 5 at most", store.writes+store.reads)
+				}
+				t.Logf("ours: %s: %.1f write units, %.1f read units, $%.1f a million times", name, store.writes, store.reads,
+					meter.Count{Writes: store.writes, Reads: store.reads}.Dollars())
+			})
+		})
+	}
+}
+
+// BenchmarkOnce is what Once adds to an effect, on the memory store.
+func BenchmarkOnce(b *testing.B) {
+	effect := func(context.Context) (string, error) { return "receipt", nil }
+	b.Run("new", func(b *testing.B) {
+		d := process(b, &dedup.Memory{}, nil)
+		ids := make([]string, 0, 1<<20)
+		for len(ids) < cap(ids) {
+			ids = append(ids, time.Duration(len(ids)).String())
+		}
+		b.ReportAllocs()
+		n := 0
+		for b.Loop() {
+			if n++; n == len(ids) {
+				d, n = process(b, &dedup.Memory{}, nil), 1
+			}
+			if _, err := d.Once(b.Context(), ids[n], effect); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("duplicate", func(b *testing.B) {
+		d := process(b, &dedup.Memory{}, nil)
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := d.Once(b.Context(), "a", effect); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestAllocations pins what Once adds to an effect in allocations: 30 at most.
+func TestAllocations(t *testing.T) {
+	d := process(t, &dedup.Memory{}, nil)
+	n := time.Duration(0)
+	effect := func(context.Context) (string, error) { return "receipt", nil }
+	if got := testing.AllocsPerRun(200, func() {
+		n++
+		_, _ = d.Once(t.Context(), n.String(), effect)
+	}); got > 30 {
+		t.Errorf("%v allocations, want 30 at most", got)
+	}
+}

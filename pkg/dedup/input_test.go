@@ -1,0 +1,199 @@
+package dedup_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+func TestInvalidOptions(t *testing.T) {
+	for name, c := range map[string]struct {
+		options options
+		field   string
+	}{
+		"lease":             {options{Lease: -time.Second}, "lease"},
+		"lease, too short":  {options{Lease: time.Millisecond}, "lease"},
+		"lease, too long":   {options{Lease: 25 * time.Hour}, "lease"},
+		"ttl":               {options{TTL: -1}, "ttl"},
+		"resultTTL":         {options{ResultTTL: time.Millisecond}, "resultTTL"},
+		"margin":            {options{Margin: 2 * time.Hour}, "margin"},
+		"cache age":         {options{CacheAge: -1}, "cacheAge"},
+		"attempts":          {options{MaxAttempts: -1}, "maxAttempts"},
+		"cache":             {options{CacheSize: -1}, "cacheSize"},
+		"delay of 0":        {options{Poll: dedup.Linear(0, time.Second)}, "poll delay"},
+		"negative delay":    {options{Poll: dedup.Exponential(-time.Second, 2, time.Second)}, "poll delay"},
+		"wait of 0":         {options{Poll: dedup.Linear(time.Second, 0)}, "poll wait"},
+		"wait beyond lease": {options{Lease: time.Second, Poll: dedup.Linear(time.Millisecond, 2*time.Second)}, "poll wait"},
+		"factor":            {options{Poll: dedup.Exponential(time.Second, 0.5, time.Minute)}, "poll factor"},
+		"no factor":         {options{Poll: dedup.Exponential(time.Second, math.NaN(), time.Minute)}, "poll factor"},
+		"codec":             {options{Codec: named("")}, "codec"},
+		"codec with a plus": {options{Codec: named("a+b")}, "codec"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := dedup.New(&dedup.Memory{}, "p", &c.options)
+			if got := as[*dedup.InvalidError](t, err).Field; got != c.field {
+				t.Errorf("field %q, want %q: %v", got, c.field, err)
+			}
+		})
+	}
+	for _, processor := range []string{"", strings.Repeat("p", 256), "\xff", "#x"} {
+		_, err := dedup.New[string, string](&dedup.Memory{}, processor, nil)
+		if as[*dedup.InvalidError](t, err).Field != "processor" {
+			t.Errorf("%q: %v", processor, err)
+		}
+	}
+	for name, names := range map[string]dedup.Names{
+		"twice":      {IDKey: "x", ProcessorKey: "x"},
+		"long":       {IDKey: strings.Repeat("x", 256)},
+		"taken":      {Attributes: map[string]string{"token": "fence"}},
+		"no such":    {Attributes: map[string]string{"tokens": "x"}},
+		"taken key":  {IDKey: "token"},
+		"swap, long": {Attributes: map[string]string{"token": strings.Repeat("x", 256)}},
+	} {
+		if _, err := dedup.NewDynamo(nil, names); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// named is a codec of a name.
+type named string
+
+func (n named) Name() string                        { return string(n) }
+func (named) Marshal(value any) ([]byte, error)     { return json.Marshal(value) }
+func (named) Unmarshal(data []byte, into any) error { return json.Unmarshal(data, into) }
+
+func TestInvalidIDs(t *testing.T) {
+	d := process(t, &dedup.Memory{}, &options{KeyPrefix: "shop/"})
+	for name, id := range map[string]string{"empty": "", "long": strings.Repeat("x", 1020), "no UTF-8": "\xff"} {
+		_, err := d.Once(t.Context(), id, never(t))
+		if as[*dedup.InvalidError](t, err).Field != "id" {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, err = d.TryStart(t.Context(), id)
+		isA[*dedup.InvalidError](t, err)
+		_, err = d.Invalidate(t.Context(), id)
+		isA[*dedup.InvalidError](t, err)
+	}
+	_, err := d.Once(t.Context(), strings.Repeat("x", 1019), func(context.Context) (string, error) { return "", nil })
+	if err != nil {
+		t.Error(err)
+	}
+	bad := must[*dedup.Deduplicator[chan int, string]](t)(dedup.New[chan int, string](&dedup.Memory{}, "p", nil))
+	_, err = bad.Once(t.Context(), nil, never(t))
+	isA[*dedup.InvalidError](t, err)
+	for field, audit := range map[string]dedup.Audit{
+		"by": {Reason: "x"}, "reason": {By: "x"},
+	} {
+		_, err := d.Release(t.Context(), "a", audit)
+		if as[*dedup.InvalidError](t, err).Field != field {
+			t.Errorf("%+v: %v", audit, err)
+		}
+	}
+	attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
+	for _, lease := range []time.Duration{0, -time.Second, 25 * time.Hour} {
+		if as[*dedup.InvalidError](t, attempt.Extend(t.Context(), lease)).Field != "lease" {
+			t.Error(lease)
+		}
+	}
+}
+
+// TestResultThatDoesNotEncode: the effect has run, so it is not run again.
+func TestResultThatDoesNotEncode(t *testing.T) {
+	d := must[*dedup.Deduplicator[string, float64]](t)(dedup.New[string, float64](&dedup.Memory{}, "p", nil))
+	ran := 0
+	effect := func(context.Context) (float64, error) { ran++; return math.NaN(), nil }
+	out, err := d.Once(t.Context(), "a", effect)
+	if as[*dedup.InvalidError](t, err).Field != "result" || !math.IsNaN(out.Value) {
+		t.Errorf("%+v, %v", out, err)
+	}
+	again := must[dedup.Outcome[float64]](t)(d.Once(t.Context(), "a", effect))
+	if !again.Omitted || ran != 1 {
+		t.Errorf("%+v, ran %d times", again, ran)
+	}
+}
+
+// TestResultThatDoesNotDecode any more.
+func TestResultThatDoesNotDecode(t *testing.T) {
+	store := &dedup.Memory{}
+	texts := process(t, store, nil)
+	_ = must[dedup.Outcome[string]](t)(texts.Once(t.Context(), "a", func(context.Context) (string, error) { return "text", nil }))
+	numbers := must[*dedup.Deduplicator[string, int]](t)(dedup.New[string, int](store, "payments", nil))
+	_, err := numbers.Once(t.Context(), "a", func(context.Context) (int, error) { t.Error("the effect ran"); return 0, nil })
+	if as[*dedup.RowError](t, err).Field != "result" {
+		t.Error(err)
+	}
+	_, err = process(t, store, &options{Codec: named("other")}).Once(t.Context(), "a", never(t))
+	if as[*dedup.RowError](t, err).Field != "codec" {
+		t.Error(err)
+	}
+}
+
+// TestRowsThatNobodyHereWrote: of another library, of a later version, by hand.
+func TestRowsThatNobodyHereWrote(t *testing.T) {
+	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Kinds()[0])})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, names := freshTable(t, localdb.Kinds()[0], nil, dedup.Names{})
+	whole := func() dynamo.Item {
+		return dynamo.Item{
+			"processorId": dynamo.Text("payments"), "v": dynamo.Number(1), "fence": dynamo.Number(7), "attempt": dynamo.Number(1),
+			"token": dynamo.Blob(make([]byte, 16)), "startedAt": dynamo.Number(1), "leaseUntil": dynamo.Number(2),
+			"validUntil": dynamo.Number(time.Now().Add(time.Hour).UnixMilli()), "completedAt": dynamo.Number(3),
+			"codec": dynamo.Text("json"), "result": dynamo.Blob([]byte(`"x"`)),
+		}
+	}
+	broken := map[string]dynamo.Item{
+		"v":     {"processorId": dynamo.Text("payments"), "startedAt": dynamo.Number(1)}, // as Mnemosyne writes it
+		"newer": whole(),
+	}
+	broken["newer"]["v"] = dynamo.Number(2)
+	for _, field := range []string{"fence", "attempt", "token", "startedAt", "leaseUntil", "validUntil"} {
+		missing, wrong := whole(), whole()
+		delete(missing, field)
+		wrong[field] = dynamo.Text("wrong")
+		broken[field] = missing
+		broken["wrong "+field] = wrong
+	}
+	for _, field := range []string{"completedAt", "result", "payloadHash", "codec", "resultIn", "expiresOn"} {
+		wrong := whole()
+		wrong[field] = dynamo.Item{}["none"]
+		wrong[field] = dynamo.Map(dynamo.Item{})
+		broken[field] = wrong
+	}
+	d := process(t, store, nil)
+	for name, it := range broken {
+		it["id"] = dynamo.Text(name)
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &names.Table, Item: it}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := d.Once(t.Context(), name, never(t))
+		bad := as[*dedup.RowError](t, err)
+		if _, field, _ := strings.Cut(" "+name, " "); name == "newer" {
+			if !errors.Is(err, dedup.ErrNewerLayout) {
+				t.Errorf("%s: %v, want ErrNewerLayout", name, err)
+			}
+		} else if want := strings.TrimPrefix(field, "wrong "); bad.Field != want {
+			t.Errorf("%s: field %q, want %q: %v", name, bad.Field, want, err)
+		}
+	}
+	found := 0
+	for _, err := range d.List(t.Context()) {
+		isA[*dedup.RowError](t, err)
+		found++
+	}
+	if found != len(broken) {
+		t.Errorf("listed %d broken rows, want %d", found, len(broken))
+	}
+}

@@ -17,17 +17,19 @@ import (
 var update = flag.Bool("update", false, "write the golden template anew")
 
 // The templates that the app writes, save for the functions' asset hashes:
-// goldenFile by default, demoFile with the consumers of the demo. The local
-// stack runs them.
+// goldenFile by default, demoFile with the consumers of the demo, soakFile with
+// those of the soak. The local stack runs them.
 const (
 	goldenFile = "streamsort.template.json"
 	demoFile   = "../../examples/demo/streamsort.template.json"
+	soakFile   = "../../soak/streamsort.template.json"
 )
 
 func TestGolden(t *testing.T) {
 	for file, context := range map[string]map[string]any{
 		goldenFile: nil,
 		demoFile:   {prefix + "consumersFile": "../../examples/demo/consumers.json"},
+		soakFile:   {prefix + "consumersFile": "../../soak/consumers.json", prefix + "processTimeout": "20s"},
 	} {
 		t.Run(file, func(t *testing.T) {
 			got := normalise(t, synthesize(t, newApp(t, context)))

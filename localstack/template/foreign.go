@@ -38,9 +38,10 @@ func usedQueues(resources map[string]rawResource) map[string]bool {
 	failureOnly := map[string]bool{}
 	for _, resource := range resources {
 		for name, value := range resource.properties {
+			forFailures := failurePlaces(resource.typ, name, value)
 			for _, id := range references(value) {
 				switch {
-				case takesFailures(resource.typ, name):
+				case slices.Contains(forFailures, id):
 					failureOnly[id] = true
 				case Ignored[resource.typ] == "" && resource.typ != "AWS::SQS::QueuePolicy":
 					used[id] = true
@@ -56,19 +57,31 @@ func usedQueues(resources map[string]rawResource) map[string]bool {
 	return used
 }
 
-// takesFailures tells whether a property of a type names where failures go.
-func takesFailures(typ, property string) bool {
-	switch typ {
-	case "AWS::Lambda::EventSourceMapping", "AWS::Lambda::EventInvokeConfig":
-		return property == "DestinationConfig"
-	case "AWS::Lambda::Function":
-		return property == "DeadLetterConfig"
-	case "AWS::Scheduler::Schedule":
-		return property == "Target"
-	case "AWS::Events::Rule":
-		return property == "Targets"
+// failurePlaces are the resources that a property of a type names as the
+// places where failures go.
+func failurePlaces(typ, property string, value any) []string {
+	switch typ + "." + property {
+	case "AWS::Lambda::EventSourceMapping.DestinationConfig", "AWS::Lambda::EventInvokeConfig.DestinationConfig",
+		"AWS::Lambda::Function.DeadLetterConfig":
+		return references(value)
+	case "AWS::Scheduler::Schedule.Target":
+		return deadLetters(value)
+	case "AWS::Events::Rule.Targets":
+		targets, _ := value.([]any)
+		var ids []string
+		for _, target := range targets {
+			ids = append(ids, deadLetters(target)...)
+		}
+		return ids
 	}
-	return false
+	return nil
+}
+
+// deadLetters are the resources that a target names for what it fails to take.
+// The target itself may be a queue, which is in use.
+func deadLetters(target any) []string {
+	properties, _ := target.(map[string]any)
+	return references(properties["DeadLetterConfig"])
 }
 
 // policyOf tells whether a queue policy is for a queue that is in use.

@@ -87,3 +87,19 @@ func TestForeignCallsFunction(t *testing.T) {
 		t.Errorf("error = %v; want the subscription that names F", err)
 	}
 }
+
+// A queue that a rule sends to is in use; one that takes what the rule's target
+// does not is for failures.
+func TestForeignRuleTargets(t *testing.T) {
+	doc, err := Parse([]byte(`{"Resources": {
+	 "Taken": {"Type": "AWS::SQS::Queue"},
+	 "Failed": {"Type": "AWS::SQS::Queue"},
+	 "Rule": {"Type": "AWS::Events::Rule", "Properties": {"EventPattern": {"source": ["shop"]}, "Targets": [
+	  {"Id": "q", "Arn": {"Fn::GetAtt": ["Taken", "Arn"]}, "DeadLetterConfig": {"Arn": {"Fn::GetAtt": ["Failed", "Arn"]}}}]}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]bool{"Taken": true, "Failed": false, "Rule": true}, doc.foreign); diff != "" {
+		t.Errorf("run by other services (-want +got):\n%s", diff)
+	}
+}

@@ -10,7 +10,7 @@ import (
 // Names are the names of the table and of its attributes. An empty field means
 // its default, so the zero Names is ready to use.
 type Names struct {
-	Table        string // "streamsort-processes"
+	Table        string // "streamsort-dedup"
 	IDKey        string // partition key; "id"
 	ProcessorKey string // sort key; "processorId"
 	// OneKey is for a table without a sort key: id and processor are joined in
@@ -23,7 +23,7 @@ type Names struct {
 }
 
 func (n Names) withDefaults() Names {
-	n.Table = cmp.Or(n.Table, "streamsort-processes")
+	n.Table = cmp.Or(n.Table, "streamsort-dedup")
 	n.IDKey = cmp.Or(n.IDKey, "id")
 	n.ProcessorKey = cmp.Or(n.ProcessorKey, "processorId")
 	return n

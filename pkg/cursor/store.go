@@ -191,7 +191,8 @@ type Progress struct {
 	Name string
 	// After is the last page's CursorPage.Next; empty between two rounds.
 	After string
-	// Began is when the round began, to the millisecond.
+	// Began is when the round began, to the millisecond; Before, where a visit
+	// failed in it.
 	Began time.Time
 	// Before is when the round before it began; the zero time where there was
 	// none.

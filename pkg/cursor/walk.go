@@ -30,7 +30,8 @@ type Walk struct {
 const walkPage = 250
 
 // Walk visits the queues of one run. A visit that fails stops no other: the
-// error joins the first of each segment. It ends when the context does. Any
+// error joins the first of each segment, and the round counts as one that began
+// when the round before it did, so that the next one looks as far back. It ends when the context does. Any
 // number of runs may walk at once: each then visits what it comes to.
 //
 // Cost beside that of the visits: one read unit for about 70 queues, and two
@@ -78,8 +79,11 @@ func (s *Sorter) walkSegment(ctx context.Context, walk Walk, segment int, visit 
 			return errors.Join(firstErr, fmt.Errorf("%s: %w", name, err))
 		}
 		for _, c := range page.Cursors {
-			if err := visit(ctx, c); err != nil && firstErr == nil {
-				firstErr = fmt.Errorf("%s, queue %q: %w", name, c.Queue, err)
+			if err := visit(ctx, c); err != nil {
+				progress.Began = progress.Before
+				if firstErr == nil {
+					firstErr = fmt.Errorf("%s, queue %q: %w", name, c.Queue, err)
+				}
 			}
 			if ctx.Err() != nil {
 				return errors.Join(firstErr, ctx.Err())

@@ -148,6 +148,10 @@ func (d *Deliverer) finishStart(ctx context.Context, c Consumer) (Consumer, erro
 	if err != nil {
 		return c, err
 	}
+	// Whoever began the start may have slept since then.
+	if err := d.keepAwake(ctx, it); err != nil {
+		return c, err
+	}
 	missing, err := d.sorter.KeepBack(ctx, c.Queue, max(c.Delivered, it.Floor), it.Position)
 	if err != nil {
 		return c, err

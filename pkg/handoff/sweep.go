@@ -136,15 +136,23 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 			return nil
 		}
 		run := sweepRun{Deliverer: d, options: o}
+		run.report.Queues++
 		err := run.queue(ctx, it)
+		// The next run looks at a queue that failed again: because it was
+		// nudged, else because its round looks as far back as this one.
+		unseen := false
+		if err != nil {
+			run.report.Failed++
+			unseen = d.sorter.Nudge(ctx, it.Queue) != nil
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		report.add(run.report)
-		report.Queues++
-		if err != nil {
-			report.Failed++
+		if err == nil || unseen {
+			return err
 		}
-		return err
+		errs = append(errs, fmt.Errorf("sweep of queue %q: %w", it.Queue, err))
+		return nil
 	}
 	for _, walk := range []cursor.Walk{
 		{Name: "consumers of moved queues", Segments: o.Segments, Limit: o.Limit, Only: movedSince},
@@ -154,7 +162,7 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 			errs = append(errs, fmt.Errorf("sweep of %s: %w", walk.Name, err))
 		}
 	}
-	return report, errors.Join(errs...)
+	return report, errors.Join(errs[:min(len(errs), 10)]...)
 }
 
 // movedSince limits a round to the queues that moved since the one before

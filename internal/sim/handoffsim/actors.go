@@ -49,12 +49,13 @@ func (m *model) clock(times int, step time.Duration) {
 	})
 }
 
-// slowClock lets so much time pass that no operation is as long.
+// slowClock lets so much time pass that the longest operations but a creator's
+// are shorter.
 func (m *model) slowClock(times int, step time.Duration) {
 	m.run.Go("clock", func(p *sim.Proc) {
 		for i := range times {
 			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("tick"), func() bool { return m.running == 0 }, step.String()) < 0 {
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.running+m.nudging == 0 }, step.String()) < 0 {
 				return
 			}
 			m.now = m.now.Add(step)

@@ -39,6 +39,11 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 			return fmt.Errorf("H4: the outcome of token %d was %s, and is %s", before.N, before.Outcome, after.Outcome)
 		}
 	}
+	for _, r := range is.Outcomes {
+		if m.never != "" && r.Outcome == m.never {
+			return fmt.Errorf("token %d was %s", r.N, r.Outcome)
+		}
+	}
 	used := is.Token.N - was.Token.N
 	if used < 0 || used > 1 {
 		return fmt.Errorf("H2: the token's number went from %d to %d", was.Token.N, is.Token.N)

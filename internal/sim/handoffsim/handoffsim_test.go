@@ -1,13 +1,11 @@
-package handoffsim_test
+package handoffsim
 
 import (
 	"testing"
-
-	"github.com/streamsort/streamsort/internal/sim/handoffsim"
 )
 
 func TestEverySmallSchedule(t *testing.T) {
-	for _, scenario := range handoffsim.Small() {
+	for _, scenario := range Small() {
 		t.Run(scenario.Name, func(t *testing.T) {
 			states, failure := scenario.Explore(nil)
 			if failure != nil {
@@ -20,7 +18,7 @@ func TestEverySmallSchedule(t *testing.T) {
 
 func TestRandomSchedules(t *testing.T) {
 	for seed := uint64(1); seed <= 20_000; seed++ {
-		if failure := handoffsim.Shuffled(seed).Random(seed); failure != nil {
+		if failure := Shuffled(seed).Random(seed); failure != nil {
 			t.Fatal(failure)
 		}
 	}

@@ -52,10 +52,11 @@ type model struct {
 	page int
 
 	// changed tells that the tables did since the last Check; cursors and
-	// consumers are what stood there then, in the order of queueNames and
-	// readers.
+	// consumers are what stood there then, older what stood there before;
+	// readers are the consumers in the order of their making.
 	changed   bool
 	cursors   map[string]cursor.Cursor
+	older     map[string]cursor.Cursor
 	consumers map[reader]handoff.Consumer
 	readers   []reader
 	sinks     map[reader]*sink
@@ -70,6 +71,8 @@ type model struct {
 	// say so.
 	poison    int64
 	permanent bool
+	// never is an outcome that no claim must have.
+	never handoff.TokenOutcome
 	// orders are what operators asked for, by their Op; done counts what came
 	// of each.
 	orders map[string]order
@@ -78,14 +81,20 @@ type model struct {
 	announced map[reader]bool
 	// bound has the bounds of the readers that stand behind the stream.
 	bound handoff.Reader
+	// slow is true where an operation may take hours and then end for ever: only
+	// the sweep of all queues finds what it leaves.
+	slow bool
 	// running counts operations of which the longest is shorter than what
 	// messages live longer than their passing.
 	running int
+	// nudging counts nudges under way: one bears the time at which it was sent,
+	// and no server takes a request that is old.
+	nudging int
 }
 
 func newModel(run *sim.Run) *model {
 	return &model{
-		run: run, now: start, cursors: map[string]cursor.Cursor{}, consumers: map[reader]handoff.Consumer{},
+		run: run, now: start, cursors: map[string]cursor.Cursor{}, older: map[string]cursor.Cursor{}, consumers: map[reader]handoff.Consumer{},
 		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
 		bound: handoff.Reader{MaxMessages: 2, MaxAttempts: attempts},
 	}
@@ -166,6 +175,19 @@ func (m *model) caughtUp() {
 	m.settle()
 }
 
+// quiet lets a long time pass before the run, in which the sweep sees that
+// there is nothing to do.
+func (m *model) quiet() {
+	d, _ := m.deliverer(nil, 0)
+	for range 3 {
+		m.now = m.now.Add(time.Hour)
+		if err := m.sweep(context.Background(), d); err != nil {
+			panic(err) // unreachable: nothing goes wrong yet
+		}
+	}
+	m.settle()
+}
+
 // hinted puts a record of each queue into the stream, before the run.
 func (m *model) hinted() {
 	for _, queue := range m.queues.Queues() {
@@ -214,7 +236,9 @@ func (m *model) Check() error {
 		if m.streamed && is.Position != was.Position {
 			m.records = append(m.records, record{older: was, newer: is})
 		}
-		m.cursors[queue] = is
+		if is != was {
+			m.cursors[queue], m.older[queue] = is, was
+		}
 		if err := m.needed(queue); err != nil {
 			return err
 		}
@@ -270,6 +294,9 @@ func (m *model) Final() error {
 	if err != nil {
 		return err
 	}
+	if m.slow {
+		m.now = m.now.Add(25 * time.Hour)
+	}
 	for round := 0; round < rounds && (round == 0 || m.everythingHandedOn() != nil); round++ {
 		m.now = m.now.Add(10 * time.Minute)
 		ctx := &limited{Context: context.Background(), left: 20_000}
@@ -296,7 +323,7 @@ func (m *model) Final() error {
 func (m *model) sweep(ctx context.Context, d *handoff.Deliverer) error {
 	clear(m.announced)
 	_, err := d.Sweep(ctx, handoff.SweepOptions{
-		Segments: 1, MaxAttempts: attempts, FullEvery: time.Hour,
+		Segments: 1, MaxAttempts: attempts, FullEvery: 24 * time.Hour,
 		Announce: func(_ context.Context, a handoff.Announcement) error {
 			if a.Kind == handoff.ConsumerBlocked {
 				m.announced[reader{a.Queue, a.Consumer}] = true
@@ -369,6 +396,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(int64(m.running))
 	for _, queue := range m.queues.Queues() {
 		hashCursor(d, m.cursor(queue))
+		hashCursor(d, m.older[queue])
 		page, _ := m.queues.Messages(context.Background(), cursor.Query{Queue: queue, Last: cursor.MaxSeq})
 		hashMessages(d, page.Messages)
 	}

@@ -19,9 +19,13 @@ type queueView struct {
 
 var _ cursor.Store = (*queueView)(nil)
 
-// Cursor is strong: delivery asks for no other.
+// Cursor answers as late as it may: a read that is not strong, for which
+// delivery has no use, gets what stood there before.
 func (v *queueView) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
 	answer, err := read(v.p, sim.Labelf("get cursor of %s", queue), func() (cursorAnswer, error) {
+		if older := v.older[queue]; !strong && older.Exists() {
+			return cursorAnswer{older}, nil
+		}
 		c, err := v.Memory.Cursor(ctx, queue, strong)
 		return cursorAnswer{c}, err
 	})
@@ -46,6 +50,8 @@ func (v *queueView) CreateCursor(ctx context.Context, c cursor.Cursor) (cursor.C
 // Nudge makes a record each time: no two come in one millisecond, as they do
 // in a simulation.
 func (v *queueView) Nudge(ctx context.Context, queue string, now time.Time) error {
+	v.nudging++
+	defer func() { v.nudging-- }()
 	_, err := v.write(sim.Labelf("nudge %s", queue), func() (cursor.Cursor, error) {
 		it := v.cursor(queue)
 		if v.streamed {

@@ -133,7 +133,8 @@ func Small() []sim.Scenario {
 			m.producer("A", defaultQueue, -2, 3)
 			m.process("P", 0)
 		}),
-		scenario("begins while the past is deleted", 1, 2, func(m *model) {
+		scenario("begins while the past is deleted", 0, 2, func(m *model) {
+			m.slow = true
 			m.caughtUp()
 			m.sweeper(2, true)
 			m.slowClock(2, cursor.DeleteAfter)
@@ -145,9 +146,28 @@ func Small() []sim.Scenario {
 			m.slowClock(2, cursor.DeleteAfter)
 			m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
 		}),
-		onNew("begins while messages expire", 1, 0, func(m *model) {
-			m.expiring(defaultQueue, 3)
-			m.keeper(4)
+		scenario("rewound after a quiet time", 1, 1, func(m *model) {
+			m.caughtUp()
+			m.quiet()
+			m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+		}),
+		onNew("begins after a quiet time", 1, 1, func(m *model) {
+			m.quiet()
+			m.creator("d", handoff.First)
+		}),
+		onNew("begins slowly", 0, 1, func(m *model) {
+			m.certain = false // nobody reads for it
+			m.sweeper(1, false)
+			m.slowClock(2, time.Hour)
+			m.creator("d", handoff.First)
+		}),
+		scenario("the sweep fails", 2, 1, func(m *model) {
+			m.quiet()
+			m.sweeper(1, false)
+		}),
+		onNew("begins while messages expire", 0, 0, func(m *model) {
+			m.expiring(defaultQueue, 2)
+			m.keeper(5)
 			m.creator("d", handoff.First)
 		}),
 		scenario("kept while it lags", 1, 0, func(m *model) {
@@ -173,6 +193,18 @@ func Large() []sim.Scenario {
 			m.process("Q", 0)
 			m.sweeper(1, false)
 			m.clock(1, overLease)
+		}),
+		scenario("begins while the past is deleted, 1 fault", 1, 2, func(m *model) {
+			m.slow = true
+			m.caughtUp()
+			m.sweeper(2, true)
+			m.slowClock(2, cursor.DeleteAfter)
+			m.creator("d", handoff.First)
+		}),
+		scenario("begins and is kept while messages expire, 1 fault", 1, 0, func(m *model) {
+			m.expiring(defaultQueue, 3)
+			m.keeper(5)
+			m.creator("d", handoff.First)
 		}),
 		scenario("clocks apart, 1 fault", 1, 0, func(m *model) {
 			m.producer("A", defaultQueue, 1, 2)

@@ -21,6 +21,8 @@ func (p *Props) withDefaults(id string) Props {
 	d.SweepsTable = cmp.Or(d.SweepsTable, prefix+"-sweeps")
 	d.ConsumersTable = cmp.Or(d.ConsumersTable, prefix+"-consumers")
 	d.ActsTable = cmp.Or(d.ActsTable, prefix+"-acts")
+	d.Dedup = orNew(d.Dedup, true)
+	d.DedupTable = cmp.Or(d.DedupTable, prefix+"-dedup")
 	d.QueueKey = cmp.Or(d.QueueKey, "queue")
 	d.SeqKey = cmp.Or(d.SeqKey, "seq")
 	d.Removal = cmp.Or(d.Removal, Retain)

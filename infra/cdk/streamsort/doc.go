@@ -15,6 +15,7 @@
 //	SweepsTable      TableV2; where a sweep left off
 //	ConsumersTable   TableV2; the consumers, and how far they are
 //	ActsTable        TableV2; what operators did, and why
+//	DedupTable       TableV2; TTL; for functions of your own that use package dedup
 //	EnqueueFunction  takes messages in: called by Api, or directly
 //	SortFunction     called by SortMapping with the inserts of MessagesTable's stream
 //	SweepFunction    called by SweepSchedule

@@ -21,6 +21,9 @@ func (s *Stack) addOutputs() {
 	s.export("MessagesTableName", "The messages", s.MessagesTable.TableName())
 	s.export("CursorsTableName", "The cursors", s.CursorsTable.TableName())
 	s.export("ConsumersTableName", "The consumers, and how far they are", s.ConsumersTable.TableName())
+	if s.DedupTable != nil {
+		s.export("DedupTableName", "For functions that use package dedup", s.DedupTable.TableName())
+	}
 	s.output("ActsTableName", "What operators did, and why", s.ActsTable.TableName())
 	s.output("SweepsTableName", "Where a sweep left off", s.SweepsTable.TableName())
 	s.export("CursorsStreamArn", "The stream of batches, for a consumer's event source mapping", s.CursorsTable.TableStreamArn())

@@ -48,6 +48,11 @@ type Props struct {
 	// -sweeps, -consumers and -acts, so that two stacks in one account do not
 	// meet.
 	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, ActsTable string
+	// Dedup says whether the stack has a table for package dedup, for functions
+	// of your own; true. DedupTable is its name; the stack's id in small
+	// letters with -dedup.
+	Dedup      *bool
+	DedupTable string
 	// QueueKey is the partition key of messages and cursors ("queue"), SeqKey
 	// the sort key of messages ("seq"): 1 to 255 bytes, and none of the names
 	// of the tables' other attributes. Changing one replaces the tables.

@@ -19,6 +19,8 @@ type Stack struct {
 
 	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, ActsTable awsdynamodb.TableV2
 	EnqueueFunction, SortFunction, SweepFunction, HandoffFunction       awslambda.Function
+	// DedupTable is nil where the stack has none.
+	DedupTable awsdynamodb.TableV2
 	// ProcessFunction is nil where the stack has no consumers of its own.
 	ProcessFunction awslambda.Function
 	FailureQueue    awssqs.Queue

@@ -41,7 +41,7 @@ var (
 // changedProps differ from the defaults in every property.
 func changedProps() *Props {
 	return &Props{
-		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act",
+		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act", DedupTable: "ded",
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50,
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,
@@ -133,6 +133,7 @@ func TestLogicalIDs(t *testing.T) {
 		"CursorsTable":  "AWS::DynamoDB::GlobalTable",
 		"SweepsTable":   "AWS::DynamoDB::GlobalTable",
 
+		"DedupTable":     "AWS::DynamoDB::GlobalTable",
 		"ConsumersTable": "AWS::DynamoDB::GlobalTable", "ActsTable": "AWS::DynamoDB::GlobalTable",
 
 		"FailureQueue": "AWS::SQS::Queue", "FailureQueuePolicy": "AWS::SQS::QueuePolicy",
@@ -183,6 +184,7 @@ func TestOutputs(t *testing.T) {
 		"HandoffFunctionName": {"Value": ref("HandoffFunction")},
 		"FailureQueueUrl":     {"Value": ref("FailureQueue")},
 		"ActsTableName":       {"Value": ref("ActsTable")},
+		"DedupTableName":      {"Value": ref("DedupTable"), "Export": object{"Name": "Streamsort-DedupTableName"}},
 		"ConsumersTableName":  {"Value": ref("ConsumersTable"), "Export": object{"Name": "Streamsort-ConsumersTableName"}},
 		"SweepsTableName":     {"Value": ref("SweepsTable")},
 		"MessagesTableName":   {"Value": ref("MessagesTable"), "Export": object{"Name": "Streamsort-MessagesTableName"}},
@@ -209,6 +211,12 @@ func TestNamesFollowStack(t *testing.T) {
 	got := strings.Join([]string{p.MessagesTable, p.CursorsTable, p.SweepsTable, p.ConsumersTable, p.ActsTable}, " ")
 	if want := "orders-test-messages orders-test-cursors orders-test-sweeps orders-test-consumers orders-test-acts"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestNoDedup(t *testing.T) {
+	if table := synthesize("Orders", &Props{Dedup: new(false)}).Resources["DedupTable"]; table != nil {
+		t.Errorf("the stack has %v", table)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -21,6 +22,10 @@ func (s *Stack) addTables() {
 	tables = handoff.Names{Consumers: s.props.ConsumersTable, Acts: s.props.ActsTable}.Tables()
 	s.ConsumersTable = s.newTable("ConsumersTable", tables[0])
 	s.ActsTable = s.newTable("ActsTable", tables[1])
+
+	if *s.props.Dedup {
+		s.DedupTable = s.newTable("DedupTable", dedup.Names{Table: s.props.DedupTable}.Tables()[0])
+	}
 }
 
 // newTable makes a table on demand, restorable to any second of the last 35

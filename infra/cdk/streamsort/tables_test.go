@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -17,6 +18,8 @@ func TestTables(t *testing.T) {
 	for i, definition := range names.Tables() {
 		checkTable(t, changed(), ids[i], definition, false)
 	}
+	checkTable(t, defaults(), "DedupTable", dedup.Names{}.Tables()[0], true)
+	checkTable(t, changed(), "DedupTable", dedup.Names{Table: "ded"}.Tables()[0], false)
 	ids = []string{"ConsumersTable", "ActsTable"}
 	for i, definition := range (handoff.Names{}).Tables() {
 		checkTable(t, defaults(), ids[i], definition, true)

@@ -44,6 +44,7 @@ func (p Props) checkTables(c *checker) {
 		{"sweepsTable", p.SweepsTable},
 		{"consumersTable", p.ConsumersTable},
 		{"actsTable", p.ActsTable},
+		{"dedupTable", p.DedupTable},
 	}
 	for i, table := range names {
 		if !tableName.MatchString(table.name) {

@@ -75,7 +75,11 @@ type QuarantinedError struct {
 }
 
 func (e *QuarantinedError) Error() string {
-	return fmt.Sprintf("%s: quarantined after %d attempts: %s", e.Key, e.Attempts, e.Last)
+	text := fmt.Sprintf("%s: quarantined after %d attempts", e.Key, e.Attempts)
+	if e.Last != "" {
+		text += ": " + e.Last
+	}
+	return text
 }
 
 // LostError says that the claim is not this caller's any more. Its lease was over and

@@ -1,0 +1,338 @@
+package dedup_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+func TestFields(t *testing.T) {
+	type event struct {
+		Detail map[string]any `json:"detail"`
+		Body   string         `json:"body"`
+		Lines  []any          `json:"lines"`
+	}
+	e := event{
+		Detail: map[string]any{"id": "x", "n": 12345678901234567, "yes": true, "none": nil, "empty": "", "o": map[string]any{"a": 1}},
+		Body:   `{"order":{"id":"17"},"amount":1.50}`,
+		Lines:  []any{"zero", map[string]any{"id": 1}},
+	}
+	for path, want := range map[string]string{
+		"detail.id": "x", "detail.n": "12345678901234567", "detail.yes": "true", "detail.none": "", "detail.empty": "",
+		"detail.missing": "", "missing.too": "", "body.order.id": "17", "body.amount": "1.50", "lines.1.id": "1",
+		"lines.0": "zero", "lines.2": "", "lines.-1": "", "detail.id.deeper": "",
+	} {
+		key := must[func(event) (string, error)](t)(dedup.Field[event](path))
+		if got, err := key(e); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", path, got, err, want)
+		}
+	}
+	key := must[func(event) (string, error)](t)(dedup.Field[event]("detail.o"))
+	_, err := key(e)
+	isA[*dedup.InvalidError](t, err)
+	for _, path := range []string{"", "a..b", ".a", strings.Repeat("a.", 20) + "a"} {
+		_, err := dedup.Field[event](path)
+		isA[*dedup.InvalidError](t, err)
+	}
+	if _, err := must[func(chan int) (string, error)](t)(dedup.Field[chan int]("a"))(nil); err == nil {
+		t.Error("an event that is no JSON")
+	}
+
+	payload := must[func(json.RawMessage) ([][]byte, error)](t)(dedup.Fields[json.RawMessage]("a", "b.c"))
+	parts := func(event string) string {
+		return string(bytes.Join(must[[][]byte](t)(payload(json.RawMessage(event))), []byte("|")))
+	}
+	if one, two := parts(`{"a":{"x":1,"y":2.0},"b":{"c":"z"},"d":1}`), parts(`{"b":{"c":"z"}, "a":{"y":2.0,"x":1}, "d":2}`); one != two || one != `{"x":1,"y":2.0}|"z"` {
+		t.Errorf("%s and %s", one, two)
+	}
+	if got := parts(`{}`); got != "null|null" {
+		t.Errorf("missing fields: %s", got)
+	}
+}
+
+type payment struct {
+	ID     string `json:"id"`
+	Amount int    `json:"amount"`
+	Note   string `json:"note"`
+}
+
+func TestHandler(t *testing.T) {
+	var log bytes.Buffer
+	d := process(t, &dedup.Memory{}, &options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	ran := 0
+	handle := func(_ context.Context, p payment) (string, error) { ran++; return "receipt of " + p.ID, nil }
+	key := must[func(payment) (string, error)](t)(dedup.Field[payment]("id"))
+	payload := must[func(payment) ([][]byte, error)](t)(dedup.Fields[payment]("amount"))
+	h := dedup.Handler(d, key, handle, &dedup.HandlerOptions[payment]{Payload: payload})
+	for _, p := range []payment{{"a", 1, "x"}, {"a", 1, "y"}} {
+		if got, err := h(t.Context(), p); err != nil || got != "receipt of a" {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	_, err := h(t.Context(), payment{"a", 2, "x"})
+	isA[*dedup.PayloadMismatchError](t, err)
+	_, err = h(t.Context(), payment{Amount: 2})
+	if as[*dedup.InvalidError](t, err).Field != "id" || ran != 1 {
+		t.Errorf("no key: %v, ran %d times", err, ran)
+	}
+	unprotected := dedup.Handler(d, key, handle, &dedup.HandlerOptions[payment]{MissingKey: dedup.RunUnprotected})
+	for range 2 {
+		if got, err := unprotected(t.Context(), payment{}); err != nil || got != "receipt of " {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if ran != 3 || strings.Count(log.String(), "level=WARN msg=unprotected") != 2 {
+		t.Errorf("ran %d times; logged:\n%s", ran, &log)
+	}
+	_, err = dedup.Handler(d, func(payment) (string, error) { return "", errDown }, handle, nil)(t.Context(), payment{})
+	if !errors.Is(err, errDown) {
+		t.Errorf("the key's error: %v", err)
+	}
+
+	large := process(t, &dedup.Memory{}, &options{CompressOver: -1})
+	h = dedup.Handler(large, key, func(context.Context, payment) (string, error) { return incompressible(500 << 10), nil }, nil)
+	if got, err := h(t.Context(), payment{ID: "a"}); err != nil || len(got) != 500<<10 {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	_, err = h(t.Context(), payment{ID: "a"})
+	if as[*dedup.OmittedError](t, err).Key.ID != "a" {
+		t.Error(err)
+	}
+}
+
+// web is a process behind HTTP.
+func web(t *testing.T, store dedup.Store, o *dedup.Options[string, dedup.Response]) *dedup.Deduplicator[string, dedup.Response] {
+	return must[*dedup.Deduplicator[string, dedup.Response]](t)(dedup.New(store, "web", o))
+}
+
+func post(key, path, body string) events.APIGatewayV2HTTPRequest {
+	e := events.APIGatewayV2HTTPRequest{RawPath: path, Body: body, Headers: map[string]string{}}
+	e.RequestContext.HTTP.Method = http.MethodPost
+	if key != "" {
+		e.Headers["idempotency-key"] = key
+	}
+	return e
+}
+
+func TestHTTPv2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &dedup.Memory{}
+		status, ran := http.StatusCreated, 0
+		handle := func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			ran++
+			return events.APIGatewayV2HTTPResponse{
+				StatusCode: status, Body: "made " + e.Body, Headers: map[string]string{"Location": "/orders/1"},
+				Cookies: []string{"a=b"}, MultiValueHeaders: map[string][]string{"x": {"1", "2"}}, IsBase64Encoded: true,
+			}, ctx.Err()
+		}
+		h := dedup.HTTPv2(web(t, store, &dedup.Options[string, dedup.Response]{MaxAttempts: 3}), handle, nil)
+		call := func(e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
+			return must[events.APIGatewayV2HTTPResponse](t)(h(t.Context(), e))
+		}
+		first, second := call(post("k", "/orders", "x")), call(post("k", "/orders", "x"))
+		if first.Headers["Idempotency-Replayed"] != "" || second.Headers["Idempotency-Replayed"] != "true" || ran != 1 {
+			t.Errorf("ran %d times; %v and %v", ran, first.Headers, second.Headers)
+		}
+		delete(second.Headers, "Idempotency-Replayed")
+		if diff := cmp.Diff(first, second); diff != "" || first.StatusCode != http.StatusCreated {
+			t.Errorf("status %d; the remembered response differs:\n%s", first.StatusCode, diff)
+		}
+		alice := post("k", "/orders", "x")
+		alice.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"iss": "i", "sub": "alice"}},
+		}
+		for name, e := range map[string]events.APIGatewayV2HTTPRequest{"elsewhere": post("k", "/refunds", "x"), "somebody else": alice} {
+			before := ran
+			if call(e); ran != before+1 {
+				t.Errorf("%s: the response of another", name)
+			}
+		}
+		for name, c := range map[string]struct {
+			event  events.APIGatewayV2HTTPRequest
+			status int
+			kind   string
+		}{
+			"no key":       {post("", "/orders", "x"), http.StatusBadRequest, "key-missing"},
+			"long key":     {post(strings.Repeat("k", 2000), "/orders", "x"), http.StatusBadRequest, "invalid"},
+			"another body": {post("k", "/orders", "y"), http.StatusUnprocessableEntity, "payload-mismatch"},
+			"another query": {func() events.APIGatewayV2HTTPRequest {
+				e := post("k", "/orders", "x")
+				e.RawQueryString = "a=b"
+				return e
+			}(), http.StatusUnprocessableEntity, "payload-mismatch"},
+		} {
+			got := call(c.event)
+			if got.StatusCode != c.status || !strings.Contains(got.Body, "problems/"+c.kind+`"`) || got.Headers["Content-Type"] != "application/problem+json" {
+				t.Errorf("%s: %d %s", name, got.StatusCode, got.Body)
+			}
+		}
+
+		status = http.StatusBadGateway
+		for range 3 {
+			if got := call(post("f", "/orders", "x")); got.StatusCode != status || got.Headers["Idempotency-Replayed"] != "" {
+				t.Errorf("a failure: %d", got.StatusCode)
+			}
+		}
+		if got := call(post("f", "/orders", "x")); got.StatusCode != http.StatusConflict || !strings.Contains(got.Body, "quarantined") {
+			t.Errorf("after three failures: %d %s", got.StatusCode, got.Body)
+		}
+	})
+}
+
+func TestHTTPWhileRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &dedup.Memory{}
+		o := &dedup.Options[string, dedup.Response]{Poll: dedup.NoWait(), Lease: 30 * time.Second}
+		release := make(chan struct{})
+		slow := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			<-release
+			return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
+		}
+		go func() { _, _ = dedup.HTTPv2(web(t, store, o), slow, nil)(t.Context(), post("k", "/", "")) }()
+		synctest.Wait()
+		for name, d := range map[string]*dedup.Deduplicator[string, dedup.Response]{"elsewhere": web(t, store, o)} {
+			got := must[events.APIGatewayV2HTTPResponse](t)(dedup.HTTPv2(d, slow, nil)(t.Context(), post("k", "/", "")))
+			if got.StatusCode != http.StatusConflict || got.Headers["Retry-After"] != "30" || !strings.Contains(got.Body, "problems/running") {
+				t.Errorf("%s: %d %v %s", name, got.StatusCode, got.Headers, got.Body)
+			}
+		}
+		close(release)
+	})
+}
+
+func TestHTTPv1AndFunctionURL(t *testing.T) {
+	ran := 0
+	v1 := dedup.HTTPv1(web(t, &dedup.Memory{}, nil), func(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		ran++
+		return events.APIGatewayProxyResponse{StatusCode: 201, Body: e.Body}, nil
+	}, &dedup.HTTPOptions{Header: "X-Request-Id"})
+	request := events.APIGatewayProxyRequest{
+		HTTPMethod: "POST", Path: "/a", Body: "x", MultiValueHeaders: map[string][]string{"x-request-id": {"k"}},
+		QueryStringParameters: map[string]string{"b": "1", "a": "2"},
+	}
+	for i := range 2 {
+		got := must[events.APIGatewayProxyResponse](t)(v1(t.Context(), request))
+		if got.StatusCode != 201 || got.Body != "x" || (got.Headers["Idempotency-Replayed"] == "true") != (i == 1) {
+			t.Errorf("%+v", got)
+		}
+	}
+	for i, authorizer := range []map[string]any{{"claims": map[string]any{"sub": "alice"}}, {"principalId": "bob"}} {
+		request.RequestContext.Authorizer = authorizer
+		if _ = must[events.APIGatewayProxyResponse](t)(v1(t.Context(), request)); ran != 2+i {
+			t.Errorf("%v got the response of another", authorizer)
+		}
+	}
+	request.RequestContext.Identity.UserArn = "arn:aws:iam::1:user/carol"
+	if _ = must[events.APIGatewayProxyResponse](t)(v1(t.Context(), request)); ran != 4 {
+		t.Error("carol got the response of another")
+	}
+
+	ran = 0
+	function := dedup.FunctionURL(web(t, &dedup.Memory{}, nil), func(_ context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+		ran++
+		return events.LambdaFunctionURLResponse{StatusCode: 200, Body: e.Body, Cookies: []string{"c"}}, nil
+	}, &dedup.HTTPOptions{MissingKey: dedup.RunUnprotected})
+	for i, headers := range []map[string]string{{}, {}, {"Idempotency-Key": "k"}, {"Idempotency-Key": "k"}} {
+		got := must[events.LambdaFunctionURLResponse](t)(function(t.Context(), events.LambdaFunctionURLRequest{Body: "x", Headers: headers}))
+		if got.Body != "x" || len(got.Cookies) != 1 || ran != min(i+1, 3) {
+			t.Errorf("call %d: %+v, ran %d times", i, got, ran)
+		}
+	}
+}
+
+// TestHTTPFaults: a table that is not there is 503, and what the handler fails
+// with its own.
+func TestHTTPFaults(t *testing.T) {
+	h := dedup.HTTPv2(web(t, &dedup.Memory{}, nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		return events.APIGatewayV2HTTPResponse{}, errDown
+	}, nil)
+	if _, err := h(t.Context(), post("k", "/", "")); !errors.Is(err, errDown) {
+		t.Errorf("error %v, want the handler's", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	got := must[events.APIGatewayV2HTTPResponse](t)(h(ctx, post("k", "/", "")))
+	if got.StatusCode != http.StatusServiceUnavailable || got.Headers["Retry-After"] != "1" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestBatches(t *testing.T) {
+	d := process(t, &dedup.Memory{}, nil)
+	ran, broken := map[string]int{}, "3"
+	handle := func(id string) (string, error) {
+		ran[id]++
+		if id == broken {
+			return "", errDown
+		}
+		return "ok", nil
+	}
+	var queue events.SQSEvent
+	var stream events.DynamoDBEvent
+	var kinesis events.KinesisEvent
+	for _, id := range []string{"1", "2", "3", "4"} {
+		queue.Records = append(queue.Records, events.SQSMessage{MessageId: id})
+		stream.Records = append(stream.Records, events.DynamoDBEventRecord{EventID: id, Change: events.DynamoDBStreamRecord{SequenceNumber: "s" + id}})
+		kinesis.Records = append(kinesis.Records, events.KinesisEventRecord{EventID: id, Kinesis: events.KinesisRecord{SequenceNumber: "s" + id}})
+	}
+	onQueue := dedup.OnSQS(d, dedup.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
+	failed := func(r events.SQSEventResponse, err error) (ids []string) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.BatchItemFailures {
+			ids = append(ids, f.ItemIdentifier)
+		}
+		return ids
+	}
+	check := func(what string, got, want any) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	check("queue", failed(onQueue(t.Context(), queue)), []string{"3"})
+	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1, "4": 1})
+	broken = ""
+	check("queue again", failed(onQueue(t.Context(), queue)), []string(nil))
+	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
+
+	d, broken = process(t, &dedup.Memory{}, nil), "2"
+	clear(ran)
+	for i, group := range []string{"a", "b", "b", "b"} {
+		queue.Records[i].Attributes = map[string]string{"MessageGroupId": group}
+	}
+	onQueue = dedup.OnSQS(d, dedup.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
+	check("FIFO", failed(onQueue(t.Context(), queue)), []string{"2", "3", "4"})
+	check("runs", ran, map[string]int{"1": 1, "2": 1})
+
+	d, broken = process(t, &dedup.Memory{}, nil), "3"
+	clear(ran)
+	onStream := dedup.OnDynamoDB(d, dedup.EventID, func(_ context.Context, r events.DynamoDBEventRecord) (string, error) { return handle(r.EventID) })
+	check("stream", must[events.DynamoDBEventResponse](t)(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure{{ItemIdentifier: "s3"}})
+	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1})
+	broken = ""
+	check("stream again", must[events.DynamoDBEventResponse](t)(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure(nil))
+	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
+
+	d, broken = process(t, &dedup.Memory{}, nil), "1"
+	onKinesis := dedup.OnKinesis(d, func(r events.KinesisEventRecord) (string, error) { return r.EventID, nil },
+		func(_ context.Context, r events.KinesisEventRecord) (string, error) { return handle(r.EventID) })
+	check("Kinesis", must[events.KinesisEventResponse](t)(onKinesis(t.Context(), kinesis)).BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "s1"}})
+	done, err := dedup.Each(t.Context(), d, []string{"8", ""}, func(s string) (string, error) { return s, nil }, func(_ context.Context, s string) (string, error) { return handle(s) })
+	if isA[*dedup.InvalidError](t, err); done != 1 {
+		t.Errorf("%d done", done)
+	}
+}

@@ -1,0 +1,133 @@
+package dedup_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// TestWhatIsTold: events, log lines and spans of a key's whole life.
+func TestWhatIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told, spans []string
+		var log bytes.Buffer
+		o := &options{
+			Lease: time.Second, MaxAttempts: 2, Poll: dedup.Linear(700*time.Millisecond, time.Second),
+			Observe: func(_ context.Context, e dedup.Event) { told = append(told, fmt.Sprintf("%s %d", e.Kind, e.Attempt)) },
+			Trace: func(ctx context.Context, operation string, k dedup.Key) (context.Context, func(error)) {
+				spans = append(spans, operation+" "+k.ID)
+				return ctx, func(err error) { spans = append(spans, fmt.Sprintf("end of %s: %v", operation, err != nil)) }
+			},
+			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.TimeKey {
+					return slog.Attr{}
+				}
+				return a
+			}})),
+		}
+		store := &dedup.Memory{}
+		d := process(t, store, o)
+		expect := func(what string, want ...string) {
+			t.Helper()
+			if diff := cmp.Diff(want, told); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", what, diff)
+			}
+			told = nil
+		}
+		var ran atomic.Int64
+		_, _ = d.Once(t.Context(), "a", returns("x", &ran))
+		expect("new", "new 1", "completed 1")
+		_, _ = d.Once(t.Context(), "a", returns("x", &ran))
+		expect("duplicate", "duplicate 1")
+		_, _ = d.Invalidate(t.Context(), "a")
+		expect("invalidate", "invalidated 1")
+		_, _ = d.Once(t.Context(), "b", failsWith(errDown))
+		expect("fails", "new 1", "failed 1")
+		zombie := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "b")).Attempt
+		expect("taken over", "taken over 2", "new 2")
+		_, err := process(t, store, o).Once(t.Context(), "b", never(t))
+		isA[*dedup.StillRunningError](t, err)
+		expect("held", "looked 2", "looked 2", "still running 2")
+		time.Sleep(time.Minute)
+		_, _ = d.Once(t.Context(), "b", never(t))
+		expect("quarantined", "quarantined 2")
+		_, _ = d.Release(t.Context(), "b", dedup.Audit{By: "ada", Reason: "fixed"})
+		expect("released", "released 0")
+		_ = zombie.Complete(t.Context(), "x")
+		expect("lost", "lost 2")
+
+		if want := []string{"once a", "end of once: false"}; !cmp.Equal(spans[:2], want) {
+			t.Errorf("spans %q, want %q first", spans, want)
+		}
+		for _, want := range []string{"try_start b", "invalidate a", "poll b", "end of poll: true", "end of try_start: false"} {
+			if !strings.Contains(strings.Join(spans, "\n"), want) {
+				t.Errorf("no span %q in %q", want, spans)
+			}
+		}
+		for _, want := range []string{
+			"level=DEBUG msg=once id=a processor=payments",
+			"level=INFO msg=new id=a processor=payments attempt=1",
+			"level=INFO msg=completed id=a processor=payments attempt=1",
+			"level=INFO msg=duplicate id=a",
+			"level=INFO msg=invalidated id=a",
+			"level=WARN msg=failed id=b processor=payments attempt=1 error=down",
+			`level=WARN msg="taken over" id=b`,
+			"level=DEBUG msg=looked id=b",
+			`level=WARN msg="still running" id=b`,
+			"level=WARN msg=quarantined id=b",
+			"level=WARN msg=released id=b processor=payments attempt=0 by=ada reason=fixed",
+			"level=WARN msg=lost id=b",
+		} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("not logged: %s", want)
+			}
+		}
+		if t.Failed() {
+			t.Log(log.String())
+		}
+		if strings.Contains(log.String(), `"x"`) {
+			t.Error("a result went to the log")
+		}
+	})
+}
+
+func TestMetrics(t *testing.T) {
+	var out bytes.Buffer
+	metrics := dedup.NewMetrics(&out)
+	metrics.Flush() // ColdStart
+	out.Reset()
+	d := process(t, &dedup.Memory{}, &options{Observe: metrics.Observe, MaxAttempts: 1})
+	var ran atomic.Int64
+	for range 3 {
+		_, _ = d.Once(t.Context(), "a", returns("x", &ran))
+	}
+	for range 2 {
+		_, _ = d.Once(t.Context(), "b", failsWith(errors.New("x")))
+	}
+	metrics.Flush()
+	var line map[string]any
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+		t.Fatal(err, out.String())
+	}
+	for name, want := range map[string]any{"DedupNew": 2.0, "DedupDuplicate": 2.0, "DedupFailed": 1.0, "DedupQuarantined": 1.0, "DedupLost": nil} {
+		if line[name] != want {
+			t.Errorf("%s %v, want %v", name, line[name], want)
+		}
+	}
+	out.Reset()
+	if metrics.Flush(); out.Len() > 0 {
+		t.Errorf("flushed twice: %s", &out)
+	}
+}

@@ -43,6 +43,10 @@ build: ## compile the functions for Lambda (arm64)
 demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1
 	@$(GO) run ./examples/demo
 
+.PHONY: payments
+payments: deps ## charge a bank once for each message, while processes are killed
+	@$(GO) run ./examples/payments/show
+
 .PHONY: local
 local: deps ## start the local stack and leave it running
 	@$(GO) run ./cmd/streamsort local

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// bank takes charges over HTTP. It charges each id once, and answers a repeated
+// one with the first receipt: as a bank does that is given an idempotency key.
+type bank struct {
+	mu       sync.Mutex
+	receipts map[string]int
+	// last is the seq of each account's latest charge.
+	last map[string]int64
+	// again counts the requests for an id that is charged, wrong tells what
+	// must not be.
+	again int
+	wrong []string
+	// charged is closed when want ids are charged.
+	want    int
+	charged chan struct{}
+}
+
+func newBank(want int) *bank {
+	return &bank{receipts: map[string]int{}, last: map[string]int64{}, want: want, charged: make(chan struct{})}
+}
+
+// ServeHTTP implements http.Handler: POST /charges?id=ACCOUNT/SEQ.
+func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := r.URL.Query().Get("id")
+	account, number, _ := strings.Cut(id, "/")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	attempt, _ := strconv.Atoi(r.Header.Get("Attempt"))
+	if err != nil || attempt < 1 {
+		http.Error(w, "a charge needs an id and an attempt", http.StatusBadRequest)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	receipt, known := b.receipts[id]
+	if known {
+		b.again++
+		if attempt < 2 {
+			b.wrong = append(b.wrong, fmt.Sprintf("%s came again, and not as a later attempt", id))
+		}
+	} else {
+		if seq != b.last[account]+1 {
+			b.wrong = append(b.wrong, fmt.Sprintf("%s came after %d", id, b.last[account]))
+		}
+		b.last[account] = seq
+		receipt = len(b.receipts) + 1
+		b.receipts[id] = receipt
+		if receipt == b.want {
+			close(b.charged)
+		}
+	}
+	_ = json.NewEncoder(w).Encode(map[string]int{"number": receipt}) // a killed function hangs up
+}
+
+// state is what the bank saw: charges, repeats of them, and what was wrong.
+func (b *bank) state() (charges, again int, wrong []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.receipts), b.again, append([]string(nil), b.wrong...)
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestEveryOrderIsChargedOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for claims of killed processes to run out")
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), 10, 5, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if text := out.String(); !strings.Contains(text, "charged           50") || !strings.Contains(text, "once, in order") {
+		t.Errorf("it says\n%s", text)
+	}
+}
+
+// TestBankSeesWhatIsWrong: a check that never fails checks nothing.
+func TestBankSeesWhatIsWrong(t *testing.T) {
+	for name, c := range map[string]struct {
+		charges []string // id and attempt
+		wrong   int
+	}{
+		"right":                  {[]string{"a/1 1", "a/2 1", "b/1 1"}, 0},
+		"again, told":            {[]string{"a/1 1", "a/1 2", "a/2 1"}, 0},
+		"again, not told":        {[]string{"a/1 1", "a/1 1"}, 1},
+		"out of order":           {[]string{"a/2 1", "a/1 1"}, 2},
+		"one left out":           {[]string{"a/1 1", "a/3 1"}, 1},
+		"accounts are their own": {[]string{"a/1 1", "b/1 1", "b/2 1", "a/2 1"}, 0},
+	} {
+		b := newBank(100)
+		for _, charge := range c.charges {
+			id, attempt, _ := strings.Cut(charge, " ")
+			request := httptest.NewRequest(http.MethodPost, "/charges?id="+id, nil)
+			request.Header.Set("Attempt", attempt)
+			b.ServeHTTP(httptest.NewRecorder(), request)
+		}
+		if _, _, wrong := b.state(); len(wrong) != c.wrong {
+			t.Errorf("%s: %v, want %d", name, wrong, c.wrong)
+		}
+	}
+}

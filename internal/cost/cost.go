@@ -1,0 +1,186 @@
+package cost
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Workload is what comes in.
+type Workload struct {
+	// Rate is messages a second, on average: above 0, at most 1,000,000. They
+	// have 100 bytes; up to about 800 they cost the same.
+	Rate float64
+	// Batch is how many messages of one queue the producer sends in a request:
+	// 1 to 500.
+	Batch int
+	// Disorder is the order of arrival.
+	Disorder Order
+	// Queues is how many queues the messages are spread over: 1 to 10,000,000.
+	Queues int
+}
+
+// Bounds of a workload.
+const (
+	maxRate, maxBatch, maxQueues = 1_000_000, 500, 10_000_000
+	// queueUnits is how many write units a second one queue can take: all its
+	// messages are in one partition.
+	queueUnits = 1000
+)
+
+// Check reports each field that is out of its bounds, and a rate that so few
+// queues cannot take.
+func (w Workload) Check() error {
+	var errs []error
+	if !(w.Rate > 0 && w.Rate <= maxRate) {
+		errs = append(errs, fmt.Errorf("rate is %g; write messages a second, above 0 and up to %d", w.Rate, maxRate))
+	}
+	if w.Batch < 1 || w.Batch > maxBatch {
+		errs = append(errs, fmt.Errorf("batch is %d; write how many messages a request has, 1 to %d", w.Batch, maxBatch))
+	}
+	if w.Queues < 1 || w.Queues > maxQueues {
+		errs = append(errs, fmt.Errorf("queues is %d; write how many queues share the rate, 1 to %d", w.Queues, maxQueues))
+	}
+	errs = append(errs, w.Disorder.check())
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if w.Rate/float64(w.Queues) > queueUnits {
+		least := int(math.Ceil(w.Rate / queueUnits))
+		return fmt.Errorf("rate is %g on queues %d; a queue takes %d messages a second at most, so write queues %d or more", w.Rate, w.Queues, queueUnits, least)
+	}
+	return nil
+}
+
+// Messages are those of a month.
+func (w Workload) Messages() float64 { return w.Rate * month }
+
+// Bill is what one way of doing it costs, in dollars a month.
+type Bill struct {
+	Name string
+	// Requests are those to the tables, or to the FIFO queue.
+	Requests float64
+	// API is the HTTP API's part, Functions that of Lambda.
+	API, Functions float64
+	// Stored is for the tables' size, with the means to restore them.
+	Stored float64
+	// Logs are what API and functions write; Fixed is for metrics and alarms,
+	// however little comes in.
+	Logs, Fixed float64
+}
+
+// Total is the sum.
+func (b Bill) Total() float64 {
+	return b.Requests + b.API + b.Functions + b.Stored + b.Logs + b.Fixed
+}
+
+// Bills are the bills of our modes, and of what else one could take.
+func (w Workload) Bills() []Bill {
+	return []Bill{
+		w.sorter("sync", w.sync()),
+		w.sorter("async", w.async()),
+		w.delivered("sync, one consumer", w.sync()),
+		w.delivered("async, one consumer", w.async()),
+		w.older(),
+		w.fifo(),
+	}
+}
+
+// flow is what a second brings, behind the producer.
+type flow struct {
+	units    Units   // of the tables
+	producer float64 // requests to the tables, one after the other, of its call
+	calls    float64 // of sort
+	trips    float64 // requests of a call of sort, one after the other
+	moves    float64 // of cursors
+}
+
+// sync: the producer moves the cursor; sort looks once at each queue of what
+// it gathered in a second.
+func (w Workload) sync() flow {
+	units := at(Producer[w.Disorder], float64(w.Batch)).times(w.Rate)
+	calls := w.streamCalls(w.requests(), w.Rate, syncWindow)
+	looks := math.Max(calls, math.Min(w.requests(), float64(w.Queues)/syncWindow))
+	return flow{units.plus(Heal.times(looks)), 2, calls, 1, units.Writes - w.Rate}
+}
+
+// async: the producer stores; sort moves each queue's cursor once for what its
+// batch has of it: the messages of a request at least.
+func (w Workload) async() flow {
+	perQueue := clamp(w.Rate/float64(w.Queues)/polls, float64(w.Batch), streamBatch)
+	units := at(Asynchronous[w.Disorder], perQueue).times(w.Rate)
+	return flow{units, 1, w.streamCalls(w.requests(), w.Rate, 1.0/polls), 4, units.Writes - w.Rate}
+}
+
+// requests are those of the producer, a second.
+func (w Workload) requests() float64 { return w.Rate / float64(w.Batch) }
+
+// streamCalls is how often a second a function is called with records that come
+// in so many groups, and are gathered for so long.
+func (w Workload) streamCalls(groups, records, seconds float64) float64 {
+	side := math.Min(lanes, float64(w.Queues))
+	return math.Max(math.Min(groups, side/seconds), records/streamBatch)
+}
+
+// sorter is the stack without consumers.
+func (w Workload) sorter(name string, f flow) Bill {
+	b := Bill{Name: name}
+	b.addUnits(f.units)
+	b.addAPI(w.requests())
+	b.addCalls(w.requests(), f.producer*trip)
+	b.addCalls(f.calls, f.trips*trip)
+	b.Stored = w.Rate * kept * itemBytes / gb * storedGB
+	b.addCalls(sweeps/month, 10*trip)
+	b.Fixed = metrics*metric + alarms*alarm + dashboards*dashboard
+	return b
+}
+
+// delivered is a sorter with process and one consumer: a Lambda function, whose
+// own time is the user's.
+func (w Workload) delivered(name string, f flow) Bill {
+	b := w.sorter(name, f)
+	batches := math.Min(f.moves, polls*float64(w.Queues))
+	pages := math.Ceil(w.Rate / batches * pageBytes / page)
+	b.addUnits(Deliver.plus(Units{Reads: pages / 2}).times(batches))
+	calls := w.streamCalls(f.moves, f.moves, 1.0/polls)
+	b.addCalls(calls, batches/calls*(5*trip+sinkTime))
+	b.Functions += batches * month * invocation // of the consumer
+	return b
+}
+
+// older is a function around aws-stream-sort behind the same API: two requests
+// one after the other for a message that is not the next, four for one that is.
+func (w Workload) older() Bill {
+	b := Bill{Name: "aws-stream-sort"}
+	b.addUnits(Older[w.Disorder].times(w.Rate))
+	b.addAPI(w.requests())
+	b.addCalls(w.requests(), 4*trip*float64(w.Batch))
+	b.Stored = w.Rate * kept * itemBytes / gb * storedGB
+	return b
+}
+
+// fifo is SQS FIFO: each batch is sent, received and deleted, ten messages at
+// most. It does not sort, keeps a message until it is received, and the producer
+// sends to it without a function of ours.
+func (w Workload) fifo() Bill {
+	return Bill{Name: "SQS FIFO", Requests: 3 * w.Rate / math.Min(float64(w.Batch), 10) * month * fifoRequest}
+}
+
+func (b *Bill) addUnits(second Units) { b.Requests += second.dollars() * month }
+
+// addAPI adds requests to the HTTP API.
+func (b *Bill) addAPI(second float64) {
+	b.API += second * month * apiRequest
+	b.Logs += second * month * apiLine / gb * loggedGB
+}
+
+// addCalls adds invocations, each with so many seconds of waiting.
+func (b *Bill) addCalls(second, waiting float64) {
+	b.Functions += second * month * (invocation + (work+waiting)*memory*gbSecond)
+	b.Logs += second * month * invocationLines / gb * loggedGB
+}
+
+func (u Units) times(n float64) Units { return Units{u.Writes * n, u.Reads * n} }
+func (u Units) plus(o Units) Units    { return Units{u.Writes + o.Writes, u.Reads + o.Reads} }
+
+func clamp(value, least, most float64) float64 { return math.Min(math.Max(value, least), most) }

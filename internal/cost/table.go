@@ -1,0 +1,25 @@
+package cost
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Write prints the bills of a workload as a table, in whole dollars.
+func (w Workload) Write(out io.Writer) error {
+	millions := w.Messages() / million
+	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%d of one queue a request, disorder %s; dollars a month, us-east-1:\n\n",
+		w.Rate, millions, w.Queues, w.Batch, w.Disorder)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tstored\tlogs\tfixed\ttotal\ta million\t")
+	for _, b := range w.Bills() {
+		fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n",
+			b.Name, b.Requests, b.API, b.Functions, b.Stored, b.Logs, b.Fixed, b.Total(), b.Total()/millions)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out, "\nSQS FIFO keeps the order in which messages are sent: it does not sort them.\ndocs/cost.md has the formulae, where each figure is from, and what is left out.")
+	return err
+}

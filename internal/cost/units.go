@@ -1,0 +1,97 @@
+package cost
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Order is an order of arrival that has been measured: each message comes up to
+// so many places later than its seq says.
+type Order string
+
+// The orders, by the number of places or by name.
+const (
+	InOrder  Order = "0"
+	Window8  Order = "8"
+	Window32 Order = "32"
+	Reverse  Order = "reverse" // 100 messages, the last one first
+	Random   Order = "random"  // 100 messages, in any order
+)
+
+// Orders are all that have been measured.
+func Orders() []Order { return []Order{InOrder, Window8, Window32, Reverse, Random} }
+
+func (o Order) check() error {
+	var known []string
+	for _, order := range Orders() {
+		if o == order {
+			return nil
+		}
+		known = append(known, string(order))
+	}
+	return fmt.Errorf("disorder is %q; write one of %s: these have been measured", o, strings.Join(known, ", "))
+}
+
+// Units are write and read units a message.
+type Units struct{ Writes, Reads float64 }
+
+func (u Units) dollars() float64 { return u.Writes*writeUnits + u.Reads*readUnits }
+
+// Batches are the sizes of batches that have been measured. Between two of
+// them a line is drawn over 1/size: exact for messages in order.
+var Batches = [...]int{1, 5, 25, 100}
+
+// Producer is what it takes to store messages and to move the cursor, by the
+// messages of one queue that come together. Measured on 100 messages of 100
+// bytes by TestUnits of pkg/cursor, the making of the queue among it.
+var Producer = map[Order][len(Batches)]Units{
+	InOrder:  {{2.01, 0.005}, {1.21, 0.005}, {1.05, 0.005}, {1.02, 0.005}},
+	Window8:  {{1.90, 1.145}, {1.48, 0.165}, {1.11, 0.035}, {1.02, 0.005}},
+	Window32: {{1.50, 1.305}, {1.30, 0.365}, {1.11, 0.045}, {1.02, 0.005}},
+	Reverse:  {{1.03, 1.055}, {1.03, 0.255}, {1.03, 0.085}, {1.02, 0.005}},
+	Random:   {{1.09, 1.115}, {1.05, 0.275}, {1.05, 0.115}, {1.02, 0.005}},
+}
+
+// Asynchronous is the same where the producer only stores, and sort moves the
+// cursor once for the messages of a queue that its stream's batch holds.
+// Measured by TestUnits of pkg/cursor.
+var Asynchronous = map[Order][len(Batches)]Units{
+	InOrder:  {{2.01, 4.005}, {1.21, 0.805}, {1.05, 0.205}, {1.02, 0.095}},
+	Window8:  {{1.90, 2.985}, {1.48, 1.035}, {1.11, 0.265}, {1.02, 0.095}},
+	Window32: {{1.50, 2.705}, {1.30, 0.785}, {1.11, 0.235}, {1.02, 0.095}},
+	Reverse:  {{1.03, 2.075}, {1.03, 0.475}, {1.03, 0.155}, {1.02, 0.095}},
+	Random:   {{1.09, 2.175}, {1.05, 0.515}, {1.05, 0.195}, {1.02, 0.095}},
+}
+
+// Older is what aws-stream-sort's algorithm takes, which takes one message at a
+// time. Measured by TestUnits of pkg/cursor.
+var Older = map[Order]Units{
+	InOrder: {2.00, 1.00}, Window8: {1.77, 0.89}, Window32: {1.59, 0.80}, Reverse: {1.21, 0.60}, Random: {1.24, 0.62},
+}
+
+// Heal is what sort takes for a queue whose producers moved the cursor: a look.
+// Pinned by "heal, nothing to do" of TestFigures in pkg/cursor.
+var Heal = Units{0, 1}
+
+// Deliver is what handing a batch on takes, apart from reading its messages:
+// a claim, a commit and two looks. Measured by TestDeliver.
+var Deliver = Units{2, 2}
+
+// A read takes half a unit for each begun page of 4 KB of the batch's messages;
+// one of 100 bytes has pageBytes there. Measured by TestDeliver.
+const page, pageBytes = 4096, 227
+
+// at is what a message takes in batches of a size.
+func at(measured [len(Batches)]Units, size float64) Units {
+	last := len(Batches) - 1
+	for i := range last {
+		small, large := float64(Batches[i]), float64(Batches[i+1])
+		if size > large {
+			continue
+		}
+		share := (1/size - 1/large) / (1/small - 1/large) // of the smaller
+		a, b := measured[i], measured[i+1]
+		return Units{b.Writes + share*(a.Writes-b.Writes), b.Reads + share*(a.Reads-b.Reads)}
+	}
+	return measured[last]
+}

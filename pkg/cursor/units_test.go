@@ -1,0 +1,82 @@
+package cursor_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/cost"
+	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// TestUnits holds the figures of the cost page (docs/cost.md) to what is
+// measured.
+func TestUnits(t *testing.T) {
+	for i, order := range orders() {
+		name := cost.Orders()[i]
+		for j, size := range cost.Batches {
+			var m *metered
+			sync := unitsOf(len(order.seqs), func() meter.Counts {
+				m = newMetered(t, cursor.ModeSync)
+				return m.cost(func() { m.groups(order.seqs, size) })
+			})
+			checkUnits(t, "sync", name, size, sync, cost.Producer[name][j])
+			async := unitsOf(len(order.seqs), func() meter.Counts {
+				m = newMetered(t, cursor.ModeAsync)
+				return m.cost(func() { m.heals(order.seqs, size) })
+			})
+			checkUnits(t, "async", name, size, async, cost.Asynchronous[name][j])
+		}
+		theirs := unitsOf(len(order.seqs), func() meter.Counts {
+			m := newMetered(t, cursor.ModeSync)
+			return m.cost(func() {
+				old := &older{m.store}
+				for _, seq := range order.seqs {
+					if err := old.put(t.Context(), hundred(seq)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+		checkUnits(t, "aws-stream-sort", name, 1, theirs, cost.Older[name])
+	}
+}
+
+func unitsOf(messages int, count func() meter.Counts) cost.Units {
+	total := count().Total()
+	return cost.Units{Writes: total.Writes / float64(messages), Reads: total.Reads / float64(messages)}
+}
+
+func checkUnits(t *testing.T, mode string, order cost.Order, size int, got, want cost.Units) {
+	t.Helper()
+	if math.Abs(got.Writes-want.Writes) > 0.0051 || math.Abs(got.Reads-want.Reads) > 0.011 {
+		t.Errorf("%s, disorder %s, batches of %d: {%.3g, %.3g}, internal/cost has {%.3g, %.3g}",
+			mode, order, size, got.Writes, got.Reads, want.Writes, want.Reads)
+	}
+}
+
+// groups puts messages in batches.
+func (m *metered) groups(seqs []int64, size int) {
+	m.t.Helper()
+	for batch := range slices.Chunk(seqs, size) {
+		var messages []cursor.Message
+		for _, seq := range batch {
+			messages = append(messages, hundred(seq))
+		}
+		if _, err := m.sorter.PutGroup(m.t.Context(), messages); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}
+
+// heals puts messages, and moves the cursor once for so many of them.
+func (m *metered) heals(seqs []int64, size int) {
+	m.t.Helper()
+	for batch := range slices.Chunk(seqs, size) {
+		m.put(batch...)
+		if _, err := m.sorter.Heal(m.t.Context(), hundred(1).Queue, batch...); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}

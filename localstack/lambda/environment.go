@@ -106,9 +106,11 @@ func (e *environment) run(inv *invocation) answer {
 	e.poll = nil
 	got := e.await(inv, timer, chaos)
 	e.setCurrent(nil)
-	if got.final {
+	switch {
+	case got.final:
 		e.process.kill()
-	} else {
+		e.poll = nil
+	case e.poll == nil:
 		e.awaitPoll(timer)
 	}
 	if e.poll != nil {
@@ -132,8 +134,12 @@ func (e *environment) await(inv *invocation, timer *time.Timer, chaos *kill) out
 				return outcome{*e.killed(inv), true}
 			}
 			return outcome{*a, false}
-		case p := <-e.polls: // its connection broke before it had the request
-			p.reply <- inv
+		case p := <-e.polls:
+			if e.answered() { // and asks for more before the answer was taken
+				e.poll = p
+			} else { // its connection broke before it had the request
+				p.reply <- inv
+			}
 		case <-chaos.due:
 			return outcome{*e.killed(inv), true}
 		case <-e.process.exited:
@@ -172,6 +178,13 @@ func (e *environment) setCurrent(inv *invocation) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.current = inv
+}
+
+// answered tells whether the current request has its answer.
+func (e *environment) answered() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.current == nil
 }
 
 // claim takes the right to answer: the first answer of the current request.

@@ -114,7 +114,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 	if err != nil {
 		panic(err) // a scenario with options out of bounds
 	}
-	d, err := handoff.New(&view{model: m, p: p}, sorter, &handoff.Options{
+	d, err := handoff.New(&view{Store: &m.store, model: m, p: p}, sorter, &handoff.Options{
 		Lease: lease, Margin: time.Second, Now: now,
 		// A token's number and the process tell its claims apart: a process
 		// that asks again does so under another number, or was not heard.
@@ -407,6 +407,12 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(int64(len(m.records)))
 	for _, r := range m.records {
 		r.hash(d)
+	}
+	for _, walk := range []string{"consumers of moved queues 0/1", "consumers of all queues 0/1"} {
+		progress, _ := m.queues.SweepProgress(context.Background(), walk)
+		d.Int(progress.Began.Unix())
+		d.Int(progress.Before.Unix())
+		d.Int(progress.Finished.Unix())
 	}
 	var done int64
 	for op, n := range m.done {

@@ -8,8 +8,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// view is the consumers' tables as one process sees them.
+// view is the consumers' tables as one process sees them. What is not written
+// out here is asked by no actor, or decides nothing, and is no point.
 type view struct {
+	handoff.Store
 	*model
 	p *sim.Proc
 }
@@ -173,13 +175,4 @@ func (v *view) Remove(ctx context.Context, seen handoff.Consumer) (bool, error) 
 	return write(v.model, v.p, sim.Labelf("remove %s", seen.Name), func() (bool, error) {
 		return v.store.Remove(ctx, seen)
 	})
-}
-
-// RecordAct is no point: nothing is decided by what it stores.
-func (v *view) RecordAct(ctx context.Context, act handoff.Act) error {
-	return v.store.RecordAct(ctx, act)
-}
-
-func (v *view) Acts(ctx context.Context, queue, after string) ([]handoff.Act, string, error) {
-	return v.store.Acts(ctx, queue, after)
 }

@@ -46,6 +46,7 @@ func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 		m.producer("A", defaultQueue, 2)
 		m.process("P", 0)
 		m.process("Q", 3*lease)
+		m.hinted()
 	}))
 	// Apart by less: no claim is taken over but after its own clock's lease.
 	everySchedule(t, scenario("T5, less", 0, 1, func(m *model) {
@@ -54,6 +55,7 @@ func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 		m.never = handoff.Cancelled
 		m.process("P", 0)
 		m.process("Q", lease-time.Second)
+		m.hinted()
 	}))
 	if _, err := handoff.New(&handoff.Memory{}, nil, &handoff.Options{Lease: lease - 1}); err == nil {
 		t.Error("a lease shorter than 30 seconds is taken")

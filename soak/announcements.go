@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// announcements are those that the sweep makes: repeated, under one id each.
+type announcements struct {
+	mu         sync.Mutex
+	times      map[string]int // by what is said, in words
+	ids        map[string]string
+	violations []string
+}
+
+func newAnnouncements() *announcements {
+	return &announcements{times: map[string]int{}, ids: map[string]string{}}
+}
+
+// What has to be announced, and nothing else.
+var (
+	blockedAnnounced = fmt.Sprintf("consumer.blocked: queue %s, consumer %s, before %d", poisonQueue, receiver, bad)
+	gapAnnounced     = fmt.Sprintf("gap.opened: queue %s, missing from %d on", gapQueue, bad)
+)
+
+// event takes an announcement.
+func (a *announcements) event(m types.Message) error {
+	var e event
+	if err := json.Unmarshal([]byte(aws.ToString(m.Body)), &e); err != nil {
+		return err
+	}
+	var d struct {
+		ID, Queue, Consumer     string
+		Delivered, MissingAfter int64
+	}
+	if err := json.Unmarshal(e.Detail, &d); err != nil {
+		return err
+	}
+	said := fmt.Sprintf("%s: queue %s, missing from %d on", e.DetailType, d.Queue, d.MissingAfter+1)
+	if d.Consumer != "" {
+		said = fmt.Sprintf("%s: queue %s, consumer %s, before %d", e.DetailType, d.Queue, d.Consumer, d.Delivered+1)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.times[said]++
+	if known, ok := a.ids[said]; ok && known != d.ID {
+		a.violations = append(a.violations, fmt.Sprintf("announced under the ids %q and %q: %s", known, d.ID, said))
+	}
+	a.ids[said] = d.ID
+	if a.times[said] == 1 && said != blockedAnnounced && said != gapAnnounced {
+		a.violations = append(a.violations, "announced, and there is no reason: "+said)
+	}
+	return nil
+}
+
+// complete tells whether all that has to be announced was.
+func (a *announcements) complete() bool { return len(a.missing()) == 0 }
+
+// missing is what has to be announced and was not.
+func (a *announcements) missing() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var all []string
+	for _, want := range []string{blockedAnnounced, gapAnnounced} {
+		if a.times[want] == 0 {
+			all = append(all, want)
+		}
+	}
+	return all
+}
+
+// told is what was announced, how often, and what is wrong with it.
+func (a *announcements) told() (lines, violations []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, said := range slices.Sorted(maps.Keys(a.times)) {
+		lines = append(lines, fmt.Sprintf("%s (%d times)", said, a.times[said]))
+	}
+	return lines, slices.Clone(a.violations)
+}

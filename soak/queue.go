@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// queueReader takes the messages of one SQS queue, one receive at a time, so
+// that a group's stay in order.
+type queueReader struct {
+	client *sqs.Client
+	url    string
+	take   func(types.Message) error
+
+	mu      sync.Mutex
+	emptyAt time.Time // when the last receive began, if it found nothing
+}
+
+// newQueueReader reads the queue at a URL, which also tells where SQS is.
+func newQueueReader(address string, take func(types.Message) error) (*queueReader, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("queue URL %q: %w", address, err)
+	}
+	return &queueReader{url: address, take: take, client: sqs.New(sqs.Options{
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("soak", "soak", ""),
+		BaseEndpoint: aws.String(u.Scheme + "://" + u.Host), HTTPClient: &http.Client{Timeout: time.Minute},
+		DisableMessageChecksumValidation: true, // the watchers compare the bodies
+	})}, nil
+}
+
+// run reads until the context ends, or until a message or the queue fails.
+func (r *queueReader) run(ctx context.Context) error {
+	for {
+		if err := r.once(ctx); ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read %s: %w", r.url, err)
+		}
+	}
+}
+
+func (r *queueReader) once(ctx context.Context) error {
+	began := time.Now()
+	out, err := r.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl: &r.url, MaxNumberOfMessages: 10, WaitTimeSeconds: 1,
+		MessageAttributeNames:       []string{"All"},
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
+	})
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.emptyAt = time.Time{}
+	if len(out.Messages) == 0 {
+		r.emptyAt = began
+	}
+	r.mu.Unlock()
+	if len(out.Messages) == 0 {
+		return nil
+	}
+	taken := make([]types.DeleteMessageBatchRequestEntry, len(out.Messages))
+	for i, m := range out.Messages {
+		if err := r.take(m); err != nil {
+			return err
+		}
+		taken[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle}
+	}
+	_, err = r.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &r.url, Entries: taken})
+	return err
+}
+
+// empty tells whether nothing that was there at a time is left.
+func (r *queueReader) empty(since time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.emptyAt.After(since)
+}

@@ -33,10 +33,15 @@ func NewStarter() *Starter {
 	return s
 }
 
-// Start is command.Start, with a process group of its own. It must not be
-// called after Close.
+// Start is command.Start, with a process group of its own; of the attributes
+// that the command has, the credential is kept. It must not be called after
+// Close.
 func (s *Starter) Start(command *exec.Cmd) error {
+	given := command.SysProcAttr
 	command.SysProcAttr = attributes()
+	if given != nil {
+		command.SysProcAttr.Credential = given.Credential
+	}
 	started := make(chan error)
 	s.requests <- func() { started <- command.Start() }
 	return <-started

@@ -47,6 +47,13 @@ demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=
 payments: deps ## charge a bank once for each message, while processes are killed
 	@$(GO) run ./examples/payments/show
 
+# SEED=… chooses messages and faults.
+TIME ?= 10m
+RATE ?=
+.PHONY: soak
+soak: deps ## put the stack under load and faults, and check each sink: TIME=10m RATE=40
+	@TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(GO) run ./soak
+
 .PHONY: local
 local: deps ## start the local stack and leave it running
 	@$(GO) run ./cmd/streamsort local

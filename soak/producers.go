@@ -137,6 +137,14 @@ func (p *producers) put(ctx context.Context, documents []json.RawMessage, expect
 	}
 }
 
+// counts are how many messages were sent, how many calls made again, and what
+// producers were told that is wrong.
+func (p *producers) counts() (sent, repeats int, violations []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sent, p.repeats, slices.Clone(p.violations)
+}
+
 // told are the outcomes, in words.
 func (p *producers) told() string {
 	p.mu.Lock()

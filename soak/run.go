@@ -44,7 +44,14 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	defer b.stack.Subscribe(watchLog(s.watchers[0], "WebhooksFunction"))()
 	defer b.stack.Subscribe(watchLog(s.watchers[1], "ReceiverFunction"))()
-	return errors.Join(s.work(ctx), s.summarise())
+	failed := s.work(ctx)
+	r := s.result()
+	r.print(out)
+	if err := errors.Join(failed, r.verdict()); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "==> everything came out of every sink, in order, unchanged; what stands still was announced")
+	return nil
 }
 
 // prepare makes the queues and their consumers.

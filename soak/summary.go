@@ -3,84 +3,61 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/streamsort/streamsort/localstack"
 )
 
-// summarise prints the summary; the error says what must not be.
-func (s *soak) summarise() error {
-	killed, invoked := 0, 0
-	for _, f := range s.stack.Functions() {
-		killed += f.Stats.Killed
-		invoked += f.Stats.Requests
-	}
-	var repeated, dropped, delivered int64
-	for _, m := range s.stack.Mappings() {
-		repeated += m.Stats.Repeated
-		dropped += m.Stats.Dropped
-		delivered += m.Stats.Delivered
-	}
-	runs, failed := s.sweeps.counts()
-	row := func(name, format string, arguments ...any) {
-		fmt.Fprintf(s.out, "    %-19s %s\n", name, fmt.Sprintf(format, arguments...))
-	}
-	row("in", "%d messages of %d queues, %d sent with repeats and conflicts, %d calls made again", s.in.count(), queues, s.producers.sent, s.producers.repeats)
-	row("told", "%s", s.producers.told())
-	lost, violations := 0, len(s.producers.violations)
-	for _, w := range s.watchers {
-		state, missing := w.state(), len(w.missing())
-		row("out, "+w.name, "%d messages, %d again, %d stale, %d violations, %d lost", state.messages, state.again, state.stale, state.violations, missing)
-		lost += missing
-		violations += state.violations
-	}
-	row("violations", "%d", violations)
-	row("lost", "%d", lost)
-	row("processes killed", "%d of %d calls", killed, invoked)
-	row("stream", "%d records delivered, %d again, %d dropped", delivered, repeated, dropped)
-	row("DynamoDB", "%s", s.network.told())
-	row("sweeps", "%d, of which %d failed or were killed", runs, failed)
-	announced, _ := s.announcements.told()
-	for _, line := range announced {
-		row("announced", "%s", line)
-	}
-	row("seconds", "%.0f", time.Since(s.began).Seconds())
-	err := s.verdict(killed, repeated, dropped)
-	if err == nil {
-		fmt.Fprintln(s.out, "==> everything came out of every sink, in order, unchanged; what stands still was announced")
-	}
-	return err
+// result is what the soak ends with.
+type result struct {
+	in, sent, repeats int
+	told              string // outcomes
+	sinks             []sinkResult
+	killed, calls     int
+	delivered         int64 // records of streams, with those repeated and dropped
+	repeated, dropped int64
+	network           string
+	faults            int
+	sweeps, failed    int
+	announced         []string
+	took              time.Duration
+	// wrong is what must not be, but for what the sinks tell.
+	wrong []string
 }
 
-// verdict joins the reasons to fail.
-func (s *soak) verdict(killed int, repeated, dropped int64) error {
-	var errs []error
-	fail := func(reasons ...string) {
-		for _, reason := range reasons {
-			errs = append(errs, errors.New(reason))
-		}
-	}
-	fail(s.producers.violations...)
+// sinkResult is what came out of a sink.
+type sinkResult struct {
+	name string
+	state
+	told    []string // violations
+	missing []place
+}
+
+// result gathers the figures.
+func (s *soak) result() result {
+	r := result{in: s.in.count(), told: s.producers.told(), network: s.network.told(), faults: s.network.count(), took: time.Since(s.began)}
+	r.sent, r.repeats, r.wrong = s.producers.counts()
 	for _, w := range s.watchers {
-		fail(w.told()...)
-		if missing := w.missing(); len(missing) > 0 {
-			fail(fmt.Sprintf("%s: %d messages are lost, the first is %d of queue %q", w.name, len(missing), missing[0].seq, missing[0].queue))
-		}
+		r.sinks = append(r.sinks, sinkResult{w.name, w.state(), w.told(), w.missing()})
 	}
+	for _, f := range s.stack.Functions() {
+		r.killed += f.Stats.Killed
+		r.calls += f.Stats.Requests
+	}
+	for _, m := range s.stack.Mappings() {
+		r.delivered += m.Stats.Delivered
+		r.repeated += m.Stats.Repeated
+		r.dropped += m.Stats.Dropped
+	}
+	r.sweeps, r.failed = s.sweeps.counts()
 	for _, said := range s.announcements.missing() {
-		fail("not announced: " + said)
+		r.wrong = append(r.wrong, "not announced: "+said)
 	}
-	_, wrong := s.announcements.told()
-	fail(wrong...)
-	fail(givenUp(s.stack)...)
-	for what, count := range map[string]int64{
-		"process was killed": int64(killed), "record was repeated": repeated, "record was dropped": dropped, "request failed": int64(s.network.count()),
-	} {
-		if count == 0 {
-			fail("no " + what + ": the soak did not test what it should")
-		}
-	}
-	return errors.Join(errs...)
+	announced, wrong := s.announcements.told()
+	r.announced = announced
+	r.wrong = append(append(r.wrong, wrong...), givenUp(s.stack)...)
+	return r
 }
 
 // givenUp is what event source mappings gave up on, or how they ended.
@@ -95,4 +72,62 @@ func givenUp(stack *localstack.Stack) []string {
 		}
 	}
 	return all
+}
+
+// print prints the summary.
+func (r result) print(out io.Writer) {
+	row := func(name, format string, arguments ...any) {
+		fmt.Fprintf(out, "    %-19s %s\n", name, fmt.Sprintf(format, arguments...))
+	}
+	row("in", "%d messages of %d queues; %d were sent, with those sent again and conflicting ones; %d calls made again", r.in, queues, r.sent, r.repeats)
+	row("told", "%s", r.told)
+	lost, violations := 0, 0
+	for _, s := range r.sinks {
+		row("out, "+s.name, "%d messages, %d again, %d stale, %d violations, %d lost", s.messages, s.again, s.stale, s.violations, len(s.missing))
+		lost += len(s.missing)
+		violations += s.violations
+	}
+	row("violations", "%d", violations)
+	row("lost", "%d", lost)
+	row("processes killed", "%d in %d calls", r.killed, r.calls)
+	row("stream records", "%d delivered, %d repeated, %d dropped", r.delivered, r.repeated, r.dropped)
+	row("DynamoDB", "%s", r.network)
+	row("sweeps", "%d, of which %d failed", r.sweeps, r.failed)
+	for _, said := range r.announced {
+		row("announced", "%s", said)
+	}
+	row("seconds", "%.0f", r.took.Seconds())
+}
+
+// verdict joins the reasons to fail.
+func (r result) verdict() error {
+	var errs []error
+	for _, s := range r.sinks {
+		for _, said := range s.told {
+			errs = append(errs, errors.New(said))
+		}
+		if len(s.missing) > 0 {
+			errs = append(errs, fmt.Errorf("%s: %d messages are lost, the first is %d of queue %q", s.name, len(s.missing), s.missing[0].seq, s.missing[0].queue))
+		}
+		if s.messages == 0 {
+			errs = append(errs, fmt.Errorf("%s: nothing came out", s.name))
+		}
+	}
+	for _, said := range r.wrong {
+		errs = append(errs, errors.New(said))
+	}
+	for _, happened := range []struct {
+		what  string
+		times int64
+	}{
+		{"process was killed", int64(r.killed)},
+		{"record was repeated", r.repeated},
+		{"record was dropped", r.dropped},
+		{"request went wrong", int64(r.faults)},
+	} {
+		if happened.times == 0 {
+			errs = append(errs, fmt.Errorf("no %s: the soak has shown less than it must", happened.what))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -79,8 +79,10 @@ func queueNames() []string {
 func (t *traffic) first() []message {
 	var all []message
 	for _, l := range t.queues[1:3] {
-		all = append(all, t.take(l))
-		all = append(all, t.rest(l)...)
+		for l.next <= bad+1 {
+			t.fill(l)
+			all = append(all, t.rest(l)...)
+		}
 	}
 	return all
 }

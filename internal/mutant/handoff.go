@@ -1,0 +1,112 @@
+package main
+
+// deliveryFolder has the code that delivery's bugs are planted in.
+const deliveryFolder = "pkg/handoff"
+
+// deliveries are the tests that walk all small schedules and random ones.
+var deliveries = test{"./internal/sim/handoffsim", "TestEverySmallSchedule|TestRandomSchedules"}
+
+func deliveryTrace(name string) test { return test{"./internal/sim/handoffsim", "TestTrace" + name} }
+
+// deliveryMutants are bugs in delivery. The store's conditions are planted in
+// the memory store, which is what the simulator runs on; handofftest holds the
+// DynamoDB store to the same.
+var deliveryMutants = []mutant{
+	{"commit without token", deliveryFolder, deliveries, []edit{
+		{"memory.go", "held(token), func(c *Consumer) {\n\t\tc.end(Committed)", "func(c Consumer) bool { return c.State == Started }, func(c *Consumer) {\n\t\tc.end(Committed)"},
+	}},
+	{"commit without token and state", deliveryFolder, deliveries, []edit{
+		{"memory.go", "held(token), func(c *Consumer) {\n\t\tc.end(Committed)", "func(Consumer) bool { return true }, func(c *Consumer) {\n\t\tc.end(Committed)"},
+	}},
+	{"token number used twice", deliveryFolder, deliveries, []edit{
+		{"memory.go", "c.Token = Token{c.Token.N + 1, claim.Req}", "c.Token = Token{max(c.Token.N, 1), claim.Req}"},
+		{"memory.go", "c.holds(Token{seen.Token.N + 1, claim.Req})", "c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
+	}},
+	{"commit and claim without token", deliveryFolder, deliveries, []edit{
+		{"memory.go", "return c.holds(token) && c.Paused == \"\"", "return c.State == Started && c.Paused == \"\""},
+	}},
+	{"commit before handing over", deliveryFolder, deliveries, []edit{
+		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
+	}},
+	{"takeover ignores the lease: claims for ever", deliveryFolder, deliveries, []edit{
+		{"deliver.go", "case c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "case false:"},
+	}},
+	{"takeover ignores the lease: order broken", deliveryFolder, deliveries, []edit{
+		{"deliver.go", "case c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "case false:"},
+		{"memory.go", "(c.State == Idle || c.State == Started && c.LeaseUntil.Before(milliseconds(now)))", "(c.State == Idle || c.State == Started)"},
+	}},
+	{"stale position", sorterFolder, deliveries, []edit{
+		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
+	}},
+	{"operator without condition: skip", deliveryFolder, deliveries, []edit{
+		{"memory.go", "return c.Token.N == seen.Token.N && c.State == Blocked && c.Delivered == seen.Delivered", "return true"},
+	}},
+	{"operator without condition: rewind", deliveryFolder, deliveries, []edit{
+		{"memory.go", "return c.Token.N == seen.Token.N && (c.State == Idle || c.State == Blocked)", "return true"},
+	}},
+	{"no look after commit (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
+		{"deliver.go", "run.fresh = false\n", "run.fresh = true\n"},
+	}},
+	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
+		{"deliver.go", "case c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "case c.State == Started && !c.LeaseUntil.Before(milliseconds(now.Add(2 * time.Second))):"},
+		{"memory.go", "(c.State == Idle || c.State == Started && c.LeaseUntil.Before(milliseconds(now)))", "(c.State == Idle || c.State == Started && c.LeaseUntil.Before(milliseconds(now.Add(2 * time.Second))))"},
+	}},
+	{"attempts counted by failures (T6)", deliveryFolder, deliveryTrace("T6"), []edit{
+		{"memory.go", "c.claim(c.Delivered, claim)\n\t\tc.Attempts++", "c.claim(c.Delivered, claim)"},
+		{"memory.go", "c.end(Aborted)\n", "c.end(Aborted)\n\t\tc.Attempts++\n"},
+	}},
+	{"the second attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
+		{"deliver.go", "if attempts > 0 || after < singleTo {", "if false {"},
+	}},
+	{"failure without token", deliveryFolder, deliveries, []edit{
+		{"memory.go", "held(token), func(c *Consumer) {\n\t\tc.end(Aborted)", "func(c Consumer) bool { return c.State == Started }, func(c *Consumer) {\n\t\tc.end(Aborted)"},
+	}},
+	{"cancel ignores the lease", deliveryFolder, deliveries, []edit{
+		{"sweep.go", "if c.State == Started && c.LeaseUntil.Before(milliseconds(now)) {", "if c.State == Started {"},
+		{"memory.go", "return c.Token.N == seen.Token.N && c.State == Started && c.LeaseUntil.Before(milliseconds(now))", "return c.Token.N == seen.Token.N && c.State == Started"},
+	}},
+	{"claimed while paused", deliveryFolder, deliveries, []edit{
+		{"memory.go", "c.State == seen.State && c.Paused == \"\" && c.Starting == \"\" &&", "c.State == seen.State && c.Starting == \"\" &&"},
+	}},
+	{"claimed while starting", deliveryFolder, deliveries, []edit{
+		{"deliver.go", "case c.Starting != \"\":", "case false:"},
+		{"memory.go", "c.State == seen.State && c.Paused == \"\" && c.Starting == \"\" &&", "c.State == seen.State && c.Paused == \"\" &&"},
+	}},
+	{"delivers what the record shows only", deliveryFolder, deliveries, []edit{
+		{"deliver.go", "if run.position <= c.Delivered && !run.fresh {", "if run.position < 0 && !run.fresh {"},
+	}},
+	{"a failure of the store ends nothing", deliveryFolder, deliveries, []edit{
+		{"deliver.go", "if err != nil {\n\t\t\treturn err\n\t\t}\n\t\trun.Record = c\n", "run.Record = c\n"},
+	}},
+	{"nobody is woken up after a rewind's death", deliveryFolder, deliveries, []edit{
+		{"operate.go", "if err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
+	}},
+	{"nobody is woken up after a slow start", deliveryFolder, deliveries, []edit{
+		{"start.go", "// Whoever began the start may have slept since then.\n\tif err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
+	}},
+	{"a queue that the sweep failed on is left to the full round", deliveryFolder, deliveries, []edit{
+		{"sweep.go", "unseen = d.sorter.Nudge(ctx, it.Queue) != nil", "unseen = true"},
+		{"../cursor/walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
+	}},
+	{"a round that failed counts as one", sorterFolder, deliveries, []edit{
+		{"walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
+	}},
+	{"nobody nudges who lags", deliveryFolder, deliveries, []edit{
+		{"sweep.go", "if lags {", "if false {"},
+	}},
+	{"deleted up to the floor, whoever began meanwhile", deliveryFolder, deliveries, []edit{
+		{"sweep.go", "min(it.Floor, lowest)", "it.Floor"},
+	}},
+	{"a start that does not look at the floor", deliveryFolder, deliveries, []edit{
+		{"start.go", "max(c.Delivered, it.Floor), it.Position)", "c.Delivered, it.Position)"},
+	}},
+	{"a start that does not look at what is there", deliveryFolder, deliveries, []edit{
+		{"start.go", "c.Queue, c.Name, c.Starting, missing)", "c.Queue, c.Name, c.Starting, c.Delivered+0*missing)"},
+	}},
+	{"a start that keeps nothing", sorterFolder, deliveries, []edit{
+		{"retention.go", "if s.keepDue(m) {", "if false {"},
+	}},
+	{"the slowest consumer is not looked for", deliveryFolder, deliveries, []edit{
+		{"operate.go", "if i == 0 || c.Delivered < seq {", "if i == 0 || c.Delivered > seq {"},
+	}},
+}

@@ -53,17 +53,17 @@ func newMessage(queue string, seq int64, poisoned bool, random *rand.Rand) messa
 	m := message{queue: queue, seq: seq}
 	var body []byte
 	var field string
-	switch kind := random.IntN(20); {
-	case kind == 0:
+	switch random.IntN(20) {
+	case 0:
 		body = make([]byte, random.IntN(200))
 		for i := range body {
 			body[i] = byte(random.Uint32())
 		}
 		field = fmt.Sprintf(`"bodyBase64":%q`, base64.StdEncoding.EncodeToString(body))
-	case kind == 1:
+	case 1:
 		body = fmt.Appendf(nil, `{ "n": %d, "text": "<ü\u0001\u2028 \ud83d\ude00>",  "big": 9007199254740993, "more": [ true, null ] }`, seq)
 		field = `"body":` + string(body)
-	case kind == 2:
+	case 2:
 		body = fmt.Appendf(nil, `{"n":%d,"note":%q}`, seq, strings.Repeat("long ", 400+random.IntN(2000)))
 		field = `"body":` + string(body)
 	default:

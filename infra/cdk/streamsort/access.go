@@ -17,7 +17,7 @@ func allow(actions []string, resources ...*string) awsiam.PolicyStatement {
 
 // enqueueAccess: look at a message, put it, read on from the position; make,
 // read, move and set up a cursor.
-func (s *Stack) enqueueAccess() []awsiam.PolicyStatement {
+func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
 		s.moveCursors(),
@@ -27,7 +27,7 @@ func (s *Stack) enqueueAccess() []awsiam.PolicyStatement {
 // sortAccess: read on from the position and move the cursor; it never writes a
 // message. The event source mapping works under the same role: it reads the
 // stream and hands over what it gives up on.
-func (s *Stack) sortAccess() []awsiam.PolicyStatement {
+func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
 		s.moveCursors(),
@@ -40,7 +40,7 @@ func (s *Stack) sortAccess() []awsiam.PolicyStatement {
 // the expiry of messages forward, see to the consumers of each queue, note how
 // far it came, and announce what is stuck; delete what was handed on, where that
 // is wanted.
-func (s *Stack) sweepAccess() []awsiam.PolicyStatement {
+func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	messages := []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}
 	if s.props.DeleteDelivered {
 		messages = append(messages, "dynamodb:BatchWriteItem")
@@ -56,7 +56,7 @@ func (s *Stack) sweepAccess() []awsiam.PolicyStatement {
 		statements = append(statements, allow([]string{"sns:Publish"}, &topic))
 	}
 	if bus := *s.props.EventBus; bus != "" {
-		statements = append(statements, allow([]string{"events:PutEvents"}, s.Stack.FormatArn(&awscdk.ArnComponents{
+		statements = append(statements, allow([]string{"events:PutEvents"}, awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
 			Service: jsii.String("events"), Resource: jsii.String("event-bus"), ResourceName: &bus,
 		})))
 	}
@@ -65,7 +65,7 @@ func (s *Stack) sweepAccess() []awsiam.PolicyStatement {
 
 // processAccess: deliver, hand batches to the sinks, and read the cursors'
 // stream as the event source mapping does.
-func (s *Stack) processAccess() []awsiam.PolicyStatement {
+func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 	return append(append(s.deliverAccess(), toSinks(s.props.Consumers)...),
 		s.readStream(s.CursorsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
@@ -75,7 +75,7 @@ func (s *Stack) processAccess() []awsiam.PolicyStatement {
 // deliverAccess: make a consumer of a queue, for which messages that are about
 // to expire are kept and the cursor is read and nudged; read messages; claim and
 // commit.
-func (s *Stack) deliverAccess() []awsiam.PolicyStatement {
+func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
 		s.moveCursors(),
@@ -84,21 +84,26 @@ func (s *Stack) deliverAccess() []awsiam.PolicyStatement {
 }
 
 // handoffAccess: what operators do to consumers, and the record of it.
-func (s *Stack) handoffAccess() []awsiam.PolicyStatement {
+func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),
 		allow([]string{"dynamodb:PutItem", "dynamodb:Query"}, s.ActsTable.TableArn()),
 	)
 }
 
+// deduplicate: what package dedup does with its table, but for listing it.
+func (s *Streamsort) deduplicate() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.DedupTable.TableArn())
+}
+
 // readStream: what an event source mapping does with a table's stream.
-func (s *Stack) readStream(of awsdynamodb.TableV2) awsiam.PolicyStatement {
+func (s *Streamsort) readStream(of awsdynamodb.TableV2) awsiam.PolicyStatement {
 	return allow([]string{
 		"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams",
 	}, of.TableStreamArn())
 }
 
 // moveCursors: PutItem makes the cursor of a queue that has none.
-func (s *Stack) moveCursors() awsiam.PolicyStatement {
+func (s *Streamsort) moveCursors() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.CursorsTable.TableArn())
 }

@@ -12,7 +12,7 @@ import (
 
 // routes are the HTTP API's routes; docs/openapi.yaml describes them. Names of
 // queues and consumers travel in bodies and query strings, never in paths.
-func (s *Stack) routes() []route {
+func (s *Streamsort) routes() []route {
 	return []route{
 		{"PostMessages", "POST", "/messages", s.EnqueueFunction},
 		{"GetMessages", "GET", "/messages", s.EnqueueFunction},
@@ -35,9 +35,9 @@ type route struct {
 // addAPI puts an HTTP API before enqueue and handoff. A request must be signed
 // (IAM) on every route, and API Gateway may call each function on its routes
 // only.
-func (s *Stack) addAPI() {
-	s.api = awsapigatewayv2.NewCfnApi(s.Stack, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
-		Name: s.Stack.StackName(), ProtocolType: jsii.String("HTTP"),
+func (s *Streamsort) addAPI() {
+	s.api = awsapigatewayv2.NewCfnApi(s.scope, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
+		Name: &s.id, ProtocolType: jsii.String("HTTP"),
 		Description: jsii.String("Streamsort: messages, queues, gaps and consumers"),
 	})
 	targets := map[awslambda.Function]*string{
@@ -45,20 +45,17 @@ func (s *Stack) addAPI() {
 		s.HandoffFunction: s.integrate("ApiHandoffIntegration", s.HandoffFunction),
 	}
 	for _, route := range s.routes() {
-		awsapigatewayv2.NewCfnRoute(s.Stack, jsii.String(route.id+"Route"), &awsapigatewayv2.CfnRouteProps{
+		awsapigatewayv2.NewCfnRoute(s.scope, jsii.String(route.id+"Route"), &awsapigatewayv2.CfnRouteProps{
 			ApiId:             s.api.Ref(),
 			RouteKey:          jsii.String(route.method + " " + route.path),
 			AuthorizationType: jsii.String("AWS_IAM"),
 			Target:            targets[route.function],
 		})
-		awslambda.NewCfnPermission(s.Stack, jsii.String(route.id+"Permission"), &awslambda.CfnPermissionProps{
+		awslambda.NewCfnPermission(s.scope, jsii.String(route.id+"Permission"), &awslambda.CfnPermissionProps{
 			Action:       jsii.String("lambda:InvokeFunction"),
 			FunctionName: route.function.FunctionArn(),
 			Principal:    jsii.String("apigateway.amazonaws.com"),
-			SourceArn: s.Stack.FormatArn(&awscdk.ArnComponents{
-				Service: jsii.String("execute-api"), Resource: s.api.Ref(),
-				ResourceName: jsii.String("*/" + route.method + route.path),
-			}),
+			SourceArn:    s.routeARN(route.method, route.path),
 		})
 	}
 	s.addStage()
@@ -66,8 +63,8 @@ func (s *Stack) addAPI() {
 
 // integrate puts a function behind the API, and returns the target that routes
 // name it by.
-func (s *Stack) integrate(id string, function awslambda.Function) *string {
-	integration := awsapigatewayv2.NewCfnIntegration(s.Stack, &id, &awsapigatewayv2.CfnIntegrationProps{
+func (s *Streamsort) integrate(id string, function awslambda.Function) *string {
+	integration := awsapigatewayv2.NewCfnIntegration(s.scope, &id, &awsapigatewayv2.CfnIntegrationProps{
 		ApiId:                s.api.Ref(),
 		IntegrationType:      jsii.String("AWS_PROXY"),
 		IntegrationUri:       function.FunctionArn(),
@@ -78,8 +75,8 @@ func (s *Stack) integrate(id string, function awslambda.Function) *string {
 
 // addStage deploys the API at its root, throttled, with an access log that
 // tells who asked for which route, and nothing that a request carried.
-func (s *Stack) addStage() {
-	awsapigatewayv2.NewCfnStage(s.Stack, jsii.String("ApiStage"), &awsapigatewayv2.CfnStageProps{
+func (s *Streamsort) addStage() {
+	awsapigatewayv2.NewCfnStage(s.scope, jsii.String("ApiStage"), &awsapigatewayv2.CfnStageProps{
 		ApiId:      s.api.Ref(),
 		StageName:  jsii.String("$default"),
 		AutoDeploy: true,

@@ -1,9 +1,14 @@
 // Package streamsort is Streamsort's stack for the AWS CDK: the tables, the
 // functions, the HTTP API, the streams' triggers, the schedule and its alarm.
 //
-// Call [NewStack] with a [Props]; nil means all defaults:
+// Call [NewStack] with a [Props] for a stack of its own, or [New] for a construct
+// within a stack of yours; nil means all defaults:
 //
 //	stack, err := streamsort.NewStack(app, "Streamsort", &streamsort.Props{Mode: cursor.ModeAsync})
+//
+//	orders, err := streamsort.New(stack, "Orders", nil)
+//	err = orders.AddConsumer("Books", books) // a function behind the cursors' stream
+//	orders.GrantProduce(shop)
 //
 // # What is made
 //

@@ -32,7 +32,7 @@ type function struct {
 	files       map[string]string // what else is in there, by name
 }
 
-func (s *Stack) addFunctions() error {
+func (s *Streamsort) addFunctions() error {
 	p := s.props
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
@@ -69,7 +69,7 @@ func (s *Stack) addFunctions() error {
 }
 
 // addProcess makes process, where there are consumers for it.
-func (s *Stack) addProcess() error {
+func (s *Streamsort) addProcess() error {
 	p := s.props
 	if len(p.Consumers) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func merged(all ...map[string]string) map[string]string {
 	return sum
 }
 
-func (s *Stack) consumersEnvironment() map[string]string {
+func (s *Streamsort) consumersEnvironment() map[string]string {
 	return map[string]string{
 		"STREAMSORT_CONSUMERS_TABLE": *s.ConsumersTable.TableName(),
 		"STREAMSORT_ACTS_TABLE":      *s.ActsTable.TableName(),
@@ -127,18 +127,18 @@ func (s *Stack) consumersEnvironment() map[string]string {
 }
 
 // newFunction makes a function with a log group and a role of its own.
-func (s *Stack) newFunction(f function) awslambda.Function {
+func (s *Streamsort) newFunction(f function) awslambda.Function {
 	logs := s.newLogGroup(f.id + "Logs")
-	role := awsiam.NewRole(s.Stack, jsii.String(f.id+"Role"), &awsiam.RoleProps{
+	role := awsiam.NewRole(s.scope, jsii.String(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 	})
-	nameResource(role, f.id+"Role")
+	s.nameResource(role, f.id+"Role")
 	role.AddToPolicy(allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn()))
 	for _, statement := range f.access {
 		role.AddToPolicy(statement)
 	}
 	code := cmp.Or(f.code, filepath.Join(s.props.Binaries, f.name))
-	made := awslambda.NewFunction(s.Stack, jsii.String(f.id+"Function"), &awslambda.FunctionProps{
+	made := awslambda.NewFunction(s.scope, jsii.String(f.id+"Function"), &awslambda.FunctionProps{
 		Description:                  &f.description,
 		Runtime:                      awslambda.Runtime_PROVIDED_AL2023(),
 		Architecture:                 s.architecture(),
@@ -157,24 +157,24 @@ func (s *Stack) newFunction(f function) awslambda.Function {
 		ApplicationLogLevelV2: awslambda.ApplicationLogLevel_INFO,
 		SystemLogLevelV2:      awslambda.SystemLogLevel_INFO,
 	})
-	resource := nameResource(made, f.id+"Function")
+	resource := s.nameResource(made, f.id+"Function")
 	resource.AddMetadata(jsii.String("streamsort:source"), "functions/"+f.name)
 	if f.files != nil {
 		resource.AddMetadata(jsii.String("streamsort:files"), f.files)
 	}
 
 	policy := role.Node().FindChild(jsii.String("DefaultPolicy"))
-	suppress(nameResource(policy, f.id+"Policy"), suppression{
+	suppress(s.nameResource(policy, f.id+"Policy"), suppression{
 		rule: "AwsSolutions-IAM5", appliesTo: []string{"Resource::*"},
 		reason: "xray:PutTraceSegments and xray:PutTelemetryRecords take no resource: AWS has none narrower than *.",
 	})
 	return made
 }
 
-func (s *Stack) newLogGroup(id string) awslogs.LogGroup {
-	group := awslogs.NewLogGroup(s.Stack, &id, &awslogs.LogGroupProps{RemovalPolicy: s.removalPolicy()})
+func (s *Streamsort) newLogGroup(id string) awslogs.LogGroup {
+	group := awslogs.NewLogGroup(s.scope, &id, &awslogs.LogGroupProps{RemovalPolicy: s.removalPolicy()})
 	// The CDK has a name for each number of days; CloudFormation has the number.
-	nameResource(group, id).(awslogs.CfnLogGroup).SetRetentionInDays(jsii.Number(s.props.LogRetentionDays))
+	s.nameResource(group, id).(awslogs.CfnLogGroup).SetRetentionInDays(jsii.Number(s.props.LogRetentionDays))
 	return group
 }
 
@@ -188,7 +188,7 @@ func retentionDays() []int {
 
 // environment is what every function is told, and what only this one is. A
 // variable without a value is left out: it means the same.
-func (s *Stack) environment(own map[string]string) *map[string]*string {
+func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 	p := s.props
 	all := map[string]string{
 		"STREAMSORT_MESSAGES_TABLE": *s.MessagesTable.TableName(),
@@ -221,9 +221,9 @@ func (s *Stack) environment(own map[string]string) *map[string]*string {
 const metricsNamespace = "Streamsort"
 
 // service is the stack's name in the metrics.
-func (s *Stack) service() string { return strings.ToLower(*s.Stack.StackName()) }
+func (s *Streamsort) service() string { return strings.ToLower(s.id) }
 
-func (s *Stack) architecture() awslambda.Architecture {
+func (s *Streamsort) architecture() awslambda.Architecture {
 	if s.props.Architecture == AMD64 {
 		return awslambda.Architecture_X86_64()
 	}

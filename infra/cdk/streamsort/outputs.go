@@ -8,7 +8,7 @@ import (
 // addOutputs tells what a deployed stack is called. What a consumer's own
 // stack needs is exported too: the cursors' stream, to be called by it, and
 // the tables' names, to read the messages from.
-func (s *Stack) addOutputs() {
+func (s *Streamsort) addOutputs() {
 	s.output("ApiUrl", "The HTTP API", s.api.AttrApiEndpoint())
 	s.output("EnqueueFunctionName", "Takes messages by direct invoke too", s.EnqueueFunction.FunctionName())
 	s.output("SortFunctionName", "Moves the cursors", s.SortFunction.FunctionName())
@@ -29,10 +29,10 @@ func (s *Stack) addOutputs() {
 	s.export("CursorsStreamArn", "The stream of batches, for a consumer's event source mapping", s.CursorsTable.TableStreamArn())
 }
 
-func (s *Stack) output(id, description string, value *string) awscdk.CfnOutput {
-	return awscdk.NewCfnOutput(s.Stack, &id, &awscdk.CfnOutputProps{Description: &description, Value: value})
+func (s *Streamsort) output(id, description string, value *string) awscdk.CfnOutput {
+	return awscdk.NewCfnOutput(s.scope, &id, &awscdk.CfnOutputProps{Description: &description, Value: value})
 }
 
-func (s *Stack) export(id, description string, value *string) {
-	s.output(id, description, value).SetExportName(jsii.String(*s.Stack.StackName() + "-" + id))
+func (s *Streamsort) export(id, description string, value *string) {
+	s.output(id, description, value).SetExportName(jsii.String(s.id + "-" + id))
 }

@@ -12,44 +12,58 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Stack is a Streamsort stack, with the parts that a caller may want to grant
-// access to or to watch.
-type Stack struct {
-	Stack awscdk.Stack
-
+// Streamsort is all that makes one Streamsort, as a construct, with the parts
+// that a caller may want to grant access to or to watch.
+type Streamsort struct {
 	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, ActsTable awsdynamodb.TableV2
 	EnqueueFunction, SortFunction, SweepFunction, HandoffFunction       awslambda.Function
-	// DedupTable is nil where the stack has none.
+	// DedupTable is nil where there is none.
 	DedupTable awsdynamodb.TableV2
-	// ProcessFunction is nil where the stack has no consumers of its own.
+	// ProcessFunction is nil where there are no consumers for it.
 	ProcessFunction awslambda.Function
 	FailureQueue    awssqs.Queue
 
+	scope constructs.Construct
+	id    string
+	// fixed tells that the logical ids are those of the contract.
+	fixed bool
 	api   awsapigatewayv2.CfnApi
 	props Props
+	// readers is how many functions read the cursors' stream.
+	readers int
 }
 
-// NewStack makes the stack under scope. Its id is the stack's name too, a
-// letter and then letters, digits and '-', 128 at most. nil props mean all
-// defaults.
+// New makes a Streamsort within a stack of the caller's. id, a letter and then
+// letters, digits and '-', 128 at most, begins the tables' names and names it in
+// the metrics: no two in one account and region may have the same. nil props
+// mean all defaults; Env is the stack's.
 //
 // The error names every property that is out of its bounds and every binary
 // that is missing or built for another processor; nothing has been made then.
-func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, error) {
-	p := props.withDefaults(id)
-	if err := p.validate(id); err != nil {
-		return nil, fmt.Errorf("stack properties:\n%w", err)
-	}
-	all, err := p.readConsumers()
+func New(scope constructs.Construct, id string, props *Props) (*Streamsort, error) {
+	p, err := props.checked(id)
 	if err != nil {
 		return nil, err
 	}
-	p.Consumers, p.ConsumersFile = all, ""
-	if err := p.checkBinaries(); err != nil {
+	s := &Streamsort{scope: constructs.NewConstruct(scope, &id), id: id, props: p}
+	return s, s.addAll()
+}
+
+// Stack is a stack that has a Streamsort and nothing else.
+type Stack struct {
+	Stack awscdk.Stack
+	*Streamsort
+}
+
+// NewStack makes the stack under scope. Its id is the stack's name too. It is as
+// New, but for the logical ids, which are those that the package comment lists,
+// and for the outputs, of which a consumer's own stack may import some.
+func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, error) {
+	p, err := props.checked(id)
+	if err != nil {
 		return nil, err
 	}
-	s := &Stack{props: p}
-	s.Stack = awscdk.NewStack(scope, &id, &awscdk.StackProps{
+	stack := awscdk.NewStack(scope, &id, &awscdk.StackProps{
 		Env:         p.Env,
 		Description: jsii.String("Streamsort: messages in any order in, in-order batches out"),
 		// Nothing but our own resources in the template, so that the committed
@@ -60,10 +74,34 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 			GenerateBootstrapVersionRule: jsii.Bool(false),
 		}),
 	})
+	s := &Stack{stack, &Streamsort{scope: stack, id: id, fixed: true, props: p}}
+	if err := s.addAll(); err != nil {
+		return nil, err
+	}
+	s.addOutputs()
+	return s, nil
+}
+
+// checked is a copy of p with its defaults, and with the consumers of its file.
+func (p *Props) checked(id string) (Props, error) {
+	c := p.withDefaults(id)
+	if err := c.validate(id); err != nil {
+		return c, fmt.Errorf("stack properties:\n%w", err)
+	}
+	all, err := c.readConsumers()
+	if err != nil {
+		return c, err
+	}
+	c.Consumers, c.ConsumersFile = all, ""
+	return c, c.checkBinaries()
+}
+
+// addAll makes everything.
+func (s *Streamsort) addAll() error {
 	s.addTables()
 	s.addFailureQueue()
 	if err := s.addFunctions(); err != nil {
-		return nil, err
+		return err
 	}
 	s.addSortMapping()
 	if s.ProcessFunction != nil {
@@ -72,19 +110,21 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 	s.addSweepSchedule()
 	s.addSweepAlarm()
 	s.addAPI()
-	s.addOutputs()
-	return s, nil
+	return nil
 }
 
 // nameResource gives a construct's resource the logical id that it has in the
-// contract, without the hash that the CDK would put behind it.
-func nameResource(construct constructs.IConstruct, id string) awscdk.CfnResource {
+// contract, without the hash that the CDK would put behind it. Within a stack of
+// the caller's, that id might be taken.
+func (s *Streamsort) nameResource(construct constructs.IConstruct, id string) awscdk.CfnResource {
 	resource := construct.Node().DefaultChild().(awscdk.CfnResource)
-	resource.OverrideLogicalId(&id)
+	if s.fixed {
+		resource.OverrideLogicalId(&id)
+	}
 	return resource
 }
 
-func (s *Stack) removalPolicy() awscdk.RemovalPolicy {
+func (s *Streamsort) removalPolicy() awscdk.RemovalPolicy {
 	if s.props.Removal == Destroy {
 		return awscdk.RemovalPolicy_DESTROY
 	}

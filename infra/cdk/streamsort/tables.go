@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-func (s *Stack) addTables() {
+func (s *Streamsort) addTables() {
 	tables := cursor.Names{
 		Messages: s.props.MessagesTable, Cursors: s.props.CursorsTable, Sweeps: s.props.SweepsTable,
 		QueueKey: s.props.QueueKey, SeqKey: s.props.SeqKey,
@@ -30,7 +30,7 @@ func (s *Stack) addTables() {
 
 // newTable makes a table on demand, restorable to any second of the last 35
 // days, encrypted with DynamoDB's own key.
-func (s *Stack) newTable(id string, definition table.Definition) awsdynamodb.TableV2 {
+func (s *Streamsort) newTable(id string, definition table.Definition) awsdynamodb.TableV2 {
 	props := &awsdynamodb.TablePropsV2{
 		TableName:    &definition.Name,
 		PartitionKey: attribute(definition.Partition),
@@ -51,8 +51,8 @@ func (s *Stack) newTable(id string, definition table.Definition) awsdynamodb.Tab
 	if definition.TTL != "" {
 		props.TimeToLiveAttribute = &definition.TTL
 	}
-	made := awsdynamodb.NewTableV2(s.Stack, &id, props)
-	nameResource(made, id)
+	made := awsdynamodb.NewTableV2(s.scope, &id, props)
+	s.nameResource(made, id)
 	return made
 }
 

@@ -15,18 +15,18 @@ import (
 
 // addFailureQueue makes the queue of what the event source mapping gives up
 // on. A message there names a stretch of the stream and holds no data.
-func (s *Stack) addFailureQueue() {
-	s.FailureQueue = awssqs.NewQueue(s.Stack, jsii.String("FailureQueue"), &awssqs.QueueProps{
+func (s *Streamsort) addFailureQueue() {
+	s.FailureQueue = awssqs.NewQueue(s.scope, jsii.String("FailureQueue"), &awssqs.QueueProps{
 		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
 		EnforceSSL:      jsii.Bool(true),
 		RetentionPeriod: awscdk.Duration_Days(jsii.Number(14)),
 	})
-	suppress(nameResource(s.FailureQueue, "FailureQueue"), suppression{
+	suppress(s.nameResource(s.FailureQueue, "FailureQueue"), suppression{
 		rule:   "AwsSolutions-SQS3",
 		reason: "This is the queue of failures: nothing reads it but people, so nothing can fail behind it.",
 	})
 	policy := s.FailureQueue.Node().FindChild(jsii.String("Policy"))
-	nameResource(policy, "FailureQueuePolicy")
+	s.nameResource(policy, "FailureQueuePolicy")
 }
 
 // addSortMapping calls sort with what is inserted into the messages' stream,
@@ -34,7 +34,7 @@ func (s *Stack) addFailureQueue() {
 // expires, a day later, and hold everything behind it up: retries and age are
 // bounded, a failing batch is halved, and only the records from the first
 // failed one on are repeated.
-func (s *Stack) addSortMapping() {
+func (s *Streamsort) addSortMapping() {
 	p := s.props
 	s.addMapping("SortMapping", mapping{
 		function: s.SortFunction, table: s.MessagesTable, filter: `{"eventName":["INSERT"]}`,
@@ -43,13 +43,18 @@ func (s *Stack) addSortMapping() {
 	})
 }
 
+// moves is the filter of the cursors' stream: what moved a position, or wakes
+// consumers up.
+const moves = `{"dynamodb":{"NewImage":{"change":{"S":["advance"]}}}}`
+
 // addProcessMapping calls process with each move of a cursor, and with each
 // nudge of the sweep. A record is only a hint: one that is given up on loses
 // nothing.
-func (s *Stack) addProcessMapping() {
+func (s *Streamsort) addProcessMapping() {
 	p := s.props
+	s.readers++
 	s.addMapping("ProcessMapping", mapping{
-		function: s.ProcessFunction, table: s.CursorsTable, filter: `{"dynamodb":{"NewImage":{"change":{"S":["advance"]}}}}`,
+		function: s.ProcessFunction, table: s.CursorsTable, filter: moves,
 		batchSize: p.ProcessBatchSize, window: p.ProcessBatchWindow, parallelization: p.ProcessParallelization,
 		retries: p.ProcessRetries, maxRecordAge: p.ProcessMaxRecordAge,
 	})
@@ -64,8 +69,8 @@ type mapping struct {
 	window, maxRecordAge                time.Duration
 }
 
-func (s *Stack) addMapping(id string, m mapping) {
-	awslambda.NewCfnEventSourceMapping(s.Stack, &id, &awslambda.CfnEventSourceMappingProps{
+func (s *Streamsort) addMapping(id string, m mapping) {
+	awslambda.NewCfnEventSourceMapping(s.scope, &id, &awslambda.CfnEventSourceMappingProps{
 		FunctionName:                   m.function.FunctionName(),
 		EventSourceArn:                 m.table.TableStreamArn(),
 		StartingPosition:               jsii.String("TRIM_HORIZON"),
@@ -87,13 +92,13 @@ func (s *Stack) addMapping(id string, m mapping) {
 
 // addSweepSchedule calls sweep on a schedule. A call that could not be made
 // is dropped once the next one is due: it would do the same.
-func (s *Stack) addSweepSchedule() {
+func (s *Streamsort) addSweepSchedule() {
 	interval := s.props.SweepInterval
 	unit := "minutes"
 	if interval.Minutes() == 1 {
 		unit = "minute"
 	}
-	rule := awsevents.NewCfnRule(s.Stack, jsii.String("SweepSchedule"), &awsevents.CfnRuleProps{
+	rule := awsevents.NewCfnRule(s.scope, jsii.String("SweepSchedule"), &awsevents.CfnRuleProps{
 		Description:        jsii.String("Calls Streamsort's sweep"),
 		ScheduleExpression: jsii.String(fmt.Sprintf("rate(%d %s)", int(interval.Minutes()), unit)),
 		State:              jsii.String("ENABLED"),
@@ -108,7 +113,7 @@ func (s *Stack) addSweepSchedule() {
 			},
 		},
 	})
-	awslambda.NewCfnPermission(s.Stack, jsii.String("SweepSchedulePermission"), &awslambda.CfnPermissionProps{
+	awslambda.NewCfnPermission(s.scope, jsii.String("SweepSchedulePermission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),
 		FunctionName: s.SweepFunction.FunctionArn(),
 		Principal:    jsii.String("events.amazonaws.com"),
@@ -121,7 +126,7 @@ const silentSweeps = 3
 
 // addSweepAlarm watches the one that watches everything else: an alarm is
 // raised where no sweep tells of open gaps, not even that there are none.
-func (s *Stack) addSweepAlarm() {
+func (s *Streamsort) addSweepAlarm() {
 	props := &awscloudwatch.CfnAlarmProps{
 		AlarmDescription: jsii.String("Streamsort's sweep is silent: gaps and stuck consumers are not seen to"),
 		Namespace:        jsii.String(metricsNamespace),
@@ -140,5 +145,5 @@ func (s *Stack) addSweepAlarm() {
 	if topic := *s.props.AnnounceTopic; topic != "" {
 		props.AlarmActions, props.OkActions = &[]any{&topic}, &[]any{&topic}
 	}
-	awscloudwatch.NewCfnAlarm(s.Stack, jsii.String("SweepSilentAlarm"), props)
+	awscloudwatch.NewCfnAlarm(s.scope, jsii.String("SweepSilentAlarm"), props)
 }

@@ -1,0 +1,118 @@
+package streamsort
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// maxReaders is how many functions may read one stream: with more, DynamoDB
+// throttles all of them.
+const maxReaders = 2
+
+// AddConsumer puts a function of the caller's behind the cursors' stream: with
+// the event source mapping that handoff.OnStream is made for, with what it needs
+// to be allowed, and with the tables' names in its environment:
+// STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE,
+// STREAMSORT_CONSUMERS_TABLE and, where there is one, STREAMSORT_DEDUP_TABLE.
+// The mapping is as process's, by the properties that begin with Process.
+//
+// It is an error where two functions, process among them, read the stream
+// already: pass more readers to handoff.OnStream, or let process deliver.
+func (s *Streamsort) AddConsumer(id string, function awslambda.Function) error {
+	if s.readers == maxReaders {
+		return fmt.Errorf("consumer %s: two functions read the cursors' stream, which is all it can have; "+
+			"pass more readers to handoff.OnStream in one of them, or let process deliver (Props.Consumers)", id)
+	}
+	s.readers++
+	environment := map[string]*string{
+		"STREAMSORT_MESSAGES_TABLE": s.MessagesTable.TableName(), "STREAMSORT_CURSORS_TABLE": s.CursorsTable.TableName(),
+		"STREAMSORT_CONSUMERS_TABLE": s.ConsumersTable.TableName(),
+	}
+	statements := append(s.deliverAccess(), s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
+	if s.DedupTable != nil {
+		environment["STREAMSORT_DEDUP_TABLE"] = s.DedupTable.TableName()
+		statements = append(statements, s.deduplicate())
+	}
+	for name, value := range environment {
+		function.AddEnvironment(&name, value, nil)
+	}
+	for _, statement := range statements {
+		function.AddToRolePolicy(statement)
+	}
+	p := s.props
+	s.addMapping(id+"Mapping", mapping{
+		function: function, table: s.CursorsTable, filter: moves,
+		batchSize: p.ProcessBatchSize, window: p.ProcessBatchWindow, parallelization: p.ProcessParallelization,
+		retries: p.ProcessRetries, maxRecordAge: p.ProcessMaxRecordAge,
+	})
+	return nil
+}
+
+// GrantProduce allows to put messages, by the HTTP API and by direct invoke of
+// enqueue. A direct invoke can also read and set queues up.
+func (s *Streamsort) GrantProduce(grantee awsiam.IGrantable) {
+	s.grant(grantee, "lambda:InvokeFunction", s.EnqueueFunction.FunctionArn())
+	s.grant(grantee, "execute-api:Invoke", s.routeARN("POST", "/messages"))
+}
+
+// GrantConsume allows to claim, read and commit on the tables, as package
+// handoff does.
+func (s *Streamsort) GrantConsume(grantee awsiam.IGrantable) {
+	for _, statement := range s.deliverAccess() {
+		grantee.GrantPrincipal().AddToPrincipalPolicy(statement)
+	}
+}
+
+// GrantOperate allows to see and to steer queues and consumers: every route of
+// the HTTP API but the one that puts messages, and direct invokes of handoff.
+func (s *Streamsort) GrantOperate(grantee awsiam.IGrantable) {
+	s.grant(grantee, "lambda:InvokeFunction", s.HandoffFunction.FunctionArn())
+	for _, route := range s.routes() {
+		if route.id != "PostMessages" {
+			s.grant(grantee, "execute-api:Invoke", s.routeARN(route.method, route.path))
+		}
+	}
+}
+
+func (s *Streamsort) grant(grantee awsiam.IGrantable, action string, resource *string) {
+	grantee.GrantPrincipal().AddToPrincipalPolicy(allow([]string{action}, resource))
+}
+
+// routeARN is what a caller of a route needs to be allowed to invoke.
+func (s *Streamsort) routeARN(method, path string) *string {
+	return awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
+		Service: jsii.String("execute-api"), Resource: s.api.Ref(), ResourceName: jsii.String("*/" + method + path),
+	})
+}
+
+// APIEndpoint is the address of the HTTP API.
+func (s *Streamsort) APIEndpoint() *string { return s.api.AttrApiEndpoint() }
+
+// MetricOpenGaps is how many queues wait for a missing message; MetricGapAge the
+// age of the oldest gap, in seconds. The sweep tells both, 0 as well.
+func (s *Streamsort) MetricOpenGaps() awscloudwatch.Metric { return s.sweepMetric("OpenGaps") }
+
+// MetricGapAge is the age of the oldest gap, in seconds.
+func (s *Streamsort) MetricGapAge() awscloudwatch.Metric { return s.sweepMetric("GapAge") }
+
+// MetricConsumersBlocked is how many consumers are blocked by a message.
+func (s *Streamsort) MetricConsumersBlocked() awscloudwatch.Metric {
+	return s.sweepMetric("ConsumersBlocked")
+}
+
+// MetricConsumerLag is the age of the oldest message that waits to be handed on,
+// in seconds.
+func (s *Streamsort) MetricConsumerLag() awscloudwatch.Metric { return s.sweepMetric("ConsumerLag") }
+
+func (s *Streamsort) sweepMetric(name string) awscloudwatch.Metric {
+	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+		Namespace: jsii.String(metricsNamespace), MetricName: &name, Statistic: jsii.String("Maximum"),
+		DimensionsMap: &map[string]*string{"service": jsii.String(s.service()), "function_name": s.SweepFunction.FunctionName()},
+		Period:        awscdk.Duration_Seconds(jsii.Number(s.props.SweepInterval.Seconds())),
+	})
+}

@@ -1,0 +1,149 @@
+package streamsort
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
+)
+
+// own is a stack of a user's own with two Streamsorts in it, and a function.
+func own(t *testing.T) (stack awscdk.Stack, s *Streamsort, function awslambda.Function, read func() template) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := fakebin.Write(dir, "arm64"); err != nil {
+		t.Fatal(err)
+	}
+	stack = awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Shop"), nil)
+	var err error
+	if s, err = New(stack, "Orders", &Props{Binaries: dir}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = New(stack, "Returns", &Props{Binaries: dir}); err != nil {
+		t.Fatal(err)
+	}
+	function = awslambda.NewFunction(stack, jsii.String("Books"), &awslambda.FunctionProps{
+		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: jsii.String("bootstrap"),
+		Code: awslambda.Code_FromAsset(jsii.String(dir+"/process"), nil),
+	})
+	return stack, s, function, func() template {
+		text, err := json.Marshal(assertions.Template_FromStack(stack, nil).ToJSON())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made template
+		if err := json.Unmarshal(text, &made); err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+}
+
+// find is the one resource of a type whose logical id begins so.
+func (t template) find(tb testing.TB, typ, prefix string) object {
+	tb.Helper()
+	var found object
+	for id, resource := range t.Resources {
+		if resource["Type"] == typ && strings.HasPrefix(id, prefix) {
+			if found != nil {
+				tb.Fatalf("two %s begin with %s", typ, prefix)
+			}
+			found = resource["Properties"].(object)
+		}
+	}
+	if found == nil {
+		tb.Fatalf("no %s begins with %s", typ, prefix)
+	}
+	return found
+}
+
+// Two in one stack have tables and metrics of their own.
+func TestConstructsDoNotMeet(t *testing.T) {
+	_, _, _, read := own(t)
+	made := read()
+	for _, name := range []string{"orders", "returns"} {
+		table := made.find(t, "AWS::DynamoDB::GlobalTable", strings.ToUpper(name[:1])+name[1:]+"MessagesTable")
+		if table["TableName"] != name+"-messages" {
+			t.Errorf("%s: the table's name is %v", name, table["TableName"])
+		}
+	}
+}
+
+func TestAddConsumer(t *testing.T) {
+	stack, s, function, read := own(t)
+	if err := s.AddConsumer("Books", function); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddConsumer("Search", function); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddConsumer("Third", function); err == nil || !strings.Contains(err.Error(), "two functions read the cursors' stream") {
+		t.Errorf("error %v", err)
+	}
+	user := awsiam.NewUser(stack, jsii.String("Producer"), nil)
+	s.GrantProduce(user)
+	operator := awsiam.NewUser(stack, jsii.String("Operator"), nil)
+	s.GrantOperate(operator)
+	consumer := awsiam.NewUser(stack, jsii.String("Puller"), nil)
+	s.GrantConsume(consumer)
+	made := read()
+	mapping := made.find(t, "AWS::Lambda::EventSourceMapping", "OrdersBooksMapping")
+	filters, err := json.Marshal(mapping["FilterCriteria"])
+	if err != nil || !strings.Contains(string(filters), "advance") || mapping["StartingPosition"] != "TRIM_HORIZON" {
+		t.Errorf("mapping %v", mapping)
+	}
+	variables := made.find(t, "AWS::Lambda::Function", "Books")["Environment"].(object)["Variables"].(object)
+	for _, name := range []string{"MESSAGES", "CURSORS", "CONSUMERS", "DEDUP"} {
+		if variables["STREAMSORT_"+name+"_TABLE"] == nil {
+			t.Errorf("the function is not told its %s table", strings.ToLower(name))
+		}
+	}
+	for prefix, actions := range map[string][]string{
+		"BooksServiceRole": {"dynamodb:GetRecords", "dynamodb:Query", "sqs:SendMessage", "dynamodb:DeleteItem"},
+		"Producer":         {"lambda:InvokeFunction", "execute-api:Invoke"},
+		"Operator":         {"lambda:InvokeFunction", "execute-api:Invoke"},
+		"Puller":           {"dynamodb:Query", "dynamodb:UpdateItem"},
+	} {
+		policy, err := json.Marshal(made.find(t, "AWS::IAM::Policy", prefix)["PolicyDocument"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, action := range actions {
+			if !strings.Contains(string(policy), action) {
+				t.Errorf("%s may not %s", prefix, action)
+			}
+		}
+		if strings.Contains(string(policy), `"dynamodb:*"`) {
+			t.Errorf("%s may do everything", prefix)
+		}
+	}
+}
+
+func TestMetricsAreTheSweeps(t *testing.T) {
+	_, s, _, _ := own(t)
+	for name, metric := range map[string]interface{ MetricName() *string }{
+		"OpenGaps": s.MetricOpenGaps(), "GapAge": s.MetricGapAge(),
+		"ConsumersBlocked": s.MetricConsumersBlocked(), "ConsumerLag": s.MetricConsumerLag(),
+	} {
+		if *metric.MetricName() != name {
+			t.Errorf("%s is %s", name, *metric.MetricName())
+		}
+	}
+	text, err := os.ReadFile("../../../functions/sweep/handler.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"OpenGaps", "GapAge", "ConsumersBlocked", "ConsumerLag"} {
+		if !strings.Contains(string(text), `metrics.Add("`+name+`"`) {
+			t.Errorf("the sweep does not tell %s", name)
+		}
+	}
+}

@@ -27,6 +27,18 @@ var dedupMutants = []mutant{
 	{"complete by token only, in the table", dedupFolder, dedupTables, []edit{
 		{"dynamo.go", "const isOwner = \"#token = :token AND #fence = :fence AND", "const isOwner = \"#token = :token AND (#fence = :fence OR #fence <> :fence) AND"},
 	}},
+	{"lease not looked at, in the table", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
+		{"dynamo.go", "AND #leaseUntil <= :over\"", "AND (#leaseUntil <= :over OR #leaseUntil > :over)\""},
+	}},
+	{"completed by anybody, in the table", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
+		{"dynamo.go", "const isOwner = \"#token = :token AND #fence = :fence AND", "const isOwner = \"(#token = :token OR #token <> :token) AND (#fence = :fence OR #fence <> :fence) AND"},
+	}},
+	{"calls of a process do not share a wait", dedupFolder, test{"./pkg/dedup", "TestFiguresOfACrowd"}, []edit{
+		{"flight.go", "if other := f.of[k]; other != nil {", "if other := f.of[k]; other != nil && false {"},
+	}},
+	{"shared outcome for any payload", dedupFolder, test{"./pkg/dedup", "TestPayload"}, []edit{
+		{"flight.go", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) {", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) && false {"},
+	}},
 	{"takeover keeps the token", dedupFolder, dedupSchedules, []edit{
 		{"memory.go", "r.Token, r.StartedAt, r.LeaseUntil = c.Token, milliseconds(c.Now), milliseconds(c.LeaseUntil)", "if r.Token == (Token{}) {\n\t\tr.Token = c.Token\n\t}\n\tr.StartedAt, r.LeaseUntil = milliseconds(c.Now), milliseconds(c.LeaseUntil)"},
 	}},

@@ -44,7 +44,9 @@ type test struct{ folder, pattern string }
 type edit struct{ file, find, replace string }
 
 // mutants are those of all packages.
-func mutants() []mutant { return slices.Concat(sorterMutants, deliveryMutants, dedupMutants) }
+func mutants() []mutant {
+	return slices.Concat(sorterMutants, deliveryMutants, dedupMutants, ackerMutants)
+}
 
 // timeLimit is how long a mutant's tests may take; many bugs make something
 // go on for ever, which is red as well.

@@ -328,6 +328,9 @@ func (m *model) sweeper(times int) {
 		a := m.acker(p)
 		for i := range times {
 			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("begins"), nil, "") < 0 {
+				return
+			}
 			if _, err := a.Sweep(context.Background(), xorack.SweepOptions{Announce: m.announce(p)}); err != nil && !p.Dead() {
 				_ = m.failed(err)
 			}
@@ -455,29 +458,37 @@ func (m *model) deleter(t *tree) {
 	})
 }
 
-// stamper stamps a chain of stamps with one of its work's stamps; the first
-// one creates it.
+// stamper stamps a chain of stamps with one of its work's stamps, and comes
+// again until it has; the first one creates the chain.
 func (m *model) stamper(tag string, at int) {
 	m.busy("stamp "+tag+m.stamped[tag][at], func(p *sim.Proc) {
-		s, err := xorack.NewStamper(&store{m, p}, m.options(p))
-		if err != nil {
-			panic(err) // unreachable: no option is out of its bounds
-		}
-		until(p, 1, func() error {
-			stamp, options := []byte(m.stamped[tag][at]), &xorack.StampOptions{ID: string(rune('a' + at))}
-			state, err := xorack.State{}, error(nil)
-			if at == 0 {
-				state, err = s.Create(context.Background(), tag, stamp, options)
-			} else {
-				state, err = s.Stamp(context.Background(), tag, stamp, options)
-			}
-			if err != nil {
-				return m.failed(err)
-			}
-			if state.Outcome == xorack.Ended && m.chain(tag).Recorded != xorack.Done {
-				m.run.Violation("%s was told ended, and is not", tag)
-			}
-			return nil
-		})
+		until(p, 1, func() error { return m.stamp(p, tag, at) })
 	})
+}
+
+// stampOnce is a stamper that does not come again, whatever becomes of it.
+func (m *model) stampOnce(tag string, at int) {
+	m.run.Go("stamp once "+tag+m.stamped[tag][at], func(p *sim.Proc) { _ = m.stamp(p, tag, at) })
+}
+
+func (m *model) stamp(p *sim.Proc, tag string, at int) error {
+	s, err := xorack.NewStamper(&store{m, p}, m.options(p))
+	if err != nil {
+		panic(err) // unreachable: no option is out of its bounds
+	}
+	stamp, options := []byte(m.stamped[tag][at]), &xorack.StampOptions{ID: string(rune('a' + at))}
+	state, err := xorack.State{}, error(nil)
+	if at == 0 {
+		state, err = s.Create(context.Background(), tag, stamp, options)
+	} else {
+		state, err = s.Stamp(context.Background(), tag, stamp, options)
+	}
+	if err != nil {
+		return m.failed(err)
+	}
+	m.stampsIn[tag]++
+	if state.Outcome == xorack.Ended && m.chain(tag).Recorded != xorack.Done {
+		m.run.Violation("%s was told ended, and is not", tag)
+	}
+	return nil
 }

@@ -42,15 +42,15 @@ func (m *model) Final() error {
 	for _, t := range m.trees {
 		c := m.chain(t.tag)
 		if c.Incarnation == t.inc() && c.IsCreated() && !c.Sealed() {
-			return fmt.Errorf("L: %s is %q, and not sealed", t.tag, c.End())
+			return fmt.Errorf("liveness: %s is %q, and not sealed", t.tag, c.End())
 		}
 		if how, ended := m.ends[t]; ended && m.announcedOf(t) != how.how {
-			return fmt.Errorf("L: %s ended as %s, and was announced as %q", t.tag, how.how, m.announcedOf(t))
+			return fmt.Errorf("liveness: %s ended as %s, and was announced as %q", t.tag, how.how, m.announcedOf(t))
 		}
 	}
 	for tag := range m.stamped {
 		if c := m.chain(tag); c.IsCreated() && !c.Sealed() {
-			return fmt.Errorf("L: %s is %q, and not sealed", tag, c.End())
+			return fmt.Errorf("liveness: %s is %q, and not sealed", tag, c.End())
 		}
 	}
 	return nil
@@ -97,16 +97,16 @@ func (m *model) settled(by string) error {
 			continue
 		}
 		if c.End() != xorack.Done && c.End() != xorack.TimedOut {
-			return fmt.Errorf("L: after %s %s is %q, and its work was all done", by, t.tag, c.End())
+			return fmt.Errorf("liveness: after %s %s is %q, and its work was all done", by, t.tag, c.End())
 		}
 		if !c.Sealed() {
-			return fmt.Errorf("L: after %s %s is %s, and not sealed", by, t.tag, c.End())
+			return fmt.Errorf("liveness: after %s %s is %s, and not sealed", by, t.tag, c.End())
 		}
 	}
 	for tag, stamps := range m.stamped {
 		c := m.chain(tag)
-		if c.IsCreated() && c.Recorded == xorack.Open && len(c.Stamps) == len(stamps) {
-			return fmt.Errorf("L: after %s %s is open, and its stamps are all there", by, tag)
+		if c.IsCreated() && c.Recorded == xorack.Open && max(m.stampsIn[tag], len(c.Stamps)) == len(stamps) {
+			return fmt.Errorf("liveness: after %s %s is open, and its stamps are all there", by, tag)
 		}
 	}
 	return nil
@@ -172,6 +172,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	for _, tag := range slices.Sorted(stampedTags(m)) {
 		c := m.chain(tag)
+		d.Int(int64(m.stampsIn[tag]))
 		d.Text(string(m.announced[c.EventID()]))
 	}
 }

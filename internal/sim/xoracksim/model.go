@@ -47,8 +47,10 @@ type model struct {
 	trees []*tree
 	// emitted are the nodes whose message is under way, or was.
 	emitted []bool
-	// stamped are the chains of stamps, by tag: the stamps of their work.
-	stamped map[string][]string
+	// stamped are the chains of stamps, by tag: the stamps of their work, and
+	// stampsIn how many were said to be in.
+	stamped  map[string][]string
+	stampsIn map[string]int
 
 	// ends are the ends that were seen, ended by whom they were said to be
 	// made, announced what was announced by event id.
@@ -74,7 +76,7 @@ type model struct {
 
 func newModel(run *sim.Run) *model {
 	return &model{
-		run: run, now: start, stamped: map[string][]string{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
+		run: run, now: start, stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
 		announced: map[string]xorack.End{}, seen: map[*tree]bool{}, gone: map[*tree]bool{}, dueShards: map[string]int{},
 	}
 }
@@ -175,6 +177,8 @@ func (m *model) counts(t *tree, c xorack.Chain) error {
 		switch {
 		case !ended:
 			missing++
+		case n.nested != nil && m.chain(n.nested.tag).End() != xorack.Done:
+			return fmt.Errorf("A1: %s has ended, and its own chain is %q", n.name(), m.chain(n.nested.tag).End())
 		default:
 			started += int64(len(n.children) - n.added)
 		}
@@ -235,6 +239,9 @@ func (m *model) wrote(before, after xorack.Chain) {
 		if before.Deadline.After(m.now) && !idle {
 			m.run.Violation("%s timed out %v before its deadline", after.Tag, before.Deadline.Sub(m.now))
 		}
+	}
+	if after.Recorded == xorack.Failed && before.End() == xorack.Open && before.Has(after.LastOp) {
+		m.run.Violation("%s failed by an edge that had ended", after.Tag)
 	}
 	if after.Deadline.Before(before.Deadline) && before.Incarnation == after.Incarnation {
 		m.run.Violation("the deadline of %s went back", after.Tag)

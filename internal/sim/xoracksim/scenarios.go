@@ -49,14 +49,6 @@ func Small() []sim.Scenario {
 			m.redelivery(t)
 			m.handler()
 		}),
-		scenario("four edges, created last, with a sweep", 2, func(m *model) {
-			t := m.four("t", xorack.CreateOptions{Deadline: 20 * time.Minute})
-			m.create(t, true)
-			m.workers(t)
-			m.handler()
-			m.clock(1, 20*time.Minute)
-			m.sweeper(1)
-		}),
 		scenario("create last", 2, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{})
 			m.create(t, true)
@@ -218,6 +210,13 @@ func Small() []sim.Scenario {
 			}
 			m.handler()
 		}),
+		scenario("stamps, and nobody comes again", 2, func(m *model) {
+			m.stamped["t"] = []string{"\x01", "\x03", "\x02"}
+			m.stamper("t", 0)
+			m.stampOnce("t", 1)
+			m.stampOnce("t", 2)
+			m.handler()
+		}),
 		scenario("stamps that are zero too early", 1, func(m *model) {
 			m.stamped["t"] = []string{"\x01", "\x01", "\x02", "\x02"}
 			for i := range m.stamped["t"] {
@@ -231,14 +230,20 @@ func Small() []sim.Scenario {
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("four edges with all around them, 3 faults", 3, func(m *model) {
+		scenario("four edges, created last, with a sweep, 2 faults", 2, func(m *model) {
 			t := m.four("t", xorack.CreateOptions{Deadline: 20 * time.Minute})
+			m.create(t, true)
+			m.workers(t)
+			m.handler()
+			m.clock(1, 20*time.Minute)
+			m.sweeper(1)
+		}),
+		scenario("four edges, 4 faults", 4, func(m *model) {
+			t := m.four("t", xorack.CreateOptions{})
 			m.create(t, true)
 			m.workers(t)
 			m.redelivery(t)
 			m.handler()
-			m.clock(1, 20*time.Minute)
-			m.sweeper(1)
 		}),
 		scenario("nested, 3 faults", 3, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{})

@@ -11,10 +11,13 @@ import (
 	"github.com/streamsort/streamsort/internal/sim/cursorsim"
 	"github.com/streamsort/streamsort/internal/sim/dedupsim"
 	"github.com/streamsort/streamsort/internal/sim/handoffsim"
+	"github.com/streamsort/streamsort/internal/sim/xoracksim"
 )
 
 // suites are those of all packages that have one.
-func suites() []sim.Suite { return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), dedupsim.Suite()} }
+func suites() []sim.Suite {
+	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), dedupsim.Suite(), xoracksim.Suite()}
+}
 
 func main() {
 	os.Exit(command(suites(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr))

@@ -1,0 +1,160 @@
+package main
+
+// ackerFolder has the code that the acker's bugs are planted in.
+const ackerFolder = "pkg/xorack"
+
+// ackerSchedules are the tests that walk all small schedules and random ones.
+var ackerSchedules = test{"./internal/sim/xoracksim", "TestEverySmallSchedule|TestRandomSchedules"}
+
+func ackerTrace(name string) test { return test{"./internal/sim/xoracksim", "TestTrace" + name + "$"} }
+
+// ackerMutants are bugs in the acker. The store's conditions are planted in the
+// memory store, which is what the simulator runs on; xoracktest holds the
+// DynamoDB store to the same.
+var ackerMutants = []mutant{
+	{"acker: generations of marks", ackerFolder, ackerTrace("Generations"), []edit{
+		{"memory.go", "slices.SortFunc(c.Ops, compareOps)\n", "if len(c.Ops) > 2 {\n\t\t\t\tc.Ops = c.Ops[len(c.Ops)-2:]\n\t\t\t}\n\t\t\tslices.SortFunc(c.Ops, compareOps)\n"},
+	}},
+	{"acker: end as a second write", ackerFolder, ackerTrace("SecondWrite"), []edit{
+		{"chain.go", "case c.IsCreated() && !c.HasStamps() && c.Sum.IsZero():", "case false:"},
+		{"apply.go", "\t\tc = there\n", "\t\tif c = there; c.Recorded == Open && c.Sum.IsZero() {\n\t\t\tif c, _, err = a.store.Seal(ctx, c.Tag, c.Incarnation, c.Seen, a.now()); err != nil {\n\t\t\t\treturn nil, err\n\t\t\t}\n\t\t}\n"},
+	}},
+	{"acker: end guarded by st only", ackerFolder, ackerTrace("JoinedAfterTheEnd"), []edit{
+		{"memory.go", "func open(c Chain) bool { return c.End() == Open }", "func open(c Chain) bool { return c.Recorded == Open }"},
+	}},
+	{"acker: TTL from the deadline", ackerFolder, ackerTrace("TTLFromTheDeadline"), []edit{
+		{"create.go", "ExpiresOn: never, Parent: o.Parent,", "ExpiresOn: now.Add(o.Deadline), Parent: o.Parent,"},
+	}},
+	{"acker: bare XOR", ackerFolder, ackerTrace("BareXOR"), []edit{
+		{"memory.go", "\t\t\t\t!slices.ContainsFunc(w.Ops, c.Has) && len(c.Ops) <= w.Room", "\t\t\t\tlen(c.Ops) <= w.Room"},
+		{"memory.go", "c.Sum, c.Edges = c.Sum.Plus(w.Delta), c.Edges+w.Edges", "c.Sum.Hi, c.Sum.Lo, c.Edges = c.Sum.Hi^w.Delta.Hi, c.Sum.Lo^w.Delta.Lo, c.Edges+w.Edges"},
+		{"apply.go", "sum = sum.Minus(sumOf(o.edge.id))", "sum.Hi, sum.Lo = sum.Hi^sumOf(o.edge.id).Hi, sum.Lo^sumOf(o.edge.id).Lo"},
+		{"apply.go", "sum = sum.Plus(sumOf(child.id))", "sum.Hi, sum.Lo = sum.Hi^sumOf(child.id).Hi, sum.Lo^sumOf(child.id).Lo"},
+	}},
+	{"acker: fails after its end", ackerFolder, ackerTrace("FailedAfterItsEnd"), []edit{
+		{"memory.go", "!c.HasStamps() && !c.Has(f.Op)", "!c.HasStamps()"},
+	}},
+	{"acker: idle without a look at seen", ackerFolder, ackerTrace("ProgressMeanwhile"), []edit{
+		{"memory.go", "return c.Seen.Equal(milliseconds(t.Seen))", "return true"},
+	}},
+	{"acker: no mark of operations", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "\t\t\t\t!slices.ContainsFunc(w.Ops, c.Has) && len(c.Ops) <= w.Room", "\t\t\t\tlen(c.Ops) <= w.Room"},
+	}},
+	{"acker: operation after the end", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "return open(c) && same(c, w.Incarnation)", "return same(c, w.Incarnation)"},
+	}},
+	{"acker: operation before create refused", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "return open(c) && same(c, w.Incarnation)", "return c.IsCreated() && open(c) && same(c, w.Incarnation)"},
+	}},
+	{"acker: end and children in two writes", ackerFolder, ackerSchedules, []edit{
+		{"apply.go", "return a.one(ctx, EndOf(e, children...))", "if r, err := a.one(ctx, EndOf(e)); err != nil || len(children) == 0 {\n\t\treturn r, err\n\t}\n\treturn a.one(ctx, StartOf(e, \"children\", children...))"},
+	}},
+	{"acker: create as a put", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "c.Sum, c.Edges = c.Sum.Plus(n.Sum), c.Edges+n.Edges", "c.Sum, c.Edges, c.Ops = n.Sum, n.Edges, nil"},
+	}},
+	{"acker: own create not recognised", ackerFolder, ackerSchedules, []edit{
+		{"create.go", "\t\t\treturn there, nil\n\t\tcase there.Incarnation == c.Incarnation ||", "\t\t\treturn Chain{}, ErrTagExists\n\t\tcase there.Incarnation == c.Incarnation ||"},
+	}},
+	{"acker: own expired chain replaced", ackerFolder, ackerSchedules, []edit{
+		{"create.go", "case there.Incarnation == c.Incarnation && (!there.IsCreated() || there.Options == c.Options):", "case there.Incarnation == c.Incarnation && there.Options == c.Options && !a.replaceable(there):"},
+		{"create.go", "case there.Incarnation == c.Incarnation || !a.replaceable(there):", "case !a.replaceable(there):"},
+	}},
+	{"acker: living chain replaced", ackerFolder, ackerSchedules, []edit{
+		{"create.go", "return !c.ExpiresOn.After(seconds(a.now()))", "return c.End() != Open"},
+		{"memory.go", "(!c.IsCreated() || !c.ExpiresOn.After(seconds(n.Created)))", "true"},
+	}},
+	{"acker: tag used again without incarnation", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "return c.Incarnation == Incarnation{} || c.Incarnation == inc", "return true"},
+	}},
+	{"acker: failure after the end", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "return open(c) && same(c, f.Incarnation)", "return same(c, f.Incarnation)"},
+	}},
+	{"acker: failure that nobody looks for", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "c.EndedAt, c.Due, c.ExpiresOn = milliseconds(f.Now), milliseconds(f.Now), never", "c.EndedAt, c.ExpiresOn = milliseconds(f.Now), never"},
+	}},
+	{"acker: time-out after the end", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "if c.Incarnation != t.Incarnation || !c.IsCreated() || !open(c) {", "if c.Incarnation != t.Incarnation || !c.IsCreated() {"},
+	}},
+	{"acker: time-out without the deadline", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "return !c.Deadline.After(milliseconds(t.Now))", "return true"},
+	}},
+	{"acker: time-out without a look at it", ackerFolder, ackerSchedules, []edit{
+		{"sweep.go", "case !c.Deadline.After(r.now):", "case !c.Due.After(r.now):"},
+		{"memory.go", "return !c.Deadline.After(milliseconds(t.Now))", "return true"},
+	}},
+	{"acker: deadline goes back", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "c.IsCreated() && open(c) && c.Deadline.Before(deadline)", "c.IsCreated() && open(c)"},
+	}},
+	{"acker: extended after the end", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "c.IsCreated() && open(c) && c.Deadline.Before(deadline)", "c.IsCreated() && c.Deadline.Before(deadline)"},
+		{"end.go", "case c.End() != Open:\n\t\treturn Result{already(c.End()), c}, nil\n", ""},
+	}},
+	{"acker: abandoned within its time", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "!c.HasStamps() && (!c.IsCreated() || !c.Deadline.After(milliseconds(o.Now)))", "!c.HasStamps()"},
+	}},
+	{"acker: delete after the end", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "return c.Exists() && open(c) && !c.HasStamps()", "return c.Exists() && !c.HasStamps()"},
+	}},
+	{"acker: merge drops the rest", ackerFolder, ackerSchedules, []edit{
+		{"apply.go", "if len(order) < before {\n\t\t\tcontinue", "if len(order) < before {\n\t\t\tfor _, op := range order {\n\t\t\t\toutcomes[op] = Applied\n\t\t\t}\n\t\t\torder = nil\n\t\t\tcontinue"},
+	}},
+	{"acker: one mark for a merge", ackerFolder, ackerSchedules, []edit{
+		{"apply.go", "Ops: slices.Clone(order), Room", "Ops: order[:1], Room"},
+	}},
+	{"acker: merge not recomputed", ackerFolder, ackerSchedules, []edit{
+		{"apply.go", "for _, op := range order {\n\t\to := pending[op]", "for op := range pending {\n\t\to := pending[op]"},
+	}},
+	{"acker: nobody heals", ackerFolder, ackerSchedules, []edit{
+		{"sweep.go", "finished, err := a.Finish(ctx, c, r.announce)", "finished, err := false, error(nil)"},
+	}},
+	{"acker: no look before the deadline", ackerFolder, ackerSchedules, []edit{
+		{"create.go", "if c.Deadline.Before(next) {", "if true {"},
+	}},
+	{"acker: sealed before it is announced", ackerFolder, ackerSchedules, []edit{
+		{"finish.go", "if announce != nil && !c.Sub {", "if _, _, err := a.store.Seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {"},
+	}},
+	{"acker: end not carried", ackerFolder, ackerSchedules, []edit{
+		{"finish.go", "if c.Parent.IsZero() {", "if true {"},
+	}},
+	{"acker: carrying fails, and nobody cares", ackerFolder, ackerSchedules, []edit{
+		{"finish.go", "if err := a.carry(ctx, c); err != nil {", "if err := a.carry(ctx, c); false {"},
+	}},
+	{"acker: failure carried as done", ackerFolder, ackerSchedules, []edit{
+		{"finish.go", "if c.End() == Done {\n\t\t_, err = a.Done", "if c.End() != Open {\n\t\t_, err = a.Done"},
+	}},
+	{"acker: part of a fan announced by nobody, as its whole", ackerFolder, ackerSchedules, []edit{
+		{"finish.go", "if announce != nil && !c.Sub {", "if announce != nil && c.Parent.IsZero() {"},
+	}},
+	{"acker: fan without its children", ackerFolder, ackerSchedules, []edit{
+		{"fan.go", "return a.Done(ctx, e, children...)", "_ = children\n\treturn a.Done(ctx, e)"},
+	}},
+	{"acker: sealed whatever stands there", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "return c.Incarnation == inc && !c.Due.IsZero() && !open(c)", "return !c.Due.IsZero()"},
+		{"finish.go", "if err != nil || c.End() == Open || c.Due.IsZero() {", "if err != nil || c.Due.IsZero() {"},
+	}},
+	{"acker: tombstone too short", ackerFolder, ackerSchedules, []edit{
+		{"finish.go", "c.Ended(), a.now().Add(a.tombstone))", "c.Ended(), a.now())"},
+	}},
+	{"acker: expiry set by an operation", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "c.ExpiresOn = firstTime(c.ExpiresOn, seconds(w.Orphan))\n\t\t\tc.Sum", "c.ExpiresOn = seconds(w.Orphan)\n\t\t\tc.Sum"},
+	}},
+	{"acker: stamps settled without a count", ackerFolder, ackerSchedules, []edit{
+		{"memory.go", "c.Recorded == Open && len(c.Stamps) == stamps", "c.Recorded == Open"},
+	}},
+	{"acker: stamps without marks", ackerFolder, ackerSchedules, []edit{
+		{"stamps.go", "return append(op[:stampMark:stampMark], stamp...)", "_ = op\n\treturn append(make([]byte, stampMark, stampMark), stamp...)"},
+	}},
+	{"acker: repeated stamp counts again", ackerFolder, ackerSchedules, []edit{
+		{"stamps.go", "if id != \"\" {\n\t\thash := derive(kind", "if id == \"\" {\n\t\thash := derive(kind"},
+	}},
+	{"acker: acked by nobody's record", ackerFolder, ackerSchedules, []edit{
+		{"finish.go", "c, _, err := a.settle(ctx, c)\n", "var err error\n"},
+		{"sweep.go", "if c, _, err = a.settle(ctx, c); err != nil {", "if err != nil {"},
+	}},
+	{"acker: altered token taken", ackerFolder, test{"./pkg/xorack", "TestAlteredToken"}, []edit{
+		{"edge.go", "if binary.BigEndian.Uint32(raw[21:]) != e.checksum() {", "if false {"},
+	}},
+	{"acker: sweep stops at a failure", ackerFolder, test{"./pkg/xorack", "TestSweepGoesPastAFailure"}, []edit{
+		{"sweep.go", "a.forEach(len(page), func(i int) { run.chain(ctx, page[i]) })", "for i := range page {\n\t\t\tif run.chain(ctx, page[i]); len(run.errs) > 0 {\n\t\t\t\tbreak\n\t\t\t}\n\t\t}"},
+	}},
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -42,52 +41,6 @@ func TestDemoOfRealPayloads(t *testing.T) {
 	for _, part := range []string{"286 messages", "duplicates          13", "your function  273 messages of 18 queues", "process        273 messages of 18 queues"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("no %q in\n%s", part, &out)
-		}
-	}
-}
-
-// TestWatcherSeesWhatIsWrong: a check that never fails checks nothing.
-func TestWatcherSeesWhatIsWrong(t *testing.T) {
-	var arrivals []arrival
-	for seq := 1; seq <= 3; seq++ {
-		a, err := newArrival(fmt.Appendf(nil, `{"queue":"q","seq":%d,"body":%d}`, seq, seq))
-		if err != nil {
-			t.Fatal(err)
-		}
-		arrivals = append(arrivals, a)
-	}
-	token := 0
-	line := func(from, to int, seqs ...int) string {
-		token++
-		var messages []string
-		for _, seq := range seqs {
-			messages = append(messages, fmt.Sprintf(`{"seq":%d,"sha256":%q}`, seq, arrivals[seq-1].sum))
-		}
-		return fmt.Sprintf(`{"message":"batch","queue":"q","token":%d,"from":%d,"to":%d,"messages":[%s]}`, token, from, to, strings.Join(messages, ","))
-	}
-	for name, c := range map[string]struct {
-		lines      []string
-		violations int
-		repeated   int
-		messages   int
-	}{
-		"right":             {[]string{line(0, 1, 1), line(1, 3, 2, 3)}, 0, 0, 3},
-		"again":             {[]string{line(0, 1, 1), line(0, 1, 1), line(1, 3, 2, 3)}, 0, 1, 3},
-		"again, same token": {slices.Repeat([]string{line(0, 1, 1)}, 2), 1, 0, 1},
-		"half a line":       {[]string{line(0, 1, 1)[:30], line(0, 3, 1, 2, 3)}, 0, 0, 3},
-		"a batch lost":      {[]string{line(1, 3, 2, 3)}, 1, 0, 2},
-		"swapped":           {[]string{line(0, 3, 1, 3, 2)}, 2, 0, 3},
-		"one lost":          {[]string{line(0, 3, 1, 3)}, 1, 0, 2},
-		"one too short":     {[]string{line(0, 3, 1, 2)}, 1, 0, 2},
-		"other bytes":       {[]string{strings.Replace(line(0, 1, 1), arrivals[0].sum, "00", 1)}, 1, 0, 1},
-	} {
-		w := newWatcher(&bytes.Buffer{}, 0, arrivals)
-		for _, l := range c.lines {
-			w.line(l)
-		}
-		s := w.state()
-		if min(len(s.violations), c.violations) != c.violations || c.violations == 0 && len(s.violations) > 0 || s.repeated != c.repeated || s.messages != c.messages {
-			t.Errorf("%s: %+v, want %d violations, %d repeated, %d messages", name, s, c.violations, c.repeated, c.messages)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/internal/traffic"
 	"github.com/streamsort/streamsort/localstack"
 )
 
@@ -65,20 +66,20 @@ func run(ctx context.Context, o options, out io.Writer) error {
 
 	show := 8
 	ways := []*way{
-		{name: "your function", function: "WebhooksFunction", watcher: newWatcher(out, show, arrivals)},
-		{name: "process", function: "ReceiverFunction", watcher: newWatcher(out, 0, arrivals)},
+		{name: "your function", function: "WebhooksFunction", Watcher: traffic.NewWatcher(out, show, arrivals)},
+		{name: "process", function: "ReceiverFunction", Watcher: traffic.NewWatcher(out, 0, arrivals)},
 	}
 	defer stack.Subscribe(func(l localstack.Line) {
 		for _, w := range ways {
 			if l.LogicalID == w.function {
-				w.line(l.Text)
+				w.Line(l.Text)
 			}
 		}
 	})()
 
-	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), len(ways[0].want))
+	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), ways[0].Queues())
 	for _, a := range arrivals[:min(show, len(arrivals))] {
-		fmt.Fprintf(out, "    in   %-24s seq %d\n", a.queue, a.seq)
+		fmt.Fprintf(out, "    in   %-24s seq %d\n", a.Queue, a.Seq)
 	}
 	before, sending := counts(), time.Now()
 	outcomes, err := send(ctx, stack.URL(), arrivals)
@@ -103,14 +104,14 @@ type way struct {
 	name string
 	// function is the logical id of the one whose log says what came.
 	function string
-	*watcher
+	*traffic.Watcher
 }
 
-func (o options) arrivals() ([]arrival, error) {
+func (o options) arrivals() ([]traffic.Arrival, error) {
 	if o.input != "" {
-		return readInput(o.input)
+		return traffic.Read(o.input)
 	}
-	return generate(o.count)
+	return traffic.Generate(o.count)
 }
 
 // start starts a server, a meter in front of it, and the stack's template with
@@ -168,7 +169,7 @@ const (
 
 // send sends the messages in batches, by several clients at once, and counts
 // the outcomes.
-func send(ctx context.Context, base string, arrivals []arrival) (map[string]int, error) {
+func send(ctx context.Context, base string, arrivals []traffic.Arrival) (map[string]int, error) {
 	c, err := client.New(base)
 	if err != nil {
 		return nil, err
@@ -181,7 +182,7 @@ func send(ctx context.Context, base string, arrivals []arrival) (map[string]int,
 		group.Go(func() error {
 			documents := make([]json.RawMessage, len(part))
 			for i, a := range part {
-				documents[i] = a.document
+				documents[i] = a.Document
 			}
 			results, err := c.Put(ctx, documents)
 			if err != nil {
@@ -201,7 +202,7 @@ func send(ctx context.Context, base string, arrivals []arrival) (map[string]int,
 // drain waits until every message has come out, both ways, and every stream has
 // been dealt with.
 func drain(ctx context.Context, stack *localstack.Stack, ways []*way, out io.Writer) error {
-	want := len(ways) * ways[0].distinct()
+	want := len(ways) * ways[0].Distinct()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	moved, told, last := time.Now(), time.Now(), -1
@@ -209,7 +210,7 @@ func drain(ctx context.Context, stack *localstack.Stack, ways []*way, out io.Wri
 	for {
 		count := 0
 		for _, w := range ways {
-			count += w.state().messages
+			count += w.State().Messages
 		}
 		if count != last {
 			moved, last = time.Now(), count

@@ -26,7 +26,7 @@ type summary struct {
 
 // summarise prints the summary; the error says what must not be.
 func summarise(out io.Writer, s summary) error {
-	want := s.ways[0].distinct()
+	want := s.ways[0].Distinct()
 	killed, repeatedByStream := 0, int64(0)
 	for _, f := range s.stack.Functions() {
 		killed += f.Stats.Killed
@@ -49,13 +49,13 @@ func summarise(out io.Writer, s summary) error {
 	var errs []error
 	lost, again, violations := 0, 0, 0
 	for _, w := range s.ways {
-		state := w.state()
+		state := w.State()
 		rows = append(rows, row{"out, " + w.name, fmt.Sprintf("%d messages of %d queues, in %d batches, %d of them again",
-			state.messages, len(w.want), state.batches, state.repeated)})
-		lost += want - state.messages
-		again += state.repeated
-		violations += len(state.violations)
-		for _, violation := range state.violations {
+			state.Messages, w.Queues(), state.Batches, state.Repeated)})
+		lost += want - state.Messages
+		again += state.Repeated
+		violations += len(state.Violations)
+		for _, violation := range state.Violations {
 			errs = append(errs, fmt.Errorf("%s: %s", w.name, violation))
 		}
 	}

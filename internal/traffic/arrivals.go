@@ -1,4 +1,10 @@
-package main
+// Package traffic is what a trial of the whole sends, and a check of what comes
+// out of it.
+//
+// [Read] or [Generate] make the [Arrival]s; a [Watcher] is told each line of a
+// consumer's log (examples/receiver and examples/webhooks write them), and
+// [Watcher.State] says what came out so far, and what should not have.
+package traffic
 
 import (
 	"bufio"
@@ -12,40 +18,41 @@ import (
 	"slices"
 )
 
-// arrival is a message as it is sent.
-type arrival struct {
-	document json.RawMessage
-	queue    string
-	seq      int64
-	// sum is the SHA-256 of the body's bytes.
-	sum string
+// Arrival is a message as it is sent.
+type Arrival struct {
+	Document json.RawMessage
+	Queue    string
+	Seq      int64
+	// Sum is the SHA-256 of the body's bytes, in hex.
+	Sum string
 }
 
-func newArrival(document []byte) (arrival, error) {
+// NewArrival reads a message as the API takes it: queue, seq, id and body.
+func NewArrival(document []byte) (Arrival, error) {
 	var m struct {
 		Queue string
 		Seq   int64
 		Body  json.RawMessage
 	}
 	if err := json.Unmarshal(document, &m); err != nil {
-		return arrival{}, err
+		return Arrival{}, err
 	}
 	sum := sha256.Sum256(m.Body)
-	return arrival{bytes.Clone(document), m.Queue, m.Seq, hex.EncodeToString(sum[:])}, nil
+	return Arrival{bytes.Clone(document), m.Queue, m.Seq, hex.EncodeToString(sum[:])}, nil
 }
 
-// readInput reads arrivals from a file, a document a line.
-func readInput(path string) ([]arrival, error) {
+// Read reads arrivals from a file, a document a line.
+func Read(path string) ([]Arrival, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var arrivals []arrival
+	var arrivals []Arrival
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 8<<20)
 	for lines.Scan() {
-		a, err := newArrival(lines.Bytes())
+		a, err := NewArrival(lines.Bytes())
 		if err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", path, len(arrivals)+1, err)
 		}
@@ -54,13 +61,13 @@ func readInput(path string) ([]arrival, error) {
 	return arrivals, lines.Err()
 }
 
-// generate makes up count messages of three queues, each delayed by up to 16
+// Generate makes up count messages of three queues, each delayed by up to 16
 // places, and every thirtieth sent twice.
-func generate(count int) ([]arrival, error) {
+func Generate(count int) ([]Arrival, error) {
 	random := rand.New(rand.NewPCG(2026, 1))
 	type placed struct {
 		at int
-		arrival
+		Arrival
 	}
 	var sent []placed
 	queues := []string{"orders", "payments", "sensor/7"}
@@ -70,7 +77,7 @@ func generate(count int) ([]arrival, error) {
 		seqs[q]++
 		document := fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"m-%d","body":{"number":%d,"note":"%0*d"}}`,
 			queues[q], seqs[q], i, seqs[q], 20+random.IntN(80), i)
-		a, err := newArrival(document)
+		a, err := NewArrival(document)
 		if err != nil {
 			return nil, err
 		}
@@ -80,9 +87,9 @@ func generate(count int) ([]arrival, error) {
 		}
 	}
 	slices.SortStableFunc(sent, func(a, b placed) int { return a.at - b.at })
-	arrivals := make([]arrival, len(sent))
+	arrivals := make([]Arrival, len(sent))
 	for i, p := range sent {
-		arrivals[i] = p.arrival
+		arrivals[i] = p.Arrival
 	}
 	return arrivals, nil
 }

@@ -1,4 +1,4 @@
-package main
+package traffic
 
 import (
 	"encoding/json"
@@ -20,10 +20,10 @@ type batch struct {
 	} `json:"messages"`
 }
 
-// watcher reads the consumer's log and checks what comes out: in each queue,
+// Watcher reads the consumer's log and checks what comes out: in each queue,
 // one seq after the other, each with the bytes that were sent; what comes again
 // comes under a higher token.
-type watcher struct {
+type Watcher struct {
 	out  io.Writer
 	show int
 	// want is the sum of each message that was sent, by queue and seq.
@@ -40,22 +40,24 @@ type watcher struct {
 	violations []string
 }
 
-func newWatcher(out io.Writer, show int, arrivals []arrival) *watcher {
-	w := &watcher{out: out, show: show, want: map[string]map[int64]string{}, position: map[string]int64{}, token: map[string]int64{}}
+// NewWatcher returns a Watcher of these arrivals that prints the first few
+// batches to out.
+func NewWatcher(out io.Writer, show int, arrivals []Arrival) *Watcher {
+	w := &Watcher{out: out, show: show, want: map[string]map[int64]string{}, position: map[string]int64{}, token: map[string]int64{}}
 	for _, a := range arrivals {
-		if w.want[a.queue] == nil {
-			w.want[a.queue] = map[int64]string{}
+		if w.want[a.Queue] == nil {
+			w.want[a.Queue] = map[int64]string{}
 		}
-		if w.want[a.queue][a.seq] == "" {
-			w.want[a.queue][a.seq] = a.sum
+		if w.want[a.Queue][a.Seq] == "" {
+			w.want[a.Queue][a.Seq] = a.Sum
 		}
 	}
 	return w
 }
 
-// line takes a line of the consumer's log. A line that a killed process left
+// Line takes a line of the consumer's log. A line that a killed process left
 // half written is no JSON, and its batch comes again.
-func (w *watcher) line(text string) {
+func (w *Watcher) Line(text string) {
 	var b batch
 	if json.Unmarshal([]byte(text), &b) != nil || b.Message != "batch" {
 		return
@@ -94,27 +96,31 @@ func (w *watcher) line(text string) {
 	}
 }
 
-func (w *watcher) wrong(format string, arguments ...any) {
+func (w *Watcher) wrong(format string, arguments ...any) {
 	w.violations = append(w.violations, fmt.Sprintf(format, arguments...))
 }
 
-// state is what came out so far.
-type state struct {
-	messages, batches, repeated int
-	violations                  []string
+// State is what came out so far.
+type State struct {
+	Messages, Batches, Repeated int
+	Violations                  []string
 }
 
-func (w *watcher) state() state {
+// State is what came out so far.
+func (w *Watcher) State() State {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return state{w.messages, w.batches, w.repeated, append([]string(nil), w.violations...)}
+	return State{w.messages, w.batches, w.repeated, append([]string(nil), w.violations...)}
 }
 
-// distinct is how many messages were sent, not counting those sent again.
-func (w *watcher) distinct() int {
+// Distinct is how many messages were sent, not counting those sent again.
+func (w *Watcher) Distinct() int {
 	count := 0
 	for _, seqs := range w.want {
 		count += len(seqs)
 	}
 	return count
 }
+
+// Queues is how many queues were sent to.
+func (w *Watcher) Queues() int { return len(w.want) }

@@ -14,22 +14,25 @@ import (
 // Deploy makes a stack of a template and returns its outputs. ctx bounds the
 // wait.
 //
-// It speaks CloudFormation's Query protocol itself ("CreateStack" and
-// "DescribeStacks", AWS CloudFormation API Reference): two calls are no reason
-// for one more SDK module.
+// It speaks the Query protocol itself ("CreateStack" and "DescribeStacks", AWS
+// CloudFormation API Reference): a few calls are no reason for one more SDK
+// module.
 func (s *Server) Deploy(ctx context.Context, stack string, template []byte) (map[string]string, error) {
 	create := url.Values{"Action": {"CreateStack"}, "StackName": {stack}, "TemplateBody": {string(template)}}
-	if err := s.call(ctx, create, &struct{}{}); err != nil {
+	if err := s.call(ctx, cloudFormation, create, &struct{}{}); err != nil {
 		return nil, fmt.Errorf("make the resources of stack %s: %w", stack, err)
 	}
 	for {
 		var described description
-		if err := s.call(ctx, url.Values{"Action": {"DescribeStacks"}, "StackName": {stack}}, &described); err != nil {
+		if err := s.call(ctx, cloudFormation, url.Values{"Action": {"DescribeStacks"}, "StackName": {stack}}, &described); err != nil {
 			return nil, fmt.Errorf("look at stack %s: %w", stack, err)
 		}
 		outputs, done, err := described.outputs()
-		if done || err != nil {
-			return outputs, err
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			return outputs, s.makeFIFO(ctx)
 		}
 		select {
 		case <-ctx.Done():
@@ -70,16 +73,50 @@ func (d description) outputs() (outputs map[string]string, done bool, err error)
 	return outputs, true, nil
 }
 
+// makeFIFO makes all topics FIFO that are named so: MiniStack's CloudFormation
+// leaves the property FifoTopic out.
+func (s *Server) makeFIFO(ctx context.Context) error {
+	for token := ""; ; {
+		var page struct {
+			Topics []string `xml:"ListTopicsResult>Topics>member>TopicArn"`
+			Next   string   `xml:"ListTopicsResult>NextToken"`
+		}
+		if err := s.call(ctx, sns, url.Values{"Action": {"ListTopics"}, "NextToken": {token}}, &page); err != nil {
+			return fmt.Errorf("list topics: %w", err)
+		}
+		for _, topic := range page.Topics {
+			if !strings.HasSuffix(topic, ".fifo") {
+				continue
+			}
+			set := url.Values{"Action": {"SetTopicAttributes"}, "TopicArn": {topic}, "AttributeName": {"FifoTopic"}, "AttributeValue": {"true"}}
+			if err := s.call(ctx, sns, set, &struct{}{}); err != nil {
+				return fmt.Errorf("make topic %s FIFO: %w", topic, err)
+			}
+		}
+		if token = page.Next; token == "" {
+			return nil
+		}
+	}
+}
+
+// service is a service with the Query protocol.
+type service struct{ name, version string }
+
+var (
+	cloudFormation = service{"cloudformation", "2010-05-15"}
+	sns            = service{"sns", "2010-03-31"}
+)
+
 // call makes one call of the Query protocol. The credential names the service;
 // its signature is not checked.
-func (s *Server) call(ctx context.Context, form url.Values, answer any) error {
-	form.Set("Version", "2010-05-15")
+func (s *Server) call(ctx context.Context, to service, form url.Values, answer any) error {
+	form.Set("Version", to.version)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/cloudformation/aws4_request, SignedHeaders=host, Signature=0")
+	request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/"+to.name+"/aws4_request, SignedHeaders=host, Signature=0")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err

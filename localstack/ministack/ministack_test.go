@@ -2,6 +2,7 @@ package ministack
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,5 +41,34 @@ func TestForTestShares(t *testing.T) {
 	first, second := ForTest(t), ForTest(t)
 	if first != second {
 		t.Error("each call starts a server of its own")
+	}
+}
+
+// TestDeployFIFO: a FIFO topic is one, and drops what comes twice.
+func TestDeployFIFO(t *testing.T) {
+	s := ForTest(t)
+	const template = `{
+	 "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "ordered.fifo", "FifoTopic": true}}},
+	 "Outputs": {"RTopic": {"Value": {"Ref": "Topic"}}}}`
+	outputs, err := s.Deploy(t.Context(), "ordered", []byte(template))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sequences []string
+	for _, id := range []string{"one", "one", "two"} {
+		var answer struct {
+			Sequence string `xml:"PublishResult>SequenceNumber"`
+		}
+		publish := url.Values{
+			"Action": {"Publish"}, "TopicArn": {outputs["RTopic"]}, "Message": {"hello"},
+			"MessageGroupId": {"g"}, "MessageDeduplicationId": {id},
+		}
+		if err := s.call(t.Context(), sns, publish, &answer); err != nil {
+			t.Fatal(err)
+		}
+		sequences = append(sequences, answer.Sequence)
+	}
+	if sequences[0] == "" || sequences[0] != sequences[1] || sequences[1] == sequences[2] {
+		t.Errorf("sequence numbers %q, want that the second is the first again", sequences)
 	}
 }

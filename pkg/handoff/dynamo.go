@@ -319,7 +319,7 @@ func (s *Dynamo) Rewind(ctx context.Context, seen Consumer, delivered int64, op 
 		to(attrDelivered, dynamo.Number(delivered)).to(attrState, dynamo.Text(string(Idle))).
 		to(attrAttempts, dynamo.Number(0)).to(attrTokenN, dynamo.Number(seen.Token.N+1)).
 		to(attrStarting, dynamo.Text(op)).to(attrLastOp, dynamo.Text(op)).plusOne(attrRewinds).
-		drop(attrRetryAt, attrFailed, attrError, attrBlockedSince)
+		drop(attrSingleTo, attrRetryAt, attrFailed, attrError, attrBlockedSince)
 	return s.operation(ctx, seen, op, c)
 }
 

@@ -234,7 +234,7 @@ func (s *Memory) Rewind(ctx context.Context, seen Consumer, delivered int64, op 
 	c, made, err := s.update(ctx, seen.Queue, seen.Name,
 		func(c Consumer) bool { return c.Token.N == seen.Token.N && (c.State == Idle || c.State == Blocked) },
 		func(c *Consumer) {
-			c.Delivered, c.Starting = delivered, op
+			c.Delivered, c.Starting, c.SingleTo = delivered, op, 0
 			c.Rewinds++
 			c.operated(op)
 		})

@@ -113,10 +113,11 @@ func testRewind(b *bench) {
 	held := b.claim(b.create(fresh("held")), "r", 5)
 	b.answer("while a claim is out", held, false)(b.Rewind(b.Context(), held, 1, "op 1"))
 
-	stuck := b.create(fresh("stuck"))
-	stuck = b.answer("blocked", blocked(stuck, at), true)(b.Block(b.Context(), stuck, at))
+	stuck := b.claim(b.create(fresh("stuck")), "r", 8)
+	stuck = b.answer("failed", failed(stuck, failure(true)), true)(b.Fail(b.Context(), "q", "stuck", stuck.Token, failure(true)))
 	want = stuck
 	want.State, want.Delivered, want.Rewinds, want.BlockedSince = handoff.Idle, 9, 1, time.Time{}
+	want.Attempts, want.SingleTo, want.Failed, want.Error = 0, 0, time.Time{}, ""
 	want.Starting, want.LastOp = "op 1", "op 1"
 	want.Token.N++
 	b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))

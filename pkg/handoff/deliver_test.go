@@ -1,0 +1,399 @@
+package handoff_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+func TestDeliverInOrderInBatches(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 2, 1, 4, 3, 5, 7)
+	done := k.ends("q", handoff.CaughtUp)
+	k.gets("q 1,2,3 #1", "q 4,5 #1")
+	k.at("q", 5, handoff.Idle)
+	if done.Batches != 2 || done.Messages != 5 {
+		t.Errorf("%d batches of %d messages, want 2 of 5", done.Batches, done.Messages)
+	}
+	k.put("q", 6)
+	k.ends("q", handoff.CaughtUp)
+	k.gets("q 6,7 #1")
+	k.ends("q", handoff.CaughtUp)
+	k.gets()
+}
+
+func TestSkippedSeqsAreNamed(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 4)
+	_, _, err := k.sorter.SkipGap(t.Context(), "q", "lost", 0, 10)
+	k.must(err)
+	done := k.ends("q", handoff.CaughtUp)
+	k.gets("q 1,no 2,no 3 #1", "q 4 #1")
+	if done.Messages != 2 || done.Skipped != 2 {
+		t.Errorf("%d messages and %d skipped, want 2 and 2", done.Messages, done.Skipped)
+	}
+}
+
+func TestBatchesHaveABoundInBytes(t *testing.T) {
+	k := newDesk(t)
+	for seq, size := range []int{4, 4, 4, 20, 10} {
+		_, err := k.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: make([]byte, size)})
+		k.must(err)
+	}
+	r := k.reader()
+	r.MaxMessages, r.MaxBytes = 100, 10
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	// One message may be larger than a batch.
+	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
+}
+
+func TestAFailedBatchComesAgainOneByOne(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 7)...)
+	k.poison(2, errors.New("no"))
+	done := k.ends("q", handoff.Failed)
+	if done.Cause == nil || done.Cause.Error() != "no" {
+		t.Errorf("cause %v, want what the sink said", done.Cause)
+	}
+	k.ends("q", handoff.Waiting)
+	k.gets("q 1,2,3 #1")
+	k.pass(time.Second)
+	k.ends("q", handoff.Failed)
+	k.gets("q 1 #2", "q 2 #1")
+	c := k.at("q", 1, handoff.Idle)
+	if c.Error != "no" || !c.Failed.Equal(k.now) || !c.RetryAt.After(k.now) {
+		t.Errorf("%+v; want why, when, and when again", c)
+	}
+	k.fails = nil
+	k.pass(time.Second)
+	k.ends("q", handoff.CaughtUp)
+	// Behind the one that failed alone they come in batches again.
+	k.gets("q 2 #2", "q 3,4,5 #1", "q 6,7 #1")
+	if c := k.at("q", 7, handoff.Idle); c.Error != "" || !c.Failed.IsZero() || c.Attempts != 0 {
+		t.Errorf("%+v; want nothing left of the failure", c)
+	}
+}
+
+func TestBlockedAfterItsAttempts(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	k.poison(1, errors.New("no"))
+	for _, wait := range []time.Duration{0, time.Second, 10 * time.Second} {
+		k.pass(wait - time.Millisecond)
+		if wait > 0 {
+			k.ends("q", handoff.Waiting)
+		}
+		k.pass(time.Millisecond)
+		k.deliver("q")
+	}
+	k.gets("q 1,2 #1", "q 1 #2", "q 1 #3")
+	c := k.at("q", 0, handoff.Blocked)
+	if c.Error != "no" || !c.BlockedSince.Equal(k.now) {
+		t.Errorf("%+v; want why, and since when", c)
+	}
+	k.pass(time.Hour)
+	k.ends("q", handoff.IsBlocked)
+	k.gets()
+}
+
+func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3)
+	k.poison(2, handoff.Permanent(errors.New("too large")))
+	done := k.ends("q", handoff.IsBlocked)
+	k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #1")
+	k.at("q", 1, handoff.Blocked)
+	if done.Cause == nil || done.Batches != 1 {
+		t.Errorf("%+v; want why, and one batch", done)
+	}
+	if handoff.Permanent(nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
+func TestAPanicIsAFailure(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.fails = func(handoff.Batch) error { panic("oops") }
+	k.ends("q", handoff.Failed)
+	if c := k.standing("q"); c.Error != "panic: oops" {
+		t.Errorf("the error is %q", c.Error)
+	}
+}
+
+func TestWhyItFailedIsKeptShort(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.fails = func(handoff.Batch) error { return errors.New(strings.Repeat("é", 1000) + "\xff") }
+	k.ends("q", handoff.Failed)
+	if c := k.standing("q"); len(c.Error) > 300 || len(c.Error) < 290 || !utf8.ValidString(c.Error) {
+		t.Errorf("%d bytes are kept, valid: %v", len(c.Error), utf8.ValidString(c.Error))
+	}
+}
+
+// TestDeliverEndsWhereTheStoreFails: what the store could not do is an error,
+// and the next call goes on.
+func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
+	for _, request := range []string{"cursor", "messages"} {
+		k := newDesk(t)
+		k.put("q", 1)
+		k.ends("q", handoff.CaughtUp)
+		k.put("q", 2)
+		asked := 0
+		k.queues.fail = func(r, _ string) error {
+			if r != request {
+				return nil
+			}
+			if asked++; asked > 100 {
+				k.t.Fatal("it asks for ever")
+			}
+			return errFlaky
+		}
+		done := k.d.Deliver(t.Context(), "q", k.reader(), 2)
+		if request == "cursor" {
+			// The record shows that there is more: it fails at the look behind it.
+			k.at("q", 2, handoff.Idle)
+		}
+		if !errors.Is(done.Err, errFlaky) {
+			t.Errorf("%s fails: error %v, ended %q", request, done.Err, done.Ended)
+		}
+		k.queues.fail = nil
+		k.ends("q", handoff.CaughtUp)
+		k.at("q", 2, handoff.Idle)
+	}
+}
+
+// TestMissing: what is not there any more is not stepped over; what is before
+// it is handed on.
+func TestMissing(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 5)...)
+	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	_, err = k.queues.DeleteMessages(t.Context(), "q", []int64{2})
+	k.must(err)
+	for range 2 {
+		done := k.ends("q", handoff.Missing)
+		var missing *cursor.MissingError
+		if !errors.As(done.Cause, &missing) || missing.Seq != 2 {
+			t.Errorf("cause %v, want that 2 is missing", done.Cause)
+		}
+		k.at("q", 1, handoff.Idle)
+	}
+	k.gets("q 1 #1")
+	_, err = k.d.Rewind(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, handoff.At(3))
+	k.must(err)
+	k.ends("q", handoff.CaughtUp)
+	k.gets("q 3,4,5 #1")
+}
+
+func TestBusyAndTakenOver(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	k.fails = func(handoff.Batch) error {
+		k.fails = nil
+		k.ends("q", handoff.Busy)
+		k.pass(time.Minute + time.Millisecond)
+		k.ends("q", handoff.CaughtUp) // another takes over, one message at a time
+		return nil
+	}
+	done := k.ends("q", handoff.Lost)
+	k.gets("q 1,2 #1", "q 1 #2", "q 2 #1")
+	if done.Batches != 0 || done.Messages != 0 {
+		t.Errorf("%+v; want nothing that counts as handed on", done)
+	}
+	k.at("q", 2, handoff.Idle)
+	// The same where the one that wakes up failed.
+	k.put("q", 3)
+	k.fails = func(handoff.Batch) error {
+		k.fails = nil
+		k.pass(time.Minute + time.Millisecond)
+		k.ends("q", handoff.CaughtUp)
+		return errors.New("no")
+	}
+	k.ends("q", handoff.Lost)
+	if c := k.at("q", 3, handoff.Idle); c.Error != "" {
+		t.Errorf("%+v; want nothing left of the failure", c)
+	}
+}
+
+// TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while
+// a claim is out may be dropped.
+func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	next := int64(2)
+	k.fails = func(handoff.Batch) error {
+		if next < 5 {
+			k.put("q", next)
+			next++
+		}
+		return nil
+	}
+	k.ends("q", handoff.CaughtUp)
+	k.gets("q 1 #1", "q 2 #1", "q 3 #1", "q 4 #1")
+}
+
+// TestCatchUp: a consumer that begins, or was away, a long time after the
+// stream forgot its records, gets everything.
+func TestCatchUp(t *testing.T) {
+	k := newDesk(t)
+	const count = 1234
+	k.put("q", upTo(1, count)...)
+	k.pass(10 * 24 * time.Hour)
+	r := k.reader()
+	r.MaxMessages = 100
+	done := k.d.Deliver(t.Context(), "q", r, -1)
+	k.must(done.Err)
+	if done.Messages != count || done.Ended != handoff.CaughtUp {
+		t.Errorf("%d messages, %s; want %d", done.Messages, done.Ended, count)
+	}
+}
+
+func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	for _, c := range []struct {
+		name string
+		at   handoff.Start
+		want string
+	}{
+		{"first", handoff.First, "q 1,2 #1"}, {"second", handoff.At(2), "q 2 #1"}, {"late", handoff.Latest, ""},
+	} {
+		r := k.reader()
+		r.Name, r.Start = c.name, c.at
+		done := k.d.Deliver(t.Context(), "q", r, -1)
+		k.must(done.Err)
+		if c.want == "" {
+			k.gets()
+		} else {
+			k.gets(c.want)
+		}
+	}
+	k.put("q", 3)
+	for _, name := range []string{"late", "second"} {
+		r := k.reader()
+		r.Name = name
+		k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+		k.gets("q 3 #1")
+	}
+	list, err := k.d.Status(t.Context(), "q")
+	k.must(err)
+	var lags []string
+	for _, s := range list {
+		lags = append(lags, fmt.Sprint(s.Name, " ", s.Lag()))
+	}
+	if got := strings.Join(lags, ", "); got != "first 1, late 0, second 0" {
+		t.Errorf("status %s", got)
+	}
+}
+
+// TestStopsBeforeTheDeadline: what is done by then is committed, and nothing is
+// begun that would not end in time.
+func TestStopsBeforeTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sorter, err := cursor.New(&cursor.Memory{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &handoff.Memory{}
+		d, err := handoff.New(store, sorter, &handoff.Options{Margin: time.Second, Grace: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seq := range int64(10) {
+			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq + 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		ctx, cancel := context.WithDeadline(t.Context(), began.Add(40*time.Second))
+		defer cancel()
+		r := handoff.Reader{Name: "c", MaxMessages: 1, Handle: func(ctx context.Context, b handoff.Batch) error {
+			if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(began.Add(39*time.Second)) {
+				t.Errorf("the handler's time ends %s after the begin, want 39s", deadline.Sub(began))
+			}
+			c, err := store.Consumer(ctx, "q", "c")
+			// 30 seconds at least, else the deadline and a grace.
+			want := max(45*time.Second, time.Since(began)+30*time.Second)
+			if err != nil || !c.LeaseUntil.Equal(began.Add(want)) {
+				t.Errorf("the claim is good until %s after the begin (%v), want %s", c.LeaseUntil.Sub(began), err, want)
+			}
+			time.Sleep(11 * time.Second)
+			return nil
+		}}
+		done := d.Deliver(ctx, "q", r, -1)
+		if done.Err != nil || done.Ended != handoff.OutOfTime || done.Batches != 3 || time.Since(began) != 33*time.Second {
+			t.Errorf("%s after %d batches and %s (%v); want out-of-time after 3, and 33s", done.Ended, done.Batches, time.Since(began), done.Err)
+		}
+		if c, err := store.Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != handoff.Idle {
+			t.Errorf("%+v, %v; want what is done committed", c, err)
+		}
+		// A handler that sleeps on is told, and its batch comes again.
+		r.Handle = func(ctx context.Context, _ handoff.Batch) error { <-ctx.Done(); return ctx.Err() }
+		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if done := d.Deliver(ctx, "q", r, -1); done.Ended != handoff.Failed || ctx.Err() != nil {
+			t.Errorf("%s (%v), the context's error %v; want a failure before the deadline", done.Ended, done.Err, ctx.Err())
+		}
+	})
+}
+
+func TestWhatIsOutOfBounds(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	long := strings.Repeat("x", 129)
+	for field, change := range map[string]func(*handoff.Reader){
+		"consumer":    func(r *handoff.Reader) { r.Name = long },
+		"maxMessages": func(r *handoff.Reader) { r.MaxMessages = 1001 },
+		"maxBytes":    func(r *handoff.Reader) { r.MaxBytes = 16<<20 + 1 },
+		"maxAttempts": func(r *handoff.Reader) { r.MaxAttempts = 1 },
+		"start":       func(r *handoff.Reader) { r.Start = handoff.At(3) },
+	} {
+		r := k.reader()
+		change(&r)
+		invalid(t, k.d.Deliver(t.Context(), "q", r, -1).Err, field)
+	}
+	for _, name := range []string{"", "a b", "ä", "a/b", long} {
+		invalid(t, handoff.ValidateConsumer(name), "consumer")
+		_, err := k.d.Create(t.Context(), "q", name, handoff.First)
+		invalid(t, err, "consumer")
+	}
+	for _, queue := range []string{"", strings.Repeat("q", 1025), "\xff"} {
+		invalid(t, k.d.Deliver(t.Context(), queue, k.reader(), -1).Err, "queue")
+		_, err := k.d.Status(t.Context(), queue)
+		invalid(t, err, "queue")
+	}
+	k.gets()
+	for field, options := range map[string]handoff.Options{
+		"lease":  {Lease: 29 * time.Second},
+		"grace":  {Grace: time.Hour + 1},
+		"margin": {Margin: time.Millisecond},
+	} {
+		_, err := handoff.New(k.store, k.sorter, &options)
+		invalid(t, err, field)
+	}
+}
+
+func TestObserve(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	var seen []handoff.Delivery
+	d, err := handoff.New(k.store, k.sorter, &handoff.Options{
+		Now: func() time.Time { return k.now }, Observe: func(done handoff.Delivery) { seen = append(seen, done) },
+	})
+	k.must(err)
+	d.Deliver(t.Context(), "q", k.reader(), 1)
+	d.Deliver(t.Context(), "", k.reader(), 1)
+	if len(seen) != 2 || seen[0].Messages != 1 || seen[0].Ended != handoff.CaughtUp || seen[1].Err == nil {
+		t.Errorf("it was told %+v", seen)
+	}
+}

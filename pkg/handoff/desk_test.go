@@ -1,0 +1,223 @@
+package handoff_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// desk is a Deliverer on stores in memory, with a clock that a test moves, and
+// a sink that notes what it gets.
+type desk struct {
+	t      *testing.T
+	now    time.Time
+	queues *flaky
+	store  *handoff.Memory
+	sorter *cursor.Sorter
+	d      *handoff.Deliverer
+	// got are the batches that the sink was given, such as "q 1-2,4 #1".
+	got []string
+	// fails says why the sink does not take a batch; nil takes all.
+	fails func(handoff.Batch) error
+	// announced is what the sweep announced.
+	announced []handoff.Announcement
+}
+
+// flaky is a store that fails where it is told to.
+type flaky struct {
+	cursor.Memory
+	fail func(request, queue string) error
+}
+
+func (f *flaky) asked(request, queue string) error {
+	if f.fail == nil {
+		return nil
+	}
+	return f.fail(request, queue)
+}
+
+func (f *flaky) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
+	if err := f.asked("cursor", queue); err != nil {
+		return cursor.Cursor{}, err
+	}
+	return f.Memory.Cursor(ctx, queue, strong)
+}
+
+func (f *flaky) Messages(ctx context.Context, query cursor.Query) (cursor.Page, error) {
+	if err := f.asked("messages", query.Queue); err != nil {
+		return cursor.Page{}, err
+	}
+	return f.Memory.Messages(ctx, query)
+}
+
+func (f *flaky) Nudge(ctx context.Context, queue string, now time.Time) error {
+	if err := f.asked("nudge", queue); err != nil {
+		return err
+	}
+	return f.Memory.Nudge(ctx, queue, now)
+}
+
+var errFlaky = errors.New("the store is away")
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: &flaky{}, store: &handoff.Memory{}}
+	clock := func() time.Time { return k.now }
+	var err error
+	k.sorter, err = cursor.New(k.queues, &cursor.Options{Now: clock})
+	k.must(err)
+	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{Now: clock})
+	k.must(err)
+	return k
+}
+
+func (k *desk) must(err error) {
+	k.t.Helper()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// put puts messages of the queue, each with its seq for its body.
+func (k *desk) put(queue string, seqs ...int64) {
+	k.t.Helper()
+	for _, seq := range seqs {
+		_, err := k.sorter.Put(k.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq)})
+		k.must(err)
+	}
+}
+
+// upTo are the seqs from first to last.
+func upTo(first, last int64) []int64 {
+	var seqs []int64
+	for ; first <= last; first++ {
+		seqs = append(seqs, first)
+	}
+	return seqs
+}
+
+// text tells a batch in a line.
+func text(b handoff.Batch) string {
+	var seqs []string
+	for _, m := range b.Messages {
+		seqs = append(seqs, strconv.FormatInt(m.Seq, 10))
+	}
+	for _, seq := range b.Skipped {
+		seqs = append(seqs, "no "+strconv.FormatInt(seq, 10))
+	}
+	return fmt.Sprintf("%s %s #%d", b.Queue, strings.Join(seqs, ","), b.Attempt)
+}
+
+func (k *desk) take(_ context.Context, b handoff.Batch) error {
+	k.got = append(k.got, text(b))
+	if k.fails == nil {
+		return nil
+	}
+	return k.fails(b)
+}
+
+// poison makes the sink refuse batches with a seq.
+func (k *desk) poison(seq int64, cause error) {
+	k.fails = func(b handoff.Batch) error {
+		if slices.ContainsFunc(b.Messages, func(m cursor.Message) bool { return m.Seq == seq }) {
+			return cause
+		}
+		return nil
+	}
+}
+
+// reader is the consumer "c", in batches of three, that is blocked at the
+// third failure.
+func (k *desk) reader() handoff.Reader {
+	return handoff.Reader{Name: "c", Handle: k.take, MaxMessages: 3, MaxAttempts: 3}
+}
+
+func (k *desk) deliver(queue string) handoff.Delivery {
+	k.t.Helper()
+	done := k.d.Deliver(k.t.Context(), queue, k.reader(), -1)
+	k.must(done.Err)
+	return done
+}
+
+// ends delivers, and checks how that ended.
+func (k *desk) ends(queue string, want handoff.Ended) handoff.Delivery {
+	k.t.Helper()
+	done := k.deliver(queue)
+	if done.Ended != want {
+		k.t.Errorf("it ended as %s (%v), want %s", done.Ended, done.Cause, want)
+	}
+	return done
+}
+
+// gets checks what the sink got since the last time.
+func (k *desk) gets(want ...string) {
+	k.t.Helper()
+	if diff := cmp.Diff(want, k.got); diff != "" {
+		k.t.Errorf("the sink got (-want +got):\n%s", diff)
+	}
+	k.got = nil
+}
+
+func (k *desk) standing(queue string) handoff.Consumer {
+	k.t.Helper()
+	c, err := k.store.Consumer(k.t.Context(), queue, "c")
+	k.must(err)
+	return c
+}
+
+// at checks where the consumer is.
+func (k *desk) at(queue string, delivered int64, state handoff.State) handoff.Consumer {
+	k.t.Helper()
+	c := k.standing(queue)
+	if c.Delivered != delivered || c.State != state {
+		k.t.Errorf("the consumer is %s at %d, want %s at %d", c.State, c.Delivered, state, delivered)
+	}
+	return c
+}
+
+func (k *desk) pass(d time.Duration) { k.now = k.now.Add(d) }
+
+// block makes the consumer blocked on a seq.
+func (k *desk) block(queue string, seq int64) {
+	k.t.Helper()
+	k.poison(seq, errors.New("no"))
+	for k.standing(queue).State != handoff.Blocked {
+		k.deliver(queue)
+		k.pass(10 * time.Minute)
+	}
+	k.fails, k.got = nil, nil
+}
+
+// sweep runs a sweep, and checks its report where one is wanted.
+func (k *desk) sweep(options handoff.SweepOptions) handoff.SweepReport {
+	k.t.Helper()
+	k.announced = nil
+	if options.Announce == nil {
+		options.Announce = func(_ context.Context, a handoff.Announcement) error {
+			k.announced = append(k.announced, a)
+			return nil
+		}
+	}
+	report, err := k.d.Sweep(k.t.Context(), options)
+	k.must(err)
+	return report
+}
+
+// invalid checks that an error names a field.
+func invalid(t *testing.T, err error, field string) {
+	t.Helper()
+	var wrong *cursor.InvalidError
+	if !errors.As(err, &wrong) || wrong.Field != field {
+		t.Errorf("error %v, want one that names %s", err, field)
+	}
+}

@@ -1,0 +1,278 @@
+package handoff_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+func order(op string) handoff.Order {
+	return handoff.Order{Queue: "q", Consumer: "c", Reason: "because", Op: op}
+}
+
+// acts checks what is on record, the latest first.
+func (k *desk) acts(want ...string) {
+	k.t.Helper()
+	page, next, err := k.d.Acts(k.t.Context(), "q", "")
+	k.must(err)
+	var got []string
+	for _, a := range page {
+		if a.Queue != "q" || a.Consumer != "c" || a.Reason != "because" || a.At.IsZero() {
+			k.t.Errorf("%+v", a)
+		}
+		got = append(got, fmt.Sprintf("%s %d done=%v %s", a.Kind, a.Seq, a.Done, a.Error))
+	}
+	if diff := cmp.Diff(want, got); diff != "" || next != "" {
+		k.t.Errorf("acts (-want +got), next %q:\n%s", next, diff)
+	}
+}
+
+func TestSkip(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3)
+	k.block("q", 2)
+	_, err := k.d.Skip(t.Context(), order("wrong"), 3)
+	invalid(t, err, "seq")
+	k.pass(time.Second)
+	c, err := k.d.Skip(t.Context(), order("op"), 2)
+	k.must(err)
+	if c.Delivered != 2 || c.State != handoff.Idle || c.Error != "" {
+		t.Errorf("%+v", c)
+	}
+	// The same order again, and another that comes too late.
+	_, err = k.d.Skip(t.Context(), order("op"), 2)
+	k.must(err)
+	k.at("q", 2, handoff.Idle)
+	k.pass(time.Second)
+	if _, err := k.d.Skip(t.Context(), order("other"), 3); !errors.Is(err, handoff.ErrNotBlocked) {
+		t.Errorf("error %v, want ErrNotBlocked", err)
+	}
+	k.ends("q", handoff.CaughtUp)
+	k.gets("q 3 #1")
+	k.acts("skip 3 done=false the consumer is not blocked", "skip 2 done=true ",
+		"skip 3 done=false seq is 3: the consumer is blocked on 2")
+}
+
+func TestRedrive(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	k.block("q", 1)
+	_, err := k.d.Redrive(t.Context(), order("op"), 1)
+	k.must(err)
+	k.poison(1, errors.New("no"))
+	// It has all its attempts again.
+	for range 3 {
+		k.deliver("q")
+		k.pass(time.Minute)
+	}
+	k.at("q", 0, handoff.Blocked)
+	k.fails, k.got = nil, nil
+	_, err = k.d.Redrive(t.Context(), order("op 2"), 1)
+	k.must(err)
+	k.ends("q", handoff.CaughtUp)
+	k.at("q", 2, handoff.Idle)
+}
+
+func TestPauseAndResume(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	k.fails = func(handoff.Batch) error {
+		_, err := k.d.Pause(t.Context(), order("p"))
+		return err
+	}
+	// What is out ends normally.
+	k.ends("q", handoff.IsPaused)
+	k.gets("q 1,2,3 #1")
+	c := k.at("q", 3, handoff.Idle)
+	if c.Paused != "because" || !c.PausedSince.Equal(k.now) {
+		t.Errorf("%+v; want why, and since when", c)
+	}
+	k.ends("q", handoff.IsPaused)
+	k.fails = nil
+	k.pass(time.Second)
+	before, err := k.sorter.Status(t.Context(), "q")
+	k.must(err)
+	_, err = k.d.Resume(t.Context(), order("r"))
+	k.must(err)
+	after, err := k.sorter.Status(t.Context(), "q")
+	k.must(err)
+	if !after.Nudged.After(before.Nudged) {
+		t.Error("nobody is woken up")
+	}
+	k.ends("q", handoff.CaughtUp)
+	k.gets("q 4,5,6 #1")
+	k.acts("resume -1 done=true ", "pause -1 done=true ")
+}
+
+func TestRewind(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	k.ends("q", handoff.CaughtUp)
+	k.got = nil
+	for _, c := range []struct {
+		to   handoff.Start
+		want int64
+	}{{handoff.At(5), 4}, {handoff.First, 0}, {handoff.Latest, 6}, {handoff.At(7), 6}, {handoff.At(1), 0}} {
+		k.pass(time.Second)
+		got, err := k.d.Rewind(t.Context(), order(fmt.Sprint(c.to, k.now.Second())), c.to)
+		k.must(err)
+		if got.Delivered != c.want || got.Starting != "" || got.State != handoff.Idle {
+			t.Errorf("to %s: %+v; want at %d", c.to, got, c.want)
+		}
+	}
+	k.ends("q", handoff.CaughtUp)
+	k.gets("q 1,2,3 #1", "q 4,5,6 #1")
+	if c := k.standing("q"); c.Rewinds != 5 {
+		t.Errorf("%d rewinds, want 5", c.Rewinds)
+	}
+	_, err := k.d.Rewind(t.Context(), order("beyond"), handoff.At(8))
+	invalid(t, err, "start")
+	_, err = k.sorter.RaiseFloor(t.Context(), "q", 3)
+	k.must(err)
+	_, err = k.d.Rewind(t.Context(), order("below the floor"), handoff.At(3))
+	invalid(t, err, "start")
+	k.at("q", 6, handoff.Idle)
+	got, err := k.d.Rewind(t.Context(), order("first above the floor"), handoff.First)
+	k.must(err)
+	if got.Delivered != 3 {
+		t.Errorf("first is %d, want 3", got.Delivered)
+	}
+}
+
+// TestRewindPastWhatIsKept: what is gone is not promised.
+func TestRewindPastWhatIsKept(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	k.ends("q", handoff.CaughtUp)
+	_, err := k.queues.DeleteMessages(t.Context(), "q", []int64{1, 2, 3})
+	k.must(err)
+	k.got = nil
+	got, err := k.d.Rewind(t.Context(), order("op"), handoff.At(1))
+	k.must(err)
+	if got.Delivered != 3 {
+		t.Errorf("it begins behind %d, want behind 3, the last one lost", got.Delivered)
+	}
+	k.ends("q", handoff.CaughtUp)
+	k.gets("q 4,5,6 #1")
+}
+
+// TestReplayComesInBatches: what came one by one because a batch failed does
+// not make a replay slow.
+func TestReplayComesInBatches(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	r := k.reader()
+	r.MaxMessages = 6
+	k.poison(6, errors.New("no"))
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.fails = nil
+	k.pass(time.Second)
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.got = nil
+	_, err := k.d.Rewind(t.Context(), order("op"), handoff.First)
+	k.must(err)
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.gets("q 1,2,3,4,5,6 #1")
+}
+
+func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.fails = func(handoff.Batch) error {
+		if _, err := k.d.Rewind(t.Context(), order("r"), handoff.First); !errors.Is(err, handoff.ErrClaimed) {
+			t.Errorf("rewind: error %v, want ErrClaimed", err)
+		}
+		if _, err := k.d.Remove(t.Context(), order("d")); !errors.Is(err, handoff.ErrClaimed) {
+			t.Errorf("remove: error %v, want ErrClaimed", err)
+		}
+		return nil
+	}
+	k.ends("q", handoff.CaughtUp)
+	k.gets("q 1 #1")
+	_, err := k.d.Remove(t.Context(), order("d 2"))
+	k.must(err)
+	if c := k.standing("q"); c.Exists() {
+		t.Errorf("%+v is still there", c)
+	}
+	// A reader that still runs begins anew.
+	k.fails = nil
+	k.ends("q", handoff.CaughtUp)
+	k.gets("q 1 #1")
+}
+
+func TestBadOrders(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	if _, err := k.d.Pause(t.Context(), order("op")); !errors.Is(err, handoff.ErrNoConsumer) {
+		t.Errorf("error %v, want ErrNoConsumer", err)
+	}
+	k.ends("q", handoff.CaughtUp)
+	for field, change := range map[string]func(*handoff.Order){
+		"reason":   func(o *handoff.Order) { o.Reason = "" },
+		"id":       func(o *handoff.Order) { o.Op = strings.Repeat("x", 65) },
+		"consumer": func(o *handoff.Order) { o.Consumer = "a b" },
+		"queue":    func(o *handoff.Order) { o.Queue = "" },
+	} {
+		o := order("op")
+		change(&o)
+		_, err := k.d.Pause(t.Context(), o)
+		invalid(t, err, field)
+		_, err = k.d.Skip(t.Context(), o, 1)
+		invalid(t, err, field)
+	}
+	long := order("op")
+	long.Reason = strings.Repeat("x", 501)
+	_, err := k.d.Resume(t.Context(), long)
+	invalid(t, err, "reason")
+	k.acts()
+	if _, err := k.d.Status(t.Context(), "none"); !errors.Is(err, cursor.ErrNoQueue) {
+		t.Errorf("error %v, want ErrNoQueue", err)
+	}
+}
+
+func TestParseStart(t *testing.T) {
+	for text, want := range map[string]handoff.Start{"": handoff.First, "first": handoff.First, "latest": handoff.Latest, "17": handoff.At(17)} {
+		got, err := handoff.ParseStart(text)
+		if err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+		if text != "" && got.String() != text {
+			t.Errorf("%q is said to be %q", text, got)
+		}
+	}
+	for _, text := range []string{"-1", "last", "1.5", " 1"} {
+		_, err := handoff.ParseStart(text)
+		invalid(t, err, "start")
+	}
+}
+
+// TestCreateTwice: the one that is there stays where it is.
+func TestCreateTwice(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	k.ends("q", handoff.CaughtUp)
+	c, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	if c.Delivered != 2 {
+		t.Errorf("it is at %d, want at 2", c.Delivered)
+	}
+	// A queue that nobody put to yet.
+	c, err = k.d.Create(t.Context(), "new", "c", handoff.Latest)
+	k.must(err)
+	if c.Delivered != 0 || c.Starting != "" {
+		t.Errorf("%+v", c)
+	}
+	k.put("new", 1)
+	k.got = nil
+	k.ends("new", handoff.CaughtUp)
+	k.gets("new 1 #1")
+}

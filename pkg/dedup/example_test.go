@@ -1,0 +1,218 @@
+package dedup_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// Charge is what a payment results in.
+type Charge struct {
+	ID    string
+	Cents int
+}
+
+// An event that comes twice has its effect once.
+func Example() {
+	ctx := context.Background()
+	// In a Lambda function: dedup.NewDynamo(client, dedup.Names{Table: …}).
+	payments, err := dedup.New[string, Charge](&dedup.Memory{}, "payments", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		out, err := payments.Once(ctx, "order-17", func(context.Context) (Charge, error) {
+			fmt.Println("charging the card")
+			return Charge{"ch_1", 4200}, nil
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %d cents, replayed %v\n", out.Value.ID, out.Value.Cents, out.Replayed)
+	}
+	// Output:
+	// charging the card
+	// ch_1: 4200 cents, replayed false
+	// ch_1: 4200 cents, replayed true
+}
+
+// An effect that is not a function call is ended by hand.
+func ExampleDeduplicator_TryStart() {
+	ctx := context.Background()
+	exports, err := dedup.New(&dedup.Memory{}, "exports", &dedup.Options[string, string]{Lease: time.Minute})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		started, err := exports.TryStart(ctx, "2026-01")
+		if err != nil {
+			log.Fatal(err)
+		}
+		if started.Attempt == nil {
+			fmt.Println("exported before:", started.Duplicate.Value)
+			continue
+		}
+		fmt.Println("attempt", started.Attempt.Run().Attempt)
+		if err := started.Attempt.Extend(ctx, time.Hour); err != nil {
+			log.Fatal(err)
+		}
+		if err := started.Attempt.Complete(ctx, "exports/2026-01.csv"); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// attempt 1
+	// exported before: exports/2026-01.csv
+}
+
+// What becomes of an error depends on what it is.
+func ExampleOptions_onError() {
+	ctx := context.Background()
+	errDeclined := errors.New("card declined")
+	payments, err := dedup.New(&dedup.Memory{}, "payments", &dedup.Options[string, Charge]{
+		MaxAttempts: 3,
+		OnError: func(err error) dedup.Failure {
+			if errors.Is(err, errDeclined) {
+				return dedup.Remember // to ask again would not help
+			}
+			return dedup.Forget
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, effect := range []func(context.Context) (Charge, error){
+		func(context.Context) (Charge, error) { return Charge{}, errors.New("the bank does not answer") },
+		func(context.Context) (Charge, error) { return Charge{}, errDeclined },
+		func(context.Context) (Charge, error) { return Charge{"ch_1", 4200}, nil },
+	} {
+		_, err := payments.Once(ctx, "order-17", effect)
+		fmt.Println(err)
+	}
+	// Output:
+	// the bank does not answer
+	// card declined
+	// card declined
+}
+
+// A whole handler, keyed by a field of its event. The same order with another
+// amount is refused.
+func ExampleHandler() {
+	ctx := context.Background()
+	payments, err := dedup.New[string, Charge](&dedup.Memory{}, "payments", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	key, err := dedup.Field[json.RawMessage]("detail.order")
+	if err != nil {
+		log.Fatal(err)
+	}
+	payload, err := dedup.Fields[json.RawMessage]("detail.cents")
+	if err != nil {
+		log.Fatal(err)
+	}
+	handler := dedup.Handler(payments, key, func(_ context.Context, event json.RawMessage) (Charge, error) {
+		fmt.Println("charging for", string(event))
+		return Charge{"ch_1", 4200}, nil
+	}, &dedup.HandlerOptions[json.RawMessage]{Payload: payload})
+	// In a Lambda function: lambda.Start(handler).
+	for _, event := range []string{
+		`{"id":"e1","detail":{"order":"17","cents":4200}}`,
+		`{"id":"e2","detail":{"order":"17","cents":4200}}`,
+		`{"id":"e3","detail":{"order":"17","cents":9900}}`,
+	} {
+		charge, err := handler(ctx, json.RawMessage(event))
+		fmt.Println(charge.ID, err)
+	}
+	// Output:
+	// charging for {"id":"e1","detail":{"order":"17","cents":4200}}
+	// ch_1 <nil>
+	// ch_1 <nil>
+	//  "17" of processor "payments": the id was used with another payload
+}
+
+// A request that is sent again gets the first one's response.
+func ExampleHTTPv2() {
+	orders, err := dedup.New[string, dedup.Response](&dedup.Memory{}, "orders", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	made := 0
+	handler := dedup.HTTPv2(orders, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		made++
+		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: fmt.Sprintf(`{"order":%d}`, made)}, nil
+	}, nil)
+	request := events.APIGatewayV2HTTPRequest{RawPath: "/orders", Headers: map[string]string{"idempotency-key": "8e03978e"}}
+	request.RequestContext.HTTP.Method = "POST"
+	for range 2 {
+		response, err := handler(context.Background(), request)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%d %s replayed: %q\n", response.StatusCode, response.Body, response.Headers["Idempotency-Replayed"])
+	}
+	// Output:
+	// 201 {"order":1} replayed: ""
+	// 201 {"order":1} replayed: "true"
+}
+
+// A batch of a queue: what is done is skipped when the batch comes again.
+func ExampleOnSQS() {
+	mails, err := dedup.New[string, struct{}](&dedup.Memory{}, "mails", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	down := true
+	handler := dedup.OnSQS(mails, dedup.MessageID, func(_ context.Context, m events.SQSMessage) (struct{}, error) {
+		if m.MessageId == "2" && down {
+			return struct{}{}, errors.New("mailbox full")
+		}
+		fmt.Println("sent", m.MessageId)
+		return struct{}{}, nil
+	})
+	batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1"}, {MessageId: "2"}, {MessageId: "3"}}}
+	for range 2 {
+		response, err := handler(context.Background(), batch)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("failed:", len(response.BatchItemFailures))
+		down = false
+	}
+	// Output:
+	// sent 1
+	// sent 3
+	// failed: 1
+	// sent 2
+	// failed: 0
+}
+
+// An operator finds what is stuck, and lets it run again.
+func ExampleDeduplicator_List() {
+	ctx := context.Background()
+	payments, err := dedup.New(&dedup.Memory{}, "payments", &dedup.Options[string, Charge]{MaxAttempts: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, _ = payments.Once(ctx, "order-17", func(context.Context) (Charge, error) {
+		return Charge{}, errors.New("the bank does not answer")
+	})
+	for entry, err := range payments.List(ctx, dedup.Quarantined, dedup.TimedOut) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %s after %d attempts: %s\n", entry.Row.ID, entry.Status, entry.Row.Attempt, entry.Row.Error)
+		released, err := payments.Release(ctx, entry.Row.ID, dedup.Audit{By: "ada", Reason: "the bank is back"})
+		fmt.Println("released:", released, err)
+	}
+	// Output:
+	// order-17: quarantined after 1 attempts: the bank does not answer
+	// released: true <nil>
+}

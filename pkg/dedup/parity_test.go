@@ -1,0 +1,159 @@
+package dedup_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// The cases that Powertools for AWS Lambda runs end to end for its idempotency
+// utility, and the zombie, which it does not have. Each is a handler as
+// lambda.Start would run it, in processes of their own on one table.
+
+// functions returns a way to invoke a function in a fresh process, and counts
+// how often its effect runs.
+func functions(t *testing.T, o options, h *dedup.HandlerOptions[payment], takes time.Duration) (func(context.Context, payment) (string, error), *atomic.Int64) {
+	store, ran := &dedup.Memory{}, &atomic.Int64{}
+	key := must[func(payment) (string, error)](t)(dedup.Field[payment]("id"))
+	return func(ctx context.Context, event payment) (string, error) {
+		d := process(t, store, &o)
+		return dedup.Handler(d, key, func(ctx context.Context, p payment) (string, error) {
+			n := ran.Add(1)
+			select {
+			case <-time.After(takes):
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+			return fmt.Sprintf("run %d for %d", n, p.Amount), nil
+		}, h)(ctx, event)
+	}, ran
+}
+
+func TestParity(t *testing.T) {
+	event := payment{ID: "a", Amount: 1}
+	invoked := func(t *testing.T, got string, err error, want string) {
+		t.Helper()
+		if err != nil || got != want {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+	}
+	for name, test := range map[string]func(*testing.T){
+		"an id that has expired runs again": func(t *testing.T) {
+			invoke, _ := functions(t, options{TTL: 5 * time.Second}, nil, 0)
+			for _, want := range []string{"run 1 for 1", "run 1 for 1"} {
+				got, err := invoke(t.Context(), event)
+				invoked(t, got, err, want)
+			}
+			time.Sleep(5 * time.Second)
+			got, err := invoke(t.Context(), event)
+			invoked(t, got, err, "run 2 for 1")
+		},
+		"a function that timed out runs again": func(t *testing.T) {
+			invoke, ran := functions(t, options{Lease: 2 * time.Second}, nil, 3*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := invoke(ctx, event); err == nil {
+				t.Error("it timed out, and there is no error")
+			}
+			// The process ended by its deadline, and gave the key back.
+			if _, err := invoke(t.Context(), event); err == nil || ran.Load() != 2 {
+				t.Errorf("%v after %d runs; want its lease to end the second one", err, ran.Load())
+			}
+		},
+		"parallel invocations run once": func(t *testing.T) {
+			invoke, ran := functions(t, options{}, nil, 3*time.Second)
+			var wait sync.WaitGroup
+			for range 10 {
+				wait.Go(func() {
+					got, err := invoke(t.Context(), event)
+					invoked(t, got, err, "run 1 for 1")
+				})
+			}
+			wait.Wait()
+			if ran.Load() != 1 {
+				t.Errorf("ran %d times", ran.Load())
+			}
+		},
+		"parallel invocations that do not wait are told": func(t *testing.T) {
+			invoke, ran := functions(t, options{Poll: dedup.NoWait()}, nil, 3*time.Second)
+			go func() { _, _ = invoke(t.Context(), event) }()
+			synctest.Wait()
+			_, err := invoke(t.Context(), event)
+			if isA[*dedup.StillRunningError](t, err); ran.Load() != 1 {
+				t.Errorf("ran %d times", ran.Load())
+			}
+			time.Sleep(time.Minute)
+		},
+		"threads of a process run once an id": func(t *testing.T) {
+			d, ran := process(t, &dedup.Memory{}, nil), atomic.Int64{}
+			var wait sync.WaitGroup
+			for n := range 30 {
+				wait.Go(func() {
+					id := fmt.Sprint("id ", n%3)
+					out, err := d.Once(t.Context(), id, func(context.Context) (string, error) {
+						ran.Add(1)
+						time.Sleep(time.Second)
+						return "of " + id, nil
+					})
+					invoked(t, out.Value, err, "of "+id)
+				})
+			}
+			wait.Wait()
+			if ran.Load() != 3 {
+				t.Errorf("ran %d times, want 3", ran.Load())
+			}
+		},
+		"a missing key is refused": func(t *testing.T) {
+			invoke, ran := functions(t, options{}, nil, 0)
+			_, err := invoke(t.Context(), payment{Amount: 1})
+			if isA[*dedup.InvalidError](t, err); ran.Load() != 0 {
+				t.Errorf("ran %d times", ran.Load())
+			}
+		},
+		"a missing key runs unprotected where that is asked for": func(t *testing.T) {
+			invoke, _ := functions(t, options{}, &dedup.HandlerOptions[payment]{MissingKey: dedup.RunUnprotected}, 0)
+			for _, want := range []string{"run 1 for 1", "run 2 for 1"} {
+				got, err := invoke(t.Context(), payment{Amount: 1})
+				invoked(t, got, err, want)
+			}
+		},
+		"a payload that was tampered with is refused": func(t *testing.T) {
+			payload := must[func(payment) ([][]byte, error)](t)(dedup.Fields[payment]("amount"))
+			invoke, _ := functions(t, options{}, &dedup.HandlerOptions[payment]{Payload: payload}, 0)
+			got, err := invoke(t.Context(), event)
+			invoked(t, got, err, "run 1 for 1")
+			_, err = invoke(t.Context(), payment{ID: "a", Amount: 1000})
+			isA[*dedup.PayloadMismatchError](t, err)
+			got, err = invoke(t.Context(), payment{ID: "a", Amount: 1, Note: "no part of it"})
+			invoked(t, got, err, "run 1 for 1")
+		},
+		"a hook changes the remembered response": func(t *testing.T) {
+			invoke, _ := functions(t, options{OnReplay: func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) {
+				out.Value = "remembered: " + out.Value
+				return out, nil
+			}}, nil, 0)
+			for _, want := range []string{"run 1 for 1", "remembered: run 1 for 1"} {
+				got, err := invoke(t.Context(), event)
+				invoked(t, got, err, want)
+			}
+		},
+		"a zombie overwrites nothing": func(t *testing.T) {
+			store, o := &dedup.Memory{}, options{Lease: time.Second}
+			zombie := must[dedup.Start[string, string]](t)(process(t, store, &o).TryStart(t.Context(), "a")).Attempt
+			time.Sleep(4 * time.Second)
+			var ran atomic.Int64
+			_ = must[dedup.Outcome[string]](t)(process(t, store, &o).Once(t.Context(), "a", returns("second", &ran)))
+			isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
+			out, err := process(t, store, &o).Once(t.Context(), "a", never(t))
+			invoked(t, out.Value, err, "second")
+		},
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+	}
+}

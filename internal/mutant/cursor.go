@@ -13,10 +13,10 @@ func trace(name string) test { return test{"./internal/sim/cursorsim", "TestTrac
 // DynamoDB store to the same.
 var sorterMutants = []mutant{
 	{"unconditional move", sorterFolder, schedules, []edit{
-		{"memory.go", "func(c Cursor) bool { return c.Position == from }", "func(c Cursor) bool { return true }"},
+		{"memory.go", "return c.Position == from && numbered(c) }", "return true }"},
 	}},
 	{"move if position <= to", sorterFolder, schedules, []edit{
-		{"memory.go", "func(c Cursor) bool { return c.Position == from }", "func(c Cursor) bool { return c.Position <= to }"},
+		{"memory.go", "return c.Position == from && numbered(c) }", "return c.Position <= to }"},
 	}},
 	{"stale cursor read", sorterFolder, schedules, []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
@@ -40,7 +40,7 @@ var sorterMutants = []mutant{
 		{"advance.go", "if !p.fresh {", "if false {"},
 	}},
 	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
-		{"memory.go", "return c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq }", "return c.Position == seq || c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq }"},
+		{"memory.go", "return c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq && numbered(c) }", "return c.Position == seq || c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq }"},
 		{"heal.go", "if to == p.it.Position {\n", "if to == p.it.Position {\n\t\t\tif it, err := s.store.OpenGap(ctx, p.it.Queue, to, s.now()); err == nil {\n\t\t\t\tp.it = it\n\t\t\t}\n"},
 	}},
 	{"duplicate does not advance", sorterFolder, schedules, []edit{
@@ -77,13 +77,13 @@ var sorterMutants = []mutant{
 		{"memo.go", "if !ok || m.now().Sub(found.read) > memoAge {", "if !ok {"},
 	}},
 	{"no cursor first (V1)", sorterFolder, trace("V1"), []edit{
-		{"put.go", "return s.create(ctx, queue, s.defaults)", "return newCursor(queue, s.defaults, s.now()), nil"},
+		{"put.go", "return s.createNumbered(ctx, queue)", "return newCursor(queue, s.defaults, s.now()), nil"},
 	}},
 	{"retention eats what is parked (V8)", sorterFolder, trace("V8"), []edit{
 		{"retention.go", "if s.retention == 0 {", "if true {"},
 	}},
 	{"a queue can begin anew (V9)", sorterFolder, trace("V9"), []edit{
-		{"memory.go", "return change.First == nil || *change.First == c.Settings.First }", "return true }"},
+		{"memory.go", "return (change.First == nil || *change.First == c.Settings.First) && ", "return "},
 	}},
 	{"sweep sees only gaps on record (V10)", sorterFolder, trace("V10"), []edit{
 		{"sweep.go", "Every: o.FullEvery}", "Every: o.FullEvery, Only: func(Progress) CursorFilter { return CursorFilter{Gaps: true} }}"},

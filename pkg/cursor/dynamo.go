@@ -106,32 +106,32 @@ func (s *Dynamo) update(ctx context.Context, queue, update, condition string, e 
 
 // Move implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) Move(ctx context.Context, queue string, from, to int64, now time.Time) (Cursor, bool, error) {
-	e := dynamo.NewExpression().Use(attrPosition, attrGapSince, attrChange).
+	e := dynamo.NewExpression().Use(attrPosition, attrGapSince, attrChange, attrTailFrom).
 		Value("from", dynamo.Number(from)).Value("to", dynamo.Number(to)).
 		Value("now", dynamo.Millis(now)).Value("advance", dynamo.Text(changeAdvance))
 	return s.update(ctx, queue,
 		"SET #position = :to, #gapSince = :now, #change = :advance",
-		"#position = :from", e)
+		"#position = :from AND attribute_not_exists(#tailFrom)", e)
 }
 
 // OpenGap implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
-	e := dynamo.NewExpression().Use(attrPosition, attrParked, attrGapSince, attrChange).
+	e := dynamo.NewExpression().Use(attrPosition, attrParked, attrGapSince, attrChange, attrTailFrom).
 		Value("seq", dynamo.Number(seq)).Value("before", dynamo.Number(seq-1)).
 		Value("now", dynamo.Millis(now)).Value("park", dynamo.Text(changePark))
 	c, _, err := s.update(ctx, queue,
 		"SET #parked = :seq, #gapSince = :now, #change = :park",
-		"#position < :before AND #parked <= #position AND #parked < :seq", e)
+		"#position < :before AND #parked <= #position AND #parked < :seq AND attribute_not_exists(#tailFrom)", e)
 	return c, err
 }
 
 // WidenGap implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, error) {
-	e := dynamo.NewExpression().Use(attrPosition, attrParked, attrChange).
+	e := dynamo.NewExpression().Use(attrPosition, attrParked, attrChange, attrTailFrom).
 		Value("seq", dynamo.Number(seq)).Value("before", dynamo.Number(seq-1)).Value("park", dynamo.Text(changePark))
 	c, _, err := s.update(ctx, queue,
 		"SET #parked = :seq, #change = :park",
-		"#position < :before AND #parked > #position AND #parked < :seq", e)
+		"#position < :before AND #parked > #position AND #parked < :seq AND attribute_not_exists(#tailFrom)", e)
 	return c, err
 }
 
@@ -146,6 +146,14 @@ func (s *Dynamo) Configure(ctx context.Context, queue string, change Change) (Cu
 	if change.First != nil {
 		e.Use(attrFirst).Value(attrFirst, dynamo.Number(*change.First))
 		condition += " AND #first = :first"
+	}
+	if change.Kind != nil {
+		e.Use(attrTailFrom)
+		there := " AND attribute_not_exists(#tailFrom)"
+		if *change.Kind == KindArrival {
+			there = " AND attribute_exists(#tailFrom)"
+		}
+		condition += there
 	}
 	if change.Policy != nil {
 		add(attrPolicy, dynamo.Text(string(*change.Policy)))
@@ -274,9 +282,8 @@ func (s *Dynamo) Message(ctx context.Context, queue string, seq int64) (Message,
 	return m, err == nil, err
 }
 
-// Messages implements [Store]: one Query of at most 1 MB; 1 read unit for each
-// 4 KB strong, half a unit otherwise.
-func (s *Dynamo) Messages(ctx context.Context, query Query) (Page, error) {
+// rangeQuery asks the messages table for a range.
+func (s *Dynamo) rangeQuery(query Query) *dynamodb.QueryInput {
 	e := dynamo.NewExpression().Key("#queue", s.names.QueueKey).Key("#seq", s.names.SeqKey).
 		Value("queue", dynamo.Text(query.Queue)).Value("first", dynamo.Number(query.First)).Value("last", dynamo.Number(query.Last))
 	in := &dynamodb.QueryInput{
@@ -290,9 +297,17 @@ func (s *Dynamo) Messages(ctx context.Context, query Query) (Page, error) {
 	if query.Limit > 0 {
 		in.Limit = aws.Int32(int32(query.Limit))
 	}
+	return in
+}
+
+// Messages implements [Store]: one Query of at most 1 MB; 1 read unit for each
+// 4 KB strong, half a unit otherwise.
+func (s *Dynamo) Messages(ctx context.Context, query Query) (Page, error) {
+	in := s.rangeQuery(query)
 	if query.HeadsOnly {
-		e.Use(attrVersion, attrExpiresOn, attrTombstone)
-		in.ProjectionExpression = aws.String("#queue, #seq, #v, #expiresOn, #tombstone")
+		e := dynamo.Expression{Names: in.ExpressionAttributeNames}
+		e.Use(attrVersion, attrExpiresOn, attrTombstone, attrEntries)
+		in.ProjectionExpression = aws.String("#queue, #seq, #v, #expiresOn, #tombstone, #entries")
 	}
 	out, err := s.client.Query(ctx, in)
 	if err != nil {
@@ -300,6 +315,9 @@ func (s *Dynamo) Messages(ctx context.Context, query Query) (Page, error) {
 	}
 	page := Page{Messages: make([]Message, 0, len(out.Items)), More: len(out.LastEvaluatedKey) > 0}
 	for _, it := range out.Items {
+		if isOrderItem(it) {
+			continue
+		}
 		m, err := s.decodeMessage(it)
 		if err != nil {
 			return Page{}, err
@@ -386,7 +404,7 @@ func (s *Dynamo) SweepProgress(ctx context.Context, name string) (Progress, erro
 
 // SaveSweepProgress implements [Store]: one PutItem; 1 write unit.
 func (s *Dynamo) SaveSweepProgress(ctx context.Context, p Progress) error {
-	it := item{attrSweepName: dynamo.Text(p.Name), attrVersion: dynamo.Number(layout), attrBegan: dynamo.Millis(p.Began)}
+	it := item{attrSweepName: dynamo.Text(p.Name), attrVersion: dynamo.Number(layoutOld), attrBegan: dynamo.Millis(p.Began)}
 	if p.After != "" {
 		it[attrAfter] = dynamo.Text(p.After)
 	}

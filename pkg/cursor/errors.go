@@ -23,6 +23,11 @@ var (
 	ErrNoQueue = errors.New("no such queue")
 	// ErrFirstFixed: the first seq of a queue is fixed when the queue is made.
 	ErrFirstFixed = errors.New("the first seq of a queue cannot be changed")
+	// ErrKindFixed: the kind of a queue is fixed when the queue is made.
+	ErrKindFixed = errors.New("the kind of a queue cannot be changed")
+	// ErrExpired: an arrival that was stored before was deleted while it was to
+	// get its place.
+	ErrExpired = errors.New("the arrival expired")
 	// ErrNewerLayout: an item was written by a later version of this package,
 	// which keeps something in it that this version does not know.
 	ErrNewerLayout = errors.New("item was written by a newer version")

@@ -34,10 +34,13 @@ func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool
 	it, err := s.readCursor(ctx, queue)
 	if err == nil && !it.Exists() {
 		// Somebody wrote messages by another way than this package.
-		it, err = s.create(ctx, queue, s.defaults)
+		it, err = s.createNumbered(ctx, queue)
 	}
 	if err != nil {
 		return Advance{}, err
+	}
+	if !numbered(it) {
+		return Advance{Cursor: it}, nil // a ticket is the move itself
 	}
 	p := progress{it: it, fresh: true}
 	highest, any := own.max()

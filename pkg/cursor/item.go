@@ -15,7 +15,14 @@ import (
 // refuses newer ones ([ErrNewerLayout]). Adding an attribute that older
 // versions may ignore does not raise the version; giving an attribute another
 // meaning does.
-const layout = 1
+//
+// Layout 2 has queues in arrival order: their cursors, order items and arrivals.
+// All others are written in layout 1 still.
+const (
+	layout        = 2
+	layoutOld     = 1
+	layoutArrival = 2
+)
 
 // The attributes of the items, all but the keys. Expressions name them through
 // placeholders, for several are words that DynamoDB keeps for itself.
@@ -45,6 +52,16 @@ const (
 	attrFloor     = "floor"
 	attrFloorAt   = "floorSince" // ms
 	attrNudged    = "nudged"     // ms
+	attrTailFrom  = "tailFrom"
+	attrTail      = "tail"
+
+	attrEntries   = "entries" // of an order item
+	attrIDHash    = "idHash"
+	attrSeen      = "seen"
+	attrMessageID = "messageId"
+	attrCount     = "count"
+	attrFrames    = "frames"
+	attrDeflated  = "deflated" // frames
 
 	attrSweepName = "name"
 	attrAfter     = "after"
@@ -57,7 +74,8 @@ var fixedAttributes = []string{
 	attrVersion, attrID, attrBody, attrContentType, attrAttributes, attrDigest, attrEnqueuedAt, attrExpiresOn,
 	attrTombstone, attrOp, attrFirst, attrPosition, attrParked, attrGapSince, attrChange, attrPolicy, attrGapAfter,
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt,
-	attrNudged,
+	attrNudged, attrTailFrom, attrTail, attrEntries, attrIDHash, attrSeen, attrMessageID, attrCount, attrFrames,
+	attrDeflated,
 }
 
 // The values of a cursor's "change": what the last write to it was. Event
@@ -78,7 +96,7 @@ func encodeMessage(m Message, names Names) item {
 	it := item{
 		names.QueueKey: dynamo.Text(m.Queue),
 		names.SeqKey:   dynamo.Number(m.Seq),
-		attrVersion:    dynamo.Number(layout),
+		attrVersion:    dynamo.Number(layoutOld),
 		attrOp:         dynamo.Blob(m.Op),
 		attrEnqueuedAt: dynamo.Millis(m.EnqueuedAt),
 	}
@@ -90,11 +108,17 @@ func encodeMessage(m Message, names Names) item {
 		return it
 	}
 	it[attrDigest] = dynamo.Blob(m.Digest)
-	if len(m.Body) > 0 {
-		it[attrBody] = dynamo.Blob(m.Body)
-	}
 	if m.ID != "" {
 		it[attrID] = dynamo.Text(m.ID)
+	}
+	encodeContent(it, m)
+	return it
+}
+
+// encodeContent writes what a producer hands in beside names.
+func encodeContent(it item, m Message) {
+	if len(m.Body) > 0 {
+		it[attrBody] = dynamo.Blob(m.Body)
 	}
 	if m.contentType() != DefaultContentType {
 		it[attrContentType] = dynamo.Text(m.ContentType)
@@ -106,7 +130,6 @@ func encodeMessage(m Message, names Names) item {
 		}
 		it[attrAttributes] = dynamo.Map(attributes)
 	}
-	return it
 }
 
 // decodeMessage takes whole messages and heads.
@@ -114,19 +137,31 @@ func decodeMessage(it item, names Names) (Message, error) {
 	d := dynamo.Decoder{Item: it}
 	checkLayout(&d)
 	m := Message{
-		Queue:       d.Text(names.QueueKey),
-		Seq:         d.Number(names.SeqKey),
-		ID:          d.TextOr(attrID, ""),
-		Body:        d.BytesOr(attrBody),
-		ContentType: d.TextOr(attrContentType, ""),
-		EnqueuedAt:  d.MillisOr(attrEnqueuedAt),
-		Tombstone:   d.TextOr(attrTombstone, ""),
-		Digest:      d.BytesOr(attrDigest),
-		Op:          d.BytesOr(attrOp),
+		Queue:      d.Text(names.QueueKey),
+		Seq:        d.Number(names.SeqKey),
+		ID:         d.TextOr(attrID, ""),
+		EnqueuedAt: d.MillisOr(attrEnqueuedAt),
+		ExpiresOn:  decodeExpiry(&d),
+		Tombstone:  d.TextOr(attrTombstone, ""),
+		Digest:     d.BytesOr(attrDigest),
+		Op:         d.BytesOr(attrOp),
 	}
-	if seconds := d.NumberOr(attrExpiresOn, 0); seconds != 0 {
-		m.ExpiresOn = time.Unix(seconds, 0).UTC()
+	decodeContent(&d, &m)
+	return m, d.Err
+}
+
+// decodeExpiry is when an item may be deleted; the zero time for never.
+func decodeExpiry(d *dynamo.Decoder) time.Time {
+	seconds := d.NumberOr(attrExpiresOn, 0)
+	if seconds == 0 {
+		return time.Time{}
 	}
+	return time.Unix(seconds, 0).UTC()
+}
+
+// decodeContent reads what encodeContent wrote.
+func decodeContent(d *dynamo.Decoder, m *Message) {
+	m.Body, m.ContentType = d.BytesOr(attrBody), d.TextOr(attrContentType, "")
 	if attributes := d.MapOr(attrAttributes); attributes != nil {
 		m.Attributes = make(map[string]string, len(attributes))
 		inner := dynamo.Decoder{Item: attributes}
@@ -137,13 +172,12 @@ func decodeMessage(it item, names Names) (Message, error) {
 			d.Err = inner.Err
 		}
 	}
-	return m, d.Err
 }
 
 func encodeCursor(c Cursor, names Names) item {
 	it := item{
 		names.QueueKey: dynamo.Text(c.Queue),
-		attrVersion:    dynamo.Number(layout),
+		attrVersion:    dynamo.Number(layoutOld),
 		attrFirst:      dynamo.Number(c.Settings.First),
 		attrPosition:   dynamo.Number(c.Position),
 		attrParked:     dynamo.Number(c.Parked),
@@ -165,6 +199,11 @@ func encodeCursor(c Cursor, names Names) item {
 	}
 	if !c.Nudged.IsZero() {
 		it[attrNudged] = dynamo.Millis(c.Nudged)
+	}
+	if c.Settings.Kind == KindArrival {
+		it[attrVersion] = dynamo.Number(layoutArrival)
+		it[attrTailFrom] = dynamo.Number(c.TailFrom)
+		it[attrTail] = encodeTail(c.Tail)
 	}
 	return it
 }
@@ -193,6 +232,10 @@ func decodeCursor(it item, names Names) (Cursor, error) {
 		Nudged:     d.MillisOr(attrNudged),
 	}
 	c.Floor = d.NumberOr(attrFloor, c.Settings.First-1)
+	if _, arrival := it[attrTailFrom]; arrival {
+		c.Settings.Kind = KindArrival
+		c.TailFrom, c.Tail = d.Number(attrTailFrom), decodeTail(&d)
+	}
 	if d.Err != nil {
 		return Cursor{}, fmt.Errorf("cursor: %w", d.Err)
 	}

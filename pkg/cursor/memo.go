@@ -31,6 +31,9 @@ type memo struct {
 type memory struct {
 	cursor Cursor
 	read   time.Time
+	// crowded is when an append last found that others had left behind what was
+	// remembered.
+	crowded time.Time
 }
 
 func newMemo(now func() time.Time) *memo {
@@ -53,13 +56,53 @@ func (m *memo) get(queue string) (Cursor, bool) {
 	return found.cursor, true
 }
 
+// appendAge is how long a remembered cursor may be used to append to a queue:
+// what others append meanwhile has to be searched where it is too much for the
+// tail.
+const appendAge = 10 * time.Second
+
+// getToAppend is get for an append.
+func (m *memo) getToAppend(queue string) (Cursor, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.lru.Get(queue)
+	if !ok {
+		return Cursor{}, false
+	}
+	now, age := m.now(), appendAge
+	switch {
+	case found.cursor.Settings.Kind == KindNumbered:
+		age = memoAge // the kind is all that matters, and never changes
+	case now.Sub(found.crowded) <= memoAge:
+		age = crowdedAge
+	}
+	if now.Sub(found.read) > age {
+		return Cursor{}, false
+	}
+	return found.cursor, true
+}
+
+// crowdedAge is appendAge for a queue to which many others append.
+const crowdedAge = 100 * time.Millisecond
+
+// crowd notes that what is remembered of a queue was too old to append to it.
+func (m *memo) crowd(queue string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if found, ok := m.lru.Peek(queue); ok {
+		found.crowded = m.now()
+		m.lru.Add(queue, found)
+	}
+}
+
 // put remembers a cursor that was read at this time or later, unless a higher
 // position is remembered already.
 func (m *memo) put(c Cursor, read time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if found, ok := m.lru.Peek(c.Queue); ok && found.cursor.Position > c.Position {
+	found, ok := m.lru.Peek(c.Queue)
+	if ok && found.cursor.Position > c.Position {
 		return
 	}
-	m.lru.Add(c.Queue, memory{c, read})
+	m.lru.Add(c.Queue, memory{c, read, found.crowded})
 }

@@ -26,6 +26,9 @@ type memoryQueue struct {
 	cursor Cursor
 	// messages are in the order of their seqs.
 	messages []Message
+	// orderItems are in the order of their seqs, arrivals by their keys.
+	orderItems []OrderItem
+	arrivals   map[Hash]Arrival
 }
 
 // find is where seq is, or would be.
@@ -97,17 +100,21 @@ func (s *Memory) update(ctx context.Context, queue string, condition func(Cursor
 	return q.cursor, true, nil
 }
 
+func numbered(c Cursor) bool { return c.Settings.Kind == KindNumbered }
+
 // Move implements [Store].
 func (s *Memory) Move(ctx context.Context, queue string, from, to int64, now time.Time) (Cursor, bool, error) {
 	return s.update(ctx, queue,
-		func(c Cursor) bool { return c.Position == from },
+		func(c Cursor) bool { return c.Position == from && numbered(c) },
 		func(c *Cursor) { c.Position, c.GapSince = to, milliseconds(now) })
 }
 
 // OpenGap implements [Store].
 func (s *Memory) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, queue,
-		func(c Cursor) bool { return c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq },
+		func(c Cursor) bool {
+			return c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq && numbered(c)
+		},
 		func(c *Cursor) { c.Parked, c.GapSince = seq, milliseconds(now) })
 	return c, err
 }
@@ -115,7 +122,9 @@ func (s *Memory) OpenGap(ctx context.Context, queue string, seq int64, now time.
 // WidenGap implements [Store].
 func (s *Memory) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, error) {
 	c, _, err := s.update(ctx, queue,
-		func(c Cursor) bool { return c.Position < seq-1 && c.Parked > c.Position && c.Parked < seq },
+		func(c Cursor) bool {
+			return c.Position < seq-1 && c.Parked > c.Position && c.Parked < seq && numbered(c)
+		},
 		func(c *Cursor) { c.Parked = seq })
 	return c, err
 }
@@ -123,7 +132,9 @@ func (s *Memory) WidenGap(ctx context.Context, queue string, seq int64) (Cursor,
 // Configure implements [Store].
 func (s *Memory) Configure(ctx context.Context, queue string, change Change) (Cursor, bool, error) {
 	return s.update(ctx, queue,
-		func(c Cursor) bool { return change.First == nil || *change.First == c.Settings.First },
+		func(c Cursor) bool {
+			return (change.First == nil || *change.First == c.Settings.First) && (change.Kind == nil || *change.Kind == c.Settings.Kind)
+		},
 		func(c *Cursor) { c.Settings = change.applyTo(c.Settings) })
 }
 
@@ -286,7 +297,7 @@ func (s *Memory) KeepUntil(ctx context.Context, queue string, seq int64, until t
 	if found && q.messages[at].ExpiresOn.Before(until) && !q.messages[at].ExpiresOn.IsZero() {
 		q.messages[at].ExpiresOn = until
 	}
-	return found, nil
+	return found || q.keepOrderItem(seq, until), nil
 }
 
 // SweepProgress implements [Store].
@@ -313,7 +324,7 @@ func (s *Memory) SaveSweepProgress(ctx context.Context, p Progress) error {
 	return nil
 }
 
-// Expire deletes every message whose ExpiresOn has come, as DynamoDB's TTL
+// Expire deletes every message, arrival and order item whose ExpiresOn has come, as DynamoDB's TTL
 // does some time later, and returns how many there were.
 func (s *Memory) Expire(now time.Time) int {
 	s.mu.Lock()
@@ -330,6 +341,7 @@ func (s *Memory) Expire(now time.Time) int {
 		}
 		clear(q.messages[len(kept):])
 		q.messages = kept
+		expired += q.expire(now)
 	}
 	return expired
 }

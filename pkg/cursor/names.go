@@ -9,7 +9,7 @@ import (
 // Names are the names of the sorter's tables and of their keys. An empty
 // field means its default, so the zero Names is ready to use.
 //
-// The keys have the same names in both tables, as in a table made for
+// The keys have the same names in all tables, as in a table made for
 // aws-stream-sort: the partition key is QueueKey, the sort key of the messages
 // is SeqKey. The other attributes' names are fixed; a key must not take one of
 // them ([Names.Validate]).
@@ -17,7 +17,8 @@ type Names struct {
 	Messages string // table of messages; "streamsort-messages"
 	Cursors  string // table of cursors; "streamsort-cursors"
 	Sweeps   string // table of the sweep's progress; "streamsort-sweeps"
-	QueueKey string // partition key of messages and cursors; "queue"
+	Arrivals string // table of arrivals; "streamsort-arrivals"
+	QueueKey string // partition key of messages, cursors and arrivals; "queue"
 	SeqKey   string // sort key of messages; "seq"
 }
 
@@ -26,6 +27,7 @@ func (n Names) withDefaults() Names {
 		Messages: cmp.Or(n.Messages, "streamsort-messages"),
 		Cursors:  cmp.Or(n.Cursors, "streamsort-cursors"),
 		Sweeps:   cmp.Or(n.Sweeps, "streamsort-sweeps"),
+		Arrivals: cmp.Or(n.Arrivals, "streamsort-arrivals"),
 		QueueKey: cmp.Or(n.QueueKey, "queue"),
 		SeqKey:   cmp.Or(n.SeqKey, "seq"),
 	}
@@ -56,6 +58,18 @@ func (n Names) Tables() []table.Definition {
 			Name:      n.Sweeps,
 			Partition: table.Key{Name: attrSweepName, Type: table.String},
 		},
+	}
+}
+
+// ArrivalsTable is the definition of the arrivals table, which only queues in
+// arrival order use.
+func (n Names) ArrivalsTable() table.Definition {
+	n = n.withDefaults()
+	return table.Definition{
+		Name:      n.Arrivals,
+		Partition: table.Key{Name: n.QueueKey, Type: table.String},
+		Sort:      table.Key{Name: attrIDHash, Type: table.Binary},
+		TTL:       attrExpiresOn,
 	}
 }
 

@@ -49,6 +49,7 @@ type Result struct {
 	// writer may have died. The stream's handler or the sweep makes up for it.
 	Deferred error
 	// Err says why the message's fate is unknown; Outcome is empty then.
-	// Repeating the put is safe.
+	// Repeating the put is safe. An InvalidError means that it was not stored:
+	// the queue is in arrival order.
 	Err error
 }

@@ -87,6 +87,9 @@ func inGroup(i int, err error) error {
 func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int, results []Result) {
 	queue := messages[places[0]].Queue
 	it, err := s.look(ctx, queue)
+	if err == nil && !numbered(it) {
+		err = invalidSeq("must not be given: " + inArrivalOrder)
+	}
 	if err == nil && slices.ContainsFunc(places, func(i int) bool { return !it.fits(messages[i].Seq) }) {
 		// Whoever is told FULL may give up: memory is not good enough for that.
 		it, err = s.readCursor(ctx, queue)
@@ -134,7 +137,15 @@ func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
 	if err != nil || it.Exists() {
 		return it, err
 	}
-	return s.create(ctx, queue, s.defaults)
+	return s.createNumbered(ctx, queue)
+}
+
+// createNumbered makes the queue's cursor for messages with seqs, or returns the
+// one that is there, of whatever kind.
+func (s *Sorter) createNumbered(ctx context.Context, queue string) (Cursor, error) {
+	settings := s.defaults
+	settings.Kind = KindNumbered
+	return s.create(ctx, queue, settings)
 }
 
 // create makes the queue's cursor, or returns the one that is there.

@@ -20,8 +20,8 @@ func (s *Sorter) Status(ctx context.Context, queue string) (Cursor, error) {
 
 // Configure changes settings of a queue, or makes the queue with these
 // settings and the Sorter's defaults for the others, and returns its cursor.
-// First can only be given while the queue is made: ErrFirstFixed where it
-// differs later. Other processes may go on with the settings that they
+// First and Kind can only be given while the queue is made: ErrFirstFixed or
+// ErrKindFixed where they differ later. Other processes may go on with the settings that they
 // remember for up to half an hour.
 //
 // It costs one write, and two where the queue is new.
@@ -43,6 +43,8 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 			return Cursor{}, err
 		case changed:
 			return it, nil
+		case it.Exists() && change.Kind != nil && *change.Kind != it.Settings.Kind:
+			return it, ErrKindFixed
 		case it.Exists():
 			return it, ErrFirstFixed
 		}

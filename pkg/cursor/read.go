@@ -14,9 +14,33 @@ import (
 // such a read did not show a message that must be there. A page is read when
 // the one before it has been taken.
 func (s *Sorter) Read(ctx context.Context, queue string, after, upTo int64) iter.Seq2[Message, error] {
+	it, _ := s.memory.get(queue)
+	return s.readFrom(ctx, it, queue, after, upTo)
+}
+
+// readFrom is Read where a cursor of the queue is at hand, or the zero Cursor.
+// A queue of which nothing is known is taken for a numbered one until something
+// is not where it would be.
+func (s *Sorter) readFrom(ctx context.Context, it Cursor, queue string, after, upTo int64) iter.Seq2[Message, error] {
+	arrivalOrder := it.Exists() && !numbered(it)
+	if arrivalOrder && it.Position >= upTo {
+		return s.readArrivals(ctx, it, after, upTo)
+	}
 	return func(yield func(Message, error) bool) {
 		expect, strong := after, false
 		for expect < upTo {
+			if arrivalOrder || strong && !it.Exists() {
+				var err error
+				it, arrivalOrder, err = s.arrivalQueue(ctx, queue, upTo)
+				if err != nil {
+					yield(Message{}, err)
+					return
+				}
+				if arrivalOrder {
+					s.readArrivals(ctx, it, expect, upTo)(yield)
+					return
+				}
+			}
 			page, err := s.store.Messages(ctx, Query{Queue: queue, First: expect + 1, Last: upTo, Strong: strong})
 			if err != nil {
 				yield(Message{}, err)

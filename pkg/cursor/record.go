@@ -30,6 +30,11 @@ type Cursor struct {
 	// Announced is Position+1 of the gap that was last announced as open and
 	// not yet as closed; -1 where there is none.
 	Announced int64
+	// TailFrom and Tail are the last places of a queue in arrival order: those
+	// of the seqs from TailFrom+1 up to Position. The places before are in order
+	// items. Of a numbered queue they are zero.
+	TailFrom int64
+	Tail     Tail
 }
 
 // Exists is false in the zero Cursor.
@@ -40,7 +45,7 @@ func (c Cursor) GapOpen() bool { return c.Parked > c.Position }
 
 // newCursor is the cursor of a queue that has just been made.
 func newCursor(queue string, settings Settings, now time.Time) Cursor {
-	return Cursor{
+	c := Cursor{
 		Queue:     queue,
 		Settings:  settings,
 		Position:  settings.First - 1,
@@ -49,6 +54,10 @@ func newCursor(queue string, settings Settings, now time.Time) Cursor {
 		Floor:     settings.First - 1,
 		Announced: noneAnnounced,
 	}
+	if settings.Kind == KindArrival {
+		c.TailFrom = c.Position
+	}
+	return c
 }
 
 const noneAnnounced = -1

@@ -1,6 +1,9 @@
 package cursor
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // KeepUndelivered pushes the expiry of every message after a seq forward once half the retention is gone, so that none is deleted before it
 // was passed and every consumer is past it, and returns how many it pushed.
@@ -14,6 +17,13 @@ import "context"
 func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64) (int, error) {
 	if s.retention == 0 {
 		return 0, nil
+	}
+	it, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
+	if err != nil {
+		return 0, err
+	}
+	if arrival {
+		return s.keepArrivals(ctx, it, after)
 	}
 	pushed := 0
 	for next := after; next < MaxSeq; {
@@ -42,8 +52,10 @@ func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64)
 
 // keepDue reports whether a message's expiry has to be pushed forward, where
 // the message is needed.
-func (s *Sorter) keepDue(m Message) bool {
-	return s.retention > 0 && !m.ExpiresOn.IsZero() && m.ExpiresOn.Before(s.now().Add(s.retention/2))
+func (s *Sorter) keepDue(m Message) bool { return s.expiresSoon(m.ExpiresOn) }
+
+func (s *Sorter) expiresSoon(expiresOn time.Time) bool {
+	return s.retention > 0 && !expiresOn.IsZero() && expiresOn.Before(s.now().Add(s.retention/2))
 }
 
 // KeepBack makes sure that what lies before upTo is stored and stays so: it
@@ -56,6 +68,13 @@ func (s *Sorter) keepDue(m Message) bool {
 // whole while it goes on. It costs a strong query over all that it looks at,
 // and one write a message that is pushed.
 func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) (missing int64, err error) {
+	it, arrival, err := s.arrivalQueue(ctx, queue, upTo)
+	if err != nil {
+		return 0, err
+	}
+	if arrival {
+		return s.keepArrivalsBack(ctx, it, after, upTo)
+	}
 	for expect := upTo; expect > after; {
 		page, err := s.store.Messages(ctx, Query{
 			Queue: queue, First: after + 1, Last: expect, Strong: true, Backwards: true, HeadsOnly: true,
@@ -88,6 +107,13 @@ func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) 
 // Oldest is the lowest seq of a queue that is stored, and its head; found is
 // false where nothing is.
 func (s *Sorter) Oldest(ctx context.Context, queue string) (head Message, found bool, err error) {
+	it, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
+	if err != nil {
+		return Message{}, false, err
+	}
+	if arrival {
+		return s.oldestArrival(ctx, it)
+	}
 	page, err := s.store.Messages(ctx, Query{Queue: queue, First: 0, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true})
 	if err != nil || len(page.Messages) == 0 {
 		return Message{}, false, err
@@ -117,7 +143,13 @@ func (s *Sorter) RaiseFloor(ctx context.Context, queue string, floor int64) (Cur
 // returns how many. The seq must be at or under the queue's floor for
 // DeleteAfter at least. It costs a strong query over what it deletes, and one
 // write unit for each KB.
+//
+// Of a queue in arrival order it deletes nothing: an arrival stays for its
+// retention, because a repeat is known by it.
 func (s *Sorter) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit int) (int, error) {
+	if _, arrival, err := s.arrivalQueue(ctx, queue, upTo); err != nil || arrival {
+		return 0, err
+	}
 	deleted := 0
 	for deleted < limit {
 		page, err := s.store.Messages(ctx, Query{

@@ -30,6 +30,37 @@ const (
 	ModeAsync Mode = "async"
 )
 
+// Kind is what orders a queue's messages. It is fixed when the queue is made.
+type Kind string
+
+const (
+	// KindNumbered: the producers number the messages, and the queue waits for
+	// those that are missing. It is the zero Kind.
+	KindNumbered Kind = ""
+	// KindArrival: the queue numbers the messages as they arrive: see
+	// [Sorter.Append]. It has no gaps, so Policy, GapAfter, MaxAhead and Mode
+	// mean nothing there.
+	KindArrival Kind = "arrival"
+)
+
+// String is the kind's name: numbered or arrival.
+func (k Kind) String() string {
+	if k == KindNumbered {
+		return "numbered"
+	}
+	return string(k)
+}
+
+// ParseKind reads what String writes.
+func ParseKind(text string) (Kind, error) {
+	for _, k := range []Kind{KindNumbered, KindArrival} {
+		if text == k.String() {
+			return k, nil
+		}
+	}
+	return "", &InvalidError{Field: "kind", Problem: "must be numbered or arrival"}
+}
+
 // Bounds of the settings.
 const (
 	MinMaxAhead  = 1
@@ -42,7 +73,7 @@ const (
 
 // Settings are a queue's own. They are written into its cursor when the queue
 // is made, from the defaults of the [Sorter] that makes it, and can be changed
-// later by [Sorter.Configure], all but First.
+// later by [Sorter.Configure], all but First and Kind.
 type Settings struct {
 	// First is the seq that the queue starts with, from 0 to MaxSeq.
 	First int64
@@ -57,6 +88,9 @@ type Settings struct {
 	MaxAhead int64
 	// Mode is who moves the cursor.
 	Mode Mode
+	// Kind is what orders the messages. A queue that a put makes is of the kind
+	// that the put is for, whatever the Sorter's defaults say.
+	Kind Kind
 }
 
 // DefaultSettings are the settings of a queue where nobody says otherwise:
@@ -67,7 +101,7 @@ func DefaultSettings() Settings {
 
 // Validate reports the first setting that is out of its bounds.
 func (s Settings) Validate() error {
-	return Change{First: &s.First, Policy: &s.Policy, GapAfter: &s.GapAfter, MaxAhead: &s.MaxAhead, Mode: &s.Mode}.Validate()
+	return Change{First: &s.First, Policy: &s.Policy, GapAfter: &s.GapAfter, MaxAhead: &s.MaxAhead, Mode: &s.Mode, Kind: &s.Kind}.Validate()
 }
 
 // Change is a change of a queue's settings: nil keeps what is there.
@@ -77,6 +111,7 @@ type Change struct {
 	GapAfter *time.Duration
 	MaxAhead *int64
 	Mode     *Mode
+	Kind     *Kind
 }
 
 // Validate reports the first setting that is out of its bounds.
@@ -104,6 +139,11 @@ func (c Change) Validate() error {
 			return &InvalidError{Field: "mode", Problem: "must be sync or async"}
 		}
 	}
+	if c.Kind != nil {
+		if _, err := ParseKind(c.Kind.String()); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -123,6 +163,9 @@ func (c Change) applyTo(s Settings) Settings {
 	}
 	if c.Mode != nil {
 		s.Mode = *c.Mode
+	}
+	if c.Kind != nil {
+		s.Kind = *c.Kind
 	}
 	return s
 }

@@ -30,7 +30,8 @@ type Store interface {
 	// Cursor reads a queue's cursor; the zero Cursor where there is none.
 	Cursor(ctx context.Context, queue string, strong bool) (Cursor, error)
 
-	// Move sets the position to `to` if it is `from`, and GapSince to now. It
+	// Move sets the position of a numbered queue to `to` if it is `from`, and
+	// GapSince to now. It
 	// returns the cursor that stands there afterwards, and whether this
 	// request moved it.
 	//
@@ -40,7 +41,7 @@ type Store interface {
 	// the sweep.
 	Move(ctx context.Context, queue string, from, to int64, now time.Time) (Cursor, bool, error)
 
-	// OpenGap raises Parked to seq and sets GapSince to now, if the position
+	// OpenGap raises Parked to seq of a numbered queue and sets GapSince to now, if the position
 	// is before seq-1, no gap is open, and Parked is less than seq. It returns
 	// the cursor that stands there afterwards.
 	//
@@ -54,8 +55,8 @@ type Store interface {
 	// with OpenGap.
 	WidenGap(ctx context.Context, queue string, seq int64) (Cursor, error)
 
-	// Configure changes the settings of a queue that exists, where First, if
-	// given, is the queue's. It returns the cursor that stands there
+	// Configure changes the settings of a queue that exists, where First and
+	// Kind, if given, are the queue's. It returns the cursor that stands there
 	// afterwards (the zero Cursor where there is none) and whether the change
 	// was made.
 	//
@@ -103,7 +104,7 @@ type Store interface {
 	Message(ctx context.Context, queue string, seq int64) (Message, bool, error)
 
 	// Messages reads the messages of a range in the order of their seqs, or
-	// backwards.
+	// backwards. Order items are no messages: a queue in arrival order has none.
 	Messages(ctx context.Context, query Query) (Page, error)
 
 	// KeepUntil pushes a message's ExpiresOn to a later time, if the message
@@ -121,6 +122,8 @@ type Store interface {
 	// Lost response, another did it first: nothing is there, as asked for. We
 	// die right after: nothing is left to do.
 	DeleteMessages(ctx context.Context, queue string, seqs []int64) (left []int64, err error)
+
+	ArrivalStore
 
 	// SweepProgress reads strongly how far a sweep has come; the zero Progress
 	// where it never ran.

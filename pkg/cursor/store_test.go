@@ -22,10 +22,10 @@ func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (curs
 	}
 	suffix := localdb.Suffix()
 	names := cursor.Names{
-		Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix,
+		Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix,
 		QueueKey: "author", SeqKey: "number",
 	}
-	for _, definition := range names.Tables() {
+	for _, definition := range append(names.Tables(), names.ArrivalsTable()) {
 		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
 			t.Fatal(err)
 		}

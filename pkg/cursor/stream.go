@@ -172,9 +172,9 @@ func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error,
 	names = names.withDefaults()
 	return func(ctx context.Context, event StreamEvent) (events.DynamoDBEventResponse, error) {
 		for _, raw := range event.Records {
-			queue, moved, err := AdvanceOf(raw, names)
+			it, moved, err := advanceOf(raw, names)
 			if err == nil && moved.To > moved.From {
-				err = s.handOn(ctx, queue, moved, handle)
+				err = s.handOn(ctx, it, moved, handle)
 			}
 			if err != nil {
 				if failed != nil {
@@ -188,9 +188,10 @@ func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error,
 }
 
 // handOn reads a range and hands it on in batches.
-func (s *Sorter) handOn(ctx context.Context, queue string, moved Range, handle func(context.Context, Batch) error) error {
+func (s *Sorter) handOn(ctx context.Context, it Cursor, moved Range, handle func(context.Context, Batch) error) error {
+	queue := it.Queue
 	batch, size := Batch{Queue: queue, From: moved.From, To: moved.From}, 0
-	for m, err := range s.Read(ctx, queue, moved.From, moved.To) {
+	for m, err := range s.readFrom(ctx, it, queue, moved.From, moved.To) {
 		if err != nil {
 			return fmt.Errorf("queue %q: %w", queue, err)
 		}
@@ -217,39 +218,44 @@ var errNoImages = errors.New("stream record has no images: the cursors' stream m
 // a record of another change, and for one that only wakes the queue's consumers
 // up. An empty queue means that the record is to be passed over.
 func AdvanceOf(raw json.RawMessage, names Names) (queue string, moved Range, err error) {
-	names = names.withDefaults()
+	it, moved, err := advanceOf(raw, names.withDefaults())
+	return it.Queue, moved, err
+}
+
+// advanceOf returns the cursor after the change as well.
+func advanceOf(raw json.RawMessage, names Names) (Cursor, Range, error) {
 	var record streamRecord
 	if err := json.Unmarshal(raw, &record); err != nil {
-		return "", Range{}, fmt.Errorf("stream record: %w", err)
+		return Cursor{}, Range{}, fmt.Errorf("stream record: %w", err)
 	}
 	if record.EventName == "REMOVE" {
-		return "", Range{}, nil
+		return Cursor{}, Range{}, nil
 	}
 	inRecord := func(err error) error {
 		return fmt.Errorf("stream record %s: %w", record.Change.SequenceNumber, err)
 	}
 	newer, err := image(record.Change.NewImage)
 	if err != nil {
-		return "", Range{}, inRecord(err)
+		return Cursor{}, Range{}, inRecord(err)
 	}
 	older, err := image(record.Change.OldImage)
 	if err != nil {
-		return "", Range{}, inRecord(err)
+		return Cursor{}, Range{}, inRecord(err)
 	}
 	if newer == nil || older == nil && record.EventName == "MODIFY" {
-		return "", Range{}, inRecord(errNoImages)
+		return Cursor{}, Range{}, inRecord(errNoImages)
 	}
 	to, err := decodeCursor(newer, names)
 	if err != nil {
-		return "", Range{}, inRecord(err)
+		return Cursor{}, Range{}, inRecord(err)
 	}
 	from := to.Settings.First - 1
 	if older != nil {
 		c, err := decodeCursor(older, names)
 		if err != nil {
-			return "", Range{}, inRecord(err)
+			return Cursor{}, Range{}, inRecord(err)
 		}
 		from = c.Position
 	}
-	return to.Queue, Range{from, to.Position}, nil
+	return to, Range{from, to.Position}, nil
 }

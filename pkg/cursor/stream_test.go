@@ -143,7 +143,7 @@ func TestOnStreamStopsAtWhatFails(t *testing.T) {
 		"no images":     {`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","Keys":{"queue":{"S":"q"}}}}`, nil},
 		"no old image":  {fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","NewImage":%s}}`, cursorImage("q", 2)), nil},
 		"wrong type":    {`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"queue":{"S":"q"},"v":{"S":"1"}}}}`, nil},
-		"newer layout":  {`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"queue":{"S":"q"},"v":{"N":"2"}}}}`, nil},
+		"newer layout":  {`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"queue":{"S":"q"},"v":{"N":"3"}}}}`, nil},
 		"images of one": {`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","NewImage":[],"OldImage":{}}}`, nil},
 	} {
 		var failures []error

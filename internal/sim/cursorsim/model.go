@@ -96,7 +96,7 @@ func newModel(run *sim.Run, settings cursor.Settings) *model {
 // tables.
 func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *store) {
 	ops := 0
-	view := &store{model: m, p: p, memo: map[string]remembered{}}
+	view := &store{model: m, ArrivalStore: &m.memory, p: p, memo: map[string]remembered{}}
 	s, err := cursor.New(view, &cursor.Options{
 		Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.now },
 		// A mark of the process and its own count: one that counted all puts

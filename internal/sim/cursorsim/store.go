@@ -14,6 +14,8 @@ import (
 // store is the tables as one process sees them.
 type store struct {
 	*model
+	// Numbered queues ask nothing of it: package arrivalsim has the others.
+	cursor.ArrivalStore
 	p *sim.Proc
 	// memo is the same as the memory of the process's Sorter: all of what it
 	// keeps from one operation to the next.

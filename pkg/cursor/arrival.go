@@ -1,0 +1,141 @@
+package cursor
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of an arrival.
+const (
+	// MaxArrivalMessages is the most messages of an arrival.
+	MaxArrivalMessages = 500
+	// MaxArrivalBytes bounds all messages of an arrival of several together, as
+	// they are framed: about 4 bytes a message more than what they hold.
+	MaxArrivalBytes = MaxBody
+)
+
+// Arrival is what one request brings to a queue in arrival order: a message, or
+// several that stay together, without seqs. It is stored once for its id, as
+// long as it is kept; a repeat is told what became of the first.
+type Arrival struct {
+	// Queue is the queue's name, as in a Message.
+	Queue string
+	// ID is the producer's name for the request, by which a repeat is known:
+	// 1 to 1,024 bytes of UTF-8.
+	ID string
+	// Messages are 1 to 500, of which Queue and Seq are left empty. A message
+	// that has no ID of its own, and is alone, has the arrival's.
+	Messages []Message
+
+	// The store's part: a producer leaves it empty.
+
+	// EnqueuedAt, ExpiresOn and Op are as in a Message. Digest is over all
+	// messages.
+	EnqueuedAt, ExpiresOn time.Time
+	Digest, Op            []byte
+	// Seen is a position that the queue had before the arrival was stored: its
+	// seqs are higher.
+	Seen int64
+}
+
+// entry is the arrival's place in the order, wherever that is.
+func (a *Arrival) entry() Entry {
+	return Entry{Hash: HashOf(a.ID), Count: len(a.Messages), Seen: uint16(a.Seen)}
+}
+
+// Validate reports the first field that is out of its bounds.
+func (a *Arrival) Validate() error {
+	switch {
+	case ValidateQueue(a.Queue) != nil:
+		return ValidateQueue(a.Queue)
+	case a.ID == "":
+		return &InvalidError{Field: "id", Problem: "is missing: without a seq, a message is known by it; it must have 1 to " + strconv.Itoa(MaxID) + " bytes"}
+	case len(a.ID) > MaxID || !utf8.ValidString(a.ID):
+		return &InvalidError{Field: "id", Problem: "must be valid UTF-8 of 1 to " + strconv.Itoa(MaxID) + " bytes"}
+	case len(a.Messages) == 0 || len(a.Messages) > MaxArrivalMessages:
+		return &InvalidError{Field: "messages", Problem: fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), MaxArrivalMessages)}
+	}
+	for i, m := range a.Messages {
+		err := a.validateMessage(m)
+		if err != nil && len(a.Messages) > 1 {
+			err = inGroup(i, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if size := len(frames(a.Messages)); len(a.Messages) > 1 && size > MaxArrivalBytes {
+		return &InvalidError{Field: "messages", Problem: fmt.Sprintf("have %d bytes together: at most %d are taken under one id", size, MaxArrivalBytes)}
+	}
+	return nil
+}
+
+func (a *Arrival) validateMessage(m Message) error {
+	if m.Seq != 0 {
+		return invalidSeq("must not be given: " + inArrivalOrder)
+	}
+	m.Queue = a.Queue
+	return m.Validate()
+}
+
+// digest is the arrival's Digest: over those of its messages, which are of one
+// length.
+func (a *Arrival) digest() []byte {
+	hash := sha256.New()
+	for _, m := range a.Messages {
+		hash.Write(m.digest())
+	}
+	return hash.Sum(nil)[:digestSize]
+}
+
+// same reports whether two arrivals are the same request.
+func (a *Arrival) same(other Arrival) bool {
+	return a.ID == other.ID && bytes.Equal(a.Digest, other.Digest)
+}
+
+// messages are the arrival's messages as they stand in their queue, the first
+// behind `after`.
+func (a *Arrival) messages(after int64) []Message {
+	messages := make([]Message, len(a.Messages))
+	for i, m := range a.Messages {
+		after++
+		m.Queue, m.Seq = a.Queue, after
+		if m.ID == "" && len(a.Messages) == 1 {
+			m.ID = a.ID
+		}
+		m.EnqueuedAt, m.ExpiresOn, m.Op = a.EnqueuedAt, a.ExpiresOn, a.Op
+		messages[i] = m
+	}
+	return messages
+}
+
+// head is the arrival without what is in its messages.
+func (a *Arrival) head() Arrival {
+	head := *a
+	head.Messages = make([]Message, len(a.Messages))
+	return head
+}
+
+// is reports whether an arrival is the one that an entry names, and not a later
+// one under the same id.
+func (a *Arrival) is(e Entry) bool { return uint16(a.Seen) == e.Seen && len(a.Messages) == e.Count }
+
+// OrderItem is OrderItemEntries places in the order of arrival that have left
+// the tail of their queue's cursor.
+type OrderItem struct {
+	Queue string
+	// Last is the seq of the last message of its last entry, under which it is
+	// stored.
+	Last    int64
+	Entries Tail
+	// ExpiresOn is when TTL may delete it, later than every arrival that it
+	// names; the zero time means never.
+	ExpiresOn time.Time
+}
+
+// after is the seq before its first.
+func (o OrderItem) after() int64 { return o.Last - o.Entries.Seqs() }

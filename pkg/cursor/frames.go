@@ -1,0 +1,121 @@
+package cursor
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// The messages of an arrival of several are stored as frames: for each its id,
+// content type and body, the number of its attributes, and their names and
+// values. Each part is preceded by its length, numbers are varints.
+
+// frames writes messages.
+func frames(messages []Message) []byte {
+	var out []byte
+	part := func(bytes string) {
+		out = binary.AppendUvarint(out, uint64(len(bytes)))
+		out = append(out, bytes...)
+	}
+	for _, m := range messages {
+		contentType := m.contentType()
+		if contentType == DefaultContentType {
+			contentType = ""
+		}
+		part(m.ID)
+		part(contentType)
+		out = binary.AppendUvarint(out, uint64(len(m.Body)))
+		out = append(out, m.Body...)
+		out = binary.AppendUvarint(out, uint64(len(m.Attributes)))
+		for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
+			part(name)
+			part(m.Attributes[name])
+		}
+	}
+	return out
+}
+
+var errFrames = errors.New("the messages of an arrival cannot be read")
+
+// readFrames reads what frames wrote.
+func readFrames(raw []byte) ([]Message, error) {
+	var messages []Message
+	bad := false
+	number := func() int {
+		n, size := binary.Uvarint(raw)
+		if size <= 0 || n > uint64(len(raw)) {
+			bad, raw = true, nil
+			return 0
+		}
+		raw = raw[size:]
+		return int(n)
+	}
+	part := func() []byte {
+		n := number()
+		if n > len(raw) {
+			bad, raw = true, nil
+			return nil
+		}
+		read := raw[:n]
+		raw = raw[n:]
+		return read
+	}
+	for len(raw) > 0 {
+		m := Message{ID: string(part()), ContentType: string(part())}
+		if body := part(); len(body) > 0 {
+			m.Body = bytes.Clone(body)
+		}
+		if count := number(); count > 0 {
+			m.Attributes = map[string]string{}
+			for i := 0; i < count && !bad; i++ {
+				name := string(part())
+				m.Attributes[name] = string(part())
+			}
+		}
+		if bad || len(messages) == MaxArrivalMessages {
+			return nil, errFrames
+		}
+		messages = append(messages, m)
+	}
+	return messages, nil
+}
+
+// writeUnit is how many bytes one write unit covers.
+const writeUnit = 1024
+
+// deflated is raw compressed, where that saves a write unit at least; nil where
+// it does not.
+func deflated(raw []byte) []byte {
+	if len(raw) <= writeUnit {
+		return nil
+	}
+	var out bytes.Buffer
+	writer, err := flate.NewWriter(&out, flate.DefaultCompression)
+	if err != nil {
+		return nil // unreachable: the level is one of the package's
+	}
+	// A bytes.Buffer never fails.
+	_, _ = writer.Write(raw)
+	_ = writer.Close()
+	if out.Len()+writeUnit > len(raw) {
+		return nil
+	}
+	return out.Bytes()
+}
+
+// inflated is what deflated had been given.
+func inflated(raw []byte) ([]byte, error) {
+	out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(raw)), MaxArrivalBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errFrames, err)
+	case len(out) > MaxArrivalBytes:
+		return nil, fmt.Errorf("%w: they have more than %d bytes", errFrames, MaxArrivalBytes)
+	}
+	return out, nil
+}

@@ -1,0 +1,175 @@
+package cursor
+
+import (
+	"context"
+	"iter"
+)
+
+// arrivalQueue is the queue's cursor if it is in arrival order, with a position
+// of upTo or more. It makes no request where what is remembered tells.
+func (s *Sorter) arrivalQueue(ctx context.Context, queue string, upTo int64) (it Cursor, arrival bool, err error) {
+	it, known := s.memory.get(queue)
+	if known && numbered(it) {
+		return it, false, nil
+	}
+	if !known || it.Position < upTo {
+		if it, err = s.readCursor(ctx, queue); err != nil {
+			return it, false, err
+		}
+	}
+	return it, it.Exists() && !numbered(it), nil
+}
+
+// orderPart is places that stand in one item.
+type orderPart struct {
+	after   int64
+	entries Tail
+	// item is the order item; the zero one is the cursor's tail.
+	item OrderItem
+}
+
+// parts are the places of the seqs after < seq <= upTo, and of those beside
+// them in the same item, in order. They end with a [MissingError] where an order
+// item is missing: it expires later than all that it names.
+//
+// Reads are eventually consistent, and strong where such a read did not show an
+// order item that must be there.
+func (s *Sorter) parts(ctx context.Context, it Cursor, after, upTo int64) iter.Seq2[orderPart, error] {
+	return func(yield func(orderPart, error) bool) {
+		expect, strong := after, false
+		for expect < min(upTo, it.TailFrom) {
+			page, err := s.store.OrderItems(ctx, Query{
+				Queue: it.Queue, First: expect + 1, Last: it.TailFrom, Limit: itemsFor(expect, upTo), Strong: strong,
+			})
+			if err != nil {
+				yield(orderPart{}, err)
+				return
+			}
+			before := expect
+			for _, o := range page.Items {
+				if o.after() > expect || expect >= upTo {
+					break
+				}
+				if !yield(orderPart{o.after(), o.Entries, o}, nil) {
+					return
+				}
+				expect = o.Last
+			}
+			if expect == before {
+				if strong {
+					yield(orderPart{}, &MissingError{it.Queue, expect + 1})
+					return
+				}
+			}
+			strong = expect == before
+		}
+		if expect < upTo && it.Tail != "" {
+			yield(orderPart{after: it.TailFrom, entries: it.Tail}, nil)
+		}
+	}
+}
+
+// itemsFor is how many order items are enough for the seqs after < seq <= upTo,
+// where each has OrderItemEntries seqs at least.
+func itemsFor(after, upTo int64) int {
+	return int(min((upTo-after)/OrderItemEntries+2, maxBatchSize))
+}
+
+// partsDown is parts from above, read strongly. It ends where an order item is
+// missing.
+func (s *Sorter) partsDown(ctx context.Context, it Cursor, after, upTo int64) iter.Seq2[orderPart, error] {
+	return func(yield func(orderPart, error) bool) {
+		if upTo > it.TailFrom && it.Tail != "" && !yield(orderPart{after: it.TailFrom, entries: it.Tail}, nil) {
+			return
+		}
+		// The order item of upTo may end behind it, the topmost one ends at
+		// TailFrom: all that is needed starts at or before upTo.
+		last := it.TailFrom
+		if upTo < last {
+			page, err := s.store.OrderItems(ctx, Query{Queue: it.Queue, First: upTo, Last: it.TailFrom, Limit: 1, Strong: true})
+			if err != nil {
+				yield(orderPart{}, err)
+				return
+			}
+			if len(page.Items) == 0 {
+				return
+			}
+			last = page.Items[0].Last
+		}
+		for last > after {
+			page, err := s.store.OrderItems(ctx, Query{
+				Queue: it.Queue, First: after + 1, Last: last, Limit: itemsFor(after, last), Strong: true, Backwards: true,
+			})
+			if err != nil {
+				yield(orderPart{}, err)
+				return
+			}
+			if len(page.Items) == 0 {
+				return
+			}
+			for _, o := range page.Items {
+				if o.Last != last || !yield(orderPart{o.after(), o.Entries, o}, nil) {
+					return
+				}
+				last = o.after()
+			}
+		}
+	}
+}
+
+// within are the places of a part that hold one of the seqs after < seq <= upTo.
+func (p orderPart) within(after, upTo int64) []place {
+	var places []place
+	for at := range p.entries.places(p.after) {
+		if at.seqs.To > after && at.seqs.From < upTo {
+			places = append(places, at)
+		}
+	}
+	return places
+}
+
+// maxArrivals is how many arrivals one request reads.
+const maxArrivals = 100
+
+// arrivals reads the arrivals of up to maxArrivals places. Those that are not
+// there, or of which a later one has taken the id, are not in the answer.
+//
+// Reads are eventually consistent, and strong for what such a read does not
+// show; or all strong.
+func (s *Sorter) arrivals(ctx context.Context, queue string, places []place, headsOnly, strong bool) (map[Entry]Arrival, error) {
+	found := make(map[Entry]Arrival, len(places))
+	for {
+		want := map[Hash][]Entry{}
+		var keys []Hash
+		for _, p := range places {
+			if _, ok := found[p.Entry]; ok {
+				continue
+			}
+			if want[p.Hash] == nil {
+				keys = append(keys, p.Hash)
+			}
+			want[p.Hash] = append(want[p.Hash], p.Entry)
+		}
+		for len(keys) > 0 {
+			read, left, err := s.store.Arrivals(ctx, ArrivalQuery{Queue: queue, Keys: keys, Strong: strong, HeadsOnly: headsOnly})
+			if err != nil {
+				return nil, err
+			}
+			for _, a := range read {
+				for _, e := range want[HashOf(a.ID)] {
+					if a.is(e) {
+						found[e] = a
+					}
+				}
+			}
+			if len(read) == 0 && len(left) == len(keys) {
+				return nil, ErrThrottled
+			}
+			keys = left
+		}
+		if strong || len(found) == len(places) {
+			return found, nil
+		}
+		strong = true
+	}
+}

@@ -1,0 +1,85 @@
+package settings
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// Acks are what a function that works on chains is told by its environment.
+type Acks struct {
+	// Names are the chains' table and its key: STREAMSORT_CHAINS_TABLE must be
+	// set, STREAMSORT_TAG_KEY may.
+	Names xorack.Names
+	// Tombstone is STREAMSORT_TOMBSTONE; 0 means the acker's own default.
+	Tombstone time.Duration
+	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC,
+	// EndsFunction STREAMSORT_ENDS_FUNCTION, the ARN of a function: each that
+	// is set is told how chains end. All empty means log and metrics only.
+	EventBus, AnnounceTopic, EndsFunction string
+}
+
+// AcksFromEnvironment reads and checks all variables. The error joins
+// everything that is wrong.
+func AcksFromEnvironment() (Acks, error) {
+	var r reader
+	a := Acks{
+		Names:         xorack.Names{Chains: r.required("STREAMSORT_CHAINS_TABLE"), TagKey: os.Getenv("STREAMSORT_TAG_KEY")},
+		Tombstone:     r.duration("STREAMSORT_TOMBSTONE", 0),
+		EventBus:      os.Getenv("STREAMSORT_EVENT_BUS"),
+		AnnounceTopic: os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
+		EndsFunction:  os.Getenv("STREAMSORT_ENDS_FUNCTION"),
+	}
+	if a.Tombstone != 0 && a.Tombstone < xorack.MinTombstone {
+		r.fail("STREAMSORT_TOMBSTONE", "must be at least "+xorack.MinTombstone.String())
+	}
+	if err := a.Names.Validate(); err != nil {
+		r.fail("STREAMSORT_TAG_KEY", err.Error())
+	}
+	return a, r.err()
+}
+
+// NewAcker makes the Acker and the Stamper on the table, on one client. It
+// makes no request.
+func (a Acks) NewAcker() (*xorack.Acker, *xorack.Stamper, error) {
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := xorack.NewDynamo(client, a.Names)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := &xorack.Options{Tombstone: a.Tombstone, ForEach: sideBySide}
+	acker, err := xorack.New(store, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	stamper, err := xorack.NewStamper(store, options)
+	return acker, stamper, err
+}
+
+// Announce makes what tells people and programs how chains end.
+func (a Acks) Announce() (xorack.Announce, error) {
+	announcer, err := announce.New(a.EventBus, a.AnnounceTopic)
+	if err != nil {
+		return nil, err
+	}
+	if a.EndsFunction == "" {
+		return announcer.Chain, nil
+	}
+	function, err := announce.NewFunction(a.EndsFunction)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, c xorack.Chain) error {
+		if err := announcer.Chain(ctx, c); err != nil {
+			return err
+		}
+		return function.Chain(ctx, c)
+	}, nil
+}

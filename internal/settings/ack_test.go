@@ -1,0 +1,52 @@
+package settings_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+func TestAcks(t *testing.T) {
+	t.Setenv("STREAMSORT_CHAINS_TABLE", "c-1")
+	t.Setenv("STREAMSORT_TAG_KEY", "id")
+	t.Setenv("STREAMSORT_TOMBSTONE", "90m")
+	t.Setenv("STREAMSORT_ENDS_FUNCTION", "arn:aws:lambda:us-east-1:123456789012:function:ends")
+	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+	a, err := settings.AcksFromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (xorack.Names{Chains: "c-1", TagKey: "id"}); a.Names != want || a.Tombstone != 90*time.Minute {
+		t.Errorf("%+v", a)
+	}
+	acker, stamper, err := a.NewAcker()
+	if err != nil || acker == nil || stamper == nil {
+		t.Errorf("acker %v, stamper %v, error %v", acker, stamper, err)
+	}
+	if announce, err := a.Announce(); err != nil || announce == nil {
+		t.Errorf("announce: %v", err)
+	}
+	a.EndsFunction = "ends"
+	if _, err := a.Announce(); err == nil || !strings.Contains(err.Error(), "arn:aws:lambda") {
+		t.Errorf("a function that is none: %v", err)
+	}
+}
+
+func TestAcksNameWhatIsWrong(t *testing.T) {
+	t.Setenv("STREAMSORT_CHAINS_TABLE", "")
+	t.Setenv("STREAMSORT_TAG_KEY", "ops")
+	t.Setenv("STREAMSORT_TOMBSTONE", "5m")
+	_, err := settings.AcksFromEnvironment()
+	for _, want := range []string{"STREAMSORT_CHAINS_TABLE is not set", "STREAMSORT_TAG_KEY tag key must not be ops", "STREAMSORT_TOMBSTONE must be at least 1h0m0s"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	t.Setenv("STREAMSORT_TOMBSTONE", "soon")
+	if _, err := settings.AcksFromEnvironment(); err == nil || !strings.Contains(err.Error(), "STREAMSORT_TOMBSTONE must be a duration") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -29,10 +29,10 @@ var deliveryMutants = []mutant{
 		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
 	}},
 	{"takeover ignores the lease: claims for ever", deliveryFolder, deliveries, []edit{
-		{"deliver.go", "case c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "case false:"},
+		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "false:"},
 	}},
 	{"takeover ignores the lease: order broken", deliveryFolder, deliveries, []edit{
-		{"deliver.go", "case c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "case false:"},
+		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "false:"},
 		{"memory.go", "(c.State == Idle || c.State == Started && c.LeaseUntil.Before(milliseconds(now)))", "(c.State == Idle || c.State == Started)"},
 	}},
 	{"stale position", sorterFolder, deliveries, []edit{
@@ -48,7 +48,7 @@ var deliveryMutants = []mutant{
 		{"deliver.go", "run.fresh = false\n", "run.fresh = true\n"},
 	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
-		{"deliver.go", "case c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "case c.State == Started && !c.LeaseUntil.Before(milliseconds(now.Add(2 * time.Second))):"},
+		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now.Add(2 * time.Second))):"},
 		{"memory.go", "(c.State == Idle || c.State == Started && c.LeaseUntil.Before(milliseconds(now)))", "(c.State == Idle || c.State == Started && c.LeaseUntil.Before(milliseconds(now.Add(2 * time.Second))))"},
 	}},
 	{"attempts counted by failures (T6)", deliveryFolder, deliveryTrace("T6"), []edit{
@@ -75,7 +75,7 @@ var deliveryMutants = []mutant{
 	{"delivers what the record shows only", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "if run.position <= c.Delivered && !run.fresh {", "if run.position < 0 && !run.fresh {"},
 	}},
-	{"a failure of the store ends nothing", deliveryFolder, deliveries, []edit{
+	{"a failure of the store ends nothing", deliveryFolder, test{"./pkg/handoff", "TestDeliverEndsWhereTheStoreFails"}, []edit{
 		{"deliver.go", "if err != nil {\n\t\t\treturn err\n\t\t}\n\t\trun.Record = c\n", "run.Record = c\n"},
 	}},
 	{"nobody is woken up after a rewind's death", deliveryFolder, deliveries, []edit{
@@ -88,8 +88,29 @@ var deliveryMutants = []mutant{
 		{"sweep.go", "unseen = d.sorter.Nudge(ctx, it.Queue) != nil", "unseen = true"},
 		{"../cursor/walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
 	}},
-	{"a round that failed counts as one", sorterFolder, deliveries, []edit{
+	{"a round that failed counts as one", sorterFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
 		{"walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
+	}},
+	{"dead claims are left to the next record", deliveryFolder, test{"./pkg/handoff", "TestSweepEndsDeadClaims"}, []edit{
+		{"sweep.go", "if c.State == Started && c.LeaseUntil.Before(milliseconds(now)) {", "if false {"},
+	}},
+	{"a replay comes one by one", deliveryFolder, test{"./pkg/handoff", "TestReplayComesInBatches"}, []edit{
+		{"memory.go", "c.Delivered, c.Starting, c.SingleTo = delivered, op, 0", "c.Delivered, c.Starting = delivered, op"},
+	}},
+	{"steps over what is missing", deliveryFolder, test{"./pkg/handoff", "TestMissing"}, []edit{
+		{"deliver.go", "run.Ended, run.Cause = Missing, missing\n\t\t\treturn batch, nil", "batch.To = missing.Seq\n\t\t\treturn batch, nil"},
+	}},
+	{"own commit not recognised", deliveryFolder, test{"./pkg/handoff", "TestMemoryConforms"}, []edit{
+		{"memory.go", "return c, made || known && outcome == Committed, err", "_, _ = outcome, known\n\treturn c, made, err"},
+	}},
+	{"own claim not recognised", deliveryFolder, test{"./pkg/handoff", "TestMemoryConforms"}, []edit{
+		{"memory.go", "return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "return c, made, err"},
+	}},
+	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
+		{"stream.go", "j.again, j.cause = d.again(done), done.Err", "j.cause = done.Err"},
+	}},
+	{"a queue that goes on failing holds up its shard", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther"}, []edit{
+		{"stream.go", "return done.Record.RetryAt.Sub(d.now()) <= soon", "return true"},
 	}},
 	{"nobody nudges who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags {", "if false {"},

@@ -1,0 +1,326 @@
+package handoff_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// nudged reports whether the queue's consumers are woken up by what fn does.
+func (k *desk) nudged(queue string, fn func()) bool {
+	k.t.Helper()
+	before, err := k.sorter.Status(k.t.Context(), queue)
+	k.must(err)
+	fn()
+	after, err := k.sorter.Status(k.t.Context(), queue)
+	k.must(err)
+	return after.Nudged.After(before.Nudged)
+}
+
+// everyFive runs a sweep five minutes later.
+func (k *desk) everyFive() handoff.SweepReport {
+	k.t.Helper()
+	k.pass(5 * time.Minute)
+	return k.sweep(handoff.SweepOptions{MaxAttempts: 3})
+}
+
+// TestSweepWakesUpWhoLags: a message whose record was dropped, and one whose
+// sink was away; nobody is woken up who has everything.
+func TestSweepWakesUpWhoLags(t *testing.T) {
+	k := newDesk(t)
+	k.put("lags", 1)
+	k.put("well", 1)
+	k.ends("lags", handoff.CaughtUp)
+	k.ends("well", handoff.CaughtUp)
+	k.put("lags", 2)
+	var report handoff.SweepReport
+	if k.nudged("well", func() {
+		if !k.nudged("lags", func() { report = k.everyFive() }) {
+			t.Error("who lags is not woken up")
+		}
+	}) {
+		t.Error("who has everything is woken up")
+	}
+	want := handoff.SweepReport{Queues: 2, Lagging: 1, OldestLag: 5 * time.Minute, Nudged: 1}
+	if diff := cmp.Diff(want, report); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	// It is woken up by each run until it has everything.
+	for range 30 {
+		if report := k.everyFive(); report.Nudged != 1 {
+			t.Fatalf("%+v", report)
+		}
+	}
+	k.ends("lags", handoff.CaughtUp)
+	k.everyFive()
+	if report := k.everyFive(); report.Nudged != 0 || report.Lagging != 0 {
+		t.Errorf("%+v; want nobody who lags", report)
+	}
+}
+
+// TestSweepLooksAtQuietQueuesSeldom: at those that moved each time, at all once
+// a day.
+func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
+	k := newDesk(t)
+	for _, queue := range []string{"a", "b", "c"} {
+		k.put(queue, 1)
+		k.ends(queue, handoff.CaughtUp)
+	}
+	looked := func() int { return k.everyFive().Queues }
+	looked()
+	for range 4 {
+		looked()
+	}
+	if n := looked(); n != 0 {
+		t.Errorf("%d quiet queues were looked at", n)
+	}
+	k.put("b", 2)
+	if n := looked(); n != 1 {
+		t.Errorf("%d queues were looked at where one moved", n)
+	}
+	k.pass(24 * time.Hour)
+	if n := looked(); n != 3 {
+		t.Errorf("%d queues were looked at after a day, want 3", n)
+	}
+}
+
+// TestSweepEndsDeadClaims: a worker that died is followed by another, until the
+// message was tried often enough.
+func TestSweepEndsDeadClaims(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	for attempt := 1; attempt <= 3; attempt++ {
+		c := k.standing("q")
+		_, made, err := k.store.Claim(t.Context(), c, handoff.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Hour)})
+		k.must(err)
+		if report := k.everyFive(); !made || report.Cancelled != 0 {
+			t.Errorf("%+v, made %v; want a claim that is left alone", report, made)
+		}
+		k.pass(time.Hour)
+		if report := k.everyFive(); report.Cancelled != 1 || report.Nudged != 1 {
+			t.Errorf("%+v; want a dead claim ended", report)
+		}
+	}
+	k.at("q", 0, handoff.Blocked)
+}
+
+// TestSweepEndsDeadClaimsWhilePaused: nothing else would.
+func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	_, _, err = k.store.Claim(t.Context(), k.standing("q"), handoff.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+	k.must(err)
+	_, err = k.d.Pause(t.Context(), order("p"))
+	k.must(err)
+	if report := k.everyFive(); report.Cancelled != 1 || report.Paused != 1 {
+		t.Errorf("%+v", report)
+	}
+	k.at("q", 0, handoff.Idle)
+	_, err = k.d.Rewind(t.Context(), order("r"), handoff.First)
+	k.must(err)
+}
+
+// TestSweepFinishesStarts: whoever began one died.
+func TestSweepFinishesStarts(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	_, _, err := k.store.CreateConsumer(t.Context(), handoff.Consumer{Queue: "q", Name: "c", State: handoff.Idle, Starting: "op", LastOp: "op"})
+	k.must(err)
+	if report := k.everyFive(); report.Started != 1 || report.Nudged != 1 {
+		t.Errorf("%+v", report)
+	}
+	if c := k.standing("q"); c.Starting != "" || c.Delivered != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestAnnouncements: who is blocked, lags, or lost messages is announced by
+// each run, under the same id, until that is over.
+func TestAnnouncements(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3)
+	k.block("q", 2)
+	since := k.standing("q").BlockedSince
+	want := handoff.Announcement{
+		Kind: handoff.ConsumerBlocked, ID: "consumer.blocked/1/q/1/c/2/0", Queue: "q", Consumer: "c",
+		Delivered: 1, Position: 3, Since: since, Attempts: 3, Error: "no",
+	}
+	for range 3 {
+		report := k.everyFive()
+		want.Age = k.now.Sub(since)
+		if diff := cmp.Diff([]handoff.Announcement{want}, k.announced); diff != "" || report.Blocked != 1 || report.Announced != 1 {
+			t.Errorf("%+v; announced (-want +got):\n%s", report, diff)
+		}
+	}
+	_, err := k.d.Skip(t.Context(), order("op"), 2)
+	k.must(err)
+	// It lags by what came long ago.
+	k.everyFive()
+	want = handoff.Announcement{Kind: handoff.ConsumerLags, ID: "consumer.lags/1/q/1/c/3/0", Queue: "q", Consumer: "c", Delivered: 2, Position: 3}
+	only := cmpopts.IgnoreFields(handoff.Announcement{}, "Since", "Age")
+	if diff := cmp.Diff([]handoff.Announcement{want}, k.announced, only); diff != "" {
+		t.Errorf("announced (-want +got):\n%s", diff)
+	}
+	_, err = k.queues.DeleteMessages(t.Context(), "q", []int64{3})
+	k.must(err)
+	k.everyFive()
+	want.Kind, want.ID = handoff.ConsumerMissing, "consumer.missing/1/q/1/c/3/0"
+	if diff := cmp.Diff([]handoff.Announcement{want}, k.announced, only); diff != "" {
+		t.Errorf("announced (-want +got):\n%s", diff)
+	}
+	_, err = k.d.Rewind(t.Context(), order("over it"), handoff.Latest)
+	k.must(err)
+	k.everyFive()
+	if len(k.announced) > 0 {
+		t.Errorf("announced %+v, want nothing", k.announced)
+	}
+}
+
+// TestAnnouncementThatIsNotTaken: it stays due, and the error says so.
+func TestAnnouncementThatIsNotTaken(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.put("well", 1)
+	k.block("q", 1)
+	k.put("other", 1)
+	k.ends("other", handoff.CaughtUp)
+	k.put("other", 2)
+	k.pass(5 * time.Minute)
+	report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{Announce: func(context.Context, handoff.Announcement) error {
+		return errors.New("nobody listens")
+	}})
+	if err == nil || !strings.Contains(err.Error(), "nobody listens") || report.Failed != 1 || report.Announced != 0 || report.Nudged == 0 {
+		t.Errorf("%+v, error %v", report, err)
+	}
+	k.everyFive()
+	if len(k.announced) != 1 {
+		t.Errorf("announced %+v, want it once more", k.announced)
+	}
+}
+
+// TestSweepLooksAgainWhereItFailed: a queue that it fails on holds up no other,
+// and is not left to the daily round, whether it could be nudged or not.
+func TestSweepLooksAgainWhereItFailed(t *testing.T) {
+	for name, fails := range map[string][]string{"cursor": {"cursor"}, "cursor and nudge": {"cursor", "nudge"}} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			for _, queue := range []string{"bad", "well"} {
+				k.put(queue, 1)
+				_, err := k.d.Create(t.Context(), queue, "c", handoff.First)
+				k.must(err)
+			}
+			k.sweep(handoff.SweepOptions{})
+			k.queues.fail = func(request, queue string) error {
+				for _, r := range fails {
+					if r == request && queue == "bad" {
+						return errFlaky
+					}
+				}
+				return nil
+			}
+			for range 12 {
+				k.pass(5 * time.Minute)
+				report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{})
+				if !errors.Is(err, errFlaky) || report.Failed != 1 || report.Lagging != 1 {
+					t.Fatalf("%+v, error %v", report, err)
+				}
+			}
+			k.queues.fail = nil
+			if report := k.everyFive(); report.Failed != 0 || report.Lagging != 2 {
+				t.Errorf("%+v; want both queues seen", report)
+			}
+		})
+	}
+}
+
+// TestDeletionBehindConsumers: what all are past goes, an hour after it was
+// found so; what one of them needs stays.
+func TestDeletionBehindConsumers(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 5)...)
+	k.put("nobody's", 1)
+	k.ends("q", handoff.CaughtUp)
+	slow := k.reader()
+	slow.Name = "slow"
+	slow.MaxMessages = 2
+	_, err := k.d.Create(t.Context(), "q", "slow", handoff.First)
+	k.must(err)
+	slow.Handle = func(_ context.Context, b handoff.Batch) error {
+		if b.To > 2 {
+			return errors.New("no")
+		}
+		return nil
+	}
+	k.must(k.d.Deliver(t.Context(), "q", slow, -1).Err)
+	sweep := func() handoff.SweepReport {
+		k.pass(time.Minute)
+		return k.sweep(handoff.SweepOptions{Delete: true, MaxAttempts: 3})
+	}
+	if report := sweep(); report.Deleted != 0 {
+		t.Errorf("%d were deleted at once", report.Deleted)
+	}
+	if report := sweep(); report.Deleted != 0 {
+		t.Errorf("%d were deleted too soon", report.Deleted)
+	}
+	k.pass(cursor.DeleteAfter)
+	if report := sweep(); report.Deleted != 2 {
+		t.Errorf("%d were deleted, want 2", report.Deleted)
+	}
+	page, err := k.queues.Messages(t.Context(), cursor.Query{Queue: "q", Last: cursor.MaxSeq})
+	k.must(err)
+	if len(page.Messages) != 3 || page.Messages[0].Seq != 3 {
+		t.Errorf("%+v is left, want 3 to 5", page.Messages)
+	}
+	// Nobody is set back behind it.
+	_, err = k.d.Rewind(t.Context(), order("op"), handoff.At(2))
+	invalid(t, err, "start")
+	// A queue without consumers keeps what it has.
+	if _, there, err := k.queues.Message(t.Context(), "nobody's", 1); err != nil || !there {
+		t.Errorf("there %v, %v", there, err)
+	}
+}
+
+// TestRetentionLooksAtTheSlowest: the sorter's sweep keeps what the slowest
+// consumer has before it.
+func TestRetentionLooksAtTheSlowest(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 4)...)
+	k.ends("q", handoff.CaughtUp)
+	_, err := k.d.Create(t.Context(), "q", "slow", handoff.At(3))
+	k.must(err)
+	for range 8 {
+		k.pass(84 * time.Hour) // a quarter of 14 days
+		_, err := k.sorter.Sweep(t.Context(), cursor.SweepOptions{Delivered: k.d.Delivered})
+		k.must(err)
+		k.queues.Expire(k.now)
+	}
+	page, err := k.queues.Messages(t.Context(), cursor.Query{Queue: "q", Last: cursor.MaxSeq})
+	k.must(err)
+	if len(page.Messages) != 2 || page.Messages[0].Seq != 3 {
+		t.Errorf("%+v is left, want 3 and 4", page.Messages)
+	}
+}
+
+func TestSweepOptionsOutOfBounds(t *testing.T) {
+	k := newDesk(t)
+	for name, options := range map[string]handoff.SweepOptions{
+		"segments": {Segments: 1001}, "limit": {Limit: -1}, "attempts": {MaxAttempts: 1}, "delete": {DeleteLimit: -1},
+		"full": {FullEvery: -1}, "lag": {LagAfter: -1},
+	} {
+		if _, err := k.d.Sweep(t.Context(), options); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

@@ -128,6 +128,6 @@ var deliveryMutants = []mutant{
 		{"retention.go", "if s.keepDue(m) {", "if false {"},
 	}},
 	{"the slowest consumer is not looked for", deliveryFolder, deliveries, []edit{
-		{"operate.go", "if i == 0 || c.Delivered < seq {", "if i == 0 || c.Delivered > seq {"},
+		{"operate.go", " < seq {", " > seq {"},
 	}},
 }

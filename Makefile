@@ -124,8 +124,8 @@ synth: build infra/cdk/node_modules/.installed ## synthesise the stack, offline
 	cd infra/cdk && npx cdk synth --quiet
 
 .PHONY: deploy
-deploy: build infra/cdk/node_modules/.installed ## deploy the stack to the AWS account of the environment
-	cd infra/cdk && npx cdk deploy
+deploy: build infra/cdk/node_modules/.installed ## deploy the stack to the AWS account of the environment (ARGS=…)
+	@$(GO) run ./infra/deploy $(ARGS)
 
 .PHONY: clean
 clean: ## remove what was built

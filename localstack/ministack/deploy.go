@@ -4,21 +4,35 @@ import (
 	"context"
 	"encoding/xml"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
 
 // Deploy makes a stack of a template and returns its outputs. ctx bounds the
 // wait.
+func (s *Server) Deploy(ctx context.Context, stack string, template []byte) (map[string]string, error) {
+	return s.DeployWith(ctx, stack, template, nil)
+}
+
+// DeployWith is Deploy with the values of the template's parameters.
 //
 // It speaks the Query protocol itself ("CreateStack" and "DescribeStacks", AWS
 // CloudFormation API Reference): a few calls are no reason for one more SDK
 // module.
-func (s *Server) Deploy(ctx context.Context, stack string, template []byte) (map[string]string, error) {
-	create := url.Values{"Action": {"CreateStack"}, "StackName": {stack}, "TemplateBody": {string(template)}}
+func (s *Server) DeployWith(ctx context.Context, stack string, template []byte, parameters map[string]string) (map[string]string, error) {
+	create := url.Values{
+		"Action": {"CreateStack"}, "StackName": {stack}, "TemplateBody": {string(template)},
+		"Capabilities.member.1": {"CAPABILITY_NAMED_IAM"},
+	}
+	for i, name := range slices.Sorted(maps.Keys(parameters)) {
+		member := fmt.Sprintf("Parameters.member.%d.Parameter", i+1)
+		create.Set(member+"Key", name)
+		create.Set(member+"Value", parameters[name])
+	}
 	if err := s.call(ctx, cloudFormation, create, &struct{}{}); err != nil {
 		return nil, fmt.Errorf("make the resources of stack %s: %w", stack, err)
 	}
@@ -107,27 +121,17 @@ var (
 	sns            = service{"sns", "2010-03-31"}
 )
 
-// call makes one call of the Query protocol. The credential names the service;
-// its signature is not checked.
+// call makes one call of the Query protocol.
 func (s *Server) call(ctx context.Context, to service, form url.Values, answer any) error {
 	form.Set("Version", to.version)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Endpoint, strings.NewReader(form.Encode()))
+	request, err := http.NewRequest(http.MethodPost, s.Endpoint, nil)
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/"+to.name+"/aws4_request, SignedHeaders=host, Signature=0")
-	response, err := http.DefaultClient.Do(request)
+	text, err := s.Request(ctx, to.name, request, []byte(form.Encode()))
 	if err != nil {
 		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("MiniStack answered %s: %s", response.Status, text)
 	}
 	return xml.Unmarshal(text, answer)
 }

@@ -3,17 +3,16 @@
 // EventBridge, S3 and the like, which this project does not imitate itself.
 //
 // Call [Start], [Server.Deploy] with a template of those resources, and
-// [Server.Close]. MiniStack needs Python 3.10 or newer; the first Start makes
-// a Python environment with the pinned packages of requirements.txt, in
-// .build/ of the project or in the user's cache folder, which takes some
-// seconds and the network. What MiniStack holds is gone when it is closed.
+// [Server.Close]. [StartStrict] starts one that `cdk deploy` can be tried on.
+// MiniStack needs Python 3.10 or newer; the first start makes a Python
+// environment with the pinned packages of requirements.txt, in .build/ of the
+// project or in the user's cache folder, which takes some seconds and the
+// network. What MiniStack holds is gone when it is closed.
 package ministack
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed" // for requirements
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -27,7 +26,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/child"
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/pyenv"
 )
 
 //go:embed requirements.txt
@@ -36,7 +35,11 @@ var requirements []byte
 // Server is a running MiniStack.
 type Server struct {
 	Endpoint string // of all its services, as a URL
+	// Certificate is the file to trust it by, in PEM; empty where it is not
+	// strict.
+	Certificate string
 
+	client  *http.Client
 	starter *child.Starter
 	process *exec.Cmd
 	exited  chan struct{}
@@ -44,75 +47,38 @@ type Server struct {
 	closing sync.Once
 }
 
-// Start starts MiniStack and waits until it answers.
-func Start(ctx context.Context) (*Server, error) {
-	python, err := environment(ctx)
+// Start starts MiniStack and waits until it answers. It allows everybody
+// everything.
+func Start(ctx context.Context) (*Server, error) { return start(ctx, false) }
+
+// StartStrict starts MiniStack as near to AWS as it comes: it refuses what is
+// not signed and what IAM does not allow, and answers over TLS alone, since the
+// bucket that `cdk bootstrap` makes refuses anything else. See [Server.Client].
+func StartStrict(ctx context.Context) (*Server, error) { return start(ctx, true) }
+
+func start(ctx context.Context, strict bool) (*Server, error) {
+	python, err := pyenv.Python(ctx, "ministack", requirements)
 	if err != nil {
 		return nil, fmt.Errorf("MiniStack: %w", err)
 	}
 	// Another process may take the port in between: try again then.
 	for attempt := 0; ; attempt++ {
-		s, err := startOnce(ctx, python)
+		s, err := startOnce(ctx, python, strict)
 		if err == nil || attempt == 2 || ctx.Err() != nil {
 			return s, err
 		}
 	}
 }
 
-// environment is the Python of an environment with the packages; it is made
-// where it is missing.
-func environment(ctx context.Context) (string, error) {
-	parent, err := os.UserCacheDir()
-	if root, rootErr := localdb.Root(); rootErr == nil {
-		parent, err = filepath.Join(root, ".build"), nil
-	}
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(requirements)
-	folder := filepath.Join(parent, "ministack-"+hex.EncodeToString(sum[:6]))
-	python := filepath.Join(folder, "bin", "python")
-	if _, err := os.Stat(python); err == nil {
-		return python, nil
-	}
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", err
-	}
-	// Made under another name and moved when it is whole, so that neither a
-	// crash nor another process in the middle of it leaves half of one.
-	half, err := os.MkdirTemp(parent, "ministack-new-")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = os.RemoveAll(half) }()
-	if err := install(ctx, half); err != nil {
-		return "", err
-	}
-	if err := os.Rename(half, folder); err != nil {
-		if _, err := os.Stat(python); err != nil {
-			return "", err
-		}
-	}
-	return python, nil
-}
+// program starts the server with numbers of 38 digits, as DynamoDB has them:
+// Python's 28 would round the largest seqs' sums.
+const program = `import decimal
+decimal.DefaultContext.prec = 38
+decimal.setcontext(decimal.Context(prec=38))
+from ministack.app import main
+main()`
 
-func install(ctx context.Context, folder string) error {
-	list := filepath.Join(folder, "requirements.txt")
-	if err := os.WriteFile(list, requirements, 0o644); err != nil {
-		return err
-	}
-	for _, command := range [][]string{
-		{"python3", "-m", "venv", folder},
-		{filepath.Join(folder, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", list},
-	} {
-		if out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w\n%s", filepath.Base(command[0]), err, out)
-		}
-	}
-	return nil
-}
-
-func startOnce(ctx context.Context, python string) (*Server, error) {
+func startOnce(ctx context.Context, python string, strict bool) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -132,15 +98,22 @@ func startOnce(ctx context.Context, python string) (*Server, error) {
 	defer func() { _ = log.Close() }()
 	s := &Server{
 		Endpoint: "http://127.0.0.1:" + port, starter: child.NewStarter(), exited: make(chan struct{}), folder: folder,
-		process: exec.Command(python, "-c", "from ministack.app import main; main()"),
+		client:  http.DefaultClient,
+		process: exec.Command(python, "-c", program),
 	}
 	s.process.Dir, s.process.Stdout, s.process.Stderr = folder, log, log
 	s.process.Env = append(os.Environ(),
 		"GATEWAY_PORT="+port, "BIND_HOST=127.0.0.1", "MINISTACK_HOST=localhost", "MINISTACK_REGION=us-east-1",
 		"MINISTACK_ACCOUNT_ID=000000000000", "STATE_DIR="+filepath.Join(folder, "state"),
 		"S3_DATA_DIR="+filepath.Join(folder, "s3"), "SFTP_ENABLED=0", "IOT_MTLS_ENABLED=0",
-		"AWS_ENDPOINT_URL="+s.Endpoint,
 	)
+	if strict {
+		if err := s.beStrict(port); err != nil {
+			_ = os.RemoveAll(folder)
+			return nil, err
+		}
+	}
+	s.process.Env = append(s.process.Env, "AWS_ENDPOINT_URL="+s.Endpoint)
 	if err := s.starter.Start(s.process); err != nil {
 		s.starter.Close()
 		_ = os.RemoveAll(folder)
@@ -167,7 +140,7 @@ func (s *Server) await(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if response, err := http.DefaultClient.Do(request); err == nil {
+		if response, err := s.client.Do(request); err == nil {
 			_ = response.Body.Close()
 			if response.StatusCode == http.StatusOK {
 				return nil

@@ -2,6 +2,7 @@ package ministack
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strings"
 	"syscall"
@@ -70,5 +71,49 @@ func TestDeployFIFO(t *testing.T) {
 	}
 	if sequences[0] == "" || sequences[0] != sequences[1] || sequences[1] == sequences[2] {
 		t.Errorf("sequence numbers %q, want that the second is the first again", sequences)
+	}
+}
+
+// A strict server takes what is signed by somebody who may, over TLS, and
+// nothing else.
+func TestStrict(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	s, err := StartStrict(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const template = `{"Parameters": {"Name": {"Type": "String"}},
+	 "Resources": {"Table": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": {"Ref": "Name"}, "BillingMode": "PAY_PER_REQUEST",
+	  "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}]}}},
+	 "Outputs": {"RTable": {"Value": {"Ref": "Table"}}}}`
+	outputs, err := s.DeployWith(ctx, "shop", []byte(template), map[string]string{"Name": "orders"})
+	if err != nil || outputs["RTable"] != "orders" {
+		t.Fatalf("%v, %v", outputs, err)
+	}
+	// The largest number that DynamoDB keeps comes back whole.
+	const largest = "99999999999999999999999999999999999999"
+	item := map[string]any{"k": map[string]string{"S": "a"}, "n": map[string]string{"N": largest}}
+	var got struct {
+		Item struct{ N struct{ N string } }
+	}
+	if err := s.JSON(ctx, "dynamodb", "DynamoDB_20120810.PutItem", map[string]any{"TableName": "orders", "Item": item}, &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.JSON(ctx, "dynamodb", "DynamoDB_20120810.GetItem", map[string]any{"TableName": "orders", "Key": map[string]any{"k": item["k"]}}, &got); err != nil || got.Item.N.N != largest {
+		t.Errorf("%s came back, %v", got.Item.N.N, err)
+	}
+
+	response, err := s.Client().Post(s.Endpoint, "application/x-amz-json-1.0", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode/100 == 2 {
+		t.Errorf("a request without a signature was answered %s, %v", response.Status, err)
+	}
+	if response, err := http.Get(s.Endpoint); err == nil {
+		_ = response.Body.Close()
+		t.Error("a client that does not know the certificate took it")
 	}
 }

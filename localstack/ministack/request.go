@@ -1,0 +1,72 @@
+package ministack
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+// The account's root, where the server asks who calls.
+const (
+	Region      = "us-east-1"
+	Account     = "000000000000"
+	AccessKeyID = "test"
+	SecretKey   = "test"
+)
+
+// Request signs a request to a service as the account's root, makes it, and
+// returns what it answers. An answer that is no success is an error with the
+// answer's text.
+func (s *Server) Request(ctx context.Context, service string, request *http.Request, body []byte) ([]byte, error) {
+	hash := sha256.Sum256(body)
+	sum := hex.EncodeToString(hash[:])
+	request = request.WithContext(ctx)
+	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	request.Header.Set("X-Amz-Content-Sha256", sum)
+	keys := aws.Credentials{AccessKeyID: AccessKeyID, SecretAccessKey: SecretKey}
+	if err := v4.NewSigner().SignHTTP(ctx, keys, request, sum, service, Region, time.Now()); err != nil {
+		return nil, err
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode/100 != 2 {
+		return nil, fmt.Errorf("MiniStack answered %s: %s", response.Status, text)
+	}
+	return text, nil
+}
+
+// JSON makes a call of a service whose protocol is JSON: target is its
+// X-Amz-Target, such as "Logs_20140328.FilterLogEvents".
+func (s *Server) JSON(ctx context.Context, service, target string, input, output any) error {
+	body, err := json.Marshal(input)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequest(http.MethodPost, s.Endpoint, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	request.Header.Set("X-Amz-Target", target)
+	text, err := s.Request(ctx, service, request, body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", target, err)
+	}
+	return json.Unmarshal(text, output)
+}

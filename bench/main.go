@@ -1,6 +1,7 @@
 // Command bench measures what the documentation gives figures of, and prints
-// them: the size and the start of the enqueue function, how many messages a
-// second it takes on this machine, and how long one takes to its sink. What an operation costs in requests and
+// them: what deduplication costs beside other libraries, the size and the start
+// of the enqueue function, how many messages a second it takes on this machine,
+// and how long one takes to its sink. What an operation costs in requests and
 // units is pinned by tests and printed by `make bench` before this.
 //
 // Figures of a shared machine vary; those of one run are made beside each other.
@@ -35,6 +36,9 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
+	if err := deduplication(ctx); err != nil {
+		return err
+	}
 	if err := sizes(ctx, root, filepath.Join(folder, "arm64")); err != nil {
 		return err
 	}

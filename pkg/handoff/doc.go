@@ -1,3 +1,121 @@
 // Package handoff hands every queue's messages on, in order, to named
-// consumers, each with a position of its own.
+// consumers, each with a place of its own.
+//
+// Make a [Store] with [NewDynamo] (or take a [Memory] in tests), a
+// [cursor.Sorter] on the sorter's tables, and a [Deliverer] with [New]. A
+// consumer is a [Reader]: a name, and a function that gets each [Batch]. The
+// Lambda function behind the cursors' stream is [OnStream], which calls
+// [Deliverer.Deliver] for each queue that a record names; call Deliver yourself
+// where something else wakes you up. [Deliverer.Sweep] runs on a schedule and
+// makes up for what the stream drops and what a crash leaves behind. What an
+// operator does is [Deliverer.Skip], Redrive, Rewind, Pause, Resume and Remove.
+//
+// A record of the stream is only a hint. A delivery begins behind what the
+// consumer has committed, wherever the record's range is; so records may be
+// dropped, repeated or late, and a consumer that was away for a week catches up.
+//
+// # Words
+//
+// Delivered is the last seq that was handed on and committed. A claim is the
+// right to hand a range on; it has a token, whose number rises with every
+// claim, and a lease, after which another may take it over. A consumer is
+// blocked when a message failed as often as it may.
+//
+// # What is stored
+//
+// The consumers table, a consumer an item, under (queue, consumer):
+//
+//	v            N  layout of the item, 1
+//	delivered    N  the last seq that was handed on and committed, or skipped
+//	state        S  IDLE, STARTED or BLOCKED
+//	tokenN, req  N, S  the token of the last claim
+//	from, to     N  its range: from < seq <= to
+//	leaseUntil   N  ms, when the claim may be taken over
+//	attempts     N  how often the message behind delivered was claimed
+//	singleTo     N  up to this seq one message is claimed at a time
+//	retryAt      N  ms, when a batch that failed is tried again
+//	failed, error, blockedSince   when and why a batch failed last
+//	outcomes     M  what became of the last four claims, in slot n mod 4
+//	quarantine   M  empty; kept for claims in doubt
+//	paused, pausedSince   why nothing is claimed, and since when
+//	rewinds      N  how often the consumer was set to another place
+//	starting     S  the operation that sets it to a place, until that is done
+//	lastOp       S  the last operation of an operator
+//
+// It is the lock, the state and the place in one item, so each step is one
+// conditional update; with short names it has less than 1 KB and a step costs
+// one write unit.
+//
+// The acts table, what an operator did an item, under (queue, act): who asked
+// for what, when, why, and how it ended.
+//
+// # The states of a consumer
+//
+//	             claim: token n+1, attempts+1
+//	          ┌────────────────────────────────┐ ┌──┐ commit, and claim the next;
+//	          │                                ▼ │  ▼ or the lease is over: claimed
+//	(none) ──► IDLE ◄──────────────────────── STARTED   by another, CANCELLED
+//	 create    ▲  │   commit: delivered = to    │
+//	           │  │   failure: ABORTED          │
+//	           │  │   lease over: CANCELLED     │
+//	           │  └────────────┐ ┌──────────────┘
+//	           │               ▼ ▼  after so many attempts: token n+1
+//	           └───────────── BLOCKED
+//	             skip: delivered+1, token n+1
+//	             redrive: token n+1
+//
+// Rewind goes from IDLE or BLOCKED to IDLE at another place. It and create set
+// starting, and nothing is claimed until it is sure that what lies behind the
+// place is stored and kept. While a consumer is paused nothing is claimed
+// either; a claim that is out ends normally.
+//
+// # What is guaranteed
+//
+//   - A consumer gets each queue in order and without a hole. What is not there
+//     any more is announced and waited for, never stepped over.
+//   - Delivered rises only over what was handed on under the claim that is
+//     committed, over what an operator skips, or set by an operator.
+//   - At most one token is good at any time. A claim that was taken over can
+//     never commit.
+//   - A message that fails, or kills its worker, stops its own queue for its own
+//     consumer and nothing else. From its second attempt on it stands alone, so
+//     that the one that blocks is the one behind Delivered.
+//   - Every accepted message is handed on, or its consumer is announced as
+//     blocked, lagging or missing something, by every run of the sweep until
+//     that is over.
+//
+// # What is not
+//
+// A batch is handed on at least once: whoever dies, or loses the answer, after
+// the handing over and before the commit leaves it to be handed on again, under
+// a higher token. And a process that sleeps past its lease between its claim and
+// its handing over, and wakes up after another went on, hands an old batch on
+// after newer ones. Its commit fails, but its sink has the batch. A sink that
+// remembers the highest token number of each queue and consumer, in the same
+// transaction as its effect, and refuses lower ones, is safe from both that and
+// from reordering. Clocks that are apart do no harm beyond that; a lease is 30
+// seconds at least, so that it is longer than they are apart.
+//
+// A consumer that is removed and made anew counts its tokens from 1 again: a
+// sink that fences must forget the old ones.
+//
+// # What a crash leaves behind
+//
+// A process that dies with a claim out leaves it STARTED until its lease is
+// over: the next hint, or the sweep, then takes it over or ends it. Attempts are
+// counted by the claim, so that a message which kills every worker ends up
+// BLOCKED all the same. One that dies after a commit leaves at most messages
+// that came meanwhile, which have records of their own. An operator's call that
+// dies leaves its act on record without an end, and what it did in lastOp: the
+// same order again does not do it twice, where no other came in between. A start
+// that nobody finished is finished by whoever comes next.
+//
+// Who lags is found by the sweep in the queues that moved, or were nudged,
+// lately; every write that makes a consumer lag behind a quiet queue is
+// therefore preceded by a nudge. A nudge is a record in the cursors' stream that
+// moves nothing: it wakes everybody up who reads the queue.
+//
+// A response that is lost makes the SDK repeat the request. Each write is made
+// such that its repeat finds its own work: a claim by its token, a commit or a
+// failure by the token's outcome, an operator's by lastOp.
 package handoff

@@ -26,7 +26,8 @@ func (s *soak) tell(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		parts := []string{fmt.Sprintf("in %d", s.in.count())}
+		sent, _, _ := s.producers.counts()
+		parts := []string{fmt.Sprintf("sent %d", sent)}
 		for _, w := range s.watchers {
 			parts = append(parts, fmt.Sprintf("%s %d", w.name, w.state().messages))
 		}

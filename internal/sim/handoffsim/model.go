@@ -11,7 +11,7 @@
 //	   by an operator, or announced as lost
 //	S3 a sink that refuses lower tokens gets each queue in order, without a
 //	   hole, as it was accepted
-//	L  once faults stop, every accepted message is handed on
+//	L1 once faults stop, every accepted message is handed on
 //
 // and, where messages expire or are deleted, that no reader finds a hole.
 package handoffsim
@@ -285,7 +285,7 @@ func (m *model) Final() error {
 	if m.certain && m.streamed && m.poison == 0 {
 		for at, c := range m.consumers {
 			if position := m.cursor(at.queue).Position; c.Paused == "" && c.State != handoff.Blocked && c.Delivered != position {
-				return fmt.Errorf("L: nothing went wrong, and %v is at %d of %d", at, c.Delivered, position)
+				return fmt.Errorf("L1: nothing went wrong, and %v is at %d of %d", at, c.Delivered, position)
 			}
 		}
 	}
@@ -346,7 +346,7 @@ func (m *model) operate(ctx context.Context, d *handoff.Deliverer) error {
 		case c.State != handoff.Blocked:
 			continue
 		case !m.announced[at]:
-			return fmt.Errorf("L: %v is blocked, and it is not announced", at)
+			return fmt.Errorf("L1: %v is blocked, and it is not announced", at)
 		case c.Delivered+1 == m.poison:
 			m.orders[o.Op] = order{kind: handoff.ActSkip, seq: m.poison}
 			_, err = d.Skip(ctx, o, m.poison)
@@ -361,15 +361,15 @@ func (m *model) operate(ctx context.Context, d *handoff.Deliverer) error {
 	return nil
 }
 
-// everythingHandedOn checks L.
+// everythingHandedOn checks L1.
 func (m *model) everythingHandedOn() error {
 	for _, at := range m.readers {
 		c, position := m.consumers[at], m.cursor(at.queue).Position
 		switch s := m.sinks[at]; {
 		case c.Delivered != position || c.State != handoff.Idle:
-			return fmt.Errorf("L: %v is %s at %d of %d in the end", at, c.State, c.Delivered, position)
+			return fmt.Errorf("L1: %v is %s at %d of %d in the end", at, c.State, c.Delivered, position)
 		case s.high[c.Rewinds] < position:
-			return fmt.Errorf("L: the sink of %v has everything up to %d, and the position is %d", at, s.high[c.Rewinds], position)
+			return fmt.Errorf("L1: the sink of %v has everything up to %d, and the position is %d", at, s.high[c.Rewinds], position)
 		}
 	}
 	return nil

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// handler is the type of the function that Lambda calls.
+type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
+
+// service answers requests, and sees to the ends of chains.
+type service struct {
+	acker    *xorack.Acker
+	stamper  *xorack.Stamper
+	names    xorack.Names
+	announce xorack.Announce
+	emitter  *emf.Emitter
+	now      func() time.Time
+}
+
+// fromEnvironment makes the handler of the environment's table. Metrics go to
+// out.
+func fromEnvironment(out io.Writer) (handler, error) {
+	a, err := settings.AcksFromEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	acker, stamper, err := a.NewAcker()
+	if err != nil {
+		return nil, err
+	}
+	announce, err := a.Announce()
+	if err != nil {
+		return nil, err
+	}
+	return (&service{acker, stamper, a.Names, announce, emf.New(out), time.Now}).handle, nil
+}
+
+// handle tells a batch of stream records from a request.
+func (s *service) handle(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	if event, ok := streamEvent(raw); ok {
+		return s.ends(ctx, event)
+	}
+	return s.api().Handle(ctx, raw)
+}
+
+// streamEvent reads a batch of a DynamoDB stream's records. Nothing else has
+// them.
+func streamEvent(raw json.RawMessage) (xorack.StreamEvent, bool) {
+	var sources struct {
+		Records []struct {
+			EventSource string `json:"eventSource"`
+		}
+	}
+	if err := json.Unmarshal(raw, &sources); err != nil || len(sources.Records) == 0 {
+		return xorack.StreamEvent{}, false
+	}
+	for _, record := range sources.Records {
+		if record.EventSource != "aws:dynamodb" {
+			return xorack.StreamEvent{}, false
+		}
+	}
+	var event xorack.StreamEvent
+	err := json.Unmarshal(raw, &event)
+	return event, err == nil
+}
+
+// ends sees to the chains that a batch of records shows as ended.
+func (s *service) ends(ctx context.Context, event xorack.StreamEvent) (json.RawMessage, error) {
+	metrics := s.emitter.Begin()
+	defer metrics.Flush()
+	metrics.Count("StreamRecords", len(event.Records))
+	response, err := xorack.OnEnds(s.acker, s.names, s.announce,
+		func(c xorack.Chain) {
+			metrics.Count(metricOf[c.End()], 1)
+			if c.IsCreated() {
+				metrics.Add("ChainAge", emf.Seconds, c.Age(s.now()).Seconds())
+			}
+		},
+		func(err error) {
+			metrics.Count("Errors", 1)
+			slog.ErrorContext(ctx, "a chain's end was not seen to", "error", err)
+		},
+	)(ctx, event)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(response)
+}
+
+// metricOf is the counter of each end. A chain of stamps whose image does not
+// say yet that it is done has none in it: it is.
+var metricOf = map[xorack.End]string{
+	xorack.Open:     "ChainsDone",
+	xorack.Done:     "ChainsDone",
+	xorack.Failed:   "ChainsFailed",
+	xorack.TimedOut: "ChainsTimedOut",
+	xorack.Deleted:  "ChainsDeleted",
+}
+
+// api are the function's operations.
+func (s *service) api() *edge.API {
+	return &edge.API{
+		Routes: map[string]map[string]edge.Operation{
+			"acks":   {http.MethodPost: s.operate},
+			"chains": {http.MethodGet: s.get},
+		},
+		// A direct invoke's document is that of POST /acks.
+		Direct:  func(*edge.Call) (edge.Operation, *edge.Problem) { return s.operate, nil },
+		Emitter: s.emitter,
+	}
+}
+
+// get tells of a chain.
+func (s *service) get(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	if problem := c.Only("tag"); problem != nil {
+		return 0, nil, problem
+	}
+	tag, problem := c.One("tag")
+	if problem != nil {
+		return 0, nil, problem
+	}
+	return s.do(ctx, c, order{operation: "get", tag: tag}).document()
+}
+
+// operate does one operation, or a batch of them.
+func (s *service) operate(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	if problem := c.Only(); problem != nil {
+		return 0, nil, problem
+	}
+	members, err := edge.Members(c.Body)
+	if err != nil {
+		return 0, nil, edge.Invalid("body", err.Error())
+	}
+	batch, rest := edge.TakeMember(members, "operations")
+	if batch == nil {
+		o, problem := readOrder(members)
+		if problem != nil {
+			return 0, nil, problem
+		}
+		return s.do(ctx, c, o).document()
+	}
+	if len(rest) > 0 {
+		return 0, nil, edge.Invalid(rest[0].Name, "must not stand beside operations")
+	}
+	orders, problem := readOrders(batch)
+	if problem != nil {
+		return 0, nil, problem
+	}
+	return http.StatusOK, struct {
+		Status  int      `json:"status"`
+		Results []result `json:"results"`
+	}{http.StatusOK, s.doAll(ctx, c, orders)}, nil
+}
+
+// prefixed says which operation of a batch a problem is about.
+func prefixed(problem *edge.Problem, prefix string) *edge.Problem {
+	for i, e := range problem.Errors {
+		problem.Errors[i].Field = strings.TrimSuffix(prefix+"."+e.Field, ".")
+	}
+	return problem
+}

@@ -1,0 +1,362 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge/edgetest"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
+// server is the handler on the memory store, with a client that holds every
+// answer to the contract.
+type server struct {
+	*edgetest.Client
+	t         *testing.T
+	memory    *xorack.Memory
+	handle    handler
+	announced []string
+	refuse    error
+	logs      bytes.Buffer
+	now       time.Time
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{t: t, memory: &xorack.Memory{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	clock := func() time.Time { return s.now }
+	options := &xorack.Options{Now: clock}
+	acker, err := xorack.New(s.memory, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamper, err := xorack.NewStamper(s.memory, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	announce := func(_ context.Context, c xorack.Chain) error {
+		s.announced = append(s.announced, c.Tag+" "+string(c.End()))
+		return s.refuse
+	}
+	s.handle = (&service{acker, stamper, xorack.Names{}, announce, emf.New(&s.logs), clock}).handle
+	s.Client = edgetest.New(t, s.handle)
+	return s
+}
+
+// ack does an operation: its name and members.
+func (s *server) ack(operation, members string) edgetest.Answer {
+	s.t.Helper()
+	if members != "" {
+		members = "," + members
+	}
+	return s.Request("POST", "/acks", "", fmt.Sprintf(`{"operation":%q%s}`, operation, members))
+}
+
+// edges are the tokens in an answer.
+func (s *server) edges(a edgetest.Answer) []string {
+	s.t.Helper()
+	var document struct{ Edges []string }
+	if err := json.Unmarshal([]byte(a.Body), &document); err != nil || len(document.Edges) == 0 {
+		s.t.Fatalf("no edges in %s: %v", a.Body, err)
+	}
+	return document.Edges
+}
+
+func TestATree(t *testing.T) {
+	s := newServer(t)
+	created := s.ack("create", `"tag":"db"`)
+	s.Want("created", created, 200, `"outcome":"applied"`, `"state":"OPEN"`, `"edges":1`)
+	root := s.edges(created)[0]
+	split := s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root))
+	s.Want("split", split, 200, `"outcome":"applied"`, `"edges":3,"edgesEnded":1`)
+	files := s.edges(split)
+	named := s.ack("done", fmt.Sprintf(`"children":["a","é"],"edge":%q`, files[0]))
+	s.Want("named", named, 200, `"edges":5`)
+	words := s.edges(named)
+	s.Want("repeated", s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)), 200, `"outcome":"applied"`, `"edges":5`)
+	added := s.ack("add", fmt.Sprintf(`"edge":%q,"batch":"1","children":1`, files[1]))
+	s.Want("added", added, 200, `"edges":6`)
+	for _, e := range append(words, files[1]) {
+		s.Want("done", s.ack("done", fmt.Sprintf(`"edge":%q`, e)), 200, `"outcome":"applied"`)
+	}
+	s.Want("fails after its end", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"r"`, files[1])), 200, `"outcome":"edge-ended"`)
+	s.now = s.now.Add(time.Minute)
+	s.Want("extended", s.ack("extend", fmt.Sprintf(`"edge":%q,"until":"2026-01-04T00:00:00Z"`, root)), 200, `"deadline":"2026-01-04T00:00:00Z"`)
+	last := s.edges(added)[0]
+	for range 2 {
+		s.Want("ended", s.ack("done", fmt.Sprintf(`"edge":%q`, last)), 200, `"outcome":"ended"`, `"state":"DONE"`, `"eventId":"`)
+	}
+	s.Want("status", s.Request("GET", "/chains", "tag=db", ""), 200, `"state":"DONE"`, `"edges":6,"edgesEnded":6`, `"ageSeconds":60`)
+	s.Want("get", s.ack("get", `"tag":"db"`), 200, `"state":"DONE"`)
+	other, err := xorack.ParseEdge(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Want("too late", s.ack("done", fmt.Sprintf(`"edge":%q`, other.Child(7))), 410, "problems/ended", `"outcome":"already-done"`)
+	s.Want("too late to fail", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"r"`, other.Child(7))), 410, "problems/ended")
+}
+
+func TestFailureDeletionAndReuse(t *testing.T) {
+	s := newServer(t)
+	root := s.edges(s.ack("create", `"tag":"t","id":"1","edges":2,"deadline":"1h","idle":"5m"`))[0]
+	s.Want("other options", s.ack("create", `"tag":"t","id":"1"`), 409, "problems/tag-exists")
+	s.Want("failed", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"disk full"`, root)), 200, `"outcome":"ended"`, `"state":"FAILED"`, `"reason":"disk full"`)
+	s.Want("created again", s.ack("create", `"tag":"t","id":"1","edges":2,"deadline":"1h","idle":"5m"`), 410, `"outcome":"already-failed"`)
+	nested := s.ack("create", fmt.Sprintf(`"tag":"u","parent":%q`, root))
+	s.Want("nested", nested, 200, `"outcome":"applied"`)
+	s.Want("deleted", s.ack("delete", `"tag":"u"`), 200, `"outcome":"ended"`, `"state":"DELETED"`)
+	s.Want("deleted again", s.ack("delete", `"tag":"u"`), 410, `"outcome":"already-deleted"`)
+	s.Want("delete of nothing", s.ack("delete", `"tag":"none"`), 404, "problems/no-chain")
+	s.Want("get of nothing", s.Request("GET", "/chains", "tag=none", ""), 404, "problems/no-chain")
+	s.Want("extend before create", s.ack("extend", fmt.Sprintf(`"edge":%q,"until":"2026-01-02T04:00:00Z"`, xorack.Root("v", "", 0))), 404, "problems/no-chain")
+	s.Want("another chain's edge", s.ack("done", fmt.Sprintf(`"edge":%q`, xorack.Root("t", "2", 0))), 409, "problems/other-chain")
+}
+
+func TestStamps(t *testing.T) {
+	s := newServer(t)
+	s.Want("created", s.ack("create", `"tag":"t","stamp":"29ff","deadline":"1h"`), 200, `"stamp":"29ff","acked":false`)
+	s.Want("stamped", s.ack("stamp", `"tag":"t","stampBase64":"KQA="`), 200, `"stamp":"00ff"`)
+	for range 2 {
+		s.Want("under an id", s.ack("stamp", `"tag":"t","stamp":"0001","id":"1"`), 200, `"stamp":"00fe"`)
+	}
+	s.Want("another length", s.ack("stamp", `"tag":"t","stamp":"01"`), 409, "problems/stamp-length")
+	s.Want("other kind", s.ack("done", fmt.Sprintf(`"edge":%q`, xorack.Root("t", "", 0))), 409, "problems/other-kind")
+	s.Want("acked", s.ack("stamp", `"tag":"t","stamp":"00FE"`), 200, `"stamp":"0000","acked":true`, `"outcome":"ended"`)
+	s.Want("too late", s.ack("stamp", `"tag":"t","stamp":"00fe"`), 410, `"outcome":"already-done"`)
+	s.Want("status", s.Request("GET", "/chains", "tag=t", ""), 200, `"stamps":4`, `"state":"DONE"`)
+	s.Want("deleted", s.ack("delete", `"tag":"t"`), 200, `"outcome":"ended"`)
+	s.Want("deleted again", s.ack("delete", `"tag":"t"`), 404, "problems/no-chain")
+	s.Want("zeros", s.ack("create", `"tag":"t","stamp":"00"`), 400, `"field":"stamp"`)
+}
+
+func TestBatch(t *testing.T) {
+	s := newServer(t)
+	root := xorack.Root("t", "", 0)
+	a := s.Request("POST", "/acks", "", fmt.Sprintf(`{"operations":[
+		{"operation":"get","tag":"t"},
+		{"operation":"done","edge":%q},
+		{"operation":"done","edge":%q,"children":2},
+		{"operation":"create","tag":"t"},
+		{"operation":"done","edge":%q},
+		{"operation":"fail","edge":%q,"reason":"r"},
+		{"operation":"stamp","tag":"s","stamp":"01"},
+		{"operation":"delete","tag":"none"},
+		{"operation":"done","edge":%q}]}`,
+		root.Child(0), root, root.Child(1), root.Child(0), xorack.Root("s", "", 0)))
+	s.Want("batch", a, 200,
+		`"results":[{"status":200,"operation":"get","chain":{"tag":"t","state":"DONE"`,
+		`{"status":200,"operation":"done","outcome":"ended"`,
+		`{"status":200,"operation":"fail","outcome":"edge-ended"`,
+		`{"status":200,"operation":"stamp","outcome":"applied","stamp":"01"`,
+		`{"status":404,"operation":"delete","type":"https://streamsort.dev/problems/no-chain"`,
+		`{"status":409,"operation":"done","type":"https://streamsort.dev/problems/other-kind"`)
+	if !strings.Contains(s.logs.String(), `"Acks":4`) || !strings.Contains(s.logs.String(), `"ChainsCreated":1`) {
+		t.Errorf("metrics: %s", s.logs.String())
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	s := newServer(t)
+	root := xorack.Root("t", "", 0).String()
+	long := strings.Repeat("x", 1025)
+	for _, c := range []struct{ field, document string }{
+		{"body", `7`},
+		{"body", ``},
+		{"body", `[]`},
+		{"body", `{"operation":"get","tag":"t"} x`},
+		{"operation", `{}`},
+		{"operation", `{"operation":7}`},
+		{"operation", `{"operation":"destroy"}`},
+		{"tag", `{"operation":"create"}`},
+		{"tag", `{"operation":"create","tag":""}`},
+		{"tag", `{"operation":"create","tag":7}`},
+		{"tag", `{"operation":"create","tag":"` + long + `"}`},
+		{"tag", `{"operation":"get","tag":"\ud800"}`},
+		{"tags", `{"operation":"get","tag":"t","tags":1}`},
+		{"id", `{"operation":"create","tag":"t","id":"` + long + `"}`},
+		{"edges", `{"operation":"create","tag":"t","edges":0}`},
+		{"edges", `{"operation":"create","tag":"t","edges":1001}`},
+		{"edges", `{"operation":"create","tag":"t","edges":1.0}`},
+		{"edges", `{"operation":"create","tag":"t","edges":"1"}`},
+		{"deadline", `{"operation":"create","tag":"t","deadline":"-1s"}`},
+		{"deadline", `{"operation":"create","tag":"t","deadline":"soon"}`},
+		{"deadline", `{"operation":"create","tag":"t","deadline":"721h"}`},
+		{"idle", `{"operation":"create","tag":"t","idle":"1ns"}`},
+		{"parent", `{"operation":"create","tag":"t","parent":"x"}`},
+		{"parent", `{"operation":"create","tag":"t","parent":"` + root + `"}`},
+		{"stamp", `{"operation":"create","tag":"t","stamp":"1"}`},
+		{"stamp", `{"operation":"create","tag":"t","stamp":"01","edges":1}`},
+		{"stamp", `{"operation":"stamp","tag":"t"}`},
+		{"stamp", `{"operation":"stamp","tag":"t","stamp":"0000"}`},
+		{"stamp", `{"operation":"stamp","tag":"t","stamp":""}`},
+		{"stampBase64", `{"operation":"stamp","tag":"t","stampBase64":"A"}`},
+		{"stampBase64", `{"operation":"stamp","tag":"t","stamp":"01","stampBase64":"AQ=="}`},
+		{"edge", `{"operation":"done"}`},
+		{"edge", `{"operation":"done","edge":""}`},
+		{"edge", `{"operation":"done","edge":"` + root[:20] + `"}`},
+		{"children", `{"operation":"done","edge":"` + root + `","children":-1}`},
+		{"children", `{"operation":"done","edge":"` + root + `","children":1001}`},
+		{"children", `{"operation":"done","edge":"` + root + `","children":[7]}`},
+		{"children[1]", `{"operation":"done","edge":"` + root + `","children":["a","a"]}`},
+		{"children", `{"operation":"add","edge":"` + root + `","batch":"1","children":0}`},
+		{"batch", `{"operation":"add","edge":"` + root + `","children":1}`},
+		{"reason", `{"operation":"fail","edge":"` + root + `"}`},
+		{"reason", `{"operation":"fail","edge":"` + root + `","reason":""}`},
+		{"until", `{"operation":"extend","edge":"` + root + `","until":"tomorrow"}`},
+		{"until", `{"operation":"extend","edge":"` + root + `","until":"2020-01-01T00:00:00Z"}`},
+		{"operations", `{"operations":[]}`},
+		{"operations", `{"operations":7}`},
+		{"operations[0]", `{"operations":[7]}`},
+		{"operations[1].tag", `{"operations":[{"operation":"create","tag":"x"},{"operation":"get"}]}`},
+		{"tag", `{"operations":[{"operation":"get","tag":"x"}],"tag":"t"}`},
+		{"operations", `{"operations":[` + strings.Repeat(`{"operation":"get","tag":"x"},`, 500) + `{"operation":"get","tag":"x"}]}`},
+		{"operations", `{"operations":[` + strings.Repeat(`{"operation":"done","edge":"`+root+`","children":1000},`, 150) + `{"operation":"get","tag":"x"}]}`},
+	} {
+		a := s.Request("POST", "/acks", "", c.document)
+		s.Want(fmt.Sprintf("%.100s", c.document), a, 400, "problems/invalid", fmt.Sprintf(`"field":%q`, c.field))
+	}
+	s.Want("parameter", s.Request("GET", "/chains", "tag=t&x=1", ""), 400, `"field":"x"`)
+	s.Want("tag twice", s.Request("GET", "/chains", "tag=t&tag=u", ""), 400, `"field":"tag"`)
+	s.Want("no route", s.Raw(edgetest.V2("GET", "/other", "", "", false)), 404, "problems/no-route")
+	s.Want("no method", s.Raw(edgetest.V2("DELETE", "/acks", "", "", false)), 405, "problems/no-method")
+	if tags := s.memory.Tags(); len(tags) > 0 {
+		t.Errorf("chains %q", tags)
+	}
+}
+
+func TestEveryShapeOfEvent(t *testing.T) {
+	document := `{"operation":"create","tag":"t/ü"}`
+	for name, event := range map[string]string{
+		"HTTP API": edgetest.V2("POST", "/prod/acks", "", document, false),
+		"REST API": edgetest.V1("POST", "/acks", nil, document),
+	} {
+		s := newServer(t)
+		s.Want(name, s.Raw(event), 200, `"outcome":"applied"`)
+	}
+	s := newServer(t)
+	for _, c := range []struct{ event, want string }{
+		{document, `{"status":200,"operation":"create","outcome":"applied"`},
+		{`{"operation":"get","tag":"t/ü"}`, `"state":"OPEN"`},
+		{`{"operations":[{"operation":"get","tag":"none"}]}`, `{"status":200,"results":[{"status":404`},
+		{`{"operation":"get","tag":"none"}`, `"status":404`},
+		{`{"Records":[]}`, `"status":400`},
+		{`{"Records":[{"eventSource":"aws:sqs"}]}`, `"status":400`},
+		{``, `"status":400`},
+	} {
+		if got := s.Invoke(c.event); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.event, got, c.want)
+		}
+	}
+}
+
+const endedRecord = `{"eventSource":"aws:dynamodb","eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","NewImage":{"tag":{"S":"t"},"v":{"N":"1"},
+	"inc":{"B":"AQIDBAUGBwg="},"n":{"N":"%d"},"edges":{"N":"1"},"created":{"N":"1000"},"seen":{"N":"5000"},"due":{"N":"9000"},"dueShard":{"N":"3"}}}}`
+
+func TestStream(t *testing.T) {
+	s := newServer(t)
+	batch := fmt.Sprintf(`{"Records":[`+endedRecord+`,`+endedRecord+`]}`, 1, 7, 2, 0)
+	if got := s.Invoke(batch); got != `{"batchItemFailures":null}` && got != `{"batchItemFailures":[]}` {
+		t.Errorf("answer %s", got)
+	}
+	if len(s.announced) != 1 || s.announced[0] != "t DONE" {
+		t.Errorf("announced %q", s.announced)
+	}
+	s.refuse = errors.New("the bus is down")
+	if got := s.Invoke(batch); got != `{"batchItemFailures":[{"itemIdentifier":"2"}]}` {
+		t.Errorf("answer %s", got)
+	}
+	if !strings.Contains(s.logs.String(), `"Errors":1`) {
+		t.Errorf("metrics: %s", s.logs.String())
+	}
+	if _, err := s.handle(t.Context(), json.RawMessage(`{"Records":[{"eventSource":"aws:dynamodb"}]}`)); err == nil {
+		t.Error("a record without a number: no error")
+	}
+}
+
+// TestStreamSeals: what the handler itself stored is sealed, and counted.
+func TestStreamSeals(t *testing.T) {
+	s := newServer(t)
+	root := s.edges(s.ack("create", `"tag":"t"`))[0]
+	s.ack("done", fmt.Sprintf(`"edge":%q`, root))
+	c, err := s.memory.Chain(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := fmt.Sprintf(`{"Records":[{"eventSource":"aws:dynamodb","eventName":"MODIFY","dynamodb":{"SequenceNumber":"1","NewImage":{"tag":{"S":"t"},"v":{"N":"1"},
+		"inc":{"B":%q},"n":{"N":"0"},"edges":{"N":"1"},"created":{"N":"%d"},"seen":{"N":"%d"},"due":{"N":"%d"},"dueShard":{"N":"3"}}}}]}`,
+		mustJSON(c.Incarnation[:]), c.Created.UnixMilli(), c.Seen.UnixMilli(), c.Due.UnixMilli())
+	s.Invoke(image)
+	if c, _ := s.memory.Chain(t.Context(), "t"); !c.Sealed() {
+		t.Errorf("%+v", c)
+	}
+	if !strings.Contains(s.logs.String(), `"ChainsDone":1`) {
+		t.Errorf("metrics: %s", s.logs.String())
+	}
+}
+
+// mustJSON is bytes as JSON has them, without the quotes.
+func mustJSON(b []byte) string {
+	raw, _ := json.Marshal(b)
+	return strings.Trim(string(raw), `"`)
+}
+
+// TestNothingIsLogged looks for a tag's work in what the function prints.
+func TestNothingIsLogged(t *testing.T) {
+	s := newServer(t)
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
+	defer slog.SetDefault(before)
+	root := s.edges(s.ack("create", `"tag":"t"`))[0]
+	s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"canary"`, root))
+	if text := s.logs.String(); strings.Contains(text, "canary") || !strings.Contains(text, "answered") {
+		t.Errorf("the log: %s", text)
+	}
+}
+
+func TestRoutesAreTheContract(t *testing.T) {
+	contract := edgetest.Contract(t)
+	for resource, methods := range (&service{}).api().Routes {
+		path := contract.Paths.Value("/" + resource)
+		if path == nil {
+			t.Errorf("/%s is not in the contract", resource)
+			continue
+		}
+		for method := range methods {
+			if path.GetOperation(method) == nil {
+				t.Errorf("%s /%s is not in the contract", method, resource)
+			}
+		}
+		for method := range path.Operations() {
+			if methods[method] == nil {
+				t.Errorf("%s /%s is in the contract, and not answered", method, resource)
+			}
+		}
+	}
+}
+
+func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
+	t.Setenv("STREAMSORT_CHAINS_TABLE", "")
+	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+	if _, err := fromEnvironment(io.Discard); err == nil || !strings.Contains(err.Error(), "STREAMSORT_CHAINS_TABLE") {
+		t.Errorf("error %v", err)
+	}
+	t.Setenv("STREAMSORT_CHAINS_TABLE", "c")
+	if _, err := fromEnvironment(io.Discard); err != nil {
+		t.Error(err)
+	}
+}

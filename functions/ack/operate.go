@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// doAll does a batch: first what creates chains and what has stamps, in their
+// order; then all that ends and starts edges, those of one chain in one write;
+// then the rest in its order. So a batch may create a chain, work on it, and
+// look at it.
+func (s *service) doAll(ctx context.Context, c *edge.Call, orders []order) []result {
+	results := make([]result, len(orders))
+	var work []int
+	for i, o := range orders {
+		switch o.operation {
+		case "create", "stamp":
+			results[i] = s.do(ctx, c, o)
+		case "done", "add":
+			work = append(work, i)
+		}
+	}
+	s.merge(ctx, c, orders, work, results)
+	for i, o := range orders {
+		switch o.operation {
+		case "fail", "extend", "get", "delete":
+			results[i] = s.do(ctx, c, o)
+		}
+	}
+	return results
+}
+
+// merge does the orders that end and start edges.
+func (s *service) merge(ctx context.Context, c *edge.Call, orders []order, work []int, results []result) {
+	operations := make([]xorack.Operation, len(work))
+	for i, at := range work {
+		o := orders[at]
+		operations[i] = xorack.EndOf(o.edge, o.children...)
+		if o.operation == "add" {
+			operations[i] = xorack.StartOf(o.edge, o.batch, o.children...)
+		}
+	}
+	done, errs := s.acker.Apply(ctx, operations)
+	for i, at := range work {
+		results[at] = s.edged(ctx, c, orders[at], done[i], errs[i])
+	}
+}
+
+// edged is the result of an operation on an edge.
+func (s *service) edged(ctx context.Context, c *edge.Call, o order, r xorack.Result, err error) result {
+	if err != nil {
+		return failed(o, problemOf(ctx, o, err))
+	}
+	a := told(o, r.Outcome)
+	a.Chain = s.answer(r.Chain)
+	if r.Outcome == xorack.Applied || r.Outcome == xorack.Ended {
+		a.Edges = o.children
+		c.Metrics.Count("Acks", 1)
+	}
+	return a
+}
+
+// do does one operation.
+func (s *service) do(ctx context.Context, c *edge.Call, o order) result {
+	switch o.operation {
+	case "create":
+		return s.create(ctx, c, o)
+	case "stamp":
+		state, err := s.stamper.Stamp(ctx, o.tag, o.stamp, &xorack.StampOptions{ID: o.id})
+		if err != nil {
+			return failed(o, problemOf(ctx, o, err))
+		}
+		c.Metrics.Count("Acks", 1)
+		return stamped(o, state)
+	case "done":
+		r, err := s.acker.Done(ctx, o.edge, o.children...)
+		return s.edged(ctx, c, o, r, err)
+	case "add":
+		r, err := s.acker.Add(ctx, o.edge, o.batch, o.children...)
+		return s.edged(ctx, c, o, r, err)
+	case "fail":
+		r, err := s.acker.Fail(ctx, o.edge, o.reason)
+		return s.edged(ctx, c, o, r, err)
+	case "extend":
+		r, err := s.acker.Extend(ctx, o.edge, o.until)
+		return s.edged(ctx, c, o, r, err)
+	case "delete":
+		return s.remove(ctx, o)
+	}
+	chain, err := s.acker.Get(ctx, o.tag)
+	if err != nil {
+		return failed(o, problemOf(ctx, o, err))
+	}
+	return result{Status: http.StatusOK, Operation: o.operation, Chain: s.answer(chain)}
+}
+
+// create creates a chain, of stamps where the order has one.
+func (s *service) create(ctx context.Context, c *edge.Call, o order) result {
+	if o.stamp != nil {
+		state, err := s.stamper.Create(ctx, o.tag, o.stamp, &xorack.StampOptions{ID: o.id, Deadline: o.deadline})
+		if err != nil {
+			return failed(o, problemOf(ctx, o, err))
+		}
+		c.Metrics.Count("ChainsCreated", 1)
+		return stamped(o, state)
+	}
+	created, err := s.acker.Create(ctx, o.tag, &xorack.CreateOptions{
+		ID: o.id, Edges: o.edges, Deadline: o.deadline, Idle: o.idle, Parent: o.parent,
+	})
+	if err != nil {
+		return failed(o, problemOf(ctx, o, err))
+	}
+	c.Metrics.Count("ChainsCreated", 1)
+	r := told(o, created.Outcome)
+	r.Edges, r.Chain = created.Roots, s.answer(created.Chain)
+	return r
+}
+
+// remove deletes a chain of either kind.
+func (s *service) remove(ctx context.Context, o order) result {
+	r, err := s.acker.Delete(ctx, o.tag)
+	if errors.Is(err, xorack.ErrOtherKind) {
+		if err := s.stamper.Delete(ctx, o.tag); err != nil {
+			return failed(o, problemOf(ctx, o, err))
+		}
+		return told(o, xorack.Ended)
+	}
+	if err != nil {
+		return failed(o, problemOf(ctx, o, err))
+	}
+	a := told(o, r.Outcome)
+	a.Chain = s.answer(r.Chain)
+	return a
+}
+
+// problemOf says what an error of the acker is to the caller.
+func problemOf(ctx context.Context, o order, err error) *edge.Problem {
+	var invalid *xorack.InvalidError
+	conflict := func(kind, title, detail string) *edge.Problem {
+		return &edge.Problem{Status: http.StatusConflict, Type: kind, Title: title, Detail: detail}
+	}
+	switch {
+	case errors.As(err, &invalid):
+		if o.operation == "extend" && invalid.Field == "deadline" {
+			return edge.Invalid("until", invalid.Problem)
+		}
+		return edge.Invalid(invalid.Field, invalid.Problem)
+	case errors.Is(err, xorack.ErrZeroBufferNoOp):
+		return edge.Invalid("stamp", "is all zeros: it changes nothing")
+	case errors.Is(err, xorack.ErrTagNotFound):
+		return &edge.Problem{
+			Status: http.StatusNotFound, Type: "no-chain", Title: "There is no such chain", Detail: "no chain is stored under this tag",
+		}
+	case errors.Is(err, xorack.ErrTagExists):
+		return conflict("tag-exists", "The tag has a chain", "another chain is stored under this tag, or it was created with other options")
+	case errors.Is(err, xorack.ErrOtherChain):
+		return conflict("other-chain", "The edge belongs to another chain", "the tag was used by another chain before or since")
+	case errors.Is(err, xorack.ErrOtherKind):
+		return conflict("other-kind", "The chain is of the other kind", "chains have edges or stamps, not both")
+	case errors.Is(err, xorack.ErrBufferLengthsUnequal):
+		return conflict("stamp-length", "The chain's stamps have another length", err.Error())
+	case errors.Is(err, xorack.ErrChainFull):
+		return conflict("chain-full", "The chain is full", "it has as many operations as one may have; larger trees use chains in chains")
+	}
+	return edge.ProblemOf(ctx, err)
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// maxOrders is how many operations one call takes.
+const maxOrders = 500
+
+// maxTokens is how many bytes the tokens of one answer take, so that it stays
+// below Lambda's 6 MB.
+const maxTokens = 4 << 20
+
+// order is an operation that is asked for.
+type order struct {
+	operation string
+	tag       string
+	id        string
+	edge      xorack.Edge
+	edges     int
+	// children are those of the edge, as the caller names them.
+	children []xorack.Edge
+	batch    string
+	reason   string
+	stamp    []byte
+	deadline time.Duration
+	until    time.Time
+	idle     time.Duration
+	parent   xorack.Edge
+}
+
+// fields are the members of each operation beside "operation".
+var fields = map[string]struct{ required, optional []string }{
+	"create": {[]string{"tag"}, []string{"id", "edges", "deadline", "idle", "parent", "stamp", "stampBase64"}},
+	"done":   {[]string{"edge"}, []string{"children"}},
+	"add":    {[]string{"edge", "batch", "children"}, nil},
+	"fail":   {[]string{"edge", "reason"}, nil},
+	"extend": {[]string{"edge", "until"}, nil},
+	"stamp":  {[]string{"tag"}, []string{"id", "stamp", "stampBase64"}},
+	"get":    {[]string{"tag"}, nil},
+	"delete": {[]string{"tag"}, nil},
+}
+
+// readOrders reads a batch.
+func readOrders(raw json.RawMessage) ([]order, *edge.Problem) {
+	elements, err := edge.Elements(raw)
+	if err != nil {
+		return nil, edge.Invalid("operations", err.Error())
+	}
+	if len(elements) == 0 || len(elements) > maxOrders {
+		return nil, edge.Invalid("operations", fmt.Sprintf("must have 1 to %d elements", maxOrders))
+	}
+	orders, tokens := make([]order, len(elements)), 0
+	for i, element := range elements {
+		at := fmt.Sprintf("operations[%d]", i)
+		members, err := edge.Members(element)
+		if err != nil {
+			return nil, edge.Invalid(at, err.Error())
+		}
+		var problem *edge.Problem
+		if orders[i], problem = readOrder(members); problem != nil {
+			return nil, prefixed(problem, at)
+		}
+		tokens += orders[i].tokens()
+	}
+	if tokens > maxTokens {
+		return nil, edge.Invalid("operations", fmt.Sprintf("start edges whose tokens take more than %d bytes", maxTokens))
+	}
+	return orders, nil
+}
+
+// readOrder reads an operation.
+func readOrder(members []edge.Member) (order, *edge.Problem) {
+	name, members := edge.TakeMember(members, "operation")
+	o := order{}
+	var err error
+	if name == nil {
+		return o, edge.Invalid("operation", "is missing")
+	}
+	if o.operation, err = edge.Text(name); err != nil {
+		return o, edge.Invalid("operation", err.Error())
+	}
+	known, ok := fields[o.operation]
+	if !ok {
+		return o, edge.Invalid("operation", "must be create, done, add, fail, extend, stamp, get or delete")
+	}
+	seen := map[string]bool{}
+	// The edge first: its children derive from it.
+	slices.SortStableFunc(members, func(a, b edge.Member) int { return bytes.Compare([]byte(rank(a)), []byte(rank(b))) })
+	for _, m := range members {
+		if !slices.Contains(known.required, m.Name) && !slices.Contains(known.optional, m.Name) {
+			return o, edge.Invalid(m.Name, "is not a member of "+o.operation)
+		}
+		seen[m.Name] = true
+		if err := o.set(m); err != nil {
+			return o, edge.Invalid(m.Name, err.Error())
+		}
+	}
+	for _, name := range known.required {
+		if !seen[name] {
+			return o, edge.Invalid(name, "is missing")
+		}
+	}
+	return o, o.stampGiven(seen)
+}
+
+// tokens is how many bytes the tokens of the answer take.
+func (o order) tokens() int {
+	if o.operation == "create" {
+		return max(o.edges, 1) * len(xorack.Root(o.tag, o.id, 0).String())
+	}
+	return len(o.children) * len(o.edge.String())
+}
+
+func rank(m edge.Member) string {
+	if m.Name == "edge" {
+		return "0"
+	}
+	return "1"
+}
+
+// stampGiven checks that there is one stamp where one belongs.
+func (o order) stampGiven(seen map[string]bool) *edge.Problem {
+	given := seen["stamp"] || seen["stampBase64"]
+	switch {
+	case seen["stamp"] && seen["stampBase64"]:
+		return edge.Invalid("stampBase64", "must not stand beside stamp")
+	case o.operation == "stamp" && !given:
+		return edge.Invalid("stamp", "is missing")
+	case o.operation == "create" && given && (seen["edges"] || seen["idle"] || seen["parent"]):
+		return edge.Invalid("stamp", "must not stand beside edges, idle or parent")
+	}
+	return nil
+}
+
+// set sets the field of a member.
+func (o *order) set(m edge.Member) (err error) {
+	var text string
+	if m.Name != "edges" && m.Name != "children" {
+		if text, err = edge.Text(m.Value); err != nil {
+			return err
+		}
+	}
+	switch m.Name {
+	case "tag":
+		o.tag = text
+	case "id":
+		o.id = text
+	case "batch":
+		o.batch = text
+	case "reason":
+		o.reason = text
+	case "edge":
+		o.edge, err = parseEdge(text)
+	case "parent":
+		o.parent, err = parseEdge(text)
+	case "edges":
+		o.edges, err = count(m.Value, 1)
+	case "children":
+		o.children, err = children(o.edge, m.Value)
+	case "deadline":
+		o.deadline, err = duration(text)
+	case "idle":
+		o.idle, err = duration(text)
+	case "until":
+		if o.until, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			err = fmt.Errorf(`must be a time such as "2026-01-02T15:04:05Z"`)
+		}
+	case "stamp":
+		if o.stamp, err = hex.DecodeString(text); err != nil {
+			err = fmt.Errorf("must be hexadecimal digits, two a byte")
+		}
+	case "stampBase64":
+		if o.stamp, err = base64.StdEncoding.Strict().DecodeString(text); err != nil {
+			err = fmt.Errorf("must be base64 with its padding")
+		}
+	}
+	return err
+}
+
+// parseEdge reads a token, and says only what is wrong with it.
+func parseEdge(token string) (xorack.Edge, error) {
+	e, err := xorack.ParseEdge(token)
+	if invalid, ok := err.(*xorack.InvalidError); ok { //nolint:errorlint // it is never wrapped
+		return e, fmt.Errorf("%s", invalid.Problem)
+	}
+	return e, err
+}
+
+func duration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf(`must be a duration above 0, such as "90s", "5m" or "24h"`)
+	}
+	return d, nil
+}
+
+// count reads how many edges there are.
+func count(raw json.RawMessage, least int) (int, error) {
+	n, err := strconv.Atoi(string(raw))
+	if err != nil || n < least || n > xorack.MaxOps || strconv.Itoa(n) != string(raw) {
+		return 0, fmt.Errorf("must be an integer from %d to %d", least, xorack.MaxOps)
+	}
+	return n, nil
+}
+
+// children reads an edge's children: how many there are, or their names.
+func children(of xorack.Edge, raw json.RawMessage) ([]xorack.Edge, error) {
+	if !edge.IsArray(raw) {
+		n, err := count(raw, 0)
+		if err != nil {
+			return nil, fmt.Errorf("%w, or an array of names", err)
+		}
+		return of.Children(n), nil
+	}
+	elements, err := edge.Elements(raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(elements) > xorack.MaxOps {
+		return nil, fmt.Errorf("has more than %d names", xorack.MaxOps)
+	}
+	edges := make([]xorack.Edge, len(elements))
+	for i, element := range elements {
+		name, err := edge.Text(element)
+		if err != nil {
+			return nil, fmt.Errorf("has an element that %w", err)
+		}
+		edges[i] = of.Named(name)
+	}
+	return edges, nil
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/hex"
+	"net/http"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// result is what became of an operation, as callers see it.
+type result struct {
+	Status    int            `json:"status"`
+	Operation string         `json:"operation"`
+	Outcome   xorack.Outcome `json:"outcome,omitempty"`
+	// Edges are the root edges of a chain that was created, or the children
+	// that were started, in their order: tokens.
+	Edges []xorack.Edge `json:"edges,omitempty"`
+	// Stamp is what the stamps come to, in hexadecimal digits, and Acked
+	// whether that is all zeros.
+	Stamp  string       `json:"stamp,omitempty"`
+	Acked  *bool        `json:"acked,omitempty"`
+	Chain  *chainAnswer `json:"chain,omitempty"`
+	Type   string       `json:"type,omitempty"`
+	Detail string       `json:"detail,omitempty"`
+
+	problem *edge.Problem
+}
+
+// document is the answer to a single operation.
+func (r result) document() (int, any, *edge.Problem) {
+	return r.Status, r, r.problem
+}
+
+// failed is a result that is a problem.
+func failed(o order, problem *edge.Problem) result {
+	r := result{Status: problem.Status, Operation: o.operation, Type: edge.ProblemBase + problem.Type, Detail: problem.Detail, problem: problem}
+	if r.Detail == "" && len(problem.Errors) > 0 {
+		r.Detail = problem.Errors[0].Field + " " + problem.Errors[0].Detail
+	}
+	return r
+}
+
+// chainAnswer is a chain, as callers see it.
+type chainAnswer struct {
+	Tag        string     `json:"tag"`
+	State      string     `json:"state"`
+	Created    bool       `json:"created"`
+	Edges      int64      `json:"edges"`
+	EdgesEnded int        `json:"edgesEnded"`
+	Stamps     int        `json:"stamps,omitempty"`
+	CreatedAt  *time.Time `json:"createdAt,omitempty"`
+	Age        float64    `json:"ageSeconds"`
+	Deadline   *time.Time `json:"deadline,omitempty"`
+	Idle       string     `json:"idle,omitempty"`
+	Progress   *time.Time `json:"progressAt,omitempty"`
+	EndedAt    *time.Time `json:"endedAt,omitempty"`
+	Reason     string     `json:"reason,omitempty"`
+	EventID    string     `json:"eventId,omitempty"`
+}
+
+func (s *service) answer(c xorack.Chain) *chainAnswer {
+	a := &chainAnswer{
+		Tag: c.Tag, State: string(c.End()), Created: c.IsCreated(), Edges: c.Edges, EdgesEnded: c.EdgesEnded(),
+		Stamps: len(c.Stamps), Age: c.Age(s.now()).Seconds(), Reason: c.Reason,
+	}
+	if c.IsCreated() {
+		a.CreatedAt, a.Deadline = &c.Created, &c.Deadline
+	}
+	if c.Idle > 0 {
+		a.Idle = c.Idle.String()
+	}
+	if !c.Seen.IsZero() {
+		a.Progress = &c.Seen
+	}
+	if c.End() == xorack.Open {
+		a.State = "OPEN"
+		return a
+	}
+	ended := c.Ended()
+	a.EndedAt, a.EventID = &ended, c.EventID()
+	return a
+}
+
+// ended is the problem of an operation that came after the end.
+func ended(outcome xorack.Outcome) *edge.Problem {
+	return &edge.Problem{
+		Status: http.StatusGone, Type: "ended", Title: "The chain has ended", Detail: "the operation changed nothing: " + string(outcome),
+		More: map[string]any{"outcome": outcome},
+	}
+}
+
+// told is the result of an operation with this outcome.
+func told(o order, outcome xorack.Outcome) result {
+	switch outcome {
+	case xorack.Applied, xorack.Ended, xorack.EdgeEnded:
+		return result{Status: http.StatusOK, Operation: o.operation, Outcome: outcome}
+	}
+	r := failed(o, ended(outcome))
+	r.Outcome = outcome
+	return r
+}
+
+// stamped is the result of a stamp's operation.
+func stamped(o order, state xorack.State) result {
+	r := told(o, state.Outcome)
+	r.Stamp, r.Acked = hex.EncodeToString(state.Stamp), &state.Acked
+	return r
+}

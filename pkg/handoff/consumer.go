@@ -17,6 +17,12 @@ const (
 	// Started: a claim is out. It ends with its commit, its failure, or after
 	// its lease by whoever comes next.
 	Started State = "STARTED"
+	// Ready is READY_TO_COMMIT: the claim's consumer was told that it may commit
+	// in its own database. Only that database knows whether it did.
+	Ready State = "READY"
+	// Unknown: the claim is in doubt: it was prepared, and then its lease ran
+	// out. It is never handed out again before it is settled.
+	Unknown State = "UNKNOWN"
 	// Blocked: the message behind Delivered failed as often as it may. Nothing
 	// is handed on until an operator skips or redrives it.
 	Blocked State = "BLOCKED"
@@ -73,6 +79,9 @@ type Consumer struct {
 	BlockedSince time.Time
 	// Outcomes are those of the last claims, each in the slot N mod 4.
 	Outcomes [remembered]Remembered
+	// Quarantine are the claims that stayed in doubt too long, by their numbers
+	// from 0 on; the rest are zero.
+	Quarantine [MaxQuarantined]Quarantined
 	// Paused, where it is not empty, says why nothing is claimed, PausedSince
 	// since when.
 	Paused      string

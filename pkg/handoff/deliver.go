@@ -130,7 +130,8 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		run.Ended = IsPaused
 	case c.State == Blocked:
 		run.Ended = IsBlocked
-	case c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):
+	case c.State == Ready || c.State == Unknown ||
+		c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):
 		run.Ended = Busy
 	case c.State == Idle && now.Before(c.RetryAt):
 		run.Ended = Waiting

@@ -345,11 +345,12 @@ func (s *Dynamo) Pause(ctx context.Context, queue, name, reason string, now time
 
 // Remove implements [Store]: one DeleteItem; 1 write unit.
 func (s *Dynamo) Remove(ctx context.Context, seen Consumer) (bool, error) {
-	e := dynamo.NewExpression().Use(attrTokenN, attrState, attrQueue).
-		Value("seen", dynamo.Number(seen.Token.N)).Value("started", dynamo.Text(string(Started)))
+	e := dynamo.NewExpression().Use(attrTokenN, attrState, attrQueue, attrQuarantine).
+		Value("seen", dynamo.Number(seen.Token.N)).Value("idle", dynamo.Text(string(Idle))).
+		Value("blocked", dynamo.Text(string(Blocked))).Value("none", dynamo.Number(0))
 	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: &s.names.Consumers, Key: keyOf(seen.Queue, seen.Name),
-		ConditionExpression:      aws.String("attribute_not_exists(#queue) OR (#tokenN = :seen AND #state <> :started)"),
+		ConditionExpression:      aws.String("attribute_not_exists(#queue) OR (#tokenN = :seen AND #state IN (:idle, :blocked) AND size(#quarantine) = :none)"),
 		ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values(),
 	})
 	if _, failed := dynamo.ConditionFailed(err); failed {

@@ -22,6 +22,9 @@ var (
 	ErrNotBlocked = errors.New("the consumer is not blocked")
 	// ErrClaimed: a claim is out, and the operation has to wait for its end.
 	ErrClaimed = errors.New("the consumer has a claim out")
+	// ErrQuarantined: a claim of the consumer is in quarantine: it has to be
+	// settled, or released, first.
+	ErrQuarantined = errors.New("the consumer has a claim in quarantine")
 	// ErrOutran: somebody else changed the consumer at the same moment. Look,
 	// and decide again.
 	ErrOutran = errors.New("the consumer was changed meanwhile")

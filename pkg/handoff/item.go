@@ -51,6 +51,9 @@ const (
 	// Within an outcome.
 	attrN       = "n"
 	attrOutcome = "outcome"
+
+	// Within a quarantined claim, beside req, from, to and state.
+	attrSince = "since" // ms
 )
 
 // slot is where a claim's outcome is remembered.
@@ -119,7 +122,7 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 		LastOp:       d.Text(attrLastOp),
 	}
 	switch c.State {
-	case Idle, Started, Blocked:
+	case Idle, Started, Ready, Unknown, Blocked:
 	default:
 		d.Fail(attrState, fmt.Sprintf("is %q, which this version does not know", c.State))
 	}
@@ -137,6 +140,7 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 		}
 		c.Outcomes[r.N%remembered] = r
 	}
+	decodeQuarantine(&d, &c)
 	if d.Err != nil {
 		return Consumer{}, fmt.Errorf("consumer: %w", d.Err)
 	}

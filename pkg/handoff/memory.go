@@ -270,7 +270,7 @@ func (s *Memory) Remove(ctx context.Context, seen Consumer) (bool, error) {
 	defer s.mu.Unlock()
 	key := reader{seen.Queue, seen.Name}
 	c, ok := s.consumers[key]
-	if ok && (c.Token.N != seen.Token.N || c.State == Started) {
+	if ok && (c.Token.N != seen.Token.N || c.claimed() || c.Quarantine[0] != Quarantined{}) {
 		return false, nil
 	}
 	delete(s.consumers, key)

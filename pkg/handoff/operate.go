@@ -77,7 +77,7 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 		seq = start.seq
 	}
 	return d.act(ctx, o, ActRewind, seq, func(op string, c Consumer) (Consumer, error) {
-		if c.State == Started {
+		if c.claimed() {
 			return c, fmt.Errorf("%w until %s", ErrClaimed, c.LeaseUntil.Format("15:04:05.000"))
 		}
 		it, err := d.sorter.Status(ctx, o.Queue)
@@ -87,6 +87,10 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 		delivered, err := d.place(ctx, it, start)
 		if err != nil {
 			return c, err
+		}
+		// Nobody knows whether those messages were handed on.
+		if delivered < c.unsettledTo() {
+			return c, ErrQuarantined
 		}
 		if err := d.keepAwake(ctx, it); err != nil {
 			return c, err
@@ -114,8 +118,11 @@ func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
 // where a claim is out.
 func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
 	return d.act(ctx, o, ActRemove, -1, func(_ string, c Consumer) (Consumer, error) {
-		if c.State == Started {
+		switch {
+		case c.claimed():
 			return c, fmt.Errorf("%w until %s", ErrClaimed, c.LeaseUntil.Format("15:04:05.000"))
+		case c.Quarantine[0] != Quarantined{}:
+			return c, ErrQuarantined
 		}
 		removed, err := d.store.Remove(ctx, c)
 		return made(Consumer{}, removed, err)
@@ -236,13 +243,14 @@ func (d *Deliverer) Acts(ctx context.Context, queue, after string) (page []Act, 
 	return d.store.Acts(ctx, queue, after)
 }
 
-// Delivered says which seq the slowest consumer of a queue is at; any is false
+// Delivered says which seq every consumer of a queue is past, with nothing below
+// it in quarantine; any is false
 // where the queue has none. It is what cursor.SweepOptions.Delivered asks for.
 func (d *Deliverer) Delivered(ctx context.Context, queue string) (seq int64, any bool, err error) {
 	consumers, err := d.consumers(ctx, queue)
 	for i, c := range consumers {
-		if i == 0 || c.Delivered < seq {
-			seq = c.Delivered
+		if past := c.past(); i == 0 || past < seq {
+			seq = past
 		}
 	}
 	return seq, len(consumers) > 0, err

@@ -110,11 +110,14 @@ type Store interface {
 	// after: nothing is left to do.
 	Pause(ctx context.Context, queue, name, reason string, now time.Time) (Consumer, bool, error)
 
-	// Remove deletes a consumer, if its token is as seen and no claim is out.
+	// Remove deletes a consumer, if its token is as seen, no claim is out, and
+	// none is quarantined.
 	//
 	// Lost response: the repeat finds none and reports true. Another did it
 	// first: the same. We die right after: nothing is left to do.
 	Remove(ctx context.Context, seen Consumer) (bool, error)
+
+	twoPhase
 
 	// RecordAct stores what an operator asks for, or how it ended.
 	//

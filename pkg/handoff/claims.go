@@ -1,0 +1,197 @@
+package handoff
+
+import (
+	"context"
+	"time"
+)
+
+// Claims is the two-phase protocol as a consumer with a database of its own
+// speaks it: list what is ready, claim it, do the work in a transaction, ask by
+// Prepare whether that may be committed, commit it, and say so. [*Puller] speaks
+// it on the tables, handoffhttp.Client over HTTP; package claimstest holds both
+// to what is said here. [Consume] is the whole loop.
+//
+// What can be expected is an [Answer]: its Verdict says how it went. An error
+// means that nothing is known: the call may have taken effect, and is to be
+// repeated. Every call repeated gives the same answer.
+//
+// A consumer that is not there is ErrNoConsumer, a queue that was never put to
+// cursor.ErrNoQueue, and what is out of its bounds a *cursor.InvalidError.
+type Claims interface {
+	// List shows what a claim would get now, without claiming it: all of it or
+	// nothing is to be claimed then. OK, or what Claim would answer instead.
+	List(ctx context.Context, queue, consumer string, bounds Bounds) (Answer, error)
+
+	// Claim gives the consumer the messages that wait first, exclusively until
+	// Answer.Until. OK, or why there are none: Nothing, BusyUntil, WaitUntil,
+	// InDoubt, NotHead, OnHold, Stuck, Gone.
+	//
+	// Repeated under the same ID while its claim is out it answers with the same
+	// messages; after that, with how the claim ended.
+	Claim(ctx context.Context, r Request) (Answer, error)
+
+	// Extend sets the end of a claim's lease to a time from now: 30 seconds to 12
+	// hours, the usual lease where it is 0.
+	Extend(ctx context.Context, h Held, lease time.Duration) (Answer, error)
+
+	// Prepare asks whether the consumer's transaction may be committed. OK: yes,
+	// now. Anything else, and an error: roll it back; after an error, settle.
+	Prepare(ctx context.Context, h Held) (Answer, error)
+
+	// Commit says that the consumer's transaction is committed. It does so for a
+	// claim that is in doubt, or in quarantine, as well.
+	Commit(ctx context.Context, h Held) (Answer, error)
+
+	// Abort gives a claim back that was not prepared: its messages are handed out
+	// again, one at a time. Prepared, InDoubt, InQuarantine where it was prepared:
+	// only the consumer's database knows then, so settle.
+	Abort(ctx context.Context, h Held, reason string) (Answer, error)
+
+	// Settle says how a claim ended, by the marker that stands in the consumer's
+	// database: Committed or Aborted, nothing else and by no other evidence. It is
+	// Commit, or the end of the claim whatever it was at.
+	Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string) (Answer, error)
+}
+
+// Held names a claim.
+type Held struct {
+	Queue, Consumer string
+	Token           Token
+}
+
+// Held is the claim under which the batch is handed on.
+func (b Batch) Held() Held { return Held{b.Queue, b.Consumer, b.Token} }
+
+// Bounds are how much a claim has at most. The zero fields mean their defaults.
+type Bounds struct {
+	// MaxMessages is 1 to 1,000; 100.
+	MaxMessages int
+	// MaxBytes bounds the bodies, 1 to 16 MB; 4 MB. A single message may have
+	// more.
+	MaxBytes int
+}
+
+// Request is what a claim asks for.
+type Request struct {
+	Queue, Consumer string
+	// ID names the request, 1 to 64 characters that no other request has: it
+	// becomes the token's Req.
+	ID string
+	Bounds
+	// Seqs, where it is not empty, are the messages to claim, which must be
+	// those that wait first, in order, as List showed them: these or none.
+	Seqs []int64
+	// Lease is how long the claim is good for, 30 seconds to 12 hours; the
+	// usual lease where it is 0.
+	Lease time.Duration
+}
+
+// Verdict is how a call of Claims went.
+type Verdict string
+
+const (
+	// OK: it is done, or was done before.
+	OK Verdict = "OK"
+	// Nothing is ready.
+	Nothing Verdict = "NOTHING"
+	// BusyUntil: another claim is out, until Answer.Until or its end.
+	BusyUntil Verdict = "BUSY"
+	// WaitUntil: the messages failed, and are handed out again at Answer.Until.
+	WaitUntil Verdict = "WAIT"
+	// NotHead: the messages that were asked for are not those that wait first.
+	NotHead Verdict = "NOT_HEAD"
+	// OnHold: an operator paused the consumer, or it is being set up.
+	OnHold Verdict = "PAUSED"
+	// Stuck: a message failed as often as it may; an operator has to see to it.
+	Stuck Verdict = "BLOCKED"
+	// Gone: the next message is not stored any more; an operator has to see to
+	// it.
+	Gone Verdict = "MISSING"
+	// InDoubt: the claim was prepared, and its lease is over. It has to be
+	// settled; Answer has its token and range.
+	InDoubt Verdict = "IN_DOUBT"
+
+	// NotPrepared: the claim was not prepared.
+	NotPrepared Verdict = "NOT_PREPARED"
+	// Prepared: the claim is prepared, so that only its marker tells its end.
+	Prepared Verdict = "PREPARED"
+	// InQuarantine: the claim was put aside, and is not settled.
+	InQuarantine Verdict = "QUARANTINED"
+	// WasCommitted, WasAborted, WasCancelled: the claim has ended so.
+	WasCommitted Verdict = "COMMITTED"
+	WasAborted   Verdict = "ABORTED"
+	WasCancelled Verdict = "CANCELLED"
+	// Forgotten: the claim has ended, too long ago to say how.
+	Forgotten Verdict = "FORGOTTEN"
+	// Foreign: no claim was ever given this token.
+	Foreign Verdict = "FOREIGN"
+)
+
+// Answer is how a call went.
+type Answer struct {
+	Verdict Verdict
+	// Batch is the claim's: its messages after OK of Claim and List, its token
+	// and range without them otherwise; the zero Batch where there is none.
+	Batch
+	// Until is the end of the lease, or until when to wait; the zero time where
+	// there is nothing to say.
+	Until time.Time
+	// Committed is the highest number of a claim that is remembered to be
+	// committed, 0 for none: a consumer's database that does not know it is not
+	// what it was.
+	Committed int64
+	// Unsettled are the claims in quarantine that are not settled.
+	Unsettled []Held
+	// Detail says more, to people.
+	Detail string
+}
+
+// judge says what became of a claim, or what it is at.
+func (c Consumer) judge(t Token) Verdict {
+	if q, there := c.quarantined(t); there {
+		if q.Unsettled() {
+			return InQuarantine
+		}
+		return WasAborted
+	}
+	switch {
+	case c.owns(t, Started):
+		return NotPrepared
+	case c.owns(t, Ready):
+		return Prepared
+	case c.owns(t, Unknown):
+		return InDoubt
+	}
+	switch outcome, _ := c.outcome(t.N); {
+	case outcome == Committed && t.N > 0:
+		return WasCommitted
+	case outcome == Aborted && t.N > 0:
+		return WasAborted
+	case outcome == Cancelled && t.N > 0:
+		return WasCancelled
+	case t.N >= c.Token.N || t.N < 1:
+		return Foreign
+	}
+	return Forgotten
+}
+
+// answer is what is told of a consumer, with the token and the range of the
+// claim that is out.
+func (c Consumer) answer(v Verdict) Answer {
+	a := Answer{Verdict: v, Batch: Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}}
+	if c.claimed() {
+		a.Token, a.From, a.To, a.Attempt = c.Token, c.From, c.To, c.Attempts
+		a.Until = c.LeaseUntil
+	}
+	for _, r := range c.Outcomes {
+		if r.Outcome == Committed {
+			a.Committed = max(a.Committed, r.N)
+		}
+	}
+	for _, q := range c.Quarantine {
+		if q.Unsettled() {
+			a.Unsettled = append(a.Unsettled, Held{c.Queue, c.Name, q.Token})
+		}
+	}
+	return a
+}

@@ -1,0 +1,401 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Database is a consumer's own transactional database, with the markers of its
+// claims: rows under a claim's whole name that say how it ended in there. Package
+// sqlmarker is that on database/sql.
+type Database interface {
+	// Name is the database's own, 1 to 40 characters. It stays the same when the
+	// database is restored from a backup, and no other one has it: claims bear it
+	// in their requests, so that no other database settles them.
+	Name() string
+
+	// Apply does what a batch is for and sets the marker of its claim, Committed,
+	// in one transaction; then it calls prepare; then it commits. Where one of
+	// them fails it rolls back, and returns that error. nil means that the
+	// transaction is committed. Apply does nothing, and returns a
+	// *RestoredError, where the database does not know the claim of the number
+	// committed, nor any later one.
+	Apply(ctx context.Context, b Batch, committed int64, prepare func(context.Context) error) error
+
+	// Settle sets the marker of a claim, Aborted, where there is none, and returns
+	// the one that stands there. Its error says that nothing is known;
+	// a *RestoredError as in Apply.
+	Settle(ctx context.Context, h Held, committed int64) (TokenOutcome, error)
+
+	// Forget deletes the markers of the claims under a number, and lets none of
+	// them commit any more.
+	Forget(ctx context.Context, queue, consumer string, under int64) error
+}
+
+// RestoredError says that a database does not know a claim that was committed
+// in it: it was restored from a backup that is older. What was committed since
+// is lost in it, and nobody guesses: an operator sets the consumer back to where
+// the database is, or accepts the loss.
+type RestoredError struct {
+	Queue, Consumer string
+	// Last is the highest number that the database knows, Committed the one
+	// that it should.
+	Last, Committed int64
+}
+
+func (e *RestoredError) Error() string {
+	return fmt.Sprintf("the database knows the claims of consumer %q of queue %q up to number %d, and number %d was committed in it: it was restored from an older backup",
+		e.Consumer, e.Queue, e.Last, e.Committed)
+}
+
+var (
+	// ErrOtherDatabase: the claim in doubt is another database's. Two databases
+	// must not share a consumer.
+	ErrOtherDatabase = errors.New("the claim in doubt was made for another database")
+	// ErrContradiction: a claim that is committed in the consumer's database was
+	// ended otherwise, which only an operator can have done.
+	ErrContradiction = errors.New("the claim is committed in the database, and was ended otherwise")
+)
+
+// ConsumeOptions are the parts of [Consume] that have defaults. A nil
+// ConsumeOptions means all of them.
+type ConsumeOptions struct {
+	Bounds
+	// Lease is how long a claim is good for, 30 seconds to 12 hours; 1 minute. A
+	// heartbeat extends it while the work goes on, so it need not be longer than
+	// a batch takes.
+	Lease time.Duration
+	// Beat is the time between two heartbeats; a third of the lease. Negative
+	// means none.
+	Beat time.Duration
+	// Poll is how long it waits where nothing is ready; 1 second.
+	Poll time.Duration
+	// UntilEmpty ends it where nothing is ready.
+	UntilEmpty bool
+	// KeepMarkers is how many claims' markers are kept, 1 or more; 1,000.
+	KeepMarkers int64
+	// Observe, if not nil, is told of each step.
+	Observe func(Step)
+	// NewReq returns a name for a request that no other request has, 1 to 20
+	// characters; nil means random ones.
+	NewReq func() string
+	// Wait waits; nil means to wait for that time, or the context's end.
+	Wait func(context.Context, time.Duration) error
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Step is what [Consume] did last, or found.
+type Step struct {
+	// Verdict is OK after a batch that is committed, WasAborted after one that is
+	// not, WasCancelled where another took the claim over, InDoubt and
+	// InQuarantine where a claim that was found so is settled now, and otherwise
+	// what a claim was answered; empty where Err says why nothing is known.
+	Verdict Verdict
+	Batch   Batch
+	Err     error
+}
+
+// Consume hands a queue's messages on to a database, batch after batch, each
+// exactly once: claim, transaction, marker, prepare, commit. It settles what was
+// left in doubt, by whatever process, and extends the lease while a batch is
+// being applied. What fails is tried again, with longer and longer waits.
+//
+// It returns the context's error when that ends, nil with UntilEmpty, and
+// otherwise what only people can mend: a *RestoredError, ErrOtherDatabase,
+// ErrContradiction, ErrNoConsumer, a *cursor.InvalidError.
+//
+// Any number of processes may run it for one consumer and one database at once:
+// one works, the others are answered busy. It may die at any point: what it left
+// is settled or taken over by the next, after the lease.
+func Consume(ctx context.Context, claims Claims, db Database, queue, consumer string, options *ConsumeOptions) error {
+	run, err := newConsuming(claims, db, queue, consumer, options)
+	if err != nil {
+		return err
+	}
+	for {
+		wait, err := run.once(ctx)
+		if err != nil || run.ended {
+			return err
+		}
+		if wait > 0 {
+			if err := run.Wait(ctx, wait); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// consuming is a Consume under way.
+type consuming struct {
+	ConsumeOptions
+	claims          Claims
+	db              Database
+	queue, consumer string
+	// req is a request for a claim that was made and not answered.
+	req string
+	// open is a claim of ours that was, or may have been, prepared, and is not
+	// known to be ended; committed is what its answer said.
+	open      *Held
+	committed int64
+	// failures is how often in a row something failed.
+	failures int
+	ended    bool
+}
+
+func newConsuming(claims Claims, db Database, queue, consumer string, options *ConsumeOptions) (*consuming, error) {
+	if options == nil {
+		options = &ConsumeOptions{}
+	}
+	run := &consuming{ConsumeOptions: *options, claims: claims, db: db, queue: queue, consumer: consumer}
+	if run.Lease == 0 {
+		run.Lease = time.Minute
+	}
+	if run.Beat == 0 {
+		run.Beat = run.Lease / 3
+	}
+	if run.Poll == 0 {
+		run.Poll = time.Second
+	}
+	if run.KeepMarkers == 0 {
+		run.KeepMarkers = 1000
+	}
+	if run.Observe == nil {
+		run.Observe = func(Step) {}
+	}
+	if run.NewReq == nil {
+		run.NewReq = randomReq
+	}
+	if run.Wait == nil {
+		run.Wait = wait
+	}
+	if run.Now == nil {
+		run.Now = time.Now
+	}
+	switch name := db.Name(); {
+	case len(name) == 0 || len(name) > 40:
+		return nil, &cursor.InvalidError{Field: "database", Problem: "must have a name of 1 to 40 bytes"}
+	case run.Poll < 0:
+		return nil, &cursor.InvalidError{Field: "poll", Problem: "must not be negative"}
+	case run.KeepMarkers < 1:
+		return nil, &cursor.InvalidError{Field: "keepMarkers", Problem: "must be 1 or more"}
+	}
+	_, err := Request{Queue: queue, Consumer: consumer, ID: "x", Bounds: run.Bounds, Lease: run.Lease}.checked(run.Lease)
+	return run, err
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Waits after failures.
+const (
+	firstWait   = 100 * time.Millisecond
+	longestWait = 30 * time.Second
+)
+
+// failed notes that something failed that may work later, and says how long to
+// wait; an error that only people can mend it returns.
+func (run *consuming) failed(b Batch, err error) (time.Duration, error) {
+	run.Observe(Step{Batch: b, Err: err})
+	var restored *RestoredError
+	var invalid *cursor.InvalidError
+	if errors.As(err, &restored) || errors.As(err, &invalid) || errors.Is(err, ErrOtherDatabase) ||
+		errors.Is(err, ErrContradiction) || errors.Is(err, ErrNoConsumer) {
+		return 0, err
+	}
+	run.failures++
+	return min(firstWait<<min(run.failures-1, 20), longestWait), nil
+}
+
+// once makes one round, and says how long to wait for the next.
+func (run *consuming) once(ctx context.Context) (time.Duration, error) {
+	if run.open != nil {
+		if err := run.settle(ctx, *run.open, run.committed, "the transaction's end is not known"); err != nil {
+			return run.failed(Batch{Queue: run.queue, Consumer: run.consumer, Token: run.open.Token}, err)
+		}
+	}
+	if run.req == "" {
+		run.req = run.db.Name() + "-" + run.NewReq()
+	}
+	a, err := run.claims.Claim(ctx, Request{
+		Queue: run.queue, Consumer: run.consumer, ID: run.req, Bounds: run.Bounds, Lease: run.Lease,
+	})
+	if err != nil {
+		return run.failed(a.Batch, err)
+	}
+	run.req = ""
+	if err := run.settleAside(ctx, a); err != nil {
+		// The claim, if we have one, is given back by its lease.
+		return run.failed(a.Batch, err)
+	}
+	switch a.Verdict {
+	case OK:
+		return run.apply(ctx, a)
+	case InDoubt:
+		run.Observe(Step{Verdict: InDoubt, Batch: a.Batch})
+		if err := run.settle(ctx, a.Held(), a.Committed, "its consumer fell silent after the prepare"); err != nil {
+			return run.failed(a.Batch, err)
+		}
+		run.failures = 0
+		return 0, nil
+	}
+	run.failures = 0
+	run.Observe(Step{Verdict: a.Verdict, Batch: a.Batch})
+	run.ended = a.Verdict == Nothing && run.UntilEmpty
+	if left := a.Until.Sub(run.Now()); !a.Until.IsZero() && left < run.Poll {
+		return max(left, time.Millisecond), nil
+	}
+	return run.Poll, nil
+}
+
+// settleAside settles what is in quarantine.
+func (run *consuming) settleAside(ctx context.Context, a Answer) error {
+	for _, h := range a.Unsettled {
+		run.Observe(Step{Verdict: InQuarantine, Batch: Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}})
+		if err := run.settle(ctx, h, a.Committed, "its consumer fell silent after the prepare"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle ends a claim by what stands in the database.
+func (run *consuming) settle(ctx context.Context, h Held, committed int64, reason string) error {
+	if !strings.HasPrefix(h.Token.Req, run.db.Name()+"-") {
+		return fmt.Errorf("%w: claim %v", ErrOtherDatabase, h.Token)
+	}
+	outcome, err := run.db.Settle(ctx, h, committed)
+	if err != nil {
+		return err
+	}
+	a, err := run.claims.Settle(ctx, h, outcome, reason)
+	if err != nil {
+		return err
+	}
+	if run.open != nil && *run.open == h {
+		run.open = nil
+	}
+	if outcome == Committed && (a.Verdict == WasAborted || a.Verdict == WasCancelled) {
+		return fmt.Errorf("%w: claim %v, %s", ErrContradiction, h.Token, a.Verdict)
+	}
+	return nil
+}
+
+// refused is why a prepare was not answered OK.
+type refused struct{ verdict Verdict }
+
+func (r refused) Error() string { return "the claim may not be committed: it is " + string(r.verdict) }
+
+// apply applies a batch and ends its claim.
+func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error) {
+	h := a.Held()
+	beating, stop := run.heart(ctx, h)
+	err := run.db.Apply(beating, a.Batch, a.Committed, func(ctx context.Context) error {
+		// From here on only the marker tells how the claim ends.
+		run.open, run.committed = &h, a.Committed
+		p, err := run.claims.Prepare(ctx, h)
+		if err == nil && p.Verdict != OK {
+			err = refused{p.Verdict}
+		}
+		return err
+	})
+	stop()
+	var no refused
+	switch {
+	case err == nil:
+		return run.commit(ctx, a)
+	case run.open == nil:
+		// Nothing can have been committed.
+		if _, failed := run.claims.Abort(ctx, h, err.Error()); failed != nil {
+			err = errors.Join(err, failed)
+		}
+		return run.failed(a.Batch, err)
+	case errors.As(err, &no) && no.verdict != InDoubt && no.verdict != InQuarantine:
+		run.open = nil
+		run.Observe(Step{Verdict: WasCancelled, Batch: a.Batch, Err: err})
+		return 0, nil
+	}
+	wait, fatal := run.failed(a.Batch, err)
+	if fatal != nil {
+		return wait, fatal
+	}
+	if err := run.settle(ctx, h, a.Committed, err.Error()); err != nil {
+		return run.failed(a.Batch, err)
+	}
+	return wait, nil
+}
+
+// commit says that a claim is committed. Where that fails it stays open, and is
+// settled next.
+func (run *consuming) commit(ctx context.Context, a Answer) (time.Duration, error) {
+	h := a.Held()
+	done, err := run.claims.Commit(ctx, h)
+	if err != nil {
+		return run.failed(a.Batch, err)
+	}
+	run.open = nil
+	if done.Verdict == WasAborted || done.Verdict == WasCancelled {
+		return run.failed(a.Batch, fmt.Errorf("%w: claim %v, %s", ErrContradiction, h.Token, done.Verdict))
+	}
+	run.failures = 0
+	run.Observe(Step{Verdict: OK, Batch: a.Batch})
+	return 0, run.forget(ctx, a)
+}
+
+// forgetEvery is how many claims there are between two deletions of markers.
+const forgetEvery = 100
+
+// forget deletes old markers now and then. What is not settled is kept.
+func (run *consuming) forget(ctx context.Context, a Answer) error {
+	under := a.Token.N - run.KeepMarkers
+	for _, h := range a.Unsettled {
+		under = min(under, h.Token.N)
+	}
+	if a.Token.N%min(forgetEvery, run.KeepMarkers) != 0 || under < 1 {
+		return nil
+	}
+	if err := run.db.Forget(ctx, run.queue, run.consumer, under); err != nil {
+		run.Observe(Step{Batch: a.Batch, Err: err}) // the next one does it
+	}
+	return nil
+}
+
+// heart extends a claim's lease until stop is called. Its context ends where the
+// claim is another's.
+func (run *consuming) heart(ctx context.Context, h Held) (beating context.Context, stop func()) {
+	if run.Beat < 0 {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for wait(ctx, run.Beat) == nil {
+			// One that fails is made up for by the next.
+			a, err := run.claims.Extend(ctx, h, run.Lease)
+			if err == nil && a.Verdict != OK {
+				cancel(refused{a.Verdict})
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-stopped
+	}
+}

@@ -1,0 +1,155 @@
+package handoff
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// checked reports a claim's name that cannot be one.
+func (h Held) checked() error {
+	if err := validate(h.Queue, h.Consumer); err != nil {
+		return err
+	}
+	if h.Token.N < 1 {
+		return &cursor.InvalidError{Field: "token", Problem: "must have a number of 1 or more"}
+	}
+	return validateReq(h.Token.Req)
+}
+
+// told turns what a write answered into what the caller is told. wanted is the
+// verdict under which the write was done before.
+func (h Held) told(c Consumer, made bool, wanted Verdict) (Answer, error) {
+	if !c.Exists() {
+		return Answer{}, ErrNoConsumer
+	}
+	v := c.judge(h.Token)
+	a := c.held(v)
+	if made || v == wanted {
+		a.Verdict = OK
+	}
+	if c.Token != h.Token {
+		// Another's claim is no concern of this one.
+		a.Batch, a.Until = Batch{Queue: h.Queue, Consumer: h.Consumer}, time.Time{}
+	}
+	a.Token = h.Token
+	return a, nil
+}
+
+// Extend implements [Claims]: 1 write.
+func (p *Puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answer, error) {
+	if lease == 0 {
+		lease = p.lease
+	}
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	if err := validateLease(lease); err != nil {
+		return Answer{}, err
+	}
+	c, made, err := p.store.Extend(ctx, h.Queue, h.Consumer, h.Token, p.now().Add(lease))
+	if err != nil {
+		return Answer{}, err
+	}
+	return h.told(c, made, OK)
+}
+
+// Prepare implements [Claims]: 1 write.
+func (p *Puller) Prepare(ctx context.Context, h Held) (Answer, error) {
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	c, made, err := p.store.Prepare(ctx, h.Queue, h.Consumer, h.Token)
+	if err != nil {
+		return Answer{}, err
+	}
+	return h.told(c, made, Prepared)
+}
+
+// Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine.
+func (p *Puller) Commit(ctx context.Context, h Held) (Answer, error) {
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	c, made, err := p.store.CommitPrepared(ctx, h.Queue, h.Consumer, h.Token)
+	if err != nil {
+		return Answer{}, err
+	}
+	if c.judge(h.Token) == InQuarantine {
+		if c, made, err = p.settleAside(ctx, h, Committed); err != nil {
+			return Answer{}, err
+		}
+	}
+	return h.told(c, made, WasCommitted)
+}
+
+// settleAside ends a claim in quarantine. Where a newer outcome has its place
+// in the memory, its own is not remembered.
+func (p *Deliverer) settleAside(ctx context.Context, h Held, outcome TokenOutcome) (Consumer, bool, error) {
+	c, made, err := p.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true)
+	if err == nil && !made && c.judge(h.Token) == InQuarantine {
+		c, made, err = p.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, false)
+	}
+	return c, made, err
+}
+
+// Abort implements [Claims]: 1 read, 1 write.
+func (p *Puller) Abort(ctx context.Context, h Held, reason string) (Answer, error) {
+	return p.abort(ctx, h, reason, func(c Consumer, f Failure) (Consumer, bool, error) {
+		if c.judge(h.Token) != NotPrepared {
+			return c, false, nil
+		}
+		return p.store.Fail(ctx, h.Queue, h.Consumer, h.Token, f)
+	})
+}
+
+// Settle implements [Claims]: 1 write after Committed; 1 read and 1 write after
+// Aborted.
+func (p *Puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string) (Answer, error) {
+	switch outcome {
+	case Committed:
+		return p.Commit(ctx, h)
+	case Aborted:
+	default:
+		return Answer{}, &cursor.InvalidError{Field: "outcome", Problem: "must be COMMITTED or ABORTED"}
+	}
+	return p.abort(ctx, h, reason, func(c Consumer, f Failure) (Consumer, bool, error) {
+		switch c.judge(h.Token) {
+		case NotPrepared, Prepared, InDoubt:
+			ended, made, err := p.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)
+			if err != nil || ended.judge(h.Token) != InQuarantine {
+				return ended, made, err
+			}
+		case InQuarantine:
+		default:
+			return c, false, nil
+		}
+		return p.settleAside(ctx, h, Aborted)
+	})
+}
+
+// abort looks at a claim and ends it. How often its messages were tried decides
+// when they come again, and whether they do.
+func (p *Puller) abort(ctx context.Context, h Held, reason string, end func(Consumer, Failure) (Consumer, bool, error)) (Answer, error) {
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	c, err := p.store.Consumer(ctx, h.Queue, h.Consumer)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !c.Exists() {
+		return Answer{}, ErrNoConsumer
+	}
+	now := p.now()
+	c, made, err := end(c, Failure{
+		Error: cut(strings.ToValidUTF8(reason, "?"), maxError), Now: now, RetryAt: now.Add(retryAfter(c.Attempts)),
+		Block: c.Attempts >= p.maxAttempts,
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	return h.told(c, made, WasAborted)
+}

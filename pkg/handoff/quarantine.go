@@ -1,0 +1,157 @@
+package handoff
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+)
+
+// MaxQuarantined is how many claims of a consumer can be in quarantine. Where
+// so many are, the next one stays in doubt, and the consumer waits.
+const MaxQuarantined = 10
+
+// Quarantined is a claim that stayed in doubt too long. The messages behind it
+// are handed on; its own are kept until it is settled.
+type Quarantined struct {
+	Token Token
+	// From and To are its range: From < seq <= To.
+	From, To int64
+	// State is Unknown until it is settled. Then one that was committed is gone
+	// from here, and one that was aborted is marked ABORTED, for an
+	// operator to see to: its messages were not handed on.
+	State State
+	// Since is when its lease ran out.
+	Since time.Time
+}
+
+// quarantinedAborted is the state of a quarantined claim that was settled as
+// aborted.
+const quarantinedAborted = State(Aborted)
+
+// Unsettled reports whether nobody knows yet how the claim ended.
+func (q Quarantined) Unsettled() bool { return q.State == Unknown }
+
+// claimed reports whether a claim is out, in doubt or not.
+func (c Consumer) claimed() bool {
+	return c.State == Started || c.State == Ready || c.State == Unknown
+}
+
+// quarantined is the claim of this token, where it is in quarantine.
+func (c Consumer) quarantined(t Token) (Quarantined, bool) {
+	for _, q := range c.Quarantine {
+		if q.Token == t && q != (Quarantined{}) {
+			return q, true
+		}
+	}
+	return Quarantined{}, false
+}
+
+// unsettledTo is the highest seq of which nobody knows whether it was handed
+// on; -1 where there is none.
+func (c Consumer) unsettledTo() int64 {
+	to := int64(-1)
+	for _, q := range c.Quarantine {
+		if q.Unsettled() {
+			to = max(to, q.To)
+		}
+	}
+	return to
+}
+
+// past is the seq up to which the consumer needs nothing any more.
+func (c Consumer) past() int64 {
+	past := c.Delivered
+	for _, q := range c.Quarantine {
+		if q != (Quarantined{}) {
+			past = min(past, q.From)
+		}
+	}
+	return past
+}
+
+// setQuarantined puts q in the place of the quarantined claim of its number, or
+// beside them; the zero Quarantined takes that of a number away. Both keep them
+// in the order of their numbers, without a hole.
+func (c *Consumer) setQuarantined(n int64, q Quarantined) {
+	var list []Quarantined
+	for _, there := range c.Quarantine {
+		if there != (Quarantined{}) && there.Token.N != n {
+			list = append(list, there)
+		}
+	}
+	if q != (Quarantined{}) {
+		list = append(list, q)
+	}
+	slices.SortFunc(list, func(a, b Quarantined) int { return int(a.Token.N - b.Token.N) })
+	c.Quarantine = [MaxQuarantined]Quarantined{}
+	copy(c.Quarantine[:], list)
+}
+
+func encodeQuarantined(q Quarantined) types.AttributeValue {
+	return dynamo.Map(dynamo.Item{
+		attrReq: dynamo.Text(q.Token.Req), attrFrom: dynamo.Number(q.From), attrTo: dynamo.Number(q.To),
+		attrState: dynamo.Text(string(q.State)), attrSince: dynamo.Millis(q.Since),
+	})
+}
+
+func decodeQuarantine(d *dynamo.Decoder, c *Consumer) {
+	for name, value := range d.MapOr(attrQuarantine) {
+		n, err := strconv.ParseInt(name, 10, 64)
+		m, ok := value.(*types.AttributeValueMemberM)
+		if err != nil || !ok {
+			d.Fail(attrQuarantine+"."+name, "is not a claim")
+			return
+		}
+		inner := dynamo.Decoder{Item: m.Value}
+		q := Quarantined{
+			Token: Token{N: n, Req: inner.Text(attrReq)}, From: inner.Number(attrFrom), To: inner.Number(attrTo),
+			State: State(inner.Text(attrState)), Since: inner.MillisOr(attrSince),
+		}
+		switch {
+		case inner.Err != nil:
+			d.Fail(attrQuarantine+"."+name, inner.Err.Error())
+			return
+		case q.State != Unknown && q.State != quarantinedAborted:
+			d.Fail(attrQuarantine+"."+name, fmt.Sprintf("is %q, which this version does not know", q.State))
+			return
+		}
+		c.setQuarantined(n, q)
+	}
+}
+
+// aside is the claim that is out, as it is quarantined.
+func aside(c Consumer) Quarantined {
+	return Quarantined{Token: c.Token, From: c.From, To: c.To, State: Unknown, Since: c.LeaseUntil}
+}
+
+// owns reports whether the claim of a token is out, in one of the states.
+func (c Consumer) owns(t Token, states ...State) bool {
+	return c.Exists() && c.Token == t && slices.Contains(states, c.State)
+}
+
+// ended reports whether the claim of a token is remembered to have ended so.
+func (c Consumer) ended(t Token, outcome TokenOutcome) bool {
+	is, known := c.outcome(t.N)
+	return known && is == outcome
+}
+
+// settled reports whether a quarantined claim is known to have ended so.
+func (c Consumer) settled(t Token, outcome TokenOutcome) bool {
+	q, there := c.quarantined(t)
+	if outcome == Committed {
+		return !there && c.ended(t, Committed)
+	}
+	return there && q.State == quarantinedAborted
+}
+
+// released reports whether a claim of a number that was given is in quarantine
+// no more.
+func (c Consumer) released(t Token) bool {
+	_, there := c.quarantined(t)
+	return c.Exists() && !there && t.N <= c.Token.N && t.N > 0
+}

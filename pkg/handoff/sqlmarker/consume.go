@@ -1,0 +1,60 @@
+package sqlmarker
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// Effect does what a batch is for, in a transaction that it must neither commit
+// nor roll back. What it returns, or panics with, is why the batch is given back
+// and tried again; after some attempts the consumer is blocked.
+type Effect func(ctx context.Context, tx *sql.Tx, b handoff.Batch) error
+
+// Consume hands a queue's messages on to the database, each exactly once: see
+// [handoff.Consume].
+func (m *Markers) Consume(ctx context.Context, claims handoff.Claims, queue, consumer string, effect Effect, options *handoff.ConsumeOptions) error {
+	return handoff.Consume(ctx, claims, database{m, effect}, queue, consumer, options)
+}
+
+// database is the markers with what is to be done beside them.
+type database struct {
+	*Markers
+	effect Effect
+}
+
+var _ handoff.Database = database{}
+
+// Apply implements [handoff.Database].
+func (d database) Apply(ctx context.Context, b handoff.Batch, committed int64, prepare func(context.Context) error) error {
+	tx, err := d.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after the commit it does nothing
+	if err := d.run(ctx, tx, b); err != nil {
+		return err
+	}
+	if err := d.Mark(ctx, tx, b.Held(), committed); err != nil {
+		return err
+	}
+	if err := prepare(ctx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// run runs the effect; a panic is an error.
+func (d database) run(ctx context.Context, tx *sql.Tx, b handoff.Batch) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return d.effect(ctx, tx, b)
+}

@@ -19,16 +19,30 @@ type consumer struct {
 	Position  jsonseq.Seq `json:"position"`
 	Since     time.Time   `json:"since"`
 	Seconds   float64     `json:"ageSeconds"`
+	Claim     *claim      `json:"claim,omitempty"`
 	Attempts  int         `json:"attempts,omitempty"`
 	Error     string      `json:"error,omitempty"`
 }
 
-// Consumer announces that a consumer is blocked, lags, or lost a message.
+// claim is a claim in doubt or in quarantine: the seqs from to to, both of them
+// in it.
+type claim struct {
+	Token string      `json:"token"`
+	From  jsonseq.Seq `json:"from"`
+	To    jsonseq.Seq `json:"to"`
+	State string      `json:"state"`
+}
+
+// Consumer announces that a consumer is blocked, lags, lost a message, or has a
+// claim of which nobody knows the end.
 func (a *Announcer) Consumer(ctx context.Context, said handoff.Announcement) error {
 	d := consumer{
 		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue, Consumer: said.Consumer,
 		Delivered: jsonseq.Seq(said.Delivered), Position: jsonseq.Seq(said.Position),
 		Since: said.Since, Seconds: said.Age.Seconds(), Attempts: said.Attempts, Error: said.Error,
+	}
+	if said.Token != (handoff.Token{}) {
+		d.Claim = &claim{said.Token.String(), jsonseq.Seq(said.From + 1), jsonseq.Seq(said.To), string(said.State)}
 	}
 	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "consumer", d.Consumer, "delivered", d.Delivered,
 		"position", d.Position, "ageSeconds", d.Seconds, "attempts", d.Attempts, "error", d.Error)

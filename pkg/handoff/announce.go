@@ -15,6 +15,12 @@ const (
 	ConsumerLags AnnouncementKind = "consumer.lags"
 	// ConsumerMissing: the next message is not stored any more.
 	ConsumerMissing AnnouncementKind = "consumer.missing"
+	// ConsumerInDoubt: a claim was prepared, and nobody says whether it was
+	// committed. The consumer waits; its database settles it when it is back.
+	ConsumerInDoubt AnnouncementKind = "consumer.in-doubt"
+	// ConsumerQuarantined: a claim that stayed in doubt was put aside. Its
+	// consumer settles it, or an operator does.
+	ConsumerQuarantined AnnouncementKind = "consumer.quarantined"
 )
 
 // Announcement is what people should hear of a consumer. It goes out at least
@@ -29,6 +35,12 @@ type Announcement struct {
 	// Since is since when it is so, Age how long that is.
 	Since time.Time
 	Age   time.Duration
+	// Token, From and To are those of a claim that is in doubt or quarantined:
+	// the seqs From < seq <= To. State is what a quarantined one is at: UNKNOWN, or
+	// ABORTED, which was not handed on and waits for an operator.
+	Token    Token
+	From, To int64
+	State    State
 	// Attempts and Error tell of a message that fails.
 	Attempts int
 	Error    string

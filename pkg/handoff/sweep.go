@@ -27,6 +27,9 @@ type SweepOptions struct {
 	// MaxAttempts is how often a message whose worker died is tried before the
 	// consumer is Blocked; 5. Readers have a bound of their own.
 	MaxAttempts int
+	// SettleWithin is how long after its lease a claim may stay in doubt before
+	// it is put into quarantine, 1 minute or more; 1 hour.
+	SettleWithin time.Duration
 	// Delete deletes messages that every consumer of their queue is past, some
 	// time later. A queue without consumers keeps its messages.
 	Delete bool
@@ -52,12 +55,15 @@ func (o SweepOptions) withDefaults() (SweepOptions, error) {
 	if o.LagAfter == 0 {
 		o.LagAfter = 15 * time.Minute
 	}
+	if o.SettleWithin == 0 {
+		o.SettleWithin = time.Hour
+	}
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
 	if o.Segments < 1 || o.Segments > 1000 || o.Limit < 1 || o.MaxAttempts < minAttempts || o.DeleteLimit < 1 ||
-		o.FullEvery < 0 || o.LagAfter < 0 {
-		return o, errors.New("segments must be from 1 to 1000, maxAttempts 2 or more, limits and times positive")
+		o.FullEvery < 0 || o.LagAfter < 0 || o.SettleWithin < time.Minute {
+		return o, errors.New("segments must be from 1 to 1000, maxAttempts 2 or more, settleWithin a minute or more, limits and times positive")
 	}
 	return o, nil
 }
@@ -73,6 +79,9 @@ type SweepReport struct {
 	// Nudged is how many queues were woken up, Cancelled how many dead claims
 	// were ended, Started how many starts were finished.
 	Nudged, Cancelled, Started int
+	// InDoubt counts consumers whose claim is in doubt, Quarantined those that
+	// have claims in quarantine.
+	InDoubt, Quarantined int
 	// Deleted is how many messages were deleted, Announced how many
 	// announcements were handed on.
 	Deleted, Announced int
@@ -89,6 +98,8 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Nudged += o.Nudged
 	r.Cancelled += o.Cancelled
 	r.Started += o.Started
+	r.InDoubt += o.InDoubt
+	r.Quarantined += o.Quarantined
 	r.Deleted += o.Deleted
 	r.Announced += o.Announced
 	r.Failed += o.Failed
@@ -100,7 +111,8 @@ func (r *SweepReport) add(o SweepReport) {
 const clocksApart = 10 * time.Minute
 
 // Sweep looks after the consumers; run it every few minutes. It ends dead
-// claims, finishes starts, announces who is blocked, lags, or lost messages,
+// claims, marks those that are in doubt and puts them into quarantine where
+// nobody settles them, finishes starts, announces who is blocked, lags, or lost messages,
 // and wakes up, by a nudge of the cursor's stream, everybody who does not have
 // everything, whether their record was dropped, their process died, or their
 // sink failed.
@@ -233,8 +245,9 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		}
 		c = ended
 	}
-	if !c.Exists() || c.Delivered >= it.Position {
-		return false, nil
+	c, held, err := r.doubts(ctx, c, it)
+	if err != nil || !c.Exists() || c.Delivered >= it.Position {
+		return held, err
 	}
 	r.report.Lagging++
 	return true, r.tell(ctx, c, it)

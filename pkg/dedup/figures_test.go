@@ -29,6 +29,9 @@ func TestFigures(t *testing.T) {
 	big := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, func(context.Context) (string, error) { return large, nil }))
 	}
+	medium := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, func(context.Context) (string, error) { return incompressible(610), nil }, []byte("payload")))
+	}
 	fails := func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 		if _, err := d.Once(t.Context(), id, failsWith(errDown)); !errors.Is(err, errDown) {
 			t.Fatal(err)
@@ -50,6 +53,7 @@ func TestFigures(t *testing.T) {
 		{"duplicate", options{}, small, small, figure{1, 0, 1, 0}},
 		{"duplicate, looks first", options{LookFirst: true}, small, small, figure{0, 1, 0, 0.5}},
 		{"duplicate, from the cache", options{CacheSize: 10}, small, small, figure{0, 0, 0, 0}},
+		{"duplicate, 610 bytes", options{ResultTTL: time.Hour}, medium, medium, figure{1, 0, 1, 0}},
 		{"new, 10 KB", options{}, nil, big, figure{3, 0, 2 + 10, 0}},
 		{"duplicate, 10 KB", options{}, big, big, figure{1, 1, 1, 1.5}},
 		{"duplicate, 10 KB, looks first", options{LookFirst: true}, big, big, figure{0, 2, 0, 0.5 + 1.5}},

@@ -75,6 +75,9 @@ func (d *Deduplicator[ID, R]) enter(ctx context.Context, k Key, payload []byte) 
 		}
 		f, first := d.flights.join(k)
 		if first {
+			if lease, err := d.leaseFor(ctx); err == nil {
+				f.expect(d.options.Now().Add(lease))
+			}
 			return remembered{}, f, nil
 		}
 		if !waited {

@@ -7,11 +7,13 @@ import (
 
 // Poll says how a caller waits while another one runs the effect: how long
 // between two looks, and how long in all. Make one with [Linear] or
-// [Exponential], or take NoWait.
+// [Exponential], or take [NoWait].
+//
+// Each delay is made shorter by up to a quarter, at random, so that those who
+// began together do not look together.
 type Poll struct {
 	delay, most time.Duration
 	factor      float64
-	jitter      bool
 	set         bool
 }
 
@@ -25,10 +27,9 @@ func Linear(delay, longest time.Duration) Poll {
 }
 
 // Exponential looks again after base, base×factor, base×factor², and so on, for
-// at most longest in all. Each delay is made shorter by up to a quarter, at
-// random, so that those who began together do not look together.
+// at most longest in all.
 func Exponential(base time.Duration, factor float64, longest time.Duration) Poll {
-	return Poll{delay: base, factor: factor, most: longest, jitter: true, set: true}
+	return Poll{delay: base, factor: factor, most: longest, set: true}
 }
 
 // DefaultPoll is Exponential(100 ms, 2, 15 s).
@@ -57,10 +58,7 @@ func (p Poll) validate(lease time.Duration) error {
 
 // after is the delay before the nth look, from 0; random is from 0 to below 1.
 func (p Poll) after(n int, random float64) time.Duration {
-	delay := float64(p.delay) * math.Pow(p.factor, float64(n))
-	if p.jitter {
-		delay *= 1 - random/4
-	}
+	delay := float64(p.delay) * math.Pow(p.factor, float64(n)) * (1 - random/4)
 	if delay > float64(p.most) {
 		return p.most
 	}

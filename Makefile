@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 GO ?= go
 GOARCH_LAMBDA ?= arm64
-FUNCTIONS := enqueue sort sweep process handoff
+FUNCTIONS := enqueue sort sweep process handoff ack
 # What deploys, and what the local stack builds: the same flags.
 LAMBDA_BUILD = GOOS=linux GOARCH=$(1) CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -tags lambda.norpc -ldflags "-s -w"
 TOOL := $(GO) tool -modfile=tools.mod
@@ -81,6 +81,7 @@ sim: ## simulate: every schedule of small cases, a million random ones (FULL=1, 
 .PHONY: bench
 bench: deps ## print the figures: cost of each operation, size, start, throughput
 	@$(GO) test ./pkg/cursor -run 'Figure|Dearer' -v | grep -E 'ours|PASS:|FAIL'
+	@$(GO) test ./pkg/xorack -run 'Figure|ManyFinish' -v | grep -E 'units|PASS:|FAIL'
 	@$(GO) run ./bench
 
 # make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.

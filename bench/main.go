@@ -1,5 +1,5 @@
 // Command bench measures what the documentation gives figures of, and prints
-// them: what deduplication costs beside other libraries, the size and the start
+// them: what deduplication and acks cost beside other libraries, the size and the start
 // of the enqueue function, how many messages a second it takes on this machine,
 // and how long one takes to its sink. What an operation costs in requests and
 // units is pinned by tests and printed by `make bench` before this.
@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -37,6 +37,9 @@ func run(ctx context.Context) error {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	if err := deduplication(ctx); err != nil {
+		return err
+	}
+	if err := acking(ctx); err != nil {
 		return err
 	}
 	if err := sizes(ctx, root, filepath.Join(folder, "arm64")); err != nil {

@@ -162,6 +162,15 @@ type exchange struct {
 	GlobalSecondaryIndexes []struct {
 		KeySchema []struct{ AttributeName string }
 	}
+	// RequestItems and Responses are of a BatchGetItem, whose answer's Responses
+	// are by table.
+	RequestItems map[string]struct {
+		Keys           []json.RawMessage
+		ConsistentRead bool
+	}
+	Responses       map[string][]json.RawMessage
+	UnprocessedKeys map[string]struct{ Keys []json.RawMessage }
+
 	Type string `json:"__type"`
 }
 
@@ -215,6 +224,8 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 			}
 		case "GetItem":
 			count.Reads = readUnits(m.see(in.TableName, item(out.Item)), in.ConsistentRead)
+		case "BatchGetItem":
+			count.Reads = m.batch(in, out)
 		case "Query", "Scan":
 			size := 0
 			for _, raw := range out.Items {
@@ -263,6 +274,21 @@ func (m *Meter) update(in, out exchange, failed bool) float64 {
 		m.indexed(in.TableName, key, item(out.Attributes))
 	}
 	return writeUnits(max(before, after))
+}
+
+// batch is the charge of a BatchGetItem: each item is rounded up by itself, and
+// one that is not there is charged as in a GetItem.
+func (m *Meter) batch(in, out exchange) float64 {
+	units := 0.0
+	for table, asked := range in.RequestItems {
+		found := out.Responses[table]
+		for _, raw := range found {
+			units += readUnits(m.see(table, item(raw)), asked.ConsistentRead)
+		}
+		missing := len(asked.Keys) - len(found) - len(out.UnprocessedKeys[table].Keys)
+		units += float64(missing) * readUnits(0, asked.ConsistentRead)
+	}
+	return units
 }
 
 // see notes the size of an item that an answer shows, and returns it: the

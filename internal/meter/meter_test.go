@@ -86,6 +86,12 @@ func TestCountsByTheRules(t *testing.T) {
 				})
 				return err
 			}
+			batch := func(strong bool) error {
+				_, err := client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+					name: {Keys: []attributes{key(1), key(2), key(9)}, ConsistentRead: &strong},
+				}})
+				return err
+			}
 			update := func() error {
 				_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 					TableName: &name, Key: key(2), UpdateExpression: aws.String("SET c = :c"),
@@ -106,6 +112,8 @@ func TestCountsByTheRules(t *testing.T) {
 				{"strong get", func() error { return get(2, true) }, Count{1, 0, 2}},
 				{"weak get", func() error { return get(2, false) }, Count{1, 0, 1}},
 				{"weak get of nothing", func() error { return get(9, false) }, Count{1, 0, 0.5}},
+				{"strong get of three, one of them not there", func() error { return batch(true) }, Count{1, 0, 4}},
+				{"weak get of the three", func() error { return batch(false) }, Count{1, 0, 2}},
 				{"query", func() error { return query(nil) }, Count{1, 0, 2}},
 				{"query of a part", func() error { return query(aws.String("p, s")) }, Count{1, 0, 2}},
 			} {

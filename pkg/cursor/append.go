@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 )
 
 // inArrivalOrder and inNumbers say what is wrong with a put of the other kind.
@@ -34,7 +33,7 @@ type Appended struct {
 
 // Append stores messages without seqs and gives them the next ones of a queue
 // in arrival order, which it makes if it is not there. See
-// [Sorter.AppendGroup]; warm it costs two writes and no read, and an eighth of
+// [Sorter.AppendGroup]; warm it costs two writes and no read, and a twelfth of
 // a write more for what keeps the cursor small.
 func (s *Sorter) Append(ctx context.Context, a Arrival) (Appended, error) {
 	if err := a.Validate(); err != nil {
@@ -60,7 +59,7 @@ func (s *Sorter) Append(ctx context.Context, a Arrival) (Appended, error) {
 // for each arrival: in Appended.Err where its fate is unknown.
 //
 // Requests, where nothing else happens: one write an arrival, and one for each
-// 25 arrivals of a queue; two more for each 16 arrivals of a queue. One read of
+// 25 arrivals of a queue; two more for each 24 arrivals of a queue. One read of
 // half a unit where this Sorter has not seen the queue in the last seconds.
 func (s *Sorter) AppendGroup(ctx context.Context, arrivals []Arrival) ([]Appended, error) {
 	byQueue, err := groupArrivals(arrivals)
@@ -198,7 +197,7 @@ func (s *Sorter) ticketAll(ctx context.Context, arrivals []*appending) error {
 	if err := s.keepBeforeTicket(ctx, arrivals); err != nil {
 		return err
 	}
-	for {
+	for waited := false; ; {
 		var next []*appending
 		for _, a := range arrivals {
 			if a.open() && len(next) < maxTickets {
@@ -208,31 +207,40 @@ func (s *Sorter) ticketAll(ctx context.Context, arrivals []*appending) error {
 		if len(next) == 0 {
 			return nil
 		}
-		if err := s.ticket(ctx, next); err != nil {
+		full, err := s.ticket(ctx, next)
+		if err != nil {
+			return err
+		}
+		if full.Tail.Len() >= flushFrom && !waited {
+			waited = true // somebody is at it
+			continue
+		}
+		if err := s.flush(ctx, full, MaxTail-len(next)); err != nil {
 			return err
 		}
 	}
 }
 
 // ticket asks once for places, and looks what the answer means: for some of the
-// arrivals it may be that they have theirs already.
-func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) error {
+// arrivals it may be that they have theirs already. It returns the cursor where
+// there is no room in its tail.
+func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor, err error) {
 	queue, seen := arrivals[0].Queue, arrivals[0].seen
 	entries := make([]Entry, len(arrivals))
 	for i, a := range arrivals {
 		entries[i], seen = a.entry(), min(seen, a.seen)
 	}
-	tail, done := NewTail(entries...), false
+	tail, given := NewTail(entries...), false
 	it, err := s.remembering(func() (it Cursor, err error) {
-		it, done, err = s.store.Ticket(ctx, queue, tail, seen, s.now())
+		it, given, err = s.store.Ticket(ctx, queue, tail, seen, s.now())
 		return it, err
 	})
 	switch {
 	case err != nil:
-		return err
+		return Cursor{}, err
 	case !it.Exists():
-		return ErrNoQueue
-	case done:
+		return Cursor{}, ErrNoQueue
+	case given:
 		moved, i := Range{it.Position - tail.Seqs(), it.Position}, 0
 		for p := range tail.places(moved.From) {
 			arrivals[i].done(p.seqs)
@@ -240,32 +248,43 @@ func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) error {
 			i++
 		}
 		s.flushAfter(ctx, it, tail.Len())
-		return nil
+		return Cursor{}, nil
 	}
+	arrivals = inTail(arrivals, it)
+	switch {
+	case it.TailFrom > seen:
+		s.memory.crowd(queue)
+		return Cursor{}, s.search(ctx, arrivals, it)
+	case it.Position > MaxSeq-tail.Seqs():
+		noSeqsLeft(arrivals, it)
+		return Cursor{}, nil
+	}
+	return it, nil
+}
+
+// inTail finishes the arrivals that have a place in the tail, and returns the
+// others.
+func inTail(arrivals []*appending, it Cursor) []*appending {
+	var others []*appending
 	for _, a := range arrivals {
 		if seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen); found {
 			a.done(seqs)
+		} else {
+			others = append(others, a)
 		}
 	}
-	arrivals = slices.DeleteFunc(arrivals, func(a *appending) bool { return !a.open() })
-	if it.TailFrom > seen {
-		s.memory.crowd(queue)
-		return s.search(ctx, arrivals, it)
-	}
-	count := int64(0)
+	return others
+}
+
+// noSeqsLeft tells arrivals for which a queue has no seqs that it is full: the
+// last one where each would fit alone.
+func noSeqsLeft(arrivals []*appending, it Cursor) {
+	left := MaxSeq - it.Position
 	for _, a := range arrivals {
-		count += int64(len(a.Messages))
-	}
-	if it.Position > MaxSeq-count {
-		// Any of several may fit alone.
-		for _, a := range arrivals {
-			if len(arrivals) == 1 || it.Position > MaxSeq-int64(len(a.Messages)) {
-				a.result.Outcome = Full
-			}
+		if left -= int64(len(a.Messages)); left < 0 {
+			a.result.Outcome = Full
 		}
-		return nil
 	}
-	return s.flush(ctx, it, MaxTail-len(arrivals))
 }
 
 // search is step 3: the arrivals that may have a place before the tail are
@@ -316,11 +335,7 @@ func (s *Sorter) keepBeforeTicket(ctx context.Context, arrivals []*appending) er
 	if err != nil {
 		return err
 	}
-	for _, a := range due {
-		if seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen); found {
-			a.done(seqs)
-		}
-	}
+	due = inTail(due, it)
 	if err := s.search(ctx, due, it); err != nil {
 		return err
 	}

@@ -6,24 +6,20 @@ import (
 	"time"
 )
 
-// flushFrom is from how many entries on a tail is flushed. It leaves room for
-// the tickets of a dozen writers that come during the two requests of a flush,
-// and leaves so many entries behind that those find what they had seen.
-const flushFrom = 28
+// flushFrom is from how many entries on a tail is flushed. During the two
+// requests of a flush each of w other writers gets about one ticket: there is
+// room for MaxTail-flushFrom. And flushFrom+w-OrderItemEntries entries are left
+// behind, which is more than came since each of them last saw a position.
+const flushFrom = 33
 
-// flushEvery: whose ticket takes the tail over flushFrom, or over so many more,
-// flushes it: one writer, and another one should that one have died.
-const flushEvery = 6
-
-// flushAfter flushes the tail if it is the turn of the writer whose ticket of
-// so many entries made it what it is.
+// flushAfter flushes the tail if the ticket of so many entries, which made it
+// what it is, took it to flushFrom: that is one writer's. Should it die, those
+// do it who find no room.
 func (s *Sorter) flushAfter(ctx context.Context, it Cursor, entries int) {
-	steps := func(length int) int { return (length - flushFrom + flushEvery) / flushEvery }
-	if now := it.Tail.Len(); now < flushFrom || steps(now) == max(steps(now-entries), 0) {
+	if now := it.Tail.Len(); now < flushFrom || now-entries >= flushFrom {
 		return
 	}
-	// The places are given. Should this fail, another one does it: at the latest
-	// the one who finds no room.
+	// The places are given: a failure is for those who find no room.
 	_ = s.flush(ctx, it, flushFrom-1)
 }
 

@@ -6,9 +6,10 @@ import (
 	"iter"
 )
 
-// Hash is the key of an arrival in its queue: the first 16 bytes of the
-// SHA-256 of its id.
-type Hash [16]byte
+// Hash is the key of an arrival in its queue: the first 12 bytes of the
+// SHA-256 of its id. Two of a billion ids have the same with a chance of 1 in
+// 10^11; the later one is told Conflict then.
+type Hash [12]byte
 
 // HashOf is the Hash of an id.
 func HashOf(id string) Hash {
@@ -37,11 +38,13 @@ const entrySize = len(Hash{}) + 4
 
 // Bounds of the tail of a cursor, in entries.
 const (
-	// MaxTail is the most entries that a cursor has: it stays below 1 KB, which
-	// is one write unit, where the queue's name is of usual length.
-	MaxTail = 40
+	// MaxTail is the most entries that a cursor has. With up to 44 of them it
+	// stays below 1 KB, which is one write unit, where the queue's name has up to
+	// 64 bytes; it has more only while so many writers are at it that a unit more
+	// is cheaper than a request that finds no room.
+	MaxTail = 64
 	// OrderItemEntries is how many entries an order item has.
-	OrderItemEntries = 16
+	OrderItemEntries = 24
 )
 
 // NewTail packs entries.

@@ -192,21 +192,21 @@ func testTicket(t *testing.T, s cursor.Store) {
 	ticket("as many as there is room", entries("f", cursor.MaxTail-4), 3, true)
 	ticket("full", entries("g", 1), 3, false)
 
-	to := want.TailFrom + 516 - 2
-	got, trimmed, err := s.TrimTail(t.Context(), "q", want.TailFrom, to-1)
+	first, rest := want.Tail.First(cursor.OrderItemEntries)
+	to := want.TailFrom + first.Seqs()
+	got, trimmed, err := s.TrimTail(t.Context(), "q", want.TailFrom, to)
 	check(t, err)
 	same(t, "trimmed", trimmed, true)
-	want.TailFrom = to - 1
-	_, want.Tail = want.Tail.First(cursor.OrderItemEntries)
+	want.TailFrom, want.Tail = to, rest
 	same(t, "trimmed cursor", got, want)
-	got, trimmed, err = s.TrimTail(t.Context(), "q", 0, to-1)
+	got, trimmed, err = s.TrimTail(t.Context(), "q", 0, to)
 	check(t, err)
 	same(t, "trimmed again", trimmed, false)
 	same(t, "cursor afterwards", got, want)
-	ticket("seen too little", entries("h", 1), to-2, false)
-	ticket("seen enough", entries("h", 1), to-1, true)
-	ticket("most at once", entries("i", 15), to, true)
-	ticket("all in one", entries("j", 1), to, false)
+	ticket("seen too little", entries("h", 1), to-1, false)
+	ticket("seen enough", entries("h", 1), to, true)
+	ticket("more than there is room", entries("i", cursor.MaxTail-want.Tail.Len()+1), to, false)
+	ticket("all the room", entries("i", cursor.MaxTail-want.Tail.Len()), to, true)
 }
 
 func testKinds(t *testing.T, s cursor.Store) {
@@ -269,9 +269,10 @@ func testLastSeqs(t *testing.T, s cursor.Store) {
 }
 
 func testOrderItems(t *testing.T, s cursor.Store) {
+	const n = cursor.OrderItemEntries
 	var items []cursor.OrderItem
 	for i := range 5 {
-		o := cursor.OrderItem{Queue: "q", Last: int64(16 * (i + 1)), Entries: entries(fmt.Sprint(i), 16), ExpiresOn: at}
+		o := cursor.OrderItem{Queue: "q", Last: int64(cursor.OrderItemEntries * (i + 1)), Entries: entries(fmt.Sprint(i), cursor.OrderItemEntries), ExpiresOn: at}
 		if i == 2 {
 			o.ExpiresOn = time.Time{}
 		}
@@ -283,7 +284,7 @@ func testOrderItems(t *testing.T, s cursor.Store) {
 		items = append(items, o)
 	}
 	other := items[0]
-	other.Entries, other.ExpiresOn = entries("other", 16), at.Add(time.Hour)
+	other.Entries, other.ExpiresOn = entries("other", cursor.OrderItemEntries), at.Add(time.Hour)
 	got, err := s.PutOrderItem(t.Context(), other)
 	check(t, err)
 	same(t, "what stands there", got, items[0])
@@ -295,11 +296,11 @@ func testOrderItems(t *testing.T, s cursor.Store) {
 		more  bool
 	}{
 		{"all", cursor.Query{First: 0, Last: cursor.MaxSeq}, items, false},
-		{"some", cursor.Query{First: 17, Last: 63}, items[1:3], false},
-		{"their bounds", cursor.Query{First: 16, Last: 32}, items[:2], false},
-		{"a page", cursor.Query{First: 16, Last: 64, Limit: 2}, items[:2], true},
-		{"none", cursor.Query{First: 81, Last: 100}, []cursor.OrderItem{}, false},
-		{"backwards", cursor.Query{First: 1, Last: 48, Limit: 2, Backwards: true}, []cursor.OrderItem{items[2], items[1]}, true},
+		{"some", cursor.Query{First: n + 1, Last: 4*n - 1}, items[1:3], false},
+		{"their bounds", cursor.Query{First: n, Last: 2 * n}, items[:2], false},
+		{"a page", cursor.Query{First: n, Last: 4 * n, Limit: 2}, items[:2], true},
+		{"none", cursor.Query{First: 5*n + 1, Last: 9 * n}, []cursor.OrderItem{}, false},
+		{"backwards", cursor.Query{First: 1, Last: 3 * n, Limit: 2, Backwards: true}, []cursor.OrderItem{items[2], items[1]}, true},
 		{"of another queue", cursor.Query{Queue: "p", First: 0, Last: 100}, []cursor.OrderItem{}, false},
 	} {
 		if c.query.Queue == "" {
@@ -312,17 +313,17 @@ func testOrderItems(t *testing.T, s cursor.Store) {
 		same(t, c.name+", more", page.More, c.more)
 	}
 	// They stand among the messages, and are none.
-	put(t, s, message("q", 17))
+	put(t, s, message("q", n+1))
 	for _, headsOnly := range []bool{false, true} {
-		page, err := s.Messages(t.Context(), cursor.Query{Queue: "q", First: 0, Last: 40, Strong: true, HeadsOnly: headsOnly})
+		page, err := s.Messages(t.Context(), cursor.Query{Queue: "q", First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly})
 		check(t, err)
 		same(t, "messages", len(page.Messages), 1)
 	}
-	there, err := s.KeepUntil(t.Context(), "q", 16, at.Add(time.Minute))
+	there, err := s.KeepUntil(t.Context(), "q", n, at.Add(time.Minute))
 	check(t, err)
 	same(t, "kept", there, true)
 	items[0].ExpiresOn = at.Add(time.Minute)
-	page, err := s.OrderItems(t.Context(), cursor.Query{Queue: "q", First: 0, Last: 16, Strong: true})
+	page, err := s.OrderItems(t.Context(), cursor.Query{Queue: "q", First: 0, Last: n, Strong: true})
 	check(t, err)
 	same(t, "kept", page.Items, items[:1])
 }

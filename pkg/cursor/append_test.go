@@ -1,0 +1,422 @@
+package cursor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// arrival is one message under an id.
+func arrival(id string) cursor.Arrival {
+	return cursor.Arrival{Queue: "q", ID: id, Messages: []cursor.Message{{Body: []byte("body of " + id)}}}
+}
+
+// several are n messages under an id.
+func several(id string, n int) cursor.Arrival {
+	a := cursor.Arrival{Queue: "q", ID: id}
+	for i := range n {
+		a.Messages = append(a.Messages, cursor.Message{Body: fmt.Appendf(nil, "body %d of %s", i, id)})
+	}
+	return a
+}
+
+// told writes an answer as "outcome seqs".
+func told(r cursor.Appended) string {
+	if r.Outcome != cursor.Advanced && r.Outcome != cursor.Duplicate {
+		return string(r.Outcome)
+	}
+	return fmt.Sprintf("%s %d-%d", r.Outcome, r.Seqs.From+1, r.Seqs.To)
+}
+
+// append appends in a process that knows nothing yet.
+func (b *bench) append(a cursor.Arrival) string {
+	b.t.Helper()
+	r, err := b.process(cursor.Options{}).Append(b.t.Context(), a)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return told(r)
+}
+
+// fill appends messages of their own, so many.
+func (b *bench) fill(prefix string, n int) {
+	b.t.Helper()
+	for i := range n {
+		if _, err := b.sorter.Append(b.t.Context(), arrival(fmt.Sprint(prefix, i))); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// read reads a range as "seq id body".
+func (b *bench) read(after, upTo int64) []string {
+	b.t.Helper()
+	var all []string
+	for m, err := range b.process(cursor.Options{}).Read(b.t.Context(), "q", after, upTo) {
+		if err != nil {
+			return append(all, err.Error())
+		}
+		all = append(all, fmt.Sprintf("%d %s %s", m.Seq, m.ID, m.Body))
+	}
+	return all
+}
+
+func TestAppendTellsEachOutcome(t *testing.T) {
+	b := newBench(t, nil)
+	b.want("first", b.append(arrival("a")), "advanced 1-1")
+	b.want("next", b.append(several("b", 3)), "advanced 2-4")
+	b.want("repeat", b.append(arrival("a")), "duplicate 1-1")
+	b.want("repeat of several", b.append(several("b", 3)), "duplicate 2-4")
+	other := arrival("a")
+	other.Messages[0].Body = []byte("other")
+	b.want("other bytes", b.append(other), "conflict")
+	b.want("fewer", b.append(several("b", 2)), "conflict")
+	b.want("another", b.append(arrival("c")), "advanced 5-5")
+	want := []string{"1 a body of a", "2  body 0 of b", "3  body 1 of b", "4  body 2 of b", "5 c body of c"}
+	if diff := cmp.Diff(want, b.read(0, 5)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want[2:4], b.read(2, 4)); diff != "" {
+		t.Errorf("a part of several: %s", diff)
+	}
+}
+
+// TestRepeatsAreKnownForAsLongAsTheyAreKept: wherever the first one's place has
+// gone to.
+func TestRepeatsAreKnownForAsLongAsTheyAreKept(t *testing.T) {
+	b := newBench(t, nil)
+	for n := range 120 {
+		b.want("first", b.append(several(fmt.Sprint("id", n), 1+n%2)), fmt.Sprintf("advanced %d-%d", n+n/2+1, n+n/2+1+n%2))
+		b.want("repeat of the first", b.append(several("id0", 1)), "duplicate 1-1")
+		b.want("repeat of one half as old", b.append(several(fmt.Sprint("id", n/2), 1+n/2%2)), fmt.Sprintf("duplicate %d-%d", n/2+n/4+1, n/2+n/4+1+n/2%2))
+	}
+	b.now = b.now.Add(14*24*time.Hour - time.Second)
+	b.want("in the last second", b.append(several("id0", 1)), "duplicate 1-1")
+	b.now = b.now.Add(time.Second)
+	b.want("afterwards", b.append(several("id0", 1)), "advanced 181-181")
+	b.want("and again", b.append(several("id0", 1)), "duplicate 181-181")
+}
+
+// TestAnIdIsGoodAgainWhileItsPlaceIsInTheTail: nothing else came meanwhile, and
+// the older one's place must not be taken for the later one's.
+func TestAnIdIsGoodAgainWhileItsPlaceIsInTheTail(t *testing.T) {
+	for _, ttl := range []bool{true, false} {
+		b := newBench(t, nil)
+		b.want("first", b.append(arrival("a")), "advanced 1-1")
+		b.now = b.now.Add(14 * 24 * time.Hour)
+		if ttl {
+			b.memory.Expire(b.now)
+		}
+		later := arrival("a")
+		later.Messages[0].Body = []byte("later")
+		b.want("later", b.append(later), "advanced 2-2")
+		b.want("repeat", b.append(later), "duplicate 2-2")
+		b.want("the first again", b.append(arrival("a")), "conflict")
+		if diff := cmp.Diff([]string{"2 a later"}, b.read(1, 2)); diff != "" {
+			t.Error(diff)
+		}
+		// What has expired is missing; it is not the later one.
+		if diff := cmp.Diff([]string{`queue "q": seq 1 is at or under the position, but not stored`}, b.read(0, 2)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestAppendGroup(t *testing.T) {
+	b := newBench(t, nil)
+	b.want("before", b.append(arrival("known")), "advanced 1-1")
+	var group []cursor.Arrival
+	var want []string
+	for i := range 60 {
+		group = append(group, arrival(fmt.Sprint(i)))
+		want = append(want, fmt.Sprintf("advanced %d-%d", i+2, i+2))
+	}
+	other := arrival("elsewhere")
+	other.Queue = "p"
+	group = append(group, arrival("7"), other, arrival("known"))
+	want = append(want, "duplicate 9-9", "advanced 1-1", "duplicate 1-1")
+	results, err := b.sorter.AppendGroup(t.Context(), group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range results {
+		got = append(got, told(r))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if r := results[0]; r.Moved != (cursor.Range{From: 1, To: 26}) || results[62].Moved != (cursor.Range{}) {
+		t.Errorf("moved %v, and a repeat %v", r.Moved, results[62].Moved)
+	}
+}
+
+func TestKindsAreKeptApart(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(cursor.Message{Queue: "numbered", Seq: 1})
+	b.want("append", b.append(arrival("a")), "advanced 1-1")
+	numbered := arrival("a")
+	numbered.Queue = "numbered"
+	var invalid *cursor.InvalidError
+	if _, err := b.sorter.Append(t.Context(), numbered); !errors.As(err, &invalid) || invalid.Field != "seq" {
+		t.Errorf("append to a numbered queue: %v", err)
+	}
+	if _, err := b.sorter.Put(t.Context(), body(2)); !errors.As(err, &invalid) || invalid.Field != "seq" {
+		t.Errorf("put to a queue in arrival order: %v", err)
+	}
+	results, err := b.sorter.PutGroup(t.Context(), []cursor.Message{body(2), {Queue: "numbered", Seq: 2}})
+	if err != nil || !errors.As(results[0].Err, &invalid) || results[1].Outcome != cursor.Advanced {
+		t.Errorf("group of both: %+v, %v", results, err)
+	}
+	arrivalKind, numberedKind := cursor.KindArrival, cursor.KindNumbered
+	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind}); !errors.Is(err, cursor.ErrKindFixed) {
+		t.Errorf("another kind: %v", err)
+	}
+	if _, err := b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind}); !errors.Is(err, cursor.ErrKindFixed) {
+		t.Errorf("another kind: %v", err)
+	}
+	first := int64(100)
+	it, err := b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &arrivalKind, First: &first})
+	if err != nil || it.Settings.Kind != cursor.KindArrival || it.TailFrom != 99 {
+		t.Errorf("made by a call: %+v, %v", it, err)
+	}
+	made := arrival("x")
+	made.Queue = "made"
+	b.want("its first", b.append(made), "advanced 100-100")
+	// Healing has nothing to do.
+	for _, queue := range []string{"q", "made"} {
+		if advance, err := b.sorter.Recheck(t.Context(), queue); err != nil || len(advance.Moves) != 0 {
+			t.Errorf("heal: %+v, %v", advance, err)
+		}
+	}
+	if list, err := b.sorter.Gaps(t.Context(), "q", 5); err != nil || len(list.Gaps) != 0 {
+		t.Errorf("gaps: %+v, %v", list, err)
+	}
+	// Defaults say nothing of the kind of a queue that a put makes.
+	s := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Hour, MaxAhead: 5, Mode: cursor.ModeSync, Kind: cursor.KindArrival}})
+	if r, err := s.Put(t.Context(), cursor.Message{Queue: "by a put", Seq: 1}); err != nil || r.Outcome != cursor.Advanced {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*cursor.Arrival)
+		field  string
+	}{
+		"no queue":      {func(a *cursor.Arrival) { a.Queue = "" }, "queue"},
+		"no id":         {func(a *cursor.Arrival) { a.ID = "" }, "id"},
+		"long id":       {func(a *cursor.Arrival) { a.ID = strings.Repeat("x", 1025) }, "id"},
+		"id, not UTF-8": {func(a *cursor.Arrival) { a.ID = "\xff" }, "id"},
+		"no messages":   {func(a *cursor.Arrival) { a.Messages = nil }, "messages"},
+		"many messages": {func(a *cursor.Arrival) { a.Messages = make([]cursor.Message, 501) }, "messages"},
+		"large": {func(a *cursor.Arrival) {
+			a.Messages = slices.Repeat([]cursor.Message{{Body: make([]byte, 100_000)}}, 4)
+		}, "messages"},
+		"large message": {func(a *cursor.Arrival) { a.Messages[0].Body = make([]byte, cursor.MaxBody+1) }, "body"},
+		"a bad one":     {func(a *cursor.Arrival) { a.Messages = []cursor.Message{{}, {ContentType: "\xff"}} }, "messages[1].contentType"},
+		"a seq":         {func(a *cursor.Arrival) { a.Messages[0].Seq = 1 }, "seq"},
+	} {
+		b := newBench(t, nil)
+		a := arrival("a")
+		c.change(&a)
+		var invalid *cursor.InvalidError
+		if _, err := b.sorter.Append(t.Context(), a); !errors.As(err, &invalid) || invalid.Field != c.field {
+			t.Errorf("%s: error %v, want one of %s", name, err, c.field)
+		}
+		if _, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{arrival("good"), a}); !errors.As(err, &invalid) || invalid.Field != "messages[1]."+c.field {
+			t.Errorf("%s in a group: error %v", name, err)
+		}
+		if queues := b.memory.Queues(); len(queues) != 0 {
+			t.Errorf("%s: stored something: %v", name, queues)
+		}
+	}
+	b := newBench(t, nil)
+	other := arrival("a")
+	other.Messages[0].Body = nil
+	var invalid *cursor.InvalidError
+	if _, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{arrival("a"), other}); !errors.As(err, &invalid) || invalid.Field != "messages[1].id" {
+		t.Errorf("two under one id: %v", err)
+	}
+}
+
+// oneKey is a store on which an id has the key of another.
+type oneKey struct{ cursor.Store }
+
+func (s oneKey) PutArrival(ctx context.Context, a cursor.Arrival) (cursor.Arrival, error) {
+	there, err := s.Store.PutArrival(ctx, a)
+	if a.ID == "b" {
+		there.ID, there.Op = "a", nil
+	}
+	return there, err
+}
+
+func TestAnotherIdUnderOneKeyIsAConflict(t *testing.T) {
+	b := newBench(t, nil)
+	b.store = oneKey{b.memory}
+	a := arrival("b")
+	b.want("another id", b.append(a), "conflict")
+}
+
+func TestAppendAtTheEndOfTheRange(t *testing.T) {
+	b := newBench(t, nil)
+	kind, first := cursor.KindArrival, int64(cursor.MaxSeq-2)
+	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}); err != nil {
+		t.Fatal(err)
+	}
+	b.want("more than there are", b.append(several("four", 4)), "full")
+	results, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{several("two", 2), several("another two", 2), arrival("one")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.want("fits", told(results[0]), fmt.Sprintf("advanced %d-%d", first, first+1))
+	b.want("does not", told(results[1]), "full")
+	b.want("nor what came behind", told(results[2]), "full")
+	// It was stored before; only its place is new.
+	b.want("the last", b.append(arrival("one")), fmt.Sprintf("duplicate %d-%d", cursor.MaxSeq, cursor.MaxSeq))
+	b.want("no more", b.append(arrival("none")), "full")
+	b.want("a repeat", b.append(arrival("one")), fmt.Sprintf("duplicate %d-%d", cursor.MaxSeq, cursor.MaxSeq))
+	if got := b.read(first-1, cursor.MaxSeq); len(got) != 3 {
+		t.Errorf("%v", got)
+	}
+}
+
+// late is a store whose weak reads show nothing.
+type late struct {
+	cursor.Store
+	weak, strong int
+}
+
+func (s *late) OrderItems(ctx context.Context, query cursor.Query) (cursor.OrderPage, error) {
+	if !query.Strong {
+		s.weak++
+		return cursor.OrderPage{}, nil
+	}
+	s.strong++
+	return s.Store.OrderItems(ctx, query)
+}
+
+func (s *late) Arrivals(ctx context.Context, query cursor.ArrivalQuery) ([]cursor.Arrival, []cursor.Hash, error) {
+	if !query.Strong {
+		s.weak++
+		return nil, nil, nil
+	}
+	s.strong++
+	found, left, err := s.Store.Arrivals(ctx, query)
+	if len(found) > 1 {
+		// The server left half of them unread.
+		half := len(found) / 2
+		for _, a := range found[half:] {
+			left = append(left, cursor.HashOf(a.ID))
+		}
+		found = found[:half]
+	}
+	return found, left, err
+}
+
+func TestArrivalsAreReadStronglyWhereTheyAreNotShown(t *testing.T) {
+	b := newBench(t, nil)
+	b.fill("a", 150)
+	hidden := &late{Store: b.memory}
+	b.store = hidden
+	if got := b.read(0, 150); len(got) != 150 || got[149] != "150 a149 body of a149" || hidden.weak == 0 || hidden.strong == 0 {
+		t.Errorf("%d messages: %v; %d weak and %d strong reads", len(got), got[len(got)-1], hidden.weak, hidden.strong)
+	}
+	for after := int64(0); after < 150; after += 7 {
+		for upTo := after + 1; upTo <= 150; upTo += 11 {
+			got := b.read(after, upTo)
+			if len(got) != int(upTo-after) || !strings.HasPrefix(got[0], fmt.Sprint(after+1, " ")) {
+				t.Fatalf("from %d to %d: %v", after, upTo, got)
+			}
+		}
+	}
+	if got := b.read(140, 160); len(got) != 11 || !strings.Contains(got[10], "seq 151 is at or under the position") {
+		t.Errorf("beyond the position: %v", got)
+	}
+}
+
+// TestUndeliveredArrivalsAreKept: those behind a consumer, and their places, as
+// long as the sweep runs.
+func TestUndeliveredArrivalsAreKept(t *testing.T) {
+	b := newBench(t, func(o *cursor.Options) { o.Retention = 4 * time.Hour })
+	options := cursor.Options{Retention: 4 * time.Hour}
+	b.fill("a", 100)
+	for range 30 {
+		b.now = b.now.Add(time.Hour)
+		if _, err := b.process(options).KeepUndelivered(t.Context(), "q", 50); err != nil {
+			t.Fatal(err)
+		}
+		b.memory.Expire(b.now)
+	}
+	if got := b.read(50, 100); len(got) != 50 || got[49] != "100 a99 body of a99" {
+		t.Errorf("%d are left: %v", len(got), got)
+	}
+	if head, found, err := b.process(options).Oldest(t.Context(), "q"); err != nil || !found || head.Seq != 51 {
+		t.Errorf("the oldest is %+v, %v, %v; want 51", head, found, err)
+	}
+	b.want("a repeat of one that was kept", b.append(arrival("a50")), "duplicate 51-51")
+	b.want("a repeat of one that was not", b.append(arrival("a49")), "advanced 101-101")
+	for _, c := range []struct{ after, upTo, missing int64 }{
+		{0, 101, 50}, {50, 101, 50}, {51, 101, 51}, {70, 90, 70}, {20, 30, 30}, {20, 60, 50}, {100, 101, 100},
+	} {
+		missing, err := b.process(options).KeepBack(t.Context(), "q", c.after, c.upTo)
+		if err != nil || missing != c.missing {
+			t.Errorf("back from %d to %d: missing %d, %v; want %d", c.upTo, c.after, missing, err, c.missing)
+		}
+	}
+	// What KeepBack kept lasts.
+	b.now = b.now.Add(3 * time.Hour)
+	if _, err := b.process(options).KeepBack(t.Context(), "q", 50, 101); err != nil {
+		t.Fatal(err)
+	}
+	b.now = b.now.Add(3 * time.Hour)
+	b.memory.Expire(b.now)
+	if got := b.read(50, 101); len(got) != 51 {
+		t.Errorf("%d are left: %v", len(got), got)
+	}
+	if n, err := b.process(options).DeleteUpTo(t.Context(), "q", 101, 1000); n != 0 || err != nil {
+		t.Errorf("deleted %d, %v; a repeat is known by what is stored", n, err)
+	}
+	b.now = b.now.Add(15 * 24 * time.Hour)
+	b.memory.Expire(b.now)
+	if head, found, err := b.process(options).Oldest(t.Context(), "q"); err != nil || found {
+		t.Errorf("the oldest is %+v, %v, %v; want none", head, found, err)
+	}
+}
+
+// TestARepeatShortBeforeTheEndIsKept: its first writer died before it asked for
+// a place, long ago. What gets its place now must be there when it is read.
+func TestARepeatShortBeforeTheEndIsKept(t *testing.T) {
+	b := newBench(t, nil)
+	b.fill("a", 1)
+	b.store = noTickets{b.memory}
+	if _, err := b.process(cursor.Options{}).Append(t.Context(), arrival("x")); err == nil {
+		t.Fatal("a ticket was given")
+	}
+	b.store = b.memory
+	b.fill("b", 100)
+	b.now = b.now.Add(14*24*time.Hour - time.Second)
+	b.want("repeat", b.append(arrival("x")), "duplicate 102-102")
+	b.now = b.now.Add(2 * time.Second)
+	b.memory.Expire(b.now)
+	if diff := cmp.Diff([]string{"102 x body of x"}, b.read(101, 102)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// noTickets is a store that gives no places.
+type noTickets struct{ cursor.Store }
+
+var errNoTickets = errors.New("no tickets")
+
+func (noTickets) Ticket(context.Context, string, cursor.Tail, int64, time.Time) (cursor.Cursor, bool, error) {
+	return cursor.Cursor{}, false, errNoTickets
+}

@@ -19,6 +19,17 @@
 // themselves. [Deduplicator.List], [Deduplicator.Release] and
 // [Deduplicator.ForceComplete] are for operators.
 //
+// # The table
+//
+// Its definition is [Names.Tables]: keys id and processorId, both strings, and
+// TTL by expiresOn. The functions need dynamodb:UpdateItem on it, GetItem to
+// wait and to read larger results, PutItem and DeleteItem for these, and Scan
+// for List.
+//
+//	config, err := config.LoadDefaultConfig(ctx)
+//	...
+//	store, err := dedup.NewDynamo(dynamodb.NewFromConfig(config), dedup.Names{Table: "processes"})
+//
 // # Words
 //
 // A processor is a kind of work: the same id under another processor is
@@ -66,20 +77,21 @@
 //
 // # The states of a key
 //
-//	                     claim                           complete
-//	NOT STARTED ───────────────────────► RUNNING ───────────────────────► COMPLETED
-//	     ▲                         ▲  ▲   │   │  ▲                        │      │
-//	     │                    claim│  │   │   │  │ claim (takeover)       │      │ validUntil
-//	     │ TTL, an hour            │  │   │   └──┼───► TIMED OUT          │      │ is over
-//	     │ after its end    FAILED ┘  │   │ lease over + margin           │      ▼
-//	     │                     ▲      │   │                    invalidate └──► EXPIRED ──┐
-//	     │                     │ fail │   └──────────────┐                       │       │
-//	     │                     └──────┼──────────────────┘                       │       │
-//	     └────────────────────────────┼──────────────────────────────────────────┘       │
-//	                                  └──────────────── replace: a new life ─────────────┘
+//	                claim                 complete
+//	NOT STARTED ────────────► RUNNING ──────────────► COMPLETED
+//	     ▲                    │  │  ▲ ▲                   │
+//	     │               fail │  │  │ └── replace ──┐     │ invalidate, or
+//	     │                    ▼  │  │ claim         │     │ validUntil is over
+//	     │                FAILED─┼──┤               │     ▼
+//	     │     lease and margin  ▼  │               └── EXPIRED
+//	     │          over:  TIMED OUT                      │
+//	     └────────────────────────────────────────────────┘
+//	               TTL, an hour or more later
 //
-//	FAILED or TIMED OUT with attempt = MaxAttempts is QUARANTINED: only an
-//	operator's release, or its expiry, lets it run again.
+// RUNNING, FAILED and TIMED OUT expire as well, when their validUntil is over,
+// which is never before the lease is. FAILED or TIMED OUT with as many attempts
+// as Options.MaxAttempts is QUARANTINED: only an operator's release, or its
+// expiry, lets it run again.
 //
 // Every arrow but those of the clock and TTL is one conditional update. A claim
 // takes a row that is not there, failed or timed out, and raises fence and

@@ -139,6 +139,28 @@ func TestResultThatDoesNotDecode(t *testing.T) {
 	}
 }
 
+// TestResultThatIsGone: the row says where it is, and it is not there.
+func TestResultThatIsGone(t *testing.T) {
+	store, overflow := &dedup.Memory{}, bucket{}
+	o := &options{CompressOver: -1, Overflow: overflow}
+	d := process(t, store, o)
+	for id, size := range map[string]int{"item": 5000, "overflow": 500 << 10} {
+		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, func(context.Context) (string, error) { return incompressible(size), nil }))
+	}
+	r := must[dedup.Entry](t)(d.Status(t.Context(), "item")).Row
+	if err := store.DeleteResult(t.Context(), r.Key, r.Token); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Once(t.Context(), "item", never(t))
+	if as[*dedup.RowError](t, err).Field != "result" {
+		t.Error(err)
+	}
+	_, err = process(t, store, nil).Once(t.Context(), "overflow", never(t))
+	if as[*dedup.RowError](t, err).Field != "resultIn" {
+		t.Error(err)
+	}
+}
+
 // TestRowsThatNobodyHereWrote: of another library, of a later version, by hand.
 func TestRowsThatNobodyHereWrote(t *testing.T) {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Kinds()[0])})

@@ -10,7 +10,8 @@ import (
 // HTTPv2 wraps a handler of an HTTP API (payload version 2.0): a request with
 // the header Idempotency-Key runs once for its method, path, authenticated
 // caller and key, and a repeated one gets the remembered status, headers and
-// body, with Idempotency-Replayed: true.
+// body, with Idempotency-Replayed: true. One that comes while the first one runs
+// waits as Options.Poll says: with [NoWait] it is answered at once.
 //
 // 400: no key. 409 with Retry-After: the first request is not answered yet.
 // 409 without: quarantined. 422: the key was used with another query or body.

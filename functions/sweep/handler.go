@@ -13,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // margin is how long before the function's time is over the sweep stops, so
@@ -22,9 +23,10 @@ const margin = 5 * time.Second
 // report is what a run saw and did.
 type report struct {
 	// Queues is of the queues' gaps, positions and expiry, Consumers of those
-	// that the queues' messages are handed on to.
+	// that the queues' messages are handed on to, Chains of the acker's.
 	Queues    cursor.SweepReport
 	Consumers handoff.SweepReport
+	Chains    xorack.SweepReport
 }
 
 // handler is the type of the function that Lambda calls. The event, which the
@@ -35,8 +37,10 @@ type handler = func(context.Context, json.RawMessage) (report, error)
 type sweeper struct {
 	sorter    *cursor.Sorter
 	deliverer *handoff.Deliverer
+	acker     *xorack.Acker
 	queues    cursor.SweepOptions
 	consumers handoff.SweepOptions
+	chains    xorack.SweepOptions
 	emitter   *emf.Emitter
 }
 
@@ -55,8 +59,20 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	a, err := settings.AcksFromEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	acker, _, err := a.NewAcker()
+	if err != nil {
+		return nil, err
+	}
+	announceEnd, err := a.Announce()
+	if err != nil {
+		return nil, err
+	}
 	return (&sweeper{
-		sorter: sorter, deliverer: deliverer, emitter: emf.New(out),
+		sorter: sorter, deliverer: deliverer, acker: acker, emitter: emf.New(out),
 		queues: cursor.SweepOptions{
 			Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, Announce: announcer.Gap,
 		},
@@ -64,11 +80,12 @@ func fromEnvironment(out io.Writer) (handler, error) {
 			Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, LagAfter: s.LagAfter,
 			Delete: s.DeleteDelivered, Announce: announcer.Consumer,
 		},
+		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: announceEnd},
 	}).run, nil
 }
 
 // run is the handler. The queues come first: what they move is what consumers
-// wait for. A queue or a consumer that could not be seen to fails the
+// wait for. A queue, a consumer or a chain that could not be seen to fails the
 // invocation, after all others were.
 func (s *sweeper) run(ctx context.Context, _ json.RawMessage) (report, error) {
 	metrics := s.emitter.Begin()
@@ -80,11 +97,13 @@ func (s *sweeper) run(ctx context.Context, _ json.RawMessage) (report, error) {
 	}
 	queues, errQueues := s.sweepQueues(ctx, metrics)
 	consumers, errConsumers := s.sweepConsumers(ctx, metrics)
-	err := errors.Join(errQueues, errConsumers)
+	chains, errChains := s.sweepChains(ctx, metrics)
+	err := errors.Join(errQueues, errConsumers, errChains)
 	if err != nil {
-		slog.ErrorContext(ctx, "the sweep left something undone", "error", err, "queues", queues.Failed, "consumers", consumers.Failed)
+		slog.ErrorContext(ctx, "the sweep left something undone", "error", err,
+			"queues", queues.Failed, "consumers", consumers.Failed, "chains", chains.Failed)
 	}
-	return report{queues, consumers}, err
+	return report{queues, consumers, chains}, err
 }
 
 // sweepQueues heals, skips, announces gaps, and keeps undelivered messages from
@@ -128,6 +147,17 @@ func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (han
 	metrics.Add("ConsumersBlocked", emf.Count, float64(did.Blocked))
 	metrics.Add("ConsumersLagging", emf.Count, float64(did.Lagging))
 	metrics.Add("ConsumerLag", emf.Seconds, did.OldestLag.Seconds())
+	return did, err
+}
+
+// sweepChains times chains out, and finishes those that the stream's handler
+// left.
+func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics) (xorack.SweepReport, error) {
+	did, err := s.acker.Sweep(ctx, s.chains)
+	metrics.Count("SweptChains", did.Chains)
+	metrics.Count("ChainsTimedOut", did.TimedOut)
+	metrics.Count("ChainsFinished", did.Finished)
+	metrics.Count("Errors", did.Failed)
 	return did, err
 }
 

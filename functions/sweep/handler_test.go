@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // gapOf makes a Sorter whose queue "q" has a gap that is a minute old and
@@ -40,9 +41,17 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, ma
 	if err != nil {
 		t.Fatal(err)
 	}
+	acker, err := xorack.New(&xorack.Memory{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	said := map[string]int{}
 	return &sweeper{
-		sorter: sorter, deliverer: deliverer, emitter: emf.New(out),
+		sorter: sorter, deliverer: deliverer, acker: acker, emitter: emf.New(out),
+		chains: xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+			said[string(c.End())]++
+			return nil
+		}},
 		queues: cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
 			said[string(a.Kind)]++
 			return nil
@@ -104,6 +113,28 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	if said["consumer.blocked"] != 2 {
 		t.Errorf("said %v, want that it is blocked in each of two runs", said)
 	}
+}
+
+// A chain whose deadline has come is timed out.
+func TestHandlerSweepsChains(t *testing.T) {
+	var out bytes.Buffer
+	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, said := sweeperOf(t, sorter, &out)
+	now := time.Now()
+	if s.acker, err = xorack.New(&xorack.Memory{}, &xorack.Options{Now: func() time.Time { return now }}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.acker.Create(t.Context(), "tree", &xorack.CreateOptions{Deadline: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * time.Minute)
+	if done, err := s.run(t.Context(), nil); err != nil || done.Chains.TimedOut != 1 || said["TIMED_OUT"] != 1 {
+		t.Errorf("%+v, %v, said %v", done, err, said)
+	}
+	hasMetrics(t, &out, `"ChainsTimedOut":1`, `"SweptChains":1`)
 }
 
 func TestHandlerTellsWhatFailed(t *testing.T) {

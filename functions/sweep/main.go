@@ -1,7 +1,7 @@
 // Command sweep is the function that runs on a schedule and looks after all
 // queues and their consumers: it heals, skips, keeps undelivered messages from
-// expiring, wakes up consumers that lag, and announces gaps and consumers that
-// are stuck.
+// expiring, wakes up consumers that lag, times chains out, and announces gaps and
+// consumers that are stuck, and how chains end.
 package main
 
 import (

@@ -37,7 +37,7 @@ func TestReadPropsErrors(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"streamsort:sortBatchSiez is unknown; known are stack, actsTable, announceTopic,",
+		"streamsort:sortBatchSiez is unknown; known are stack, ackConcurrency, ",
 		`streamsort:gapAfter is "5"; write a duration such as 90s, 5m or 336h`,
 		`streamsort:batchSize is "many"; write a whole number`,
 		`streamsort:firstSeq is "1.5"; write a whole number`,

@@ -2,22 +2,25 @@ package main
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // The local stack reads the golden templates as AWS would: the tables of the
 // sorter and of the consumers, a binary for each function, and every trigger
 // with its target.
 func TestLocalStackReadsGolden(t *testing.T) {
-	sort := map[string]string{"SortMapping": "functions/sort"}
-	both := map[string]string{"SortMapping": "functions/sort", "ProcessMapping": "functions/process"}
+	sort := map[string]string{"SortMapping": "functions/sort", "EndsMapping": "functions/ack"}
+	both := map[string]string{"SortMapping": "functions/sort", "EndsMapping": "functions/ack", "ProcessMapping": "functions/process"}
 	t.Run("default", func(t *testing.T) { checkLocal(t, goldenFile, sort, "") })
 	t.Run("demo", func(t *testing.T) { checkLocal(t, demoFile, both, "consumers.json") })
 }
@@ -44,7 +47,7 @@ func checkLocal(t *testing.T, path string, mappings map[string]string, file stri
 	for _, made := range stack.Tables {
 		tables[made.Name] = made.Definition
 	}
-	for _, want := range append((cursor.Names{}).Tables(), (handoff.Names{}).Tables()...) {
+	for _, want := range slices.Concat((cursor.Names{}).Tables(), (handoff.Names{}).Tables(), (dedup.Names{}).Tables(), (xorack.Names{}).Tables()) {
 		if diff := cmp.Diff(want, tables[want.Name]); diff != "" {
 			t.Errorf("%s (- want, + got)\n%s", want.Name, diff)
 		}
@@ -65,7 +68,7 @@ func checkLocal(t *testing.T, path string, mappings map[string]string, file stri
 	for _, api := range stack.APIs {
 		for _, route := range api.Routes {
 			routes++
-			if source := sources[route.Function]; source != "functions/enqueue" && source != "functions/handoff" || !route.IAM {
+			if source := sources[route.Function]; !slices.Contains([]string{"functions/enqueue", "functions/handoff", "functions/ack"}, source) || !route.IAM {
 				t.Errorf("route %+v", route)
 			}
 		}
@@ -75,7 +78,7 @@ func checkLocal(t *testing.T, path string, mappings map[string]string, file stri
 			t.Errorf("schedule %+v", schedule)
 		}
 	}
-	if len(stack.Mappings) != len(mappings) || routes != 9 || len(stack.Schedules) != 1 {
-		t.Errorf("%d mappings, %d routes, %d schedules; want %d, 9 and 1", len(stack.Mappings), routes, len(stack.Schedules), len(mappings))
+	if len(stack.Mappings) != len(mappings) || routes != 11 || len(stack.Schedules) != 1 {
+		t.Errorf("%d mappings, %d routes, %d schedules; want %d, 11 and 1", len(stack.Mappings), routes, len(stack.Schedules), len(mappings))
 	}
 }

@@ -35,6 +35,7 @@ func (r *reader) addTable(id, physical string, p *props) {
 		p.bad("TableName", "must have 3 to 255 characters")
 	}
 	t.Partition, t.Sort = keys(p, types)
+	t.Index = index(p, types)
 	if stream := p.object("StreamSpecification"); stream != nil {
 		stream.ignore("StreamEnabled", "ResourcePolicy")
 		t.Stream = table.StreamView(stream.oneOf("StreamViewType", string(table.NewAndOldImages),
@@ -48,6 +49,25 @@ func (r *reader) addTable(id, physical string, p *props) {
 		ttl.done()
 	}
 	r.template.Tables = append(r.template.Tables, t)
+}
+
+// index reads a table's index: one at most, of the keys only.
+func index(p *props, types map[string]table.KeyType) (made table.Index) {
+	for i, entry := range p.objects("GlobalSecondaryIndexes") {
+		entry.ignore("OnDemandThroughput", "ProvisionedThroughput", "WarmThroughput", "WriteOnDemandThroughputSettings",
+			"WriteProvisionedThroughputSettings", "ContributorInsightsSpecification")
+		made.Name = entry.need("IndexName")
+		made.Partition, made.Sort = keys(entry, types)
+		if projection := entry.object("Projection"); projection != nil {
+			projection.oneOf("ProjectionType", "", "KEYS_ONLY")
+			projection.done()
+		}
+		if i > 0 {
+			entry.bad("IndexName", "is a second index: tables with more than one are not run")
+		}
+		entry.done()
+	}
+	return made
 }
 
 func attributeTypes(p *props) map[string]table.KeyType {

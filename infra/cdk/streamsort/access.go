@@ -5,6 +5,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // allow is a statement that allows the actions on the resources.
@@ -52,6 +54,11 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
 		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 	}
+	return append(append(statements, s.finishChains()...), s.announce()...)
+}
+
+// announce: put events and publish messages, where that is wanted.
+func (s *Streamsort) announce() (statements []awsiam.PolicyStatement) {
 	if topic := *s.props.AnnounceTopic; topic != "" {
 		statements = append(statements, allow([]string{"sns:Publish"}, &topic))
 	}
@@ -59,6 +66,33 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		statements = append(statements, allow([]string{"events:PutEvents"}, awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
 			Service: jsii.String("events"), Resource: jsii.String("event-bus"), ResourceName: &bus,
 		})))
+	}
+	return statements
+}
+
+// ackAccess: create, read and end chains, and finish those that the stream
+// shows as ended.
+func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
+	statements := []awsiam.PolicyStatement{
+		allow([]string{"dynamodb:PutItem"}, s.ChainsTable.TableArn()),
+		s.readStream(s.ChainsTable),
+		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
+	}
+	return append(append(statements, s.endChains()...), s.announce()...)
+}
+
+// finishChains: look for chains that are due, too.
+func (s *Streamsort) finishChains() []awsiam.PolicyStatement {
+	index := (xorack.Names{}).Tables()[0].Index.Name
+	return append(s.endChains(), allow([]string{"dynamodb:Query"}, jsii.String(*s.ChainsTable.TableArn()+"/index/"+index)))
+}
+
+// endChains: end chains and what hangs on them, and tell the function that
+// wants to know.
+func (s *Streamsort) endChains() []awsiam.PolicyStatement {
+	statements := []awsiam.PolicyStatement{allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn())}
+	if function := *s.props.EndsFunction; function != "" {
+		statements = append(statements, allow([]string{"lambda:InvokeFunction"}, &function))
 	}
 	return statements
 }

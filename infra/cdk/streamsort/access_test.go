@@ -28,10 +28,23 @@ func TestAccess(t *testing.T) {
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
 	sweeps["ConsumersTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
 
+	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
+	sweeps["ChainsTable.Arn/index/due"] = "dynamodb:Query"
+
 	deletes := maps.Clone(sweeps)
+	deletes["arn:aws:lambda:eu-west-1:123456789012:function:ends"] = "lambda:InvokeFunction"
 	deletes["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + deletes["MessagesTable.Arn"]
 	deletes["arn:aws:sns:eu-west-1:123456789012:people"] = "sns:Publish"
 	diff(t, "a sweep that deletes, with a topic and without a bus", deletes, allowed(t, changed(), "Sweep"))
+
+	acks := common("Ack")
+	delete(acks, "MessagesTable.Arn")
+	delete(acks, "CursorsTable.Arn")
+	acks["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
+	acks["ChainsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
+	acks["FailureQueue.Arn"] = "sqs:SendMessage"
+	acks["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"
+	diff(t, "ack", acks, allowed(t, defaults(), "Ack"))
 
 	operates := common("Handoff")
 	operates["MessagesTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"

@@ -23,6 +23,8 @@ func (s *Streamsort) routes() []route {
 		{"PostConsumers", "POST", "/consumers", s.HandoffFunction},
 		{"GetActs", "GET", "/acts", s.HandoffFunction},
 		{"PostActs", "POST", "/acts", s.HandoffFunction},
+		{"GetChains", "GET", "/chains", s.AckFunction},
+		{"PostAcks", "POST", "/acks", s.AckFunction},
 	}
 }
 
@@ -32,17 +34,18 @@ type route struct {
 	function         awslambda.Function
 }
 
-// addAPI puts an HTTP API before enqueue and handoff. A request must be signed
+// addAPI puts an HTTP API before enqueue, handoff and ack. A request must be signed
 // (IAM) on every route, and API Gateway may call each function on its routes
 // only.
 func (s *Streamsort) addAPI() {
 	s.api = awsapigatewayv2.NewCfnApi(s.scope, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
 		Name: &s.id, ProtocolType: jsii.String("HTTP"),
-		Description: jsii.String("Streamsort: messages, queues, gaps and consumers"),
+		Description: jsii.String("Streamsort: messages, queues, gaps, consumers and chains"),
 	})
 	targets := map[awslambda.Function]*string{
 		s.EnqueueFunction: s.integrate("ApiIntegration", s.EnqueueFunction),
 		s.HandoffFunction: s.integrate("ApiHandoffIntegration", s.HandoffFunction),
+		s.AckFunction:     s.integrate("ApiAckIntegration", s.AckFunction),
 	}
 	for _, route := range s.routes() {
 		awsapigatewayv2.NewCfnRoute(s.scope, jsii.String(route.id+"Route"), &awsapigatewayv2.CfnRouteProps{

@@ -21,6 +21,8 @@ func (p *Props) withDefaults(id string) Props {
 	d.SweepsTable = cmp.Or(d.SweepsTable, prefix+"-sweeps")
 	d.ConsumersTable = cmp.Or(d.ConsumersTable, prefix+"-consumers")
 	d.ActsTable = cmp.Or(d.ActsTable, prefix+"-acts")
+	d.ChainsTable = cmp.Or(d.ChainsTable, prefix+"-chains")
+	d.TagKey = cmp.Or(d.TagKey, "tag")
 	d.Dedup = orNew(d.Dedup, true)
 	d.DedupTable = cmp.Or(d.DedupTable, prefix+"-dedup")
 	d.QueueKey = cmp.Or(d.QueueKey, "queue")
@@ -47,6 +49,10 @@ func (p *Props) withDefaults(id string) Props {
 	d.ProcessRetries = cmp.Or(d.ProcessRetries, 50)
 	d.ProcessMaxRecordAge = cmp.Or(d.ProcessMaxRecordAge, 12*time.Hour)
 
+	d.Tombstone = cmp.Or(d.Tombstone, 7*24*time.Hour)
+	d.EndsFunction = orNew(d.EndsFunction, "")
+	d.EndsBatchSize = cmp.Or(d.EndsBatchSize, 100)
+
 	d.SweepInterval = cmp.Or(d.SweepInterval, 5*time.Minute)
 	d.FullSweepEvery = cmp.Or(d.FullSweepEvery, min(24*time.Hour, d.longestFullSweep()))
 	d.SweepSegments = cmp.Or(d.SweepSegments, 4)
@@ -60,11 +66,13 @@ func (p *Props) withDefaults(id string) Props {
 	d.SweepMemory = cmp.Or(d.SweepMemory, 512)
 	d.ProcessMemory = cmp.Or(d.ProcessMemory, 512)
 	d.HandoffMemory = cmp.Or(d.HandoffMemory, 512)
+	d.AckMemory = cmp.Or(d.AckMemory, 512)
 	d.EnqueueTimeout = cmp.Or(d.EnqueueTimeout, 29*time.Second)
 	d.SortTimeout = cmp.Or(d.SortTimeout, time.Minute)
 	d.SweepTimeout = cmp.Or(d.SweepTimeout, min(4*time.Minute, d.SweepInterval))
 	d.ProcessTimeout = cmp.Or(d.ProcessTimeout, time.Minute)
 	d.HandoffTimeout = cmp.Or(d.HandoffTimeout, 29*time.Second)
+	d.AckTimeout = cmp.Or(d.AckTimeout, 29*time.Second)
 
 	d.APIRate = cmp.Or(d.APIRate, 1000)
 	d.APIBurst = cmp.Or(d.APIBurst, 500)

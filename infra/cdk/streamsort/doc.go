@@ -20,12 +20,14 @@
 //	SweepsTable      TableV2; where a sweep left off
 //	ConsumersTable   TableV2; the consumers, and how far they are
 //	ActsTable        TableV2; what operators did, and why
+//	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's
 //	DedupTable       TableV2; TTL; for functions of your own that use package dedup
 //	EnqueueFunction  takes messages in: called by Api, or directly
 //	SortFunction     called by SortMapping with the inserts of MessagesTable's stream
 //	SweepFunction    called by SweepSchedule
 //	HandoffFunction  operates consumers: called by Api, or directly
 //	ProcessFunction  called by ProcessMapping with the moves of CursorsTable's stream; only with Props.Consumers
+//	AckFunction      called by Api, by EndsMapping with the ends of ChainsTable's stream, or directly
 //	SweepSilentAlarm CloudWatch; raised where no sweep has run
 //	FailureQueue     SQS; where the mappings put what they give up on: positions in a stream, no messages
 //	Api              HTTP API with IAM authorisation on every route

@@ -48,9 +48,7 @@ func (s *Streamsort) addFunctions() error {
 	s.SweepFunction = s.newFunction(function{
 		name: "sweep", id: "Sweep", description: "Heals queues, announces gaps, keeps waiting messages",
 		memory: p.SweepMemory, timeout: p.SweepTimeout, concurrency: p.SweepConcurrency,
-		environment: merged(s.consumersEnvironment(), map[string]string{
-			"STREAMSORT_EVENT_BUS":        *p.EventBus,
-			"STREAMSORT_ANNOUNCE_TOPIC":   *p.AnnounceTopic,
+		environment: merged(s.consumersEnvironment(), s.chainsEnvironment(), s.announceEnvironment(), map[string]string{
 			"STREAMSORT_FULL_SWEEP_EVERY": text(p.FullSweepEvery),
 			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
 			"STREAMSORT_SWEEP_LIMIT":      strconv.Itoa(p.SweepLimit),
@@ -65,7 +63,31 @@ func (s *Streamsort) addFunctions() error {
 		environment: s.consumersEnvironment(),
 		access:      s.handoffAccess(),
 	})
+	s.AckFunction = s.newFunction(function{
+		name: "ack", id: "Ack", description: "Tells when trees of work are done",
+		memory: p.AckMemory, timeout: p.AckTimeout, concurrency: p.AckConcurrency,
+		environment: merged(s.chainsEnvironment(), s.announceEnvironment()),
+		access:      s.ackAccess(),
+	})
 	return s.addProcess()
+}
+
+// chainsEnvironment is what works on chains, and tells how they end.
+func (s *Streamsort) chainsEnvironment() map[string]string {
+	return map[string]string{
+		"STREAMSORT_CHAINS_TABLE":  *s.ChainsTable.TableName(),
+		"STREAMSORT_TAG_KEY":       s.props.TagKey,
+		"STREAMSORT_TOMBSTONE":     text(s.props.Tombstone),
+		"STREAMSORT_ENDS_FUNCTION": *s.props.EndsFunction,
+	}
+}
+
+// announceEnvironment is where announcements go.
+func (s *Streamsort) announceEnvironment() map[string]string {
+	return map[string]string{
+		"STREAMSORT_EVENT_BUS":      *s.props.EventBus,
+		"STREAMSORT_ANNOUNCE_TOPIC": *s.props.AnnounceTopic,
+	}
 }
 
 // addProcess makes process, where there are consumers for it.

@@ -50,8 +50,17 @@ func TestFunctions(t *testing.T) {
 		{"sweep", "Sweep", defaults(), "arm64", 512, 240, 0, with(shared(), object{
 			"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "24h",
 			"STREAMSORT_SWEEP_SEGMENTS": "4", "STREAMSORT_SWEEP_LIMIT": "10000",
+			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tag", "STREAMSORT_TOMBSTONE": "168h",
 			"STREAMSORT_LAG_AFTER": "15m", "STREAMSORT_DELETE_DELIVERED": "false",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
+		})},
+		{"ack", "Ack", defaults(), "arm64", 512, 29, 0, with(shared(), object{
+			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tag", "STREAMSORT_TOMBSTONE": "168h", "STREAMSORT_EVENT_BUS": "default",
+		})},
+		{"ack", "Ack", changed(), "x86_64", 384, 6, 16, with(sharedChanged(), object{
+			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
+			"STREAMSORT_ENDS_FUNCTION":  "arn:aws:lambda:eu-west-1:123456789012:function:ends",
+			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people",
 		})},
 		{"handoff", "Handoff", defaults(), "arm64", 512, 29, 0, with(shared(), object{
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
@@ -63,7 +72,9 @@ func TestFunctions(t *testing.T) {
 		{"sweep", "Sweep", changed(), "x86_64", 1024, 30, 1, with(sharedChanged(), object{
 			"STREAMSORT_FULL_SWEEP_EVERY": "6h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_LIMIT": "70",
 			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people",
-			"STREAMSORT_LAG_AFTER":      "1h", "STREAMSORT_DELETE_DELIVERED": "true",
+			"STREAMSORT_CHAINS_TABLE":   ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
+			"STREAMSORT_ENDS_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:ends",
+			"STREAMSORT_LAG_AFTER":     "1h", "STREAMSORT_DELETE_DELIVERED": "true",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"handoff", "Handoff", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{
@@ -104,7 +115,7 @@ func TestFunctions(t *testing.T) {
 }
 
 func TestLogs(t *testing.T) {
-	for _, id := range []string{"EnqueueLogs", "SortLogs", "SweepLogs", "HandoffLogs", "ApiLogs"} {
+	for _, id := range []string{"EnqueueLogs", "SortLogs", "SweepLogs", "HandoffLogs", "AckLogs", "ApiLogs"} {
 		diff(t, id, object{"RetentionInDays": 30}, defaults().properties(t, id, "AWS::Logs::LogGroup"))
 		checkRemoval(t, defaults(), id, true)
 		diff(t, id, object{"RetentionInDays": 365}, changed().properties(t, id, "AWS::Logs::LogGroup"))

@@ -14,6 +14,7 @@ func (s *Streamsort) addOutputs() {
 	s.output("SortFunctionName", "Moves the cursors", s.SortFunction.FunctionName())
 	s.output("SweepFunctionName", "Heals and announces", s.SweepFunction.FunctionName())
 	s.output("HandoffFunctionName", "Operates consumers by direct invoke too", s.HandoffFunction.FunctionName())
+	s.output("AckFunctionName", "Works on chains by direct invoke too", s.AckFunction.FunctionName())
 	if s.ProcessFunction != nil {
 		s.output("ProcessFunctionName", "Hands messages on", s.ProcessFunction.FunctionName())
 	}
@@ -24,6 +25,7 @@ func (s *Streamsort) addOutputs() {
 	if s.DedupTable != nil {
 		s.export("DedupTableName", "For functions that use package dedup", s.DedupTable.TableName())
 	}
+	s.export("ChainsTableName", "The acker's chains", s.ChainsTable.TableName())
 	s.output("ActsTableName", "What operators did, and why", s.ActsTable.TableName())
 	s.output("SweepsTableName", "Where a sweep left off", s.SweepsTable.TableName())
 	s.export("CursorsStreamArn", "The stream of batches, for a consumer's event source mapping", s.CursorsTable.TableStreamArn())

@@ -53,6 +53,13 @@ type Props struct {
 	// letters with -dedup.
 	Dedup      *bool
 	DedupTable string
+	// ChainsTable is the name of the acker's table; the stack's id in small
+	// letters with -chains.
+	ChainsTable string
+	// TagKey is the partition key of the chains ("tag"): 1 to 255 bytes, and
+	// none of the names of the table's other attributes. Changing it replaces
+	// the table.
+	TagKey string
 	// QueueKey is the partition key of messages and cursors ("queue"), SeqKey
 	// the sort key of messages ("seq"): 1 to 255 bytes, and none of the names
 	// of the tables' other attributes. Changing one replaces the tables.
@@ -130,6 +137,18 @@ type Props struct {
 	// failure queue: 1 minute to 24 hours, whole seconds; 12 hours.
 	ProcessMaxRecordAge time.Duration
 
+	// Tombstone is how long an ended chain is remembered: 1 hour to 365 days; 7
+	// days. It must be longer than anything that repeats an operation goes on.
+	Tombstone time.Duration
+	// EndsFunction is the ARN of a function that is invoked, asynchronously,
+	// with the end of each chain, beside EventBus and AnnounceTopic; none.
+	EndsFunction *string
+	// EndsBatchSize is the most stream records of one call of ack: 1 to 10,000;
+	// 100. EndsBatchWindow is how long they may be gathered: 0 to 300 whole
+	// seconds; 0, at once.
+	EndsBatchSize   int
+	EndsBatchWindow time.Duration
+
 	// SweepInterval is the time between two sweeps: 1 minute to 1 hour, whole
 	// minutes; 5 minutes.
 	SweepInterval time.Duration
@@ -158,10 +177,10 @@ type Props struct {
 	// consumers keeps its messages.
 	DeleteDelivered bool
 
-	// EnqueueMemory, SortMemory, SweepMemory, ProcessMemory and HandoffMemory
-	// are the functions' memory in MB: 128 to 10,240; 512. Lambda gives
-	// processor time by memory.
-	EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, HandoffMemory int
+	// EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, HandoffMemory
+	// and AckMemory are the functions' memory in MB: 128 to 10,240; 512. Lambda
+	// gives processor time by memory.
+	EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, HandoffMemory, AckMemory int
 	// EnqueueTimeout is how long a call of enqueue may take: 1 to 900 whole
 	// seconds; 29 seconds, since the HTTP API gives up after 30.
 	EnqueueTimeout time.Duration
@@ -178,11 +197,14 @@ type Props struct {
 	// HandoffTimeout is how long a call of an operator's may take: 1 to 900
 	// whole seconds; 29 seconds, since the HTTP API gives up after 30.
 	HandoffTimeout time.Duration
+	// AckTimeout is how long a call of ack may take: 1 to 900 whole seconds; 29
+	// seconds, since the HTTP API gives up after 30.
+	AckTimeout time.Duration
 	// EnqueueConcurrency, SortConcurrency, SweepConcurrency,
-	// ProcessConcurrency and HandoffConcurrency reserve that many environments
-	// for a function, and bound it to them: 1 to 10,000; 0 leaves it to the
-	// account.
-	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, HandoffConcurrency int
+	// ProcessConcurrency, HandoffConcurrency and AckConcurrency reserve that
+	// many environments for a function, and bound it to them: 1 to 10,000; 0
+	// leaves it to the account.
+	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, HandoffConcurrency, AckConcurrency int
 
 	// APIRate is how many requests a second the HTTP API takes: 1 to 10,000;
 	// 1,000. APIBurst is how many at once: 1 to 5,000; 500. More than the

@@ -41,7 +41,9 @@ var (
 // changedProps differ from the defaults in every property.
 func changedProps() *Props {
 	return &Props{
-		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act", DedupTable: "ded",
+		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act", DedupTable: "ded", ChainsTable: "cha", TagKey: "tree",
+		Tombstone: 2 * time.Hour, EndsFunction: new("arn:aws:lambda:eu-west-1:123456789012:function:ends"),
+		EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second,
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50,
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,
@@ -60,10 +62,10 @@ func changedProps() *Props {
 		SweepInterval:       time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2, SweepLimit: 70,
 		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"),
 		LagAfter: time.Hour, DeleteDelivered: true,
-		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320,
+		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384,
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
-		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second,
-		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15,
+		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second,
+		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15, AckConcurrency: 16,
 		APIRate: 20, APIBurst: 40, LogRetentionDays: 365, Architecture: AMD64,
 	}
 }
@@ -134,16 +136,19 @@ func TestLogicalIDs(t *testing.T) {
 		"SweepsTable":   "AWS::DynamoDB::GlobalTable",
 
 		"DedupTable":     "AWS::DynamoDB::GlobalTable",
+		"ChainsTable":    "AWS::DynamoDB::GlobalTable",
 		"ConsumersTable": "AWS::DynamoDB::GlobalTable", "ActsTable": "AWS::DynamoDB::GlobalTable",
 
 		"FailureQueue": "AWS::SQS::Queue", "FailureQueuePolicy": "AWS::SQS::QueuePolicy",
 
 		"SortMapping":   "AWS::Lambda::EventSourceMapping",
+		"EndsMapping":   "AWS::Lambda::EventSourceMapping",
 		"SweepSchedule": "AWS::Events::Rule", "SweepSchedulePermission": "AWS::Lambda::Permission",
 		"SweepSilentAlarm": "AWS::CloudWatch::Alarm",
 
 		"Api": "AWS::ApiGatewayV2::Api", "ApiStage": "AWS::ApiGatewayV2::Stage",
-		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiHandoffIntegration": "AWS::ApiGatewayV2::Integration", "ApiLogs": "AWS::Logs::LogGroup",
+		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiHandoffIntegration": "AWS::ApiGatewayV2::Integration",
+		"ApiAckIntegration": "AWS::ApiGatewayV2::Integration", "ApiLogs": "AWS::Logs::LogGroup",
 	}
 	functions := func(names ...string) {
 		for _, function := range names {
@@ -153,9 +158,10 @@ func TestLogicalIDs(t *testing.T) {
 			want[function+"Policy"] = "AWS::IAM::Policy"
 		}
 	}
-	functions("Enqueue", "Sort", "Sweep", "Handoff")
+	functions("Enqueue", "Sort", "Sweep", "Handoff", "Ack")
 	for _, route := range []string{
 		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "GetGaps", "GetConsumers", "PostConsumers", "GetActs", "PostActs",
+		"GetChains", "PostAcks",
 	} {
 		want[route+"Route"] = "AWS::ApiGatewayV2::Route"
 		want[route+"Permission"] = "AWS::Lambda::Permission"
@@ -183,6 +189,8 @@ func TestOutputs(t *testing.T) {
 		"SweepFunctionName":   {"Value": ref("SweepFunction")},
 		"HandoffFunctionName": {"Value": ref("HandoffFunction")},
 		"FailureQueueUrl":     {"Value": ref("FailureQueue")},
+		"AckFunctionName":     {"Value": ref("AckFunction")},
+		"ChainsTableName":     {"Value": ref("ChainsTable"), "Export": object{"Name": "Streamsort-ChainsTableName"}},
 		"ActsTableName":       {"Value": ref("ActsTable")},
 		"DedupTableName":      {"Value": ref("DedupTable"), "Export": object{"Name": "Streamsort-DedupTableName"}},
 		"ConsumersTableName":  {"Value": ref("ConsumersTable"), "Export": object{"Name": "Streamsort-ConsumersTableName"}},

@@ -8,6 +8,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 func (s *Streamsort) addTables() {
@@ -22,6 +23,9 @@ func (s *Streamsort) addTables() {
 	tables = handoff.Names{Consumers: s.props.ConsumersTable, Acts: s.props.ActsTable}.Tables()
 	s.ConsumersTable = s.newTable("ConsumersTable", tables[0])
 	s.ActsTable = s.newTable("ActsTable", tables[1])
+
+	chains := xorack.Names{Chains: s.props.ChainsTable, TagKey: s.props.TagKey}
+	s.ChainsTable = s.newTable("ChainsTable", chains.Tables()[0])
 
 	if *s.props.Dedup {
 		s.DedupTable = s.newTable("DedupTable", dedup.Names{Table: s.props.DedupTable}.Tables()[0])
@@ -44,6 +48,12 @@ func (s *Streamsort) newTable(id string, definition table.Definition) awsdynamod
 	}
 	if definition.Sort.Name != "" {
 		props.SortKey = attribute(definition.Sort)
+	}
+	if index := definition.Index; index.Name != "" {
+		props.GlobalSecondaryIndexes = &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{{
+			IndexName: &index.Name, PartitionKey: attribute(index.Partition), SortKey: attribute(index.Sort),
+			ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY,
+		}}
 	}
 	if definition.Stream != table.NoStream {
 		props.DynamoStream = streamView(definition.Stream)

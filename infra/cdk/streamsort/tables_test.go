@@ -7,6 +7,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 func TestTables(t *testing.T) {
@@ -20,6 +21,8 @@ func TestTables(t *testing.T) {
 	}
 	checkTable(t, defaults(), "DedupTable", dedup.Names{}.Tables()[0], true)
 	checkTable(t, changed(), "DedupTable", dedup.Names{Table: "ded"}.Tables()[0], false)
+	checkTable(t, defaults(), "ChainsTable", xorack.Names{}.Tables()[0], true)
+	checkTable(t, changed(), "ChainsTable", xorack.Names{Chains: "cha", TagKey: "tree"}.Tables()[0], false)
 	ids = []string{"ConsumersTable", "ActsTable"}
 	for i, definition := range (handoff.Names{}).Tables() {
 		checkTable(t, defaults(), ids[i], definition, true)
@@ -47,6 +50,20 @@ func checkTable(t *testing.T, tmpl template, id string, definition table.Definit
 			"DeletionProtectionEnabled":        kept,
 			"PointInTimeRecoverySpecification": object{"PointInTimeRecoveryEnabled": true},
 		}},
+	}
+	if index := definition.Index; index.Name != "" {
+		attributes = append(attributes,
+			object{"AttributeName": index.Partition.Name, "AttributeType": index.Partition.Type},
+			object{"AttributeName": index.Sort.Name, "AttributeType": index.Sort.Type})
+		want["AttributeDefinitions"] = attributes
+		want["Replicas"].([]any)[0].(object)["GlobalSecondaryIndexes"] = []any{object{"IndexName": index.Name}}
+		want["GlobalSecondaryIndexes"] = []any{object{
+			"IndexName": index.Name, "Projection": object{"ProjectionType": "KEYS_ONLY"},
+			"KeySchema": []any{
+				object{"AttributeName": index.Partition.Name, "KeyType": "HASH"},
+				object{"AttributeName": index.Sort.Name, "KeyType": "RANGE"},
+			},
+		}}
 	}
 	if definition.Stream != table.NoStream {
 		want["StreamSpecification"] = object{"StreamViewType": definition.Stream}

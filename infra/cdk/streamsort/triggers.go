@@ -37,7 +37,7 @@ func (s *Streamsort) addFailureQueue() {
 func (s *Streamsort) addSortMapping() {
 	p := s.props
 	s.addMapping("SortMapping", mapping{
-		function: s.SortFunction, table: s.MessagesTable, filter: `{"eventName":["INSERT"]}`,
+		function: s.SortFunction, table: s.MessagesTable, filters: []string{`{"eventName":["INSERT"]}`},
 		batchSize: p.SortBatchSize, window: *p.SortBatchWindow, parallelization: p.SortParallelization,
 		retries: p.SortRetries, maxRecordAge: p.SortMaxRecordAge,
 	})
@@ -54,9 +54,25 @@ func (s *Streamsort) addProcessMapping() {
 	p := s.props
 	s.readers++
 	s.addMapping("ProcessMapping", mapping{
-		function: s.ProcessFunction, table: s.CursorsTable, filter: moves,
+		function: s.ProcessFunction, table: s.CursorsTable, filters: []string{moves},
 		batchSize: p.ProcessBatchSize, window: p.ProcessBatchWindow, parallelization: p.ProcessParallelization,
 		retries: p.ProcessRetries, maxRecordAge: p.ProcessMaxRecordAge,
+	})
+}
+
+// addEndsMapping calls ack with the chains that have ended, or may have: those of
+// stamps tell by a sum that no filter can make.
+func (s *Streamsort) addEndsMapping() {
+	p := s.props
+	s.addMapping("EndsMapping", mapping{
+		function: s.AckFunction, table: s.ChainsTable,
+		filters: []string{
+			`{"dynamodb":{"NewImage":{"st":{"S":[{"exists":true}]}}}}`,
+			`{"dynamodb":{"NewImage":{"n":{"N":["0"]}}}}`,
+			`{"dynamodb":{"NewImage":{"stampLen":{"N":[{"exists":true}]}}}}`,
+		},
+		batchSize: p.EndsBatchSize, window: p.EndsBatchWindow, parallelization: 10,
+		retries: p.SortRetries, maxRecordAge: p.SortMaxRecordAge,
 	})
 }
 
@@ -64,12 +80,16 @@ func (s *Streamsort) addProcessMapping() {
 type mapping struct {
 	function                            awslambda.Function
 	table                               awsdynamodb.TableV2
-	filter                              string
+	filters                             []string
 	batchSize, parallelization, retries int
 	window, maxRecordAge                time.Duration
 }
 
 func (s *Streamsort) addMapping(id string, m mapping) {
+	var filters []any
+	for _, pattern := range m.filters {
+		filters = append(filters, &awslambda.CfnEventSourceMapping_FilterProperty{Pattern: &pattern})
+	}
 	awslambda.NewCfnEventSourceMapping(s.scope, &id, &awslambda.CfnEventSourceMappingProps{
 		FunctionName:                   m.function.FunctionName(),
 		EventSourceArn:                 m.table.TableStreamArn(),
@@ -85,7 +105,7 @@ func (s *Streamsort) addMapping(id string, m mapping) {
 			OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: s.FailureQueue.QueueArn()},
 		},
 		FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{
-			Filters: []any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: &m.filter}},
+			Filters: filters,
 		},
 	})
 }

@@ -35,6 +35,29 @@ func TestSortMapping(t *testing.T) {
 	diff(t, "SortMapping", want, changed().properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
 }
 
+// Every end passes the filters, and of what has not ended only stamps, whose
+// sum no filter knows.
+func TestEndsMapping(t *testing.T) {
+	want := object{
+		"FunctionName": ref("AckFunction"), "EventSourceArn": get("ChainsTable", "StreamArn"),
+		"StartingPosition": "TRIM_HORIZON",
+		"BatchSize":        100, "MaximumBatchingWindowInSeconds": 0, "ParallelizationFactor": 10,
+		"BisectBatchOnFunctionError": true, "FunctionResponseTypes": []any{"ReportBatchItemFailures"},
+		"MaximumRetryAttempts": 50, "MaximumRecordAgeInSeconds": 12 * 3600,
+		"DestinationConfig": object{"OnFailure": object{"Destination": get("FailureQueue", "Arn")}},
+		"FilterCriteria": object{"Filters": []any{
+			object{"Pattern": `{"dynamodb":{"NewImage":{"st":{"S":[{"exists":true}]}}}}`},
+			object{"Pattern": `{"dynamodb":{"NewImage":{"n":{"N":["0"]}}}}`},
+			object{"Pattern": `{"dynamodb":{"NewImage":{"stampLen":{"N":[{"exists":true}]}}}}`},
+		}},
+	}
+	diff(t, "EndsMapping", want, defaults().properties(t, "EndsMapping", "AWS::Lambda::EventSourceMapping"))
+	maps.Copy(want, object{
+		"BatchSize": 30, "MaximumBatchingWindowInSeconds": 3, "MaximumRetryAttempts": 4, "MaximumRecordAgeInSeconds": 3600,
+	})
+	diff(t, "EndsMapping", want, changed().properties(t, "EndsMapping", "AWS::Lambda::EventSourceMapping"))
+}
+
 func TestProcessMapping(t *testing.T) {
 	diff(t, "ProcessMapping", object{
 		"FunctionName": ref("ProcessFunction"), "EventSourceArn": get("CursorsTable", "StreamArn"),

@@ -46,7 +46,7 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function) error {
 	}
 	p := s.props
 	s.addMapping(id+"Mapping", mapping{
-		function: function, table: s.CursorsTable, filter: moves,
+		function: function, table: s.CursorsTable, filters: []string{moves},
 		batchSize: p.ProcessBatchSize, window: p.ProcessBatchWindow, parallelization: p.ProcessParallelization,
 		retries: p.ProcessRetries, maxRecordAge: p.ProcessMaxRecordAge,
 	})

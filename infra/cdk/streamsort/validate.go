@@ -12,13 +12,15 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 var (
-	stackID   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
-	tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
-	topicARN  = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`)
-	busName   = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,256}$`)
+	stackID     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
+	tableName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
+	functionARN = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_:$-]{1,170}$`)
+	topicARN    = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`)
+	busName     = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,256}$`)
 )
 
 // validate reports every property that is out of its bounds. All defaults are
@@ -32,6 +34,7 @@ func (p Props) validate(id string) error {
 	p.checkQueues(c)
 	p.checkSort(c)
 	p.checkProcess(c)
+	p.checkAck(c)
 	p.checkSweep(c)
 	p.checkFunctions(c)
 	return errors.Join(c.errs...)
@@ -45,6 +48,7 @@ func (p Props) checkTables(c *checker) {
 		{"consumersTable", p.ConsumersTable},
 		{"actsTable", p.ActsTable},
 		{"dedupTable", p.DedupTable},
+		{"chainsTable", p.ChainsTable},
 	}
 	for i, table := range names {
 		if !tableName.MatchString(table.name) {
@@ -116,6 +120,19 @@ func (p Props) checkProcess(c *checker) {
 	whole(c, "processMaxRecordAge", p.ProcessMaxRecordAge, time.Second)
 }
 
+func (p Props) checkAck(c *checker) {
+	if err := (xorack.Names{TagKey: p.TagKey}).Validate(); err != nil {
+		c.fail("tagKey", "is %q: %v; write a name such as tag", p.TagKey, err)
+	}
+	between(c, "tombstone", p.Tombstone, xorack.MinTombstone, 365*24*time.Hour)
+	if function := *p.EndsFunction; function != "" && !*awscdk.Token_IsUnresolved(function) && !functionARN.MatchString(function) {
+		c.fail("endsFunction", "is %q; write the ARN of a function, such as arn:aws:lambda:eu-west-1:123456789012:function:ends", function)
+	}
+	between(c, "endsBatchSize", p.EndsBatchSize, 1, 10_000)
+	between(c, "endsBatchWindow", p.EndsBatchWindow, 0, 300*time.Second)
+	whole(c, "endsBatchWindow", p.EndsBatchWindow, time.Second)
+}
+
 func (p Props) checkSweep(c *checker) {
 	between(c, "sweepInterval", p.SweepInterval, time.Minute, time.Hour)
 	whole(c, "sweepInterval", p.SweepInterval, time.Minute)
@@ -137,6 +154,7 @@ func (p Props) checkFunctions(c *checker) {
 	between(c, "sweepMemory", p.SweepMemory, 128, 10_240)
 	between(c, "processMemory", p.ProcessMemory, 128, 10_240)
 	between(c, "handoffMemory", p.HandoffMemory, 128, 10_240)
+	between(c, "ackMemory", p.AckMemory, 128, 10_240)
 	between(c, "enqueueTimeout", p.EnqueueTimeout, time.Second, 15*time.Minute)
 	between(c, "sortTimeout", p.SortTimeout, time.Second, 15*time.Minute)
 	between(c, "sweepTimeout", p.SweepTimeout, time.Second, min(15*time.Minute, p.SweepInterval))
@@ -147,11 +165,14 @@ func (p Props) checkFunctions(c *checker) {
 	between(c, "handoffTimeout", p.HandoffTimeout, time.Second, 15*time.Minute)
 	whole(c, "processTimeout", p.ProcessTimeout, time.Second)
 	whole(c, "handoffTimeout", p.HandoffTimeout, time.Second)
+	between(c, "ackTimeout", p.AckTimeout, time.Second, 15*time.Minute)
+	whole(c, "ackTimeout", p.AckTimeout, time.Second)
 	between(c, "enqueueConcurrency", p.EnqueueConcurrency, 0, 10_000)
 	between(c, "sortConcurrency", p.SortConcurrency, 0, 10_000)
 	between(c, "sweepConcurrency", p.SweepConcurrency, 0, 10_000)
 	between(c, "processConcurrency", p.ProcessConcurrency, 0, 10_000)
 	between(c, "handoffConcurrency", p.HandoffConcurrency, 0, 10_000)
+	between(c, "ackConcurrency", p.AckConcurrency, 0, 10_000)
 	between(c, "apiRate", p.APIRate, 1, 10_000)
 	between(c, "apiBurst", p.APIBurst, 1, 5000)
 	if !slices.Contains(retentionDays(), p.LogRetentionDays) {

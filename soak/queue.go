@@ -16,13 +16,16 @@ import (
 )
 
 // queueReader takes the messages of one SQS queue, one receive at a time, so
-// that a group's stay in order.
+// that a group's stay in order. What SQS hands out again, because the answer
+// to a receive was lost or a message not deleted in time, is taken once.
 type queueReader struct {
 	client *sqs.Client
 	url    string
 	take   func(types.Message) error
+	taken  map[string]bool // by SQS's id
 
 	mu      sync.Mutex
+	again   int       // messages that were handed out before
 	emptyAt time.Time // when the last receive began, if it found nothing
 }
 
@@ -32,7 +35,7 @@ func newQueueReader(address string, take func(types.Message) error) (*queueReade
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("queue URL %q: %w", address, err)
 	}
-	return &queueReader{url: address, take: take, client: sqs.New(sqs.Options{
+	return &queueReader{url: address, take: take, taken: map[string]bool{}, client: sqs.New(sqs.Options{
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("soak", "soak", ""),
 		BaseEndpoint: aws.String(u.Scheme + "://" + u.Host), HTTPClient: &http.Client{Timeout: time.Minute},
 		DisableMessageChecksumValidation: true, // the watchers compare the bodies
@@ -69,15 +72,37 @@ func (r *queueReader) once(ctx context.Context) error {
 	if len(out.Messages) == 0 {
 		return nil
 	}
-	taken := make([]types.DeleteMessageBatchRequestEntry, len(out.Messages))
+	done := make([]types.DeleteMessageBatchRequestEntry, len(out.Messages))
 	for i, m := range out.Messages {
-		if err := r.take(m); err != nil {
+		if err := r.takeOnce(m); err != nil {
 			return err
 		}
-		taken[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle}
+		done[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle}
 	}
-	_, err = r.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &r.url, Entries: taken})
+	// One that is not deleted is handed out again, and deleted then.
+	_, err = r.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &r.url, Entries: done})
 	return err
+}
+
+func (r *queueReader) takeOnce(m types.Message) error {
+	if m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)] != "1" {
+		r.mu.Lock()
+		r.again++
+		r.mu.Unlock()
+	}
+	id := aws.ToString(m.MessageId)
+	if r.taken[id] {
+		return nil
+	}
+	r.taken[id] = true
+	return r.take(m)
+}
+
+// handedOutAgain is how many messages SQS handed out more than once.
+func (r *queueReader) handedOutAgain() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.again
 }
 
 // empty tells whether nothing that was there at a time is left.

@@ -74,6 +74,44 @@ func TestQueueReader(t *testing.T) {
 	}
 }
 
+// TestQueueReaderTakesOnce: what SQS hands out again is not taken again, and
+// its queue is empty only when it is deleted.
+func TestQueueReaderTakesOnce(t *testing.T) {
+	server := ministack.ForTest(t)
+	outputs, err := server.Deploy(t.Context(), "once", []byte(`{
+	 "Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "once", "VisibilityTimeout": 0}}},
+	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := 0
+	var reader *queueReader
+	reader, err = newQueueReader(outputs["Q"], func(m types.Message) error {
+		times++
+		if times > 1 {
+			return nil
+		}
+		// Somebody else gets it meanwhile, so that our receipt does not delete it.
+		_, err := reader.client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &reader.url})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}); err != nil {
+		t.Fatal(err)
+	}
+	since := time.Now()
+	for !reader.empty(since) {
+		if err := reader.once(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if times != 1 || reader.handedOutAgain() != 1 {
+		t.Errorf("taken %d times, handed out again %d times; want each once", times, reader.handedOutAgain())
+	}
+}
+
 // TestQueueReaderEnds: a message that cannot be read, and a queue that is not
 // there, end it.
 func TestQueueReaderEnds(t *testing.T) {

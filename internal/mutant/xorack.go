@@ -8,6 +8,9 @@ var ackerSchedules = test{"./internal/sim/xoracksim", "TestEverySmallSchedule|Te
 
 func ackerTrace(name string) test { return test{"./internal/sim/xoracksim", "TestTrace" + name + "$"} }
 
+// ackerStore are the tests of the store on a real server.
+var ackerStore = test{"./pkg/xorack", "TestDynamoConforms/dynoxide"}
+
 // ackerMutants are bugs in the acker. The store's conditions are planted in the
 // memory store, which is what the simulator runs on; xoracktest holds the
 // DynamoDB store to the same.
@@ -156,5 +159,27 @@ var ackerMutants = []mutant{
 	}},
 	{"acker: sweep stops at a failure", ackerFolder, test{"./pkg/xorack", "TestSweepGoesPastAFailure"}, []edit{
 		{"sweep.go", "a.forEach(len(page), func(i int) { run.chain(ctx, page[i]) })", "for i := range page {\n\t\t\tif run.chain(ctx, page[i]); len(run.errs) > 0 {\n\t\t\t\tbreak\n\t\t\t}\n\t\t}"},
+	}},
+	// The same conditions where DynamoDB checks them.
+	{"acker: DynamoDB: no mark of operations", ackerFolder, ackerStore, []edit{
+		{"dynamo.go", "\"NOT (\"+strings.Join(contains, \" OR \")+\")\"", "\"NOT (\"+strings.Join(contains[1:], \" OR \")+\" OR \"+contains[len(contains)-1]+\")\""},
+	}},
+	{"acker: DynamoDB: end by st only", ackerFolder, ackerStore, []edit{
+		{"dynamo.go", "isOpen    = \"attribute_not_exists(#st) AND (attribute_not_exists(#created) OR #n <> :zero)\"", "isOpen    = \"attribute_not_exists(#st) AND (attribute_not_exists(#created) OR #n <> :zero OR #n = :zero)\""},
+	}},
+	{"acker: DynamoDB: end before create", ackerFolder, ackerStore, []edit{
+		{"dynamo.go", "isOpen    = \"attribute_not_exists(#st) AND (attribute_not_exists(#created) OR #n <> :zero)\"", "isOpen    = \"attribute_not_exists(#st) AND (#n <> :zero OR attribute_not_exists(#created) AND attribute_not_exists(#n))\""},
+	}},
+	{"acker: DynamoDB: any incarnation", ackerFolder, ackerStore, []edit{
+		{"dynamo.go", "isSame    = \"(attribute_not_exists(#inc) OR #inc = :inc)\"", "isSame    = \"(attribute_not_exists(#inc) OR #inc = :inc OR #inc <> :inc)\""},
+	}},
+	{"acker: DynamoDB: expiry set by an operation", ackerFolder, ackerStore, []edit{
+		{"dynamo.go", "#lastOp = :last, #expiresOn = if_not_exists(#expiresOn, :orphan) ", "#lastOp = :last, #expiresOn = :orphan "},
+	}},
+	{"acker: DynamoDB: settled without a count", ackerFolder, ackerStore, []edit{
+		{"dynamo.go", "isKnown, \"size(#stamps) = :stamps\"), e)", "isKnown, \"size(#stamps) >= :stamps\"), e)"},
+	}},
+	{"acker: DynamoDB: progress does not matter", ackerFolder, ackerStore, []edit{
+		{"dynamo.go", "overdue = \"#seen = :seen\"", "overdue = \"#seen >= :seen\""},
 	}},
 }

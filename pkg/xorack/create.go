@@ -169,6 +169,12 @@ func (a *Acker) create(ctx context.Context, c Chain) (Chain, error) {
 		case there.Incarnation == c.Incarnation && (!there.IsCreated() || there.Options == c.Options):
 			// Our own, made before; or it failed before it was created.
 			return there, nil
+		case there.HasStamps() && !there.IsCreated() && there.Recorded == Open:
+			// Stamps that came before, and that this chain cannot have.
+			if c.HasStamps() {
+				return Chain{}, ErrBufferLengthsUnequal
+			}
+			return Chain{}, ErrOtherKind
 		case there.Incarnation == c.Incarnation || !a.replaceable(there):
 			return Chain{}, ErrTagExists
 		}

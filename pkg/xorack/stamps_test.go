@@ -106,6 +106,18 @@ func TestStampBeforeCreate(t *testing.T) {
 	s.want("\x00", xorack.Ended)(s.Create(t.Context(), "t", []byte("b"), nil))
 }
 
+// TestCreateOverStampsThatDoNotFit: what came before the chain is told of.
+func TestCreateOverStampsThatDoNotFit(t *testing.T) {
+	s := newStamping(t)
+	s.want("b", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), nil))
+	wantError(t, xorack.ErrBufferLengthsUnequal)(s.Create(t.Context(), "t", []byte("bb"), nil))
+	wantError(t, xorack.ErrOtherKind)(s.acker.Create(t.Context(), "t", nil))
+	if err := s.Delete(t.Context(), "t"); err != nil {
+		t.Fatal(err)
+	}
+	s.want("bb", xorack.Applied)(s.Create(t.Context(), "t", []byte("bb"), nil))
+}
+
 func TestStampErrors(t *testing.T) {
 	s := newStamping(t)
 	s.want("ab", xorack.Applied)(s.Create(t.Context(), "t", []byte("ab"), nil))

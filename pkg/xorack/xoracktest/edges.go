@@ -31,6 +31,17 @@ func testCreateOverOrphans(t *testing.T, s xorack.Store) {
 	same(t, "end", want.End(), xorack.Done)
 }
 
+func testOrphanAtZero(t *testing.T, s xorack.Store) {
+	for i, n := range []int64{-100, 100} {
+		_, _, err := s.Apply(t.Context(), work("a", n, i))
+		check(t, err)
+	}
+	orphan := standing(t, s, "a")
+	same(t, "end", orphan.End(), xorack.Open)
+	orphan.Sum, orphan.Edges, orphan.Ops, orphan.LastOp = sum(7), 6, []xorack.Op{op(0), op(1), op(2)}, op(2)
+	answers(t, s, "goes on", orphan, true)(s.Apply(t.Context(), work("a", 7, 2)))
+}
+
 func testCreateRefused(t *testing.T, s xorack.Store) {
 	first := create(t, s, newChain("a"))
 	other := newChain("a")

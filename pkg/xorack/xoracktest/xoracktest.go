@@ -24,6 +24,7 @@ func Run(t *testing.T, newStore func(t *testing.T) xorack.Store) {
 	}{
 		{"create", testCreate},
 		{"create over orphans", testCreateOverOrphans},
+		{"orphan at zero", testOrphanAtZero},
 		{"create refused", testCreateRefused},
 		{"replace", testReplace},
 		{"apply", testApply},

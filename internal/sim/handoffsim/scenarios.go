@@ -188,7 +188,7 @@ func Large() []sim.Scenario {
 			m.process("Q", 0)
 		}),
 		scenario("two processes and the sweep at once", 1, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1, 2)
+			m.producer("A", defaultQueue, 1)
 			m.process("P", 0)
 			m.process("Q", 0)
 			m.sweeper(1, false)

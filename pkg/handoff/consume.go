@@ -23,14 +23,17 @@ type Database interface {
 	// in one transaction; then it calls prepare; then it commits. Where one of
 	// them fails it rolls back, and returns that error. nil means that the
 	// transaction is committed. Apply does nothing, and returns a
-	// *RestoredError, where the database does not know the claim of the number
-	// committed, nor any later one.
+	// *RestoredError, where neither the claim of the number committed nor any
+	// later one is known to be committed in the database.
 	Apply(ctx context.Context, b Batch, committed int64, prepare func(context.Context) error) error
 
 	// Settle sets the marker of a claim, Aborted, where there is none, and returns
 	// the one that stands there. Its error says that nothing is known;
 	// a *RestoredError as in Apply.
 	Settle(ctx context.Context, h Held, committed int64) (TokenOutcome, error)
+
+	// Check returns a *RestoredError where Apply would.
+	Check(ctx context.Context, queue, consumer string, committed int64) error
 
 	// Forget deletes the markers of the claims under a number, and lets none of
 	// them commit any more.
@@ -43,8 +46,8 @@ type Database interface {
 // the database is, or accepts the loss.
 type RestoredError struct {
 	Queue, Consumer string
-	// Last is the highest number that the database knows, Committed the one
-	// that it should.
+	// Last is the highest number that the database knows to be committed,
+	// Committed the one that it should.
 	Last, Committed int64
 }
 
@@ -57,9 +60,9 @@ var (
 	// ErrOtherDatabase: the claim in doubt is another database's. Two databases
 	// must not share a consumer.
 	ErrOtherDatabase = errors.New("the claim in doubt was made for another database")
-	// ErrContradiction: a claim that is committed in the consumer's database was
-	// ended otherwise, which only an operator can have done.
-	ErrContradiction = errors.New("the claim is committed in the database, and was ended otherwise")
+	// ErrContradiction: a claim has ended otherwise than in the consumer's
+	// database, which only an operator, or an older backup, can have done.
+	ErrContradiction = errors.New("the claim has ended otherwise than in the database")
 )
 
 // ConsumeOptions are the parts of [Consume] that have defaults. A nil
@@ -149,6 +152,8 @@ type consuming struct {
 	// failures is how often in a row something failed.
 	failures int
 	ended    bool
+	// checked tells that the database is known to be what it was.
+	checked bool
 }
 
 func newConsuming(claims Claims, db Database, queue, consumer string, options *ConsumeOptions) (*consuming, error) {
@@ -225,9 +230,9 @@ func (run *consuming) failed(b Batch, err error) (time.Duration, error) {
 
 // once makes one round, and says how long to wait for the next.
 func (run *consuming) once(ctx context.Context) (time.Duration, error) {
-	if run.open != nil {
-		if err := run.settle(ctx, *run.open, run.committed, "the transaction's end is not known"); err != nil {
-			return run.failed(Batch{Queue: run.queue, Consumer: run.consumer, Token: run.open.Token}, err)
+	if open := run.open; open != nil {
+		if err := run.settle(ctx, *open, run.committed, "the transaction's end is not known"); err != nil {
+			return run.failed(Batch{Queue: run.queue, Consumer: run.consumer, Token: open.Token}, err)
 		}
 	}
 	if run.req == "" {
@@ -240,6 +245,13 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 		return run.failed(a.Batch, err)
 	}
 	run.req = ""
+	if !run.checked && a.Verdict != OK {
+		// At the start: there may be nothing to apply for long.
+		if err := run.db.Check(ctx, run.queue, run.consumer, a.Committed); err != nil {
+			return run.failed(a.Batch, err)
+		}
+	}
+	run.checked = true
 	if err := run.settleAside(ctx, a); err != nil {
 		// The claim, if we have one, is given back by its lease.
 		return run.failed(a.Batch, err)
@@ -291,7 +303,7 @@ func (run *consuming) settle(ctx context.Context, h Held, committed int64, reaso
 	if run.open != nil && *run.open == h {
 		run.open = nil
 	}
-	if outcome == Committed && (a.Verdict == WasAborted || a.Verdict == WasCancelled) {
+	if outcome == Committed && (a.Verdict == WasAborted || a.Verdict == WasCancelled) || outcome == Aborted && a.Verdict == WasCommitted {
 		return fmt.Errorf("%w: claim %v, %s", ErrContradiction, h.Token, a.Verdict)
 	}
 	return nil

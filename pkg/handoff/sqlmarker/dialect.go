@@ -18,8 +18,8 @@ type Dialect struct {
 	Version, SetVersion string
 	// Ensure inserts a reader's row with the floor 0, by a key.
 	Ensure string
-	// Floor selects the floor, and the highest number that has a marker or 0,
-	// by a key. It locks the reader's row such that the floor stays until the
+	// Floor selects the floor, and the highest number that has a marker
+	// COMMITTED, or 0, by a key. It locks the reader's row such that the floor stays until the
 	// transaction's end, and does not wait for others who lock it so.
 	Floor string
 	// TryFloor selects the floor by a key, and locks the row against Floor. It
@@ -67,7 +67,8 @@ func standard(name, param, number, share, try string) Dialect {
 		Version:    `SELECT version, name FROM streamsort_marker_layout WHERE one = 1`,
 		SetVersion: `INSERT INTO streamsort_marker_layout (one, version, name) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`,
 		Ensure:     `INSERT INTO streamsort_readers (stack, queue, consumer, floor) VALUES ($1, $2, $3, 0) ON CONFLICT DO NOTHING`,
-		Floor: `SELECT floor, (SELECT coalesce(max(number), 0) FROM streamsort_markers WHERE stack = $1 AND queue = $2 AND consumer = $3)
+		Floor: `SELECT floor, (SELECT coalesce(max(number), 0) FROM streamsort_markers
+	WHERE stack = $1 AND queue = $2 AND consumer = $3 AND outcome = 'COMMITTED')
 FROM streamsort_readers WHERE stack = $1 AND queue = $2 AND consumer = $3` + share,
 		TryFloor: `SELECT floor FROM streamsort_readers WHERE stack = $1 AND queue = $2 AND consumer = $3` + try,
 		Insert: `INSERT INTO streamsort_markers (stack, queue, consumer, number, request, outcome)

@@ -119,6 +119,21 @@ func (m *Markers) floor(ctx context.Context, tx *sql.Tx, h handoff.Held, committ
 	return nil
 }
 
+// Check returns a *handoff.RestoredError where the database knows neither the
+// claim of the number committed nor any later one.
+func (m *Markers) Check(ctx context.Context, queue, consumer string, committed int64) error {
+	tx, err := m.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("check markers: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing in it is to stay
+	err = m.floor(ctx, tx, handoff.Held{Queue: queue, Consumer: consumer}, committed)
+	if errors.Is(err, ErrForgotten) {
+		return nil // the claim of no number, that is
+	}
+	return err
+}
+
 // Mark puts the marker of a claim into the consumer's transaction: the claim is
 // committed if and only if the transaction is. Do it last, right before the
 // prepare. committed is the highest number that the handoff knows to be

@@ -220,6 +220,10 @@ func TestRestored(t *testing.T) {
 		refused("mark", err)
 		_, err = b.Settle(b.Context(), claim(6, "r"), 5)
 		refused("settle", err)
+		refused("check", b.Check(b.Context(), "q", "c", 5))
+		if err := b.Check(b.Context(), "q", "c", 2); err != nil {
+			b.Errorf("check of what it knows: %v", err)
+		}
 		if n := b.count("streamsort_markers"); n != 1 {
 			b.Errorf("%d markers, want the old one", n)
 		}

@@ -302,11 +302,11 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 	if isPermanent(cause) {
 		failure.RetryAt = now // the message has only to stand alone
 	}
+	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
 	if err != nil {
 		return c, err
 	}
-	run.Cause = cause
 	switch {
 	case !made:
 		run.Ended = Lost

@@ -171,6 +171,27 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 	}
 }
 
+// mute is a store that cannot note failures.
+type mute struct{ handoff.Store }
+
+func (mute) Fail(context.Context, string, string, handoff.Token, handoff.Failure) (handoff.Consumer, bool, error) {
+	return handoff.Consumer{}, false, errFlaky
+}
+
+// TestWhyItFailedIsToldThoughItCannotBeNoted: that there were two failures is
+// no reason to be silent about the first.
+func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	d, err := handoff.New(mute{k.store}, k.sorter, nil)
+	k.must(err)
+	cause := errors.New("no")
+	k.poison(1, cause)
+	if done := d.Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) || !errors.Is(done.Cause, cause) {
+		t.Errorf("error %v, cause %v; want both", done.Err, done.Cause)
+	}
+}
+
 // TestMissing: what is not there any more is not stepped over; what is before
 // it is handed on.
 func TestMissing(t *testing.T) {

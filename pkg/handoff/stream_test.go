@@ -116,7 +116,7 @@ func TestBadRecords(t *testing.T) {
 	for name, record := range map[string]string{
 		"no JSON":                 `nonsense`,
 		"another table":           `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"id":{"S":"x"}}}}`,
-		"a newer version":         strings.ReplaceAll(string(moved(2, "x", 0, 1)), `"v":{"N":"1"}`, `"v":{"N":"2"}`),
+		"a newer version":         strings.ReplaceAll(string(moved(2, "x", 0, 1)), `"v":{"N":"1"}`, `"v":{"N":"99"}`),
 		"keys only":               `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","Keys":{"queue":{"S":"x"}}}}`,
 		"a name that is too long": strings.ReplaceAll(string(moved(2, "x", 0, 1)), `{"S":"x"}`, `{"S":"`+strings.Repeat("x", 1025)+`"}`),
 	} {

@@ -60,7 +60,7 @@ type process struct {
 // options are those of every process.
 func (m *model) options(now func() time.Time, token func() dedup.Token) dedup.Options[string, string] {
 	o := dedup.Options[string, string]{
-		Lease: lease, TTL: m.ttl, Margin: margin, Poll: dedup.Linear(time.Second, 2*time.Second),
+		Lease: lease, TTL: m.ttl, Margin: margin, Poll: dedup.Linear(time.Second, time.Duration(2-m.fewer)*time.Second),
 		MaxAttempts: m.maxAttempts, LookFirst: m.lookFirst, CacheSize: m.cache, CacheAge: 30 * time.Second, CompressOver: -1,
 		Now: now, NewToken: token, Random: func() float64 { return 0 },
 		OnError: func(err error) dedup.Failure {
@@ -200,13 +200,14 @@ func (c *process) manually() error {
 	return err
 }
 
-// effect is the effect: a moment at which anything else may happen.
+// effect is the effect: a moment at which anything else may happen. Nobody dies
+// there: that is the same as a death before the write that follows.
 func (c *process) effect(run dedup.Run) error {
 	if c.owners[run.Fence].name != c.by.name {
 		c.run.Violation("%s runs under fence %d, which is not its own", c.by.name, run.Fence)
 	}
 	c.p.Knows().Int(run.Fence)
-	_, err := sim.Do(c.p, sim.Labelf("effect, attempt %d", run.Attempt), true, func() (bool, error) { return true, nil })
+	_, err := sim.Do(c.p, sim.Labelf("effect, attempt %d", run.Attempt), false, func() (bool, error) { return true, nil })
 	return err
 }
 

@@ -51,6 +51,8 @@ type settings struct {
 	late bool
 	// large: results have an item of their own.
 	large bool
+	// fewer is by how much fewer than two looks a waiter has.
+	fewer int
 }
 
 // owner is who made a claim, and how its clock is off.

@@ -152,7 +152,7 @@ func Small() []sim.Scenario {
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("three callers and time, 2 faults", 2, settings{}, func(m *model) {
+		scenario("three callers and time, 2 faults", 2, settings{fewer: 1}, func(m *model) {
 			m.caller("A", 0, calls(once)...)
 			m.caller("B", 0, calls(once)...)
 			m.caller("C", 0, calls(once)...)
@@ -168,7 +168,7 @@ func Large() []sim.Scenario {
 			m.caller("B", 0, calls(once)...)
 			m.passes(over, over)
 		}),
-		scenario("three callers, one fails, 2 faults", 2, settings{}, func(m *model) {
+		scenario("three callers, one fails, 2 faults", 2, settings{fewer: 1}, func(m *model) {
 			m.caller("A", 0, calls(refused)...)
 			m.caller("B", 0, calls(once)...)
 			m.caller("C", 0, calls(once)...)

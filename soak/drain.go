@@ -77,7 +77,8 @@ func (s *soak) empty(since time.Time) bool {
 	return !slices.ContainsFunc(s.readers, func(r *queueReader) bool { return !r.empty(since) })
 }
 
-// stuck says what is missing, and how the consumers of a queue of it are.
+// stuck says what is missing, how the consumers of a queue of it are, and what
+// the soak's own queues hold.
 func (s *soak) stuck(ctx context.Context) error {
 	lines := []string{fmt.Sprintf("nothing came out for %s", patience)}
 	for _, w := range s.watchers {
@@ -90,8 +91,8 @@ func (s *soak) stuck(ctx context.Context) error {
 			lines = append(lines, text)
 		}
 	}
-	for _, said := range s.announcements.missing() {
-		lines = append(lines, "not announced: "+said)
+	for _, reader := range s.readers {
+		lines = append(lines, reader.holds(ctx))
 	}
 	return fmt.Errorf("%s", strings.Join(lines, "\n"))
 }

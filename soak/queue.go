@@ -105,6 +105,19 @@ func (r *queueReader) handedOutAgain() int {
 	return r.again
 }
 
+// holds tells how many messages the queue holds, in words.
+func (r *queueReader) holds(ctx context.Context) string {
+	out, err := r.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &r.url, AttributeNames: []types.QueueAttributeName{
+		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	}})
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s holds %s messages, and %s that were handed out", r.url,
+		out.Attributes[string(types.QueueAttributeNameApproximateNumberOfMessages)],
+		out.Attributes[string(types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)])
+}
+
 // empty tells whether nothing that was there at a time is left.
 func (r *queueReader) empty(since time.Time) bool {
 	r.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,6 +101,9 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 	}
 	if _, err := reader.client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}); err != nil {
 		t.Fatal(err)
+	}
+	if said := reader.holds(t.Context()); !strings.HasSuffix(said, "/once holds 1 messages, and 0 that were handed out") {
+		t.Errorf("said %s", said)
 	}
 	since := time.Now()
 	for !reader.empty(since) {

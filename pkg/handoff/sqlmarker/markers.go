@@ -110,8 +110,8 @@ func (m *Markers) floor(ctx context.Context, tx *sql.Tx, h handoff.Held, committ
 	if err := tx.QueryRowContext(ctx, m.dialect.Floor, key...).Scan(&floor, &last); err != nil {
 		return fmt.Errorf("marker: %w", err)
 	}
-	if last = max(last, floor-1); last < committed {
-		return &handoff.RestoredError{Queue: h.Queue, Consumer: h.Consumer, Last: last, Committed: committed}
+	if err := knows(h, max(last, floor-1), committed); err != nil {
+		return err
 	}
 	if h.Token.N < floor {
 		return ErrForgotten
@@ -122,16 +122,21 @@ func (m *Markers) floor(ctx context.Context, tx *sql.Tx, h handoff.Held, committ
 // Check returns a *handoff.RestoredError where the database knows neither the
 // claim of the number committed nor any later one.
 func (m *Markers) Check(ctx context.Context, queue, consumer string, committed int64) error {
-	tx, err := m.db.BeginTx(ctx, nil)
-	if err != nil {
+	var floor, last int64
+	err := m.db.QueryRowContext(ctx, m.dialect.Floor, m.key(queue, consumer)...).Scan(&floor, &last)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("check markers: %w", err)
 	}
-	defer tx.Rollback() //nolint:errcheck // nothing in it is to stay
-	err = m.floor(ctx, tx, handoff.Held{Queue: queue, Consumer: consumer}, committed)
-	if errors.Is(err, ErrForgotten) {
-		return nil // the claim of no number, that is
+	return knows(handoff.Held{Queue: queue, Consumer: consumer}, max(last, floor-1), committed)
+}
+
+// knows returns a *handoff.RestoredError where the last number that is known is
+// not the one that should be.
+func knows(h handoff.Held, last, committed int64) error {
+	if last < committed {
+		return &handoff.RestoredError{Queue: h.Queue, Consumer: h.Consumer, Last: last, Committed: committed}
 	}
-	return err
+	return nil
 }
 
 // Mark puts the marker of a claim into the consumer's transaction: the claim is

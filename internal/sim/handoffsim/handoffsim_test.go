@@ -17,7 +17,7 @@ func TestEverySmallSchedule(t *testing.T) {
 }
 
 func TestRandomSchedules(t *testing.T) {
-	for seed := uint64(1); seed <= 20_000; seed++ {
+	for seed := uint64(1); seed <= 10_000; seed++ {
 		if failure := Shuffled(seed).Random(seed); failure != nil {
 			t.Fatal(failure)
 		}

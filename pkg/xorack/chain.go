@@ -166,8 +166,9 @@ func dueShard(tag string) int64 {
 
 // never is an expiry that does not come: an open chain is not deleted. It is
 // in the item all the same, so that an operation that comes late does not set
-// the one of an operation that came before creation.
-var never = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+// the one of an operation that came before creation. It is in the year 9892, a
+// number of few digits: each two of them are a byte.
+var never = time.Unix(250_000_000_000, 0).UTC()
 
 func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 

@@ -38,10 +38,15 @@ func newMetered(t *testing.T) *metered {
 	return m
 }
 
-// sideBySide does up to 32 things at once.
-func sideBySide(n int, do func(i int)) {
+// sideBySide does up to 64 things at once.
+func sideBySide(n int, do func(i int)) { atOnce(64, n, do) }
+
+// atOnce does n things, up to width at once. Where an item passes a KB the
+// Meter takes what is answered out of turn for larger than it was, so figures
+// of more than that are made with few at once.
+func atOnce(width, n int, do func(i int)) {
 	var wait sync.WaitGroup
-	room := make(chan struct{}, 32)
+	room := make(chan struct{}, width)
 	for i := range n {
 		room <- struct{}{}
 		wait.Go(func() {
@@ -73,7 +78,11 @@ func (m *metered) create(tag string, edges int) xorack.Created {
 func (m *metered) finish(edges []xorack.Edge) int {
 	m.t.Helper()
 	outcomes := make([]xorack.Outcome, len(edges))
-	sideBySide(len(edges), func(i int) {
+	width := 64
+	if len(edges) > width {
+		width = 8
+	}
+	atOnce(width, len(edges), func(i int) {
 		result, err := m.acker.Done(m.t.Context(), edges[i])
 		if err != nil {
 			m.t.Error(err)
@@ -195,7 +204,7 @@ func TestFiguresOfStamps(t *testing.T) {
 	var mu sync.Mutex
 	ended := 0
 	cost := m.cost(func() {
-		sideBySide(len(stamps), func(i int) {
+		atOnce(2, len(stamps), func(i int) {
 			state, err := m.stamper.Stamp(t.Context(), tag, stamps[i], nil)
 			if err != nil {
 				t.Error(err)

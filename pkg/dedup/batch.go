@@ -20,15 +20,19 @@ func Each[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], items []T, 
 	return len(items), nil
 }
 
-// one runs handle once for an item. An item that ran and could not be
-// remembered has failed: it comes again, and its effect finds that it is
-// attempt 2.
+// one runs handle once for an item. An item that ran and could not be remembered
+// is done: if it came again, it would run again.
 func one[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], item T, id func(T) (ID, error), handle func(context.Context, T) (R, error)) error {
 	key, err := id(item)
 	if err == nil {
 		_, err = d.Once(ctx, key, func(ctx context.Context) (R, error) { return handle(ctx, item) })
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case ranAlone(err):
+		d.options.Logger.WarnContext(ctx, "item not remembered", "processor", d.processor, "error", err)
+		return nil
+	default:
 		d.options.Logger.WarnContext(ctx, "item failed", "processor", d.processor, "error", err)
 	}
 	return err

@@ -182,6 +182,12 @@ func TestNotRemembered(t *testing.T) {
 	if isA[*dedup.NotRememberedError](t, err); out.Value != "value" || !errors.Is(err, dedup.ErrUnavailable) {
 		t.Errorf("%+v, %v", out, err)
 	}
+	h.network.Fail(2, faulty.Refused)
+	done, err := dedup.Each(t.Context(), h.d, []string{"c"}, func(s string) (string, error) { return s, nil },
+		func(context.Context, string) (string, error) { return "value", nil })
+	if done != 1 || err != nil {
+		t.Errorf("%d of a batch done, %v; want 1", done, err)
+	}
 	attempt := must[dedup.Start[string, string]](t)(h.d.TryStart(t.Context(), "b")).Attempt
 	h.network.Fail(1, faulty.Lost)
 	isA[*dedup.NotRememberedError](t, attempt.Complete(t.Context(), "value"))

@@ -47,8 +47,15 @@ func fromEnvironment() (options, error) {
 	return o, nil
 }
 
-// patience is how long nothing may come out before the demo gives up.
-const patience = 60 * time.Second
+// patience is how long nothing may come out before the demo gives up: longer
+// than the claims of killed processes take to run out, half a minute each, and
+// than the tries of a message that failed are apart.
+const patience = 3 * time.Minute
+
+// sweepEvery is the time between two sweeps while processes are killed. Its
+// schedule runs it every five minutes: it ends dead claims, and wakes up who
+// waits for another try.
+const sweepEvery = 2 * time.Second
 
 // run runs the demo. The error says what was lost, repeated or out of order.
 func run(ctx context.Context, o options, out io.Writer) error {
@@ -88,7 +95,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	sent := time.Since(sending)
 	fmt.Fprintf(out, "==> sent; waiting until all are out, in order, both ways\n")
-	if err := drain(ctx, stack, ways, out); err != nil {
+	if err := drain(ctx, stack, ways, o.chaos, out); err != nil {
 		return err
 	}
 	cost := counts().Sub(before).Total()
@@ -151,7 +158,7 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	if o.chaos {
-		config.Chaos = localstack.Chaos{Seed: 1, Kill: 0.1, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}
+		config.Chaos = localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}
 	}
 	stack, err := localstack.Run(ctx, config)
 	if err != nil {
@@ -201,11 +208,11 @@ func send(ctx context.Context, base string, arrivals []traffic.Arrival) (map[str
 
 // drain waits until every message has come out, both ways, and every stream has
 // been dealt with.
-func drain(ctx context.Context, stack *localstack.Stack, ways []*way, out io.Writer) error {
+func drain(ctx context.Context, stack *localstack.Stack, ways []*way, chaos bool, out io.Writer) error {
 	want := len(ways) * ways[0].Distinct()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
-	moved, told, last := time.Now(), time.Now(), -1
+	moved, told, swept, last := time.Now(), time.Now(), time.Now(), -1
 	var since time.Time
 	for {
 		count := 0
@@ -225,6 +232,13 @@ func drain(ctx context.Context, stack *localstack.Stack, ways []*way, out io.Wri
 		case time.Since(told) > time.Second:
 			told = time.Now()
 			fmt.Fprintf(out, "    %d of %d messages are out\n", count, want)
+		}
+		if chaos && time.Since(swept) > sweepEvery {
+			swept = time.Now()
+			// The sweep may be killed like any other.
+			if _, err := stack.Trigger(ctx, "SweepSchedule"); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -28,7 +28,7 @@ const (
 func TestGolden(t *testing.T) {
 	for file, context := range map[string]map[string]any{
 		goldenFile: nil,
-		demoFile:   {prefix + "consumersFile": "../../examples/demo/consumers.json"},
+		demoFile:   {prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"},
 		soakFile:   {prefix + "consumersFile": "../../soak/consumers.json", prefix + "processTimeout": "20s"},
 	} {
 		t.Run(file, func(t *testing.T) {

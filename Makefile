@@ -128,6 +128,10 @@ synth: build infra/cdk/node_modules/.installed ## synthesise the stack, offline
 deploy: build infra/cdk/node_modules/.installed ## deploy the stack to the AWS account of the environment (ARGS=…)
 	@$(GO) run ./infra/deploy $(ARGS)
 
+.PHONY: deploy-local
+deploy-local: infra/cdk/node_modules/.installed ## deploy, change and destroy the stack without an AWS account: INPUT=file.ndjson
+	@$(GO) run ./localstack/deploylocal
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf dist .build infra/cdk/cdk.out

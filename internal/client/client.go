@@ -29,6 +29,7 @@ type Client struct {
 	base     string
 	http     *http.Client
 	aws      *awsenv.Settings // nil: requests are not signed
+	service  string           // that they are signed for
 	attempts int
 }
 
@@ -54,9 +55,16 @@ func New(base string) (*Client, error) {
 		if err != nil {
 			return nil, fmt.Errorf("requests to %s must be signed: %w", u.Host, err)
 		}
-		c.aws = &s
+		c.aws, c.service = &s, "execute-api"
 	}
 	return c, nil
+}
+
+// NewSigned returns a client whose requests go through an HTTP client of the
+// caller's, signed with these keys for a service: "execute-api" for an API,
+// "lambda" for a function's own URL.
+func NewSigned(base string, through *http.Client, service string, keys awsenv.Settings) *Client {
+	return &Client{base: strings.TrimSuffix(base, "/"), http: through, aws: &keys, service: service, attempts: defaultAttempts}
 }
 
 // Problem is an answer that is no success.
@@ -138,7 +146,7 @@ func (c *Client) sign(ctx context.Context, request *http.Request, body []byte) e
 		return err
 	}
 	hash := sha256.Sum256(body)
-	return v4.NewSigner().SignHTTP(ctx, keys, request, hex.EncodeToString(hash[:]), "execute-api", c.aws.Region, time.Now())
+	return v4.NewSigner().SignHTTP(ctx, keys, request, hex.EncodeToString(hash[:]), c.service, c.aws.Region, time.Now())
 }
 
 // Outcome is what became of a message.

@@ -15,8 +15,10 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// The account's root, where the server asks who calls.
+// Name is what the server is called; the rest is the account's root, where it
+// asks who calls.
 const (
+	Name        = "MiniStack"
 	Region      = "us-east-1"
 	Account     = "000000000000"
 	AccessKeyID = "test"

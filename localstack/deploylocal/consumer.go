@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/localstack/ministack"
+)
+
+// patience is how long nothing may come out before the sweep is called, which
+// the stack's schedule does every five minutes; sweeps is how often. The server
+// kills the processes of functions that are deployed anew: their claims are over
+// after 70 seconds, and the sweep sees to the rest.
+const (
+	patience = 10 * time.Second
+	sweeps   = 12
+)
+
+// drain waits until every message has come out of the consumer's function.
+func (t *trial) drain(ctx context.Context) error {
+	ticker := time.NewTicker(300 * time.Millisecond)
+	defer ticker.Stop()
+	last, moved := -1, time.Now()
+	for {
+		if err := t.readLog(ctx); err != nil {
+			return err
+		}
+		count := t.watcher.State().Messages
+		if count >= t.watcher.Distinct() {
+			return nil
+		}
+		if count != last {
+			last, moved = count, time.Now()
+		}
+		if time.Since(moved) > patience {
+			if t.swept == sweeps {
+				return fmt.Errorf("%d of %d messages came out", count, t.watcher.Distinct())
+			}
+			t.swept++
+			moved = time.Now()
+			if _, err := t.invoke(ctx, "SweepFunctionName", []byte(`{}`)); err != nil {
+				return err
+			}
+			fmt.Fprintf(t.out, "    %d of %d are out, and no more for %v: called the sweep\n", count, t.watcher.Distinct(), patience)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// readLog hands the lines of the consumer's log that are new to the watcher, in
+// the order in which they were written.
+func (t *trial) readLog(ctx context.Context) error {
+	type event struct {
+		Timestamp int64
+		Message   string
+	}
+	var fresh []event
+	for token := ""; ; {
+		input := map[string]string{"logGroupName": "/aws/lambda/streamsort-receiver"}
+		if token != "" {
+			input["nextToken"] = token
+		}
+		var page struct {
+			Events    []event
+			NextToken string
+		}
+		if err := t.server.JSON(ctx, "logs", "Logs_20140328.FilterLogEvents", input, &page); err != nil {
+			// Lambda makes the group with the first line.
+			if strings.Contains(err.Error(), "ResourceNotFoundException") {
+				return nil
+			}
+			return err
+		}
+		for _, e := range page.Events {
+			if strings.Contains(e.Message, `"message":"batch"`) && !t.seen[e.Message] {
+				t.seen[e.Message] = true
+				fresh = append(fresh, e)
+			}
+		}
+		if token = page.NextToken; token == "" {
+			break
+		}
+	}
+	// A line begins with the time at which it was written.
+	slices.SortStableFunc(fresh, func(a, b event) int { return cmp.Compare(a.Message, b.Message) })
+	for _, e := range fresh {
+		t.watcher.Line(e.Message)
+	}
+	return nil
+}
+
+// operate asks the handoff function what an operator would, directly.
+func (t *trial) operate(ctx context.Context) error {
+	queue := t.arrivals[0].Queue
+	payload, err := json.Marshal(map[string]string{"operation": "status", "queue": queue})
+	if err != nil {
+		return err
+	}
+	answer, err := t.invoke(ctx, "HandoffFunctionName", payload)
+	if err != nil {
+		return err
+	}
+	var status struct {
+		Consumers []struct {
+			Consumer                 string
+			Delivered, Position, Lag json.Number
+		}
+	}
+	if err := json.Unmarshal(answer, &status); err != nil || len(status.Consumers) != 1 || status.Consumers[0].Lag != "0" {
+		return fmt.Errorf("of queue %s it says %s (%w)", queue, answer, err)
+	}
+	c := status.Consumers[0]
+	fmt.Fprintf(t.out, "    %s has %s of %s in %s\n", c.Consumer, c.Delivered, c.Position, queue)
+	return nil
+}
+
+// limits shows what the server does not keep of what the template asks for:
+// tests of the template hold it to these.
+func (t *trial) limits(ctx context.Context) error {
+	table := map[string]string{"TableName": t.outputs["MessagesTableName"]}
+	var ttl struct {
+		TimeToLiveDescription struct{ TimeToLiveStatus string }
+	}
+	if err := t.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.DescribeTimeToLive", table, &ttl); err != nil {
+		return err
+	}
+	var backups struct {
+		ContinuousBackupsDescription struct {
+			PointInTimeRecoveryDescription struct{ PointInTimeRecoveryStatus string }
+		}
+	}
+	if err := t.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.DescribeContinuousBackups", table, &backups); err != nil {
+		return err
+	}
+	mappings, err := t.lambda(ctx, "GET", "/2015-03-31/event-source-mappings/", nil)
+	if err != nil {
+		return err
+	}
+	for _, row := range []struct{ what, want, got string }{
+		{"messages expire (TTL)", "ENABLED", ttl.TimeToLiveDescription.TimeToLiveStatus},
+		{"point-in-time recovery", "ENABLED", backups.ContinuousBackupsDescription.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus},
+		{"mappings bisect, and answer by record", "kept", kept(string(mappings), `"BisectBatchOnFunctionError": true`, `ReportBatchItemFailures`)},
+	} {
+		fmt.Fprintf(t.out, "    %-38s the template: %s; %s: %s\n", row.what, row.want, ministack.Name, row.got)
+	}
+	return nil
+}
+
+func kept(text string, parts ...string) string {
+	for _, part := range parts {
+		if !strings.Contains(strings.ReplaceAll(text, `":`, `": `), part) && !strings.Contains(text, part) {
+			return "not kept"
+		}
+	}
+	return "kept, not carried out"
+}

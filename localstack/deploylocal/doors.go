@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // for doorsTemplate
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/traffic"
+	"github.com/streamsort/streamsort/localstack/ministack"
+)
+
+//go:embed doors.template.json
+var doorsTemplate []byte
+
+// door is a way in.
+type door struct {
+	name string
+	// base is its address, for requests that are not signed; empty where it has
+	// none.
+	base string
+	put  func(context.Context, []json.RawMessage) ([]client.Outcome, error)
+}
+
+// openDoors finds the stack's two ways in, its HTTP API and the function
+// itself, and makes two more.
+func (t *trial) openDoors(ctx context.Context) error {
+	more, err := t.server.DeployWith(ctx, "Doors", doorsTemplate, map[string]string{"Function": t.outputs["EnqueueFunctionName"]})
+	if err != nil {
+		return err
+	}
+	server, err := url.Parse(t.server.Endpoint)
+	if err != nil {
+		return err
+	}
+	own, err := url.Parse(more["Url"]) // at AWS's domain: the server answers under its own
+	if err != nil {
+		return err
+	}
+	id, _, _ := strings.Cut(own.Host, ".")
+	root := awsenv.Settings{
+		Region: ministack.Region, Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey, ""),
+	}
+	for _, d := range []struct{ name, base, service string }{
+		{"HTTP API", t.outputs["ApiUrl"], "execute-api"},
+		{"REST API", "https://" + more["Rest"] + ".execute-api.localhost:" + server.Port() + "/v1", "execute-api"},
+		{"function URL", "https://" + id + ".lambda-url." + ministack.Region + ".localhost:" + server.Port(), "lambda"},
+	} {
+		c := client.NewSigned(d.base, t.server.Client(), d.service, root)
+		t.doors = append(t.doors, door{d.name, d.base, c.Put})
+	}
+	t.doors = append(t.doors, door{"direct invoke", "", t.invokeEnqueue})
+	return nil
+}
+
+// invokeEnqueue calls the function by Lambda's own API, with the documents
+// that the HTTP API takes.
+func (t *trial) invokeEnqueue(ctx context.Context, messages []json.RawMessage) ([]client.Outcome, error) {
+	payload, err := json.Marshal(map[string]any{"messages": messages})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := t.invoke(ctx, "EnqueueFunctionName", payload)
+	if err != nil {
+		return nil, err
+	}
+	var document struct{ Results []client.Outcome }
+	if err := json.Unmarshal(answer, &document); err != nil {
+		return nil, err
+	}
+	if len(document.Results) != len(messages) {
+		return nil, fmt.Errorf("%d results for %d messages: %s", len(document.Results), len(messages), answer)
+	}
+	return document.Results, nil
+}
+
+// invoke calls a function that an output names.
+func (t *trial) invoke(ctx context.Context, output string, payload []byte) ([]byte, error) {
+	return t.lambda(ctx, http.MethodPost, "/2015-03-31/functions/"+t.outputs[output]+"/invocations", payload)
+}
+
+// strangers: each door refuses a request without a signature.
+func (t *trial) strangers(ctx context.Context) error {
+	for _, d := range t.doors {
+		if d.base == "" {
+			continue
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.base+"/messages", bytes.NewReader([]byte(`{"queue":"q","seq":1,"body":1}`)))
+		if err != nil {
+			return err
+		}
+		response, err := t.server.Client().Do(request)
+		if err != nil {
+			return err
+		}
+		if err := response.Body.Close(); err != nil {
+			return err
+		}
+		if response.StatusCode != http.StatusForbidden {
+			return fmt.Errorf("the %s answers %s to a request without a signature", d.name, response.Status)
+		}
+		fmt.Fprintf(t.out, "    %s: %s\n", d.name, response.Status)
+	}
+	return nil
+}
+
+// batchSize is how many messages a request has.
+const batchSize = 12
+
+// sendFirst sends the first half, each batch by another door.
+func (t *trial) sendFirst(ctx context.Context) error {
+	through := map[string]int{}
+	turn := 0
+	for batch := range slices.Chunk(t.arrivals[:len(t.arrivals)/2], batchSize) {
+		d := t.doors[turn%len(t.doors)]
+		turn++
+		if err := t.send(ctx, d, batch); err != nil {
+			return fmt.Errorf("%s: %w", d.name, err)
+		}
+		through[d.name] += len(batch)
+	}
+	for _, d := range t.doors {
+		fmt.Fprintf(t.out, "    %-14s %d messages\n", d.name, through[d.name])
+	}
+	return nil
+}
+
+// send sends a batch, and counts what became of its messages. Each must have
+// been taken.
+func (t *trial) send(ctx context.Context, d door, batch []traffic.Arrival) error {
+	documents := make([]json.RawMessage, len(batch))
+	for i, a := range batch {
+		documents[i] = a.Document
+	}
+	outcomes, err := d.put(ctx, documents)
+	if err != nil {
+		return err
+	}
+	for _, o := range outcomes {
+		t.outcomes[o.Outcome]++
+		if o.Status >= 300 {
+			return fmt.Errorf("%d %s: %s", o.Status, o.Outcome, o.Detail)
+		}
+	}
+	return nil
+}
+
+// update deploys the changed stack while the second half is sent, and the last
+// of it only after the deployment.
+func (t *trial) update(ctx context.Context) error {
+	deployed := make(chan error, 1)
+	go func() { deployed <- t.deployAssembly(ctx, "changed") }()
+	batches := slices.Collect(slices.Chunk(t.arrivals[len(t.arrivals)/2:], 3))
+	pace := time.NewTicker(50 * time.Millisecond)
+	defer pace.Stop()
+	var err error
+	done := false
+	for i := 0; i < len(batches); {
+		select {
+		case err = <-deployed:
+			if done = true; err != nil {
+				return err
+			}
+			deployed = nil
+			continue
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-pace.C:
+		}
+		if !done && i == len(batches)-1 {
+			continue // the last one comes to the new stack
+		}
+		if err := t.send(ctx, t.doors[0], batches[i]); err != nil {
+			return err
+		}
+		if !done {
+			t.inFlight += len(batches[i])
+		}
+		i++
+	}
+	if t.inFlight == 0 {
+		return errors.New("nothing was sent while the stack was deployed")
+	}
+	fmt.Fprintf(t.out, "    %d messages were sent meanwhile\n", t.inFlight)
+	return nil
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/cdkcli"
+	"github.com/streamsort/streamsort/localstack/ministack"
+)
+
+// changes are what the second deployment changes: environments and sizes of
+// the functions, mappings, and who moves the cursors of new queues.
+var changes = []string{"mode=async", "enqueueMemory=1024", "processBatchSize=50", "policy=alert"}
+
+// assembly is the folder of a synthesised stack.
+func (t *trial) assembly(name string) string { return filepath.Join(t.folder, name+".out") }
+
+// synth writes the stack's templates: as it is, and changed.
+func (t *trial) synth(ctx context.Context) error {
+	for name, more := range map[string][]string{"first": nil, "changed": changes} {
+		args := []string{"synth", "--quiet", "--app", t.app(), "--output", t.assembly(name)}
+		for _, property := range append([]string{
+			"architecture=" + runtime.GOARCH, "binaries=" + t.binaries(), "removal=destroy",
+			"consumersFile=" + filepath.Join(t.root, "examples", "demo", "consumers.json"),
+		}, more...) {
+			args = append(args, "-c", "streamsort:"+property)
+		}
+		if err := t.runCDK(ctx, "", t.environment(), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// environment is this process's, but for what it says of AWS.
+func (t *trial) environment(more ...string) []string {
+	kept := []string{
+		"CDK_DISABLE_CLI_TELEMETRY=true", "CI=true", "NODE_NO_WARNINGS=1", "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20",
+		"AWS_EC2_METADATA_DISABLED=true",
+		"AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull,
+	}
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "AWS_") && !strings.HasPrefix(variable, "CDK_") {
+			kept = append(kept, variable)
+		}
+	}
+	return append(kept, more...)
+}
+
+// toServer is the environment of a command that talks to the server.
+func (t *trial) toServer() []string {
+	return t.environment("AWS_ENDPOINT_URL="+t.server.Endpoint, "AWS_CA_BUNDLE="+t.server.Certificate, "AWS_REGION="+ministack.Region,
+		"CDK_DEFAULT_ACCOUNT="+ministack.Account, "CDK_DEFAULT_REGION="+ministack.Region)
+}
+
+// asRoot is toServer with the keys of the account's root.
+func (t *trial) asRoot() []string {
+	return append(t.toServer(), "AWS_ACCESS_KEY_ID="+ministack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+ministack.SecretKey)
+}
+
+// runCDK runs the command; what it says is in cdk.log.
+func (t *trial) runCDK(ctx context.Context, folder string, env []string, args ...string) error {
+	fmt.Fprintf(t.cdkLog, "\n$ cdk %s\n", strings.Join(args, " "))
+	err := t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: env, Folder: folder, Stdout: t.cdkLog, Stderr: t.cdkLog})
+	if err != nil {
+		return fmt.Errorf("%w (%s has the rest)", err, t.cdkLog.Name())
+	}
+	return nil
+}
+
+// refusals shows what a user is told whose account is not ready.
+func (t *trial) refusals(ctx context.Context) error {
+	for _, c := range []struct {
+		what, want string
+		env        []string
+	}{
+		{"without credentials", "credentials", t.toServer()},
+		{"without bootstrap", "bootstrapped", t.asRoot()},
+	} {
+		var refused error
+		args := []string{"deploy", "--app", t.assembly("first"), "--require-approval", "never"}
+		fmt.Fprintf(t.cdkLog, "\n$ cdk %s\n", strings.Join(args, " "))
+		refused = t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: c.env, Stdout: t.cdkLog, Stderr: t.cdkLog})
+		if refused == nil || !strings.Contains(refused.Error(), c.want) {
+			return fmt.Errorf("%s it said: %w", c.what, refused)
+		}
+		fmt.Fprintf(t.out, "    %s: %v\n", c.what, refused)
+	}
+	return nil
+}
+
+// bootstrap runs where there is no cdk.json: the command would synthesise the
+// app first.
+func (t *trial) bootstrap(ctx context.Context) error {
+	folder, err := os.MkdirTemp(t.folder, "empty-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	return t.runCDK(ctx, folder, t.asRoot(), "bootstrap", "aws://"+ministack.Account+"/"+ministack.Region)
+}
+
+// assets is the bucket that cdk bootstrap makes.
+const assets = "cdk-hnb659fds-assets-" + ministack.Account + "-" + ministack.Region
+
+// deployReceiver makes the function that process hands batches to, as a user
+// would: its own stack, with its code in a bucket.
+func (t *trial) deployReceiver(ctx context.Context) error {
+	code, err := os.ReadFile(t.receiverZip())
+	if err != nil {
+		return err
+	}
+	put, err := http.NewRequest(http.MethodPut, t.server.Endpoint+"/"+assets+"/receiver.zip", nil)
+	if err != nil {
+		return err
+	}
+	if _, err := t.server.Request(ctx, "s3", put, code); err != nil {
+		return err
+	}
+	template, err := os.ReadFile(filepath.Join(t.root, "examples", "receiver", "receiver.template.json"))
+	if err != nil {
+		return err
+	}
+	if runtime.GOARCH == "amd64" {
+		template = []byte(strings.ReplaceAll(string(template), `"arm64"`, `"x86_64"`))
+	}
+	_, err = t.server.DeployWith(ctx, "Receiver", template, map[string]string{"CodeBucket": assets})
+	return err
+}
+
+func (t *trial) deploy(ctx context.Context) error {
+	if err := t.deployAssembly(ctx, "first"); err != nil {
+		return err
+	}
+	return t.openDoors(ctx)
+}
+
+// deployAssembly runs cdk deploy as a user does, and reads the outputs.
+func (t *trial) deployAssembly(ctx context.Context, name string) error {
+	outputs := filepath.Join(t.folder, "outputs.json")
+	err := t.runCDK(ctx, "", t.asRoot(), "deploy", "--app", t.assembly(name), "--require-approval", "never", "--progress", "events", "--outputs-file", outputs)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(outputs)
+	if err != nil {
+		return err
+	}
+	var all map[string]map[string]string
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	t.outputs = all[stackName]
+	return nil
+}
+
+// diff must find nothing: what is deployed is what the app says.
+func (t *trial) diff(ctx context.Context) error {
+	if err := t.runCDK(ctx, "", t.asRoot(), "diff", "--fail", "--app", t.assembly("changed")); err != nil {
+		return err
+	}
+	if err := t.runCDK(ctx, "", t.asRoot(), "diff", "--fail", "--app", t.assembly("first")); err == nil {
+		return errors.New("it finds no difference from the first stack either, so it would find none from any")
+	}
+	fmt.Fprintln(t.out, "    nothing differs from the changed stack, and something from the first")
+	return nil
+}
+
+// destroy takes the stack away, and looks for what it left behind.
+func (t *trial) destroy(ctx context.Context) error {
+	if err := t.runCDK(ctx, "", t.asRoot(), "destroy", "--force", "--app", t.assembly("changed")); err != nil {
+		return err
+	}
+	var tables struct{ TableNames []string }
+	if err := t.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.ListTables", struct{}{}, &tables); err != nil {
+		return err
+	}
+	functions, err := t.lambda(ctx, http.MethodGet, "/2015-03-31/functions", nil)
+	if err != nil {
+		return err
+	}
+	if len(tables.TableNames) > 0 || strings.Contains(string(functions), stackName+"-") {
+		return fmt.Errorf("tables %v and functions %s are left", tables.TableNames, functions)
+	}
+	fmt.Fprintln(t.out, "    no table and no function is left (removal=destroy; by default tables and logs stay)")
+	return nil
+}
+
+// lambda calls Lambda's own API.
+func (t *trial) lambda(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	address, err := url.JoinPath(t.server.Endpoint, path)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequest(method, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	return t.server.Request(ctx, "lambda", request, body)
+}

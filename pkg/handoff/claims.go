@@ -162,14 +162,14 @@ func (c Consumer) judge(t Token) Verdict {
 	case c.owns(t, Unknown):
 		return InDoubt
 	}
-	switch outcome, _ := c.outcome(t.N); {
-	case outcome == Committed && t.N > 0:
+	switch outcome, known := c.outcome(t.N); {
+	case known && outcome == Committed:
 		return WasCommitted
-	case outcome == Aborted && t.N > 0:
+	case known && outcome == Aborted:
 		return WasAborted
-	case outcome == Cancelled && t.N > 0:
+	case known && outcome == Cancelled:
 		return WasCancelled
-	case t.N >= c.Token.N || t.N < 1:
+	case t != c.Token && t.N >= c.Token.N:
 		return Foreign
 	}
 	return Forgotten

@@ -52,7 +52,7 @@ func (p *Puller) List(ctx context.Context, queue, consumer string, bounds Bounds
 // Claim implements [Claims]: 2 reads, the range, and a write of 1 unit. Where
 // nothing is ready, 2 reads.
 func (p *Puller) Claim(ctx context.Context, r Request) (Answer, error) {
-	return p.look(ctx, r, func(c Consumer, b Batch) (Answer, bool, error) {
+	return p.look(ctx, r, func(r Request, c Consumer, b Batch) (Answer, bool, error) {
 		now := p.now()
 		if c.Attempts >= p.maxAttempts {
 			blocked, made, err := p.store.Block(ctx, c, now)
@@ -75,7 +75,7 @@ func (c Consumer) give(b Batch) Answer {
 
 // look looks at what is ready and does something with it, again and again while
 // that is outrun by others; nil does nothing.
-func (p *Puller) look(ctx context.Context, r Request, do func(Consumer, Batch) (Answer, bool, error)) (Answer, error) {
+func (p *Puller) look(ctx context.Context, r Request, do func(Request, Consumer, Batch) (Answer, bool, error)) (Answer, error) {
 	r, err := r.checked(p.lease)
 	if err != nil {
 		return Answer{}, err
@@ -101,7 +101,7 @@ func (p *Puller) look(ctx context.Context, r Request, do func(Consumer, Batch) (
 			a.Batch = b
 			return a, nil
 		}
-		if a, done, err := do(c, b); done || err != nil {
+		if a, done, err := do(r, c, b); done || err != nil {
 			return a, err
 		}
 		if tries == outrun {

@@ -1,0 +1,398 @@
+// Package claimstest holds every implementation of [handoff.Claims] to what that
+// interface promises. Call [Run] from a test of the implementation.
+package claimstest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// Env is a queue "q" with a consumer "c" at its beginning, and no messages yet.
+type Env struct {
+	Claims handoff.Claims
+	// Put puts that many messages more, numbered from 1 on; the body of each is
+	// its number.
+	Put func(n int)
+	// Pass lets time pass for the tables.
+	Pass func(time.Duration)
+}
+
+// Run runs the suite. newEnv is called once a subtest. The usual lease is a
+// minute, and a message is tried 3 times.
+func Run(t *testing.T, newEnv func(t *testing.T) Env) {
+	for _, c := range []struct {
+		name string
+		test func(*bench)
+	}{
+		{"whole claim", testWhole},
+		{"list", testList},
+		{"listed messages", testListed},
+		{"not the head", testNotHead},
+		{"nothing", testNothing},
+		{"bounds", testBounds},
+		{"the same request", testSameRequest},
+		{"busy", testBusy},
+		{"cancelled", testCancelled},
+		{"extended", testExtended},
+		{"aborted", testAborted},
+		{"blocked", testBlocked},
+		{"in doubt", testInDoubt},
+		{"wrong order", testWrongOrder},
+		{"other tokens", testOtherTokens},
+		{"forgotten", testForgotten},
+		{"bad input", testBadInput},
+		{"not there", testNotThere},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(&bench{T: t, Env: newEnv(t)}) })
+	}
+}
+
+type bench struct {
+	*testing.T
+	Env
+}
+
+// is checks an answer's verdict.
+func (b *bench) is(what string, want handoff.Verdict) func(handoff.Answer, error) handoff.Answer {
+	return func(a handoff.Answer, err error) handoff.Answer {
+		b.Helper()
+		if err != nil {
+			b.Fatalf("%s: %v", what, err)
+		}
+		if a.Verdict != want {
+			b.Fatalf("%s: %s, want %s (%+v)", what, a.Verdict, want, a)
+		}
+		return a
+	}
+}
+
+func request(id string, n int) handoff.Request {
+	return handoff.Request{Queue: "q", Consumer: "c", ID: id, Bounds: handoff.Bounds{MaxMessages: n}}
+}
+
+// claim claims up to n messages.
+func (b *bench) claim(id string, n int) handoff.Answer {
+	b.Helper()
+	return b.is("claim", handoff.OK)(b.Claims.Claim(b.Context(), request(id, n)))
+}
+
+func (b *bench) prepare(a handoff.Answer) {
+	b.Helper()
+	b.is("prepare", handoff.OK)(b.Claims.Prepare(b.Context(), a.Held()))
+}
+
+func (b *bench) commit(a handoff.Answer) {
+	b.Helper()
+	b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held()))
+}
+
+// has checks a batch's range and messages.
+func (b *bench) has(a handoff.Answer, from, to int64) {
+	b.Helper()
+	ok := a.From == from && a.To == to && int64(len(a.Messages)) == to-from && a.Queue == "q" && a.Consumer == "c"
+	for i, m := range a.Messages {
+		ok = ok && m.Seq == from+1+int64(i) && string(m.Body) == fmt.Sprint(m.Seq)
+	}
+	if !ok {
+		b.Fatalf("%+v; want the messages %d to %d", a, from+1, to)
+	}
+}
+
+func testWhole(b *bench) {
+	b.Put(5)
+	first := b.claim("r1", 2)
+	b.has(first, 0, 2)
+	if first.Token != (handoff.Token{N: 1, Req: "r1"}) || first.Attempt != 1 || first.Until.IsZero() {
+		b.Errorf("token %v, attempt %d, until %v", first.Token, first.Attempt, first.Until)
+	}
+	for range 2 {
+		b.prepare(first)
+	}
+	for range 2 {
+		b.commit(first)
+	}
+	second := b.claim("r2", 100)
+	b.has(second, 2, 5)
+	if second.Committed != 1 {
+		b.Errorf("the last that is committed is %d, want 1", second.Committed)
+	}
+	b.prepare(second)
+	b.commit(second)
+	b.commit(first)
+	b.is("prepare after the end", handoff.WasCommitted)(b.Claims.Prepare(b.Context(), first.Held()))
+	b.is("abort after the end", handoff.WasCommitted)(b.Claims.Abort(b.Context(), first.Held(), "late"))
+}
+
+func testList(b *bench) {
+	b.Put(3)
+	for range 2 { // it claims nothing
+		b.has(b.is("list", handoff.OK)(b.Claims.List(b.Context(), "q", "c", handoff.Bounds{MaxMessages: 2})), 0, 2)
+	}
+	b.has(b.claim("r1", 3), 0, 3)
+	b.is("list while a claim is out", handoff.BusyUntil)(b.Claims.List(b.Context(), "q", "c", handoff.Bounds{}))
+}
+
+func testListed(b *bench) {
+	b.Put(3)
+	r := request("r1", 0)
+	r.Seqs = []int64{1, 2}
+	b.has(b.is("claim", handoff.OK)(b.Claims.Claim(b.Context(), r)), 0, 2)
+}
+
+func testNotHead(b *bench) {
+	b.Put(3)
+	for _, seqs := range [][]int64{{2}, {1, 3}, {2, 3}, {3, 2, 1}, {1, 1}, {0, 1}, {1, 2, 3, 4}, {9}} {
+		r := request("r1", 0)
+		r.Seqs = seqs
+		b.is(fmt.Sprint("claim of ", seqs), handoff.NotHead)(b.Claims.Claim(b.Context(), r))
+	}
+	b.has(b.claim("r2", 9), 0, 3)
+}
+
+func testNothing(b *bench) {
+	b.Put(1)
+	a := b.claim("r1", 1)
+	b.prepare(a)
+	b.commit(a)
+	b.is("claim", handoff.Nothing)(b.Claims.Claim(b.Context(), request("r2", 1)))
+	b.is("list", handoff.Nothing)(b.Claims.List(b.Context(), "q", "c", handoff.Bounds{}))
+}
+
+func testBounds(b *bench) {
+	b.Put(12)
+	r := request("r1", 0)
+	r.MaxBytes = 10 // 1 to 9 have a byte each, 10 has two
+	b.has(b.is("claim", handoff.OK)(b.Claims.Claim(b.Context(), r)), 0, 9)
+}
+
+func testSameRequest(b *bench) {
+	b.Put(3)
+	first := b.claim("r1", 2)
+	b.Put(2)
+	again := b.claim("r1", 9)
+	b.has(again, 0, 2)
+	if again.Held() != first.Held() {
+		b.Errorf("token %v, and again %v", first.Token, again.Token)
+	}
+	b.prepare(first)
+	b.is("claim again after its prepare", handoff.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
+	b.commit(first)
+	b.is("claim again after its end", handoff.WasCommitted)(b.Claims.Claim(b.Context(), request("r1", 2)))
+}
+
+func testBusy(b *bench) {
+	b.Put(1)
+	a := b.claim("r1", 1)
+	for _, prepared := range []bool{false, true} {
+		if prepared {
+			b.prepare(a)
+		}
+		busy := b.is("claim by another", handoff.BusyUntil)(b.Claims.Claim(b.Context(), request("r2", 1)))
+		if !busy.Until.Equal(a.Until) {
+			b.Errorf("busy until %v, want %v", busy.Until, a.Until)
+		}
+	}
+}
+
+func testCancelled(b *bench) {
+	b.Put(2)
+	old := b.claim("r1", 2)
+	b.Pass(time.Minute + time.Second)
+	taken := b.claim("r2", 2)
+	b.has(taken, 0, 1) // from the second attempt on alone
+	if taken.Attempt != 2 {
+		b.Errorf("attempt %d, want 2", taken.Attempt)
+	}
+	for range 2 {
+		b.is("prepare of the old one", handoff.WasCancelled)(b.Claims.Prepare(b.Context(), old.Held()))
+		b.is("commit of the old one", handoff.WasCancelled)(b.Claims.Commit(b.Context(), old.Held()))
+		b.is("abort of the old one", handoff.WasCancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
+		b.is("settling the old one", handoff.WasCancelled)(b.Claims.Settle(b.Context(), old.Held(), handoff.Aborted, "late"))
+		b.is("extending the old one", handoff.WasCancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
+	}
+	b.prepare(taken)
+	b.commit(taken)
+}
+
+func testExtended(b *bench) {
+	b.Put(1)
+	a := b.claim("r1", 1)
+	b.Pass(50 * time.Second)
+	for range 2 {
+		longer := b.is("extend", handoff.OK)(b.Claims.Extend(b.Context(), a.Held(), 2*time.Minute))
+		if left := longer.Until.Sub(a.Until); left < 100*time.Second || left > 2*time.Minute {
+			b.Errorf("extended by %v, want about 110 seconds", left)
+		}
+	}
+	b.Pass(time.Minute)
+	b.is("claim by another", handoff.BusyUntil)(b.Claims.Claim(b.Context(), request("r2", 1)))
+	b.prepare(a)
+	b.is("extend after the prepare", handoff.OK)(b.Claims.Extend(b.Context(), a.Held(), 0))
+}
+
+func testAborted(b *bench) {
+	b.Put(2)
+	a := b.claim("r1", 2)
+	for range 2 {
+		b.is("abort", handoff.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
+	}
+	wait := b.is("claim", handoff.WaitUntil)(b.Claims.Claim(b.Context(), request("r2", 2)))
+	if wait.Detail != "no such account" || wait.Until.IsZero() {
+		b.Errorf("%+v; want why, and until when", wait)
+	}
+	b.Pass(2 * time.Second)
+	b.has(b.claim("r3", 2), 0, 1)
+	b.is("prepare of the aborted one", handoff.WasAborted)(b.Claims.Prepare(b.Context(), a.Held()))
+	b.is("commit of the aborted one", handoff.WasAborted)(b.Claims.Commit(b.Context(), a.Held()))
+}
+
+func testBlocked(b *bench) {
+	b.Put(2)
+	for i := range 3 {
+		a := b.claim(fmt.Sprint("r", i), 2)
+		b.is("abort", handoff.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
+		b.Pass(10 * time.Minute)
+	}
+	stuck := b.is("claim", handoff.Stuck)(b.Claims.Claim(b.Context(), request("r9", 2)))
+	if stuck.From != 0 || stuck.To != 1 || stuck.Detail != "no such account" {
+		b.Errorf("%+v; want that 1 blocks, and why", stuck)
+	}
+}
+
+func testInDoubt(b *bench) {
+	for i, outcome := range []handoff.TokenOutcome{handoff.Committed, handoff.Aborted} {
+		b.Put(1)
+		a := b.claim(fmt.Sprint("r", i), 1)
+		b.prepare(a)
+		b.is("a bare abort", handoff.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+		b.Pass(time.Minute + time.Second)
+		doubt := b.is("claim", handoff.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
+		if doubt.Held() != a.Held() || doubt.From != a.From || doubt.To != a.To || len(doubt.Messages) > 0 {
+			b.Errorf("%+v; want the claim of %v", doubt, a.Token)
+		}
+		for range 2 {
+			b.is("settle", handoff.OK)(b.Claims.Settle(b.Context(), a.Held(), outcome, "silent"))
+		}
+		other, verdict := handoff.Aborted, handoff.WasCommitted
+		if outcome == handoff.Aborted {
+			other, verdict = handoff.Committed, handoff.WasAborted
+		}
+		b.is("settle otherwise", verdict)(b.Claims.Settle(b.Context(), a.Held(), other, "silent"))
+		b.Pass(time.Minute)
+	}
+	b.has(b.claim("again", 1), 1, 2)
+}
+
+func testWrongOrder(b *bench) {
+	b.Put(1)
+	a := b.claim("r1", 1)
+	b.is("commit before the prepare", handoff.NotPrepared)(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("settle as committed before it", handoff.NotPrepared)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, ""))
+	b.prepare(a)
+	b.commit(a)
+}
+
+func testOtherTokens(b *bench) {
+	b.Put(2)
+	a := b.claim("r1", 1)
+	for _, token := range []handoff.Token{{N: 1, Req: "forged"}, {N: 2, Req: "r1"}, {N: 9, Req: "r9"}} {
+		h := handoff.Held{Queue: "q", Consumer: "c", Token: token}
+		b.is("prepare", handoff.Foreign)(b.Claims.Prepare(b.Context(), h))
+		b.is("extend", handoff.Foreign)(b.Claims.Extend(b.Context(), h, 0))
+		b.is("commit", handoff.Foreign)(b.Claims.Commit(b.Context(), h))
+		b.is("abort", handoff.Foreign)(b.Claims.Abort(b.Context(), h, "why"))
+		b.is("settle", handoff.Foreign)(b.Claims.Settle(b.Context(), h, handoff.Aborted, "why"))
+	}
+	b.prepare(a)
+	b.commit(a)
+}
+
+func testForgotten(b *bench) {
+	b.Put(6)
+	var first handoff.Answer
+	for i := range 6 {
+		a := b.claim(fmt.Sprint("r", i), 1)
+		if i == 0 {
+			first = a
+		}
+		b.prepare(a)
+		b.commit(a)
+	}
+	b.is("prepare", handoff.Forgotten)(b.Claims.Prepare(b.Context(), first.Held()))
+	b.is("commit", handoff.Forgotten)(b.Claims.Commit(b.Context(), first.Held()))
+	b.is("settle", handoff.Forgotten)(b.Claims.Settle(b.Context(), first.Held(), handoff.Aborted, "why"))
+}
+
+// refused checks that an error names a field.
+func (b *bench) refused(field string, err error) {
+	b.Helper()
+	var invalid *cursor.InvalidError
+	if !errors.As(err, &invalid) || invalid.Field != field {
+		b.Errorf("error %v, want one of the field %s", err, field)
+	}
+}
+
+func testBadInput(b *bench) {
+	b.Put(1)
+	for _, c := range []struct {
+		field  string
+		change func(*handoff.Request)
+	}{
+		{"consumer", func(r *handoff.Request) { r.Consumer = "a b" }},
+		{"request", func(r *handoff.Request) { r.ID = "" }},
+		{"request", func(r *handoff.Request) { r.ID = strings.Repeat("x", 65) }},
+		{"maxMessages", func(r *handoff.Request) { r.MaxMessages = -1 }},
+		{"maxMessages", func(r *handoff.Request) { r.MaxMessages = 1001 }},
+		{"maxBytes", func(r *handoff.Request) { r.MaxBytes = 1 << 30 }},
+		{"lease", func(r *handoff.Request) { r.Lease = time.Second }},
+		{"lease", func(r *handoff.Request) { r.Lease = 13 * time.Hour }},
+		{"seqs", func(r *handoff.Request) { r.Seqs = slices.Repeat([]int64{1}, 1001) }},
+	} {
+		r := request("r1", 1)
+		c.change(&r)
+		_, err := b.Claims.Claim(b.Context(), r)
+		b.refused(c.field, err)
+	}
+	h := handoff.Held{Queue: "q", Consumer: "c"}
+	_, err := b.Claims.Prepare(b.Context(), h)
+	b.refused("token", err)
+	h.Token = handoff.Token{N: 1, Req: "r1"}
+	_, err = b.Claims.Settle(b.Context(), h, handoff.Cancelled, "")
+	b.refused("outcome", err)
+	_, err = b.Claims.Extend(b.Context(), h, time.Second)
+	b.refused("lease", err)
+	b.has(b.claim("r1", 1), 0, 1)
+}
+
+func testNotThere(b *bench) {
+	b.Put(1)
+	r := request("r1", 1)
+	r.Consumer = "other"
+	if _, err := b.Claims.Claim(b.Context(), r); !errors.Is(err, handoff.ErrNoConsumer) {
+		b.Errorf("claim: %v", err)
+	}
+	if _, err := b.Claims.List(b.Context(), "other", "c", handoff.Bounds{}); !errors.Is(err, handoff.ErrNoConsumer) {
+		b.Errorf("list: %v", err)
+	}
+	h := handoff.Held{Queue: "q", Consumer: "other", Token: handoff.Token{N: 1, Req: "r"}}
+	for what, call := range map[string]func() (handoff.Answer, error){
+		"prepare": func() (handoff.Answer, error) { return b.Claims.Prepare(b.Context(), h) },
+		"extend":  func() (handoff.Answer, error) { return b.Claims.Extend(b.Context(), h, 0) },
+		"commit":  func() (handoff.Answer, error) { return b.Claims.Commit(b.Context(), h) },
+		"abort":   func() (handoff.Answer, error) { return b.Claims.Abort(b.Context(), h, "why") },
+		"settle": func() (handoff.Answer, error) {
+			return b.Claims.Settle(b.Context(), h, handoff.Aborted, "why")
+		},
+	} {
+		if _, err := call(); !errors.Is(err, handoff.ErrNoConsumer) {
+			b.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -54,14 +54,14 @@ func TestBatchesKeepBytes(t *testing.T) {
 		_ = writer.Close()
 	}()
 	var got []string
-	err := batches(reader, 2, func(batch []json.RawMessage) error {
-		for _, m := range batch {
-			got = append(got, string(m))
+	err := batches(reader, 2, func(batch []numbered) error {
+		for _, line := range batch {
+			got = append(got, fmt.Sprintf("%d %s", line.number, line.text))
 		}
 		got = append(got, "|")
 		return nil
 	})
-	if err != nil || len(got) != 5 || got[0] != `{"a" : 1}` || got[2] != "|" || got[3] != `{"c":3}` {
+	if err != nil || len(got) != 5 || got[0] != `1 {"a" : 1}` || got[2] != "|" || got[3] != `4 {"c":3}` {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -9,11 +9,15 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/streamsort/streamsort/internal/client"
 )
 
 // putCommand puts messages.
@@ -47,46 +51,104 @@ func (c *putCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	outcomes, total := map[string]int{}, 0
+	t := tally{outcomes: map[string]int{}}
 	group, ctx := errgroup.WithContext(s.ctx)
 	group.SetLimit(c.Concurrency)
-	readErr := batches(in, c.Batch, func(messages []json.RawMessage) error {
+	readErr := batches(in, c.Batch, func(batch []numbered) error {
 		group.Go(func() error {
-			results, err := api.Put(ctx, messages)
-			mu.Lock()
-			defer mu.Unlock()
-			for _, r := range results {
-				outcomes[r.Outcome]++
-				total++
+			messages := make([]json.RawMessage, len(batch))
+			for i, line := range batch {
+				messages[i] = line.text
 			}
-			return err
+			results, err := api.Put(ctx, messages)
+			t.add(batch, results)
+			return inLines(err, batch)
 		})
 		return ctx.Err()
 	})
-	if err := group.Wait(); err != nil {
-		return err
+	err = group.Wait()
+	if err == nil {
+		err = readErr
 	}
-	if readErr != nil {
-		return readErr
+	return errors.Join(t.print(s), err)
+}
+
+// numbered is a line of the input.
+type numbered struct {
+	number int
+	text   json.RawMessage
+}
+
+// tally is what became of the messages so far.
+type tally struct {
+	mu       sync.Mutex
+	outcomes map[string]int
+	total    int
+	// refused are the messages that were not taken, by their lines.
+	refused []string
+}
+
+func (t *tally) add(batch []numbered, results []client.Outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, r := range results {
+		t.outcomes[r.Outcome]++
+		t.total++
+		if r.Status >= 400 {
+			t.refused = append(t.refused, fmt.Sprintf("line %d: %s: %s", batch[i].number, r.Outcome, r.Detail))
+		}
 	}
+}
+
+// print tells what became of the messages. The error names those that were
+// refused.
+func (t *tally) print(s *session) error {
 	var told []string
-	for _, outcome := range slices.Sorted(maps.Keys(outcomes)) {
-		told = append(told, fmt.Sprintf("%d %s", outcomes[outcome], outcome))
+	for _, outcome := range slices.Sorted(maps.Keys(t.outcomes)) {
+		told = append(told, fmt.Sprintf("%d %s", t.outcomes[outcome], outcome))
 	}
-	document, err := json.Marshal(map[string]any{"messages": total, "outcomes": outcomes})
+	document, err := json.Marshal(map[string]any{"messages": t.total, "outcomes": t.outcomes})
 	if err != nil {
 		return err
 	}
-	return s.print(document, "%d messages: %s\n", total, strings.Join(told, ", "))
+	text := fmt.Sprintf("%d messages", t.total)
+	if len(told) > 0 {
+		text += ": " + strings.Join(told, ", ")
+	}
+	if err := s.print(document, "%s\n", text); err != nil || len(t.refused) == 0 {
+		return err
+	}
+	return errors.New(strings.Join(t.refused, "\n"))
+}
+
+// place is how a problem names a message of a call.
+var place = regexp.MustCompile(`messages\[(\d+)\](\.?)`)
+
+// inLines is an error whose messages are named by the lines that they came in.
+func inLines(err error, batch []numbered) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(place.ReplaceAllStringFunc(err.Error(), func(found string) string {
+		parts := place.FindStringSubmatch(found)
+		i, err := strconv.Atoi(parts[1])
+		if err != nil || i >= len(batch) {
+			return found
+		}
+		line := fmt.Sprintf("line %d", batch[i].number)
+		if parts[2] != "" { // a field follows
+			line += ": "
+		}
+		return line
+	}))
 }
 
 // batches reads a JSON document a line, and hands them on in batches, byte for
 // byte. Empty lines are passed over.
-func batches(in io.Reader, size int, hand func([]json.RawMessage) error) error {
+func batches(in io.Reader, size int, hand func([]numbered) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
-	var batch []json.RawMessage
+	var batch []numbered
 	for number := 1; lines.Scan(); number++ {
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
@@ -95,7 +157,7 @@ func batches(in io.Reader, size int, hand func([]json.RawMessage) error) error {
 		if !json.Valid(line) {
 			return fmt.Errorf("line %d is not JSON", number)
 		}
-		if batch = append(batch, bytes.Clone(line)); len(batch) == size {
+		if batch = append(batch, numbered{number, bytes.Clone(line)}); len(batch) == size {
 			if err := hand(batch); err != nil {
 				return err
 			}

@@ -123,7 +123,7 @@ var statusOf = map[cursor.Outcome]int{
 var detailOf = map[cursor.Outcome]string{
 	cursor.Conflict: "another message is stored under this seq; it stays",
 	cursor.Late:     "the seq was skipped: the queue's policy gave up waiting for it",
-	cursor.Stale:    "the queue is past this seq, and what was stored there has been deleted",
+	cursor.Stale:    "the queue is past this seq, and nothing is stored there any more, or the queue begins behind it",
 	cursor.Full:     "the seq is farther ahead of the queue's position than its maxAhead allows; nothing was stored",
 }
 

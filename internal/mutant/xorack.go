@@ -26,7 +26,7 @@ var ackerMutants = []mutant{
 		{"memory.go", "func open(c Chain) bool { return c.End() == Open }", "func open(c Chain) bool { return c.Recorded == Open }"},
 	}},
 	{"acker: TTL from the deadline", ackerFolder, ackerTrace("TTLFromTheDeadline"), []edit{
-		{"create.go", "ExpiresOn: never, Parent: o.Parent,", "ExpiresOn: now.Add(o.Deadline), Parent: o.Parent,"},
+		{"create.go", "ExpiresOn: Never, Parent: o.Parent,", "ExpiresOn: now.Add(o.Deadline), Parent: o.Parent,"},
 	}},
 	{"acker: bare XOR", ackerFolder, ackerTrace("BareXOR"), []edit{
 		{"memory.go", "\t\t\t\t!slices.ContainsFunc(w.Ops, c.Has) && len(c.Ops) <= w.Room", "\t\t\t\tlen(c.Ops) <= w.Room"},
@@ -73,7 +73,7 @@ var ackerMutants = []mutant{
 		{"memory.go", "return open(c) && same(c, f.Incarnation)", "return same(c, f.Incarnation)"},
 	}},
 	{"acker: failure that nobody looks for", ackerFolder, ackerSchedules, []edit{
-		{"memory.go", "c.EndedAt, c.Due, c.ExpiresOn = milliseconds(f.Now), milliseconds(f.Now), never", "c.EndedAt, c.ExpiresOn = milliseconds(f.Now), never"},
+		{"memory.go", "c.EndedAt, c.Due, c.ExpiresOn = milliseconds(f.Now), milliseconds(f.Now), Never", "c.EndedAt, c.ExpiresOn = milliseconds(f.Now), Never"},
 	}},
 	{"acker: time-out after the end", ackerFolder, ackerSchedules, []edit{
 		{"memory.go", "if c.Incarnation != t.Incarnation || !c.IsCreated() || !open(c) {", "if c.Incarnation != t.Incarnation || !c.IsCreated() {"},
@@ -153,6 +153,13 @@ var ackerMutants = []mutant{
 	{"acker: acked by nobody's record", ackerFolder, ackerSchedules, []edit{
 		{"finish.go", "c, _, err := a.settle(ctx, c)\n", "var err error\n"},
 		{"sweep.go", "if c, _, err = a.settle(ctx, c); err != nil {", "if err != nil {"},
+	}},
+	{"acker: nobody heals, on a server", ackerFolder, test{"./pkg/xorack", "TestWhoeverDiesLeavesNothingUndone"}, []edit{
+		{"sweep.go", "finished, err := a.Finish(ctx, c, r.announce)", "finished, err := false, error(nil)"},
+	}},
+	{"acker: own operation not recognised, on a server", ackerFolder, test{"./pkg/xorack", "TestEveryRequestGoesWrongOnce"}, []edit{
+		{"apply.go", "if c.Has(op) {\n\t\t\t\toutcomes[op]", "if false {\n\t\t\t\toutcomes[op]"},
+		{"apply.go", "return c.Has(op)\n\t\t})", "return there.Exists() && applied\n\t\t})"},
 	}},
 	{"acker: altered token taken", ackerFolder, test{"./pkg/xorack", "TestAlteredToken"}, []edit{
 		{"edge.go", "if binary.BigEndian.Uint32(raw[21:]) != e.checksum() {", "if false {"},

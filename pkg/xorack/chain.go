@@ -164,11 +164,11 @@ func dueShard(tag string) int64 {
 	return int64(hash.Sum32() % dueShards)
 }
 
-// never is an expiry that does not come: an open chain is not deleted. It is
-// in the item all the same, so that an operation that comes late does not set
-// the one of an operation that came before creation. It is in the year 9892, a
-// number of few digits: each two of them are a byte.
-var never = time.Unix(250_000_000_000, 0).UTC()
+// Never is an expiry that does not come: a chain is not deleted before it is
+// sealed. It is in the item all the same, so that an operation that comes late
+// does not set the one of an operation that came before creation. It is in the
+// year 9892, a number of few digits: each two of them are a byte.
+var Never = time.Unix(250_000_000_000, 0).UTC()
 
 func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 

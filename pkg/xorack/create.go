@@ -123,7 +123,7 @@ func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 	c := Chain{
 		Tag: tag, Incarnation: incarnationOf(tag, o.ID), Edges: int64(o.Edges), Options: o.digest(),
 		Created: now, Seen: now, Deadline: now.Add(o.Deadline).Truncate(time.Millisecond), Idle: o.Idle.Truncate(time.Millisecond),
-		ExpiresOn: never, Parent: o.Parent,
+		ExpiresOn: Never, Parent: o.Parent,
 	}
 	for i := range o.Edges {
 		c.Sum = c.Sum.Plus(sumOf(rootOf(tag, c.Incarnation, i).id))

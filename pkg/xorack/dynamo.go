@@ -173,7 +173,7 @@ func (s *Dynamo) Fail(ctx context.Context, f Failure) (Chain, bool, error) {
 	e := s.expression(&f.Incarnation, true).
 		Use(attrReason, attrLastOp, attrDue, attrDueShard, attrExpiresOn, attrEndedAt, attrOps, attrStampLen).
 		Value("failed", dynamo.Text(string(Failed))).Value("reason", dynamo.Text(f.Reason)).Value("op", dynamo.Blob(f.Op[:])).
-		Value("now", dynamo.Millis(f.Now)).Value("shard", dynamo.Number(dueShard(f.Tag))).Value("never", dynamo.Number(never.Unix()))
+		Value("now", dynamo.Millis(f.Now)).Value("shard", dynamo.Number(dueShard(f.Tag))).Value("never", dynamo.Number(Never.Unix()))
 	return s.update(ctx, f.Tag,
 		"SET "+setKnown+", #inc = :inc, #st = :failed, #reason = :reason, #lastOp = :op, #endedAt = :now, #due = :now, #dueShard = :shard, #expiresOn = :never",
 		and(isOpen, isSame, hasEdges, isKnown, "NOT contains(#ops, :op)"), e)
@@ -208,7 +208,7 @@ func (s *Dynamo) Abandon(ctx context.Context, o Overdue) (Chain, bool, error) {
 	e := s.expression(&o.Incarnation, true).
 		Use(attrReason, attrDue, attrDueShard, attrExpiresOn, attrEndedAt, attrDeadline, attrStampLen).
 		Value("timedOut", dynamo.Text(string(TimedOut))).Value("reason", dynamo.Text(o.Reason)).
-		Value("now", dynamo.Millis(o.Now)).Value("shard", dynamo.Number(dueShard(o.Tag))).Value("never", dynamo.Number(never.Unix()))
+		Value("now", dynamo.Millis(o.Now)).Value("shard", dynamo.Number(dueShard(o.Tag))).Value("never", dynamo.Number(Never.Unix()))
 	return s.update(ctx, o.Tag,
 		"SET "+setKnown+", #inc = :inc, #st = :timedOut, #reason = :reason, #endedAt = :now, #due = :now, #dueShard = :shard, #expiresOn = :never",
 		and(isOpen, isSame, hasEdges, isKnown, "(attribute_not_exists(#created) OR #deadline <= :now)"), e)
@@ -227,7 +227,7 @@ func (s *Dynamo) Delete(ctx context.Context, tag string, op Op, now time.Time) (
 	e := s.expression(nil, true).Key("#tag", s.names.TagKey).
 		Use(attrLastOp, attrDue, attrDueShard, attrExpiresOn, attrEndedAt, attrStampLen).
 		Value("deleted", dynamo.Text(string(Deleted))).Value("op", dynamo.Blob(op[:])).Value("now", dynamo.Millis(now)).
-		Value("shard", dynamo.Number(dueShard(tag))).Value("never", dynamo.Number(never.Unix()))
+		Value("shard", dynamo.Number(dueShard(tag))).Value("never", dynamo.Number(Never.Unix()))
 	return s.update(ctx, tag,
 		"SET "+setKnown+", #st = :deleted, #lastOp = :op, #endedAt = :now, #due = :now, #dueShard = :shard, #expiresOn = :never",
 		and(isThere, isOpen, hasEdges, isKnown), e)

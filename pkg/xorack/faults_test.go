@@ -89,14 +89,26 @@ func (h *hurt) chains(tags ...string) map[string]string {
 	return all
 }
 
-// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
-// in each way; the SDK repeats none of them. Whatever the operation says then,
-// the same one again brings the chains to where they would have been, and
-// announces each end under one id.
-func TestEveryRequestGoesWrongOnce(t *testing.T) {
+// operation is one operation, and what comes before it.
+type operation struct {
+	name        string
+	prepare, do func(*hurt) error
+}
+
+// ready is a hurt on which the operation comes next.
+func (o operation) ready(t *testing.T) *hurt {
+	t.Helper()
+	h := newHurt(t)
+	if o.prepare != nil {
+		h.must(o.prepare(h))
+	}
+	return h
+}
+
+// operations are all of them.
+func operations(ctx context.Context) []operation {
 	root := xorack.Root("t", "", 0)
 	a, b := root.Child(0), root.Child(1)
-	ctx := t.Context()
 	create := func(h *hurt) error { _, err := h.acker.Create(ctx, "t", nil); return err }
 	split := func(h *hurt) error { return firstError(create(h), done(h, root, a, b)) }
 	expired := func(h *hurt) error {
@@ -123,10 +135,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 			return err
 		}
 	}
-	for _, operation := range []struct {
-		name        string
-		prepare, do func(*hurt) error
-	}{
+	return []operation{
 		{"create", nil, create},
 		{"create over orphans", func(h *hurt) error { return done(h, root, a, b) }, create},
 		{"create last", func(h *hurt) error { return done(h, root) }, create},
@@ -162,20 +171,22 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		{"create stamps", nil, stamped},
 		{"stamp", stamped, stamp("b", "2")},
 		{"stamp that ends", stamped, stamp("a", "2")},
-	} {
+	}
+}
+
+// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
+// in each way; the SDK repeats none of them. Whatever the operation says then,
+// the same one again brings the chains to where they would have been, and
+// announces each end under one id.
+func TestEveryRequestGoesWrongOnce(t *testing.T) {
+	for _, operation := range operations(t.Context()) {
 		t.Run(operation.name, func(t *testing.T) {
-			well := newHurt(t)
-			if operation.prepare != nil {
-				well.must(operation.prepare(well))
-			}
+			well := operation.ready(t)
 			well.must(operation.do(well))
 			want := well.chains("t", "u")
 			for _, fault := range faulty.Faults() {
 				for k := 1; ; k++ {
-					h := newHurt(t)
-					if operation.prepare != nil {
-						h.must(operation.prepare(h))
-					}
+					h := operation.ready(t)
 					h.network.Fail(k, fault)
 					err := operation.do(h)
 					if h.network.Pending() {
@@ -192,6 +203,39 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 					}
 					if diff := cmp.Diff(well.announced, h.announced); diff != "" {
 						t.Errorf("%s at request %d: announced (-want +got):\n%s", fault, k, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestWhoeverDiesLeavesNothingUndone lets whoever is at an operation die at
+// each of its requests, before its effect and after it, and nobody comes again:
+// every chain that was created ends all the same, is announced and sealed.
+func TestWhoeverDiesLeavesNothingUndone(t *testing.T) {
+	for _, operation := range operations(t.Context()) {
+		t.Run(operation.name, func(t *testing.T) {
+			for _, fault := range []faulty.Fault{faulty.Refused, faulty.Lost} {
+				for k := 1; ; k++ {
+					h := operation.ready(t)
+					h.network.Fail(k, fault)
+					_ = operation.do(h)
+					if h.network.Pending() {
+						break
+					}
+					h.network.Fail(0, "")
+					for range 3 {
+						h.now = h.now.Add(xorack.MaxDeadline + time.Hour)
+						_, err := h.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: h.announce})
+						h.must(err)
+					}
+					for _, tag := range []string{"t", "u"} {
+						c, err := h.plain.Chain(t.Context(), tag)
+						h.must(err)
+						if c.IsCreated() && (!c.Sealed() || !h.announced[c.EventID()]) {
+							t.Errorf("%s at request %d: %s is %q, sealed: %v", fault, k, tag, c.End(), c.Sealed())
+						}
 					}
 				}
 			}

@@ -142,7 +142,7 @@ func (s *Memory) Fail(ctx context.Context, f Failure) (Chain, bool, error) {
 		func(c Chain) bool { return open(c) && same(c, f.Incarnation) && !c.HasStamps() && !c.Has(f.Op) },
 		func(c *Chain) {
 			c.Incarnation, c.Recorded, c.Reason, c.LastOp = f.Incarnation, Failed, f.Reason, f.Op
-			c.EndedAt, c.Due, c.ExpiresOn = milliseconds(f.Now), milliseconds(f.Now), never
+			c.EndedAt, c.Due, c.ExpiresOn = milliseconds(f.Now), milliseconds(f.Now), Never
 		})
 }
 
@@ -179,7 +179,7 @@ func (s *Memory) Abandon(ctx context.Context, o Overdue) (Chain, bool, error) {
 		},
 		func(c *Chain) {
 			c.Incarnation, c.Recorded, c.Reason = o.Incarnation, TimedOut, o.Reason
-			c.EndedAt, c.Due, c.ExpiresOn = milliseconds(o.Now), milliseconds(o.Now), never
+			c.EndedAt, c.Due, c.ExpiresOn = milliseconds(o.Now), milliseconds(o.Now), Never
 		})
 }
 
@@ -197,7 +197,7 @@ func (s *Memory) Delete(ctx context.Context, tag string, op Op, now time.Time) (
 	return s.update(ctx, tag,
 		func(c Chain) bool { return c.Exists() && open(c) && !c.HasStamps() },
 		func(c *Chain) {
-			c.Recorded, c.LastOp, c.EndedAt, c.Due, c.ExpiresOn = Deleted, op, milliseconds(now), milliseconds(now), never
+			c.Recorded, c.LastOp, c.EndedAt, c.Due, c.ExpiresOn = Deleted, op, milliseconds(now), milliseconds(now), Never
 		})
 }
 

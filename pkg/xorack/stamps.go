@@ -146,7 +146,7 @@ func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Durat
 	c := Chain{
 		Tag: tag, Incarnation: Incarnation(hash[:8]), StampLen: len(stamp),
 		Stamps: [][]byte{s.marked(forStamps, stamp, id)}, Created: now, Seen: now,
-		Deadline: milliseconds(now.Add(deadline)), ExpiresOn: never,
+		Deadline: milliseconds(now.Add(deadline)), ExpiresOn: Never,
 	}
 	c.Due = c.nextLook(now)
 	return c

@@ -50,7 +50,8 @@ type Store interface {
 	Apply(ctx context.Context, w Work) (Chain, bool, error)
 
 	// Fail ends a chain as Failed, if it is not ended, of the same incarnation
-	// and of edges, and the operation has not counted. It makes the chain due.
+	// and of edges, and the operation has not counted. It makes the chain due,
+	// and its expiry [Never].
 	//
 	// Lost response: the repeat finds it Failed with its own LastOp. Another
 	// ended it first: theirs stays. We die right after: as with Apply.
@@ -74,7 +75,7 @@ type Store interface {
 
 	// Abandon ends a chain as TimedOut, if it is not ended, of the same
 	// incarnation and of edges, and was never created or its deadline has come.
-	// It makes the chain due.
+	// It makes the chain due, and its expiry [Never].
 	//
 	// Lost response, another ended it first: it has ended. We die right after:
 	// as with Fail.
@@ -88,7 +89,7 @@ type Store interface {
 	Postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error)
 
 	// Delete ends a chain of edges as Deleted, if it is there and not ended,
-	// and makes it due.
+	// and makes it due, and its expiry [Never].
 	//
 	// Lost response: the repeat finds it Deleted with its own LastOp. Another
 	// ended it first: theirs stays. We die right after: as with Fail.

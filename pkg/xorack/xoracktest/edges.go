@@ -168,7 +168,7 @@ func failure(tag string, n int) xorack.Failure {
 // failed is a chain after failure.
 func failed(c xorack.Chain, n int) xorack.Chain {
 	c.Recorded, c.Reason, c.LastOp = xorack.Failed, "why", op(n)
-	c.EndedAt, c.Due, c.ExpiresOn = at.Add(time.Minute), at.Add(time.Minute), forever
+	c.EndedAt, c.Due, c.ExpiresOn = at.Add(time.Minute), at.Add(time.Minute), xorack.Never
 	return c
 }
 
@@ -200,7 +200,7 @@ func testFail(t *testing.T, s xorack.Store) {
 func testDelete(t *testing.T, s xorack.Store) {
 	now := at.Add(time.Minute)
 	want := create(t, s, newChain("a"))
-	want.Recorded, want.LastOp, want.EndedAt, want.Due, want.ExpiresOn = xorack.Deleted, op(5), now, now, forever
+	want.Recorded, want.LastOp, want.EndedAt, want.Due, want.ExpiresOn = xorack.Deleted, op(5), now, now, xorack.Never
 	answers(t, s, "delete", want, true)(s.Delete(t.Context(), "a", op(5), now))
 	answers(t, s, "repeated", want, false)(s.Delete(t.Context(), "a", op(5), now))
 	answers(t, s, "nothing", xorack.Chain{}, false)(s.Delete(t.Context(), "b", op(5), now))
@@ -212,7 +212,7 @@ func testDelete(t *testing.T, s xorack.Store) {
 
 	orphan, _, err := s.Apply(t.Context(), work("d", -100, 1))
 	check(t, err)
-	orphan.Recorded, orphan.LastOp, orphan.EndedAt, orphan.Due, orphan.ExpiresOn = xorack.Deleted, op(5), now, now, forever
+	orphan.Recorded, orphan.LastOp, orphan.EndedAt, orphan.Due, orphan.ExpiresOn = xorack.Deleted, op(5), now, now, xorack.Never
 	answers(t, s, "an orphan", orphan, true)(s.Delete(t.Context(), "d", op(5), now))
 
 	stamped := create(t, s, newStamped("e", "mark01aa"))

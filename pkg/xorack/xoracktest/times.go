@@ -69,7 +69,7 @@ func testTimeOut(t *testing.T, s xorack.Store) {
 func testAbandon(t *testing.T, s xorack.Store) {
 	now := at.Add(time.Hour)
 	abandoned := func(c xorack.Chain) xorack.Chain {
-		c.Recorded, c.Reason, c.EndedAt, c.Due, c.ExpiresOn = xorack.TimedOut, "late", now, now, forever
+		c.Recorded, c.Reason, c.EndedAt, c.Due, c.ExpiresOn = xorack.TimedOut, "late", now, now, xorack.Never
 		return c
 	}
 	want := abandoned(xorack.Chain{Tag: "a", Incarnation: inc})

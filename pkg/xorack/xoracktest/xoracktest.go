@@ -60,9 +60,6 @@ var inc = xorack.Incarnation{1, 2, 3, 4, 5, 6, 7, 8}
 // stranger is another one.
 var stranger = xorack.Incarnation{9, 9, 9, 9, 9, 9, 9, 9}
 
-// forever is an expiry that does not come.
-var forever = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-
 func op(n int) xorack.Op { return xorack.Op{0, 0, 0, 0, 0, 0, byte(n >> 8), byte(n)} }
 
 func sum(n int64) xorack.Sum {
@@ -77,7 +74,7 @@ func newChain(tag string) xorack.Chain {
 	return xorack.Chain{
 		Tag: tag, Incarnation: inc, Sum: sum(100), Edges: 1, Created: at, Options: [8]byte{7, 7},
 		Deadline: at.Add(time.Hour), Idle: 1500 * time.Millisecond, Seen: at, Due: at.Add(1500 * time.Millisecond),
-		LastOp: xorack.Op(inc), ExpiresOn: forever, Parent: xorack.Root("parent", "", 3), Sub: true,
+		LastOp: xorack.Op(inc), ExpiresOn: xorack.Never, Parent: xorack.Root("parent", "", 3), Sub: true,
 	}
 }
 
@@ -85,7 +82,7 @@ func newChain(tag string) xorack.Chain {
 func newStamped(tag string, stamps ...string) xorack.Chain {
 	c := xorack.Chain{
 		Tag: tag, Incarnation: inc, StampLen: 2, Created: at,
-		Deadline: at.Add(time.Hour), Seen: at, Due: at.Add(time.Hour), ExpiresOn: forever,
+		Deadline: at.Add(time.Hour), Seen: at, Due: at.Add(time.Hour), ExpiresOn: xorack.Never,
 	}
 	for _, stamp := range stamps {
 		c.Stamps = append(c.Stamps, []byte(stamp))

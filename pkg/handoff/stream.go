@@ -15,7 +15,9 @@ import (
 // each reader: see [Deliverer.Deliver]. It starts from what the reader has
 // committed, never from a record's range: a record is only a hint.
 //
-//	lambda.Start(handoff.OnStream(deliverer, cursor.Names{}, handoff.Reader{Name: "billing", Handle: handle}))
+//	handler, err := handoff.OnStream(deliverer, cursor.Names{}, handoff.Reader{Name: "billing", Handle: handle})
+//	…
+//	lambda.Start(handler)
 //
 // The event source mapping must have ReportBatchItemFailures on. A queue comes
 // again soon, by the mapping's own retry, where its first try failed, where the

@@ -58,6 +58,17 @@ func Small() []sim.Scenario {
 			m.caller("B", 0, call{once, "two"})
 			m.passes(over)
 		}),
+		scenario("a late copy", 1, settings{late: true}, func(m *model) {
+			m.caller("A", 0, calls(refused)...)
+			m.caller("B", 0, calls(once)...)
+			m.network(1)
+		}),
+		scenario("a late copy after a takeover", 1, settings{late: true}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(refused)...)
+			m.passes(over)
+			m.network(1)
+		}),
 		scenario("extended", 1, settings{}, func(m *model) {
 			m.caller("A", 0, calls(manual)...)
 			m.caller("B", 0, calls(once)...)
@@ -127,17 +138,6 @@ func Small() []sim.Scenario {
 			m.caller("A", 0, calls(once, once)...)
 			m.caller("B", 0, calls(once)...)
 			m.passes(ttl)
-		}),
-		scenario("a late copy", 1, settings{late: true}, func(m *model) {
-			m.caller("A", 0, calls(refused)...)
-			m.caller("B", 0, calls(once)...)
-			m.network(1)
-		}),
-		scenario("a late copy after a takeover", 1, settings{late: true}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(refused)...)
-			m.passes(over)
-			m.network(1)
 		}),
 		// The largest one comes last: planted bugs are found sooner so.
 		scenario("three callers and time", 0, settings{}, func(m *model) {

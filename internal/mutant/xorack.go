@@ -56,7 +56,7 @@ var ackerMutants = []mutant{
 		{"memory.go", "c.Sum, c.Edges = c.Sum.Plus(n.Sum), c.Edges+n.Edges", "c.Sum, c.Edges, c.Ops = n.Sum, n.Edges, nil"},
 	}},
 	{"acker: own create not recognised", ackerFolder, ackerSchedules, []edit{
-		{"create.go", "\t\t\treturn there, nil\n\t\tcase there.Incarnation == c.Incarnation ||", "\t\t\treturn Chain{}, ErrTagExists\n\t\tcase there.Incarnation == c.Incarnation ||"},
+		{"create.go", "\t\t\treturn there, nil\n\t\tcase", "\t\t\treturn Chain{}, ErrTagExists\n\t\tcase"},
 	}},
 	{"acker: own expired chain replaced", ackerFolder, ackerSchedules, []edit{
 		{"create.go", "case there.Incarnation == c.Incarnation && (!there.IsCreated() || there.Options == c.Options):", "case there.Incarnation == c.Incarnation && there.Options == c.Options && !a.replaceable(there):"},

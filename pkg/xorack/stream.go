@@ -62,8 +62,14 @@ func ChainOf(raw json.RawMessage, names Names) (Chain, error) {
 //
 // A record that fails keeps no other of the batch back; the batch is repeated
 // from the first of them on, which does no harm. The event source mapping must
-// have ReportBatchItemFailures on. It need not see records that have neither
-// st nor n = 0, nor those of stamps that do.
+// have ReportBatchItemFailures on. It need see only records of chains that are
+// due and have ended; in its filter, either of
+//
+//	{"dynamodb": {"NewImage": {"due": {"N": [{"exists": true}]}, "st": {"S": [{"exists": true}]}}}}
+//	{"dynamodb": {"NewImage": {"due": {"N": [{"exists": true}]}, "created": {"N": [{"exists": true}]}, "n": {"N": ["0"]}}}}
+//
+// What that leaves out, a chain of stamps that is acked and whose stamper died
+// before it said so, the sweep finds.
 func OnEnds(a *Acker, names Names, announce Announce, finished func(Chain), failed func(error)) func(context.Context, StreamEvent) (events.DynamoDBEventResponse, error) {
 	return func(ctx context.Context, event StreamEvent) (events.DynamoDBEventResponse, error) {
 		errs := make([]error, len(event.Records))

@@ -127,6 +127,23 @@ func TestFailureDeletionAndReuse(t *testing.T) {
 	s.Want("another chain's edge", s.ack("done", fmt.Sprintf(`"edge":%q`, xorack.Root("t", "2", 0))), 409, "problems/other-chain")
 }
 
+func TestFan(t *testing.T) {
+	s := newServer(t)
+	root := s.edges(s.ack("create", `"tag":"t"`))[0]
+	for range 2 {
+		fan := s.ack("fan", fmt.Sprintf(`"edge":%q,"edges":200`, root))
+		s.Want("fan", fan, 200, `"outcome":"applied"`, `"edges":4,"edgesEnded":1`)
+		if leaves := s.edges(fan); len(leaves) != 200 {
+			t.Errorf("%d edges", len(leaves))
+		}
+	}
+	if tags := s.memory.Tags(); len(tags) != 4 {
+		t.Errorf("chains %q, want the tree's and three of the fan", tags)
+	}
+	s.Want("too wide", s.ack("fan", fmt.Sprintf(`"edge":%q,"edges":10001`, root)), 400, `"field":"edges"`)
+	s.Want("no width", s.ack("fan", fmt.Sprintf(`"edge":%q`, root)), 400, `"field":"edges"`)
+}
+
 func TestStamps(t *testing.T) {
 	s := newServer(t)
 	s.Want("created", s.ack("create", `"tag":"t","stamp":"29ff","deadline":"1h"`), 200, `"stamp":"29ff","acked":false`)

@@ -27,7 +27,7 @@ func (s *service) doAll(ctx context.Context, c *edge.Call, orders []order) []res
 	s.merge(ctx, c, orders, work, results)
 	for i, o := range orders {
 		switch o.operation {
-		case "fail", "extend", "get", "delete":
+		case "fan", "fail", "extend", "get", "delete":
 			results[i] = s.do(ctx, c, o)
 		}
 	}
@@ -81,6 +81,10 @@ func (s *service) do(ctx context.Context, c *edge.Call, o order) result {
 		return s.edged(ctx, c, o, r, err)
 	case "add":
 		r, err := s.acker.Add(ctx, o.edge, o.batch, o.children...)
+		return s.edged(ctx, c, o, r, err)
+	case "fan":
+		r, err := s.acker.Fan(ctx, o.edge, o.edges)
+		o.children = o.edge.Fan(o.edges)
 		return s.edged(ctx, c, o, r, err)
 	case "fail":
 		r, err := s.acker.Fail(ctx, o.edge, o.reason)

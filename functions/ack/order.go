@@ -17,6 +17,9 @@ import (
 // maxOrders is how many operations one call takes.
 const maxOrders = 500
 
+// maxFan is how many edges a fan has here; the library takes more.
+const maxFan = 10_000
+
 // maxTokens is how many bytes the tokens of one answer take, so that it stays
 // below Lambda's 6 MB.
 const maxTokens = 4 << 20
@@ -44,6 +47,7 @@ var fields = map[string]struct{ required, optional []string }{
 	"create": {[]string{"tag"}, []string{"id", "edges", "deadline", "idle", "parent", "stamp", "stampBase64"}},
 	"done":   {[]string{"edge"}, []string{"children"}},
 	"add":    {[]string{"edge", "batch", "children"}, nil},
+	"fan":    {[]string{"edge", "edges"}, nil},
 	"fail":   {[]string{"edge", "reason"}, nil},
 	"extend": {[]string{"edge", "until"}, nil},
 	"stamp":  {[]string{"tag"}, []string{"id", "stamp", "stampBase64"}},
@@ -92,7 +96,7 @@ func readOrder(members []edge.Member) (order, *edge.Problem) {
 	}
 	known, ok := fields[o.operation]
 	if !ok {
-		return o, edge.Invalid("operation", "must be create, done, add, fail, extend, stamp, get or delete")
+		return o, edge.Invalid("operation", "must be create, done, add, fan, fail, extend, stamp, get or delete")
 	}
 	seen := map[string]bool{}
 	// The edge first: its children derive from it.
@@ -114,10 +118,16 @@ func readOrder(members []edge.Member) (order, *edge.Problem) {
 	return o, o.stampGiven(seen)
 }
 
+// fanToken is the most bytes of the token of an edge in a chain of a fan.
+const fanToken = 100
+
 // tokens is how many bytes the tokens of the answer take.
 func (o order) tokens() int {
 	if o.operation == "create" {
 		return max(o.edges, 1) * len(xorack.Root(o.tag, o.id, 0).String())
+	}
+	if o.operation == "fan" {
+		return o.edges * max(fanToken, len(o.edge.String()))
 	}
 	return len(o.children) * len(o.edge.String())
 }
@@ -165,7 +175,11 @@ func (o *order) set(m edge.Member) (err error) {
 	case "parent":
 		o.parent, err = parseEdge(text)
 	case "edges":
-		o.edges, err = count(m.Value, 1)
+		most := xorack.MaxOps
+		if o.operation == "fan" {
+			most = maxFan
+		}
+		o.edges, err = count(m.Value, 1, most)
 	case "children":
 		o.children, err = children(o.edge, m.Value)
 	case "deadline":
@@ -206,10 +220,10 @@ func duration(text string) (time.Duration, error) {
 }
 
 // count reads how many edges there are.
-func count(raw json.RawMessage, least int) (int, error) {
+func count(raw json.RawMessage, least, most int) (int, error) {
 	n, err := strconv.Atoi(string(raw))
-	if err != nil || n < least || n > xorack.MaxOps || strconv.Itoa(n) != string(raw) {
-		return 0, fmt.Errorf("must be an integer from %d to %d", least, xorack.MaxOps)
+	if err != nil || n < least || n > most || strconv.Itoa(n) != string(raw) {
+		return 0, fmt.Errorf("must be an integer from %d to %d", least, most)
 	}
 	return n, nil
 }
@@ -217,7 +231,7 @@ func count(raw json.RawMessage, least int) (int, error) {
 // children reads an edge's children: how many there are, or their names.
 func children(of xorack.Edge, raw json.RawMessage) ([]xorack.Edge, error) {
 	if !edge.IsArray(raw) {
-		n, err := count(raw, 0)
+		n, err := count(raw, 0, xorack.MaxOps)
 		if err != nil {
 			return nil, fmt.Errorf("%w, or an array of names", err)
 		}

@@ -17,7 +17,8 @@ type Appended struct {
 	Queue string
 	// Outcome is Advanced where this call stored the arrival; Duplicate where it
 	// was stored before; Conflict where another one was stored under the id,
-	// which stays; Full where the queue has no seqs left.
+	// which stays; Full where the queue has no seqs left; Stale where it was
+	// stored before, and its seqs are not known any more.
 	Outcome Outcome
 	// Seqs are those of the arrival's messages, From < seq <= To, where Outcome
 	// is Advanced or Duplicate.
@@ -290,11 +291,16 @@ func noSeqsLeft(arrivals []*appending, it Cursor) {
 // search is step 3: the arrivals that may have a place before the tail are
 // looked for in the order items. Those found there are done; the others are
 // sure to have none up to where the tail begins, and that part never changes.
+//
+// An order item expires later than what it names. Should one be missing all the
+// same (a retention that was made shorter), nothing is sure: such an arrival is
+// Stale, for another place would be a second one.
 func (s *Sorter) search(ctx context.Context, arrivals []*appending, it Cursor) error {
 	from := it.TailFrom
 	for _, a := range arrivals {
 		from = min(from, a.seen)
 	}
+	unknown := from
 	for from < it.TailFrom {
 		page, err := s.store.OrderItems(ctx, Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom, Strong: true})
 		if err != nil {
@@ -306,13 +312,19 @@ func (s *Sorter) search(ctx context.Context, arrivals []*appending, it Cursor) e
 					a.done(seqs)
 				}
 			}
+			if o.after() > from {
+				unknown = o.after()
+			}
 			from = o.Last
 		}
-		if !page.More {
-			break
+		if !page.More && from < it.TailFrom {
+			unknown, from = it.TailFrom, it.TailFrom
 		}
 	}
 	for _, a := range arrivals {
+		if a.open() && a.seen < unknown {
+			a.result.Outcome = Stale
+		}
 		a.seen = max(a.seen, it.TailFrom)
 	}
 	return nil

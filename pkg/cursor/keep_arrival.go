@@ -17,6 +17,12 @@ type keeping struct {
 // that are not there.
 func (k *keeping) keep(ctx context.Context, part orderPart, after, upTo int64) (missing []place, err error) {
 	kept := false
+	if e := part.item.ExpiresOn; !e.IsZero() && k.sorter.expiresSoon(e.Add(-orderGrace)) {
+		if err := k.keepItem(ctx, part.item); err != nil {
+			return nil, err
+		}
+		kept = true
+	}
 	for places := range slices.Chunk(part.within(after, upTo), maxArrivals) {
 		found, err := k.sorter.arrivals(ctx, k.queue, places, true, true)
 		if err != nil {

@@ -138,7 +138,7 @@ func Large() []sim.Scenario {
 			m.ticks(overLease)
 			m.sweeper(1)
 		}),
-		scenario("two processes and quarantine", 1, 2, func(m *model) {
+		scenario("two processes and quarantine", 1, 1, func(m *model) {
 			m.process("P")
 			m.process("Q")
 			m.ticks(within + overLease)

@@ -8,15 +8,17 @@ import (
 	"os"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/arrivalsim"
 	"github.com/streamsort/streamsort/internal/sim/cursorsim"
 	"github.com/streamsort/streamsort/internal/sim/dedupsim"
 	"github.com/streamsort/streamsort/internal/sim/handoffsim"
+	"github.com/streamsort/streamsort/internal/sim/twophasesim"
 	"github.com/streamsort/streamsort/internal/sim/xoracksim"
 )
 
 // suites are those of all packages that have one.
 func suites() []sim.Suite {
-	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), dedupsim.Suite(), xoracksim.Suite()}
+	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), arrivalsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite()}
 }
 
 func main() {

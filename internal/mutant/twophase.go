@@ -1,0 +1,85 @@
+package main
+
+// The folders that the two-phase handoff's bugs are planted in.
+const (
+	handoffCode  = "pkg/handoff"
+	markerFolder = "pkg/handoff/sqlmarker"
+	databaseSim  = "internal/sim/twophasesim"
+)
+
+// twoPhases are the tests that walk the schedules of two databases.
+var twoPhases = test{"./internal/sim/twophasesim", "TestEverySmallSchedule|TestRandomSchedules"}
+
+func markerTest(pattern string) test { return test{"./pkg/handoff/sqlmarker", pattern} }
+
+// twoPhaseMutants are bugs in the two-phase handoff: in the store, in the loop
+// of a consumer, and in the markers of its database; these are planted in the
+// simulator's database too, which does as package sqlmarker does.
+var twoPhaseMutants = []mutant{
+	{"two phases: takeover of a prepared claim", handoffCode, twoPhases, []edit{
+		{"memory.go", "c.State == Started && c.LeaseUntil.Before(milliseconds(now)))", "c.State != Blocked && c.LeaseUntil.Before(milliseconds(now)))"},
+		{"puller.go", "case c.State == Unknown, c.State == Ready && over:", "case c.State == Unknown:"},
+		{"puller.go", "case c.State == Started && !over, c.State == Ready:", "case c.State == Started && !over, c.State == Ready && !over:"},
+	}},
+	{"two phases: prepare without condition", handoffCode, twoPhases, []edit{
+		{"memory_twophase.go", "owned(token, Started), func(c *Consumer) { c.State = Ready }", "Consumer.claimed, func(c *Consumer) { c.State = Ready }"},
+	}},
+	{"two phases: no row means aborted", markerFolder, markerTest("TestSettledCannotCommit"), []edit{
+		{"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", fmt.Errorf(\"settle", "\tif outcome == string(handoff.Aborted) {\n\t\treturn handoff.Aborted, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", fmt.Errorf(\"settle"},
+	}},
+	{"two phases: no row means aborted (simulated)", databaseSim, twoPhases, []edit{
+		{"database.go", "\t\td.markers[h] = handoff.Aborted\n", "\t\treturn handoff.Aborted, nil\n"},
+	}},
+	{"two phases: a conflict is a commit (T1)", markerFolder, markerTest("TestTraceT1"), []edit{
+		{"markers.go", "\treturn handoff.TokenOutcome(outcome), nil\n", "\treturn handoff.Committed, nil\n"},
+	}},
+	{"two phases: abort on a lost database answer (T2)", handoffCode, twoPhases, []edit{
+		{"consume.go", "outcome, err := run.db.Settle(ctx, h, committed)", "outcome, err := Aborted, error(nil)"},
+	}},
+	{"two phases: bare abort after the prepare (T2)", handoffCode, markerTest("TestTraceT2"), []edit{
+		{"puller_end.go", "if c.judge(h.Token) != NotPrepared {", "if v := c.judge(h.Token); v == Prepared {\n\t\t\treturn p.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
+	}},
+	{"two phases: no marker", markerFolder, markerTest("TestLostAnswersAreSettled"), []edit{
+		{"consume.go", "\tif err := d.Mark(ctx, tx, b.Held(), committed); err != nil {\n\t\treturn err\n\t}\n", ""},
+	}},
+	{"two phases: no marker (simulated)", databaseSim, twoPhases, []edit{
+		{"database.go", "\td.markers[h] = handoff.Committed\n", ""},
+	}},
+	{"two phases: unconditional quarantine", handoffCode, twoPhases, []edit{
+		{"memory_twophase.go", "return c.owns(seen.Token, Unknown) && c.LeaseUntil.Before(milliseconds(old)) &&\n\t\t\t\tc.Quarantine[MaxQuarantined-1] == Quarantined{}", "return true"},
+	}},
+	{"two phases: quarantine forgets the token", handoffCode, twoPhases, []edit{
+		{"memory_twophase.go", "\t\t\tc.setQuarantined(seen.Token.N, aside(seen))\n", ""},
+	}},
+	{"two phases: forgotten answered as cancelled", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory"}, []edit{
+		{"claims.go", "\treturn Forgotten\n", "\treturn WasCancelled\n"},
+	}},
+	{"two phases: markers dropped without a floor (T3)", markerFolder, markerTest("TestForget|TestTraceT3"), []edit{
+		{"markers.go", "\tif _, err := tx.ExecContext(ctx, m.dialect.Raise, append([]any{under}, key...)...); err != nil {\n\t\treturn false, err\n\t}\n", ""},
+	}},
+	{"two phases: marker outside the transaction", markerFolder, markerTest("TestRolledBackIsAborted"), []edit{
+		{"markers.go", "done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed))...)", "done, err := m.db.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed))...)"},
+	}},
+	{"two phases: marker outside the transaction (simulated)", databaseSim, twoPhases, []edit{
+		{"database.go", "\tif c.refuses(b) {\n", "\tc.db.markers[h] = handoff.Committed\n\tif c.refuses(b) {\n"},
+		{"database.go", "\tif d.markers[h] != \"\" {\n\t\treturn errSettled\n\t}\n", ""},
+	}},
+	{"two phases: marker keyed by the number alone", markerFolder, markerTest("TestTheWholeKeyTells"), []edit{
+		{"markers.go", "h.Token.N, h.Token.Req)", "h.Token.N, \"\")"},
+	}},
+	{"two phases: no look after the commit (T4)", handoffCode, markerTest("TestTraceT4"), []edit{
+		{"consume.go", "\trun.Observe(Step{Verdict: OK, Batch: a.Batch})\n", "\trun.Observe(Step{Verdict: OK, Batch: a.Batch})\n\trun.ended = run.UntilEmpty\n"},
+	}},
+	{"two phases: a restored database is not noticed", databaseSim, twoPhases, []edit{
+		{"database.go", "case last < committed:", "case false:"},
+	}},
+	{"two phases: settled without looking at the floor", markerFolder, markerTest("TestForget"), []edit{
+		{"markers.go", "\tif h.Token.N < floor {\n", "\tif false {\n"},
+	}},
+	{"two phases: another database settles", handoffCode, markerTest("TestAnotherDatabasesClaimIsNotSettled"), []edit{
+		{"consume.go", "if !strings.HasPrefix(h.Token.Req, run.db.Name()+\"-\") {", "if false && strings.HasPrefix(h.Token.Req, \"\") {"},
+	}},
+	{"two phases: the sweep quarantines at once", handoffCode, test{"./pkg/handoff", "TestQuarantine"}, []edit{
+		{"sweep_doubt.go", "old := now.Add(-r.options.SettleWithin)", "old := now"},
+	}},
+}

@@ -85,13 +85,12 @@ bench: deps ## print the figures: cost of each operation, size, start, throughpu
 	@$(GO) run ./bench
 
 # make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.
-RATE ?= 100
 BATCH ?= 1
 DISORDER ?= 0
 QUEUES ?= 100
 .PHONY: cost
 cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=…
-	@$(GO) run ./bench/cost -rate $(RATE) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES)
+	@$(GO) run ./bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES)
 
 .PHONY: mutants
 mutants: ## plant known bugs, one at a time: each must turn the tests red

@@ -29,6 +29,7 @@ func (t *trial) synth(ctx context.Context) error {
 		args := []string{"synth", "--quiet", "--app", t.app(), "--output", t.assembly(name)}
 		for _, property := range append([]string{
 			"architecture=" + runtime.GOARCH, "binaries=" + t.binaries(), "removal=destroy",
+			"savedQueries=false", // the server does not know AWS::Logs::QueryDefinition
 			"consumersFile=" + filepath.Join(t.root, "examples", "demo", "consumers.json"),
 		}, more...) {
 			args = append(args, "-c", "streamsort:"+property)

@@ -60,6 +60,8 @@ func (p *Props) withDefaults(id string) Props {
 	d.EventBus = orNew(d.EventBus, "default")
 	d.AnnounceTopic = orNew(d.AnnounceTopic, "")
 	d.LagAfter = cmp.Or(d.LagAfter, 15*time.Minute)
+	d.GapAlarmAfter = cmp.Or(d.GapAlarmAfter, 15*time.Minute)
+	d.SavedQueries = orNew(d.SavedQueries, true)
 
 	d.EnqueueMemory = cmp.Or(d.EnqueueMemory, 512)
 	d.SortMemory = cmp.Or(d.SortMemory, 512)

@@ -1,5 +1,6 @@
 // Package streamsort is Streamsort's stack for the AWS CDK: the tables, the
-// functions, the HTTP API, the streams' triggers, the schedule and its alarm.
+// functions, the HTTP API, the streams' triggers, the schedule, the alarms and a
+// dashboard.
 //
 // Call [NewStack] with a [Props] for a stack of its own, or [New] for a construct
 // within a stack of yours; nil means all defaults:
@@ -28,7 +29,9 @@
 //	HandoffFunction  operates consumers: called by Api, or directly
 //	ProcessFunction  called by ProcessMapping with the moves of CursorsTable's stream; only with Props.Consumers
 //	AckFunction      called by Api, by EndsMapping with the ends of ChainsTable's stream, or directly
-//	SweepSilentAlarm CloudWatch; raised where no sweep has run
+//	…Alarm           CloudWatch; docs/runbook.md has a section for each
+//	Dashboard        CloudWatch
+//	…Query           CloudWatch Logs Insights, saved; only with Props.SavedQueries
 //	FailureQueue     SQS; where the mappings put what they give up on: positions in a stream, no messages
 //	Api              HTTP API with IAM authorisation on every route
 //

@@ -172,6 +172,11 @@ type Props struct {
 	// LagAfter is the age of the oldest waiting message from which a
 	// consumer's lag is announced: 1 minute to 365 days; 15 minutes.
 	LagAfter time.Duration
+	// GapAlarmAfter is the age from which an open gap raises an alarm: 1 minute
+	// to 365 days; 15 minutes.
+	GapAlarmAfter time.Duration
+	// SavedQueries has queries for CloudWatch Logs Insights saved; true.
+	SavedQueries *bool
 	// DeleteDelivered has the sweep delete the messages that all consumers of
 	// their queue have handed on, an hour or more later. A queue without
 	// consumers keeps its messages.

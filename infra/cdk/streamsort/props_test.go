@@ -82,6 +82,7 @@ func TestPropsBounds(t *testing.T) {
 		{Props{AckMemory: 1}, "ackMemory is 1"},
 		{Props{AckTimeout: time.Hour}, "ackTimeout is 1h"},
 		{Props{AckConcurrency: -1}, "ackConcurrency is -1"},
+		{Props{GapAlarmAfter: time.Second}, "gapAlarmAfter is 1s; write a value from 1m to 8760h"},
 		{Props{LagAfter: time.Second}, "lagAfter is 1s; write a value from 1m to 8760h"},
 		{Props{AnnounceTopic: new("people")}, `announceTopic is "people"; write the ARN of a topic that is not FIFO`},
 		{Props{AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people.fifo")}, "write the ARN of a topic that is not FIFO"},

@@ -109,8 +109,12 @@ func (s *Streamsort) addAll() error {
 	}
 	s.addEndsMapping()
 	s.addSweepSchedule()
-	s.addSweepAlarm()
 	s.addAPI()
+	s.addAlarms()
+	s.addDashboard()
+	if *s.props.SavedQueries {
+		s.addQueries()
+	}
 	return nil
 }
 

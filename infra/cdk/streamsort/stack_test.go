@@ -61,7 +61,7 @@ func changedProps() *Props {
 		ProcessMaxRecordAge: 2 * time.Hour,
 		SweepInterval:       time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2, SweepLimit: 70,
 		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"),
-		LagAfter: time.Hour, DeleteDelivered: true,
+		LagAfter: time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), DeleteDelivered: true,
 		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384,
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
 		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second,
@@ -144,7 +144,7 @@ func TestLogicalIDs(t *testing.T) {
 		"SortMapping":   "AWS::Lambda::EventSourceMapping",
 		"EndsMapping":   "AWS::Lambda::EventSourceMapping",
 		"SweepSchedule": "AWS::Events::Rule", "SweepSchedulePermission": "AWS::Lambda::Permission",
-		"SweepSilentAlarm": "AWS::CloudWatch::Alarm",
+		"Dashboard": "AWS::CloudWatch::Dashboard",
 
 		"Api": "AWS::ApiGatewayV2::Api", "ApiStage": "AWS::ApiGatewayV2::Stage",
 		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiHandoffIntegration": "AWS::ApiGatewayV2::Integration",
@@ -159,6 +159,13 @@ func TestLogicalIDs(t *testing.T) {
 		}
 	}
 	functions("Enqueue", "Sort", "Sweep", "Handoff", "Ack")
+	for id := range wantAlarms(false) {
+		want[id] = "AWS::CloudWatch::Alarm"
+	}
+	queries := []string{"FailuresQuery", "QueueQuery", "RefusedQuery", "AnnouncedQuery", "SlowQuery"}
+	for _, id := range queries {
+		want[id] = "AWS::Logs::QueryDefinition"
+	}
 	for _, route := range []string{
 		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "GetGaps", "GetConsumers", "PostConsumers", "GetActs", "PostActs",
 		"GetChains", "PostAcks",
@@ -170,6 +177,12 @@ func TestLogicalIDs(t *testing.T) {
 		if i == 1 {
 			functions("Process")
 			want["ProcessMapping"] = "AWS::Lambda::EventSourceMapping"
+			for id := range wantAlarms(true) {
+				want[id] = "AWS::CloudWatch::Alarm"
+			}
+			for _, id := range queries {
+				delete(want, id) // Props.SavedQueries is false
+			}
 		}
 		got := map[string]string{}
 		for id, resource := range tmpl.Resources {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -139,31 +138,4 @@ func (s *Streamsort) addSweepSchedule() {
 		Principal:    jsii.String("events.amazonaws.com"),
 		SourceArn:    rule.AttrArn(),
 	})
-}
-
-// silentSweeps is how many sweeps may be missed before the alarm.
-const silentSweeps = 3
-
-// addSweepAlarm watches the one that watches everything else: an alarm is
-// raised where no sweep tells of open gaps, not even that there are none.
-func (s *Streamsort) addSweepAlarm() {
-	props := &awscloudwatch.CfnAlarmProps{
-		AlarmDescription: jsii.String("Streamsort's sweep is silent: gaps and stuck consumers are not seen to"),
-		Namespace:        jsii.String(metricsNamespace),
-		MetricName:       jsii.String("OpenGaps"),
-		Dimensions: []any{
-			&awscloudwatch.CfnAlarm_DimensionProperty{Name: jsii.String("service"), Value: jsii.String(s.service())},
-			&awscloudwatch.CfnAlarm_DimensionProperty{Name: jsii.String("function_name"), Value: s.SweepFunction.FunctionName()},
-		},
-		Statistic:          jsii.String("SampleCount"),
-		Period:             jsii.Number(s.props.SweepInterval.Seconds()),
-		EvaluationPeriods:  jsii.Number(silentSweeps),
-		Threshold:          jsii.Number(1),
-		ComparisonOperator: jsii.String("LessThanThreshold"),
-		TreatMissingData:   jsii.String("breaching"),
-	}
-	if topic := *s.props.AnnounceTopic; topic != "" {
-		props.AlarmActions, props.OkActions = &[]any{&topic}, &[]any{&topic}
-	}
-	awscloudwatch.NewCfnAlarm(s.scope, jsii.String("SweepSilentAlarm"), props)
 }

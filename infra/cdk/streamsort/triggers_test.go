@@ -70,29 +70,6 @@ func TestProcessMapping(t *testing.T) {
 	}, changed().properties(t, "ProcessMapping", "AWS::Lambda::EventSourceMapping"))
 }
 
-// The sweep that says nothing, not even that there is nothing to say, raises
-// an alarm.
-func TestSweepAlarm(t *testing.T) {
-	want := object{
-		"Namespace": "Streamsort", "MetricName": "OpenGaps", "Statistic": "SampleCount",
-		"Dimensions": []any{
-			object{"Name": "service", "Value": "streamsort"}, object{"Name": "function_name", "Value": ref("SweepFunction")},
-		},
-		"Period": 300, "EvaluationPeriods": 3, "Threshold": 1,
-		"ComparisonOperator": "LessThanThreshold", "TreatMissingData": "breaching",
-	}
-	check := func(tmpl template) {
-		got := maps.Clone(tmpl.properties(t, "SweepSilentAlarm", "AWS::CloudWatch::Alarm"))
-		delete(got, "AlarmDescription")
-		diff(t, "SweepSilentAlarm", want, got)
-	}
-	check(defaults())
-	topic := []any{"arn:aws:sns:eu-west-1:123456789012:people"}
-	maps.Copy(want, object{"Period": 60, "AlarmActions": topic, "OKActions": topic})
-	want["Dimensions"].([]any)[0] = object{"Name": "service", "Value": "orders"}
-	check(changed())
-}
-
 func TestFailureQueue(t *testing.T) {
 	want := object{"SqsManagedSseEnabled": true, "MessageRetentionPeriod": 14 * 24 * 3600}
 	diff(t, "FailureQueue", want, defaults().properties(t, "FailureQueue", "AWS::SQS::Queue"))

@@ -140,6 +140,7 @@ func (p Props) checkSweep(c *checker) {
 	between(c, "sweepSegments", p.SweepSegments, 1, 1000)
 	between(c, "sweepLimit", p.SweepLimit, 1, 10_000_000)
 	between(c, "lagAfter", p.LagAfter, time.Minute, 365*24*time.Hour)
+	between(c, "gapAlarmAfter", p.GapAlarmAfter, time.Minute, 365*24*time.Hour)
 	if topic := *p.AnnounceTopic; topic != "" && !*awscdk.Token_IsUnresolved(topic) && (!topicARN.MatchString(topic) || strings.HasSuffix(topic, ".fifo")) {
 		c.fail("announceTopic", "is %q; write the ARN of a topic that is not FIFO, such as arn:aws:sns:eu-west-1:123456789012:people", topic)
 	}

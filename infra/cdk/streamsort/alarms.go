@@ -1,0 +1,223 @@
+package streamsort
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// alarm is what differs from one alarm to the next. It is raised where the
+// statistic of the metric is threshold or more, in points of the last periods.
+type alarm struct {
+	id          string
+	description string
+	metric      metric
+	statistic   string
+	threshold   float64
+	period      time.Duration // 5 minutes, or the sweep's interval where that is longer, if it is 0
+	periods     int           // 1 where it is 0
+	points      int           // all of them where it is 0
+	silent      bool          // raised below the threshold, and where there is nothing
+}
+
+// metric is a metric of CloudWatch.
+type metric struct {
+	namespace, name string
+	dimensions      []dimension
+}
+
+type dimension struct {
+	name  string
+	value *string
+}
+
+// lambdaMetric is one of Lambda's own about a function.
+func lambdaMetric(function awslambda.Function, name string) metric {
+	return metric{"AWS/Lambda", name, []dimension{{"FunctionName", function.FunctionName()}}}
+}
+
+// tableMetric is one of DynamoDB's own about a table.
+func tableMetric(table awsdynamodb.TableV2, name string) metric {
+	return metric{"AWS/DynamoDB", name, []dimension{{"TableName", table.TableName()}}}
+}
+
+// ownMetric is one that a function writes.
+func (s *Streamsort) ownMetric(function awslambda.Function, name string) metric {
+	return metric{metricsNamespace, name, []dimension{
+		{"service", jsii.String(s.service())}, {"function_name", function.FunctionName()},
+	}}
+}
+
+// Ages of the oldest record that a stream's function has not dealt with. A
+// stream keeps records for 24 hours: at the second age as much time is left as
+// has been lost.
+const (
+	behind    = time.Hour
+	farBehind = 12 * time.Hour
+)
+
+// silentSweeps is how many sweeps may be missed before the alarm.
+const silentSweeps = 3
+
+// named is a function by the name that its alarms begin with.
+type named struct {
+	name     string
+	function awslambda.Function
+}
+
+// functions are all that there are.
+func (s *Streamsort) functions() []named {
+	all := []named{
+		{"Enqueue", s.EnqueueFunction},
+		{"Sort", s.SortFunction},
+		{"Sweep", s.SweepFunction},
+		{"Handoff", s.HandoffFunction},
+		{"Ack", s.AckFunction},
+	}
+	return append(all, s.optional()...)
+}
+
+// readingStreams are those that event source mappings call.
+func (s *Streamsort) readingStreams() []named {
+	return append([]named{{"Sort", s.SortFunction}, {"Ack", s.AckFunction}}, s.optional()...)
+}
+
+func (s *Streamsort) optional() []named {
+	if s.ProcessFunction == nil {
+		return nil
+	}
+	return []named{{"Process", s.ProcessFunction}}
+}
+
+// busyTables are those that every message is written to.
+func (s *Streamsort) busyTables() []struct {
+	name  string
+	table awsdynamodb.TableV2
+} {
+	return []struct {
+		name  string
+		table awsdynamodb.TableV2
+	}{{"Messages", s.MessagesTable}, {"Cursors", s.CursorsTable}, {"Consumers", s.ConsumersTable}}
+}
+
+// addAlarms makes every alarm of docs/runbook.md, which has a section for each.
+func (s *Streamsort) addAlarms() {
+	sweep := func(name string) metric { return s.ownMetric(s.SweepFunction, name) }
+	all := []alarm{
+		{
+			// The one that watches the one which watches everything else: raised
+			// where no sweep tells of open gaps, not even that there are none.
+			id: "SweepSilentAlarm", description: "The sweep is silent: gaps and stuck consumers are not seen to", metric: sweep("OpenGaps"),
+			statistic: "SampleCount", threshold: 1, period: s.props.SweepInterval, periods: silentSweeps, silent: true,
+		},
+		{
+			id: "GapAgeAlarm", description: "A message has been missing for long; what follows it waits", metric: sweep("GapAge"),
+			statistic: "Maximum", threshold: s.props.GapAlarmAfter.Seconds(),
+		},
+		{
+			id: "ConsumersBlockedAlarm", description: "A message fails for good; its queue stands still for a consumer", metric: sweep("ConsumersBlocked"),
+			statistic: "Maximum", threshold: 1,
+		},
+		{
+			id: "ConsumersMissingAlarm", description: "A message was gone before a consumer had it", metric: sweep("ConsumersMissing"),
+			statistic: "Sum", threshold: 1,
+		},
+		{
+			id: "ConsumerLagAlarm", description: "Messages wait for long to be handed on", metric: sweep("ConsumerLag"),
+			statistic: "Maximum", threshold: s.props.LagAfter.Seconds(), periods: 3,
+		},
+		{
+			id: "ChainsTimedOutAlarm", description: "Work that is tracked did not end in time", metric: sweep("ChainsTimedOut"),
+			statistic: "Sum", threshold: 1,
+		},
+		{
+			id: "FailureQueueAlarm", description: "A stream mapping has given records up",
+			metric:    metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", s.FailureQueue.QueueName()}}},
+			statistic: "Maximum", threshold: 1,
+		},
+		{
+			id: "ApiFailsAlarm", description: "The HTTP API answers with errors of its own side",
+			metric:    metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", s.api.Ref()}}},
+			statistic: "Sum", threshold: 1, periods: 3, points: 2,
+		},
+	}
+	for _, f := range s.readingStreams() {
+		all = append(all, streamAlarms(f)...)
+	}
+	for _, f := range s.functions() {
+		all = append(all,
+			alarm{
+				id: f.name + "ErrorsAlarm", description: "Calls of the function fail", metric: lambdaMetric(f.function, "Errors"),
+				statistic: "Sum", threshold: 1, periods: 3, points: 2,
+			},
+			alarm{
+				id: f.name + "ThrottlesAlarm", description: "Calls of the function are throttled", metric: lambdaMetric(f.function, "Throttles"),
+				statistic: "Sum", threshold: 1, periods: 3, points: 2,
+			},
+		)
+	}
+	for _, t := range s.busyTables() {
+		all = append(all, alarm{
+			id: t.name + "ThrottledAlarm", description: "Writes to the table are throttled", metric: tableMetric(t.table, "WriteThrottleEvents"),
+			statistic: "Sum", threshold: 1, periods: 3, points: 2,
+		})
+	}
+	for _, a := range all {
+		s.addAlarm(a)
+	}
+}
+
+// streamAlarms tell that a stream's function falls behind.
+func streamAlarms(f named) []alarm {
+	var all []alarm
+	for _, a := range []struct {
+		id  string
+		age time.Duration
+	}{{"BehindAlarm", behind}, {"FarBehindAlarm", farBehind}} {
+		all = append(all, alarm{
+			id: f.name + a.id, description: "The oldest record that waits in the stream is " + text(a.age) + " old; at 24h the stream drops it",
+			metric: lambdaMetric(f.function, "IteratorAge"), statistic: "Maximum", threshold: float64(a.age.Milliseconds()),
+		})
+	}
+	return all
+}
+
+// anchor is the section of an alarm in docs/runbook.md.
+func anchor(id string) string { return strings.ToLower(id) }
+
+// addAlarm makes an alarm that tells the topic, where there is one.
+func (s *Streamsort) addAlarm(a alarm) {
+	period := cmp.Or(a.period, max(s.props.SweepInterval, 5*time.Minute))
+	props := &awscloudwatch.CfnAlarmProps{
+		AlarmDescription:   jsii.String(fmt.Sprintf("Streamsort: %s. See docs/runbook.md#%s", a.description, anchor(a.id))),
+		Namespace:          &a.metric.namespace,
+		MetricName:         &a.metric.name,
+		Statistic:          &a.statistic,
+		Period:             jsii.Number(period.Seconds()),
+		EvaluationPeriods:  jsii.Number(max(a.periods, 1)),
+		Threshold:          &a.threshold,
+		ComparisonOperator: jsii.String("GreaterThanOrEqualToThreshold"),
+		TreatMissingData:   jsii.String("notBreaching"),
+	}
+	if a.silent {
+		props.ComparisonOperator, props.TreatMissingData = jsii.String("LessThanThreshold"), jsii.String("breaching")
+	}
+	if a.points != 0 {
+		props.DatapointsToAlarm = jsii.Number(a.points)
+	}
+	var dimensions []any
+	for _, d := range a.metric.dimensions {
+		dimensions = append(dimensions, &awscloudwatch.CfnAlarm_DimensionProperty{Name: &d.name, Value: d.value})
+	}
+	props.Dimensions = &dimensions
+	if topic := *s.props.AnnounceTopic; topic != "" {
+		props.AlarmActions, props.OkActions = &[]any{&topic}, &[]any{&topic}
+	}
+	awscloudwatch.NewCfnAlarm(s.scope, &a.id, props)
+}

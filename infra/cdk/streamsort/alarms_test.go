@@ -1,0 +1,230 @@
+package streamsort
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// rule is what an alarm says, in short.
+type rule struct {
+	metric     string // with the value of its last dimension
+	statistic  string
+	threshold  float64
+	period     float64
+	points, of float64
+}
+
+// wantAlarms are the alarms of a stack with default properties, by logical id;
+// with process as well.
+func wantAlarms(process bool) map[string]rule {
+	const five = 300
+	want := map[string]rule{
+		"SweepSilentAlarm":      {"Streamsort OpenGaps SweepFunction", "SampleCount", 1, five, 3, 3},
+		"GapAgeAlarm":           {"Streamsort GapAge SweepFunction", "Maximum", 900, five, 1, 1},
+		"ConsumersBlockedAlarm": {"Streamsort ConsumersBlocked SweepFunction", "Maximum", 1, five, 1, 1},
+		"ConsumersMissingAlarm": {"Streamsort ConsumersMissing SweepFunction", "Sum", 1, five, 1, 1},
+		"ConsumerLagAlarm":      {"Streamsort ConsumerLag SweepFunction", "Maximum", 900, five, 3, 3},
+		"ChainsTimedOutAlarm":   {"Streamsort ChainsTimedOut SweepFunction", "Sum", 1, five, 1, 1},
+		"FailureQueueAlarm":     {"AWS/SQS ApproximateNumberOfMessagesVisible FailureQueue.QueueName", "Maximum", 1, five, 1, 1},
+		"ApiFailsAlarm":         {"AWS/ApiGateway 5xx Api", "Sum", 1, five, 2, 3},
+	}
+	functions, streams := []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack"}, []string{"Sort", "Ack"}
+	if process {
+		functions, streams = append(functions, "Process"), append(streams, "Process")
+	}
+	for _, f := range functions {
+		want[f+"ErrorsAlarm"] = rule{"AWS/Lambda Errors " + f + "Function", "Sum", 1, five, 2, 3}
+		want[f+"ThrottlesAlarm"] = rule{"AWS/Lambda Throttles " + f + "Function", "Sum", 1, five, 2, 3}
+	}
+	for _, f := range streams {
+		want[f+"BehindAlarm"] = rule{"AWS/Lambda IteratorAge " + f + "Function", "Maximum", 3600_000, five, 1, 1}
+		want[f+"FarBehindAlarm"] = rule{"AWS/Lambda IteratorAge " + f + "Function", "Maximum", 12 * 3600_000, five, 1, 1}
+	}
+	for _, table := range []string{"Messages", "Cursors", "Consumers"} {
+		want[table+"ThrottledAlarm"] = rule{"AWS/DynamoDB WriteThrottleEvents " + table + "Table", "Sum", 1, five, 2, 3}
+	}
+	return want
+}
+
+func TestAlarms(t *testing.T) {
+	if diff := cmp.Diff(wantAlarms(false), alarms(t, defaults()), cmp.AllowUnexported(rule{})); diff != "" {
+		t.Errorf("(- want, + got)\n%s", diff)
+	}
+	want := wantAlarms(true)
+	// Under changedProps: a minute between sweeps, which is less than an alarm's
+	// period, and other ages.
+	for id, set := range map[string]func(*rule){
+		"SweepSilentAlarm": func(r *rule) { r.period = 60 },
+		"GapAgeAlarm":      func(r *rule) { r.threshold = 7200 },
+		"ConsumerLagAlarm": func(r *rule) { r.threshold = 3600 },
+	} {
+		r := want[id]
+		set(&r)
+		want[id] = r
+	}
+	if diff := cmp.Diff(want, alarms(t, changed()), cmp.AllowUnexported(rule{})); diff != "" {
+		t.Errorf("(- want, + got)\n%s", diff)
+	}
+}
+
+// alarms reads a template's alarms, and what all of them have in common.
+func alarms(t *testing.T, tmpl template) map[string]rule {
+	t.Helper()
+	all := map[string]rule{}
+	for id, resource := range tmpl.Resources {
+		if resource["Type"] != "AWS::CloudWatch::Alarm" {
+			continue
+		}
+		p := resource["Properties"].(object)
+		dimensions := p["Dimensions"].([]any)
+		last := name(dimensions[len(dimensions)-1].(object)["Value"])
+		r := rule{
+			metric:    fmt.Sprintf("%s %s %s", p["Namespace"], p["MetricName"], last),
+			statistic: p["Statistic"].(string), threshold: p["Threshold"].(float64), period: p["Period"].(float64), of: p["EvaluationPeriods"].(float64),
+		}
+		r.points = r.of
+		if points, ok := p["DatapointsToAlarm"].(float64); ok {
+			r.points = points
+		}
+		all[id] = r
+		compare, missing := "GreaterThanOrEqualToThreshold", "notBreaching"
+		if id == "SweepSilentAlarm" {
+			compare, missing = "LessThanThreshold", "breaching"
+		}
+		if p["ComparisonOperator"] != compare || p["TreatMissingData"] != missing {
+			t.Errorf("%s: %v, %v where nothing is measured", id, p["ComparisonOperator"], p["TreatMissingData"])
+		}
+		if !strings.HasSuffix(p["AlarmDescription"].(string), "docs/runbook.md#"+strings.ToLower(id)) {
+			t.Errorf("%s is described as %v; it must end with its section of the runbook", id, p["AlarmDescription"])
+		}
+		service := dimensions[0].(object)["Value"]
+		switch tmpl.Resources["MessagesTable"]["DeletionPolicy"] {
+		case "Delete": // changedProps
+			topic := []any{"arn:aws:sns:eu-west-1:123456789012:people"}
+			diff(t, id+" tells", []any{topic, topic}, []any{p["AlarmActions"], p["OKActions"]})
+			if p["Namespace"] == "Streamsort" && service != "orders" {
+				t.Errorf("%s watches service %v", id, service)
+			}
+		default:
+			if p["AlarmActions"] != nil || p["Namespace"] == "Streamsort" && service != "streamsort" {
+				t.Errorf("%s tells %v of service %v", id, p["AlarmActions"], service)
+			}
+		}
+	}
+	return all
+}
+
+// The metrics that alarms, the dashboard and queries name are written by the
+// functions that they name.
+func TestWatchedMetricsAreWritten(t *testing.T) {
+	written := func(function, metric string) bool {
+		entries, err := os.ReadDir("../../../functions/" + strings.ToLower(function))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			if strings.HasSuffix(entry.Name(), "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile("../../../functions/" + strings.ToLower(function) + "/" + entry.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), `"`+metric+`"`) {
+				return true
+			}
+		}
+		return false
+	}
+	watched := map[string]bool{}
+	for _, tmpl := range []template{defaults(), changed()} {
+		for _, r := range alarms(t, tmpl) {
+			if metric, ok := strings.CutPrefix(r.metric, "Streamsort "); ok {
+				watched[metric] = true
+			}
+		}
+		for _, row := range regexp.MustCompile(`\["Streamsort","([A-Za-z]+)","service","[a-z]+","function_name","([A-Za-z]+)Function"`).FindAllStringSubmatch(dashboard(t, tmpl), -1) {
+			watched[row[1]+" "+row[2]+"Function"] = true
+		}
+	}
+	if len(watched) < 14 {
+		t.Errorf("only %d metrics are watched: %v", len(watched), slices.Sorted(maps.Keys(watched)))
+	}
+	for metric := range watched {
+		name, function, _ := strings.Cut(strings.TrimSuffix(metric, "Function"), " ")
+		if !written(function, name) {
+			t.Errorf("%s writes no metric %q", function, name)
+		}
+	}
+}
+
+// dashboard is the text of a template's dashboard, with the names of what it
+// refers to in place of their values.
+func dashboard(t *testing.T, tmpl template) string {
+	t.Helper()
+	text := name(tmpl.properties(t, "Dashboard", "AWS::CloudWatch::Dashboard")["DashboardBody"])
+	var body struct {
+		Widgets []struct {
+			Type       string
+			X, Y       int
+			Properties struct {
+				Title, Region string
+				Metrics       []json.RawMessage
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &body); err != nil {
+		t.Fatalf("the dashboard is no JSON: %v\n%s", err, text)
+	}
+	places := map[[2]int]bool{}
+	for _, w := range body.Widgets {
+		if w.Type == "metric" && (w.Properties.Title == "" || w.Properties.Region != "AWS::Region" || len(w.Properties.Metrics) == 0) {
+			t.Errorf("a widget without title, region or metrics: %+v", w)
+		}
+		if at := [2]int{w.X, w.Y}; places[at] {
+			t.Errorf("two widgets at %v", at)
+		} else {
+			places[at] = true
+		}
+	}
+	return text
+}
+
+// Every function's log is in every query, and each query has its text.
+func TestQueries(t *testing.T) {
+	groups := []any{}
+	for _, f := range []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack"} {
+		groups = append(groups, ref(f+"Logs"))
+	}
+	for _, id := range []string{"FailuresQuery", "QueueQuery", "RefusedQuery", "AnnouncedQuery", "SlowQuery"} {
+		got := defaults().properties(t, id, "AWS::Logs::QueryDefinition")
+		diff(t, id, groups, got["LogGroupNames"])
+		if !strings.HasPrefix(got["Name"].(string), "Streamsort/") || !strings.Contains(got["QueryString"].(string), "\n| ") {
+			t.Errorf("%s: %v", id, got)
+		}
+	}
+}
+
+// The runbook has a section for each alarm, and for nothing else.
+func TestRunbook(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, found := range regexp.MustCompile(`(?m)^### (\w+Alarm)$`).FindAllStringSubmatch(string(text), -1) {
+		got = append(got, found[1])
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(wantAlarms(true))), got); diff != "" {
+		t.Errorf("sections (- want, + got)\n%s", diff)
+	}
+}

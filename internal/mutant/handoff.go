@@ -84,7 +84,7 @@ var deliveryMutants = []mutant{
 	{"nobody is woken up after a slow start", deliveryFolder, deliveries, []edit{
 		{"start.go", "// Whoever began the start may have slept since then.\n\tif err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
 	}},
-	{"a queue that the sweep failed on is left to the full round", deliveryFolder, deliveries, []edit{
+	{"a queue that the sweep failed on is left to the full round", deliveryFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
 		{"sweep.go", "unseen = d.sorter.Nudge(ctx, it.Queue) != nil", "unseen = true"},
 		{"../cursor/walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
 	}},

@@ -26,6 +26,18 @@ type consumerAnswer struct {
 	Failure   *failureAnswer `json:"failure,omitempty"`
 	Blocked   *blockedAnswer `json:"blocked,omitempty"`
 	Paused    *pausedAnswer  `json:"paused,omitempty"`
+	// Quarantine are the claims that stayed in doubt too long.
+	Quarantine []quarantinedAnswer `json:"quarantine,omitempty"`
+}
+
+// quarantinedAnswer is a claim in quarantine, of the seqs From to To: UNKNOWN, or
+// ABORTED and waiting for an operator.
+type quarantinedAnswer struct {
+	Token string        `json:"token"`
+	From  jsonseq.Seq   `json:"from"`
+	To    jsonseq.Seq   `json:"to"`
+	State handoff.State `json:"state"`
+	Since time.Time     `json:"since"`
 }
 
 // claimAnswer is the claim that is out: of the seqs From to To.
@@ -60,7 +72,7 @@ func (s *service) answer(c handoff.Consumer) *consumerAnswer {
 		Consumer: c.Name, State: c.State, Delivered: jsonseq.Seq(c.Delivered), Attempts: c.Attempts,
 		Rewinds: c.Rewinds, Starting: c.Starting != "",
 	}
-	if c.State == handoff.Started {
+	if c.State == handoff.Started || c.State == handoff.Ready || c.State == handoff.Unknown {
 		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil}
 	}
 	if c.Error != "" {
@@ -74,6 +86,11 @@ func (s *service) answer(c handoff.Consumer) *consumerAnswer {
 	}
 	if c.Paused != "" {
 		a.Paused = &pausedAnswer{c.Paused, c.PausedSince}
+	}
+	for _, q := range c.Quarantine {
+		if q != (handoff.Quarantined{}) {
+			a.Quarantine = append(a.Quarantine, quarantinedAnswer{q.Token.String(), jsonseq.Seq(q.From + 1), jsonseq.Seq(q.To), q.State, q.Since})
+		}
 	}
 	return a
 }

@@ -44,6 +44,7 @@ func (s *service) api(emitter *emf.Emitter) *edge.API {
 		Routes: map[string]map[string]edge.Operation{
 			"consumers": {http.MethodGet: s.consumers, http.MethodPost: s.create},
 			"acts":      {http.MethodGet: s.acts, http.MethodPost: s.act},
+			"claims":    {http.MethodGet: s.listReady, http.MethodPost: s.claim, http.MethodPatch: s.onClaim},
 		},
 		Direct:  s.direct,
 		Emitter: emitter,
@@ -75,8 +76,14 @@ func (s *service) direct(c *edge.Call) (edge.Operation, *edge.Problem) {
 		return s.acts, c.SetQuery(rest)
 	case "act":
 		return s.act, c.SetBody(rest)
+	case "list":
+		return s.listReady, c.SetQuery(rest)
+	case "claim":
+		return s.claim, c.SetBody(rest)
+	case "onClaim":
+		return s.onClaim, c.SetBody(rest)
 	}
-	return nil, edge.Invalid("operation", "must be status, create, acts or act")
+	return nil, edge.Invalid("operation", "must be status, create, acts, act, list, claim or onClaim")
 }
 
 // body reads the members of a request that has no parameters.

@@ -175,7 +175,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	s.Want("HTTP API, a stage", s.Raw(edgetest.V2("POST", "/prod/consumers", "", made, false)), 200, `"billing"`)
 	s.Want("REST API", s.Raw(edgetest.V1("POST", "/consumers", nil, made)), 200, `"billing"`)
 	s.Want("REST API, a parameter", s.Raw(edgetest.V1("GET", "/consumers", url.Values{"queue": {"q"}}, "")), 200, `"lag":2`)
-	s.Want("no route", s.Raw(edgetest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/acts, /consumers")
+	s.Want("no route", s.Raw(edgetest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/acts, /claims, /consumers")
 	if a := s.Raw(edgetest.V2("DELETE", "/acts", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
 		t.Errorf("no method: %+v", a)
 	}

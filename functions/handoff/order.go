@@ -16,6 +16,9 @@ type order struct {
 	act   string
 	seq   int64
 	start handoff.Start
+	// token is the claim in quarantine, outcome how it ended.
+	token   handoff.Token
+	outcome handoff.TokenOutcome
 }
 
 // kind is what an act does, and which member says where; empty where none does.
@@ -40,6 +43,12 @@ var kinds = map[string]kind{
 	}},
 	handoff.ActResume: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Resume(ctx, o.Order)
+	}},
+	handoff.ActSettle: {"token", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+		return d.SettleQuarantined(ctx, o.Order, o.token, o.outcome)
+	}},
+	handoff.ActRelease: {"token", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+		return d.Release(ctx, o.Order, o.token)
 	}},
 	handoff.ActRemove: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Remove(ctx, o.Order)
@@ -74,8 +83,17 @@ func readOrder(c *edge.Call) (order, *edge.Problem) {
 			o.seq, err = edge.Seq(m.Value)
 		case "start":
 			o.start, err = startOf(m.Value)
+		case "token":
+			var text string
+			if text, err = edge.Text(m.Value); err == nil {
+				o.token, err = parseToken(text)
+			}
+		case "outcome":
+			var text string
+			text, err = edge.Text(m.Value)
+			o.outcome = handoff.TokenOutcome(text)
 		default:
-			err = errors.New("is not a field of an act: act, queue, consumer, reason, id, seq and start are")
+			err = errors.New("is not a field of an act: act, queue, consumer, reason, id, seq, start, token and outcome are")
 		}
 		if err != nil {
 			return o, edge.Invalid(m.Name, err.Error())
@@ -83,9 +101,12 @@ func readOrder(c *edge.Call) (order, *edge.Problem) {
 	}
 	kind, known := kinds[o.act]
 	if !known {
-		return o, edge.Invalid("act", "must be skip, redrive, rewind, pause, resume or remove")
+		return o, edge.Invalid("act", "must be skip, redrive, rewind, pause, resume, settle, release or remove")
 	}
-	for _, place := range []string{"seq", "start"} {
+	if given["outcome"] && o.act != handoff.ActSettle {
+		return o, edge.Invalid("outcome", "is not a field of "+o.act)
+	}
+	for _, place := range []string{"seq", "start", "token"} {
 		if place == kind.place && !given[place] {
 			return o, edge.Invalid(place, "is missing")
 		}

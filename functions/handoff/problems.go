@@ -21,6 +21,11 @@ func problemOf(ctx context.Context, err error) *edge.Problem {
 		return notBlocked("the consumer is not blocked")
 	case errors.Is(err, handoff.ErrClaimed):
 		return &edge.Problem{Status: http.StatusConflict, Type: "claimed", Title: "The consumer has a claim out"}
+	case errors.Is(err, handoff.ErrQuarantined):
+		return &edge.Problem{
+			Status: http.StatusConflict, Type: "quarantined", Title: "The consumer has a claim in quarantine",
+			Detail: "settle it, or release it, first",
+		}
 	case errors.Is(err, handoff.ErrOutran):
 		return &edge.Problem{
 			Status: http.StatusConflict, Type: "outran", Title: "The consumer was changed at the same moment",

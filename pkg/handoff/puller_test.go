@@ -37,7 +37,7 @@ func pullEnv(t *testing.T, store handoff.Store, queues cursor.Store) (claimstest
 	}
 	last := int64(0)
 	return claimstest.Env{
-		Claims: p,
+		Claims: p, Attempts: 3,
 		Put: func(n int) {
 			var messages []cursor.Message
 			for range n {

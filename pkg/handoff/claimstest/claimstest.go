@@ -20,12 +20,14 @@ type Env struct {
 	// Put puts that many messages more, numbered from 1 on; the body of each is
 	// its number.
 	Put func(n int)
+	// Attempts is how often a message is tried before its consumer is blocked.
+	Attempts int
 	// Pass lets time pass for the tables.
 	Pass func(time.Duration)
 }
 
 // Run runs the suite. newEnv is called once a subtest. The usual lease is a
-// minute, and a message is tried 3 times.
+// minute.
 func Run(t *testing.T, newEnv func(t *testing.T) Env) {
 	for _, c := range []struct {
 		name string
@@ -255,7 +257,7 @@ func testAborted(b *bench) {
 
 func testBlocked(b *bench) {
 	b.Put(2)
-	for i := range 3 {
+	for i := range b.Attempts {
 		a := b.claim(fmt.Sprint("r", i), 2)
 		b.is("abort", handoff.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
 		b.Pass(10 * time.Minute)

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// maxAnswerBytes bounds the bodies of an answer: in base64, with what is around
+// them, they stay under the 6 MB that Lambda answers with.
+const maxAnswerBytes = 3 << 20
+
+// claimDocument is how a call of the two-phase protocol went, as callers see it.
+// From and To are the first and the last seq of the claim's range.
+type claimDocument struct {
+	Status    int             `json:"status"`
+	Answer    handoff.Verdict `json:"answer"`
+	Queue     string          `json:"queue"`
+	Consumer  string          `json:"consumer"`
+	Token     string          `json:"token,omitempty"`
+	From      *jsonseq.Seq    `json:"from,omitempty"`
+	To        *jsonseq.Seq    `json:"to,omitempty"`
+	Messages  []edge.Message  `json:"messages,omitempty"`
+	Skipped   []jsonseq.Seq   `json:"skipped,omitempty"`
+	Attempt   int             `json:"attempt,omitempty"`
+	Rewinds   int64           `json:"rewinds,omitempty"`
+	Until     *time.Time      `json:"until,omitempty"`
+	Committed int64           `json:"committed,omitempty"`
+	Unsettled []string        `json:"unsettled,omitempty"`
+	Detail    string          `json:"detail,omitempty"`
+}
+
+func newClaimDocument(a handoff.Answer) claimDocument {
+	d := claimDocument{
+		Status: http.StatusOK, Answer: a.Verdict, Queue: a.Queue, Consumer: a.Consumer,
+		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: a.Detail,
+	}
+	if a.Token.N > 0 {
+		d.Token = a.Token.String()
+	}
+	if a.To > a.From {
+		from, to := jsonseq.Seq(a.From+1), jsonseq.Seq(a.To)
+		d.From, d.To = &from, &to
+	}
+	for _, m := range a.Messages {
+		d.Messages = append(d.Messages, edge.NewMessage(m))
+	}
+	for _, seq := range a.Skipped {
+		d.Skipped = append(d.Skipped, jsonseq.Seq(seq))
+	}
+	if !a.Until.IsZero() {
+		d.Until = &a.Until
+	}
+	for _, h := range a.Unsettled {
+		d.Unsettled = append(d.Unsettled, h.Token.String())
+	}
+	return d
+}
+
+// pulled answers with how a call went, or why it could not be made.
+func pulled(ctx context.Context, c *edge.Call, a handoff.Answer, err error) (int, any, *edge.Problem) {
+	var invalid *cursor.InvalidError
+	switch {
+	case errors.As(err, &invalid) && invalid.Field == "lease":
+		return 0, nil, edge.Invalid("leaseSeconds", invalid.Problem)
+	case err != nil:
+		return 0, nil, problemOf(ctx, err)
+	}
+	if a.Verdict == handoff.OK {
+		c.Metrics.Count("Claims", 1)
+	}
+	return http.StatusOK, newClaimDocument(a), nil
+}
+
+// puller is the two-phase protocol on the deliverer's tables.
+func (s *service) puller() *handoff.Puller {
+	p, err := handoff.NewPuller(s.deliverer, nil)
+	if err != nil {
+		panic(err) // unreachable: no option is out of its bounds
+	}
+	return p
+}
+
+// listReady shows what a claim would get.
+func (s *service) listReady(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	given, problem := parameters(c, "queue", "consumer", "maxMessages", "maxBytes")
+	if problem != nil {
+		return 0, nil, problem
+	}
+	bounds := handoff.Bounds{MaxBytes: maxAnswerBytes}
+	for name, to := range map[string]*int{"maxMessages": &bounds.MaxMessages, "maxBytes": &bounds.MaxBytes} {
+		if given[name] == "" {
+			continue
+		}
+		if problem := bound(name, given[name], to); problem != nil {
+			return 0, nil, problem
+		}
+	}
+	a, err := s.puller().List(ctx, given["queue"], given["consumer"], bounds)
+	return pulled(ctx, c, a, err)
+}
+
+// bound reads a bound of a claim, which is 1 or more.
+func bound(name, text string, to *int) *edge.Problem {
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil || n < 1:
+		return edge.Invalid(name, "must be an integer of 1 or more")
+	case name == "maxBytes" && n > maxAnswerBytes:
+		return edge.Invalid(name, fmt.Sprintf("must be from 1 to %d", maxAnswerBytes))
+	}
+	*to = int(min(n, 1<<30))
+	return nil
+}
+
+// pull is a document of the two-phase protocol.
+type pull struct {
+	handoff.Request
+	act     string
+	token   handoff.Token
+	outcome handoff.TokenOutcome
+	reason  string
+}
+
+// readPull reads a document that may have these members.
+func readPull(c *edge.Call, names ...string) (pull, *edge.Problem) {
+	p := pull{Request: handoff.Request{Bounds: handoff.Bounds{MaxBytes: maxAnswerBytes}}}
+	members, problem := body(c)
+	if problem != nil {
+		return p, problem
+	}
+	for _, m := range members {
+		allowed := false
+		for _, name := range names {
+			allowed = allowed || name == m.Name
+		}
+		if !allowed {
+			return p, edge.Invalid(m.Name, "is not a field of this: "+strings.Join(names, ", ")+" are")
+		}
+		if problem := p.read(m); problem != nil {
+			return p, problem
+		}
+	}
+	return p, nil
+}
+
+func (p *pull) read(m edge.Member) *edge.Problem {
+	var err error
+	switch m.Name {
+	case "queue":
+		p.Queue, err = edge.Text(m.Value)
+	case "consumer":
+		p.Consumer, err = edge.Text(m.Value)
+	case "request":
+		p.ID, err = edge.Text(m.Value)
+	case "act":
+		p.act, err = edge.Text(m.Value)
+	case "reason":
+		p.reason, err = edge.Text(m.Value)
+	case "outcome":
+		var text string
+		text, err = edge.Text(m.Value)
+		p.outcome = handoff.TokenOutcome(text)
+	case "token":
+		var text string
+		if text, err = edge.Text(m.Value); err == nil {
+			p.token, err = parseToken(text)
+		}
+	case "maxMessages":
+		return bound(m.Name, string(m.Value), &p.MaxMessages)
+	case "maxBytes":
+		return bound(m.Name, string(m.Value), &p.MaxBytes)
+	case "leaseSeconds":
+		var seconds int
+		if problem := bound(m.Name, string(m.Value), &seconds); problem != nil {
+			return problem
+		}
+		p.Lease = time.Duration(min(seconds, 1<<20)) * time.Second
+	case "seqs":
+		p.Seqs, err = readSeqs(m.Value)
+	}
+	if err != nil {
+		return edge.Invalid(m.Name, err.Error())
+	}
+	return nil
+}
+
+func readSeqs(raw json.RawMessage) ([]int64, error) {
+	elements, err := edge.Elements(raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(elements) == 0 {
+		return nil, errors.New("is empty")
+	}
+	seqs := make([]int64, len(elements))
+	for i, element := range elements {
+		if seqs[i], err = edge.Seq(element); err != nil {
+			return nil, fmt.Errorf("[%d] %w", i, err)
+		}
+	}
+	return seqs, nil
+}
+
+// parseToken reads a token as [handoff.Token.String] writes it.
+func parseToken(text string) (handoff.Token, error) {
+	number, req, found := strings.Cut(text, "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if !found || err != nil || n < 1 || strconv.FormatInt(n, 10) != number || req == "" {
+		return handoff.Token{}, errors.New("must be a token that a claim was answered with")
+	}
+	return handoff.Token{N: n, Req: req}, nil
+}
+
+// claim gives a consumer the messages that wait first.
+func (s *service) claim(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	p, problem := readPull(c, "queue", "consumer", "request", "maxMessages", "maxBytes", "seqs", "leaseSeconds")
+	if problem != nil {
+		return 0, nil, problem
+	}
+	a, err := s.puller().Claim(ctx, p.Request)
+	return pulled(ctx, c, a, err)
+}
+
+// The acts on a claim.
+const (
+	actExtend  = "extend"
+	actPrepare = "prepare"
+	actCommit  = "commit"
+	actAbort   = "abort"
+	actSettle  = "settle"
+)
+
+// onClaim prepares, commits, aborts, settles or extends a claim.
+func (s *service) onClaim(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	p, problem := readPull(c, "act", "queue", "consumer", "token", "leaseSeconds", "outcome", "reason")
+	if problem != nil {
+		return 0, nil, problem
+	}
+	h := handoff.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.token}
+	pull := s.puller()
+	var a handoff.Answer
+	var err error
+	switch p.act {
+	case actExtend:
+		a, err = pull.Extend(ctx, h, p.Lease)
+	case actPrepare:
+		a, err = pull.Prepare(ctx, h)
+	case actCommit:
+		a, err = pull.Commit(ctx, h)
+	case actAbort:
+		a, err = pull.Abort(ctx, h, p.reason)
+	case actSettle:
+		a, err = pull.Settle(ctx, h, p.outcome, p.reason)
+	default:
+		return 0, nil, edge.Invalid("act", "must be extend, prepare, commit, abort or settle")
+	}
+	return pulled(ctx, c, a, err)
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/claimstest"
+	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
+)
+
+// web is the handler behind HTTP; every answer is held to the contract.
+func (s *server) web() string {
+	s.t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			s.t.Error(err)
+		}
+		a := s.Request(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
+		w.WriteHeader(a.Status)
+		fmt.Fprint(w, a.Body)
+	}))
+	s.t.Cleanup(web.Close)
+	return web.URL
+}
+
+// TestClaimsConformOverHTTP: the client does over HTTP what the protocol does
+// on the tables.
+func TestClaimsConformOverHTTP(t *testing.T) {
+	claimstest.Run(t, func(t *testing.T) claimstest.Env {
+		s := newServer(t, localdb.Choose(), nil)
+		claims, err := handoffhttp.New(s.web())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
+			t.Fatal(err)
+		}
+		last := int64(0)
+		return claimstest.Env{
+			Claims: claims, Attempts: 5,
+			Put: func(n int) {
+				for range n {
+					last++
+					if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			Pass: func(d time.Duration) { s.now = s.now.Add(d) },
+		}
+	})
+}
+
+// TestClaimDocuments shows the documents as they travel.
+func TestClaimDocuments(t *testing.T) {
+	onServers(t, func(s *server) {
+		s.put("q", 2)
+		s.create(`{"queue":"q","consumer":"billing"}`)
+		claimed := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1}`)
+		for _, part := range []string{`"answer":"OK"`, `"token":"1-r1"`, `"from":1,"to":1`, `"body":"canary"`, `"attempt":1`} {
+			if !strings.Contains(claimed.Body, part) {
+				t.Errorf("no %s in %s", part, claimed.Body)
+			}
+		}
+		for _, c := range []struct{ act, more, want string }{
+			{"commit", "", `"answer":"NOT_PREPARED"`},
+			{"extend", `,"leaseSeconds":120`, `"answer":"OK"`},
+			{"prepare", "", `"answer":"OK"`},
+			{"abort", `,"reason":"why"`, `"answer":"PREPARED"`},
+			{"settle", `,"outcome":"COMMITTED"`, `"answer":"OK"`},
+			{"commit", "", `"answer":"OK"`},
+		} {
+			a := s.Request("PATCH", "/claims", "", fmt.Sprintf(`{"act":%q,"queue":"q","consumer":"billing","token":"1-r1"%s}`, c.act, c.more))
+			if a.Status != 200 || !strings.Contains(a.Body, c.want) {
+				t.Errorf("%s: %d %s, want %s", c.act, a.Status, a.Body, c.want)
+			}
+		}
+		listed := s.Request("GET", "/claims", "queue=q&consumer=billing", "")
+		if !strings.Contains(listed.Body, `"from":2,"to":2`) || strings.Contains(listed.Body, "token") {
+			t.Errorf("listed %s", listed.Body)
+		}
+		for _, direct := range []string{
+			`{"operation":"list","queue":"q","consumer":"billing"}`,
+			`{"operation":"claim","queue":"q","consumer":"billing","request":"r2"}`,
+			`{"operation":"onClaim","act":"prepare","queue":"q","consumer":"billing","token":"2-r2"}`,
+		} {
+			if a := s.Invoke(direct); !strings.Contains(a, `"answer":"OK"`) {
+				t.Errorf("%s: %s", direct, a)
+			}
+		}
+		if strings.Contains(s.logs.String(), "canary") {
+			t.Error("a payload is in the logs")
+		}
+	})
+}
+
+// TestBadClaims: each is refused with the field's name, and changes nothing.
+func TestBadClaims(t *testing.T) {
+	s := newServer(t, localdb.Choose(), nil)
+	s.put("q", 2)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	for _, c := range []struct{ method, query, body, field string }{
+		{"GET", "queue=q&consumer=billing&maxMessages=0", "", "maxMessages"},
+		{"GET", "queue=q&consumer=billing&maxBytes=4000000", "", "maxBytes"},
+		{"GET", "queue=q&consumer=billing&more=1", "", "more"},
+		{"POST", "", `{"queue":"q","consumer":"billing"}`, "request"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":0}`, "maxMessages"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":1.5}`, "maxMessages"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":1001}`, "maxMessages"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":0}`, "leaseSeconds"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":29}`, "leaseSeconds"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":43201}`, "leaseSeconds"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[]}`, "seqs"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1.5]}`, "seqs"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","token":"1-r"}`, "token"},
+		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing"}`, "token"},
+		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing","token":"01-r"}`, "token"},
+		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing","token":"r"}`, "token"},
+		{"PATCH", "", `{"act":"undo","queue":"q","consumer":"billing","token":"1-r"}`, "act"},
+		{"PATCH", "", `{"act":"settle","queue":"q","consumer":"billing","token":"1-r","outcome":"CANCELLED"}`, "outcome"},
+		{"PATCH", "", `{"act":"settle","queue":"q","consumer":"billing","token":"1-r"}`, "outcome"},
+	} {
+		a := s.Request(c.method, "/claims", c.query, c.body)
+		if a.Status != 400 || !strings.Contains(a.Body, fmt.Sprintf(`"field":%q`, c.field)) {
+			t.Errorf("%s %s%s: %d %s, want that %s is refused", c.method, c.query, c.body, a.Status, a.Body, c.field)
+		}
+	}
+	if a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"nobody","request":"r"}`); a.Status != 404 || !strings.Contains(a.Body, "no-consumer") {
+		t.Errorf("unknown consumer: %d %s", a.Status, a.Body)
+	}
+	if a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r"}`); !strings.Contains(a.Body, `"token":"1-r"`) {
+		t.Errorf("after all that: %s", a.Body)
+	}
+}
+
+// TestOperatorsOfQuarantine: what an operator sees and does.
+func TestOperatorsOfQuarantine(t *testing.T) {
+	s := newServer(t, localdb.Choose(), nil)
+	s.put("q", 1)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
+	s.Request("PATCH", "/claims", "", `{"act":"prepare","queue":"q","consumer":"billing","token":"1-r1"}`)
+	for _, state := range []string{`"state":"UNKNOWN"`, `"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"UNKNOWN"`} {
+		s.now = s.now.Add(31 * time.Minute)
+		if _, err := s.deliverer.Sweep(t.Context(), handoff.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.Request("GET", "/consumers", "queue=q&consumer=billing", ""); !strings.Contains(a.Body, state) {
+			t.Errorf("status %s, want %s", a.Body, state)
+		}
+		s.now = s.now.Add(31 * time.Minute)
+	}
+	for _, c := range []struct {
+		act, more string
+		status    int
+	}{
+		{"release", `,"token":"1-r1"`, 409},
+		{"rewind", `,"start":1`, 409},
+		{"settle", `,"token":"1-r1"`, 400},
+		{"settle", `,"outcome":"ABORTED"`, 400},
+		{"release", `,"token":"1-r1","outcome":"ABORTED"`, 400},
+		{"settle", `,"token":"1-r1","outcome":"ABORTED"`, 200},
+		{"release", `,"token":"1-r1"`, 200},
+		{"rewind", `,"start":1`, 200},
+	} {
+		if a := s.act(c.act, c.more); a.Status != c.status {
+			t.Errorf("%s%s: %d %s, want %d", c.act, c.more, a.Status, a.Body, c.status)
+		}
+	}
+}

@@ -349,6 +349,8 @@ func FuzzHandle(f *testing.F) {
 		edgetest.V2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), edgetest.V2("GET", "/messages", "queue=q&after=0", "", false),
 		edgetest.V1("PUT", "/queues", nil, `{"queue":"q"}`), `{"operation":"read","queue":"q"}`, `{"messages":[{"queue":"q","seq":"1","bodyBase64":"AA=="}]}`,
 		`{"queueProp":"a.b","seqProp":"c","event":{"a":{"b":"x"},"c":1}}`, `[]`, `{"requestContext":{"http":{}}}`, `{"requestContext":{}}`,
+		`{"queue":"q","id":"a","body":1}`, `{"idempotencyKey":"k","messages":[{"queue":"q","body":1},{"queue":"q","body":2},{"queue":"n","seq":1,"body":2}]}`,
+		`{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"q","id":"a","body":1}]}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -18,39 +19,41 @@ const maxMessages = 500
 
 // putMessages stores one message or several.
 func putMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
-	messages, single, problem := c.messages()
+	p, problem := c.put()
 	if problem != nil {
 		return 0, nil, problem
 	}
-	if single {
-		result, err := c.sorter.Put(ctx, messages[0])
-		if err != nil {
-			return 0, nil, tooLarge(edge.ProblemOf(ctx, err))
+	if len(p.arrivals) > 0 {
+		// All is looked at before anything is stored.
+		if err := cursor.ValidateArrivals(p.arrivals); err != nil {
+			return 0, nil, tooLarge(p.reindexed(edge.ProblemOf(ctx, err), p.arrived))
 		}
-		c.count(result)
-		answer := newPutAnswer(result)
-		if problem := answer.problem(); problem != nil {
+	}
+	answers, problem := c.store(ctx, p)
+	if problem != nil {
+		return 0, nil, problem
+	}
+	if p.single {
+		if problem := answers[0].failure; problem != nil {
 			return 0, nil, problem
 		}
-		return answer.Status, answer, nil
+		if problem := answers[0].problem(); problem != nil {
+			return 0, nil, problem
+		}
+		return answers[0].Status, answers[0], nil
 	}
-	results, err := c.sorter.PutGroup(ctx, messages)
-	if err != nil {
-		return 0, nil, tooLarge(edge.ProblemOf(ctx, err))
-	}
-	answers := make([]putAnswer, len(results))
 	unknown := 0
-	for i, result := range results {
-		c.count(result)
-		answers[i] = newPutAnswer(result)
-		if result.Err != nil {
+	for i, answer := range answers {
+		if f := answer.failure; f != nil {
 			unknown++
-			p := edge.ProblemOf(ctx, result.Err)
-			answers[i].Status, answers[i].Detail = p.Status, p.Detail
+			answers[i].Status, answers[i].Detail = f.Status, f.Detail
+			if len(f.Errors) > 0 {
+				answers[i].Detail = f.Errors[0].Field + " " + f.Errors[0].Detail
+			}
 		}
 	}
-	if unknown == len(results) {
-		return 0, nil, edge.ProblemOf(ctx, results[0].Err)
+	if unknown == len(answers) {
+		return 0, nil, answers[0].failure
 	}
 	return http.StatusOK, struct {
 		Status  int         `json:"status"`
@@ -58,9 +61,48 @@ func putMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	}{http.StatusOK, answers}, nil
 }
 
+// store stores what a put brings: what has a seq, then what has none.
+func (c *call) store(ctx context.Context, p *put) ([]putAnswer, *edge.Problem) {
+	answers := make([]putAnswer, p.count)
+	if len(p.messages) > 0 {
+		results, err := c.sorter.PutGroup(ctx, p.messages)
+		if err != nil {
+			return nil, tooLarge(p.reindexed(edge.ProblemOf(ctx, err), p.numbered))
+		}
+		for i, result := range results {
+			c.count(result)
+			answers[p.numbered[i][0]] = newPutAnswer(result)
+			if result.Err != nil {
+				answers[p.numbered[i][0]].failure = edge.ProblemOf(ctx, result.Err)
+			}
+		}
+	}
+	if len(p.arrivals) > 0 {
+		results, err := c.sorter.AppendGroup(ctx, p.arrivals)
+		if err != nil {
+			return nil, tooLarge(p.reindexed(edge.ProblemOf(ctx, err), p.arrived))
+		}
+		for i, result := range results {
+			c.countArrival(result, len(p.arrived[i]))
+			for n, place := range p.arrived[i] {
+				answers[place] = newArrivalAnswer(result, n)
+				if result.Err != nil {
+					answers[place].failure = edge.ProblemOf(ctx, result.Err)
+				}
+			}
+		}
+	}
+	return answers, nil
+}
+
 // tooLarge gives a body over its limit the status that HTTP has for it.
 func tooLarge(p *edge.Problem) *edge.Problem {
-	if len(p.Errors) == 1 && strings.HasSuffix("."+p.Errors[0].Field, ".body") && strings.HasPrefix(p.Errors[0].Detail, "has ") {
+	if len(p.Errors) != 1 {
+		return p
+	}
+	field, detail := "."+p.Errors[0].Field, p.Errors[0].Detail
+	if strings.HasSuffix(field, ".body") && strings.HasPrefix(detail, "has ") ||
+		strings.HasSuffix(field, ".messages") && strings.HasPrefix(detail, "have ") {
 		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large", "The message is too large"
 	}
 	return p
@@ -90,7 +132,14 @@ func (c *call) count(r cursor.Result) {
 			c.Metrics.Count("Advances", 1)
 		}
 	}
-	if r.Err != nil || r.Deferred != nil {
+	c.countError(r.Err)
+	c.countError(r.Deferred)
+}
+
+// countError counts what is not the caller's mistake.
+func (c *call) countError(err error) {
+	var invalid *cursor.InvalidError
+	if err != nil && !errors.As(err, &invalid) {
 		c.Metrics.Count("Errors", 1)
 	}
 }
@@ -100,11 +149,16 @@ type putAnswer struct {
 	Status  int            `json:"status"`
 	Outcome cursor.Outcome `json:"outcome,omitempty"`
 	Queue   string         `json:"queue"`
-	Seq     jsonseq.Seq    `json:"seq"`
+	// Seq is missing where a queue in arrival order gave none.
+	Seq *jsonseq.Seq `json:"seq,omitempty"`
 	// Old and New: this call moved the queue from Old to New.
-	Old    jsonseq.Seq `json:"old"`
-	New    jsonseq.Seq `json:"new"`
-	Detail string      `json:"detail,omitempty"`
+	Old    *jsonseq.Seq `json:"old,omitempty"`
+	New    *jsonseq.Seq `json:"new,omitempty"`
+	Detail string       `json:"detail,omitempty"`
+
+	// failure is why the message's fate is unknown, or that it is not for this
+	// queue.
+	failure *edge.Problem
 }
 
 // statusOf is the HTTP status of each outcome.
@@ -129,10 +183,12 @@ var detailOf = map[cursor.Outcome]string{
 
 func newPutAnswer(r cursor.Result) putAnswer {
 	return putAnswer{
-		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: r.Queue, Seq: jsonseq.Seq(r.Seq),
-		Old: jsonseq.Seq(r.Old), New: jsonseq.Seq(r.New), Detail: detailOf[r.Outcome],
+		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: r.Queue, Seq: seqOf(r.Seq),
+		Old: seqOf(r.Old), New: seqOf(r.New), Detail: detailOf[r.Outcome],
 	}
 }
+
+func seqOf(seq int64) *jsonseq.Seq { return (*jsonseq.Seq)(&seq) }
 
 // problem is the problem document of an outcome that is no success.
 func (a putAnswer) problem() *edge.Problem {
@@ -141,53 +197,15 @@ func (a putAnswer) problem() *edge.Problem {
 	}
 	p := &edge.Problem{
 		Status: a.Status, Type: string(a.Outcome), Title: "The message was not stored", Detail: a.Detail,
-		More: map[string]any{"outcome": a.Outcome, "queue": a.Queue, "seq": a.Seq, "position": a.New},
+		More: map[string]any{"outcome": a.Outcome, "queue": a.Queue},
+	}
+	if a.Seq != nil {
+		p.More["seq"], p.More["position"] = a.Seq, a.New
 	}
 	if a.Outcome == cursor.Full {
 		p.RetryAfter = 1
 	}
 	return p
-}
-
-// messages reads the messages of a put, and whether it is the call of a single
-// one.
-func (c *call) messages() ([]cursor.Message, bool, *edge.Problem) {
-	props, event, problem := c.props()
-	if problem != nil {
-		return nil, false, problem
-	}
-	if props != nil {
-		return c.events(props, event)
-	}
-	members, err := edge.Members(c.Body)
-	if err != nil {
-		return nil, false, edge.Invalid("body", err.Error())
-	}
-	for _, m := range members {
-		if m.Name != "messages" {
-			continue
-		}
-		if len(members) > 1 {
-			return nil, false, edge.Invalid("messages", "must stand alone: what is beside it belongs into each message")
-		}
-		list, problem := elements("messages", m.Value)
-		if problem != nil {
-			return nil, false, problem
-		}
-		messages := make([]cursor.Message, len(list))
-		for i, raw := range list {
-			members, err := edge.Members(raw)
-			if err != nil {
-				return nil, false, edge.Invalid(fmt.Sprintf("messages[%d]", i), err.Error())
-			}
-			if messages[i], problem = message(fmt.Sprintf("messages[%d].", i), members); problem != nil {
-				return nil, false, problem
-			}
-		}
-		return messages, false, nil
-	}
-	one, problem := message("", members)
-	return []cursor.Message{one}, true, problem
 }
 
 func elements(field string, raw json.RawMessage) ([]json.RawMessage, *edge.Problem) {
@@ -201,10 +219,9 @@ func elements(field string, raw json.RawMessage) ([]json.RawMessage, *edge.Probl
 	return list, nil
 }
 
-// message reads a message's document. prefix stands before the fields' names
-// in what is said of them.
-func message(prefix string, members []edge.Member) (cursor.Message, *edge.Problem) {
-	var m cursor.Message
+// message reads a message's document, and whether it has a seq. prefix stands
+// before the fields' names in what is said of them.
+func message(prefix string, members []edge.Member) (m cursor.Message, numbered bool, problem *edge.Problem) {
 	given := map[string]bool{}
 	for _, member := range members {
 		given[member.Name] = true
@@ -228,21 +245,19 @@ func message(prefix string, members []edge.Member) (cursor.Message, *edge.Proble
 			err = fmt.Errorf("is not a field of a message: queue, seq, id, body, bodyBase64, contentType and attributes are")
 		}
 		if err != nil {
-			return m, edge.Invalid(prefix+member.Name, err.Error())
+			return m, false, edge.Invalid(prefix+member.Name, err.Error())
 		}
 	}
-	for _, field := range []string{"queue", "seq"} {
-		if !given[field] {
-			return m, edge.Invalid(prefix+field, "is missing")
-		}
+	if !given["queue"] {
+		return m, false, edge.Invalid(prefix+"queue", "is missing")
 	}
 	if given["body"] == given["bodyBase64"] {
-		return m, edge.Invalid(prefix+"body", "must be given, or bodyBase64 instead, and not both")
+		return m, false, edge.Invalid(prefix+"body", "must be given, or bodyBase64 instead, and not both")
 	}
 	if given["bodyBase64"] && !given["contentType"] {
 		m.ContentType = "application/octet-stream"
 	}
-	return m, nil
+	return m, given["seq"], nil
 }
 
 func attributes(raw json.RawMessage) (map[string]string, error) {

@@ -16,6 +16,7 @@ import (
 type queueAnswer struct {
 	Status   int           `json:"status"`
 	Queue    string        `json:"queue"`
+	Kind     string        `json:"kind"`
 	First    jsonseq.Seq   `json:"first"`
 	Position jsonseq.Seq   `json:"position"`
 	Parked   jsonseq.Seq   `json:"parked"`
@@ -30,7 +31,7 @@ type queueAnswer struct {
 
 func (c *call) queueAnswer(it cursor.Cursor) queueAnswer {
 	a := queueAnswer{
-		Status: http.StatusOK, Queue: it.Queue, First: jsonseq.Seq(it.Settings.First),
+		Status: http.StatusOK, Queue: it.Queue, Kind: it.Settings.Kind.String(), First: jsonseq.Seq(it.Settings.First),
 		Position: jsonseq.Seq(it.Position), Parked: jsonseq.Seq(it.Parked), GapOpen: it.GapOpen(),
 		Policy: it.Settings.Policy, GapAfter: it.Settings.GapAfter.String(), MaxAhead: it.Settings.MaxAhead, Mode: it.Settings.Mode,
 	}
@@ -119,6 +120,8 @@ func configureQueue(ctx context.Context, c *call) (int, any, *edge.Problem) {
 		switch m.Name {
 		case "queue":
 			queue, err = edge.Text(m.Value)
+		case "kind":
+			change.Kind, err = kindOf(m.Value)
 		case "first":
 			change.First, err = pointer(edge.Seq(m.Value))
 		case "policy":
@@ -130,7 +133,7 @@ func configureQueue(ctx context.Context, c *call) (int, any, *edge.Problem) {
 		case "mode":
 			change.Mode, err = textOf[cursor.Mode](m.Value)
 		default:
-			err = errors.New("is not a setting: queue, first, policy, gapAfter, maxAhead and mode are")
+			err = errors.New("is not a setting: queue, kind, first, policy, gapAfter, maxAhead and mode are")
 		}
 		if err != nil {
 			return 0, nil, edge.Invalid(m.Name, err.Error())
@@ -149,6 +152,18 @@ func textOf[T ~string](raw json.RawMessage) (*T, error) {
 	text, err := edge.Text(raw)
 	value := T(text)
 	return &value, err
+}
+
+func kindOf(raw json.RawMessage) (*cursor.Kind, error) {
+	text, err := edge.Text(raw)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := cursor.ParseKind(text)
+	if err != nil {
+		return nil, errors.New("must be numbered or arrival")
+	}
+	return &kind, nil
 }
 
 func durationOf(raw json.RawMessage) (*time.Duration, error) {

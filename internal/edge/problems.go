@@ -29,6 +29,16 @@ func ProblemOf(ctx context.Context, err error) *Problem {
 			Status: http.StatusConflict, Type: "first-fixed", Title: "The first seq of a queue cannot be changed",
 			Errors: []FieldError{{Field: "first", Detail: "is fixed when the queue is made"}},
 		}
+	case errors.Is(err, cursor.ErrKindFixed):
+		return &Problem{
+			Status: http.StatusConflict, Type: "kind-fixed", Title: "The kind of a queue cannot be changed",
+			Errors: []FieldError{{Field: "kind", Detail: "is fixed when the queue is made"}},
+		}
+	case errors.Is(err, cursor.ErrExpired):
+		return &Problem{
+			Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
+			Detail: "what was stored before expired while it was repeated; repeating the request is safe", RetryAfter: 1,
+		}
 	case errors.Is(err, cursor.ErrThrottled), errors.Is(err, cursor.ErrUnavailable),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		slog.WarnContext(ctx, "the tables did not answer", "error", err)

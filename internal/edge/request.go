@@ -39,6 +39,9 @@ type Request struct {
 	Resource string
 	Query    url.Values
 	Body     []byte
+	// IdempotencyKey is the header of that name, without quotes around it; empty
+	// where there is none.
+	IdempotencyKey string
 
 	shape shape
 }
@@ -105,8 +108,30 @@ func Decode(raw json.RawMessage) (Request, *Problem) {
 	if problem := r.checkBody(e.Headers); problem != nil {
 		return r, problem
 	}
+	for name, value := range e.Headers {
+		if strings.EqualFold(name, "idempotency-key") {
+			return r, r.setIdempotencyKey(value)
+		}
+	}
 	return r, nil
 }
+
+// setIdempotencyKey takes the header: a text in quotes, as the draft standard
+// has it, or without them, as most callers do.
+// https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+func (r *Request) setIdempotencyKey(value string) *Problem {
+	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
+		value = value[1 : len(value)-1]
+	}
+	if value == "" || len(value) > maxIdempotencyKey {
+		return Invalid("Idempotency-Key", "must have 1 to 1024 bytes")
+	}
+	r.IdempotencyKey = value
+	return nil
+}
+
+// maxIdempotencyKey is the longest Idempotency-Key, in bytes: as long as an id.
+const maxIdempotencyKey = 1024
 
 func (r *Request) checkBody(headers map[string]string) *Problem {
 	if len(r.Body) > MaxBody {

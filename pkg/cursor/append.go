@@ -74,6 +74,13 @@ func (s *Sorter) AppendGroup(ctx context.Context, arrivals []Arrival) ([]Appende
 	return results, nil
 }
 
+// ValidateArrivals is the InvalidError that AppendGroup would return, if any:
+// for a caller who has more to do, and wants nothing done of it then.
+func ValidateArrivals(arrivals []Arrival) error {
+	_, err := groupArrivals(arrivals)
+	return err
+}
+
 // appending is an arrival on its way into a queue.
 type appending struct {
 	Arrival

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/edge/edgetest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// keyed makes a request with the header Idempotency-Key.
+func (s *server) keyed(key, body string) edgetest.Answer {
+	value, _ := json.Marshal(key)
+	event := edgetest.V2("POST", "/messages", "", body, false)
+	event = strings.Replace(event, `"content-type":`, `"Idempotency-Key":`+string(value)+`,"content-type":`, 1)
+	a := s.Raw(event)
+	s.Check("POST", "/messages", "", body, a)
+	return a
+}
+
+func TestMessagesWithoutSeqs(t *testing.T) {
+	s := newServer(t, nil)
+	post := func(body string) edgetest.Answer { return s.Request("POST", "/messages", "", body) }
+	s.Want("first", post(`{"queue":"q","id":"a","body":{"n":1}}`), 200, `"outcome":"advanced","queue":"q","seq":1,"old":0,"new":1`)
+	s.Want("repeat", post(`{"queue":"q","id":"a","body":{"n":1}}`), 200, `"outcome":"duplicate","queue":"q","seq":1,"old":1,"new":1`)
+	s.Want("other bytes", post(`{"queue":"q","id":"a","body":{"n":2}}`), 409, "problems/conflict", "under this id; it stays")
+	s.Want("several", post(`{"messages":[{"queue":"q","id":"b","body":1},{"queue":"q","id":"c","body":2},{"queue":"q","id":"a","body":{"n":1}},{"queue":"p","id":"a","body":3},{"queue":"q","id":"a","body":{"n":  1}}]}`), 400,
+		`"field":"messages[4].id"`)
+	s.Want("several", post(`{"messages":[{"queue":"q","id":"b","body":1},{"queue":"q","id":"c","body":2},{"queue":"q","id":"a","body":{"n":1}},{"queue":"p","id":"a","body":3}]}`), 200,
+		`{"status":200,"outcome":"advanced","queue":"q","seq":2,"old":1,"new":3}`, `"queue":"q","seq":3,`,
+		`{"status":200,"outcome":"duplicate","queue":"q","seq":1,`, `{"status":200,"outcome":"advanced","queue":"p","seq":1,"old":0,"new":1}`)
+	s.Want("one that stays among others", post(`{"messages":[{"queue":"q","id":"d","body":1},{"queue":"q","id":"c","body":0}]}`), 200,
+		`{"status":200,"outcome":"advanced","queue":"q","seq":4,`, `{"status":409,"outcome":"conflict","queue":"q","detail":"another message is stored under this id; it stays"}`)
+	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `{"seq":1,"id":"a","body":{"n":1}`, `{"seq":2,"id":"b","body":1`, `{"seq":4,"id":"d"`, `"position":4`)
+	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"kind":"arrival"`, `"position":4`, `"gapOpen":false`)
+	s.Want("gaps", s.Request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[]`)
+	for _, metric := range []string{`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Advances":1`, `"MessagesStored":3`, `"Advances":2`} {
+		if !strings.Contains(s.logs.String(), metric) {
+			t.Errorf("no %s in the metrics", metric)
+		}
+	}
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	s := newServer(t, nil)
+	batch := `{"messages":[{"queue":"q","body":1},{"queue":"p","body":2},{"queue":"q","id":"own","body":3}]}`
+	s.Want("batch", s.keyed("k", batch), 200, `{"status":200,"outcome":"advanced","queue":"q","seq":1,"old":0,"new":2}`,
+		`"queue":"p","seq":1,`, `{"status":200,"outcome":"advanced","queue":"q","seq":2,"old":0,"new":2}`)
+	for _, key := range []string{"k", `"k"`} {
+		s.Want("repeat with "+key, s.keyed(key, batch), 200, `"outcome":"duplicate","queue":"q","seq":1,"old":2,"new":2`, `"queue":"q","seq":2,`)
+	}
+	s.Want("another batch", s.keyed("k", strings.Replace(batch, "3", "4", 1)), 200, `"status":409`, `"outcome":"duplicate","queue":"p","seq":1`)
+	s.Want("another key", s.keyed("k2", batch), 200, `"outcome":"advanced","queue":"q","seq":3,`)
+	s.Want("one", s.keyed("one", `{"queue":"q","body":{}}`), 200, `"seq":5`)
+	s.Want("one again", s.keyed("one", `{"queue":"q","body":{}}`), 200, `"outcome":"duplicate"`, `"seq":5`)
+	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `{"seq":1,"body":1,`, `{"seq":2,"id":"own","body":3,`, `{"seq":5,"id":"one","body":{},`)
+	s.Want("a message with a seq", s.keyed("k", `{"queue":"numbered","seq":1,"body":1}`), 200, `"outcome":"advanced"`)
+
+	for event, want := range map[string]string{
+		`{"idempotencyKey":"d","queue":"r","body":1}`:                                           `"seq":1`,
+		`{"operation":"put","idempotencyKey":"d","queue":"r","body":1}`:                         `"outcome":"duplicate"`,
+		`{"idempotencyKey":"d2","messages":[{"queue":"s","body":1},{"queue":"s","body":2}]}`:    `"seq":2`,
+		`{"idempotencyKey":"","queue":"r","body":1}`:                                            `"field":"idempotencyKey"`,
+		`{"idempotencyKey":7,"queue":"r","body":1}`:                                             `"field":"idempotencyKey"`,
+		`{"idempotencyKey":"` + strings.Repeat("x", 1025) + `","queue":"r","body":1}`:           `"field":"idempotencyKey"`,
+		`{"messages":[{"queue":"mixed","id":"a","body":1},{"queue":"other","seq":1,"body":1}]}`: `"status":200`,
+	} {
+		if got := s.Invoke(event); !strings.Contains(got, want) && !strings.Contains(got, `"outcome":"advanced"`) {
+			t.Errorf("%s: %s, want %s", event, got, want)
+		}
+	}
+}
+
+// TestBothKindsInOneCall: each message goes where it belongs, or is told why
+// not.
+func TestBothKindsInOneCall(t *testing.T) {
+	s := newServer(t, nil)
+	post := func(body string) edgetest.Answer { return s.Request("POST", "/messages", "", body) }
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"arrival","kind":"arrival","first":100}`), 200, `"kind":"arrival"`, `"position":99`)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200, `"kind":"numbered"`)
+	s.Want("both", post(`{"messages":[{"queue":"arrival","id":"a","body":1},{"queue":"numbered","seq":1,"body":1}]}`), 200,
+		`"queue":"arrival","seq":100,"old":99,"new":100`, `"queue":"numbered","seq":1,"old":0,"new":1`)
+	s.Want("a seq for the queue to give", post(`{"queue":"arrival","seq":5,"body":1}`), 400, `"field":"seq"`, "in arrival order")
+	s.Want("no seq for a numbered queue", post(`{"queue":"numbered","id":"a","body":1}`), 400, `"field":"seq"`, "numbered")
+	s.Want("each where it does not belong", post(`{"messages":[{"queue":"arrival","seq":5,"body":1},{"queue":"numbered","id":"a","body":1},{"queue":"numbered","seq":2,"body":1}]}`), 200,
+		`{"status":400,"queue":"arrival","seq":5,`, `"detail":"seq must not be given`, `{"status":400,"queue":"numbered","detail":"seq is missing`, `"outcome":"advanced"`)
+	s.Want("all where they do not belong", post(`{"messages":[{"queue":"arrival","seq":5,"body":1},{"queue":"numbered","id":"a","body":1}]}`), 400, "seq")
+	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"numbered","kind":"arrival"}`), 409, "problems/kind-fixed")
+	s.Want("no such kind", s.Request("PUT", "/queues", "", `{"queue":"x","kind":"both"}`), 400, `"field":"kind"`, "numbered or arrival")
+	if strings.Contains(s.logs.String(), `"Errors"`) {
+		t.Errorf("a caller's mistake was counted as an error: %s", &s.logs)
+	}
+}
+
+// TestBadInputWithoutSeqs: a clear error that names the field, and nothing
+// stored.
+func TestBadInputWithoutSeqs(t *testing.T) {
+	long := strings.Repeat("x", cursor.MaxID+1)
+	half := `"` + strings.Repeat("x", 200_000) + `"`
+	many := strings.Repeat(`{"queue":"q","body":0},`, maxMessages+1)
+	for _, c := range []struct {
+		name, key, body string
+		status          int
+		field           string
+	}{
+		{"no id", "", `{"queue":"q","body":1}`, 400, "seq"},
+		{"empty id", "", `{"queue":"q","id":"","body":1}`, 400, "seq"},
+		{"long id", "", `{"queue":"q","id":"` + long + `","body":1}`, 400, "id"},
+		{"id with half a character", "", `{"queue":"q","id":"\ud800","body":1}`, 400, "id"},
+		{"no queue", "k", `{"body":1}`, 400, "queue"},
+		{"no body", "k", `{"queue":"q"}`, 400, "body"},
+		{"long body", "k", `{"queue":"q","body":` + half[:len(half)-1] + half[1:] + `}`, 413, "body"},
+		{"long key", long, `{"queue":"q","body":1}`, 400, "Idempotency-Key"},
+		{"empty key", `""`, `{"queue":"q","body":1}`, 400, "Idempotency-Key"},
+		{"a bad one", "k", `{"messages":[{"queue":"q","body":1},{"queue":"p","body":1},{"queue":"q","body":1,"contentType":"` + long + `"}]}`, 400, "messages[2].contentType"},
+		{"no id among others", "", `{"messages":[{"queue":"q","id":"a","body":1},{"queue":"q","body":1}]}`, 400, "messages[1].seq"},
+		{"too large together", "k", `{"messages":[{"queue":"q","body":` + half + `},{"queue":"q","body":` + half + `}]}`, 413, "messages"},
+		{"too many", "k", `{"messages":[` + many[:len(many)-1] + `]}`, 400, "messages"},
+		{"a bad one beside one with a seq", "", `{"messages":[{"queue":"n","seq":1,"body":1},{"queue":"q","id":"` + long + `","body":1}]}`, 400, "messages[1].id"},
+		{"a bad seq beside one without", "", `{"messages":[{"queue":"q","id":"a","body":1},{"queue":"n","seq":1,"body":1,"id":"` + long + `"}]}`, 400, "messages[1].id"},
+		{"two under one id", "", `{"messages":[{"queue":"n","seq":1,"body":1},{"queue":"q","id":"a","body":1},{"queue":"q","id":"a","body":2}]}`, 400, "messages[2].id"},
+	} {
+		s := newServer(t, nil)
+		a := s.Request("POST", "/messages", "", c.body)
+		if c.key != "" {
+			a = s.keyed(c.key, c.body)
+		}
+		s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
+		if queues := s.memory.Queues(); c.key == "" && len(queues) != 0 {
+			t.Errorf("%s: something was stored: %v", c.name, queues)
+		}
+	}
+}
+
+func TestFiveHundredUnderOneKey(t *testing.T) {
+	s := newServer(t, nil)
+	many := strings.Repeat(`{"queue":"q","body":{"some":"thing"}},`, maxMessages)
+	s.Want("five hundred", s.keyed("k", `{"messages":[`+many[:len(many)-1]+`]}`), 200, fmt.Sprintf(`"seq":%d,"old":0,"new":%d`, maxMessages, maxMessages))
+}

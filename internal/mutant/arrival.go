@@ -1,0 +1,113 @@
+package main
+
+var (
+	arrivalSchedules = test{"./internal/sim/arrivalsim", "TestEverySmallSchedule|TestRandomSchedules"}
+	arrivalTables    = test{"./pkg/cursor", "TestMemoryConforms|TestDynamoConforms"}
+)
+
+func arrivalTrace(name string) test {
+	return test{"./internal/sim/arrivalsim", "TestTrace" + name}
+}
+
+// arrivalMutants are bugs in queues in arrival order. As with the sorter's, the
+// store's conditions are planted in the memory store, and some in the other one,
+// which the conformance suite holds to the same.
+var arrivalMutants = []mutant{
+	{"ticket without its begin (R1)", sorterFolder, arrivalTrace("R1"), []edit{
+		{"memory_arrival.go", "return !numbered(c) && c.TailFrom <= seen && ", "return !numbered(c) && "},
+	}},
+	{"ticket given twice", sorterFolder, arrivalSchedules, []edit{
+		{"memory_arrival.go", "if c.Tail.Contains(entries.At(i)) {", "if i < 0 {"},
+	}},
+	{"ticket beyond the room", sorterFolder, arrivalSchedules, []edit{
+		{"memory_arrival.go", "c.Tail.Len() <= MaxTail-entries.Len() &&", "true &&"},
+	}},
+	{"repeat with its own position (R2)", sorterFolder, arrivalTrace("R2"), []edit{
+		{"append.go", "a.Seen, a.seen = there.Seen, there.Seen", "a.Seen, a.seen = it.Position, it.Position"},
+	}},
+	{"trim before the order item (R3)", sorterFolder, arrivalTrace("R3"), []edit{
+		{"flush.go", "there, err := s.store.PutOrderItem(ctx, o)", "_, _, err := s.store.TrimTail(ctx, it.Queue, it.TailFrom, o.Last)\n\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tthere, err := s.store.PutOrderItem(ctx, o)"},
+	}},
+	{"flush of all that is seen (R4)", sorterFolder, arrivalTrace("R4"), []edit{
+		{"flush.go", "first, _ := it.Tail.First(OrderItemEntries)", "first := it.Tail"},
+	}},
+	{"place before the message (R5)", sorterFolder, arrivalTrace("R5"), []edit{
+		{"append.go", "s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], it) })\n\t\terr = s.ticketAll(ctx, arrivals)", "for _, a := range arrivals {\n\t\t\ta.Seen, a.seen, a.mine = it.Position, it.Position, true\n\t\t}\n\t\tif err = s.ticketAll(ctx, arrivals); err == nil {\n\t\t\ts.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], it) })\n\t\t}"},
+	}},
+	{"place of an earlier arrival (R6)", sorterFolder, arrivalTrace("R6"), []edit{
+		{"arrival.go", "Seen: uint16(a.Seen)}", "Seen: 0}"},
+		{"arrival.go", "return uint16(a.Seen) == e.Seen && len", "return len"},
+	}},
+	{"place short before the end (R7)", sorterFolder, arrivalTrace("R7"), []edit{
+		{"append.go", "a.due = s.expiresSoon(there.ExpiresOn)", "a.due = false"},
+	}},
+	{"order item expires first (R8)", sorterFolder, arrivalTrace("R8"), []edit{
+		{"keep_arrival.go", "_, err := k.sorter.store.KeepUntil(ctx, k.queue, o.Last, k.sorter.orderExpiry())", "var err error"},
+	}},
+	{"no search before the tail", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "return Cursor{}, s.search(ctx, arrivals, it)", "for _, a := range arrivals {\n\t\t\ta.seen = max(a.seen, it.TailFrom)\n\t\t}\n\t\treturn Cursor{}, nil"},
+	}},
+	{"search in the last order item only", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom, Strong: true}", "Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom, Strong: true, Backwards: true, Limit: 1}"},
+	}},
+	{"weak search", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom, Strong: true}", "Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom}"},
+	}},
+	{"places in the tail overlooked", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "if seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen); found {", "if seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen); found && false {"},
+	}},
+	{"group by the highest position", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "entries[i], seen = a.entry(), min(seen, a.seen)", "entries[i], seen = a.entry(), max(seen, a.seen)"},
+	}},
+	{"unconditional put of an arrival", sorterFolder, arrivalSchedules, []edit{
+		{"memory_arrival.go", "found && !expired(there.ExpiresOn, a.EnqueuedAt) {", "found && false {\n\t\t_ = there"},
+	}},
+	{"expired arrival in the way", sorterFolder, arrivalTables, []edit{
+		{"memory_arrival.go", "found && !expired(there.ExpiresOn, a.EnqueuedAt) {", "found {"},
+	}},
+	{"unconditional trim", sorterFolder, arrivalSchedules, []edit{
+		{"memory_arrival.go", "return !numbered(c) && c.TailFrom == from }", "return !numbered(c) }"},
+	}},
+	{"other bytes under an id", sorterFolder, arrivalSchedules, []edit{
+		{"arrival.go", "a.ID == other.ID && bytes.Equal(a.Digest, other.Digest)", "a.ID == other.ID && bytes.Equal(a.Digest[:0], other.Digest[:0])"},
+	}},
+	{"conflict gets a place", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "\t\ta.result.Outcome = Conflict\n\t\treturn nil\n", "\t\ta.Seen, a.seen = there.Seen, there.Seen\n\t\treturn nil\n"},
+	}},
+	{"kept, whoever has its id now", sorterFolder, arrivalTables, []edit{
+		{"memory_arrival.go", "if !found || a.Seen != seen {", "if !found {"},
+	}},
+	{"undelivered ones are not kept", sorterFolder, arrivalSchedules, []edit{
+		{"keep_arrival.go", "if there && k.sorter.expiresSoon(a.ExpiresOn) {", "if there && false {"},
+	}},
+	{"a later one read under the id", sorterFolder, test{"./pkg/cursor", "TestAnIdIsGoodAgain"}, []edit{
+		{"arrival.go", "return uint16(a.Seen) == e.Seen && len", "return len"},
+	}},
+	{"no strong read of arrivals", sorterFolder, arrivalSchedules, []edit{
+		{"places.go", "if strong || len(found) == len(places) {", "if true {"},
+	}},
+	{"no strong read of order items", sorterFolder, arrivalSchedules, []edit{
+		{"places.go", "\t\t\t\tif strong {\n", "\t\t\t\tif true {\n"},
+	}},
+	{"reader steps over an order item", sorterFolder, arrivalSchedules, []edit{
+		{"places.go", "if o.after() > expect || expect >= upTo {", "if expect >= upTo {"},
+	}},
+	{"second place where the first is unknown", sorterFolder, test{"./pkg/cursor", "TestARepeatWhosePlaceIsGoneIsStale"}, []edit{
+		{"append.go", "if a.open() && a.seen < unknown {", "if false {"},
+	}},
+	{"numbered move of a queue in arrival order", sorterFolder, arrivalTables, []edit{
+		{"dynamo.go", "\"#position = :from AND attribute_not_exists(#tailFrom)\"", "\"#position = :from AND (attribute_not_exists(#tailFrom) OR #position = :from)\""},
+	}},
+	{"ticket without its begin, in the table", sorterFolder, arrivalTables, []edit{
+		{"dynamo_arrival.go", "\"#tailFrom <= :seen AND size", "\"(#tailFrom <= :seen OR #tailFrom > :seen) AND size"},
+	}},
+	{"ticket given twice, in the table", sorterFolder, arrivalTables, []edit{
+		{"dynamo_arrival.go", "\" AND NOT contains(#tail, :\" + name + \")\"", "\" AND NOT contains(#change, :\" + name + \")\""},
+	}},
+	{"expired arrival in the way, in the table", sorterFolder, arrivalTables, []edit{
+		{"dynamo_arrival.go", "notThere + \" OR #expiresOn <= :now\"", "notThere + \" OR (#expiresOn <= :now AND #expiresOn > :now)\""},
+	}},
+	{"tail trimmed from the front, one by one", sorterFolder, arrivalTables, []edit{
+		{"dynamo_arrival.go", "fmt.Sprintf(\"#tail[%d]\", OrderItemEntries-1-i)", "fmt.Sprintf(\"#tail[%d]\", i+1)"},
+	}},
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/pyenv"
+)
+
+// cfn-lint, AWS's linter for templates, finds nothing in any template of the
+// project: neither errors nor warnings. It is installed by testdata/cfn-lint.txt.
+func TestTemplatesLint(t *testing.T) {
+	requirements, err := os.ReadFile("testdata/cfn-lint.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	python, err := pyenv.Python(t.Context(), "cfn-lint", requirements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lint := func(templates ...string) ([]byte, error) {
+		// W3005, a DependsOn that a reference makes needless: the CDK writes one
+		// for each function's role.
+		args := []string{"-c", "from cfnlint.runner import main; main()", "--ignore-checks", "W3005", "--regions", "us-east-1", "--"}
+		return exec.CommandContext(t.Context(), python, append(args, templates...)...).CombinedOutput()
+	}
+	if said, err := lint(
+		goldenFile, demoFile, soakFile, "../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
+		"../../localstack/deploylocal/doors.template.json",
+	); err != nil {
+		t.Errorf("cfn-lint: %v\n%s", err, said)
+	}
+	// A linter that finds nothing anywhere would find nothing here either.
+	broken := t.TempDir() + "/broken.json"
+	text := `{"Resources":{"Q":{"Type":"AWS::SQS::Queue","Properties":{"NoSuchProperty":1}}}}`
+	if err := os.WriteFile(broken, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lint(broken); err == nil {
+		t.Error("cfn-lint takes a property that does not exist")
+	}
+}

@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/streamsort/streamsort/internal/client"
 )
 
@@ -53,25 +51,3 @@ func consumersOf(ctx context.Context, c *client.Client, queue string) (all []con
 // consumerNames are all who read each queue: those of consumers.json, and the
 // function behind the stream.
 var consumerNames = []string{receiver, "queue", "topic", "bus", "webhooks"}
-
-// createConsumers makes the consumers of all queues. The first record of a
-// queue would do it too, but the sweep does not know of a consumer that is not
-// there yet: where that record is dropped, the consumer waits for the queue's
-// next one.
-func createConsumers(ctx context.Context, c *client.Client) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(2 * clients)
-	for _, queue := range queueNames() {
-		for _, consumer := range consumerNames {
-			group.Go(func() error {
-				body := fmt.Sprintf(`{"queue":%q,"consumer":%q}`, queue, consumer)
-				var answer json.RawMessage
-				if err := c.Call(ctx, http.MethodPost, "/consumers", nil, []byte(body), &answer); err != nil {
-					return fmt.Errorf("create consumer %s of queue %s: %w", consumer, queue, err)
-				}
-				return nil
-			})
-		}
-	}
-	return group.Wait()
-}

@@ -39,7 +39,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "==> the stack runs (%.1fs): %s; logs in %s\n", time.Since(began).Seconds(), b.stack.URL(), b.logs)
-	if err := s.prepare(ctx); err != nil {
+	if err := configureGap(ctx, s.producers.client); err != nil {
 		return err
 	}
 	defer b.stack.Subscribe(watchLog(s.watchers[0], "WebhooksFunction"))()
@@ -52,15 +52,6 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	fmt.Fprintln(out, "==> everything came out of every sink, in order, unchanged; what stands still was announced")
 	return nil
-}
-
-// prepare makes the queues and their consumers.
-func (s *soak) prepare(ctx context.Context) error {
-	if err := configureGap(ctx, s.producers.client); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.out, "==> making %d consumers of each of %d queues\n", len(consumerNames), queues)
-	return createConsumers(ctx, s.producers.client)
 }
 
 func newSoak(b *bench, o options, out io.Writer, began time.Time) (*soak, error) {

@@ -201,6 +201,7 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 		{"STREAMSORT_MESSAGES_TABLE", toFunction, "STREAMSORT_MESSAGES_TABLE is not set"},
 		{"STREAMSORT_CONSUMERS_TABLE", toFunction, "STREAMSORT_CONSUMERS_TABLE is not set"},
 		{"", `{}`, "consumers.json: consumers has 0"},
+		{"", `{"consumers":[{"name":"books"}]}`, "consumers.json: no consumer has a sink"},
 		{"LAMBDA_TASK_ROOT", toFunction, "consumers.json: no such file"},
 		{"", toFunction, ""},
 	} {

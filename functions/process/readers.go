@@ -24,14 +24,20 @@ func readersFrom(folder string) ([]handoff.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	readers := make([]handoff.Reader, len(all))
-	for i, c := range all {
+	var readers []handoff.Reader
+	for _, c := range all {
+		if !c.HasSink() {
+			continue
+		}
 		to, err := sink.New(c.Sink, nil)
 		if err != nil {
 			return nil, fmt.Errorf("sink of consumer %q: %w", c.Reader.Name, err)
 		}
-		readers[i] = c.Reader
-		readers[i].Handle = handing(to)
+		c.Reader.Handle = handing(to)
+		readers = append(readers, c.Reader)
+	}
+	if len(readers) == 0 {
+		return nil, fmt.Errorf("%s: no consumer has a sink", path)
 	}
 	return readers, nil
 }

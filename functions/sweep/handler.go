@@ -78,7 +78,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		},
 		consumers: handoff.SweepOptions{
 			Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, LagAfter: s.LagAfter,
-			Delete: s.DeleteDelivered, Announce: announcer.Consumer,
+			Delete: s.DeleteDelivered, Readers: s.Readers, Announce: announcer.Consumer,
 		},
 		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: announceEnd},
 	}).run, nil
@@ -145,7 +145,7 @@ func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (han
 	metrics.Count("Errors", did.Failed)
 	// As above: 0 is a figure, silence is an alarm.
 	metrics.Add("ConsumersBlocked", emf.Count, float64(did.Blocked))
-	metrics.Add("ConsumersLagging", emf.Count, float64(did.Lagging))
+	metrics.Add("ConsumersLagging", emf.Count, float64(did.Lagging+did.Missing))
 	metrics.Add("ConsumerLag", emf.Seconds, did.OldestLag.Seconds())
 	return did, err
 }

@@ -4,8 +4,12 @@
 //	{"consumers": [
 //	  {"name": "billing", "sink": {"kind": "sqs", "arn": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"}},
 //	  {"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
-//	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}}
+//	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
+//	  {"name": "books"}
 //	]}
+//
+// One without a sink is read by a function of the user's own: process passes it
+// over, and the sweep, which knows of it by this, sees to it.
 //
 // It is read strictly: a member that is not known, given twice, or out of its
 // bounds is an error that names it. An ARN that is only known once the stack is
@@ -37,11 +41,14 @@ func Variable(i int) string { return fmt.Sprintf("STREAMSORT_SINK_%d", i) }
 const Max = 20
 
 // Consumer is one of the file: a reader, still without its handler, and where
-// it hands its batches on.
+// it hands its batches on; Sink is the zero Config where another function does.
 type Consumer struct {
 	Reader handoff.Reader
 	Sink   sink.Config
 }
+
+// HasSink reports whether process hands the consumer's batches on.
+func (c Consumer) HasSink() bool { return c.Sink != sink.Config{} }
 
 // Read reads the file's text. lookup finds the variables of the environment
 // that it names, as os.LookupEnv does.
@@ -109,7 +116,6 @@ func expand(text []byte, lookup func(string) (string, bool)) ([]byte, error) {
 
 // read reads one consumer. Its error begins with a member's name.
 func read(members []edge.Member) (c Consumer, err error) {
-	hasSink := false
 	for _, m := range members {
 		switch m.Name {
 		case "name":
@@ -125,7 +131,6 @@ func read(members []edge.Member) (c Consumer, err error) {
 		case "maxAttempts":
 			c.Reader.MaxAttempts, err = number(m.Value)
 		case "sink":
-			hasSink = true
 			if err = json.Unmarshal(m.Value, &c.Sink); err != nil {
 				return c, fmt.Errorf("sink: %w", err)
 			}
@@ -135,9 +140,6 @@ func read(members []edge.Member) (c Consumer, err error) {
 		if err != nil {
 			return c, fmt.Errorf("%s %w", m.Name, err)
 		}
-	}
-	if !hasSink {
-		return c, errors.New("sink is missing")
 	}
 	var invalid *cursor.InvalidError
 	if err = c.Reader.Validate(); errors.As(err, &invalid) && invalid.Field == "consumer" {

@@ -21,6 +21,7 @@ func TestRead(t *testing.T) {
 		{"name": "billing", "sink": {"kind": "sqs", "arn": "`+queueARN+`", "maxEntries": 1}},
 		{"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
 		 "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
+		{"name": "books"},
 		{"name": "late", "start": 7, "sink": {"kind": "sqs", "arn": "`+queueARN+`"}}
 	]}`), func(name string) (string, bool) {
 		return "arn:aws:lambda:eu-west-1:123456789012:function:f", name == consumers.Variable(1)
@@ -34,6 +35,7 @@ func TestRead(t *testing.T) {
 			Reader: handoff.Reader{Name: "search", Start: handoff.Latest, Prefix: "shop/", MaxMessages: 10, MaxBytes: 1_000_000, MaxAttempts: 3},
 			Sink:   sink.Config{Kind: sink.Lambda, ARN: "arn:aws:lambda:eu-west-1:123456789012:function:f"},
 		},
+		{Reader: handoff.Reader{Name: "books"}},
 		{Reader: handoff.Reader{Name: "late", Start: handoff.At(7)}, Sink: sink.Config{Kind: sink.SQS, ARN: queueARN}},
 	}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b handoff.Start) bool { return a == b })); diff != "" {
@@ -55,7 +57,6 @@ func TestReadRefuses(t *testing.T) {
 		"no array":            {`{"consumers":{}}`, "consumers must be a JSON array"},
 		"too many":            {`{"consumers":[` + many + `]}`, "consumers has 21"},
 		"no object":           {`{"consumers":[7]}`, "consumers[0]"},
-		"no sink":             {`{"consumers":[{"name":"a"}]}`, "consumers[0].sink is missing"},
 		"a sink of no kind":   {`{"consumers":[{"name":"a","sink":{}}]}`, "consumers[0].sink: kind is missing"},
 		"a sink that is text": {`{"consumers":[{"name":"a","sink":"x"}]}`, "consumers[0].sink: must be a JSON object"},
 		"a variable unset":    {`{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"${STREAMSORT_SINK_0}"}}]}`, "STREAMSORT_SINK_0, which the file names, is not set"},

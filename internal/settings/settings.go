@@ -6,6 +6,7 @@ package settings
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -54,6 +55,9 @@ type Settings struct {
 	// DeleteDelivered is STREAMSORT_DELETE_DELIVERED, true or false: whether
 	// the sweep deletes the messages that all consumers of their queue have.
 	DeleteDelivered bool
+	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
+	// JSON: [{"name": "billing", "prefix": "shop/"}].
+	Readers []handoff.Reader
 }
 
 // FromEnvironment reads and checks all variables. The error joins everything
@@ -92,6 +96,7 @@ func FromEnvironment() (Settings, error) {
 
 		AnnounceTopic:   os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
 		DeleteDelivered: r.truth("STREAMSORT_DELETE_DELIVERED"),
+		Readers:         r.readers("STREAMSORT_READERS"),
 	}
 	s.KeepForever = s.Retention == 0
 	if (s.QueueProp == "") != (s.SeqProp == "") {
@@ -158,6 +163,24 @@ func (r *reader) truth(name string) bool {
 		r.fail(name, "must be true or false, not "+strconv.Quote(text))
 		return false
 	}
+}
+
+func (r *reader) readers(name string) (all []handoff.Reader) {
+	text := os.Getenv(name)
+	if text == "" {
+		return nil
+	}
+	var list []struct{ Name, Prefix string }
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		r.fail(name, "must be a list of names and prefixes, as JSON: "+err.Error())
+	}
+	for _, item := range list {
+		if err := handoff.ValidateConsumer(item.Name); err != nil {
+			r.fail(name, fmt.Sprintf("has the name %q: %v", item.Name, err))
+		}
+		all = append(all, handoff.Reader{Name: item.Name, Prefix: item.Prefix})
+	}
+	return all
 }
 
 // variables are the names under which the sorter's fields are set here.

@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,7 +49,7 @@ func TestEverything(t *testing.T) {
 		KeepForever: true, BatchSize: 5, QueueProp: "a.b", SeqProp: "c", EventBus: "default",
 		FullSweepEvery: 2 * time.Hour, SweepSegments: 2, SweepLimit: 7,
 	}
-	if s != want {
+	if !reflect.DeepEqual(s, want) {
 		t.Errorf("%+v, want %+v", s, want)
 	}
 }
@@ -60,6 +61,7 @@ func TestErrorsNameTheVariable(t *testing.T) {
 		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_BATCH_SIZE": "1001", "STREAMSORT_QUEUE_PROP": "a",
 		"STREAMSORT_QUEUE_KEY": "body", "STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_LIMIT": "x",
 		"STREAMSORT_LAG_AFTER": "-1s", "STREAMSORT_DELETE_DELIVERED": "yes",
+		"STREAMSORT_READERS": `[{"name":"a b"}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			tables(t)

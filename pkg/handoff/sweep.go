@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,6 +38,11 @@ type SweepOptions struct {
 	// DeleteLimit is the most messages that are deleted from a queue a run;
 	// 10,000.
 	DeleteLimit int
+	// Readers are those that ought to have a consumer in every queue that their
+	// Prefix lets them read, by Name. A reader makes its consumer with the
+	// queue's first record; where that was dropped, only the sweep can tell. Of
+	// a reader that is not among them, it wakes up what consumers there are.
+	Readers []Reader
 	// Announce hands an announcement on. An error keeps it due. nil means that
 	// nobody listens.
 	Announce func(context.Context, Announcement) error
@@ -74,6 +81,8 @@ type SweepReport struct {
 	Queues int
 	// Lagging, Blocked and Paused count consumers that do not have everything.
 	Lagging, Blocked, Paused int
+	// Missing is how many consumers their readers have not made yet.
+	Missing int
 	// OldestLag is the age of the oldest message that waits.
 	OldestLag time.Duration
 	// Nudged is how many queues were woken up, Cancelled how many dead claims
@@ -94,6 +103,7 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Lagging += o.Lagging
 	r.Blocked += o.Blocked
 	r.Paused += o.Paused
+	r.Missing += o.Missing
 	r.OldestLag = max(r.OldestLag, o.OldestLag)
 	r.Nudged += o.Nudged
 	r.Cancelled += o.Cancelled
@@ -195,7 +205,7 @@ type sweepRun struct {
 
 func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 	consumers, err := r.consumers(ctx, seen.Queue)
-	if err != nil || len(consumers) == 0 {
+	if err != nil || len(consumers) == 0 && len(r.options.Readers) == 0 {
 		return err
 	}
 	// A position read after the consumers: nobody is ahead of it.
@@ -203,7 +213,7 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 	if err != nil {
 		return err
 	}
-	lags := false
+	lags := r.missing(consumers, it)
 	var errs []error
 	for _, c := range consumers {
 		behind, err := r.consumer(ctx, c, it)
@@ -221,6 +231,24 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 		errs = append(errs, r.delete(ctx, it))
 	}
 	return errors.Join(errs...)
+}
+
+// missing reports whether a reader has not made its consumer yet, though there
+// is something to hand on: the first record of its queue was dropped, or given
+// up on.
+func (r *sweepRun) missing(consumers []Consumer, it cursor.Cursor) bool {
+	if it.Position < it.Settings.First {
+		return false
+	}
+	missing := 0
+	for _, reader := range r.options.Readers {
+		is := func(c Consumer) bool { return c.Name == reader.Name }
+		if strings.HasPrefix(it.Queue, reader.Prefix) && !slices.ContainsFunc(consumers, is) {
+			missing++
+		}
+	}
+	r.report.Missing += missing
+	return missing > 0
 }
 
 // consumer sees to one consumer, and reports whether it lacks something.

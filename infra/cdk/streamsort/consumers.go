@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -18,8 +19,10 @@ type Consumer struct {
 	// Name is its name: 1 to 128 of a-z, A-Z, 0-9, '.', '-' and '_'. Its place
 	// in each queue is stored under it.
 	Name string `json:"name"`
-	// Sink is where its batches go.
-	Sink Sink `json:"sink"`
+	// Sink is where process hands its batches on; nil where a function of your
+	// own reads under this name. The sweep has to know of both: it wakes up
+	// those whose stream record was dropped.
+	Sink *Sink `json:"sink,omitempty"`
 	// Start is where it begins in a queue that it has never read: "first",
 	// "latest" or a seq; "first".
 	Start string `json:"start,omitempty"`
@@ -105,13 +108,17 @@ func consumersFile(all []Consumer) (text string, variables map[string]string, er
 	looks := map[string]string{} // of the ARNs behind the variables
 	file := make([]Consumer, len(all))
 	for i, c := range all {
-		if c.Sink.ARN == nil {
-			c.Sink.ARN = jsii.String("")
-		}
-		if *awscdk.Token_IsUnresolved(*c.Sink.ARN) {
-			name := consumers.Variable(i)
-			variables[name], looks[name] = *c.Sink.ARN, lookOf(c.Sink.Kind)
-			c.Sink.ARN = jsii.String("${" + name + "}")
+		if c.Sink != nil {
+			to := *c.Sink
+			if to.ARN == nil {
+				to.ARN = jsii.String("")
+			}
+			if *awscdk.Token_IsUnresolved(*to.ARN) {
+				name := consumers.Variable(i)
+				variables[name], looks[name] = *to.ARN, lookOf(to.Kind)
+				to.ARN = jsii.String("${" + name + "}")
+			}
+			c.Sink = &to
 		}
 		file[i] = c
 	}
@@ -141,7 +148,38 @@ func toSinks(all []Consumer) []awsiam.PolicyStatement {
 	}
 	var statements []awsiam.PolicyStatement
 	for _, c := range all {
-		statements = append(statements, allow([]string{actions[c.Sink.Kind]}, c.Sink.ARN))
+		if c.Sink != nil {
+			statements = append(statements, allow([]string{actions[c.Sink.Kind]}, c.Sink.ARN))
+		}
 	}
 	return statements
 }
+
+// hasSinks reports whether process has anything to do.
+func hasSinks(all []Consumer) bool {
+	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Sink != nil })
+}
+
+// readersText is what the sweep is told of who reads what.
+func (s *Streamsort) readersText() (string, error) {
+	if len(s.consumers) == 0 {
+		return "", nil
+	}
+	type reader struct {
+		Name   string `json:"name"`
+		Prefix string `json:"prefix,omitempty"`
+	}
+	list := make([]reader, len(s.consumers))
+	for i, c := range s.consumers {
+		list[i] = reader{c.Name, c.Prefix}
+	}
+	text, err := json.Marshal(list)
+	if err == nil && len(text) > maxReadersText {
+		err = fmt.Errorf("consumers: their names and prefixes take %d bytes; make them shorter, %d is the most", len(text), maxReadersText)
+	}
+	return string(text), err
+}
+
+// maxReadersText is what of the 4 KB that a function's environment may have is
+// left for the readers.
+const maxReadersText = 2000

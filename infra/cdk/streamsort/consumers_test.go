@@ -11,7 +11,8 @@ import (
 const changedConsumers = `{"consumers":[` +
 	`{"name":"billing","sink":{"kind":"sqs","arn":"arn:aws:sqs:eu-west-1:123456789012:billing.fifo","maxEntries":1}},` +
 	`{"name":"search","sink":{"kind":"lambda","arn":"${STREAMSORT_SINK_1}","maxBytes":2000},` +
-	`"start":"latest","prefix":"shop/","maxMessages":10,"maxBytes":1000,"maxAttempts":3}]}`
+	`"start":"latest","prefix":"shop/","maxMessages":10,"maxBytes":1000,"maxAttempts":3},` +
+	`{"name":"books"}]}`
 
 func TestConsumersFile(t *testing.T) {
 	got, err := Props{ConsumersFile: "testdata/consumers.json"}.readConsumers()
@@ -20,7 +21,7 @@ func TestConsumersFile(t *testing.T) {
 	}
 	want := []Consumer{
 		changedProps().Consumers[0],
-		{Name: "late", Start: "7", Sink: Sink{Kind: "lambda", ARN: new("arn:aws:lambda:eu-west-1:123456789012:function:f")}},
+		{Name: "late", Start: "7", Sink: &Sink{Kind: "lambda", ARN: new("arn:aws:lambda:eu-west-1:123456789012:function:f")}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)

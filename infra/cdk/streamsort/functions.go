@@ -34,6 +34,10 @@ type function struct {
 
 func (s *Streamsort) addFunctions() error {
 	p := s.props
+	readers, err := s.readersText()
+	if err != nil {
+		return err
+	}
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
 		memory: p.EnqueueMemory, timeout: p.EnqueueTimeout, concurrency: p.EnqueueConcurrency,
@@ -53,6 +57,7 @@ func (s *Streamsort) addFunctions() error {
 			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
 			"STREAMSORT_SWEEP_LIMIT":      strconv.Itoa(p.SweepLimit),
 			"STREAMSORT_LAG_AFTER":        text(p.LagAfter),
+			readersVariable:               readers,
 			"STREAMSORT_DELETE_DELIVERED": strconv.FormatBool(p.DeleteDelivered),
 		}),
 		access: s.sweepAccess(),
@@ -93,7 +98,7 @@ func (s *Streamsort) announceEnvironment() map[string]string {
 // addProcess makes process, where there are consumers for it.
 func (s *Streamsort) addProcess() error {
 	p := s.props
-	if len(p.Consumers) == 0 {
+	if !hasSinks(p.Consumers) {
 		return nil
 	}
 	text, environment, err := consumersFile(p.Consumers)
@@ -147,6 +152,9 @@ func (s *Streamsort) consumersEnvironment() map[string]string {
 		"STREAMSORT_ACTS_TABLE":      *s.ActsTable.TableName(),
 	}
 }
+
+// readersVariable tells the sweep who reads what.
+const readersVariable = "STREAMSORT_READERS"
 
 // newFunction makes a function with a log group and a role of its own.
 func (s *Streamsort) newFunction(f function) awslambda.Function {

@@ -55,7 +55,7 @@ func TestPropsBounds(t *testing.T) {
 
 		{Props{ActsTable: "streamsort-acts", ConsumersTable: "streamsort-acts"}, `actsTable is "streamsort-acts", as consumersTable is`},
 		{Props{Consumers: []Consumer{{Name: "a b"}}}, "consumers[0]"},
-		{Props{Consumers: []Consumer{{Name: "a", Sink: Sink{Kind: "sqs"}}}}, "consumers[0].sink: arn is missing"},
+		{Props{Consumers: []Consumer{{Name: "a", Sink: &Sink{Kind: "sqs"}}}}, "consumers[0].sink: arn is missing"},
 		{Props{Consumers: []Consumer{{Name: "a", Start: "now", Sink: changedProps().Consumers[0].Sink}}}, "consumers[0].start must be first, latest or a seq"},
 		{Props{Consumers: []Consumer{{Name: "a", Sink: changedProps().Consumers[1].Sink}}}, ""},
 		{Props{Consumers: []Consumer{}, ConsumersFile: "x"}, "consumersFile is set beside consumers"},

@@ -31,6 +31,9 @@ type Streamsort struct {
 	props Props
 	// readers is how many functions read the cursors' stream.
 	readers int
+	// consumers are those that the sweep sees to: of process, and of functions
+	// of the caller's own.
+	consumers []Consumer
 }
 
 // New makes a Streamsort within a stack of the caller's. id, a letter and then
@@ -45,7 +48,7 @@ func New(scope constructs.Construct, id string, props *Props) (*Streamsort, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Streamsort{scope: constructs.NewConstruct(scope, &id), id: id, props: p}
+	s := &Streamsort{scope: constructs.NewConstruct(scope, &id), id: id, props: p, consumers: p.Consumers}
 	return s, s.addAll()
 }
 
@@ -74,7 +77,7 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 			GenerateBootstrapVersionRule: jsii.Bool(false),
 		}),
 	})
-	s := &Stack{stack, &Streamsort{scope: stack, id: id, fixed: true, props: p}}
+	s := &Stack{stack, &Streamsort{scope: stack, id: id, fixed: true, props: p, consumers: p.Consumers}}
 	if err := s.addAll(); err != nil {
 		return nil, err
 	}

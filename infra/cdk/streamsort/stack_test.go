@@ -51,11 +51,12 @@ func changedProps() *Props {
 		SortBatchSize: 10, SortBatchWindow: new(2 * time.Second), SortParallelization: 3, SortRetries: 4,
 		SortMaxRecordAge: time.Hour,
 		Consumers: []Consumer{
-			{Name: "billing", Sink: Sink{Kind: "sqs", ARN: new("arn:aws:sqs:eu-west-1:123456789012:billing.fifo"), MaxEntries: 1}},
+			{Name: "billing", Sink: &Sink{Kind: "sqs", ARN: new("arn:aws:sqs:eu-west-1:123456789012:billing.fifo"), MaxEntries: 1}},
 			{
 				Name: "search", Start: "latest", Prefix: "shop/", MaxMessages: 10, MaxBytes: 1000, MaxAttempts: 3,
-				Sink: Sink{Kind: "lambda", ARN: awscdk.Fn_ImportValue(jsii.String("SearchArn")), MaxBytes: 2000},
+				Sink: &Sink{Kind: "lambda", ARN: awscdk.Fn_ImportValue(jsii.String("SearchArn")), MaxBytes: 2000},
 			},
+			{Name: "books"},
 		},
 		ProcessBatchSize: 20, ProcessBatchWindow: time.Second, ProcessParallelization: 2, ProcessRetries: 6,
 		ProcessMaxRecordAge: 2 * time.Hour,

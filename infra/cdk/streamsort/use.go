@@ -2,12 +2,15 @@ package streamsort
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // maxReaders is how many functions may read one stream: with more, DynamoDB
@@ -21,12 +24,29 @@ const maxReaders = 2
 // STREAMSORT_CONSUMERS_TABLE and, where there is one, STREAMSORT_DEDUP_TABLE.
 // The mapping is as process's, by the properties that begin with Process.
 //
+// readers are the names, and the prefixes, of the handoff.Readers in it, so that
+// the sweep sees to them: it wakes up one whose stream record was dropped. Their
+// Sink is nil, and the fields but Name and Prefix are of no use here.
+//
 // It is an error where two functions, process among them, read the stream
 // already: pass more readers to handoff.OnStream, or let process deliver.
-func (s *Streamsort) AddConsumer(id string, function awslambda.Function) error {
+func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers ...Consumer) error {
 	if s.readers == maxReaders {
 		return fmt.Errorf("consumer %s: two functions read the cursors' stream, which is all it can have; "+
 			"pass more readers to handoff.OnStream in one of them, or let process deliver (Props.Consumers)", id)
+	}
+	for _, r := range readers {
+		if err := handoff.ValidateConsumer(r.Name); err != nil {
+			return fmt.Errorf("consumer %s: %w", id, err)
+		}
+	}
+	s.consumers = slices.Concat(s.consumers, readers)
+	text, err := s.readersText()
+	if err != nil {
+		return err
+	}
+	if text != "" {
+		s.SweepFunction.AddEnvironment(jsii.String(readersVariable), &text, nil)
 	}
 	s.readers++
 	environment := map[string]*string{

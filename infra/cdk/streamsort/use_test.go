@@ -79,7 +79,7 @@ func TestConstructsDoNotMeet(t *testing.T) {
 
 func TestAddConsumer(t *testing.T) {
 	stack, s, function, read := own(t)
-	if err := s.AddConsumer("Books", function); err != nil {
+	if err := s.AddConsumer("Books", function, Consumer{Name: "books", Prefix: "shop/"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.AddConsumer("Search", function); err != nil {
@@ -95,6 +95,10 @@ func TestAddConsumer(t *testing.T) {
 	consumer := awsiam.NewUser(stack, jsii.String("Puller"), nil)
 	s.GrantConsume(consumer)
 	made := read()
+	told := made.find(t, "AWS::Lambda::Function", "OrdersSweepFunction")["Environment"].(object)["Variables"].(object)["STREAMSORT_READERS"]
+	if told != `[{"name":"books","prefix":"shop/"}]` {
+		t.Errorf("the sweep is told of %v", told)
+	}
 	mapping := made.find(t, "AWS::Lambda::EventSourceMapping", "OrdersBooksMapping")
 	filters, err := json.Marshal(mapping["FilterCriteria"])
 	if err != nil || !strings.Contains(string(filters), "advance") || mapping["StartingPosition"] != "TRIM_HORIZON" {

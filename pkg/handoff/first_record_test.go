@@ -1,0 +1,55 @@
+package handoff_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestSweepWakesWhoWasNeverCreated: a queue whose only record was dropped, so
+// that no consumer exists, is woken up by the sweep.
+func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	sorter, err := cursor.New(&cursor.Memory{}, &cursor.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := handoff.New(&handoff.Memory{}, sorter, &handoff.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	// The stream's record of this move never comes.
+	nudged := 0
+	for range 500 { // 41 hours of sweeps, two full rounds among them
+		now = now.Add(5 * time.Minute)
+		report, err := d.Sweep(context.Background(), handoff.SweepOptions{Readers: []handoff.Reader{{Name: "billing"}, {Name: "other", Prefix: "shop/"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nudged += report.Nudged
+	}
+	if nudged == 0 {
+		t.Fatal("nobody was woken up: the message waits for the queue's next one, in silence")
+	}
+	// The nudge's record makes the consumer, and all is well.
+	handed := 0
+	reader := handoff.Reader{Name: "billing", Handle: func(_ context.Context, b handoff.Batch) error {
+		handed += len(b.Messages)
+		return nil
+	}}
+	if done := d.Deliver(t.Context(), "q", reader, -1); done.Ended != handoff.CaughtUp || handed != 1 {
+		t.Errorf("%+v, handed on %d", done, handed)
+	}
+	now = now.Add(5 * time.Minute)
+	report, err := d.Sweep(t.Context(), handoff.SweepOptions{Readers: []handoff.Reader{reader}})
+	if err != nil || report.Nudged != 0 || report.Missing != 0 {
+		t.Errorf("%+v, %v; want nothing to do", report, err)
+	}
+}

@@ -93,7 +93,7 @@ var arrivalMutants = []mutant{
 		{"places.go", "if o.after() > expect || expect >= upTo {", "if expect >= upTo {"},
 	}},
 	{"second place where the first is unknown", sorterFolder, test{"./pkg/cursor", "TestARepeatWhosePlaceIsGoneIsStale"}, []edit{
-		{"append.go", "if a.open() && a.seen < unknown {", "if false {"},
+		{"append.go", "if a.open() && a.seen < unknown {", "if a.open() && a.seen < min(unknown, 0) {"},
 	}},
 	{"numbered move of a queue in arrival order", sorterFolder, arrivalTables, []edit{
 		{"dynamo.go", "\"#position = :from AND attribute_not_exists(#tailFrom)\"", "\"#position = :from AND (attribute_not_exists(#tailFrom) OR #position = :from)\""},

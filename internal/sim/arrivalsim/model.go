@@ -116,6 +116,17 @@ func (m *model) crowd(name string, entries int) {
 	m.ticket(list, at)
 }
 
+// flushed has an order item made before the run.
+func (m *model) flushed() {
+	ctx, c := context.Background(), m.cursor()
+	first, _ := c.Tail.First(cursor.OrderItemEntries)
+	o := cursor.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
+	_, _ = m.memory.PutOrderItem(ctx, o) // they fail only after the context's end
+	_, _, _ = m.memory.TrimTail(ctx, queue, c.TailFrom, o.Last)
+	m.changed = true
+	_ = m.Check() // notes the cursor
+}
+
 // early is an append that was made before the run.
 func (m *model) early(id string) {
 	m.know(calls(id))

@@ -76,6 +76,13 @@ func Small() []sim.Scenario {
 			m.producer("A", calls("a")...)
 			m.reader(1)
 		}),
+		scenario("read two order items", 1, cursor.OrderItemEntries, func(m *model) {
+			m.flushed()
+			m.crowd("more", cursor.OrderItemEntries)
+			m.flushed()
+			m.producer("A", calls("a")...)
+			m.reader(1)
+		}),
 		scenario("read what came together", 1, 0, func(m *model) {
 			m.producer("A", call{one("a", "", 2)}, call{one("b", "", 1)})
 			m.reader(2)

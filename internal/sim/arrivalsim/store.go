@@ -173,11 +173,15 @@ func (s *store) OrderItems(ctx context.Context, query cursor.Query) (cursor.Orde
 	}
 	var older []func() (orderAnswer, error)
 	if !query.Strong {
-		// One that is not strong may miss the last one, or all.
-		for _, missing := range []int{1, cursor.MaxTail} {
+		// One that is not strong may miss the first one, the last one, or all.
+		for _, shown := range []func(items []cursor.OrderItem) []cursor.OrderItem{
+			func(items []cursor.OrderItem) []cursor.OrderItem { return items[min(1, len(items)):] },
+			func(items []cursor.OrderItem) []cursor.OrderItem { return items[:max(len(items)-1, 0)] },
+			func([]cursor.OrderItem) []cursor.OrderItem { return nil },
+		} {
 			older = append(older, func() (orderAnswer, error) {
 				answer, err := page()
-				answer.Items = answer.Items[:max(len(answer.Items)-missing, 0)]
+				answer.Items = shown(answer.Items)
 				return answer, err
 			})
 		}

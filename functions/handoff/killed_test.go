@@ -225,7 +225,7 @@ func runConsumer() error {
 		return nil
 	}
 	return markers.Consume(ctx, m, "q", "ledger", effect, &handoff.ConsumeOptions{
-		Bounds: handoff.Bounds{MaxMessages: 50}, Lease: 30 * time.Second, Beat: 300 * time.Millisecond,
+		Bounds: handoff.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Beat: 300 * time.Millisecond,
 		Poll: 30 * time.Millisecond, KeepMarkers: 50, Now: fastClock(beganAt()),
 	})
 }
@@ -491,7 +491,7 @@ func TestKilledAtRandom(t *testing.T) {
 			}()
 			kills := 0
 			k.await(count, 5*time.Minute, func() {
-				moment(time.Duration(100+rand.IntN(900)) * time.Millisecond)
+				moment(time.Duration(20+rand.IntN(280)) * time.Millisecond)
 				i := rand.IntN(len(kinds))
 				kill(running[i])
 				running[i] = k.start(kinds[i], "")

@@ -15,7 +15,9 @@ TOOL := $(GO) tool -modfile=tools.mod
 INPUT ?=
 MODE ?= sync
 CHAOS ?=
-export INPUT MODE CHAOS
+# ORDER=arrival leaves the messages' numbers out: the queues give them.
+ORDER ?=
+export INPUT MODE CHAOS ORDER
 
 .PHONY: help
 help: ## list the commands
@@ -40,7 +42,7 @@ build: ## compile the functions for Lambda (arm64)
 	done
 
 .PHONY: demo
-demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1
+demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1 ORDER=number|arrival
 	@$(GO) run ./examples/demo
 
 .PHONY: payments
@@ -53,6 +55,10 @@ RATE ?=
 .PHONY: soak
 soak: deps ## put the stack under load and faults, and check each sink: TIME=10m RATE=40
 	@TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(GO) run ./soak
+
+.PHONY: ledger
+ledger: deps ## book messages in a database exactly once, while all is killed: INPUT=file.ndjson
+	@$(GO) run ./examples/ledger
 
 .PHONY: local
 local: deps ## start the local stack and leave it running

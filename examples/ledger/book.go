@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/sqlmarker"
+)
+
+// consumerName is the consumer of every queue.
+const consumerName = "ledger"
+
+// schema are the books: a line a message, and an account a queue, to which the
+// bytes of its messages go from the account "in".
+var schema = []string{
+	`CREATE TABLE IF NOT EXISTS ledger (line INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT NOT NULL, seq INTEGER NOT NULL, digest TEXT NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS accounts (name TEXT PRIMARY KEY, balance INTEGER NOT NULL)`,
+}
+
+// open opens the books.
+func open(ctx context.Context, path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)")
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range schema {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return db, nil
+}
+
+// consume is a copy of the consumer: it is killed, it never ends by itself.
+// The arguments are the DynamoDB endpoint, the path of the books, and the queues.
+func consume(ctx context.Context, arguments []string) error {
+	endpoint, path, queues := arguments[0], arguments[1], arguments[2:]
+	claims, err := onTables(endpoint)
+	if err != nil {
+		return err
+	}
+	db, err := open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := sqlmarker.Install(ctx, db, sqlmarker.SQLite); err != nil {
+		return err
+	}
+	markers, err := sqlmarker.Open(ctx, db, sqlmarker.SQLite, "examples/ledger")
+	if err != nil {
+		return err
+	}
+	one, _ := strconv.Atoi(os.Getenv(dieVariable)) // none means that it lives
+	var all sync.WaitGroup
+	errs := make([]error, len(queues))
+	for i, queue := range queues {
+		all.Go(func() {
+			errs[i] = markers.Consume(ctx, mortal{claims, one}, queue, consumerName, book, &handoff.ConsumeOptions{
+				Bounds: handoff.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
+			})
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// onTables speaks the protocol on the stack's tables. handoffhttp.New does over
+// its API.
+func onTables(endpoint string) (handoff.Claims, error) {
+	d, err := deliverer(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return handoff.NewPuller(d, nil)
+}
+
+func deliverer(endpoint string) (*handoff.Deliverer, error) {
+	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
+	if err != nil {
+		return nil, err
+	}
+	store, err := cursor.NewDynamo(client, cursor.Names{})
+	if err != nil {
+		return nil, err
+	}
+	sorter, err := cursor.New(store, nil)
+	if err != nil {
+		return nil, err
+	}
+	return handoff.New(handoff.NewDynamo(client, handoff.Names{}), sorter, nil)
+}
+
+// book books a batch.
+func book(ctx context.Context, tx *sql.Tx, b handoff.Batch) error {
+	for _, m := range b.Messages {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO ledger (queue, seq, digest) VALUES (?, ?, ?)`, b.Queue, m.Seq, digest(m.Body)); err != nil {
+			return fmt.Errorf("book message %d of queue %q: %w", m.Seq, b.Queue, err)
+		}
+		for name, amount := range map[string]int{"in": -len(m.Body), "queue " + b.Queue: len(m.Body)} {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO accounts (name, balance) VALUES (?, ?)
+				ON CONFLICT (name) DO UPDATE SET balance = balance + excluded.balance`, name, amount); err != nil {
+				return fmt.Errorf("move %d bytes to %q: %w", amount, name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}

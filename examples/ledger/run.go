@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/child"
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/traffic"
+	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// options say how the ledger runs.
+type options struct {
+	// input is a file of messages; empty means made-up ones, count of them.
+	input string
+	count int
+	// kills is how many copies of the consumer die.
+	kills int
+}
+
+// copies is how many consumers share the books.
+const copies = 2
+
+// oneStepIn is how many steps of the protocol a copy survives on average, while
+// there are kills left.
+const oneStepIn = 25
+
+// patience is how long nothing may be booked: longer than the claims of killed
+// copies take to run out.
+const patience = 3 * time.Minute
+
+// run runs the ledger. The error says what the audit found.
+func run(ctx context.Context, o options, out io.Writer) error {
+	began := time.Now()
+	arrivals, err := o.arrivals()
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "ledger")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	path := filepath.Join(folder, "ledger.db")
+	db, err := open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	root, err := localdb.Root()
+	if err != nil {
+		return err
+	}
+	stack, err := localstack.Run(ctx, localstack.Config{
+		Templates: []string{filepath.Join(root, "infra", "cdk", "streamsort.template.json")},
+		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
+		Logger:    slog.New(slog.DiscardHandler),
+		Chaos:     localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond},
+	})
+	if err != nil {
+		return err
+	}
+	defer stack.Close()
+	d, err := deliverer(stack.DynamoDB())
+	if err != nil {
+		return err
+	}
+	wanted := want(arrivals)
+	queues := slices.Sorted(func(yield func(string) bool) {
+		for queue := range wanted {
+			if !yield(queue) {
+				return
+			}
+		}
+	})
+	for _, queue := range queues {
+		if _, err := d.Create(ctx, queue, consumerName, handoff.First); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "==> the stack runs (%.1fs); %d copies of the consumer share %s\n", time.Since(began).Seconds(), copies, filepath.Base(path))
+
+	kill := &killing{options: o, starter: child.NewStarter(), arguments: append([]string{"consume", stack.DynamoDB(), path}, queues...)}
+	defer kill.starter.Close()
+	kill.left.Store(int64(o.kills))
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for range copies {
+		go kill.keep(ctx, out)
+	}
+	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), len(queues))
+	if err := send(ctx, stack.URL(), arrivals); err != nil {
+		return err
+	}
+	if err := await(ctx, stack, d, db, wanted, out); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "==> booked after %.1fs, %d copies killed; the audit:\n", time.Since(began).Seconds(), int64(o.kills)-kill.left.Load())
+	return audit(ctx, db, d, wanted, out)
+}
+
+func (o options) arrivals() ([]traffic.Arrival, error) {
+	if o.input != "" {
+		return traffic.Read(o.input)
+	}
+	return traffic.Generate(o.count)
+}
+
+// killing keeps the copies of the consumer going.
+type killing struct {
+	options
+	starter   *child.Starter
+	arguments []string
+	left      atomic.Int64
+}
+
+// keep starts a copy, and another where it died.
+func (k *killing) keep(ctx context.Context, out io.Writer) {
+	for ctx.Err() == nil {
+		program, err := os.Executable()
+		if err != nil {
+			fmt.Fprintln(out, "    a copy cannot start:", err)
+			return
+		}
+		copied := exec.Command(program, k.arguments...)
+		copied.Stderr = os.Stderr
+		one := 0
+		if k.left.Load() > 0 {
+			one = oneStepIn
+		}
+		copied.Env = append(os.Environ(), dieVariable+"="+strconv.Itoa(one))
+		if err := k.starter.Start(copied); err != nil {
+			fmt.Fprintln(out, "    a copy cannot start:", err)
+			return
+		}
+		stopped := context.AfterFunc(ctx, func() { child.Signal(copied, syscall.SIGKILL) })
+		_ = copied.Wait() // it is killed, by itself or by us
+		if stopped() && one > 0 {
+			k.left.Add(-1)
+			fmt.Fprintln(out, "    a copy was killed")
+		}
+	}
+}
+
+// dieVariable tells a copy how many steps it survives on average.
+const dieVariable = "LEDGER_ONE_STEP_IN"
+
+// send sends the messages in batches.
+func send(ctx context.Context, base string, arrivals []traffic.Arrival) error {
+	c, err := client.New(base)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(arrivals, 25) {
+		documents := make([]json.RawMessage, len(part))
+		for i, a := range part {
+			documents[i] = a.Document
+		}
+		if _, err := c.Put(ctx, documents); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits until every queue is booked and nothing is in doubt.
+func await(ctx context.Context, stack *localstack.Stack, d *handoff.Deliverer, db *sql.DB, wanted map[string][]traffic.Arrival, out io.Writer) error {
+	total := 0
+	for _, list := range wanted {
+		total += len(list)
+	}
+	last, moved, told := -1, time.Now(), time.Time{}
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		var lines int
+		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM ledger").Scan(&lines); err != nil {
+			return err
+		}
+		if lines != last {
+			last, moved = lines, time.Now()
+		}
+		if time.Since(told) > 2*time.Second {
+			told = time.Now()
+			fmt.Fprintf(out, "    %d of %d messages are booked\n", lines, total)
+			// The schedule runs it every five minutes: it wakes up what a killed
+			// function left.
+			if _, err := stack.Trigger(ctx, "SweepSchedule"); err != nil {
+				return err
+			}
+		}
+		left, err := unfinished(ctx, d, wanted)
+		switch {
+		case err != nil:
+			return err
+		case left == "" && lines >= total:
+			return nil
+		case time.Since(moved) > patience:
+			return fmt.Errorf("%d of %d messages are booked, and no more for %v: %s", lines, total, patience, left)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// unfinished names a queue that is not done with, or nothing.
+func unfinished(ctx context.Context, d *handoff.Deliverer, wanted map[string][]traffic.Arrival) (string, error) {
+	for queue, list := range wanted {
+		all, err := d.Status(ctx, queue)
+		if err != nil {
+			return "", err
+		}
+		for _, c := range all {
+			if c.Name == consumerName && (c.State != handoff.Idle || c.Delivered < int64(len(list))) {
+				return fmt.Sprintf("queue %q is %s at %d of %d", queue, c.State, c.Delivered, len(list)), nil
+			}
+		}
+	}
+	return "", nil
+}

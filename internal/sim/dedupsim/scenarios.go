@@ -152,7 +152,12 @@ func Small() []sim.Scenario {
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("three callers and time, 2 faults", 2, settings{fewer: 1}, func(m *model) {
+		scenario("three callers, 2 faults", 2, settings{fewer: 1}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+			m.caller("C", 0, calls(once)...)
+		}),
+		scenario("three callers and time, 1 fault", 1, settings{fewer: 1}, func(m *model) {
 			m.caller("A", 0, calls(once)...)
 			m.caller("B", 0, calls(once)...)
 			m.caller("C", 0, calls(once)...)

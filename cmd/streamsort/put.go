@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/edge"
 )
 
 // putCommand puts messages.
@@ -25,6 +26,7 @@ type putCommand struct {
 	File        string `arg:"" optional:"" help:"A file with a message a line; standard input where none is given." type:"existingfile"`
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines." default:"1"`
+	Order       string `help:"Who numbers the messages: 'number', their producers, or 'arrival', the queue; then what the lines say of a seq is left out, and each needs an id." enum:"number,arrival" default:"number"`
 }
 
 // maxLine is the longest line that is read: a body of 350 KB in base64 fits.
@@ -58,7 +60,12 @@ func (c *putCommand) Run(s *session) error {
 		group.Go(func() error {
 			messages := make([]json.RawMessage, len(batch))
 			for i, line := range batch {
-				messages[i] = line.text
+				if messages[i] = line.text; c.Order == "arrival" {
+					var err error
+					if messages[i], err = edge.Without(line.text, "seq"); err != nil {
+						return fmt.Errorf("line %d %w", line.number, err)
+					}
+				}
 			}
 			results, err := api.Put(ctx, messages)
 			t.add(batch, results)

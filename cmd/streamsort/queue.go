@@ -28,11 +28,15 @@ func (c *statusCommand) Run(s *session) error {
 		GapOpen                 bool
 		GapAgeSeconds           float64
 		Policy, GapAfter, Mode  string
+		Kind                    string
 		MaxAhead                int64
 	}
 	raw, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q)
 	if err != nil {
 		return err
+	}
+	if q.Kind == "arrival" {
+		return s.print(raw, "%s: position %s, in arrival order\n  first %s\n", c.Queue, q.Position, q.First)
 	}
 	gap := "no gap"
 	if q.GapOpen {

@@ -6,6 +6,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/traffic"
 )
 
 // data are real payloads, out of order, some of them twice.
@@ -45,9 +50,68 @@ func TestDemoOfRealPayloads(t *testing.T) {
 	}
 }
 
+func TestDemoInArrivalOrder(t *testing.T) {
+	for _, o := range []options{{count: 200}, {count: 200, chaos: true}, {input: data}} {
+		if _, err := os.Stat(data); o.input != "" && err != nil {
+			t.Logf("not here: %v", err)
+			continue
+		}
+		o.mode, o.arrival = "sync", true
+		var out bytes.Buffer
+		if err := run(t.Context(), o, &out); err != nil {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		parts := []string{"without their numbers", "numbers given, 0 of them wrong", "order violations    0", "lost                0"}
+		if o.input != "" {
+			parts = append(parts, "273 advanced, 13 duplicate", "your function  273 messages of 18 queues", "in the order of acceptance")
+		}
+		for _, part := range parts {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("no %q in\n%s", part, &out)
+			}
+		}
+	}
+}
+
+// TestAcceptanceSeesWhatIsWrong: as with the watcher.
+func TestAcceptanceSeesWhatIsWrong(t *testing.T) {
+	at := func(second int) time.Time { return time.Unix(int64(second), 0) }
+	for name, c := range map[string]struct {
+		// each is a message's id, body and seq, and when it was sent and answered.
+		sent  [][5]int
+		wrong int
+	}{
+		"right":             {[][5]int{{1, 1, 1, 0, 9}, {2, 1, 2, 3, 4}, {1, 1, 1, 5, 6}}, 0},
+		"at once":           {[][5]int{{1, 1, 2, 0, 9}, {2, 1, 1, 3, 4}}, 0},
+		"out of order":      {[][5]int{{1, 1, 2, 0, 1}, {2, 1, 1, 3, 4}}, 1},
+		"a gap":             {[][5]int{{1, 1, 1, 0, 1}, {2, 1, 3, 3, 4}}, 1},
+		"two numbers":       {[][5]int{{1, 1, 1, 0, 1}, {1, 1, 2, 3, 4}}, 1},
+		"no number":         {[][5]int{{1, 1, 0, 0, 1}}, 1},
+		"another's, so far": {[][5]int{{1, 1, 1, 0, 1}, {1, 2, 1, 3, 4}}, 1},
+	} {
+		var arrivals []traffic.Arrival
+		var answers []answered
+		for _, s := range c.sent {
+			a, err := traffic.NewArrival(fmt.Appendf(nil, `{"queue":"q","id":"m-%d","body":%d}`, s[0], s[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			arrivals = append(arrivals, a)
+			answers = append(answers, answered{client.Outcome{Outcome: "advanced", Seq: jsonseq.Seq(s[2])}, at(s[3]), at(s[4])})
+		}
+		if _, wrong := acceptance(arrivals, answers); min(len(wrong), 1) != c.wrong {
+			t.Errorf("%s: %v", name, wrong)
+		}
+	}
+}
+
 func TestFromEnvironment(t *testing.T) {
-	t.Setenv("MODE", "both")
-	if _, err := fromEnvironment(); err == nil || !strings.Contains(err.Error(), "MODE") {
-		t.Errorf("error %v", err)
+	for name, value := range map[string]string{"MODE": "both", "ORDER": "any"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+			if _, err := fromEnvironment(); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }

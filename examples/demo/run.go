@@ -12,8 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -34,6 +32,8 @@ type options struct {
 	mode string
 	// chaos kills function processes and hands batches on twice.
 	chaos bool
+	// arrival leaves the numbers out: the queues give them, in arrival order.
+	arrival bool
 }
 
 func fromEnvironment() (options, error) {
@@ -43,6 +43,13 @@ func fromEnvironment() (options, error) {
 	}
 	if o.mode != "sync" && o.mode != "async" {
 		return o, fmt.Errorf("MODE=%s must be sync or async", o.mode)
+	}
+	switch order := os.Getenv("ORDER"); order {
+	case "", "number":
+	case "arrival":
+		o.arrival = true
+	default:
+		return o, fmt.Errorf("ORDER=%s must be number or arrival", order)
 	}
 	return o, nil
 }
@@ -61,6 +68,9 @@ const sweepEvery = 2 * time.Second
 func run(ctx context.Context, o options, out io.Writer) error {
 	began := time.Now()
 	arrivals, err := o.arrivals()
+	if err == nil && o.arrival {
+		arrivals, err = withoutSeqs(arrivals)
+	}
 	if err != nil {
 		return err
 	}
@@ -76,31 +86,44 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		{name: "your function", function: "WebhooksFunction", Watcher: traffic.NewWatcher(out, show, arrivals)},
 		{name: "process", function: "ReceiverFunction", Watcher: traffic.NewWatcher(out, 0, arrivals)},
 	}
-	defer stack.Subscribe(func(l localstack.Line) {
-		for _, w := range ways {
-			if l.LogicalID == w.function {
-				w.Line(l.Text)
+	log := &held{}
+	defer stack.Subscribe(log.take)()
+	watch := func() {
+		log.open(func(l localstack.Line) {
+			for _, w := range ways {
+				if l.LogicalID == w.function {
+					w.Line(l.Text)
+				}
 			}
-		}
-	})()
-
-	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), ways[0].Queues())
-	for _, a := range arrivals[:min(show, len(arrivals))] {
-		fmt.Fprintf(out, "    in   %-24s seq %d\n", a.Queue, a.Seq)
+		})
 	}
+	if !o.arrival {
+		watch()
+	}
+	o.tellArrivals(out, arrivals, ways[0].Queues(), show)
 	before, sending := counts(), time.Now()
-	outcomes, err := send(ctx, stack.URL(), arrivals)
+	answers, err := send(ctx, stack.URL(), arrivals)
 	if err != nil {
 		return err
 	}
 	sent := time.Since(sending)
+	var wrong []string
+	if o.arrival {
+		// Only now it is known which seqs are to come.
+		arrivals, wrong = acceptance(arrivals, answers)
+		for i, w := range ways {
+			w.Watcher = traffic.NewWatcher(out, show*(1-i), arrivals)
+		}
+		watch()
+	}
 	fmt.Fprintf(out, "==> sent; waiting until all are out, in order, both ways\n")
 	if err := drain(ctx, stack, ways, o.chaos, out); err != nil {
 		return err
 	}
 	cost := counts().Sub(before).Total()
 	return summarise(out, summary{
-		arrivals: len(arrivals), outcomes: outcomes, ways: ways, chaos: o.chaos, stack: stack,
+		arrivals: len(answers), outcomes: outcomesOf(answers), ways: ways, chaos: o.chaos, stack: stack,
+		arrival: o.arrival, wrong: wrong,
 		cost: cost, sent: sent, total: time.Since(began),
 	})
 }
@@ -119,6 +142,18 @@ func (o options) arrivals() ([]traffic.Arrival, error) {
 		return traffic.Read(o.input)
 	}
 	return traffic.Generate(o.count)
+}
+
+// tellArrivals says what is about to be sent, and shows the first few.
+func (o options) tellArrivals(out io.Writer, arrivals []traffic.Arrival, queues, show int) {
+	if o.arrival {
+		fmt.Fprintf(out, "==> sending %d messages without their numbers to %d queues, which give them numbers\n", len(arrivals), queues)
+		return
+	}
+	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), queues)
+	for _, a := range arrivals[:min(show, len(arrivals))] {
+		fmt.Fprintf(out, "    in   %-24s seq %d\n", a.Queue, a.Seq)
+	}
 }
 
 // start starts a server, a meter in front of it, and the stack's template with
@@ -149,6 +184,7 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	config := localstack.Config{
 		Templates: []string{
 			filepath.Join(root, "examples", "demo", "streamsort.template.json"),
+			filepath.Join(root, "examples", "demo", "arrivals.template.json"),
 			filepath.Join(root, "examples", "webhooks", "template.json"),
 			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
 		},
@@ -174,36 +210,51 @@ const (
 	batchSize = 25
 )
 
-// send sends the messages in batches, by several clients at once, and counts
-// the outcomes.
-func send(ctx context.Context, base string, arrivals []traffic.Arrival) (map[string]int, error) {
+// answered is what a client was told of a message, and from when to when it
+// waited for the answer.
+type answered struct {
+	client.Outcome
+	began, ended time.Time
+}
+
+// send sends the messages in batches, by several clients at once. The answers
+// are in the order of the messages.
+func send(ctx context.Context, base string, arrivals []traffic.Arrival) ([]answered, error) {
 	c, err := client.New(base)
 	if err != nil {
 		return nil, err
 	}
-	var mu sync.Mutex
-	outcomes := map[string]int{}
+	answers := make([]answered, len(arrivals))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(clients)
-	for part := range slices.Chunk(arrivals, batchSize) {
+	for first := 0; first < len(arrivals); first += batchSize {
 		group.Go(func() error {
+			part := arrivals[first:min(first+batchSize, len(arrivals))]
 			documents := make([]json.RawMessage, len(part))
 			for i, a := range part {
 				documents[i] = a.Document
 			}
+			began := time.Now()
 			results, err := c.Put(ctx, documents)
 			if err != nil {
 				return err
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			for _, r := range results {
-				outcomes[r.Outcome]++
+			for i, r := range results {
+				answers[first+i] = answered{r, began, time.Now()}
 			}
 			return nil
 		})
 	}
-	return outcomes, group.Wait()
+	return answers, group.Wait()
+}
+
+// outcomesOf counts the outcomes.
+func outcomesOf(answers []answered) map[string]int {
+	outcomes := map[string]int{}
+	for _, a := range answers {
+		outcomes[a.Outcome.Outcome]++
+	}
+	return outcomes
 }
 
 // drain waits until every message has come out, both ways, and every stream has

@@ -15,10 +15,14 @@ import (
 
 // summary is what the demo ends with.
 type summary struct {
-	arrivals    int
-	outcomes    map[string]int
-	ways        []*way
-	chaos       bool
+	arrivals int
+	outcomes map[string]int
+	ways     []*way
+	chaos    bool
+	// arrival tells that the queues gave the numbers; wrong is what is wrong with
+	// how they did.
+	arrival     bool
+	wrong       []string
 	stack       *localstack.Stack
 	cost        meter.Count
 	sent, total time.Duration
@@ -47,6 +51,12 @@ func summarise(out io.Writer, s summary) error {
 		{"conflicts", fmt.Sprint(s.outcomes["conflict"])},
 	}
 	var errs []error
+	if s.arrival {
+		rows = append(rows, row{"accepted", fmt.Sprintf("%d numbers given, %d of them wrong", want, len(s.wrong))})
+		for _, wrong := range s.wrong {
+			errs = append(errs, errors.New(wrong))
+		}
+	}
 	lost, again, violations := 0, 0, 0
 	for _, w := range s.ways {
 		state := w.State()
@@ -85,6 +95,8 @@ func summarise(out io.Writer, s summary) error {
 	case len(errs) > 0:
 	case again > 0:
 		fmt.Fprintf(out, "==> everything came out in order, unchanged; %d batches came again, each under a higher token\n", again)
+	case s.arrival:
+		fmt.Fprintln(out, "==> what was accepted came out once, in the order of acceptance, unchanged, both ways")
 	default:
 		fmt.Fprintln(out, "==> everything came out once, in order, unchanged, both ways")
 	}

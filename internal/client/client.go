@@ -21,6 +21,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 )
 
 // Client is a client of one API. Its methods may be called by any number of
@@ -154,6 +155,8 @@ type Outcome struct {
 	Status  int    `json:"status"`
 	Outcome string `json:"outcome"`
 	Detail  string `json:"detail"`
+	// Seq is the message's, 0 where a queue in arrival order gave it none.
+	Seq jsonseq.Seq `json:"seq"`
 }
 
 // Put puts messages, each a document of its own, in one call, and repeats those

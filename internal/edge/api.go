@@ -106,9 +106,19 @@ func TakeMember(members []Member, name string) (value json.RawMessage, rest []Me
 	return value, rest
 }
 
-// SetBody makes members of a direct invoke's document the body of the request,
-// their values byte for byte.
-func (c *Call) SetBody(members []Member) *Problem {
+// Without is a document without its member of a name; the values of the others
+// stay as they are, byte for byte.
+func Without(document json.RawMessage, name string) (json.RawMessage, error) {
+	members, err := Members(document)
+	if err != nil {
+		return nil, err
+	}
+	_, rest := TakeMember(members, name)
+	return object(rest)
+}
+
+// object writes members, their values byte for byte.
+func object(members []Member) (json.RawMessage, error) {
 	var body strings.Builder
 	for i, m := range members {
 		if i > 0 {
@@ -116,13 +126,23 @@ func (c *Call) SetBody(members []Member) *Problem {
 		}
 		key, err := json.Marshal(m.Name)
 		if err != nil {
-			return Invalid("event", err.Error())
+			return nil, err
 		}
 		body.Write(key)
 		body.WriteByte(':')
 		body.Write(m.Value)
 	}
-	c.Body = []byte("{" + body.String() + "}")
+	return json.RawMessage("{" + body.String() + "}"), nil
+}
+
+// SetBody makes members of a direct invoke's document the body of the request,
+// their values byte for byte.
+func (c *Call) SetBody(members []Member) *Problem {
+	body, err := object(members)
+	if err != nil {
+		return Invalid("event", err.Error())
+	}
+	c.Body = body
 	return nil
 }
 

@@ -1,0 +1,25 @@
+package edge_test
+
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/edge"
+)
+
+func TestWithoutKeepsTheRestByteForByte(t *testing.T) {
+	for document, want := range map[string]string{
+		`{"queue":"q","seq":1,"body":{ "seq" : 1.0 }}`: `{"queue":"q","body":{ "seq" : 1.0 }}`,
+		`{"seq":"7"}`:         `{}`,
+		`{ "a" : [ 1 , 2 ] }`: `{"a":[ 1 , 2 ]}`,
+	} {
+		got, err := edge.Without([]byte(document), "seq")
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v; want %s", document, got, err, want)
+		}
+	}
+	for _, document := range []string{`[]`, `{`, ``} {
+		if got, err := edge.Without([]byte(document), "seq"); err == nil {
+			t.Errorf("%s: %s", document, got)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	}
 	statements := []awsiam.PolicyStatement{
 		allow(messages, s.MessagesTable.TableArn()),
-		s.moveCursors(),
+		s.changeCursors(),
 		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
 		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
@@ -100,7 +100,7 @@ func (s *Streamsort) endChains() []awsiam.PolicyStatement {
 // processAccess: deliver, hand batches to the sinks, and read the cursors'
 // stream as the event source mapping does.
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
-	return append(append(s.deliverAccess(), toSinks(s.props.Consumers)...),
+	return append(append(s.deliverAccess(s.changeCursors()), toSinks(s.props.Consumers)...),
 		s.readStream(s.CursorsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
 	)
@@ -109,17 +109,18 @@ func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 // deliverAccess: make a consumer of a queue, for which messages that are about
 // to expire are kept and the cursor is read and nudged; read messages; claim and
 // commit.
-func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
+func (s *Streamsort) deliverAccess(cursors awsiam.PolicyStatement) []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
-		s.moveCursors(),
+		cursors,
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 	}
 }
 
-// handoffAccess: what operators do to consumers, and the record of it.
+// handoffAccess: what operators do to consumers, and the record of it. A queue
+// may have a consumer before it has a message, or a cursor.
 func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
-	return append(s.deliverAccess(),
+	return append(s.deliverAccess(s.moveCursors()),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),
 		allow([]string{"dynamodb:PutItem", "dynamodb:Query"}, s.ActsTable.TableArn()),
 	)
@@ -135,6 +136,11 @@ func (s *Streamsort) readStream(of awsdynamodb.TableV2) awsiam.PolicyStatement {
 	return allow([]string{
 		"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams",
 	}, of.TableStreamArn())
+}
+
+// changeCursors: read, move and nudge cursors that are there.
+func (s *Streamsort) changeCursors() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.CursorsTable.TableArn())
 }
 
 // moveCursors: PutItem makes the cursor of a queue that has none.

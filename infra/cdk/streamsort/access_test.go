@@ -24,7 +24,7 @@ func TestAccess(t *testing.T) {
 	sorts["FailureQueue.Arn"] = "sqs:SendMessage"
 	sweeps := common("Sweep")
 	sweeps["MessagesTable.Arn"] += " dynamodb:UpdateItem"
-	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
+	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem"
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
 	sweeps["ConsumersTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
 
@@ -54,6 +54,7 @@ func TestAccess(t *testing.T) {
 
 	delivers := common("Process")
 	delivers["MessagesTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
+	delivers["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	delivers["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
 	delivers["CursorsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	delivers["FailureQueue.Arn"] = "sqs:SendMessage"

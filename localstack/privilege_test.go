@@ -1,0 +1,259 @@
+package localstack
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// unrecorded are statements that the recorder sees no call of, each with its
+// reason: by action and resource, or by the whole use.
+var unrecorded = map[string]string{
+	"logs":                            "Lambda writes a function's log under its role",
+	"xray":                            "Lambda tells of traces under the function's role",
+	"sqs:SendMessage on FailureQueue": "the event source mapping hands over what it gives up on under the function's role",
+	"AckFunction: dynamodb:PutItem on table/streamsort-chains": "create replaces a chain that is over and has expired, days later, where DynamoDB has not deleted it yet: xoracktest does",
+}
+
+// TestLeastPrivilege runs every function, notes what they call, and compares
+// that with the roles of the template that the soak deploys, which has a sink of
+// each kind: nothing that is called is missing, and nothing that is allowed is
+// unneeded.
+func TestLeastPrivilege(t *testing.T) {
+	const path = "../soak/streamsort.template.json"
+	template, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	may := allowed(t, template)
+	functions := map[string]bool{}
+	for u := range may {
+		functions[u.function] = true
+	}
+	tables, services, functionsAPI := newRecorder(t), newRecorder(t), newRecorder(t)
+	server, err := localdb.Start(t.Context(), localdb.Kinds()[0], "") // its own: the template names the tables
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	tables.forward(t, server.Endpoint)
+	port := freePort(t)
+	functionsAPI.forward(t, "http://127.0.0.1:"+strconv.Itoa(port))
+	env := map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"}
+	for function := range functions {
+		env[function+".AWS_ACCESS_KEY_ID"] = function
+		env[function+".AWS_ENDPOINT_URL"] = services.URL
+		env[function+".AWS_ENDPOINT_URL_LAMBDA"] = functionsAPI.URL
+	}
+	s := run(t, Config{Templates: []string{path, onlySinks(t)}, Env: env, Server: tables.URL, Port: port})
+	services.forward(t, s.services.Endpoint)
+	everything(t, s)
+
+	used := map[use]bool{}
+	for _, r := range []*recorder{tables, services, functionsAPI} {
+		r.mu.Lock()
+		maps.Copy(used, r.used)
+		r.mu.Unlock()
+	}
+	for u := range used {
+		if !may[u] {
+			t.Errorf("called, and not allowed: %s", u)
+		}
+		if why := reason(u); why != "" {
+			t.Errorf("%s is called, and listed as not seen: %s", u, why)
+		}
+	}
+	for u := range may {
+		if !used[u] && reason(u) == "" {
+			t.Errorf("allowed, and never called: %s", u)
+		}
+	}
+	if len(used) < 30 {
+		t.Errorf("only %d uses were recorded: %v", len(used), slices.Collect(maps.Keys(used)))
+	}
+}
+
+// reason is why a use is not recorded, empty where it must be.
+func reason(u use) string {
+	service, _, _ := strings.Cut(u.action, ":")
+	for _, key := range []string{service, u.action + " on " + u.resource, u.String()} {
+		if why := unrecorded[key]; why != "" {
+			return why
+		}
+	}
+	if strings.HasSuffix(u.resource, "/StreamArn") {
+		return "the event source mapping reads the stream under the function's role"
+	}
+	return ""
+}
+
+// onlySinks is the template of the soak's sinks without the function that reads
+// the cursors' stream beside process: it would do part of process's work.
+func onlySinks(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../soak/sinks.template.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template map[string]any
+	if err := json.Unmarshal(text, &template); err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(template["Resources"].(map[string]any), func(id string, _ any) bool { return strings.HasPrefix(id, "Webhooks") })
+	if text, err = json.Marshal(template); err != nil {
+		t.Fatal(err)
+	}
+	// Within the module, where its function's source is found.
+	if err := os.MkdirAll("../.build", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp("../.build", "privilege-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	path := filepath.Join(folder, "sinks.template.json")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// everything has the functions do all that they can.
+func everything(t *testing.T, s *Stack) {
+	t.Helper()
+	call := func(method, path, body string) map[string]any {
+		t.Helper()
+		status, answer := fetch[map[string]any](t, method, s.URL()+path, body)
+		if status >= 300 {
+			t.Errorf("%s %s %s: %d %v", method, path, body, status, answer)
+		}
+		return answer
+	}
+	put := func(queue string, seq int) {
+		t.Helper()
+		call("POST", "/messages", fmt.Sprintf(`{"queue":%q,"seq":%d,"body":%d}`, queue, seq, seq))
+	}
+	sweep := func() {
+		t.Helper()
+		responses, err := s.Trigger(t.Context(), "SweepSchedule")
+		if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {
+			t.Fatalf("sweep: %+v, %v", responses, err)
+		}
+	}
+	idle := func() {
+		t.Helper()
+		since := time.Now()
+		waitFor(t, "the streams to be dealt with", func() bool { return s.Idle(since) })
+	}
+
+	// enqueue
+	put("orders", 1)
+	put("orders", 3)
+	put("orders", 2)
+	put("orders", 1) // again
+	call("GET", "/messages?queue=orders&after=0", "")
+	call("GET", "/queues?queue=orders", "")
+	call("PUT", "/queues", `{"queue":"orders","policy":"alert"}`)
+
+	// sort: a message whose writer died, in a queue without a cursor; sweep: a
+	// gap that is skipped, with a message behind it that is about to expire.
+	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := cursor.NewDynamo(client, cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := func(queue string, seq int64, expires time.Duration) {
+		t.Helper()
+		now := time.Now()
+		_, err := store.PutMessage(t.Context(), cursor.Message{
+			Queue: queue, Seq: seq, Body: []byte(`1`), Digest: make([]byte, 16), Op: make([]byte, 8), EnqueuedAt: now, ExpiresOn: now.Add(expires),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	dead("dead", 1, time.Hour)
+	call("PUT", "/queues", `{"queue":"gaps","policy":"skip","gapAfter":"1s"}`)
+	dead("gaps", 3, time.Hour)
+	call("PUT", "/queues", `{"queue":"waits"}`)
+	dead("waits", 3, time.Hour)
+	idle()
+
+	// process: a queue that has been quiet for long has its first consumers.
+	past := time.Now().Add(-time.Hour)
+	if _, err := store.CreateCursor(t.Context(), cursor.Cursor{
+		Queue: "quiet", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, GapSince: past,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	dead("quiet", 1, time.Hour)
+	if err := store.Nudge(t.Context(), "quiet", past); err != nil {
+		t.Fatal(err)
+	}
+	idle()
+
+	// handoff: a queue that no consumer has, whose message is about to expire.
+	if _, err := store.CreateCursor(t.Context(), cursor.Cursor{
+		Queue: "expiring", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, GapSince: past,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	dead("expiring", 1, time.Hour)
+
+	// sweep: somebody died who was making a consumer.
+	consumers := handoff.NewDynamo(client, handoff.Names{})
+	if _, _, err := consumers.CreateConsumer(t.Context(), handoff.Consumer{
+		Queue: "orders", Name: "begun", State: handoff.Idle, Starting: "somebody", LastOp: "somebody",
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	// handoff
+	call("POST", "/consumers", `{"queue":"orders","consumer":"operated"}`)
+	call("POST", "/consumers", `{"queue":"new","consumer":"operated"}`)
+	call("POST", "/consumers", `{"queue":"expiring","consumer":"operated"}`)
+	call("GET", "/consumers?queue=orders", "")
+	for i, act := range []string{`"act":"pause"`, `"act":"resume"`, `"act":"rewind","start":"first"`, `"act":"remove"`} {
+		call("POST", "/acts", fmt.Sprintf(`{%s,"queue":"orders","consumer":"operated","reason":"trial","id":"act-%d"}`, act, i))
+	}
+	call("GET", "/acts?queue=orders", "")
+
+	// ack
+	call("POST", "/acks", `{"operation":"create","tag":"job","deadline":"1s"}`)
+	call("GET", "/chains?tag=job", "")
+
+	// Gaps and chains are due by then; the second sweep tells what became of
+	// what the first one announced.
+	swept := time.Now()
+	waitFor(t, "what is due in a second", func() bool { return time.Since(swept) > 1500*time.Millisecond })
+	sweep()
+	sweep()
+	idle()
+}

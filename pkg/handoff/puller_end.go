@@ -87,10 +87,10 @@ func (p *Puller) Commit(ctx context.Context, h Held) (Answer, error) {
 
 // settleAside ends a claim in quarantine. Where a newer outcome has its place
 // in the memory, its own is not remembered.
-func (p *Deliverer) settleAside(ctx context.Context, h Held, outcome TokenOutcome) (Consumer, bool, error) {
-	c, made, err := p.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true)
+func (d *Deliverer) settleAside(ctx context.Context, h Held, outcome TokenOutcome) (Consumer, bool, error) {
+	c, made, err := d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true)
 	if err == nil && !made && c.judge(h.Token) == InQuarantine {
-		c, made, err = p.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, false)
+		c, made, err = d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, false)
 	}
 	return c, made, err
 }

@@ -316,21 +316,21 @@ func (m *model) sweep(ctx context.Context, d *handoff.Deliverer) error {
 func (m *model) everything() error {
 	c := m.was
 	if m.lost() {
-		return errors.New("L: the database is not what it was, and nobody says so")
+		return errors.New("in the end the database is not what it was, and nobody says so")
 	}
 	for _, q := range c.Quarantine {
 		if q != (handoff.Quarantined{}) && q.Unsettled() {
-			return fmt.Errorf("L: claim %v is in quarantine, and its database is there", q.Token)
+			return fmt.Errorf("in the end claim %v is in quarantine, and its database is there", q.Token)
 		}
 		if q != (handoff.Quarantined{}) && m.announced[string(handoff.ConsumerQuarantined)] == 0 {
-			return fmt.Errorf("L: claim %v is in quarantine, and not announced", q.Token)
+			return fmt.Errorf("in the end claim %v is in quarantine, and not announced", q.Token)
 		}
 	}
 	switch {
 	case m.poison > 0 && c.State == handoff.Blocked && c.Delivered == m.poison-1:
 		return nil
 	case m.poison > 0 || c.State != handoff.Idle || c.Delivered != m.messages:
-		return fmt.Errorf("L: %s at %d of %d in the end", c.State, c.Delivered, m.messages)
+		return fmt.Errorf("in the end it is %s at %d of %d", c.State, c.Delivered, m.messages)
 	}
 	return nil
 }

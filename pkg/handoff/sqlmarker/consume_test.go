@@ -69,7 +69,7 @@ func TestWhatWasLeftInDoubtIsSettled(t *testing.T) {
 			onEach(t, func(b *bench) {
 				tb := newTables(b.T, 2)
 				p := tb.puller(0)
-				a := tb.claim(p, b.Markers.Name()+"-a", 1)
+				a := tb.claim(p, b.Name()+"-a", 1)
 				tb.is("prepare", handoff.OK)(p.Prepare(b.Context(), a.Held()))
 				if committed {
 					b.committed(a.Held())

@@ -1,0 +1,89 @@
+package handoff_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestPullFaults lets each request of a claim's life go wrong in each way. The
+// caller repeats the call that failed: the claim is made once, and ends once.
+func TestPullFaults(t *testing.T) {
+	network := faulty.New(dynamo.Transport())
+	store, queues := freshTables(t, localdb.Kinds()[0], &dynamo.Options{Transport: network, MaxAttempts: 1})
+	sorter, err := cursor.New(queues, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := handoff.New(store, sorter, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := handoff.NewPuller(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		end  func(context.Context, handoff.Held) (handoff.Answer, error)
+		want handoff.TokenOutcome
+	}{
+		"commit": {p.Commit, handoff.Committed},
+		"settle as committed": {func(ctx context.Context, h handoff.Held) (handoff.Answer, error) {
+			return p.Settle(ctx, h, handoff.Committed, "")
+		}, handoff.Committed},
+		"settle as aborted": {func(ctx context.Context, h handoff.Held) (handoff.Answer, error) {
+			return p.Settle(ctx, h, handoff.Aborted, "why")
+		}, handoff.Aborted},
+	} {
+		for _, fault := range faulty.Faults() {
+			for nth, pending := 1, false; !pending; nth++ {
+				t.Run(fmt.Sprintf("%s, request %d, %s", name, nth, fault), func(t *testing.T) {
+					queue := fmt.Sprintf("%s %s %d", name, fault, nth)
+					if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := d.Create(t.Context(), queue, "c", handoff.First); err != nil {
+						t.Fatal(err)
+					}
+					network.Fail(nth, fault)
+					again := func(what string, call func() (handoff.Answer, error)) handoff.Answer {
+						t.Helper()
+						for range 2 {
+							if a, err := call(); err == nil {
+								if a.Verdict != handoff.OK {
+									t.Fatalf("%s: %+v", what, a)
+								}
+								return a
+							}
+						}
+						t.Fatalf("%s fails twice", what)
+						return handoff.Answer{}
+					}
+					claim := again("claim", func() (handoff.Answer, error) {
+						return p.Claim(t.Context(), handoff.Request{Queue: queue, Consumer: "c", ID: "r"})
+					})
+					if len(claim.Messages) != 1 {
+						t.Errorf("claimed %+v", claim)
+					}
+					again("prepare", func() (handoff.Answer, error) { return p.Prepare(t.Context(), claim.Held()) })
+					again(name, func() (handoff.Answer, error) { return c.end(t.Context(), claim.Held()) })
+					pending = network.Pending()
+					network.Fail(0, "")
+					is, err := store.Consumer(t.Context(), queue, "c")
+					if err != nil || is.Token.N != 1 || is.State != handoff.Idle || is.Outcomes[1] != (handoff.Remembered{N: 1, Outcome: c.want}) {
+						t.Errorf("%+v, %v; want one claim, %s", is, err, c.want)
+					}
+				})
+				if nth > 20 {
+					t.Fatal("no end of requests")
+				}
+			}
+		}
+	}
+}

@@ -40,6 +40,10 @@ type Config struct {
 	// functions that call a service without resources of their own (the default
 	// event bus, for instance).
 	Services bool
+	// AsyncRetry is what an asynchronous invocation that failed waits for its
+	// second attempt, and half of what it waits for its third; a minute where
+	// zero, as on AWS.
+	AsyncRetry time.Duration
 	// Chaos makes things go wrong on purpose.
 	Chaos Chaos
 	// Logger gets progress (Info) and what goes wrong (Warn); slog.Default()
@@ -72,6 +76,9 @@ func (c Config) check() error {
 	}
 	if c.Concurrency < 0 {
 		errs = append(errs, fmt.Errorf("config.Concurrency must not be negative, not %d", c.Concurrency))
+	}
+	if c.AsyncRetry < 0 {
+		errs = append(errs, fmt.Errorf("config.AsyncRetry must not be negative, not %s", c.AsyncRetry))
 	}
 	if !(c.Chaos.Kill >= 0 && c.Chaos.Kill <= 1) {
 		errs = append(errs, fmt.Errorf("config.Chaos.Kill must be from 0 to 1, not %v", c.Chaos.Kill))

@@ -171,6 +171,7 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 	}
 	s.functions = lambda.New(lambda.Config{
 		Log: s.logs.add, Unreserved: s.config.Concurrency, Chaos: chaos, OnFailure: s.failures.add,
+		AsyncRetry: s.config.AsyncRetry,
 	})
 	return s.addFunctions(paths)
 }

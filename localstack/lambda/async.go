@@ -22,7 +22,7 @@ func (s *Service) InvokeAsync(r Request) error {
 	}
 	go func() {
 		defer s.work.Done()
-		last, attempts, condition := tryAsync(s.ctx, f.Retries, f.MaxAge, func() (Response, error) { return s.Invoke(s.ctx, r) })
+		last, attempts, condition := tryAsync(s.ctx, s.config.AsyncRetry, f.Retries, f.MaxAge, func() (Response, error) { return s.Invoke(s.ctx, r) })
 		if condition != "" && f.OnFailure != "" {
 			s.config.OnFailure(f.OnFailure, failureRecord(f, r, last, attempts, condition))
 		}
@@ -31,11 +31,11 @@ func (s *Service) InvokeAsync(r Request) error {
 }
 
 // tryAsync invokes until the function succeeds, the retries are used up, the
-// request is too old, or ctx ends. A failed function waits one minute before
-// the second attempt and two before the third; a throttled one waits from one
-// second, doubling, to five minutes, and uses up no retry. condition is empty
-// on success or when ctx ended.
-func tryAsync(ctx context.Context, retries int, maxAge time.Duration, invoke func() (Response, error)) (last Response, attempts int, condition string) {
+// request is too old, or ctx ends. A failed function waits for the time retry
+// before the second attempt and for twice that before the third; a throttled
+// one waits from one second, doubling, to five minutes, and uses up no retry.
+// condition is empty on success or when ctx ended.
+func tryAsync(ctx context.Context, retry time.Duration, retries int, maxAge time.Duration, invoke func() (Response, error)) (last Response, attempts int, condition string) {
 	begun := time.Now()
 	throttled := time.Second
 	for {
@@ -55,7 +55,7 @@ func tryAsync(ctx context.Context, retries int, maxAge time.Duration, invoke fun
 			if attempts > retries {
 				return last, attempts, "RetriesExhausted"
 			}
-			wait = time.Duration(attempts) * time.Minute
+			wait = time.Duration(attempts) * retry
 		}
 		if time.Since(begun)+wait > maxAge {
 			return last, attempts, "EventAgeExceeded"

@@ -38,6 +38,23 @@ func TestAsync(t *testing.T) {
 	}
 }
 
+// TestAsyncRetry: a request that fails is tried three times, without the waits
+// of AWS where the configuration says so.
+func TestAsyncRetry(t *testing.T) {
+	failed := make(chan []byte, 1)
+	s := serve(t, Config{AsyncRetry: time.Millisecond, OnFailure: func(_ string, message []byte) { failed <- message }},
+		Function{Reserved: -1, Retries: 2, OnFailure: "failures"})
+	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		RequestContext struct{ ApproximateInvokeCount int }
+	}
+	if err := json.Unmarshal(<-failed, &got); err != nil || got.RequestContext.ApproximateInvokeCount != 3 {
+		t.Errorf("%+v, %v, want 3 attempts", got, err)
+	}
+}
+
 // TestTryAsync pins when an asynchronous request is tried again.
 func TestTryAsync(t *testing.T) {
 	failure := func() (Response, error) { return Response{FunctionError: "Unhandled"}, nil }
@@ -63,7 +80,7 @@ func TestTryAsync(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun, calls := time.Now(), 0
-				_, attempts, condition := tryAsync(t.Context(), c.retries, c.maxAge, func() (Response, error) {
+				_, attempts, condition := tryAsync(t.Context(), time.Minute, c.retries, c.maxAge, func() (Response, error) {
 					step := c.steps[min(calls, len(c.steps)-1)]
 					calls++
 					return step()

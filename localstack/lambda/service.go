@@ -66,6 +66,10 @@ type Config struct {
 	// OnFailure takes what became of an asynchronous request that was given up
 	// on, as Lambda writes it to an on-failure destination.
 	OnFailure func(destination string, message []byte)
+	// AsyncRetry is what an asynchronous request that failed waits for its second
+	// attempt, and half of what it waits for its third; a minute where zero, as
+	// on AWS.
+	AsyncRetry time.Duration
 }
 
 // Service runs functions.
@@ -84,6 +88,7 @@ type Service struct {
 // New returns a service without functions.
 func New(config Config) *Service {
 	config.Unreserved = cmp.Or(config.Unreserved, 16)
+	config.AsyncRetry = cmp.Or(config.AsyncRetry, time.Minute)
 	if config.Log == nil {
 		config.Log = func(string, string) {}
 	}

@@ -20,7 +20,7 @@ import (
 
 func main() {
 	slog.SetDefault(lambdacontext.NewLogger())
-	queues := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE")}
+	queues := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE"), Arrivals: os.Getenv("ARRIVALS_TABLE")}
 	consumers := handoff.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}
 	deliverer, err := connect(context.Background(), queues, consumers)
 	if err != nil {

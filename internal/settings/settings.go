@@ -25,6 +25,7 @@ import (
 type Settings struct {
 	// Names are the tables and their keys: STREAMSORT_MESSAGES_TABLE,
 	// STREAMSORT_CURSORS_TABLE and STREAMSORT_SWEEPS_TABLE must be set;
+	// STREAMSORT_ARRIVALS_TABLE is that of queues in arrival order, and
 	// STREAMSORT_QUEUE_KEY and STREAMSORT_SEQ_KEY may.
 	Names cursor.Names
 	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
@@ -70,6 +71,7 @@ func FromEnvironment() (Settings, error) {
 			Messages: r.required("STREAMSORT_MESSAGES_TABLE"),
 			Cursors:  r.required("STREAMSORT_CURSORS_TABLE"),
 			Sweeps:   r.required("STREAMSORT_SWEEPS_TABLE"),
+			Arrivals: os.Getenv("STREAMSORT_ARRIVALS_TABLE"),
 			QueueKey: os.Getenv("STREAMSORT_QUEUE_KEY"),
 			SeqKey:   os.Getenv("STREAMSORT_SEQ_KEY"),
 		},

@@ -1,0 +1,109 @@
+package cursor_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// append appends a group, and notes what an answer said of each.
+func (h *hurt) append(answers map[string]cursor.Range, group ...cursor.Arrival) error {
+	results, err := h.sorter.AppendGroup(h.t.Context(), group)
+	for i, r := range results {
+		if r.Err != nil {
+			err = r.Err
+			continue
+		}
+		if seqs, known := answers[group[i].ID]; known && seqs != r.Seqs {
+			h.t.Errorf("%s has the seqs %v, and was told %v", group[i].ID, seqs, r.Seqs)
+		}
+		answers[group[i].ID] = r.Seqs
+	}
+	return err
+}
+
+// appended checks that each arrival is in the queue once, where its answer said,
+// and that nothing else is.
+func (h *hurt) appended(answers map[string]cursor.Range) {
+	h.t.Helper()
+	it, err := h.sorter.Status(h.t.Context(), "q")
+	h.must(err)
+	seen := map[string]int64{}
+	next := int64(1)
+	for m, err := range h.sorter.Read(h.t.Context(), "q", 0, it.Position) {
+		h.must(err)
+		if seen[string(m.Body)] != 0 || m.Seq != next {
+			h.t.Errorf("seq %d, where %d was due, is %s, which was at %d", m.Seq, next, m.Body, seen[string(m.Body)])
+		}
+		seen[string(m.Body)] = m.Seq
+		next++
+	}
+	for id, seqs := range answers {
+		if got := seen["body of "+id]; got != 0 && got != seqs.To {
+			h.t.Errorf("%s was told %v, and is at %d", id, seqs, got)
+		}
+	}
+}
+
+// TestEveryRequestOfAnAppendGoesWrongOnce: as with the puts of numbered queues.
+func TestEveryRequestOfAnAppendGoesWrongOnce(t *testing.T) {
+	group := func(prefix string, n int) []cursor.Arrival {
+		var list []cursor.Arrival
+		for i := range n {
+			list = append(list, arrival(fmt.Sprint(prefix, i)))
+		}
+		return list
+	}
+	for _, operation := range []struct {
+		name    string
+		prepare []cursor.Arrival
+		do      []cursor.Arrival
+	}{
+		{"new queue", nil, group("a", 1)},
+		{"one", group("a", 1), group("b", 1)},
+		{"several under one id", group("a", 1), []cursor.Arrival{several("b", 3)}},
+		{"group with a repeat", group("a", 2), append(group("b", 2), arrival("a1"))},
+		{"flush", group("a", 31), group("b", 3)},
+		{"full", group("a", 32), group("b", 50)},
+		{"repeat after its order item", group("a", 60), group("a", 1)},
+	} {
+		t.Run(operation.name, func(t *testing.T) {
+			for _, fault := range faulty.Faults() {
+				for k := 1; appendGoesWrong(t, operation.prepare, operation.do, fault, k); k++ {
+					if k > 100 {
+						t.Fatal("more than 100 requests")
+					}
+					if k > 8 && len(operation.do) > 10 {
+						k += 11 // most of them are alike
+					}
+				}
+			}
+		})
+	}
+}
+
+// appendGoesWrong appends with the kth request going wrong, and then again. It
+// reports whether there was one.
+func appendGoesWrong(t *testing.T, prepare, do []cursor.Arrival, fault faulty.Fault, k int) bool {
+	t.Helper()
+	h := newHurt(t, 1)
+	answers := map[string]cursor.Range{}
+	if len(prepare) > 0 {
+		h.must(h.append(answers, prepare...))
+	}
+	h.network.Fail(k, fault)
+	err := h.append(answers, do...)
+	if h.network.Pending() {
+		h.must(err)
+		return false
+	}
+	h.network.Fail(0, "")
+	h.must(h.append(answers, do...))
+	h.appended(answers)
+	if len(answers) < len(do) {
+		t.Errorf("%s at request %d: %d answers for %d arrivals", fault, k, len(answers), len(do))
+	}
+	return true
+}

@@ -8,6 +8,10 @@
 // messages table is [OnMessages], and [Sorter.Sweep] runs on a schedule; both
 // make up for what a crash leaves behind.
 //
+// Where the producers have no numbers, [Sorter.Append] gives the messages theirs
+// as they arrive: see "Queues in arrival order". Everything else is the same for
+// both kinds of queue, and whoever reads does not see which it is.
+//
 // # Words
 //
 // A queue is messages that share one order. A seq is a message's place in its
@@ -39,7 +43,30 @@
 //	policy, gapAfter, maxAhead, mode   the queue's settings
 //	announced    N  the gap that was announced as open, where one is
 //
+// and those of a queue in arrival order, of layout 2,
+//
+//	tail         L  the last places: a list of 16 bytes each (see [Entry])
+//	tailFrom     N  the seq before those of the tail
+//
 // The sweeps table, a segment an item, under (name): how far a sweep has come.
+//
+// For queues in arrival order, the arrivals table, what came under one id an
+// item, under (queue, idHash):
+//
+//	v            N  layout of the item, 2
+//	id           S  the whole id, of which idHash is 12 bytes of the SHA-256
+//	op, digest, enqueuedAt, expiresOn   as of a message; digest is over all of them
+//	seen         N  a position that the queue had before
+//	body, contentType, attributes, messageId   of the one message, or:
+//	count        N  how many messages
+//	frames       B  the messages; deflated where that saves a write unit, as
+//	deflated     B
+//
+// and in the messages table, an order item under (queue, its last seq):
+//
+//	v            N  layout of the item, 2
+//	entries      B  24 places that have left the tail
+//	expiresOn    N  later than all that it names
 //
 // # The states of a queue
 //
@@ -56,6 +83,28 @@
 // version number is needed. Nobody ever lowers parked: a gap is open if and
 // only if it is above the position.
 //
+// # Queues in arrival order
+//
+// An arrival is stored first, under its id. Then one update of the cursor gives
+// its messages the next seqs: it raises the position and writes the place into
+// the tail. That update is the move itself, so there is never a gap, and nothing
+// to heal; and it adds to what stands there, so writers do not collide.
+//
+//	(nothing) ──put──► STORED, without a place ──ticket──► IN THE TAIL
+//	                     │ nobody comes                       │ flush: 24 places
+//	                     ▼                                    ▼ at once
+//	                  (expires)                           IN AN ORDER ITEM
+//
+// A ticket that is repeated must find its place. As long as that is in the tail,
+// the condition "not in the tail" fails, and the answer shows it. It can have
+// left the tail only if the tail now begins behind a position that the queue had
+// before the arrival was stored, which is kept with it: the condition "the tail
+// begins no later" fails then, and the place is looked for in the order items.
+//
+// The tail is flushed by first storing the order item and then trimming the
+// tail; the first 24 entries of a tail never change, so anybody may do both, any
+// number of times.
+//
 // # What is guaranteed
 //
 //   - The position never decreases, and every seq at or under it is stored or
@@ -63,6 +112,8 @@
 //   - The moves in the cursors' stream tile: each starts where the last ended.
 //   - An accepted message's bytes never change. An answer that says so means
 //     that the message is durable.
+//   - In arrival order, an id has one place, for as long as its arrival is kept,
+//     and whoever repeats the request is told it.
 //   - Queues do not touch each other.
 //   - Once faults stop, the position reaches the end of the gap-free run
 //     without a further put.

@@ -147,6 +147,8 @@ func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (han
 	metrics.Add("ConsumersBlocked", emf.Count, float64(did.Blocked))
 	metrics.Add("ConsumersLagging", emf.Count, float64(did.Lagging+did.Missing))
 	metrics.Add("ConsumerLag", emf.Seconds, did.OldestLag.Seconds())
+	metrics.Add("ConsumersInDoubt", emf.Count, float64(did.InDoubt))
+	metrics.Add("ConsumersQuarantined", emf.Count, float64(did.Quarantined))
 	return did, err
 }
 

@@ -84,7 +84,7 @@ func TestHandlerSweeps(t *testing.T) {
 	if _, err := s.run(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	hasMetrics(t, &out, `"OpenGaps":0`, `"ConsumersBlocked":0`, `"ConsumersLagging":0`, `"ConsumerLag":0`)
+	hasMetrics(t, &out, `"OpenGaps":0`, `"ConsumersBlocked":0`, `"ConsumersLagging":0`, `"ConsumerLag":0`, `"ConsumersInDoubt":0`, `"ConsumersQuarantined":0`)
 }
 
 // A consumer that is stuck is announced by every run.

@@ -103,6 +103,58 @@ func TestClaimDocuments(t *testing.T) {
 	})
 }
 
+// TestMessagesTravelUnchanged: over HTTP they are what they are on the tables.
+func TestMessagesTravelUnchanged(t *testing.T) {
+	onServers(t, func(s *server) {
+		messages := []cursor.Message{
+			{Queue: "q", Seq: 1, Body: []byte(`{"a": 1.50,  "b":"<é>"}`), ID: "one", Attributes: map[string]string{"k": "v"}},
+			{Queue: "q", Seq: 2, Body: []byte{0, 255, 10}, ContentType: "application/octet-stream"},
+			{Queue: "q", Seq: 3, Tombstone: "lost by its producer"},
+			{Queue: "q", Seq: 4, Body: []byte(`null`)},
+			{Queue: "q", Seq: 5, Body: []byte(`"text"`), ContentType: "text/plain"},
+		}
+		for _, m := range messages {
+			if m.Tombstone != "" {
+				continue
+			}
+			if _, err := s.sorter.Put(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		settings := cursor.Change{Policy: new(cursor.PolicySkip), GapAfter: new(time.Second)}
+		if _, err := s.sorter.Configure(t.Context(), "q", settings); err != nil {
+			t.Fatal(err)
+		}
+		s.now = s.now.Add(time.Hour)
+		if _, err := s.sorter.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.create(`{"queue":"q","consumer":"c"}`)
+		claims, err := handoffhttp.New(s.web())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := claims.List(t.Context(), "q", "c", handoff.Bounds{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := (&service{s.deliverer, s.sorter, time.Now}).puller().List(t.Context(), "q", "c", handoff.Bounds{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Messages) != 4 || len(got.Skipped) != 1 || got.Skipped[0] != 3 || got.From != want.From || got.To != want.To {
+			t.Fatalf("%+v, want %+v", got, want)
+		}
+		for i, m := range got.Messages {
+			w := want.Messages[i]
+			if m.Seq != w.Seq || m.ID != w.ID || string(m.Body) != string(w.Body) || !m.EnqueuedAt.Equal(w.EnqueuedAt) ||
+				m.Queue != w.Queue || fmt.Sprint(m.Attributes) != fmt.Sprint(w.Attributes) {
+				t.Errorf("%+v, want %+v", m, w)
+			}
+		}
+	})
+}
+
 // TestBadClaims: each is refused with the field's name, and changes nothing.
 func TestBadClaims(t *testing.T) {
 	s := newServer(t, localdb.Choose(), nil)

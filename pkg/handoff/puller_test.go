@@ -251,3 +251,30 @@ func TestAnOperatorSettles(t *testing.T) {
 		t.Errorf("acts %+v, %v", acts, err)
 	}
 }
+
+// TestPushLeavesAPreparedClaimAlone: whoever hands on in one phase waits for
+// its end, however old it is.
+func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
+	env, d := pullEnv(t, &handoff.Memory{}, &cursor.Memory{})
+	env.Put(1)
+	a, err := env.Claims.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := env.Claims.Prepare(t.Context(), a.Held()); err != nil {
+		t.Fatal(err)
+	}
+	reader := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error {
+		t.Error("handed on")
+		return nil
+	}}
+	for range 2 {
+		if done := d.Deliver(t.Context(), "q", reader, -1); done.Ended != handoff.Busy || done.Err != nil {
+			t.Errorf("%+v; want that it is busy", done)
+		}
+		env.Pass(time.Hour)
+		if _, err := d.Sweep(t.Context(), handoff.SweepOptions{SettleWithin: 100 * time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -40,7 +40,7 @@ var sorterMutants = []mutant{
 		{"advance.go", "if !p.fresh {", "if false {"},
 	}},
 	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
-		{"memory.go", "return c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq && numbered(c) }", "return c.Position == seq || c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq }"},
+		{"memory.go", "return c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq && numbered(c)", "return c.Position == seq || c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq"},
 		{"heal.go", "if to == p.it.Position {\n", "if to == p.it.Position {\n\t\t\tif it, err := s.store.OpenGap(ctx, p.it.Queue, to, s.now()); err == nil {\n\t\t\t\tp.it = it\n\t\t\t}\n"},
 	}},
 	{"duplicate does not advance", sorterFolder, schedules, []edit{

@@ -212,7 +212,7 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 		entries = append(entries, cursor.Entry{Hash: cursor.HashOf(fmt.Sprint(i)), Count: 500, Seen: 65535})
 	}
 	_, err := m.store.CreateCursor(t.Context(), cursor.Cursor{
-		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_020_006, Parked: 1_000_000_006, GapSince: now, Announced: -1,
+		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_022_006, Parked: 1_000_000_006, GapSince: now, Announced: -1,
 		Floor: 1_000_000_007, FloorSince: now, Nudged: now, TailFrom: 1_000_000_006, Tail: cursor.NewTail(entries...),
 	})
 	if err != nil {

@@ -22,6 +22,14 @@ func FuzzDecodeItem(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	for _, seed := range []string{
+		`{"queue":{"S":"q"},"v":{"N":"2"},"first":{"N":"1"},"position":{"N":"1"},"parked":{"N":"0"},"gapSince":{"N":"0"},"policy":{"S":"wait"},"gapAfter":{"N":"1000"},"maxAhead":{"N":"9"},"mode":{"S":"sync"},"tailFrom":{"N":"0"},"tail":{"L":[{"B":"AAAAAAAAAAAAAAAAAAEAAA=="}]}}`,
+		`{"queue":{"S":"q"},"v":{"N":"2"},"seq":{"N":"1"},"entries":{"B":"AAAAAAAAAAAAAAAAAAEAAA=="},"expiresOn":{"N":"5"}}`,
+		`{"queue":{"S":"q"},"v":{"N":"2"},"idHash":{"B":"AAAAAAAAAAAAAAAA"},"id":{"S":"i"},"seen":{"N":"4"},"count":{"N":"2"},"frames":{"B":"AAABMQAAAAEyAA=="},"digest":{"B":"AA=="},"enqueuedAt":{"N":"1"}}`,
+		`{"queue":{"S":"q"},"v":{"N":"2"},"idHash":{"B":"AAAAAAAAAAAAAAAA"},"id":{"S":"i"},"seen":{"N":"4"},"count":{"N":"2"},"deflated":{"B":"AAABMQAAAAEyAA=="}}`,
+	} {
+		f.Add([]byte(seed))
+	}
 	names := Names{}.withDefaults()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		it, err := attributevalue.UnmarshalMapJSON(text)
@@ -35,6 +43,18 @@ func FuzzDecodeItem(f *testing.F) {
 			}
 			if again.Queue != m.Queue || again.Seq != m.Seq || !bytes.Equal(again.Body, m.Body) || again.digestString() != m.digestString() {
 				t.Errorf("%+v became %+v", m, again)
+			}
+		}
+		if o, err := decodeOrderItem(it, names); err == nil {
+			again, err := decodeOrderItem(encodeOrderItem(o, names), names)
+			if err != nil || !reflect.DeepEqual(again, o) {
+				t.Errorf("%+v became %+v, %v", o, again, err)
+			}
+		}
+		if a, err := decodeArrival(it, names, false); err == nil && a.ID != "" && len(a.Messages) > 1 {
+			again, err := decodeArrival(encodeArrival(a, names), names, false)
+			if err != nil || !bytes.Equal(again.digest(), a.digest()) {
+				t.Errorf("%+v became %+v, %v", a, again, err)
 			}
 		}
 		if c, err := decodeCursor(it, names); err == nil && c.Exists() {

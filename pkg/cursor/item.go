@@ -235,6 +235,9 @@ func decodeCursor(it item, names Names) (Cursor, error) {
 	if _, arrival := it[attrTailFrom]; arrival {
 		c.Settings.Kind = KindArrival
 		c.TailFrom, c.Tail = d.Number(attrTailFrom), decodeTail(&d)
+		if d.Err == nil && c.Position-c.TailFrom != c.Tail.Seqs() {
+			d.Fail(attrTail, fmt.Sprintf("is of %d seqs behind %d, and the position is %d", c.Tail.Seqs(), c.TailFrom, c.Position))
+		}
 	}
 	if d.Err != nil {
 		return Cursor{}, fmt.Errorf("cursor: %w", d.Err)

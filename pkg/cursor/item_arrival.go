@@ -37,7 +37,17 @@ func decodeTail(d *dynamo.Decoder) Tail {
 		}
 		packed = append(packed, entry.Value...)
 	}
+	checkEntries(d, attrTail, Tail(packed))
 	return Tail(packed)
+}
+
+// checkEntries checks what is counted with.
+func checkEntries(d *dynamo.Decoder, attribute string, entries Tail) {
+	for i := range entries.Len() {
+		if count := entries.At(i).Count; count < 1 || count > MaxArrivalMessages {
+			d.Fail(attribute, fmt.Sprintf("has an entry of %d messages", count))
+		}
+	}
 }
 
 func encodeOrderItem(o OrderItem, names Names) item {
@@ -69,6 +79,7 @@ func decodeOrderItem(it item, names Names) (OrderItem, error) {
 	if len(o.Entries) == 0 || len(o.Entries)%entrySize != 0 {
 		d.Fail(attrEntries, fmt.Sprintf("are not entries of %d bytes", entrySize))
 	}
+	checkEntries(&d, attrEntries, o.Entries)
 	if d.Err != nil {
 		return OrderItem{}, fmt.Errorf("order item: %w", d.Err)
 	}

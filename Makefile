@@ -71,6 +71,7 @@ test: deps test-root test-infra ## run every test: unit, conformance, simulation
 test-root: deps
 	$(GO) vet ./...
 	$(GO) test -timeout 12m ./...
+	cd pkg/dedup/dedupotel && $(GO) vet ./... && $(GO) test ./...
 
 .PHONY: test-infra
 test-infra: infra/cdk/node_modules/.installed
@@ -86,7 +87,8 @@ sim: ## simulate: every schedule of small cases, a million random ones (FULL=1, 
 
 .PHONY: bench
 bench: deps ## print the figures: cost of each operation, size, start, throughput
-	@$(GO) test ./pkg/cursor -run 'Figure|Dearer' -v | grep -E 'ours|PASS:|FAIL'
+	@$(GO) test ./pkg/cursor ./pkg/handoff ./pkg/dedup -run 'Figure|Dearer' -v | grep -E 'ours|units|PASS:|FAIL'
+	@$(GO) test ./pkg/dedup -run '^$$' -bench Once -benchmem | grep -E 'Benchmark|FAIL'
 	@$(GO) test ./pkg/xorack -run 'Figure|ManyFinish' -v | grep -E 'units|PASS:|FAIL'
 	@$(GO) run ./bench
 
@@ -119,7 +121,10 @@ race: deps ## run the tests of the packages with goroutines under the race detec
 lint: ## check format, style and that go.mod is tidy
 	$(TOOL) golangci-lint run ./...
 	cd infra/cdk && $$(cd ../.. && $(TOOL) -n golangci-lint) run ./...
+	cd pkg/dedup/dedupotel && $$(cd ../../.. && $(TOOL) -n golangci-lint) run ./...
 	$(GO) mod tidy -diff
+	cd infra/cdk && $(GO) mod tidy -diff
+	cd pkg/dedup/dedupotel && $(GO) mod tidy -diff
 
 .PHONY: template
 template: ## renew the golden template from infra/cdk

@@ -49,6 +49,10 @@ demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=
 payments: deps ## charge a bank once for each message, while processes are killed
 	@$(GO) run ./examples/payments/show
 
+.PHONY: wordcount
+wordcount: deps ## count a tree of words in three functions, and tell when it is done
+	@$(GO) run ./examples/wordcount/show
+
 # SEED=… chooses messages and faults.
 TIME ?= 10m
 RATE ?=
@@ -125,6 +129,16 @@ lint: ## check format, style and that go.mod is tidy
 	$(GO) mod tidy -diff
 	cd infra/cdk && $(GO) mod tidy -diff
 	cd pkg/dedup/dedupotel && $(GO) mod tidy -diff
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities in what is called (needs vuln.go.dev)
+	$(TOOL) govulncheck ./...
+	cd infra/cdk && $$(cd ../.. && $(TOOL) -n govulncheck) ./...
+
+.PHONY: sbom
+sbom: ## write the bill of materials, CycloneDX: dist/streamsort.cdx.json
+	@mkdir -p dist
+	$(TOOL) cyclonedx-gomod mod -json -output dist/streamsort.cdx.json .
 
 .PHONY: template
 template: ## renew the golden template from infra/cdk

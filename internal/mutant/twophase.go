@@ -77,7 +77,7 @@ var twoPhaseMutants = []mutant{
 		{"markers.go", "\tif h.Token.N < floor {\n", "\tif false {\n"},
 	}},
 	{"two phases: another database settles", handoffCode, markerTest("TestAnotherDatabasesClaimIsNotSettled"), []edit{
-		{"consume.go", "if !strings.HasPrefix(h.Token.Req, run.db.Name()+\"-\") {", "if false && strings.HasPrefix(h.Token.Req, \"\") {"},
+		{"consume.go", "\treturn strings.HasPrefix(h.Token.Req, run.db.Name()+\"-\")\n", "\treturn strings.HasPrefix(h.Token.Req, \"\")\n"},
 	}},
 	{"two phases: the sweep quarantines at once", handoffCode, test{"./pkg/handoff", "TestQuarantine"}, []edit{
 		{"sweep_doubt.go", "old := now.Add(-r.options.SettleWithin)", "old := now"},

@@ -253,8 +253,10 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	}
 	run.checked = true
 	if err := run.settleAside(ctx, a); err != nil {
-		// The claim, if we have one, is given back by its lease.
-		return run.failed(a.Batch, err)
+		// What is aside holds nobody up: the next round tries again.
+		if _, fatal := run.failed(a.Batch, err); fatal != nil {
+			return 0, fatal
+		}
 	}
 	switch a.Verdict {
 	case OK:
@@ -276,9 +278,13 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	return run.Poll, nil
 }
 
-// settleAside settles what is in quarantine.
+// settleAside settles what is in quarantine, but for what another database left
+// there: that waits for an operator.
 func (run *consuming) settleAside(ctx context.Context, a Answer) error {
 	for _, h := range a.Unsettled {
+		if !run.own(h) {
+			continue
+		}
 		run.Observe(Step{Verdict: InQuarantine, Batch: Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}})
 		if err := run.settle(ctx, h, a.Committed, "its consumer fell silent after the prepare"); err != nil {
 			return err
@@ -287,9 +293,14 @@ func (run *consuming) settleAside(ctx context.Context, a Answer) error {
 	return nil
 }
 
+// own reports whether a claim was made for this database.
+func (run *consuming) own(h Held) bool {
+	return strings.HasPrefix(h.Token.Req, run.db.Name()+"-")
+}
+
 // settle ends a claim by what stands in the database.
 func (run *consuming) settle(ctx context.Context, h Held, committed int64, reason string) error {
-	if !strings.HasPrefix(h.Token.Req, run.db.Name()+"-") {
+	if !run.own(h) {
 		return fmt.Errorf("%w: claim %v", ErrOtherDatabase, h.Token)
 	}
 	outcome, err := run.db.Settle(ctx, h, committed)

@@ -267,3 +267,24 @@ func TestATakenOverClaimEndsTheWork(t *testing.T) {
 		b.booked()
 	})
 }
+
+// TestAnotherDatabasesQuarantineHoldsNobodyUp: its claim waits for an operator.
+func TestAnotherDatabasesQuarantineHoldsNobodyUp(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 2)
+		p := tb.puller(0)
+		h := tb.claim(p, "other-1", 1).Held()
+		tb.is("prepare", handoff.OK)(p.Prepare(b.Context(), h))
+		tb.now = tb.now.Add(2 * time.Hour)
+		for range 2 {
+			if _, err := tb.deliverer(0).Sweep(b.Context(), handoff.SweepOptions{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); err != nil {
+			b.Fatal(err)
+		}
+		b.booked(2)
+		b.settles(h, handoff.Aborted) // nobody had settled it here
+	})
+}

@@ -138,7 +138,7 @@ vuln: ## look for known vulnerabilities in what is called (needs vuln.go.dev)
 .PHONY: sbom
 sbom: ## write the bill of materials, CycloneDX: dist/streamsort.cdx.json
 	@mkdir -p dist
-	$(TOOL) cyclonedx-gomod mod -json -output dist/streamsort.cdx.json .
+	$(GO) tool -modfile=release.mod cyclonedx-gomod mod -json -output dist/streamsort.cdx.json .
 
 .PHONY: template
 template: ## renew the golden template from infra/cdk

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	used   = regexp.MustCompile(`(?m)uses:\s*(\S+)(.*)$`)
+	pinned = regexp.MustCompile(`^[a-z-]+/[a-z-]+@[0-9a-f]{40}$`)
+)
+
+// Workflows run nothing that somebody else could change meanwhile, and may
+// read the repository and nothing more, but for the release that makes a draft.
+func TestWorkflows(t *testing.T) {
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(file)
+		for _, action := range used.FindAllStringSubmatch(string(text), -1) {
+			if !pinned.MatchString(action[1]) || !strings.Contains(action[2], "# v") {
+				t.Errorf("%s uses %s%s; write the commit's SHA, and its version behind it", name, action[1], action[2])
+			}
+		}
+		if !strings.Contains(string(text), "\npermissions:\n  contents: read\n\n") {
+			t.Errorf("%s does not limit its token to reading", name)
+		}
+		want := 0
+		if name == "release.yml" {
+			want = 1
+		}
+		if got := strings.Count(string(text), ": write"); got != want {
+			t.Errorf("%s asks %d times to write, want %d", name, got, want)
+		}
+		if strings.Count(string(text), "actions/checkout@") != strings.Count(string(text), "persist-credentials: false") {
+			t.Errorf("%s leaves the token behind in a checkout", name)
+		}
+	}
+}
+
+// A release has a zip of every function.
+func TestReleaseHasEveryFunction(t *testing.T) {
+	text, err := os.ReadFile("../../.goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, err := os.ReadDir("../../functions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range functions {
+		if !strings.Contains(string(text), "main: ./functions/"+f.Name()) || !strings.Contains(string(text), "ids: ["+f.Name()+"]") {
+			t.Errorf("a release has no zip of %s", f.Name())
+		}
+	}
+}

@@ -27,6 +27,7 @@ func TestTemplatesLint(t *testing.T) {
 	}
 	if said, err := lint(
 		goldenFile, demoFile, soakFile, "../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
+		"../../examples/payments/payments.template.json", "../../examples/wordcount/wordcount.template.json",
 		"../../localstack/deploylocal/doors.template.json",
 	); err != nil {
 		t.Errorf("cfn-lint: %v\n%s", err, said)

@@ -73,11 +73,11 @@ func (e ended) print(out io.Writer, d database) {
 		steps[kind+" "+name]--
 		return name
 	}
-	end := "OPEN"
+	end := line{Outcome: "OPEN"}
 	if len(e.ends) > 0 {
-		end = e.ends[0].Outcome
+		end = e.ends[0]
 	}
-	fmt.Fprintf(out, "%s: %s, %d edges of %d have ended%s\n", e.tag, end, len(e.steps)-1, d.edges(), node("database", ""))
+	fmt.Fprintf(out, "%s: %s, %d edges of %d have ended%s\n", e.tag, end.Outcome, end.Ended, end.Edges, node("database", ""))
 	for i, f := range d {
 		branch, trunk := "├─", "│ "
 		if i == len(d)-1 {

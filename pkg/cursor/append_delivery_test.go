@@ -1,0 +1,72 @@
+package cursor_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestArrivalsAreDelivered: consumers do not see which kind a queue is. They
+// are handed everything on, in order; a rewind repeats it; what they have not
+// got is kept, and what they have is not deleted.
+func TestArrivalsAreDelivered(t *testing.T) {
+	store, _ := freshTables(t, localdb.Choose(), nil)
+	now := time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
+	clock := func() time.Time { return now }
+	sorter, err := cursor.New(store, &cursor.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := handoff.New(&handoff.Memory{}, sorter, &handoff.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		if _, err := sorter.Append(t.Context(), several(fmt.Sprint("id", i), 1+i%2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	reader := handoff.Reader{Name: "billing", MaxMessages: 40, Handle: func(_ context.Context, b handoff.Batch) error {
+		for _, m := range b.Messages {
+			got = append(got, fmt.Sprint(m.Seq, " ", string(m.Body)))
+		}
+		return nil
+	}}
+	deliver := func(what string, want int, first, last string) {
+		t.Helper()
+		got = nil
+		if done := d.Deliver(t.Context(), "q", reader, -1); done.Err != nil {
+			t.Fatal(what, done.Err)
+		}
+		if len(got) != want || got[0] != first || got[len(got)-1] != last {
+			t.Errorf("%s: %d messages, %v; want %d from %s to %s", what, len(got), got, want, first, last)
+		}
+	}
+	deliver("all", 90, "1 body 0 of id0", "90 body 1 of id59")
+	order := handoff.Order{Queue: "q", Consumer: "billing", Reason: "again"}
+	if _, err := d.Rewind(t.Context(), order, handoff.At(30)); err != nil {
+		t.Fatal(err)
+	}
+	deliver("from 30 on", 61, "30 body 1 of id19", "90 body 1 of id59")
+
+	options := handoff.SweepOptions{Segments: 1, Delete: true}
+	for range 3 {
+		now = now.Add(2 * time.Hour)
+		if _, err := d.Sweep(t.Context(), options); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sorter.Sweep(t.Context(), cursor.SweepOptions{Segments: 1, FullEvery: time.Hour, Delivered: d.Delivered}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := sorter.Append(t.Context(), several("id0", 1))
+	if err != nil || r.Outcome != cursor.Duplicate || r.Seqs != (cursor.Range{From: 0, To: 1}) {
+		t.Errorf("a repeat of what was delivered: %+v, %v", r, err)
+	}
+}

@@ -57,7 +57,7 @@ type Settings struct {
 	// the sweep deletes the messages that all consumers of their queue have.
 	DeleteDelivered bool
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
-	// JSON: [{"name": "billing", "prefix": "shop/"}].
+	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}].
 	Readers []handoff.Reader
 }
 
@@ -172,15 +172,19 @@ func (r *reader) readers(name string) (all []handoff.Reader) {
 	if text == "" {
 		return nil
 	}
-	var list []struct{ Name, Prefix string }
+	var list []struct {
+		Name, Prefix string
+		MaxAttempts  int
+	}
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		r.fail(name, "must be a list of names and prefixes, as JSON: "+err.Error())
 	}
 	for _, item := range list {
-		if err := handoff.ValidateConsumer(item.Name); err != nil {
-			r.fail(name, fmt.Sprintf("has the name %q: %v", item.Name, err))
+		reader := handoff.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts}
+		if err := reader.Validate(); err != nil {
+			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}
-		all = append(all, handoff.Reader{Name: item.Name, Prefix: item.Prefix})
+		all = append(all, reader)
 	}
 	return all
 }

@@ -53,3 +53,43 @@ func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
 		t.Errorf("%+v, %v; want nothing to do", report, err)
 	}
 }
+
+// TestSweepBlocksByTheReadersAttempts: a worker that dies is given as many
+// attempts as its reader has.
+func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
+	for attempts, want := range map[int]handoff.State{2: handoff.Blocked, 3: handoff.Idle} {
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		clock := func() time.Time { return now }
+		sorter, err := cursor.New(&cursor.Memory{}, &cursor.Options{Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &handoff.Memory{}
+		d, err := handoff.New(store, sorter, &handoff.Options{Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := d.Create(t.Context(), "q", "billing", handoff.First)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, req := range []string{"a", "b"} { // each dies
+			now = now.Add(time.Hour)
+			claim := handoff.Claim{Req: req, To: 1, Now: now, LeaseUntil: now.Add(time.Minute)}
+			if c, _, err = store.Claim(t.Context(), c, claim); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(time.Hour)
+		options := handoff.SweepOptions{Readers: []handoff.Reader{{Name: "billing", MaxAttempts: attempts}}}
+		if _, err := d.Sweep(t.Context(), options); err != nil {
+			t.Fatal(err)
+		}
+		if c, err = store.Consumer(t.Context(), "q", "billing"); err != nil || c.State != want {
+			t.Errorf("with %d attempts the consumer is %s, %v; want %s", attempts, c.State, err, want)
+		}
+	}
+}

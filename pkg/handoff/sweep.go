@@ -39,7 +39,8 @@ type SweepOptions struct {
 	// 10,000.
 	DeleteLimit int
 	// Readers are those that ought to have a consumer in every queue that their
-	// Prefix lets them read, by Name. A reader makes its consumer with the
+	// Prefix lets them read, by Name; their MaxAttempts, where it is set, goes
+	// before the one here. A reader makes its consumer with the
 	// queue's first record; where that was dropped, only the sweep can tell. Of
 	// a reader that is not among them, it wakes up what consumers there are.
 	Readers []Reader
@@ -251,6 +252,16 @@ func (r *sweepRun) missing(consumers []Consumer, it cursor.Cursor) bool {
 	return missing > 0
 }
 
+// maxAttempts is how often a message of a consumer whose worker dies is tried.
+func (r *sweepRun) maxAttempts(name string) int {
+	for _, reader := range r.options.Readers {
+		if reader.Name == name && reader.MaxAttempts != 0 {
+			return reader.MaxAttempts
+		}
+	}
+	return r.options.MaxAttempts
+}
+
 // consumer sees to one consumer, and reports whether it lacks something.
 func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (behind bool, err error) {
 	now := r.now()
@@ -263,7 +274,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		c = started
 	}
 	if c.State == Started && c.LeaseUntil.Before(milliseconds(now)) {
-		block := c.Attempts >= r.options.MaxAttempts
+		block := c.Attempts >= r.maxAttempts(c.Name)
 		ended, made, err := r.store.Cancel(ctx, c, block, now)
 		if err != nil {
 			return true, err

@@ -168,10 +168,12 @@ func (s *Streamsort) readersText() (string, error) {
 	type reader struct {
 		Name   string `json:"name"`
 		Prefix string `json:"prefix,omitempty"`
+		// MaxAttempts bounds what kills its worker, too.
+		MaxAttempts int `json:"maxAttempts,omitempty"`
 	}
 	list := make([]reader, len(s.consumers))
 	for i, c := range s.consumers {
-		list[i] = reader{c.Name, c.Prefix}
+		list[i] = reader{c.Name, c.Prefix, c.MaxAttempts}
 	}
 	text, err := json.Marshal(list)
 	if err == nil && len(text) > maxReadersText {

@@ -74,7 +74,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people",
 			"STREAMSORT_CHAINS_TABLE":   ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 			"STREAMSORT_ENDS_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:ends",
-			"STREAMSORT_READERS":       `[{"name":"billing"},{"name":"search","prefix":"shop/"},{"name":"books"}]`,
+			"STREAMSORT_READERS":       `[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3},{"name":"books"}]`,
 			"STREAMSORT_LAG_AFTER":     "1h", "STREAMSORT_DELETE_DELIVERED": "true",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},

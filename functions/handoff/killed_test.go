@@ -462,12 +462,12 @@ func TestKilledAtEachStep(t *testing.T) {
 
 // TestKilledAtRandom: two copies of a consumer and the function are killed at
 // random, and answers are dropped. TEST_TRANSFERS is how many messages there
-// are; 1,500.
+// are; 800.
 func TestKilledAtRandom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
-	count := 1500
+	count := 800
 	if text := os.Getenv("TEST_TRANSFERS"); text != "" {
 		var err error
 		if count, err = strconv.Atoi(text); err != nil {

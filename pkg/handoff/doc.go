@@ -27,7 +27,7 @@
 //
 //	v            N  layout of the item, 1
 //	delivered    N  the last seq that was handed on and committed, or skipped
-//	state        S  IDLE, STARTED or BLOCKED
+//	state        S  IDLE, STARTED, READY, UNKNOWN or BLOCKED
 //	tokenN, req  N, S  the token of the last claim
 //	from, to     N  its range: from < seq <= to
 //	leaseUntil   N  ms, when the claim may be taken over
@@ -36,7 +36,7 @@
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last
 //	outcomes     M  what became of the last four claims, in slot n mod 4
-//	quarantine   M  empty; kept for claims in doubt
+//	quarantine   M  claims that stayed in doubt too long, by their numbers
 //	paused, pausedSince   why nothing is claimed, and since when
 //	rewinds      N  how often the consumer was set to another place
 //	starting     S  the operation that sets it to a place, until that is done
@@ -68,6 +68,24 @@
 // starting, and nothing is claimed until it is sure that what lies behind the
 // place is stored and kept. While a consumer is paused nothing is claimed
 // either; a claim that is out ends normally.
+//
+// # Two phases
+//
+// A consumer with a database of its own pulls, and has each message's effect
+// exactly once: see [Claims], [NewPuller], [Consume] and package sqlmarker. Its
+// claim is prepared before its database commits:
+//
+//	          claim            prepare               commit, or settled as
+//	IDLE ─────────► STARTED ─────────► READY ──────► COMMITTED by its marker
+//	 ▲                 │                │  │ lease over        │
+//	 │ abort;          │ settled as     │  ▼                   ▼
+//	 │ lease over:     │ ABORTED by     │ UNKNOWN ───────────► IDLE, delivered = to
+//	 │ CANCELLED       │ its marker     │  │    too long: and the claim
+//	 └─────────────────┴────────────────┴──┘    is kept in quarantine
+//
+// A claim that is READY or UNKNOWN is never taken over, and never handed out
+// again before it is settled. What is in quarantine is announced until its
+// database, or an operator ([Deliverer.SettleQuarantined], Release), settles it.
 //
 // # What is guaranteed
 //

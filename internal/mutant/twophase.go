@@ -37,7 +37,7 @@ var twoPhaseMutants = []mutant{
 		{"consume.go", "outcome, err := run.db.Settle(ctx, h, committed)", "outcome, err := Aborted, error(nil)"},
 	}},
 	{"two phases: bare abort after the prepare (T2)", handoffCode, markerTest("TestTraceT2"), []edit{
-		{"puller_end.go", "if c.judge(h.Token) != NotPrepared {", "if v := c.judge(h.Token); v == Prepared {\n\t\t\treturn p.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
+		{"puller_end.go", "if c.judge(h.Token) != NotPrepared {", "if v := c.judge(h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
 	}},
 	{"two phases: no marker", markerFolder, markerTest("TestLostAnswersAreSettled"), []edit{
 		{"consume.go", "\tif err := d.Mark(ctx, tx, b.Held(), committed); err != nil {\n\t\treturn err\n\t}\n", ""},

@@ -15,7 +15,7 @@ import (
 // goroutines, and any number of Pullers in any number of processes may work on
 // the same tables.
 type Puller struct {
-	*Deliverer
+	d           *Deliverer
 	maxAttempts int
 }
 
@@ -31,7 +31,7 @@ type PullOptions struct {
 
 // NewPuller returns a Puller with the Deliverer's tables, clock and lease.
 func NewPuller(d *Deliverer, options *PullOptions) (*Puller, error) {
-	p := &Puller{Deliverer: d, maxAttempts: defaultAttempts}
+	p := &Puller{d: d, maxAttempts: defaultAttempts}
 	if options != nil && options.MaxAttempts != 0 {
 		p.maxAttempts = options.MaxAttempts
 	}
@@ -53,12 +53,12 @@ func (p *Puller) List(ctx context.Context, queue, consumer string, bounds Bounds
 // nothing is ready, 2 reads.
 func (p *Puller) Claim(ctx context.Context, r Request) (Answer, error) {
 	return p.look(ctx, r, func(r Request, c Consumer, b Batch) (Answer, bool, error) {
-		now := p.now()
+		now := p.d.now()
 		if c.Attempts >= p.maxAttempts {
-			blocked, made, err := p.store.Block(ctx, c, now)
+			blocked, made, err := p.d.store.Block(ctx, c, now)
 			return blocked.held(Stuck), made, err
 		}
-		claimed, mine, err := p.store.Claim(ctx, c, Claim{Req: r.ID, To: b.To, Now: now, LeaseUntil: now.Add(r.Lease)})
+		claimed, mine, err := p.d.store.Claim(ctx, c, Claim{Req: r.ID, To: b.To, Now: now, LeaseUntil: now.Add(r.Lease)})
 		if err != nil || !mine {
 			return Answer{}, false, err
 		}
@@ -76,7 +76,7 @@ func (c Consumer) give(b Batch) Answer {
 // look looks at what is ready and does something with it, again and again while
 // that is outrun by others; nil does nothing.
 func (p *Puller) look(ctx context.Context, r Request, do func(Request, Consumer, Batch) (Answer, bool, error)) (Answer, error) {
-	r, err := r.checked(p.lease)
+	r, err := r.checked(p.d.lease)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -90,7 +90,7 @@ func (p *Puller) look(ctx context.Context, r Request, do func(Request, Consumer,
 				return a, err
 			}
 		}
-		if v := c.hindered(p.now()); v != OK {
+		if v := c.hindered(p.d.now()); v != OK {
 			return c.held(v), nil
 		}
 		b, a, err := p.head(ctx, c, r)
@@ -155,9 +155,9 @@ const maxLease = 12 * time.Hour
 
 // consumer reads a consumer, and finishes its start where that is still open.
 func (p *Puller) consumer(ctx context.Context, queue, name string) (Consumer, error) {
-	c, err := p.store.Consumer(ctx, queue, name)
+	c, err := p.d.store.Consumer(ctx, queue, name)
 	if err == nil && c.Starting != "" {
-		started, failed := p.finishStart(ctx, c)
+		started, failed := p.d.finishStart(ctx, c)
 		if failed != nil && !errors.Is(failed, ErrOutran) {
 			return c, failed
 		}
@@ -182,7 +182,7 @@ func (p *Puller) again(ctx context.Context, c Consumer, r Request) (Answer, bool
 // claimedBatch reads the range of the claim that is out.
 func (p *Puller) claimedBatch(ctx context.Context, c Consumer) (Batch, error) {
 	run := &delivery{
-		Deliverer: p.Deliverer, Delivery: Delivery{Queue: c.Queue, Consumer: c.Name}, position: c.To,
+		Deliverer: p.d, Delivery: Delivery{Queue: c.Queue, Consumer: c.Name}, position: c.To,
 		reader: Reader{MaxMessages: maxMessages, MaxBytes: int(^uint(0) >> 1)},
 	}
 	b, err := run.read(ctx, c.From, 0, 0)
@@ -229,12 +229,12 @@ func (p *Puller) head(ctx context.Context, c Consumer, r Request) (Batch, Answer
 	a := c.answer(OK)
 	a.Batch, a.Until = Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}, time.Time{}
 	// The position is read after the consumer: nobody is ahead of it.
-	it, err := p.sorter.Status(ctx, r.Queue)
+	it, err := p.d.sorter.Status(ctx, r.Queue)
 	if err != nil {
 		return Batch{}, a, err
 	}
 	run := &delivery{
-		Deliverer: p.Deliverer, Delivery: Delivery{Queue: r.Queue, Consumer: r.Consumer},
+		Deliverer: p.d, Delivery: Delivery{Queue: r.Queue, Consumer: r.Consumer},
 		reader: Reader{MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes}, position: it.Position,
 	}
 	if len(r.Seqs) > 0 {

@@ -41,7 +41,7 @@ func (h Held) told(c Consumer, made bool, wanted Verdict) (Answer, error) {
 // Extend implements [Claims]: 1 write.
 func (p *Puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answer, error) {
 	if lease == 0 {
-		lease = p.lease
+		lease = p.d.lease
 	}
 	if err := h.checked(); err != nil {
 		return Answer{}, err
@@ -49,7 +49,7 @@ func (p *Puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answe
 	if err := validateLease(lease); err != nil {
 		return Answer{}, err
 	}
-	c, made, err := p.store.Extend(ctx, h.Queue, h.Consumer, h.Token, p.now().Add(lease))
+	c, made, err := p.d.store.Extend(ctx, h.Queue, h.Consumer, h.Token, p.d.now().Add(lease))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -61,7 +61,7 @@ func (p *Puller) Prepare(ctx context.Context, h Held) (Answer, error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, err
 	}
-	c, made, err := p.store.Prepare(ctx, h.Queue, h.Consumer, h.Token)
+	c, made, err := p.d.store.Prepare(ctx, h.Queue, h.Consumer, h.Token)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -73,12 +73,12 @@ func (p *Puller) Commit(ctx context.Context, h Held) (Answer, error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, err
 	}
-	c, made, err := p.store.CommitPrepared(ctx, h.Queue, h.Consumer, h.Token)
+	c, made, err := p.d.store.CommitPrepared(ctx, h.Queue, h.Consumer, h.Token)
 	if err != nil {
 		return Answer{}, err
 	}
 	if c.judge(h.Token) == InQuarantine {
-		if c, made, err = p.settleAside(ctx, h, Committed); err != nil {
+		if c, made, err = p.d.settleAside(ctx, h, Committed); err != nil {
 			return Answer{}, err
 		}
 	}
@@ -101,7 +101,7 @@ func (p *Puller) Abort(ctx context.Context, h Held, reason string) (Answer, erro
 		if c.judge(h.Token) != NotPrepared {
 			return c, false, nil
 		}
-		return p.store.Fail(ctx, h.Queue, h.Consumer, h.Token, f)
+		return p.d.store.Fail(ctx, h.Queue, h.Consumer, h.Token, f)
 	})
 }
 
@@ -118,7 +118,7 @@ func (p *Puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reaso
 	return p.abort(ctx, h, reason, func(c Consumer, f Failure) (Consumer, bool, error) {
 		switch c.judge(h.Token) {
 		case NotPrepared, Prepared, InDoubt:
-			ended, made, err := p.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)
+			ended, made, err := p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)
 			if err != nil || ended.judge(h.Token) != InQuarantine {
 				return ended, made, err
 			}
@@ -126,7 +126,7 @@ func (p *Puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reaso
 		default:
 			return c, false, nil
 		}
-		return p.settleAside(ctx, h, Aborted)
+		return p.d.settleAside(ctx, h, Aborted)
 	})
 }
 
@@ -136,14 +136,14 @@ func (p *Puller) abort(ctx context.Context, h Held, reason string, end func(Cons
 	if err := h.checked(); err != nil {
 		return Answer{}, err
 	}
-	c, err := p.store.Consumer(ctx, h.Queue, h.Consumer)
+	c, err := p.d.store.Consumer(ctx, h.Queue, h.Consumer)
 	if err != nil {
 		return Answer{}, err
 	}
 	if !c.Exists() {
 		return Answer{}, ErrNoConsumer
 	}
-	now := p.now()
+	now := p.d.now()
 	c, made, err := end(c, Failure{
 		Error: cut(strings.ToValidUTF8(reason, "?"), maxError), Now: now, RetryAt: now.Add(retryAfter(c.Attempts)),
 		Block: c.Attempts >= p.maxAttempts,

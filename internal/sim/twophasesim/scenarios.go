@@ -89,7 +89,7 @@ func Small() []sim.Scenario {
 		scenario("one process, every fault twice", 2, 2, func(m *model) {
 			m.process("P")
 		}),
-		scenario("two processes", 1, 2, func(m *model) {
+		scenario("two processes, two batches, two faults", 2, 2, func(m *model) {
 			m.process("P")
 			m.process("Q")
 		}),
@@ -128,10 +128,6 @@ func Small() []sim.Scenario {
 // Large are scenarios whose schedules take minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("two processes, two batches, two faults", 2, 2, func(m *model) {
-			m.process("P")
-			m.process("Q")
-		}),
 		scenario("two processes, time and a sweep", 1, 1, func(m *model) {
 			m.process("P")
 			m.process("Q")

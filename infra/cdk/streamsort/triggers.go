@@ -60,15 +60,16 @@ func (s *Streamsort) addProcessMapping() {
 }
 
 // addEndsMapping calls ack with the chains that have ended, or may have: those of
-// stamps tell by a sum that no filter can make.
+// stamps tell by a sum that no filter can make. One whose end is seen to is due no
+// more: that record calls nobody.
 func (s *Streamsort) addEndsMapping() {
 	p := s.props
 	s.addMapping("EndsMapping", mapping{
 		function: s.AckFunction, table: s.ChainsTable,
 		filters: []string{
-			`{"dynamodb":{"NewImage":{"st":{"S":[{"exists":true}]}}}}`,
-			`{"dynamodb":{"NewImage":{"n":{"N":["0"]}}}}`,
-			`{"dynamodb":{"NewImage":{"stampLen":{"N":[{"exists":true}]}}}}`,
+			`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"st":{"S":[{"exists":true}]}}}}`,
+			`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"n":{"N":["0"]}}}}`,
+			`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"stampLen":{"N":[{"exists":true}]}}}}`,
 		},
 		batchSize: p.EndsBatchSize, window: p.EndsBatchWindow, parallelization: 10,
 		retries: p.SortRetries, maxRecordAge: p.SortMaxRecordAge,

@@ -35,8 +35,8 @@ func TestSortMapping(t *testing.T) {
 	diff(t, "SortMapping", want, changed().properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
 }
 
-// Every end passes the filters, and of what has not ended only stamps, whose
-// sum no filter knows.
+// Every end passes the filters until it is seen to, and of what has not ended only
+// stamps, whose sum no filter knows.
 func TestEndsMapping(t *testing.T) {
 	want := object{
 		"FunctionName": ref("AckFunction"), "EventSourceArn": get("ChainsTable", "StreamArn"),
@@ -46,9 +46,9 @@ func TestEndsMapping(t *testing.T) {
 		"MaximumRetryAttempts": 50, "MaximumRecordAgeInSeconds": 12 * 3600,
 		"DestinationConfig": object{"OnFailure": object{"Destination": get("FailureQueue", "Arn")}},
 		"FilterCriteria": object{"Filters": []any{
-			object{"Pattern": `{"dynamodb":{"NewImage":{"st":{"S":[{"exists":true}]}}}}`},
-			object{"Pattern": `{"dynamodb":{"NewImage":{"n":{"N":["0"]}}}}`},
-			object{"Pattern": `{"dynamodb":{"NewImage":{"stampLen":{"N":[{"exists":true}]}}}}`},
+			object{"Pattern": `{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"st":{"S":[{"exists":true}]}}}}`},
+			object{"Pattern": `{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"n":{"N":["0"]}}}}`},
+			object{"Pattern": `{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"stampLen":{"N":[{"exists":true}]}}}}`},
 		}},
 	}
 	diff(t, "EndsMapping", want, defaults().properties(t, "EndsMapping", "AWS::Lambda::EventSourceMapping"))

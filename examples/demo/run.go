@@ -184,7 +184,6 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	config := localstack.Config{
 		Templates: []string{
 			filepath.Join(root, "examples", "demo", "streamsort.template.json"),
-			filepath.Join(root, "examples", "demo", "arrivals.template.json"),
 			filepath.Join(root, "examples", "webhooks", "template.json"),
 			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
 		},

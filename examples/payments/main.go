@@ -37,7 +37,7 @@ func newHandler(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	client := dynamodb.NewFromConfig(aws)
-	names := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE")}
+	names := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE"), Arrivals: os.Getenv("ARRIVALS_TABLE")}
 	store, err := cursor.NewDynamo(client, names)
 	if err != nil {
 		return nil, err

@@ -22,6 +22,8 @@ func allow(actions []string, resources ...*string) awsiam.PolicyStatement {
 func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
+		allow([]string{"dynamodb:PutItem"}, s.ArrivalsTable.TableArn()),
+		s.keepArrivals(),
 		s.moveCursors(),
 	}
 }
@@ -49,6 +51,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	}
 	statements := []awsiam.PolicyStatement{
 		allow(messages, s.MessagesTable.TableArn()),
+		s.keepArrivals(),
 		s.changeCursors(),
 		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
@@ -112,6 +115,7 @@ func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 func (s *Streamsort) deliverAccess(cursors awsiam.PolicyStatement) []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
+		s.keepArrivals(),
 		cursors,
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 	}
@@ -129,6 +133,11 @@ func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 // deduplicate: what package dedup does with its table, but for listing it.
 func (s *Streamsort) deduplicate() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.DedupTable.TableArn())
+}
+
+// keepArrivals: read what came in arrival order, and push its expiry forward.
+func (s *Streamsort) keepArrivals() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:BatchGetItem", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn())
 }
 
 // readStream: what an event source mapping does with a table's stream.

@@ -18,11 +18,15 @@ func TestAccess(t *testing.T) {
 			"CursorsTable.Arn":    "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem",
 		}
 	}
+	keeps := "dynamodb:BatchGetItem dynamodb:UpdateItem"
+	enqueues := common("Enqueue")
+	enqueues["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:PutItem dynamodb:UpdateItem"
 	sorts := common("Sort")
 	sorts["MessagesTable.Arn"] = "dynamodb:GetItem dynamodb:Query"
 	sorts["MessagesTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	sorts["FailureQueue.Arn"] = "sqs:SendMessage"
 	sweeps := common("Sweep")
+	sweeps["ArrivalsTable.Arn"] = keeps
 	sweeps["MessagesTable.Arn"] += " dynamodb:UpdateItem"
 	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem"
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
@@ -47,12 +51,14 @@ func TestAccess(t *testing.T) {
 	diff(t, "ack", acks, allowed(t, defaults(), "Ack"))
 
 	operates := common("Handoff")
+	operates["ArrivalsTable.Arn"] = keeps
 	operates["MessagesTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
 	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	operates["ActsTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
 	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))
 
 	delivers := common("Process")
+	delivers["ArrivalsTable.Arn"] = keeps
 	delivers["MessagesTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
 	delivers["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	delivers["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
@@ -63,7 +69,7 @@ func TestAccess(t *testing.T) {
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))
 
 	sweeps["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"
-	diff(t, "enqueue", common("Enqueue"), allowed(t, defaults(), "Enqueue"))
+	diff(t, "enqueue", enqueues, allowed(t, defaults(), "Enqueue"))
 	diff(t, "sort", sorts, allowed(t, defaults(), "Sort"))
 	diff(t, "sweep", sweeps, allowed(t, defaults(), "Sweep"))
 }

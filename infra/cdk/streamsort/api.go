@@ -23,6 +23,9 @@ func (s *Streamsort) routes() []route {
 		{"PostConsumers", "POST", "/consumers", s.HandoffFunction},
 		{"GetActs", "GET", "/acts", s.HandoffFunction},
 		{"PostActs", "POST", "/acts", s.HandoffFunction},
+		{"GetClaims", "GET", "/claims", s.HandoffFunction},
+		{"PostClaims", "POST", "/claims", s.HandoffFunction},
+		{"PatchClaims", "PATCH", "/claims", s.HandoffFunction},
 		{"GetChains", "GET", "/chains", s.AckFunction},
 		{"PostAcks", "POST", "/acks", s.AckFunction},
 	}

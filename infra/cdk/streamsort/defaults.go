@@ -21,6 +21,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.SweepsTable = cmp.Or(d.SweepsTable, prefix+"-sweeps")
 	d.ConsumersTable = cmp.Or(d.ConsumersTable, prefix+"-consumers")
 	d.ActsTable = cmp.Or(d.ActsTable, prefix+"-acts")
+	d.ArrivalsTable = cmp.Or(d.ArrivalsTable, prefix+"-arrivals")
 	d.ChainsTable = cmp.Or(d.ChainsTable, prefix+"-chains")
 	d.TagKey = cmp.Or(d.TagKey, "tag")
 	d.Dedup = orNew(d.Dedup, true)

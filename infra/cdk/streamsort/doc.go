@@ -19,6 +19,7 @@
 //	MessagesTable    TableV2; stream KEYS_ONLY, TTL
 //	CursorsTable     TableV2; stream NEW_AND_OLD_IMAGES, for whoever consumes
 //	SweepsTable      TableV2; where a sweep left off
+//	ArrivalsTable    TableV2; TTL; the messages of queues in arrival order
 //	ConsumersTable   TableV2; the consumers, and how far they are
 //	ActsTable        TableV2; what operators did, and why
 //	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's

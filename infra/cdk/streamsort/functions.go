@@ -224,6 +224,7 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 		"STREAMSORT_MESSAGES_TABLE": *s.MessagesTable.TableName(),
 		"STREAMSORT_CURSORS_TABLE":  *s.CursorsTable.TableName(),
 		"STREAMSORT_SWEEPS_TABLE":   *s.SweepsTable.TableName(),
+		"STREAMSORT_ARRIVALS_TABLE": *s.ArrivalsTable.TableName(),
 		"STREAMSORT_QUEUE_KEY":      p.QueueKey,
 		"STREAMSORT_SEQ_KEY":        p.SeqKey,
 		"STREAMSORT_FIRST_SEQ":      strconv.FormatInt(*p.FirstSeq, 10),

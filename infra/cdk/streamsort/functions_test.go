@@ -11,8 +11,8 @@ import (
 func shared() object {
 	return object{
 		"STREAMSORT_MESSAGES_TABLE": ref("MessagesTable"), "STREAMSORT_CURSORS_TABLE": ref("CursorsTable"),
-		"STREAMSORT_SWEEPS_TABLE": ref("SweepsTable"),
-		"STREAMSORT_QUEUE_KEY":    "queue", "STREAMSORT_SEQ_KEY": "seq", "STREAMSORT_FIRST_SEQ": "1",
+		"STREAMSORT_SWEEPS_TABLE": ref("SweepsTable"), "STREAMSORT_ARRIVALS_TABLE": ref("ArrivalsTable"),
+		"STREAMSORT_QUEUE_KEY": "queue", "STREAMSORT_SEQ_KEY": "seq", "STREAMSORT_FIRST_SEQ": "1",
 		"STREAMSORT_POLICY": "wait", "STREAMSORT_GAP_AFTER": "5m", "STREAMSORT_MAX_AHEAD": "100000",
 		"STREAMSORT_MODE": "sync", "STREAMSORT_RETENTION": "336h", "STREAMSORT_BATCH_SIZE": "25",
 		"POWERTOOLS_SERVICE_NAME": "streamsort", "POWERTOOLS_METRICS_NAMESPACE": "Streamsort",

@@ -26,6 +26,7 @@ func (s *Streamsort) addOutputs() {
 		s.export("DedupTableName", "For functions that use package dedup", s.DedupTable.TableName())
 	}
 	s.export("ChainsTableName", "The acker's chains", s.ChainsTable.TableName())
+	s.export("ArrivalsTableName", "The messages of queues in arrival order", s.ArrivalsTable.TableName())
 	s.output("ActsTableName", "What operators did, and why", s.ActsTable.TableName())
 	s.output("SweepsTableName", "Where a sweep left off", s.SweepsTable.TableName())
 	s.export("CursorsStreamArn", "The stream of batches, for a consumer's event source mapping", s.CursorsTable.TableStreamArn())

@@ -41,7 +41,7 @@ var (
 // changedProps differ from the defaults in every property.
 func changedProps() *Props {
 	return &Props{
-		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act", DedupTable: "ded", ChainsTable: "cha", TagKey: "tree",
+		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", TagKey: "tree",
 		Tombstone: 2 * time.Hour, EndsFunction: new("arn:aws:lambda:eu-west-1:123456789012:function:ends"),
 		EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second,
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
@@ -138,6 +138,7 @@ func TestLogicalIDs(t *testing.T) {
 
 		"DedupTable":     "AWS::DynamoDB::GlobalTable",
 		"ChainsTable":    "AWS::DynamoDB::GlobalTable",
+		"ArrivalsTable":  "AWS::DynamoDB::GlobalTable",
 		"ConsumersTable": "AWS::DynamoDB::GlobalTable", "ActsTable": "AWS::DynamoDB::GlobalTable",
 
 		"FailureQueue": "AWS::SQS::Queue", "FailureQueuePolicy": "AWS::SQS::QueuePolicy",
@@ -169,7 +170,7 @@ func TestLogicalIDs(t *testing.T) {
 	}
 	for _, route := range []string{
 		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "GetGaps", "GetConsumers", "PostConsumers", "GetActs", "PostActs",
-		"GetChains", "PostAcks",
+		"GetChains", "PostAcks", "GetClaims", "PostClaims", "PatchClaims",
 	} {
 		want[route+"Route"] = "AWS::ApiGatewayV2::Route"
 		want[route+"Permission"] = "AWS::Lambda::Permission"
@@ -205,6 +206,7 @@ func TestOutputs(t *testing.T) {
 		"FailureQueueUrl":     {"Value": ref("FailureQueue")},
 		"AckFunctionName":     {"Value": ref("AckFunction")},
 		"ChainsTableName":     {"Value": ref("ChainsTable"), "Export": object{"Name": "Streamsort-ChainsTableName"}},
+		"ArrivalsTableName":   {"Value": ref("ArrivalsTable"), "Export": object{"Name": "Streamsort-ArrivalsTableName"}},
 		"ActsTableName":       {"Value": ref("ActsTable")},
 		"DedupTableName":      {"Value": ref("DedupTable"), "Export": object{"Name": "Streamsort-DedupTableName"}},
 		"ConsumersTableName":  {"Value": ref("ConsumersTable"), "Export": object{"Name": "Streamsort-ConsumersTableName"}},

@@ -12,13 +12,15 @@ import (
 )
 
 func (s *Streamsort) addTables() {
-	tables := cursor.Names{
+	names := cursor.Names{
 		Messages: s.props.MessagesTable, Cursors: s.props.CursorsTable, Sweeps: s.props.SweepsTable,
-		QueueKey: s.props.QueueKey, SeqKey: s.props.SeqKey,
-	}.Tables()
+		Arrivals: s.props.ArrivalsTable, QueueKey: s.props.QueueKey, SeqKey: s.props.SeqKey,
+	}
+	tables := names.Tables()
 	s.MessagesTable = s.newTable("MessagesTable", tables[0])
 	s.CursorsTable = s.newTable("CursorsTable", tables[1])
 	s.SweepsTable = s.newTable("SweepsTable", tables[2])
+	s.ArrivalsTable = s.newTable("ArrivalsTable", names.ArrivalsTable())
 
 	tables = handoff.Names{Consumers: s.props.ConsumersTable, Acts: s.props.ActsTable}.Tables()
 	s.ConsumersTable = s.newTable("ConsumersTable", tables[0])

@@ -21,6 +21,8 @@ func TestTables(t *testing.T) {
 	}
 	checkTable(t, defaults(), "DedupTable", dedup.Names{}.Tables()[0], true)
 	checkTable(t, changed(), "DedupTable", dedup.Names{Table: "ded"}.Tables()[0], false)
+	checkTable(t, defaults(), "ArrivalsTable", cursor.Names{}.ArrivalsTable(), true)
+	checkTable(t, changed(), "ArrivalsTable", cursor.Names{Arrivals: "arr", QueueKey: "account"}.ArrivalsTable(), false)
 	checkTable(t, defaults(), "ChainsTable", xorack.Names{}.Tables()[0], true)
 	checkTable(t, changed(), "ChainsTable", xorack.Names{Chains: "cha", TagKey: "tree"}.Tables()[0], false)
 	ids = []string{"ConsumersTable", "ActsTable"}

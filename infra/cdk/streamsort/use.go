@@ -21,7 +21,7 @@ const maxReaders = 2
 // the event source mapping that handoff.OnStream is made for, with what it needs
 // to be allowed, and with the tables' names in its environment:
 // STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE,
-// STREAMSORT_CONSUMERS_TABLE and, where there is one, STREAMSORT_DEDUP_TABLE.
+// STREAMSORT_CONSUMERS_TABLE, STREAMSORT_ARRIVALS_TABLE and, where there is one, STREAMSORT_DEDUP_TABLE.
 // The mapping is as process's, by the properties that begin with Process.
 //
 // readers are the names, and the prefixes, of the handoff.Readers in it, so that
@@ -51,7 +51,7 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 	s.readers++
 	environment := map[string]*string{
 		"STREAMSORT_MESSAGES_TABLE": s.MessagesTable.TableName(), "STREAMSORT_CURSORS_TABLE": s.CursorsTable.TableName(),
-		"STREAMSORT_CONSUMERS_TABLE": s.ConsumersTable.TableName(),
+		"STREAMSORT_CONSUMERS_TABLE": s.ConsumersTable.TableName(), "STREAMSORT_ARRIVALS_TABLE": s.ArrivalsTable.TableName(),
 	}
 	statements := append(s.deliverAccess(s.moveCursors()), s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
 	if s.DedupTable != nil {

@@ -48,7 +48,7 @@ func (p Props) checkTables(c *checker) {
 		{"consumersTable", p.ConsumersTable},
 		{"actsTable", p.ActsTable},
 		{"dedupTable", p.DedupTable},
-		{"chainsTable", p.ChainsTable},
+		{"chainsTable", p.ChainsTable}, {"arrivalsTable", p.ArrivalsTable},
 	}
 	for i, table := range names {
 		if !tableName.MatchString(table.name) {

@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
 	"github.com/streamsort/streamsort/pkg/handoff/sqlmarker"
 )
 
@@ -45,10 +46,10 @@ func open(ctx context.Context, path string) (*sql.DB, error) {
 }
 
 // consume is a copy of the consumer: it is killed, it never ends by itself.
-// The arguments are the DynamoDB endpoint, the path of the books, and the queues.
+// The arguments are the API's URL, the path of the books, and the queues.
 func consume(ctx context.Context, arguments []string) error {
-	endpoint, path, queues := arguments[0], arguments[1], arguments[2:]
-	claims, err := onTables(endpoint)
+	api, path, queues := arguments[0], arguments[1], arguments[2:]
+	claims, err := handoffhttp.New(api)
 	if err != nil {
 		return err
 	}
@@ -78,16 +79,7 @@ func consume(ctx context.Context, arguments []string) error {
 	return errors.Join(errs...)
 }
 
-// onTables speaks the protocol on the stack's tables. handoffhttp.New does over
-// its API.
-func onTables(endpoint string) (handoff.Claims, error) {
-	d, err := deliverer(endpoint)
-	if err != nil {
-		return nil, err
-	}
-	return handoff.NewPuller(d, nil)
-}
-
+// deliverer looks at the stack's tables, for the audit.
 func deliverer(endpoint string) (*handoff.Deliverer, error) {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
 	if err != nil {

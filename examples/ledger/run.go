@@ -95,7 +95,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "==> the stack runs (%.1fs); %d copies of the consumer share %s\n", time.Since(began).Seconds(), copies, filepath.Base(path))
 
-	kill := &killing{options: o, starter: child.NewStarter(), arguments: append([]string{"consume", stack.DynamoDB(), path}, queues...)}
+	kill := &killing{options: o, starter: child.NewStarter(), arguments: append([]string{"consume", stack.URL(), path}, queues...)}
 	defer kill.starter.Close()
 	kill.left.Store(int64(o.kills))
 	ctx, stop := context.WithCancel(ctx)

@@ -78,7 +78,8 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		},
 		consumers: handoff.SweepOptions{
 			Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, LagAfter: s.LagAfter,
-			Delete: s.DeleteDelivered, Readers: s.Readers, Announce: announcer.Consumer,
+			SettleWithin: s.SettleWithin,
+			Delete:       s.DeleteDelivered, Readers: s.Readers, Announce: announcer.Consumer,
 		},
 		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: announceEnd},
 	}).run, nil

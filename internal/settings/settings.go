@@ -53,6 +53,9 @@ type Settings struct {
 	SweepSegments, SweepLimit int
 	// LagAfter is STREAMSORT_LAG_AFTER; 0 means the sweep's own default.
 	LagAfter time.Duration
+	// SettleWithin is STREAMSORT_SETTLE_WITHIN, how long a claim may stay in
+	// doubt; 0 means the sweep's own default.
+	SettleWithin time.Duration
 	// DeleteDelivered is STREAMSORT_DELETE_DELIVERED, true or false: whether
 	// the sweep deletes the messages that all consumers of their queue have.
 	DeleteDelivered bool
@@ -95,6 +98,7 @@ func FromEnvironment() (Settings, error) {
 		SweepSegments:  int(r.number("STREAMSORT_SWEEP_SEGMENTS", 0)),
 		SweepLimit:     int(r.number("STREAMSORT_SWEEP_LIMIT", 0)),
 		LagAfter:       r.duration("STREAMSORT_LAG_AFTER", 0),
+		SettleWithin:   r.duration("STREAMSORT_SETTLE_WITHIN", 0),
 
 		AnnounceTopic:   os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
 		DeleteDelivered: r.truth("STREAMSORT_DELETE_DELIVERED"),

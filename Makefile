@@ -81,7 +81,10 @@ test-root: deps
 test-infra: infra/cdk/node_modules/.installed
 	cd infra/cdk && $(GO) vet ./... && $(GO) test -timeout 12m ./...
 
-# make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule.
+# make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule,
+# SUITE=sorter (delivery, …) is for one part.
+SUITE ?=
+export SUITE
 FULL ?=
 SEED ?=
 RUNS ?=

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,8 @@ func command(suites []sim.Suite, arguments []string, getenv func(string) string,
 // options are what the arguments and the environment say.
 type options struct {
 	full bool
+	// suite, if not empty, is the name of the only suite.
+	suite string
 	// seed, if not nil, is the random run to repeat.
 	seed *uint64
 	runs uint64
@@ -49,6 +52,7 @@ func parse(arguments []string, getenv func(string) string, problems io.Writer) (
 	flags := flag.NewFlagSet("sim", flag.ContinueOnError)
 	flags.SetOutput(problems)
 	flags.BoolVar(&o.full, "full", getenv("FULL") != "", "walk the large scenarios too (FULL=1)")
+	flags.StringVar(&o.suite, "suite", getenv("SUITE"), "only this suite (SUITE=name)")
 	seed := flags.String("seed", getenv("SEED"), "repeat the random run of this seed only (SEED=N)")
 	flags.Uint64Var(&o.runs, "runs", 1_000_000, "how many random runs a suite")
 	seconds := flags.Uint("seconds", 0, "end the random runs of a suite after so many seconds; 0 means after all")
@@ -78,6 +82,17 @@ func complain(problems io.Writer, format string, arguments ...any) error {
 }
 
 func (o options) run(suites []sim.Suite, out io.Writer) error {
+	if o.suite != "" {
+		var names []string
+		for _, suite := range suites {
+			names = append(names, suite.Name)
+		}
+		i := slices.Index(names, o.suite)
+		if i < 0 {
+			return fmt.Errorf("suite %q: there are %s", o.suite, strings.Join(names, ", "))
+		}
+		suites = suites[i : i+1]
+	}
 	if o.seed != nil {
 		return repeat(suites, *o.seed, out)
 	}

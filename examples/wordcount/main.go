@@ -75,7 +75,7 @@ func newHandler(ctx context.Context, name string) (any, error) {
 // onStream is the handler behind the cursors' stream: it is given the messages
 // of the queues whose names begin with "databases/", in order.
 func onStream(client *dynamodb.Client, handle func(context.Context, handoff.Batch) error) (any, error) {
-	names := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE")}
+	names := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE"), Arrivals: os.Getenv("ARRIVALS_TABLE")}
 	store, err := cursor.NewDynamo(client, names)
 	if err != nil {
 		return nil, err

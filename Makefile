@@ -82,7 +82,7 @@ test-infra: infra/cdk/node_modules/.installed
 	cd infra/cdk && $(GO) vet ./... && $(GO) test -timeout 12m ./...
 
 # make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule,
-# SUITE=sorter (delivery, …) is for one part.
+# SUITE=cursor (arrival, handoff, twophase, dedup, xorack) walks one part only.
 SUITE ?=
 export SUITE
 FULL ?=

@@ -27,11 +27,29 @@ func command(suites []sim.Suite, arguments []string, getenv func(string) string,
 	case err != nil:
 		return 2
 	}
+	if suites, err = o.chosen(suites, problems); err != nil {
+		return 2
+	}
 	if err := o.run(suites, out); err != nil {
 		fmt.Fprintln(problems, err)
 		return 1
 	}
 	return 0
+}
+
+// chosen is the one suite that is asked for, or all.
+func (o options) chosen(suites []sim.Suite, problems io.Writer) ([]sim.Suite, error) {
+	if o.suite == "" {
+		return suites, nil
+	}
+	var names []string
+	for i, suite := range suites {
+		if suite.Name == o.suite {
+			return suites[i : i+1], nil
+		}
+		names = append(names, suite.Name)
+	}
+	return nil, complain(problems, "suite %q: there are %s", o.suite, strings.Join(names, ", "))
 }
 
 // options are what the arguments and the environment say.
@@ -82,17 +100,6 @@ func complain(problems io.Writer, format string, arguments ...any) error {
 }
 
 func (o options) run(suites []sim.Suite, out io.Writer) error {
-	if o.suite != "" {
-		var names []string
-		for _, suite := range suites {
-			names = append(names, suite.Name)
-		}
-		i := slices.Index(names, o.suite)
-		if i < 0 {
-			return fmt.Errorf("suite %q: there are %s", o.suite, strings.Join(names, ", "))
-		}
-		suites = suites[i : i+1]
-	}
 	if o.seed != nil {
 		return repeat(suites, *o.seed, out)
 	}

@@ -74,7 +74,7 @@ func TestExitCodeAndWords(t *testing.T) {
 		said, unsaid, problem string
 	}{
 		"all is well":         {sound, []string{"-runs", "10"}, nil, 0, "10 random schedules from seed", "large", ""},
-		"another suite":       {sound, nil, map[string]string{"SUITE": "clocks"}, 1, "", "random", `suite "clocks": there are counters`},
+		"another suite":       {sound, nil, map[string]string{"SUITE": "clocks"}, 2, "", "random", `suite "clocks": there are counters`},
 		"one suite":           {sound, []string{"-suite", "counters", "-runs", "10"}, nil, 0, "10 random schedules from seed", "large", ""},
 		"small is broken":     {counters(true, false, false), nil, nil, 1, "", "random", "small: counted 1"},
 		"large is not walked": {counters(false, true, false), []string{"-runs", "1"}, nil, 0, "schedule of 1 scenarios", "large", ""},

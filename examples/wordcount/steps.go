@@ -72,7 +72,7 @@ func (s *steps) database(ctx context.Context, m cursor.Message) error {
 	if err != nil {
 		return err
 	}
-	observe(ctx, "create", "", xorack.Result{Outcome: created.Outcome, Chain: created.Chain})
+	observe(ctx, step{"create", "", created.Root}, xorack.Result{Outcome: created.Outcome, Chain: created.Chain})
 	return grow(ctx, s, step{"database", "", created.Root}, d.Files, func(edge xorack.Edge, f file) any {
 		return fileWork{edge, f}
 	})
@@ -112,7 +112,7 @@ func grow[T any](ctx context.Context, s *steps, at step, children []T, work func
 	if err != nil {
 		return err
 	}
-	observe(ctx, at.kind, at.name, result)
+	observe(ctx, at, result)
 	if result.Chain.End() != xorack.Open {
 		return nil // the tree has ended: nothing is left to do
 	}
@@ -129,8 +129,8 @@ func grow[T any](ctx context.Context, s *steps, at step, children []T, work func
 }
 
 // observe logs what a step made of the chain.
-func observe(ctx context.Context, kind, name string, r xorack.Result) {
-	slog.InfoContext(ctx, "step", "kind", kind, "name", name, "tag", r.Chain.Tag, "outcome", string(r.Outcome),
+func observe(ctx context.Context, at step, r xorack.Result) {
+	slog.InfoContext(ctx, "step", "kind", at.kind, "name", at.name, "edge", at.edge, "tag", r.Chain.Tag, "outcome", string(r.Outcome),
 		"edges", r.Chain.Edges, "ended", r.Chain.EdgesEnded(), "n", r.Chain.Sum.String())
 }
 

@@ -40,6 +40,10 @@ func TestCheckSeesWhatIsWrong(t *testing.T) {
 	if e := right(); e.check(d, "wolf") != nil {
 		t.Fatal(e.check(d, "wolf"))
 	}
+	again := right()
+	if again.steps = append(again.steps, again.steps[1]); again.check(d, "wolf") != nil {
+		t.Errorf("a repeated step is wrong: %v", again.check(d, "wolf"))
+	}
 	for name, spoil := range map[string]func(*ended){
 		"failed":              func(e *ended) { e.ends[0].Outcome = "FAILED" },
 		"an edge too few":     func(e *ended) { e.ends[0].Edges, e.ends[0].Ended = 5, 5 },
@@ -48,7 +52,7 @@ func TestCheckSeesWhatIsWrong(t *testing.T) {
 		"no id":               func(e *ended) { e.ends[0].ID, e.ends[1].ID = "", "" },
 		"no end":              func(e *ended) { e.ends = nil },
 		"nobody ended it":     func(e *ended) { e.steps = e.steps[:1] },
-		"two ended it":        func(e *ended) { e.steps = append(e.steps, e.steps[1]) },
+		"two ended it":        func(e *ended) { e.steps = append(e.steps, line{Edge: "other", Outcome: "ended", N: "0"}) },
 		"n is not 0":          func(e *ended) { e.steps[1].N = "3" },
 		"counted twice":       func(e *ended) { e.counts["a"]++ },
 		"not counted":         func(e *ended) { delete(e.counts, "a") },

@@ -16,6 +16,7 @@ type line struct {
 	Message string `json:"message"`
 	Kind    string `json:"kind"`
 	Name    string `json:"name"`
+	Edge    string `json:"edge"`
 	Tag     string `json:"tag"`
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason"`

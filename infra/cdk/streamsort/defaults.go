@@ -61,6 +61,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.EventBus = orNew(d.EventBus, "default")
 	d.AnnounceTopic = orNew(d.AnnounceTopic, "")
 	d.LagAfter = cmp.Or(d.LagAfter, 15*time.Minute)
+	d.SettleWithin = cmp.Or(d.SettleWithin, time.Hour)
 	d.GapAlarmAfter = cmp.Or(d.GapAlarmAfter, 15*time.Minute)
 	d.SavedQueries = orNew(d.SavedQueries, true)
 

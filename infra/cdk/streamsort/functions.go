@@ -57,6 +57,7 @@ func (s *Streamsort) addFunctions() error {
 			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
 			"STREAMSORT_SWEEP_LIMIT":      strconv.Itoa(p.SweepLimit),
 			"STREAMSORT_LAG_AFTER":        text(p.LagAfter),
+			"STREAMSORT_SETTLE_WITHIN":    text(p.SettleWithin),
 			readersVariable:               readers,
 			"STREAMSORT_DELETE_DELIVERED": strconv.FormatBool(p.DeleteDelivered),
 		}),

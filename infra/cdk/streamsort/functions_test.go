@@ -51,7 +51,8 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "24h",
 			"STREAMSORT_SWEEP_SEGMENTS": "4", "STREAMSORT_SWEEP_LIMIT": "10000",
 			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tag", "STREAMSORT_TOMBSTONE": "168h",
-			"STREAMSORT_LAG_AFTER": "15m", "STREAMSORT_DELETE_DELIVERED": "false",
+			"STREAMSORT_SETTLE_WITHIN": "1h",
+			"STREAMSORT_LAG_AFTER":     "15m", "STREAMSORT_DELETE_DELIVERED": "false",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"ack", "Ack", defaults(), "arm64", 512, 29, 0, with(shared(), object{
@@ -75,6 +76,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_CHAINS_TABLE":   ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 			"STREAMSORT_ENDS_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:ends",
 			"STREAMSORT_READERS":       `[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3},{"name":"books"}]`,
+			"STREAMSORT_SETTLE_WITHIN": "3h",
 			"STREAMSORT_LAG_AFTER":     "1h", "STREAMSORT_DELETE_DELIVERED": "true",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},

@@ -180,6 +180,10 @@ type Props struct {
 	GapAlarmAfter time.Duration
 	// SavedQueries has queries for CloudWatch Logs Insights saved; true.
 	SavedQueries *bool
+	// SettleWithin is how long a claim of a two-phase consumer may be in doubt
+	// before its range is set aside, so that later messages go on: 1 minute to
+	// 365 days; 1 hour.
+	SettleWithin time.Duration
 	// DeleteDelivered has the sweep delete the messages that all consumers of
 	// their queue have handed on, an hour or more later. A queue without
 	// consumers keeps its messages.

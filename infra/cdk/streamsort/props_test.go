@@ -83,6 +83,7 @@ func TestPropsBounds(t *testing.T) {
 		{Props{AckTimeout: time.Hour}, "ackTimeout is 1h"},
 		{Props{AckConcurrency: -1}, "ackConcurrency is -1"},
 		{Props{GapAlarmAfter: time.Second}, "gapAlarmAfter is 1s; write a value from 1m to 8760h"},
+		{Props{SettleWithin: time.Second}, "settleWithin is 1s; write a value from 1m to 8760h"},
 		{Props{LagAfter: time.Second}, "lagAfter is 1s; write a value from 1m to 8760h"},
 		{Props{AnnounceTopic: new("people")}, `announceTopic is "people"; write the ARN of a topic that is not FIFO`},
 		{Props{AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people.fifo")}, "write the ARN of a topic that is not FIFO"},

@@ -48,7 +48,8 @@ func (p Props) checkTables(c *checker) {
 		{"consumersTable", p.ConsumersTable},
 		{"actsTable", p.ActsTable},
 		{"dedupTable", p.DedupTable},
-		{"chainsTable", p.ChainsTable}, {"arrivalsTable", p.ArrivalsTable},
+		{"chainsTable", p.ChainsTable},
+		{"arrivalsTable", p.ArrivalsTable},
 	}
 	for i, table := range names {
 		if !tableName.MatchString(table.name) {
@@ -139,6 +140,7 @@ func (p Props) checkSweep(c *checker) {
 	between(c, "fullSweepEvery", p.FullSweepEvery, p.SweepInterval, p.longestFullSweep())
 	between(c, "sweepSegments", p.SweepSegments, 1, 1000)
 	between(c, "sweepLimit", p.SweepLimit, 1, 10_000_000)
+	between(c, "settleWithin", p.SettleWithin, time.Minute, 365*24*time.Hour)
 	between(c, "lagAfter", p.LagAfter, time.Minute, 365*24*time.Hour)
 	between(c, "gapAlarmAfter", p.GapAlarmAfter, time.Minute, 365*24*time.Hour)
 	if topic := *p.AnnounceTopic; topic != "" && !*awscdk.Token_IsUnresolved(topic) && (!topicARN.MatchString(topic) || strings.HasSuffix(topic, ".fifo")) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/settings"
@@ -39,11 +40,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	announce, err := a.Announce()
+	tell, err := announce.Ends(a.EventBus, a.AnnounceTopic, a.EndsFunction)
 	if err != nil {
 		return nil, err
 	}
-	return (&service{acker, stamper, a.Names, announce, emf.New(out), time.Now}).handle, nil
+	return (&service{acker, stamper, a.Names, tell, emf.New(out), time.Now}).handle, nil
 }
 
 // handle tells a batch of stream records from a request.

@@ -67,7 +67,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	announceEnd, err := a.Announce()
+	announceEnd, err := announce.Ends(a.EventBus, a.AnnounceTopic, a.EndsFunction)
 	if err != nil {
 		return nil, err
 	}

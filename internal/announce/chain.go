@@ -97,3 +97,25 @@ func (f *Function) Chain(ctx context.Context, c xorack.Chain) error {
 	}
 	return nil
 }
+
+// Ends makes what tells people and programs how chains end: on a bus, on a
+// topic, and by a function's ARN, each where it is not empty.
+func Ends(bus, topic, function string) (xorack.Announce, error) {
+	announcer, err := New(bus, topic)
+	if err != nil {
+		return nil, err
+	}
+	if function == "" {
+		return announcer.Chain, nil
+	}
+	invoked, err := NewFunction(function)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, c xorack.Chain) error {
+		if err := announcer.Chain(ctx, c); err != nil {
+			return err
+		}
+		return invoked.Chain(ctx, c)
+	}, nil
+}

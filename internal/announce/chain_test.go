@@ -74,3 +74,27 @@ func TestAnnounceAChainToAFunction(t *testing.T) {
 		}
 	}
 }
+
+func TestEndsAreToldToEverybody(t *testing.T) {
+	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+	for function, invocations := range map[string]int{"": 0, "arn:aws:lambda:us-east-1:123456789012:function:ends": 1} {
+		invoked := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			invoked++
+			w.WriteHeader(http.StatusAccepted)
+		}))
+		defer server.Close()
+		t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
+		*details = nil
+		tell, err := announce.Ends("people", "", function)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tell(t.Context(), failedChain()); err != nil || len(*details) != 1 || invoked != invocations {
+			t.Errorf("%q: %v, events %v, %d invocations", function, err, *details, invoked)
+		}
+	}
+	if _, err := announce.Ends("", "", "ends"); err == nil || !strings.Contains(err.Error(), "arn:aws:lambda") {
+		t.Errorf("a function that is none: %v", err)
+	}
+}

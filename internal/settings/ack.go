@@ -1,11 +1,9 @@
 package settings
 
 import (
-	"context"
 	"os"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -61,25 +59,4 @@ func (a Acks) NewAcker() (*xorack.Acker, *xorack.Stamper, error) {
 	}
 	stamper, err := xorack.NewStamper(store, options)
 	return acker, stamper, err
-}
-
-// Announce makes what tells people and programs how chains end.
-func (a Acks) Announce() (xorack.Announce, error) {
-	announcer, err := announce.New(a.EventBus, a.AnnounceTopic)
-	if err != nil {
-		return nil, err
-	}
-	if a.EndsFunction == "" {
-		return announcer.Chain, nil
-	}
-	function, err := announce.NewFunction(a.EndsFunction)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, c xorack.Chain) error {
-		if err := announcer.Chain(ctx, c); err != nil {
-			return err
-		}
-		return function.Chain(ctx, c)
-	}, nil
 }

@@ -26,13 +26,6 @@ func TestAcks(t *testing.T) {
 	if err != nil || acker == nil || stamper == nil {
 		t.Errorf("acker %v, stamper %v, error %v", acker, stamper, err)
 	}
-	if announce, err := a.Announce(); err != nil || announce == nil {
-		t.Errorf("announce: %v", err)
-	}
-	a.EndsFunction = "ends"
-	if _, err := a.Announce(); err == nil || !strings.Contains(err.Error(), "arn:aws:lambda") {
-		t.Errorf("a function that is none: %v", err)
-	}
 }
 
 func TestAcksNameWhatIsWrong(t *testing.T) {

@@ -108,8 +108,8 @@ cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|rando
 	@$(GO) run ./bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES)
 
 .PHONY: mutants
-mutants: ## plant known bugs, one at a time: each must turn the tests red
-	@$(GO) run ./internal/mutant
+mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed)
+	@$(GO) run ./internal/mutant $(if $(CHANGED),-changed)
 
 .PHONY: fuzz
 fuzz: ## look for inputs that break the readers, 20 seconds each

@@ -15,8 +15,8 @@ import (
 // tests are built from, or here. What is not committed counts as well.
 func inChanged(root, base string, all []mutant) ([]mutant, error) {
 	base, err := theBase(root, base)
-	if err != nil {
-		return nil, err
+	if err != nil || base == "" {
+		return all, err
 	}
 	folders, err := changedFolders(root, base)
 	if err != nil {
@@ -40,7 +40,8 @@ func inChanged(root, base string, all []mutant) ([]mutant, error) {
 }
 
 // theBase is the commit to compare with: the one that is asked for, else where
-// this branch left origin/main, else the commit before.
+// this branch left origin/main, else the commit before. It is empty where there
+// is none, as in a clone of one commit: then everything is new.
 func theBase(root, asked string) (string, error) {
 	if asked != "" {
 		if _, err := output(root, "git", "rev-parse", "--verify", "--quiet", asked+"^{commit}"); err != nil {
@@ -54,6 +55,9 @@ func theBase(root, asked string) (string, error) {
 	}
 	left, err := output(root, "git", "merge-base", "HEAD", "origin/main")
 	if err != nil || left == head {
+		if _, err := output(root, "git", "rev-parse", "--verify", "--quiet", "HEAD~1^{commit}"); err != nil {
+			return "", nil
+		}
 		return "HEAD~1", nil
 	}
 	return strings.TrimSpace(left), nil

@@ -129,6 +129,9 @@ func TestChangedFilesChooseTheMutants(t *testing.T) {
 func TestTheBase(t *testing.T) {
 	r := newRepository(t)
 	first := r.git("rev-parse", "HEAD")
+	if got := r.chosen(""); got != "p, q, p by q" {
+		t.Errorf("in a clone of one commit: %q, want all", got)
+	}
 	r.write("p/p.go", "package p\n\n// Second.\n")
 	second := r.commit("second")
 	r.write("q/q.go", "package q\n\n// Third.\n")

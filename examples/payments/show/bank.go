@@ -9,6 +9,11 @@ import (
 	"sync"
 )
 
+// silentOn is the order of each account whose first charge the bank books and
+// does not answer: as where the line breaks, or the caller dies, between the
+// effect and its being remembered.
+const silentOn = 3
+
 // bank takes charges over HTTP. It charges each id once, and answers a repeated
 // one with the first receipt: as a bank does that is given an idempotency key.
 type bank struct {
@@ -39,9 +44,18 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a charge needs an id and an attempt", http.StatusBadRequest)
 		return
 	}
+	receipt, known := b.charge(id, account, seq, attempt)
+	if seq == silentOn && !known {
+		panic(http.ErrAbortHandler)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]int{"number": receipt}) // a killed function hangs up
+}
+
+// charge books a charge, and tells whether it was booked before.
+func (b *bank) charge(id, account string, seq int64, attempt int) (receipt int, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	receipt, known := b.receipts[id]
+	receipt, known = b.receipts[id]
 	if known {
 		b.again++
 		if attempt < 2 {
@@ -58,7 +72,7 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			close(b.charged)
 		}
 	}
-	_ = json.NewEncoder(w).Encode(map[string]int{"number": receipt}) // a killed function hangs up
+	return receipt, known
 }
 
 // state is what the bank saw: charges, repeats of them, and what was wrong.

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/localdb"
@@ -24,6 +26,24 @@ type localCommand struct {
 	Seed      uint64            `help:"The seed of what goes wrong." default:"1"`
 }
 
+// withoutBus empties the name of the event bus, where nothing else is said: there
+// is no bus without --services, and a sweep that cannot announce a gap does not
+// skip it. What is announced stays in the functions' logs.
+func withoutBus(env map[string]string) map[string]string {
+	const bus = "STREAMSORT_EVENT_BUS"
+	for name := range env {
+		if name == bus || strings.HasSuffix(name, "."+bus) {
+			return env
+		}
+	}
+	env = maps.Clone(env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env[bus] = ""
+	return env
+}
+
 // Run implements the verb.
 func (c *localCommand) Run(s *session) error {
 	config := localstack.Config{
@@ -39,14 +59,8 @@ func (c *localCommand) Run(s *session) error {
 		}
 		config.Templates = []string{filepath.Join(root, "infra", "cdk", "streamsort.template.json")}
 	}
-	if !c.Services && len(c.Template) == 0 {
-		// There is no bus here: what the sweep announces stays in its log.
-		if config.Env == nil {
-			config.Env = map[string]string{}
-		}
-		if _, set := config.Env["SweepFunction.STREAMSORT_EVENT_BUS"]; !set {
-			config.Env["SweepFunction.STREAMSORT_EVENT_BUS"] = ""
-		}
+	if !c.Services {
+		config.Env = withoutBus(config.Env)
 	}
 	began := time.Now()
 	stack, err := localstack.Run(s.ctx, config)

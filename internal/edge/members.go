@@ -82,6 +82,9 @@ func broken(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("is broken JSON: it ends too early")
 	}
+	if strings.Contains(err.Error(), "exceeded max depth") {
+		return errors.New("is nested deeper than 10,000 levels")
+	}
 	return fmt.Errorf("is broken JSON: %w", err)
 }
 

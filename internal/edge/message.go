@@ -23,6 +23,11 @@ type Message struct {
 	Tombstone   string            `json:"tombstone,omitempty"`
 }
 
+// maxDepth is how deep a body may be nested that stands in a document as it is.
+// JSON readers have bounds of their own, Go's at 10,000 levels with those around
+// the body; a deeper one travels in base64, which nobody has to look into.
+const maxDepth = 1000
+
 // NewMessage writes a message. The document that it becomes a part of must be
 // written with [Marshal], or the body may change.
 func NewMessage(m cursor.Message) Message {
@@ -38,13 +43,33 @@ func NewMessage(m cursor.Message) Message {
 	}
 	// The encoder takes the white space out of a raw value, and so changes it;
 	// only one that comes out as it is may stand there.
-	if IsJSON(written.ContentType) && unchanged(m.Body) {
+	if IsJSON(written.ContentType) && depth(m.Body) <= maxDepth && unchanged(m.Body) {
 		written.Body = m.Body
 		return written
 	}
 	text := base64.StdEncoding.EncodeToString(m.Body)
 	written.BodyBase64 = &text
 	return written
+}
+
+// depth is how deep a JSON value is nested.
+func depth(value []byte) int {
+	deepest, now, inText := 0, 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '[' || c == '{':
+			now++
+			deepest = max(deepest, now)
+		case c == ']' || c == '}':
+			now--
+		}
+	}
+	return deepest
 }
 
 func unchanged(body []byte) bool {

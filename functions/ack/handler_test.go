@@ -77,6 +77,25 @@ func (s *server) edges(a edgetest.Answer) []string {
 	return document.Edges
 }
 
+// TestAddsStartEdgesOfTheirOwn: two adds with a count, and a done with one, start
+// three edges, and the chain is done when all have ended.
+func TestAddsStartEdgesOfTheirOwn(t *testing.T) {
+	s := newServer(t)
+	root := s.edges(s.ack("create", `"tag":"z"`))[0]
+	var all []string
+	for _, batch := range []string{"b1", "b2"} {
+		all = append(all, s.edges(s.ack("add", fmt.Sprintf(`"edge":%q,"batch":%q,"children":1`, root, batch)))...)
+	}
+	all = append(all, s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":1`, root)))...)
+	if len(all) != 3 || all[0] == all[1] || all[0] == all[2] || all[1] == all[2] {
+		t.Fatalf("edges %v, want three of their own", all)
+	}
+	for _, e := range all {
+		s.Want("ended", s.ack("done", fmt.Sprintf(`"edge":%q`, e)), 200)
+	}
+	s.Want("done", s.Request("GET", "/chains", "tag=z", ""), 200, `"state":"DONE"`)
+}
+
 func TestATree(t *testing.T) {
 	s := newServer(t)
 	created := s.ack("create", `"tag":"db"`)

@@ -181,7 +181,7 @@ func (o *order) set(m edge.Member) (err error) {
 		}
 		o.edges, err = count(m.Value, 1, most)
 	case "children":
-		o.children, err = children(o.edge, m.Value)
+		o.children, err = o.readChildren(m.Value)
 	case "deadline":
 		o.deadline, err = duration(text)
 	case "idle":
@@ -228,14 +228,23 @@ func count(raw json.RawMessage, least, most int) (int, error) {
 	return n, nil
 }
 
-// children reads an edge's children: how many there are, or their names.
-func children(of xorack.Edge, raw json.RawMessage) ([]xorack.Edge, error) {
+// readChildren reads an edge's children: how many there are, or their names.
+// Those that an add counts are named by its batch: two adds, or an add and a
+// done, must not start the same edge twice. The batch is read before them.
+func (o *order) readChildren(raw json.RawMessage) ([]xorack.Edge, error) {
 	if !edge.IsArray(raw) {
 		n, err := count(raw, 0, xorack.MaxOps)
 		if err != nil {
 			return nil, fmt.Errorf("%w, or an array of names", err)
 		}
-		return of.Children(n), nil
+		if o.operation != "add" {
+			return o.edge.Children(n), nil
+		}
+		edges := make([]xorack.Edge, n)
+		for i := range edges {
+			edges[i] = o.edge.Named(fmt.Sprintf("%s\x00%d", o.batch, i))
+		}
+		return edges, nil
 	}
 	elements, err := edge.Elements(raw)
 	if err != nil {
@@ -250,7 +259,7 @@ func children(of xorack.Edge, raw json.RawMessage) ([]xorack.Edge, error) {
 		if err != nil {
 			return nil, fmt.Errorf("has an element that %w", err)
 		}
-		edges[i] = of.Named(name)
+		edges[i] = o.edge.Named(name)
 	}
 	return edges, nil
 }

@@ -117,6 +117,9 @@ func oneByOne(n int, do func(i int)) {
 	}
 }
 
+// Defaults are the settings that a new queue gets.
+func (s *Sorter) Defaults() Settings { return s.defaults }
+
 // expiry is when a message that is stored or pushed forward now may be
 // deleted. DynamoDB's TTL counts in whole seconds.
 func (s *Sorter) expiry() time.Time {

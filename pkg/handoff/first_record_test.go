@@ -2,6 +2,7 @@ package handoff_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -91,5 +92,28 @@ func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 		if c, err = store.Consumer(t.Context(), "q", "billing"); err != nil || c.State != want {
 			t.Errorf("with %d attempts the consumer is %s, %v; want %s", attempts, c.State, err, want)
 		}
+	}
+}
+
+// TestRefusedStartMakesNothing: a queue that is not there is not made for a
+// consumer that is refused.
+func TestRefusedStartMakesNothing(t *testing.T) {
+	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := handoff.New(&handoff.Memory{}, sorter, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var invalid *cursor.InvalidError
+	if _, err := d.Create(t.Context(), "q", "billing", handoff.At(7)); !errors.As(err, &invalid) || invalid.Field != "start" {
+		t.Errorf("error %v, want one of the start", err)
+	}
+	if _, err := sorter.Status(t.Context(), "q"); !errors.Is(err, cursor.ErrNoQueue) {
+		t.Errorf("the queue was made: %v", err)
+	}
+	if c, err := d.Create(t.Context(), "q", "billing", handoff.At(1)); err != nil || c.Delivered != 0 {
+		t.Errorf("%+v, %v; want that it begins with the first", c, err)
 	}
 }

@@ -72,6 +72,12 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 	}
 	it, err := d.sorter.Status(ctx, queue)
 	if errors.Is(err, cursor.ErrNoQueue) {
+		if start.at && start.seq != d.sorter.Defaults().First {
+			// Nothing is made for a start that is refused: the queue's kind, once
+			// it is made, stays.
+			return Consumer{}, &cursor.InvalidError{Field: "start", Problem: fmt.Sprintf(
+				"is %d: the queue has no message yet, and will begin at %d", start.seq, d.sorter.Defaults().First)}
+		}
 		it, err = d.sorter.Configure(ctx, queue, cursor.Change{})
 	}
 	if err != nil {

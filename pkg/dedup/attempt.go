@@ -65,6 +65,13 @@ type Attempt[ID, R any] struct {
 	d     *Deduplicator[ID, R]
 	owner Owner
 
+	// ending lets one call at a time end or extend the attempt, and guards how
+	// it ended: what was placed for a first Complete is what a repeat stores, and
+	// nothing follows a Fail, which leaves no trace of whose it was in the row.
+	ending            sync.Mutex
+	completed, failed bool
+	placed            *placed
+
 	mu  sync.Mutex
 	run Run
 	// remembered is what was stored at its end.
@@ -77,6 +84,13 @@ func (d *Deduplicator[ID, R]) attempt(r Row) *Attempt[ID, R] {
 		owner: Owner{Key: r.Key, Token: r.Token, Fence: r.Fence},
 		run:   Run{Key: r.Key, Attempt: r.Attempt, Fence: r.Fence, LeaseUntil: r.LeaseUntil},
 	}
+}
+
+// placed is a result that was made ready for its row.
+type placed struct {
+	result  Result
+	stored  []byte
+	refused error
 }
 
 // Run is what the attempt knows of itself.
@@ -101,14 +115,26 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	if a.d.off {
 		return nil
 	}
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if a.failed {
+		return ErrEnded
+	}
+	if a.completed && a.placed != nil {
+		return a.placed.refused
+	}
 	now := milliseconds(a.d.options.Now())
 	completion := Completion{At: now}
 	completion.ValidUntil, completion.ExpiresOn = a.d.validity(now, time.Time{})
-	result, stored, refused := a.d.place(ctx, a.owner, value, completion.ExpiresOn)
-	var invalid *InvalidError
-	if refused != nil && !errors.As(refused, &invalid) {
-		return &NotRememberedError{Key: a.owner.Key, Err: refused}
+	if a.placed == nil {
+		result, stored, refused := a.d.place(ctx, a.owner, value, completion.ExpiresOn)
+		var invalid *InvalidError
+		if refused != nil && !errors.As(refused, &invalid) {
+			return &NotRememberedError{Key: a.owner.Key, Err: refused}
+		}
+		a.placed = &placed{result, stored, refused}
 	}
+	result, stored, refused := a.placed.result, a.placed.stored, a.placed.refused
 	if a.d.options.ResultTTL > 0 && result.Place != Omitted {
 		result.Until = now.Add(a.d.options.ResultTTL)
 	}
@@ -142,6 +168,7 @@ func (a *Attempt[ID, R]) complete(ctx context.Context, c Completion, stored []by
 
 // end notes that the attempt has ended as the row says.
 func (a *Attempt[ID, R]) end(ctx context.Context, r Row, stored []byte) {
+	a.completed = true
 	found := remembered{row: r, stored: stored, kept: !r.Failed && r.Result.Place != Omitted}
 	a.mu.Lock()
 	a.remembered = found
@@ -160,6 +187,11 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	if a.d.off {
 		return nil
 	}
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if a.failed {
+		return nil
+	}
 	if a.d.options.OnError(why) == Remember {
 		now := milliseconds(a.d.options.Now())
 		c := Completion{At: now, Failed: true, Error: shorten(why.Error())}
@@ -171,6 +203,7 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	case err != nil:
 		return err
 	case failed:
+		a.failed = true
 		a.d.note(ctx, EventFailed, r)
 		return nil
 	case a.owns(r):
@@ -183,14 +216,19 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 // a lease that ends later stays as it is. An attempt whose lease is over can
 // be extended as long as nobody has taken it.
 //
-// Errors: [InvalidError], [LostError], [ErrEnded] after Complete, and those of
-// the store.
+// Errors: [InvalidError], [LostError], [ErrEnded] after Complete or Fail, and
+// those of the store.
 func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error {
 	if lease < shortestLease || lease > longestLease {
 		return &InvalidError{Field: "lease", Problem: "must be from " + shortestLease.String() + " to " + longestLease.String()}
 	}
 	if a.d.off {
 		return nil
+	}
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if a.failed {
+		return ErrEnded
 	}
 	now := milliseconds(a.d.options.Now())
 	e := Extension{LeaseUntil: now.Add(lease)}

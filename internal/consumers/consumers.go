@@ -125,11 +125,11 @@ func read(members []edge.Member) (c Consumer, err error) {
 		case "start":
 			c.Reader.Start, err = start(m.Value)
 		case "maxMessages":
-			c.Reader.MaxMessages, err = number(m.Value)
+			c.Reader.MaxMessages, err = edge.Positive(m.Value)
 		case "maxBytes":
-			c.Reader.MaxBytes, err = number(m.Value)
+			c.Reader.MaxBytes, err = edge.Positive(m.Value)
 		case "maxAttempts":
-			c.Reader.MaxAttempts, err = number(m.Value)
+			c.Reader.MaxAttempts, err = edge.Positive(m.Value)
 		case "sink":
 			if err = json.Unmarshal(m.Value, &c.Sink); err != nil {
 				return c, fmt.Errorf("sink: %w", err)
@@ -161,13 +161,4 @@ func start(raw json.RawMessage) (handoff.Start, error) {
 		}
 	}
 	return handoff.Start{}, errors.New("must be first, latest or a seq")
-}
-
-// number reads a bound; a null or a 0 would silently mean the default.
-func number(raw json.RawMessage) (int, error) {
-	var value *int
-	if json.Unmarshal(raw, &value) != nil || value == nil || *value < 1 {
-		return 0, errors.New("must be a positive integer")
-	}
-	return *value, nil
 }

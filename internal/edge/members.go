@@ -103,6 +103,16 @@ func Text(raw json.RawMessage) (string, error) {
 	return *text, nil
 }
 
+// Positive reads an integer of 1 or more. A null or a 0, which would silently
+// mean a default, is none.
+func Positive(raw json.RawMessage) (int, error) {
+	var value *int
+	if json.Unmarshal(raw, &value) != nil || value == nil || *value < 1 {
+		return 0, errors.New("must be a positive integer")
+	}
+	return *value, nil
+}
+
 // Seq reads a seq: an integer, or a string of its canonical decimal digits.
 func Seq(raw json.RawMessage) (int64, error) {
 	text := string(raw)

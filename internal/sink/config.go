@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -72,13 +71,15 @@ func (c *Config) UnmarshalJSON(raw []byte) error {
 	for _, m := range members {
 		switch m.Name {
 		case "kind":
-			err = text(m.Value, (*string)(&read.Kind))
+			var kind string
+			kind, err = edge.Text(m.Value)
+			read.Kind = Kind(kind)
 		case "arn":
-			err = text(m.Value, &read.ARN)
+			read.ARN, err = edge.Text(m.Value)
 		case "maxBytes":
-			err = number(m.Value, &read.MaxBytes)
+			read.MaxBytes, err = edge.Positive(m.Value)
 		case "maxEntries":
-			err = number(m.Value, &read.MaxEntries)
+			read.MaxEntries, err = edge.Positive(m.Value)
 		default:
 			err = errors.New("is not known: there are kind, arn, maxBytes and maxEntries")
 		}
@@ -90,21 +91,6 @@ func (c *Config) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	*c = read
-	return nil
-}
-
-func text(raw json.RawMessage, into *string) error {
-	var err error
-	*into, err = edge.Text(raw)
-	return err
-}
-
-func number(raw json.RawMessage, into *int) error {
-	var value *int
-	if json.Unmarshal(raw, &value) != nil || value == nil || *value < 1 {
-		return errors.New("must be a positive integer")
-	}
-	*into = *value
 	return nil
 }
 

@@ -126,13 +126,8 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	now := milliseconds(a.d.options.Now())
 	completion := Completion{At: now}
 	completion.ValidUntil, completion.ExpiresOn = a.d.validity(now, time.Time{})
-	if a.placed == nil {
-		result, stored, refused := a.d.place(ctx, a.owner, value, completion.ExpiresOn)
-		var invalid *InvalidError
-		if refused != nil && !errors.As(refused, &invalid) {
-			return &NotRememberedError{Key: a.owner.Key, Err: refused}
-		}
-		a.placed = &placed{result, stored, refused}
+	if err := a.place(ctx, value, completion.ExpiresOn); err != nil {
+		return err
 	}
 	result, stored, refused := a.placed.result, a.placed.stored, a.placed.refused
 	if a.d.options.ResultTTL > 0 && result.Place != Omitted {
@@ -143,6 +138,21 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 		return err
 	}
 	return refused
+}
+
+// place makes the first value that is given ready for the row; a repeat keeps
+// it.
+func (a *Attempt[ID, R]) place(ctx context.Context, value R, expiresOn time.Time) error {
+	if a.placed != nil {
+		return nil
+	}
+	result, stored, refused := a.d.place(ctx, a.owner, value, expiresOn)
+	var invalid *InvalidError
+	if refused != nil && !errors.As(refused, &invalid) {
+		return &NotRememberedError{Key: a.owner.Key, Err: refused}
+	}
+	a.placed = &placed{result, stored, refused}
+	return nil
 }
 
 // complete stores how the effect ended.

@@ -108,14 +108,7 @@ func (p *props) message(prefix string, event json.RawMessage) (cursor.Message, *
 	}
 	queue, err := p.queue.Find(event)
 	if err == nil {
-		// A number names a queue as well: a repository's id, an account's.
-		if m.Queue, err = edge.Text(queue); err != nil {
-			if _, notSeq := edge.Seq(queue); notSeq == nil {
-				m.Queue, err = string(queue), nil
-			} else {
-				err = fmt.Errorf("must be a string or an integer")
-			}
-		}
+		m.Queue, err = edge.Name(queue)
 	}
 	if err != nil {
 		return m, edge.Invalid(prefix+"queue", err.Error())

@@ -21,6 +21,9 @@ type API struct {
 	// Direct finds the operation of a direct invoke's document, and makes its
 	// members what HTTP has: see [Call.SetBody] and [Call.SetQuery].
 	Direct func(*Call) (Operation, *Problem)
+	// Any, where it is set, answers every request, whatever its resource and its
+	// body are: Routes and Direct are of no use then.
+	Any Operation
 	// Emitter writes the metrics of each call, of which Errors is counted here.
 	Emitter *emf.Emitter
 }
@@ -38,7 +41,11 @@ type Call struct {
 // Handle is the handler that Lambda calls. A caller's mistake is a problem
 // document, never a function error.
 func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawMessage, err error) {
-	request, problem := Decode(raw)
+	read := Decode
+	if a.Any != nil {
+		read = decode
+	}
+	request, problem := read(raw)
 	c := &Call{Request: request, Metrics: a.Emitter.Begin()}
 	defer c.Metrics.Flush()
 	defer func() {
@@ -71,6 +78,9 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 
 // route is the operation that a call asks for.
 func (a *API) route(c *Call) (Operation, *Problem) {
+	if a.Any != nil {
+		return a.Any, nil
+	}
 	if c.Direct {
 		return a.Direct(c)
 	}

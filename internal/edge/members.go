@@ -130,6 +130,19 @@ func Seq(raw json.RawMessage) (int64, error) {
 	return seq, err
 }
 
+// Name reads what names a thing in somebody else's document: a string, or an
+// integer, which names a repository or an account as well.
+func Name(raw json.RawMessage) (string, error) {
+	name, err := Text(raw)
+	if err == nil {
+		return name, nil
+	}
+	if _, notSeq := Seq(raw); notSeq == nil {
+		return string(raw), nil
+	}
+	return "", errors.New("must be a string or an integer")
+}
+
 // FieldPath is the way to a field of nested objects: names with dots between;
 // a backslash takes the next dot or backslash as part of a name.
 type FieldPath []string

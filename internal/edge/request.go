@@ -9,8 +9,10 @@ package edge
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -42,6 +44,10 @@ type Request struct {
 	// IdempotencyKey is the header of that name, without quotes around it; empty
 	// where there is none.
 	IdempotencyKey string
+	// Headers are all headers by their names in small letters. API Gateway joins
+	// the values of one that stands twice by commas; names that differ by the
+	// case of their letters only are joined in the same way here.
+	Headers map[string]string
 
 	shape shape
 }
@@ -64,12 +70,25 @@ type event struct {
 	IsBase64Encoded       bool                `json:"isBase64Encoded"`
 }
 
-// Decode tells which shape an event has, and reads it. The request is good for
-// answering even where there is a problem with it.
+// Decode tells which shape an event has, and reads it: a body must be JSON by
+// its content type, and valid UTF-8. The request is good for answering even
+// where there is a problem with it.
 //
 // API Gateway is known by its requestContext:
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
 func Decode(raw json.RawMessage) (Request, *Problem) {
+	r, problem := decode(raw)
+	if problem == nil {
+		problem = r.checkJSON()
+	}
+	if key, ok := r.Headers["idempotency-key"]; ok && problem == nil {
+		problem = r.setIdempotencyKey(key)
+	}
+	return r, problem
+}
+
+// decode is Decode of any body, whose bytes are those that the caller sent.
+func decode(raw json.RawMessage) (Request, *Problem) {
 	var e event
 	if err := json.Unmarshal(raw, &e); err != nil || e.RequestContext == nil {
 		// A document of the caller's own may have members of these names with
@@ -105,15 +124,28 @@ func Decode(raw json.RawMessage) (Request, *Problem) {
 		}
 		r.Body = body
 	}
-	if problem := r.checkBody(e.Headers); problem != nil {
-		return r, problem
-	}
-	for name, value := range e.Headers {
-		if strings.EqualFold(name, "idempotency-key") {
-			return r, r.setIdempotencyKey(value)
+	if len(r.Body) > MaxBody {
+		return r, &Problem{
+			Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",
+			Errors: []FieldError{{"body", "has more than 6291456 bytes"}},
 		}
 	}
+	r.setHeaders(e.Headers)
 	return r, nil
+}
+
+// setHeaders takes the headers in the order of their names, so that two of one
+// name come out the same way each time.
+func (r *Request) setHeaders(headers map[string]string) {
+	r.Headers = make(map[string]string, len(headers))
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		lower := strings.ToLower(name)
+		if before, twice := r.Headers[lower]; twice {
+			r.Headers[lower] = before + "," + headers[name]
+			continue
+		}
+		r.Headers[lower] = headers[name]
+	}
 }
 
 // setIdempotencyKey takes the header: a text in quotes, as the draft standard
@@ -133,28 +165,26 @@ func (r *Request) setIdempotencyKey(value string) *Problem {
 // maxIdempotencyKey is the longest Idempotency-Key, in bytes: as long as an id.
 const maxIdempotencyKey = 1024
 
-func (r *Request) checkBody(headers map[string]string) *Problem {
-	if len(r.Body) > MaxBody {
-		return &Problem{
-			Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",
-			Errors: []FieldError{{"body", "has more than 6291456 bytes"}},
-		}
-	}
+func (r *Request) checkJSON() *Problem {
 	if len(r.Body) == 0 {
 		return nil
 	}
-	for name, value := range headers {
-		if strings.EqualFold(name, "content-type") && value != "" && !IsJSON(value) {
-			return &Problem{
-				Status: http.StatusUnsupportedMediaType, Type: "not-json", Title: "The request is not JSON",
-				Errors: []FieldError{{"content-type", "must be application/json or end in +json"}},
-			}
-		}
+	if kind := r.Headers["content-type"]; kind != "" && !IsJSON(kind) {
+		return NotJSON()
 	}
 	if !utf8.Valid(r.Body) {
 		return Invalid("body", "is not valid UTF-8")
 	}
 	return nil
+}
+
+// NotJSON is the problem of a body that must be JSON and is none by its content
+// type.
+func NotJSON() *Problem {
+	return &Problem{
+		Status: http.StatusUnsupportedMediaType, Type: "not-json", Title: "The request is not JSON",
+		Errors: []FieldError{{"content-type", "must be application/json or end in +json"}},
+	}
 }
 
 // IsJSON reports whether a content type is JSON's.

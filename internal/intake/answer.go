@@ -1,0 +1,111 @@
+package intake
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Answer is what became of a message, as callers see it.
+type Answer struct {
+	Status  int            `json:"status"`
+	Outcome cursor.Outcome `json:"outcome,omitempty"`
+	Queue   string         `json:"queue"`
+	// Seq is missing where a queue in arrival order gave none.
+	Seq *jsonseq.Seq `json:"seq,omitempty"`
+	// Old and New: this call moved the queue from Old to New.
+	Old    *jsonseq.Seq `json:"old,omitempty"`
+	New    *jsonseq.Seq `json:"new,omitempty"`
+	Detail string       `json:"detail,omitempty"`
+
+	// Failure is why the message's fate is unknown, or that it is not for this
+	// queue; nil where the outcome says it all.
+	Failure *edge.Problem `json:"-"`
+}
+
+// statusOf is the HTTP status of each outcome.
+var statusOf = map[cursor.Outcome]int{
+	cursor.Advanced:  http.StatusOK,
+	cursor.Duplicate: http.StatusOK,
+	cursor.Parked:    http.StatusAccepted,
+	cursor.Stored:    http.StatusAccepted,
+	cursor.Conflict:  http.StatusConflict,
+	cursor.Late:      http.StatusGone,
+	cursor.Stale:     http.StatusGone,
+	cursor.Full:      http.StatusTooManyRequests,
+}
+
+// detailOf says in a sentence what an outcome that is no success means.
+var detailOf = map[cursor.Outcome]string{
+	cursor.Conflict: "another message is stored under this seq; it stays",
+	cursor.Late:     "the seq was skipped: the queue's policy gave up waiting for it",
+	cursor.Stale:    "the queue is past this seq, and nothing is stored there any more, or the queue begins behind it",
+	cursor.Full:     "the seq is farther ahead of the queue's position than its maxAhead allows; nothing was stored",
+}
+
+// arrivalDetailOf is detailOf for a queue in arrival order.
+var arrivalDetailOf = map[cursor.Outcome]string{
+	cursor.Conflict: "another message is stored under this id; it stays",
+	cursor.Stale:    "it was stored before, and its place has been deleted",
+	cursor.Full:     "the queue has no seqs left",
+}
+
+func newAnswer(r cursor.Result) Answer {
+	return Answer{
+		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: r.Queue, Seq: seqOf(r.Seq),
+		Old: seqOf(r.Old), New: seqOf(r.New), Detail: detailOf[r.Outcome],
+	}
+}
+
+// newArrivalAnswer is the answer for message n of an arrival.
+func newArrivalAnswer(r cursor.Appended, n int) Answer {
+	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: r.Queue, Detail: arrivalDetailOf[r.Outcome]}
+	if r.Outcome == cursor.Advanced || r.Outcome == cursor.Duplicate {
+		moved := r.Moved
+		if moved == (cursor.Range{}) {
+			moved = cursor.Range{From: r.Seqs.To, To: r.Seqs.To}
+		}
+		a.Seq, a.Old, a.New = seqOf(r.Seqs.From+1+int64(n)), seqOf(moved.From), seqOf(moved.To)
+	}
+	return a
+}
+
+func seqOf(seq int64) *jsonseq.Seq { return (*jsonseq.Seq)(&seq) }
+
+// Problem is the problem document of an answer that is no success, for a call
+// that brought one message; nil of one that is.
+func (a Answer) Problem() *edge.Problem {
+	switch {
+	case a.Failure != nil:
+		return a.Failure
+	case a.Status < http.StatusBadRequest:
+		return nil
+	}
+	p := &edge.Problem{
+		Status: a.Status, Type: string(a.Outcome), Title: "The message was not stored", Detail: a.Detail,
+		More: map[string]any{"outcome": a.Outcome, "queue": a.Queue},
+	}
+	if a.Seq != nil {
+		p.More["seq"], p.More["position"] = a.Seq, a.New
+	}
+	if a.Outcome == cursor.Full {
+		p.RetryAfter = 1
+	}
+	return p
+}
+
+// tooLarge gives a body over its limit the status that HTTP has for it.
+func tooLarge(p *edge.Problem) *edge.Problem {
+	if len(p.Errors) != 1 {
+		return p
+	}
+	field, detail := "."+p.Errors[0].Field, p.Errors[0].Detail
+	if strings.HasSuffix(field, ".body") && strings.HasPrefix(detail, "has ") ||
+		strings.HasSuffix(field, ".messages") && strings.HasPrefix(detail, "have ") {
+		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large", "The message is too large"
+	}
+	return p
+}

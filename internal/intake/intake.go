@@ -1,0 +1,200 @@
+// Package intake is what the functions that take messages in have in common: it
+// gathers the messages of one call ([Put]), stores them through pkg/cursor
+// ([Put.Store]), counts what became of each, and tells it as callers see it
+// ([Answer], [Answer.Problem]).
+//
+// A message with a seq goes to a numbered queue, one without to a queue in
+// arrival order, under an id by which its repeat is known. Both are right to
+// repeat at any time: whoever is not told what became of a message sends it
+// again.
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Put is what one call brings.
+type Put struct {
+	// Single tells that it is one message, and not in a list.
+	Single bool
+	// count is how many messages there are; messages are those with a seq,
+	// arrivals the others. numbered and arrived are their places in the call.
+	count             int
+	messages          []cursor.Message
+	arrivals          []cursor.Arrival
+	numbered, arrived [][]int
+}
+
+// Add adds a message with a seq.
+func (p *Put) Add(m cursor.Message) {
+	p.messages, p.numbered = append(p.messages, m), append(p.numbered, []int{p.count})
+	p.count++
+}
+
+// Arrive adds a message without one, under an id of its own.
+func (p *Put) Arrive(m cursor.Message, id string) {
+	queue := m.Queue
+	m.Queue = ""
+	p.arrivals = append(p.arrivals, cursor.Arrival{Queue: queue, ID: id, Messages: []cursor.Message{m}})
+	p.arrived = append(p.arrived, []int{p.count})
+	p.count++
+}
+
+// Join adds a message without a seq to those of its queue, which have the id
+// together.
+func (p *Put) Join(m cursor.Message, id string) {
+	for i := range p.arrivals {
+		if a := &p.arrivals[i]; a.Queue == m.Queue {
+			m.Queue = ""
+			a.Messages, p.arrived[i] = append(a.Messages, m), append(p.arrived[i], p.count)
+			p.count++
+			return
+		}
+	}
+	p.Arrive(m, id)
+}
+
+// Store stores the messages: those with a seq, then the others. The answers are
+// in the order of the call. A problem means that nothing was stored; what
+// happens later is told for each message.
+func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Metrics) ([]Answer, *edge.Problem) {
+	if len(p.arrivals) > 0 {
+		// All is looked at before anything is stored.
+		if err := cursor.ValidateArrivals(p.arrivals); err != nil {
+			return nil, p.problem(ctx, err, p.arrived)
+		}
+	}
+	answers := make([]Answer, p.count)
+	if len(p.messages) > 0 {
+		results, err := sorter.PutGroup(ctx, p.messages)
+		if err != nil {
+			return nil, p.problem(ctx, err, p.numbered)
+		}
+		for i, result := range results {
+			count(metrics, result)
+			answers[p.numbered[i][0]] = newAnswer(result)
+			if result.Err != nil {
+				answers[p.numbered[i][0]].Failure = edge.ProblemOf(ctx, result.Err)
+			}
+		}
+	}
+	if len(p.arrivals) > 0 {
+		results, err := sorter.AppendGroup(ctx, p.arrivals)
+		if err != nil {
+			return nil, p.problem(ctx, err, p.arrived)
+		}
+		for i, result := range results {
+			countArrival(metrics, result, len(p.arrived[i]))
+			for n, place := range p.arrived[i] {
+				answers[place] = newArrivalAnswer(result, n)
+				if result.Err != nil {
+					answers[place].Failure = edge.ProblemOf(ctx, result.Err)
+				}
+			}
+		}
+	}
+	return answers, nil
+}
+
+// problem is what an error of the sorter is to the caller, who knows the
+// messages by their places in the call.
+func (p *Put) problem(ctx context.Context, err error, places [][]int) *edge.Problem {
+	return tooLarge(p.reindexed(edge.ProblemOf(ctx, err), places))
+}
+
+// reindexed makes a problem speak of the messages by their places in the call,
+// where it speaks of them by their index in a part of it.
+func (p *Put) reindexed(problem *edge.Problem, places [][]int) *edge.Problem {
+	for i, e := range problem.Errors {
+		outer, rest, ok := index(e.Field)
+		if !ok || outer >= len(places) {
+			continue
+		}
+		place := places[outer][0]
+		if inner, innerRest, ok := index(rest); ok && inner < len(places[outer]) {
+			place, rest = places[outer][inner], innerRest
+		}
+		field := fmt.Sprintf("messages[%d].%s", place, rest)
+		if p.Single || rest == "messages" {
+			field = rest
+		}
+		problem.Errors[i].Field = field
+	}
+	return problem
+}
+
+// index reads "messages[7].rest".
+func index(field string) (n int, rest string, ok bool) {
+	text, ok := strings.CutPrefix(field, "messages[")
+	if !ok {
+		return 0, field, false
+	}
+	text, rest, ok = strings.Cut(text, "].")
+	n, err := strconv.Atoi(text)
+	return n, rest, ok && err == nil
+}
+
+// count counts what became of a message.
+func count(metrics *emf.Metrics, r cursor.Result) {
+	switch r.Outcome {
+	case cursor.Advanced, cursor.Stored:
+		metrics.Count("MessagesStored", 1)
+	case cursor.Parked:
+		metrics.Count("MessagesStored", 1)
+		metrics.Count("Parked", 1)
+	case cursor.Duplicate:
+		metrics.Count("Duplicates", 1)
+	case cursor.Conflict:
+		metrics.Count("Conflicts", 1)
+	case cursor.Late, cursor.Stale:
+		metrics.Count("TooLate", 1)
+	case cursor.Full:
+		metrics.Count("Full", 1)
+	}
+	// The moves of a group are told with each of its messages: count them
+	// where the group's first seq of the move is.
+	for _, moved := range r.Moves {
+		if r.Seq == moved.From+1 {
+			metrics.Count("Advances", 1)
+		}
+	}
+	countError(metrics, r.Err)
+	countError(metrics, r.Deferred)
+}
+
+// countArrival counts what became of an arrival of n messages.
+func countArrival(metrics *emf.Metrics, r cursor.Appended, n int) {
+	switch r.Outcome {
+	case cursor.Advanced:
+		metrics.Count("MessagesStored", n)
+	case cursor.Duplicate:
+		metrics.Count("Duplicates", n)
+	case cursor.Conflict:
+		metrics.Count("Conflicts", n)
+	case cursor.Stale:
+		metrics.Count("TooLate", n)
+	case cursor.Full:
+		metrics.Count("Full", n)
+	}
+	// The move of several is told with each of them.
+	if r.Moved != (cursor.Range{}) && r.Seqs.From == r.Moved.From {
+		metrics.Count("Advances", 1)
+	}
+	countError(metrics, r.Err)
+}
+
+// countError counts what is not the caller's mistake.
+func countError(metrics *emf.Metrics, err error) {
+	var invalid *cursor.InvalidError
+	if err != nil && !errors.As(err, &invalid) {
+		metrics.Count("Errors", 1)
+	}
+}

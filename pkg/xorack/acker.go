@@ -17,6 +17,8 @@ const (
 	MaxMerge = 100
 	// MaxReason is the most bytes of a failure's reason.
 	MaxReason = 256
+	// MaxData is the most bytes that are kept with a chain.
+	MaxData = 2048
 
 	// DefaultDeadline is how long a chain may take unless it is told.
 	DefaultDeadline = 24 * time.Hour

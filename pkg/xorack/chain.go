@@ -72,6 +72,9 @@ type Chain struct {
 	// is carried to the parent, and announced to nobody else.
 	Parent Edge
 	Sub    bool
+
+	// Data is what the chain's owner keeps with it: [CreateOptions.Data].
+	Data string
 }
 
 // Exists reports whether there is a record.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // CreateOptions are the parts of a chain that have defaults. A nil
@@ -25,6 +26,9 @@ type CreateOptions struct {
 	// Parent, if not the zero Edge, is an edge of another chain that ends when
 	// this chain is done, and fails when it fails or times out.
 	Parent Edge
+	// Data is kept with the chain for whoever sees to its end, such as names
+	// that the tag has no room for: up to MaxData bytes of text.
+	Data string
 }
 
 func (o CreateOptions) withDefaults() CreateOptions {
@@ -50,6 +54,16 @@ func (o CreateOptions) validate(tag string) error {
 	case o.Parent.tag == tag:
 		return &InvalidError{Field: "parent", Problem: "must be an edge of another chain"}
 	}
+	return validateData(o.Data)
+}
+
+func validateData(data string) error {
+	switch {
+	case len(data) > MaxData:
+		return &InvalidError{Field: "data", Problem: "is longer than " + strconv.Itoa(MaxData) + " bytes"}
+	case !utf8.ValidString(data):
+		return &InvalidError{Field: "data", Problem: "is not valid UTF-8"}
+	}
 	return nil
 }
 
@@ -57,7 +71,11 @@ func (o CreateOptions) validate(tag string) error {
 func (o CreateOptions) digest() [8]byte {
 	times := binary.BigEndian.AppendUint64(nil, uint64(o.Deadline))
 	times = binary.BigEndian.AppendUint64(times, uint64(o.Idle))
-	hash := derive(forOptions, number(o.Edges), times, []byte(o.Parent.tag), o.Parent.inc[:], o.Parent.id[:])
+	parts := [][]byte{number(o.Edges), times, []byte(o.Parent.tag), o.Parent.inc[:], o.Parent.id[:]}
+	if o.Data != "" {
+		parts = append(parts, []byte(o.Data))
+	}
+	hash := derive(forOptions, parts...)
 	return [8]byte(hash[:8])
 }
 
@@ -123,7 +141,7 @@ func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 	c := Chain{
 		Tag: tag, Incarnation: incarnationOf(tag, o.ID), Edges: int64(o.Edges), Options: o.digest(),
 		Created: now, Seen: now, Deadline: now.Add(o.Deadline).Truncate(time.Millisecond), Idle: o.Idle.Truncate(time.Millisecond),
-		ExpiresOn: Never, Parent: o.Parent,
+		ExpiresOn: Never, Parent: o.Parent, Data: o.Data,
 	}
 	for i := range o.Edges {
 		c.Sum = c.Sum.Plus(sumOf(rootOf(tag, c.Incarnation, i).id))

@@ -103,6 +103,10 @@ func (s *Dynamo) Create(ctx context.Context, c Chain) (Chain, bool, error) {
 		e.Use(attrParent).Value(attrParent, parentValue(c.Parent, c.Sub))
 		set += ", #parent = :parent"
 	}
+	if c.Data != "" {
+		e.Use(attrData).Value(attrData, dynamo.Text(c.Data))
+		set += ", #data = :data"
+	}
 	if c.HasStamps() {
 		e.Use(attrStamps, attrSum).Value(attrStampLen, dynamo.Number(int64(c.StampLen))).
 			Value(attrStamps, &types.AttributeValueMemberBS{Value: c.Stamps})
@@ -209,8 +213,12 @@ func (s *Dynamo) Abandon(ctx context.Context, o Overdue) (Chain, bool, error) {
 		Use(attrReason, attrDue, attrDueShard, attrExpiresOn, attrEndedAt, attrDeadline, attrStampLen).
 		Value("timedOut", dynamo.Text(string(TimedOut))).Value("reason", dynamo.Text(o.Reason)).
 		Value("now", dynamo.Millis(o.Now)).Value("shard", dynamo.Number(dueShard(o.Tag))).Value("never", dynamo.Number(Never.Unix()))
-	return s.update(ctx, o.Tag,
-		"SET "+setKnown+", #inc = :inc, #st = :timedOut, #reason = :reason, #endedAt = :now, #due = :now, #dueShard = :shard, #expiresOn = :never",
+	set := "SET " + setKnown + ", #inc = :inc, #st = :timedOut, #reason = :reason, #endedAt = :now, #due = :now, #dueShard = :shard, #expiresOn = :never"
+	if o.Data != "" {
+		e.Use(attrData).Value(attrData, dynamo.Text(o.Data))
+		set += ", #data = :data"
+	}
+	return s.update(ctx, o.Tag, set,
 		and(isOpen, isSame, hasEdges, isKnown, "(attribute_not_exists(#created) OR #deadline <= :now)"), e)
 }
 

@@ -2,6 +2,7 @@ package xorack
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 )
@@ -74,17 +75,18 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 
 // Abandon ends an edge's chain as TimedOut if it was never created, which bars
 // a create that comes late, or if its deadline has come. It returns the chain
-// as it stands then: an open one is still within its time.
+// as it stands then: an open one is still within its time. data is what its
+// create would have kept with it: whoever sees to the end finds it there.
 //
 // It costs one write, and up to two of the index.
-func (a *Acker) Abandon(ctx context.Context, e Edge, reason string) (Chain, error) {
+func (a *Acker) Abandon(ctx context.Context, e Edge, data, reason string) (Chain, error) {
 	if e.IsZero() {
 		return Chain{}, &InvalidError{Field: "edge", Problem: "must not be empty"}
 	}
-	if err := validateReason(reason); err != nil {
+	if err := errors.Join(validateData(data), validateReason(reason)); err != nil {
 		return Chain{}, err
 	}
-	c, abandoned, err := a.store.Abandon(ctx, Overdue{Tag: e.tag, Incarnation: e.inc, Reason: reason, Now: a.now()})
+	c, abandoned, err := a.store.Abandon(ctx, Overdue{Tag: e.tag, Incarnation: e.inc, Data: data, Reason: reason, Now: a.now()})
 	if err != nil || abandoned {
 		return c, err
 	}

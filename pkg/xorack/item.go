@@ -42,12 +42,13 @@ const (
 	attrEndedAt     = "endedAt"   // ms
 	attrExpiresOn   = "expiresOn" // s, the TTL attribute
 	attrParent      = "parent"
+	attrData        = "data"
 )
 
 var fixedAttributes = []string{
 	attrVersion, attrIncarnation, attrSum, attrOps, attrEdges, attrStampLen, attrStamps, attrCreated, attrOptions,
 	attrDeadline, attrIdle, attrSeen, attrDue, attrDueShard, attrLastOp, attrRecorded, attrReason, attrEndedAt,
-	attrExpiresOn, attrParent,
+	attrExpiresOn, attrParent, attrData,
 }
 
 // item is an item, a key or an image.
@@ -101,6 +102,9 @@ func encodeChain(c Chain, names Names) item {
 	if !c.Parent.IsZero() {
 		it[attrParent] = parentValue(c.Parent, c.Sub)
 	}
+	if c.Data != "" {
+		it[attrData] = dynamo.Text(c.Data)
+	}
 	if c.HasStamps() {
 		it[attrStampLen] = dynamo.Number(int64(c.StampLen))
 		it[attrStamps] = &types.AttributeValueMemberBS{Value: c.Stamps}
@@ -134,6 +138,7 @@ func decodeChain(it item, names Names) (Chain, error) {
 		Recorded:    End(d.TextOr(attrRecorded, "")),
 		Reason:      d.TextOr(attrReason, ""),
 		EndedAt:     d.MillisOr(attrEndedAt),
+		Data:        d.TextOr(attrData, ""),
 	}
 	for _, op := range d.set(attrOps) {
 		if len(op) != len(Op{}) {

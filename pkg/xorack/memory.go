@@ -91,6 +91,9 @@ func (s *Memory) Create(ctx context.Context, n Chain) (Chain, bool, error) {
 			if !n.Parent.IsZero() {
 				c.Parent, c.Sub = n.Parent, n.Sub
 			}
+			if n.Data != "" {
+				c.Data = n.Data
+			}
 			c.Sum, c.Edges = c.Sum.Plus(n.Sum), c.Edges+n.Edges
 			c.StampLen = n.StampLen
 			c.Stamps = withStamps(c.Stamps, n.Stamps...)
@@ -180,6 +183,9 @@ func (s *Memory) Abandon(ctx context.Context, o Overdue) (Chain, bool, error) {
 		func(c *Chain) {
 			c.Incarnation, c.Recorded, c.Reason = o.Incarnation, TimedOut, o.Reason
 			c.EndedAt, c.Due, c.ExpiresOn = milliseconds(o.Now), milliseconds(o.Now), Never
+			if o.Data != "" {
+				c.Data = o.Data
+			}
 		})
 }
 

@@ -182,7 +182,8 @@ type Failure struct {
 	Now         time.Time
 }
 
-// Overdue is a chain that is to time out. Abandon takes no Seen.
+// Overdue is a chain that is to time out. Abandon takes no Seen, TimeOut no
+// Data.
 type Overdue struct {
 	Tag         string
 	Incarnation Incarnation
@@ -191,6 +192,8 @@ type Overdue struct {
 	// Seen, where it is not the zero time, is the last progress, which is too
 	// long ago; the deadline does not matter then.
 	Seen time.Time
+	// Data, where it is not empty, becomes the chain's.
+	Data string
 }
 
 // Stamp is a stamp of a chain of stamps.

@@ -426,7 +426,7 @@ func (m *model) abandoner(t *tree) {
 	m.busy("abandon "+t.tag, func(p *sim.Proc) {
 		until(p, 1, func() error {
 			now := m.now
-			c, err := m.acker(p).Abandon(context.Background(), t.roots[0].edge, "gave up")
+			c, err := m.acker(p).Abandon(context.Background(), t.roots[0].edge, "", "gave up")
 			if err != nil {
 				return m.failed(err)
 			}

@@ -81,6 +81,15 @@ func testAbandon(t *testing.T, s xorack.Store) {
 	check(t, err)
 	answers(t, s, "an orphan", abandoned(orphan), true)(s.Abandon(t.Context(), overdue("b", now)))
 
+	kept := overdue("f", now)
+	kept.Data = "kept"
+	want = abandoned(xorack.Chain{Tag: "f", Incarnation: inc, Data: "kept"})
+	answers(t, s, "with what is kept", want, true)(s.Abandon(t.Context(), kept))
+	owned := newChain("g")
+	owned.Data = "owned"
+	owned = create(t, s, owned)
+	answers(t, s, "keeps what its creation kept", abandoned(owned), true)(s.Abandon(t.Context(), overdue("g", now)))
+
 	chain := create(t, s, newChain("c"))
 	answers(t, s, "within its time", chain, false)(s.Abandon(t.Context(), overdue("c", now.Add(-time.Millisecond))))
 	other := overdue("c", now)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/settings"
@@ -36,7 +37,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	acker, stamper, err := a.NewAcker()
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	acker, stamper, err := a.NewAcker(client)
 	if err != nil {
 		return nil, err
 	}

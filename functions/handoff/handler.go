@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/settings"
@@ -31,7 +32,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	deliverer, sorter, err := s.NewDeliverer(nil)
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	deliverer, sorter, err := s.NewDeliverer(client, nil)
 	if err != nil {
 		return nil, err
 	}

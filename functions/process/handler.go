@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -30,7 +31,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		return nil, err
 	}
 	seen := &observer{emitter: emf.New(out)}
-	deliverer, _, err := s.NewDeliverer(seen.delivery)
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	deliverer, _, err := s.NewDeliverer(client, seen.delivery)
 	if err != nil {
 		return nil, err
 	}

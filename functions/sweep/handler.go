@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -51,7 +52,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	deliverer, sorter, err := s.NewDeliverer(nil)
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	deliverer, sorter, err := s.NewDeliverer(client, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +68,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	acker, _, err := a.NewAcker()
+	acker, _, err := a.NewAcker(client)
 	if err != nil {
 		return nil, err
 	}

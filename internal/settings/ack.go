@@ -4,7 +4,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -41,13 +42,8 @@ func AcksFromEnvironment() (Acks, error) {
 	return a, r.err()
 }
 
-// NewAcker makes the Acker and the Stamper on the table, on one client. It
-// makes no request.
-func (a Acks) NewAcker() (*xorack.Acker, *xorack.Stamper, error) {
-	client, err := dynamo.New(nil)
-	if err != nil {
-		return nil, nil, err
-	}
+// NewAcker makes the Acker and the Stamper on the table. It makes no request.
+func (a Acks) NewAcker(client *dynamodb.Client) (*xorack.Acker, *xorack.Stamper, error) {
 	store, err := xorack.NewDynamo(client, a.Names)
 	if err != nil {
 		return nil, nil, err

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -22,7 +23,11 @@ func TestAcks(t *testing.T) {
 	if want := (xorack.Names{Chains: "c-1", TagKey: "id"}); a.Names != want || a.Tombstone != 90*time.Minute {
 		t.Errorf("%+v", a)
 	}
-	acker, stamper, err := a.NewAcker()
+	client, err := dynamo.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acker, stamper, err := a.NewAcker(client)
 	if err != nil || acker == nil || stamper == nil {
 		t.Errorf("acker %v, stamper %v, error %v", acker, stamper, err)
 	}

@@ -1,26 +1,24 @@
 package settings
 
 import (
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // NewDeliverer makes the Deliverer on the tables, and the Sorter that it works
-// with: both on one client, so that one set of connections serves them. observe,
-// if not nil, is told how each delivery ended. It makes no request.
+// with: both on one client, so that one set of connections serves them, and all
+// else that is made on it. observe, if not nil, is told how each delivery ended.
+// It makes no request.
 //
 // The error names STREAMSORT_CONSUMERS_TABLE and STREAMSORT_ACTS_TABLE where
 // they are not set: only what delivers needs them.
-func (s Settings) NewDeliverer(observe func(handoff.Delivery)) (*handoff.Deliverer, *cursor.Sorter, error) {
+func (s Settings) NewDeliverer(client *dynamodb.Client, observe func(handoff.Delivery)) (*handoff.Deliverer, *cursor.Sorter, error) {
 	var r reader
 	r.given("STREAMSORT_CONSUMERS_TABLE", s.Consumers.Consumers)
 	r.given("STREAMSORT_ACTS_TABLE", s.Consumers.Acts)
 	if err := r.err(); err != nil {
-		return nil, nil, err
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
 		return nil, nil, err
 	}
 	sorter, err := s.sorterOn(client)

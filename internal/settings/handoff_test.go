@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -20,7 +21,11 @@ func TestDeliverer(t *testing.T) {
 	if want := (handoff.Names{Consumers: "k-1", Acts: "a-1"}); s.Consumers != want {
 		t.Errorf("tables %+v, want %+v", s.Consumers, want)
 	}
-	deliverer, sorter, err := s.NewDeliverer(nil)
+	client, err := dynamo.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliverer, sorter, err := s.NewDeliverer(client, nil)
 	if err != nil || deliverer == nil || sorter == nil {
 		t.Errorf("deliverer %v, sorter %v, error %v", deliverer, sorter, err)
 	}
@@ -35,7 +40,7 @@ func TestOnlyWhatDeliversNeedsItsTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = s.NewDeliverer(nil)
+	_, _, err = s.NewDeliverer(nil, nil)
 	for _, name := range []string{"STREAMSORT_CONSUMERS_TABLE", "STREAMSORT_ACTS_TABLE"} {
 		if err == nil || !strings.Contains(err.Error(), name+" is not set") {
 			t.Errorf("error %v, want one that names %s", err, name)

@@ -73,6 +73,27 @@ type removeCommand struct{ order }
 // Run implements the verb.
 func (c *removeCommand) Run(s *session) error { return s.act("remove", c.order, "removed", nil) }
 
+type settleCommand struct {
+	order
+	Token   string `arg:"" help:"The claim in quarantine, as streamsort consumers shows it."`
+	Outcome string `arg:"" enum:"COMMITTED,ABORTED" help:"How it ended: COMMITTED or ABORTED."`
+}
+
+// Run implements the verb.
+func (c *settleCommand) Run(s *session) error {
+	return s.act("settle", c.order, "settled "+c.Token+" as "+c.Outcome, map[string]any{"token": c.Token, "outcome": c.Outcome})
+}
+
+type releaseCommand struct {
+	order
+	Token string `arg:"" help:"The aborted claim in quarantine."`
+}
+
+// Run implements the verb.
+func (c *releaseCommand) Run(s *session) error {
+	return s.act("release", c.order, "released "+c.Token, map[string]any{"token": c.Token})
+}
+
 // actsCommand prints what operators did.
 type actsCommand struct {
 	Queue    string `arg:"" help:"The queue's name."`

@@ -31,6 +31,8 @@ type commands struct {
 	Rewind    rewindCommand    `cmd:"" help:"Set a consumer to another place: back, or forward over a loss."`
 	Pause     pauseCommand     `cmd:"" help:"Keep a consumer from being handed anything."`
 	Resume    resumeCommand    `cmd:"" help:"Let a paused consumer go on."`
+	Settle    settleCommand    `cmd:"" help:"Say how a claim in quarantine ended, where its database is gone."`
+	Release   releaseCommand   `cmd:"" help:"Give up the messages of an aborted claim in quarantine."`
 	Remove    removeCommand    `cmd:"" help:"Delete a consumer of a queue."`
 	Acts      actsCommand      `cmd:"" help:"Print what operators did to a queue's consumers, the latest first."`
 }

@@ -15,8 +15,13 @@ type consumer struct {
 	Attempts                 int
 	Starting                 bool
 	Claim                    *struct {
+		Token      string
 		From, To   seq
 		LeaseUntil string
+	}
+	Quarantine []struct {
+		Token, State, Since string
+		From, To            seq
 	}
 	Failure *struct{ Error, RetryAt string }
 	Blocked *struct {
@@ -38,11 +43,16 @@ func (c consumer) state() string {
 	if c.Starting {
 		say("finding its place")
 	}
-	if c.Claim != nil {
+	if c.State == "UNKNOWN" && c.Claim != nil {
+		say("in doubt: claim %s of %s to %s, whose lease ended at %s", c.Claim.Token, c.Claim.From, c.Claim.To, c.Claim.LeaseUntil)
+	} else if c.Claim != nil {
 		say("at %s to %s, until %s at the latest", c.Claim.From, c.Claim.To, c.Claim.LeaseUntil)
 	}
 	if c.Blocked != nil {
 		say("blocked on %s for %.0fs", c.Blocked.Seq, c.Blocked.AgeSeconds)
+	}
+	for _, q := range c.Quarantine {
+		say("quarantine: claim %s of %s to %s, %s since %s", q.Token, q.From, q.To, q.State, q.Since)
 	}
 	if c.Paused != nil {
 		say("paused since %s: %s", c.Paused.Since, c.Paused.Reason)

@@ -14,6 +14,8 @@ func TestStateOfAConsumer(t *testing.T) {
 		`{"state":"BLOCKED","attempts":5,"blocked":{"seq":7,"since":"x","ageSeconds":90.4},"failure":{"error":"no account","at":"x"}}`:                 ": blocked on 7 for 90s; attempt 5; failed: no account",
 		`{"state":"IDLE","attempts":2,"failure":{"error":"no answer","at":"x","retryAt":"2026-01-01T00:00:10Z"}}`:                                      ": attempt 2; failed: no answer; tries again at 2026-01-01T00:00:10Z",
 		`{"state":"IDLE","paused":{"reason":"the ledger is down","since":"2026-01-01T00:00:00Z"},"waiting":{"seq":"9007199254740993","missing":true}}`: ": paused since 2026-01-01T00:00:00Z: the ledger is down; 9007199254740993 is missing: it is not stored any more",
+		`{"state":"UNKNOWN","attempts":1,"claim":{"token":"4-x","from":7,"to":9,"leaseUntil":"2026-01-01T00:00:00Z"}}`:                                 ": in doubt: claim 4-x of 7 to 9, whose lease ended at 2026-01-01T00:00:00Z; attempt 1",
+		`{"state":"IDLE","attempts":0,"quarantine":[{"token":"4-x","from":7,"to":9,"state":"ABORTED","since":"yesterday"}]}`:                           ": quarantine: claim 4-x of 7 to 9, ABORTED since yesterday",
 	} {
 		var c consumer
 		if err := json.Unmarshal([]byte(document), &c); err != nil {

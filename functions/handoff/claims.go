@@ -12,7 +12,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -69,11 +68,7 @@ func newClaimDocument(a handoff.Answer) claimDocument {
 
 // pulled answers with how a call went, or why it could not be made.
 func pulled(ctx context.Context, c *edge.Call, a handoff.Answer, err error) (int, any, *edge.Problem) {
-	var invalid *cursor.InvalidError
-	switch {
-	case errors.As(err, &invalid) && invalid.Field == "lease":
-		return 0, nil, edge.Invalid("leaseSeconds", invalid.Problem)
-	case err != nil:
+	if err != nil {
 		return 0, nil, problemOf(ctx, err)
 	}
 	if a.Verdict == handoff.OK {
@@ -110,16 +105,17 @@ func (s *service) listReady(ctx context.Context, c *edge.Call) (int, any, *edge.
 	return pulled(ctx, c, a, err)
 }
 
-// bound reads a bound of a claim, which is 1 or more.
+// bounds are what the numbers of a claim may be. Those of messages and seconds
+// are the protocol's own.
+var bounds = map[string][2]int64{"maxMessages": {1, 1000}, "maxBytes": {1, maxAnswerBytes}, "leaseSeconds": {30, 43_200}}
+
+// bound reads a bound of a claim.
 func bound(name, text string, to *int) *edge.Problem {
 	n, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case err != nil || n < 1:
-		return edge.Invalid(name, "must be an integer of 1 or more")
-	case name == "maxBytes" && n > maxAnswerBytes:
-		return edge.Invalid(name, fmt.Sprintf("must be from 1 to %d", maxAnswerBytes))
+	if b := bounds[name]; err != nil || n < b[0] || n > b[1] {
+		return edge.Invalid(name, fmt.Sprintf("must be an integer from %d to %d", b[0], b[1]))
 	}
-	*to = int(min(n, 1<<30))
+	*to = int(n)
 	return nil
 }
 
@@ -185,9 +181,11 @@ func (p *pull) read(m edge.Member) *edge.Problem {
 		if problem := bound(m.Name, string(m.Value), &seconds); problem != nil {
 			return problem
 		}
-		p.Lease = time.Duration(min(seconds, 1<<20)) * time.Second
+		p.Lease = time.Duration(seconds) * time.Second
 	case "seqs":
-		p.Seqs, err = readSeqs(m.Value)
+		var problem *edge.Problem
+		p.Seqs, problem = readSeqs(m.Value)
+		return problem
 	}
 	if err != nil {
 		return edge.Invalid(m.Name, err.Error())
@@ -195,18 +193,18 @@ func (p *pull) read(m edge.Member) *edge.Problem {
 	return nil
 }
 
-func readSeqs(raw json.RawMessage) ([]int64, error) {
+func readSeqs(raw json.RawMessage) ([]int64, *edge.Problem) {
 	elements, err := edge.Elements(raw)
 	if err != nil {
-		return nil, err
+		return nil, edge.Invalid("seqs", err.Error())
 	}
 	if len(elements) == 0 {
-		return nil, errors.New("is empty")
+		return nil, edge.Invalid("seqs", "is empty")
 	}
 	seqs := make([]int64, len(elements))
 	for i, element := range elements {
 		if seqs[i], err = edge.Seq(element); err != nil {
-			return nil, fmt.Errorf("[%d] %w", i, err)
+			return nil, edge.Invalid(fmt.Sprintf("seqs[%d]", i), err.Error())
 		}
 	}
 	return seqs, nil

@@ -172,11 +172,13 @@ func TestBadClaims(t *testing.T) {
 		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":29}`, "leaseSeconds"},
 		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":43201}`, "leaseSeconds"},
 		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[]}`, "seqs"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1.5]}`, "seqs"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1,1.5]}`, "seqs[1]"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1,2],"maxMessages":1}`, "seqs"},
 		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","token":"1-r"}`, "token"},
 		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing"}`, "token"},
 		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing","token":"01-r"}`, "token"},
 		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing","token":"r"}`, "token"},
+		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing","token":"1-` + strings.Repeat("r", 65) + `"}`, "token"},
 		{"PATCH", "", `{"act":"undo","queue":"q","consumer":"billing","token":"1-r"}`, "act"},
 		{"PATCH", "", `{"act":"settle","queue":"q","consumer":"billing","token":"1-r","outcome":"CANCELLED"}`, "outcome"},
 		{"PATCH", "", `{"act":"settle","queue":"q","consumer":"billing","token":"1-r"}`, "outcome"},
@@ -184,6 +186,18 @@ func TestBadClaims(t *testing.T) {
 		a := s.Request(c.method, "/claims", c.query, c.body)
 		if a.Status != 400 || !strings.Contains(a.Body, fmt.Sprintf(`"field":%q`, c.field)) {
 			t.Errorf("%s %s%s: %d %s, want that %s is refused", c.method, c.query, c.body, a.Status, a.Body, c.field)
+		}
+	}
+	for _, c := range []struct{ body, bounds string }{
+		{`"maxMessages":0`, "from 1 to 1000"},
+		{`"maxMessages":1001`, "from 1 to 1000"},
+		{`"leaseSeconds":29`, "from 30 to 43200"},
+		{`"maxBytes":0`, "from 1 to 3145728"},
+		{`"maxMessages":1,"seqs":[1,2]`, "at most 1"},
+	} {
+		a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r",`+c.body+`}`)
+		if a.Status != 400 || !strings.Contains(a.Body, c.bounds) {
+			t.Errorf("%s: %d %s, want that it must be %s", c.body, a.Status, a.Body, c.bounds)
 		}
 	}
 	if a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"nobody","request":"r"}`); a.Status != 404 || !strings.Contains(a.Body, "no-consumer") {
@@ -214,18 +228,28 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 	for _, c := range []struct {
 		act, more string
 		status    int
+		problem   string
 	}{
-		{"release", `,"token":"1-r1"`, 409},
-		{"rewind", `,"start":1`, 409},
-		{"settle", `,"token":"1-r1"`, 400},
-		{"settle", `,"outcome":"ABORTED"`, 400},
-		{"release", `,"token":"1-r1","outcome":"ABORTED"`, 400},
-		{"settle", `,"token":"1-r1","outcome":"ABORTED"`, 200},
-		{"release", `,"token":"1-r1"`, 200},
-		{"rewind", `,"start":1`, 200},
+		{"release", `,"token":"1-r1"`, 409, "problems/quarantined"},
+		{"release", `,"token":"1-other"`, 409, "problems/not-quarantined"},
+		{"settle", `,"token":"1-other","outcome":"ABORTED"`, 409, "problems/not-quarantined"},
+		{"settle", `,"token":"7-r7","outcome":"COMMITTED"`, 409, "problems/not-quarantined"},
+		{"rewind", `,"start":1`, 409, "problems/quarantined"},
+		{"settle", `,"token":"1-r1"`, 400, ""},
+		{"settle", `,"outcome":"ABORTED"`, 400, ""},
+		{"release", `,"token":"1-r1","outcome":"ABORTED"`, 400, ""},
+		{"settle", `,"token":"1-r1","outcome":"ABORTED","id":"s1"`, 200, ""},
+		{"settle", `,"token":"1-r1","outcome":"ABORTED","id":"s1"`, 200, ""},
+		{"settle", `,"token":"1-r1","outcome":"ABORTED"`, 200, ""},
+		{"settle", `,"token":"1-r1","outcome":"COMMITTED"`, 409, "settled as aborted"},
+		{"release", `,"token":"1-r1","id":"r1"`, 200, ""},
+		{"release", `,"token":"1-r1","id":"r1"`, 200, ""},
+		{"release", `,"token":"1-r1","id":"r2"`, 409, "problems/not-quarantined"},
+		{"settle", `,"token":"1-r1","outcome":"ABORTED"`, 409, "problems/not-quarantined"},
+		{"rewind", `,"start":1`, 200, ""},
 	} {
-		if a := s.act(c.act, c.more); a.Status != c.status {
-			t.Errorf("%s%s: %d %s, want %d", c.act, c.more, a.Status, a.Body, c.status)
+		if a := s.act(c.act, c.more); a.Status != c.status || !strings.Contains(a.Body, c.problem) {
+			t.Errorf("%s%s: %d %s, want %d %s", c.act, c.more, a.Status, a.Body, c.status, c.problem)
 		}
 	}
 }

@@ -26,6 +26,11 @@ func problemOf(ctx context.Context, err error) *edge.Problem {
 			Status: http.StatusConflict, Type: "quarantined", Title: "The consumer has a claim in quarantine",
 			Detail: "settle it, or release it, first",
 		}
+	case errors.Is(err, handoff.ErrNotQuarantined):
+		return &edge.Problem{
+			Status: http.StatusConflict, Type: "not-quarantined", Title: "The claim is not in quarantine",
+			Detail: err.Error(),
+		}
 	case errors.Is(err, handoff.ErrOutran):
 		return &edge.Problem{
 			Status: http.StatusConflict, Type: "outran", Title: "The consumer was changed at the same moment",

@@ -115,6 +115,51 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	}
 }
 
+// A claim in doubt is announced, and counted, and so is one in quarantine.
+func TestHandlerSweepsDoubts(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	sorter, err := cursor.New(&cursor.Memory{}, &cursor.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, said := sweeperOf(t, sorter, &out)
+	if s.deliverer, err = handoff.New(&handoff.Memory{}, sorter, &handoff.Options{Now: clock}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
+		t.Fatal(err)
+	}
+	pull, err := handoff.NewPuller(s.deliverer, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := pull.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pull.Prepare(t.Context(), a.Held()); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"consumer.in-doubt", "consumer.quarantined"} {
+		now = now.Add(31 * time.Minute)
+		if kind == "consumer.quarantined" {
+			now = now.Add(31 * time.Minute)
+		}
+		if _, err := s.run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if said[kind] != 1 {
+			t.Errorf("said %v, want %s", said, kind)
+		}
+	}
+	hasMetrics(t, &out, `"ConsumersInDoubt":1`, `"ConsumersQuarantined":1`)
+}
+
 // A chain whose deadline has come is timed out.
 func TestHandlerSweepsChains(t *testing.T) {
 	var out bytes.Buffer

@@ -79,7 +79,9 @@ type Request struct {
 	ID string
 	Bounds
 	// Seqs, where it is not empty, are the messages to claim, which must be
-	// those that wait first, in order, as List showed them: these or none.
+	// those that wait first, in order, as List showed them within the same
+	// Bounds: these or none. There are MaxMessages at most, and 1,000 where that
+	// is 0.
 	Seqs []int64
 	// Lease is how long the claim is good for, 30 seconds to 12 hours; the
 	// usual lease where it is 0.
@@ -162,15 +164,15 @@ func (c Consumer) judge(t Token) Verdict {
 	case c.owns(t, Unknown):
 		return InDoubt
 	}
-	switch outcome, known := c.outcome(t.N); {
+	switch outcome, known := c.outcome(t); {
 	case known && outcome == Committed:
 		return WasCommitted
 	case known && outcome == Aborted:
 		return WasAborted
 	case known && outcome == Cancelled:
 		return WasCancelled
-	case t != c.Token && t.N >= c.Token.N:
-		return Foreign
+	case t != c.Token && t.N >= c.Token.N, c.numbered(t.N), c.aside(t.N):
+		return Foreign // the number was given to another
 	}
 	return Forgotten
 }

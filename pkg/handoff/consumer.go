@@ -1,6 +1,8 @@
 package handoff
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -43,10 +45,19 @@ const (
 // remembered is how many claims' outcomes a consumer remembers.
 const remembered = 4
 
-// Remembered is what became of the claim of a number; the zero value is none.
+// Remembered is what became of a claim; the zero value is none.
 type Remembered struct {
 	N       int64
 	Outcome TokenOutcome
+	// Sum is a short hash of the token's request, so that a token of another
+	// request is known to be none; empty in items of earlier versions.
+	Sum string
+}
+
+// Remember is what is remembered of a claim that ended so.
+func Remember(t Token, outcome TokenOutcome) Remembered {
+	sum := sha256.Sum256([]byte(t.Req))
+	return Remembered{t.N, outcome, base64.RawURLEncoding.EncodeToString(sum[:6])}
 }
 
 // Consumer is the durable record of a named reader of one queue: its lock, its
@@ -104,9 +115,15 @@ func (c Consumer) Exists() bool { return c.Queue != "" }
 func (c Consumer) holds(t Token) bool { return c.State == Started && c.Token == t }
 
 // outcome is what became of the claim of a token, where it is remembered.
-func (c Consumer) outcome(n int64) (TokenOutcome, bool) {
+func (c Consumer) outcome(t Token) (TokenOutcome, bool) {
+	r := c.Outcomes[t.N%remembered]
+	return r.Outcome, c.numbered(t.N) && (r.Sum == "" || r == Remember(t, r.Outcome))
+}
+
+// numbered reports whether the end of the claim of a number is remembered.
+func (c Consumer) numbered(n int64) bool {
 	r := c.Outcomes[n%remembered]
-	return r.Outcome, r.N == n && r.Outcome != ""
+	return r.N == n && r.Outcome != ""
 }
 
 // Bounds of what users name.

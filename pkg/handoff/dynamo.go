@@ -131,8 +131,8 @@ func (c *change) drop(attributes ...string) *change {
 }
 
 // ended remembers what became of a claim.
-func (c *change) ended(n int64, outcome TokenOutcome) *change {
-	c.use(attrOutcomes).value("ended", encodeOutcome(Remembered{n, outcome})).Key("#slot", slot(n))
+func (c *change) ended(t Token, outcome TokenOutcome) *change {
+	c.use(attrOutcomes).value("ended", encodeOutcome(Remember(t, outcome))).Key("#slot", slot(t.N))
 	c.set = append(c.set, "#outcomes.#slot = :ended")
 	return c
 }
@@ -204,7 +204,7 @@ func (c *change) takeable(seen Consumer, now time.Time) *change {
 	c.seen(seen.Token.N).free().value("was", dynamo.Text(string(seen.State))).when("#state = :was", attrState)
 	if seen.State == Started {
 		c.value("now", dynamo.Millis(now)).when("#leaseUntil < :now", attrLeaseUntil).
-			ended(seen.Token.N, Cancelled).to(attrSingleTo, dynamo.Number(max(seen.SingleTo, seen.To)))
+			ended(seen.Token, Cancelled).to(attrSingleTo, dynamo.Number(max(seen.SingleTo, seen.To)))
 	}
 	return c
 }
@@ -245,17 +245,17 @@ func (s *Dynamo) Block(ctx context.Context, seen Consumer, now time.Time) (Consu
 // Commit implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) Commit(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c := newChange().held(token).to(attrState, dynamo.Text(string(Idle))).to(attrAttempts, dynamo.Number(0)).
-		ended(token.N, Committed).drop(attrRetryAt, attrFailed, attrError).use(attrDelivered, attrTo)
+		ended(token, Committed).drop(attrRetryAt, attrFailed, attrError).use(attrDelivered, attrTo)
 	c.set = append(c.set, "#delivered = #to")
 	found, made, err := s.update(ctx, queue, name, c)
-	outcome, known := found.outcome(token.N)
+	outcome, known := found.outcome(token)
 	return found, made || known && outcome == Committed, err
 }
 
 // CommitAndClaim implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) CommitAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
 	// In an update, what stands to the right of "=" is what was there before.
-	c := newChange().held(token).free().ended(token.N, Committed).claim(token.N+1, claim).
+	c := newChange().held(token).free().ended(token, Committed).claim(token.N+1, claim).
 		to(attrAttempts, dynamo.Number(1)).drop(attrFailed, attrError)
 	c.set = append(c.set, "#delivered = #to", "#from = #to")
 	found, made, err := s.update(ctx, queue, name, c)
@@ -264,7 +264,7 @@ func (s *Dynamo) CommitAndClaim(ctx context.Context, queue, name string, token T
 
 // Fail implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
-	c := newChange().held(token).ended(token.N, Aborted).use(attrSingleTo, attrTo).
+	c := newChange().held(token).ended(token, Aborted).use(attrSingleTo, attrTo).
 		to(attrFailed, dynamo.Millis(failure.Now)).to(attrError, dynamo.Text(failure.Error))
 	c.set = append(c.set, "#singleTo = #to")
 	if failure.Block {
@@ -273,7 +273,7 @@ func (s *Dynamo) Fail(ctx context.Context, queue, name string, token Token, fail
 		c.to(attrState, dynamo.Text(string(Idle))).to(attrRetryAt, dynamo.Millis(failure.RetryAt))
 	}
 	found, made, err := s.update(ctx, queue, name, c)
-	outcome, known := found.outcome(token.N)
+	outcome, known := found.outcome(token)
 	return found, made || known && outcome == Aborted, err
 }
 
@@ -281,7 +281,7 @@ func (s *Dynamo) Fail(ctx context.Context, queue, name string, token Token, fail
 func (s *Dynamo) Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error) {
 	c := newChange().seen(seen.Token.N).value("started", dynamo.Text(string(Started))).value("now", dynamo.Millis(now)).
 		when("#state = :started AND #leaseUntil < :now", attrState, attrLeaseUntil).
-		ended(seen.Token.N, Cancelled).use(attrSingleTo, attrTo)
+		ended(seen.Token, Cancelled).use(attrSingleTo, attrTo)
 	c.set = append(c.set, "#singleTo = #to")
 	if block {
 		c.blocked(seen.Token.N, now)

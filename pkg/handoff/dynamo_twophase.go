@@ -35,7 +35,7 @@ func (s *Dynamo) Extend(ctx context.Context, queue, name string, token Token, un
 
 // CommitPrepared implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) CommitPrepared(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
-	c := newChange().own(token, Ready, Unknown).passed().ended(token.N, Committed)
+	c := newChange().own(token, Ready, Unknown).passed().ended(token, Committed)
 	found, made, err := s.update(ctx, queue, name, c)
 	return found, made || found.ended(token, Committed), err
 }
@@ -50,7 +50,7 @@ func (c *change) passed() *change {
 
 // AbortPrepared implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) AbortPrepared(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
-	c := newChange().own(token, Started, Ready, Unknown).ended(token.N, Aborted).use(attrSingleTo, attrTo).
+	c := newChange().own(token, Started, Ready, Unknown).ended(token, Aborted).use(attrSingleTo, attrTo).
 		to(attrFailed, dynamo.Millis(failure.Now)).to(attrError, dynamo.Text(failure.Error))
 	c.set = append(c.set, "#singleTo = #to")
 	if failure.Block {
@@ -94,14 +94,17 @@ func (c *change) unsettled(t Token) *change {
 }
 
 // SettleQuarantined implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
-func (s *Dynamo) SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool) (Consumer, bool, error) {
+func (s *Dynamo) SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool, op string) (Consumer, bool, error) {
 	c := newChange().unsettled(token)
+	if op != "" {
+		c.to(attrLastOp, dynamo.Text(op))
+	}
 	switch {
 	case outcome != Committed:
 		c.value("aborted", dynamo.Text(string(quarantinedAborted)))
 		c.set = append(c.set, "#quarantine.#aside.#state = :aborted")
 	case remember:
-		c.ended(token.N, Committed).use(attrN).value("number", dynamo.Number(token.N)).
+		c.ended(token, Committed).use(attrN).value("number", dynamo.Number(token.N)).
 			when("attribute_not_exists(#outcomes.#slot) OR #outcomes.#slot.#n < :number")
 		c.remove = append(c.remove, "#quarantine.#aside")
 	default:
@@ -110,16 +113,16 @@ func (s *Dynamo) SettleQuarantined(ctx context.Context, queue, name string, toke
 		c.remove = append(c.remove, "#quarantine.#aside")
 	}
 	found, made, err := s.update(ctx, queue, name, c)
-	return found, made || found.settled(token, outcome), err
+	return found, made || found.settled(token, outcome) || found.operatedBy(op), err
 }
 
 // Release implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
-func (s *Dynamo) Release(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+func (s *Dynamo) Release(ctx context.Context, queue, name string, token Token, op string) (Consumer, bool, error) {
 	c := newChange().asideOf(token.N).use(attrReq, attrState).value("asideReq", dynamo.Text(token.Req)).
 		value("aborted", dynamo.Text(string(quarantinedAborted))).
 		when("#quarantine.#aside.#state = :aborted AND #quarantine.#aside.#req = :asideReq").
-		to(attrVersion, dynamo.Number(layout))
+		to(attrLastOp, dynamo.Text(op))
 	c.remove = append(c.remove, "#quarantine.#aside")
 	found, made, err := s.update(ctx, queue, name, c)
-	return found, made || found.released(token), err
+	return found, made || found.operatedBy(op), err
 }

@@ -25,6 +25,9 @@ var (
 	// ErrQuarantined: a claim of the consumer is in quarantine: it has to be
 	// settled, or released, first.
 	ErrQuarantined = errors.New("the consumer has a claim in quarantine")
+	// ErrNotQuarantined: no claim of this token is in quarantine, or it is settled
+	// otherwise.
+	ErrNotQuarantined = errors.New("no such claim is in quarantine")
 	// ErrOutran: somebody else changed the consumer at the same moment. Look,
 	// and decide again.
 	ErrOutran = errors.New("the consumer was changed meanwhile")

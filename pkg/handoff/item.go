@@ -51,6 +51,7 @@ const (
 	// Within an outcome.
 	attrN       = "n"
 	attrOutcome = "outcome"
+	attrSum     = "sum"
 
 	// Within a quarantined claim, beside req, from, to and state.
 	attrSince = "since" // ms
@@ -60,7 +61,9 @@ const (
 func slot(n int64) string { return strconv.FormatInt(n%remembered, 10) }
 
 func encodeOutcome(r Remembered) types.AttributeValue {
-	return dynamo.Map(dynamo.Item{attrN: dynamo.Number(r.N), attrOutcome: dynamo.Text(string(r.Outcome))})
+	return dynamo.Map(dynamo.Item{
+		attrN: dynamo.Number(r.N), attrOutcome: dynamo.Text(string(r.Outcome)), attrSum: dynamo.Text(r.Sum),
+	})
 }
 
 // encodeConsumer is the item of a consumer that has just been made: both maps
@@ -133,7 +136,7 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 			break
 		}
 		inner := dynamo.Decoder{Item: m.Value}
-		r := Remembered{N: inner.Number(attrN), Outcome: TokenOutcome(inner.Text(attrOutcome))}
+		r := Remembered{inner.Number(attrN), TokenOutcome(inner.Text(attrOutcome)), inner.TextOr(attrSum, "")}
 		if inner.Err != nil || r.N < 0 {
 			d.Fail(attrOutcomes+"."+name, "is not an outcome")
 			break

@@ -104,7 +104,7 @@ func takeable(seen Consumer, now time.Time) func(Consumer) bool {
 
 // end notes what became of the claim that is out.
 func (c *Consumer) end(outcome TokenOutcome) {
-	c.Outcomes[c.Token.N%remembered] = Remembered{c.Token.N, outcome}
+	c.Outcomes[c.Token.N%remembered] = Remember(c.Token, outcome)
 }
 
 // takeOver ends the claim that is out, if one is, because its lease is over.
@@ -157,7 +157,7 @@ func (s *Memory) Commit(ctx context.Context, queue, name string, token Token) (C
 		c.State, c.Delivered, c.Attempts, c.RetryAt = Idle, c.To, 0, time.Time{}
 		c.calm()
 	})
-	outcome, known := c.outcome(token.N)
+	outcome, known := c.outcome(token)
 	return c, made || known && outcome == Committed, err
 }
 
@@ -185,7 +185,7 @@ func (s *Memory) Fail(ctx context.Context, queue, name string, token Token, fail
 		}
 		c.State, c.RetryAt = Idle, milliseconds(failure.RetryAt)
 	})
-	outcome, known := c.outcome(token.N)
+	outcome, known := c.outcome(token)
 	return c, made || known && outcome == Aborted, err
 }
 

@@ -69,7 +69,7 @@ func (s *Memory) Quarantine(ctx context.Context, seen Consumer, old time.Time) (
 }
 
 // SettleQuarantined implements [Store].
-func (s *Memory) SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool) (Consumer, bool, error) {
+func (s *Memory) SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool, op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, queue, name,
 		func(c Consumer) bool {
 			q, there := c.quarantined(token)
@@ -77,6 +77,9 @@ func (s *Memory) SettleQuarantined(ctx context.Context, queue, name string, toke
 		},
 		func(c *Consumer) {
 			q, _ := c.quarantined(token)
+			if op != "" {
+				c.LastOp = op
+			}
 			if outcome != Committed {
 				q.State = quarantinedAborted
 				c.setQuarantined(token.N, q)
@@ -84,19 +87,22 @@ func (s *Memory) SettleQuarantined(ctx context.Context, queue, name string, toke
 			}
 			c.setQuarantined(token.N, Quarantined{})
 			if remember {
-				c.Outcomes[token.N%remembered] = Remembered{token.N, Committed}
+				c.Outcomes[token.N%remembered] = Remember(token, Committed)
 			}
 		})
-	return c, made || c.settled(token, outcome), err
+	return c, made || c.settled(token, outcome) || c.operatedBy(op), err
 }
 
 // Release implements [Store].
-func (s *Memory) Release(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+func (s *Memory) Release(ctx context.Context, queue, name string, token Token, op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, queue, name,
 		func(c Consumer) bool {
 			q, there := c.quarantined(token)
 			return there && !q.Unsettled()
 		},
-		func(c *Consumer) { c.setQuarantined(token.N, Quarantined{}) })
-	return c, made || c.released(token), err
+		func(c *Consumer) {
+			c.setQuarantined(token.N, Quarantined{})
+			c.LastOp = op
+		})
+	return c, made || c.operatedBy(op), err
 }

@@ -16,34 +16,41 @@ const (
 // SettleQuarantined says, by an operator's word, how a claim in quarantine ended:
 // Committed takes it away, Aborted says that its messages were not handed on. It
 // is for a consumer's database that is gone: as long as it is there, its own
-// marker tells. A claim that is not in quarantine, or settled, is ErrOutran.
+// marker tells. ErrNotQuarantined where the claim is not in quarantine, or is
+// settled otherwise.
 func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token, outcome TokenOutcome) (Consumer, error) {
 	if outcome != Committed && outcome != Aborted {
 		return Consumer{}, &cursor.InvalidError{Field: "outcome", Problem: "must be COMMITTED or ABORTED"}
 	}
 	o.Reason = fmt.Sprintf("%s as %s: %s", token, outcome, o.Reason)
-	return d.act(ctx, o, ActSettle, token.N, func(_ string, c Consumer) (Consumer, error) {
+	return d.act(ctx, o, ActSettle, token.N, func(op string, c Consumer) (Consumer, error) {
+		switch q, there := c.quarantined(token); {
+		case there && !q.Unsettled() && outcome == Aborted:
+			return c, nil // by its own database
+		case !there:
+			return c, ErrNotQuarantined
+		case !q.Unsettled():
+			return c, fmt.Errorf("%w: it is settled as aborted", ErrNotQuarantined)
+		}
 		// It is not remembered among the outcomes: a database is asked to know
 		// what is committed there.
-		after, done, err := d.store.SettleQuarantined(ctx, c.Queue, c.Name, token, outcome, false)
-		if _, was := c.quarantined(token); was && outcome == Committed && err == nil {
-			// It is gone, by us or by its own database.
-			_, there := after.quarantined(token)
-			done = done || !there
-		}
-		return made(after, done, err)
+		return made(d.store.SettleQuarantined(ctx, c.Queue, c.Name, token, outcome, false, op))
 	})
 }
 
 // Release gives up the messages of a claim in quarantine that was aborted. To
 // have them handed on instead, rewind to them first: everything behind them is
-// handed on again, too.
+// handed on again, too. ErrQuarantined where the claim is not settled,
+// ErrNotQuarantined where it is not in quarantine.
 func (d *Deliverer) Release(ctx context.Context, o Order, token Token) (Consumer, error) {
 	o.Reason = fmt.Sprintf("%s: %s", token, o.Reason)
-	return d.act(ctx, o, ActRelease, token.N, func(_ string, c Consumer) (Consumer, error) {
-		if q, there := c.quarantined(token); there && q.Unsettled() {
+	return d.act(ctx, o, ActRelease, token.N, func(op string, c Consumer) (Consumer, error) {
+		switch q, there := c.quarantined(token); {
+		case !there:
+			return c, ErrNotQuarantined
+		case q.Unsettled():
 			return c, ErrQuarantined
 		}
-		return made(d.store.Release(ctx, c.Queue, c.Name, token))
+		return made(d.store.Release(ctx, c.Queue, c.Name, token, op))
 	})
 }

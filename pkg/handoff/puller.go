@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,11 +129,11 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 	if err := b.Validate(); err != nil {
 		return r, err
 	}
+	if limit := cmp.Or(r.MaxMessages, maxMessages); len(r.Seqs) > limit {
+		return r, &cursor.InvalidError{Field: "seqs", Problem: fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit)}
+	}
 	b = b.withDefaults()
 	r.Bounds = Bounds{b.MaxMessages, b.MaxBytes}
-	if len(r.Seqs) > maxMessages {
-		return r, &cursor.InvalidError{Field: "seqs", Problem: fmt.Sprintf("must be at most %d", maxMessages)}
-	}
 	return r, nil
 }
 
@@ -214,6 +215,9 @@ func (c Consumer) hindered(now time.Time) Verdict {
 func (c Consumer) held(v Verdict) Answer {
 	a := c.answer(v)
 	switch v {
+	case BusyUntil:
+		// Another's claim: until when, and nothing that would let one act on it.
+		a.Batch = Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}
 	case WaitUntil:
 		a.Until, a.Detail = c.RetryAt, c.Error
 	case OnHold:
@@ -243,7 +247,7 @@ func (p *Puller) head(ctx context.Context, c Consumer, r Request) (Batch, Answer
 			a.Verdict, a.Detail = NotHead, fmt.Sprintf("the messages that wait are %d to %d", c.Delivered+1, it.Position)
 			return Batch{}, a, nil
 		}
-		run.position, run.reader.MaxMessages, run.reader.MaxBytes = last, maxMessages, maxBytes
+		run.position, run.reader.MaxMessages = last, maxMessages
 	}
 	if run.position <= c.Delivered {
 		a.Verdict = Nothing
@@ -258,7 +262,7 @@ func (p *Puller) head(ctx context.Context, c Consumer, r Request) (Batch, Answer
 	case run.Ended == Missing:
 		a.Verdict, a.From, a.To, a.Detail = Gone, c.Delivered, c.Delivered+1, run.Cause.Error()
 	case len(r.Seqs) > 0 && !slices.Equal(r.Seqs, seqsOf(b)):
-		a.Verdict, a.Detail = NotHead, fmt.Sprintf("the messages that wait first are %d", seqsOf(b))
+		a.Verdict, a.Detail = NotHead, fmt.Sprintf("the messages that wait first, and that a claim may have, are %d", seqsOf(b))
 	}
 	return b, a, nil
 }

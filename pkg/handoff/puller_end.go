@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -16,7 +17,10 @@ func (h Held) checked() error {
 	if h.Token.N < 1 {
 		return &cursor.InvalidError{Field: "token", Problem: "must have a number of 1 or more"}
 	}
-	return validateReq(h.Token.Req)
+	if validateReq(h.Token.Req) != nil {
+		return &cursor.InvalidError{Field: "token", Problem: fmt.Sprintf("must have a request of 1 to %d bytes of UTF-8", MaxOp)}
+	}
+	return nil
 }
 
 // told turns what a write answered into what the caller is told. wanted is the
@@ -88,9 +92,9 @@ func (p *Puller) Commit(ctx context.Context, h Held) (Answer, error) {
 // settleAside ends a claim in quarantine. Where a newer outcome has its place
 // in the memory, its own is not remembered.
 func (d *Deliverer) settleAside(ctx context.Context, h Held, outcome TokenOutcome) (Consumer, bool, error) {
-	c, made, err := d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true)
+	c, made, err := d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true, "")
 	if err == nil && !made && c.judge(h.Token) == InQuarantine {
-		c, made, err = d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, false)
+		c, made, err = d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, false, "")
 	}
 	return c, made, err
 }

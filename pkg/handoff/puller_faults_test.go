@@ -76,7 +76,7 @@ func TestPullFaults(t *testing.T) {
 					pending = network.Pending()
 					network.Fail(0, "")
 					is, err := store.Consumer(t.Context(), queue, "c")
-					if err != nil || is.Token.N != 1 || is.State != handoff.Idle || is.Outcomes[1] != (handoff.Remembered{N: 1, Outcome: c.want}) {
+					if err != nil || is.Token.N != 1 || is.State != handoff.Idle || is.Outcomes[1] != handoff.Remember(claim.Token, c.want) {
 						t.Errorf("%+v, %v; want one claim, %s", is, err, c.want)
 					}
 				})

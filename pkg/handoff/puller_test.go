@@ -2,6 +2,7 @@ package handoff_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -221,8 +222,11 @@ func TestAnOperatorSettles(t *testing.T) {
 		t.Fatal(err)
 	}
 	order := handoff.Order{Queue: "q", Consumer: "c", Reason: "the database burnt down"}
-	if _, err := d.SettleQuarantined(ctx, order, a.Token, handoff.Committed); err == nil {
-		t.Error("a claim that is not in quarantine is settled")
+	if _, err := d.SettleQuarantined(ctx, order, a.Token, handoff.Committed); !errors.Is(err, handoff.ErrNotQuarantined) {
+		t.Errorf("a claim that is not in quarantine is settled: %v", err)
+	}
+	if _, err := d.Release(ctx, order, a.Token); !errors.Is(err, handoff.ErrNotQuarantined) {
+		t.Errorf("a claim that is not in quarantine is released: %v", err)
 	}
 	if _, err := env.Claims.Prepare(ctx, a.Held()); err != nil {
 		t.Fatal(err)
@@ -239,9 +243,16 @@ func TestAnOperatorSettles(t *testing.T) {
 	if _, err := d.SettleQuarantined(ctx, order, a.Token, handoff.Cancelled); err == nil {
 		t.Error("settled as cancelled")
 	}
-	c, err := d.SettleQuarantined(ctx, order, a.Token, handoff.Committed)
-	if err != nil || c.Quarantine != [handoff.MaxQuarantined]handoff.Quarantined{} {
-		t.Errorf("%+v, %v", c, err)
+	order.Op = "mine"
+	for range 2 { // repeated, it finds what it did
+		c, err := d.SettleQuarantined(ctx, order, a.Token, handoff.Committed)
+		if err != nil || c.Quarantine != [handoff.MaxQuarantined]handoff.Quarantined{} {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+	order.Op = "another's"
+	if _, err := d.SettleQuarantined(ctx, order, a.Token, handoff.Committed); !errors.Is(err, handoff.ErrNotQuarantined) {
+		t.Errorf("settled again: %v", err)
 	}
 	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Verdict != handoff.Forgotten {
 		t.Errorf("its commit: %+v, %v", a, err)

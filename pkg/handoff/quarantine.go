@@ -51,6 +51,11 @@ func (c Consumer) quarantined(t Token) (Quarantined, bool) {
 	return Quarantined{}, false
 }
 
+// aside reports whether the claim of a number is in quarantine.
+func (c Consumer) aside(n int64) bool {
+	return slices.ContainsFunc(c.Quarantine[:], func(q Quarantined) bool { return q.Token.N == n && n > 0 })
+}
+
 // unsettledTo is the highest seq of which nobody knows whether it was handed
 // on; -1 where there is none.
 func (c Consumer) unsettledTo() int64 {
@@ -136,9 +141,12 @@ func (c Consumer) owns(t Token, states ...State) bool {
 
 // ended reports whether the claim of a token is remembered to have ended so.
 func (c Consumer) ended(t Token, outcome TokenOutcome) bool {
-	is, known := c.outcome(t.N)
+	is, known := c.outcome(t)
 	return known && is == outcome
 }
+
+// operatedBy reports whether the last operation of an operator is this one.
+func (c Consumer) operatedBy(op string) bool { return op != "" && c.LastOp == op }
 
 // settled reports whether a quarantined claim is known to have ended so.
 func (c Consumer) settled(t Token, outcome TokenOutcome) bool {
@@ -147,11 +155,4 @@ func (c Consumer) settled(t Token, outcome TokenOutcome) bool {
 		return !there && c.ended(t, Committed)
 	}
 	return there && q.State == quarantinedAborted
-}
-
-// released reports whether a claim of a number that was given is in quarantine
-// no more.
-func (c Consumer) released(t Token) bool {
-	_, there := c.quarantined(t)
-	return c.Exists() && !there && t.N <= c.Token.N && t.N > 0
 }

@@ -55,18 +55,19 @@ type twoPhase interface {
 
 	// SettleQuarantined ends a quarantined claim that is Unknown. One that was
 	// committed is taken away, and, with remember, its outcome noted where no
-	// newer one has its slot; one that was aborted stays, marked so.
+	// newer one has its slot; one that was aborted stays, marked so. An op that is
+	// not empty is the operation of an operator who does it.
 	//
-	// Lost response: the repeat fails and finds the outcome, or the mark: true.
-	// Another did it first: the same; false where remember failed for a newer
-	// outcome, and the claim is still Unknown. We die right after: nothing is
-	// left to do.
-	SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool) (Consumer, bool, error)
+	// Lost response: the repeat fails and finds the outcome, the mark, or its own
+	// op: true. Another did it first: the same, but for the op; false where
+	// remember failed for a newer outcome, and the claim is still Unknown. We die
+	// right after: nothing is left to do.
+	SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool, op string) (Consumer, bool, error)
 
 	// Release takes a quarantined claim that was aborted away: its messages are
 	// given up.
 	//
-	// Lost response: the repeat finds it gone: true. Another did it first: the
-	// same. We die right after: nothing is left to do.
-	Release(ctx context.Context, queue, name string, token Token) (Consumer, bool, error)
+	// Lost response: the repeat finds its own op: true. Another did it first:
+	// false. We die right after: nothing is left to do.
+	Release(ctx context.Context, queue, name string, token Token, op string) (Consumer, bool, error)
 }

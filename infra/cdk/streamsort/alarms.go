@@ -125,6 +125,15 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Maximum", threshold: 1,
 		},
 		{
+			// A claim in doubt settles itself when its consumer is back.
+			id: "ConsumersInDoubtAlarm", description: "A claim was prepared and is not settled; its consumer stands still", metric: sweep("ConsumersInDoubt"),
+			statistic: "Maximum", threshold: 1, periods: 3,
+		},
+		{
+			id: "ConsumersQuarantinedAlarm", description: "A claim was put aside: nobody knows whether it was committed", metric: sweep("ConsumersQuarantined"),
+			statistic: "Maximum", threshold: 1,
+		},
+		{
 			id: "ConsumersMissingAlarm", description: "A message was gone before a consumer had it", metric: sweep("ConsumersMissing"),
 			statistic: "Sum", threshold: 1,
 		},

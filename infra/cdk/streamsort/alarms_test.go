@@ -27,14 +27,16 @@ type rule struct {
 func wantAlarms(process bool) map[string]rule {
 	const five = 300
 	want := map[string]rule{
-		"SweepSilentAlarm":      {"Streamsort OpenGaps SweepFunction", "SampleCount", 1, five, 3, 3},
-		"GapAgeAlarm":           {"Streamsort GapAge SweepFunction", "Maximum", 900, five, 1, 1},
-		"ConsumersBlockedAlarm": {"Streamsort ConsumersBlocked SweepFunction", "Maximum", 1, five, 1, 1},
-		"ConsumersMissingAlarm": {"Streamsort ConsumersMissing SweepFunction", "Sum", 1, five, 1, 1},
-		"ConsumerLagAlarm":      {"Streamsort ConsumerLag SweepFunction", "Maximum", 900, five, 3, 3},
-		"ChainsTimedOutAlarm":   {"Streamsort ChainsTimedOut SweepFunction", "Sum", 1, five, 1, 1},
-		"FailureQueueAlarm":     {"AWS/SQS ApproximateNumberOfMessagesVisible FailureQueue.QueueName", "Maximum", 1, five, 1, 1},
-		"ApiFailsAlarm":         {"AWS/ApiGateway 5xx Api", "Sum", 1, five, 2, 3},
+		"SweepSilentAlarm":          {"Streamsort OpenGaps SweepFunction", "SampleCount", 1, five, 3, 3},
+		"GapAgeAlarm":               {"Streamsort GapAge SweepFunction", "Maximum", 900, five, 1, 1},
+		"ConsumersBlockedAlarm":     {"Streamsort ConsumersBlocked SweepFunction", "Maximum", 1, five, 1, 1},
+		"ConsumersInDoubtAlarm":     {"Streamsort ConsumersInDoubt SweepFunction", "Maximum", 1, five, 3, 3},
+		"ConsumersQuarantinedAlarm": {"Streamsort ConsumersQuarantined SweepFunction", "Maximum", 1, five, 1, 1},
+		"ConsumersMissingAlarm":     {"Streamsort ConsumersMissing SweepFunction", "Sum", 1, five, 1, 1},
+		"ConsumerLagAlarm":          {"Streamsort ConsumerLag SweepFunction", "Maximum", 900, five, 3, 3},
+		"ChainsTimedOutAlarm":       {"Streamsort ChainsTimedOut SweepFunction", "Sum", 1, five, 1, 1},
+		"FailureQueueAlarm":         {"AWS/SQS ApproximateNumberOfMessagesVisible FailureQueue.QueueName", "Maximum", 1, five, 1, 1},
+		"ApiFailsAlarm":             {"AWS/ApiGateway 5xx Api", "Sum", 1, five, 2, 3},
 	}
 	functions, streams := []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack"}, []string{"Sort", "Ack"}
 	if process {

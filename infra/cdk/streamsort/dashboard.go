@@ -94,7 +94,7 @@ func (s *Streamsort) graphs() []graph {
 		{"In: messages", []line{enqueue("MessagesStored", "stored"), enqueue("Parked", "beyond a gap"), enqueue("Duplicates", "again"), enqueue("Conflicts", "another under the same seq")}},
 		{"In: requests", []line{api("Count", "Sum", "requests", false), api("4xx", "Sum", "refused", false), api("5xx", "Sum", "failed", false), api("Latency", "p99", "99 % within (ms)", true)}},
 		{"Waiting for a missing message", []line{sweep("OpenGaps", "queues", false), sweep("GapAge", "oldest gap (s)", true)}},
-		{"Waiting for a consumer", []line{sweep("ConsumersLagging", "lagging", false), sweep("ConsumersBlocked", "blocked", false), sweep("ConsumerLag", "oldest message (s)", true)}},
+		{"Waiting for a consumer", []line{sweep("ConsumersLagging", "lagging", false), sweep("ConsumersBlocked", "blocked", false), sweep("ConsumersInDoubt", "in doubt", false), sweep("ConsumersQuarantined", "in quarantine", false), sweep("ConsumerLag", "oldest message (s)", true)}},
 		ages, failing, throttled, units,
 		{"Given up, by stream mappings", []line{{
 			metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", s.FailureQueue.QueueName()}}}, "Maximum", "in the failure queue", false,

@@ -34,10 +34,10 @@ func (v *view) Quarantine(ctx context.Context, seen handoff.Consumer, old time.T
 	return v.store.Quarantine(ctx, seen, old)
 }
 
-func (v *view) SettleQuarantined(ctx context.Context, queue, name string, token handoff.Token, outcome handoff.TokenOutcome, remember bool) (handoff.Consumer, bool, error) {
-	return v.store.SettleQuarantined(ctx, queue, name, token, outcome, remember)
+func (v *view) SettleQuarantined(ctx context.Context, queue, name string, token handoff.Token, outcome handoff.TokenOutcome, remember bool, op string) (handoff.Consumer, bool, error) {
+	return v.store.SettleQuarantined(ctx, queue, name, token, outcome, remember, op)
 }
 
-func (v *view) Release(ctx context.Context, queue, name string, token handoff.Token) (handoff.Consumer, bool, error) {
-	return v.store.Release(ctx, queue, name, token)
+func (v *view) Release(ctx context.Context, queue, name string, token handoff.Token, op string) (handoff.Consumer, bool, error) {
+	return v.store.Release(ctx, queue, name, token, op)
 }

@@ -113,9 +113,9 @@ func (v *view) Quarantine(ctx context.Context, seen handoff.Consumer, old time.T
 	})
 }
 
-func (v *view) SettleQuarantined(ctx context.Context, queue, name string, token handoff.Token, outcome handoff.TokenOutcome, remember bool) (handoff.Consumer, bool, error) {
+func (v *view) SettleQuarantined(ctx context.Context, queue, name string, token handoff.Token, outcome handoff.TokenOutcome, remember bool, op string) (handoff.Consumer, bool, error) {
 	return v.write(sim.Labelf("settle quarantined %v as %s", token, outcome), func() (handoff.Consumer, bool, error) {
-		return v.Memory.SettleQuarantined(ctx, queue, name, token, outcome, remember)
+		return v.Memory.SettleQuarantined(ctx, queue, name, token, outcome, remember, op)
 	})
 }
 

@@ -144,7 +144,9 @@ func testList(b *bench) {
 func testListed(b *bench) {
 	b.Put(3)
 	r := request("r1", 0)
-	r.Seqs = []int64{1, 2}
+	r.Seqs, r.MaxBytes = []int64{1, 2}, 1
+	b.is("claim of more bytes than it may have", handoff.NotHead)(b.Claims.Claim(b.Context(), r))
+	r.MaxBytes = 0
 	b.has(b.is("claim", handoff.OK)(b.Claims.Claim(b.Context(), r)), 0, 2)
 }
 
@@ -199,6 +201,9 @@ func testBusy(b *bench) {
 		busy := b.is("claim by another", handoff.BusyUntil)(b.Claims.Claim(b.Context(), request("r2", 1)))
 		if !busy.Until.Equal(a.Until) {
 			b.Errorf("busy until %v, want %v", busy.Until, a.Until)
+		}
+		if busy.Token != (handoff.Token{}) || busy.From != 0 || busy.To != 0 {
+			b.Errorf("%+v; want nothing of the other claim but its end", busy)
 		}
 	}
 }
@@ -314,6 +319,10 @@ func testOtherTokens(b *bench) {
 	}
 	b.prepare(a)
 	b.commit(a)
+	forged := handoff.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: a.Token.N, Req: "forged"}}
+	b.is("prepare under an ended number", handoff.Foreign)(b.Claims.Prepare(b.Context(), forged))
+	b.is("commit under an ended number", handoff.Foreign)(b.Claims.Commit(b.Context(), forged))
+	b.is("settle under an ended number", handoff.Foreign)(b.Claims.Settle(b.Context(), forged, handoff.Aborted, "why"))
 }
 
 func testForgotten(b *bench) {
@@ -356,6 +365,7 @@ func testBadInput(b *bench) {
 		{"lease", func(r *handoff.Request) { r.Lease = time.Second }},
 		{"lease", func(r *handoff.Request) { r.Lease = 13 * time.Hour }},
 		{"seqs", func(r *handoff.Request) { r.Seqs = slices.Repeat([]int64{1}, 1001) }},
+		{"seqs", func(r *handoff.Request) { r.Seqs = []int64{1, 2} }}, // maxMessages is 1
 	} {
 		r := request("r1", 1)
 		c.change(&r)
@@ -364,6 +374,9 @@ func testBadInput(b *bench) {
 	}
 	h := handoff.Held{Queue: "q", Consumer: "c"}
 	_, err := b.Claims.Prepare(b.Context(), h)
+	b.refused("token", err)
+	h.Token = handoff.Token{N: 1, Req: strings.Repeat("x", 65)}
+	_, err = b.Claims.Prepare(b.Context(), h)
 	b.refused("token", err)
 	h.Token = handoff.Token{N: 1, Req: "r1"}
 	_, err = b.Claims.Settle(b.Context(), h, handoff.Cancelled, "")

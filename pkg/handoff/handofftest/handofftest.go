@@ -120,7 +120,7 @@ func (b *bench) claim(c handoff.Consumer, req string, to int64) handoff.Consumer
 
 // ended is c with the outcome of its claim remembered.
 func ended(c handoff.Consumer, outcome handoff.TokenOutcome) handoff.Consumer {
-	c.Outcomes[c.Token.N%4] = handoff.Remembered{N: c.Token.N, Outcome: outcome}
+	c.Outcomes[c.Token.N%4] = handoff.Remember(c.Token, outcome)
 	return c
 }
 

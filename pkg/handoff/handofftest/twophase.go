@@ -26,6 +26,7 @@ func RunTwoPhase(t *testing.T, newStore func(t *testing.T) handoff.Store) {
 		{"full quarantine", testFullQuarantine},
 		{"quarantined, and committed", testQuarantinedCommitted},
 		{"quarantined, and aborted", testQuarantinedAborted},
+		{"quarantined, and settled by an operator", testQuarantinedByAnOperator},
 		{"quarantined, and no room to remember", testQuarantinedForgotten},
 		{"no consumer", testNoConsumerTwoPhase},
 	} {
@@ -219,28 +220,41 @@ func testFullQuarantine(b *bench) {
 func testQuarantinedCommitted(b *bench) {
 	c := b.quarantined(3)
 	token := c.Quarantine[1].Token
-	b.answer("another's", c, false)(b.SettleQuarantined(b.Context(), "q", "a", handoff.Token{N: token.N, Req: "x"}, handoff.Committed, true))
+	b.answer("another's", c, false)(b.SettleQuarantined(b.Context(), "q", "a", handoff.Token{N: token.N, Req: "x"}, handoff.Committed, true, ""))
 	want := c
 	want.Quarantine = [handoff.MaxQuarantined]handoff.Quarantined{c.Quarantine[0], c.Quarantine[2]}
-	want.Outcomes[token.N%4] = handoff.Remembered{N: token.N, Outcome: handoff.Committed}
-	b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, true))
-	b.answer("again", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, true))
-	b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Aborted, true))
+	want.Outcomes[token.N%4] = handoff.Remember(token, handoff.Committed)
+	b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, true, ""))
+	b.answer("again", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, true, ""))
+	b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Aborted, true, ""))
 }
 
 func testQuarantinedAborted(b *bench) {
 	c := b.quarantined(2)
 	token := c.Quarantine[0].Token
-	b.answer("released before it is settled", c, false)(b.Release(b.Context(), "q", "a", token))
+	b.answer("released before it is settled", c, false)(b.Release(b.Context(), "q", "a", token, "op"))
 	want := c
 	want.Quarantine[0].State = handoff.State(handoff.Aborted)
-	b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Aborted, true))
-	b.answer("again", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Aborted, true))
-	b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, true))
+	b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Aborted, true, ""))
+	b.answer("again", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Aborted, true, ""))
+	b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, true, ""))
 	gone := c
 	gone.Quarantine = [handoff.MaxQuarantined]handoff.Quarantined{c.Quarantine[1]}
-	b.answer("released", gone, true)(b.Release(b.Context(), "q", "a", token))
-	b.answer("again", gone, true)(b.Release(b.Context(), "q", "a", token))
+	gone.LastOp = "op"
+	b.answer("released", gone, true)(b.Release(b.Context(), "q", "a", token, "op"))
+	b.answer("again", gone, true)(b.Release(b.Context(), "q", "a", token, "op"))
+	b.answer("by another", gone, false)(b.Release(b.Context(), "q", "a", token, "other"))
+}
+
+// testQuarantinedByAnOperator: who did it is known by the operation.
+func testQuarantinedByAnOperator(b *bench) {
+	c := b.quarantined(1)
+	token := c.Quarantine[0].Token
+	want := c
+	want.Quarantine, want.LastOp = [handoff.MaxQuarantined]handoff.Quarantined{}, "op"
+	b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, false, "op"))
+	b.answer("again", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, false, "op"))
+	b.answer("by another", want, false)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, false, "other"))
 }
 
 // testQuarantinedForgotten: a newer claim's outcome has the slot.
@@ -251,10 +265,10 @@ func testQuarantinedForgotten(b *bench) {
 		c = b.claim(c, fmt.Sprint("n", i), c.Delivered+1)
 		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), "q", "a", c.Token))
 	}
-	b.answer("no room", c, false)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, true))
+	b.answer("no room", c, false)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, true, ""))
 	want := c
 	want.Quarantine = [handoff.MaxQuarantined]handoff.Quarantined{}
-	b.answer("without it", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, false))
+	b.answer("without it", want, true)(b.SettleQuarantined(b.Context(), "q", "a", token, handoff.Committed, false, ""))
 }
 
 func testNoConsumerTwoPhase(b *bench) {
@@ -269,9 +283,9 @@ func testNoConsumerTwoPhase(b *bench) {
 		"mark unknown": func() (handoff.Consumer, bool, error) { return b.MarkUnknown(ctx, fresh("a"), at) },
 		"quarantine":   func() (handoff.Consumer, bool, error) { return b.Quarantine(ctx, fresh("a"), at) },
 		"settle": func() (handoff.Consumer, bool, error) {
-			return b.SettleQuarantined(ctx, "q", "a", token, handoff.Committed, true)
+			return b.SettleQuarantined(ctx, "q", "a", token, handoff.Committed, true, "")
 		},
-		"release": func() (handoff.Consumer, bool, error) { return b.Release(ctx, "q", "a", token) },
+		"release": func() (handoff.Consumer, bool, error) { return b.Release(ctx, "q", "a", token, "op") },
 	} {
 		got, made, err := write()
 		b.check(err)

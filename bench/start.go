@@ -18,7 +18,7 @@ const maxGzip = 3_200_000
 
 // build compiles a function with the flags of a deployment.
 func build(ctx context.Context, root, arch, source, target string) error {
-	command := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", target, source)
+	command := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w", "-o", target, source)
 	command.Dir = root
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if arch != "" {

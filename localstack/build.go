@@ -131,7 +131,7 @@ func (s source) build(ctx context.Context, out string, logger *slog.Logger) erro
 		return err
 	}
 	command := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath",
-		"-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", out, "./"+filepath.ToSlash(s.folder))
+		"-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w", "-o", out, "./"+filepath.ToSlash(s.folder))
 	command.Dir = s.module
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	var said bytes.Buffer

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/dynamo/streams"
 	"github.com/streamsort/streamsort/localstack/eventsource"
 	"github.com/streamsort/streamsort/localstack/lambda"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -30,7 +30,7 @@ type mapping struct {
 
 // addMappings makes the runners of all event source mappings.
 func (s *Stack) addMappings() error {
-	client, err := dynamo.NewStreams(&dynamo.Options{Endpoint: s.server.Endpoint})
+	client, err := streams.New(s.server.Endpoint)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/dynamo/streams"
 	"github.com/streamsort/streamsort/localstack/eventsource"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -23,7 +24,7 @@ func (c *tailCommand) batches(s *session) error {
 	if err != nil {
 		return err
 	}
-	streams, err := dynamo.NewStreams(nil)
+	reader, err := streams.New("")
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (c *tailCommand) batches(s *session) error {
 		ID: "tail", FunctionName: "tail", StreamARN: aws.ToString(table.Table.LatestStreamArn),
 		StartingPosition:      eventsource.TrimHorizon,
 		FunctionResponseTypes: []string{eventsource.ReportBatchItemFailures},
-	}, eventsource.Config{Streams: streams, Invoke: func(ctx context.Context, payload []byte) ([]byte, string, error) {
+	}, eventsource.Config{Streams: reader, Invoke: func(ctx context.Context, payload []byte) ([]byte, string, error) {
 		var event cursor.StreamEvent
 		if err := json.Unmarshal(payload, &event); err != nil {
 			return nil, err.Error(), nil

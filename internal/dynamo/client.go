@@ -1,7 +1,8 @@
 // Package dynamo is the one place that knows how to reach DynamoDB: it builds
-// the clients from the environment ([New], [NewStreams]), says in few words
-// what went wrong ([Translate], [ConditionFailed]), and makes tables from
-// their definitions ([CreateTable]).
+// the client from the environment ([New]), says in few words what went wrong
+// ([Translate], [ConditionFailed]), and makes tables from their definitions
+// ([CreateTable]). Package streams has the client of the streams' API, which no
+// function calls: Lambda reads the streams.
 //
 // It stores nothing and decides nothing: what a failed condition means is the
 // business of the package that made the request.
@@ -16,7 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/streamsort/streamsort/internal/awsenv"
 )
@@ -79,24 +79,6 @@ func New(options *Options) (*dynamodb.Client, error) {
 		return nil, err
 	}
 	return dynamodb.New(dynamodb.Options{
-		Region:       s.Region,
-		Credentials:  s.Credentials,
-		BaseEndpoint: s.Endpoint,
-		HTTPClient:   httpClient(options.Transport),
-		Retryer:      retryer(options.MaxAttempts),
-	}), nil
-}
-
-// NewStreams is New for DynamoDB Streams.
-func NewStreams(options *Options) (*dynamodbstreams.Client, error) {
-	if options == nil {
-		options = &Options{}
-	}
-	s, err := awsenv.Read("DYNAMODB", options.Endpoint)
-	if err != nil {
-		return nil, err
-	}
-	return dynamodbstreams.New(dynamodbstreams.Options{
 		Region:       s.Region,
 		Credentials:  s.Credentials,
 		BaseEndpoint: s.Endpoint,

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/dynamo/streams"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -70,11 +71,11 @@ func TestOnServers(t *testing.T) {
 			if !errors.Is(large, dynamo.ErrTooLarge) {
 				t.Errorf("an item over 400 KB: error %v", large)
 			}
-			streams, err := dynamo.NewStreams(&dynamo.Options{Endpoint: endpoint})
+			reader, err := streams.New(endpoint)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if out, err := streams.ListStreams(t.Context(), nil); err != nil || len(out.Streams) == 0 {
+			if out, err := reader.ListStreams(t.Context(), nil); err != nil || len(out.Streams) == 0 {
 				t.Errorf("streams %+v, %v", out, err)
 			}
 		})

@@ -32,7 +32,7 @@ func (t *trial) build(ctx context.Context) error {
 	}
 	for name, source := range sources {
 		group.Go(func() error {
-			build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w",
+			build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w",
 				"-o", filepath.Join(t.binaries(), name, "bootstrap"), "./"+source)
 			build.Dir = t.root
 			build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+runtime.GOARCH, "CGO_ENABLED=0")

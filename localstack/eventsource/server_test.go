@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/dynamo/streams"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/localstack/eventsource"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -41,11 +42,11 @@ func onServers(t *testing.T, view table.StreamView, test func(*testing.T, locald
 			if err != nil {
 				t.Fatal(err)
 			}
-			streams, err := dynamo.NewStreams(&dynamo.Options{Endpoint: endpoint})
+			reader, err := streams.New(endpoint)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &server{t: t, db: db, streams: streams, table: "eventsource" + localdb.Suffix()}
+			s := &server{t: t, db: db, streams: reader, table: "eventsource" + localdb.Suffix()}
 			if err := dynamo.CreateTable(t.Context(), db, table.Definition{
 				Name: s.table, Partition: table.Key{Name: "queue", Type: table.String}, Sort: table.Key{Name: "seq", Type: table.Number}, Stream: view,
 			}); err != nil {

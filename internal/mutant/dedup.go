@@ -39,6 +39,33 @@ var dedupMutants = []mutant{
 	{"shared outcome for any payload", dedupFolder, test{"./pkg/dedup", "TestPayload"}, []edit{
 		{"flight.go", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) {", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) && false {"},
 	}},
+	{"another's errors taken for our own", dedupFolder, test{"./pkg/dedup", "TestErrorsOfAnotherDeduplicator"}, []edit{
+		{"once.go", "return Outcome[R]{}, foreign, err\n\t}\n\tout := Outcome", "return Outcome[R]{}, unkept, err\n\t}\n\tout := Outcome"},
+	}},
+	{"wrapped errors taken for our own", dedupFolder, test{"./pkg/dedup", "TestErrorsOfTheOverflowStore"}, []edit{
+		{"errors.go", "e, is := any(err).(E)\n\treturn e, is", "var e E\n\treturn e, errors.As(err, &e)"},
+	}},
+	{"waiter has another's deadline", dedupFolder, test{"./pkg/dedup", "TestEachCallerHasItsOwnDeadline"}, []edit{
+		{"flight.go", "if d.patience(ctx, a) <= 0 {", "if !f.found.row.Exists() {"},
+	}},
+	{"waiter begins its wait again", dedupFolder, test{"./pkg/dedup", "TestPatienceIsNotDoubled"}, []edit{
+		{"flight.go", "a.waited += time.Since(began)", "_ = began"},
+	}},
+	{"invalidated result comes back into the cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
+		{"cache.go", "known && found.row.Fence <= fence ||", "known && found.row.Fence < fence ||"},
+	}},
+	{"invalidated result comes back into a small cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
+		{"cache.go", "{ c.lost = max(c.lost, fence) }", "{ _ = fence }"},
+	}},
+	{"result's item ends before its row", dedupFolder, test{"./pkg/dedup", "TestALateRepeatKeepsItsResult"}, []edit{
+		{"attempt.go", "c.ValidUntil.After(a.placed.expiresOn) &&", "c.ValidUntil.Before(a.placed.expiresOn) &&"},
+	}},
+	{"codec's panic leaves the lease", dedupFolder, test{"./pkg/dedup", "TestCodecThatPanics"}, []edit{
+		{"codec.go", "\tdefer recovered(&err)\n\treturn c.Marshal(value)", "\treturn c.Marshal(value)"},
+	}},
+	{"hook's panic leaves the lease", dedupFolder, test{"./pkg/dedup", "TestHookThatPanics"}, []edit{
+		{"attempt.go", "if !judged {", "if !judged && why == nil {"},
+	}},
 	{"takeover keeps the token", dedupFolder, dedupSchedules, []edit{
 		{"memory.go", "r.Token, r.StartedAt, r.LeaseUntil = c.Token, milliseconds(c.Now), milliseconds(c.LeaseUntil)", "if r.Token == (Token{}) {\n\t\tr.Token = c.Token\n\t}\n\tr.StartedAt, r.LeaseUntil = milliseconds(c.Now), milliseconds(c.LeaseUntil)"},
 	}},
@@ -113,6 +140,6 @@ var dedupMutants = []mutant{
 		{"cache.go", "if !found || !entry.until.After(now) {", "if !found {"},
 	}},
 	{"result stored without a place", dedupFolder, dedupSchedules, []edit{
-		{"result.go", "err = d.store.PutResult(ctx, StoredResult{Key: o.Key, Token: o.Token, Body: stored, ExpiresOn: expiresOn})", "_ = expiresOn"},
+		{"result.go", "err = d.putResult(ctx, o, &made, expiresOn)", "made.expiresOn = expiresOn"},
 	}},
 }

@@ -66,6 +66,7 @@ func run(arguments []string, base string, out io.Writer) error {
 	flags := flag.NewFlagSet("mutant", flag.ContinueOnError)
 	changed := flags.Bool("changed", false, "only bugs that a change since BASE can concern")
 	only := flags.String("only", "", "only bugs whose name has this text")
+	folder := flags.String("in", "", "only bugs planted in this folder")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -79,10 +80,13 @@ func run(arguments []string, base string, out io.Writer) error {
 			return err
 		}
 	}
-	if !slices.ContainsFunc(mutants(), func(m mutant) bool { return strings.Contains(m.name, *only) }) {
-		return fmt.Errorf("no bug has %q in its name", *only)
+	asked := func(m mutant) bool {
+		return strings.Contains(m.name, *only) && (*folder == "" || m.folder == *folder)
 	}
-	chosen = slices.DeleteFunc(chosen, func(m mutant) bool { return !strings.Contains(m.name, *only) })
+	if !slices.ContainsFunc(mutants(), asked) {
+		return fmt.Errorf("no bug in folder %q has %q in its name", *folder, *only)
+	}
+	chosen = slices.DeleteFunc(chosen, func(m mutant) bool { return !asked(m) })
 	return tryAll(root, chosen, out)
 }
 

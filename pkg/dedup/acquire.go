@@ -52,8 +52,7 @@ type remembered struct {
 type asking struct {
 	key     Key
 	payload []byte
-	// shared is where other calls of this process wait for this one; nil where
-	// they do not.
+	// shared is where other calls of this process wait for this one.
 	shared *flight
 	// waited is the sum of the delays so far, looks how many there were.
 	waited time.Duration
@@ -140,9 +139,7 @@ func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *asking, seen Row, no
 		LeaseUntil: now.Add(lease), Payload: a.payload, MaxAttempts: int64(d.options.MaxAttempts),
 	}
 	c.ValidUntil, c.ExpiresOn = d.validity(now, c.LeaseUntil)
-	if a.shared != nil {
-		a.shared.expect(c.LeaseUntil)
-	}
+	a.shared.expect(c.LeaseUntil)
 	var r Row
 	var claimed bool
 	if seen.Exists() && seen.expired(now) {
@@ -173,12 +170,9 @@ func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *asking, seen Row, no
 func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *asking, seen Row) (found Row, err error) {
 	ctx, end := d.begin(ctx, "poll", a.key)
 	defer func() { end(err) }()
-	most := d.longestWait(ctx)
 	for {
-		if a.shared != nil {
-			a.shared.expect(seen.LeaseUntil)
-		}
-		left := most - a.waited
+		a.shared.expect(seen.LeaseUntil)
+		left := d.patience(ctx, a)
 		if left <= 0 {
 			d.note(ctx, EventStillRunning, seen)
 			return Row{}, &StillRunningError{Key: a.key, Until: seen.LeaseUntil}
@@ -209,12 +203,12 @@ func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *asking, seen Row) (fo
 	}
 }
 
-// longestWait is how long a call may wait: as the options say, and not so long
-// that no time is left to answer.
-func (d *Deduplicator[ID, R]) longestWait(ctx context.Context) time.Duration {
-	deadline, has := ctx.Deadline()
-	if !has {
-		return d.options.Poll.most
+// patience is how much longer a call may wait: as the options say, and not so
+// long that no time is left to answer.
+func (d *Deduplicator[ID, R]) patience(ctx context.Context, a *asking) time.Duration {
+	left := d.options.Poll.most - a.waited
+	if deadline, has := ctx.Deadline(); has {
+		left = min(left, time.Until(deadline)-beforeDeadline)
 	}
-	return min(d.options.Poll.most, max(time.Until(deadline)-beforeDeadline, 0))
+	return max(left, 0)
 }

@@ -32,16 +32,12 @@ func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]
 	ctx, end := d.begin(ctx, "try_start", k)
 	defer func() { end(err) }()
 	a := asking{key: k, payload: payloadHash(payload)}
-	found, own, err := d.enter(ctx, k, a.payload)
+	found, err := d.enter(ctx, &a)
 	if err != nil {
 		return start, err
 	}
-	if own != nil {
-		a.shared = own
-		defer func() {
-			own.err = err
-			d.flights.end(k, own)
-		}()
+	if a.shared != nil {
+		defer d.flights.end(k, a.shared)
 		var r Row
 		var mine bool
 		found, r, mine, err = d.acquire(ctx, &a)
@@ -51,10 +47,10 @@ func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]
 		if mine {
 			return Start[ID, R]{Attempt: d.attempt(r)}, nil
 		}
-		own.found = found
+		a.shared.found = found
 		d.cache.put(found, d.options.Now())
 	}
-	start.Duplicate, err = d.replay(ctx, found)
+	start.Duplicate, _, err = d.replay(ctx, found)
 	return start, err
 }
 
@@ -86,15 +82,21 @@ func (d *Deduplicator[ID, R]) attempt(r Row) *Attempt[ID, R] {
 	}
 }
 
-// placed is a result that was made ready for its row.
-type placed struct {
-	result  Result
-	stored  []byte
-	refused error
+// made reports an attempt that no TryStart returned: a nil one, as a duplicate
+// gets it, or the zero Attempt.
+func (a *Attempt[ID, R]) made() error {
+	if a == nil || a.d == nil {
+		return &InvalidError{Field: "attempt", Problem: "must be one that TryStart returned"}
+	}
+	return nil
 }
 
-// Run is what the attempt knows of itself.
+// Run is what the attempt knows of itself; the zero Run where no TryStart
+// returned it.
 func (a *Attempt[ID, R]) Run() Run {
+	if a.made() != nil {
+		return Run{}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.run
@@ -112,8 +114,8 @@ var errPanicked = errors.New("the effect panicked")
 // the field result, where it cannot be encoded: the id is completed, and the
 // result counts as omitted. [ErrEnded] after Fail.
 func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
-	if a.d.off {
-		return nil
+	if err := a.made(); err != nil || a.d.off {
+		return err
 	}
 	a.ending.Lock()
 	defer a.ending.Unlock()
@@ -126,32 +128,33 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	now := milliseconds(a.d.options.Now())
 	completion := Completion{At: now}
 	completion.ValidUntil, completion.ExpiresOn = a.d.validity(now, time.Time{})
-	if err := a.place(ctx, value, completion.ExpiresOn); err != nil {
+	if err := a.place(ctx, value, completion); err != nil {
+		return &NotRememberedError{Key: a.owner.Key, Err: err}
+	}
+	completion.Result = a.placed.result
+	if a.d.options.ResultTTL > 0 && completion.Result.Place != Omitted {
+		completion.Result.Until = now.Add(a.d.options.ResultTTL)
+	}
+	if err := a.complete(ctx, completion, a.placed.stored); err != nil {
 		return err
 	}
-	result, stored, refused := a.placed.result, a.placed.stored, a.placed.refused
-	if a.d.options.ResultTTL > 0 && result.Place != Omitted {
-		result.Until = now.Add(a.d.options.ResultTTL)
-	}
-	completion.Result = result
-	if err := a.complete(ctx, completion, stored); err != nil {
-		return err
-	}
-	return refused
+	return a.placed.refused
 }
 
 // place makes the first value that is given ready for the row; a repeat keeps
-// it.
-func (a *Attempt[ID, R]) place(ctx context.Context, value R, expiresOn time.Time) error {
-	if a.placed != nil {
-		return nil
+// it. Where the repeat comes so late that the item of its own would be deleted
+// while the row is valid, it is stored again, with a later end.
+func (a *Attempt[ID, R]) place(ctx context.Context, value R, c Completion) error {
+	if a.placed == nil {
+		made, err := a.d.place(ctx, a.owner, value, c.ExpiresOn)
+		if err == nil {
+			a.placed = &made
+		}
+		return err
 	}
-	result, stored, refused := a.d.place(ctx, a.owner, value, expiresOn)
-	var invalid *InvalidError
-	if refused != nil && !errors.As(refused, &invalid) {
-		return &NotRememberedError{Key: a.owner.Key, Err: refused}
+	if a.placed.result.Place == InItem && c.ValidUntil.After(a.placed.expiresOn) && !a.placed.expiresOn.IsZero() {
+		return a.d.putResult(ctx, a.owner, a.placed, c.ExpiresOn)
 	}
-	a.placed = &placed{result, stored, refused}
 	return nil
 }
 
@@ -191,9 +194,16 @@ func (a *Attempt[ID, R]) end(ctx context.Context, r Row, stored []byte) {
 // forgotten and the next call runs the effect again, or the error is
 // remembered.
 //
-// Errors: [LostError], as with Complete. [ErrEnded] after Complete. Another
-// one where the store failed: the lease ends by itself.
+// Errors: [InvalidError] for a nil error. [LostError], as with Complete.
+// [ErrEnded] after Complete. Another one where the store failed: the lease ends
+// by itself.
 func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
+	if err := a.made(); err != nil {
+		return err
+	}
+	if why == nil {
+		return missing("error")
+	}
 	if a.d.off {
 		return nil
 	}
@@ -202,13 +212,40 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	if a.failed {
 		return nil
 	}
-	if a.d.options.OnError(why) == Remember {
+	message := shorten(messageOf(why))
+	judged := false
+	defer func() {
+		if !judged {
+			// OnError panicked, and its panic goes on. The next call need not wait
+			// for the lease.
+			_ = a.giveBack(ctx, message)
+		}
+	}()
+	failure := a.d.options.OnError(why)
+	judged = true
+	if failure == Remember {
 		now := milliseconds(a.d.options.Now())
-		c := Completion{At: now, Failed: true, Error: shorten(why.Error())}
+		c := Completion{At: now, Failed: true, Error: message}
 		c.ValidUntil, c.ExpiresOn = a.d.validity(now, time.Time{})
 		return a.complete(ctx, c, nil)
 	}
-	r, failed, err := a.d.store.Fail(ctx, a.owner, shorten(why.Error()))
+	return a.giveBack(ctx, message)
+}
+
+// messageOf is the text of an error; one that cannot tell its text has failed
+// all the same.
+func messageOf(err error) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = "an error whose text cannot be had"
+		}
+	}()
+	return err.Error()
+}
+
+// giveBack lets the next call run the effect.
+func (a *Attempt[ID, R]) giveBack(ctx context.Context, why string) error {
+	r, failed, err := a.d.store.Fail(ctx, a.owner, why)
 	switch {
 	case err != nil:
 		return err
@@ -229,6 +266,9 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 // Errors: [InvalidError], [LostError], [ErrEnded] after Complete or Fail, and
 // those of the store.
 func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error {
+	if err := a.made(); err != nil {
+		return err
+	}
 	if lease < shortestLease || lease > longestLease {
 		return &InvalidError{Field: "lease", Problem: "must be from " + shortestLease.String() + " to " + longestLease.String()}
 	}

@@ -23,13 +23,17 @@ func Each[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], items []T, 
 // one runs handle once for an item. An item that ran and could not be remembered
 // is done: if it came again, it would run again.
 func one[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], item T, id func(T) (ID, error), handle func(context.Context, T) (R, error)) error {
+	if id == nil || handle == nil {
+		return missing("id or handler")
+	}
+	var how ending
 	key, err := id(item)
 	if err == nil {
-		_, err = d.Once(ctx, key, func(ctx context.Context) (R, error) { return handle(ctx, item) })
+		_, how, err = d.once(ctx, key, func(ctx context.Context) (R, error) { return handle(ctx, item) }, nil)
 	}
 	switch {
 	case err == nil:
-	case ranAlone(err):
+	case how == unkept:
 		d.options.Logger.WarnContext(ctx, "item not remembered", "processor", d.processor, "error", err)
 		return nil
 	default:

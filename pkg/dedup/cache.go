@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -11,6 +12,14 @@ import (
 type cache struct {
 	age     time.Duration
 	entries *lru.Cache[Key, cached]
+
+	// A call that was under way while its id was invalidated may bring the old
+	// result. mu keeps it from coming between; forgotten are the fences up to
+	// which a key's results are not taken any more, and below lost the same of
+	// all keys, for those that forgotten had no room to keep.
+	mu        sync.Mutex
+	forgotten *lru.Cache[Key, int64]
+	lost      int64
 }
 
 type cached struct {
@@ -23,8 +32,10 @@ func newCache(size int, age time.Duration) *cache {
 	if size == 0 {
 		return nil
 	}
-	entries, _ := lru.New[Key, cached](size)
-	return &cache{age: age, entries: entries}
+	c := &cache{age: age}
+	c.entries, _ = lru.New[Key, cached](size)
+	c.forgotten, _ = lru.NewWithEvict(size, func(_ Key, fence int64) { c.lost = max(c.lost, fence) })
+	return c
 }
 
 // get is what is remembered of a key: neither longer than the cache's age nor
@@ -51,11 +62,24 @@ func (c *cache) put(found remembered, now time.Time) {
 		}
 	}
 	found.row.Result.Bytes = nil // stored is the same
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if fence, known := c.forgotten.Get(found.row.Key); known && found.row.Fence <= fence || found.row.Fence <= c.lost {
+		return
+	}
 	c.entries.Add(found.row.Key, cached{found, until})
 }
 
-func (c *cache) remove(k Key) {
-	if c != nil {
-		c.entries.Remove(k)
+// forget forgets what is remembered of a key, and does not take it again up to
+// this fence.
+func (c *cache) forget(k Key, fence int64) {
+	if c == nil {
+		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, _ := c.forgotten.Get(k); fence > known {
+		c.forgotten.Add(k, fence)
+	}
+	c.entries.Remove(k)
 }

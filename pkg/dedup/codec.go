@@ -3,8 +3,8 @@ package dedup
 import (
 	"encoding"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -75,29 +75,70 @@ func (p *packer) unpack(codec Codec, name string, stored []byte) ([]byte, error)
 	return p.decoder.DecodeAll(stored, nil)
 }
 
-// idText is an id as the table keeps it: strings as they are, what has a text
-// as that text (such as UUIDs), all else by the codec.
-func idText(codec Codec, id any) (string, error) {
-	switch id := id.(type) {
-	case string:
-		return id, nil
-	case encoding.TextMarshaler:
-		text, err := id.MarshalText()
-		if err != nil {
-			return "", invalidID(err)
-		}
-		return string(text), nil
-	}
-	text, err := codec.Marshal(id)
-	if err != nil {
-		return "", invalidID(err)
-	}
-	return string(text), nil
+// encode is a value as the codec makes it. A codec that panics has failed: by
+// then the effect has run, and nobody may wait for its lease.
+func encode(c Codec, value any) (encoded []byte, err error) {
+	defer recovered(&err)
+	return c.Marshal(value)
 }
 
+func unmarshal(c Codec, data []byte, into any) (err error) {
+	defer recovered(&err)
+	return c.Unmarshal(data, into)
+}
+
+// recovered makes a codec's panic its error.
+func recovered(err *error) {
+	if panicked := recover(); panicked != nil {
+		*err = fmt.Errorf("the codec panicked: %v", panicked)
+	}
+}
+
+// idText is an id as the table keeps it: what has a text as that text (such as
+// UUIDs), strings of any type as they are, all else by the codec. What a
+// pointer points to is the id.
+func idText(codec Codec, id any) (string, error) {
+	if text, ok := id.(string); ok {
+		return text, nil
+	}
+	value := reflect.ValueOf(id)
+	for {
+		if isNil(value) {
+			return "", missing("id")
+		}
+		if text, ok := value.Interface().(encoding.TextMarshaler); ok {
+			made, err := text.MarshalText()
+			return string(made), invalidID(err)
+		}
+		if value.Kind() != reflect.Pointer {
+			break
+		}
+		value = value.Elem()
+	}
+	if value.Kind() == reflect.String {
+		return value.String(), nil
+	}
+	made, err := encode(codec, id)
+	return string(made), invalidID(err)
+}
+
+// isNil reports a nil of any kind: as an id, all of them would be one.
+func isNil(value reflect.Value) bool {
+	switch value.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Chan, reflect.Func, reflect.Interface:
+		return value.IsNil()
+	}
+	return false
+}
+
+// invalidID is the error of an id that cannot be made a key, nil where it can.
 func invalidID(err error) error {
-	var invalid *InvalidError
-	if errors.As(err, &invalid) {
+	if err == nil {
+		return nil
+	}
+	if invalid, is := itself[*InvalidError](err); is && invalid.Field == "id" {
 		return err
 	}
 	return &InvalidError{Field: "id", Problem: "cannot be made a key: " + err.Error()}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"reflect"
 	"time"
 )
 
@@ -29,6 +30,9 @@ type Deduplicator[ID, R any] struct {
 func New[ID, R any](store Store, processor string, options *Options[ID, R]) (*Deduplicator[ID, R], error) {
 	if options == nil {
 		options = &Options[ID, R]{}
+	}
+	if isNil(reflect.ValueOf(store)) {
+		return nil, missing("store")
 	}
 	complete, err := options.withDefaults()
 	if err != nil {
@@ -61,8 +65,19 @@ type Outcome[R any] struct {
 	CompletedAt time.Time
 }
 
+// made reports a Deduplicator that New did not return: nil, or the zero one.
+func (d *Deduplicator[ID, R]) made() error {
+	if d == nil || d.store == nil {
+		return &InvalidError{Field: "deduplicator", Problem: "must be one that New returned"}
+	}
+	return nil
+}
+
 // key is the key of an id.
 func (d *Deduplicator[ID, R]) key(id ID) (Key, error) {
+	if err := d.made(); err != nil {
+		return Key{}, err
+	}
 	text, err := d.options.KeyOf(id)
 	if err != nil {
 		return Key{}, invalidID(err)

@@ -23,6 +23,9 @@ var _ Store = (*Dynamo)(nil)
 
 // NewDynamo returns the Store on this table. It makes no request.
 func NewDynamo(client *dynamodb.Client, names Names) (*Dynamo, error) {
+	if client == nil {
+		return nil, missing("client")
+	}
 	if err := names.Validate(); err != nil {
 		return nil, err
 	}

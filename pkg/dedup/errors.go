@@ -40,6 +40,17 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return e.Field + " " + e.Problem }
 
+// missing is the error of something that must be given and is nil.
+func missing(field string) error { return &InvalidError{Field: field, Problem: "must not be nil"} }
+
+// itself reports whether the error is an E, and not one that wraps an E: what
+// this package fails with wraps what effects, codecs and stores failed with,
+// and these may bear another Deduplicator's errors.
+func itself[E error](err error) (E, bool) {
+	e, is := any(err).(E)
+	return e, is
+}
+
 // StillRunningError says that another caller holds the key, and the wait for it is over.
 // The effect was not run. The same call may be made again after Until.
 type StillRunningError struct {
@@ -117,6 +128,16 @@ func (e *NotRememberedError) Error() string {
 
 // Unwrap returns Err.
 func (e *NotRememberedError) Unwrap() error { return e.Err }
+
+// overflowError is an error of the overflow store.
+type overflowError struct {
+	key Key
+	err error
+}
+
+func (e *overflowError) Error() string { return fmt.Sprintf("%s: overflow store: %v", e.key, e.err) }
+
+func (e *overflowError) Unwrap() error { return e.err }
 
 // RowError says that what is stored under a key cannot be read: an attribute is missing
 // or not what it must be, or the result no longer decodes. Nothing is run for

@@ -3,7 +3,6 @@ package dedup
 import (
 	"bytes"
 	"context"
-	"errors"
 	"sync"
 	"time"
 )
@@ -17,10 +16,10 @@ type flights struct {
 
 // flight is one such call.
 type flight struct {
-	// ended is closed when the call is over. found and err are read only then.
+	// ended is closed when the call is over. found, where the call has found out
+	// how the effect ended, is read only then.
 	ended chan struct{}
 	found remembered
-	err   error
 
 	mu    sync.Mutex
 	until time.Time
@@ -62,48 +61,60 @@ func (f *flights) end(k Key, own *flight) {
 	close(own.ended)
 }
 
-// enter is the begin of a call: it finds in this process how the effect ended
-// (found), or makes the caller the one of this process that asks the table
-// (own, to be ended).
-func (d *Deduplicator[ID, R]) enter(ctx context.Context, k Key, payload []byte) (found remembered, own *flight, err error) {
-	waited := false
-	var timeout <-chan time.Time
+// enter is the begin of a call: it finds in this process how the effect ended,
+// or makes the caller the one of this process that asks the table (a.shared, to
+// be ended).
+//
+// Calls share what was found out, and neither a deadline nor an error: where the
+// one that asks gives up or fails, the next one asks.
+func (d *Deduplicator[ID, R]) enter(ctx context.Context, a *asking) (remembered, error) {
 	for {
 		// What another call has found out meanwhile may be here by now.
-		if found, here := d.cache.get(k, d.options.Now()); here {
-			return found, nil, d.matches(found.row, payload)
+		if found, here := d.cache.get(a.key, d.options.Now()); here {
+			return found, d.matches(found.row, a.payload)
 		}
-		f, first := d.flights.join(k)
+		f, first := d.flights.join(a.key)
 		if first {
 			if lease, err := d.leaseFor(ctx); err == nil {
 				f.expect(d.options.Now().Add(lease))
 			}
-			return remembered{}, f, nil
+			a.shared = f
+			return remembered{}, nil
 		}
-		if !waited {
-			waited = true
-			timer := time.NewTimer(d.longestWait(ctx))
-			defer timer.Stop()
-			timeout = timer.C
+		if err := d.follow(ctx, a, f); err != nil {
+			return remembered{}, err
 		}
-		select {
-		case <-f.ended:
-		case <-timeout:
-			return remembered{}, nil, &StillRunningError{Key: k, Until: f.expected()}
-		case <-ctx.Done():
-			return remembered{}, nil, &StillRunningError{Key: k, Until: f.expected(), Cause: ctx.Err()}
-		}
-		var busy *StillRunningError
-		switch {
-		case f.found.row.Exists():
+		if f.found.row.Exists() {
 			d.note(ctx, EventWaited, f.found.row)
-			return f.found, nil, d.matches(f.found.row, payload)
-		case errors.As(f.err, &busy) && busy.Cause == nil:
-			// It waited as long as any call does: to wait once more, one after
-			// the other, helps nobody.
-			return remembered{}, nil, busy
+			return f.found, d.matches(f.found.row, a.payload)
+		}
+		if d.patience(ctx, a) <= 0 {
+			return remembered{}, d.impatient(ctx, a.key, f)
 		}
 	}
+}
+
+// follow waits for the end of another call of this process, for as long as this
+// one may.
+func (d *Deduplicator[ID, R]) follow(ctx context.Context, a *asking, f *flight) error {
+	began := time.Now()
+	timer := time.NewTimer(d.patience(ctx, a))
+	defer timer.Stop()
+	select {
+	case <-f.ended:
+		a.waited += time.Since(began)
+		return nil
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return d.impatient(ctx, a.key, f)
+}
+
+// impatient is the error of a call whose wait for another one is over.
+func (d *Deduplicator[ID, R]) impatient(ctx context.Context, k Key, f *flight) error {
+	until := f.expected()
+	d.note(ctx, EventStillRunning, Row{Key: k, LeaseUntil: until})
+	return &StillRunningError{Key: k, Until: until, Cause: ctx.Err()}
 }
 
 // matches reports a payload that is not the row's.

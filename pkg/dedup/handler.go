@@ -47,6 +47,9 @@ func Handler[In, Out any](d *Deduplicator[string, Out], key func(In) (string, er
 	if options == nil {
 		options = &HandlerOptions[In]{}
 	}
+	if key == nil || handle == nil {
+		return func(context.Context, In) (out Out, err error) { return out, missing("key or handler") }
+	}
 	return func(ctx context.Context, event In) (Out, error) {
 		var none Out
 		effect := func(ctx context.Context) (Out, error) { return handle(ctx, event) }
@@ -64,20 +67,16 @@ func Handler[In, Out any](d *Deduplicator[string, Out], key func(In) (string, er
 				return none, err
 			}
 		}
-		out, err := d.Once(ctx, id, effect, payload...)
-		return answer(d, out, id, err)
+		out, how, err := d.once(ctx, id, effect, payload)
+		switch {
+		case how == unkept:
+			return out.Value, nil
+		case err != nil:
+			return none, err
+		case out.Omitted:
+			k, _ := d.key(id) // it was a key a moment ago
+			return out.Value, &OmittedError{Key: k}
+		}
+		return out.Value, nil
 	}
-}
-
-// answer is what a function returns for an outcome.
-func answer[R any](d *Deduplicator[string, R], out Outcome[R], id string, err error) (R, error) {
-	switch {
-	case err != nil && !ranAlone(err):
-		var none R
-		return none, err
-	case err == nil && out.Omitted:
-		k, _ := d.key(id) // it was a key a moment ago
-		return out.Value, &OmittedError{Key: k}
-	}
-	return out.Value, nil
 }

@@ -72,10 +72,10 @@ func (r request) id(key string) string {
 	return fmt.Sprintf("%s %s %q %q", r.method, r.path, r.caller, key)
 }
 
-// forgotten is the error of an effect whose response is not to be remembered.
-type forgotten struct{ response Response }
+// statusError is the error of an effect whose response is not to be remembered.
+type statusError int
 
-func (e *forgotten) Error() string { return "status " + strconv.Itoa(e.response.Status) }
+func (e statusError) Error() string { return "status " + strconv.Itoa(int(e)) }
 
 // serveHTTP runs a request once.
 func serveHTTP(ctx context.Context, d *Deduplicator[string, Response], r request, options *HTTPOptions, handle func(context.Context) (Response, error)) (Response, error) {
@@ -95,15 +95,22 @@ func serveHTTP(ctx context.Context, d *Deduplicator[string, Response], r request
 	if forget == nil {
 		forget = func(response Response) bool { return response.Status >= http.StatusInternalServerError }
 	}
+	var forgotten *Response
 	effect := func(ctx context.Context) (Response, error) {
 		response, err := handle(ctx)
 		if err == nil && forget(response) {
-			err = &forgotten{response}
+			forgotten = &response
+			return response, statusError(response.Status)
 		}
 		return response, err
 	}
-	out, err := d.Once(ctx, r.id(key), effect, []byte(r.query), []byte(r.body))
-	if err != nil && !ranAlone(err) {
+	out, how, err := d.once(ctx, r.id(key), effect, [][]byte{[]byte(r.query), []byte(r.body)})
+	switch {
+	case how == foreign && forgotten != nil:
+		return *forgotten, nil
+	case how == foreign:
+		return Response{}, err
+	case how == refused || how == taken:
 		return refusal(err, d.options.Now())
 	}
 	if out.Replayed {
@@ -116,14 +123,6 @@ func serveHTTP(ctx context.Context, d *Deduplicator[string, Response], r request
 	return out.Value, nil
 }
 
-// ranAlone reports whether the effect ran and nothing but its memory is
-// missing: the caller may have its value.
-func ranAlone(err error) bool {
-	var notRemembered *NotRememberedError
-	var invalid *InvalidError
-	return errors.As(err, &notRemembered) || errors.As(err, &invalid) && invalid.Field == "result"
-}
-
 func (r Response) with(header, value string) Response {
 	r.Headers = maps.Clone(r.Headers)
 	if r.Headers == nil {
@@ -133,36 +132,31 @@ func (r Response) with(header, value string) Response {
 	return r
 }
 
-// refusal is the answer to a request whose effect was not run, or is lost. What
-// is neither is the handler's own error, or a fault.
+// refusal is the answer to a request whose effect was not run, or is lost: by an
+// error of this package itself. What cannot be answered is a fault, and returned.
 func refusal(err error, now time.Time) (Response, error) {
-	var (
-		unkept   *forgotten
-		invalid  *InvalidError
-		busy     *StillRunningError
-		other    *PayloadMismatchError
-		stopped  *QuarantinedError
-		lost     *LostError
-		response Response
-	)
-	switch {
-	case errors.As(err, &unkept):
-		return unkept.response, nil
-	case errors.As(err, &invalid):
-		return problem(http.StatusBadRequest, "invalid", "the key "+invalid.Problem), nil
-	case errors.As(err, &busy):
+	if busy, is := itself[*StillRunningError](err); is {
 		seconds := min(max(math.Ceil(busy.Until.Sub(now).Seconds()), 1), 3600)
-		response = problem(http.StatusConflict, "running", "the first request with this key has not been answered yet")
+		response := problem(http.StatusConflict, "running", "the first request with this key has not been answered yet")
 		return response.with("Retry-After", strconv.Itoa(int(seconds))), nil
-	case errors.As(err, &lost):
-		response = problem(http.StatusConflict, "running", "another request with this key has taken over")
+	}
+	if _, is := itself[*LostError](err); is {
+		response := problem(http.StatusConflict, "running", "another request with this key has taken over")
 		return response.with("Retry-After", "1"), nil
-	case errors.As(err, &other):
+	}
+	if _, is := itself[*PayloadMismatchError](err); is {
 		return problem(http.StatusUnprocessableEntity, "payload-mismatch", "the key was used with another request"), nil
-	case errors.As(err, &stopped):
+	}
+	if _, is := itself[*QuarantinedError](err); is {
 		return problem(http.StatusConflict, "quarantined", "requests with this key have failed too often"), nil
-	case errors.Is(err, ErrThrottled), errors.Is(err, ErrUnavailable), errors.Is(err, ErrNoTime):
-		response = problem(http.StatusServiceUnavailable, "unavailable", "repeating the request is safe")
+	}
+	if invalid, is := itself[*InvalidError](err); is && invalid.Field == "id" {
+		return problem(http.StatusBadRequest, "invalid", "the key "+invalid.Problem), nil
+	}
+	_, overflow := itself[*overflowError](err)
+	_, row := itself[*RowError](err)
+	if !overflow && !row && (errors.Is(err, ErrThrottled) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoTime)) {
+		response := problem(http.StatusServiceUnavailable, "unavailable", "repeating the request is safe")
 		return response.with("Retry-After", "1"), nil
 	}
 	return Response{}, err

@@ -18,6 +18,9 @@ import (
 // 503: the table is not there at the moment, or the deadline is too near.
 func HTTPv2(d *Deduplicator[string, Response], handle func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		if handle == nil {
+			return events.APIGatewayV2HTTPResponse{}, missing("handler")
+		}
 		r := request{
 			method: event.RequestContext.HTTP.Method, path: event.RawPath, query: event.RawQueryString,
 			body: event.Body, headers: event.Headers, caller: callerV2(event.RequestContext.Authorizer),
@@ -39,6 +42,9 @@ func HTTPv2(d *Deduplicator[string, Response], handle func(context.Context, even
 // HTTPv1 is [HTTPv2] for a REST API, and for payload version 1.0.
 func HTTPv1(d *Deduplicator[string, Response], handle func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		if handle == nil {
+			return events.APIGatewayProxyResponse{}, missing("handler")
+		}
 		r := request{
 			method: event.HTTPMethod, path: event.Path, query: queryV1(event), body: event.Body,
 			headers: event.Headers, multi: event.MultiValueHeaders, caller: callerV1(event.RequestContext),
@@ -60,6 +66,9 @@ func HTTPv1(d *Deduplicator[string, Response], handle func(context.Context, even
 // FunctionURL is [HTTPv2] for a function URL.
 func FunctionURL(d *Deduplicator[string, Response], handle func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error), options *HTTPOptions) func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 	return func(ctx context.Context, event events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+		if handle == nil {
+			return events.LambdaFunctionURLResponse{}, missing("handler")
+		}
 		r := request{
 			method: event.RequestContext.HTTP.Method, path: event.RawPath, query: event.RawQueryString,
 			body: event.Body, headers: event.Headers,

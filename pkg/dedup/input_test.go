@@ -37,6 +37,11 @@ func TestInvalidOptions(t *testing.T) {
 		"factor":            {options{Poll: dedup.Exponential(time.Second, 0.5, time.Minute)}, "poll factor"},
 		"no factor":         {options{Poll: dedup.Exponential(time.Second, math.NaN(), time.Minute)}, "poll factor"},
 		"codec":             {options{Codec: named("")}, "codec"},
+		"prefix, too long":  {options{KeyPrefix: strings.Repeat("x", 1024)}, "keyPrefix"},
+		"prefix, no UTF-8":  {options{KeyPrefix: "\xff"}, "keyPrefix"},
+		"ttl and for ever":  {options{TTL: time.Hour, KeepForever: true}, "ttl"},
+		"result beyond id":  {options{TTL: time.Hour, ResultTTL: time.Hour + 1}, "resultTTL"},
+		"result beyond day": {options{ResultTTL: 25 * time.Hour}, "resultTTL"},
 		"codec with a plus": {options{Codec: named("a+b")}, "codec"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,6 +50,15 @@ func TestInvalidOptions(t *testing.T) {
 				t.Errorf("field %q, want %q: %v", got, c.field, err)
 			}
 		})
+	}
+	for name, o := range map[string]*options{
+		"longest prefix":                          {KeyPrefix: strings.Repeat("x", 1023)},
+		"result as long as id":                    {TTL: time.Hour, ResultTTL: time.Hour},
+		"a result of an id that is kept for ever": {ResultTTL: 87600 * time.Hour, KeepForever: true},
+	} {
+		if _, err := dedup.New(&dedup.Memory{}, "p", o); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	for _, processor := range []string{"", strings.Repeat("p", 256), "\xff", "#x"} {
 		_, err := dedup.New[string, string](&dedup.Memory{}, processor, nil)
@@ -60,8 +74,9 @@ func TestInvalidOptions(t *testing.T) {
 		"taken key":  {IDKey: "token"},
 		"swap, long": {Attributes: map[string]string{"token": strings.Repeat("x", 256)}},
 	} {
-		if _, err := dedup.NewDynamo(nil, names); err == nil {
-			t.Errorf("%s: accepted", name)
+		_, err := dedup.NewDynamo(dynamodb.New(dynamodb.Options{}), names)
+		if got := as[*dedup.InvalidError](t, err).Field; !strings.HasPrefix(got, "names") {
+			t.Errorf("%s: field %q", name, got)
 		}
 	}
 }

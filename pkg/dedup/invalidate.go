@@ -6,8 +6,9 @@ import "context"
 // reports whether there was something to forget. An id that is running is a
 // [StillRunningError]; one that has failed or timed out runs again by itself.
 //
-// A call that has looked before may still return the old result; so may, for
-// Options.CacheAge, another process that has a cache.
+// A call that is under way may still return the old result; so may, for
+// Options.CacheAge, another process that has a cache. This process's own cache
+// has forgotten it.
 func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten bool, err error) {
 	k, err := d.key(id)
 	if err != nil || d.off {
@@ -15,9 +16,15 @@ func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten 
 	}
 	ctx, end := d.begin(ctx, "invalidate", k)
 	defer func() { end(err) }()
-	d.cache.remove(k)
 	r, found, err := d.store.Row(ctx, k, true)
 	now := d.options.Now()
+	// Of a row that is not completed, or not there, no result is known but old
+	// ones, in this cache.
+	over := r.Fence
+	if !r.completed() {
+		over--
+	}
+	d.cache.forget(k, over)
 	switch {
 	case err != nil || !found || r.expired(now):
 		return false, err

@@ -21,45 +21,70 @@ import (
 // An error of the effect is returned as it is; what becomes of the id then is
 // said by Options.OnError. Other errors: [InvalidError], [StillRunningError],
 // [PayloadMismatchError], [QuarantinedError], [RememberedError], [RowError],
-// [ErrNoTime] and those of the store: the effect did not run. [LostError] and
-// [NotRememberedError]: it ran, and the Outcome has its value.
-func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(context.Context) (R, error), payload ...[]byte) (out Outcome[R], err error) {
-	if d.off {
-		out.Value, err = effect(ctx)
-		return out, err
+// [ErrNoTime] and those of the store: the effect did not run. [LostError],
+// [NotRememberedError] and the [InvalidError] of the field result: it ran, and
+// the Outcome has its value.
+//
+// An effect that uses another Deduplicator may fail with the same types. What
+// is known of this call is in the Outcome: beside an error, its Attempt is 0
+// unless the effect ran here and returned no error.
+func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(context.Context) (R, error), payload ...[]byte) (Outcome[R], error) {
+	out, _, err := d.once(ctx, id, effect, payload)
+	return out, err
+}
+
+// ending is how a call came to its end. It tells the package's own errors from
+// those of an effect or a hook, which may be another Deduplicator's: by their
+// types they look alike.
+type ending int
+
+const (
+	settled ending = iota // no error
+	refused               // an error of our own: the effect did not run here
+	foreign               // the error of the effect, or of a hook
+	unkept                // the effect ran, and nothing but its memory is missing
+	taken                 // the effect ran, and the claim is another's by now
+)
+
+// once is [Deduplicator.Once], for those that must know how it ended.
+func (d *Deduplicator[ID, R]) once(ctx context.Context, id ID, effect func(context.Context) (R, error), payload [][]byte) (out Outcome[R], how ending, err error) {
+	if effect == nil {
+		return out, refused, missing("effect")
+	}
+	if d != nil && d.off {
+		if out.Value, err = effect(ctx); err != nil {
+			return Outcome[R]{}, foreign, err
+		}
+		return out, settled, nil
 	}
 	k, err := d.key(id)
 	if err != nil {
-		return out, err
+		return out, refused, err
 	}
 	ctx, end := d.begin(ctx, "once", k)
 	defer func() { end(err) }()
 	a := asking{key: k, payload: payloadHash(payload)}
-	found, own, err := d.enter(ctx, k, a.payload)
+	found, err := d.enter(ctx, &a)
 	switch {
 	case err != nil:
-		return out, err
-	case own == nil:
+		return out, refused, err
+	case a.shared == nil:
 		return d.replay(ctx, found)
 	}
-	a.shared = own
-	defer func() {
-		own.err = err
-		d.flights.end(k, own)
-	}()
+	defer d.flights.end(k, a.shared)
 	found, r, mine, err := d.acquire(ctx, &a)
 	switch {
 	case err != nil:
-		return out, err
+		return out, refused, err
 	case !mine:
-		own.found = found
+		a.shared.found = found
 		d.cache.put(found, d.options.Now())
 		return d.replay(ctx, found)
 	}
 	attempt := d.attempt(r)
-	out, err = d.run(ctx, attempt, effect)
-	own.found = attempt.remembered
-	return out, err
+	out, how, err = d.run(ctx, attempt, effect)
+	a.shared.found = attempt.remembered
+	return out, how, err
 }
 
 // settleTime bounds how long the end of an effect may take to be stored when
@@ -67,19 +92,27 @@ func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(conte
 const settleTime = 5 * time.Second
 
 // run runs the effect and stores how it ended.
-func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect func(context.Context) (R, error)) (Outcome[R], error) {
+func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect func(context.Context) (R, error)) (Outcome[R], ending, error) {
 	value, err := d.guarded(ctx, a, effect)
 	// What the effect did has happened, whether the caller still waits or not.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	out := Outcome[R]{Value: value, Attempt: a.run.Attempt}
 	if err != nil {
 		// The effect's own error is what the caller must hear of. Where it
 		// could not be stored, the lease ends by itself.
 		_ = a.Fail(ctx, err)
-		return Outcome[R]{}, err
+		return Outcome[R]{}, foreign, err
 	}
-	return out, a.Complete(ctx, value)
+	out := Outcome[R]{Value: value, Attempt: a.run.Attempt}
+	err = a.Complete(ctx, value)
+	_, lost := itself[*LostError](err)
+	switch {
+	case err == nil:
+		return out, settled, nil
+	case lost:
+		return out, taken, err
+	}
+	return out, unkept, err
 }
 
 // guarded runs the effect within its lease. An effect that panics, or ends its
@@ -102,10 +135,10 @@ func (d *Deduplicator[ID, R]) guarded(ctx context.Context, a *Attempt[ID, R], ef
 }
 
 // replay is the remembered outcome, as a duplicate gets it.
-func (d *Deduplicator[ID, R]) replay(ctx context.Context, found remembered) (Outcome[R], error) {
+func (d *Deduplicator[ID, R]) replay(ctx context.Context, found remembered) (Outcome[R], ending, error) {
 	d.note(ctx, EventDuplicate, found.row)
 	if found.row.Failed {
-		return Outcome[R]{}, &RememberedError{Key: found.row.Key, Message: found.row.Error}
+		return Outcome[R]{}, refused, &RememberedError{Key: found.row.Key, Message: found.row.Error}
 	}
 	out := Outcome[R]{
 		Replayed: true, Omitted: !found.kept, Attempt: found.row.Attempt, CompletedAt: found.row.CompletedAt,
@@ -113,13 +146,17 @@ func (d *Deduplicator[ID, R]) replay(ctx context.Context, found remembered) (Out
 	if found.kept {
 		var err error
 		if out.Value, err = d.decode(found.row, found.stored); err != nil {
-			return Outcome[R]{}, err
+			return Outcome[R]{}, refused, err
 		}
 	}
 	if d.options.OnReplay == nil {
-		return out, nil
+		return out, settled, nil
 	}
-	return d.options.OnReplay(ctx, out)
+	out, err := d.options.OnReplay(ctx, out)
+	if err != nil {
+		return Outcome[R]{}, foreign, err
+	}
+	return out, settled, nil
 }
 
 // Run is what an effect is told of itself.

@@ -20,12 +20,13 @@ type Options[ID, R any] struct {
 	// ms to 24 hours.
 	Lease time.Duration
 	// TTL is how long an id is remembered, from its completion; 24 hours where
-	// it is 0, 1 second to 10 years. KeepForever remembers it for ever.
+	// it is 0, 1 second to 10 years. KeepForever remembers it for ever, without
+	// a TTL.
 	TTL         time.Duration
 	KeepForever bool
-	// ResultTTL is how long the result is remembered, where that is shorter;
-	// afterwards a duplicate is told that the effect is done, without its
-	// result. 0 means as long as the id.
+	// ResultTTL is how long the result is remembered, where that is shorter; 1
+	// second to the TTL. Afterwards a duplicate is told that the effect is done,
+	// without its result. 0 means as long as the id.
 	ResultTTL time.Duration
 	// Poll is how a caller waits while another one runs the effect; the zero
 	// Poll means DefaultPoll(), shortened to the lease.
@@ -47,7 +48,8 @@ type Options[ID, R any] struct {
 	// string, its text where it is an encoding.TextMarshaler, and what the
 	// codec makes of it otherwise.
 	KeyOf func(ID) (string, error)
-	// KeyPrefix comes before each id.
+	// KeyPrefix comes before each id: up to 1,023 bytes of UTF-8, and up to
+	// 1,024 with the id.
 	KeyPrefix string
 	// Codec encodes results; nil means JSON.
 	Codec Codec
@@ -138,6 +140,9 @@ func switchedOff() bool {
 
 // withDefaults checks the options and fills in what is not given.
 func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
+	if o.KeepForever && o.TTL != 0 {
+		return o, &InvalidError{Field: "ttl", Problem: "must be 0 where keepForever is set"}
+	}
 	for _, bound := range []struct {
 		field       string
 		value       *time.Duration
@@ -155,6 +160,15 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 			*bound.value = bound.otherwise
 		case v < bound.least || v > bound.most:
 			return o, &InvalidError{Field: bound.field, Problem: "must be from " + bound.least.String() + " to " + bound.most.String()}
+		}
+	}
+	if o.ResultTTL > o.TTL && !o.KeepForever {
+		return o, &InvalidError{Field: "resultTTL", Problem: "must be at most the ttl, " + o.TTL.String()}
+	}
+	if o.KeyPrefix != "" {
+		// At least one byte is left for the id.
+		if problem := nameProblem(o.KeyPrefix, MaxIDBytes-1); problem != "" {
+			return o, &InvalidError{Field: "keyPrefix", Problem: problem}
 		}
 	}
 	if o.MaxAttempts < 0 || o.MaxAttempts > 1_000_000 {

@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -40,6 +41,9 @@ const pageSize = 500
 // error in the walk, a [RowError], and the walk goes on; any other error ends
 // it.
 func (d *Deduplicator[ID, R]) List(ctx context.Context, states ...Status) iter.Seq2[Entry, error] {
+	if err := d.made(); err != nil {
+		return func(yield func(Entry, error) bool) { yield(Entry{}, err) }
+	}
 	scan := RowScan{Processor: d.processor, Limit: pageSize, Open: len(states) > 0}
 	for _, s := range states {
 		if s == Completed || s == Expired {
@@ -134,9 +138,11 @@ func (d *Deduplicator[ID, R]) mend(ctx context.Context, id ID, audit Audit, kind
 			c := Completion{At: now}
 			c.ValidUntil, c.ExpiresOn = d.validity(now, r.LeaseUntil)
 			// The result is the repair's own: it bears its token.
-			if c.Result, _, err = d.place(ctx, Owner{Key: k, Token: m.Token}, *value, c.ExpiresOn); err != nil {
+			made, err := d.place(ctx, Owner{Key: k, Token: m.Token}, *value, c.ExpiresOn)
+			if err = cmp.Or(err, made.refused); err != nil {
 				return false, err
 			}
+			c.Result = made.result
 			m.Completion = &c
 		}
 		r, mended, err := d.store.Mend(ctx, m)

@@ -2,6 +2,7 @@ package dedup_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -40,6 +41,59 @@ func TestTheFirstResultStands(t *testing.T) {
 		if err != nil || again.Attempt != nil || !bytes.Equal(again.Duplicate.Value, first) {
 			t.Errorf("compressOver %d: %v, attempt %v: not the first result", compressOver, err, again.Attempt)
 		}
+	}
+}
+
+// deaf is a Store whose first Complete has no answer, after its effect or
+// without one.
+type deaf struct {
+	*dedup.Memory
+	before, after int
+}
+
+func (d *deaf) Complete(ctx context.Context, o dedup.Owner, c dedup.Completion) (dedup.Row, bool, error) {
+	if d.before > 0 {
+		d.before--
+		return dedup.Row{}, false, dedup.ErrUnavailable
+	}
+	r, completed, err := d.Memory.Complete(ctx, o, c)
+	if d.after > 0 {
+		d.after--
+		return dedup.Row{}, false, dedup.ErrUnavailable
+	}
+	return r, completed, err
+}
+
+// TestALateRepeatKeepsItsResult: where Complete is repeated long after the
+// store failed, a result with an item of its own lives as long as its row.
+func TestALateRepeatKeepsItsResult(t *testing.T) {
+	for name, store := range map[string]*deaf{
+		"it was not stored":       {Memory: &dedup.Memory{}, before: 1},
+		"twice":                   {Memory: &dedup.Memory{}, before: 2},
+		"it was, and nobody told": {Memory: &dedup.Memory{}, after: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			d, err := dedup.New(store, "p", &dedup.Options[string, []byte]{
+				Lease: 20 * time.Hour, TTL: 10 * time.Hour, CompressOver: -1, Now: func() time.Time { return now },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := must[dedup.Start[string, []byte]](t)(d.TryStart(t.Context(), "x"))
+			value := random(1)
+			for err = start.Attempt.Complete(t.Context(), value); err != nil; err = start.Attempt.Complete(t.Context(), random(2)) {
+				isA[*dedup.NotRememberedError](t, err)
+				now = now.Add(2 * time.Hour)
+			}
+			entry := must[dedup.Entry](t)(d.Status(t.Context(), "x"))
+			now = entry.Row.ValidUntil.Add(-time.Second)
+			store.Expire(now)
+			again, err := d.TryStart(t.Context(), "x")
+			if err != nil || !bytes.Equal(again.Duplicate.Value, value) {
+				t.Errorf("%v: not the first result, at the end of its row's time", err)
+			}
+		})
 	}
 }
 

@@ -26,32 +26,56 @@ func overflowKey(t Token) string { return "streamsort-" + t.String()[:2] + "/" +
 // place encodes a result and puts it where it belongs. What it returns goes
 // into the row; what lies elsewhere is stored when it returns, and belongs to
 // nobody until the row is completed. A result that cannot be encoded is
-// omitted, with an [InvalidError].
-func (d *Deduplicator[ID, R]) place(ctx context.Context, o Owner, value R, expiresOn time.Time) (Result, []byte, error) {
-	encoded, err := d.options.Codec.Marshal(value)
+// omitted, and refused says why. The error is the store's.
+func (d *Deduplicator[ID, R]) place(ctx context.Context, o Owner, value R, expiresOn time.Time) (made placed, err error) {
+	encoded, err := encode(d.options.Codec, value)
 	if err != nil {
-		return Result{Place: Omitted}, nil, &InvalidError{Field: "result", Problem: "cannot be encoded: " + err.Error()}
+		made.result.Place = Omitted
+		made.refused = &InvalidError{Field: "result", Problem: "cannot be encoded: " + err.Error()}
+		return made, nil
 	}
-	result, stored := Result{Codec: d.options.Codec.Name()}, encoded
+	made.result.Codec, made.stored = d.options.Codec.Name(), encoded
 	if d.options.CompressOver > 0 && len(encoded) > d.options.CompressOver {
 		if short, shorter := d.packer.compress(encoded); shorter {
-			stored, result.Codec = short, result.Codec+compressed
+			made.stored, made.result.Codec = short, made.result.Codec+compressed
 		}
 	}
-	switch {
-	case rowOverhead+len(o.ID)+len(o.Processor)+len(stored) <= rowLimit:
-		result.Bytes = stored
-	case len(stored) <= itemLimit:
-		result.Place = InItem
-		err = d.store.PutResult(ctx, StoredResult{Key: o.Key, Token: o.Token, Body: stored, ExpiresOn: expiresOn})
+	switch size := len(made.stored); {
+	case rowOverhead+len(o.ID)+len(o.Processor)+size <= rowLimit:
+		made.result.Bytes = made.stored
+	case size <= itemLimit:
+		made.result.Place = InItem
+		err = d.putResult(ctx, o, &made, expiresOn)
 	case d.options.Overflow != nil:
-		result.Place = InOverflow
-		err = d.options.Overflow.Put(ctx, overflowKey(o.Token), stored)
+		made.result.Place = InOverflow
+		if err = d.options.Overflow.Put(ctx, overflowKey(o.Token), made.stored); err != nil {
+			err = &overflowError{o.Key, err}
+		}
 	default:
-		result.Place = Omitted
-		d.options.Logger.WarnContext(ctx, "result omitted: it is too large", "id", o.ID, "processor", o.Processor, "bytes", len(stored))
+		made.result.Place = Omitted
+		d.options.Logger.WarnContext(ctx, "result omitted: it is too large", "id", o.ID, "processor", o.Processor, "bytes", size)
 	}
-	return result, stored, err
+	return made, err
+}
+
+// putResult stores a result in an item of its own, or once more, with a later
+// end.
+func (d *Deduplicator[ID, R]) putResult(ctx context.Context, o Owner, made *placed, expiresOn time.Time) error {
+	err := d.store.PutResult(ctx, StoredResult{Key: o.Key, Token: o.Token, Body: made.stored, ExpiresOn: expiresOn})
+	if err == nil {
+		made.expiresOn = expiresOn
+	}
+	return err
+}
+
+// placed is a result that was made ready for its row.
+type placed struct {
+	result Result
+	stored []byte
+	// refused is why it is not kept, nil where it is.
+	refused error
+	// expiresOn is when TTL may delete the item of its own.
+	expiresOn time.Time
 }
 
 // fetch is a completed row with its result's bytes, where there are any: not
@@ -77,7 +101,7 @@ func (d *Deduplicator[ID, R]) fetch(ctx context.Context, r Row) (remembered, err
 		}
 		body, err := d.options.Overflow.Get(ctx, overflowKey(r.Token))
 		if err != nil {
-			return found, fmt.Errorf("%s: overflow store: %w", r.Key, err)
+			return found, &overflowError{r.Key, err}
 		}
 		found.stored, found.kept = body, true
 		return found, nil
@@ -107,7 +131,7 @@ func (d *Deduplicator[ID, R]) decode(r Row, stored []byte) (R, error) {
 	if err != nil {
 		return value, &RowError{Key: r.Key, Field: attrCodec, Err: err}
 	}
-	if err := d.options.Codec.Unmarshal(encoded, &value); err != nil {
+	if err := unmarshal(d.options.Codec, encoded, &value); err != nil {
 		var zero R
 		return zero, &RowError{Key: r.Key, Field: attrResult, Err: err}
 	}

@@ -1,0 +1,136 @@
+package dedup_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// held is a Store of which one method waits, after the table has answered.
+type held struct {
+	dedup.Store
+	method   string
+	answered chan struct{}
+	release  chan struct{}
+}
+
+func (h *held) hold(method string) {
+	if h.method == method {
+		h.method = ""
+		close(h.answered)
+		<-h.release
+	}
+}
+
+func (h *held) Claim(ctx context.Context, c dedup.Claim) (dedup.Row, bool, error) {
+	defer h.hold("claim")
+	return h.Store.Claim(ctx, c)
+}
+
+func (h *held) Complete(ctx context.Context, o dedup.Owner, c dedup.Completion) (dedup.Row, bool, error) {
+	defer h.hold("complete")
+	return h.Store.Complete(ctx, o, c)
+}
+
+func (h *held) Invalidate(ctx context.Context, k dedup.Key, seen int64, expiresOn time.Time) (dedup.Row, bool, error) {
+	defer h.hold("invalidate")
+	if h.method == "before invalidate" {
+		h.method = ""
+		close(h.answered)
+		<-h.release
+	}
+	return h.Store.Invalidate(ctx, k, seen, expiresOn)
+}
+
+// TestCacheAfterInvalidate: a call that was under way while this process
+// invalidated the id does not bring the old result back into the cache.
+func TestCacheAfterInvalidate(t *testing.T) {
+	for name, c := range map[string]struct {
+		method string
+		during func(*dedup.Deduplicator[string, string]) error
+	}{
+		"a duplicate reads": {"claim", func(d *dedup.Deduplicator[string, string]) error {
+			_, err := d.Once(context.Background(), "a", old)
+			return err
+		}},
+		"an attempt completes": {"complete", func(d *dedup.Deduplicator[string, string]) error {
+			start, err := d.TryStart(context.Background(), "a")
+			if err != nil {
+				return err
+			}
+			return start.Attempt.Complete(context.Background(), "old")
+		}},
+		"an effect completes": {"complete", func(d *dedup.Deduplicator[string, string]) error {
+			_, err := d.Once(context.Background(), "a", old)
+			return err
+		}},
+	} {
+		for _, size := range []int{1, 100} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := &held{Store: &dedup.Memory{}, answered: make(chan struct{}), release: make(chan struct{})}
+					if c.method == "claim" {
+						_ = must[dedup.Outcome[string]](t)(process(t, h, nil).Once(t.Context(), "a", old))
+					}
+					d := process(t, h, &options{CacheSize: size})
+					h.method = c.method
+					done := make(chan error)
+					go func() { done <- c.during(d) }()
+					<-h.answered
+					if !must[bool](t)(d.Invalidate(t.Context(), "a")) {
+						t.Error("nothing was invalidated")
+					}
+					// As many others as the cache remembers.
+					for i := range 2 * size {
+						other := time.Duration(i).String()
+						_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), other, old))
+						_ = must[bool](t)(d.Invalidate(t.Context(), other))
+					}
+					close(h.release)
+					if err := <-done; err != nil {
+						t.Fatal(err)
+					}
+					var ran atomic.Int64
+					out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("new", &ran)))
+					if out.Value != "new" || ran.Load() != 1 {
+						t.Errorf("%+v: the old result is in the cache", out)
+					}
+				})
+			})
+		}
+	}
+}
+
+func old(context.Context) (string, error) { return "old", nil }
+
+// TestCacheWhileInvalidating: a call that reads between the begin of an
+// invalidation and its write may have the old result, and does not keep it.
+func TestCacheWhileInvalidating(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &held{Store: &dedup.Memory{}, answered: make(chan struct{}), release: make(chan struct{})}
+		d := process(t, h, &options{CacheSize: 10})
+		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", old))
+		h.method = "before invalidate"
+		done := make(chan error)
+		go func() {
+			_, err := d.Invalidate(t.Context(), "a")
+			done <- err
+		}()
+		<-h.answered
+		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", old)); !out.Replayed {
+			t.Errorf("%+v", out)
+		}
+		close(h.release)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		var ran atomic.Int64
+		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("new", &ran))); out.Value != "new" {
+			t.Errorf("%+v: the old result is in the cache", out)
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package dedup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// foreign are errors of another Deduplicator, as an effect returns them that
+// uses one.
+func foreign() map[string]error {
+	key := dedup.Key{ID: "elsewhere", Processor: "other"}
+	errs := map[string]error{
+		"not remembered": &dedup.NotRememberedError{Key: key, Err: dedup.ErrThrottled},
+		"invalid result": &dedup.InvalidError{Field: "result", Problem: "cannot be encoded"},
+		"invalid id":     &dedup.InvalidError{Field: "id", Problem: "must not be empty"},
+		"still running":  &dedup.StillRunningError{Key: key, Until: time.Now().Add(time.Hour)},
+		"another's":      &dedup.PayloadMismatchError{Key: key},
+		"quarantined":    &dedup.QuarantinedError{Key: key, Attempts: 3},
+		"lost":           &dedup.LostError{Key: key, Attempt: 1},
+		"remembered":     &dedup.RememberedError{Key: key, Message: "no such account"},
+		"omitted":        &dedup.OmittedError{Key: key},
+		"throttled":      dedup.ErrThrottled,
+		"no time":        dedup.ErrNoTime,
+		"ended":          dedup.ErrEnded,
+	}
+	all := maps.Clone(errs)
+	for name, err := range errs {
+		all[name+", wrapped"] = fmt.Errorf("charge: %w", err)
+	}
+	return all
+}
+
+// TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error
+// has failed, and nothing is taken for an error of this one.
+func TestErrorsOfAnotherDeduplicator(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			d := process(t, &dedup.Memory{}, nil)
+			identity := func(s string) (string, error) { return s, nil }
+			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
+			for range 2 {
+				if done, err := dedup.Each(t.Context(), d, []string{"a"}, identity, fails); done != 0 || !errors.Is(err, foreign) {
+					t.Errorf("Each: %d done, %v", done, err)
+				}
+				if out, err := dedup.Handler(d, identity, fails, nil)(t.Context(), "b"); out != "" || !errors.Is(err, foreign) {
+					t.Errorf("Handler: %q, %v", out, err)
+				}
+			}
+			onQueue := dedup.OnSQS(d, dedup.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", foreign })
+			batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1"}}}
+			if r := must[events.SQSEventResponse](t)(onQueue(t.Context(), batch)); len(r.BatchItemFailures) != 1 {
+				t.Errorf("OnSQS: %+v", r)
+			}
+			onHTTP := dedup.HTTPv2(web(t, &dedup.Memory{}, nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, foreign
+			}, nil)
+			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
+				t.Errorf("HTTPv2: %d, %v", got.StatusCode, err)
+			}
+			out, err := d.Once(t.Context(), "c", failsWith(foreign))
+			if out.Attempt != 0 || !errors.Is(err, foreign) {
+				t.Errorf("Once: %+v, %v", out, err)
+			}
+		})
+	}
+}
+
+// TestErrorsOfTheHook, which may use a Deduplicator as well.
+func TestErrorsOfTheHook(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			hook := func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) { return out, foreign }
+			d := process(t, &dedup.Memory{}, &options{OnReplay: hook})
+			var ran atomic.Int64
+			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("x", &ran)))
+			handle := dedup.Handler(d, func(s string) (string, error) { return s, nil }, func(context.Context, string) (string, error) { return "y", nil }, nil)
+			if out, err := handle(t.Context(), "a"); out != "" || !errors.Is(err, foreign) {
+				t.Errorf("%q, %v", out, err)
+			}
+			if out, err := d.Once(t.Context(), "a", never(t)); out.Attempt != 0 || !errors.Is(err, foreign) {
+				t.Errorf("%+v, %v", out, err)
+			}
+		})
+	}
+}
+
+// TestForeignErrorIsNotShared: those who wait in the process for an effect that
+// fails run it themselves, whatever it fails with.
+func TestForeignErrorIsNotShared(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := process(t, &dedup.Memory{}, nil)
+				release := make(chan struct{})
+				go func() {
+					_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "", foreign })
+				}()
+				synctest.Wait()
+				answers := make(chan error, 1)
+				go func() {
+					_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return "mine", nil })
+					answers <- err
+				}()
+				synctest.Wait()
+				close(release)
+				if err := <-answers; err != nil {
+					t.Errorf("the one who waited: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// full is an overflow store that fails with an error of its own.
+type full struct{ err error }
+
+func (f full) Put(context.Context, string, []byte) error { return f.err }
+
+func (f full) Get(context.Context, string) ([]byte, error) { return nil, f.err }
+
+// TestErrorsOfTheOverflowStore: a result that could not be put there is not
+// remembered, and one that cannot be read is not the caller's mistake.
+func TestErrorsOfTheOverflowStore(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			store := &dedup.Memory{}
+			d := process(t, store, &options{CompressOver: -1, Overflow: full{foreign}})
+			large := func(context.Context) (string, error) { return incompressible(500 << 10), nil }
+			_, err := d.Once(t.Context(), "a", large)
+			isA[*dedup.NotRememberedError](t, err)
+			if s := must[dedup.Entry](t)(d.Status(t.Context(), "a")).Status; s != dedup.Running {
+				t.Errorf("%s, want running: it is not remembered", s)
+			}
+			shelf := web(t, store, &dedup.Options[string, dedup.Response]{CompressOver: -1, Overflow: bucket{}})
+			handle := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+				return events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: incompressible(500 << 10)}, nil
+			}
+			_ = must[events.APIGatewayV2HTTPResponse](t)(dedup.HTTPv2(shelf, handle, nil)(t.Context(), post("k", "/", "")))
+			broken := web(t, store, &dedup.Options[string, dedup.Response]{CompressOver: -1, Overflow: full{foreign}})
+			if got, err := dedup.HTTPv2(broken, handle, nil)(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
+				t.Errorf("%d, %v", got.StatusCode, err)
+			}
+		})
+	}
+}

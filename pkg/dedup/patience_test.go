@@ -1,0 +1,91 @@
+package dedup_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// TestEachCallerHasItsOwnDeadline: calls of one process share a wait, and not
+// how long they may wait.
+func TestEachCallerHasItsOwnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &dedup.Memory{}
+		elsewhere, here := process(t, store, &options{Lease: time.Minute}), process(t, store, &options{Lease: time.Minute})
+		go func() {
+			_, _ = elsewhere.Once(t.Context(), "a", func(context.Context) (string, error) {
+				time.Sleep(8 * time.Second)
+				return "value", nil
+			})
+		}()
+		synctest.Wait()
+		type told struct {
+			out   dedup.Outcome[string]
+			err   error
+			after time.Duration
+		}
+		began := time.Now()
+		call := func(within time.Duration) <-chan told {
+			answer := make(chan told, 1)
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), within)
+				defer cancel()
+				out, err := here.Once(ctx, "a", never(t))
+				answer <- told{out, err, time.Since(began)}
+			}()
+			synctest.Wait()
+			return answer
+		}
+		// Three that come one after the other; the first asks the table.
+		hasty, patient, hastier := call(2*time.Second), call(time.Minute), call(time.Second)
+		if got := <-hastier; got.after > time.Second {
+			t.Errorf("the hastier one: %+v", got)
+		} else {
+			isA[*dedup.StillRunningError](t, got.err)
+		}
+		if got := <-hasty; got.after > 2*time.Second {
+			t.Errorf("the hasty one: %+v", got)
+		} else {
+			isA[*dedup.StillRunningError](t, got.err)
+		}
+		if got := <-patient; got.err != nil || got.out.Value != "value" {
+			t.Errorf("the patient one: %+v, %v after %v", got.out, got.err, got.after)
+		}
+	})
+}
+
+// TestPatienceIsNotDoubled: who has waited for a call of its process that gave
+// up waits no longer than it may in all, and asks no more than once again.
+func TestPatienceIsNotDoubled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &priced{Store: &dedup.Memory{}}
+		_ = must[dedup.Start[string, string]](t)(process(t, store, nil).TryStart(t.Context(), "a"))
+		here := process(t, store, nil)
+		began := time.Now()
+		answers := make(chan error)
+		call := func(ctx context.Context) {
+			_, err := here.Once(ctx, "a", never(t))
+			answers <- err
+		}
+		// The one that asks the table gives up before the others.
+		hasty, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		go call(hasty)
+		synctest.Wait()
+		for range 50 {
+			go call(t.Context())
+		}
+		for range 51 {
+			isA[*dedup.StillRunningError](t, <-answers)
+		}
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("waited %v, want 15s at most", took)
+		}
+		if store.writes > 3 {
+			t.Errorf("%v claims, want 3 at most", store.writes)
+		}
+	})
+}

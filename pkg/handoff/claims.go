@@ -125,7 +125,8 @@ const (
 	WasCancelled Verdict = "CANCELLED"
 	// Forgotten: the claim has ended, too long ago to say how.
 	Forgotten Verdict = "FORGOTTEN"
-	// Foreign: no claim was ever given this token.
+	// Foreign: no claim was ever given this token, or a tracked one was, which
+	// only its chain ends.
 	Foreign Verdict = "FOREIGN"
 )
 
@@ -157,6 +158,8 @@ func (c Consumer) judge(t Token) Verdict {
 		return WasAborted
 	}
 	switch {
+	case c.Tracked && c.Token == t:
+		return Foreign
 	case c.owns(t, Started):
 		return NotPrepared
 	case c.owns(t, Ready):

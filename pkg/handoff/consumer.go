@@ -74,6 +74,9 @@ type Consumer struct {
 	From, To int64
 	// LeaseUntil is when a claim may be taken over, to the millisecond.
 	LeaseUntil time.Time
+	// Tracked: the chain of the claim's work says how the claim ends. It is
+	// never taken over; after its lease its chain is asked.
+	Tracked bool
 	// Attempts is how often the message behind Delivered was claimed. It is
 	// counted by the claim, so that a batch which kills its worker counts.
 	Attempts int
@@ -113,6 +116,11 @@ func (c Consumer) Exists() bool { return c.Queue != "" }
 
 // holds reports whether the consumer's claim is that of this token.
 func (c Consumer) holds(t Token) bool { return c.State == Started && c.Token == t }
+
+// over reports whether a claim is out whose lease is over.
+func (c Consumer) over(now time.Time) bool {
+	return c.State == Started && c.LeaseUntil.Before(milliseconds(now))
+}
 
 // outcome is what became of the claim of a token, where it is remembered.
 func (c Consumer) outcome(t Token) (TokenOutcome, bool) {

@@ -164,9 +164,12 @@ func (c *change) seen(n int64) *change {
 // update is one conditional UpdateItem on a consumer. It returns the consumer
 // that stands there afterwards and whether the condition held.
 func (s *Dynamo) update(ctx context.Context, queue, name string, c *change) (Consumer, bool, error) {
-	update := "SET " + strings.Join(c.set, ", ")
+	var update string
+	if len(c.set) > 0 {
+		update = "SET " + strings.Join(c.set, ", ")
+	}
 	if len(c.remove) > 0 {
-		update += " REMOVE " + strings.Join(c.remove, ", ")
+		update = strings.TrimPrefix(update+" REMOVE "+strings.Join(c.remove, ", "), " ")
 	}
 	out, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                           &s.names.Consumers,
@@ -195,7 +198,21 @@ func (c *change) claim(n int64, claim Claim) *change {
 	c.use(attrFrom, attrDelivered)
 	return c.to(attrTokenN, dynamo.Number(n)).to(attrReq, dynamo.Text(claim.Req)).to(attrTo, dynamo.Number(claim.To)).
 		to(attrState, dynamo.Text(string(Started))).to(attrLeaseUntil, dynamo.Millis(claim.LeaseUntil)).
-		drop(attrRetryAt)
+		drop(attrRetryAt).mark(claim.Tracked)
+}
+
+// mark says whether the claim is tracked. Whoever does not know the mark must
+// not work on the consumer.
+func (c *change) mark(tracked bool) *change {
+	if !tracked {
+		return c.drop(attrTracked)
+	}
+	return c.to(attrTracked, &types.AttributeValueMemberBOOL{Value: true}).to(attrVersion, dynamo.Number(layoutTracked))
+}
+
+// untracked is the condition that no chain says how the claim ends.
+func (c *change) untracked() *change {
+	return c.when("attribute_not_exists(#tracked)", attrTracked)
 }
 
 // takeable is the condition that a claim may be made on what was seen, and
@@ -203,7 +220,7 @@ func (c *change) claim(n int64, claim Claim) *change {
 func (c *change) takeable(seen Consumer, now time.Time) *change {
 	c.seen(seen.Token.N).free().value("was", dynamo.Text(string(seen.State))).when("#state = :was", attrState)
 	if seen.State == Started {
-		c.value("now", dynamo.Millis(now)).when("#leaseUntil < :now", attrLeaseUntil).
+		c.value("now", dynamo.Millis(now)).when("#leaseUntil < :now", attrLeaseUntil).untracked().
 			ended(seen.Token, Cancelled).to(attrSingleTo, dynamo.Number(max(seen.SingleTo, seen.To)))
 	}
 	return c
@@ -245,7 +262,7 @@ func (s *Dynamo) Block(ctx context.Context, seen Consumer, now time.Time) (Consu
 // Commit implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) Commit(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c := newChange().held(token).to(attrState, dynamo.Text(string(Idle))).to(attrAttempts, dynamo.Number(0)).
-		ended(token, Committed).drop(attrRetryAt, attrFailed, attrError).use(attrDelivered, attrTo)
+		ended(token, Committed).drop(attrRetryAt, attrFailed, attrError, attrTracked).use(attrDelivered, attrTo)
 	c.set = append(c.set, "#delivered = #to")
 	found, made, err := s.update(ctx, queue, name, c)
 	outcome, known := found.outcome(token)
@@ -264,7 +281,7 @@ func (s *Dynamo) CommitAndClaim(ctx context.Context, queue, name string, token T
 
 // Fail implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
-	c := newChange().held(token).ended(token, Aborted).use(attrSingleTo, attrTo).
+	c := newChange().held(token).ended(token, Aborted).drop(attrTracked).use(attrSingleTo, attrTo).
 		to(attrFailed, dynamo.Millis(failure.Now)).to(attrError, dynamo.Text(failure.Error))
 	c.set = append(c.set, "#singleTo = #to")
 	if failure.Block {
@@ -280,7 +297,7 @@ func (s *Dynamo) Fail(ctx context.Context, queue, name string, token Token, fail
 // Cancel implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error) {
 	c := newChange().seen(seen.Token.N).value("started", dynamo.Text(string(Started))).value("now", dynamo.Millis(now)).
-		when("#state = :started AND #leaseUntil < :now", attrState, attrLeaseUntil).
+		when("#state = :started AND #leaseUntil < :now", attrState, attrLeaseUntil).untracked().
 		ended(seen.Token, Cancelled).use(attrSingleTo, attrTo)
 	c.set = append(c.set, "#singleTo = #to")
 	if block {
@@ -337,8 +354,7 @@ func (s *Dynamo) Pause(ctx context.Context, queue, name, reason string, now time
 	if reason != "" {
 		c.to(attrPaused, dynamo.Text(reason)).to(attrPausedSince, dynamo.Millis(now))
 	} else {
-		// An update needs something to set beside what it removes.
-		c.to(attrVersion, dynamo.Number(layout)).drop(attrPaused, attrPausedSince)
+		c.drop(attrPaused, attrPausedSince)
 	}
 	return s.update(ctx, queue, name, c)
 }

@@ -18,7 +18,7 @@ func (c *change) own(t Token, states ...State) *change {
 		in = append(in, ":"+name)
 	}
 	c.value("own", dynamo.Number(t.N)).value("ownReq", dynamo.Text(t.Req))
-	return c.when("#tokenN = :own AND #req = :ownReq AND #state IN ("+strings.Join(in, ", ")+")", attrTokenN, attrReq, attrState)
+	return c.untracked().when("#tokenN = :own AND #req = :ownReq AND #state IN ("+strings.Join(in, ", ")+")", attrTokenN, attrReq, attrState)
 }
 
 // Prepare implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
@@ -108,8 +108,6 @@ func (s *Dynamo) SettleQuarantined(ctx context.Context, queue, name string, toke
 			when("attribute_not_exists(#outcomes.#slot) OR #outcomes.#slot.#n < :number")
 		c.remove = append(c.remove, "#quarantine.#aside")
 	default:
-		// An update needs something to set beside what it removes.
-		c.to(attrVersion, dynamo.Number(layout))
 		c.remove = append(c.remove, "#quarantine.#aside")
 	}
 	found, made, err := s.update(ctx, queue, name, c)

@@ -9,9 +9,13 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
-// layout is the version of the items' layout, kept in each item's "v": a
-// reader refuses newer ones.
-const layout = 1
+// The versions of the items' layout, kept in each item's "v": a reader refuses
+// those that it does not know. An item gets a higher one only when it has what
+// older readers must not pass over: they would take a tracked claim over.
+const (
+	layout        = 1
+	layoutTracked = 2
+)
 
 // The attributes of the items.
 const (
@@ -39,6 +43,7 @@ const (
 	attrRewinds      = "rewinds"
 	attrStarting     = "starting"
 	attrLastOp       = "lastOp"
+	attrTracked      = "tracked"
 
 	attrAct    = "act"
 	attrAt     = "at" // ms
@@ -102,7 +107,8 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 		return Consumer{}, nil
 	}
 	d := dynamo.Decoder{Item: it}
-	d.Layout(attrVersion, layout, ErrNewerLayout)
+	d.Layout(attrVersion, layoutTracked, ErrNewerLayout)
+	_, tracked := it[attrTracked]
 	c := Consumer{
 		Queue:        d.Text(attrQueue),
 		Name:         d.Text(attrConsumer),
@@ -112,6 +118,7 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 		From:         d.Number(attrFrom),
 		To:           d.Number(attrTo),
 		LeaseUntil:   d.MillisOr(attrLeaseUntil),
+		Tracked:      tracked,
 		Attempts:     int(d.Number(attrAttempts)),
 		SingleTo:     d.NumberOr(attrSingleTo, 0),
 		RetryAt:      d.MillisOr(attrRetryAt),

@@ -98,7 +98,7 @@ func (s *Memory) update(ctx context.Context, queue, name string, condition func(
 func takeable(seen Consumer, now time.Time) func(Consumer) bool {
 	return func(c Consumer) bool {
 		return c.Token.N == seen.Token.N && c.State == seen.State && c.Paused == "" && c.Starting == "" &&
-			(c.State == Idle || c.State == Started && c.LeaseUntil.Before(milliseconds(now)))
+			(c.State == Idle || c.over(now) && !c.Tracked)
 	}
 }
 
@@ -120,6 +120,7 @@ func (c *Consumer) claim(from int64, claim Claim) {
 	c.Token = Token{c.Token.N + 1, claim.Req}
 	c.From, c.To = from, claim.To
 	c.State, c.LeaseUntil, c.RetryAt = Started, milliseconds(claim.LeaseUntil), time.Time{}
+	c.Tracked = claim.Tracked
 }
 
 // block is the end of all claims, for an operator to see to.
@@ -154,7 +155,7 @@ func held(t Token) func(Consumer) bool { return func(c Consumer) bool { return c
 func (s *Memory) Commit(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, queue, name, held(token), func(c *Consumer) {
 		c.end(Committed)
-		c.State, c.Delivered, c.Attempts, c.RetryAt = Idle, c.To, 0, time.Time{}
+		c.State, c.Delivered, c.Attempts, c.RetryAt, c.Tracked = Idle, c.To, 0, time.Time{}, false
 		c.calm()
 	})
 	outcome, known := c.outcome(token)
@@ -178,7 +179,7 @@ func (s *Memory) CommitAndClaim(ctx context.Context, queue, name string, token T
 func (s *Memory) Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, queue, name, held(token), func(c *Consumer) {
 		c.end(Aborted)
-		c.SingleTo, c.Failed, c.Error = c.To, milliseconds(failure.Now), failure.Error
+		c.SingleTo, c.Failed, c.Error, c.Tracked = c.To, milliseconds(failure.Now), failure.Error, false
 		if failure.Block {
 			c.block(failure.Now)
 			return
@@ -193,7 +194,7 @@ func (s *Memory) Fail(ctx context.Context, queue, name string, token Token, fail
 func (s *Memory) Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error) {
 	return s.update(ctx, seen.Queue, seen.Name,
 		func(c Consumer) bool {
-			return c.Token.N == seen.Token.N && c.State == Started && c.LeaseUntil.Before(milliseconds(now))
+			return c.Token.N == seen.Token.N && c.over(now) && !c.Tracked
 		},
 		func(c *Consumer) {
 			c.end(Cancelled)

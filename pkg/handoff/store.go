@@ -36,11 +36,13 @@ type Store interface {
 
 	// Claim makes a claim, if the consumer's token and state are as seen, it is
 	// neither paused nor starting, and it is Idle or its lease is over before
-	// now. Taking a claim over makes the old one Cancelled.
+	// now and it is not tracked. Taking a claim over makes the old one
+	// Cancelled.
 	//
 	// Lost response: the repeat finds our own token and reports true. Another
 	// did it first: theirs is returned, and false. We die right after: the
-	// lease runs out, and whoever comes next takes over.
+	// lease runs out, and whoever comes next takes over, or, where the claim is
+	// tracked, asks its chain.
 	Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error)
 
 	// Block makes the consumer Blocked and uses its token up, under Claim's
@@ -74,8 +76,9 @@ type Store interface {
 	// claim: false. We die right after: RetryAt or the operator decides.
 	Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error)
 
-	// Cancel ends a claim whose lease was over before now; block makes the
-	// consumer Blocked and uses its token up. It does so while it is paused too.
+	// Cancel ends a claim that is not tracked and whose lease was over before
+	// now; block makes the consumer Blocked and uses its token up. It does so
+	// while it is paused too.
 	//
 	// Lost response: the repeat fails and returns what stands there. Another
 	// did it first: the same. We die right after: the consumer is free.
@@ -138,6 +141,9 @@ type Claim struct {
 	To int64
 	// Now is the claimer's clock, LeaseUntil when the claim may be taken over.
 	Now, LeaseUntil time.Time
+	// Tracked: the end of a chain ends the claim. The mark goes with the claim's
+	// commit or failure.
+	Tracked bool
 }
 
 // Failure is why a claim is given back.

@@ -6,7 +6,8 @@ import (
 )
 
 // twoPhase is the part of [Store] that the two-phase protocol adds to Claim,
-// Block and Fail. All said there holds here.
+// Block and Fail. All said there holds here. None of it works on a tracked
+// claim.
 type twoPhase interface {
 	// Prepare makes the claim of a token Ready. It does not look at the lease:
 	// nobody took the claim over, so it is as good as ever.

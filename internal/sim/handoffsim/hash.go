@@ -57,6 +57,7 @@ func hashConsumer(d *sim.Digest, c handoff.Consumer) {
 	d.Int(c.From)
 	d.Int(c.To)
 	d.Int(c.LeaseUntil.Unix())
+	d.Bool(c.Tracked)
 	d.Int(int64(c.Attempts))
 	d.Int(c.SingleTo)
 	d.Int(c.RetryAt.Unix())

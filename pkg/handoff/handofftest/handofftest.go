@@ -27,6 +27,7 @@ func Run(t *testing.T, newStore func(t *testing.T) handoff.Store) {
 		{"claim", testClaim},
 		{"claim refused", testClaimRefused},
 		{"takeover", testTakeover},
+		{"tracked", testTracked},
 		{"block", testBlock},
 		{"commit", testCommit},
 		{"commit refused", testCommitRefused},
@@ -108,7 +109,7 @@ func claimed(c handoff.Consumer, claim handoff.Claim) handoff.Consumer {
 	c.Token = handoff.Token{N: c.Token.N + 1, Req: claim.Req}
 	c.State, c.From, c.To, c.LeaseUntil = handoff.Started, c.Delivered, claim.To, claim.LeaseUntil
 	c.Attempts++
-	c.RetryAt = time.Time{}
+	c.RetryAt, c.Tracked = time.Time{}, claim.Tracked
 	return c
 }
 
@@ -128,14 +129,14 @@ func ended(c handoff.Consumer, outcome handoff.TokenOutcome) handoff.Consumer {
 func committed(c handoff.Consumer) handoff.Consumer {
 	c = ended(c, handoff.Committed)
 	c.State, c.Delivered, c.Attempts = handoff.Idle, c.To, 0
-	c.Failed, c.Error = time.Time{}, ""
+	c.Failed, c.Error, c.Tracked = time.Time{}, "", false
 	return c
 }
 
 // failed is c after a failure.
 func failed(c handoff.Consumer, f handoff.Failure) handoff.Consumer {
 	c = ended(c, handoff.Aborted)
-	c.SingleTo, c.Failed, c.Error = c.To, f.Now, f.Error
+	c.SingleTo, c.Failed, c.Error, c.Tracked = c.To, f.Now, f.Error, false
 	if f.Block {
 		return blocked(c, f.Now)
 	}

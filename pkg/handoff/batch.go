@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // Token says whose claim it is. Its number rises with every claim of a
@@ -33,6 +34,10 @@ type Batch struct {
 	Messages []cursor.Message
 	// Skipped are the seqs of the range that will never come.
 	Skipped []int64
+	// Edges are, where the batch is tracked, the root edges of its chain's tree,
+	// one a message: its work is done when [xorack.Acker.Done] was told of each of
+	// them, and of all that was started under them. nil where it is not.
+	Edges []xorack.Edge
 	// Attempt is 1 the first time that the range is handed on, and rises each
 	// time until it is committed.
 	Attempt int

@@ -34,6 +34,9 @@ const (
 	// Lost: the claim was taken over, or ended by an operator, while the
 	// handler was at it. What it did may be done again.
 	Lost Ended = "lost"
+	// Tracked: a batch was handed on, and the chain of its work decides about it.
+	// What comes behind it is handed on when the chain has ended.
+	Tracked Ended = "tracked"
 )
 
 // Delivery is what became of a queue for one consumer.
@@ -44,6 +47,9 @@ type Delivery struct {
 	Record Consumer
 	// Batches, Messages and Skipped are what was handed on and committed.
 	Batches, Messages, Skipped int
+	// Tracked is how many batches were handed on that are not yet committed:
+	// the chains of their work decide.
+	Tracked int
 	// Cause is why the handler failed, or which message is missing.
 	Cause error
 	// Err is why the delivery could not go on: the store failed. What was
@@ -66,7 +72,7 @@ func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known i
 		Deliverer: d, reader: r.withDefaults(), position: known,
 		Delivery: Delivery{Queue: queue, Consumer: r.Name},
 	}
-	if err := errors.Join(validate(queue, r.Name), r.Validate()); err != nil {
+	if err := errors.Join(validate(queue, r.Name), d.takes(r)); err != nil {
 		run.Err = err
 	} else {
 		run.Err = run.deliver(ctx)
@@ -114,6 +120,22 @@ func (run *delivery) deliver(ctx context.Context) error {
 // ready reports whether a claim should be made, and says why not.
 func (run *delivery) ready(ctx context.Context) (bool, error) {
 	c, now := run.Record, run.now()
+	if c.Tracked && c.over(now) {
+		after, ended, err := run.ask(ctx, c, run.reader.MaxAttempts)
+		switch {
+		case err != nil:
+			return false, err
+		case !ended:
+			run.Ended = Busy
+			return false, nil
+		case !after.Exists():
+			run.Ended = Lost // it was removed
+			return false, nil
+		}
+		// While the claim was out, whoever moved the cursor went away.
+		run.Record, run.fresh = after, false
+		return run.ready(ctx)
+	}
 	switch {
 	case c.Starting != "":
 		started, err := run.finishStart(ctx, c)
@@ -198,6 +220,8 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		return c, nil
 	}
 	claim := run.claim(ctx, batch.To)
+	// Nobody can say of what was skipped that it is done.
+	claim.Tracked = run.reader.Track > 0 && len(batch.Messages) > 0
 	c, mine, err := run.store.Claim(ctx, c, claim)
 	if err != nil {
 		return c, err
@@ -207,6 +231,9 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	for mine {
 		run.Record = c
 		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempts, c.Rewinds
+		if c.Tracked {
+			return run.track(ctx, c, batch)
+		}
 		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
 			return run.fail(ctx, c, cause)
 		}
@@ -232,7 +259,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		run.Messages += len(done.Messages)
 		run.Skipped += len(done.Skipped)
 	}
-	if run.position > c.To && run.inTime(ctx) {
+	if run.reader.Track == 0 && run.position > c.To && run.inTime(ctx) {
 		next, err := run.read(ctx, c.To, c.SingleTo, 0)
 		if err == nil && run.Ended == "" {
 			after, mine, err := run.store.CommitAndClaim(ctx, c.Queue, c.Name, c.Token, run.claim(ctx, next.To))

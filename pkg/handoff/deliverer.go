@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // Deliverer hands queues' messages on to consumers. It may be used by any
@@ -23,6 +24,7 @@ type Deliverer struct {
 	newReq  func() string
 	forEach func(n int, do func(i int))
 	observe func(Delivery)
+	acker   *xorack.Acker
 }
 
 // Options are the parts of a [Deliverer] that have defaults. A nil Options
@@ -50,6 +52,9 @@ type Options struct {
 	// Observe, if not nil, is told how each delivery ended, and why a stream's
 	// record cannot be read: then there is nothing but Err.
 	Observe func(Delivery)
+	// Acker has the chains of tracked batches. It is needed where a Reader has
+	// Track, and by whoever may meet one of their claims: the sweep.
+	Acker *xorack.Acker
 }
 
 const minLease = 30 * time.Second
@@ -63,6 +68,7 @@ func New(store Store, sorter *cursor.Sorter, options *Options) (*Deliverer, erro
 	d := &Deliverer{
 		store: store, sorter: sorter, lease: time.Minute, grace: 10 * time.Second, margin: 2 * time.Second,
 		now: options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
+		acker: options.Acker,
 	}
 	for _, bound := range []struct {
 		field     string
@@ -133,6 +139,14 @@ type Reader struct {
 	// MaxAttempts is how often a message is tried before the consumer is
 	// Blocked, 2 to 1,000; 5. From the second attempt on it stands alone.
 	MaxAttempts int
+	// Track, where it is not 0, is how long the work of a batch may take, 1
+	// second to 30 days. Each batch then has a chain of package xorack, with a
+	// root edge for each message ([Batch].Edges). Handle hands them on with the
+	// messages, and whoever has done a message's work says so of its edge. The
+	// batch is committed when its chain is done, and comes again when that
+	// failed, or was not done in this time. A chain takes 1,000 operations, so a
+	// batch of many messages with large trees needs [xorack.Acker.Fan].
+	Track time.Duration
 }
 
 // Bounds and defaults of a Reader.
@@ -175,6 +189,17 @@ func (r Reader) Validate() error {
 		if bound.given < bound.low || bound.given > bound.high {
 			return &cursor.InvalidError{Field: bound.field, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
 		}
+	}
+	return validateTrack(r.Track)
+}
+
+// takes reports why this Deliverer cannot work for a reader.
+func (d *Deliverer) takes(r Reader) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	if r.Track > 0 && d.acker == nil {
+		return errNoAcker
 	}
 	return nil
 }

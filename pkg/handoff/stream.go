@@ -28,7 +28,7 @@ import (
 // It returns an InvalidError for a reader that is out of its bounds.
 func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context.Context, cursor.StreamEvent) (events.DynamoDBEventResponse, error), error) {
 	for _, r := range readers {
-		if err := r.Validate(); err != nil {
+		if err := d.takes(r); err != nil {
 			return nil, err
 		}
 	}

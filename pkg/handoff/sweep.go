@@ -89,6 +89,8 @@ type SweepReport struct {
 	// Nudged is how many queues were woken up, Cancelled how many dead claims
 	// were ended, Started how many starts were finished.
 	Nudged, Cancelled, Started int
+	// Carried is how many tracked claims were ended as their chains had ended.
+	Carried int
 	// InDoubt counts consumers whose claim is in doubt, Quarantined those that
 	// have claims in quarantine.
 	InDoubt, Quarantined int
@@ -109,6 +111,7 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Nudged += o.Nudged
 	r.Cancelled += o.Cancelled
 	r.Started += o.Started
+	r.Carried += o.Carried
 	r.InDoubt += o.InDoubt
 	r.Quarantined += o.Quarantined
 	r.Deleted += o.Deleted
@@ -273,7 +276,17 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		r.report.Started++
 		c = started
 	}
-	if c.State == Started && c.LeaseUntil.Before(milliseconds(now)) {
+	switch {
+	case c.Tracked && c.over(now):
+		after, ended, err := r.ask(ctx, c, r.maxAttempts(c.Name))
+		if err != nil {
+			return true, err
+		}
+		if ended {
+			r.report.Carried++
+		}
+		c = after
+	case c.over(now):
 		block := c.Attempts >= r.maxAttempts(c.Name)
 		ended, made, err := r.store.Cancel(ctx, c, block, now)
 		if err != nil {

@@ -1,0 +1,219 @@
+package handoff
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// TrackedPrefix is how the tags of tracked batches' chains begin. Nobody else
+// should create, delete or stamp chains under such a tag.
+const TrackedPrefix = "handoff/"
+
+// tracked names a claim whose end a chain decides.
+type tracked struct {
+	reader
+	token Token
+}
+
+func (c Consumer) tracked() tracked { return tracked{reader{c.Queue, c.Name}, c.Token} }
+
+// tag is the chain's: the same names, number and request are the same claim,
+// and another claim has another, also that of a consumer which was removed and
+// made anew, and counts from 1 again. The names are in it as a hash, because a
+// queue's may have as many bytes as a tag, and because the tag is in every token
+// that travels with a message: see [tracked.data].
+func (t tracked) tag() string {
+	names := sha256.Sum256([]byte(t.data()))
+	return TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" + t.token.String()
+}
+
+// data is what the chain keeps of the names. A consumer's name has no slash.
+func (t tracked) data() string { return t.name + "/" + t.queue }
+
+// root is the root edge of the claim's i-th message.
+func (t tracked) root(i int) xorack.Edge { return xorack.Root(t.tag(), "", i) }
+
+// trackedOf is the claim that a chain is about. A chain of which it cannot be
+// told has no claim that waits for it: it failed before it was created, so that
+// nothing was handed on, and whoever looks at the claim finds that.
+func trackedOf(c xorack.Chain) (t tracked, known bool) {
+	t.name, t.queue, _ = strings.Cut(c.Data, "/")
+	_, token, _ := strings.Cut(strings.TrimPrefix(c.Tag, TrackedPrefix), "/")
+	number, req, _ := strings.Cut(token, "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	t.token = Token{N: n, Req: req}
+	return t, err == nil && t.tag() == c.Tag
+}
+
+// validateTrack reports how long a batch's work must not take.
+func validateTrack(track time.Duration) error {
+	if track != 0 && (track < time.Second || track > xorack.MaxDeadline) {
+		return &cursor.InvalidError{Field: "track", Problem: "must be 0, or from 1s to " + xorack.MaxDeadline.String()}
+	}
+	return nil
+}
+
+// errNoAcker is told where a claim is tracked, or ought to be, and nobody said
+// where the chains are.
+var errNoAcker = &cursor.InvalidError{Field: "acker", Problem: "is missing: a consumer is tracked"}
+
+// track opens the chain of a claim that has just been made, hands the batch on
+// with the chain's root edges, and leaves the claim to the chain. Where the
+// chain has ended already, somebody gave this claim up: nothing is handed on.
+//
+// Dying before the chain is there: once the lease is over, whoever comes next
+// ends the chain in advance. Dying after: the chain's deadline ends it. A
+// response that is lost: the create is repeated, and so may be the handing over,
+// under the same edges.
+func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consumer, error) {
+	t := c.tracked()
+	created, err := run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{
+		Edges: len(batch.Messages), Deadline: run.reader.Track, Data: t.data(),
+	})
+	if err != nil {
+		return c, err
+	}
+	if created.Chain.End() != xorack.Open {
+		after, _, err := run.endAs(ctx, c, created.Chain, run.reader.MaxAttempts)
+		return after, err
+	}
+	batch.Edges = created.Roots
+	cause := run.hand(ctx, batch, c.LeaseUntil)
+	if cause == nil {
+		run.Ended, run.Tracked = Tracked, run.Tracked+1
+		return c, nil
+	}
+	chain, err := run.giveUp(ctx, created, cause)
+	switch {
+	case err != nil:
+		run.Cause = cause
+		return c, err
+	case chain.End() == xorack.Open:
+		// All that was handed on has been taken, and goes on.
+		run.Ended, run.Tracked, run.Cause = Tracked, run.Tracked+1, cause
+		return c, nil
+	case chain.End() == xorack.Done:
+		after, _, err := run.endAs(ctx, c, chain, run.reader.MaxAttempts)
+		return after, err
+	}
+	return run.fail(ctx, c, cause)
+}
+
+// giveUp fails the chain of a batch whose handing over failed, so that it is
+// not waited for. A root edge whose work is done cannot fail; if all are done,
+// the chain stays as it is.
+func (run *delivery) giveUp(ctx context.Context, created xorack.Created, cause error) (xorack.Chain, error) {
+	reason := cut(strings.ToValidUTF8(cause.Error(), "?"), xorack.MaxReason)
+	if reason == "" {
+		reason = "the handing over failed"
+	}
+	chain := created.Chain
+	for _, root := range created.Roots {
+		if chain.Has(root.Op()) {
+			continue
+		}
+		result, err := run.acker.Fail(ctx, root, reason)
+		if err != nil || result.Chain.End() != xorack.Open {
+			return result.Chain, err
+		}
+		chain = result.Chain
+	}
+	return chain, nil
+}
+
+// ask asks the chain of a tracked claim whose lease is over how the claim ends,
+// and ends it so; it reports whether it has ended. A chain that is late, or was
+// never created, is ended by the asking, and so barred to a create that comes
+// late. An open one that is in time is left alone, and its claim with it.
+func (d *Deliverer) ask(ctx context.Context, c Consumer, maxAttempts int) (Consumer, bool, error) {
+	if d.acker == nil {
+		return c, false, errNoAcker
+	}
+	t := c.tracked()
+	chain, err := d.acker.Abandon(ctx, t.root(0), t.data(), "the claim's lease is over, and no work is under way in time")
+	if err != nil || chain.End() == xorack.Open {
+		return c, false, err
+	}
+	after, _, err := d.endAs(ctx, c, chain, maxAttempts)
+	return after, err == nil, err
+}
+
+// endAs ends a tracked claim as its chain ended: one that is done is a commit,
+// every other end a failure. maxAttempts, where it is not 0, is how often a
+// message is tried. It may be repeated by anybody: the token says whose claim it
+// is.
+func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain, maxAttempts int) (Consumer, bool, error) {
+	if chain.End() == xorack.Done {
+		return d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+	}
+	now := d.now()
+	why := string(chain.End())
+	if chain.Reason != "" {
+		why += ": " + chain.Reason
+	}
+	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, Failure{
+		Error: cut(why, maxError), Now: now, RetryAt: now.Add(retryAfter(c.Attempts)),
+		Block: maxAttempts > 0 && c.Attempts >= maxAttempts,
+	})
+}
+
+// Ender returns what [xorack.OnEnds] and [xorack.Acker.Sweep] announce ends to
+// where batches are tracked: it ends the claim of a tracked batch as its chain
+// ended, and wakes the consumer up for what comes next. The ends of all other
+// chains go to next, if it is not nil.
+//
+// It does all of it each time, also where somebody did it before: whoever did
+// may have died before the waking up. An error keeps the chain due, so a crash
+// anywhere repeats the whole. A batch that failed as often as it may is not
+// blocked here, but by the next Deliver, which knows the bound.
+//
+// A chain that is done costs a write and a read, and a write more where there is
+// more to hand on; one that failed a read more.
+func (d *Deliverer) Ender(next xorack.Announce) xorack.Announce {
+	return func(ctx context.Context, chain xorack.Chain) error {
+		if strings.HasPrefix(chain.Tag, TrackedPrefix) {
+			return d.ended(ctx, chain)
+		}
+		if next == nil {
+			return nil
+		}
+		return next(ctx, chain)
+	}
+}
+
+// ended ends the claim of a chain, and wakes the consumer up.
+func (d *Deliverer) ended(ctx context.Context, chain xorack.Chain) error {
+	t, known := trackedOf(chain)
+	if !known {
+		return nil
+	}
+	c := Consumer{Queue: t.queue, Name: t.name, Token: t.token, State: Started}
+	var err error
+	if chain.End() != xorack.Done {
+		// How often it was tried says when it is tried again.
+		if c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {
+			return err
+		}
+	}
+	if c.holds(t.token) {
+		if c, _, err = d.endAs(ctx, c, chain, 0); err != nil {
+			return err
+		}
+	}
+	if !c.Exists() {
+		return nil // it was removed
+	}
+	// Whatever moves the cursor from here on finds the claim ended.
+	it, err := d.sorter.Status(ctx, t.queue)
+	if err != nil || it.Position <= c.Delivered {
+		return err
+	}
+	return d.sorter.Nudge(ctx, t.queue)
+}

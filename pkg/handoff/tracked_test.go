@@ -1,0 +1,513 @@
+package handoff_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// trackedDesk is a desk whose batches are tracked: their work may take an hour.
+type trackedDesk struct {
+	*desk
+	chains *xorack.Memory
+	acker  *xorack.Acker
+	// edges are those of the last batch that the sink was given, tags the chains
+	// of all.
+	edges []xorack.Edge
+	tags  []string
+}
+
+const trackTime = time.Hour
+
+func newTrackedDesk(t *testing.T) *trackedDesk {
+	t.Helper()
+	k := &trackedDesk{desk: newDesk(t), chains: &xorack.Memory{}}
+	clock := func() time.Time { return k.now }
+	var err error
+	k.acker, err = xorack.New(k.chains, &xorack.Options{Now: clock})
+	k.must(err)
+	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{Now: clock, Acker: k.acker})
+	k.must(err)
+	return k
+}
+
+func (k *trackedDesk) reader() handoff.Reader {
+	r := k.desk.reader()
+	r.Track = trackTime
+	r.Handle = func(ctx context.Context, b handoff.Batch) error {
+		k.edges = b.Edges
+		if len(b.Edges) > 0 {
+			k.tags = append(k.tags, b.Edges[0].Tag())
+		}
+		return k.take(ctx, b)
+	}
+	return r
+}
+
+func (k *trackedDesk) ends(want handoff.Ended) handoff.Delivery {
+	k.t.Helper()
+	done := k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
+	k.must(done.Err)
+	if done.Ended != want {
+		k.t.Errorf("it ended as %s (%v), want %s", done.Ended, done.Cause, want)
+	}
+	return done
+}
+
+// works says that the work of these edges is done.
+func (k *trackedDesk) works(edges ...xorack.Edge) {
+	k.t.Helper()
+	for _, e := range edges {
+		_, err := k.acker.Done(k.t.Context(), e)
+		k.must(err)
+	}
+}
+
+// finishes is the handler behind the chains' stream, for all chains so far.
+func (k *trackedDesk) finishes() {
+	k.t.Helper()
+	for _, tag := range k.tags {
+		c, err := k.acker.Get(k.t.Context(), tag)
+		k.must(err)
+		_, err = k.acker.Finish(k.t.Context(), c, k.d.Ender(nil))
+		k.must(err)
+	}
+}
+
+// TestCommittedWhenItsTreeIsDone: the claim stays out until the last edge of
+// the tree has ended, however often somebody looks.
+func TestCommittedWhenItsTreeIsDone(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2, 3, 4)
+	done := k.ends(handoff.Tracked)
+	if done.Tracked != 1 || done.Batches != 0 {
+		t.Errorf("%d batches are tracked, %d committed; want 1 and 0", done.Tracked, done.Batches)
+	}
+	k.gets("q 1,2,3 #1")
+	if len(k.edges) != 3 {
+		t.Fatalf("%d edges of 3 messages", len(k.edges))
+	}
+	first := k.edges
+	k.ends(handoff.Busy)
+	k.pass(10 * time.Minute) // the lease is over
+	k.ends(handoff.Busy)
+	child := first[0].Child(0)
+	_, err := k.acker.Done(t.Context(), first[0], child)
+	k.must(err)
+	k.works(first[1], first[2])
+	k.finishes()
+	k.ends(handoff.Busy)
+	if c := k.at("q", 0, handoff.Started); !c.Tracked {
+		t.Error("the claim is not tracked")
+	}
+	k.works(child)
+	k.finishes()
+	k.at("q", 3, handoff.Idle)
+	k.ends(handoff.Tracked)
+	k.gets("q 4 #1")
+	k.works(k.edges...)
+	k.finishes()
+	k.finishes() // late records do nothing
+	k.at("q", 4, handoff.Idle)
+	k.ends(handoff.CaughtUp)
+}
+
+// TestADoneTreeIsCommittedByWhoeverLooks: the stream's record was dropped.
+func TestADoneTreeIsCommittedByWhoeverLooks(t *testing.T) {
+	for _, paused := range []bool{false, true} {
+		for name, look := range map[string]func(*trackedDesk){
+			"delivery": func(k *trackedDesk) {
+				k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
+			},
+			"sweep": func(k *trackedDesk) {
+				if report := k.sweep(handoff.SweepOptions{}); report.Carried != 1 {
+					k.t.Errorf("%+v; want one claim that was carried", report)
+				}
+			},
+		} {
+			k := newTrackedDesk(t)
+			k.put("q", 1, 2, 3)
+			k.ends(handoff.Tracked)
+			k.works(k.edges...)
+			if paused {
+				_, err := k.d.Pause(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"})
+				k.must(err)
+			}
+			k.pass(2 * time.Minute)
+			look(k)
+			if c := k.at("q", 3, handoff.Idle); c.Tracked {
+				t.Errorf("%s, paused %v: the mark stays", name, paused)
+			}
+		}
+	}
+}
+
+// TestAFailedTreeComesAgain: under a higher token, one message at a time, and
+// blocked after its attempts.
+func TestAFailedTreeComesAgain(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2)
+	fail := func() {
+		_, err := k.acker.Fail(t.Context(), k.edges[0], "no")
+		k.must(err)
+		k.finishes()
+	}
+	k.ends(handoff.Tracked)
+	fail()
+	c := k.at("q", 0, handoff.Idle)
+	if c.Error != "FAILED: no" || !c.RetryAt.Equal(k.now.Add(time.Second)) {
+		t.Errorf("%+v; want why, and when again", c)
+	}
+	k.ends(handoff.Waiting)
+	k.pass(time.Second)
+	k.ends(handoff.Tracked)
+	fail()
+	k.pass(10 * time.Second)
+	k.ends(handoff.Tracked)
+	fail()
+	k.gets("q 1,2 #1", "q 1 #2", "q 1 #3")
+	k.pass(time.Minute)
+	k.ends(handoff.IsBlocked)
+	k.at("q", 0, handoff.Blocked)
+	if k.tags[0] == k.tags[1] || k.tags[1] == k.tags[2] {
+		t.Errorf("two claims share a chain: %q", k.tags)
+	}
+}
+
+// TestALateTreeComesAgain: the chain times out by its own sweep, or by the look
+// of whoever comes; what its workers say afterwards does nothing.
+func TestALateTreeComesAgain(t *testing.T) {
+	for _, swept := range []bool{true, false} {
+		k := newTrackedDesk(t)
+		k.put("q", 1)
+		k.ends(handoff.Tracked)
+		old := k.edges
+		k.pass(trackTime)
+		if swept {
+			_, err := k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)})
+			k.must(err)
+		} else {
+			k.ends(handoff.Waiting)
+		}
+		c := k.at("q", 0, handoff.Idle)
+		if !strings.HasPrefix(c.Error, "TIMED_OUT: ") {
+			t.Errorf("swept %v: %+v; want why", swept, c)
+		}
+		r, err := k.acker.Done(t.Context(), old[0])
+		k.must(err)
+		if r.Outcome != xorack.AlreadyTimedOut {
+			t.Errorf("swept %v: the late work is %s", swept, r.Outcome)
+		}
+		k.pass(time.Minute)
+		k.ends(handoff.Tracked)
+		k.finishes()
+		k.at("q", 0, handoff.Started)
+		k.works(k.edges...)
+		k.finishes()
+		k.at("q", 1, handoff.Idle)
+	}
+}
+
+// TestExtendedChainsAreWaitedFor: only the chain is extended.
+func TestExtendedChainsAreWaitedFor(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1)
+	k.ends(handoff.Tracked)
+	_, err := k.acker.Extend(t.Context(), k.edges[0], k.now.Add(3*trackTime))
+	k.must(err)
+	k.pass(2 * trackTime)
+	k.ends(handoff.Busy)
+	k.pass(trackTime)
+	k.ends(handoff.Waiting)
+}
+
+// noChains is a chains' table that fails at a creation, before or after it.
+type noChains struct {
+	*xorack.Memory
+	after bool
+}
+
+func (s noChains) Create(ctx context.Context, c xorack.Chain) (xorack.Chain, bool, error) {
+	if s.after {
+		_, _, _ = s.Memory.Create(ctx, c)
+	}
+	return xorack.Chain{}, false, errFlaky
+}
+
+// TestAClaimWithoutItsChainIsGivenBack: who made it died before the chain was
+// created. Its create, should it come after all, makes none, and hands nothing
+// on.
+func TestAClaimWithoutItsChainIsGivenBack(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1)
+	broken, err := xorack.New(noChains{Memory: k.chains}, nil)
+	k.must(err)
+	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }, Acker: broken})
+	k.must(err)
+	if done := d.Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+		t.Errorf("error %v", done.Err)
+	}
+	k.gets()
+	k.at("q", 0, handoff.Started)
+	k.pass(2 * time.Minute)
+	k.ends(handoff.Waiting)
+	c := k.at("q", 0, handoff.Idle)
+	if !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 {
+		t.Errorf("%+v; want why, and one attempt", c)
+	}
+	k.pass(time.Minute)
+	k.ends(handoff.Tracked)
+	k.gets("q 1 #2")
+}
+
+// TestNothingIsHandedOnUnderAnEndedChain: between the claim and the create its
+// process slept, and was given up.
+func TestNothingIsHandedOnUnderAnEndedChain(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1)
+	slow, err := xorack.New(sleeper{k.chains, k}, &xorack.Options{Now: func() time.Time { return k.now }})
+	k.must(err)
+	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }, Acker: slow})
+	k.must(err)
+	done := d.Deliver(t.Context(), "q", k.reader(), -1)
+	k.must(done.Err)
+	k.gets("q 1 #2")
+	if c := k.at("q", 0, handoff.Started); c.Token.N != 2 || done.Ended != handoff.Busy {
+		t.Errorf("it ended as %s at %v; want busy with the second claim", done.Ended, c.Token)
+	}
+}
+
+// sleeper sleeps before it creates a chain, and others go on meanwhile.
+type sleeper struct {
+	*xorack.Memory
+	k *trackedDesk
+}
+
+func (s sleeper) Create(ctx context.Context, c xorack.Chain) (xorack.Chain, bool, error) {
+	s.k.pass(2 * time.Minute)
+	s.k.ends(handoff.Waiting)
+	s.k.pass(2 * time.Second)
+	s.k.ends(handoff.Tracked)
+	return s.Memory.Create(ctx, c)
+}
+
+// TestAHandlerThatFailsFailsItsTree: the claim is given back at once.
+func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2)
+	k.fails = func(handoff.Batch) error { return errors.New("no") }
+	if done := k.ends(handoff.Failed); done.Cause == nil || done.Tracked != 0 {
+		t.Errorf("%+v; want why", done)
+	}
+	k.at("q", 0, handoff.Idle)
+	chain, err := k.acker.Get(t.Context(), k.tags[0])
+	k.must(err)
+	if chain.End() != xorack.Failed || chain.Reason != "no" {
+		t.Errorf("the chain is %q, %q", chain.End(), chain.Reason)
+	}
+	k.finishes()
+	if c := k.at("q", 0, handoff.Idle); c.Attempts != 1 {
+		t.Errorf("%d attempts are counted of one", c.Attempts)
+	}
+	k.fails = func(handoff.Batch) error { return handoff.Permanent(errors.New("never")) }
+	k.pass(time.Minute)
+	k.ends(handoff.IsBlocked)
+}
+
+// TestAHandlerThatFailsWhereWorkIsDone: what is done cannot fail. Where all of
+// the messages were taken, the chain decides.
+func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		work  func(*trackedDesk, []xorack.Edge)
+		ended handoff.Ended
+		state handoff.State
+		at    int64
+	}{
+		"one of two":            {func(k *trackedDesk, e []xorack.Edge) { k.works(e[0]) }, handoff.Failed, handoff.Idle, 0},
+		"both":                  {func(k *trackedDesk, e []xorack.Edge) { k.works(e...) }, handoff.CaughtUp, handoff.Idle, 2},
+		"both, with more to do": {func(k *trackedDesk, e []xorack.Edge) { k.works(e[1]); k.continues(e[0]) }, handoff.Tracked, handoff.Started, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1, 2)
+			k.fails = func(b handoff.Batch) error {
+				c.work(k, b.Edges)
+				return errors.New("no")
+			}
+			k.ends(c.ended)
+			k.at("q", c.at, c.state)
+		})
+	}
+}
+
+// continues ends an edge whose work goes on in another.
+func (k *trackedDesk) continues(e xorack.Edge) {
+	k.t.Helper()
+	_, err := k.acker.Done(k.t.Context(), e, e.Child(0))
+	k.must(err)
+}
+
+// TestSkippedSeqsAreNotTracked: nobody can do their work.
+func TestSkippedSeqsAreNotTracked(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 4)
+	_, _, err := k.sorter.SkipGap(t.Context(), "q", "lost", 0, 10)
+	k.must(err)
+	k.ends(handoff.Tracked)
+	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")
+	if len(k.tags) != 1 || len(k.edges) != 1 {
+		t.Errorf("%d chains, %d edges; want 1 and 1", len(k.tags), len(k.edges))
+	}
+}
+
+// TestALongQueueNameIsTracked: the tag has no room for it, and the end finds it
+// all the same.
+func TestALongQueueNameIsTracked(t *testing.T) {
+	k := newTrackedDesk(t)
+	queue := strings.Repeat("q/", 512)
+	k.put(queue, 1)
+	done := k.d.Deliver(t.Context(), queue, k.reader(), -1)
+	k.must(done.Err)
+	if token := k.edges[0].String(); len(token) > 128 {
+		t.Errorf("the token has %d characters: %s", len(token), token)
+	}
+	k.works(k.edges...)
+	k.finishes()
+	k.at(queue, 1, handoff.Idle)
+}
+
+// TestAConsumerMadeAnewMeetsNoOldChain: its tokens count from 1 again.
+func TestAConsumerMadeAnewMeetsNoOldChain(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1)
+	k.ends(handoff.Tracked)
+	k.works(k.edges...)
+	k.finishes()
+	_, err := k.d.Remove(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"})
+	k.must(err)
+	k.finishes() // of a consumer that is gone
+	k.ends(handoff.Tracked)
+	k.gets("q 1 #1", "q 1 #1")
+	k.finishes()
+	if c := k.at("q", 0, handoff.Started); c.Token.N != 1 || k.tags[0] == k.tags[1] {
+		t.Errorf("token %v, chains %q", c.Token, k.tags)
+	}
+}
+
+// TestOtherEndsGoOn: those of chains that are no tracked batch's. A chain that
+// begins like one and names none has nobody who waits.
+func TestOtherEndsGoOn(t *testing.T) {
+	k := newTrackedDesk(t)
+	var told []string
+	ender := k.d.Ender(func(_ context.Context, c xorack.Chain) error {
+		told = append(told, c.Tag)
+		return errFlaky
+	})
+	if err := ender(t.Context(), xorack.Chain{Tag: "order 7"}); !errors.Is(err, errFlaky) {
+		t.Errorf("error %v", err)
+	}
+	k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: "order 7"}))
+	for _, tag := range []string{"handoff/", "handoff/x/1-r", "handoff/x", "handoff/aaaaaaaaaaaaaaaaaaaaaa/x-r"} {
+		k.must(ender(t.Context(), xorack.Chain{Tag: tag, Data: "c/q"}))
+	}
+	if fmt.Sprint(told) != "[order 7]" {
+		t.Errorf("told of %q", told)
+	}
+}
+
+// TestTheEndStaysDueUntilTheQueueIsAwake: what cannot be committed or woken up
+// is tried again.
+func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2, 3, 4)
+	k.ends(handoff.Tracked)
+	k.works(k.edges...)
+	for _, request := range []string{"cursor", "nudge"} {
+		k.queues.fail = func(r, _ string) error {
+			if r == request {
+				return errFlaky
+			}
+			return nil
+		}
+		c, err := k.acker.Get(t.Context(), k.tags[0])
+		k.must(err)
+		if _, err := k.acker.Finish(t.Context(), c, k.d.Ender(nil)); !errors.Is(err, errFlaky) {
+			t.Errorf("%s: error %v", request, err)
+		}
+		if c, err = k.acker.Get(t.Context(), k.tags[0]); err != nil || c.Sealed() {
+			t.Errorf("%s: sealed %v, error %v", request, c.Sealed(), err)
+		}
+	}
+	k.queues.fail = nil
+	before := k.nudged()
+	k.finishes()
+	if c, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || !c.Sealed() || !k.nudged().After(before) {
+		t.Errorf("sealed %v, nudged at %v, error %v", c.Sealed(), k.nudged(), err)
+	}
+}
+
+func (k *trackedDesk) nudged() time.Time {
+	k.t.Helper()
+	it, err := k.sorter.Status(k.t.Context(), "q")
+	k.must(err)
+	return it.Nudged
+}
+
+func TestTrackIsChecked(t *testing.T) {
+	k := newTrackedDesk(t)
+	for _, track := range []time.Duration{-1, time.Second - 1, xorack.MaxDeadline + 1} {
+		r := k.reader()
+		r.Track = track
+		invalid(t, r.Validate(), "track")
+	}
+	bare := newDesk(t)
+	_, err := handoff.OnStream(bare.d, cursor.Names{}, k.reader())
+	invalid(t, err, "acker")
+	bare.put("q", 1)
+	invalid(t, bare.d.Deliver(t.Context(), "q", k.reader(), -1).Err, "acker")
+	// Nor is a claim that another made tracked passed over in silence.
+	k.put("q", 1)
+	k.ends(handoff.Tracked)
+	k.pass(time.Hour)
+	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }})
+	k.must(err)
+	invalid(t, d.Deliver(t.Context(), "q", k.desk.reader(), -1).Err, "acker")
+}
+
+// TestPullersLeaveTrackedClaimsAlone: the token of a tracked claim travels with
+// its messages, and ends nothing by itself.
+func TestPullersLeaveTrackedClaimsAlone(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1)
+	k.ends(handoff.Tracked)
+	p, err := handoff.NewPuller(k.d, nil)
+	k.must(err)
+	c := k.standing("q")
+	h := handoff.Held{Queue: "q", Consumer: "c", Token: c.Token}
+	k.pass(2 * time.Minute)
+	answers := map[string]func() (handoff.Answer, error){
+		"prepare": func() (handoff.Answer, error) { return p.Prepare(t.Context(), h) },
+		"extend":  func() (handoff.Answer, error) { return p.Extend(t.Context(), h, time.Minute) },
+		"commit":  func() (handoff.Answer, error) { return p.Commit(t.Context(), h) },
+		"abort":   func() (handoff.Answer, error) { return p.Abort(t.Context(), h, "no") },
+		"settle":  func() (handoff.Answer, error) { return p.Settle(t.Context(), h, handoff.Aborted, "no") },
+	}
+	for name, do := range answers {
+		if a, err := do(); err != nil || a.Verdict != handoff.Foreign {
+			t.Errorf("%s: %s, error %v", name, a.Verdict, err)
+		}
+	}
+	if a, err := p.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: "r"}); err != nil || a.Verdict != handoff.BusyUntil {
+		t.Errorf("claim: %s, error %v", a.Verdict, err)
+	}
+	if now := k.standing("q"); now != c {
+		t.Errorf("%+v became %+v", c, now)
+	}
+}

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/sink"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -53,7 +54,7 @@ func (c Consumer) HasSink() bool { return c.Sink != sink.Config{} }
 // Read reads the file's text. lookup finds the variables of the environment
 // that it names, as os.LookupEnv does.
 func Read(text []byte, lookup func(name string) (string, bool)) ([]Consumer, error) {
-	text, err := expand(text, lookup)
+	text, err := assetfile.Expand(text, variable, lookup)
 	if err != nil {
 		return nil, err
 	}
@@ -95,24 +96,6 @@ func Read(text []byte, lookup func(name string) (string, bool)) ([]Consumer, err
 // variable is how the file names one. What may stand in its place is an ARN,
 // which no JSON text needs to escape.
 var variable = regexp.MustCompile(`\$\{(STREAMSORT_SINK_[0-9]+)\}`)
-
-func expand(text []byte, lookup func(string) (string, bool)) ([]byte, error) {
-	var errs []error
-	text = variable.ReplaceAllFunc(text, func(found []byte) []byte {
-		name := string(variable.FindSubmatch(found)[1])
-		value, ok := lookup(name)
-		if !ok {
-			errs = append(errs, fmt.Errorf("%s, which the file names, is not set", name))
-		}
-		quoted, err := json.Marshal(value)
-		if err != nil {
-			errs = append(errs, err)
-			return nil
-		}
-		return quoted[1 : len(quoted)-1]
-	})
-	return text, errors.Join(errs...)
-}
 
 // read reads one consumer. Its error begins with a member's name.
 func read(members []edge.Member) (c Consumer, err error) {

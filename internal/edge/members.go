@@ -175,6 +175,9 @@ func ParseFieldPath(text string) (FieldPath, error) {
 	return path, nil
 }
 
+// ErrNoField is in the errors of [FieldPath.Find] where there is no such field.
+var ErrNoField = errors.New("there is no field")
+
 // Find is the field's value in an object.
 func (p FieldPath) Find(raw json.RawMessage) (json.RawMessage, error) {
 	for i, name := range p {
@@ -189,7 +192,7 @@ func (p FieldPath) Find(raw json.RawMessage) (json.RawMessage, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("there is no field %s", strings.Join(p[:i+1], "."))
+			return nil, fmt.Errorf("%w %s", ErrNoField, strings.Join(p[:i+1], "."))
 		}
 	}
 	return raw, nil

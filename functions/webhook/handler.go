@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/intake"
+	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/webhook"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// handler is the type of the function that Lambda calls.
+type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
+
+// service answers requests.
+type service struct {
+	sorter  *cursor.Sorter
+	sources map[string]*webhook.Source
+	secrets *webhook.Secrets
+	now     func() time.Time
+}
+
+// fromEnvironment makes the handler of the environment's tables and secret
+// stores, and of the webhooks.json that lies beside the program. Metrics go to
+// out.
+func fromEnvironment(out io.Writer) (handler, error) {
+	s, err := settings.FromEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	sources, err := sourcesFrom(os.Getenv("LAMBDA_TASK_ROOT"))
+	if err != nil {
+		return nil, err
+	}
+	sorter, err := s.NewSorter()
+	if err != nil {
+		return nil, err
+	}
+	store, err := webhook.NewStore()
+	if err != nil {
+		return nil, err
+	}
+	return (&service{
+		sorter: sorter, sources: sources, secrets: webhook.NewSecrets(store.Fetch, time.Now), now: time.Now,
+	}).handler(out), nil
+}
+
+// sourcesFrom are the sources of the file that lies in a folder, by their names.
+func sourcesFrom(folder string) (map[string]*webhook.Source, error) {
+	path := filepath.Join(folder, webhook.File)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	all, err := webhook.Read(text, os.LookupEnv)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	sources := make(map[string]*webhook.Source, len(all))
+	for i := range all {
+		sources[all[i].Name] = &all[i]
+	}
+	return sources, nil
+}
+
+func (s *service) handler(out io.Writer) handler {
+	return (&edge.API{Any: s.receive, Emitter: emf.New(out)}).Handle
+}
+
+// receive takes one request. What is wrong before the signature is known to be
+// right is told in the same words whatever it is, and whether or not there is
+// such a source.
+func (s *service) receive(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	switch {
+	case c.Direct:
+		return 0, nil, edge.Invalid("event", "is a direct invoke: signed requests come by the HTTP API alone")
+	case c.Method != http.MethodPost:
+		return 0, nil, &edge.Problem{
+			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
+			Detail: "webhooks have POST", Allow: http.MethodPost,
+		}
+	case len(c.Body) > cursor.MaxBody:
+		return 0, nil, webhook.TooLarge(cursor.MaxBody)
+	}
+	source := s.sources[c.Resource]
+	if source == nil {
+		c.Metrics.Count("WebhooksUnknown", 1)
+		return 0, nil, refused()
+	}
+	if problem := s.authenticate(ctx, c, source); problem != nil {
+		return 0, nil, problem
+	}
+	m, problem := source.Message(&c.Request)
+	if problem != nil {
+		// A sender that signs and is not understood is one of ours to mend.
+		c.Metrics.Count("WebhooksInvalid", 1)
+		slog.WarnContext(ctx, "not understood", "source", source.Name, "field", problem.Errors[0].Field, "problem", problem.Type)
+		return 0, nil, problem
+	}
+	c.Metrics.Count("WebhooksAccepted", 1)
+	return s.store(ctx, c, source, m)
+}
+
+// authenticate is the problem of a request that the source has not signed, or of
+// which that cannot be told.
+func (s *service) authenticate(ctx context.Context, c *edge.Call, source *webhook.Source) *edge.Problem {
+	claim, why := source.Signature.Read(c.Headers, s.now())
+	if why == "" {
+		signed, err := s.secrets.Check(ctx, source.Secret, claim, c.Body)
+		if err != nil {
+			slog.ErrorContext(ctx, "the secrets cannot be had", "source", source.Name, "error", err)
+			return &edge.Problem{
+				Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
+				Detail: "whether the request is signed cannot be told now; repeating it is safe", RetryAfter: 1,
+			}
+		}
+		if signed {
+			return nil
+		}
+		why = webhook.Mismatch
+	}
+	c.Metrics.Count("WebhooksRefused", 1)
+	slog.WarnContext(ctx, "refused", "source", source.Name, "why", string(why))
+	return refused()
+}
+
+// refused is what everybody is told who has not signed.
+func refused() *edge.Problem {
+	return &edge.Problem{
+		Status: http.StatusUnauthorized, Type: "not-signed", Title: "The request is not signed as it must be",
+	}
+}
+
+// answer is what became of a request, as its sender sees it: nothing of the
+// queue, which is none of the sender's business.
+type answer struct {
+	Status  int            `json:"status"`
+	Outcome cursor.Outcome `json:"outcome"`
+	Detail  string         `json:"detail,omitempty"`
+}
+
+// store stores the message, through the code that enqueue stores by.
+func (s *service) store(ctx context.Context, c *edge.Call, source *webhook.Source, m cursor.Message) (int, any, *edge.Problem) {
+	put := &intake.Put{Single: true}
+	if source.Numbered() {
+		put.Add(m)
+	} else {
+		id := m.ID
+		m.ID = ""
+		put.Arrive(m, id)
+	}
+	answers, problem := put.Store(ctx, s.sorter, c.Metrics)
+	if problem != nil {
+		return 0, nil, problem
+	}
+	a := answers[0]
+	if !source.Numbered() && a.Outcome == cursor.Conflict {
+		// The sender says by the id that it is the same delivery. Some change a
+		// detail of the body from one attempt to the next, and would try for days.
+		return http.StatusOK, answer{http.StatusOK, cursor.Duplicate, a.Detail}, nil
+	}
+	if problem := a.Problem(); problem != nil {
+		problem.More = nil
+		return 0, nil, problem
+	}
+	return a.Status, answer{Status: a.Status, Outcome: a.Outcome}, nil
+}

@@ -1,0 +1,390 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge/edgetest"
+	"github.com/streamsort/streamsort/internal/webhook"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+const sources = `{"sources": [
+  {"name": "github", "scheme": "github", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/github",
+   "queue": {"path": "repository.full_name", "default": "other"}, "attributes": {"event": "X-GitHub-Event"}},
+  {"name": "stripe", "scheme": "stripe", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe",
+   "queue": {"fixed": "stripe"}, "maxBody": 1000},
+  {"name": "shop", "scheme": "shopify", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/shop",
+   "queue": {"header": "X-Shopify-Shop-Domain", "prefix": "shops/"}},
+  {"name": "ledger", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/ledger",
+   "signature": {"header": "X-Sig", "encoding": "base64"}, "queue": {"path": "account"}, "seq": "n"},
+  {"name": "raw", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/raw",
+   "signature": {"header": "X-Sig"}, "queue": {"fixed": "raw"}, "id": {"digest": true}}
+]}`
+
+// secret is that of every source.
+const secret = "canary secret of this test"
+
+func sign(text string) []byte {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
+
+// server is the handler on the memory store.
+type server struct {
+	*edgetest.Client
+	t      *testing.T
+	memory *cursor.Memory
+	sorter *cursor.Sorter
+	// logs are what the function prints: lines of its log, and metrics.
+	logs  bytes.Buffer
+	now   time.Time
+	value string
+	err   error
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{t: t, memory: &cursor.Memory{}, now: time.Unix(1_700_000_000, 0), value: secret}
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	service := newService(t, s.memory, func() time.Time { return s.now }, func(context.Context, webhook.Reference) (string, error) { return s.value, s.err })
+	s.sorter = service.sorter
+	s.Client = edgetest.New(t, service.handler(&s.logs))
+	return s
+}
+
+func newService(t testing.TB, memory *cursor.Memory, clock func() time.Time, fetch func(context.Context, webhook.Reference) (string, error)) *service {
+	t.Helper()
+	sorter, err := cursor.New(memory, &cursor.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := webhook.Read([]byte(sources), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{sorter: sorter, sources: map[string]*webhook.Source{}, now: clock, secrets: webhook.NewSecrets(fetch, clock)}
+	for i := range all {
+		s.sources[all[i].Name] = &all[i]
+	}
+	return s
+}
+
+// request is one that a sender makes.
+type request struct {
+	source, body string
+	headers      map[string]string
+	binary       bool // API Gateway hands the body on in base64
+}
+
+func (s *server) send(r request) edgetest.Answer {
+	s.t.Helper()
+	headers := map[string]string{"content-type": "application/json"}
+	for name, value := range r.headers {
+		headers[strings.ToLower(name)] = value
+	}
+	path, body := "/webhooks/"+r.source, r.body
+	if r.binary {
+		body = base64.StdEncoding.EncodeToString([]byte(body))
+	}
+	event, err := json.Marshal(map[string]any{
+		"version": "2.0", "routeKey": "POST /webhooks/{source}", "rawPath": path, "headers": headers,
+		"requestContext": map[string]any{"http": map[string]any{"method": "POST", "path": path}},
+		"body":           body, "isBase64Encoded": r.binary,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	a := s.Raw(string(event))
+	if headers["content-type"] == "application/json" { // the contract's checker sends nothing else
+		s.Check("POST", path, "", r.body, a)
+	}
+	return a
+}
+
+func github(id, body string) request {
+	return request{source: "github", body: body, headers: map[string]string{
+		"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(sign(body)), "X-GitHub-Delivery": id, "X-GitHub-Event": "push",
+	}}
+}
+
+func (s *server) stripe(at time.Time, body string) request {
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	return request{source: "stripe", body: body, headers: map[string]string{
+		"Stripe-Signature": "t=" + seconds + ",v1=" + hex.EncodeToString(sign(seconds+"."+body)),
+	}}
+}
+
+func (r request) with(header, value string) request {
+	headers := map[string]string{}
+	for name, old := range r.headers {
+		headers[name] = old
+	}
+	headers[header] = value
+	if value == "" {
+		delete(headers, header)
+	}
+	r.headers = headers
+	return r
+}
+
+// stored are the messages of a queue, each as "seq id body".
+func (s *server) stored(queue string) string {
+	s.t.Helper()
+	it, err := s.sorter.Status(s.t.Context(), queue)
+	if errors.Is(err, cursor.ErrNoQueue) {
+		return "no queue"
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var all []string
+	for m, err := range s.sorter.Read(s.t.Context(), queue, 0, it.Position) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, fmt.Sprintf("%d %s %s%s%s", m.Seq, m.ID, m.Body, m.ContentType, m.Attributes["event"]))
+	}
+	return strings.Join(all, "; ")
+}
+
+func (s *server) wantStored(queue, want string) {
+	s.t.Helper()
+	if got := s.stored(queue); got != want {
+		s.t.Errorf("queue %s has %q, want %q", queue, got, want)
+	}
+}
+
+func TestGitHub(t *testing.T) {
+	s := newServer(t)
+	const one, two = `{"repository":{"full_name":"o/r"},"n": 1}`, `{"repository":{"full_name":"o/r"},"n":2}`
+	s.Want("first", s.send(github("a", one)), 200, `{"status":200,"outcome":"advanced"}`)
+	s.Want("second, as base64", s.send(request{source: "github", body: two, headers: github("b", two).headers, binary: true}), 200, "advanced")
+	s.Want("again", s.send(github("a", one)), 200, `{"status":200,"outcome":"duplicate"}`)
+	s.Want("again with another body", s.send(github("a", two)), 200, `"outcome":"duplicate","detail":"another message is stored under this id; it stays"`)
+	s.Want("no repository", s.send(github("c", `{"organization":{}}`)), 200, "advanced")
+	s.wantStored("github/o/r", `1 a `+one+`push; 2 b `+two+`push`)
+	s.wantStored("github/other", `1 c {"organization":{}}push`)
+	for _, metric := range []string{`"WebhooksAccepted":1`, `"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`} {
+		if !strings.Contains(s.logs.String(), metric) {
+			t.Errorf("no %s in the metrics", metric)
+		}
+	}
+}
+
+func TestOtherSenders(t *testing.T) {
+	s := newServer(t)
+	s.Want("stripe", s.send(s.stripe(s.now, `{"id":"evt_1"}`)), 200, "advanced")
+	s.Want("stripe, another attempt", s.send(s.stripe(s.now.Add(time.Minute), `{"id":"evt_1"}`)), 200, "duplicate")
+	s.wantStored("stripe", `1 evt_1 {"id":"evt_1"}`)
+
+	shop := request{source: "shop", body: `{"id":7}`, headers: map[string]string{
+		"X-Shopify-Hmac-Sha256": base64.StdEncoding.EncodeToString(sign(`{"id":7}`)), "X-Shopify-Webhook-Id": "w-1", "X-Shopify-Shop-Domain": "a.myshopify.com",
+	}}
+	s.Want("shopify", s.send(shop), 200, "advanced")
+	s.wantStored("shops/a.myshopify.com", `1 w-1 {"id":7}`)
+
+	ledger := func(body string) request {
+		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64.StdEncoding.EncodeToString(sign(body))}}
+	}
+	s.Want("beyond a gap", s.send(ledger(`{"account":7,"n":"2"}`)), 202, `{"status":202,"outcome":"parked"}`)
+	s.Want("the missing one", s.send(ledger(`{"account":7,"n":1}`)), 200, "advanced")
+	s.Want("again", s.send(ledger(`{"account":7,"n":1}`)), 200, "duplicate")
+	s.Want("another under its seq", s.send(ledger(`{"account":7,"n":1,"x":0}`)), 409, "problems/conflict")
+	s.wantStored("ledger/7", `1  {"account":7,"n":1}; 2  {"account":7,"n":"2"}`)
+
+	bytes := request{source: "raw", body: "\xff\x00 no text", binary: true, headers: map[string]string{"X-Sig": hex.EncodeToString(sign("\xff\x00 no text")), "Content-Type": "image/png"}}
+	s.Want("bytes", s.send(bytes), 200, "advanced")
+	s.Want("bytes again", s.send(bytes), 200, "duplicate")
+	s.wantStored("raw", fmt.Sprintf("1 %x \xff\x00 no textimage/png", sha256.Sum256([]byte(bytes.body))))
+}
+
+// Whoever has not signed is told the same, whatever is wrong and whether or not
+// there is such a source, and nothing is stored.
+func TestRefused(t *testing.T) {
+	s := newServer(t)
+	const body = `{"repository":{"full_name":"o/r"}}`
+	good := github("a", body)
+	flipped := good
+	flipped.body = strings.Replace(body, "o/r", "o/s", 1)
+	broken := good
+	broken.body = "{canary"
+	nobody := good
+	nobody.source = "nobody"
+	for name, r := range map[string]request{
+		"no signature":               good.with("X-Hub-Signature-256", ""),
+		"a wrong one":                good.with("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64)),
+		"in another encoding":        good.with("X-Hub-Signature-256", "sha256="+base64.StdEncoding.EncodeToString(sign(body))),
+		"twice":                      good.with("X-Hub-Signature-256", good.headers["X-Hub-Signature-256"]+","+good.headers["X-Hub-Signature-256"]),
+		"over-long":                  good.with("X-Hub-Signature-256", strings.Repeat("a", 100_000)),
+		"another body":               flipped,
+		"a broken body":              broken,
+		"a form":                     flipped.with("Content-Type", "application/x-www-form-urlencoded"),
+		"unknown source":             nobody,
+		"no source":                  {body: body},
+		"too old":                    s.stripe(s.now.Add(-301*time.Second), `{"id":"a"}`),
+		"too far ahead":              s.stripe(s.now.Add(301*time.Second), `{"id":"a"}`),
+		"too large for its source":   {source: "stripe", body: `"` + strings.Repeat("a", 2000) + `"`},
+		"an Idempotency-Key of 2 KB": flipped.with("Idempotency-Key", strings.Repeat("k", 2000)),
+	} {
+		a := s.send(r)
+		const want = `{"status":401,"title":"The request is not signed as it must be","type":"https://streamsort.dev/problems/not-signed"}`
+		if a.Status != 401 || a.Body != want {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
+	}
+	s.wantStored("github/o/r", "no queue")
+	s.wantStored("stripe", "no queue")
+	for _, metric := range []string{`"WebhooksRefused":1`, `"WebhooksUnknown":1`} {
+		if !strings.Contains(s.logs.String(), metric) {
+			t.Errorf("no %s in the metrics", metric)
+		}
+	}
+	if strings.Contains(s.logs.String(), `"WebhooksAccepted"`) || strings.Contains(s.logs.String(), "nobody") {
+		t.Error("something was accepted, or what a stranger sent is in the log")
+	}
+}
+
+// What is signed and cannot be taken is told what is wrong with it.
+func TestNotUnderstood(t *testing.T) {
+	s := newServer(t)
+	shop := func(domain, id string) request {
+		return request{source: "shop", body: `{}`, headers: map[string]string{
+			"X-Shopify-Hmac-Sha256": base64.StdEncoding.EncodeToString(sign(`{}`)), "X-Shopify-Webhook-Id": id, "X-Shopify-Shop-Domain": domain,
+		}}
+	}
+	ledger := func(body string) request {
+		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64.StdEncoding.EncodeToString(sign(body))}}
+	}
+	huge := strings.Repeat("a", 2000)
+	for name, test := range map[string]struct {
+		request
+		status int
+		want   string
+	}{
+		"no JSON":                {github("a", `{"repository":`), 400, `"field":"body","detail":"is not JSON"`},
+		"an empty body":          {github("a", ``), 400, `"field":"body","detail":"is not JSON"`},
+		"no object":              {github("a", `[1]`), 400, `"field":"queue","detail":"repository: the value before it must be a JSON object"`},
+		"no UTF-8":               {request{source: "github", body: "\"\xff\"", binary: true, headers: github("a", "\"\xff\"").headers}, 400, `"detail":"is not valid UTF-8"`},
+		"a form":                 {github("a", "payload=%7B%7D").with("Content-Type", "application/x-www-form-urlencoded"), 415, "problems/not-json"},
+		"a queue that is a list": {github("a", `{"repository":{"full_name":[]}}`), 400, `"field":"queue","detail":"must be a string or an integer"`},
+		"a queue over-long":      {github("a", `{"repository":{"full_name":"`+huge+`"}}`), 400, `"field":"queue"`},
+		"no id":                  {github("", `{}`), 400, `"field":"id","detail":"is empty: the header x-github-delivery is missing"`},
+		"two ids":                {github("a,b", `{}`), 400, `must stand once in the header x-github-delivery, without a comma`},
+		"an id over-long":        {github(huge, `{}`), 400, `"field":"id","detail":"has 2000 bytes: at most 1024 are taken"`},
+		"two shops":              {shop("a,b", "1"), 400, `"field":"queue"`},
+		"no shop":                {shop("", "1"), 400, `"field":"queue"`},
+		"too large":              {s.stripe(s.now, `{"id":"`+huge+`"}`), 413, `has more than 1000 bytes`},
+		"no stripe id":           {s.stripe(s.now, `{}`), 400, `"field":"id","detail":"there is no field id"`},
+		"a null id":              {s.stripe(s.now, `{"id":null}`), 400, `"field":"id","detail":"is empty: the field is null"`},
+		"no seq":                 {ledger(`{"account":"a"}`), 400, `"field":"seq","detail":"there is no field n"`},
+		"no integer":             {ledger(`{"account":"a","n":1.5}`), 400, `"field":"seq"`},
+		"attributes over-long":   {github("a", `{}`).with("X-GitHub-Event", strings.Repeat("e", 20_000)), 400, `"field":"attributes"`},
+		"huge":                   {github("a", `{"a":"`+strings.Repeat("a", 400_000)+`"}`), 413, `has more than 358400 bytes`},
+		"larger than all":        {github("a", strings.Repeat("a", 7<<20)), 413, `problems/too-large`},
+	} {
+		s.Want(name, s.send(test.request), test.status, test.want)
+	}
+	for _, queue := range []string{"github/other", "stripe", "ledger/a", "shops/a"} {
+		s.wantStored(queue, "no queue")
+	}
+	if !strings.Contains(s.logs.String(), `"WebhooksInvalid":1`) {
+		t.Error("nothing was counted")
+	}
+}
+
+// A store of secrets that fails accepts nothing, refuses nothing for good, and
+// says so to the sender.
+func TestSecretsCannotBeHad(t *testing.T) {
+	s := newServer(t)
+	s.err = errors.New("the store answers 400 AccessDeniedException")
+	a := s.send(github("a", `{}`))
+	s.Want("no secrets", a, 503, "problems/unavailable")
+	if a.Headers["retry-after"] != "1" || strings.Contains(a.Body, "AccessDenied") {
+		t.Errorf("%+v", a)
+	}
+	s.wantStored("github/other", "no queue")
+	if !strings.Contains(s.logs.String(), "AccessDeniedException") || !strings.Contains(s.logs.String(), `"Errors":1`) {
+		t.Error("nobody is told")
+	}
+	s.err = nil
+	s.now = s.now.Add(time.Second)
+	s.Want("a second later", s.send(github("a", `{}`)), 200, "advanced")
+}
+
+func TestOtherEvents(t *testing.T) {
+	s := newServer(t)
+	if got := s.Invoke(`{"queue":"q","seq":1,"body":1}`); !strings.Contains(got, `"status":400`) || !strings.Contains(got, "direct invoke") {
+		t.Errorf("a direct invoke: %s", got)
+	}
+	if a := s.Raw(edgetest.V2("GET", "/webhooks/github", "", "", false)); a.Status != 405 || a.Headers["allow"] != "POST" {
+		t.Errorf("GET: %+v", a)
+	}
+	if a := s.Raw(edgetest.V2("POST", "/webhooks/github", "", "!", true)); a.Status != 400 {
+		t.Errorf("broken base64: %+v", a)
+	}
+}
+
+// Neither bodies nor secrets are printed, whatever becomes of a request.
+func TestNothingIsLogged(t *testing.T) {
+	s := newServer(t)
+	s.send(github("a", `{"canary":1}`))
+	s.send(github("a", `{"canary":2}`))
+	s.send(github("a", `{canary`))
+	s.send(github("a", `{"repository":{"full_name":["canary"]}}`))
+	s.send(request{source: "github", body: `{"canary":3}`})
+	s.value = "canary"
+	s.now = s.now.Add(webhook.Lifetime)
+	s.send(github("a", `{"canary":4}`))
+	if text := s.logs.String(); strings.Contains(text, "canary") || !strings.Contains(text, "refused") || !strings.Contains(text, "has not from 16") {
+		t.Errorf("log:\n%s", text)
+	}
+}
+
+func TestSourcesFrom(t *testing.T) {
+	if _, err := sourcesFrom(t.TempDir()); err == nil || !strings.Contains(err.Error(), webhook.File) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzReceive(f *testing.F) {
+	f.Add("/webhooks/github", "x-github-delivery", "a", []byte(`{"repository":{"full_name":"a"}}`))
+	f.Add("/webhooks/raw", "content-type", "text/plain", []byte("\xff"))
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	handle := newService(f, &cursor.Memory{}, time.Now, func(context.Context, webhook.Reference) (string, error) { return secret, nil }).handler(io.Discard)
+	f.Fuzz(func(t *testing.T, path, header, value string, body []byte) {
+		headers := map[string]string{
+			"x-hub-signature-256": "sha256=" + hex.EncodeToString(sign(string(body))), "x-sig": hex.EncodeToString(sign(string(body))),
+			"content-type": "application/json", "x-github-delivery": "d",
+		}
+		headers[strings.ToLower(header)] = value
+		event, err := json.Marshal(map[string]any{
+			"rawPath": path, "headers": headers, "body": base64.StdEncoding.EncodeToString(body), "isBase64Encoded": true,
+			"requestContext": map[string]any{"http": map[string]any{"method": "POST"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := handle(t.Context(), event)
+		var got struct{ StatusCode int }
+		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
+			t.Errorf("%s: %s, %v", event, answer, err)
+		}
+	})
+}

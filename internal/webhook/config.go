@@ -1,0 +1,418 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/assetfile"
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Variable is the environment variable of the ARN of the i-th source's secret,
+// where the file does not hold it.
+func Variable(i int) string { return fmt.Sprintf("STREAMSORT_WEBHOOK_SECRET_%d", i) }
+
+var (
+	variable   = regexp.MustCompile(`\$\{(STREAMSORT_WEBHOOK_SECRET_[0-9]+)\}`)
+	sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
+	keyARN     = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]{1,128}$`)
+)
+
+// Read reads the text of the file:
+//
+//	{"sources": [
+//	  {"name": "github", "scheme": "github",
+//	   "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd",
+//	   "queue": {"path": "repository.full_name", "default": "other"},
+//	   "attributes": {"event": "X-GitHub-Event"}},
+//	  {"name": "stripe", "scheme": "stripe", "tolerance": "5m",
+//	   "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/stripe",
+//	   "queue": {"fixed": "stripe"}},
+//	  {"name": "shop", "scheme": "shopify", "secret": "${STREAMSORT_WEBHOOK_SECRET_2}",
+//	   "queue": {"header": "X-Shopify-Shop-Domain"}, "maxBody": 100000},
+//	  {"name": "bank", "scheme": "hmac", "secret": "…",
+//	   "signature": {"header": "X-Signature", "prefix": "v0=", "encoding": "hex",
+//	                 "timestampHeader": "X-Timestamp", "template": "v0:{timestamp}:{body}"},
+//	   "queue": {"path": "account", "prefix": "bank/"}, "seq": "number", "id": {"path": "event.id"}}
+//	]}
+//
+// It is read strictly: a member that is not known, given twice, or out of its
+// bounds is an error that names it. lookup finds the variables of the
+// environment that it names, as os.LookupEnv does.
+func Read(text []byte, lookup func(name string) (string, bool)) ([]Source, error) {
+	text, err := assetfile.Expand(text, variable, lookup)
+	if err != nil {
+		return nil, err
+	}
+	members, err := edge.Members(text)
+	if err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	for _, m := range members {
+		if m.Name != "sources" {
+			return nil, fmt.Errorf("%s is not known: there is sources", m.Name)
+		}
+		if list, err = edge.Elements(m.Value); err != nil {
+			return nil, fmt.Errorf("sources %w", err)
+		}
+	}
+	if len(list) < 1 || len(list) > MaxSources {
+		return nil, fmt.Errorf("sources has %d: it must have from 1 to %d", len(list), MaxSources)
+	}
+	all := make([]Source, len(list))
+	place := map[string]int{}
+	for i, raw := range list {
+		members, err := edge.Members(raw)
+		if err != nil {
+			return nil, fmt.Errorf("sources[%d] %w", i, err)
+		}
+		if all[i], err = read(members); err != nil {
+			return nil, fmt.Errorf("sources[%d].%w", i, err)
+		}
+		name := all[i].Name
+		if other, twice := place[name]; twice {
+			return nil, fmt.Errorf("sources[%d].name %q is that of sources[%d] too", i, name, other)
+		}
+		place[name] = i
+	}
+	return all, nil
+}
+
+// draft is a source that is being read.
+type draft struct {
+	Source
+	scheme    string
+	tolerance time.Duration
+	// given tells which members there are.
+	given map[string]bool
+	// prefixed tells that the queue has a prefix, if only an empty one.
+	prefixed bool
+}
+
+// read reads one source. Its error begins with a member's name.
+func read(members []edge.Member) (Source, error) {
+	d := &draft{given: map[string]bool{}}
+	d.MaxBody = maxBody
+	for _, m := range members {
+		d.given[m.Name] = true
+		if err := d.member(m); err != nil {
+			return d.Source, err
+		}
+	}
+	return d.Source, d.finish()
+}
+
+// member reads one member.
+func (d *draft) member(m edge.Member) (err error) {
+	switch m.Name {
+	case "name":
+		if d.Name, err = edge.Text(m.Value); err == nil && (len(d.Name) > MaxName || !sourceName.MatchString(d.Name)) {
+			err = fmt.Errorf("must be 1 to %d letters, digits, '.', '-' or '_'", MaxName)
+		}
+	case "scheme":
+		d.scheme, err = edge.Text(m.Value)
+		if _, known := schemes[d.scheme]; err == nil && !known && d.scheme != general {
+			err = errors.New("must be github, stripe, shopify or hmac")
+		}
+	case "secret":
+		var arn string
+		if arn, err = edge.Text(m.Value); err == nil {
+			d.Secret, err = ParseReference(arn)
+		}
+	case "key":
+		if d.Key, err = edge.Text(m.Value); err == nil && !keyARN.MatchString(d.Key) {
+			err = errors.New("must be the ARN of a key of KMS, such as arn:aws:kms:eu-west-1:123456789012:key/ID")
+		}
+	case "tolerance":
+		d.tolerance, err = duration(m.Value)
+	case "signature":
+		return inner(m, d.readSignature)
+	case "queue":
+		return inner(m, d.readQueue)
+	case "id":
+		return inner(m, d.readID)
+	case "attributes":
+		return inner(m, d.readAttributes)
+	case "seq":
+		d.Seq, err = path(m.Value)
+	case "maxBody":
+		if d.MaxBody, err = edge.Positive(m.Value); err != nil || d.MaxBody > maxBody {
+			err = fmt.Errorf("must be an integer from 1 to %d", maxBody)
+		}
+	default:
+		err = errors.New("is not known: there are name, scheme, secret, key, tolerance, signature, queue, seq, id, attributes and maxBody")
+	}
+	if err != nil {
+		return fmt.Errorf("%s %w", m.Name, err)
+	}
+	return nil
+}
+
+// general is the scheme whose every part is said.
+const general = "hmac"
+
+// finish fills in what the scheme says, and checks what belongs together.
+func (d *draft) finish() error {
+	for _, name := range []string{"name", "scheme", "secret", "queue"} {
+		if !d.given[name] {
+			return fmt.Errorf("%s is missing", name)
+		}
+	}
+	if d.scheme != general {
+		if d.given["signature"] {
+			return fmt.Errorf("signature is for the scheme hmac: that of %s is known", d.scheme)
+		}
+		d.Signature = schemes[d.scheme].Signature
+		if d.ID.none() {
+			d.ID = schemes[d.scheme].id
+		}
+	} else if !d.given["signature"] {
+		return errors.New("signature is missing: the scheme hmac needs it")
+	}
+	switch timed := d.Signature.list || d.Signature.timestampHeader != ""; {
+	case !timed && d.given["tolerance"]:
+		return errors.New("tolerance is for a signature with a timestamp: this one has none")
+	case timed:
+		d.Signature.tolerance = DefaultTolerance
+		if d.given["tolerance"] {
+			d.Signature.tolerance = d.tolerance
+		}
+	}
+	if d.ID.none() && !d.Numbered() {
+		return errors.New("id is missing: in arrival order a repeat is known by it; without one in the request, write {\"digest\": true}")
+	}
+	// Whoever may write to one source's queues must not choose another's.
+	if d.Queue.Fixed == "" && !d.prefixed {
+		d.Prefix = d.Name + "/"
+	}
+	if longest := max(len(d.Queue.Fixed), len(d.Default), 1); len(d.Prefix)+longest > cursor.MaxQueueName {
+		return fmt.Errorf("queue has more than %d bytes", cursor.MaxQueueName)
+	}
+	return nil
+}
+
+// inner reads the members of a member, and puts its name before theirs.
+func inner(m edge.Member, read func(edge.Member) error) error {
+	members, err := edge.Members(m.Value)
+	if err != nil {
+		return fmt.Errorf("%s %w", m.Name, err)
+	}
+	if len(members) == 0 {
+		return fmt.Errorf("%s is empty", m.Name)
+	}
+	for _, member := range members {
+		if member.Name == "" {
+			return fmt.Errorf("%s has a member without a name", m.Name)
+		}
+		if err := read(member); err != nil {
+			return fmt.Errorf("%s.%s %w", m.Name, member.Name, err)
+		}
+	}
+	if err := read(edge.Member{}); err != nil {
+		return fmt.Errorf("%s %w", m.Name, err)
+	}
+	return nil
+}
+
+// readQueue reads a member of the queue's place; the empty one ends it.
+func (d *draft) readQueue(m edge.Member) (err error) {
+	switch m.Name {
+	case "prefix":
+		d.Prefix, err = edge.Text(m.Value)
+		d.prefixed = true
+		return err
+	case "default":
+		if d.Default, err = edge.Text(m.Value); err == nil && d.Default == "" {
+			err = errors.New("is empty")
+		}
+		return err
+	case "":
+		if d.Queue.Fixed != "" && (d.prefixed || d.Default != "") {
+			return errors.New("has a prefix or a default beside fixed, which is the whole name")
+		}
+	case "fixed":
+		if d.Queue.Fixed != "" || !d.Queue.none() {
+			return errOnePlace
+		}
+		if d.Queue.Fixed, err = edge.Text(m.Value); err == nil {
+			err = cursor.ValidateQueue(d.Queue.Fixed)
+		}
+		return err
+	}
+	return d.Queue.read(m, "path, header, fixed, prefix and default")
+}
+
+func (d *draft) readID(m edge.Member) error {
+	if m.Name != "digest" {
+		return d.ID.read(m, "path, header and digest")
+	}
+	if !d.ID.none() {
+		return errOnePlace
+	}
+	if string(m.Value) != "true" {
+		return errors.New("must be true")
+	}
+	d.ID.Digest = true
+	return nil
+}
+
+var errOnePlace = errors.New("stands beside another place: there must be one")
+
+// read reads a member of a place; the empty one ends it.
+func (p *Place) read(m edge.Member, known string) (err error) {
+	switch m.Name {
+	case "":
+		if p.none() {
+			return fmt.Errorf("names no place: there are %s", known)
+		}
+		return nil
+	case "path":
+		if !p.none() {
+			return errOnePlace
+		}
+		p.Path, err = path(m.Value)
+	case "header":
+		if !p.none() {
+			return errOnePlace
+		}
+		p.Header, err = header(m.Value)
+	default:
+		err = fmt.Errorf("is not known: there are %s", known)
+	}
+	return err
+}
+
+func (d *draft) readAttributes(m edge.Member) error {
+	if m.Name == "" {
+		return nil
+	}
+	if len(d.Attributes) == MaxAttributes {
+		return fmt.Errorf("is one too many: there may be %d", MaxAttributes)
+	}
+	name, err := header(m.Value)
+	if d.Attributes == nil {
+		d.Attributes = map[string]string{}
+	}
+	d.Attributes[m.Name] = name
+	return err
+}
+
+// readSignature reads a member of a general signature; the empty one ends it.
+func (d *draft) readSignature(m edge.Member) (err error) {
+	s := &d.Signature
+	switch m.Name {
+	case "header":
+		s.header, err = header(m.Value)
+	case "prefix":
+		if s.prefix, err = edge.Text(m.Value); err == nil && len(s.prefix) > 64 {
+			err = errors.New("must have at most 64 bytes")
+		}
+	case "encoding":
+		var encoding string
+		encoding, err = edge.Text(m.Value)
+		s.base64 = encoding == "base64"
+		if err == nil && !s.base64 && encoding != "hex" {
+			err = errors.New("must be hex or base64")
+		}
+	case "timestampHeader":
+		s.timestampHeader, err = header(m.Value)
+	case "template":
+		var text string
+		if text, err = edge.Text(m.Value); err == nil {
+			s.template, err = parseTemplate(text)
+		}
+	case "":
+		if s.header == "" {
+			return errors.New("has no header")
+		}
+		if s.template == nil {
+			s.template = bodyAlone
+		}
+		signed := false
+		for _, p := range s.template {
+			signed = signed || p.is == timestamp
+		}
+		if signed != (s.timestampHeader != "") {
+			return errors.New("must have both a timestampHeader and {timestamp} in its template, or neither: a timestamp that is not signed is worth nothing")
+		}
+	default:
+		err = errors.New("is not known: there are header, prefix, encoding, timestampHeader and template")
+	}
+	return err
+}
+
+// parseTemplate reads what is signed: {body} once, {timestamp} once at most, and
+// any text around them.
+func parseTemplate(text string) (parts []part, err error) {
+	if len(text) > 256 {
+		return nil, errors.New("must have at most 256 bytes")
+	}
+	has := map[partKind]int{}
+	add := func(p part) {
+		if p.is != literal || p.text != "" {
+			parts = append(parts, p)
+			has[p.is]++
+		}
+	}
+	for text != "" {
+		before, rest, found := strings.Cut(text, "{")
+		add(part{text: before})
+		if !found {
+			break
+		}
+		name, rest, found := strings.Cut(rest, "}")
+		kind, known := map[string]partKind{"timestamp": timestamp, "body": body}[name]
+		if !found || !known {
+			return nil, errors.New("has a '{' that is not that of {body} or {timestamp}")
+		}
+		add(part{is: kind})
+		text = rest
+	}
+	if has[body] != 1 || has[timestamp] > 1 {
+		return nil, errors.New("must have {body} once, and {timestamp} at most once")
+	}
+	// Where they touch, digits could move from one to the other, and the
+	// signature would stay right.
+	for i, p := range parts[1:] {
+		before := parts[i]
+		if p.is != literal && before.is != literal || p.is == literal && strings.Trim(p.text, "0123456789") == "" && i+2 < len(parts) {
+			return nil, errors.New("must have a character that is no digit between {timestamp} and {body}")
+		}
+	}
+	return parts, nil
+}
+
+func header(raw json.RawMessage) (string, error) {
+	name, err := edge.Text(raw)
+	if err == nil && !headerName.MatchString(name) {
+		err = errors.New("must be a header's name: 1 to 128 letters, digits or '-'")
+	}
+	return strings.ToLower(name), err
+}
+
+func path(raw json.RawMessage) (edge.FieldPath, error) {
+	text, err := edge.Text(raw)
+	if err != nil {
+		return nil, err
+	}
+	return edge.ParseFieldPath(text)
+}
+
+func duration(raw json.RawMessage) (time.Duration, error) {
+	text, err := edge.Text(raw)
+	if err != nil {
+		return 0, err
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < MinTolerance || d > MaxTolerance {
+		return 0, fmt.Errorf("must be a duration from %s to %s", MinTolerance, MaxTolerance)
+	}
+	return d, nil
+}

@@ -1,0 +1,4 @@
+package webhook
+
+// ParseSecrets is parseSecrets, for its fuzz target.
+var ParseSecrets = parseSecrets

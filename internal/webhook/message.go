@@ -1,0 +1,144 @@
+package webhook
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Message is the message that a request brings, with its queue, its seq where
+// the source is numbered, and the sender's id. The request's signature must have
+// been checked. The problem names the field and its bound.
+func (s *Source) Message(r *edge.Request) (cursor.Message, *edge.Problem) {
+	m := cursor.Message{Body: r.Body}
+	if len(r.Body) > s.MaxBody {
+		return m, TooLarge(s.MaxBody)
+	}
+	var problem *edge.Problem
+	if m.ContentType, problem = s.contentType(r); problem != nil {
+		return m, problem
+	}
+	var err error
+	if m.Queue, err = s.queue(r); err != nil {
+		return m, edge.Invalid("queue", err.Error())
+	}
+	if m.ID, err = s.id(r); err != nil {
+		return m, edge.Invalid("id", err.Error())
+	}
+	if s.Numbered() {
+		seq, err := s.Seq.Find(r.Body)
+		if err == nil {
+			m.Seq, err = edge.Seq(seq)
+		}
+		if err != nil {
+			return m, edge.Invalid("seq", err.Error())
+		}
+	}
+	for name, from := range s.Attributes {
+		if value, ok := r.Headers[from]; ok {
+			if m.Attributes == nil {
+				m.Attributes = map[string]string{}
+			}
+			m.Attributes[name] = value
+		}
+	}
+	return m, nil
+}
+
+// TooLarge is the problem of a body that has more bytes than it may.
+func TooLarge(most int) *edge.Problem {
+	return &edge.Problem{
+		Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The message is too large",
+		Errors: []edge.FieldError{{Field: "body", Detail: fmt.Sprintf("has more than %d bytes", most)}},
+	}
+}
+
+// contentType is the body's, empty where it is that of a message that names
+// none; a body that is JSON by it must be JSON.
+func (s *Source) contentType(r *edge.Request) (string, *edge.Problem) {
+	given := r.Headers["content-type"]
+	if given != "" && !edge.IsJSON(given) {
+		if s.Queue.Path != nil || s.ID.Path != nil || s.Numbered() {
+			return "", edge.NotJSON()
+		}
+		return given, nil
+	}
+	switch {
+	case !utf8.Valid(r.Body):
+		return "", edge.Invalid("body", "is not valid UTF-8")
+	case !json.Valid(r.Body):
+		return "", edge.Invalid("body", "is not JSON")
+	}
+	if media, _, err := mime.ParseMediaType(given); given == "" || err == nil && media == cursor.DefaultContentType {
+		return "", nil
+	}
+	return given, nil
+}
+
+// errEmpty: there is a value, and nothing in it.
+var errEmpty = errors.New("is empty")
+
+// queue is the queue's name.
+func (s *Source) queue(r *edge.Request) (string, error) {
+	if s.Queue.Fixed != "" {
+		return s.Queue.Fixed, nil
+	}
+	name, err := s.Queue.find(r)
+	switch {
+	case err == nil:
+		return s.Prefix + name, nil
+	case s.Default != "" && (errors.Is(err, errEmpty) || errors.Is(err, edge.ErrNoField)):
+		return s.Prefix + s.Default, nil
+	}
+	return "", err
+}
+
+// id is the sender's own name for the delivery; empty where the source has none.
+func (s *Source) id(r *edge.Request) (string, error) {
+	if s.ID.none() {
+		return "", nil
+	}
+	id, err := s.ID.find(r)
+	if err == nil && len(id) > cursor.MaxID {
+		err = fmt.Errorf("has %d bytes: at most %d are taken", len(id), cursor.MaxID)
+	}
+	return id, err
+}
+
+// find is the value of a place, which is not empty.
+func (p Place) find(r *edge.Request) (value string, err error) {
+	switch {
+	case p.Digest:
+		sum := sha256.Sum256(r.Body)
+		return hex.EncodeToString(sum[:]), nil
+	case p.Header != "":
+		value = strings.TrimSpace(r.Headers[p.Header])
+		if strings.Contains(value, ",") {
+			return "", fmt.Errorf("must stand once in the header %s, without a comma", p.Header)
+		}
+		if value == "" {
+			return "", fmt.Errorf("%w: the header %s is missing", errEmpty, p.Header)
+		}
+		return value, nil
+	}
+	raw, err := p.Path.Find(r.Body)
+	if err != nil {
+		return "", err
+	}
+	if string(raw) == "null" {
+		return "", fmt.Errorf("%w: the field is null", errEmpty)
+	}
+	if value, err = edge.Name(raw); err == nil && value == "" {
+		err = errEmpty
+	}
+	return value, err
+}

@@ -1,0 +1,151 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge"
+)
+
+// Bounds of what is remembered of a secret store.
+const (
+	// Lifetime is how long secrets are used without being fetched again.
+	Lifetime = 5 * time.Minute
+	// Interval is the least time between two fetches for signatures that none of
+	// the secrets made.
+	Interval = 10 * time.Second
+	// failedInterval is the least time between two fetches after one that failed.
+	failedInterval = time.Second
+)
+
+// Bounds of a secret's value.
+const (
+	// MaxSecrets is how many secrets of one source are valid at a time at most:
+	// two while one is changed for the other.
+	MaxSecrets = 4
+	// MinSecret and MaxSecret bound the bytes of each.
+	MinSecret, MaxSecret = 16, 1024
+)
+
+// Secrets remembers what a secret store holds. Its methods may be called from
+// any goroutine; those that need one secret wait for the same fetch.
+type Secrets struct {
+	fetch func(context.Context, Reference) (string, error)
+	now   func() time.Time
+	mu    sync.Mutex
+	held  map[Reference]*held
+}
+
+// NewSecrets returns Secrets that asks fetch for a value. now tells the time,
+// and may go back: what was fetched later is fetched anew then.
+func NewSecrets(fetch func(context.Context, Reference) (string, error), now func() time.Time) *Secrets {
+	// A process may be frozen for hours, in which its monotonic clock stands.
+	wall := func() time.Time { return now().Round(0) }
+	return &Secrets{fetch: fetch, now: wall, held: map[Reference]*held{}}
+}
+
+// held is what is remembered of one secret.
+type held struct {
+	mu     sync.Mutex // of all that follows; a fetch is made under it
+	values [][]byte
+	// fetched is when values came, tried when they were last asked for.
+	fetched, tried time.Time
+	// err is why the last fetch failed.
+	err error
+}
+
+// Check reports whether the claim was made by one of the secrets over the body.
+// Where none was, the secrets are fetched again, unless that has been done
+// within Interval: so one that was added is known at once, and forgeries cost no
+// more than that. The error says why the secrets cannot be had; nothing may be
+// accepted then, nor be refused for good.
+func (s *Secrets) Check(ctx context.Context, of Reference, c Claim, body []byte) (bool, error) {
+	s.mu.Lock()
+	h := s.held[of]
+	if h == nil {
+		h = &held{}
+		s.held[of] = h
+	}
+	s.mu.Unlock()
+
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := s.now()
+	if !within(now, h.fetched, Lifetime) {
+		h.values = nil
+		if err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil {
+			return false, err
+		}
+		return c.By(h.values, body), nil
+	}
+	if c.By(h.values, body) {
+		return true, nil
+	}
+	if within(now, h.tried, Interval) {
+		return false, h.err
+	}
+	if err := h.refresh(ctx, s.fetch, of, now, Interval); err != nil {
+		return false, err
+	}
+	return c.By(h.values, body), nil
+}
+
+// within reports whether less than d has gone by since then.
+func within(now, then time.Time, d time.Duration) bool {
+	age := now.Sub(then)
+	return age >= 0 && age < d
+}
+
+// refresh fetches the secrets, unless that has just failed.
+func (h *held) refresh(ctx context.Context, fetch func(context.Context, Reference) (string, error), of Reference, now time.Time, pause time.Duration) error {
+	if h.err != nil && within(now, h.tried, pause) {
+		return h.err
+	}
+	h.tried = now
+	text, err := fetch(ctx, of)
+	var values [][]byte
+	if err == nil {
+		values, err = parseSecrets(text)
+	}
+	if h.err = err; err != nil {
+		h.err = fmt.Errorf("secret %s: %w", of, err)
+		return h.err
+	}
+	h.values, h.fetched = values, now
+	return nil
+}
+
+// parseSecrets reads a secret's value: one secret, or a JSON list of those that
+// are valid at a time. An error says nothing of what is in it.
+func parseSecrets(text string) ([][]byte, error) {
+	list := []string{strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")}
+	if edge.IsArray([]byte(text)) {
+		elements, err := edge.Elements([]byte(text))
+		if err != nil {
+			return nil, errors.New("its value starts as a JSON list, and is none")
+		}
+		list = nil
+		for _, element := range elements {
+			secret, err := edge.Text(element)
+			if err != nil {
+				return nil, errors.New("its value is a JSON list with something else than strings")
+			}
+			list = append(list, secret)
+		}
+	}
+	if len(list) < 1 || len(list) > MaxSecrets {
+		return nil, fmt.Errorf("its value has %d secrets: there must be from 1 to %d", len(list), MaxSecrets)
+	}
+	values := make([][]byte, len(list))
+	for i, secret := range list {
+		if len(secret) < MinSecret || len(secret) > MaxSecret {
+			return nil, fmt.Errorf("secret %d of %d has not from %d to %d bytes", i+1, len(list), MinSecret, MaxSecret)
+		}
+		values[i] = []byte(secret)
+	}
+	return values, nil
+}

@@ -1,0 +1,102 @@
+package webhook_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/webhook"
+)
+
+// TestFetch: what is asked of the stores, and what is made of their answers. The
+// calls themselves are tried on servers in localstack.
+func TestFetch(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("AWS_SESSION_TOKEN", "token")
+	t.Setenv("AWS_REGION", "us-east-1")
+	var answers []string // "status body", the last one again
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, r.Header.Get("X-Amz-Target")+" "+string(body))
+		for _, part := range []string{"AWS4-HMAC-SHA256 Credential=key/", "/eu-west-1/", "SignedHeaders=", "x-amz-target"} {
+			if !strings.Contains(r.Header.Get("Authorization"), part) {
+				t.Errorf("no %s in %s", part, r.Header.Get("Authorization"))
+			}
+		}
+		if r.Header.Get("X-Amz-Security-Token") != "token" {
+			t.Error("no session token")
+		}
+		answer := answers[0]
+		if len(answers) > 1 {
+			answers = answers[1:]
+		}
+		var status int
+		_, rest, _ := strings.Cut(answer, " ")
+		_, _ = fmt.Sscan(answer, &status)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, rest)
+	}))
+	defer server.Close()
+	t.Setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", server.URL)
+	t.Setenv("AWS_ENDPOINT_URL_SSM", server.URL)
+	store, err := webhook.NewStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const secret = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:a-Ab12Cd"
+	const parameter = "arn:aws:ssm:eu-west-1:123456789012:parameter/a"
+	for name, test := range map[string]struct {
+		arn, want string
+		answers   []string
+		calls     int
+	}{
+		"secret":          {secret, "value", []string{`200 {"SecretString":"value"}`}, 1},
+		"parameter":       {parameter, "value", []string{`200 {"Parameter":{"Value":"value","Type":"SecureString"}}`}, 1},
+		"bytes":           {secret, "error has no text", []string{`200 {"SecretBinary":"AAAA"}`}, 1},
+		"no JSON":         {secret, "error the answer is not JSON", []string{`200 canary`}, 1},
+		"not allowed":     {secret, "error the store answers 400 AccessDeniedException", []string{`400 {"__type":"com.amazon#AccessDeniedException","Message":"canary"}`}, 1},
+		"once more":       {secret, "value", []string{`500 `, `200 {"SecretString":"value"}`}, 2},
+		"and not again":   {parameter, "error the store answers 503", []string{`503 `}, 2},
+		"not elsewhere":   {secret, "error the store answers 307", []string{`307 `}, 1},
+		"an empty answer": {secret, "error the answer is not JSON", []string{`200 `}, 1},
+	} {
+		of, err := webhook.ParseReference(test.arn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked, answers = nil, test.answers
+		got, err := store.Fetch(t.Context(), of)
+		if err != nil {
+			got = "error " + err.Error()
+		}
+		if !strings.HasPrefix(got, test.want) || strings.Contains(got, "canary") || len(asked) != test.calls {
+			t.Errorf("%s: %s after %d calls, want %s after %d", name, got, len(asked), test.want, test.calls)
+		}
+		want := `secretsmanager.GetSecretValue {"SecretId":"` + secret + `"}`
+		if of.IsParameter() {
+			want = `AmazonSSM.GetParameter {"Name":"` + parameter + `","WithDecryption":true}`
+		}
+		if asked[0] != want {
+			t.Errorf("asked for %s, want %s", asked[0], want)
+		}
+	}
+	server.Close()
+	of, _ := webhook.ParseReference(secret)
+	if _, err := store.Fetch(t.Context(), of); err == nil {
+		t.Error("a store that is not there answers")
+	}
+}
+
+func TestNewStoreNamesWhatIsMissing(t *testing.T) {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SSM", "AWS_ENDPOINT_URL_SECRETS_MANAGER"} {
+		t.Setenv(name, "")
+	}
+	if _, err := webhook.NewStore(); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+		t.Errorf("error %v", err)
+	}
+}

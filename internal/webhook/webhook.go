@@ -1,0 +1,106 @@
+// Package webhook takes requests of senders that cannot sign for IAM, such as
+// GitHub, Stripe and Shopify, under their own HMAC signatures.
+//
+// Call [Read] for the sources that a file describes. Of a request, [Claim] is
+// what its headers say ([Signature.Read]), [Secrets.Check] tells whether one of
+// the source's secrets made it, and [Source.Message] is the message that it
+// brings. In this order: nothing of a body is looked at before the signature is
+// known to be right.
+//
+//	request ──Signature.Read──► Claim ──Secrets.Check──► Source.Message ──► stored
+//	              │                        │      │              │
+//	              └── 401                  │      └── 401        └── 400, 413, 415
+//	                                       └── 503: the secrets cannot be had
+//
+// # What is guaranteed
+//
+// A request is accepted only if one of the source's secrets, as the store had
+// them within [Lifetime], signed the very bytes of its body; with a scheme that
+// has timestamps, also at a time within the source's tolerance, before or after.
+// Signatures are compared in constant time. A secret that cannot be fetched
+// accepts nothing.
+//
+// A secret that was added is accepted from [Interval] on after its store shows
+// it, in every process; one that was taken away is accepted for Lifetime at
+// most. What a forger sends makes at most one call of the store in each process
+// and Interval.
+//
+// # What a crash leaves behind
+//
+// Nothing: this package stores nothing, and a process that starts fetches the
+// secrets anew.
+package webhook
+
+import (
+	"time"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// File is the name of the file that describes the sources; it lies beside the
+// function's program.
+const File = "webhooks.json"
+
+// Bounds of a source.
+const (
+	// MaxSources is how many sources there are at most.
+	MaxSources = 50
+	// MaxName is how many bytes a source's name has at most.
+	MaxName = 64
+	// MaxHeader is how many bytes a header of signatures has at most.
+	MaxHeader = 4096
+	// MaxAttributes is how many headers become attributes at most.
+	MaxAttributes = 10
+	// MinTolerance, MaxTolerance and DefaultTolerance bound how old a signed
+	// timestamp may be, or how far ahead.
+	MinTolerance, MaxTolerance, DefaultTolerance = 10 * time.Second, time.Hour, 5 * time.Minute
+)
+
+// Source is a sender, and what becomes of its requests.
+type Source struct {
+	// Name is the last part of the path that it sends to.
+	Name string
+	// Signature is how it signs.
+	Signature Signature
+	// Secret is where its secrets are, Key the ARN of the customer-managed KMS
+	// key that they are encrypted with; empty where it is AWS's own.
+	Secret Reference
+	Key    string
+	// Queue is where the queue's name is found, behind Prefix; Default is the
+	// name where the place is empty.
+	Queue           Place
+	Prefix, Default string
+	// Seq is the path of the seq in the body; nil means arrival order.
+	Seq edge.FieldPath
+	// ID is where the sender's own name for the delivery is.
+	ID Place
+	// Attributes are the headers that become the message's attributes, by the
+	// attributes' names; the headers' names are in small letters.
+	Attributes map[string]string
+	// MaxBody is how many bytes a body has at most.
+	MaxBody int
+}
+
+// Numbered tells that the source's messages have seqs.
+func (s *Source) Numbered() bool { return s.Seq != nil }
+
+// Place is where a value is found in a request: one of its fields is set, or
+// none.
+type Place struct {
+	// Fixed is the value itself.
+	Fixed string
+	// Header is a header's name in small letters. Headers are not signed.
+	Header string
+	// Path is that of a field of the body, a string or an integer.
+	Path edge.FieldPath
+	// Digest is the SHA-256 of the body, in hexadecimal digits.
+	Digest bool
+}
+
+func (p Place) none() bool {
+	return p.Fixed == "" && p.Header == "" && p.Path == nil && !p.Digest
+}
+
+// maxBody is the most that MaxBody may be.
+const maxBody = cursor.MaxBody

@@ -28,6 +28,8 @@ type service struct {
 	announce xorack.Announce
 	emitter  *emf.Emitter
 	now      func() time.Time
+	// tenantClaim is the claim that holds a caller's tenant, where there are any.
+	tenantClaim string
 }
 
 // fromEnvironment makes the handler of the environment's table. Metrics go to
@@ -49,7 +51,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{acker, stamper, a.Names, tell, emf.New(out), time.Now}).handle, nil
+	return (&service{acker, stamper, a.Names, tell, emf.New(out), time.Now, a.TenantClaim}).handle, nil
 }
 
 // handle tells a batch of stream records from a request.
@@ -122,8 +124,9 @@ func (s *service) api() *edge.API {
 			"chains": {http.MethodGet: s.get},
 		},
 		// A direct invoke's document is that of POST /acks.
-		Direct:  func(*edge.Call) (edge.Operation, *edge.Problem) { return s.operate, nil },
-		Emitter: s.emitter,
+		Direct:      func(*edge.Call) (edge.Operation, *edge.Problem) { return s.operate, nil },
+		TenantClaim: s.tenantClaim,
+		Emitter:     s.emitter,
 	}
 }
 
@@ -134,6 +137,9 @@ func (s *service) get(ctx context.Context, c *edge.Call) (int, any, *edge.Proble
 	}
 	tag, problem := c.One("tag")
 	if problem != nil {
+		return 0, nil, problem
+	}
+	if tag, problem = c.Full("tag", tag); problem != nil {
 		return 0, nil, problem
 	}
 	return s.do(ctx, c, order{operation: "get", tag: tag}).document()
@@ -150,7 +156,7 @@ func (s *service) operate(ctx context.Context, c *edge.Call) (int, any, *edge.Pr
 	}
 	batch, rest := edge.TakeMember(members, "operations")
 	if batch == nil {
-		o, problem := readOrder(members)
+		o, problem := readOrder(c.Scope, members)
 		if problem != nil {
 			return 0, nil, problem
 		}
@@ -159,7 +165,7 @@ func (s *service) operate(ctx context.Context, c *edge.Call) (int, any, *edge.Pr
 	if len(rest) > 0 {
 		return 0, nil, edge.Invalid(rest[0].Name, "must not stand beside operations")
 	}
-	orders, problem := readOrders(batch)
+	orders, problem := readOrders(c.Scope, batch)
 	if problem != nil {
 		return 0, nil, problem
 	}

@@ -53,7 +53,7 @@ func newServer(t *testing.T) *server {
 		s.announced = append(s.announced, c.Tag+" "+string(c.End()))
 		return s.refuse
 	}
-	s.handle = (&service{acker, stamper, xorack.Names{}, announce, emf.New(&s.logs), clock}).handle
+	s.handle = (&service{acker: acker, stamper: stamper, announce: announce, emitter: emf.New(&s.logs), now: clock}).handle
 	s.Client = edgetest.New(t, s.handle)
 	return s
 }

@@ -56,7 +56,7 @@ func (s *service) edged(ctx context.Context, c *edge.Call, o order, r xorack.Res
 		return failed(o, problemOf(ctx, o, err))
 	}
 	a := told(o, r.Outcome)
-	a.Chain = s.answer(r.Chain)
+	a.Chain = s.answer(c, r.Chain)
 	if r.Outcome == xorack.Applied || r.Outcome == xorack.Ended {
 		a.Edges = o.children
 		c.Metrics.Count("Acks", 1)
@@ -93,13 +93,13 @@ func (s *service) do(ctx context.Context, c *edge.Call, o order) result {
 		r, err := s.acker.Extend(ctx, o.edge, o.until)
 		return s.edged(ctx, c, o, r, err)
 	case "delete":
-		return s.remove(ctx, o)
+		return s.remove(ctx, c, o)
 	}
 	chain, err := s.acker.Get(ctx, o.tag)
 	if err != nil {
 		return failed(o, problemOf(ctx, o, err))
 	}
-	return result{Status: http.StatusOK, Operation: o.operation, Chain: s.answer(chain)}
+	return result{Status: http.StatusOK, Operation: o.operation, Chain: s.answer(c, chain)}
 }
 
 // create creates a chain, of stamps where the order has one.
@@ -120,12 +120,12 @@ func (s *service) create(ctx context.Context, c *edge.Call, o order) result {
 	}
 	c.Metrics.Count("ChainsCreated", 1)
 	r := told(o, created.Outcome)
-	r.Edges, r.Chain = created.Roots, s.answer(created.Chain)
+	r.Edges, r.Chain = created.Roots, s.answer(c, created.Chain)
 	return r
 }
 
 // remove deletes a chain of either kind.
-func (s *service) remove(ctx context.Context, o order) result {
+func (s *service) remove(ctx context.Context, c *edge.Call, o order) result {
 	r, err := s.acker.Delete(ctx, o.tag)
 	if errors.Is(err, xorack.ErrOtherKind) {
 		if err := s.stamper.Delete(ctx, o.tag); err != nil {
@@ -137,7 +137,7 @@ func (s *service) remove(ctx context.Context, o order) result {
 		return failed(o, problemOf(ctx, o, err))
 	}
 	a := told(o, r.Outcome)
-	a.Chain = s.answer(r.Chain)
+	a.Chain = s.answer(c, r.Chain)
 	return a
 }
 

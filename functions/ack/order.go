@@ -56,7 +56,7 @@ var fields = map[string]struct{ required, optional []string }{
 }
 
 // readOrders reads a batch.
-func readOrders(raw json.RawMessage) ([]order, *edge.Problem) {
+func readOrders(scope edge.Scope, raw json.RawMessage) ([]order, *edge.Problem) {
 	elements, err := edge.Elements(raw)
 	if err != nil {
 		return nil, edge.Invalid("operations", err.Error())
@@ -72,7 +72,7 @@ func readOrders(raw json.RawMessage) ([]order, *edge.Problem) {
 			return nil, edge.Invalid(at, err.Error())
 		}
 		var problem *edge.Problem
-		if orders[i], problem = readOrder(members); problem != nil {
+		if orders[i], problem = readOrder(scope, members); problem != nil {
 			return nil, prefixed(problem, at)
 		}
 		tokens += orders[i].tokens()
@@ -84,7 +84,7 @@ func readOrders(raw json.RawMessage) ([]order, *edge.Problem) {
 }
 
 // readOrder reads an operation.
-func readOrder(members []edge.Member) (order, *edge.Problem) {
+func readOrder(scope edge.Scope, members []edge.Member) (order, *edge.Problem) {
 	name, members := edge.TakeMember(members, "operation")
 	o := order{}
 	var err error
@@ -115,11 +115,26 @@ func readOrder(members []edge.Member) (order, *edge.Problem) {
 			return o, edge.Invalid(name, "is missing")
 		}
 	}
-	return o, o.stampGiven(seen)
+	if problem := o.stampGiven(seen); problem != nil {
+		return o, problem
+	}
+	return o, o.name(scope)
 }
 
-// fanToken is the most bytes of the token of an edge in a chain of a fan.
-const fanToken = 100
+// name puts the caller's tenant in front of the tag, and looks whose the edges are:
+// tokens have the stored tag inside, so that they can be handed to whoever works.
+func (o *order) name(scope edge.Scope) (problem *edge.Problem) {
+	if o.tag, problem = scope.Full("tag", o.tag); problem != nil {
+		return problem
+	}
+	if !o.edge.IsZero() {
+		problem = scope.Owns("edge", o.edge.Tag())
+	}
+	if problem == nil && !o.parent.IsZero() {
+		problem = scope.Owns("parent", o.parent.Tag())
+	}
+	return problem
+}
 
 // tokens is how many bytes the tokens of the answer take.
 func (o order) tokens() int {
@@ -127,7 +142,8 @@ func (o order) tokens() int {
 		return max(o.edges, 1) * len(xorack.Root(o.tag, o.id, 0).String())
 	}
 	if o.operation == "fan" {
-		return o.edges * max(fanToken, len(o.edge.String()))
+		// All of a fan's tokens are as long as the first.
+		return o.edges * len(o.edge.Fan(min(o.edges, xorack.FanWidth+1))[0].String())
 	}
 	return len(o.children) * len(o.edge.String())
 }

@@ -60,9 +60,9 @@ type chainAnswer struct {
 	EventID    string     `json:"eventId,omitempty"`
 }
 
-func (s *service) answer(c xorack.Chain) *chainAnswer {
+func (s *service) answer(to *edge.Call, c xorack.Chain) *chainAnswer {
 	a := &chainAnswer{
-		Tag: c.Tag, State: string(c.End()), Created: c.IsCreated(), Edges: c.Edges, EdgesEnded: c.EdgesEnded(),
+		Tag: to.Short(c.Tag), State: string(c.End()), Created: c.IsCreated(), Edges: c.Edges, EdgesEnded: c.EdgesEnded(),
 		Stamps: len(c.Stamps), Age: c.Age(s.now()).Seconds(), Reason: c.Reason,
 	}
 	if c.IsCreated() {

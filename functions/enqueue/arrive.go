@@ -16,7 +16,7 @@ func (c *call) put() (*intake.Put, *edge.Problem) {
 	if problem != nil {
 		return nil, problem
 	}
-	p := &intake.Put{}
+	p := &intake.Put{Scope: c.Scope}
 	if props != nil {
 		messages, single, problem := c.events(props, event)
 		p.Single = single

@@ -24,6 +24,8 @@ type service struct {
 	// queueProp and seqProp are the paths of raw events' fields, where the
 	// stack names them.
 	queueProp, seqProp string
+	// tenantClaim is the claim that holds a caller's tenant, where there are any.
+	tenantClaim string
 }
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
@@ -38,7 +40,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		return nil, err
 	}
 	return (&service{
-		sorter: sorter, now: time.Now, queueProp: s.QueueProp, seqProp: s.SeqProp,
+		sorter: sorter, now: time.Now, queueProp: s.QueueProp, seqProp: s.SeqProp, tenantClaim: s.TenantClaim,
 	}).api(emf.New(out)).Handle, nil
 }
 
@@ -68,7 +70,8 @@ func (s *service) api(emitter *emf.Emitter) *edge.API {
 			do, problem := (&call{s, c}).routeDirect()
 			return s.on(do), problem
 		},
-		Emitter: emitter,
+		TenantClaim: s.tenantClaim,
+		Emitter:     emitter,
 	}
 }
 

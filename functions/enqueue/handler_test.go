@@ -228,7 +228,7 @@ func TestRawEvents(t *testing.T) {
 	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","n":1}`), 200, `"queue":"ann"`)
 	for event, want := range map[string]string{
 		`{"author":"ann","n":2}`:                            `"new":2`,
-		`[{"author":"ann","n":3}]`:                          `"results"`,
+		`[{"author":"eve","n":1}]`:                          `"results"`,
 		`{"operation":"status","queue":"ann"}`:              `"position"`,
 		`{"operation":"status","author":"bob","n":1}`:       `"queue":"bob"`,
 		`{"operation":{"any":"thing"},"author":"cy","n":1}`: `"queue":"cy"`,

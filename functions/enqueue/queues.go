@@ -31,7 +31,7 @@ type queueAnswer struct {
 
 func (c *call) queueAnswer(it cursor.Cursor) queueAnswer {
 	a := queueAnswer{
-		Status: http.StatusOK, Queue: it.Queue, Kind: it.Settings.Kind.String(), First: jsonseq.Seq(it.Settings.First),
+		Status: http.StatusOK, Queue: c.Short(it.Queue), Kind: it.Settings.Kind.String(), First: jsonseq.Seq(it.Settings.First),
 		Position: jsonseq.Seq(it.Position), Parked: jsonseq.Seq(it.Parked), GapOpen: it.GapOpen(),
 		Policy: it.Settings.Policy, GapAfter: it.Settings.GapAfter.String(), MaxAhead: it.Settings.MaxAhead, Mode: it.Settings.Mode,
 	}
@@ -44,12 +44,21 @@ func (c *call) queueAnswer(it cursor.Cursor) queueAnswer {
 // age is never negative: another machine's clock may be ahead.
 func (c *call) age(since time.Time) float64 { return max(c.now().Sub(since).Seconds(), 0) }
 
+// queue is the parameter of that name: the queue as it is stored.
+func (c *call) queue() (string, *edge.Problem) {
+	queue, problem := c.One("queue")
+	if problem != nil {
+		return "", problem
+	}
+	return c.Full("queue", queue)
+}
+
 // queueStatus tells how far a queue is.
 func queueStatus(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	if problem := c.Only("queue"); problem != nil {
 		return 0, nil, problem
 	}
-	queue, problem := c.One("queue")
+	queue, problem := c.queue()
 	if problem != nil {
 		return 0, nil, problem
 	}
@@ -74,7 +83,7 @@ func queueGaps(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	if problem := c.Only("queue", "limit"); problem != nil {
 		return 0, nil, problem
 	}
-	queue, problem := c.One("queue")
+	queue, problem := c.queue()
 	if problem != nil {
 		return 0, nil, problem
 	}
@@ -100,7 +109,7 @@ func queueGaps(ctx context.Context, c *call) (int, any, *edge.Problem) {
 		Parked   jsonseq.Seq `json:"parked"`
 		Gaps     []gapAnswer `json:"gaps"`
 		More     bool        `json:"more"`
-	}{http.StatusOK, queue, jsonseq.Seq(list.Cursor.Position), jsonseq.Seq(list.Cursor.Parked), gaps, list.More}, nil
+	}{http.StatusOK, c.Short(queue), jsonseq.Seq(list.Cursor.Position), jsonseq.Seq(list.Cursor.Parked), gaps, list.More}, nil
 }
 
 // configureQueue changes a queue's settings, or makes the queue with them.
@@ -138,6 +147,10 @@ func configureQueue(ctx context.Context, c *call) (int, any, *edge.Problem) {
 		if err != nil {
 			return 0, nil, edge.Invalid(m.Name, err.Error())
 		}
+	}
+	queue, problem := c.Full("queue", queue)
+	if problem != nil {
+		return 0, nil, problem
 	}
 	it, err := c.sorter.Configure(ctx, queue, change)
 	if err != nil {

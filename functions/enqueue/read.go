@@ -18,7 +18,7 @@ func readMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	if problem := c.Only("queue", "after", "to", "limit"); problem != nil {
 		return 0, nil, problem
 	}
-	queue, problem := c.One("queue")
+	queue, problem := c.queue()
 	if problem != nil {
 		return 0, nil, problem
 	}
@@ -54,8 +54,9 @@ func readMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 		if size += len(m.Body); size > maxAnswer && len(messages) > 0 {
 			break
 		}
-		messages = append(messages, edge.NewMessage(m))
 		last = m.Seq
+		m.ID = c.ShortID(m.ID)
+		messages = append(messages, edge.NewMessage(m))
 	}
 	return http.StatusOK, struct {
 		Status   int            `json:"status"`
@@ -64,7 +65,7 @@ func readMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 		Last     jsonseq.Seq    `json:"last"`
 		Position jsonseq.Seq    `json:"position"`
 		Messages []edge.Message `json:"messages"`
-	}{http.StatusOK, queue, jsonseq.Seq(after), jsonseq.Seq(last), jsonseq.Seq(it.Position), messages}, nil
+	}{http.StatusOK, c.Short(queue), jsonseq.Seq(after), jsonseq.Seq(last), jsonseq.Seq(it.Position), messages}, nil
 }
 
 // seq reads a parameter that is a seq.

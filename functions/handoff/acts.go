@@ -24,7 +24,7 @@ func (s *service) act(ctx context.Context, c *edge.Call) (int, any, *edge.Proble
 		return 0, nil, refused(ctx, o, after, err)
 	}
 	c.Metrics.Count("Acts", 1)
-	document := operated{Status: http.StatusOK, ID: o.Op, Act: o.act, Queue: o.Queue, Consumer: o.Consumer}
+	document := operated{Status: http.StatusOK, ID: o.Op, Act: o.act, Queue: c.Short(o.Queue), Consumer: o.Consumer}
 	if after.Exists() {
 		document.consumerAnswer = s.answer(after)
 	}
@@ -123,5 +123,5 @@ func (s *service) acts(ctx context.Context, c *edge.Call) (int, any, *edge.Probl
 		Queue  string        `json:"queue"`
 		Acts   []recordedAct `json:"acts"`
 		Next   string        `json:"next,omitempty"`
-	}{http.StatusOK, given["queue"], list, next}, nil
+	}{http.StatusOK, c.Short(given["queue"]), list, next}, nil
 }

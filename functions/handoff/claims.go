@@ -39,9 +39,9 @@ type claimDocument struct {
 	Detail    string          `json:"detail,omitempty"`
 }
 
-func newClaimDocument(a handoff.Answer) claimDocument {
+func newClaimDocument(scope edge.Scope, a handoff.Answer) claimDocument {
 	d := claimDocument{
-		Status: http.StatusOK, Answer: a.Verdict, Queue: a.Queue, Consumer: a.Consumer,
+		Status: http.StatusOK, Answer: a.Verdict, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
 		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: a.Detail,
 	}
 	if a.Token.N > 0 {
@@ -52,6 +52,7 @@ func newClaimDocument(a handoff.Answer) claimDocument {
 		d.From, d.To = &from, &to
 	}
 	for _, m := range a.Messages {
+		m.ID = scope.ShortID(m.ID)
 		d.Messages = append(d.Messages, edge.NewMessage(m))
 	}
 	for _, seq := range a.Skipped {
@@ -74,7 +75,7 @@ func pulled(ctx context.Context, c *edge.Call, a handoff.Answer, err error) (int
 	if a.Verdict == handoff.OK {
 		c.Metrics.Count("Claims", 1)
 	}
-	return http.StatusOK, newClaimDocument(a), nil
+	return http.StatusOK, newClaimDocument(c.Scope, a), nil
 }
 
 // puller is the two-phase protocol on the deliverer's tables.
@@ -147,7 +148,8 @@ func readPull(c *edge.Call, names ...string) (pull, *edge.Problem) {
 			return p, problem
 		}
 	}
-	return p, nil
+	p.Queue, problem = c.Full("queue", p.Queue)
+	return p, problem
 }
 
 func (p *pull) read(m edge.Member) *edge.Problem {

@@ -138,7 +138,7 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := (&service{s.deliverer, s.sorter, time.Now}).puller().List(t.Context(), "q", "c", handoff.Bounds{})
+		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), "q", "c", handoff.Bounds{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -145,7 +145,7 @@ func (s *service) consumers(ctx context.Context, c *edge.Call) (int, any, *edge.
 	list = slices.DeleteFunc(list, func(it handoff.Status) bool {
 		return it.Name <= given["after"] || one != "" && it.Name != one
 	})
-	document := consumersAnswer{Status: http.StatusOK, Queue: given["queue"], Consumers: []statusAnswer{}}
+	document := consumersAnswer{Status: http.StatusOK, Queue: c.Short(given["queue"]), Consumers: []statusAnswer{}}
 	if len(list) > limit {
 		list = list[:limit]
 		document.Next = list[limit-1].Name
@@ -223,11 +223,14 @@ func (s *service) create(ctx context.Context, c *edge.Call) (int, any, *edge.Pro
 			return 0, nil, edge.Invalid(m.Name, err.Error())
 		}
 	}
+	if queue, problem = c.Full("queue", queue); problem != nil {
+		return 0, nil, problem
+	}
 	made, err := s.deliverer.Create(ctx, queue, name, start)
 	if err != nil {
 		return 0, nil, problemOf(ctx, err)
 	}
-	return http.StatusOK, operated{Status: http.StatusOK, Queue: queue, Consumer: name, consumerAnswer: s.answer(made)}, nil
+	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name, consumerAnswer: s.answer(made)}, nil
 }
 
 // startOf reads where a consumer is to begin: "first", "latest" or a seq.

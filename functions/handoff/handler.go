@@ -23,6 +23,8 @@ type service struct {
 	deliverer *handoff.Deliverer
 	sorter    *cursor.Sorter
 	now       func() time.Time
+	// tenantClaim is the claim that holds a caller's tenant, where there are any.
+	tenantClaim string
 }
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
@@ -40,7 +42,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{deliverer, sorter, time.Now}).api(emf.New(out)).Handle, nil
+	return (&service{deliverer, sorter, time.Now, s.TenantClaim}).api(emf.New(out)).Handle, nil
 }
 
 // api are the function's operations.
@@ -51,8 +53,9 @@ func (s *service) api(emitter *emf.Emitter) *edge.API {
 			"acts":      {http.MethodGet: s.acts, http.MethodPost: s.act},
 			"claims":    {http.MethodGet: s.listReady, http.MethodPost: s.claim, http.MethodPatch: s.onClaim},
 		},
-		Direct:  s.direct,
-		Emitter: emitter,
+		Direct:      s.direct,
+		TenantClaim: s.tenantClaim,
+		Emitter:     emitter,
 	}
 }
 
@@ -106,7 +109,8 @@ func body(c *edge.Call) ([]edge.Member, *edge.Problem) {
 // age is never negative: another machine's clock may be ahead.
 func (s *service) age(since time.Time) float64 { return max(s.now().Sub(since).Seconds(), 0) }
 
-// parameters are the query's, which may have no others than these.
+// parameters are the query's, which may have no others than these. The queue is
+// as it is stored.
 func parameters(c *edge.Call, names ...string) (map[string]string, *edge.Problem) {
 	if problem := c.Only(names...); problem != nil {
 		return nil, problem
@@ -114,6 +118,12 @@ func parameters(c *edge.Call, names ...string) (map[string]string, *edge.Problem
 	given := map[string]string{}
 	for _, name := range names {
 		value, problem := c.One(name)
+		if problem != nil {
+			return nil, problem
+		}
+		if name == "queue" {
+			value, problem = c.Full(name, value)
+		}
 		if problem != nil {
 			return nil, problem
 		}

@@ -133,7 +133,7 @@ func FuzzHandle(f *testing.F) {
 		if _, err := deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
 			t.Fatal(err)
 		}
-		raw, err := (&service{deliverer, sorter, time.Now}).api(emf.New(io.Discard)).Handle(t.Context(), event)
+		raw, err := (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api(emf.New(io.Discard)).Handle(t.Context(), event)
 		if err != nil {
 			t.Fatalf("a function error: %v", err)
 		}

@@ -106,7 +106,7 @@ func runFunction() error {
 	if err != nil {
 		return err
 	}
-	handle := (&service{d, sorter, clock}).api(emf.New(io.Discard)).Handle
+	handle := (&service{deliverer: d, sorter: sorter, now: clock}).api(emf.New(io.Discard)).Handle
 	return http.ListenAndServe(os.Getenv(childListen), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

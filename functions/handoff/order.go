@@ -99,6 +99,9 @@ func readOrder(c *edge.Call) (order, *edge.Problem) {
 			return o, edge.Invalid(m.Name, err.Error())
 		}
 	}
+	if o.Queue, problem = c.Full("queue", o.Queue); problem != nil {
+		return o, problem
+	}
 	kind, known := kinds[o.act]
 	if !known {
 		return o, edge.Invalid("act", "must be skip, redrive, rewind, pause, resume, settle, release or remove")

@@ -73,7 +73,7 @@ func newServer(t *testing.T, kind localdb.Kind, between func(handoff.Store) hand
 	if s.deliverer, err = handoff.New(consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.Client = edgetest.New(t, (&service{s.deliverer, s.sorter, clock}).api(emf.New(&s.logs)).Handle)
+	s.Client = edgetest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, now: clock}).api(emf.New(&s.logs)).Handle)
 	return s
 }
 

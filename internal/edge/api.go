@@ -24,6 +24,9 @@ type API struct {
 	// Any, where it is set, answers every request, whatever its resource and its
 	// body are: Routes and Direct are of no use then.
 	Any Operation
+	// TenantClaim is the claim of a caller's token that holds its tenant; empty
+	// where there are no tenants, and every caller names all things in full.
+	TenantClaim string
 	// Emitter writes the metrics of each call, of which Errors is counted here.
 	Emitter *emf.Emitter
 }
@@ -32,9 +35,10 @@ type API struct {
 // "status" of the same value, or with a problem.
 type Operation func(context.Context, *Call) (int, any, *Problem)
 
-// Call is one request with the metrics of answering it.
+// Call is one request, whose names its names are, and the metrics of answering it.
 type Call struct {
 	Request
+	Scope
 	Metrics *emf.Metrics
 }
 
@@ -59,6 +63,9 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 	}()
 	do := Operation(nil)
 	if problem == nil {
+		c.Scope, problem = a.scope(raw, &request)
+	}
+	if problem == nil {
 		do, problem = a.route(c)
 	}
 	status, document := 0, any(nil)
@@ -69,11 +76,19 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 		if problem.Status >= http.StatusInternalServerError {
 			c.Metrics.Count("Errors", 1)
 		}
-		slog.InfoContext(ctx, "answered", "status", problem.Status, "problem", problem.Type)
+		slog.InfoContext(ctx, "answered", c.told("status", problem.Status, "problem", problem.Type)...)
 		return request.Problem(problem)
 	}
-	slog.InfoContext(ctx, "answered", "status", status)
+	slog.InfoContext(ctx, "answered", c.told("status", status)...)
 	return request.Answer(status, document)
+}
+
+// told is what is logged of a call: its tenant too, where there is one.
+func (c *Call) told(fields ...any) []any {
+	if c.tenant == "" {
+		return fields
+	}
+	return append(fields, "tenant", c.tenant)
 }
 
 // route is the operation that a call asks for.

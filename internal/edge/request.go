@@ -1,7 +1,8 @@
 // Package edge is what stands between the world and the functions' own code:
 // it tells the events apart that one binary serves ([Decode]), reads JSON
 // strictly ([Members], [Text], [Seq], [FieldPath]), and writes answers and
-// problem documents in the event's own shape ([Answer], [Problem]).
+// problem documents in the event's own shape ([Answer], [Problem]). Where many tenants share one stack, it is the one place that knows
+// whose names a caller's are ([Scope]).
 //
 // Nothing that a caller sends makes it panic, and nothing of it is logged here.
 package edge
@@ -49,7 +50,8 @@ type Request struct {
 	// case of their letters only are joined in the same way here.
 	Headers map[string]string
 
-	shape shape
+	shape    shape
+	identity identity
 }
 
 // event is what is read of the events of API Gateway and of function URLs.
@@ -58,6 +60,9 @@ type event struct {
 		HTTP *struct {
 			Method string `json:"method"`
 		} `json:"http"`
+		// As they came: what they hold is for identityOf to judge.
+		Authorizer json.RawMessage `json:"authorizer"`
+		Identity   json.RawMessage `json:"identity"`
 	} `json:"requestContext"`
 	RawPath               string              `json:"rawPath"`
 	RawQueryString        string              `json:"rawQueryString"`
@@ -105,6 +110,7 @@ func decode(raw json.RawMessage) (Request, *Problem) {
 		}
 		r.Query = query
 	}
+	r.identity = identityOf(r.shape, e.RequestContext.Authorizer, e.RequestContext.Identity)
 	for name, value := range e.QueryStringParameters {
 		if r.shape == rest {
 			r.Query.Set(name, value)

@@ -53,16 +53,16 @@ var arrivalDetailOf = map[cursor.Outcome]string{
 	cursor.Full:     "the queue has no seqs left",
 }
 
-func newAnswer(r cursor.Result) Answer {
+func (p *Put) newAnswer(r cursor.Result) Answer {
 	return Answer{
-		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: r.Queue, Seq: seqOf(r.Seq),
+		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Seq: seqOf(r.Seq),
 		Old: seqOf(r.Old), New: seqOf(r.New), Detail: detailOf[r.Outcome],
 	}
 }
 
 // newArrivalAnswer is the answer for message n of an arrival.
-func newArrivalAnswer(r cursor.Appended, n int) Answer {
-	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: r.Queue, Detail: arrivalDetailOf[r.Outcome]}
+func (p *Put) newArrivalAnswer(r cursor.Appended, n int) Answer {
+	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Detail: arrivalDetailOf[r.Outcome]}
 	if r.Outcome == cursor.Advanced || r.Outcome == cursor.Duplicate {
 		moved := r.Moved
 		if moved == (cursor.Range{}) {

@@ -10,6 +10,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ import (
 
 // Put is what one call brings.
 type Put struct {
+	// Scope is whose names the messages' queues and ids are: an operator's where it
+	// is not set.
+	Scope edge.Scope
 	// Single tells that it is one message, and not in a list.
 	Single bool
 	// count is how many messages there are; messages are those with a seq,
@@ -66,6 +70,9 @@ func (p *Put) Join(m cursor.Message, id string) {
 // in the order of the call. A problem means that nothing was stored; what
 // happens later is told for each message.
 func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Metrics) ([]Answer, *edge.Problem) {
+	if problem := p.name(); problem != nil {
+		return nil, problem
+	}
 	if len(p.arrivals) > 0 {
 		// All is looked at before anything is stored.
 		if err := cursor.ValidateArrivals(p.arrivals); err != nil {
@@ -80,7 +87,7 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 		}
 		for i, result := range results {
 			count(metrics, result)
-			answers[p.numbered[i][0]] = newAnswer(result)
+			answers[p.numbered[i][0]] = p.newAnswer(result)
 			if result.Err != nil {
 				answers[p.numbered[i][0]].Failure = edge.ProblemOf(ctx, result.Err)
 			}
@@ -94,7 +101,7 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 		for i, result := range results {
 			countArrival(metrics, result, len(p.arrived[i]))
 			for n, place := range p.arrived[i] {
-				answers[place] = newArrivalAnswer(result, n)
+				answers[place] = p.newArrivalAnswer(result, n)
 				if result.Err != nil {
 					answers[place].Failure = edge.ProblemOf(ctx, result.Err)
 				}
@@ -102,6 +109,35 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 		}
 	}
 	return answers, nil
+}
+
+// name puts the tenant in front of each queue and id.
+func (p *Put) name() *edge.Problem {
+	full := func(place int, field string, name *string) (problem *edge.Problem) {
+		if !p.Single {
+			field = fmt.Sprintf("messages[%d].%s", place, field)
+		}
+		*name, problem = p.Scope.Full(field, *name)
+		return problem
+	}
+	for i := range p.messages {
+		m, place := &p.messages[i], p.numbered[i][0]
+		if problem := cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID)); problem != nil {
+			return problem
+		}
+	}
+	for i := range p.arrivals {
+		a, place := &p.arrivals[i], p.arrived[i][0]
+		if problem := cmp.Or(full(place, "queue", &a.Queue), full(place, "id", &a.ID)); problem != nil {
+			return problem
+		}
+		for n := range a.Messages {
+			if problem := full(p.arrived[i][n], "id", &a.Messages[n].ID); problem != nil {
+				return problem
+			}
+		}
+	}
+	return nil
 }
 
 // problem is what an error of the sorter is to the caller, who knows the

@@ -16,6 +16,8 @@ type Acks struct {
 	Names xorack.Names
 	// Tombstone is STREAMSORT_TOMBSTONE; 0 means the acker's own default.
 	Tombstone time.Duration
+	// TenantClaim is STREAMSORT_TENANT_CLAIM, as in Settings.
+	TenantClaim string
 	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC,
 	// EndsFunction STREAMSORT_ENDS_FUNCTION, the ARN of a function: each that
 	// is set is told how chains end. All empty means log and metrics only.
@@ -29,6 +31,7 @@ func AcksFromEnvironment() (Acks, error) {
 	a := Acks{
 		Names:         xorack.Names{Chains: r.required("STREAMSORT_CHAINS_TABLE"), TagKey: os.Getenv("STREAMSORT_TAG_KEY")},
 		Tombstone:     r.duration("STREAMSORT_TOMBSTONE", 0),
+		TenantClaim:   os.Getenv("STREAMSORT_TENANT_CLAIM"),
 		EventBus:      os.Getenv("STREAMSORT_EVENT_BUS"),
 		AnnounceTopic: os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
 		EndsFunction:  os.Getenv("STREAMSORT_ENDS_FUNCTION"),

@@ -43,6 +43,9 @@ type Settings struct {
 	// QueueProp and SeqProp are the dotted paths of raw events' fields:
 	// STREAMSORT_QUEUE_PROP and STREAMSORT_SEQ_PROP, both or none.
 	QueueProp, SeqProp string
+	// TenantClaim is STREAMSORT_TENANT_CLAIM, the claim of a caller's token that
+	// holds its tenant; empty where there are no tenants.
+	TenantClaim string
 	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC;
 	// both empty means log and metrics only.
 	EventBus, AnnounceTopic string
@@ -93,6 +96,7 @@ func FromEnvironment() (Settings, error) {
 		BatchSize:      int(r.number("STREAMSORT_BATCH_SIZE", 0)),
 		QueueProp:      os.Getenv("STREAMSORT_QUEUE_PROP"),
 		SeqProp:        os.Getenv("STREAMSORT_SEQ_PROP"),
+		TenantClaim:    os.Getenv("STREAMSORT_TENANT_CLAIM"),
 		EventBus:       os.Getenv("STREAMSORT_EVENT_BUS"),
 		FullSweepEvery: r.duration("STREAMSORT_FULL_SWEEP_EVERY", 0),
 		SweepSegments:  int(r.number("STREAMSORT_SWEEP_SEGMENTS", 0)),

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"strconv"
+
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 const (
@@ -45,15 +47,24 @@ func fan(e Edge, child func(int) Edge, n int, visit func(fanned), leaf func(Edge
 			leaf(c)
 			continue
 		}
-		inside := min(part, n-i*part)
-		width := capacity(inside)
+		size := min(part, n-i*part)
+		width := capacity(size)
 		hash := derive(forFan, c.inc[:], c.id[:], []byte(c.tag))
-		sub := fanned{under: c, tag: "fan." + base64.RawURLEncoding.EncodeToString(hash[:16])}
-		sub.inc, sub.edges = incarnationOf(sub.tag, ""), (inside+width-1)/width
+		sub := fanned{under: c, tag: inside(c.tag, "fan."+base64.RawURLEncoding.EncodeToString(hash[:16]))}
+		sub.inc, sub.edges = incarnationOf(sub.tag, ""), (size+width-1)/width
 		visit(sub)
-		fan(c, func(j int) Edge { return rootOf(sub.tag, sub.inc, j) }, inside, visit, leaf)
+		fan(c, func(j int) Edge { return rootOf(sub.tag, sub.inc, j) }, size, visit, leaf)
 	}
 	return children
+}
+
+// inside is a tag's name for a chain that hangs under it: of the same tenant, where
+// it has one.
+func inside(tag, name string) string {
+	if of, _ := tenant.Split(tag); of != "" {
+		return tenant.Name(of, name)
+	}
+	return name
 }
 
 // Fan are the n edges that [Acker.Fan] starts under an edge, without a request.

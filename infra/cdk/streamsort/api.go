@@ -10,24 +10,33 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
+// class is what a route is for. A tenant's token may need a scope for each.
+type class int
+
+const (
+	produce class = iota
+	consume
+	operate
+)
+
 // routes are the HTTP API's routes; docs/openapi.yaml describes them. Names of
 // queues and consumers travel in bodies and query strings, never in paths.
 func (s *Streamsort) routes() []route {
 	return []route{
-		{"PostMessages", "POST", "/messages", s.EnqueueFunction},
-		{"GetMessages", "GET", "/messages", s.EnqueueFunction},
-		{"GetQueues", "GET", "/queues", s.EnqueueFunction},
-		{"PutQueues", "PUT", "/queues", s.EnqueueFunction},
-		{"GetGaps", "GET", "/gaps", s.EnqueueFunction},
-		{"GetConsumers", "GET", "/consumers", s.HandoffFunction},
-		{"PostConsumers", "POST", "/consumers", s.HandoffFunction},
-		{"GetActs", "GET", "/acts", s.HandoffFunction},
-		{"PostActs", "POST", "/acts", s.HandoffFunction},
-		{"GetClaims", "GET", "/claims", s.HandoffFunction},
-		{"PostClaims", "POST", "/claims", s.HandoffFunction},
-		{"PatchClaims", "PATCH", "/claims", s.HandoffFunction},
-		{"GetChains", "GET", "/chains", s.AckFunction},
-		{"PostAcks", "POST", "/acks", s.AckFunction},
+		{"PostMessages", "POST", "/messages", s.EnqueueFunction, produce},
+		{"GetMessages", "GET", "/messages", s.EnqueueFunction, consume},
+		{"GetQueues", "GET", "/queues", s.EnqueueFunction, consume},
+		{"PutQueues", "PUT", "/queues", s.EnqueueFunction, operate},
+		{"GetGaps", "GET", "/gaps", s.EnqueueFunction, consume},
+		{"GetConsumers", "GET", "/consumers", s.HandoffFunction, consume},
+		{"PostConsumers", "POST", "/consumers", s.HandoffFunction, consume},
+		{"GetActs", "GET", "/acts", s.HandoffFunction, operate},
+		{"PostActs", "POST", "/acts", s.HandoffFunction, operate},
+		{"GetClaims", "GET", "/claims", s.HandoffFunction, consume},
+		{"PostClaims", "POST", "/claims", s.HandoffFunction, consume},
+		{"PatchClaims", "PATCH", "/claims", s.HandoffFunction, consume},
+		{"GetChains", "GET", "/chains", s.AckFunction, consume},
+		{"PostAcks", "POST", "/acks", s.AckFunction, consume},
 	}
 }
 
@@ -35,43 +44,69 @@ func (s *Streamsort) routes() []route {
 type route struct {
 	id, method, path string
 	function         awslambda.Function
+	class            class
 }
 
-// addAPI puts an HTTP API before enqueue, handoff and ack. A request must be signed
-// (IAM) on every route, and API Gateway may call each function on its routes
-// only.
+// door is an HTTP API before enqueue, handoff and ack.
+type door struct {
+	// prefix begins the logical ids.
+	prefix string
+	api    awsapigatewayv2.CfnApi
+	// rate and burst bound the requests of each route.
+	rate, burst int
+	// caller is what the access log tells of the caller.
+	caller string
+	// authorize says who may use a route.
+	authorize func(route, *awsapigatewayv2.CfnRouteProps)
+}
+
+// addAPI makes the HTTP API on which a request must be signed (IAM), on every
+// route.
 func (s *Streamsort) addAPI() {
-	s.api = awsapigatewayv2.NewCfnApi(s.scope, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
-		Name: &s.id, ProtocolType: jsii.String("HTTP"),
-		Description: jsii.String("Streamsort: messages, queues, gaps, consumers and chains"),
+	s.api = s.newAPI("Api", s.id, "Streamsort: messages, queues, gaps, consumers and chains")
+	s.open(door{
+		api: s.api, rate: s.props.APIRate, burst: s.props.APIBurst, caller: "identity.userArn",
+		authorize: func(_ route, p *awsapigatewayv2.CfnRouteProps) { p.AuthorizationType = jsii.String("AWS_IAM") },
+	}, s.routes())
+}
+
+func (s *Streamsort) newAPI(id, name, description string) awsapigatewayv2.CfnApi {
+	return awsapigatewayv2.NewCfnApi(s.scope, &id, &awsapigatewayv2.CfnApiProps{
+		Name: &name, ProtocolType: jsii.String("HTTP"), Description: &description,
 	})
+}
+
+// open gives an API its routes, of which API Gateway may call each function on
+// those that are its own only.
+func (s *Streamsort) open(d door, routes []route) {
 	targets := map[awslambda.Function]*string{
-		s.EnqueueFunction: s.integrate("ApiIntegration", s.EnqueueFunction),
-		s.HandoffFunction: s.integrate("ApiHandoffIntegration", s.HandoffFunction),
-		s.AckFunction:     s.integrate("ApiAckIntegration", s.AckFunction),
+		s.EnqueueFunction: s.integrate(d, "ApiIntegration", s.EnqueueFunction),
+		s.HandoffFunction: s.integrate(d, "ApiHandoffIntegration", s.HandoffFunction),
+		s.AckFunction:     s.integrate(d, "ApiAckIntegration", s.AckFunction),
 	}
-	for _, route := range s.routes() {
-		awsapigatewayv2.NewCfnRoute(s.scope, jsii.String(route.id+"Route"), &awsapigatewayv2.CfnRouteProps{
-			ApiId:             s.api.Ref(),
-			RouteKey:          jsii.String(route.method + " " + route.path),
-			AuthorizationType: jsii.String("AWS_IAM"),
-			Target:            targets[route.function],
-		})
-		awslambda.NewCfnPermission(s.scope, jsii.String(route.id+"Permission"), &awslambda.CfnPermissionProps{
+	for _, route := range routes {
+		p := &awsapigatewayv2.CfnRouteProps{
+			ApiId:    d.api.Ref(),
+			RouteKey: jsii.String(route.method + " " + route.path),
+			Target:   targets[route.function],
+		}
+		d.authorize(route, p)
+		awsapigatewayv2.NewCfnRoute(s.scope, jsii.String(d.prefix+route.id+"Route"), p)
+		awslambda.NewCfnPermission(s.scope, jsii.String(d.prefix+route.id+"Permission"), &awslambda.CfnPermissionProps{
 			Action:       jsii.String("lambda:InvokeFunction"),
 			FunctionName: route.function.FunctionArn(),
 			Principal:    jsii.String("apigateway.amazonaws.com"),
-			SourceArn:    s.routeARN(route.method, route.path),
+			SourceArn:    s.routeARN(d.api, route.method, route.path),
 		})
 	}
-	s.addStage()
+	s.addStage(d)
 }
 
-// integrate puts a function behind the API, and returns the target that routes
+// integrate puts a function behind an API, and returns the target that routes
 // name it by.
-func (s *Streamsort) integrate(id string, function awslambda.Function) *string {
-	integration := awsapigatewayv2.NewCfnIntegration(s.scope, &id, &awsapigatewayv2.CfnIntegrationProps{
-		ApiId:                s.api.Ref(),
+func (s *Streamsort) integrate(d door, id string, function awslambda.Function) *string {
+	integration := awsapigatewayv2.NewCfnIntegration(s.scope, jsii.String(d.prefix+id), &awsapigatewayv2.CfnIntegrationProps{
+		ApiId:                d.api.Ref(),
 		IntegrationType:      jsii.String("AWS_PROXY"),
 		IntegrationUri:       function.FunctionArn(),
 		PayloadFormatVersion: jsii.String("2.0"),
@@ -79,30 +114,30 @@ func (s *Streamsort) integrate(id string, function awslambda.Function) *string {
 	return awscdk.Fn_Join(jsii.String("/"), &[]*string{jsii.String("integrations"), integration.Ref()})
 }
 
-// addStage deploys the API at its root, throttled, with an access log that
+// addStage deploys an API at its root, throttled, with an access log that
 // tells who asked for which route, and nothing that a request carried.
-func (s *Streamsort) addStage() {
-	awsapigatewayv2.NewCfnStage(s.scope, jsii.String("ApiStage"), &awsapigatewayv2.CfnStageProps{
-		ApiId:      s.api.Ref(),
+func (s *Streamsort) addStage(d door) {
+	awsapigatewayv2.NewCfnStage(s.scope, jsii.String(d.prefix+"ApiStage"), &awsapigatewayv2.CfnStageProps{
+		ApiId:      d.api.Ref(),
 		StageName:  jsii.String("$default"),
 		AutoDeploy: true,
 		DefaultRouteSettings: &awsapigatewayv2.CfnStage_RouteSettingsProperty{
-			ThrottlingRateLimit:  jsii.Number(s.props.APIRate),
-			ThrottlingBurstLimit: jsii.Number(s.props.APIBurst),
+			ThrottlingRateLimit:  jsii.Number(d.rate),
+			ThrottlingBurstLimit: jsii.Number(d.burst),
 		},
 		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
-			DestinationArn: s.newLogGroup("ApiLogs").LogGroupArn(),
-			Format:         jsii.String(accessLogFormat()),
+			DestinationArn: s.newLogGroup(d.prefix + "ApiLogs").LogGroupArn(),
+			Format:         jsii.String(accessLogFormat(d.caller)),
 		},
 	})
 }
 
 // accessLogFormat is one line of JSON a request.
-func accessLogFormat() string {
+func accessLogFormat(caller string) string {
 	var fields []string
 	for _, name := range []string{
 		"requestId", "requestTime", "routeKey", "status", "responseLength", "responseLatency",
-		"integrationLatency", "integrationErrorMessage", "error.message", "identity.sourceIp", "identity.userArn",
+		"integrationLatency", "integrationErrorMessage", "error.message", "identity.sourceIp", caller,
 	} {
 		fields = append(fields, fmt.Sprintf(`"%s":"$context.%s"`, strings.TrimPrefix(name, "identity."), name))
 	}

@@ -80,6 +80,10 @@ func (p *Props) withDefaults(id string) Props {
 
 	d.APIRate = cmp.Or(d.APIRate, 1000)
 	d.APIBurst = cmp.Or(d.APIBurst, 500)
+	if d.hasTenants() {
+		d.TenantRate = cmp.Or(d.TenantRate, 1000)
+		d.TenantBurst = cmp.Or(d.TenantBurst, 500)
+	}
 	d.LogRetentionDays = cmp.Or(d.LogRetentionDays, 30)
 	d.Architecture = cmp.Or(d.Architecture, ARM64)
 	d.Binaries = cmp.Or(d.Binaries, "../../dist/"+string(d.Architecture))

@@ -35,6 +35,7 @@
 //	…Query           CloudWatch Logs Insights, saved; only with Props.SavedQueries
 //	FailureQueue     SQS; where the mappings put what they give up on: positions in a stream, no messages
 //	Api              HTTP API with IAM authorisation on every route
+//	TenantApi        HTTP API for tenants, by their tokens; only with Props.TenantClaim
 //
 // The tables' keys, stream views and TTL attributes come from
 // cursor.Names.Tables and handoff.Names.Tables, which the functions, the tests and the local stack read

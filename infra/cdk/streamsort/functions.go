@@ -41,7 +41,7 @@ func (s *Streamsort) addFunctions() error {
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
 		memory: p.EnqueueMemory, timeout: p.EnqueueTimeout, concurrency: p.EnqueueConcurrency,
-		environment: map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp},
+		environment: map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp, tenantClaimVariable: p.TenantClaim},
 		access:      s.enqueueAccess(),
 	})
 	s.SortFunction = s.newFunction(function{
@@ -66,13 +66,13 @@ func (s *Streamsort) addFunctions() error {
 	s.HandoffFunction = s.newFunction(function{
 		name: "handoff", id: "Handoff", description: "Shows and operates consumers",
 		memory: p.HandoffMemory, timeout: p.HandoffTimeout, concurrency: p.HandoffConcurrency,
-		environment: s.consumersEnvironment(),
+		environment: merged(s.consumersEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      s.handoffAccess(),
 	})
 	s.AckFunction = s.newFunction(function{
 		name: "ack", id: "Ack", description: "Tells when trees of work are done",
 		memory: p.AckMemory, timeout: p.AckTimeout, concurrency: p.AckConcurrency,
-		environment: merged(s.chainsEnvironment(), s.announceEnvironment()),
+		environment: merged(s.chainsEnvironment(), s.announceEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      s.ackAccess(),
 	})
 	return s.addProcess()

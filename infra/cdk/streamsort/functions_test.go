@@ -61,13 +61,14 @@ func TestFunctions(t *testing.T) {
 		{"ack", "Ack", changed(), "x86_64", 384, 6, 16, with(sharedChanged(), object{
 			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 			"STREAMSORT_ENDS_FUNCTION":  "arn:aws:lambda:eu-west-1:123456789012:function:ends",
-			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people",
+			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people", "STREAMSORT_TENANT_CLAIM": "custom:tenant",
 		})},
 		{"handoff", "Handoff", defaults(), "arm64", 512, 29, 0, with(shared(), object{
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"enqueue", "Enqueue", changed(), "x86_64", 128, 10, 11, with(sharedChanged(), object{
 			"STREAMSORT_QUEUE_PROP": "repository.full_name", "STREAMSORT_SEQ_PROP": "sequence",
+			"STREAMSORT_TENANT_CLAIM": "custom:tenant",
 		})},
 		{"sort", "Sort", changed(), "x86_64", 256, 20, 12, sharedChanged()},
 		{"sweep", "Sweep", changed(), "x86_64", 1024, 30, 1, with(sharedChanged(), object{
@@ -81,7 +82,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"handoff", "Handoff", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{
-			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
+			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"), "STREAMSORT_TENANT_CLAIM": "custom:tenant",
 		})},
 		{"process", "Process", changed(), "x86_64", 192, 40, 14, with(sharedChanged(), object{
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),

@@ -10,6 +10,9 @@ import (
 // the tables' names, to read the messages from.
 func (s *Streamsort) addOutputs() {
 	s.output("ApiUrl", "The HTTP API", s.api.AttrApiEndpoint())
+	if s.tenantAPI != nil {
+		s.output("TenantApiUrl", "The HTTP API for tenants, with their tokens", s.tenantAPI.AttrApiEndpoint())
+	}
 	s.output("EnqueueFunctionName", "Takes messages by direct invoke too", s.EnqueueFunction.FunctionName())
 	s.output("SortFunctionName", "Moves the cursors", s.SortFunction.FunctionName())
 	s.output("SweepFunctionName", "Heals and announces", s.SweepFunction.FunctionName())

@@ -218,8 +218,26 @@ type Props struct {
 	// leaves it to the account.
 	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, HandoffConcurrency, AckConcurrency int
 
-	// APIRate is how many requests a second the HTTP API takes: 1 to 10,000;
-	// 1,000. APIBurst is how many at once: 1 to 5,000; 500. More than the
+	// TenantIssuer, TenantAudience and TenantClaim, all or none, make a second HTTP
+	// API, for tenants: none of them can name another's queues, tags and ids, since
+	// its own name stands in front of all that it names (package pkg/tenant).
+	// TenantIssuer is the iss of their tokens (JWTs, signed by RSA), an https URL
+	// under which OpenID's discovery finds the keys; TenantAudience the aud or
+	// client_id that they have, or several with commas between; TenantClaim the
+	// claim that holds the tenant: a text of 1 to 64 letters, digits and
+	// . _ - : @ | + =
+	TenantIssuer, TenantAudience, TenantClaim string
+	// TenantProduceScope, TenantConsumeScope and TenantOperateScope are the scopes
+	// that a token needs to put messages; to read, claim and acknowledge; and to set
+	// queues up and act on consumers. An empty one asks for none, but for the last:
+	// without it tenants cannot operate at all.
+	TenantProduceScope, TenantConsumeScope, TenantOperateScope string
+	// TenantRate and TenantBurst are to the tenants' API what APIRate and APIBurst
+	// are to the other: of all tenants together.
+	TenantRate, TenantBurst int
+
+	// APIRate is how many requests a second each route of the HTTP API takes: 1 to
+	// 10,000; 1,000. APIBurst is how many at once: 1 to 5,000; 500. More than the
 	// account's own limits is of no use.
 	APIRate, APIBurst int
 	// LogRetentionDays is how long the logs are kept, a number of days that

@@ -11,6 +11,13 @@ import (
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 )
 
+// tenants are good properties with tenants, and a change of them.
+func tenants(change func(*Props)) Props {
+	p := Props{TenantIssuer: "https://a.example", TenantAudience: "shop", TenantClaim: "https://a.example/tenant"}
+	change(&p)
+	return p
+}
+
 func TestPropsBounds(t *testing.T) {
 	tests := []struct {
 		props Props
@@ -110,6 +117,19 @@ func TestPropsBounds(t *testing.T) {
 		{Props{EnqueueConcurrency: -1}, "enqueueConcurrency is -1; write a value from 0 to 10000"},
 		{Props{SortConcurrency: 10_001}, "sortConcurrency is 10001"},
 		{Props{SweepConcurrency: -1}, "sweepConcurrency is -1"},
+		{Props{TenantIssuer: "https://a.example"}, `tenantIssuer, tenantAudience, tenantClaim are "https://a.example", "" and ""; write all three or none`},
+		{Props{TenantOperateScope: "s"}, "are for tenants, and there are none; write tenantIssuer, tenantAudience and tenantClaim too"},
+		{Props{TenantRate: 1}, "are for tenants, and there are none"},
+		{tenants(func(p *Props) {}), ""},
+		{tenants(func(p *Props) { p.TenantIssuer = "http://a.example" }), `tenantIssuer is "http://a.example"; write the iss of the tokens to the letter`},
+		{tenants(func(p *Props) { p.TenantIssuer = "https://a.example/x?y" }), "tenantIssuer is"},
+		{tenants(func(p *Props) { p.TenantAudience = "a,,b" }), `tenantAudience is "a,,b"; write the aud (or client_id) of the tokens, or up to 50`},
+		{tenants(func(p *Props) { p.TenantAudience = "a, b" }), "tenantAudience is"},
+		{tenants(func(p *Props) { p.TenantAudience = strings.Repeat("a,", 50) + "a" }), "tenantAudience is"},
+		{tenants(func(p *Props) { p.TenantClaim = "my tenant" }), `tenantClaim is "my tenant"; write the name of a claim`},
+		{tenants(func(p *Props) { p.TenantConsumeScope = "a b" }), `tenantConsumeScope is "a b"; write one scope of the tokens`},
+		{tenants(func(p *Props) { p.TenantRate = 10_001 }), "tenantRate is 10001; write a value from 1 to 10000"},
+		{tenants(func(p *Props) { p.TenantBurst = -1 }), "tenantBurst is -1; write a value from 1 to 5000"},
 		{Props{APIRate: 10_001}, "apiRate is 10001; write a value from 1 to 10000"},
 		{Props{APIBurst: -1}, "apiBurst is -1; write a value from 1 to 5000"},
 		{Props{LogRetentionDays: 31}, "logRetentionDays is 31; write one of 1, 3, 5, 7, 14, 30, 60,"},

@@ -28,7 +28,9 @@ type Streamsort struct {
 	// fixed tells that the logical ids are those of the contract.
 	fixed bool
 	api   awsapigatewayv2.CfnApi
-	props Props
+	// tenantAPI is nil where there are no tenants.
+	tenantAPI awsapigatewayv2.CfnApi
+	props     Props
 	// readers is how many functions read the cursors' stream.
 	readers int
 	// consumers are those that the sweep sees to: of process, and of functions
@@ -113,6 +115,9 @@ func (s *Streamsort) addAll() error {
 	s.addEndsMapping()
 	s.addSweepSchedule()
 	s.addAPI()
+	if s.props.hasTenants() {
+		s.addTenants()
+	}
 	s.addAlarms()
 	s.addDashboard()
 	if *s.props.SavedQueries {

@@ -2,6 +2,7 @@ package streamsort
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -68,6 +69,8 @@ func changedProps() *Props {
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
 		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second,
 		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15, AckConcurrency: 16,
+		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
+		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30, TenantBurst: 50,
 		APIRate: 20, APIBurst: 40, LogRetentionDays: 365, Architecture: AMD64,
 	}
 }
@@ -182,6 +185,13 @@ func TestLogicalIDs(t *testing.T) {
 			want["ProcessMapping"] = "AWS::Lambda::EventSourceMapping"
 			for id := range wantAlarms(true) {
 				want[id] = "AWS::CloudWatch::Alarm"
+			}
+			want["TenantAuthorizer"] = "AWS::ApiGatewayV2::Authorizer"
+			for id, typ := range maps.Clone(want) {
+				isPermission := typ == "AWS::Lambda::Permission" && id != "SweepSchedulePermission"
+				if strings.HasPrefix(id, "Api") && typ != "AWS::CloudWatch::Alarm" || strings.HasSuffix(id, "Route") || isPermission {
+					want["Tenant"+id] = typ
+				}
 			}
 			for _, id := range queries {
 				delete(want, id) // Props.SavedQueries is false

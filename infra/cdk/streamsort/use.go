@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -77,7 +78,7 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 // enqueue. A direct invoke can also read and set queues up.
 func (s *Streamsort) GrantProduce(grantee awsiam.IGrantable) {
 	s.grant(grantee, "lambda:InvokeFunction", s.EnqueueFunction.FunctionArn())
-	s.grant(grantee, "execute-api:Invoke", s.routeARN("POST", "/messages"))
+	s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, "POST", "/messages"))
 }
 
 // GrantConsume allows to claim, read and commit on the tables, as package
@@ -94,7 +95,7 @@ func (s *Streamsort) GrantOperate(grantee awsiam.IGrantable) {
 	s.grant(grantee, "lambda:InvokeFunction", s.HandoffFunction.FunctionArn())
 	for _, route := range s.routes() {
 		if route.id != "PostMessages" {
-			s.grant(grantee, "execute-api:Invoke", s.routeARN(route.method, route.path))
+			s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, route.method, route.path))
 		}
 	}
 }
@@ -103,10 +104,10 @@ func (s *Streamsort) grant(grantee awsiam.IGrantable, action string, resource *s
 	grantee.GrantPrincipal().AddToPrincipalPolicy(allow([]string{action}, resource))
 }
 
-// routeARN is what a caller of a route needs to be allowed to invoke.
-func (s *Streamsort) routeARN(method, path string) *string {
+// routeARN is what a caller of an API's route needs to be allowed to invoke.
+func (s *Streamsort) routeARN(api awsapigatewayv2.CfnApi, method, path string) *string {
 	return awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
-		Service: jsii.String("execute-api"), Resource: s.api.Ref(), ResourceName: jsii.String("*/" + method + path),
+		Service: jsii.String("execute-api"), Resource: api.Ref(), ResourceName: jsii.String("*/" + method + path),
 	})
 }
 

@@ -37,6 +37,7 @@ func (p Props) validate(id string) error {
 	p.checkAck(c)
 	p.checkSweep(c)
 	p.checkFunctions(c)
+	p.checkTenants(c)
 	return errors.Join(c.errs...)
 }
 

@@ -1,0 +1,67 @@
+package streamsort
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestTenantAuthorizer(t *testing.T) {
+	tmpl := changed()
+	diff(t, "TenantAuthorizer", object{
+		"ApiId": ref("TenantApi"), "Name": "tenants", "AuthorizerType": "JWT", "IdentitySource": []string{"$request.header.Authorization"},
+		"JwtConfiguration": object{"Issuer": "https://tokens.example/pool", "Audience": []string{"shop", "desk"}},
+	}, tmpl.properties(t, "TenantAuthorizer", "AWS::ApiGatewayV2::Authorizer"))
+	for id, want := range map[string]object{
+		"PostMessages": {"RouteKey": "POST /messages", "AuthorizationScopes": []string{"streamsort/produce"}},
+		"GetMessages":  {"RouteKey": "GET /messages"},
+		"PostActs":     {"RouteKey": "POST /acts", "AuthorizationScopes": []string{"streamsort/operate"}},
+	} {
+		want["ApiId"], want["AuthorizationType"], want["AuthorizerId"] = ref("TenantApi"), "JWT", ref("TenantAuthorizer")
+		got := tmpl.properties(t, "Tenant"+id+"Route", "AWS::ApiGatewayV2::Route")
+		delete(got, "Target")
+		diff(t, id, want, got)
+	}
+	settings := tmpl.properties(t, "TenantApiStage", "AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"]
+	diff(t, "throttle", object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 50}, settings)
+	for _, function := range []string{"Enqueue", "Handoff", "Ack"} {
+		environment := tmpl.properties(t, function+"Function", "AWS::Lambda::Function")["Environment"].(object)
+		diff(t, function, "custom:tenant", environment["Variables"].(object)[tenantClaimVariable])
+	}
+	diff(t, "output", get("TenantApi", "ApiEndpoint"), tmpl.Outputs["TenantApiUrl"]["Value"])
+}
+
+// What operates is not there without a scope of its own; and nothing but the
+// authoriser lets anybody in.
+func TestTenantsDoNotOperate(t *testing.T) {
+	tmpl := synthesize("Orders", &Props{TenantIssuer: "https://tokens.example", TenantAudience: "shop", TenantClaim: "tenant"})
+	routes := map[string]bool{}
+	for id, resource := range tmpl.Resources {
+		if resource["Type"] != "AWS::ApiGatewayV2::Route" {
+			continue
+		}
+		p := resource["Properties"].(object)
+		api, _ := json.Marshal(p["ApiId"])
+		want := "AWS_IAM"
+		if strings.Contains(string(api), "TenantApi") {
+			want = "JWT"
+			routes[p["RouteKey"].(string)] = true
+		}
+		if p["AuthorizationType"] != want {
+			t.Errorf("%s is authorised by %v, want %s", id, p["AuthorizationType"], want)
+		}
+	}
+	for _, key := range []string{"PUT /queues", "GET /acts", "POST /acts"} {
+		if routes[key] {
+			t.Errorf("tenants have %s", key)
+		}
+	}
+	if len(routes) != 11 {
+		t.Errorf("tenants have %d routes: %v", len(routes), routes)
+	}
+	if n := len(tmpl.Resources); n > 250 {
+		t.Errorf("the template has %d resources, more than 250", n)
+	}
+	diff(t, "throttle", object{"ThrottlingRateLimit": 1000, "ThrottlingBurstLimit": 500},
+		tmpl.properties(t, "TenantApiStage", "AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"])
+}

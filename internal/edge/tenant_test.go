@@ -1,0 +1,153 @@
+package edge_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/emf"
+)
+
+// asked answers with whose names the call's are.
+func asked(_ context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	full, problem := c.Full("queue", "q")
+	return http.StatusOK, map[string]any{"status": 200, "tenant": c.Tenant(), "full": full}, problem
+}
+
+func answer(t *testing.T, claim, event string) string {
+	t.Helper()
+	api := &edge.API{
+		Routes:      map[string]map[string]edge.Operation{"queues": {http.MethodGet: asked}},
+		Direct:      func(*edge.Call) (edge.Operation, *edge.Problem) { return asked, nil },
+		TenantClaim: claim, Emitter: emf.New(io.Discard),
+	}
+	raw, err := api.Handle(t.Context(), json.RawMessage(event))
+	if err != nil {
+		t.Fatalf("%s: %v", event, err)
+	}
+	return string(raw)
+}
+
+// v2 and v1 are events of an HTTP API and of a REST API, with what they say of
+// the caller.
+func v2(authorizer string) string {
+	return fmt.Sprintf(`{"version":"2.0","rawPath":"/queues","headers":{"x-tenant":"evil"},"rawQueryString":"tenant=evil",`+
+		`"requestContext":{"authorizer":%s,"http":{"method":"GET"}}}`, authorizer)
+}
+
+func v1(authorizer, identity string) string {
+	return fmt.Sprintf(`{"path":"/prod/queues","httpMethod":"GET","headers":{"x-tenant":"evil"},"requestContext":{"authorizer":%s,"identity":%s}}`, authorizer, identity)
+}
+
+// The tenant is what was verified, or the call is nobody's.
+func TestWhoseNames(t *testing.T) {
+	const operator, acme = `\"full\":\"q\"`, `\"full\":\"@acme/q\"`
+	for _, c := range []struct{ event, want string }{
+		{v2(`{"jwt":{"claims":{"org":"acme"}}}`), acme},
+		{v2(`{"jwt":{"claims":{"org":"acme","exp":17,"x":{"y":1}},"scopes":["a"]}}`), acme},
+		{v2(`{"jwt":{"claims":{"org":"acme"}},"iam":{"userArn":"a"}}`), acme},
+		{v2(`{"iam":{"userArn":"arn:aws:iam::000000000000:user/ann"}}`), operator},
+		{v1(`{"claims":{"org":"acme"}}`, `{"userArn":"arn"}`), acme},
+		{v1(`null`, `{"userArn":"arn:aws:iam::000000000000:user/ann"}`), operator},
+
+		{v2(`null`), "no verified token"},
+		{v2(`{}`), "no verified token"},
+		{v2(`{"jwt":{}}`), "no verified token"},
+		{v2(`{"iam":null}`), "no verified token"},
+		{v2(`{"lambda":{"org":"acme"}}`), "no verified token"},
+		{v2(`{"claims":{"org":"acme"}}`), "no verified token"},
+		{v2(`{"jwt":{"claims":["org","acme"]}}`), "no verified token"},
+		{v2(`"acme"`), "no verified token"},
+		{v2(`{"jwt":{"claims":{}}}`), "no claim org"},
+		{v2(`{"jwt":{"claims":{"Org":"acme","sub":"acme"}}}`), "no claim org"},
+		{v2(`{"jwt":{"claims":{"org":7}}}`), "org must be a string"},
+		{v2(`{"jwt":{"claims":{"org":["acme"]}}}`), "org must be a string"},
+		{v2(`{"jwt":{"claims":{"org":null}}}`), "org must be a string"},
+		{v2(`{"jwt":{"claims":{"org":""}}}`), "org has 0 bytes"},
+		{v2(`{"jwt":{"claims":{"org":"[acme globex]"}}}`), "org has the character"},
+		{v2(`{"jwt":{"claims":{"org":"a/b"}}}`), "org has the character"},
+		{v2(`{"jwt":{"claims":{"org":"` + strings.Repeat("a", 65) + `"}}}`), "org has 65 bytes"},
+		{v1(`{"org":"acme"}`, `{"userArn":null}`), "no verified token"},
+		{v1(`{"claims":"acme"}`, `{"userArn":"arn"}`), "no verified token"},
+		{v1(`null`, `{"sourceIp":"127.0.0.1"}`), "no verified token"},
+		{v1(`{"jwt":{"claims":{"org":"acme"}}}`, `{}`), "no verified token"},
+	} {
+		got := answer(t, "org", c.event)
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s\n%s, want %s", c.event, got, c.want)
+		}
+		if refused := strings.Contains(got, `"statusCode":403`); refused == (c.want == operator || c.want == acme) {
+			t.Errorf("%s\n%s", c.event, got)
+		}
+		if got := answer(t, "", c.event); !strings.Contains(got, operator) {
+			t.Errorf("without tenants: %s\n%s", c.event, got)
+		}
+	}
+}
+
+// A direct invoke is an operator's; what only looks like an event is refused.
+func TestDirectInvokesOperate(t *testing.T) {
+	if got := answer(t, "org", `{"queue":"q"}`); !strings.Contains(got, `"full":"q"`) {
+		t.Error(got)
+	}
+	for _, event := range []string{
+		`{"requestContext":{"authorizer":{"jwt":{"claims":{"org":"acme"}}},"http":{"method":7}}}`,
+		`{"requestContext":"x"}`, `{"requestContext":{},"headers":[]}`,
+	} {
+		if got := answer(t, "org", event); !strings.Contains(got, `"status":400`) || !strings.Contains(got, "requestContext") {
+			t.Errorf("%s: %s", event, got)
+		}
+	}
+}
+
+// The tenant takes its part of a name's room, and a name that is not its own
+// never comes out.
+func TestScope(t *testing.T) {
+	type names struct {
+		Full, Short, Other, ID, Plain string
+		Problem                       string
+	}
+	api := func(name string) (got names) {
+		a := &edge.API{
+			Routes: map[string]map[string]edge.Operation{"queues": {http.MethodGet: func(_ context.Context, c *edge.Call) (int, any, *edge.Problem) {
+				full, problem := c.Full("queue", name)
+				if problem != nil {
+					return 0, nil, problem
+				}
+				got = names{Full: full, Short: c.Short(full), Other: c.Short("@acmee/q") + c.Short("@acm/q") + c.Short("q") + c.Short("@acme/"),
+					ID: c.ShortID("@acme/1") + c.ShortID("@globex/2"), Plain: c.ShortID("3")}
+				for _, foreign := range []string{"@globex/q", "q", "@acme", "@ACME/q", ""} {
+					if c.Owns("edge", foreign) == nil {
+						got.Problem += foreign + " "
+					}
+				}
+				return http.StatusOK, map[string]int{"status": 200}, c.Owns("edge", "@acme/q")
+			}}},
+			TenantClaim: "org", Emitter: emf.New(io.Discard),
+		}
+		raw, err := a.Handle(t.Context(), json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(raw), `"statusCode":200`) {
+			got.Problem = string(raw)
+		}
+		return got
+	}
+	for _, name := range []string{"q", "@globex/q", "/", "@acme/q", strings.Repeat("n", 1018)} {
+		if got, want := api(name), (names{Full: "@acme/" + name, Short: name, ID: "1", Plain: "3"}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	if got := api(""); got.Full != "" {
+		t.Errorf("no name became %q", got.Full)
+	}
+	if got := api(strings.Repeat("n", 1019)).Problem; !strings.Contains(got, "queue has 1019 bytes: it must have at most 1018, since the tenant before it takes 6 of 1024") {
+		t.Errorf("a long name: %s", got)
+	}
+}

@@ -5,6 +5,7 @@ SHELL := /bin/bash
 
 GO ?= go
 GOARCH_LAMBDA ?= arm64
+DIST ?= dist
 FUNCTIONS := enqueue sort sweep process handoff ack
 # What deploys, and what the local stack builds: the same flags. lambda.norpc leaves
 # out the interface of a retired runtime, and nethttpomithttp2 the half of net/http
@@ -40,7 +41,7 @@ deps: node_modules/.installed ## install the local DynamoDB-compatible servers
 build: ## compile the functions for Lambda (arm64)
 	@for f in $(FUNCTIONS); do \
 		echo "build $$f ($(GOARCH_LAMBDA))"; \
-		$(call LAMBDA_BUILD,$(GOARCH_LAMBDA)) -o dist/$(GOARCH_LAMBDA)/$$f/bootstrap ./functions/$$f; \
+		$(call LAMBDA_BUILD,$(GOARCH_LAMBDA)) -o $(DIST)/$(GOARCH_LAMBDA)/$$f/bootstrap ./functions/$$f; \
 	done
 
 .PHONY: demo

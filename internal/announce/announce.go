@@ -13,18 +13,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
-	snstypes "github.com/aws/aws-sdk-go-v2/service/sns/types"
 
-	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/awscall"
 )
 
 // Source is the source of all events.
@@ -33,8 +27,8 @@ const Source = "streamsort"
 // Announcer hands announcements on.
 type Announcer struct {
 	bus, topic string
-	events     *eventbridge.Client // nil without a bus
-	messages   *sns.Client         // nil without a topic
+	events     *awscall.Client // nil without a bus
+	messages   *awscall.Client // nil without a topic
 }
 
 // requestTimeout bounds one try of a request.
@@ -45,29 +39,20 @@ const requestTimeout = 10 * time.Second
 // announcements are logged only. It makes no request.
 func New(bus, topic string) (*Announcer, error) {
 	a := &Announcer{bus: bus, topic: topic}
+	var err error
 	if bus != "" {
-		s, err := awsenv.Read("EVENTBRIDGE", "")
-		if err != nil {
+		if a.events, err = awscall.New(awscall.EventBridge, awscall.Options{Timeout: requestTimeout}); err != nil {
 			return nil, err
 		}
-		a.events = eventbridge.New(eventbridge.Options{
-			Region: s.Region, Credentials: s.Credentials, BaseEndpoint: s.Endpoint,
-			HTTPClient: &http.Client{Timeout: requestTimeout},
-		})
 	}
 	if topic != "" {
 		target, err := arn.Parse(topic)
 		if err != nil || target.Service != "sns" || target.Region == "" || strings.HasSuffix(topic, ".fifo") {
 			return nil, fmt.Errorf("topic %q must be like arn:aws:sns:REGION:ACCOUNT:NAME, and not FIFO", topic)
 		}
-		s, err := awsenv.Read("SNS", "")
-		if err != nil {
+		if a.messages, err = awscall.New(awscall.SNS, awscall.Options{Region: target.Region, Timeout: requestTimeout}); err != nil {
 			return nil, err
 		}
-		a.messages = sns.New(sns.Options{
-			Region: target.Region, Credentials: s.Credentials, BaseEndpoint: s.Endpoint,
-			HTTPClient: &http.Client{Timeout: requestTimeout},
-		})
 	}
 	return a, nil
 }
@@ -88,19 +73,14 @@ func (a *Announcer) put(ctx context.Context, kind, detail string) error {
 	if a.events == nil {
 		return nil
 	}
-	out, err := a.events.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{{
-		EventBusName: &a.bus,
-		Source:       aws.String(Source),
-		DetailType:   &kind,
-		Detail:       &detail,
-	}}})
+	results, err := a.events.PutEvents(ctx, []awscall.PutEvent{{EventBusName: a.bus, Source: Source, DetailType: kind, Detail: detail}})
 	if err != nil {
 		return fmt.Errorf("put event on bus %s: %w", a.bus, err)
 	}
 	var errs []error
-	for _, entry := range out.Entries {
-		if entry.ErrorCode != nil {
-			errs = append(errs, fmt.Errorf("bus %s refused the event: %s: %s", a.bus, *entry.ErrorCode, aws.ToString(entry.ErrorMessage)))
+	for _, result := range results {
+		if result.ErrorCode != "" {
+			errs = append(errs, fmt.Errorf("bus %s refused the event: %s: %s", a.bus, result.ErrorCode, result.ErrorMessage))
 		}
 	}
 	return errors.Join(errs...)
@@ -111,12 +91,8 @@ func (a *Announcer) publish(ctx context.Context, kind, detail string) error {
 	if a.messages == nil {
 		return nil
 	}
-	text := func(value string) snstypes.MessageAttributeValue {
-		return snstypes.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}
-	}
-	_, err := a.messages.Publish(ctx, &sns.PublishInput{
-		TopicArn: &a.topic, Message: &detail, Subject: aws.String(Source + " " + kind),
-		MessageAttributes: map[string]snstypes.MessageAttributeValue{"source": text(Source), "kind": text(kind)},
+	err := a.messages.Publish(ctx, a.topic, Source+" "+kind, detail, map[string]awscall.Attribute{
+		"source": {DataType: "String", StringValue: Source}, "kind": {DataType: "String", StringValue: kind},
 	})
 	if err != nil {
 		return fmt.Errorf("publish on topic %s: %w", a.topic, err)

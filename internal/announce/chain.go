@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
-	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -63,7 +60,7 @@ func (a *Announcer) Chain(ctx context.Context, c xorack.Chain) error {
 // Function hands the ends of chains on to a Lambda function.
 type Function struct {
 	arn    string
-	client *lambda.Client
+	client *awscall.Client
 }
 
 // NewFunction returns a Function by its ARN, which may name a version or an
@@ -73,14 +70,8 @@ func NewFunction(function string) (*Function, error) {
 	if err != nil || target.Service != "lambda" || target.Region == "" || !strings.HasPrefix(target.Resource, "function:") {
 		return nil, fmt.Errorf("function %q must be like arn:aws:lambda:REGION:ACCOUNT:function:NAME", function)
 	}
-	s, err := awsenv.Read("LAMBDA", "")
-	if err != nil {
-		return nil, err
-	}
-	return &Function{arn: function, client: lambda.New(lambda.Options{
-		Region: target.Region, Credentials: s.Credentials, BaseEndpoint: s.Endpoint,
-		HTTPClient: &http.Client{Timeout: requestTimeout},
-	})}, nil
+	client, err := awscall.New(awscall.Lambda, awscall.Options{Region: target.Region, Timeout: requestTimeout})
+	return &Function{arn: function, client: client}, err
 }
 
 // Chain invokes the function, asynchronously, with the document that events of
@@ -91,8 +82,7 @@ func (f *Function) Chain(ctx context.Context, c xorack.Chain) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.client.Invoke(ctx, &lambda.InvokeInput{FunctionName: &f.arn, InvocationType: types.InvocationTypeEvent, Payload: payload})
-	if err != nil {
+	if _, err := f.client.Invoke(ctx, f.arn, awscall.Event, payload); err != nil {
 		return fmt.Errorf("invoke %s: %w", f.arn, err)
 	}
 	return nil

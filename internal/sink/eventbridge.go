@@ -9,11 +9,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
-	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -37,16 +35,14 @@ type Detail struct {
 }
 
 type eventBridgeSink struct {
-	client *eventbridge.Client
+	client *awscall.Client
 	arn    string
 	limits limits
 }
 
-func newEventBridge(arn string, l limits, env awsenv.Settings, transport http.RoundTripper) *eventBridgeSink {
-	return &eventBridgeSink{arn: arn, limits: l, client: eventbridge.New(eventbridge.Options{
-		Region: env.Region, Credentials: env.Credentials, BaseEndpoint: env.Endpoint,
-		HTTPClient: &http.Client{Transport: transport, Timeout: requestTimeout},
-	})}
+func newEventBridge(target arn.ARN, l limits, transport http.RoundTripper) (*eventBridgeSink, error) {
+	client, err := awscall.New(awscall.EventBridge, awscall.Options{Region: target.Region, Transport: transport, Timeout: requestTimeout})
+	return &eventBridgeSink{arn: target.String(), limits: l, client: client}, err
 }
 
 // Send implements Sink.
@@ -72,23 +68,21 @@ func (s *eventBridgeSink) Send(ctx context.Context, b handoff.Batch) error {
 
 // put is one PutEvents. The answer's entries are in the order of the request's.
 func (s *eventBridgeSink) put(ctx context.Context, details []string) ([]refusal, error) {
-	in := &eventbridge.PutEventsInput{Entries: make([]types.PutEventsRequestEntry, len(details))}
-	for i := range details {
-		in.Entries[i] = types.PutEventsRequestEntry{
-			EventBusName: &s.arn, Source: aws.String(Source), DetailType: aws.String(DetailType), Detail: &details[i],
-		}
+	events := make([]awscall.PutEvent, len(details))
+	for i, detail := range details {
+		events[i] = awscall.PutEvent{EventBusName: s.arn, Source: Source, DetailType: DetailType, Detail: detail}
 	}
-	out, err := s.client.PutEvents(ctx, in)
+	results, err := s.client.PutEvents(ctx, events)
 	if err != nil {
 		return nil, fmt.Errorf("put %d events on %s: %w", len(details), s.arn, err)
 	}
-	if len(out.Entries) != len(details) {
-		return nil, fmt.Errorf("put %d events on %s: the answer has %d entries", len(details), s.arn, len(out.Entries))
+	if len(results) != len(details) {
+		return nil, fmt.Errorf("put %d events on %s: the answer has %d entries", len(details), s.arn, len(results))
 	}
 	var refusals []refusal
-	for i, entry := range out.Entries {
-		if entry.EventId == nil {
-			refusals = append(refusals, refusal{index: i, code: aws.ToString(entry.ErrorCode), message: aws.ToString(entry.ErrorMessage)})
+	for i, result := range results {
+		if result.EventID == "" {
+			refusals = append(refusals, refusal{index: i, code: result.ErrorCode, message: result.ErrorMessage})
 		}
 	}
 	return refusals, nil

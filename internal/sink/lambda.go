@@ -8,16 +8,15 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
-	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 type lambdaSink struct {
-	client *lambda.Client
+	client *awscall.Client
 	arn    string
 	limits limits
 }
@@ -26,18 +25,17 @@ type lambdaSink struct {
 // and Send's context ends it. Only a call that was throttled, and so did not
 // run, is repeated here. One that may run yet would run twice at once; the
 // consumer repeats it under its next claim.
-func newLambda(arn string, l limits, env awsenv.Settings, transport http.RoundTripper) *lambdaSink {
+func newLambda(target arn.ARN, l limits, transport http.RoundTripper) (*lambdaSink, error) {
 	throttled := retry.RetryableErrorCode{Codes: map[string]struct{}{
-		(&types.TooManyRequestsException{}).ErrorCode(): {},
-		(&types.EC2ThrottledException{}).ErrorCode():    {},
+		"TooManyRequestsException": {}, "EC2ThrottledException": {},
 	}}
-	return &lambdaSink{arn: arn, limits: l, client: lambda.New(lambda.Options{
-		Region: env.Region, Credentials: env.Credentials, BaseEndpoint: env.Endpoint,
-		HTTPClient: &http.Client{Transport: transport},
+	client, err := awscall.New(awscall.Lambda, awscall.Options{
+		Region: target.Region, Transport: transport,
 		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
 			o.Retryables = []retry.IsErrorRetryable{throttled}
 		}),
-	})}
+	})
+	return &lambdaSink{arn: target.String(), limits: l, client: client}, err
 }
 
 // Send implements Sink.
@@ -56,16 +54,14 @@ func (s *lambdaSink) Send(ctx context.Context, b handoff.Batch) error {
 
 // invoke calls the function once.
 func (s *lambdaSink) invoke(ctx context.Context, document []byte) error {
-	out, err := s.client.Invoke(ctx, &lambda.InvokeInput{
-		FunctionName: &s.arn, InvocationType: types.InvocationTypeRequestResponse, Payload: document,
-	})
+	out, err := s.client.Invoke(ctx, s.arn, awscall.RequestResponse, document)
 	switch {
 	case err != nil:
 		return fmt.Errorf("call %s: %w", s.arn, err)
-	case out.FunctionError != nil:
-		return fmt.Errorf("%s failed: %s", s.arn, reason(*out.FunctionError, out.Payload))
-	case out.StatusCode != http.StatusOK:
-		return fmt.Errorf("call %s: status %d, not 200", s.arn, out.StatusCode)
+	case out.FunctionError != "":
+		return fmt.Errorf("%s failed: %s", s.arn, reason(out.FunctionError, out.Payload))
+	case out.Status != http.StatusOK:
+		return fmt.Errorf("call %s: status %d, not 200", s.arn, out.Status)
 	}
 	if err := readAnswer(out.Payload); err != nil {
 		return fmt.Errorf("%s answered what is no answer: %w", s.arn, err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -40,22 +40,20 @@ func New(config Config, options *Options) (Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, err := awsenv.Read(strings.ToUpper(string(config.Kind)), "")
-	if err != nil {
-		return nil, err
+	if partition, _ := awscall.Partition(target.Region); target.Partition != partition {
+		return nil, fmt.Errorf("arn %q is of the partition %q: its region is of %q", bounded(config.ARN), target.Partition, partition)
 	}
-	env.Region = target.Region
 	transport := newTransport(options)
 	limits := config.limits()
 	switch config.Kind {
 	case Lambda:
-		return newLambda(config.ARN, limits, env, transport), nil
+		return newLambda(target, limits, transport)
 	case SQS:
-		return newSQS(target, limits, env, transport)
+		return newSQS(target, limits, transport)
 	case SNS:
-		return newSNS(config.ARN, limits, env, transport), nil
+		return newSNS(target, limits, transport)
 	}
-	return newEventBridge(config.ARN, limits, env, transport), nil
+	return newEventBridge(target, limits, transport)
 }
 
 func newTransport(options *Options) http.RoundTripper {

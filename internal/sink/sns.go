@@ -4,27 +4,22 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
-	"github.com/aws/aws-sdk-go-v2/service/sns/types"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
-	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 type snsSink struct {
-	client *sns.Client
+	client *awscall.Client
 	arn    string
 	limits limits
 }
 
-func newSNS(arn string, l limits, env awsenv.Settings, transport http.RoundTripper) *snsSink {
-	return &snsSink{arn: arn, limits: l, client: sns.New(sns.Options{
-		Region: env.Region, Credentials: env.Credentials, BaseEndpoint: env.Endpoint,
-		HTTPClient: &http.Client{Transport: transport, Timeout: requestTimeout},
-	})}
+func newSNS(target arn.ARN, l limits, transport http.RoundTripper) (*snsSink, error) {
+	client, err := awscall.New(awscall.SNS, awscall.Options{Region: target.Region, Transport: transport, Timeout: requestTimeout})
+	return &snsSink{arn: target.String(), limits: l, client: client}, err
 }
 
 // Send implements Sink.
@@ -38,32 +33,14 @@ func (s *snsSink) Send(ctx context.Context, b handoff.Batch) error {
 
 // put is one PublishBatch.
 func (s *snsSink) put(ctx context.Context, messages []fifoMessage) ([]refusal, error) {
-	in := &sns.PublishBatchInput{TopicArn: &s.arn, PublishBatchRequestEntries: make([]types.PublishBatchRequestEntry, len(messages))}
-	for i, m := range messages {
-		in.PublishBatchRequestEntries[i] = types.PublishBatchRequestEntry{
-			Id: aws.String(strconv.Itoa(i)), Message: &m.body, MessageGroupId: &m.group, MessageDeduplicationId: &m.dedup,
-			MessageAttributes: map[string]types.MessageAttributeValue{},
-		}
-		for _, a := range m.attributes {
-			value := types.MessageAttributeValue{DataType: &a.dataType}
-			if a.dataType == "Binary" {
-				value.BinaryValue = []byte(a.value)
-			} else {
-				value.StringValue = &a.value
-			}
-			in.PublishBatchRequestEntries[i].MessageAttributes[a.name] = value
-		}
-	}
-	out, err := s.client.PublishBatch(ctx, in)
+	out, err := s.client.PublishBatch(ctx, s.arn, entriesOf(messages))
 	if err != nil {
 		return nil, fmt.Errorf("publish %d messages to %s: %w", len(messages), s.arn, err)
 	}
 	told := newVerdicts(len(messages))
 	for _, taken := range out.Successful {
-		told.taken(taken.Id)
+		told.taken(taken.ID)
 	}
-	for _, failed := range out.Failed {
-		told.refused(failed.Id, failed.Code, failed.Message, failed.SenderFault)
-	}
+	told.refused(out.Failed)
 	return told.refusals(), nil
 }

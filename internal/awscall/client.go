@@ -1,0 +1,188 @@
+package awscall
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/streamsort/streamsort/internal/awsenv"
+)
+
+// Service is a service, by the name that its hosts begin with and that requests
+// to it are signed for.
+type Service string
+
+// The services.
+const (
+	Lambda      Service = "lambda"
+	SQS         Service = "sqs"
+	SNS         Service = "sns"
+	EventBridge Service = "events"
+)
+
+// variable is the service's name in AWS_ENDPOINT_URL_….
+func (s Service) variable() string {
+	if s == EventBridge {
+		return "EVENTBRIDGE"
+	}
+	return strings.ToUpper(string(s))
+}
+
+// Options are what New can do without.
+type Options struct {
+	// Region is where the service is; empty means the environment's.
+	Region string
+	// Transport makes the requests; nil means http.DefaultTransport.
+	Transport http.RoundTripper
+	// Timeout bounds one try of a request; 0 means that only the context does.
+	Timeout time.Duration
+	// Retryer says what is tried again; nil means the SDK's standard one.
+	Retryer aws.RetryerV2
+}
+
+// Client calls one service in one region. It may be used by any number of
+// goroutines.
+type Client struct {
+	service     Service
+	endpoint    string // without a slash at its end
+	region      string
+	credentials aws.CredentialsProvider
+	http        *http.Client
+	retryer     aws.RetryerV2
+	signer      *v4.Signer
+}
+
+// New returns a client of a service. Where it is and who we are there is read
+// from the environment, as package awsenv does. It makes no request.
+func New(service Service, o Options) (*Client, error) {
+	env, err := awsenv.Read(service.variable(), "")
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		service: service, region: env.Region, credentials: env.Credentials, signer: v4.NewSigner(),
+		http: &http.Client{Transport: o.Transport, Timeout: o.Timeout}, retryer: o.Retryer,
+	}
+	if o.Region != "" {
+		c.region = o.Region
+	}
+	_, domain := Partition(c.region)
+	c.endpoint = "https://" + string(service) + "." + c.region + "." + domain
+	if env.Endpoint != nil {
+		c.endpoint = strings.TrimSuffix(*env.Endpoint, "/")
+	}
+	if c.retryer == nil {
+		c.retryer = retry.NewStandard()
+	}
+	return c, nil
+}
+
+// Endpoint is the service's address, without a slash at its end.
+func (c *Client) Endpoint() string { return c.endpoint }
+
+// request is a POST.
+type request struct {
+	path   string // begins with a slash; encoded as it is sent
+	header map[string]string
+	body   []byte
+}
+
+// response is an answer whose status is below 300.
+type response struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do makes a request, and makes it again where the retryer says so.
+func (c *Client) do(ctx context.Context, r request) (*response, error) {
+	release, err := c.retryer.GetAttemptToken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for attempt := 1; ; attempt++ {
+		answer, err := c.try(ctx, r)
+		_ = release(err)
+		if err == nil {
+			return answer, nil
+		}
+		if ctx.Err() != nil || attempt >= c.retryer.MaxAttempts() || !c.retryer.IsErrorRetryable(err) {
+			return nil, err
+		}
+		again, refused := c.retryer.GetRetryToken(ctx, err)
+		if refused != nil {
+			return nil, err // too much has failed of late to try again
+		}
+		release = again
+		delay, refused := c.retryer.RetryDelay(attempt, err)
+		if refused != nil || !wait(ctx, delay) {
+			return nil, err
+		}
+	}
+}
+
+// wait reports whether it was let wait.
+func wait(ctx context.Context, delay time.Duration) bool {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// maxResponse is more than any answer has: Lambda's are 6 MB at most.
+const maxResponse = 8 << 20
+
+// try makes a request once. An answer of 300 and more is an [*Error].
+func (c *Client) try(ctx context.Context, r request) (*response, error) {
+	out, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	out.Header.Set("User-Agent", "streamsort")
+	// By the trace, Lambda finds functions that call each other in circles.
+	if trace := os.Getenv("_X_AMZN_TRACE_ID"); trace != "" && os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "" {
+		out.Header.Set("X-Amzn-Trace-Id", trace)
+	}
+	for name, value := range r.header {
+		out.Header.Set(name, value)
+	}
+	keys, err := c.credentials.Retrieve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(r.body)
+	if err := c.signer.SignHTTP(ctx, keys, out, hex.EncodeToString(sum[:]), string(c.service), c.region, time.Now().UTC()); err != nil {
+		return nil, err
+	}
+	in, err := c.http.Do(out)
+	if err != nil {
+		return nil, &smithyhttp.RequestSendError{Err: err}
+	}
+	defer func() { _ = in.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(in.Body, maxResponse+1))
+	switch {
+	case err != nil:
+		return nil, &smithyhttp.RequestSendError{Err: err}
+	case len(body) > maxResponse:
+		return nil, fmt.Errorf("the answer has more than %d bytes", maxResponse)
+	case in.StatusCode >= http.StatusMultipleChoices:
+		return nil, newError(in.StatusCode, in.Header, body)
+	}
+	return &response{in.StatusCode, in.Header, body}, nil
+}

@@ -1,0 +1,15 @@
+// Package awscall makes the few requests to AWS that functions make beside
+// those to DynamoDB: [Client.Invoke] a Lambda function, [Client.SendBatch] to an SQS
+// queue, [Client.Publish] and [Client.PublishBatch] to an SNS topic, [Client.PutEvents]
+// to an EventBridge bus. Call [New] once for a service and region.
+//
+// The SDK's clients know every action of their service, and the linker cannot
+// take those away: the four together are 0.6 MB of a function's zip, of 3.2. What is
+// hard is the SDK's here too: the signature (package v4), what is repeated, how
+// often and when (package retry). TestLikeTheSDK holds each request against that of
+// the SDK's own client.
+//
+// A client stores nothing and starts nothing. A request that fails is repeated
+// as the SDK repeats it, three times in all, within the context: an action may
+// have been done more often than it was answered.
+package awscall

@@ -42,10 +42,10 @@ func (m mortal) Prepare(ctx context.Context, h handoff.Held) (handoff.Answer, er
 	return a, err
 }
 
-// Commit implements [handoff.Claims].
-func (m mortal) Commit(ctx context.Context, h handoff.Held) (handoff.Answer, error) {
+// CommitAndClaim implements [handoff.Claims].
+func (m mortal) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request) (done, next handoff.Answer, err error) {
 	m.step() // it is committed in the books only
-	a, err := m.Claims.Commit(ctx, h)
+	done, next, err = m.Claims.CommitAndClaim(ctx, h, r)
 	m.step()
-	return a, err
+	return done, next, err
 }

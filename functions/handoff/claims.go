@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,8 @@ type claimDocument struct {
 	Committed int64           `json:"committed,omitempty"`
 	Unsettled []string        `json:"unsettled,omitempty"`
 	Detail    string          `json:"detail,omitempty"`
+	// Next is the claim that was made with a commit.
+	Next *claimDocument `json:"next,omitempty"`
 }
 
 func newClaimDocument(scope edge.Scope, a handoff.Answer) claimDocument {
@@ -127,6 +130,8 @@ type pull struct {
 	token   handoff.Token
 	outcome handoff.TokenOutcome
 	reason  string
+	// next is the claim to make with a commit, nil for none.
+	next *handoff.Request
 }
 
 // readPull reads a document that may have these members.
@@ -136,20 +141,39 @@ func readPull(c *edge.Call, names ...string) (pull, *edge.Problem) {
 	if problem != nil {
 		return p, problem
 	}
-	for _, m := range members {
-		allowed := false
-		for _, name := range names {
-			allowed = allowed || name == m.Name
-		}
-		if !allowed {
-			return p, edge.Invalid(m.Name, "is not a field of this: "+strings.Join(names, ", ")+" are")
-		}
-		if problem := p.read(m); problem != nil {
-			return p, problem
-		}
+	if problem := p.readAll(members, names); problem != nil {
+		return p, problem
 	}
 	p.Queue, problem = c.Full("queue", p.Queue)
 	return p, problem
+}
+
+// readAll reads members, which have to be among the named ones.
+func (p *pull) readAll(members []edge.Member, names []string) *edge.Problem {
+	for _, m := range members {
+		if !slices.Contains(names, m.Name) {
+			return edge.Invalid(m.Name, "is not a field of this: "+strings.Join(names, ", ")+" are")
+		}
+		if problem := p.read(m); problem != nil {
+			return problem
+		}
+	}
+	return nil
+}
+
+// readNext reads the claim to make with a commit: the queue and the consumer
+// are the commit's.
+func (p *pull) readNext(raw json.RawMessage) *edge.Problem {
+	members, err := edge.Members(raw)
+	if err != nil {
+		return edge.Invalid("next", err.Error())
+	}
+	next := pull{Request: handoff.Request{Bounds: handoff.Bounds{MaxBytes: maxAnswerBytes}}}
+	if problem := next.readAll(members, []string{"request", "maxMessages", "maxBytes", "leaseSeconds"}); problem != nil {
+		return problem
+	}
+	p.next = &next.Request
+	return nil
 }
 
 func (p *pull) read(m edge.Member) *edge.Problem {
@@ -184,6 +208,8 @@ func (p *pull) read(m edge.Member) *edge.Problem {
 			return problem
 		}
 		p.Lease = time.Duration(seconds) * time.Second
+	case "next":
+		return p.readNext(m.Value)
 	case "seqs":
 		var problem *edge.Problem
 		p.Seqs, problem = readSeqs(m.Value)
@@ -243,11 +269,14 @@ const (
 
 // onClaim prepares, commits, aborts, settles or extends a claim.
 func (s *service) onClaim(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	p, problem := readPull(c, "act", "queue", "consumer", "token", "leaseSeconds", "outcome", "reason")
+	p, problem := readPull(c, "act", "queue", "consumer", "token", "leaseSeconds", "outcome", "reason", "next")
 	if problem != nil {
 		return 0, nil, problem
 	}
 	h := handoff.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.token}
+	if p.next != nil {
+		return s.commitAndClaim(ctx, c, h, p)
+	}
 	pull := s.puller()
 	var a handoff.Answer
 	var err error
@@ -266,4 +295,20 @@ func (s *service) onClaim(ctx context.Context, c *edge.Call) (int, any, *edge.Pr
 		return 0, nil, edge.Invalid("act", "must be extend, prepare, commit, abort or settle")
 	}
 	return pulled(ctx, c, a, err)
+}
+
+// commitAndClaim commits a claim and makes the next one.
+func (s *service) commitAndClaim(ctx context.Context, c *edge.Call, h handoff.Held, p pull) (int, any, *edge.Problem) {
+	if p.act != actCommit {
+		return 0, nil, edge.Invalid("next", "is a field of commit only")
+	}
+	p.next.Queue, p.next.Consumer = h.Queue, h.Consumer
+	done, next, err := s.puller().CommitAndClaim(ctx, h, *p.next)
+	status, document, problem := pulled(ctx, c, done, err)
+	if problem != nil || next.Verdict == "" {
+		return status, document, problem
+	}
+	both, following := newClaimDocument(c.Scope, done), newClaimDocument(c.Scope, next)
+	both.Next = &following
+	return status, both, nil
 }

@@ -157,11 +157,11 @@ func (m mortal) Prepare(ctx context.Context, h handoff.Held) (handoff.Answer, er
 	return a, err
 }
 
-func (m mortal) Commit(ctx context.Context, h handoff.Held) (handoff.Answer, error) {
+func (m mortal) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request) (done, next handoff.Answer, err error) {
 	m.die("committed in the database")
-	a, err := m.Claims.Commit(ctx, h)
+	done, next, err = m.Claims.CommitAndClaim(ctx, h, r)
 	m.die("committed")
-	return a, err
+	return done, next, err
 }
 
 // transfer is a message: an amount of money from one account to another.

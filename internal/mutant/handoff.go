@@ -23,7 +23,7 @@ var deliveryMutants = []mutant{
 		{"memory.go", "c.holds(Token{seen.Token.N + 1, claim.Req})", "c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
 	}},
 	{"commit and claim without token", deliveryFolder, deliveries, []edit{
-		{"memory.go", "return c.holds(token) && c.Paused == \"\"", "return c.State == Started && c.Paused == \"\""},
+		{"memory.go", "claim, held(token))", "claim, func(c Consumer) bool { return c.State == Started })"},
 	}},
 	{"commit before handing over", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},

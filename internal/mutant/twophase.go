@@ -33,6 +33,18 @@ var twoPhaseMutants = []mutant{
 	{"two phases: a conflict is a commit (T1)", markerFolder, markerTest("TestTraceT1"), []edit{
 		{"markers.go", "\treturn handoff.TokenOutcome(outcome), nil\n", "\treturn handoff.Committed, nil\n"},
 	}},
+	{"two phases: commit and claim without the token", handoffCode, twoPhases, []edit{
+		{"memory_twophase.go", "claim, owned(token, Ready, Unknown))", "claim, Consumer.claimed)"},
+	}},
+	{"two phases: commit and claim before the prepare", handoffCode, test{"./pkg/handoff", "TestMemory"}, []edit{
+		{"memory_twophase.go", "claim, owned(token, Ready, Unknown))", "claim, owned(token, Started, Ready, Unknown))"},
+	}},
+	{"two phases: commit and claim forgets the outcome", handoffCode, twoPhases, []edit{
+		{"memory.go", "\t\t\tc.end(Committed)\n\t\t\tc.Delivered, c.Attempts = c.To, 1\n", "\t\t\tc.Delivered, c.Attempts = c.To, 1\n"},
+	}},
+	{"two phases: commit and claim from where it was", handoffCode, twoPhases, []edit{
+		{"memory.go", "c.claim(c.To, claim)", "c.claim(c.From, claim)"},
+	}},
 	{"two phases: abort on a lost database answer (T2)", handoffCode, twoPhases, []edit{
 		{"consume.go", "outcome, err := run.db.Settle(ctx, h, committed)", "outcome, err := Aborted, error(nil)"},
 	}},

@@ -42,6 +42,13 @@ type Claims interface {
 	// claim that is in doubt, or in quarantine, as well.
 	Commit(ctx context.Context, h Held) (Answer, error)
 
+	// CommitAndClaim is Commit and then Claim, in one write where they can be
+	// one. done is what Commit would answer, next what Claim would; next is the
+	// zero Answer where no claim was tried, because nothing is known to wait, or
+	// because the commit did not go well: claim then, as ever. r must be of the
+	// same queue and consumer, and name no Seqs.
+	CommitAndClaim(ctx context.Context, h Held, r Request) (done, next Answer, err error)
+
 	// Abort gives a claim back that was not prepared: its messages are handed out
 	// again, one at a time. Prepared, InDoubt, InQuarantine where it was prepared:
 	// only the consumer's database knows then, so settle.

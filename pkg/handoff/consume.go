@@ -145,6 +145,9 @@ type consuming struct {
 	queue, consumer string
 	// req is a request for a claim that was made and not answered.
 	req string
+	// next is what the last commit claimed in the same write; its Verdict is empty
+	// where it claimed nothing.
+	next Answer
 	// open is a claim of ours that was, or may have been, prepared, and is not
 	// known to be ended; committed is what its answer said.
 	open      *Held
@@ -235,16 +238,10 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 			return run.failed(Batch{Queue: run.queue, Consumer: run.consumer, Token: open.Token}, err)
 		}
 	}
-	if run.req == "" {
-		run.req = run.db.Name() + "-" + run.NewReq()
-	}
-	a, err := run.claims.Claim(ctx, Request{
-		Queue: run.queue, Consumer: run.consumer, ID: run.req, Bounds: run.Bounds, Lease: run.Lease,
-	})
+	a, err := run.claim(ctx)
 	if err != nil {
 		return run.failed(a.Batch, err)
 	}
-	run.req = ""
 	if !run.checked && a.Verdict != OK {
 		// At the start: there may be nothing to apply for long.
 		if err := run.db.Check(ctx, run.queue, run.consumer, a.Committed); err != nil {
@@ -276,6 +273,27 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 		return max(left, time.Millisecond), nil
 	}
 	return run.Poll, nil
+}
+
+// request is the one for the next claim: the same until it is answered.
+func (run *consuming) request() Request {
+	if run.req == "" {
+		run.req = run.db.Name() + "-" + run.NewReq()
+	}
+	return Request{Queue: run.queue, Consumer: run.consumer, ID: run.req, Bounds: run.Bounds, Lease: run.Lease}
+}
+
+// claim makes the next claim, unless the last commit did.
+func (run *consuming) claim(ctx context.Context) (Answer, error) {
+	if a := run.next; a.Verdict != "" {
+		run.next = Answer{}
+		return a, nil
+	}
+	a, err := run.claims.Claim(ctx, run.request())
+	if err == nil {
+		run.req = ""
+	}
+	return a, err
 }
 
 // settleAside settles what is in quarantine, but for what another database left
@@ -364,15 +382,19 @@ func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error
 	return wait, nil
 }
 
-// commit says that a claim is committed. Where that fails it stays open, and is
-// settled next.
+// commit says that a claim is committed, and goes on with the next one in the
+// same write where it can. Where that fails the claim stays open, and is settled
+// next; the next claim, if it was made, answers to its request.
 func (run *consuming) commit(ctx context.Context, a Answer) (time.Duration, error) {
 	h := a.Held()
-	done, err := run.claims.Commit(ctx, h)
+	done, next, err := run.claims.CommitAndClaim(ctx, h, run.request())
 	if err != nil {
 		return run.failed(a.Batch, err)
 	}
-	run.open = nil
+	run.open, run.next = nil, next
+	if next.Verdict != "" {
+		run.req = ""
+	}
 	if done.Verdict == WasAborted || done.Verdict == WasCancelled {
 		return run.failed(a.Batch, fmt.Errorf("%w: claim %v, %s", ErrContradiction, h.Token, done.Verdict))
 	}

@@ -271,8 +271,14 @@ func (s *Dynamo) Commit(ctx context.Context, queue, name string, token Token) (C
 
 // CommitAndClaim implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) CommitAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
+	return s.commitAndClaim(ctx, queue, name, token, claim, newChange().held(token))
+}
+
+// commitAndClaim commits the claim of a token, on a condition, and makes the
+// next one.
+func (s *Dynamo) commitAndClaim(ctx context.Context, queue, name string, token Token, claim Claim, c *change) (Consumer, bool, error) {
 	// In an update, what stands to the right of "=" is what was there before.
-	c := newChange().held(token).free().ended(token, Committed).claim(token.N+1, claim).
+	c.free().ended(token, Committed).claim(token.N+1, claim).
 		to(attrAttempts, dynamo.Number(1)).drop(attrFailed, attrError)
 	c.set = append(c.set, "#delivered = #to", "#from = #to")
 	found, made, err := s.update(ctx, queue, name, c)

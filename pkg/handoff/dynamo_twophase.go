@@ -40,6 +40,12 @@ func (s *Dynamo) CommitPrepared(ctx context.Context, queue, name string, token T
 	return found, made || found.ended(token, Committed), err
 }
 
+// CommitPreparedAndClaim implements [Store]: one UpdateItem, ALL_NEW; 1 write
+// unit.
+func (s *Dynamo) CommitPreparedAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
+	return s.commitAndClaim(ctx, queue, name, token, claim, newChange().own(token, Ready, Unknown))
+}
+
 // passed sets what a consumer is that has its claim's range behind it.
 func (c *change) passed() *change {
 	c.use(attrDelivered, attrTo)

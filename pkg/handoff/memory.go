@@ -164,8 +164,14 @@ func (s *Memory) Commit(ctx context.Context, queue, name string, token Token) (C
 
 // CommitAndClaim implements [Store].
 func (s *Memory) CommitAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
+	return s.commitAndClaim(ctx, queue, name, token, claim, held(token))
+}
+
+// commitAndClaim commits the claim that is out, on a condition, and makes the
+// next one.
+func (s *Memory) commitAndClaim(ctx context.Context, queue, name string, token Token, claim Claim, condition func(Consumer) bool) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, queue, name,
-		func(c Consumer) bool { return c.holds(token) && c.Paused == "" && c.Starting == "" },
+		func(c Consumer) bool { return condition(c) && c.Paused == "" && c.Starting == "" },
 		func(c *Consumer) {
 			c.end(Committed)
 			c.Delivered, c.Attempts = c.To, 1

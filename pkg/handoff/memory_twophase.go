@@ -31,6 +31,11 @@ func (s *Memory) CommitPrepared(ctx context.Context, queue, name string, token T
 	return c, made || c.ended(token, Committed), err
 }
 
+// CommitPreparedAndClaim implements [Store].
+func (s *Memory) CommitPreparedAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
+	return s.commitAndClaim(ctx, queue, name, token, claim, owned(token, Ready, Unknown))
+}
+
 // AbortPrepared implements [Store].
 func (s *Memory) AbortPrepared(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, queue, name, owned(token, Started, Ready, Unknown), func(c *Consumer) {

@@ -30,6 +30,15 @@ type twoPhase interface {
 	// after Commit.
 	CommitPrepared(ctx context.Context, queue, name string, token Token) (Consumer, bool, error)
 
+	// CommitPreparedAndClaim is CommitPrepared and Claim in one, of the range from
+	// the old claim's To on, if the consumer is neither paused nor starting. The
+	// new token has the old one's number and one.
+	//
+	// Lost response: the repeat finds the new token and reports true. Another
+	// ended the claim, or it is paused: false. We die right after: as after
+	// Claim.
+	CommitPreparedAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error)
+
 	// AbortPrepared gives the claim of a token back, whatever it is at: Started,
 	// Ready or Unknown. Only who has the ABORTED marker of the consumer's
 	// database in hand may ask for it.

@@ -22,6 +22,10 @@ func (v *view) CommitPrepared(ctx context.Context, queue, name string, token han
 	return v.store.CommitPrepared(ctx, queue, name, token)
 }
 
+func (v *view) CommitPreparedAndClaim(ctx context.Context, queue, name string, token handoff.Token, claim handoff.Claim) (handoff.Consumer, bool, error) {
+	return v.store.CommitPreparedAndClaim(ctx, queue, name, token, claim)
+}
+
 func (v *view) AbortPrepared(ctx context.Context, queue, name string, token handoff.Token, failure handoff.Failure) (handoff.Consumer, bool, error) {
 	return v.store.AbortPrepared(ctx, queue, name, token, failure)
 }

@@ -95,6 +95,12 @@ func (v *view) CommitPrepared(ctx context.Context, queue, name string, token han
 	})
 }
 
+func (v *view) CommitPreparedAndClaim(ctx context.Context, queue, name string, token handoff.Token, claim handoff.Claim) (handoff.Consumer, bool, error) {
+	return v.write(sim.Labelf("commit %v, and claim up to %d as %d-%s", token, claim.To, token.N+1, claim.Req), func() (handoff.Consumer, bool, error) {
+		return v.Memory.CommitPreparedAndClaim(ctx, queue, name, token, claim)
+	})
+}
+
 func (v *view) AbortPrepared(ctx context.Context, queue, name string, token handoff.Token, failure handoff.Failure) (handoff.Consumer, bool, error) {
 	return v.write(sim.Labelf("abort %v, by its marker", token), func() (handoff.Consumer, bool, error) {
 		return v.Memory.AbortPrepared(ctx, queue, name, token, failure)

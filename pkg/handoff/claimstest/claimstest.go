@@ -34,6 +34,9 @@ func Run(t *testing.T, newEnv func(t *testing.T) Env) {
 		test func(*bench)
 	}{
 		{"whole claim", testWhole},
+		{"commit and claim", testCommitAndClaim},
+		{"commit, and nothing to claim", testCommitAndNothing},
+		{"commit that fails, and claim", testCommitFailsAndClaim},
 		{"list", testList},
 		{"listed messages", testListed},
 		{"not the head", testNotHead},

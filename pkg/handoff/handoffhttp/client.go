@@ -44,8 +44,8 @@ func New(base string) (*Client, error) {
 // document is what is asked for.
 type document struct {
 	Act          string  `json:"act,omitempty"`
-	Queue        string  `json:"queue"`
-	Consumer     string  `json:"consumer"`
+	Queue        string  `json:"queue,omitempty"`
+	Consumer     string  `json:"consumer,omitempty"`
 	Request      *string `json:"request,omitempty"`
 	MaxMessages  int     `json:"maxMessages,omitempty"`
 	MaxBytes     int     `json:"maxBytes,omitempty"`
@@ -54,6 +54,8 @@ type document struct {
 	Token        string  `json:"token,omitempty"`
 	Outcome      string  `json:"outcome,omitempty"`
 	Reason       string  `json:"reason,omitempty"`
+
+	Next *document `json:"next,omitempty"`
 }
 
 // seq reads a seq that may be a number or a text.
@@ -88,6 +90,7 @@ type answer struct {
 	Committed int64     `json:"committed"`
 	Unsettled []string  `json:"unsettled"`
 	Detail    string    `json:"detail"`
+	Next      *answer   `json:"next"`
 }
 
 // parseToken reads a token as it travels.
@@ -140,18 +143,25 @@ func (a answer) read(queue, consumer string) (handoff.Answer, error) {
 
 // call makes a request.
 func (c *Client) call(ctx context.Context, method string, query url.Values, d document) (handoff.Answer, error) {
-	var body []byte
-	if query == nil {
-		var err error
-		if body, err = json.Marshal(d); err != nil {
-			return handoff.Answer{}, err
-		}
-	}
-	var a answer
-	if err := c.api.Call(ctx, method, "/claims", query, body, &a); err != nil {
-		return handoff.Answer{}, told(err)
+	a, err := c.ask(ctx, method, query, d)
+	if err != nil {
+		return handoff.Answer{}, err
 	}
 	return a.read(d.Queue, d.Consumer)
+}
+
+// ask makes a request, and returns what is answered.
+func (c *Client) ask(ctx context.Context, method string, query url.Values, d document) (a answer, err error) {
+	var body []byte
+	if query == nil {
+		if body, err = json.Marshal(d); err != nil {
+			return a, err
+		}
+	}
+	if err := c.api.Call(ctx, method, "/claims", query, body, &a); err != nil {
+		return a, told(err)
+	}
+	return a, nil
 }
 
 // told is the error that Claims promises for a problem.
@@ -194,10 +204,15 @@ func (c *Client) List(ctx context.Context, queue, consumer string, bounds handof
 
 // Claim implements [handoff.Claims]. The bodies of an answer have at most 3 MB.
 func (c *Client) Claim(ctx context.Context, r handoff.Request) (handoff.Answer, error) {
-	return c.call(ctx, http.MethodPost, nil, document{
+	return c.call(ctx, http.MethodPost, nil, requested(r))
+}
+
+// requested is what is asked for with a request.
+func requested(r handoff.Request) document {
+	return document{
 		Queue: r.Queue, Consumer: r.Consumer, Request: &r.ID, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes,
 		Seqs: r.Seqs, LeaseSeconds: seconds(r.Lease),
-	})
+	}
 }
 
 // on is an act on a claim.
@@ -219,6 +234,30 @@ func (c *Client) Prepare(ctx context.Context, h handoff.Held) (handoff.Answer, e
 // Commit implements [handoff.Claims].
 func (c *Client) Commit(ctx context.Context, h handoff.Held) (handoff.Answer, error) {
 	return c.on(ctx, "commit", h, document{})
+}
+
+// CommitAndClaim implements [handoff.Claims]. The bodies of an answer have at
+// most 3 MB.
+func (c *Client) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request) (done, next handoff.Answer, err error) {
+	following := requested(r)
+	// They are the commit's; what differs is refused here, as where the tables are.
+	if r.Queue != h.Queue {
+		return done, next, &cursor.InvalidError{Field: "queue", Problem: "must be that of the claim to commit"}
+	}
+	if r.Consumer != h.Consumer {
+		return done, next, &cursor.InvalidError{Field: "consumer", Problem: "must be that of the claim to commit"}
+	}
+	following.Queue, following.Consumer = "", ""
+	a, err := c.ask(ctx, http.MethodPatch, nil, document{
+		Act: "commit", Queue: h.Queue, Consumer: h.Consumer, Token: h.Token.String(), Next: &following,
+	})
+	if err != nil {
+		return done, next, err
+	}
+	if done, err = a.read(h.Queue, h.Consumer); err == nil && a.Next != nil {
+		next, err = a.Next.read(h.Queue, h.Consumer)
+	}
+	return done, next, err
 }
 
 // Abort implements [handoff.Claims].

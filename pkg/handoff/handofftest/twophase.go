@@ -19,6 +19,7 @@ func RunTwoPhase(t *testing.T, newStore func(t *testing.T) handoff.Store) {
 		{"prepare refused", testPrepareRefused},
 		{"extend", testExtend},
 		{"commit prepared", testCommitPrepared},
+		{"commit prepared, and claim", testCommitPreparedAndClaim},
 		{"abort prepared", testAbortPrepared},
 		{"mark unknown", testMarkUnknown},
 		{"not taken over", testNotTakenOver},
@@ -124,6 +125,32 @@ func testCommitPrepared(b *bench) {
 	b.answer("again, after the next claim", next, true)(b.CommitPrepared(b.Context(), "q", "a", c.Token))
 	next = b.doubted(b.prepare(next))
 	b.answer("in doubt", committed(next), true)(b.CommitPrepared(b.Context(), "q", "a", next.Token))
+}
+
+func testCommitPreparedAndClaim(b *bench) {
+	c := b.claim(b.create(fresh("a")), "r1", 5)
+	next := claim("r2", 8)
+	b.answer("before the prepare", c, false)(b.CommitPreparedAndClaim(b.Context(), "q", "a", c.Token, next))
+	c = b.prepare(c)
+	b.answer("as a claim of one phase", c, false)(b.CommitAndClaim(b.Context(), "q", "a", c.Token, next))
+	for _, token := range others(c.Token) {
+		b.answer("with another token", c, false)(b.CommitPreparedAndClaim(b.Context(), "q", "a", token, next))
+	}
+	paused := b.answer("paused", pausedOf(c), true)(b.Pause(b.Context(), "q", "a", "why", at))
+	b.answer("while it is paused", paused, false)(b.CommitPreparedAndClaim(b.Context(), "q", "a", c.Token, next))
+	b.answer("resumed", c, true)(b.Pause(b.Context(), "q", "a", "", at))
+	want := claimed(committed(c), next)
+	b.answer("prepared", want, true)(b.CommitPreparedAndClaim(b.Context(), "q", "a", c.Token, next))
+	b.answer("again", want, true)(b.CommitPreparedAndClaim(b.Context(), "q", "a", c.Token, next))
+	b.answer("another's", want, false)(b.CommitPreparedAndClaim(b.Context(), "q", "a", c.Token, claim("r9", 8)))
+	c = b.doubted(b.prepare(want))
+	third := claim("r3", 9)
+	b.answer("in doubt", claimed(committed(c), third), true)(b.CommitPreparedAndClaim(b.Context(), "q", "a", c.Token, third))
+}
+
+func pausedOf(c handoff.Consumer) handoff.Consumer {
+	c.Paused, c.PausedSince = "why", at
+	return c
 }
 
 func testAbortPrepared(b *bench) {

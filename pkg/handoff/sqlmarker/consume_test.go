@@ -28,7 +28,8 @@ func TestConsume(t *testing.T) {
 	})
 }
 
-// flaky fails each commit once, after it was made: nobody knows.
+// flaky loses the answer to every other commit, and some of them before they are
+// made: nobody knows.
 type flaky struct {
 	handoff.Claims
 	commits, prepares int
@@ -36,11 +37,15 @@ type flaky struct {
 
 var errAway = errors.New("no answer")
 
-func (f *flaky) Commit(ctx context.Context, h handoff.Held) (handoff.Answer, error) {
-	if f.commits++; f.commits%2 == 1 {
-		return handoff.Answer{}, errAway
+func (f *flaky) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request) (done, next handoff.Answer, err error) {
+	if f.commits++; f.commits%4 == 1 {
+		return done, next, errAway
 	}
-	return f.Claims.Commit(ctx, h)
+	done, next, err = f.Claims.CommitAndClaim(ctx, h, r)
+	if f.commits%4 == 3 {
+		return handoff.Answer{}, handoff.Answer{}, errAway
+	}
+	return done, next, err
 }
 
 func (f *flaky) Prepare(ctx context.Context, h handoff.Held) (handoff.Answer, error) {

@@ -1,0 +1,79 @@
+package claimstest
+
+import (
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// goOn commits a claim and makes the next one.
+func (b *bench) goOn(a handoff.Answer, r handoff.Request, commit, claim handoff.Verdict) handoff.Answer {
+	b.Helper()
+	done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if done.Verdict != commit || next.Verdict != claim {
+		b.Fatalf("commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Verdict, next.Verdict, commit, claim, done, next)
+	}
+	return next
+}
+
+func testCommitAndClaim(b *bench) {
+	b.Put(5)
+	first := b.claim("r1", 2)
+	b.prepare(first)
+	second := b.goOn(first, request("r2", 2), handoff.OK, handoff.OK)
+	b.has(second, 2, 4)
+	if second.Token != (handoff.Token{N: 2, Req: "r2"}) || second.Attempt != 1 || second.Committed != 1 || second.Until.IsZero() {
+		b.Errorf("%+v; want a claim like any other", second)
+	}
+	b.Put(1)
+	again := b.goOn(first, request("r2", 9), handoff.OK, handoff.OK)
+	b.has(again, 2, 4)
+	b.is("commit of the first", handoff.OK)(b.Claims.Commit(b.Context(), first.Held()))
+	b.has(b.is("claim under the same request", handoff.OK)(b.Claims.Claim(b.Context(), request("r2", 2))), 2, 4)
+	b.prepare(second)
+	b.goOn(first, request("r2", 9), handoff.OK, handoff.Prepared)
+	third := b.goOn(second, request("r3", 9), handoff.OK, handoff.OK)
+	b.has(third, 4, 6)
+	// One that is in doubt is as good.
+	b.prepare(third)
+	b.Put(1)
+	b.Pass(time.Minute + time.Second)
+	b.has(b.goOn(third, request("r4", 9), handoff.OK, handoff.OK), 6, 7)
+}
+
+func testCommitAndNothing(b *bench) {
+	b.Put(1)
+	first := b.claim("r1", 2)
+	b.prepare(first)
+	for range 2 {
+		b.goOn(first, request("r2", 2), handoff.OK, "")
+	}
+	b.is("claim", handoff.Nothing)(b.Claims.Claim(b.Context(), request("r2", 2)))
+}
+
+func testCommitFailsAndClaim(b *bench) {
+	b.Put(3)
+	first := b.claim("r1", 1)
+	b.goOn(first, request("r2", 1), handoff.NotPrepared, "")
+	forged := first
+	forged.Token.Req = "forged"
+	b.goOn(forged, request("r2", 1), handoff.Foreign, "")
+	for field, r := range map[string]handoff.Request{
+		"request":     request("r1", 1),
+		"maxMessages": request("r2", 1001),
+		"queue":       {Queue: "other", Consumer: "c", ID: "r2"},
+		"consumer":    {Queue: "q", Consumer: "other", ID: "r2"},
+	} {
+		_, _, err := b.Claims.CommitAndClaim(b.Context(), first.Held(), r)
+		b.refused(field, err)
+	}
+	b.Pass(time.Minute + time.Second)
+	b.has(b.claim("r3", 1), 0, 1)
+	b.goOn(first, request("r2", 1), handoff.WasCancelled, "")
+	_, _, err := b.Claims.CommitAndClaim(b.Context(), first.Held(), request(strings.Repeat("r", 65), 1))
+	b.refused("request", err)
+}

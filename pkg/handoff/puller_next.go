@@ -1,0 +1,91 @@
+package handoff
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// CommitAndClaim implements [Claims]: 2 reads, the range, and 1 write; where
+// nothing waits, 2 reads and 1 write.
+//
+// Lost response: the repeat finds the next claim out under its own request, and
+// gives it again. Another ended the claim: Commit says how. We die right after:
+// the next claim's lease runs out, as after Claim.
+func (p *Puller) CommitAndClaim(ctx context.Context, h Held, r Request) (done, next Answer, err error) {
+	if err := h.checked(); err != nil {
+		return Answer{}, Answer{}, err
+	}
+	if r, err = r.following(h, p.d.lease); err != nil {
+		return Answer{}, Answer{}, err
+	}
+	c, err := p.d.store.Consumer(ctx, h.Queue, h.Consumer)
+	if err != nil {
+		return Answer{}, Answer{}, err
+	}
+	if c.Token == (Token{h.Token.N + 1, r.ID}) && c.ended(h.Token, Committed) {
+		done, err := h.told(c, true, WasCommitted)
+		if err != nil {
+			return Answer{}, Answer{}, err
+		}
+		next, known, err := p.again(ctx, c, r)
+		if !known {
+			next = Answer{}
+		}
+		return done, next, err
+	}
+	if c.owns(h.Token, Ready, Unknown) && c.Paused == "" && c.Starting == "" {
+		done, next, err = p.goOn(ctx, c, h, r)
+		if err != nil || next.Verdict != "" {
+			return done, next, err
+		}
+	}
+	done, err = p.Commit(ctx, h)
+	return done, Answer{}, err
+}
+
+// following is the request for the claim behind another, or what is wrong with
+// it.
+func (r Request) following(h Held, lease time.Duration) (Request, error) {
+	switch {
+	case r.Queue != h.Queue:
+		return r, &cursor.InvalidError{Field: "queue", Problem: "must be that of the claim to commit"}
+	case r.Consumer != h.Consumer:
+		return r, &cursor.InvalidError{Field: "consumer", Problem: "must be that of the claim to commit"}
+	case r.ID == h.Token.Req:
+		return r, &cursor.InvalidError{Field: "request", Problem: "must not be that of the claim to commit"}
+	case len(r.Seqs) > 0:
+		return r, &cursor.InvalidError{Field: "seqs", Problem: "must not be given beside a commit"}
+	}
+	return r.checked(lease)
+}
+
+// goOn commits and claims in one write. next is the zero Answer where that
+// cannot be, and nothing was done.
+func (p *Puller) goOn(ctx context.Context, c Consumer, h Held, r Request) (done, next Answer, err error) {
+	it, err := p.d.sorter.Status(ctx, h.Queue)
+	if err != nil {
+		return Answer{}, Answer{}, err
+	}
+	if it.Position <= c.To {
+		return Answer{}, Answer{}, nil
+	}
+	run := &delivery{
+		Deliverer: p.d, Delivery: Delivery{Queue: h.Queue, Consumer: h.Consumer},
+		reader: Reader{MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes}, position: it.Position,
+	}
+	b, err := run.read(ctx, c.To, c.SingleTo, 0)
+	if err != nil || run.Ended != "" {
+		// What cannot be read is no reason not to commit.
+		return Answer{}, Answer{}, nil
+	}
+	now := p.d.now()
+	after, mine, err := p.d.store.CommitPreparedAndClaim(ctx, h.Queue, h.Consumer, h.Token,
+		Claim{Req: r.ID, To: b.To, Now: now, LeaseUntil: now.Add(r.Lease)})
+	if err != nil || !mine {
+		return Answer{}, Answer{}, err // paused, or ended otherwise: the commit tells
+	}
+	done, err = h.told(after, true, WasCommitted)
+	return done, after.give(b), err
+}

@@ -40,6 +40,10 @@ type Config struct {
 	// functions that call a service without resources of their own (the default
 	// event bus, for instance).
 	Services bool
+	// Issuers are those of tokens, for routes with a JWT authoriser: where the keys
+	// (a JWKS) of each issuer are. Of one that is not here, its own discovery
+	// document says it, as on AWS.
+	Issuers map[string]string
 	// AsyncRetry is what an asynchronous invocation that failed waits for its
 	// second attempt, and half of what it waits for its third; a minute where
 	// zero, as on AWS.

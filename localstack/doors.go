@@ -82,9 +82,10 @@ func (d *doors) close() {
 // serveAll lets everything answer.
 func (s *Stack) serveAll() {
 	var mainAPI http.Handler = http.HandlerFunc(noAPI)
+	keys := gateway.NewKeys(s.config.Issuers)
 	for _, l := range s.templates {
 		for _, api := range l.APIs {
-			handler := gateway.NewAPI(api, s.functions, s.warn)
+			handler := gateway.NewAPI(api, s.functions, keys, s.warn)
 			if key := l.Stack + "/" + api.LogicalID; key == s.doors.mainAPI {
 				mainAPI = handler
 			} else {

@@ -17,6 +17,7 @@ type localCommand struct {
 	Template  []string          `help:"Synthesised templates (JSON). The project's own one where none is given." type:"existingfile"`
 	Parameter map[string]string `help:"Values of the templates' parameters, NAME=VALUE."`
 	Env       map[string]string `help:"Variables of the functions, NAME=VALUE or Function.NAME=VALUE."`
+	Issuer    map[string]string `help:"Where the keys (a JWKS) of tokens' issuers are, ISSUER=URL, in place of what each says itself."`
 	Server    string            `help:"The DynamoDB server: a URL, given, dynoxide or dynamodb-local."`
 	Port      int               `help:"The port of the API." default:"3000"`
 	LogDir    string            `help:"A folder for the functions' logs, a file each." type:"path"`
@@ -48,9 +49,9 @@ func withoutBus(env map[string]string) map[string]string {
 func (c *localCommand) Run(s *session) error {
 	config := localstack.Config{
 		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Port: c.Port, LogDir: c.LogDir,
-		Services: c.Services,
-		Chaos:    localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
-		Logger:   slog.New(slog.NewTextHandler(s.errOut, nil)),
+		Services: c.Services, Issuers: c.Issuer,
+		Chaos:  localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
+		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)),
 	}
 	if len(config.Templates) == 0 {
 		root, err := localdb.Root()

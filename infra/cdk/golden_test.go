@@ -18,11 +18,13 @@ var update = flag.Bool("update", false, "write the golden template anew")
 
 // The templates that the app writes, save for the functions' asset hashes:
 // goldenFile by default, demoFile with the consumers of the demo, soakFile with
-// those of the soak. The local stack runs them.
+// those of the soak, tenantsFile with tenants. The local stack runs them.
 const (
 	goldenFile = "streamsort.template.json"
 	demoFile   = "../../examples/demo/streamsort.template.json"
 	soakFile   = "../../soak/streamsort.template.json"
+
+	tenantsFile = "../../localstack/testdata/tenants.template.json"
 )
 
 func TestGolden(t *testing.T) {
@@ -30,6 +32,11 @@ func TestGolden(t *testing.T) {
 		goldenFile: nil,
 		demoFile:   {prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"},
 		soakFile:   {prefix + "consumersFile": "../../soak/consumers.json", prefix + "processTimeout": "20s"},
+		tenantsFile: {
+			prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "custom:tenant",
+			prefix + "tenantProduceScope": "streamsort/produce", prefix + "tenantOperateScope": "streamsort/operate",
+			prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s",
+		},
 	} {
 		t.Run(file, func(t *testing.T) {
 			got := normalise(t, synthesize(t, newApp(t, context)))

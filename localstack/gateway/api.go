@@ -23,21 +23,24 @@ const (
 type api struct {
 	template.API
 	functions *lambda.Service
+	keys      *Keys
 	domain    string
 	warn      func(message string)
 }
 
-// NewAPI answers for an HTTP API. warn is told what a client is not: why its
+// NewAPI answers for an HTTP API. keys are those that tokens are signed with, where
+// routes have a JWT authoriser. warn is told what a client is not: why its
 // answer is a 5xx.
 //
 // Requests go to the stage that the path's first part names, else to $default;
 // in it to the route that fits best ("Create routes for HTTP APIs in API
-// Gateway", API Gateway Developer Guide). 404: no route. 413: a body over 10
+// Gateway", API Gateway Developer Guide). 401, 403: the token is none that the
+// route's authoriser takes, or has none of its scopes. 404: no route. 413: a body over 10
 // MB, or an event over Lambda's 6 MB. 500: the function failed, or its answer
 // cannot be read. 503: no answer within the integration's time-out, or the
 // function is throttled.
-func NewAPI(a template.API, functions *lambda.Service, warn func(string)) http.Handler {
-	return &api{API: a, functions: functions, domain: domain(a.Endpoint), warn: warn}
+func NewAPI(a template.API, functions *lambda.Service, keys *Keys, warn func(string)) http.Handler {
+	return &api{API: a, functions: functions, keys: keys, domain: domain(a.Endpoint), warn: warn}
 }
 
 // domain is the host of an endpoint, without its port.
@@ -60,6 +63,10 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusNotFound, "Not Found")
 		return
 	}
+	token, ok := a.admit(w, r, route)
+	if !ok {
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAPIBody))
 	if err != nil {
 		bodyProblem(w, err)
@@ -67,7 +74,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	payload, err := newEvent(r, body, target{
 		apiID: a.ID, domain: a.domain, routeKey: route.Key, stage: stage,
-		path: r.URL.Path, parameters: parameters, iam: route.IAM,
+		path: r.URL.Path, parameters: parameters, iam: route.IAM, token: token,
 	}, time.Now())
 	if err != nil {
 		a.warn(err.Error())

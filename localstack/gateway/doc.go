@@ -5,12 +5,13 @@
 //
 // # What is not as on AWS
 //
-//   - Signatures are not checked, and a request without one is let through. One
-//     that is signed (an Authorization header with AWS4-HMAC-SHA256) on a route
-//     with IAM authorisation gives the function the identity block that a
-//     checked signature gives, with the access key that the header names.
+//   - Signatures are not checked, and a request without one is let through. On a
+//     route with IAM authorisation, the function gets the identity block that a
+//     checked signature gives, with the access key that the Authorization header
+//     names (AWS4-HMAC-SHA256), or "unsigned".
+//   - Tokens are checked, by keys that are fetched from their issuer.
 //   - API Gateway decodes a path before it tells the function (rawPath); AWS
 //     also cuts it at an encoded question mark, which is not repeated here.
-//   - CORS, JWT and Lambda authorisers, parameter mapping and throttling are not
+//   - CORS, Lambda authorisers, parameter mapping and throttling are not
 //     run; reading a template that asks for them is an error.
 package gateway

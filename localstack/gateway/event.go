@@ -56,7 +56,8 @@ type httpContext struct {
 }
 
 type authorizer struct {
-	IAM iam `json:"iam"`
+	IAM *iam `json:"iam,omitempty"`
+	JWT *jwt `json:"jwt,omitempty"`
 }
 
 type iam struct {
@@ -77,6 +78,7 @@ type target struct {
 	path          string // as the function is told it
 	parameters    map[string]string
 	iam           bool
+	token         *jwt // where the route has a JWT authoriser
 }
 
 // newEvent is the payload for a request whose body has been read.
@@ -95,8 +97,11 @@ func newEvent(r *http.Request, body []byte, t target, now time.Time) ([]byte, er
 			},
 		},
 	}
-	if t.iam {
+	switch {
+	case t.iam:
 		e.RequestContext.Authorizer = identity(r)
+	case t.token != nil:
+		e.RequestContext.Authorizer = &authorizer{JWT: t.token}
 	}
 	if len(body) > 0 {
 		e.Body, e.IsBase64Encoded = string(body), !isText(r.Header.Get("Content-Type"))
@@ -176,16 +181,19 @@ func sourceIP(r *http.Request) string {
 	return host
 }
 
-// identity is the caller that a signed request names; nil for an unsigned one.
-// The signature is not checked.
+// unsigned is the access key of a request without a signature.
+const unsigned = "unsigned"
+
+// identity is the caller that a signed request names, unsigned for one without a
+// signature. The signature is not checked.
 func identity(r *http.Request) *authorizer {
 	header := r.Header.Get("Authorization")
-	if !strings.HasPrefix(header, "AWS4-HMAC-SHA256") {
-		return nil
+	key := unsigned
+	if strings.HasPrefix(header, "AWS4-HMAC-SHA256") {
+		_, credential, _ := strings.Cut(header, "Credential=")
+		key, _, _ = strings.Cut(credential, "/")
 	}
-	_, credential, _ := strings.Cut(header, "Credential=")
-	key, _, _ := strings.Cut(credential, "/")
-	return &authorizer{iam{
+	return &authorizer{IAM: &iam{
 		AccessKey: key, AccountID: template.Account, CallerID: key, UserID: key,
 		UserARN: "arn:" + template.Partition + ":iam::" + template.Account + ":user/" + key,
 	}}

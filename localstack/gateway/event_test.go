@@ -79,8 +79,9 @@ func TestEventPlain(t *testing.T) {
 			t.Errorf("%s = %v; want it absent", name, value)
 		}
 	}
-	if got["requestContext"].(map[string]any)["authorizer"] != nil {
-		t.Error("an unsigned request has an identity")
+	authorizer, _ := got["requestContext"].(map[string]any)["authorizer"].(map[string]any)
+	if by, _ := authorizer["iam"].(map[string]any); by["accessKey"] != unsigned {
+		t.Errorf("an unsigned request has the identity %v", authorizer)
 	}
 }
 

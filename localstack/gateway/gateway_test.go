@@ -102,7 +102,7 @@ func TestAPI(t *testing.T) {
 			route("GET /closed", "closed", 20*time.Second),
 			route("GET /missing", "missing", 20*time.Second),
 		},
-	}, functions(t), func(message string) { warnings = append(warnings, message) }))
+	}, functions(t), nil, func(message string) { warnings = append(warnings, message) }))
 
 	status, header, body := do(t, "GET", url+"/event/a%2Fb?x=1", "", "")
 	var got event

@@ -24,6 +24,14 @@ type Route struct {
 	Function string
 	Timeout  time.Duration // of the integration: 50 ms to 30 s
 	IAM      bool          // signed requests only, on AWS
+	JWT      *JWT          // requests with such a token only; nil: no tokens
+}
+
+// JWT is what a token must have to be let in.
+type JWT struct {
+	Issuer   string   // its claim iss
+	Audience []string // one of them is its claim aud, or client_id
+	Scopes   []string // one of them is in its claim scope, if there are any
 }
 
 // Stage is a stage of an HTTP API. The name $default stands for no path prefix.
@@ -38,7 +46,8 @@ type integration struct {
 }
 
 type rawRoute struct {
-	path, api, integration string
+	path, api, integration, authorizer string
+	scopes                             []string
 	Route
 }
 
@@ -83,7 +92,11 @@ func (r *reader) integration(id, _ string, p *props) {
 func (r *reader) route(_, _ string, p *props) {
 	p.ignore("OperationName")
 	route := rawRoute{path: p.path, api: p.need("ApiId"), Route: Route{Key: p.need("RouteKey")}}
-	route.IAM = p.oneOf("AuthorizationType", "NONE", "NONE", "AWS_IAM") == "AWS_IAM"
+	authorization := p.oneOf("AuthorizationType", "NONE", "NONE", "AWS_IAM", "JWT")
+	route.IAM = authorization == "AWS_IAM"
+	if authorization == "JWT" {
+		route.authorizer, route.scopes = p.need("AuthorizerId"), p.texts("AuthorizationScopes")
+	}
 	if route.Key != "$default" {
 		var ok bool
 		if route.Method, route.Path, ok = strings.Cut(route.Key, " "); !ok || !strings.HasPrefix(route.Path, "/") {
@@ -95,6 +108,34 @@ func (r *reader) route(_, _ string, p *props) {
 		p.bad("Target", "must be integrations/ and the id of an integration")
 	}
 	r.routes = append(r.routes, route)
+}
+
+// jwtAuthorizer is an authoriser of the type JWT, and its API.
+type jwtAuthorizer struct {
+	api string
+	JWT
+}
+
+// tokenSource is the only place of a token that is read.
+const tokenSource = "$request.header.Authorization"
+
+func (r *reader) authorizer(id, _ string, p *props) {
+	p.ignore("Name")
+	p.oneOf("AuthorizerType", "", "JWT")
+	if sources := p.texts("IdentitySource"); len(sources) != 1 || sources[0] != tokenSource {
+		p.bad("IdentitySource", "must be %s alone", tokenSource)
+	}
+	a := jwtAuthorizer{api: p.need("ApiId")}
+	if token := p.object("JwtConfiguration"); token != nil {
+		a.Issuer, a.Audience = token.need("Issuer"), token.texts("Audience")
+		token.done()
+	} else {
+		p.bad("JwtConfiguration", "is missing")
+	}
+	if r.authorizers == nil {
+		r.authorizers = map[string]jwtAuthorizer{}
+	}
+	r.authorizers[id] = a
 }
 
 func (r *reader) stage(_, physical string, p *props) {

@@ -51,6 +51,16 @@ func (r *reader) addRoute(api *API, route rawRoute) {
 		return
 	}
 	route.Function, route.Timeout = integration.function, integration.timeout
+	if route.authorizer != "" {
+		authorizer, ok := r.authorizers[route.authorizer]
+		if !ok || authorizer.api != api.ID {
+			r.problems.add(route.path+".AuthorizerId", "authoriser %q of this API is not in the template", route.authorizer)
+			return
+		}
+		token := authorizer.JWT
+		token.Scopes = route.scopes
+		route.JWT = &token
+	}
 	for _, other := range api.Routes {
 		if other.Key == route.Key {
 			r.problems.add(route.path+".RouteKey", "another route has the key %q", route.Key)

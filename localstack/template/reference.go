@@ -111,6 +111,8 @@ func (r *resolver) attributeOf(typ, id, physical, name string) (string, error) {
 		return pick(name, "", physical), nil
 	case "AWS::ApiGatewayV2::Integration":
 		return pick(name, "", id, "IntegrationId", id), nil
+	case "AWS::ApiGatewayV2::Authorizer":
+		return pick(name, "", id, "AuthorizerId", id), nil
 	case "AWS::ApiGatewayV2::Route":
 		return pick(name, "", id, "RouteId", id), nil
 	case "AWS::Events::Rule":

@@ -85,7 +85,8 @@ type reader struct {
 	problems problems
 	template *Template
 
-	integrations map[string]integration // by logical id
+	integrations map[string]integration   // by logical id
+	authorizers  map[string]jwtAuthorizer // by logical id
 	routes       []rawRoute
 	stages       []rawStage
 	permissions  []permission
@@ -109,6 +110,7 @@ func typeReaders() map[string]typeReader {
 		"AWS::ApiGatewayV2::Api":          (*reader).api,
 		"AWS::ApiGatewayV2::Route":        (*reader).route,
 		"AWS::ApiGatewayV2::Integration":  (*reader).integration,
+		"AWS::ApiGatewayV2::Authorizer":   (*reader).authorizer,
 		"AWS::ApiGatewayV2::Stage":        (*reader).stage,
 		"AWS::Events::Rule":               (*reader).rule,
 		"AWS::Scheduler::Schedule":        (*reader).schedule,

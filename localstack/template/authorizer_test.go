@@ -1,0 +1,54 @@
+package template
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const withTokens = `{"Resources": {
+ "F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "functions/sort"},
+  "Properties": {"Runtime": "provided.al2023", "Handler": "bootstrap", "Code": {"ZipFile": "x"}, "Role": "r"}},
+ "Api": {"Type": "AWS::ApiGatewayV2::Api", "Properties": {"ProtocolType": "HTTP", "Name": "a"}},
+ "Stage": {"Type": "AWS::ApiGatewayV2::Stage", "Properties": {"ApiId": {"Ref": "Api"}, "StageName": "$default", "AutoDeploy": true}},
+ "Integration": {"Type": "AWS::ApiGatewayV2::Integration", "Properties": {"ApiId": {"Ref": "Api"}, "IntegrationType": "AWS_PROXY",
+  "IntegrationUri": {"Fn::GetAtt": ["F", "Arn"]}, "PayloadFormatVersion": "2.0"}},
+ "Permission": {"Type": "AWS::Lambda::Permission", "Properties": {"Action": "lambda:InvokeFunction", "FunctionName": {"Ref": "F"},
+  "Principal": "apigateway.amazonaws.com"}},
+ "Tokens": {"Type": "AWS::ApiGatewayV2::Authorizer", "Properties": {"ApiId": {"Ref": "Api"}, "Name": "n", "AuthorizerType": "JWT",
+  "IdentitySource": ["$request.header.Authorization"], "JwtConfiguration": {"Issuer": "https://a.example", "Audience": ["shop"]}}},
+ "Route": {"Type": "AWS::ApiGatewayV2::Route", "Properties": {"ApiId": {"Ref": "Api"}, "RouteKey": "GET /x", "AuthorizationType": "JWT",
+  "AuthorizerId": {"Ref": "Tokens"}, "AuthorizationScopes": ["read"], "Target": {"Fn::Join": ["/", ["integrations", {"Ref": "Integration"}]]}}}
+}}`
+
+func TestAuthorizer(t *testing.T) {
+	read := func(text string) (*Template, error) {
+		doc, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc.Read(Options{Endpoint: endpoints})
+	}
+	got, err := read(withTokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &JWT{Issuer: "https://a.example", Audience: []string{"shop"}, Scopes: []string{"read"}}
+	if diff := cmp.Diff(want, got.APIs[0].Routes[0].JWT); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{`"AuthorizerType": "JWT"`, `"AuthorizerType": "REQUEST"`, "Resources.Tokens.Properties.AuthorizerType: must be one of JWT"},
+		{`["$request.header.Authorization"]`, `["$request.querystring.token"]`, "IdentitySource: must be $request.header.Authorization alone"},
+		{`"Issuer": "https://a.example", `, ``, "JwtConfiguration.Issuer: must be a string that is not empty"},
+		{`, "JwtConfiguration"`, `, "Other"`, "JwtConfiguration: is missing"},
+		{`{"Ref": "Tokens"}`, `"elsewhere"`, `Resources.Route.Properties.AuthorizerId: authoriser "elsewhere" of this API is not in the template`},
+		{`"AuthorizationType": "JWT"`, `"AuthorizationType": "CUSTOM"`, "AuthorizationType: must be one of NONE, AWS_IAM, JWT"},
+		{`"AuthorizationType": "JWT"`, `"AuthorizationType": "AWS_IAM"`, "AuthorizerId: this property is not run on one machine"},
+	} {
+		if _, err := read(strings.Replace(withTokens, c.old, c.new, 1)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %s", c.new, err, c.want)
+		}
+	}
+}

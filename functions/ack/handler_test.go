@@ -96,6 +96,76 @@ func TestAddsStartEdgesOfTheirOwn(t *testing.T) {
 	s.Want("done", s.Request("GET", "/chains", "tag=z", ""), 200, `"state":"DONE"`)
 }
 
+// TestAddReadsItsBatchWhereverItStands: the members of a document have no order.
+func TestAddReadsItsBatchWhereverItStands(t *testing.T) {
+	s := newServer(t)
+	root := s.edges(s.ack("create", `"tag":"z"`))[0]
+	one := s.edges(s.ack("add", fmt.Sprintf(`"children":1,"batch":"b1","edge":%q`, root)))
+	two := s.edges(s.ack("add", fmt.Sprintf(`"children":1,"batch":"b2","edge":%q`, root)))
+	again := s.edges(s.ack("add", fmt.Sprintf(`"batch":"b1","edge":%q,"children":1`, root)))
+	if one[0] == two[0] || one[0] != again[0] {
+		t.Errorf("edges %v, %v and %v", one, two, again)
+	}
+}
+
+// TestNoTokensOfWhatWasNotStarted: whoever is told of an edge hands work on.
+func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
+	s := newServer(t)
+	root := s.edges(s.ack("create", `"tag":"t","edges":2`))[0]
+	s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)))
+	for name, c := range map[string]struct{ document, problem string }{
+		"more children": {`{"operation":"done","edge":%q,"children":3}`, "other-children"},
+		"names":         {`{"operation":"done","edge":%q,"children":["a"]}`, "other-children"},
+		"a fan":         {`{"operation":"fan","edge":%q,"edges":3}`, "other-children"},
+		"a wide fan":    {`{"operation":"fan","edge":%q,"edges":300}`, "other-children"},
+		"an add":        {`{"operation":"add","edge":%q,"batch":"b","children":1}`, "ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			document := fmt.Sprintf(c.document, root)
+			alone := s.Request("POST", "/acks", "", document)
+			s.Want("alone", alone, map[string]int{"other-children": 409, "ended": 410}[c.problem], "problems/"+c.problem)
+			batch := s.Request("POST", "/acks", "", `{"operations":[`+document+`]}`)
+			s.Want("in a batch", batch, 200, "problems/"+c.problem)
+			for _, a := range []edgetest.Answer{alone, batch} {
+				if strings.Contains(a.Body, `"edges":[`) {
+					t.Errorf("answers tokens: %s", a.Body)
+				}
+			}
+		})
+	}
+	s.Want("unchanged", s.ack("get", `"tag":"t"`), 200, `"edges":4,"edgesEnded":1`)
+	s.Want("the same", s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)), 200, `"outcome":"applied"`, `"edges":[`)
+	s.ack("delete", `"tag":"t"`)
+	if a := s.Request("POST", "/acks", "", `{"operations":[{"operation":"create","tag":"t","edges":2}]}`); strings.Contains(a.Body, `"edges":[`) {
+		t.Errorf("a chain that has ended answers tokens: %s", a.Body)
+	}
+}
+
+func TestOutstanding(t *testing.T) {
+	s := newServer(t)
+	root := s.edges(s.ack("create", `"tag":"t"`))[0]
+	files := s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)))
+	words := s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":["a","b"]`, files[1])))
+	s.ack("done", fmt.Sprintf(`"edge":%q`, words[0]))
+	ask := func(tree string) edgetest.Answer { return s.ack("outstanding", `"tag":"t","tree":`+tree) }
+	whole := `[[1,{"a":[],"b":{}}]]`
+	s.Want("two wait", ask(whole), 200, `"outstanding":[{"path":[0,0],"edge":"`+files[0]+`"},{"path":[0,1,"b"],"edge":"`+words[1]+`"}],"chain":`)
+	s.Want("one is enough", s.ack("outstanding", `"limit":1,"tag":"t","tree":`+whole), 200, `"outstanding":[{"path":[0,0],`, `"more":true`)
+	s.Want("roots only", ask(`1`), 200, `"outstanding":[],"chain":`)
+	s.Want("a root that is not there", ask(`[0,0]`), 200, `"path":[1]`)
+	s.Want("in a batch", s.Request("POST", "/acks", "", `{"operations":[{"operation":"outstanding","tag":"t","tree":`+whole+`}]}`), 200, `"path":[0,1,"b"]`)
+	s.Want("no chain", s.ack("outstanding", `"tag":"none","tree":1`), 404, "problems/no-chain")
+	s.ack("create", `"tag":"s","stamp":"01"`)
+	s.Want("stamps", s.ack("outstanding", `"tag":"s","tree":1`), 409, "problems/other-kind")
+	for _, bad := range []string{
+		`{"a":1}`, `{}`, `[]`, `0`, `"1"`, `-1`, `1001`, `[[null]]`, `[{"a":1,"a":1}]`, `true`,
+		strings.Repeat("[", 101) + strings.Repeat("]", 101), `[` + strings.Repeat("1000,", 10) + `1]`,
+	} {
+		s.Want("tree "+bad[:min(len(bad), 20)], ask(bad), 400, `"field":"tree"`)
+	}
+	s.Want("limit", s.ack("outstanding", `"tag":"t","tree":1,"limit":0`), 400, `"field":"limit"`)
+}
+
 func TestATree(t *testing.T) {
 	s := newServer(t)
 	created := s.ack("create", `"tag":"db"`)

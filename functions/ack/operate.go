@@ -27,7 +27,7 @@ func (s *service) doAll(ctx context.Context, c *edge.Call, orders []order) []res
 	s.merge(ctx, c, orders, work, results)
 	for i, o := range orders {
 		switch o.operation {
-		case "fan", "fail", "extend", "get", "delete":
+		case "fan", "fail", "extend", "get", "outstanding", "delete":
 			results[i] = s.do(ctx, c, o)
 		}
 	}
@@ -94,6 +94,8 @@ func (s *service) do(ctx context.Context, c *edge.Call, o order) result {
 		return s.edged(ctx, c, o, r, err)
 	case "delete":
 		return s.remove(ctx, c, o)
+	case "outstanding":
+		return s.outstanding(ctx, c, o)
 	}
 	chain, err := s.acker.Get(ctx, o.tag)
 	if err != nil {
@@ -120,7 +122,10 @@ func (s *service) create(ctx context.Context, c *edge.Call, o order) result {
 	}
 	c.Metrics.Count("ChainsCreated", 1)
 	r := told(o, created.Outcome)
-	r.Edges, r.Chain = created.Roots, s.answer(c, created.Chain)
+	r.Chain = s.answer(c, created.Chain)
+	if created.Outcome == xorack.Applied || created.Outcome == xorack.Ended {
+		r.Edges = created.Roots
+	}
 	return r
 }
 

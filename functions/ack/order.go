@@ -40,6 +40,9 @@ type order struct {
 	until    time.Time
 	idle     time.Duration
 	parent   xorack.Edge
+	// tree is what the root edges start, limit how many edges are answered.
+	tree  []tree
+	limit int
 }
 
 // fields are the members of each operation beside "operation".
@@ -53,6 +56,8 @@ var fields = map[string]struct{ required, optional []string }{
 	"stamp":  {[]string{"tag"}, []string{"id", "stamp", "stampBase64"}},
 	"get":    {[]string{"tag"}, nil},
 	"delete": {[]string{"tag"}, nil},
+
+	"outstanding": {[]string{"tag", "tree"}, []string{"limit"}},
 }
 
 // readOrders reads a batch.
@@ -86,7 +91,7 @@ func readOrders(scope edge.Scope, raw json.RawMessage) ([]order, *edge.Problem) 
 // readOrder reads an operation.
 func readOrder(scope edge.Scope, members []edge.Member) (order, *edge.Problem) {
 	name, members := edge.TakeMember(members, "operation")
-	o := order{}
+	o := order{limit: someOutstandings}
 	var err error
 	if name == nil {
 		return o, edge.Invalid("operation", "is missing")
@@ -96,10 +101,10 @@ func readOrder(scope edge.Scope, members []edge.Member) (order, *edge.Problem) {
 	}
 	known, ok := fields[o.operation]
 	if !ok {
-		return o, edge.Invalid("operation", "must be create, done, add, fan, fail, extend, stamp, get or delete")
+		return o, edge.Invalid("operation", "must be create, done, add, fan, fail, extend, stamp, get, outstanding or delete")
 	}
 	seen := map[string]bool{}
-	// The edge first: its children derive from it.
+	// The edge first and its children last: they derive from it and its batch.
 	slices.SortStableFunc(members, func(a, b edge.Member) int { return bytes.Compare([]byte(rank(a)), []byte(rank(b))) })
 	for _, m := range members {
 		if !slices.Contains(known.required, m.Name) && !slices.Contains(known.optional, m.Name) {
@@ -145,12 +150,18 @@ func (o order) tokens() int {
 		// All of a fan's tokens are as long as the first.
 		return o.edges * len(o.edge.Fan(min(o.edges, xorack.FanWidth+1))[0].String())
 	}
+	if o.operation == "outstanding" {
+		return o.limit * len(xorack.Root(o.tag, "", 0).String())
+	}
 	return len(o.children) * len(o.edge.String())
 }
 
 func rank(m edge.Member) string {
-	if m.Name == "edge" {
+	switch m.Name {
+	case "edge":
 		return "0"
+	case "children":
+		return "2"
 	}
 	return "1"
 }
@@ -172,7 +183,7 @@ func (o order) stampGiven(seen map[string]bool) *edge.Problem {
 // set sets the field of a member.
 func (o *order) set(m edge.Member) (err error) {
 	var text string
-	if m.Name != "edges" && m.Name != "children" {
+	if !slices.Contains([]string{"edges", "children", "tree", "limit"}, m.Name) {
 		if text, err = edge.Text(m.Value); err != nil {
 			return err
 		}
@@ -198,6 +209,10 @@ func (o *order) set(m edge.Member) (err error) {
 		o.edges, err = count(m.Value, 1, most)
 	case "children":
 		o.children, err = o.readChildren(m.Value)
+	case "tree":
+		o.tree, err = readTree(m.Value)
+	case "limit":
+		o.limit, err = count(m.Value, 1, maxOutstanding)
 	case "deadline":
 		o.deadline, err = duration(text)
 	case "idle":
@@ -258,7 +273,7 @@ func (o *order) readChildren(raw json.RawMessage) ([]xorack.Edge, error) {
 		}
 		edges := make([]xorack.Edge, n)
 		for i := range edges {
-			edges[i] = o.edge.Named(fmt.Sprintf("%s\x00%d", o.batch, i))
+			edges[i] = o.edge.Added(o.batch, i)
 		}
 		return edges, nil
 	}

@@ -17,6 +17,10 @@ type result struct {
 	// Edges are the root edges of a chain that was created, or the children
 	// that were started, in their order: tokens.
 	Edges []xorack.Edge `json:"edges,omitempty"`
+	// Outstanding are the edges that have not ended, as far as was asked, and
+	// More that there are others.
+	Outstanding []waiting `json:"outstanding,omitzero"`
+	More        bool      `json:"more,omitempty"`
 	// Stamp is what the stamps come to, in hexadecimal digits, and Acked
 	// whether that is all zeros.
 	Stamp  string       `json:"stamp,omitempty"`
@@ -91,13 +95,28 @@ func ended(outcome xorack.Outcome) *edge.Problem {
 	}
 }
 
+// otherChildren is the problem of an operation that comes again, with edges that
+// it did not start the first time.
+func otherChildren() *edge.Problem {
+	return &edge.Problem{
+		Status: http.StatusConflict, Type: "other-children", Title: "The operation counted with other children",
+		Detail: "the first ones stay: which children follow must be told by the edge's work alone",
+		More:   map[string]any{"outcome": xorack.OtherChildren},
+	}
+}
+
 // told is the result of an operation with this outcome.
 func told(o order, outcome xorack.Outcome) result {
-	switch outcome {
-	case xorack.Applied, xorack.Ended, xorack.EdgeEnded:
+	problem := ended(outcome)
+	switch {
+	case outcome == xorack.Applied, outcome == xorack.Ended, outcome == xorack.EdgeEnded && o.operation == "fail":
 		return result{Status: http.StatusOK, Operation: o.operation, Outcome: outcome}
+	case outcome == xorack.EdgeEnded:
+		problem.Title = "The edge has ended"
+	case outcome == xorack.OtherChildren:
+		problem = otherChildren()
 	}
-	r := failed(o, ended(outcome))
+	r := failed(o, problem)
 	r.Outcome = outcome
 	return r
 }

@@ -158,16 +158,33 @@ var ackerMutants = []mutant{
 		{"sweep.go", "finished, err := a.Finish(ctx, c, r.announce)", "finished, err := false, error(nil)"},
 	}},
 	{"acker: own operation not recognised, on a server", ackerFolder, test{"./pkg/xorack", "TestEveryRequestGoesWrongOnce"}, []edit{
-		{"apply.go", "if c.Has(op) {\n\t\t\t\toutcomes[op]", "if false {\n\t\t\t\toutcomes[op]"},
-		{"apply.go", "return c.Has(op)\n\t\t})", "return there.Exists() && applied\n\t\t})"},
+		{"apply.go", "case c.Has(op):\n\t\t\t\toutcomes[op]", "case c.Has(op) && applied:\n\t\t\t\toutcomes[op]"},
 	}},
 	{"acker: altered token taken", ackerFolder, test{"./pkg/xorack", "TestAlteredToken"}, []edit{
 		{"edge.go", "if binary.BigEndian.Uint32(raw[21:]) != e.checksum() {", "if false {"},
+	}},
+	{"acker: other children answered as started", ackerFolder, test{"./pkg/xorack", "TestOtherChildren"}, []edit{
+		{"apply.go", "if c.Has(o.op()) && !o.countsIn(c) {", "if false {"},
+	}},
+	{"acker: edges started under one that ended", ackerFolder, test{"./pkg/xorack", "TestAddUnderAnEdgeThatEnded|TestMemoryConforms"}, []edit{
+		{"memory.go", " && !slices.ContainsFunc(w.Before, c.Has) &&", " &&"},
+	}},
+	{"acker: end before what it must follow", ackerFolder, test{"./pkg/xorack", "TestManyAddsAtOnce"}, []edit{
+		{"apply.go", "return operations[b].conditions() - operations[a].conditions()", "return 0"},
+	}},
+	{"acker: part of a fan times out before its tree", ackerFolder, test{"./pkg/xorack", "TestFanHasTheTimeOfItsTree"}, []edit{
+		{"sweep.go", "if !c.Sub || c.Deadline.After(r.now) {", "if true {"},
+	}},
+	{"acker: parts of a fan for one that has ended", ackerFolder, test{"./pkg/xorack", "TestFanAfterTheEnd"}, []edit{
+		{"fan.go", "if err != nil || above.End() != Open || above.Has(e.Op()) {", "if err != nil {"},
 	}},
 	{"acker: sweep stops at a failure", ackerFolder, test{"./pkg/xorack", "TestSweepGoesPastAFailure"}, []edit{
 		{"sweep.go", "a.forEach(len(page), func(i int) { run.chain(ctx, page[i]) })", "for i := range page {\n\t\t\tif run.chain(ctx, page[i]); len(run.errs) > 0 {\n\t\t\t\tbreak\n\t\t\t}\n\t\t}"},
 	}},
 	// The same conditions where DynamoDB checks them.
+	{"acker: DynamoDB: edges started under one that ended", ackerFolder, ackerStore, []edit{
+		{"dynamo.go", "range slices.Concat(w.Ops, w.Before) {", "range slices.Clone(w.Ops) {"},
+	}},
 	{"acker: DynamoDB: no mark of operations", ackerFolder, ackerStore, []edit{
 		{"dynamo.go", "\"NOT (\"+strings.Join(contains, \" OR \")+\")\"", "\"NOT (\"+strings.Join(contains[1:], \" OR \")+\" OR \"+contains[len(contains)-1]+\")\""},
 	}},

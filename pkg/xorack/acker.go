@@ -111,9 +111,13 @@ const (
 	// Ended: it counts, and this very operation ended the chain. Exactly one
 	// operation of a chain is told so, each time that it is repeated.
 	Ended Outcome = "ended"
-	// EdgeEnded: the edge that is said to fail has ended before; nothing
-	// changed.
+	// EdgeEnded: the edge that is said to fail, or under which edges are to
+	// start, has ended before; nothing changed.
 	EdgeEnded Outcome = "edge-ended"
+	// OtherChildren: the operation counted before, and started other edges;
+	// nothing changed. Those that are named now were never started: work on
+	// them must not be handed on.
+	OtherChildren Outcome = "other-children"
 	// The chain had ended before; nothing changed.
 	AlreadyDone     Outcome = "already-done"
 	AlreadyFailed   Outcome = "already-failed"

@@ -128,6 +128,85 @@ func TestAdd(t *testing.T) {
 	f.want(xorack.Ended)(f.Done(t.Context(), root.Child(1)))
 }
 
+// TestOtherChildren: an operation that comes again with other children than the
+// first time is told so, and the chain does not have them.
+func TestOtherChildren(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	two := root.Children(2)
+	f.want(xorack.Applied)(f.Add(t.Context(), root, "b", root.Added("b", 0)))
+	f.want(xorack.Applied)(f.Done(t.Context(), root, two...))
+	was := f.chain("t")
+	f.want(xorack.Applied)(f.Done(t.Context(), root, two[1], two[0]))
+	f.want(xorack.Applied)(f.Add(t.Context(), root, "b", root.Added("b", 0)))
+	f.want(xorack.OtherChildren)(f.Done(t.Context(), root, root.Children(3)...))
+	f.want(xorack.OtherChildren)(f.Done(t.Context(), root, two[0]))
+	f.want(xorack.OtherChildren)(f.Add(t.Context(), root, "b", root.Added("b", 0), root.Added("b", 1)))
+	f.want(xorack.OtherChildren)(f.Fan(t.Context(), root, 2))
+	f.want(xorack.OtherChildren)(f.Fan(t.Context(), root, 2*xorack.FanWidth))
+	results, errs := f.Apply(t.Context(), []xorack.Operation{
+		xorack.EndOf(root, root.Children(3)...), xorack.EndOf(two[0]), xorack.EndOf(two[1], two[1].Child(0)),
+		xorack.EndOf(two[1], two[1].Child(1)),
+	})
+	var outcomes []xorack.Outcome
+	for _, r := range results {
+		outcomes = append(outcomes, r.Outcome)
+	}
+	want := []xorack.Outcome{xorack.OtherChildren, xorack.Applied, xorack.Applied, xorack.OtherChildren}
+	if diff := cmp.Diff(want, outcomes); diff != "" || errors.Join(errs...) != nil {
+		t.Errorf("%v, errors %v", diff, errs)
+	}
+	if c := f.chain("t"); c.Edges != was.Edges+1 || len(f.store.Tags()) != 1 {
+		t.Errorf("%d edges, want one more than %d; chains %q", c.Edges, was.Edges, f.store.Tags())
+	}
+	f.want(xorack.Applied)(f.Done(t.Context(), root.Added("b", 0)))
+	f.want(xorack.Ended)(f.Done(t.Context(), two[1].Child(0)))
+	f.want(xorack.OtherChildren)(f.Done(t.Context(), root, root.Children(3)...))
+}
+
+// TestAddUnderAnEdgeThatEnded: it starts nothing, and is told so.
+func TestAddUnderAnEdgeThatEnded(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", &xorack.CreateOptions{Edges: 2})
+	f.want(xorack.Applied)(f.Done(t.Context(), root))
+	was := f.chain("t")
+	f.want(xorack.EdgeEnded)(f.Add(t.Context(), root, "late", root.Child(0)))
+	if diff := cmp.Diff(was, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {
+		t.Error(diff)
+	}
+	// In one write an edge's children come before its end, however they are named.
+	other := was.Root(1)
+	results, errs := f.Apply(t.Context(), []xorack.Operation{
+		xorack.EndOf(other), xorack.StartOf(root, "late", root.Child(0)), xorack.StartOf(other, "b", other.Child(0)),
+	})
+	if results[0].Outcome != xorack.Applied || results[1].Outcome != xorack.EdgeEnded || results[2].Outcome != xorack.Applied || errors.Join(errs...) != nil {
+		t.Errorf("%v, %v", results, errs)
+	}
+	f.want(xorack.Ended)(f.Done(t.Context(), other.Child(0)))
+	f.want(xorack.AlreadyDone)(f.Add(t.Context(), root, "late", root.Child(0)))
+}
+
+// TestManyAddsAtOnce: calls of Add ask two things each, and a write has room for
+// a hundred.
+func TestManyAddsAtOnce(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	operations := []xorack.Operation{xorack.EndOf(root)}
+	for i := range 120 {
+		batch := fmt.Sprint(i)
+		operations = append(operations, xorack.StartOf(root, batch, root.Added(batch, 0)))
+	}
+	results, errs := f.Apply(t.Context(), operations)
+	for i, r := range results {
+		if r.Outcome != xorack.Applied || errs[i] != nil {
+			t.Errorf("%d: %s, %v", i, r.Outcome, errs[i])
+		}
+	}
+	if c := f.chain("t"); c.Edges != 121 || c.EdgesEnded() != 1 {
+		t.Errorf("%d edges, %d ended", c.Edges, c.EdgesEnded())
+	}
+}
+
 func TestManyRoots(t *testing.T) {
 	f := newFixture(t)
 	created, err := f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 3})

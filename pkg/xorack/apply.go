@@ -3,6 +3,7 @@ package xorack
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 )
@@ -46,6 +47,26 @@ func (o Operation) delta() Sum {
 	return sum
 }
 
+// split tells the operation with these children from the same one with others.
+func (o Operation) split() Split {
+	op, delta := o.op(), o.delta()
+	hash := derive(forSplit, op[:], number(len(o.children)), []byte(delta.String()))
+	return Split(hash[:4])
+}
+
+// countsIn reports whether a chain that has the operation counted it with these
+// children. Where there are none now, nobody can be misled.
+func (o Operation) countsIn(c Chain) bool { return len(o.children) == 0 || c.hasSplit(o.split()) }
+
+// conditions is how many marks must not be in the chain for it to count: its
+// own, and that of the edge that goes on.
+func (o Operation) conditions() int {
+	if o.ends {
+		return 1
+	}
+	return 2
+}
+
 func (o Operation) validate() error {
 	if o.edge.IsZero() {
 		return &InvalidError{Field: "edge", Problem: "must not be empty"}
@@ -76,7 +97,8 @@ func (o Operation) validate() error {
 
 // Done ends an edge and starts its children, in one operation that is told by
 // the edge: repeating it changes nothing. The children must be the same each
-// time, so they must follow from the edge's work alone.
+// time, so they must follow from the edge's work alone: other ones are told
+// [OtherChildren], and change nothing.
 //
 // Start the children here before their work is handed on, as far as possible:
 // a chain whose only open edge ends before it is told of the next one is still
@@ -90,8 +112,9 @@ func (a *Acker) Done(ctx context.Context, e Edge, children ...Edge) (Result, err
 }
 
 // Add starts edges under one that goes on, for work whose parts are known bit
-// by bit. The batch tells this call from others of the same edge. It must come
-// before the edge's Done.
+// by bit. The batch tells this call from others of the same edge, and its
+// children must not be those of another ([Edge.Added], [Edge.Named]). It must
+// come before the edge's Done: after it, it is told [EdgeEnded].
 //
 // It costs as much as Done.
 func (a *Acker) Add(ctx context.Context, e Edge, batch string, children ...Edge) (Result, error) {
@@ -110,7 +133,8 @@ func (a *Acker) one(ctx context.Context, o Operation) (Result, error) {
 }
 
 // Apply does many operations, those of one chain as one write for each
-// MaxMerge of them. The results are in the order of the operations; one that is
+// MaxMerge of them, of which a call of Add counts as two; the calls of Add go
+// first. The results are in the order of the operations; one that is
 // there twice counts once. The error of a chain is that of all its operations.
 func (a *Acker) Apply(ctx context.Context, operations []Operation) ([]Result, []error) {
 	results, errs := make([]Result, len(operations)), make([]error, len(operations))
@@ -131,7 +155,7 @@ func (a *Acker) Apply(ctx context.Context, operations []Operation) ([]Result, []
 		groups[at] = append(groups[at], i)
 	}
 	for _, at := range order {
-		for chunk := range slices.Chunk(groups[at], MaxMerge) {
+		for chunk := range merges(operations, groups[at]) {
 			group := make([]Operation, len(chunk))
 			for i, n := range chunk {
 				group[i] = operations[n]
@@ -145,6 +169,30 @@ func (a *Acker) Apply(ctx context.Context, operations []Operation) ([]Result, []
 		}
 	}
 	return results, errs
+}
+
+// merges are the operations of one chain, by their places, as they go together:
+// first those that go before an end, and no more conditions at a time than a
+// write can have.
+func merges(operations []Operation, places []int) iter.Seq[[]int] {
+	slices.SortStableFunc(places, func(a, b int) int {
+		return operations[b].conditions() - operations[a].conditions()
+	})
+	return func(yield func([]int) bool) {
+		var chunk []int
+		conditions := 0
+		for _, n := range places {
+			more := operations[n].conditions()
+			if conditions+more > MaxMerge {
+				if !yield(chunk) {
+					return
+				}
+				chunk, conditions = nil, 0
+			}
+			chunk, conditions = append(chunk, n), conditions+more
+		}
+		yield(chunk)
+	}
 }
 
 // merge does operations of one chain as one write. Those that the chain has
@@ -174,10 +222,16 @@ func (a *Acker) merge(ctx context.Context, group []Operation) ([]Result, error) 
 		}
 		before := len(order)
 		order = slices.DeleteFunc(order, func(op Op) bool {
-			if c.Has(op) {
+			o := pending[op]
+			switch {
+			case c.Has(op):
 				outcomes[op] = endedBy(c, op, Done)
+			case !o.ends && c.End() == Open && c.Has(o.edge.Op()):
+				outcomes[op] = EdgeEnded
+			default:
+				return false
 			}
-			return c.Has(op)
+			return true
 		})
 		if len(order) < before {
 			continue
@@ -194,6 +248,9 @@ func (a *Acker) merge(ctx context.Context, group []Operation) ([]Result, error) 
 	results := make([]Result, len(group))
 	for i, o := range group {
 		results[i] = Result{outcomes[o.op()], c}
+		if c.Has(o.op()) && !o.countsIn(c) {
+			results[i].Outcome = OtherChildren
+		}
 	}
 	return results, nil
 }
@@ -220,6 +277,12 @@ func (a *Acker) work(pending map[Op]Operation, order []Op) Work {
 	for _, op := range order {
 		o := pending[op]
 		w.Delta, w.Edges = w.Delta.Plus(o.delta()), w.Edges+int64(len(o.children))
+		if len(o.children) > 0 {
+			w.Splits = append(w.Splits, o.split())
+		}
+		if !o.ends {
+			w.Before = append(w.Before, o.edge.Op())
+		}
 	}
 	return w
 }

@@ -35,6 +35,9 @@ type Chain struct {
 	Sum   Sum
 	Edges int64
 	Ops   []Op
+	// Splits tell the children that operations started, of those that started
+	// any, sorted.
+	Splits []Split
 
 	// StampLen is the length of the stamps of a chain of stamps, 0 for edges.
 	// Stamps are they, each behind the 6 bytes that mark its operation, sorted.
@@ -113,9 +116,18 @@ func (c Chain) Ended() time.Time {
 // Sealed reports whether nothing is left to do for the chain's end.
 func (c Chain) Sealed() bool { return c.End() != Open && c.Due.IsZero() }
 
+// Root is the ith root edge of the chain, from 0.
+func (c Chain) Root(i int) Edge { return rootOf(c.Tag, c.Incarnation, i) }
+
 // Has reports whether an operation counted.
 func (c Chain) Has(op Op) bool {
 	_, found := slices.BinarySearchFunc(c.Ops, op, compareOps)
+	return found
+}
+
+// hasSplit reports whether an operation counted with these children.
+func (c Chain) hasSplit(split Split) bool {
+	_, found := slices.BinarySearchFunc(c.Splits, split, compareSplits)
 	return found
 }
 
@@ -131,6 +143,8 @@ func (c Chain) EdgesEnded() int {
 }
 
 func compareOps(a, b Op) int { return slices.Compare(a[:], b[:]) }
+
+func compareSplits(a, b Split) int { return slices.Compare(a[:], b[:]) }
 
 // XOR is what the stamps come to: nil where there are none.
 func (c Chain) XOR() []byte {

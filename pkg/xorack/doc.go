@@ -36,6 +36,7 @@
 //	inc        B  8 bytes that tell the chain from others of the same tag
 //	n          N  the ids of the edges started less the ids of those ended
 //	ops        BS 8 bytes of each edge that ended, or call of Add
+//	kids       BS 4 bytes that tell the children of each of those that started any
 //	edges      N  how many edges were started
 //	stampLen   N  instead of these, for stamps: their length
 //	stamps     BS and each of them, behind 6 bytes that mark its operation

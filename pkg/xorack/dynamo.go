@@ -3,6 +3,7 @@ package xorack
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -158,15 +159,20 @@ func (s *Dynamo) Apply(ctx context.Context, w Work) (Chain, bool, error) {
 		Value("room", dynamo.Number(int64(w.Room)))
 	// One NOT around all: a hundred of them would be more operators than an
 	// expression may have.
-	contains := make([]string, len(w.Ops))
-	for i, op := range w.Ops {
+	var contains []string
+	for i, op := range slices.Concat(w.Ops, w.Before) {
 		name := fmt.Sprint("i", i)
 		e.Value(name, dynamo.Blob(op[:]))
-		contains[i] = "contains(#ops, :" + name + ")"
+		contains = append(contains, "contains(#ops, :"+name+")")
+	}
+	splits := ""
+	if len(w.Splits) > 0 {
+		splits = ", #kids :kids"
+		e.Use(attrSplits).Value(attrSplits, splitsValue(w.Splits))
 	}
 	return s.update(ctx, w.Tag,
 		"SET "+setKnown+", #inc = :inc, #seen = :now, #lastOp = :last, #expiresOn = if_not_exists(#expiresOn, :orphan) "+
-			"ADD #n :delta, #edges :edges, #ops :ops",
+			"ADD #n :delta, #edges :edges, #ops :ops"+splits,
 		and(isOpen, isSame, hasEdges, isKnown, "NOT ("+strings.Join(contains, " OR ")+")",
 			"(attribute_not_exists(#ops) OR size(#ops) <= :room)"), e)
 }

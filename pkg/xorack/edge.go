@@ -27,6 +27,9 @@ type Op [8]byte
 // String is the operation in hexadecimal digits.
 func (o Op) String() string { return hex.EncodeToString(o[:]) }
 
+// Split tells the children that an operation started from others: 4 bytes.
+type Split [4]byte
+
 // Edge is a piece of work in a chain. It travels with the work as a token of
 // printable characters: [Edge.String], [ParseEdge]; in JSON it is that text.
 // Two edges are the same if they are ==. The zero Edge is none.
@@ -64,6 +67,8 @@ const (
 	forStamps
 	forStamp
 	forEvent
+	forAdded
+	forSplit
 )
 
 // derive is the hash of a kind and parts, each with its length before it.
@@ -123,6 +128,14 @@ func (e Edge) Children(n int) []Edge {
 // Named is the edge of this name that follows from this one, for work that is
 // told by a key better than by a number.
 func (e Edge) Named(name string) Edge { return e.derived(forNamed, []byte(name)) }
+
+// Added is the ith edge that an [Acker.Add] of this batch starts, from 0, for
+// work whose parts are told by a number: each batch has edges of its own, and
+// none is one that Child returns.
+func (e Edge) Added(batch string, i int) Edge {
+	hash := derive(forAdded, e.inc[:], e.id[:], []byte(batch), number(i))
+	return Edge{tag: e.tag, inc: e.inc, id: edgeID(hash)}
+}
 
 // batchOp is the mark of an [Acker.Add].
 func (e Edge) batchOp(batch string) Op {

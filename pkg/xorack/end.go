@@ -126,8 +126,11 @@ func (a *Acker) Delete(ctx context.Context, tag string) (Result, error) {
 // It costs one read. Edges that an Add started are found if children names
 // them.
 func (a *Acker) Outstanding(ctx context.Context, tag string, roots, limit int, children func(Edge) []Edge) ([]Edge, error) {
-	if roots < 1 || roots > MaxOps || limit < 1 {
-		return nil, &InvalidError{Field: "roots", Problem: "must be from 1 to " + strconv.Itoa(MaxOps) + ", and limit 1 or more"}
+	if roots < 1 || roots > MaxOps {
+		return nil, &InvalidError{Field: "roots", Problem: "must be from 1 to " + strconv.Itoa(MaxOps)}
+	}
+	if limit < 1 {
+		return nil, &InvalidError{Field: "limit", Problem: "must be 1 or more"}
 	}
 	c, err := a.Get(ctx, tag)
 	if err != nil {
@@ -138,7 +141,7 @@ func (a *Acker) Outstanding(ctx context.Context, tag string, roots, limit int, c
 	}
 	var waiting []Edge
 	for i := range roots {
-		waiting = append(waiting, rootOf(tag, c.Incarnation, i))
+		waiting = append(waiting, c.Root(i))
 	}
 	var found []Edge
 	seen := map[[12]byte]bool{}

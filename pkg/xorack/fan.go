@@ -3,7 +3,9 @@ package xorack
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"strconv"
+	"time"
 
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
@@ -89,12 +91,14 @@ func (e Edge) fanChild(i int) Edge { return e.derived(forFan, number(i)) }
 //
 // Hand the edges on only after Fan has returned. Dying within it leaves chains
 // without work; a repeat finds them and goes on. The deadline of the whole is
-// that of the edge's own chain: the chains of the fan have the longest one. The
-// ends of those chains are carried by the stream's handler, so the last edge's
-// Done is told Ended for its part only.
+// that of the edge's own chain: the chains of the fan have an hour more, also
+// where it is extended later, and the longest one where it is not created yet.
+// The ends of those chains are carried by the stream's handler, so the last
+// edge's Done is told Ended for its part only.
 //
-// It costs one write as Done does, and for each chain of the fan one write and
-// one of the index. They are created through [Options].ForEach.
+// It costs one write as Done does, and where there are chains of the fan one
+// read, and for each of them one write and one of the index. They are created
+// through [Options].ForEach.
 func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
 	if e.IsZero() {
 		return Result{}, &InvalidError{Field: "edge", Problem: "must not be empty"}
@@ -104,22 +108,56 @@ func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
 	}
 	var chains []fanned
 	children := fan(e, e.fanChild, n, func(f fanned) { chains = append(chains, f) }, func(Edge) {})
-	errs := make([]error, len(chains))
-	a.forEach(len(chains), func(i int) {
-		_, errs[i] = a.create(ctx, a.part(chains[i]))
-	})
-	for _, err := range errs {
-		if err != nil {
-			return Result{}, err
-		}
+	if err := a.createParts(ctx, e, chains); err != nil {
+		return Result{}, err
 	}
 	return a.Done(ctx, e, children...)
 }
 
-// part is a chain of a fan at its creation.
-func (a *Acker) part(f fanned) Chain {
-	o := CreateOptions{Edges: f.edges, Deadline: MaxDeadline, Parent: f.under}
-	c := a.fresh(f.tag, o)
-	c.Sub = true
+// partGrace is how much longer than its tree a part of a fan may take: the tree
+// times out by itself.
+const partGrace = time.Hour
+
+// createParts creates the chains of a fan. Where the edge has ended or its chain
+// has, they were created before, or will never be needed.
+func (a *Acker) createParts(ctx context.Context, e Edge, chains []fanned) error {
+	if len(chains) == 0 {
+		return nil
+	}
+	above, err := a.store.Chain(ctx, e.tag)
+	if err == nil {
+		err = refused(above, e)
+	}
+	if err != nil || above.End() != Open || above.Has(e.Op()) {
+		return err
+	}
+	deadline := milliseconds(a.now().Add(MaxDeadline))
+	if above.IsCreated() {
+		deadline = above.Deadline.Add(partGrace)
+	}
+	errs := make([]error, len(chains))
+	a.forEach(len(chains), func(i int) {
+		_, errs[i] = a.create(ctx, a.part(chains[i], deadline))
+	})
+	return errors.Join(errs...)
+}
+
+// part is a chain of a fan at its creation. A repeat of it is the same one
+// whatever the deadline is by then.
+func (a *Acker) part(f fanned, deadline time.Time) Chain {
+	c := a.fresh(f.tag, CreateOptions{Edges: f.edges, Deadline: MaxDeadline, Parent: f.under})
+	c.Sub, c.Deadline = true, deadline
+	c.Due = c.nextLook(c.Created)
 	return c
+}
+
+// whole is the chain whose tree a part of a fan belongs to, as it stands.
+func (a *Acker) whole(ctx context.Context, part Chain) (Chain, error) {
+	for c := part; ; {
+		above, err := a.store.Chain(ctx, c.Parent.tag)
+		if err != nil || above.Incarnation != c.Parent.inc || !above.Sub {
+			return above, err
+		}
+		c = above
+	}
 }

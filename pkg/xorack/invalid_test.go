@@ -49,6 +49,10 @@ func TestInvalid(t *testing.T) {
 			_, err := f.Outstanding(ctx, "t", 0, 1, nil)
 			return err
 		}},
+		{"outstanding up to none", "limit", func(ctx context.Context, f *fixture) error {
+			_, err := f.Outstanding(ctx, "t", 1, 0, nil)
+			return err
+		}},
 		{"long id", "id", created(xorack.CreateOptions{ID: long})},
 		{"no roots", "edges", created(xorack.CreateOptions{Edges: -1})},
 		{"too many roots", "edges", created(xorack.CreateOptions{Edges: xorack.MaxOps + 1})},

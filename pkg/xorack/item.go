@@ -26,6 +26,7 @@ const (
 	attrIncarnation = "inc"
 	attrSum         = "n"
 	attrOps         = "ops"
+	attrSplits      = "kids"
 	attrEdges       = "edges"
 	attrStampLen    = "stampLen"
 	attrStamps      = "stamps"
@@ -46,7 +47,7 @@ const (
 )
 
 var fixedAttributes = []string{
-	attrVersion, attrIncarnation, attrSum, attrOps, attrEdges, attrStampLen, attrStamps, attrCreated, attrOptions,
+	attrVersion, attrIncarnation, attrSum, attrOps, attrSplits, attrEdges, attrStampLen, attrStamps, attrCreated, attrOptions,
 	attrDeadline, attrIdle, attrSeen, attrDue, attrDueShard, attrLastOp, attrRecorded, attrReason, attrEndedAt,
 	attrExpiresOn, attrParent, attrData,
 }
@@ -60,6 +61,14 @@ func opsValue(ops []Op) types.AttributeValue {
 	set := make([][]byte, len(ops))
 	for i, op := range ops {
 		set[i] = op[:]
+	}
+	return &types.AttributeValueMemberBS{Value: set}
+}
+
+func splitsValue(splits []Split) types.AttributeValue {
+	set := make([][]byte, len(splits))
+	for i, split := range splits {
+		set[i] = split[:]
 	}
 	return &types.AttributeValueMemberBS{Value: set}
 }
@@ -146,6 +155,13 @@ func decodeChain(it item, names Names) (Chain, error) {
 			break
 		}
 		c.Ops = append(c.Ops, Op(op))
+	}
+	for _, split := range d.set(attrSplits) {
+		if len(split) != len(Split{}) {
+			d.Fail(attrSplits, "has one that is not of 4 bytes")
+			break
+		}
+		c.Splits = append(c.Splits, Split(split))
 	}
 	for _, stamp := range d.set(attrStamps) {
 		if len(stamp) != stampMark+c.StampLen {

@@ -44,7 +44,7 @@ func (s *Memory) update(ctx context.Context, tag string, condition func(Chain) b
 
 // cloneChain keeps a caller from changing what is stored.
 func cloneChain(c Chain) Chain {
-	c.Ops = slices.Clone(c.Ops)
+	c.Ops, c.Splits = slices.Clone(c.Ops), slices.Clone(c.Splits)
 	c.Stamps = slices.Clone(c.Stamps)
 	for i, stamp := range c.Stamps {
 		c.Stamps[i] = slices.Clone(stamp)
@@ -100,6 +100,13 @@ func (s *Memory) Create(ctx context.Context, n Chain) (Chain, bool, error) {
 		})
 }
 
+// withSplits is the set with splits added.
+func withSplits(set, splits []Split) []Split {
+	set = append(slices.Clone(set), splits...)
+	slices.SortFunc(set, compareSplits)
+	return slices.Compact(set)
+}
+
 // withStamps is the set with stamps added.
 func withStamps(set [][]byte, stamps ...[]byte) [][]byte {
 	set = slices.Clone(set)
@@ -127,7 +134,7 @@ func (s *Memory) Replace(ctx context.Context, n Chain, seen Chain) (Chain, bool,
 func (s *Memory) Apply(ctx context.Context, w Work) (Chain, bool, error) {
 	return s.update(ctx, w.Tag,
 		func(c Chain) bool {
-			return open(c) && same(c, w.Incarnation) && !c.HasStamps() &&
+			return open(c) && same(c, w.Incarnation) && !c.HasStamps() && !slices.ContainsFunc(w.Before, c.Has) &&
 				!slices.ContainsFunc(w.Ops, c.Has) && len(c.Ops) <= w.Room
 		},
 		func(c *Chain) {
@@ -136,6 +143,7 @@ func (s *Memory) Apply(ctx context.Context, w Work) (Chain, bool, error) {
 			c.Sum, c.Edges = c.Sum.Plus(w.Delta), c.Edges+w.Edges
 			c.Ops = append(slices.Clone(c.Ops), w.Ops...)
 			slices.SortFunc(c.Ops, compareOps)
+			c.Splits = withSplits(c.Splits, w.Splits)
 		})
 }
 

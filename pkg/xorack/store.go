@@ -41,7 +41,8 @@ type Store interface {
 	Replace(ctx context.Context, c Chain, seen Chain) (Chain, bool, error)
 
 	// Apply counts operations, if the chain is not ended, of the same
-	// incarnation and of edges, has none of them yet and room for all.
+	// incarnation and of edges, has none of them yet, none of the ends that
+	// they must come before, and room for all.
 	//
 	// Lost response: the repeat finds its marks among Ops. Another did it
 	// first: the same, for a mark belongs to one operation only. We die right
@@ -166,6 +167,11 @@ type Work struct {
 	Delta Sum
 	Edges int64
 	Ops   []Op
+	// Splits tell the children of those that start any; Before are the marks
+	// of the edges that must not have ended: those under which edges start.
+	// Of Ops and Before there are at most MaxMerge together.
+	Splits []Split
+	Before []Op
 	// Room is the most operations that the chain may have before.
 	Room int
 	Now  time.Time

@@ -167,9 +167,32 @@ func (r *sweepRun) see(ctx context.Context, tag string) (did SweepReport, err er
 	return did, err
 }
 
+// prolong gives a part of a fan that is overdue an hour more than its whole tree
+// has, while that is open: it may have been extended since, and it times out by
+// itself, for a reason of its own.
+func (r *sweepRun) prolong(ctx context.Context, c Chain) (Chain, error) {
+	if !c.Sub || c.Deadline.After(r.now) {
+		return c, nil
+	}
+	whole, err := r.acker.whole(ctx, c)
+	if err != nil || whole.End() != Open || !whole.IsCreated() {
+		return c, err
+	}
+	until := whole.Deadline
+	if until.Before(r.now) {
+		until = milliseconds(r.now)
+	}
+	c, _, err = r.acker.store.Extend(ctx, c.Tag, c.Incarnation, until.Add(partGrace))
+	return c, err
+}
+
 // overdue times the chain out if its time has come. It returns the chain as it
 // stands then, and whether this call ended it.
 func (r *sweepRun) overdue(ctx context.Context, c Chain) (Chain, bool, error) {
+	c, err := r.prolong(ctx, c)
+	if err != nil {
+		return c, false, err
+	}
 	late := Overdue{Tag: c.Tag, Incarnation: c.Incarnation, Now: r.now}
 	switch {
 	case !c.IsCreated():

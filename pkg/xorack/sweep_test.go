@@ -242,6 +242,69 @@ func TestFan(t *testing.T) {
 	}
 }
 
+// TestFanHasTheTimeOfItsTree: its parts time out an hour after the tree would,
+// and not before, also where the tree was given more time.
+func TestFanHasTheTimeOfItsTree(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", &xorack.CreateOptions{Deadline: 2 * time.Hour})
+	n := xorack.FanWidth*xorack.FanWidth + 1
+	f.want(xorack.Applied)(f.Fan(t.Context(), root, n))
+	part := root.Fan(n)[0]
+	if c := f.chain(part.Tag()); !c.Deadline.Equal(start.Add(3 * time.Hour)) {
+		t.Errorf("deadline %v", c.Deadline)
+	}
+	f.want(xorack.Applied)(f.Extend(t.Context(), root, start.Add(5*time.Hour)))
+	f.want(xorack.Applied)(f.Fan(t.Context(), root, n))
+	f.now = start.Add(4 * time.Hour)
+	if did := f.sweep(xorack.SweepOptions{}); did.TimedOut != 0 || did.Postponed == 0 {
+		t.Errorf("extended: %+v", did)
+	}
+	if c := f.chain(part.Tag()); c.End() != xorack.Open || !c.Deadline.Equal(start.Add(6*time.Hour)) {
+		t.Errorf("a part is %q, its deadline %v", c.End(), c.Deadline)
+	}
+	f.now = start.Add(7 * time.Hour)
+	f.sweep(xorack.SweepOptions{})
+	if c := f.chain("t"); c.End() != xorack.TimedOut {
+		t.Errorf("the tree is %q", c.End())
+	}
+	f.now = start.Add(9 * time.Hour)
+	f.sweep(xorack.SweepOptions{})
+	for _, tag := range f.store.Tags() {
+		if c := f.chain(tag); c.End() == xorack.Open || !c.Sealed() {
+			t.Errorf("%s is %q, sealed: %v", tag, c.End(), c.Sealed())
+		}
+	}
+}
+
+// TestFanBeforeItsTree: the parts cannot know its time yet.
+func TestFanBeforeItsTree(t *testing.T) {
+	f := newFixture(t)
+	root := xorack.Root("t", "", 0)
+	f.want(xorack.Applied)(f.Fan(t.Context(), root, 200))
+	part := root.Fan(200)[0]
+	if c := f.chain(part.Tag()); !c.Deadline.Equal(start.Add(xorack.MaxDeadline)) {
+		t.Errorf("deadline %v", c.Deadline)
+	}
+	f.create("t", nil)
+	f.want(xorack.Applied)(f.Fan(t.Context(), root, 200))
+	if tags := f.store.Tags(); len(tags) != 4 {
+		t.Errorf("%d chains", len(tags))
+	}
+}
+
+// TestFanAfterTheEnd makes no chains that nobody needs.
+func TestFanAfterTheEnd(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	f.want(xorack.Ended)(f.Done(t.Context(), root))
+	f.want(xorack.AlreadyDone)(f.Fan(t.Context(), root.Child(0), 200))
+	f.want(xorack.OtherChildren)(f.Fan(t.Context(), root, 200))
+	wantError(t, xorack.ErrOtherChain)(f.Fan(t.Context(), xorack.Root("t", "other", 0), 200))
+	if tags := f.store.Tags(); len(tags) != 1 {
+		t.Errorf("chains %q", tags)
+	}
+}
+
 func TestFanFails(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", nil)

@@ -117,6 +117,22 @@ func testApply(t *testing.T, s xorack.Store) {
 	same(t, "end", want.End(), xorack.Done)
 }
 
+func testSplits(t *testing.T, s xorack.Store) {
+	want := create(t, s, newChain("a"))
+	splits := work("a", 30, 7)
+	splits.Splits, splits.Before = []xorack.Split{{9}, {0, 1}}, []xorack.Op{op(5)}
+	want.Sum, want.Edges, want.Ops, want.Splits = sum(130), 3, []xorack.Op{op(7)}, []xorack.Split{{0, 1}, {9}}
+	want.Seen, want.LastOp = at.Add(time.Minute), op(7)
+	answers(t, s, "two splits", want, true)(s.Apply(t.Context(), splits))
+	splits = work("a", 1, 8)
+	splits.Splits, splits.Before = []xorack.Split{{3}}, []xorack.Op{op(6), op(7)}
+	answers(t, s, "after the end that it must come before", want, false)(s.Apply(t.Context(), splits))
+	splits.Splits, splits.Before = []xorack.Split{{0, 1}, {3}}, nil
+	want.Sum, want.Edges, want.Ops, want.LastOp = sum(131), 5, []xorack.Op{op(7), op(8)}, op(8)
+	want.Splits = []xorack.Split{{0, 1}, {3}, {9}}
+	answers(t, s, "one that is there", want, true)(s.Apply(t.Context(), splits))
+}
+
 func testApplyRefused(t *testing.T, s xorack.Store) {
 	create(t, s, newChain("a"))
 	one, _, err := s.Apply(t.Context(), work("a", 1, 1))
@@ -147,6 +163,12 @@ func testHundred(t *testing.T, s xorack.Store) {
 	w := work("a", 1, append(ops[1:], 1000)...)
 	w.Room = 1000
 	answers(t, s, "all but one again", got, false)(s.Apply(t.Context(), w))
+	create(t, s, newChain("b"))
+	half := work("b", 1, ops[:xorack.MaxMerge/2]...)
+	half.Before = half.Ops
+	_, applied, err = s.Apply(t.Context(), half)
+	check(t, err)
+	same(t, "with as many that they come before", applied, true)
 }
 
 func testFull(t *testing.T, s xorack.Store) {

@@ -30,6 +30,7 @@ func Run(t *testing.T, newStore func(t *testing.T) xorack.Store) {
 		{"apply", testApply},
 		{"apply refused", testApplyRefused},
 		{"a hundred at once", testHundred},
+		{"splits", testSplits},
 		{"full", testFull},
 		{"fail", testFail},
 		{"extend", testExtend},

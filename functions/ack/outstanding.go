@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// Bounds of a question for what is outstanding.
+const (
+	maxTree          = 10_000
+	maxTreeDepth     = 100
+	maxOutstanding   = 1000
+	someOutstandings = 100
+)
+
+// tree is what work starts, as the caller tells it: edges by their number or by
+// their name, each with what follows from it.
+type tree struct {
+	// key is a number or a name, edge makes the edge of that key.
+	key   any
+	under []tree
+}
+
+// edgeUnder is the edge of the tree's key that follows from another.
+func (t tree) edgeUnder(e xorack.Edge) xorack.Edge {
+	if i, numbered := t.key.(int); numbered {
+		return e.Child(i)
+	}
+	return e.Named(t.key.(string))
+}
+
+// waiting is an edge that has not ended, and where in the tree it is.
+type waiting struct {
+	Path []any       `json:"path"`
+	Edge xorack.Edge `json:"edge"`
+}
+
+// outstanding tells which edges of a tree have not ended.
+func (s *service) outstanding(ctx context.Context, call *edge.Call, o order) result {
+	c, err := s.acker.Get(ctx, o.tag)
+	if err == nil && c.HasStamps() {
+		err = xorack.ErrOtherKind
+	}
+	if err != nil {
+		return failed(o, problemOf(ctx, o, err))
+	}
+	found := []waiting{}
+	more := false
+	var walk func(e xorack.Edge, t tree, path []any)
+	walk = func(e xorack.Edge, t tree, path []any) {
+		switch {
+		case c.Has(e.Op()):
+			for _, child := range t.under {
+				walk(child.edgeUnder(e), child, append(slices.Clip(path), child.key))
+			}
+		case len(found) == o.limit:
+			more = true
+		default:
+			found = append(found, waiting{path, e})
+		}
+	}
+	for i, root := range o.tree {
+		walk(c.Root(i), root, []any{i})
+	}
+	return result{Status: http.StatusOK, Operation: o.operation, Outstanding: found, More: more, Chain: s.answer(call, c)}
+}
+
+// readTree reads what the root edges start: how many edges that start no other, an array
+// with what each of them starts, or an object of that by name.
+func readTree(raw json.RawMessage) ([]tree, error) {
+	left := maxTree
+	roots, err := readTrees(raw, maxTreeDepth, &left)
+	if err != nil {
+		return nil, err
+	}
+	if len(roots) == 0 {
+		return nil, errors.New("must have a root edge")
+	}
+	if _, named := roots[0].key.(string); named {
+		return nil, errors.New("must be how many root edges there are, or an array of what each starts: they have no names")
+	}
+	return roots, nil
+}
+
+var errTreeTooLarge = fmt.Errorf("has more than %d edges, or more than %d levels", maxTree, maxTreeDepth)
+
+func readTrees(raw json.RawMessage, depth int, left *int) ([]tree, error) {
+	if depth == 0 {
+		return nil, errTreeTooLarge
+	}
+	var trees []tree
+	add := func(key any, under json.RawMessage) (err error) {
+		if *left--; *left < 0 {
+			return errTreeTooLarge
+		}
+		t := tree{key: key}
+		if under != nil {
+			t.under, err = readTrees(under, depth-1, left)
+		}
+		trees = append(trees, t)
+		return err
+	}
+	if elements, err := edge.Elements(raw); err == nil {
+		for i, element := range elements {
+			if err := add(i, element); err != nil {
+				return nil, err
+			}
+		}
+		return trees, nil
+	}
+	if members, err := edge.Members(raw); err == nil {
+		for _, m := range members {
+			if err := add(m.Name, m.Value); err != nil {
+				return nil, err
+			}
+		}
+		return trees, nil
+	}
+	n, err := count(raw, 0, xorack.MaxOps)
+	if err != nil {
+		return nil, errors.New("must be how many edges there are, an array of what each starts, or an object of that by name")
+	}
+	for i := range n {
+		if err := add(i, nil); err != nil {
+			return nil, err
+		}
+	}
+	return trees, nil
+}

@@ -6,7 +6,7 @@ SHELL := /bin/bash
 GO ?= go
 GOARCH_LAMBDA ?= arm64
 DIST ?= dist
-FUNCTIONS := enqueue sort sweep process handoff ack
+FUNCTIONS := enqueue sort sweep process handoff ack webhook
 # What deploys, and what the local stack builds: the same flags. lambda.norpc leaves
 # out the interface of a retired runtime, and nethttpomithttp2 the half of net/http
 # that DynamoDB and Lambda's runtime do not speak.

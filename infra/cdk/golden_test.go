@@ -18,13 +18,15 @@ var update = flag.Bool("update", false, "write the golden template anew")
 
 // The templates that the app writes, save for the functions' asset hashes:
 // goldenFile by default, demoFile with the consumers of the demo, soakFile with
-// those of the soak, tenantsFile with tenants. The local stack runs them.
+// those of the soak, tenantsFile with tenants, webhooksFile with senders that
+// sign. The local stack runs them.
 const (
 	goldenFile = "streamsort.template.json"
 	demoFile   = "../../examples/demo/streamsort.template.json"
 	soakFile   = "../../soak/streamsort.template.json"
 
-	tenantsFile = "../../localstack/testdata/tenants.template.json"
+	tenantsFile  = "../../localstack/testdata/tenants.template.json"
+	webhooksFile = "../../localstack/testdata/webhooks.template.json"
 )
 
 func TestGolden(t *testing.T) {
@@ -37,6 +39,7 @@ func TestGolden(t *testing.T) {
 			prefix + "tenantProduceScope": "streamsort/produce", prefix + "tenantOperateScope": "streamsort/operate",
 			prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s",
 		},
+		webhooksFile: {prefix + "webhooksFile": "../../localstack/testdata/webhooks.json"},
 	} {
 		t.Run(file, func(t *testing.T) {
 			got := normalise(t, synthesize(t, newApp(t, context)))

@@ -26,7 +26,7 @@ func TestTemplatesLint(t *testing.T) {
 		return exec.CommandContext(t.Context(), python, append(args, templates...)...).CombinedOutput()
 	}
 	if said, err := lint(
-		goldenFile, demoFile, soakFile, tenantsFile, "../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
+		goldenFile, demoFile, soakFile, tenantsFile, webhooksFile, "../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
 		"../../examples/payments/payments.template.json", "../../examples/wordcount/wordcount.template.json",
 		"../../localstack/deploylocal/doors.template.json",
 	); err != nil {

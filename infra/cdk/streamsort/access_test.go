@@ -68,6 +68,13 @@ func TestAccess(t *testing.T) {
 	delivers["SearchArn"] = "lambda:InvokeFunction"
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))
 
+	receives := common("Webhook")
+	receives["ArrivalsTable.Arn"] = enqueues["ArrivalsTable.Arn"]
+	receives["arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"] = "ssm:GetParameter"
+	receives["BankSecretArn"] = "secretsmanager:GetSecretValue"
+	receives["arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"] = "kms:Decrypt"
+	diff(t, "webhook", receives, allowed(t, changed(), "Webhook"))
+
 	sweeps["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"
 	diff(t, "enqueue", enqueues, allowed(t, defaults(), "Enqueue"))
 	diff(t, "sort", sorts, allowed(t, defaults(), "Sort"))

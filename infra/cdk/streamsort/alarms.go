@@ -80,15 +80,20 @@ func (s *Streamsort) functions() []named {
 		{"Handoff", s.HandoffFunction},
 		{"Ack", s.AckFunction},
 	}
-	return append(all, s.optional()...)
+	all = append(all, s.process()...)
+	if s.WebhookFunction != nil {
+		all = append(all, named{"Webhook", s.WebhookFunction})
+	}
+	return all
 }
 
 // readingStreams are those that event source mappings call.
 func (s *Streamsort) readingStreams() []named {
-	return append([]named{{"Sort", s.SortFunction}, {"Ack", s.AckFunction}}, s.optional()...)
+	return append([]named{{"Sort", s.SortFunction}, {"Ack", s.AckFunction}}, s.process()...)
 }
 
-func (s *Streamsort) optional() []named {
+// process is process, where there is one.
+func (s *Streamsort) process() []named {
 	if s.ProcessFunction == nil {
 		return nil
 	}
@@ -155,6 +160,12 @@ func (s *Streamsort) addAlarms() {
 			metric:    metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", s.api.Ref()}}},
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
 		},
+	}
+	if s.WebhookFunction != nil {
+		all = append(all, alarm{
+			id: "WebhooksRefusedAlarm", description: "Requests of known senders are not signed as they must be", metric: s.ownMetric(s.WebhookFunction, "WebhooksRefused"),
+			statistic: "Sum", threshold: float64(s.props.WebhookRefusals),
+		})
 	}
 	for _, f := range s.readingStreams() {
 		all = append(all, streamAlarms(f)...)

@@ -23,8 +23,8 @@ type rule struct {
 }
 
 // wantAlarms are the alarms of a stack with default properties, by logical id;
-// with process as well.
-func wantAlarms(process bool) map[string]rule {
+// with process and webhook as well.
+func wantAlarms(all bool) map[string]rule {
 	const five = 300
 	want := map[string]rule{
 		"SweepSilentAlarm":          {"Streamsort OpenGaps SweepFunction", "SampleCount", 1, five, 3, 3},
@@ -39,8 +39,9 @@ func wantAlarms(process bool) map[string]rule {
 		"ApiFailsAlarm":             {"AWS/ApiGateway 5xx Api", "Sum", 1, five, 2, 3},
 	}
 	functions, streams := []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack"}, []string{"Sort", "Ack"}
-	if process {
-		functions, streams = append(functions, "Process"), append(streams, "Process")
+	if all {
+		functions, streams = append(functions, "Process", "Webhook"), append(streams, "Process")
+		want["WebhooksRefusedAlarm"] = rule{"Streamsort WebhooksRefused WebhookFunction", "Sum", 5, five, 1, 1}
 	}
 	for _, f := range functions {
 		want[f+"ErrorsAlarm"] = rule{"AWS/Lambda Errors " + f + "Function", "Sum", 1, five, 2, 3}
@@ -67,6 +68,8 @@ func TestAlarms(t *testing.T) {
 		"SweepSilentAlarm": func(r *rule) { r.period = 60 },
 		"GapAgeAlarm":      func(r *rule) { r.threshold = 7200 },
 		"ConsumerLagAlarm": func(r *rule) { r.threshold = 3600 },
+
+		"WebhooksRefusedAlarm": func(r *rule) { r.threshold = 17 },
 	} {
 		r := want[id]
 		set(&r)
@@ -127,8 +130,11 @@ func alarms(t *testing.T, tmpl template) map[string]rule {
 // The metrics that alarms, the dashboard and queries name are written by the
 // functions that they name.
 func TestWatchedMetricsAreWritten(t *testing.T) {
-	written := func(function, metric string) bool {
-		entries, err := os.ReadDir("../../../functions/" + strings.ToLower(function))
+	// A function writes those of intake, too, where it is made with it.
+	const shared = "internal/intake"
+	var writes func(folder, metric string) bool
+	writes = func(folder, metric string) bool {
+		entries, err := os.ReadDir("../../../" + folder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,16 +142,17 @@ func TestWatchedMetricsAreWritten(t *testing.T) {
 			if strings.HasSuffix(entry.Name(), "_test.go") {
 				continue
 			}
-			text, err := os.ReadFile("../../../functions/" + strings.ToLower(function) + "/" + entry.Name())
+			text, err := os.ReadFile("../../../" + folder + "/" + entry.Name())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(string(text), `"`+metric+`"`) {
+			if strings.Contains(string(text), `"`+metric+`"`) || strings.Contains(string(text), "/"+shared+`"`) && writes(shared, metric) {
 				return true
 			}
 		}
 		return false
 	}
+	written := func(function, metric string) bool { return writes("functions/"+strings.ToLower(function), metric) }
 	watched := map[string]bool{}
 	for _, tmpl := range []template{defaults(), changed()} {
 		for _, r := range alarms(t, tmpl) {

@@ -61,10 +61,10 @@ type door struct {
 }
 
 // addAPI makes the HTTP API on which a request must be signed (IAM), on every
-// route.
+// one of these routes.
 func (s *Streamsort) addAPI() {
 	s.api = s.newAPI("Api", s.id, "Streamsort: messages, queues, gaps, consumers and chains")
-	s.open(door{
+	s.stage = s.open(door{
 		api: s.api, rate: s.props.APIRate, burst: s.props.APIBurst, caller: "identity.userArn",
 		authorize: func(_ route, p *awsapigatewayv2.CfnRouteProps) { p.AuthorizationType = jsii.String("AWS_IAM") },
 	}, s.routes())
@@ -77,8 +77,8 @@ func (s *Streamsort) newAPI(id, name, description string) awsapigatewayv2.CfnApi
 }
 
 // open gives an API its routes, of which API Gateway may call each function on
-// those that are its own only.
-func (s *Streamsort) open(d door, routes []route) {
+// those that are its own only, and returns its stage.
+func (s *Streamsort) open(d door, routes []route) awsapigatewayv2.CfnStage {
 	targets := map[awslambda.Function]*string{
 		s.EnqueueFunction: s.integrate(d, "ApiIntegration", s.EnqueueFunction),
 		s.HandoffFunction: s.integrate(d, "ApiHandoffIntegration", s.HandoffFunction),
@@ -99,7 +99,7 @@ func (s *Streamsort) open(d door, routes []route) {
 			SourceArn:    s.routeARN(d.api, route.method, route.path),
 		})
 	}
-	s.addStage(d)
+	return s.addStage(d)
 }
 
 // integrate puts a function behind an API, and returns the target that routes
@@ -116,8 +116,8 @@ func (s *Streamsort) integrate(d door, id string, function awslambda.Function) *
 
 // addStage deploys an API at its root, throttled, with an access log that
 // tells who asked for which route, and nothing that a request carried.
-func (s *Streamsort) addStage(d door) {
-	awsapigatewayv2.NewCfnStage(s.scope, jsii.String(d.prefix+"ApiStage"), &awsapigatewayv2.CfnStageProps{
+func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
+	return awsapigatewayv2.NewCfnStage(s.scope, jsii.String(d.prefix+"ApiStage"), &awsapigatewayv2.CfnStageProps{
 		ApiId:      d.api.Ref(),
 		StageName:  jsii.String("$default"),
 		AutoDeploy: true,

@@ -12,7 +12,7 @@ import (
 // at the first call.
 func (p Props) checkBinaries() error {
 	var errs []error
-	for _, function := range []string{"enqueue", "sort", "sweep", "process", "handoff", "ack"} {
+	for _, function := range []string{"enqueue", "sort", "sweep", "process", "handoff", "ack", "webhook"} {
 		path := filepath.Join(p.Binaries, function, "bootstrap")
 		if err := checkBinary(path, p.Architecture); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", path, err))

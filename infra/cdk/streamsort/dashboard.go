@@ -100,6 +100,15 @@ func (s *Streamsort) graphs() []graph {
 			metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", s.FailureQueue.QueueName()}}}, "Maximum", "in the failure queue", false,
 		}}},
 	}
+	if s.WebhookFunction != nil {
+		signed := graph{title: "In: requests signed by their senders"}
+		for _, m := range []struct{ name, label string }{
+			{"WebhooksAccepted", "accepted"}, {"WebhooksRefused", "wrong signature"}, {"WebhooksUnknown", "unknown sender"}, {"WebhooksInvalid", "not understood"},
+		} {
+			signed.lines = append(signed.lines, line{metric: s.ownMetric(s.WebhookFunction, m.name), statistic: "Sum", label: m.label})
+		}
+		all = append(all, signed)
+	}
 	if delivered.lines != nil {
 		all = append(all, delivered)
 	}

@@ -50,6 +50,10 @@ func (p *Props) withDefaults(id string) Props {
 	d.ProcessRetries = cmp.Or(d.ProcessRetries, 50)
 	d.ProcessMaxRecordAge = cmp.Or(d.ProcessMaxRecordAge, 12*time.Hour)
 
+	d.WebhookRate = cmp.Or(d.WebhookRate, 100)
+	d.WebhookBurst = cmp.Or(d.WebhookBurst, 50)
+	d.WebhookRefusals = cmp.Or(d.WebhookRefusals, 5)
+
 	d.Tombstone = cmp.Or(d.Tombstone, 7*24*time.Hour)
 	d.EndsFunction = orNew(d.EndsFunction, "")
 	d.EndsBatchSize = cmp.Or(d.EndsBatchSize, 100)
@@ -71,12 +75,14 @@ func (p *Props) withDefaults(id string) Props {
 	d.ProcessMemory = cmp.Or(d.ProcessMemory, 512)
 	d.HandoffMemory = cmp.Or(d.HandoffMemory, 512)
 	d.AckMemory = cmp.Or(d.AckMemory, 512)
+	d.WebhookMemory = cmp.Or(d.WebhookMemory, 512)
 	d.EnqueueTimeout = cmp.Or(d.EnqueueTimeout, 29*time.Second)
 	d.SortTimeout = cmp.Or(d.SortTimeout, time.Minute)
 	d.SweepTimeout = cmp.Or(d.SweepTimeout, min(4*time.Minute, d.SweepInterval))
 	d.ProcessTimeout = cmp.Or(d.ProcessTimeout, time.Minute)
 	d.HandoffTimeout = cmp.Or(d.HandoffTimeout, 29*time.Second)
 	d.AckTimeout = cmp.Or(d.AckTimeout, 29*time.Second)
+	d.WebhookTimeout = cmp.Or(d.WebhookTimeout, 29*time.Second)
 
 	d.APIRate = cmp.Or(d.APIRate, 1000)
 	d.APIBurst = cmp.Or(d.APIBurst, 500)

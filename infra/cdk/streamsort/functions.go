@@ -75,7 +75,10 @@ func (s *Streamsort) addFunctions() error {
 		environment: merged(s.chainsEnvironment(), s.announceEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      s.ackAccess(),
 	})
-	return s.addProcess()
+	if err := s.addProcess(); err != nil {
+		return err
+	}
+	return s.addWebhook()
 }
 
 // chainsEnvironment is what works on chains, and tells how they end.

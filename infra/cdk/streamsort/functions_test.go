@@ -88,6 +88,9 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 			"STREAMSORT_SINK_1": object{"Fn::ImportValue": "SearchArn"},
 		})},
+		{"webhook", "Webhook", changed(), "x86_64", 448, 7, 18, with(sharedChanged(), object{
+			"STREAMSORT_WEBHOOK_SECRET_1": object{"Fn::ImportValue": "BankSecretArn"},
+		})},
 	}
 	for _, test := range tests {
 		got := maps.Clone(test.template.properties(t, test.id+"Function", "AWS::Lambda::Function"))
@@ -111,8 +114,11 @@ func TestFunctions(t *testing.T) {
 		}
 		diff(t, test.id+"Function", want, got)
 		metadata := object{"streamsort:source": "functions/" + test.name}
-		if test.name == "process" {
+		switch test.name {
+		case "process":
 			metadata["streamsort:files"] = object{"consumers.json": changedConsumers}
+		case "webhook":
+			metadata["streamsort:files"] = object{"webhooks.json": changedWebhooks}
 		}
 		diff(t, test.id+" metadata", metadata, test.template.Resources[test.id+"Function"]["Metadata"])
 	}

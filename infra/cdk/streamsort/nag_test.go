@@ -21,7 +21,7 @@ func TestNag(t *testing.T) {
 		t.Fatal(err)
 	}
 	app := awscdk.NewApp(&awscdk.AppProps{StackTraces: jsii.Bool(false)})
-	stack, err := NewStack(app, "Streamsort", &Props{Binaries: dir})
+	stack, err := NewStack(app, "Streamsort", &Props{Binaries: dir, WebhooksFile: "testdata/webhooks.json"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,9 @@ func (s *Streamsort) addOutputs() {
 	if s.ProcessFunction != nil {
 		s.output("ProcessFunctionName", "Hands messages on", s.ProcessFunction.FunctionName())
 	}
+	if s.WebhookFunction != nil {
+		s.output("WebhookFunctionName", "Takes what senders have signed", s.WebhookFunction.FunctionName())
+	}
 	s.output("FailureQueueUrl", "What the event source mapping gave up on", s.FailureQueue.QueueUrl())
 	s.export("MessagesTableName", "The messages", s.MessagesTable.TableName())
 	s.export("CursorsTableName", "The cursors", s.CursorsTable.TableName())

@@ -140,6 +140,20 @@ type Props struct {
 	// failure queue: 1 minute to 24 hours, whole seconds; 12 hours.
 	ProcessMaxRecordAge time.Duration
 
+	// Webhooks are the senders that sign their requests by HMAC, 50 at most. None
+	// means no webhook, and no route without IAM.
+	Webhooks []Webhook
+	// WebhooksFile is a file that holds the senders instead, as JSON:
+	// {"sources": [{"name": …, "scheme": …, "secret": …, "queue": …}]}. Its members
+	// are those of Webhook, with small first letters.
+	WebhooksFile string
+	// WebhookRate is how many requests a second the senders' route takes: 1 to
+	// 10,000; 100. WebhookBurst is how many at once: 1 to 5,000; 50.
+	WebhookRate, WebhookBurst int
+	// WebhookRefusals is how many requests of known senders within five minutes
+	// raise an alarm where their signatures are wrong: 1 to 1,000,000; 5.
+	WebhookRefusals int
+
 	// Tombstone is how long an ended chain is remembered: 1 hour to 365 days; 7
 	// days. It must be longer than anything that repeats an operation goes on.
 	Tombstone time.Duration
@@ -189,10 +203,10 @@ type Props struct {
 	// consumers keeps its messages.
 	DeleteDelivered bool
 
-	// EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, HandoffMemory
-	// and AckMemory are the functions' memory in MB: 128 to 10,240; 512. Lambda
+	// EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, HandoffMemory,
+	// AckMemory and WebhookMemory are the functions' memory in MB: 128 to 10,240; 512. Lambda
 	// gives processor time by memory.
-	EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, HandoffMemory, AckMemory int
+	EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, HandoffMemory, AckMemory, WebhookMemory int
 	// EnqueueTimeout is how long a call of enqueue may take: 1 to 900 whole
 	// seconds; 29 seconds, since the HTTP API gives up after 30.
 	EnqueueTimeout time.Duration
@@ -212,11 +226,14 @@ type Props struct {
 	// AckTimeout is how long a call of ack may take: 1 to 900 whole seconds; 29
 	// seconds, since the HTTP API gives up after 30.
 	AckTimeout time.Duration
+	// WebhookTimeout is how long a sender's request may take: 1 to 900 whole
+	// seconds; 29 seconds, since the HTTP API gives up after 30.
+	WebhookTimeout time.Duration
 	// EnqueueConcurrency, SortConcurrency, SweepConcurrency,
-	// ProcessConcurrency, HandoffConcurrency and AckConcurrency reserve that
-	// many environments for a function, and bound it to them: 1 to 10,000; 0
+	// ProcessConcurrency, HandoffConcurrency, AckConcurrency and
+	// WebhookConcurrency reserve that many environments for a function, and bound it to them: 1 to 10,000; 0
 	// leaves it to the account.
-	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, HandoffConcurrency, AckConcurrency int
+	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, HandoffConcurrency, AckConcurrency, WebhookConcurrency int
 
 	// TenantIssuer, TenantAudience and TenantClaim, all or none, make a second HTTP
 	// API, for tenants: none of them can name another's queues, tags and ids, since

@@ -41,7 +41,7 @@ func TestFunctionsReadWhatTheyAreTold(t *testing.T) {
 			environment, _ := properties["Environment"].(object)
 			variables, _ := environment["Variables"].(object)
 			for name := range variables {
-				if strings.HasPrefix(name, "STREAMSORT_") && !strings.HasPrefix(name, "STREAMSORT_SINK_") {
+				if strings.HasPrefix(name, "STREAMSORT_") && !strings.HasPrefix(name, "STREAMSORT_SINK_") && !strings.HasPrefix(name, "STREAMSORT_WEBHOOK_SECRET_") {
 					told[name] = true
 				}
 			}

@@ -21,6 +21,8 @@ type Streamsort struct {
 	DedupTable awsdynamodb.TableV2
 	// ProcessFunction is nil where there are no consumers for it.
 	ProcessFunction awslambda.Function
+	// WebhookFunction is nil where there are no senders for it.
+	WebhookFunction awslambda.Function
 	FailureQueue    awssqs.Queue
 
 	scope constructs.Construct
@@ -30,7 +32,9 @@ type Streamsort struct {
 	api   awsapigatewayv2.CfnApi
 	// tenantAPI is nil where there are no tenants.
 	tenantAPI awsapigatewayv2.CfnApi
-	props     Props
+	// stage is the first API's.
+	stage awsapigatewayv2.CfnStage
+	props Props
 	// readers is how many functions read the cursors' stream.
 	readers int
 	// consumers are those that the sweep sees to: of process, and of functions
@@ -98,6 +102,10 @@ func (p *Props) checked(id string) (Props, error) {
 		return c, err
 	}
 	c.Consumers, c.ConsumersFile = all, ""
+	if c.Webhooks, err = c.readWebhooks(); err != nil {
+		return c, err
+	}
+	c.WebhooksFile = ""
 	return c, c.checkBinaries()
 }
 
@@ -117,6 +125,9 @@ func (s *Streamsort) addAll() error {
 	s.addAPI()
 	if s.props.hasTenants() {
 		s.addTenants()
+	}
+	if s.WebhookFunction != nil {
+		s.addWebhookRoute()
 	}
 	s.addAlarms()
 	s.addDashboard()

@@ -59,16 +59,28 @@ func changedProps() *Props {
 			},
 			{Name: "books"},
 		},
+		Webhooks: []Webhook{
+			{
+				Name: "github", Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
+				Queue: WebhookQueue{Path: "repository.full_name", Default: "other"}, Attributes: map[string]string{"event": "X-GitHub-Event"},
+			},
+			{
+				Name: "bank", Scheme: "hmac", Secret: awscdk.Fn_ImportValue(jsii.String("BankSecretArn")), Key: new("arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"),
+				Tolerance: "1m", Signature: &WebhookSignature{Header: "X-Sig", Prefix: "v0=", Encoding: "base64", TimestampHeader: "X-Time", Template: "{timestamp}.{body}"},
+				Queue: WebhookQueue{Header: "X-Account", Prefix: new("")}, Seq: "number", ID: &WebhookID{Path: "event.id"}, MaxBody: 1000,
+			},
+		},
+		WebhookRate: 30, WebhookBurst: 60, WebhookRefusals: 17,
 		ProcessBatchSize: 20, ProcessBatchWindow: time.Second, ProcessParallelization: 2, ProcessRetries: 6,
 		ProcessMaxRecordAge: 2 * time.Hour,
 		SweepInterval:       time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2, SweepLimit: 70,
 		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"),
 		SettleWithin: 3 * time.Hour,
 		LagAfter:     time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), DeleteDelivered: true,
-		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384,
+		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384, WebhookMemory: 448,
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
-		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second,
-		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15, AckConcurrency: 16,
+		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,
+		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
 		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30, TenantBurst: 50,
 		APIRate: 20, APIBurst: 40, LogRetentionDays: 365, Architecture: AMD64,
@@ -181,7 +193,7 @@ func TestLogicalIDs(t *testing.T) {
 	}
 	for i, tmpl := range []template{defaults(), changed()} {
 		if i == 1 {
-			functions("Process")
+			functions("Process", "Webhook")
 			want["ProcessMapping"] = "AWS::Lambda::EventSourceMapping"
 			for id := range wantAlarms(true) {
 				want[id] = "AWS::CloudWatch::Alarm"
@@ -193,6 +205,10 @@ func TestLogicalIDs(t *testing.T) {
 					want["Tenant"+id] = typ
 				}
 			}
+			// On the first API alone.
+			want["ApiWebhookIntegration"] = "AWS::ApiGatewayV2::Integration"
+			want["PostWebhooksRoute"] = "AWS::ApiGatewayV2::Route"
+			want["PostWebhooksPermission"] = "AWS::Lambda::Permission"
 			for _, id := range queries {
 				delete(want, id) // Props.SavedQueries is false
 			}

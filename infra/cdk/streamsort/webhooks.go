@@ -1,0 +1,236 @@
+package streamsort
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/webhook"
+)
+
+// Webhook is a sender that signs its requests by HMAC-SHA-256 with a secret that
+// it shares with us, and what becomes of them.
+type Webhook struct {
+	// Name is the last part of the path that it sends to, POST /webhooks/<name>:
+	// 1 to 64 of a-z, A-Z, 0-9, '.', '-' and '_'.
+	Name string `json:"name"`
+	// Scheme is github, stripe, shopify, or hmac, whose every part Signature says.
+	Scheme string `json:"scheme"`
+	// Secret is the whole ARN of a secret of Secrets Manager, or of a parameter of
+	// Systems Manager. It may be one that is known after the deployment only. Its
+	// value is one secret, or a JSON list of those that are valid at a time.
+	Secret *string `json:"secret"`
+	// Key is the ARN of the customer-managed key that the secret is encrypted
+	// with; nil where it is AWS's own.
+	Key *string `json:"key,omitempty"`
+	// Tolerance is how old a signed timestamp may be, or how far ahead, as 90s or
+	// 5m: 10s to 1h; 5m. It is for stripe, and for hmac with a timestamp.
+	Tolerance string `json:"tolerance,omitempty"`
+	// Signature is how the scheme hmac signs.
+	Signature *WebhookSignature `json:"signature,omitempty"`
+	// Queue is where the queue's name is found.
+	Queue WebhookQueue `json:"queue"`
+	// Seq is the dotted path of the seq in the body; empty for a queue in arrival
+	// order.
+	Seq string `json:"seq,omitempty"`
+	// ID is where the sender's own name for the delivery is found; nil means the
+	// scheme's own: X-GitHub-Delivery, the event's id, X-Shopify-Webhook-Id.
+	ID *WebhookID `json:"id,omitempty"`
+	// Attributes are headers that become attributes of the message, by the
+	// attributes' names: 10 at most.
+	Attributes map[string]string `json:"attributes,omitempty"`
+	// MaxBody is how many bytes a body has at most: 1 to 358,400; 358,400.
+	MaxBody int `json:"maxBody,omitempty"`
+}
+
+// WebhookQueue is where a queue's name is found: one of Path, Header and Fixed.
+type WebhookQueue struct {
+	// Path is that of a field of the body, dotted where it is nested.
+	Path string `json:"path,omitempty"`
+	// Header is a header's name. Headers are not signed.
+	Header string `json:"header,omitempty"`
+	// Fixed is the queue's whole name.
+	Fixed string `json:"fixed,omitempty"`
+	// Prefix stands before what Path or Header finds, so that a sender can name
+	// no queue but its own; nil means the webhook's name and "/".
+	Prefix *string `json:"prefix,omitempty"`
+	// Default takes the place of a value that is not there; empty: an error.
+	Default string `json:"default,omitempty"`
+}
+
+// WebhookID is where a delivery's id is found: one of its fields is set.
+type WebhookID struct {
+	// Path is that of a field of the body, Header a header's name.
+	Path   string `json:"path,omitempty"`
+	Header string `json:"header,omitempty"`
+	// Digest takes the SHA-256 of the body: two deliveries of the same bytes are
+	// one.
+	Digest bool `json:"digest,omitempty"`
+}
+
+// WebhookSignature is how a sender signs.
+type WebhookSignature struct {
+	// Header has the signature, behind Prefix.
+	Header string `json:"header"`
+	Prefix string `json:"prefix,omitempty"`
+	// Encoding is hex or base64; hex.
+	Encoding string `json:"encoding,omitempty"`
+	// TimestampHeader has the timestamp, in seconds since 1970; empty: none.
+	TimestampHeader string `json:"timestampHeader,omitempty"`
+	// Template is what is signed, with {body} and {timestamp} in it; {body}.
+	Template string `json:"template,omitempty"`
+}
+
+// readWebhooks is p.Webhooks, or what p.WebhooksFile holds in its place.
+func (p Props) readWebhooks() ([]Webhook, error) {
+	if p.WebhooksFile == "" {
+		return p.Webhooks, nil
+	}
+	if p.Webhooks != nil {
+		return nil, errors.New("is set beside webhooks; write one of them")
+	}
+	text, err := os.ReadFile(p.WebhooksFile)
+	if err != nil {
+		return nil, err
+	}
+	// Read strictly first: what is unknown there must not be lost here.
+	if _, err := webhook.Read(text, func(string) (string, bool) { return "", false }); err != nil {
+		return nil, fmt.Errorf("is %s: %w", p.WebhooksFile, err)
+	}
+	var file struct{ Sources []Webhook }
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("is %s: %w", p.WebhooksFile, err)
+	}
+	return file.Sources, nil
+}
+
+// webhooksFile is what webhook is configured by: the file's text, and the
+// variables that hold the ARNs which are known after the deployment only. No
+// webhooks make no file.
+func webhooksFile(all []Webhook) (text string, variables map[string]string, err error) {
+	if len(all) == 0 {
+		return "", nil, nil
+	}
+	variables = map[string]string{}
+	looks := map[string]string{} // of the ARNs behind the variables
+	file := make([]Webhook, len(all))
+	for i, w := range all {
+		if w.Secret == nil {
+			w.Secret = jsii.String("")
+		}
+		if *awscdk.Token_IsUnresolved(*w.Secret) {
+			name := webhook.Variable(i)
+			variables[name], looks[name] = *w.Secret, "arn:aws:ssm:us-east-1:000000000000:parameter/s"
+			w.Secret = jsii.String("${" + name + "}")
+		}
+		if w.Key != nil && *awscdk.Token_IsUnresolved(*w.Key) {
+			w.Key = nil // the function has no use for it
+		}
+		file[i] = w
+	}
+	raw, err := edge.Marshal(struct {
+		Sources []Webhook `json:"sources"`
+	}{file})
+	if err != nil {
+		return "", nil, err
+	}
+	_, err = webhook.Read(raw, func(name string) (string, bool) { value, ok := looks[name]; return value, ok })
+	return string(raw), variables, err
+}
+
+// addWebhook makes webhook, where there are senders for it. It is a function of
+// its own, so that enqueue stays small and holds no secrets.
+func (s *Streamsort) addWebhook() error {
+	p := s.props
+	if len(p.Webhooks) == 0 {
+		return nil
+	}
+	text, environment, err := webhooksFile(p.Webhooks)
+	if err != nil {
+		return err
+	}
+	files := map[string]string{webhook.File: text}
+	// The CDK copies the folder while it makes the function.
+	code, err := pack(filepath.Join(p.Binaries, "webhook"), files)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(code) }()
+	s.WebhookFunction = s.newFunction(function{
+		name: "webhook", id: "Webhook", description: "Takes messages under their senders' signatures",
+		memory: p.WebhookMemory, timeout: p.WebhookTimeout, concurrency: p.WebhookConcurrency,
+		environment: environment,
+		access:      s.webhookAccess(),
+		code:        code, files: files,
+	})
+	return nil
+}
+
+// webhookAccess: what enqueue does to store a message, and the sources' secrets,
+// each by its own ARN.
+func (s *Streamsort) webhookAccess() []awsiam.PolicyStatement {
+	statements := s.enqueueAccess()
+	for _, w := range s.props.Webhooks {
+		action := "secretsmanager:GetSecretValue"
+		if strings.Contains(*w.Secret, ":ssm:") {
+			action = "ssm:GetParameter"
+		}
+		statements = append(statements, allow([]string{action}, w.Secret))
+		if w.Key != nil {
+			statements = append(statements, allow([]string{"kms:Decrypt"}, w.Key))
+		}
+	}
+	return statements
+}
+
+// webhookRoute is the path of all senders.
+const webhookRoute = "/webhooks/{source}"
+
+// addWebhookRoute opens the one route that asks for no authorisation of API
+// Gateway's, with a throttle of its own: what strangers send cannot take the
+// other routes' share.
+func (s *Streamsort) addWebhookRoute() {
+	route := awsapigatewayv2.NewCfnRoute(s.scope, jsii.String("PostWebhooksRoute"), &awsapigatewayv2.CfnRouteProps{
+		ApiId:             s.api.Ref(),
+		RouteKey:          jsii.String("POST " + webhookRoute),
+		AuthorizationType: jsii.String("NONE"),
+		Target:            s.integrate(door{api: s.api}, "ApiWebhookIntegration", s.WebhookFunction),
+	})
+	suppress(route, suppression{
+		rule:   "AwsSolutions-APIG4",
+		reason: "Senders such as GitHub cannot sign for IAM: the function takes nothing that the sender's own secret has not signed.",
+	})
+	awslambda.NewCfnPermission(s.scope, jsii.String("PostWebhooksPermission"), &awslambda.CfnPermissionProps{
+		Action:       jsii.String("lambda:InvokeFunction"),
+		FunctionName: s.WebhookFunction.FunctionArn(),
+		Principal:    jsii.String("apigateway.amazonaws.com"),
+		SourceArn:    s.routeARN(s.api, "POST", webhookRoute),
+	})
+	s.stage.SetRouteSettings(map[string]any{
+		"POST " + webhookRoute: map[string]any{"ThrottlingRateLimit": s.props.WebhookRate, "ThrottlingBurstLimit": s.props.WebhookBurst},
+	})
+	s.stage.AddResourceDependency(route, nil) // its settings name the route
+}
+
+func (p Props) checkWebhooks(c *checker) {
+	all, err := p.readWebhooks()
+	if err != nil {
+		c.fail("webhooksFile", "%v", err)
+	}
+	if _, _, err := webhooksFile(all); err != nil {
+		c.fail("webhooks", "%v", err)
+	}
+	between(c, "webhookRate", p.WebhookRate, 1, 10_000)
+	between(c, "webhookBurst", p.WebhookBurst, 1, 5000)
+	between(c, "webhookRefusals", p.WebhookRefusals, 1, 1_000_000)
+}

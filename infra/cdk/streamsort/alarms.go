@@ -171,16 +171,7 @@ func (s *Streamsort) addAlarms() {
 		all = append(all, streamAlarms(f)...)
 	}
 	for _, f := range s.functions() {
-		all = append(all,
-			alarm{
-				id: f.name + "ErrorsAlarm", description: "Calls of the function fail", metric: lambdaMetric(f.function, "Errors"),
-				statistic: "Sum", threshold: 1, periods: 3, points: 2,
-			},
-			alarm{
-				id: f.name + "ThrottlesAlarm", description: "Calls of the function are throttled", metric: lambdaMetric(f.function, "Throttles"),
-				statistic: "Sum", threshold: 1, periods: 3, points: 2,
-			},
-		)
+		all = append(all, callAlarms(f)...)
 	}
 	for _, t := range s.busyTables() {
 		all = append(all, alarm{
@@ -190,6 +181,20 @@ func (s *Streamsort) addAlarms() {
 	}
 	for _, a := range all {
 		s.addAlarm(a)
+	}
+}
+
+// callAlarms tell that calls of a function do not go well.
+func callAlarms(f named) []alarm {
+	return []alarm{
+		{
+			id: f.name + "ErrorsAlarm", description: "Calls of the function fail", metric: lambdaMetric(f.function, "Errors"),
+			statistic: "Sum", threshold: 1, periods: 3, points: 2,
+		},
+		{
+			id: f.name + "ThrottlesAlarm", description: "Calls of the function are throttled", metric: lambdaMetric(f.function, "Throttles"),
+			statistic: "Sum", threshold: 1, periods: 3, points: 2,
+		},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/internal/consumers"
@@ -23,6 +24,11 @@ type Consumer struct {
 	// own reads under this name. The sweep has to know of both: it wakes up
 	// those whose stream record was dropped.
 	Sink *Sink `json:"sink,omitempty"`
+	// To is the sink as a construct, in place of its kind and ARN: an
+	// awslambda.IFunction (an alias or a version too), a FIFO awssqs.IQueue, a FIFO
+	// awssns.ITopic or an awsevents.IEventBus. process is allowed to use it, and its
+	// key where it has one. Sink may still bound what a request to it takes.
+	To constructs.IConstruct `json:"-"`
 	// Start is where it begins in a queue that it has never read: "first",
 	// "latest" or a seq; "first".
 	Start string `json:"start,omitempty"`
@@ -43,7 +49,7 @@ type Sink struct {
 	Kind string `json:"kind"`
 	// ARN is that of a function, a FIFO queue, a FIFO topic or an event bus. It
 	// may be one that is known after the deployment only. process is allowed to
-	// use it; one that is encrypted with a key of yours needs a grant of yours.
+	// use it.
 	ARN *string `json:"arn"`
 	// MaxBytes bounds one request and one message: at least 1,024. 0 means 6
 	// MiB for lambda, 1 MiB for sqs, 256 KiB for sns and 1 MB for eventbridge.
@@ -51,27 +57,31 @@ type Sink struct {
 	// MaxEntries bounds the messages of one request to sqs, sns or
 	// eventbridge, 1 to 10; 10.
 	MaxEntries int `json:"maxEntries,omitempty"`
+	// Key is the ARN of the key of yours that messages there are encrypted with,
+	// for process to be allowed to use it; nil where there is none. A To knows its
+	// own.
+	Key *string `json:"-"`
 }
 
 // readConsumers is p.Consumers, or what p.ConsumersFile holds in its place.
 func (p Props) readConsumers() ([]Consumer, error) {
 	if p.ConsumersFile == "" {
-		return p.Consumers, nil
+		return aim(p.Consumers)
 	}
 	if p.Consumers != nil {
-		return nil, errors.New("is set beside consumers; write one of them")
+		return nil, errors.New("consumersFile is set beside consumers; write one of them")
 	}
 	text, err := os.ReadFile(p.ConsumersFile)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("consumersFile %w", err)
 	}
 	// Read strictly first: what is unknown there must not be lost here.
 	if _, err := consumers.Read(text, func(string) (string, bool) { return "", false }); err != nil {
-		return nil, fmt.Errorf("is %s: %w", p.ConsumersFile, err)
+		return nil, fmt.Errorf("consumersFile is %s: %w", p.ConsumersFile, err)
 	}
 	var file struct{ Consumers []fileConsumer }
 	if err := json.Unmarshal(text, &file); err != nil {
-		return nil, fmt.Errorf("is %s: %w", p.ConsumersFile, err)
+		return nil, fmt.Errorf("consumersFile is %s: %w", p.ConsumersFile, err)
 	}
 	all := make([]Consumer, len(file.Consumers))
 	for i, c := range file.Consumers {
@@ -141,15 +151,19 @@ func lookOf(kind string) string {
 	return "arn:aws:" + resources[kind]
 }
 
-// toSinks allows process to hand batches to the sinks.
+// toSinks allows process to hand batches to the sinks, and to use their keys.
 func toSinks(all []Consumer) []awsiam.PolicyStatement {
 	actions := map[string]string{
 		"lambda": "lambda:InvokeFunction", "sqs": "sqs:SendMessage", "sns": "sns:Publish", "eventbridge": "events:PutEvents",
 	}
 	var statements []awsiam.PolicyStatement
 	for _, c := range all {
-		if c.Sink != nil {
-			statements = append(statements, allow([]string{actions[c.Sink.Kind]}, c.Sink.ARN))
+		if c.Sink == nil {
+			continue
+		}
+		statements = append(statements, allow([]string{actions[c.Sink.Kind]}, c.Sink.ARN))
+		if c.Sink.Key != nil {
+			statements = append(statements, allow([]string{"kms:Decrypt", "kms:GenerateDataKey"}, c.Sink.Key))
 		}
 	}
 	return statements
@@ -161,8 +175,8 @@ func hasSinks(all []Consumer) bool {
 }
 
 // readersText is what the sweep is told of who reads what.
-func (s *Streamsort) readersText() (string, error) {
-	if len(s.consumers) == 0 {
+func readersText(all []Consumer) (string, error) {
+	if len(all) == 0 {
 		return "", nil
 	}
 	type reader struct {
@@ -171,8 +185,8 @@ func (s *Streamsort) readersText() (string, error) {
 		// MaxAttempts bounds what kills its worker, too.
 		MaxAttempts int `json:"maxAttempts,omitempty"`
 	}
-	list := make([]reader, len(s.consumers))
-	for i, c := range s.consumers {
+	list := make([]reader, len(all))
+	for i, c := range all {
 		list[i] = reader{c.Name, c.Prefix, c.MaxAttempts}
 	}
 	text, err := json.Marshal(list)

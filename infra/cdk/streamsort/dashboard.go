@@ -24,6 +24,13 @@ type graph struct {
 // waits for a missing message, what goes out, and what goes wrong. CloudFormation
 // names it, since names are the account's, not the region's.
 func (s *Streamsort) addDashboard() {
+	s.dashboard = awscloudwatch.NewCfnDashboard(s.scope, jsii.String("Dashboard"), &awscloudwatch.CfnDashboardProps{
+		DashboardBody: s.dashboardBody(),
+	})
+}
+
+// dashboardBody is the dashboard as CloudWatch reads it.
+func (s *Streamsort) dashboardBody() *string {
 	region := awscdk.Stack_Of(s.scope).Region()
 	const width, height = 12, 6
 	widgets := []any{map[string]any{
@@ -40,8 +47,7 @@ func (s *Streamsort) addDashboard() {
 			"properties": map[string]any{"title": g.title, "region": region, "metrics": metrics, "period": 300, "view": "timeSeries"},
 		})
 	}
-	body := awscdk.Stack_Of(s.scope).ToJsonString(map[string]any{"start": "-PT12H", "widgets": widgets}, nil)
-	awscloudwatch.NewCfnDashboard(s.scope, jsii.String("Dashboard"), &awscloudwatch.CfnDashboardProps{DashboardBody: body})
+	return awscdk.Stack_Of(s.scope).ToJsonString(map[string]any{"start": "-PT12H", "widgets": widgets}, nil)
 }
 
 // row is a line as CloudWatch reads it: the metric, its dimensions and how to

@@ -8,6 +8,7 @@
 //	stack, err := streamsort.NewStack(app, "Streamsort", &streamsort.Props{Mode: cursor.ModeAsync})
 //
 //	orders, err := streamsort.New(stack, "Orders", nil)
+//	err = orders.AddSink(streamsort.Consumer{Name: "billing", To: queue}) // process delivers
 //	err = orders.AddConsumer("Books", books) // a function behind the cursors' stream
 //	orders.GrantProduce(shop)
 //

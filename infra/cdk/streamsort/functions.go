@@ -34,7 +34,7 @@ type function struct {
 
 func (s *Streamsort) addFunctions() error {
 	p := s.props
-	readers, err := s.readersText()
+	readers, err := readersText(s.consumers)
 	if err != nil {
 		return err
 	}
@@ -105,25 +105,39 @@ func (s *Streamsort) addProcess() error {
 	if !hasSinks(p.Consumers) {
 		return nil
 	}
-	text, environment, err := consumersFile(p.Consumers)
+	packed, err := s.packProcess()
 	if err != nil {
 		return err
 	}
-	files := map[string]string{consumers.File: text}
 	// The CDK copies the folder while it makes the function.
-	code, err := pack(filepath.Join(p.Binaries, "process"), files)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(code) }()
+	defer packed.remove()
 	s.ProcessFunction = s.newFunction(function{
 		name: "process", id: "Process", description: "Hands messages on, in order",
 		memory: p.ProcessMemory, timeout: p.ProcessTimeout, concurrency: p.ProcessConcurrency,
-		environment: merged(environment, s.consumersEnvironment()),
+		environment: merged(packed.environment, s.consumersEnvironment()),
 		access:      s.processAccess(),
-		code:        code, files: files,
+		code:        packed.folder, files: packed.files,
 	})
 	return nil
+}
+
+// packed is process's program with its configuration beside it.
+type packed struct {
+	folder      string
+	files       map[string]string // what is beside the program, by name
+	environment map[string]string // what of it is known after the deployment only
+}
+
+func (p packed) remove() { _ = os.RemoveAll(p.folder) }
+
+func (s *Streamsort) packProcess() (packed, error) {
+	text, environment, err := consumersFile(s.props.Consumers)
+	if err != nil {
+		return packed{}, err
+	}
+	files := map[string]string{consumers.File: text}
+	folder, err := pack(filepath.Join(s.props.Binaries, "process"), files)
+	return packed{folder, files, environment}, err
 }
 
 // pack makes a folder with a function's program and more files beside it.

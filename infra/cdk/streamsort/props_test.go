@@ -150,7 +150,7 @@ func TestPropsBounds(t *testing.T) {
 		{Props{Architecture: "riscv64"}, `architecture is "riscv64"; write one of arm64, amd64`},
 	}
 	for _, test := range tests {
-		err := test.props.withDefaults("Streamsort").validate("Streamsort")
+		_, err := test.props.complete("Streamsort")
 		switch {
 		case test.want == "" && err != nil:
 			t.Errorf("%v", err)

@@ -8,10 +8,6 @@ import (
 // addQueries saves queries for CloudWatch Logs Insights, over the functions'
 // logs, in a folder of the console with this Streamsort's name.
 func (s *Streamsort) addQueries() {
-	var groups []any
-	for _, f := range s.functions() {
-		groups = append(groups, f.function.LogGroup().LogGroupName())
-	}
 	for _, q := range []struct{ id, name, query string }{
 		{"FailuresQuery", "What fails", `fields @timestamp, service, level, message, queue, consumer, error
 | filter level in ["ERROR", "WARN"]
@@ -32,8 +28,25 @@ func (s *Streamsort) addQueries() {
 | stats count(*) as calls, pct(record.metrics.durationMs, 50) as median, pct(record.metrics.durationMs, 99) as p99, max(record.metrics.durationMs) as longest, count(record.metrics.initDurationMs) as coldStarts, max(record.metrics.maxMemoryUsedMB) as memoryMB by @log, bin(1h)
 | sort p99 desc`},
 	} {
-		awslogs.NewCfnQueryDefinition(s.scope, jsii.String(q.id), &awslogs.CfnQueryDefinitionProps{
-			Name: jsii.String(s.id + "/" + q.name), QueryString: jsii.String(q.query), LogGroupNames: &groups,
-		})
+		s.queries = append(s.queries, awslogs.NewCfnQueryDefinition(s.scope, jsii.String(q.id), &awslogs.CfnQueryDefinitionProps{
+			Name: jsii.String(s.id + "/" + q.name), QueryString: jsii.String(q.query),
+		}))
 	}
+	s.pointQueries()
+}
+
+// pointQueries has the queries look at the logs of all functions.
+func (s *Streamsort) pointQueries() {
+	for _, query := range s.queries {
+		query.SetLogGroupNames(s.logGroupNames())
+	}
+}
+
+// logGroupNames are those of all functions.
+func (s *Streamsort) logGroupNames() *[]*string {
+	var groups []*string
+	for _, f := range s.functions() {
+		groups = append(groups, f.function.LogGroup().LogGroupName())
+	}
+	return &groups
 }

@@ -1,12 +1,15 @@
 package streamsort
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -36,7 +39,11 @@ type Streamsort struct {
 	stage awsapigatewayv2.CfnStage
 	props Props
 	// readers is how many functions read the cursors' stream.
-	readers int
+	readers   int
+	dashboard awscloudwatch.CfnDashboard
+	queries   []awslogs.CfnQueryDefinition
+	// packs is how often process was packed anew.
+	packs int
 	// consumers are those that the sweep sees to: of process, and of functions
 	// of the caller's own.
 	consumers []Consumer
@@ -93,20 +100,26 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 
 // checked is a copy of p with its defaults, and with the consumers of its file.
 func (p *Props) checked(id string) (Props, error) {
-	c := p.withDefaults(id)
-	if err := c.validate(id); err != nil {
+	c, err := p.complete(id)
+	if err != nil {
 		return c, fmt.Errorf("stack properties:\n%w", err)
 	}
-	all, err := c.readConsumers()
-	if err != nil {
-		return c, err
-	}
-	c.Consumers, c.ConsumersFile = all, ""
 	if c.Webhooks, err = c.readWebhooks(); err != nil {
 		return c, err
 	}
 	c.WebhooksFile = ""
 	return c, c.checkBinaries()
+}
+
+// complete is a copy of p with its defaults and consumers, all of it within its
+// bounds.
+func (p *Props) complete(id string) (Props, error) {
+	c := p.withDefaults(id)
+	all, err := c.readConsumers()
+	if err == nil {
+		c.Consumers, c.ConsumersFile = all, ""
+	}
+	return c, errors.Join(err, c.validate(id))
 }
 
 // addAll makes everything.

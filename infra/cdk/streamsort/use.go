@@ -2,7 +2,6 @@ package streamsort
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
@@ -10,8 +9,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
-
-	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // maxReaders is how many functions may read one stream: with more, DynamoDB
@@ -34,20 +31,10 @@ const maxReaders = 2
 func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers ...Consumer) error {
 	if s.readers == maxReaders {
 		return fmt.Errorf("consumer %s: two functions read the cursors' stream, which is all it can have; "+
-			"pass more readers to handoff.OnStream in one of them, or let process deliver (Props.Consumers)", id)
+			"pass more readers to handoff.OnStream in one of them, or let process deliver (AddSink)", id)
 	}
-	for _, r := range readers {
-		if err := handoff.ValidateConsumer(r.Name); err != nil {
-			return fmt.Errorf("consumer %s: %w", id, err)
-		}
-	}
-	s.consumers = slices.Concat(s.consumers, readers)
-	text, err := s.readersText()
-	if err != nil {
+	if err := s.addReaders(readers); err != nil {
 		return err
-	}
-	if text != "" {
-		s.SweepFunction.AddEnvironment(jsii.String(readersVariable), &text, nil)
 	}
 	s.readers++
 	environment := map[string]*string{

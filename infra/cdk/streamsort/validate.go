@@ -107,11 +107,7 @@ func (p Props) checkSort(c *checker) {
 }
 
 func (p Props) checkProcess(c *checker) {
-	all, err := p.readConsumers()
-	if err != nil {
-		c.fail("consumersFile", "%v", err)
-	}
-	if _, _, err := consumersFile(all); err != nil {
+	if _, _, err := consumersFile(p.Consumers); err != nil {
 		c.errs = append(c.errs, err)
 	}
 	between(c, "processBatchSize", p.ProcessBatchSize, 1, 10_000)

@@ -82,6 +82,7 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *asking) (remembere
 		case running:
 			r, err = d.wait(ctx, a, r)
 		case done:
+			d.pace.learn(r)
 			found, err := d.fetch(ctx, r)
 			if !errors.Is(err, errResultGone) {
 				return found, Row{}, false, err
@@ -177,7 +178,7 @@ func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *asking, seen Row) (fo
 			d.note(ctx, EventStillRunning, seen)
 			return Row{}, &StillRunningError{Key: a.key, Until: seen.LeaseUntil}
 		}
-		delay := min(d.options.Poll.after(a.looks, d.options.Random()), left)
+		delay := min(d.delay(a.looks, seen), left)
 		if err := d.options.Sleep(ctx, delay); err != nil {
 			return Row{}, &StillRunningError{Key: a.key, Until: seen.LeaseUntil, Cause: err}
 		}
@@ -201,6 +202,16 @@ func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *asking, seen Row) (fo
 			return Row{}, nil
 		}
 	}
+}
+
+// delay is how long to wait before the nth look at a row that is running.
+func (d *Deduplicator[ID, R]) delay(n int, r Row) time.Duration {
+	random := d.options.Random()
+	delay := d.options.Poll.after(n, random)
+	if n == 0 && d.options.Poll.paced {
+		delay = max(delay, d.pace.left(r, d.options.Now(), random))
+	}
+	return delay
 }
 
 // patience is how much longer a call may wait: as the options say, and not so

@@ -182,6 +182,7 @@ func (a *Attempt[ID, R]) complete(ctx context.Context, c Completion, stored []by
 // end notes that the attempt has ended as the row says.
 func (a *Attempt[ID, R]) end(ctx context.Context, r Row, stored []byte) {
 	a.completed = true
+	a.d.pace.learn(r)
 	found := remembered{row: r, stored: stored, kept: !r.Failed && r.Result.Place != Omitted}
 	a.mu.Lock()
 	a.remembered = found

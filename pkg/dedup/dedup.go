@@ -17,6 +17,7 @@ type Deduplicator[ID, R any] struct {
 	options   Options[ID, R]
 	cache     *cache
 	flights   flights
+	pace      pace
 	packer    packer
 	off       bool
 }

@@ -15,6 +15,8 @@ type Poll struct {
 	delay, most time.Duration
 	factor      float64
 	set         bool
+	// paced: the first look comes when such effects usually end.
+	paced bool
 }
 
 // NoWait does not wait at all: a key that is held is a [StillRunningError] at
@@ -32,8 +34,14 @@ func Exponential(base time.Duration, factor float64, longest time.Duration) Poll
 	return Poll{delay: base, factor: factor, most: longest, set: true}
 }
 
-// DefaultPoll is Exponential(100 ms, 2, 15 s).
-func DefaultPoll() Poll { return Exponential(100*time.Millisecond, 2, 15*time.Second) }
+// DefaultPoll is Exponential(100 ms, 2, 15 s), whose first look comes later where
+// this process knows better: when effects of this kind usually end, by the rows
+// that it has seen, and at most 2 seconds later. So most callers need one look.
+func DefaultPoll() Poll {
+	p := Exponential(100*time.Millisecond, 2, 15*time.Second)
+	p.paced = true
+	return p
+}
 
 // validate reports a delay that is not from 1 ms to the whole wait, a factor
 // that is not from 1 to 100, or a wait that is longer than the lease: whoever

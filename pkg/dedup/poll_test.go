@@ -3,6 +3,7 @@ package dedup_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,51 @@ func TestDelays(t *testing.T) {
 			if diff := cmp.Diff(c.want, slept); diff != "" {
 				t.Errorf("slept (-want +got):\n%s", diff)
 			}
+		})
+	}
+}
+
+// TestPace: the first look of the default wait comes when such effects usually
+// end, and not much later where this one is shorter; a wait that was asked for
+// stays as it is.
+func TestPace(t *testing.T) {
+	for name, c := range map[string]struct {
+		poll  dedup.Poll
+		took  time.Duration
+		age   time.Duration
+		first time.Duration
+	}{
+		"nothing known":      {dedup.Poll{}, 0, 0, 100 * time.Millisecond},
+		"a second":           {dedup.Poll{}, 1600 * time.Millisecond, 0, 1700 * time.Millisecond},
+		"half of it over":    {dedup.Poll{}, 1600 * time.Millisecond, 800 * time.Millisecond, 900 * time.Millisecond},
+		"all of it over":     {dedup.Poll{}, 1600 * time.Millisecond, 4 * time.Second, 100 * time.Millisecond},
+		"the owner is ahead": {dedup.Poll{}, 1600 * time.Millisecond, -time.Minute, 1700 * time.Millisecond},
+		"longer":             {dedup.DefaultPoll(), 20 * time.Second, 0, 2 * time.Second},
+		"as asked for":       {dedup.Linear(30*time.Millisecond, time.Second), 16 * time.Second, 0, 30 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &dedup.Memory{}
+				var slept []time.Duration
+				d := process(t, store, &options{
+					Poll: c.poll, Random: func() float64 { return 0 },
+					Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return context.Canceled },
+				})
+				if c.took > 0 {
+					_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "before", func(context.Context) (string, error) {
+						time.Sleep(c.took)
+						return "x", nil
+					}))
+				}
+				ahead := process(t, store, &options{Now: func() time.Time { return time.Now().Add(max(-c.age, 0)) }})
+				_ = must[dedup.Start[string, string]](t)(ahead.TryStart(t.Context(), "a"))
+				time.Sleep(max(c.age, 0))
+				_, err := d.Once(t.Context(), "a", never(t))
+				isA[*dedup.StillRunningError](t, err)
+				if diff := cmp.Diff([]time.Duration{c.first}, slept); diff != "" {
+					t.Errorf("slept (-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 )
@@ -42,6 +43,11 @@ func (d *Digest) Text(text string) {
 func (d *Digest) Digest(o Digest) {
 	d.Int(int64(o.a))
 	d.Int(int64(o.b))
+}
+
+// compare orders Digests, in whatever order it is.
+func (d Digest) compare(o Digest) int {
+	return cmp.Or(cmp.Compare(d.a, o.a), cmp.Compare(d.b, o.b))
 }
 
 // Sum is the Digest in 64 bits.

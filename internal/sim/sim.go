@@ -12,7 +12,8 @@
 // Between two requests an actor runs alone: what it does there touches nothing
 // but its own state. So an actor's state is told by the answers it has got,
 // and two schedules that led to the same stores and the same answers go on
-// alike; Explore walks only one of them. Therefore an actor must take time and
+// alike; Explore walks only one of them, and of those that differ only in which
+// of several actors that do the same did what ([Proc.Alike]). Therefore an actor must take time and
 // randomness from the run, and must not start goroutines. An actor that knows
 // less than all its answers (between two operations it knows only what it
 // keeps in memory) says so with [Proc.Forget]: more states are then alike. An
@@ -97,6 +98,9 @@ type Proc struct {
 	choice int
 	// seen tells the answers that the actor has got, as far as they matter.
 	seen Digest
+	// alike, where it is not nil, feeds what the model knows of this actor, which
+	// may change places with every other one that has it.
+	alike func(*Digest)
 }
 
 // point is a place where the scheduler decides.
@@ -179,6 +183,12 @@ func (p *Proc) Forget() *Digest {
 	p.seen = Digest{}
 	return &p.seen
 }
+
+// Alike says that the actor may change places with every other one that says
+// so: they do the same, and neither what they have seen nor the Snapshot tells
+// one from another. known feeds what the model knows of this one: what it owns.
+// Explore walks only one of the schedules that differ in who is who.
+func (p *Proc) Alike(known func(*Digest)) { p.alike = known }
 
 // Knows is what the actor is known to know: feed it what the actor found out
 // by other ways than a request.
@@ -356,11 +366,23 @@ func (r *Run) close() {
 func (r *Run) key() Digest {
 	var state Digest
 	state.Int(int64(r.faults))
+	var alike []Digest
 	for _, p := range r.procs {
-		state.Bool(p.alive)
+		var own Digest
+		own.Bool(p.alive)
 		if p.alive {
-			state.Digest(p.seen)
+			own.Digest(p.seen)
 		}
+		if p.alike == nil {
+			state.Digest(own)
+			continue
+		}
+		p.alike(&own)
+		alike = append(alike, own)
+	}
+	slices.SortFunc(alike, Digest.compare)
+	for _, own := range alike {
+		state.Digest(own)
 	}
 	r.model.Snapshot(&state)
 	return state

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,15 +48,23 @@ var (
 // process is one process.
 type process struct {
 	*model
-	p    *sim.Proc
-	by   owner
-	d    *dedup.Deduplicator[string, string]
-	made int
+	p     *sim.Proc
+	by    owner
+	calls []call
+	d     *dedup.Deduplicator[string, string]
+	made  int
 	// tokens are those of the call under way.
 	tokens map[dedup.Token]bool
-	// begun is the row and the clock as the call began.
-	begun dedup.Row
-	began time.Time
+	// begun is the row and the clock as the call began, at which of its calls
+	// the process stands, and how many tokens it had made before.
+	begun          dedup.Row
+	began          time.Time
+	at, madeBefore int
+	// knows: the call is a Once that has not got its claim; reads and latest are
+	// how often it has looked and what the latest row was that it saw.
+	knows  bool
+	reads  int
+	latest dedup.Row
 }
 
 // options are those of every process.
@@ -75,6 +85,9 @@ func (m *model) options(now func() time.Time, token func() dedup.Token) dedup.Op
 
 func (m *model) process(p *sim.Proc, skew time.Duration) *process {
 	c := &process{model: m, p: p, by: owner{p.Name(), skew}, tokens: map[dedup.Token]bool{}}
+	if m.alike {
+		p.Alike(c.owned)
+	}
 	o := m.options(c.clock, func() dedup.Token {
 		c.made++
 		m.asking++
@@ -90,7 +103,7 @@ func (m *model) process(p *sim.Proc, skew time.Duration) *process {
 		}
 		return nil
 	}
-	d, err := dedup.New(&store{model: m, p: p, by: c.by}, processor, &o)
+	d, err := dedup.New(&store{model: m, p: p, by: c.by, process: c}, processor, &o)
 	if err != nil {
 		panic(err) // a scenario with settings out of bounds
 	}
@@ -106,6 +119,7 @@ func (c *process) clock() time.Time { return c.now.Add(c.by.skew) }
 func (m *model) caller(name string, skew time.Duration, all ...call) {
 	m.run.Go(name, func(p *sim.Proc) {
 		c := m.process(p, skew)
+		c.calls = all
 		for i, made := range all {
 			for attempt := range 2 {
 				if p.Choose(sim.Labelf("%s", made.do), nil, "") < 0 {
@@ -133,10 +147,65 @@ func (c *process) begin(at int) {
 		return
 	}
 	d := c.p.Forget()
+	c.at, c.madeBefore, c.reads, c.latest = at, c.made, 0, dedup.Row{}
 	d.Int(int64(at))
 	d.Int(int64(c.made))
-	hashRow(d, c.begun)
+	c.hash(d, c.begun)
 	d.Int(c.began.UnixMilli())
+}
+
+// learns is what a process knows after an answer in the course of Once, until
+// its claim is made: the answer, the latest row that it has seen, and where it
+// stands. All earlier answers are forgotten, as the code forgets them.
+func (c *process) learns(kind kind, a rowAnswer) {
+	if c.cache > 0 || !c.knows {
+		return
+	}
+	if kind == looking {
+		c.reads++
+	}
+	if kind != looking || a.Fence >= c.latest.Fence {
+		c.latest = a.Row
+	}
+	d := c.p.Forget()
+	for _, n := range []int{c.at, c.madeBefore, c.made, c.reads} {
+		d.Int(int64(n))
+	}
+	c.hash(d, c.begun)
+	d.Int(c.began.UnixMilli())
+	d.Text(string(kind))
+	d.Bool(a.Done)
+	c.hash(d, a.Row)
+	c.hash(d, c.latest)
+}
+
+// hash feeds a row as this process can tell it from others. Where processes may
+// change places, another's token says no more than the row's fence, under which
+// owned has its owner.
+func (c *process) hash(d *sim.Digest, r dedup.Row) {
+	if c.alike {
+		own := 0
+		if r.Exists() && string(r.Token[1:1+len(c.by.name)]) == c.by.name {
+			own = int(r.Token[0])
+		}
+		d.Int(int64(own))
+		r.Token = dedup.Token{}
+	}
+	hashRow(d, r)
+}
+
+// owned feeds what the process does, and the fences that it has got.
+func (c *process) owned(d *sim.Digest) {
+	d.Int(int64(c.by.skew))
+	for _, does := range c.calls {
+		d.Text(string(does.do))
+		d.Text(does.payload)
+	}
+	for _, fence := range slices.Sorted(maps.Keys(c.owners)) {
+		if c.owners[fence].name == c.by.name {
+			d.Int(fence)
+		}
+	}
 }
 
 func (c *process) make(made call) error {
@@ -154,7 +223,10 @@ func (c *process) make(made call) error {
 	if made.payload != "" {
 		payload = append(payload, []byte(made.payload))
 	}
+	c.knows = true
+	defer func() { c.knows = false }()
 	out, err := c.d.Once(context.Background(), id, func(ctx context.Context) (string, error) {
+		c.knows = false
 		run, _ := dedup.RunOf(ctx)
 		if !run.LeaseUntil.After(c.clock()) {
 			c.run.Violation("D5: %s runs after its lease", c.by.name)
@@ -213,7 +285,11 @@ func (c *process) effect(run dedup.Run) error {
 
 // value is the result of a run: no two have the same.
 func (c *process) value(run dedup.Run, payload string) string {
-	value := fmt.Sprintf("%s %s %d", payload, c.by.name, run.Fence)
+	// A fence has one owner; who it is must not be told where all are alike.
+	value := fmt.Sprintf("%s %d", payload, run.Fence)
+	if !c.alike {
+		value = fmt.Sprintf("%s %s %d", payload, c.by.name, run.Fence)
+	}
 	if c.large {
 		value += strings.Repeat(" ", 2000)
 	}

@@ -51,6 +51,9 @@ type settings struct {
 	late bool
 	// large: results have an item of their own.
 	large bool
+	// alike: callers that do the same by the same clock may change places; nothing
+	// is late, and no cache has a result.
+	alike bool
 	// fewer is by how much fewer than two looks a waiter has.
 	fewer int
 }
@@ -114,6 +117,7 @@ const (
 	extending    kind = "extend"
 	invalidating kind = "invalidate"
 	mending      kind = "mend"
+	looking      kind = "look"
 )
 
 // write is a write of the row.
@@ -139,7 +143,7 @@ func (m *model) perform(w write) (rowAnswer, error) {
 		m.row, m.last = after, after
 		m.check(w, before, after)
 	}
-	return rowAnswer{r, done}, err
+	return rowAnswer{Row: r, Done: done}, err
 }
 
 func sameRow(a, b dedup.Row) bool {
@@ -291,15 +295,17 @@ func (m *model) Final() error {
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.UnixMilli())
-	hashRow(d, m.row)
+	m.hashRow(d, m.row)
 	d.Int(int64(len(m.older)))
 	for _, r := range m.older {
-		hashRow(d, r)
+		m.hashRow(d, r)
 	}
 	// Fences are the clock's and their number: those of two schedules are alike
 	// where the last one and their number are.
 	d.Int(int64(len(m.owners)))
-	d.Text(m.owners[m.row.Fence].name)
+	if !m.alike {
+		d.Text(m.owners[m.row.Fence].name)
+	}
 	d.Bool(m.copying)
 	d.Int(int64(m.asking))
 	d.Int(int64(len(m.strays)))
@@ -315,12 +321,23 @@ func (m *model) Snapshot(d *sim.Digest) {
 type rowAnswer struct {
 	dedup.Row
 	Done bool
+	// to is who asked.
+	to *process
 }
 
 // Hash implements [sim.Hasher].
 func (a rowAnswer) Hash(d *sim.Digest) {
-	hashRow(d, a.Row)
+	a.to.hash(d, a.Row)
 	d.Bool(a.Done)
+}
+
+// hashRow feeds a row of the table. Where processes may change places, its token
+// says which of its owner's it is, and the owners say whose.
+func (m *model) hashRow(d *sim.Digest, r dedup.Row) {
+	if m.alike {
+		r.Token = dedup.Token{r.Token[0]}
+	}
+	hashRow(d, r)
 }
 
 func hashRow(d *sim.Digest, r dedup.Row) {

@@ -11,8 +11,9 @@ import (
 // store is the table as one process sees it.
 type store struct {
 	*model
-	p  *sim.Proc
-	by owner
+	p       *sim.Proc
+	by      owner
+	process *process
 }
 
 var _ dedup.Store = (*store)(nil)
@@ -27,8 +28,13 @@ func (s *store) write(w write) (dedup.Row, bool, error) {
 		if s.copying && len(s.strays) < 4 {
 			s.strays = append(s.strays, w)
 		}
-		return s.perform(w)
+		a, err := s.perform(w)
+		a.to = s.process
+		return a, err
 	})
+	if err == nil && (w.kind == claiming || w.kind == replacing) {
+		s.process.learns(w.kind, answer)
+	}
 	return answer.Row, answer.Done, err
 }
 
@@ -72,13 +78,16 @@ func (s *store) Row(ctx context.Context, k dedup.Key, strong bool) (dedup.Row, b
 	if !strong {
 		label = sim.Labelf("read (any)")
 		for _, r := range s.older {
-			older = append(older, func() (rowAnswer, error) { return rowAnswer{r, r.Exists()}, nil })
+			older = append(older, func() (rowAnswer, error) { return rowAnswer{r, r.Exists(), s.process}, nil })
 		}
 	}
 	answer, err := sim.Read(s.p, label, func() (rowAnswer, error) {
 		r, found, err := s.memory.Row(ctx, k, strong)
-		return rowAnswer{r, found}, err
+		return rowAnswer{r, found, s.process}, err
 	}, older...)
+	if err == nil {
+		s.process.learns(looking, answer)
+	}
 	return answer.Row, answer.Done, err
 }
 

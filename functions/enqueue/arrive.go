@@ -12,24 +12,19 @@ import (
 
 // put reads the messages of a put.
 func (c *call) put() (*intake.Put, *edge.Problem) {
-	props, event, problem := c.props()
+	props, event, key, problem := c.props()
 	if problem != nil {
 		return nil, problem
 	}
 	p := &intake.Put{Scope: c.Scope}
 	if props != nil {
-		messages, single, problem := c.events(props, event)
-		p.Single = single
-		for _, m := range messages {
-			p.Add(m)
-		}
-		return p, problem
+		return p, props.events(p, event, key)
 	}
 	members, err := edge.Members(c.Body)
 	if err != nil {
 		return nil, edge.Invalid("body", err.Error())
 	}
-	key := c.IdempotencyKey
+	key = c.IdempotencyKey
 	if c.Direct {
 		if key, members, problem = directKey(members); problem != nil {
 			return nil, problem
@@ -81,13 +76,19 @@ func readList(p *intake.Put, raw json.RawMessage, key string) *edge.Problem {
 	return nil
 }
 
-// read reads one message. Without a seq it is known by the call's key, together
-// with all others of its queue, or by its own id.
+// read reads one message.
 func read(p *intake.Put, prefix string, members []edge.Member, key string) *edge.Problem {
 	m, numbered, problem := message(prefix, members)
-	switch {
-	case problem != nil:
+	if problem != nil {
 		return problem
+	}
+	return add(p, prefix, m, numbered, key)
+}
+
+// add adds a message to a put. Without a seq it is known by the call's key,
+// together with all others of its queue, or by its own id.
+func add(p *intake.Put, prefix string, m cursor.Message, numbered bool, key string) *edge.Problem {
+	switch {
 	case numbered:
 		p.Add(m)
 	case key != "":

@@ -5,120 +5,174 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// props are the ways to the queue and the seq of a raw event.
+// props are the ways to the queue, the seq and the id of a raw event; seq or id
+// may be empty.
 type props struct {
-	queue, seq edge.FieldPath
+	queue, seq, id edge.FieldPath
 }
+
+// paths are props as they are written.
+type paths struct{ queue, seq, id string }
 
 // props are the paths that this put uses, nil where its messages are documents
-// of ours; and the event. The caller's come first (parameters of the query, or
-// members of a direct invoke's document beside "event"), then the stack's.
-func (c *call) props() (*props, json.RawMessage, *edge.Problem) {
-	queueProp, seqProp, event := "", "", json.RawMessage(c.Body)
+// of ours; the event; and the key of the whole request. The caller's come first
+// (parameters of the query, or members of a direct invoke's document beside
+// "event"), then the stack's.
+func (c *call) props() (*props, json.RawMessage, string, *edge.Problem) {
+	given, event, key := paths{}, json.RawMessage(c.Body), c.IdempotencyKey
+	var problem *edge.Problem
 	if c.Direct {
-		var problem *edge.Problem
-		if queueProp, seqProp, event, problem = c.directProps(); problem != nil {
-			return nil, nil, problem
-		}
+		given, event, key, problem = c.directProps()
 	} else {
-		if problem := c.Only("queueProp", "seqProp"); problem != nil {
-			return nil, nil, problem
-		}
-		var problem *edge.Problem
-		if queueProp, problem = c.One("queueProp"); problem != nil {
-			return nil, nil, problem
-		}
-		if seqProp, problem = c.One("seqProp"); problem != nil {
-			return nil, nil, problem
+		given, problem = c.queryProps()
+	}
+	if problem != nil {
+		return nil, nil, "", problem
+	}
+	if given == (paths{}) {
+		given = c.paths
+	}
+	if given == (paths{}) {
+		return nil, nil, "", nil
+	}
+	p, problem := given.parse(key)
+	return p, event, key, problem
+}
+
+// queryProps are those that the query has.
+func (c *call) queryProps() (given paths, problem *edge.Problem) {
+	if problem = c.Only("queueProp", "seqProp", "idProp"); problem != nil {
+		return given, problem
+	}
+	for name, value := range given.byName() {
+		if *value, problem = c.One(name); problem != nil {
+			return given, problem
 		}
 	}
-	if queueProp == "" && seqProp == "" {
-		queueProp, seqProp = c.queueProp, c.seqProp
-	}
+	return given, nil
+}
+
+// byName are the paths by their names.
+func (p *paths) byName() map[string]*string {
+	return map[string]*string{"queueProp": &p.queue, "seqProp": &p.seq, "idProp": &p.id}
+}
+
+// parse reads the paths. Without a seq a message is known by its id, or by the
+// key of the whole request.
+func (p *paths) parse(key string) (*props, *edge.Problem) {
 	switch {
-	case queueProp == "" && seqProp == "":
-		return nil, nil, nil
-	case queueProp == "":
-		return nil, nil, edge.Invalid("queueProp", "is missing beside seqProp")
-	case seqProp == "":
-		return nil, nil, edge.Invalid("seqProp", "is missing beside queueProp")
+	case p.queue == "":
+		return nil, edge.Invalid("queueProp", "is missing beside seqProp or idProp")
+	case p.seq == "" && p.id == "" && key == "":
+		return nil, edge.Invalid("seqProp", "is missing beside queueProp; for queues in arrival order, idProp or the header Idempotency-Key is")
 	}
-	var p props
-	var err error
-	if p.queue, err = edge.ParseFieldPath(queueProp); err != nil {
-		return nil, nil, edge.Invalid("queueProp", err.Error())
+	var parsed props
+	for _, one := range []struct {
+		name, text string
+		path       *edge.FieldPath
+	}{{"queueProp", p.queue, &parsed.queue}, {"seqProp", p.seq, &parsed.seq}, {"idProp", p.id, &parsed.id}} {
+		if one.text == "" {
+			continue
+		}
+		var err error
+		if *one.path, err = edge.ParseFieldPath(one.text); err != nil {
+			return nil, edge.Invalid(one.name, err.Error())
+		}
 	}
-	if p.seq, err = edge.ParseFieldPath(seqProp); err != nil {
-		return nil, nil, edge.Invalid("seqProp", err.Error())
-	}
-	return &p, event, nil
+	return &parsed, nil
 }
 
-// directProps reads {"queueProp", "seqProp", "event"}; anything else is no such
-// document.
-func (c *call) directProps() (queueProp, seqProp string, event json.RawMessage, problem *edge.Problem) {
-	event = c.Body
+// directProps reads {"queueProp", "seqProp", "idProp", "idempotencyKey", "event"}
+// with an event, a queueProp and one at least of the others; anything else is no
+// such document.
+func (c *call) directProps() (given paths, event json.RawMessage, key string, problem *edge.Problem) {
 	members, err := edge.Members(c.Body)
-	if err != nil || len(members) != 3 {
-		return "", "", event, nil
+	if err != nil {
+		return paths{}, c.Body, "", nil
 	}
-	values := map[string]json.RawMessage{}
+	known := given.byName()
+	known["idempotencyKey"] = &key
+	texts := map[string]json.RawMessage{}
 	for _, m := range members {
-		values[m.Name] = m.Value
+		switch {
+		case m.Name == "event":
+			event = m.Value
+		case known[m.Name] == nil:
+			return paths{}, c.Body, "", nil
+		default:
+			texts[m.Name] = m.Value
+		}
 	}
-	if values["queueProp"] == nil || values["seqProp"] == nil || values["event"] == nil {
-		return "", "", event, nil
+	if event == nil || texts["queueProp"] == nil || len(texts) < 2 {
+		return paths{}, c.Body, "", nil
 	}
-	if queueProp, err = edge.Text(values["queueProp"]); err != nil {
-		return "", "", nil, edge.Invalid("queueProp", err.Error())
+	for name, value := range texts {
+		if name == "idempotencyKey" {
+			if key, _, problem = directKey([]edge.Member{{Name: name, Value: value}}); problem != nil {
+				return paths{}, nil, "", problem
+			}
+			continue
+		}
+		if *known[name], err = edge.Text(value); err != nil {
+			return paths{}, nil, "", edge.Invalid(name, err.Error())
+		}
 	}
-	if seqProp, err = edge.Text(values["seqProp"]); err != nil {
-		return "", "", nil, edge.Invalid("seqProp", err.Error())
-	}
-	return queueProp, seqProp, values["event"], nil
+	return given, event, key, nil
 }
 
-// events makes a message of each raw event: of one object, or of each element
-// of an array. The event, byte for byte, is the body.
-func (c *call) events(p *props, raw json.RawMessage) ([]cursor.Message, bool, *edge.Problem) {
+// events adds a message of each raw event to a put: of one object, or of each
+// element of an array. The event, byte for byte, is the body.
+func (p *props) events(put *intake.Put, raw json.RawMessage, key string) *edge.Problem {
 	if !edge.IsArray(raw) {
-		m, problem := p.message("", raw)
-		return []cursor.Message{m}, true, problem
+		put.Single = true
+		return p.event(put, "", raw, key)
 	}
 	list, problem := elements("body", raw)
 	if problem != nil {
-		return nil, false, problem
+		return problem
 	}
-	messages := make([]cursor.Message, len(list))
 	for i, event := range list {
-		if messages[i], problem = p.message(fmt.Sprintf("messages[%d].", i), event); problem != nil {
-			return nil, false, problem
+		if problem := p.event(put, fmt.Sprintf("messages[%d].", i), event, key); problem != nil {
+			return problem
 		}
 	}
-	return messages, false, nil
+	return nil
 }
 
-func (p *props) message(prefix string, event json.RawMessage) (cursor.Message, *edge.Problem) {
+// event adds the message of a raw event.
+func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key string) *edge.Problem {
 	m := cursor.Message{Body: event}
 	if _, err := edge.Members(event); err != nil {
-		return m, edge.Invalid(prefix+"body", err.Error())
+		return edge.Invalid(prefix+"body", err.Error())
 	}
 	queue, err := p.queue.Find(event)
 	if err == nil {
 		m.Queue, err = edge.Name(queue)
 	}
 	if err != nil {
-		return m, edge.Invalid(prefix+"queue", err.Error())
+		return edge.Invalid(prefix+"queue", err.Error())
 	}
-	seq, err := p.seq.Find(event)
-	if err == nil {
-		m.Seq, err = edge.Seq(seq)
+	if p.id != nil {
+		id, err := p.id.Find(event)
+		if err == nil {
+			m.ID, err = edge.Name(id)
+		}
+		if err != nil {
+			return edge.Invalid(prefix+"id", err.Error())
+		}
 	}
-	if err != nil {
-		return m, edge.Invalid(prefix+"seq", err.Error())
+	if p.seq != nil {
+		seq, err := p.seq.Find(event)
+		if err == nil {
+			m.Seq, err = edge.Seq(seq)
+		}
+		if err != nil {
+			return edge.Invalid(prefix+"seq", err.Error())
+		}
 	}
-	return m, nil
+	return add(put, prefix, m, p.seq != nil, key)
 }

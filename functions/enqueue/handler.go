@@ -21,9 +21,8 @@ type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
 type service struct {
 	sorter *cursor.Sorter
 	now    func() time.Time
-	// queueProp and seqProp are the paths of raw events' fields, where the
-	// stack names them.
-	queueProp, seqProp string
+	// paths are those of raw events' fields, where the stack names them.
+	paths paths
 	// tenantClaim is the claim that holds a caller's tenant, where there are any.
 	tenantClaim string
 }
@@ -40,7 +39,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		return nil, err
 	}
 	return (&service{
-		sorter: sorter, now: time.Now, queueProp: s.QueueProp, seqProp: s.SeqProp, tenantClaim: s.TenantClaim,
+		sorter: sorter, now: time.Now, paths: paths{s.QueueProp, s.SeqProp, s.IDProp}, tenantClaim: s.TenantClaim,
 	}).api(emf.New(out)).Handle, nil
 }
 
@@ -87,7 +86,7 @@ var directOperations = map[string]operation{
 func (c *call) routeDirect() (operation, *edge.Problem) {
 	members, err := edge.Members(c.Body)
 	if err != nil {
-		if c.queueProp != "" && edge.IsArray(c.Body) {
+		if c.paths.queue != "" && edge.IsArray(c.Body) {
 			return putMessages, nil
 		}
 		return nil, edge.Invalid("event", err.Error())
@@ -96,13 +95,13 @@ func (c *call) routeDirect() (operation, *edge.Problem) {
 	hasQueue := slices.ContainsFunc(rest, func(m edge.Member) bool { return m.Name == "queue" })
 	name := ""
 	if value != nil {
-		if name, err = edge.Text(value); err != nil && c.queueProp == "" {
+		if name, err = edge.Text(value); err != nil && c.paths.queue == "" {
 			return nil, edge.Invalid("operation", err.Error())
 		}
 	}
 	do := directOperations[name]
 	switch {
-	case c.queueProp != "" && (do == nil || name == "put" || !hasQueue):
+	case c.paths.queue != "" && (do == nil || name == "put" || !hasQueue):
 		return putMessages, nil
 	case name == "":
 		return putMessages, nil

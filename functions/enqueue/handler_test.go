@@ -218,13 +218,17 @@ func TestRawEvents(t *testing.T) {
 		"queueProp=repository.id&seqProp=messages.x":        "seq",
 		"queueProp=repository.id":                           "seqProp",
 		"seqProp=a":                                         "queueProp",
+		"idProp=a":                                          "queueProp",
+		"queueProp=repository.id&idProp=repository":         "id",
+		"queueProp=repository.id&idProp=nowhere":            "id",
+		"queueProp=a&idProp=.":                              "idProp",
 		"queueProp=a..b&seqProp=c":                          "queueProp",
 		"queueProp=a&seqProp=c&other=1":                     "other",
 	} {
 		s.Want(query, s.Request("POST", "/messages", query, event), 400, `"field":"`+field+`"`)
 	}
 
-	s = newServer(t, func(s *service) { s.queueProp, s.seqProp = "author", "n" })
+	s = newServer(t, func(s *service) { s.paths = paths{queue: "author", seq: "n"} })
 	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","n":1}`), 200, `"queue":"ann"`)
 	for event, want := range map[string]string{
 		`{"author":"ann","n":2}`:                            `"new":2`,
@@ -237,6 +241,29 @@ func TestRawEvents(t *testing.T) {
 			t.Errorf("%s: %s, want %s", event, raw, want)
 		}
 	}
+}
+
+// TestRawEventsInArrivalOrder: without a seq they are known by an id in the event,
+// or by the key of the request.
+func TestRawEventsInArrivalOrder(t *testing.T) {
+	s := newServer(t, nil)
+	event := `{"repository":{"name":"r"},"delivery":{"id":"evt_17","n":3}}`
+	const query = "queueProp=repository.name&idProp=delivery.id"
+	s.Want("first", s.Request("POST", "/messages", query, event), 200, `"outcome":"advanced","queue":"r","seq":1`)
+	s.Want("repeated", s.Request("POST", "/messages", query, event), 200, `"outcome":"duplicate","queue":"r","seq":1`)
+	s.Want("other bytes", s.Request("POST", "/messages", query, event+" "), 409, "problems/conflict")
+	s.Want("a number as the id", s.Request("POST", "/messages", "queueProp=repository.name&idProp=delivery.n", event), 200, `"seq":2`)
+	s.Want("several", s.Request("POST", "/messages", "queueProp=q&idProp=i", `[{"q":"r","i":1},{"q":"r","i":2}]`), 200, `"seq":3`, `"seq":4`)
+	s.Want("direct", edgetest.Answer{Status: 200, Body: s.Invoke(`{"queueProp":"q","idProp":"i","event":{"q":"r","i":2}}`)}, 200, `"outcome":"duplicate"`, `"seq":4`)
+	s.Want("direct under a key", edgetest.Answer{Status: 200, Body: s.Invoke(`{"queueProp":"q","idempotencyKey":"k","event":[{"q":"r"},{"q":"r","x":1}]}`)}, 200, `"seq":5`, `"seq":6`)
+	s.Want("with both", s.Request("POST", "/messages", "queueProp=q&idProp=i&seqProp=n", `{"q":"numbered","i":"x","n":1}`), 200, `"new":1`)
+	m, _, err := s.memory.Message(t.Context(), "numbered", 1)
+	if err != nil || m.ID != "x" {
+		t.Errorf("id %q, %v", m.ID, err)
+	}
+
+	s = newServer(t, func(s *service) { s.paths = paths{queue: "author", id: "i"} })
+	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","i":"1"}`), 200, `"queue":"ann","seq":1`)
 }
 
 // TestBadInput: a clear error that names the field, and nothing stored.

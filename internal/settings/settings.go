@@ -40,9 +40,10 @@ type Settings struct {
 	KeepForever bool
 	// BatchSize is STREAMSORT_BATCH_SIZE, the first page of a look-ahead.
 	BatchSize int
-	// QueueProp and SeqProp are the dotted paths of raw events' fields:
-	// STREAMSORT_QUEUE_PROP and STREAMSORT_SEQ_PROP, both or none.
-	QueueProp, SeqProp string
+	// QueueProp, SeqProp and IDProp are the dotted paths of raw events' fields:
+	// STREAMSORT_QUEUE_PROP with STREAMSORT_SEQ_PROP, STREAMSORT_ID_PROP (for
+	// queues in arrival order) or both; or none.
+	QueueProp, SeqProp, IDProp string
 	// TenantClaim is STREAMSORT_TENANT_CLAIM, the claim of a caller's token that
 	// holds its tenant; empty where there are no tenants.
 	TenantClaim string
@@ -96,6 +97,7 @@ func FromEnvironment() (Settings, error) {
 		BatchSize:      int(r.number("STREAMSORT_BATCH_SIZE", 0)),
 		QueueProp:      os.Getenv("STREAMSORT_QUEUE_PROP"),
 		SeqProp:        os.Getenv("STREAMSORT_SEQ_PROP"),
+		IDProp:         os.Getenv("STREAMSORT_ID_PROP"),
 		TenantClaim:    os.Getenv("STREAMSORT_TENANT_CLAIM"),
 		EventBus:       os.Getenv("STREAMSORT_EVENT_BUS"),
 		FullSweepEvery: r.duration("STREAMSORT_FULL_SWEEP_EVERY", 0),
@@ -109,8 +111,8 @@ func FromEnvironment() (Settings, error) {
 		Readers:         r.readers("STREAMSORT_READERS"),
 	}
 	s.KeepForever = s.Retention == 0
-	if (s.QueueProp == "") != (s.SeqProp == "") {
-		r.fail("STREAMSORT_QUEUE_PROP and STREAMSORT_SEQ_PROP", "must both be set, or neither")
+	if (s.QueueProp == "") != (s.SeqProp == "" && s.IDProp == "") {
+		r.fail("STREAMSORT_QUEUE_PROP with STREAMSORT_SEQ_PROP or STREAMSORT_ID_PROP", "must be set, or none of them")
 	}
 	if len(r.errs) == 0 {
 		r.check(s)

@@ -35,6 +35,7 @@ func TestEverything(t *testing.T) {
 		"STREAMSORT_QUEUE_KEY": "author", "STREAMSORT_SEQ_KEY": "number", "STREAMSORT_FIRST_SEQ": "0",
 		"STREAMSORT_POLICY": "skip", "STREAMSORT_GAP_AFTER": "90s", "STREAMSORT_MAX_AHEAD": "10", "STREAMSORT_MODE": "async",
 		"STREAMSORT_RETENTION": "0", "STREAMSORT_BATCH_SIZE": "5", "STREAMSORT_QUEUE_PROP": "a.b", "STREAMSORT_SEQ_PROP": "c",
+		"STREAMSORT_ID_PROP":   "d",
 		"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "2h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_LIMIT": "7",
 		"STREAMSORT_ARRIVALS_TABLE": "a-1",
 	} {
@@ -47,7 +48,7 @@ func TestEverything(t *testing.T) {
 	want := settings.Settings{
 		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", Arrivals: "a-1", QueueKey: "author", SeqKey: "number"},
 		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync},
-		KeepForever: true, BatchSize: 5, QueueProp: "a.b", SeqProp: "c", EventBus: "default",
+		KeepForever: true, BatchSize: 5, QueueProp: "a.b", SeqProp: "c", IDProp: "d", EventBus: "default",
 		FullSweepEvery: 2 * time.Hour, SweepSegments: 2, SweepLimit: 7,
 	}
 	if !reflect.DeepEqual(s, want) {

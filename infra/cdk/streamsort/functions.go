@@ -41,7 +41,7 @@ func (s *Streamsort) addFunctions() error {
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
 		memory: p.EnqueueMemory, timeout: p.EnqueueTimeout, concurrency: p.EnqueueConcurrency,
-		environment: map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp, tenantClaimVariable: p.TenantClaim},
+		environment: map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp, "STREAMSORT_ID_PROP": p.IDProp, tenantClaimVariable: p.TenantClaim},
 		access:      s.enqueueAccess(),
 	})
 	s.SortFunction = s.newFunction(function{

@@ -67,7 +67,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"enqueue", "Enqueue", changed(), "x86_64", 128, 10, 11, with(sharedChanged(), object{
-			"STREAMSORT_QUEUE_PROP": "repository.full_name", "STREAMSORT_SEQ_PROP": "sequence",
+			"STREAMSORT_QUEUE_PROP": "repository.full_name", "STREAMSORT_SEQ_PROP": "sequence", "STREAMSORT_ID_PROP": "delivery.id",
 			"STREAMSORT_TENANT_CLAIM": "custom:tenant",
 		})},
 		{"sort", "Sort", changed(), "x86_64", 256, 20, 12, sharedChanged()},

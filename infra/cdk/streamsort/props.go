@@ -90,10 +90,12 @@ type Props struct {
 	// BatchSize is the most messages that the first page of a look-ahead
 	// reads: 1 to 1,000; 25.
 	BatchSize int
-	// QueueProp and SeqProp name the fields of a raw event that hold its queue
-	// and its seq, dotted where they are nested ("repository.full_name"):
-	// both, or none. None means that events come as the API's own messages.
-	QueueProp, SeqProp string
+	// QueueProp, SeqProp and IDProp name the fields of a raw event that hold its
+	// queue, its seq and its id, dotted where they are nested
+	// ("repository.full_name"). Without SeqProp the queues are in arrival order
+	// and IDProp tells a repeat. None means that events come as the API's own
+	// messages.
+	QueueProp, SeqProp, IDProp string
 
 	// SortBatchSize is the most stream records of one call of sort: 1 to
 	// 10,000; 1,000.

@@ -46,7 +46,10 @@ func TestPropsBounds(t *testing.T) {
 		{Props{Retention: new(4 * time.Hour)}, ""},
 		{Props{Retention: new(-time.Second)}, "retention is -1s"},
 		{Props{BatchSize: 1001}, "batchSize is 1001; write a value from 1 to 1000"},
-		{Props{QueueProp: "id"}, `queueProp, seqProp are "id" and ""; write both or none`},
+		{Props{QueueProp: "id"}, `queueProp, seqProp, idProp are "id", "" and ""; write the first and one of the others, or none`},
+		{Props{IDProp: "id"}, `queueProp, seqProp, idProp are "", "" and "id"`},
+		{Props{QueueProp: "a", IDProp: "b"}, ""},
+		{Props{QueueProp: "a", IDProp: "b..c"}, `idProp is "b..c"`},
 		{Props{QueueProp: "a..b", SeqProp: ".c"}, `queueProp is "a..b"; write field names with one dot between them, such as data.id`},
 		{Props{QueueProp: "a", SeqProp: "c."}, `seqProp is "c."`},
 

@@ -48,7 +48,7 @@ func changedProps() *Props {
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50,
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,
-		QueueProp: "repository.full_name", SeqProp: "sequence",
+		QueueProp: "repository.full_name", SeqProp: "sequence", IDProp: "delivery.id",
 		SortBatchSize: 10, SortBatchWindow: new(2 * time.Second), SortParallelization: 3, SortRetries: 4,
 		SortMaxRecordAge: time.Hour,
 		Consumers: []Consumer{

@@ -83,11 +83,12 @@ func (p Props) checkQueues(c *checker) {
 			text(*p.Retention), text(cursor.MinRetention), text(cursor.MaxRetention))
 	}
 	between(c, "batchSize", p.BatchSize, 1, 1000)
-	if (p.QueueProp == "") != (p.SeqProp == "") {
-		c.fail("queueProp, seqProp", "are %q and %q; write both or none", p.QueueProp, p.SeqProp)
+	if (p.QueueProp == "") != (p.SeqProp == "" && p.IDProp == "") {
+		c.fail("queueProp, seqProp, idProp", "are %q, %q and %q; write the first and one of the others, or none", p.QueueProp, p.SeqProp, p.IDProp)
 	}
 	checkPath(c, "queueProp", p.QueueProp)
 	checkPath(c, "seqProp", p.SeqProp)
+	checkPath(c, "idProp", p.IDProp)
 }
 
 func checkPath(c *checker, field, path string) {

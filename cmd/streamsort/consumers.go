@@ -162,9 +162,14 @@ type createCommand struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" help:"The consumer's name."`
 	Start    string `help:"Where it begins: first, latest or a seq." default:"first"`
+	Kind     string `help:"The kind of queue: numbered or arrival. A queue that nothing was put to yet is made so; numbered where it is not said."`
 }
 
 // Run implements the verb.
 func (c *createCommand) Run(s *session) error {
-	return s.post("/consumers", map[string]any{"queue": c.Queue, "consumer": c.Consumer, "start": c.Start}, "is there")
+	document := map[string]any{"queue": c.Queue, "consumer": c.Consumer, "start": c.Start}
+	if c.Kind != "" {
+		document["kind"] = c.Kind
+	}
+	return s.post("/consumers", document, "is there")
 }

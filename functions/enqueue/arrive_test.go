@@ -20,6 +20,22 @@ func (s *server) keyed(key, body string) edgetest.Answer {
 	return a
 }
 
+// TestBothKindsForOneQueue: a call that has messages with a seq and without for
+// one queue is refused whole, and makes no queue.
+func TestBothKindsForOneQueue(t *testing.T) {
+	s := newServer(t, nil)
+	const body = `{"messages":[{"queue":"other","seq":1,"body":1},{"queue":"q","id":"a","body":1},{"queue":"q","seq":1,"body":2}]}`
+	for _, queue := range []string{"new", "of one kind"} {
+		s.Want(queue, s.Request("POST", "/messages", "", body), 400, "problems/invalid", `"field":"messages[1].seq"`)
+		s.Want(queue, s.Request("GET", "/queues", "queue=other", ""), 404)
+		if queue == "new" {
+			s.Want("no queue", s.Request("GET", "/queues", "queue=q", ""), 404, "problems/no-queue")
+			s.Want("of one kind", s.Request("POST", "/messages", "", `{"queue":"q","id":"first","body":0}`), 200, `"seq":1`)
+		}
+	}
+	s.Want("nothing came of it", s.Request("GET", "/queues", "queue=q", ""), 200, `"kind":"arrival"`, `"position":1`)
+}
+
 func TestMessagesWithoutSeqs(t *testing.T) {
 	s := newServer(t, nil)
 	post := func(body string) edgetest.Answer { return s.Request("POST", "/messages", "", body) }
@@ -84,7 +100,7 @@ func TestBothKindsInOneCall(t *testing.T) {
 		`"queue":"arrival","seq":100,"old":99,"new":100`, `"queue":"numbered","seq":1,"old":0,"new":1`)
 	s.Want("a seq for the queue to give", post(`{"queue":"arrival","seq":5,"body":1}`), 400, `"field":"seq"`, "in arrival order")
 	s.Want("no seq for a numbered queue", post(`{"queue":"numbered","id":"a","body":1}`), 400, `"field":"seq"`, "numbered")
-	s.Want("each where it does not belong", post(`{"messages":[{"queue":"arrival","seq":5,"body":1},{"queue":"numbered","id":"a","body":1},{"queue":"numbered","seq":2,"body":1}]}`), 200,
+	s.Want("each where it does not belong", post(`{"messages":[{"queue":"arrival","seq":5,"body":1},{"queue":"numbered","id":"a","body":1},{"queue":"third","seq":1,"body":1}]}`), 200,
 		`{"status":400,"queue":"arrival","seq":5,`, `"detail":"seq must not be given`, `{"status":400,"queue":"numbered","detail":"seq is missing`, `"outcome":"advanced"`)
 	s.Want("all where they do not belong", post(`{"messages":[{"queue":"arrival","seq":5,"body":1},{"queue":"numbered","id":"a","body":1}]}`), 400, "seq")
 	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"numbered","kind":"arrival"}`), 409, "problems/kind-fixed")

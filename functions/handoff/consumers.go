@@ -207,6 +207,7 @@ func (s *service) create(ctx context.Context, c *edge.Call) (int, any, *edge.Pro
 	}
 	var queue, name string
 	start := handoff.First
+	var kind *cursor.Kind
 	for _, m := range members {
 		var err error
 		switch m.Name {
@@ -216,8 +217,10 @@ func (s *service) create(ctx context.Context, c *edge.Call) (int, any, *edge.Pro
 			name, err = edge.Text(m.Value)
 		case "start":
 			start, err = startOf(m.Value)
+		case "kind":
+			kind, err = kindOf(m.Value)
 		default:
-			err = errors.New("is not a field of a new consumer: queue, consumer and start are")
+			err = errors.New("is not a field of a new consumer: queue, consumer, start and kind are")
 		}
 		if err != nil {
 			return 0, nil, edge.Invalid(m.Name, err.Error())
@@ -226,11 +229,27 @@ func (s *service) create(ctx context.Context, c *edge.Call) (int, any, *edge.Pro
 	if queue, problem = c.Full("queue", queue); problem != nil {
 		return 0, nil, problem
 	}
+	if kind != nil {
+		start = start.OfKind(*kind)
+	}
 	made, err := s.deliverer.Create(ctx, queue, name, start)
 	if err != nil {
 		return 0, nil, problemOf(ctx, err)
 	}
 	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name, consumerAnswer: s.answer(made)}, nil
+}
+
+// kindOf reads which kind of queue a consumer is for.
+func kindOf(raw json.RawMessage) (*cursor.Kind, error) {
+	text, err := edge.Text(raw)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := cursor.ParseKind(text)
+	if err != nil {
+		return nil, errors.New("must be numbered or arrival")
+	}
+	return &kind, nil
 }
 
 // startOf reads where a consumer is to begin: "first", "latest" or a seq.

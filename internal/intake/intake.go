@@ -73,6 +73,9 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 	if problem := p.name(); problem != nil {
 		return nil, problem
 	}
+	if problem := p.mixed(); problem != nil {
+		return nil, problem
+	}
 	if len(p.arrivals) > 0 {
 		// All is looked at before anything is stored.
 		if err := cursor.ValidateArrivals(p.arrivals); err != nil {
@@ -109,6 +112,22 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 		}
 	}
 	return answers, nil
+}
+
+// mixed is what is wrong with a call that brings both kinds of message for one
+// queue: a queue is of one kind, and if it is new, neither of them says which.
+func (p *Put) mixed() *edge.Problem {
+	numbered := map[string]bool{}
+	for _, m := range p.messages {
+		numbered[m.Queue] = true
+	}
+	for i, a := range p.arrivals {
+		if numbered[a.Queue] {
+			return edge.Invalid(fmt.Sprintf("messages[%d].seq", p.arrived[i][0]),
+				"is missing, and another message for the same queue has one: a queue takes messages with a seq or without, as its first put has them")
+		}
+	}
+	return nil
 }
 
 // name puts the tenant in front of each queue and id.

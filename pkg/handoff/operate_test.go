@@ -253,6 +253,25 @@ func TestParseStart(t *testing.T) {
 	}
 }
 
+// TestCreateSaysTheKind: a consumer that is made before its queue says of which kind
+// it is to be; later that is fixed.
+func TestCreateSaysTheKind(t *testing.T) {
+	k := newDesk(t)
+	_, err := k.d.Create(t.Context(), "new", "c", handoff.Latest.OfKind(cursor.KindArrival))
+	k.must(err)
+	added, err := k.sorter.Append(t.Context(), cursor.Arrival{Queue: "new", ID: "a", Messages: []cursor.Message{{Body: []byte("1")}}})
+	if err != nil || added.Outcome != cursor.Advanced {
+		t.Errorf("%s, %v", added.Outcome, err)
+	}
+	_, err = k.d.Create(t.Context(), "new", "d", handoff.First.OfKind(cursor.KindNumbered))
+	if !errors.Is(err, cursor.ErrKindFixed) {
+		t.Errorf("error %v", err)
+	}
+	if all, err := k.d.Status(t.Context(), "new"); err != nil || len(all) != 1 {
+		t.Errorf("consumers %v, %v", all, err)
+	}
+}
+
 // TestCreateTwice: the one that is there stays where it is.
 func TestCreateTwice(t *testing.T) {
 	k := newDesk(t)

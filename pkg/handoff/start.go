@@ -15,6 +15,8 @@ type Start struct {
 	latest bool
 	at     bool
 	seq    int64
+	// kind is that of the queue, where it is said.
+	kind *cursor.Kind
 }
 
 // First begins with the oldest message that is stored. Latest begins behind
@@ -26,6 +28,14 @@ var (
 
 // At begins with the message of a seq.
 func At(seq int64) Start { return Start{at: true, seq: seq} }
+
+// OfKind is the same start in a queue of this kind: one that nothing was ever put to
+// is made so, and one of the other kind is [cursor.ErrKindFixed]. Where no kind is
+// said, a queue that is made is numbered.
+func (s Start) OfKind(kind cursor.Kind) Start {
+	s.kind = &kind
+	return s
+}
 
 // ParseStart reads "first", "latest" or a seq; an empty text is First.
 func ParseStart(text string) (Start, error) {
@@ -54,7 +64,8 @@ func (s Start) String() string {
 }
 
 // Create makes a consumer of a queue, or returns the one that is there. A
-// queue that has no cursor yet gets one. At a seq of which the messages are
+// queue that has no cursor yet gets one, of the kind that start says
+// ([Start.OfKind]). At a seq of which the messages are
 // gone, or that is beyond the next one to come, it is an InvalidError.
 //
 // The consumer begins as near to start as what is stored allows: everything
@@ -78,7 +89,10 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 			return Consumer{}, &cursor.InvalidError{Field: "start", Problem: fmt.Sprintf(
 				"is %d: the queue has no message yet, and will begin at %d", start.seq, d.sorter.Defaults().First)}
 		}
-		it, err = d.sorter.Configure(ctx, queue, cursor.Change{})
+		it, err = d.sorter.Configure(ctx, queue, cursor.Change{Kind: start.kind})
+	}
+	if err == nil && start.kind != nil && it.Settings.Kind != *start.kind {
+		err = cursor.ErrKindFixed
 	}
 	if err != nil {
 		return Consumer{}, err

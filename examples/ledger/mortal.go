@@ -43,9 +43,9 @@ func (m mortal) Prepare(ctx context.Context, h handoff.Held) (handoff.Answer, er
 }
 
 // CommitAndClaim implements [handoff.Claims].
-func (m mortal) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request) (done, next handoff.Answer, err error) {
+func (m mortal) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request, replies ...handoff.Reply) (done, next handoff.Answer, err error) {
 	m.step() // it is committed in the books only
-	done, next, err = m.Claims.CommitAndClaim(ctx, h, r)
+	done, next, err = m.Claims.CommitAndClaim(ctx, h, r, replies...)
 	m.step()
 	return done, next, err
 }

@@ -78,7 +78,7 @@ func readList(p *intake.Put, raw json.RawMessage, key string) *edge.Problem {
 
 // read reads one message.
 func read(p *intake.Put, prefix string, members []edge.Member, key string) *edge.Problem {
-	m, numbered, problem := message(prefix, members)
+	m, numbered, problem := edge.ReadMessage(prefix, members)
 	if problem != nil {
 		return problem
 	}

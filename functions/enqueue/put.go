@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/intake"
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // maxMessages is how many messages one call takes.
@@ -59,73 +57,4 @@ func elements(field string, raw json.RawMessage) ([]json.RawMessage, *edge.Probl
 		return nil, edge.Invalid(field, fmt.Sprintf("has %d messages: it must have 1 to %d", len(list), maxMessages))
 	}
 	return list, nil
-}
-
-// message reads a message's document, and whether it has a seq. prefix stands
-// before the fields' names in what is said of them.
-func message(prefix string, members []edge.Member) (m cursor.Message, numbered bool, problem *edge.Problem) {
-	given := map[string]bool{}
-	for _, member := range members {
-		given[member.Name] = true
-		var err error
-		switch member.Name {
-		case "queue":
-			m.Queue, err = edge.Text(member.Value)
-		case "seq":
-			m.Seq, err = edge.Seq(member.Value)
-		case "id":
-			m.ID, err = edge.Text(member.Value)
-		case "contentType":
-			m.ContentType, err = edge.Text(member.Value)
-		case "attributes":
-			m.Attributes, err = attributes(member.Value)
-		case "body":
-			m.Body = member.Value
-		case "bodyBase64":
-			m.Body, err = base64Text(member.Value)
-		default:
-			err = fmt.Errorf("is not a field of a message: queue, seq, id, body, bodyBase64, contentType and attributes are")
-		}
-		if err != nil {
-			return m, false, edge.Invalid(prefix+member.Name, err.Error())
-		}
-	}
-	if !given["queue"] {
-		return m, false, edge.Invalid(prefix+"queue", "is missing")
-	}
-	if given["body"] == given["bodyBase64"] {
-		return m, false, edge.Invalid(prefix+"body", "must be given, or bodyBase64 instead, and not both")
-	}
-	if given["bodyBase64"] && !given["contentType"] {
-		m.ContentType = "application/octet-stream"
-	}
-	return m, given["seq"], nil
-}
-
-func attributes(raw json.RawMessage) (map[string]string, error) {
-	members, err := edge.Members(raw)
-	if err != nil {
-		return nil, err
-	}
-	attributes := make(map[string]string, len(members))
-	for _, m := range members {
-		value, err := edge.Text(m.Value)
-		if err != nil {
-			return nil, fmt.Errorf("must have strings as values: %q %w", m.Name, err)
-		}
-		attributes[m.Name] = value
-	}
-	return attributes, nil
-}
-
-func base64Text(raw json.RawMessage) ([]byte, error) {
-	text, err := edge.Text(raw)
-	if err != nil {
-		return nil, err
-	}
-	body, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, fmt.Errorf("is not base64: %w", err)
-	}
-	return body, nil
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/reply"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -131,7 +133,8 @@ type pull struct {
 	outcome handoff.TokenOutcome
 	reason  string
 	// next is the claim to make with a commit, nil for none.
-	next *handoff.Request
+	next    *handoff.Request
+	replies []handoff.Reply
 }
 
 // readPull reads a document that may have these members.
@@ -214,9 +217,22 @@ func (p *pull) read(m edge.Member) *edge.Problem {
 		var problem *edge.Problem
 		p.Seqs, problem = readSeqs(m.Value)
 		return problem
+	case "replies":
+		return p.readReplies(m.Value)
 	}
 	if err != nil {
 		return edge.Invalid(m.Name, err.Error())
+	}
+	return nil
+}
+
+// readReplies reads the replies of a commit.
+func (p *pull) readReplies(raw []byte) *edge.Problem {
+	var err error
+	p.replies, err = reply.Read(raw)
+	var invalid *cursor.InvalidError
+	if errors.As(err, &invalid) {
+		return edge.Invalid(invalid.Field, invalid.Problem)
 	}
 	return nil
 }
@@ -269,9 +285,12 @@ const (
 
 // onClaim prepares, commits, aborts, settles or extends a claim.
 func (s *service) onClaim(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	p, problem := readPull(c, "act", "queue", "consumer", "token", "leaseSeconds", "outcome", "reason", "next")
+	p, problem := readPull(c, "act", "queue", "consumer", "token", "leaseSeconds", "outcome", "reason", "next", "replies")
 	if problem != nil {
 		return 0, nil, problem
+	}
+	if len(p.replies) > 0 && p.act != actCommit && (p.act != actSettle || p.outcome != handoff.Committed) {
+		return 0, nil, edge.Invalid("replies", "belong to commit, and to settle as COMMITTED")
 	}
 	h := handoff.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.token}
 	if p.next != nil {
@@ -286,11 +305,11 @@ func (s *service) onClaim(ctx context.Context, c *edge.Call) (int, any, *edge.Pr
 	case actPrepare:
 		a, err = pull.Prepare(ctx, h)
 	case actCommit:
-		a, err = pull.Commit(ctx, h)
+		a, err = pull.Commit(ctx, h, p.replies...)
 	case actAbort:
 		a, err = pull.Abort(ctx, h, p.reason)
 	case actSettle:
-		a, err = pull.Settle(ctx, h, p.outcome, p.reason)
+		a, err = pull.Settle(ctx, h, p.outcome, p.reason, p.replies...)
 	default:
 		return 0, nil, edge.Invalid("act", "must be extend, prepare, commit, abort or settle")
 	}
@@ -303,7 +322,7 @@ func (s *service) commitAndClaim(ctx context.Context, c *edge.Call, h handoff.He
 		return 0, nil, edge.Invalid("next", "is a field of commit only")
 	}
 	p.next.Queue, p.next.Consumer = h.Queue, h.Consumer
-	done, next, err := s.puller().CommitAndClaim(ctx, h, *p.next)
+	done, next, err := s.puller().CommitAndClaim(ctx, h, *p.next, p.replies...)
 	status, document, problem := pulled(ctx, c, done, err)
 	if problem != nil || next.Verdict == "" {
 		return status, document, problem

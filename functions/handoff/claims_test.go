@@ -46,7 +46,7 @@ func TestClaimsConformOverHTTP(t *testing.T) {
 		}
 		last := int64(0)
 		return claimstest.Env{
-			Claims: claims, Attempts: 5,
+			Claims: claims, Attempts: 5, Arrived: claimstest.Arrived(t, s.sorter),
 			Put: func(n int) {
 				for range n {
 					last++

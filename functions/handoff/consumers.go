@@ -28,6 +28,8 @@ type consumerAnswer struct {
 	Paused    *pausedAnswer  `json:"paused,omitempty"`
 	// Quarantine are the claims that stayed in doubt too long.
 	Quarantine []quarantinedAnswer `json:"quarantine,omitempty"`
+	// Refused are the replies that could never be stored.
+	Refused *refusedAnswer `json:"refused,omitempty"`
 }
 
 // quarantinedAnswer is a claim in quarantine, of the seqs From to To: UNKNOWN, or
@@ -62,6 +64,13 @@ type blockedAnswer struct {
 	Age   float64     `json:"ageSeconds"`
 }
 
+type refusedAnswer struct {
+	Count  int64     `json:"count"`
+	Claim  string    `json:"claim"`
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"`
+}
+
 type pausedAnswer struct {
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
@@ -72,7 +81,8 @@ func (s *service) answer(c handoff.Consumer) *consumerAnswer {
 		Consumer: c.Name, State: c.State, Delivered: jsonseq.Seq(c.Delivered), Attempts: c.Attempts,
 		Rewinds: c.Rewinds, Starting: c.Starting != "",
 	}
-	if c.State == handoff.Started || c.State == handoff.Ready || c.State == handoff.Unknown {
+	switch c.State {
+	case handoff.Started, handoff.Ready, handoff.Unknown, handoff.Sending:
 		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil}
 	}
 	if c.Error != "" {
@@ -86,6 +96,9 @@ func (s *service) answer(c handoff.Consumer) *consumerAnswer {
 	}
 	if c.Paused != "" {
 		a.Paused = &pausedAnswer{c.Paused, c.PausedSince}
+	}
+	if r := c.Refused; r.N > 0 {
+		a.Refused = &refusedAnswer{r.N, r.By, r.Why, r.Since}
 	}
 	for _, q := range c.Quarantine {
 		if q != (handoff.Quarantined{}) {

@@ -87,7 +87,7 @@ func tablesOf(endpoint, suffix string, clock func() time.Time) (*handoff.Deliver
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := cursor.NewDynamo(client, cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix})
+	store, err := cursor.NewDynamo(client, cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,9 +157,9 @@ func (m mortal) Prepare(ctx context.Context, h handoff.Held) (handoff.Answer, er
 	return a, err
 }
 
-func (m mortal) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request) (done, next handoff.Answer, err error) {
+func (m mortal) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request, replies ...handoff.Reply) (done, next handoff.Answer, err error) {
 	m.die("committed in the database")
-	done, next, err = m.Claims.CommitAndClaim(ctx, h, r)
+	done, next, err = m.Claims.CommitAndClaim(ctx, h, r, replies...)
 	m.die("committed")
 	return done, next, err
 }
@@ -274,8 +274,8 @@ func newKilling(t *testing.T, driver, source string) *killing {
 		t.Fatal(err)
 	}
 	names := handoff.Names{Consumers: "consumers" + suffix, Acts: "acts" + suffix}
-	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
-	for _, definition := range append(names.Tables(), queues.Tables()...) {
+	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	for _, definition := range append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable()) {
 		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
 			t.Fatal(err)
 		}

@@ -52,8 +52,8 @@ func newServer(t *testing.T, kind localdb.Kind, between func(handoff.Store) hand
 	suffix := localdb.Suffix()
 	s.client, s.messages = client, "messages"+suffix
 	names := handoff.Names{Consumers: "consumers" + suffix, Acts: "acts" + suffix}
-	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
-	for _, definition := range append(names.Tables(), queues.Tables()...) {
+	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	for _, definition := range append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable()) {
 		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
 			t.Fatal(err)
 		}

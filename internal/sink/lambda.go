@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/reply"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -45,28 +46,33 @@ func (s *lambdaSink) Send(ctx context.Context, b handoff.Batch) error {
 		return err
 	}
 	for _, document := range documents {
-		if err := s.invoke(ctx, document); err != nil {
+		replies, err := s.invoke(ctx, document)
+		if err == nil && len(replies) > 0 {
+			err = b.Reply(replies...)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// invoke calls the function once.
-func (s *lambdaSink) invoke(ctx context.Context, document []byte) error {
+// invoke calls the function once, and returns the replies of its answer.
+func (s *lambdaSink) invoke(ctx context.Context, document []byte) ([]handoff.Reply, error) {
 	out, err := s.client.Invoke(ctx, s.arn, awscall.RequestResponse, document)
 	switch {
 	case err != nil:
-		return fmt.Errorf("call %s: %w", s.arn, err)
+		return nil, fmt.Errorf("call %s: %w", s.arn, err)
 	case out.FunctionError != "":
-		return fmt.Errorf("%s failed: %s", s.arn, reason(out.FunctionError, out.Payload))
+		return nil, fmt.Errorf("%s failed: %s", s.arn, reason(out.FunctionError, out.Payload))
 	case out.Status != http.StatusOK:
-		return fmt.Errorf("call %s: status %d, not 200", s.arn, out.Status)
+		return nil, fmt.Errorf("call %s: status %d, not 200", s.arn, out.Status)
 	}
-	if err := readAnswer(out.Payload); err != nil {
-		return fmt.Errorf("%s answered what is no answer: %w", s.arn, err)
+	replies, err := readAnswer(out.Payload)
+	if err != nil {
+		return nil, fmt.Errorf("%s answered what is no answer: %w", s.arn, err)
 	}
-	return nil
+	return replies, nil
 }
 
 // reason is what a failed function says: the type and the text of its error
@@ -79,32 +85,33 @@ func reason(kind string, payload []byte) string {
 	return bounded(kind + ": " + string(payload[:min(len(payload), maxErrorText)]))
 }
 
-// readAnswer takes nothing, null or a JSON object. An object that lists failed
-// items, as functions behind an event source answer, is no success either. Of
-// the answer nothing is shown: it may have parts of a message in it.
-func readAnswer(payload []byte) error {
+// readAnswer takes nothing, null or a JSON object, and returns the replies of its
+// member "replies". An object that lists failed items, as functions behind an
+// event source answer, is no success. Of the answer nothing is shown: it may have
+// parts of a message in it.
+func readAnswer(payload []byte) ([]handoff.Reply, error) {
 	payload = bytes.TrimSpace(payload)
 	switch {
 	case len(payload) == 0 || string(payload) == "null":
-		return nil
+		return nil, nil
 	case !json.Valid(payload):
-		return fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object", len(payload))
+		return nil, fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object", len(payload))
 	case payload[0] != '{':
-		return errors.New("JSON that is neither null nor an object")
+		return nil, errors.New("JSON that is neither null nor an object")
 	}
 	var said struct {
-		Failures any `json:"batchItemFailures"`
+		Failures any             `json:"batchItemFailures"`
+		Replies  json.RawMessage `json:"replies"`
 	}
 	if err := json.Unmarshal(payload, &said); err != nil {
-		return err
+		return nil, err
 	}
-	switch failures := said.Failures.(type) {
-	case nil:
-		return nil
-	case []any:
-		if len(failures) == 0 {
-			return nil
-		}
+	failures, list := said.Failures.([]any)
+	switch {
+	case said.Failures != nil && (!list || len(failures) > 0):
+		return nil, errors.New("batchItemFailures, which is not read here: a function that cannot take the batch must fail")
+	case len(said.Replies) == 0 || string(said.Replies) == "null":
+		return nil, nil
 	}
-	return errors.New("batchItemFailures, which is not read here: a function that cannot take the batch must fail")
+	return reply.Read(said.Replies)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // invoked is a server of Lambda's Invoke action that notes its payloads.
@@ -68,6 +69,12 @@ func TestLambdaAnswers(t *testing.T) {
 		"half an object":            {says(200, `{"a":`), "not JSON"},
 		"failed items":              {says(200, `{"batchItemFailures":[{"itemIdentifier":"1"}]}`), "batchItemFailures"},
 		"failed items, oddly":       {says(200, `{"batchItemFailures":"secret"}`), "batchItemFailures"},
+		"no list of replies":        {says(200, `{"replies":7}`), "replies must be a JSON array"},
+		"a reply to nobody":         {says(200, `{"replies":[{"body":1}]}`), "replies[0].queue is missing"},
+		"a reply without a body":    {says(200, `{"replies":[{"queue":"x"}]}`), "replies[0].body must be given"},
+		"a reply of another shape":  {says(200, `{"replies":[{"queue":"x","body":1},{"queue":"x","to":1}]}`), "replies[1].to is not a field"},
+		"a reply to a bad name":     {says(200, `{"replies":[{"queue":"","body":1}]}`), "replies[0].queue is missing"},
+		"too many replies":          {says(200, `{"replies":[`+strings.Repeat(`{"queue":"x","body":1},`, 500)+`{"queue":"x","body":1}]}`), "replies are 501: there are at most 500"},
 		"accepted only":             {says(202, ``), "status 202, not 200"},
 		"an error":                  {failed(`{"errorType":"Bad","errorMessage":"no luck"}`), "failed: Bad: no luck"},
 		"a long error":              {failed(`{"errorType":"Bad","errorMessage":"` + strings.Repeat("é", 9999) + `"}`), "failed: Bad: éé"},
@@ -78,7 +85,7 @@ func TestLambdaAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			endpoint, payloads := invoked(t, c.answer)
 			s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
-			err := s.Send(within(t, time.Minute), batchOf("q", "1", "2"))
+			err := s.Send(within(t, time.Minute), batchOf("q", "1", "2").Answerable())
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("error %v", err)
@@ -91,6 +98,35 @@ func TestLambdaAnswers(t *testing.T) {
 				t.Errorf("%d calls, want one", len(*payloads))
 			}
 		})
+	}
+}
+
+// TestLambdaReplies: what a function answers joins the batch's replies, part after
+// part.
+func TestLambdaReplies(t *testing.T) {
+	calls := 0
+	endpoint, _ := invoked(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls++; calls == 1 {
+			_, _ = io.WriteString(w, `{"replies":[{"queue":"x","body":{ "a":1}},{"queue":"n","seq":"9007199254740993","id":"i","bodyBase64":"AA==","contentType":"a/b","attributes":{"k":"v"}}]}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"replies":[{"queue":"x","body":2}]}`)
+	})
+	s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
+	b := batchOf("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...).Answerable()
+	if err := s.Send(within(t, time.Minute), b); err != nil {
+		t.Fatal(err)
+	}
+	seq := int64(9007199254740993)
+	want := []handoff.Reply{
+		{Queue: "x", Body: []byte(`{ "a":1}`)},
+		{Queue: "n", Seq: &seq, ID: "i", Body: []byte{0}, ContentType: "a/b", Attributes: map[string]string{"k": "v"}},
+	}
+	for range calls - 1 {
+		want = append(want, handoff.Reply{Queue: "x", Body: []byte("2")})
+	}
+	if diff := cmp.Diff(want, b.Replies()); diff != "" || calls < 2 {
+		t.Errorf("%d calls, replies (-want +got):\n%s", calls, diff)
 	}
 }
 

@@ -21,6 +21,12 @@ const (
 	// ConsumerQuarantined: a claim that stayed in doubt was put aside. Its
 	// consumer settles it, or an operator does.
 	ConsumerQuarantined AnnouncementKind = "consumer.quarantined"
+	// ConsumerReplying: the replies of a claim cannot be stored, because a queue
+	// that they go to is full. The consumer waits.
+	ConsumerReplying AnnouncementKind = "consumer.replying"
+	// ConsumerReplyRefused: replies could never be stored, and are lost; the acts
+	// of the queue tell which. It is announced until that is noted, not longer.
+	ConsumerReplyRefused AnnouncementKind = "consumer.reply-refused"
 )
 
 // Announcement is what people should hear of a consumer. It goes out at least

@@ -44,4 +44,7 @@ type Batch struct {
 	// Rewinds is how often an operator set this consumer back. A sink that
 	// drops repeats has it in the repeat's key, so that a replay goes through.
 	Rewinds int64
+
+	// outbox gathers the replies of a batch that takes some: see Reply.
+	outbox *outbox
 }

@@ -40,14 +40,23 @@ type Claims interface {
 
 	// Commit says that the consumer's transaction is committed. It does so for a
 	// claim that is in doubt, or in quarantine, as well.
-	Commit(ctx context.Context, h Held) (Answer, error)
+	//
+	// The replies are stored before, exactly once however often Commit is
+	// repeated, where the claim can be committed, and otherwise not at all: they
+	// must be those that the transaction kept with its marker. NoRoom: a queue that
+	// they go to is full, and nothing of the claim is changed; repeat it later. A
+	// reply that can never be stored is refused: recorded among the acts of the
+	// consumer's queue and announced, and the commit goes on. Replies out of the
+	// bounds that [ValidateReplies] knows are a *cursor.InvalidError, and nothing is
+	// stored.
+	Commit(ctx context.Context, h Held, replies ...Reply) (Answer, error)
 
 	// CommitAndClaim is Commit and then Claim, in one write where they can be
 	// one. done is what Commit would answer, next what Claim would; next is the
 	// zero Answer where no claim was tried, because nothing is known to wait, or
 	// because the commit did not go well: claim then, as ever. r must be of the
 	// same queue and consumer, and name no Seqs.
-	CommitAndClaim(ctx context.Context, h Held, r Request) (done, next Answer, err error)
+	CommitAndClaim(ctx context.Context, h Held, r Request, replies ...Reply) (done, next Answer, err error)
 
 	// Abort gives a claim back that was not prepared: its messages are handed out
 	// again, one at a time. Prepared, InDoubt, InQuarantine where it was prepared:
@@ -56,8 +65,9 @@ type Claims interface {
 
 	// Settle says how a claim ended, by the marker that stands in the consumer's
 	// database: Committed or Aborted, nothing else and by no other evidence. It is
-	// Commit, or the end of the claim whatever it was at.
-	Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string) (Answer, error)
+	// Commit, with the replies that stand beside the marker, or the end of the
+	// claim whatever it was at.
+	Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string, replies ...Reply) (Answer, error)
 }
 
 // Held names a claim.
@@ -120,6 +130,8 @@ const (
 	// settled; Answer has its token and range.
 	InDoubt Verdict = "IN_DOUBT"
 
+	// NoRoom: a queue that the replies go to is full. Repeat the commit later.
+	NoRoom Verdict = "NO_ROOM"
 	// NotPrepared: the claim was not prepared.
 	NotPrepared Verdict = "NOT_PREPARED"
 	// Prepared: the claim is prepared, so that only its marker tells its end.
@@ -167,6 +179,8 @@ func (c Consumer) judge(t Token) Verdict {
 	switch {
 	case c.Tracked && c.Token == t:
 		return Foreign
+	case c.owns(t, Sending):
+		return WasCommitted // as good as
 	case c.owns(t, Started):
 		return NotPrepared
 	case c.owns(t, Ready):

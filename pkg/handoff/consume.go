@@ -20,7 +20,7 @@ type Database interface {
 	Name() string
 
 	// Apply does what a batch is for and sets the marker of its claim, Committed,
-	// in one transaction; then it calls prepare; then it commits. Where one of
+	// with the replies that were added to the batch, in one transaction; then it calls prepare; then it commits. Where one of
 	// them fails it rolls back, and returns that error. nil means that the
 	// transaction is committed. Apply does nothing, and returns a
 	// *RestoredError, where neither the claim of the number committed nor any
@@ -28,9 +28,9 @@ type Database interface {
 	Apply(ctx context.Context, b Batch, committed int64, prepare func(context.Context) error) error
 
 	// Settle sets the marker of a claim, Aborted, where there is none, and returns
-	// the one that stands there. Its error says that nothing is known;
-	// a *RestoredError as in Apply.
-	Settle(ctx context.Context, h Held, committed int64) (TokenOutcome, error)
+	// the one that stands there, with its replies. Its error says that nothing is
+	// known; a *RestoredError as in Apply.
+	Settle(ctx context.Context, h Held, committed int64) (TokenOutcome, []Reply, error)
 
 	// Check returns a *RestoredError where Apply would.
 	Check(ctx context.Context, queue, consumer string, committed int64) error
@@ -63,6 +63,8 @@ var (
 	// ErrContradiction: a claim has ended otherwise than in the consumer's
 	// database, which only an operator, or an older backup, can have done.
 	ErrContradiction = errors.New("the claim has ended otherwise than in the database")
+	// ErrNoRoom: a queue that the replies of a claim go to is full.
+	ErrNoRoom = errors.New("a queue that the replies go to is full")
 )
 
 // ConsumeOptions are the parts of [Consume] that have defaults. A nil
@@ -321,11 +323,14 @@ func (run *consuming) settle(ctx context.Context, h Held, committed int64, reaso
 	if !run.own(h) {
 		return fmt.Errorf("%w: claim %v", ErrOtherDatabase, h.Token)
 	}
-	outcome, err := run.db.Settle(ctx, h, committed)
+	outcome, replies, err := run.db.Settle(ctx, h, committed)
 	if err != nil {
 		return err
 	}
-	a, err := run.claims.Settle(ctx, h, outcome, reason)
+	a, err := run.claims.Settle(ctx, h, outcome, reason, replies...)
+	if err == nil && a.Verdict == NoRoom {
+		err = ErrNoRoom
+	}
 	if err != nil {
 		return err
 	}
@@ -346,6 +351,7 @@ func (r refused) Error() string { return "the claim may not be committed: it is 
 // apply applies a batch and ends its claim.
 func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error) {
 	h := a.Held()
+	a.outbox = &outbox{}
 	beating, stop := run.heart(ctx, h)
 	err := run.db.Apply(beating, a.Batch, a.Committed, func(ctx context.Context) error {
 		// From here on only the marker tells how the claim ends.
@@ -387,7 +393,10 @@ func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error
 // next; the next claim, if it was made, answers to its request.
 func (run *consuming) commit(ctx context.Context, a Answer) (time.Duration, error) {
 	h := a.Held()
-	done, next, err := run.claims.CommitAndClaim(ctx, h, run.request())
+	done, next, err := run.claims.CommitAndClaim(ctx, h, run.request(), a.Replies()...)
+	if err == nil && done.Verdict == NoRoom {
+		err = ErrNoRoom
+	}
 	if err != nil {
 		return run.failed(a.Batch, err)
 	}

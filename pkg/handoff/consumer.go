@@ -25,6 +25,9 @@ const (
 	// Unknown: the claim is in doubt: it was prepared, and then its lease ran
 	// out. It is never handed out again before it is settled.
 	Unknown State = "UNKNOWN"
+	// Sending: the claim's range was handed on, and is as good as committed; its
+	// replies are on their way. It ends in its commit, by whomever.
+	Sending State = "SENDING"
 	// Blocked: the message behind Delivered failed as often as it may. Nothing
 	// is handed on until an operator skips or redrives it.
 	Blocked State = "BLOCKED"
@@ -96,6 +99,11 @@ type Consumer struct {
 	// Quarantine are the claims that stayed in doubt too long, by their numbers
 	// from 0 on; the rest are zero.
 	Quarantine [MaxQuarantined]Quarantined
+	// Outbox are the queues that a Sending claim has replies for; the rest are
+	// zero.
+	Outbox [MaxReplyQueues]Outgoing
+	// Refused says which replies could not be stored.
+	Refused Refused
 	// Paused, where it is not empty, says why nothing is claimed, PausedSince
 	// since when.
 	Paused      string
@@ -109,6 +117,26 @@ type Consumer struct {
 	// LastOp is the last operation of an operator, or the one that made the
 	// consumer.
 	LastOp string
+}
+
+// Outgoing is a queue for which a claim has replies. They are stored under an id
+// that the claim and the queue tell.
+type Outgoing struct {
+	Queue string
+	// Numbered tells that they have seqs.
+	Numbered bool
+}
+
+// Refused are the replies of a consumer that could never be stored, and are lost:
+// a message with their seq was there, their queue is of the other kind.
+type Refused struct {
+	// N counts them, Told is how many of them were announced.
+	N, Told int64
+	// By is the last claim that had such ones, Why what became of the last one,
+	// Since when that was.
+	By    string
+	Why   string
+	Since time.Time
 }
 
 // Exists is false in the zero Consumer.

@@ -28,6 +28,10 @@ const (
 	IsBlocked Ended = "blocked"
 	// IsPaused: an operator paused it.
 	IsPaused Ended = "paused"
+	// Replying: the replies of the last claim cannot be stored yet, because a
+	// queue that they go to is full. They are tried again by the next delivery,
+	// and by the sweep; nothing else is handed on before.
+	Replying Ended = "replying"
 	// Missing: the next message is not stored any more. Nothing is stepped
 	// over: an operator has to set the consumer behind the loss.
 	Missing Ended = "missing"
@@ -148,11 +152,19 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		}
 		run.Record = started
 		return run.ready(ctx)
+	case c.State == Sending && c.LeaseUntil.Before(milliseconds(now)):
+		// Forward only: it is as good as committed, also while it is paused.
+		finished, err := run.forward(ctx, c, nil)
+		if err != nil {
+			return false, run.replying(err)
+		}
+		run.Record, run.fresh = finished, false
+		return run.ready(ctx)
 	case c.Paused != "":
 		run.Ended = IsPaused
 	case c.State == Blocked:
 		run.Ended = IsBlocked
-	case c.State == Ready || c.State == Unknown ||
+	case c.State == Ready || c.State == Unknown || c.State == Sending ||
 		c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):
 		run.Ended = Busy
 	case c.State == Idle && now.Before(c.RetryAt):
@@ -234,8 +246,12 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		if c.Tracked {
 			return run.track(ctx, c, batch)
 		}
+		batch.outbox = &outbox{}
 		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
 			return run.fail(ctx, c, cause)
+		}
+		if replies := batch.Replies(); len(replies) > 0 {
+			return run.reply(ctx, c, batch, replies)
 		}
 		c, mine, batch, err = run.commit(ctx, c, batch)
 		if err != nil || run.Ended != "" {
@@ -254,11 +270,6 @@ func (run *delivery) claim(ctx context.Context, to int64) Claim {
 // commit commits a batch that was handed on. Where more is known to be there,
 // and time is left, it claims and returns the next batch in the same write.
 func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consumer, bool, Batch, error) {
-	handedOn := func() {
-		run.Batches++
-		run.Messages += len(done.Messages)
-		run.Skipped += len(done.Skipped)
-	}
 	if run.reader.Track == 0 && run.position > c.To && run.inTime(ctx) {
 		next, err := run.read(ctx, c.To, c.SingleTo, 0)
 		if err == nil && run.Ended == "" {
@@ -267,7 +278,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 				return c, false, next, err
 			}
 			if mine {
-				handedOn()
+				run.handedOn(done)
 				return after, true, next, nil
 			}
 			// Paused, or not ours any more: the plain commit tells.
@@ -282,9 +293,16 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 	case !made:
 		run.Ended = Lost
 	default:
-		handedOn()
+		run.handedOn(done)
 	}
 	return after, false, Batch{}, nil
+}
+
+// handedOn counts a batch that is committed.
+func (run *delivery) handedOn(done Batch) {
+	run.Batches++
+	run.Messages += len(done.Messages)
+	run.Skipped += len(done.Skipped)
 }
 
 // hand hands a batch on.

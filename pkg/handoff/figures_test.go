@@ -3,6 +3,7 @@ package handoff_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -247,4 +248,36 @@ func (m *metered) each(count int, do func(i int) error) {
 	close(next)
 	wait.Wait()
 	m.must(wrong)
+}
+
+// TestReplyFigures pins what three replies to one queue add to a push: the row for
+// the three, the decision, and the ticket.
+func TestReplyFigures(t *testing.T) {
+	m := newMetered(t)
+	n := 0
+	deliver := func() {
+		t.Helper()
+		done := m.d.Deliver(t.Context(), meteredQueue, handoff.Reader{Name: "billing", Handle: func(_ context.Context, b handoff.Batch) error {
+			replies := slices.Repeat([]handoff.Reply{{Queue: "x", Body: fmt.Appendf(nil, "%100d", 1)}}, n)
+			return b.Reply(replies...)
+		}}, -1)
+		m.must(done.Err)
+	}
+	for i, c := range []struct {
+		name            string
+		replies, writes int
+	}{
+		{"the first, to a new queue", 3, 2 + 3 + 3},
+		{"without replies", 0, 2},
+		{"with 3 replies", 3, 2 + 3},
+	} {
+		m.put(int64(i)+1, int64(i)+1)
+		n = c.replies
+		counts := m.cost(deliver)
+		w := writes(counts)
+		t.Logf("%-28s %d writes of %.0f units, %.1f read units", c.name, w.Requests, w.Writes, counts.Total().Reads)
+		if i > 0 && (w.Requests != c.writes || w.Writes != float64(c.writes)) {
+			t.Errorf("%s: %d writes of %.0f units, want %d: %v", c.name, w.Requests, w.Writes, c.writes, counts)
+		}
+	}
 }

@@ -44,6 +44,12 @@ const (
 	attrStarting     = "starting"
 	attrLastOp       = "lastOp"
 	attrTracked      = "tracked"
+	attrOutbox       = "outbox"
+	attrRefused      = "refused"
+	attrRefusedTold  = "refusedTold"
+	attrRefusedBy    = "refusedBy"
+	attrRefusedWhy   = "refusedWhy"
+	attrRefusedSince = "refusedSince" // ms
 
 	attrAct    = "act"
 	attrAt     = "at" // ms
@@ -132,7 +138,7 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 		LastOp:       d.Text(attrLastOp),
 	}
 	switch c.State {
-	case Idle, Started, Ready, Unknown, Blocked:
+	case Idle, Started, Ready, Unknown, Sending, Blocked:
 	default:
 		d.Fail(attrState, fmt.Sprintf("is %q, which this version does not know", c.State))
 	}
@@ -151,6 +157,7 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 		c.Outcomes[r.N%remembered] = r
 	}
 	decodeQuarantine(&d, &c)
+	decodeReplying(&d, &c)
 	if d.Err != nil {
 		return Consumer{}, fmt.Errorf("consumer: %w", d.Err)
 	}

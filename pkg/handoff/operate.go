@@ -17,6 +17,9 @@ const (
 	ActPause   = "pause"
 	ActResume  = "resume"
 	ActRemove  = "remove"
+	// ActReply is nobody's act, but the record of replies that could never be
+	// stored.
+	ActReply = "reply"
 )
 
 // Order is what an operator asks for. It is kept in the acts table, with how it

@@ -199,7 +199,7 @@ func (c Consumer) hindered(now time.Time) Verdict {
 	switch {
 	case c.State == Unknown, c.State == Ready && over:
 		return InDoubt
-	case c.State == Started && (!over || c.Tracked), c.State == Ready:
+	case c.State == Started && (!over || c.Tracked), c.State == Ready, c.State == Sending:
 		return BusyUntil
 	case c.Paused != "", c.Starting != "":
 		return OnHold

@@ -73,10 +73,30 @@ func (p *Puller) Prepare(ctx context.Context, h Held) (Answer, error) {
 }
 
 // Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine.
-func (p *Puller) Commit(ctx context.Context, h Held) (Answer, error) {
+// With replies, 1 read more, and for each queue that they go to what cursor's
+// Append or PutGroup cost.
+func (p *Puller) Commit(ctx context.Context, h Held, replies ...Reply) (Answer, error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, err
 	}
+	if len(replies) == 0 {
+		return p.commit(ctx, h)
+	}
+	if err := ValidateReplies(replies); err != nil {
+		return Answer{}, err
+	}
+	c, err := p.d.store.Consumer(ctx, h.Queue, h.Consumer)
+	if err != nil {
+		return Answer{}, err
+	}
+	if a, ended, err := p.replyFirst(ctx, c, h, replies); ended || err != nil {
+		return a, err
+	}
+	return p.commit(ctx, h)
+}
+
+// commit commits a claim of which nothing is to be stored before.
+func (p *Puller) commit(ctx context.Context, h Held) (Answer, error) {
 	c, made, err := p.d.store.CommitPrepared(ctx, h.Queue, h.Consumer, h.Token)
 	if err != nil {
 		return Answer{}, err
@@ -111,10 +131,10 @@ func (p *Puller) Abort(ctx context.Context, h Held, reason string) (Answer, erro
 
 // Settle implements [Claims]: 1 write after Committed; 1 read and 1 write after
 // Aborted.
-func (p *Puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string) (Answer, error) {
+func (p *Puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string, replies ...Reply) (Answer, error) {
 	switch outcome {
 	case Committed:
-		return p.Commit(ctx, h)
+		return p.Commit(ctx, h, replies...)
 	case Aborted:
 	default:
 		return Answer{}, &cursor.InvalidError{Field: "outcome", Problem: "must be COMMITTED or ABORTED"}

@@ -33,7 +33,7 @@ func TestPullFaults(t *testing.T) {
 		end  func(context.Context, handoff.Held) (handoff.Answer, error)
 		want handoff.TokenOutcome
 	}{
-		"commit": {p.Commit, handoff.Committed},
+		"commit": {func(ctx context.Context, h handoff.Held) (handoff.Answer, error) { return p.Commit(ctx, h) }, handoff.Committed},
 		"settle as committed": {func(ctx context.Context, h handoff.Held) (handoff.Answer, error) {
 			return p.Settle(ctx, h, handoff.Committed, "")
 		}, handoff.Committed},

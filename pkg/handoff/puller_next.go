@@ -8,16 +8,20 @@ import (
 )
 
 // CommitAndClaim implements [Claims]: 2 reads, the range, and 1 write; where
-// nothing waits, 2 reads and 1 write.
+// nothing waits, 2 reads and 1 write. Replies cost as in Commit, but for the read,
+// which is made anyway.
 //
 // Lost response: the repeat finds the next claim out under its own request, and
 // gives it again. Another ended the claim: Commit says how. We die right after:
 // the next claim's lease runs out, as after Claim.
-func (p *Puller) CommitAndClaim(ctx context.Context, h Held, r Request) (done, next Answer, err error) {
+func (p *Puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies ...Reply) (done, next Answer, err error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, Answer{}, err
 	}
 	if r, err = r.following(h, p.d.lease); err != nil {
+		return Answer{}, Answer{}, err
+	}
+	if err := ValidateReplies(replies); err != nil {
 		return Answer{}, Answer{}, err
 	}
 	c, err := p.d.store.Consumer(ctx, h.Queue, h.Consumer)
@@ -35,13 +39,18 @@ func (p *Puller) CommitAndClaim(ctx context.Context, h Held, r Request) (done, n
 		}
 		return done, next, err
 	}
+	if len(replies) > 0 {
+		if done, ended, err := p.replyFirst(ctx, c, h, replies); ended || err != nil {
+			return done, Answer{}, err
+		}
+	}
 	if c.owns(h.Token, Ready, Unknown) && c.Paused == "" && c.Starting == "" {
 		done, next, err = p.goOn(ctx, c, h, r)
 		if err != nil || next.Verdict != "" {
 			return done, next, err
 		}
 	}
-	done, err = p.Commit(ctx, h)
+	done, err = p.commit(ctx, h)
 	return done, Answer{}, err
 }
 
@@ -63,7 +72,7 @@ func (r Request) following(h Held, lease time.Duration) (Request, error) {
 
 // goOn commits and claims in one write. next is the zero Answer where that
 // cannot be, and nothing was done.
-func (p *Puller) goOn(ctx context.Context, c Consumer, h Held, r Request) (done, next Answer, err error) {
+func (p *Puller) goOn(ctx context.Context, c Consumer, h Held, r Request, replies ...Reply) (done, next Answer, err error) {
 	it, err := p.d.sorter.Status(ctx, h.Queue)
 	if err != nil {
 		return Answer{}, Answer{}, err

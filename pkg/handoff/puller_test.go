@@ -38,7 +38,7 @@ func pullEnv(t *testing.T, store handoff.Store, queues cursor.Store) (claimstest
 	}
 	last := int64(0)
 	return claimstest.Env{
-		Claims: p, Attempts: 3,
+		Claims: p, Attempts: 3, Arrived: claimstest.Arrived(t, sorter),
 		Put: func(n int) {
 			var messages []cursor.Message
 			for range n {
@@ -134,6 +134,19 @@ func TestPullFigures(t *testing.T) {
 	cost("nothing ready", figure{0, 2, 0, 2}, func() { claim("r3", handoff.Nothing) })
 	env.Put(1)
 	cost("list", figure{0, 3, 0, 3}, func() { must(handoff.OK)(env.Claims.List(ctx, "q", "c", handoff.Bounds{})) })
+	// The queue was not seen in the last seconds: half a unit to look at it.
+	replies := slices.Repeat([]handoff.Reply{{Queue: "x", Body: fmt.Appendf(nil, "%100d", 1)}}, 3)
+	answered := func(id string, n int) func() {
+		a := claim(id, handoff.OK)
+		must(handoff.OK)(env.Claims.Prepare(ctx, a.Held()))
+		return func() { must(handoff.OK)(env.Claims.Commit(ctx, a.Held(), replies[:n]...)) }
+	}
+	cost("commit with 3 replies to a new queue", figure{4, 2, 4, 1.5}, answered("r4", 3))
+	env.Put(1)
+	cost("commit with 3 replies to one queue", figure{3, 1, 3, 1}, answered("r5", 3))
+	env.Put(1)
+	cost("commit without replies", figure{1, 0, 1, 0}, answered("r6", 0))
+	env.Put(1)
 	for _, outcome := range []handoff.TokenOutcome{handoff.Committed, handoff.Aborted} {
 		a := claim("r-"+string(outcome), handoff.OK)
 		must(handoff.OK)(env.Claims.Prepare(ctx, a.Held()))

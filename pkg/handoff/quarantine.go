@@ -38,7 +38,7 @@ func (q Quarantined) Unsettled() bool { return q.State == Unknown }
 
 // claimed reports whether a claim is out, in doubt or not.
 func (c Consumer) claimed() bool {
-	return c.State == Started || c.State == Ready || c.State == Unknown
+	return c.State == Started || c.State == Ready || c.State == Unknown || c.State == Sending
 }
 
 // quarantined is the claim of this token, where it is in quarantine.

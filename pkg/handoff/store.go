@@ -121,6 +121,7 @@ type Store interface {
 	Remove(ctx context.Context, seen Consumer) (bool, error)
 
 	twoPhase
+	replying
 
 	// RecordAct stores what an operator asks for, or how it ended.
 	//

@@ -23,8 +23,8 @@ func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (hand
 	}
 	suffix := localdb.Suffix()
 	names := handoff.Names{Consumers: "consumers" + suffix, Acts: "acts" + suffix}
-	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
-	for _, definition := range append(names.Tables(), queues.Tables()...) {
+	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	for _, definition := range append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable()) {
 		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
 			t.Fatal(err)
 		}

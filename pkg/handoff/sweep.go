@@ -94,6 +94,8 @@ type SweepReport struct {
 	// InDoubt counts consumers whose claim is in doubt, Quarantined those that
 	// have claims in quarantine.
 	InDoubt, Quarantined int
+	// Sent is how many claims were finished whose replies were on their way.
+	Sent int
 	// Deleted is how many messages were deleted, Announced how many
 	// announcements were handed on.
 	Deleted, Announced int
@@ -114,6 +116,7 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Carried += o.Carried
 	r.InDoubt += o.InDoubt
 	r.Quarantined += o.Quarantined
+	r.Sent += o.Sent
 	r.Deleted += o.Deleted
 	r.Announced += o.Announced
 	r.Failed += o.Failed
@@ -296,6 +299,10 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 			r.report.Cancelled++
 		}
 		c = ended
+	}
+	c, err = r.replies(ctx, c, it)
+	if err != nil {
+		return true, err
 	}
 	c, held, err := r.doubts(ctx, c, it)
 	if err != nil || !c.Exists() || c.Delivered >= it.Position {

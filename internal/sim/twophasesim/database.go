@@ -157,12 +157,12 @@ func (c connection) Apply(ctx context.Context, b handoff.Batch, committed int64,
 }
 
 // Settle implements [handoff.Database].
-func (c connection) Settle(_ context.Context, h handoff.Held, committed int64) (handoff.TokenOutcome, error) {
+func (c connection) Settle(_ context.Context, h handoff.Held, committed int64) (handoff.TokenOutcome, []handoff.Reply, error) {
 	outcome, err := request(c, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
 		outcome, err := c.db.settle(h, committed)
 		return string(outcome), err
 	})
-	return handoff.TokenOutcome(outcome), err
+	return handoff.TokenOutcome(outcome), nil, err
 }
 
 // Check implements [handoff.Database].

@@ -20,6 +20,8 @@ type Env struct {
 	// Put puts that many messages more, numbered from 1 on; the body of each is
 	// its number.
 	Put func(n int)
+	// Arrived reads all messages of another queue, none where it is not there.
+	Arrived func(queue string) []cursor.Message
 	// Attempts is how often a message is tried before its consumer is blocked.
 	Attempts int
 	// Pass lets time pass for the tables.
@@ -52,6 +54,14 @@ func Run(t *testing.T, newEnv func(t *testing.T) Env) {
 		{"wrong order", testWrongOrder},
 		{"other tokens", testOtherTokens},
 		{"forgotten", testForgotten},
+		{"replies", testReplies},
+		{"replies, and the next claim", testRepliesAndNext},
+		{"numbered replies", testNumberedReplies},
+		{"replies of no commit", testRepliesOfNoCommit},
+		{"replies in doubt", testRepliesInDoubt},
+		{"refused replies", testRefusedReplies},
+		{"no room for replies", testNoRoom},
+		{"bad replies", testBadReplies},
 		{"bad input", testBadInput},
 		{"not there", testNotThere},
 	} {

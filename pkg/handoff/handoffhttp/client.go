@@ -54,6 +54,8 @@ type document struct {
 	Token        string  `json:"token,omitempty"`
 	Outcome      string  `json:"outcome,omitempty"`
 	Reason       string  `json:"reason,omitempty"`
+	// Replies are as handoff.EncodeReplies writes them.
+	Replies json.RawMessage `json:"replies,omitempty"`
 
 	Next *document `json:"next,omitempty"`
 }
@@ -232,13 +234,17 @@ func (c *Client) Prepare(ctx context.Context, h handoff.Held) (handoff.Answer, e
 }
 
 // Commit implements [handoff.Claims].
-func (c *Client) Commit(ctx context.Context, h handoff.Held) (handoff.Answer, error) {
-	return c.on(ctx, "commit", h, document{})
+func (c *Client) Commit(ctx context.Context, h handoff.Held, replies ...handoff.Reply) (handoff.Answer, error) {
+	text, err := handoff.EncodeReplies(replies)
+	if err != nil {
+		return handoff.Answer{}, err
+	}
+	return c.on(ctx, "commit", h, document{Replies: text})
 }
 
 // CommitAndClaim implements [handoff.Claims]. The bodies of an answer have at
 // most 3 MB.
-func (c *Client) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request) (done, next handoff.Answer, err error) {
+func (c *Client) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request, replies ...handoff.Reply) (done, next handoff.Answer, err error) {
 	following := requested(r)
 	// They are the commit's; what differs is refused here, as where the tables are.
 	if r.Queue != h.Queue {
@@ -248,8 +254,12 @@ func (c *Client) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.R
 		return done, next, &cursor.InvalidError{Field: "consumer", Problem: "must be that of the claim to commit"}
 	}
 	following.Queue, following.Consumer = "", ""
+	text, err := handoff.EncodeReplies(replies)
+	if err != nil {
+		return done, next, err
+	}
 	a, err := c.ask(ctx, http.MethodPatch, nil, document{
-		Act: "commit", Queue: h.Queue, Consumer: h.Consumer, Token: h.Token.String(), Next: &following,
+		Act: "commit", Queue: h.Queue, Consumer: h.Consumer, Token: h.Token.String(), Next: &following, Replies: text,
 	})
 	if err != nil {
 		return done, next, err
@@ -266,6 +276,10 @@ func (c *Client) Abort(ctx context.Context, h handoff.Held, reason string) (hand
 }
 
 // Settle implements [handoff.Claims].
-func (c *Client) Settle(ctx context.Context, h handoff.Held, outcome handoff.TokenOutcome, reason string) (handoff.Answer, error) {
-	return c.on(ctx, "settle", h, document{Outcome: string(outcome), Reason: reason})
+func (c *Client) Settle(ctx context.Context, h handoff.Held, outcome handoff.TokenOutcome, reason string, replies ...handoff.Reply) (handoff.Answer, error) {
+	text, err := handoff.EncodeReplies(replies)
+	if err != nil {
+		return handoff.Answer{}, err
+	}
+	return c.on(ctx, "settle", h, document{Outcome: string(outcome), Reason: reason, Replies: text})
 }

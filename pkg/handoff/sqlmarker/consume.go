@@ -10,7 +10,9 @@ import (
 
 // Effect does what a batch is for, in a transaction that it must neither commit
 // nor roll back. What it returns, or panics with, is why the batch is given back
-// and tried again; after some attempts the consumer is blocked.
+// and tried again; after some attempts the consumer is blocked. What it adds to the
+// batch ([handoff.Batch.Reply]) is sent if the transaction is committed, exactly
+// once.
 type Effect func(ctx context.Context, tx *sql.Tx, b handoff.Batch) error
 
 // Consume hands a queue's messages on to the database, each exactly once: see
@@ -37,7 +39,7 @@ func (d database) Apply(ctx context.Context, b handoff.Batch, committed int64, p
 	if err := d.run(ctx, tx, b); err != nil {
 		return err
 	}
-	if err := d.Mark(ctx, tx, b.Held(), committed); err != nil {
+	if err := d.Mark(ctx, tx, b.Held(), committed, b.Replies()...); err != nil {
 		return err
 	}
 	if err := prepare(ctx); err != nil {

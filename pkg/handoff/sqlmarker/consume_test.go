@@ -37,11 +37,11 @@ type flaky struct {
 
 var errAway = errors.New("no answer")
 
-func (f *flaky) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request) (done, next handoff.Answer, err error) {
+func (f *flaky) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request, replies ...handoff.Reply) (done, next handoff.Answer, err error) {
 	if f.commits++; f.commits%4 == 1 {
 		return done, next, errAway
 	}
-	done, next, err = f.Claims.CommitAndClaim(ctx, h, r)
+	done, next, err = f.Claims.CommitAndClaim(ctx, h, r, replies...)
 	if f.commits%4 == 3 {
 		return handoff.Answer{}, handoff.Answer{}, errAway
 	}

@@ -13,6 +13,10 @@ type Dialect struct {
 	Name string
 	// Tables make what Install makes, each where it is not there yet.
 	Tables []string
+	// Upgrades bring tables of an older version to the next one: the first from 1
+	// to 2. SetUpgraded sets the version, its argument, and takes the row's lock.
+	Upgrades    []string
+	SetUpgraded string
 	// Version selects the layout's version and the database's name, no row
 	// where there is none; SetVersion inserts both.
 	Version, SetVersion string
@@ -25,9 +29,9 @@ type Dialect struct {
 	// TryFloor selects the floor by a key, and locks the row against Floor. It
 	// finds no row where it would have to wait.
 	TryFloor string
-	// Insert inserts a marker: a whole key, outcome.
+	// Insert inserts a marker: a whole key, outcome, replies.
 	Insert string
-	// Outcome selects a marker's outcome by a whole key.
+	// Outcome selects a marker's outcome and replies by a whole key.
 	Outcome string
 	// Raise sets the floor: floor, then a key.
 	Raise string
@@ -61,25 +65,28 @@ func standard(name, param, number, share, try string) Dialect {
 	number ` + number + ` NOT NULL,
 	request TEXT NOT NULL,
 	outcome TEXT NOT NULL CHECK (outcome IN ('COMMITTED', 'ABORTED')),
+	replies TEXT,
 	PRIMARY KEY (stack, queue, consumer, number, request)
 )`,
 		},
-		Version:    `SELECT version, name FROM streamsort_marker_layout WHERE one = 1`,
-		SetVersion: `INSERT INTO streamsort_marker_layout (one, version, name) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`,
-		Ensure:     `INSERT INTO streamsort_readers (stack, queue, consumer, floor) VALUES ($1, $2, $3, 0) ON CONFLICT DO NOTHING`,
+		Upgrades:    []string{`ALTER TABLE streamsort_markers ADD COLUMN replies TEXT`},
+		SetUpgraded: `UPDATE streamsort_marker_layout SET version = $1 WHERE one = 1 AND version = $1 - 1`,
+		Version:     `SELECT version, name FROM streamsort_marker_layout WHERE one = 1`,
+		SetVersion:  `INSERT INTO streamsort_marker_layout (one, version, name) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`,
+		Ensure:      `INSERT INTO streamsort_readers (stack, queue, consumer, floor) VALUES ($1, $2, $3, 0) ON CONFLICT DO NOTHING`,
 		Floor: `SELECT floor, (SELECT coalesce(max(number), 0) FROM streamsort_markers
 	WHERE stack = $1 AND queue = $2 AND consumer = $3 AND outcome = 'COMMITTED')
 FROM streamsort_readers WHERE stack = $1 AND queue = $2 AND consumer = $3` + share,
 		TryFloor: `SELECT floor FROM streamsort_readers WHERE stack = $1 AND queue = $2 AND consumer = $3` + try,
-		Insert: `INSERT INTO streamsort_markers (stack, queue, consumer, number, request, outcome)
-VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-		Outcome: `SELECT outcome FROM streamsort_markers
+		Insert: `INSERT INTO streamsort_markers (stack, queue, consumer, number, request, outcome, replies)
+VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+		Outcome: `SELECT outcome, replies FROM streamsort_markers
 WHERE stack = $1 AND queue = $2 AND consumer = $3 AND number = $4 AND request = $5`,
 		Raise: `UPDATE streamsort_readers SET floor = $1 WHERE stack = $2 AND queue = $3 AND consumer = $4`,
 		Prune: `DELETE FROM streamsort_markers WHERE stack = $1 AND queue = $2 AND consumer = $3 AND number < $4`,
 	}
 	for _, statement := range []*string{
-		&d.SetVersion, &d.Ensure, &d.Floor, &d.TryFloor, &d.Insert, &d.Outcome, &d.Raise, &d.Prune,
+		&d.SetVersion, &d.Ensure, &d.Floor, &d.TryFloor, &d.Insert, &d.Outcome, &d.Raise, &d.Prune, &d.SetUpgraded,
 	} {
 		*statement = strings.ReplaceAll(*statement, "$", param)
 	}

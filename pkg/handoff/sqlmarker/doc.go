@@ -13,8 +13,8 @@
 //
 // # What is stored
 //
-//	streamsort_marker_layout  one row: the tables' version, the database's name
-//	streamsort_markers        (stack, queue, consumer, number, request) → COMMITTED or ABORTED
+//	streamsort_marker_layout  one row: the tables' version, 2, and the database's name
+//	streamsort_markers        (stack, queue, consumer, number, request) → COMMITTED or ABORTED, replies
 //	streamsort_readers        (stack, queue, consumer) → floor: claims of lower numbers can commit no more
 //
 // # What is guaranteed
@@ -33,6 +33,10 @@
 // finds the row. If the transaction is under way, the database lets Settle wait.
 // The key has the request beside the number, and the stack: a number alone can be
 // given twice, when a table is restored from a backup or a stack is made anew.
+//
+// What the effect adds to the batch by [handoff.Batch.Reply] stands beside the
+// marker, as JSON, and is sent by the commit, or by whoever settles the claim: so a
+// reply is sent exactly once if and only if the transaction is committed.
 //
 // A missing marker proves nothing by itself: the floor says from where on markers
 // are complete, and it is read in the same transaction, under a lock that keeps it

@@ -2,9 +2,7 @@ package sqlmarker
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -12,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// layout is the version of the tables.
-const layout = 1
+// layout is the version of the tables: since 2 a marker has replies.
+const layout = 2
 
 var (
 	// ErrSettled: the claim was settled as aborted, or its marker is there
@@ -54,39 +52,12 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect, stack string) (*Mark
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w (%w)", ErrNotInstalled, err)
-	case version != layout:
+	case version < layout:
+		return nil, fmt.Errorf("the marker tables have version %d, and this program needs %d: call Install", version, layout)
+	case version > layout:
 		return nil, fmt.Errorf("the marker tables have version %d: this program knows %d", version, layout)
 	}
 	return m, nil
-}
-
-// Install makes the marker tables where they are not there yet, and gives the
-// database its name. It may be called at every start, by any number of
-// processes at once. The role needs CREATE only the first time.
-//
-// Lost response, or another did it first: the repeat changes nothing. We die
-// between two tables: the next call makes the rest.
-func Install(ctx context.Context, db *sql.DB, dialect Dialect) error {
-	var version int
-	var name string
-	if err := db.QueryRowContext(ctx, dialect.Version).Scan(&version, &name); err == nil {
-		return nil
-	}
-	for _, table := range dialect.Tables {
-		if _, err := db.ExecContext(ctx, table); err != nil {
-			// Two that make one table at once can collide in PostgreSQL; the
-			// one that comes second finds it there.
-			if _, again := db.ExecContext(ctx, table); again != nil {
-				return fmt.Errorf("install the marker tables: %w", err)
-			}
-		}
-	}
-	random := make([]byte, 6)
-	_, _ = rand.Read(random) // never fails
-	if _, err := db.ExecContext(ctx, dialect.SetVersion, layout, hex.EncodeToString(random)); err != nil {
-		return fmt.Errorf("install the marker tables: %w", err)
-	}
-	return nil
 }
 
 // Name is the database's own name, 12 characters, which Install made up. A
@@ -142,7 +113,9 @@ func knows(h handoff.Held, last, committed int64) error {
 // Mark puts the marker of a claim into the consumer's transaction: the claim is
 // committed if and only if the transaction is. Do it last, right before the
 // prepare. committed is the highest number that the handoff knows to be
-// committed ([handoff.Answer].Committed).
+// committed ([handoff.Answer].Committed). The replies stand beside the marker,
+// for whoever settles: they are to be given to Claims.Commit, or Claims.Settle,
+// and a *cursor.InvalidError where that would not take them.
 //
 // ErrSettled, ErrForgotten, a *handoff.RestoredError, and any other error mean that the
 // transaction must be rolled back.
@@ -150,11 +123,18 @@ func knows(h handoff.Held, last, committed int64) error {
 // Lost response of the transaction's commit: settle. Another settled the claim
 // first: ErrSettled, or, where both are under way, one of us waits for the other.
 // We die right after: the transaction is rolled back.
-func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, h handoff.Held, committed int64) error {
+func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, h handoff.Held, committed int64, replies ...handoff.Reply) error {
+	if err := handoff.ValidateReplies(replies); err != nil {
+		return err
+	}
 	if err := m.floor(ctx, tx, h, committed); err != nil {
 		return err
 	}
-	done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed))...)
+	text, err := encodeReplies(replies)
+	if err != nil {
+		return err
+	}
+	done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text)...)
 	if err != nil {
 		return fmt.Errorf("marker: %w", err)
 	}
@@ -168,32 +148,43 @@ func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, h handoff.Held, committe
 	return nil
 }
 
-// Settle says how a claim ended in this database, for good: where it has no
-// marker it gets that of an abort, and whoever is still at it can commit no
-// more. It waits for a transaction that is about to commit.
+// Settle says how a claim ended in this database, for good, and with which
+// replies: where it has no marker it gets that of an abort, and whoever is still
+// at it can commit no more. It waits for a transaction that is about to commit.
 //
 // Lost response: the repeat reads what stands there. Another settles at once:
 // both read the same. We die right after: whoever comes next reads it.
-func (m *Markers) Settle(ctx context.Context, h handoff.Held, committed int64) (handoff.TokenOutcome, error) {
+func (m *Markers) Settle(ctx context.Context, h handoff.Held, committed int64) (handoff.TokenOutcome, []handoff.Reply, error) {
 	tx, err := m.db.BeginTx(ctx, nil)
 	if err != nil {
-		return "", fmt.Errorf("settle: %w", err)
+		return "", nil, fmt.Errorf("settle: %w", err)
 	}
 	defer tx.Rollback() //nolint:errcheck // after the commit it does nothing
 	if err := m.floor(ctx, tx, h, committed); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if _, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Aborted))...); err != nil {
-		return "", fmt.Errorf("settle: %w", err)
+	if _, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Aborted), sql.NullString{})...); err != nil {
+		return "", nil, fmt.Errorf("settle: %w", err)
 	}
 	var outcome string
-	if err := tx.QueryRowContext(ctx, m.dialect.Outcome, m.whole(h)...).Scan(&outcome); err != nil {
-		return "", fmt.Errorf("settle: %w", err)
+	var text sql.NullString
+	if err := tx.QueryRowContext(ctx, m.dialect.Outcome, m.whole(h)...).Scan(&outcome, &text); err != nil {
+		return "", nil, fmt.Errorf("settle: %w", err)
 	}
 	if err := tx.Commit(); err != nil {
-		return "", fmt.Errorf("settle: %w", err)
+		return "", nil, fmt.Errorf("settle: %w", err)
 	}
-	return handoff.TokenOutcome(outcome), nil
+	replies, err := handoff.DecodeReplies([]byte(text.String))
+	if err != nil {
+		return "", nil, fmt.Errorf("settle: the marker's %w", err)
+	}
+	return handoff.TokenOutcome(outcome), replies, nil
+}
+
+// encodeReplies is the marker's column.
+func encodeReplies(replies []handoff.Reply) (sql.NullString, error) {
+	text, err := handoff.EncodeReplies(replies)
+	return sql.NullString{String: string(text), Valid: len(text) > 0}, err
 }
 
 // Forget deletes the markers of a reader's claims under a number, which must

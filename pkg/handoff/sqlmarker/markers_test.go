@@ -47,7 +47,7 @@ func (b *bench) committed(h handoff.Held) {
 func (b *bench) settles(h handoff.Held, want handoff.TokenOutcome) {
 	b.Helper()
 	for range 2 { // the repeat answers the same
-		if got, err := b.Settle(b.Context(), h, 0); err != nil || got != want {
+		if got, _, err := b.Settle(b.Context(), h, 0); err != nil || got != want {
 			b.Errorf("claim %v settles as %q, %v; want %q", h.Token, got, err, want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestSettleWaitsForTheTransaction(t *testing.T) {
 		var settled sync.WaitGroup
 		var outcome handoff.TokenOutcome
 		var failed error
-		settled.Go(func() { outcome, failed = b.Settle(b.Context(), claim(1, "r"), 0) })
+		settled.Go(func() { outcome, _, failed = b.Settle(b.Context(), claim(1, "r"), 0) })
 		if err := tx.Commit(); err != nil {
 			b.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestTheWholeKeyTells(t *testing.T) {
 		h = claim(1, "r")
 		h.Consumer = "c2"
 		b.settles(h, handoff.Aborted)
-		if outcome, err := other.Settle(b.Context(), claim(1, "r"), 0); err != nil || outcome != handoff.Aborted {
+		if outcome, _, err := other.Settle(b.Context(), claim(1, "r"), 0); err != nil || outcome != handoff.Aborted {
 			b.Errorf("another stack's claim settles as %q, %v; want ABORTED", outcome, err)
 		}
 		b.settles(claim(1, "r"), handoff.Committed)
@@ -160,7 +160,7 @@ func TestForget(t *testing.T) {
 		if _, err := b.work(claim(3, "r"), 0); !errors.Is(err, sqlmarker.ErrForgotten) {
 			b.Errorf("a claim under the floor is marked: %v", err)
 		}
-		if outcome, err := b.Settle(b.Context(), claim(3, "r"), 0); !errors.Is(err, sqlmarker.ErrForgotten) {
+		if outcome, _, err := b.Settle(b.Context(), claim(3, "r"), 0); !errors.Is(err, sqlmarker.ErrForgotten) {
 			b.Errorf("a claim under the floor is settled: %q, %v", outcome, err)
 		}
 		b.settles(claim(4, "r"), handoff.Aborted)
@@ -218,7 +218,7 @@ func TestRestored(t *testing.T) {
 		}
 		_, err := b.work(claim(6, "r"), 5)
 		refused("mark", err)
-		_, err = b.Settle(b.Context(), claim(6, "r"), 5)
+		_, _, err = b.Settle(b.Context(), claim(6, "r"), 5)
 		refused("settle", err)
 		refused("check", b.Check(b.Context(), "q", "c", 5))
 		if err := b.Check(b.Context(), "q", "c", 2); err != nil {
@@ -247,7 +247,7 @@ func TestManySettleAtOnce(t *testing.T) {
 		outcomes := make([]handoff.TokenOutcome, at)
 		errs := make([]error, at)
 		for i := range at {
-			all.Go(func() { outcomes[i], errs[i] = b.Settle(b.Context(), claim(1, "r"), 0) })
+			all.Go(func() { outcomes[i], _, errs[i] = b.Settle(b.Context(), claim(1, "r"), 0) })
 		}
 		all.Wait()
 		for i := range at {

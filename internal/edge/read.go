@@ -1,0 +1,79 @@
+package edge
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// ReadMessage reads a message's document, and whether it has a seq. prefix stands
+// before the fields' names in what is said of them.
+func ReadMessage(prefix string, members []Member) (m cursor.Message, numbered bool, problem *Problem) {
+	given := map[string]bool{}
+	for _, member := range members {
+		given[member.Name] = true
+		var err error
+		switch member.Name {
+		case "queue":
+			m.Queue, err = Text(member.Value)
+		case "seq":
+			m.Seq, err = Seq(member.Value)
+		case "id":
+			m.ID, err = Text(member.Value)
+		case "contentType":
+			m.ContentType, err = Text(member.Value)
+		case "attributes":
+			m.Attributes, err = attributes(member.Value)
+		case "body":
+			m.Body = member.Value
+		case "bodyBase64":
+			m.Body, err = base64Text(member.Value)
+		default:
+			err = errors.New("is not a field of a message: queue, seq, id, body, bodyBase64, contentType and attributes are")
+		}
+		if err != nil {
+			return m, false, Invalid(prefix+member.Name, err.Error())
+		}
+	}
+	if !given["queue"] {
+		return m, false, Invalid(prefix+"queue", "is missing")
+	}
+	if given["body"] == given["bodyBase64"] {
+		return m, false, Invalid(prefix+"body", "must be given, or bodyBase64 instead, and not both")
+	}
+	if given["bodyBase64"] && !given["contentType"] {
+		m.ContentType = "application/octet-stream"
+	}
+	return m, given["seq"], nil
+}
+
+func attributes(raw json.RawMessage) (map[string]string, error) {
+	members, err := Members(raw)
+	if err != nil {
+		return nil, err
+	}
+	attributes := make(map[string]string, len(members))
+	for _, m := range members {
+		value, err := Text(m.Value)
+		if err != nil {
+			return nil, fmt.Errorf("must have strings as values: %q %w", m.Name, err)
+		}
+		attributes[m.Name] = value
+	}
+	return attributes, nil
+}
+
+func base64Text(raw json.RawMessage) ([]byte, error) {
+	text, err := Text(raw)
+	if err != nil {
+		return nil, err
+	}
+	body, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("is not base64: %w", err)
+	}
+	return body, nil
+}

@@ -1,0 +1,42 @@
+// Package reply reads replies from JSON documents: those that a consumer's commit
+// brings over HTTP, and those that a function answers a batch with.
+package reply
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// Read reads a JSON array of replies: messages as they are put, each with its
+// queue. The error is a *cursor.InvalidError that names the reply and the field;
+// their bounds are not looked at.
+func Read(raw json.RawMessage) ([]handoff.Reply, error) {
+	list, err := edge.Elements(raw)
+	switch {
+	case err != nil:
+		return nil, &cursor.InvalidError{Field: "replies", Problem: err.Error()}
+	case len(list) > handoff.MaxReplies:
+		return nil, &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("are %d: there are at most %d", len(list), handoff.MaxReplies)}
+	}
+	replies := make([]handoff.Reply, len(list))
+	for i, raw := range list {
+		members, err := edge.Members(raw)
+		if err != nil {
+			return nil, &cursor.InvalidError{Field: fmt.Sprintf("replies[%d]", i), Problem: err.Error()}
+		}
+		m, numbered, problem := edge.ReadMessage(fmt.Sprintf("replies[%d].", i), members)
+		if problem != nil {
+			return nil, &cursor.InvalidError{Field: problem.Errors[0].Field, Problem: problem.Errors[0].Detail}
+		}
+		replies[i] = handoff.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes}
+		if numbered {
+			seq := m.Seq
+			replies[i].Seq = &seq
+		}
+	}
+	return replies, nil
+}

@@ -1,0 +1,30 @@
+package claimstest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Arrived is [Env].Arrived on a Sorter.
+func Arrived(t *testing.T, sorter *cursor.Sorter) func(queue string) []cursor.Message {
+	return func(queue string) (messages []cursor.Message) {
+		t.Helper()
+		it, err := sorter.Status(context.Background(), queue)
+		if errors.Is(err, cursor.ErrNoQueue) {
+			return nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m, err := range sorter.Read(context.Background(), queue, 0, it.Position) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages = append(messages, m)
+		}
+		return messages
+	}
+}

@@ -1,0 +1,191 @@
+package claimstest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// arrived checks the bodies of what stands in a queue, and that no two have one
+// id.
+func (b *bench) arrived(queue string, want ...string) {
+	b.Helper()
+	var got []string
+	ids := map[string]bool{}
+	for _, m := range b.Arrived(queue) {
+		got = append(got, string(m.Body))
+		if m.ID == "" || ids[m.ID] {
+			b.Errorf("queue %s: id %q of message %d", queue, m.ID, m.Seq)
+		}
+		ids[m.ID] = true
+	}
+	if !slices.Equal(got, want) {
+		b.Errorf("queue %s has %q, want %q", queue, got, want)
+	}
+}
+
+func to(queue string, bodies ...string) []handoff.Reply {
+	var replies []handoff.Reply
+	for _, body := range bodies {
+		replies = append(replies, handoff.Reply{Queue: queue, Body: []byte(body)})
+	}
+	return replies
+}
+
+func at(seq int64, r handoff.Reply) handoff.Reply {
+	r.Seq = &seq
+	return r
+}
+
+// testReplies: they are stored by the commit, once however often it is repeated,
+// and those of each claim behind those of the one before.
+func testReplies(b *bench) {
+	b.Put(2)
+	for i, id := range []string{"r1", "r2"} {
+		a := b.claim(id, 1)
+		b.prepare(a)
+		replies := slices.Concat(to("x", fmt.Sprint(i, "a")), to("y", fmt.Sprint(i, "b")), to("x", fmt.Sprint(i, "c")))
+		replies[0].ID, replies[0].ContentType, replies[0].Attributes = "named"+id, "text/plain", map[string]string{"k": "v"}
+		for range 2 {
+			b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
+		}
+		b.is("settle", handoff.OK)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, "", replies...))
+	}
+	b.arrived("x", "0a", "0c", "1a", "1c")
+	b.arrived("y", "0b", "1b")
+	first := b.Arrived("x")[0]
+	if first.ID != "namedr1" || first.ContentType != "text/plain" || first.Attributes["k"] != "v" || len(first.Attributes) != 1 {
+		b.Errorf("%+v", first)
+	}
+}
+
+// testRepliesAndNext: a commit that claims sends them as well.
+func testRepliesAndNext(b *bench) {
+	b.Put(2)
+	a := b.claim("r1", 1)
+	b.prepare(a)
+	for range 2 {
+		done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), request("r2", 1), to("x", "1")...)
+		b.is("commit", handoff.OK)(done, err)
+		b.has(next, 1, 2)
+		b.arrived("x", "1")
+	}
+	second := handoff.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: 2, Req: "r2"}}
+	done, next, err := b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
+	if b.is("commit", handoff.NotPrepared)(done, err); next.Verdict != "" {
+		b.Errorf("claimed %+v", next)
+	}
+	b.is("prepare", handoff.OK)(b.Claims.Prepare(b.Context(), second))
+	done, next, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), at(200_000, to("n", "far")[0]))
+	if b.is("commit", handoff.NoRoom)(done, err); next.Verdict != "" {
+		b.Errorf("claimed %+v", next)
+	}
+	done, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
+	b.is("commit", handoff.OK)(done, err)
+	b.arrived("x", "1", "2")
+	_, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("", "2")...)
+	b.refused("replies[0].queue", err)
+}
+
+// testNumberedReplies: with seqs they go to a numbered queue.
+func testNumberedReplies(b *bench) {
+	b.Put(1)
+	a := b.claim("r1", 1)
+	b.prepare(a)
+	two := to("n", "second", "first")
+	replies := []handoff.Reply{at(2, two[0]), at(1, two[1])}
+	for range 2 {
+		b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
+	}
+	b.arrived("n", "first", "second")
+}
+
+// testRepliesOfNoCommit: a claim that cannot be committed sends nothing.
+func testRepliesOfNoCommit(b *bench) {
+	b.Put(1)
+	a := b.claim("r1", 1)
+	b.is("not prepared", handoff.NotPrepared)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.Pass(2 * time.Minute)
+	second := b.claim("r2", 1)
+	b.is("cancelled", handoff.WasCancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.prepare(second)
+	b.is("aborted by its marker", handoff.OK)(b.Claims.Settle(b.Context(), second.Held(), handoff.Aborted, "why"))
+	b.is("aborted", handoff.WasAborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
+	b.is("foreign", handoff.Foreign)(b.Claims.Settle(b.Context(), handoff.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: 9, Req: "r"}}, handoff.Committed, "", to("x", "no")...))
+	b.arrived("x")
+}
+
+// testRepliesInDoubt: whoever settles sends them.
+func testRepliesInDoubt(b *bench) {
+	b.Put(1)
+	a := b.claim("r1", 1)
+	b.prepare(a)
+	b.Pass(2 * time.Minute)
+	for range 2 {
+		b.is("settle", handoff.OK)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, "silent", to("x", "yes")...))
+	}
+	b.arrived("x", "yes")
+}
+
+// testRefusedReplies: what can never be stored stops nobody.
+func testRefusedReplies(b *bench) {
+	b.Put(2)
+	a := b.claim("r1", 1)
+	b.prepare(a)
+	b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held(), slices.Concat(to("x", "1"), []handoff.Reply{at(1, to("n", "n1")[0])})...))
+	second := b.claim("r2", 1)
+	b.prepare(second)
+	replies := slices.Concat(to("n", "without a seq"), []handoff.Reply{at(7, to("x", "with one")[0])}, to("y", "2"))
+	for range 2 {
+		b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), second.Held(), replies...))
+	}
+	b.arrived("x", "1")
+	b.arrived("n", "n1")
+	b.arrived("y", "2")
+}
+
+// testNoRoom: a full queue holds the commit up, and nothing else is changed.
+func testNoRoom(b *bench) {
+	b.Put(1)
+	a := b.claim("r1", 1)
+	b.prepare(a)
+	far := at(200_000, to("n", "far")[0])
+	b.is("commit", handoff.NoRoom)(b.Claims.Commit(b.Context(), a.Held(), far))
+	b.is("abort", handoff.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+	b.arrived("n")
+}
+
+// testBadReplies: nothing is stored of replies that are out of their bounds.
+func testBadReplies(b *bench) {
+	b.Put(1)
+	a := b.claim("r1", 1)
+	b.prepare(a)
+	var queues []handoff.Reply
+	for i := range handoff.MaxReplyQueues + 1 {
+		queues = append(queues, to(fmt.Sprint("x", i), "1")...)
+	}
+	for _, c := range []struct {
+		field   string
+		replies []handoff.Reply
+	}{
+		{"replies[1].queue", slices.Concat(to("x0", "1"), to("", "1"))},
+		{"replies[0].queue", to(strings.Repeat("x", 1025), "1")},
+		{"replies[0].id", []handoff.Reply{{Queue: "x0", ID: strings.Repeat("x", 1025)}}},
+		{"replies[0].body", to("x0", strings.Repeat("x", 350*1024+1))},
+		{"replies[0].attributes", []handoff.Reply{{Queue: "x0", Attributes: map[string]string{"": "x"}}}},
+		{"replies[1].seq", []handoff.Reply{at(1, to("x0", "1")[0]), to("x0", "1")[0]}},
+		{"replies[1].seq", []handoff.Reply{at(1, to("x0", "1")[0]), at(1, to("x0", "2")[0])}},
+		{"replies", slices.Repeat(to("x0", "1"), handoff.MaxReplies+1)},
+		{"replies", slices.Repeat(to("x0", strings.Repeat("x", 130_000)), 3)},
+		{"replies", queues},
+	} {
+		_, err := b.Claims.Commit(b.Context(), a.Held(), c.replies...)
+		b.refused(c.field, err)
+	}
+	b.arrived("x0")
+	b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held(), to("x0", "1")...))
+	b.arrived("x0", "1")
+}

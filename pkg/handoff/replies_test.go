@@ -1,0 +1,231 @@
+package handoff_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/claimstest"
+)
+
+// answers makes the desk's sink answer each message to queue x, and to the
+// numbered queue n.
+func (k *desk) answers() {
+	k.fails = func(b handoff.Batch) error {
+		for _, m := range b.Messages {
+			seq := m.Seq
+			text := fmt.Appendf(nil, "re %d", m.Seq)
+			if err := b.Reply(handoff.Reply{Queue: "x", Body: text}, handoff.Reply{Queue: "n", Seq: &seq, Body: text}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// arrived checks what stands in a queue.
+func (k *desk) arrived(queue string, want ...string) {
+	k.t.Helper()
+	var got []string
+	for _, m := range claimstest.Arrived(k.t, k.sorter)(queue) {
+		if got = append(got, string(m.Body)); m.ID == "" && strings.HasPrefix(string(m.Body), "re") || len(m.Attributes) > 0 {
+			k.t.Errorf("%+v", m)
+		}
+	}
+	if !slices.Equal(got, want) {
+		k.t.Errorf("queue %s has %q, want %q", queue, got, want)
+	}
+}
+
+func TestPushedReplies(t *testing.T) {
+	k := newDesk(t)
+	k.answers()
+	k.put("q", 1, 2, 3, 4)
+	done := k.ends("q", handoff.CaughtUp)
+	k.at("q", 4, handoff.Idle)
+	k.arrived("x", "re 1", "re 2", "re 3", "re 4")
+	k.arrived("n", "re 1", "re 2", "re 3", "re 4")
+	if done.Batches != 2 || done.Messages != 4 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// TestNoRepliesOfAFailure: what a batch that failed had added is gone.
+func TestNoRepliesOfAFailure(t *testing.T) {
+	k := newDesk(t)
+	k.answers()
+	answer := k.fails
+	k.fails = func(b handoff.Batch) error { return errors.Join(answer(b), errors.New("no")) }
+	k.put("q", 1)
+	k.ends("q", handoff.Failed)
+	k.arrived("x")
+	k.answers()
+	k.pass(time.Minute)
+	k.ends("q", handoff.CaughtUp)
+	k.arrived("x", "re 1")
+}
+
+// TestABadReplyFailsItsBatch: nothing is stored, and the sink's error says why.
+func TestABadReplyFailsItsBatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		replies []handoff.Reply
+		want    string
+	}{
+		"malformed queue":       {[]handoff.Reply{{Queue: "x"}, {Queue: strings.Repeat("x", 1025)}}, "replies[1].queue has 1025 bytes"},
+		"too many":              {slices.Repeat([]handoff.Reply{{Queue: "x"}}, 501), "replies are more than 500"},
+		"queue of another kind": {[]handoff.Reply{{Queue: "x"}, {Queue: "q"}}, `replies to queue "q": queue "q" does not take it: the queue is numbered`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.fails = func(b handoff.Batch) error { return b.Reply(c.replies...) }
+			k.put("q", 1)
+			if done := k.ends("q", handoff.Failed); !strings.Contains(done.Record.Error, c.want) {
+				t.Errorf("the record says %q, want %q", done.Record.Error, c.want)
+			}
+			k.arrived("x")
+			k.at("q", 0, handoff.Idle)
+		})
+	}
+}
+
+// TestARefusedReplyGoesOn: it is recorded, announced once, and the queue goes on.
+func TestARefusedReplyGoesOn(t *testing.T) {
+	k := newDesk(t)
+	k.put("n", 1) // another message has the seq
+	k.answers()
+	k.put("q", 1, 2)
+	k.ends("q", handoff.CaughtUp)
+	c := k.at("q", 2, handoff.Idle)
+	k.arrived("x", "re 1", "re 2")
+	k.arrived("n", "1", "re 2")
+	if c.Refused.N != 1 || c.Refused.Told != 0 || c.Refused.Why != `to queue "n": seq 1: conflict` {
+		t.Errorf("%+v", c.Refused)
+	}
+	acts, _, err := k.d.Acts(t.Context(), "q", "")
+	if err != nil || len(acts) != 1 || acts[0].Kind != handoff.ActReply || acts[0].Error != "seq 1: conflict" || acts[0].Done {
+		t.Errorf("acts %+v, %v", acts, err)
+	}
+	k.sweep(handoff.SweepOptions{})
+	if len(k.announced) != 1 || k.announced[0].Kind != handoff.ConsumerReplyRefused || !strings.Contains(k.announced[0].Error, "1 replies were refused") {
+		t.Errorf("announced %+v", k.announced)
+	}
+	k.sweep(handoff.SweepOptions{FullEvery: time.Nanosecond})
+	if len(k.announced) != 0 {
+		t.Errorf("announced again: %+v", k.announced)
+	}
+}
+
+// TestAFullQueueHoldsTheConsumer, is announced after a time, and is tried again.
+func TestAFullQueueHoldsTheConsumer(t *testing.T) {
+	k := newDesk(t)
+	ahead := int64(1)
+	_, err := k.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead})
+	k.must(err)
+	k.fails = func(b handoff.Batch) error {
+		seq := b.To + 2
+		return b.Reply(handoff.Reply{Queue: "x", Body: []byte("first")}, handoff.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
+	}
+	k.put("q", 1)
+	if done := k.ends("q", handoff.Replying); !errors.Is(done.Cause, handoff.ErrNoRoom) {
+		t.Errorf("cause %v", done.Cause)
+	}
+	k.at("q", 0, handoff.Sending)
+	k.ends("q", handoff.Busy)
+	k.pass(20 * time.Minute)
+	k.ends("q", handoff.Replying)
+	k.sweep(handoff.SweepOptions{})
+	kinds := []handoff.AnnouncementKind{}
+	for _, a := range k.announced {
+		kinds = append(kinds, a.Kind)
+	}
+	if !slices.Contains(kinds, handoff.ConsumerReplying) {
+		t.Errorf("announced %v", kinds)
+	}
+	k.put("n", 1, 2)
+	if report := k.sweep(handoff.SweepOptions{}); report.Sent != 1 {
+		t.Errorf("%+v", report)
+	}
+	k.at("q", 1, handoff.Idle)
+	k.arrived("x", "first")
+	k.arrived("n", "1", "2", "far")
+	if c := k.standing("q"); c.Refused.N != 0 {
+		t.Errorf("%+v", c.Refused)
+	}
+}
+
+// TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that
+// answers, and whoever goes on, each message is answered once, in order.
+func TestEveryRequestOfAPushMayFail(t *testing.T) {
+	network := faulty.New(dynamo.Transport())
+	store, queues := freshTables(t, localdb.Choose(), &dynamo.Options{Transport: network, MaxAttempts: 1})
+	now := time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
+	clock := func() time.Time { return now }
+	newDeliverer := func() (*handoff.Deliverer, *cursor.Sorter) { // a process that knows nothing
+		sorter, err := cursor.New(queues, &cursor.Options{Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := handoff.New(store, sorter, &handoff.Options{Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, sorter
+	}
+	for _, fault := range faulty.Faults() {
+		for nth, pending := 1, false; !pending; nth++ {
+			t.Run(fmt.Sprintf("%s, request %d", fault, nth), func(t *testing.T) {
+				name := fmt.Sprint(fault, nth)
+				queue, x, n := "q"+name, "x"+name, "n"+name
+				reader := handoff.Reader{Name: "c", MaxMessages: 1, Handle: func(_ context.Context, b handoff.Batch) error {
+					body := fmt.Appendf(nil, "re %d", b.To)
+					return b.Reply(handoff.Reply{Queue: x, Body: body}, handoff.Reply{Queue: n, Seq: &b.To, Body: body})
+				}}
+				d, sorter := newDeliverer()
+				for seq := int64(1); seq <= 2; seq++ {
+					if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				network.Fail(nth, fault)
+				first := d.Deliver(t.Context(), queue, reader, -1)
+				pending = network.Pending()
+				network.Fail(0, "")
+				for range 2 {
+					now = now.Add(2 * time.Minute)
+					d, sorter = newDeliverer()
+					if done := d.Deliver(t.Context(), queue, reader, -1); done.Err != nil || done.Ended != handoff.CaughtUp {
+						t.Fatalf("after %+v: %+v", first, done)
+					}
+				}
+				for _, q := range []string{x, n} {
+					var got []string
+					for _, m := range claimstest.Arrived(t, sorter)(q) {
+						got = append(got, string(m.Body))
+					}
+					if !slices.Equal(got, []string{"re 1", "re 2"}) {
+						t.Errorf("after %+v: queue %s has %q", first, q, got)
+					}
+				}
+			})
+			if nth > 60 {
+				t.Fatal("no end of requests")
+			}
+		}
+	}
+}
+
+// TestABatchOfNobodyTakesNoReplies.
+func TestABatchOfNobodyTakesNoReplies(t *testing.T) {
+	if err := (handoff.Batch{}).Reply(handoff.Reply{Queue: "x"}); err == nil {
+		t.Error("a reply was added to a batch that nobody commits")
+	}
+}

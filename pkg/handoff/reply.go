@@ -1,0 +1,329 @@
+package handoff
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Bounds of the replies of one claim.
+const (
+	// MaxReplies is the most replies.
+	MaxReplies = 500
+	// MaxReplyQueues is the most queues that they go to.
+	MaxReplyQueues = 10
+	// MaxReplyBytes bounds all that the replies hold together, 64 bytes a reply
+	// for what is around it included.
+	MaxReplyBytes = 256 * 1024
+)
+
+// replyOverhead is what a reply takes beside what it holds.
+const replyOverhead = 64
+
+// Reply is a message that a consumer sends with the commit of a claim: it is
+// stored exactly once if the claim is committed, and not at all otherwise.
+type Reply struct {
+	// Queue is where it goes: any queue of the same tables. One that is not
+	// there is made, of the kind that the reply is for.
+	Queue string
+	// Seq is its place in a numbered queue; nil for a queue in arrival order.
+	// The replies of a claim to one queue have all a seq, or none.
+	Seq *int64
+	// ID, Body, ContentType and Attributes are as in a cursor.Message. A reply
+	// without an ID gets one, which is the same however often it is stored.
+	ID          string
+	Body        []byte
+	ContentType string
+	Attributes  map[string]string
+}
+
+// attrReplySeq is the attribute by which a staged reply keeps its seq.
+const attrReplySeq = "streamsort-reply-seq"
+
+// message is the reply as it is stored, without its queue.
+func (r Reply) message() cursor.Message {
+	return cursor.Message{ID: r.ID, Body: r.Body, ContentType: r.ContentType, Attributes: r.Attributes}
+}
+
+// validate reports the first field that is out of its bounds.
+func (r Reply) validate() error {
+	m := r.message()
+	m.Queue = r.Queue
+	if r.Seq != nil {
+		m.Seq = *r.Seq
+	}
+	if _, taken := r.Attributes[attrReplySeq]; taken {
+		return &cursor.InvalidError{Field: "attributes", Problem: "must not have the name " + attrReplySeq}
+	}
+	return m.Validate()
+}
+
+func (r Reply) size() int {
+	size := replyOverhead + len(r.Queue) + len(r.ID) + len(r.Body) + len(r.ContentType)
+	for name, value := range r.Attributes {
+		size += len(name) + len(value)
+	}
+	return size
+}
+
+// ValidateReplies reports why the replies of one claim cannot be stored, as a
+// *cursor.InvalidError that names the reply and the field. Whoever has a loop of
+// their own asks before their transaction commits.
+func ValidateReplies(replies []Reply) error {
+	var all outbox
+	return all.add(replies...)
+}
+
+// outbox gathers the replies of a batch.
+type outbox struct {
+	mu sync.Mutex
+	gathered
+}
+
+// gathered are replies within their bounds.
+type gathered struct {
+	replies []Reply
+	size    int
+	// numbered tells of each queue whether its replies have seqs; taken has those
+	// of each.
+	numbered map[string]bool
+	taken    map[place]bool
+}
+
+// place is a seq of a queue.
+type place struct {
+	queue string
+	seq   int64
+}
+
+// add adds replies, or none and an error.
+func (o *outbox) add(replies ...Reply) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	next := gathered{slices.Clone(o.replies), o.size, maps.Clone(o.numbered), maps.Clone(o.taken)}
+	if next.numbered == nil {
+		next.numbered, next.taken = map[string]bool{}, map[place]bool{}
+	}
+	for _, r := range replies {
+		if err := next.join(r); err != nil {
+			return err
+		}
+	}
+	o.gathered = next
+	return nil
+}
+
+// join adds a reply, or says why it cannot join those before it.
+func (g *gathered) join(r Reply) error {
+	i := len(g.replies)
+	of := func(field, problem string) error {
+		return &cursor.InvalidError{Field: fmt.Sprintf("replies[%d].%s", i, field), Problem: problem}
+	}
+	var invalid *cursor.InvalidError
+	if err := r.validate(); errors.As(err, &invalid) {
+		return of(invalid.Field, invalid.Problem)
+	}
+	numbered, known := g.numbered[r.Queue]
+	switch g.size += r.size(); {
+	case i >= MaxReplies:
+		return &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("are more than %d: a claim has at most so many", MaxReplies)}
+	case g.size > MaxReplyBytes:
+		return &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("have more than %d bytes together, %d a reply for what is around it included", MaxReplyBytes, replyOverhead)}
+	case !known && len(g.numbered) == MaxReplyQueues:
+		return &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("go to more than %d queues: a claim sends to at most so many", MaxReplyQueues)}
+	case known && numbered != (r.Seq != nil):
+		return of("seq", "must be given in all replies to a queue, or in none")
+	case r.Seq != nil && g.taken[place{r.Queue, *r.Seq}]:
+		return of("seq", "is that of another reply to the same queue")
+	}
+	if r.Seq != nil {
+		g.taken[place{r.Queue, *r.Seq}] = true
+	}
+	g.numbered[r.Queue] = r.Seq != nil
+	g.replies = append(g.replies, r)
+	return nil
+}
+
+// errNoReplies: a batch that is tracked, or was not claimed by this package's own
+// loops.
+var errNoReplies = errors.New("this batch takes no replies: it is tracked, or its claim is committed by Claims.Commit, which takes them")
+
+// Reply adds replies to the commit of the batch: they are stored exactly once if
+// the batch is committed, in this order in each queue, and not at all otherwise.
+// Call it before the handler, or the effect, returns.
+//
+// The error is a *cursor.InvalidError, and none of the replies was added: one of
+// them is out of its bounds, or they are too many. A handler that returns it
+// fails its batch.
+func (b Batch) Reply(replies ...Reply) error {
+	if b.outbox == nil {
+		return errNoReplies
+	}
+	return b.outbox.add(replies...)
+}
+
+// Replies are those that were added to the batch.
+func (b Batch) Replies() []Reply {
+	if b.outbox == nil {
+		return nil
+	}
+	b.outbox.mu.Lock()
+	defer b.outbox.mu.Unlock()
+	return slices.Clone(b.outbox.replies)
+}
+
+// Answerable is the batch, such that replies can be added to it: for tests of
+// handlers.
+func (b Batch) Answerable() Batch {
+	b.outbox = &outbox{}
+	return b
+}
+
+// replyID is the id under which the replies of a claim to one queue are stored,
+// all together. It has the whole token in it: another claim of the same messages
+// sends replies of its own.
+func (h Held) replyID(queue string) string {
+	hash := sha256.New()
+	for _, part := range []string{h.Queue, h.Consumer, strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue} {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+		hash.Write(size[:])
+		hash.Write([]byte(part))
+	}
+	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16])
+}
+
+// parcel is the replies of a claim to one queue.
+type parcel struct {
+	Outgoing
+	// messages are without their queue, and with their seqs where it is numbered.
+	messages []cursor.Message
+}
+
+// parcels are the replies of a claim by queue, in the order of their first ones.
+func (h Held) parcels(replies []Reply) []*parcel {
+	var list []*parcel
+	of := map[string]*parcel{}
+	for i, r := range replies {
+		p := of[r.Queue]
+		if p == nil {
+			p = &parcel{Outgoing: Outgoing{Queue: r.Queue, Numbered: r.Seq != nil}}
+			of[r.Queue], list = p, append(list, p)
+		}
+		m := r.message()
+		if m.ID == "" {
+			m.ID = h.replyID(r.Queue) + "-" + strconv.Itoa(i)
+		}
+		if r.Seq != nil {
+			m.Seq = *r.Seq
+		}
+		p.messages = append(p.messages, m)
+	}
+	return list
+}
+
+// kind is that of the parcel's queue.
+func (p *parcel) kind() cursor.Kind {
+	if p.Numbered {
+		return cursor.KindNumbered
+	}
+	return cursor.KindArrival
+}
+
+// numberedMessages are the parcel's messages as they are put.
+func (p *parcel) numberedMessages() []cursor.Message {
+	messages := slices.Clone(p.messages)
+	for i := range messages {
+		messages[i].Queue = p.Queue
+	}
+	return messages
+}
+
+// arrival is the parcel as it is stored under one id; the seqs of numbered
+// messages are among their attributes.
+func (p *parcel) arrival(h Held) cursor.Arrival {
+	a := cursor.Arrival{Queue: p.Queue, ID: h.replyID(p.Queue)}
+	for _, m := range p.messages {
+		if p.Numbered {
+			m.Attributes = maps.Clone(m.Attributes)
+			if m.Attributes == nil {
+				m.Attributes = map[string]string{}
+			}
+			m.Attributes[attrReplySeq] = strconv.FormatInt(m.Seq, 10)
+			m.Seq = 0
+		}
+		a.Messages = append(a.Messages, m)
+	}
+	return a
+}
+
+// unstaged are the messages of a numbered parcel that was staged.
+func unstaged(queue string, staged []cursor.Message) ([]cursor.Message, error) {
+	messages := make([]cursor.Message, len(staged))
+	for i, m := range staged {
+		seq, err := cursor.ParseSeq(m.Attributes[attrReplySeq])
+		if err != nil {
+			return nil, fmt.Errorf("staged reply %d: %w", i, err)
+		}
+		m.Queue, m.Seq, m.Attributes = queue, seq, maps.Clone(m.Attributes)
+		if delete(m.Attributes, attrReplySeq); len(m.Attributes) == 0 {
+			m.Attributes = nil
+		}
+		messages[i] = m
+	}
+	return messages, nil
+}
+
+// replyDocument is a reply as it travels, and as a marker keeps it.
+type replyDocument struct {
+	Queue       string            `json:"queue"`
+	Seq         *int64            `json:"seq,omitempty"`
+	ID          string            `json:"id,omitempty"`
+	Body        []byte            `json:"bodyBase64"`
+	ContentType string            `json:"contentType"`
+	Attributes  map[string]string `json:"attributes,omitempty"`
+}
+
+// EncodeReplies writes replies as a JSON array of the documents that
+// docs/openapi.yaml calls Reply; nil for none.
+func EncodeReplies(replies []Reply) ([]byte, error) {
+	if len(replies) == 0 {
+		return nil, nil
+	}
+	documents := make([]replyDocument, len(replies))
+	for i, r := range replies {
+		documents[i] = replyDocument(r)
+		if r.Body == nil {
+			documents[i].Body = []byte{}
+		}
+		if r.ContentType == "" {
+			documents[i].ContentType = cursor.DefaultContentType
+		}
+	}
+	return json.Marshal(documents)
+}
+
+// DecodeReplies reads what EncodeReplies wrote.
+func DecodeReplies(text []byte) ([]Reply, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	var documents []replyDocument
+	if err := json.Unmarshal(text, &documents); err != nil {
+		return nil, fmt.Errorf("replies: %w", err)
+	}
+	replies := make([]Reply, len(documents))
+	for i, d := range documents {
+		replies[i] = Reply(d)
+	}
+	return replies, nil
+}

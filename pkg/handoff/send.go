@@ -1,0 +1,220 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// lost is replies to one queue that can never be stored, and why.
+type lost struct {
+	queue string
+	n     int
+	why   string
+}
+
+// addTo adds what was lost, if anything was, of the replies to a queue.
+func (l lost) addTo(refused []lost, queue string) []lost {
+	if l.n == 0 {
+		return refused
+	}
+	l.queue = queue
+	return append(refused, l)
+}
+
+// replyFirst is what a two-phase commit does before its update: it looks at the
+// claim, and stores the replies where that can be committed. ended says that it
+// cannot, or not now; then nothing was stored for it. c was read strongly.
+//
+// The look keeps a commit that is repeated long after from storing again what has
+// been stored, handed on and deleted.
+func (p *Puller) replyFirst(ctx context.Context, c Consumer, h Held, replies []Reply) (a Answer, ended bool, err error) {
+	switch c.judge(h.Token) {
+	case Prepared, InDoubt, InQuarantine:
+	default:
+		a, err = h.told(c, false, WasCommitted)
+		return a, true, err
+	}
+	err = p.d.storeReplies(ctx, h, replies)
+	if errors.Is(err, ErrNoRoom) {
+		a = c.held(NoRoom)
+		a.Detail = err.Error()
+		return a, true, nil
+	}
+	return Answer{}, false, err
+}
+
+// storeReplies stores the replies of a claim that is committed in its consumer's
+// database. All of it may be done again, by anybody: the ids are the claim's.
+func (d *Deliverer) storeReplies(ctx context.Context, h Held, replies []Reply) error {
+	var refused []lost
+	for _, p := range h.parcels(replies) {
+		var l lost
+		var err error
+		if p.Numbered {
+			l, err = d.putReplies(ctx, p.numberedMessages())
+		} else {
+			var stored cursor.Appended
+			stored, err = d.sorter.Append(ctx, p.arrival(h))
+			l, err = appendRefused(len(p.messages), stored, err)
+		}
+		if err != nil {
+			return fmt.Errorf("replies to queue %q: %w", p.Queue, err)
+		}
+		refused = l.addTo(refused, p.Queue)
+	}
+	return d.refuse(ctx, h, refused)
+}
+
+// reply ends a claim whose batch was handed on and answered: it stages the
+// replies, decides that the claim is to be committed, sends them, and finishes.
+func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []Reply) (Consumer, error) {
+	var outbox []Outgoing
+	var staged []cursor.Staged
+	for _, p := range b.Held().parcels(replies) {
+		one, err := run.sorter.Stage(ctx, p.kind(), p.arrival(b.Held()))
+		var invalid *cursor.InvalidError
+		switch {
+		case errors.As(err, &invalid):
+			return run.fail(ctx, c, fmt.Errorf("replies to queue %q: %w", p.Queue, err))
+		case err != nil:
+			return c, fmt.Errorf("replies to queue %q: %w", p.Queue, err)
+		}
+		outbox, staged = append(outbox, p.Outgoing), append(staged, one...)
+	}
+	c, decided, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, outbox)
+	if err != nil || !decided {
+		if err == nil {
+			run.Ended = Lost
+		}
+		return c, err
+	}
+	run.handedOn(b)
+	finished, err := run.forward(ctx, c, staged)
+	if err != nil {
+		return c, run.replying(err)
+	}
+	return finished, nil
+}
+
+// replying tells a queue that is full from a store that failed.
+func (run *delivery) replying(err error) error {
+	if errors.Is(err, ErrNoRoom) {
+		run.Ended, run.Cause = Replying, err
+		return nil
+	}
+	return err
+}
+
+// forward sends the replies of a claim that is Sending, and finishes it. Anybody
+// may do it, any number of times. staged are the replies where they are at hand;
+// otherwise they are read, which is a strong read a queue.
+func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Staged) (Consumer, error) {
+	h := Held{c.Queue, c.Name, c.Token}
+	var refused []lost
+	for i, o := range c.Outbox {
+		if o.Queue == "" || c.State != Sending {
+			break
+		}
+		var one cursor.Staged
+		there, err := true, error(nil)
+		if staged != nil {
+			one = staged[i]
+		} else {
+			one, there, err = d.sorter.Recall(ctx, o.Queue, h.replyID(o.Queue))
+		}
+		l := lost{n: 1, why: "what was staged is not stored any more"}
+		if err == nil && there {
+			l, err = d.send(ctx, o, one)
+		}
+		if err != nil {
+			return c, fmt.Errorf("replies to queue %q: %w", o.Queue, err)
+		}
+		refused = l.addTo(refused, o.Queue)
+	}
+	if err := d.refuse(ctx, h, refused); err != nil {
+		return c, err
+	}
+	finished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)
+	if err == nil && !done && finished.owns(c.Token, Sending) {
+		err = ErrOutran // unreachable: nothing else ends a Sending claim
+	}
+	return finished, err
+}
+
+// send makes staged replies visible, but for those that can never be.
+func (d *Deliverer) send(ctx context.Context, o Outgoing, staged cursor.Staged) (lost, error) {
+	if o.Numbered {
+		messages, err := unstaged(o.Queue, staged.Messages())
+		if err != nil {
+			return lost{n: len(messages), why: err.Error()}, nil
+		}
+		return d.putReplies(ctx, messages)
+	}
+	stored, err := d.sorter.Place(ctx, staged)
+	return appendRefused(len(staged.Messages()), stored, err)
+}
+
+// appendRefused says which of n messages can never be appended: all or none. The
+// error is that of an append that may be made later.
+func appendRefused(n int, stored cursor.Appended, err error) (lost, error) {
+	var invalid *cursor.InvalidError
+	switch {
+	case errors.As(err, &invalid), errors.Is(err, cursor.ErrExpired), errors.Is(err, cursor.ErrNoQueue):
+		return lost{n: n, why: err.Error()}, nil
+	case err != nil:
+		return lost{}, err
+	case stored.Outcome == cursor.Conflict:
+		return lost{n: n, why: "another message is stored under their id"}, nil
+	case stored.Outcome == cursor.Full:
+		return lost{n: n, why: "the queue has no seqs left"}, nil
+	}
+	return lost{}, nil // stored now, or before
+}
+
+// putReplies puts numbered replies of one queue, but for those that can never be.
+func (d *Deliverer) putReplies(ctx context.Context, messages []cursor.Message) (l lost, err error) {
+	results, err := d.sorter.PutGroup(ctx, messages)
+	if err != nil {
+		return lost{n: len(messages), why: err.Error()}, nil // an InvalidError
+	}
+	for _, r := range results {
+		var invalid *cursor.InvalidError
+		switch {
+		case errors.As(r.Err, &invalid):
+			l.n, l.why = l.n+1, r.Err.Error()
+		case errors.Join(r.Err, r.Deferred) != nil:
+			// One that is stored and not in order yet is not visible either.
+			return lost{}, errors.Join(r.Err, r.Deferred)
+		case r.Outcome == cursor.Full:
+			return lost{}, fmt.Errorf("seq %d: %w", r.Seq, ErrNoRoom)
+		case !r.Outcome.Durable():
+			l.n, l.why = l.n+1, fmt.Sprintf("seq %d: %s", r.Seq, r.Outcome)
+		}
+	}
+	return l, nil
+}
+
+// refuse records replies that can never be stored, and counts them, so that the
+// sweep announces it.
+func (d *Deliverer) refuse(ctx context.Context, h Held, refused []lost) error {
+	if len(refused) == 0 {
+		return nil
+	}
+	now, sum := d.now(), Refused{Since: d.now()}
+	for _, l := range refused {
+		sum.N += int64(l.n)
+		sum.Why = cut(fmt.Sprintf("to queue %q: %s", l.queue, l.why), maxError)
+		act := Act{
+			Queue: h.Queue, Consumer: h.Consumer, At: milliseconds(now), Op: h.replyID(l.queue), Kind: ActReply, Seq: -1,
+			Reason: cut(fmt.Sprintf("%d replies of claim %s to queue %q", l.n, h.Token, l.queue), MaxReason), Error: cut(l.why, MaxReason),
+		}
+		if err := d.store.RecordAct(ctx, act); err != nil {
+			return err
+		}
+	}
+	_, _, err := d.store.Refuse(ctx, h.Queue, h.Consumer, h.Token, sum)
+	return err
+}

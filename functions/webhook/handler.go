@@ -46,17 +46,17 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := webhook.NewStore()
+	store, err := webhook.NewStore(sources)
 	if err != nil {
 		return nil, err
 	}
 	return (&service{
-		sorter: sorter, sources: sources, secrets: webhook.NewSecrets(store.Fetch, time.Now), now: time.Now,
+		sorter: sorter, sources: byName(sources), secrets: webhook.NewSecrets(store.Fetch, time.Now), now: time.Now,
 	}).handler(out), nil
 }
 
-// sourcesFrom are the sources of the file that lies in a folder, by their names.
-func sourcesFrom(folder string) (map[string]*webhook.Source, error) {
+// sourcesFrom are the sources of the file that lies in a folder.
+func sourcesFrom(folder string) ([]webhook.Source, error) {
 	path := filepath.Join(folder, webhook.File)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -66,11 +66,15 @@ func sourcesFrom(folder string) (map[string]*webhook.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	return all, nil
+}
+
+func byName(all []webhook.Source) map[string]*webhook.Source {
 	sources := make(map[string]*webhook.Source, len(all))
 	for i := range all {
 		sources[all[i].Name] = &all[i]
 	}
-	return sources, nil
+	return sources
 }
 
 func (s *service) handler(out io.Writer) handler {

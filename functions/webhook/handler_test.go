@@ -79,11 +79,7 @@ func newService(t testing.TB, memory *cursor.Memory, clock func() time.Time, fet
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{sorter: sorter, sources: map[string]*webhook.Source{}, now: clock, secrets: webhook.NewSecrets(fetch, clock)}
-	for i := range all {
-		s.sources[all[i].Name] = &all[i]
-	}
-	return s
+	return &service{sorter: sorter, sources: byName(all), now: clock, secrets: webhook.NewSecrets(fetch, clock)}
 }
 
 // request is one that a sender makes.

@@ -30,12 +30,18 @@ const (
 	SQS         Service = "sqs"
 	SNS         Service = "sns"
 	EventBridge Service = "events"
+
+	SecretsManager Service = "secretsmanager"
+	SystemsManager Service = "ssm"
 )
 
 // variable is the service's name in AWS_ENDPOINT_URL_….
 func (s Service) variable() string {
-	if s == EventBridge {
+	switch s {
+	case EventBridge:
 		return "EVENTBRIDGE"
+	case SecretsManager:
+		return "SECRETS_MANAGER"
 	}
 	return strings.ToUpper(string(s))
 }

@@ -1,7 +1,8 @@
 // Package awscall makes the few requests to AWS that functions make beside
 // those to DynamoDB: [Client.Invoke] a Lambda function, [Client.SendBatch] to an SQS
 // queue, [Client.Publish] and [Client.PublishBatch] to an SNS topic, [Client.PutEvents]
-// to an EventBridge bus. Call [New] once for a service and region.
+// to an EventBridge bus, fetch a [Client.Secret] or a [Client.Parameter]. Call [New]
+// once for a service and region.
 //
 // The SDK's clients know every action of their service, and the linker cannot
 // take those away: the four together are 0.6 MB of a function's zip, of 3.2. What is

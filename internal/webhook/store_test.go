@@ -44,12 +44,20 @@ func TestFetch(t *testing.T) {
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", server.URL)
 	t.Setenv("AWS_ENDPOINT_URL_SSM", server.URL)
-	store, err := webhook.NewStore()
+	const secret = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:a-Ab12Cd"
+	const parameter = "arn:aws:ssm:eu-west-1:123456789012:parameter/a"
+	var sources []webhook.Source
+	for _, arn := range []string{secret, parameter} {
+		of, err := webhook.ParseReference(arn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, webhook.Source{Secret: of})
+	}
+	store, err := webhook.NewStore(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const secret = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:a-Ab12Cd"
-	const parameter = "arn:aws:ssm:eu-west-1:123456789012:parameter/a"
 	for name, test := range map[string]struct {
 		arn, want string
 		answers   []string
@@ -57,13 +65,12 @@ func TestFetch(t *testing.T) {
 	}{
 		"secret":          {secret, "value", []string{`200 {"SecretString":"value"}`}, 1},
 		"parameter":       {parameter, "value", []string{`200 {"Parameter":{"Value":"value","Type":"SecureString"}}`}, 1},
-		"bytes":           {secret, "error has no text", []string{`200 {"SecretBinary":"AAAA"}`}, 1},
-		"no JSON":         {secret, "error the answer is not JSON", []string{`200 canary`}, 1},
-		"not allowed":     {secret, "error the store answers 400 AccessDeniedException", []string{`400 {"__type":"com.amazon#AccessDeniedException","Message":"canary"}`}, 1},
+		"bytes":           {secret, "error the answer has no text", []string{`200 {"SecretBinary":"AAAA"}`}, 1},
+		"no JSON":         {secret, "error the answer has no text", []string{`200 canary`}, 1},
+		"not allowed":     {secret, "error status 400: AccessDeniedException", []string{`400 {"__type":"com.amazon#AccessDeniedException","Message":"not for you"}`}, 1},
 		"once more":       {secret, "value", []string{`500 `, `200 {"SecretString":"value"}`}, 2},
-		"and not again":   {parameter, "error the store answers 503", []string{`503 `}, 2},
-		"not elsewhere":   {secret, "error the store answers 307", []string{`307 `}, 1},
-		"an empty answer": {secret, "error the answer is not JSON", []string{`200 `}, 1},
+		"and not again":   {parameter, "error status 503", []string{`503 `}, 2},
+		"an empty answer": {secret, "error the answer has no text", []string{`200 `}, 1},
 	} {
 		of, err := webhook.ParseReference(test.arn)
 		if err != nil {
@@ -78,7 +85,7 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%s: %s after %d calls, want %s after %d", name, got, len(asked), test.want, test.calls)
 		}
 		want := `secretsmanager.GetSecretValue {"SecretId":"` + secret + `"}`
-		if of.IsParameter() {
+		if test.arn == parameter {
 			want = `AmazonSSM.GetParameter {"Name":"` + parameter + `","WithDecryption":true}`
 		}
 		if asked[0] != want {
@@ -96,7 +103,7 @@ func TestNewStoreNamesWhatIsMissing(t *testing.T) {
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SSM", "AWS_ENDPOINT_URL_SECRETS_MANAGER"} {
 		t.Setenv(name, "")
 	}
-	if _, err := webhook.NewStore(); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+	if _, err := webhook.NewStore([]webhook.Source{source(t, `"scheme":"github"`)}); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("error %v", err)
 	}
 }

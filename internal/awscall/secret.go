@@ -1,0 +1,43 @@
+package awscall
+
+import (
+	"context"
+	"errors"
+)
+
+// errNoText: the answer of a secret store is none that a value can be read from.
+// What it was instead may be a secret.
+var errNoText = errors.New("the answer has no text")
+
+// Secret is the text of the current version of a secret of Secrets Manager, which
+// is named by its ARN. An error holds nothing of it.
+//
+// Lost response: it is fetched again.
+func (c *Client) Secret(ctx context.Context, arn string) (string, error) {
+	var out struct{ SecretString *string }
+	err := c.callJSON(ctx, "application/x-amz-json-1.1", "secretsmanager.GetSecretValue", map[string]any{"SecretId": arn}, &out)
+	return text(out.SecretString, err)
+}
+
+// Parameter is the value, decrypted, of a parameter of Systems Manager, which is
+// named by its ARN. An error holds nothing of it.
+//
+// Lost response: it is fetched again.
+func (c *Client) Parameter(ctx context.Context, arn string) (string, error) {
+	var out struct{ Parameter struct{ Value *string } }
+	err := c.callJSON(ctx, "application/x-amz-json-1.1", "AmazonSSM.GetParameter", map[string]any{"Name": arn, "WithDecryption": true}, &out)
+	return text(out.Parameter.Value, err)
+}
+
+// text is a value that was fetched. JSON's own errors quote what they read.
+func text(value *string, err error) (string, error) {
+	var answered *Error
+	var unsent interface{ ConnectionError() bool }
+	switch {
+	case errors.As(err, &answered), errors.As(err, &unsent), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return "", err
+	case err != nil || value == nil:
+		return "", errNoText
+	}
+	return *value, nil
+}

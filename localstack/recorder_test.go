@@ -91,6 +91,10 @@ func action(request *http.Request, body []byte) string {
 		return "sqs:" + strings.TrimSuffix(operation, "Batch")
 	case service == "AWSEvents":
 		return "events:" + operation
+	case service == "secretsmanager":
+		return "secretsmanager:" + operation
+	case service == "AmazonSSM":
+		return "ssm:" + operation
 	case strings.HasSuffix(request.URL.Path, "/invocations"):
 		return "lambda:InvokeFunction"
 	}
@@ -105,6 +109,7 @@ func resources(request *http.Request, body []byte) []string {
 	}
 	var input struct {
 		TableName, IndexName, QueueURL string
+		SecretID, Name                 string
 		RequestItems                   map[string]any
 		Entries                        []struct{ EventBusName string }
 	}
@@ -117,6 +122,9 @@ func resources(request *http.Request, body []byte) []string {
 		return []string{"table/" + input.TableName + "/index/" + input.IndexName}
 	case input.TableName != "":
 		return []string{"table/" + input.TableName}
+	case input.SecretID+input.Name != "":
+		_, tail, _ := strings.Cut(input.SecretID+input.Name, ":000000000000:")
+		return []string{tail}
 	case input.QueueURL != "":
 		return []string{last(input.QueueURL)}
 	}

@@ -69,7 +69,7 @@ func TestAccess(t *testing.T) {
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))
 
 	receives := common("Webhook")
-	receives["ArrivalsTable.Arn"] = enqueues["ArrivalsTable.Arn"]
+	receives["ArrivalsTable.Arn"] = "dynamodb:PutItem dynamodb:UpdateItem"
 	receives["arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"] = "ssm:GetParameter"
 	receives["BankSecretArn"] = "secretsmanager:GetSecretValue"
 	receives["arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"] = "kms:Decrypt"

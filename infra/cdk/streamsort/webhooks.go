@@ -176,10 +176,14 @@ func (s *Streamsort) addWebhook() error {
 	return nil
 }
 
-// webhookAccess: what enqueue does to store a message, and the sources' secrets,
-// each by its own ARN.
+// webhookAccess: what enqueue does to store a message, but nothing that it reads
+// them by; and the sources' secrets, each by its own ARN.
 func (s *Streamsort) webhookAccess() []awsiam.PolicyStatement {
-	statements := s.enqueueAccess()
+	statements := []awsiam.PolicyStatement{
+		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
+		allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
+		s.moveCursors(),
+	}
 	for _, w := range s.props.Webhooks {
 		action := "secretsmanager:GetSecretValue"
 		if strings.Contains(*w.Secret, ":ssm:") {

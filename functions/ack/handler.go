@@ -32,9 +32,13 @@ type service struct {
 	tenantClaim string
 }
 
-// fromEnvironment makes the handler of the environment's table. Metrics go to
-// out.
+// fromEnvironment makes the handler of the environment's tables: the chains',
+// and those of the deliveries that chains end. Metrics go to out.
 func fromEnvironment(out io.Writer) (handler, error) {
+	s, err := settings.FromEnvironment()
+	if err != nil {
+		return nil, err
+	}
 	a, err := settings.AcksFromEnvironment()
 	if err != nil {
 		return nil, err
@@ -47,11 +51,15 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	deliverer, _, err := s.NewDeliverer(client, acker, nil)
+	if err != nil {
+		return nil, err
+	}
 	tell, err := announce.Ends(a.EventBus, a.AnnounceTopic, a.EndsFunction)
 	if err != nil {
 		return nil, err
 	}
-	return (&service{acker, stamper, a.Names, tell, emf.New(out), time.Now, a.TenantClaim}).handle, nil
+	return (&service{acker, stamper, a.Names, deliverer.Ender(tell), emf.New(out), time.Now, a.TenantClaim}).handle, nil
 }
 
 // handle tells a batch of stream records from a request.

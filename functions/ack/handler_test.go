@@ -294,6 +294,9 @@ func TestBadInput(t *testing.T) {
 		{"tag", `{"operation":"create","tag":"` + long + `"}`},
 		{"tag", `{"operation":"get","tag":"\ud800"}`},
 		{"tags", `{"operation":"get","tag":"t","tags":1}`},
+		{"tag", `{"operation":"create","tag":"handoff/x"}`},
+		{"tag", `{"operation":"stamp","tag":"handoff/x","stamp":"01"}`},
+		{"tag", `{"operation":"delete","tag":"handoff/x"}`},
 		{"id", `{"operation":"create","tag":"t","id":"` + long + `"}`},
 		{"edges", `{"operation":"create","tag":"t","edges":0}`},
 		{"edges", `{"operation":"create","tag":"t","edges":1001}`},
@@ -456,12 +459,18 @@ func TestRoutesAreTheContract(t *testing.T) {
 }
 
 func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
-	t.Setenv("STREAMSORT_CHAINS_TABLE", "")
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-	if _, err := fromEnvironment(io.Discard); err == nil || !strings.Contains(err.Error(), "STREAMSORT_CHAINS_TABLE") {
-		t.Errorf("error %v", err)
+	tables := []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "ACTS", "CHAINS"}
+	for _, missing := range tables {
+		for _, table := range tables {
+			t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
+		}
+		t.Setenv("STREAMSORT_"+missing+"_TABLE", "")
+		if _, err := fromEnvironment(io.Discard); err == nil || !strings.Contains(err.Error(), "STREAMSORT_"+missing+"_TABLE") {
+			t.Errorf("without %s: error %v", missing, err)
+		}
+		t.Setenv("STREAMSORT_"+missing+"_TABLE", "some")
 	}
-	t.Setenv("STREAMSORT_CHAINS_TABLE", "c")
 	if _, err := fromEnvironment(io.Discard); err != nil {
 		t.Error(err)
 	}

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -191,6 +193,9 @@ func (o *order) set(m edge.Member) (err error) {
 	switch m.Name {
 	case "tag":
 		o.tag = text
+		if strings.HasPrefix(text, handoff.TrackedPrefix) && slices.Contains([]string{"create", "stamp", "delete"}, o.operation) {
+			return fmt.Errorf("must not begin with %s: such chains are those of tracked batches", handoff.TrackedPrefix)
+		}
 	case "id":
 		o.id = text
 	case "batch":

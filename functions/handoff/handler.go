@@ -38,7 +38,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	deliverer, sorter, err := s.NewDeliverer(client, nil)
+	deliverer, sorter, err := s.NewDeliverer(client, nil, nil)
 	if err != nil {
 		return nil, err
 	}

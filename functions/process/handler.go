@@ -5,15 +5,18 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // handler is the type of the function that Lambda calls.
@@ -35,11 +38,29 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	deliverer, _, err := s.NewDeliverer(client, seen.delivery)
+	acker, err := ackerFor(readers, client)
+	if err != nil {
+		return nil, err
+	}
+	deliverer, _, err := s.NewDeliverer(client, acker, seen.delivery)
 	if err != nil {
 		return nil, err
 	}
 	return newHandler(deliverer, s.Names, seen, readers)
+}
+
+// ackerFor makes the Acker, where a reader is tracked: only then does the
+// environment say where the chains are.
+func ackerFor(readers []handoff.Reader, client *dynamodb.Client) (*xorack.Acker, error) {
+	if !slices.ContainsFunc(readers, func(r handoff.Reader) bool { return r.Track > 0 }) {
+		return nil, nil
+	}
+	a, err := settings.AcksFromEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	acker, _, err := a.NewAcker(client)
+	return acker, err
 }
 
 // newHandler returns the handler: a batch of records in, the first record that
@@ -88,6 +109,7 @@ func (o *observer) delivery(done handoff.Delivery) {
 	o.mu.Unlock()
 	metrics.Count("Batches", done.Batches)
 	metrics.Count("Delivered", done.Messages)
+	metrics.Count("BatchesTracked", done.Tracked)
 	log := slog.With("queue", done.Queue, "consumer", done.Consumer, "delivered", done.Record.Delivered, "attempts", done.Record.Attempts)
 	switch {
 	case done.Err != nil:

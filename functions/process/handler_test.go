@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // record is a record of the cursors' stream as Lambda hands it on: the cursor
@@ -44,6 +45,7 @@ func event(t *testing.T, records ...string) cursor.StreamEvent {
 type taker struct {
 	mu    sync.Mutex
 	taken []string
+	edges []xorack.Edge
 }
 
 func newTaker(t *testing.T) *taker {
@@ -53,12 +55,18 @@ func newTaker(t *testing.T) *taker {
 		var document struct {
 			Queue    string
 			From, To json.Number
+			Messages []struct{ Edge xorack.Edge }
 		}
 		if err := json.NewDecoder(r.Body).Decode(&document); err != nil {
 			t.Error(err)
 		}
 		to.mu.Lock()
 		defer to.mu.Unlock()
+		for _, m := range document.Messages {
+			if !m.Edge.IsZero() {
+				to.edges = append(to.edges, m.Edge)
+			}
+		}
 		to.taken = append(to.taken, fmt.Sprintf("%s %s-%s", document.Queue, document.From, document.To))
 		if document.Queue == "poison" {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")
@@ -81,6 +89,9 @@ type bench struct {
 	handle handler
 	out    bytes.Buffer
 	store  *handoff.Memory
+	acker  *xorack.Acker
+
+	deliverer *handoff.Deliverer
 }
 
 func newBench(t *testing.T, consumers string) *bench {
@@ -91,7 +102,10 @@ func newBench(t *testing.T, consumers string) *bench {
 		t.Fatal(err)
 	}
 	seen := &observer{emitter: emf.New(&b.out)}
-	deliverer, err := handoff.New(b.store, b.sorter, &handoff.Options{Observe: seen.delivery})
+	if b.acker, err = xorack.New(&xorack.Memory{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.deliverer, err = handoff.New(b.store, b.sorter, &handoff.Options{Observe: seen.delivery, Acker: b.acker})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +113,7 @@ func newBench(t *testing.T, consumers string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.handle, err = newHandler(deliverer, cursor.Names{}, seen, readers); err != nil {
+	if b.handle, err = newHandler(b.deliverer, cursor.Names{}, seen, readers); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -164,6 +178,36 @@ func TestHandlerDelivers(t *testing.T) {
 	}
 }
 
+// tracked is toFunction, tracked.
+var tracked = strings.Replace(toFunction, `"name"`, `"track": "10m", "name"`, 1)
+
+// A tracked batch is not committed when its sink has it, but when its work is
+// done.
+func TestHandlerTracks(t *testing.T) {
+	to := newTaker(t)
+	b := newBench(t, tracked)
+	b.put("a", "1", 2, 1)
+	if response := b.run(record(1, "a", 2)); len(response.BatchItemFailures) != 0 {
+		t.Errorf("%+v", response)
+	}
+	b.has(`"BatchesTracked":1`)
+	if len(to.edges) != 2 {
+		t.Fatalf("edges %v", to.edges)
+	}
+	for i, want := range []handoff.State{handoff.Started, handoff.Idle} {
+		result, err := b.acker.Done(t.Context(), to.edges[i])
+		if err == nil && result.Outcome == xorack.Ended {
+			err = b.deliverer.Ender(nil)(t.Context(), result.Chain)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := b.store.Consumer(t.Context(), "a", "billing"); err != nil || c.State != want {
+			t.Errorf("after %d of 2: %+v, %v", i+1, c, err)
+		}
+	}
+}
+
 // A queue that fails comes again, and holds up no other.
 func TestHandlerFailsOneRecord(t *testing.T) {
 	to := newTaker(t)
@@ -204,9 +248,12 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 		{"", `{"consumers":[{"name":"books"}]}`, "consumers.json: no consumer has a sink"},
 		{"LAMBDA_TASK_ROOT", toFunction, "consumers.json: no such file"},
 		{"", toFunction, ""},
+		{"STREAMSORT_CHAINS_TABLE", tracked, "STREAMSORT_CHAINS_TABLE is not set"},
+		{"STREAMSORT_CHAINS_TABLE", toFunction, ""},
+		{"", tracked, ""},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "ACTS"} {
+			for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "ACTS", "CHAINS"} {
 				t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
 			}
 			t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))

@@ -56,19 +56,19 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	deliverer, sorter, err := s.NewDeliverer(client, nil)
-	if err != nil {
-		return nil, err
-	}
-	announcer, err := announce.New(s.EventBus, s.AnnounceTopic)
-	if err != nil {
-		return nil, err
-	}
 	a, err := settings.AcksFromEnvironment()
 	if err != nil {
 		return nil, err
 	}
 	acker, _, err := a.NewAcker(client)
+	if err != nil {
+		return nil, err
+	}
+	deliverer, sorter, err := s.NewDeliverer(client, acker, nil)
+	if err != nil {
+		return nil, err
+	}
+	announcer, err := announce.New(s.EventBus, s.AnnounceTopic)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 			SettleWithin: s.SettleWithin,
 			Delete:       s.DeleteDelivered, Readers: s.Readers, Announce: announcer.Consumer,
 		},
-		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: announceEnd},
+		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: deliverer.Ender(announceEnd)},
 	}).run, nil
 }
 
@@ -146,6 +146,7 @@ func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (han
 	did, err := s.deliverer.Sweep(ctx, options)
 	metrics.Count("SweptConsumers", did.Queues)
 	metrics.Count("ClaimsCancelled", did.Cancelled)
+	metrics.Count("ClaimsCarried", did.Carried)
 	metrics.Count("Nudged", did.Nudged)
 	metrics.Count("Deleted", did.Deleted)
 	metrics.Count("Errors", did.Failed)

@@ -5,11 +5,15 @@
 //	  {"name": "billing", "sink": {"kind": "sqs", "arn": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"}},
 //	  {"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
 //	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
+//	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
 //	  {"name": "books"}
 //	]}
 //
 // One without a sink is read by a function of the user's own: process passes it
 // over, and the sweep, which knows of it by this, sees to it.
+//
+// One with track is committed when the work of its messages is done, which may
+// take so long: see [handoff.Reader].
 //
 // It is read strictly: a member that is not known, given twice, or out of its
 // bounds is an error that names it. An ARN that is only known once the stack is
@@ -22,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/edge"
@@ -113,12 +118,14 @@ func read(members []edge.Member) (c Consumer, err error) {
 			c.Reader.MaxBytes, err = edge.Positive(m.Value)
 		case "maxAttempts":
 			c.Reader.MaxAttempts, err = edge.Positive(m.Value)
+		case "track":
+			c.Reader.Track, err = duration(m.Value)
 		case "sink":
 			if err = json.Unmarshal(m.Value, &c.Sink); err != nil {
 				return c, fmt.Errorf("sink: %w", err)
 			}
 		default:
-			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes and maxAttempts")
+			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes, maxAttempts and track")
 		}
 		if err != nil {
 			return c, fmt.Errorf("%s %w", m.Name, err)
@@ -129,6 +136,19 @@ func read(members []edge.Member) (c Consumer, err error) {
 		return c, fmt.Errorf("name %s", invalid.Problem)
 	}
 	return c, err
+}
+
+// duration reads how long something may take.
+func duration(raw json.RawMessage) (time.Duration, error) {
+	text, err := edge.Text(raw)
+	if err != nil {
+		return 0, err
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errors.New(`must be a duration such as "90s" or "15m"`)
+	}
+	return d, nil
 }
 
 // start reads where a consumer begins: a word or a seq, the latter as a number

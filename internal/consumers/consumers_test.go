@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,6 +23,7 @@ func TestRead(t *testing.T) {
 		{"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
 		 "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
 		{"name": "books"},
+		{"name": "words", "track": "15m", "sink": {"kind": "sqs", "arn": "`+queueARN+`"}},
 		{"name": "late", "start": 7, "sink": {"kind": "sqs", "arn": "`+queueARN+`"}}
 	]}`), func(name string) (string, bool) {
 		return "arn:aws:lambda:eu-west-1:123456789012:function:f", name == consumers.Variable(1)
@@ -36,6 +38,7 @@ func TestRead(t *testing.T) {
 			Sink:   sink.Config{Kind: sink.Lambda, ARN: "arn:aws:lambda:eu-west-1:123456789012:function:f"},
 		},
 		{Reader: handoff.Reader{Name: "books"}},
+		{Reader: handoff.Reader{Name: "words", Track: 15 * time.Minute}, Sink: sink.Config{Kind: sink.SQS, ARN: queueARN}},
 		{Reader: handoff.Reader{Name: "late", Start: handoff.At(7)}, Sink: sink.Config{Kind: sink.SQS, ARN: queueARN}},
 	}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b handoff.Start) bool { return a == b })); diff != "" {
@@ -57,6 +60,10 @@ func TestReadRefuses(t *testing.T) {
 		"no array":            {`{"consumers":{}}`, "consumers must be a JSON array"},
 		"too many":            {`{"consumers":[` + many + `]}`, "consumers has 21"},
 		"no object":           {`{"consumers":[7]}`, "consumers[0]"},
+		"a track of a number": {one(`"name":"a","track":900`), "consumers[0].track"},
+		"a track of no time":  {one(`"name":"a","track":"soon"`), `consumers[0].track must be a duration such as "90s" or "15m"`},
+		"a track of 0":        {one(`"name":"a","track":"0s"`), "consumers[0].track must be a duration"},
+		"too short a track":   {one(`"name":"a","track":"1ms"`), "consumers[0].track must be 0, or from 1s to 720h0m0s"},
 		"a sink of no kind":   {`{"consumers":[{"name":"a","sink":{}}]}`, "consumers[0].sink: kind is missing"},
 		"a sink that is text": {`{"consumers":[{"name":"a","sink":"x"}]}`, "consumers[0].sink: must be a JSON object"},
 		"a variable unset":    {`{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"${STREAMSORT_SINK_0}"}}]}`, "STREAMSORT_SINK_0, which the file names, is not set"},

@@ -21,6 +21,8 @@ type Message struct {
 	Attributes  map[string]string `json:"attributes,omitempty"`
 	EnqueuedAt  time.Time         `json:"enqueuedAt"`
 	Tombstone   string            `json:"tombstone,omitempty"`
+	// Edge is the token of a tracked message's work, where a sink is told it.
+	Edge string `json:"edge,omitempty"`
 }
 
 // maxDepth is how deep a body may be nested that stands in a document as it is.

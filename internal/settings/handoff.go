@@ -5,16 +5,18 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // NewDeliverer makes the Deliverer on the tables, and the Sorter that it works
 // with: both on one client, so that one set of connections serves them, and all
-// else that is made on it. observe, if not nil, is told how each delivery ended.
-// It makes no request.
+// else that is made on it. acker has the chains of tracked batches; nil where
+// none are met. observe, if not nil, is told how each delivery ended. It makes no
+// request.
 //
 // The error names STREAMSORT_CONSUMERS_TABLE and STREAMSORT_ACTS_TABLE where
 // they are not set: only what delivers needs them.
-func (s Settings) NewDeliverer(client *dynamodb.Client, observe func(handoff.Delivery)) (*handoff.Deliverer, *cursor.Sorter, error) {
+func (s Settings) NewDeliverer(client *dynamodb.Client, acker *xorack.Acker, observe func(handoff.Delivery)) (*handoff.Deliverer, *cursor.Sorter, error) {
 	var r reader
 	r.given("STREAMSORT_CONSUMERS_TABLE", s.Consumers.Consumers)
 	r.given("STREAMSORT_ACTS_TABLE", s.Consumers.Acts)
@@ -26,7 +28,7 @@ func (s Settings) NewDeliverer(client *dynamodb.Client, observe func(handoff.Del
 		return nil, nil, err
 	}
 	deliverer, err := handoff.New(handoff.NewDynamo(client, s.Consumers), sorter, &handoff.Options{
-		ForEach: sideBySide, Observe: observe,
+		ForEach: sideBySide, Observe: observe, Acker: acker,
 	})
 	return deliverer, sorter, err
 }

@@ -25,7 +25,7 @@ func TestDeliverer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deliverer, sorter, err := s.NewDeliverer(client, nil)
+	deliverer, sorter, err := s.NewDeliverer(client, nil, nil)
 	if err != nil || deliverer == nil || sorter == nil {
 		t.Errorf("deliverer %v, sorter %v, error %v", deliverer, sorter, err)
 	}
@@ -40,7 +40,7 @@ func TestOnlyWhatDeliversNeedsItsTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = s.NewDeliverer(nil, nil)
+	_, _, err = s.NewDeliverer(nil, nil, nil)
 	for _, name := range []string{"STREAMSORT_CONSUMERS_TABLE", "STREAMSORT_ACTS_TABLE"} {
 		if err == nil || !strings.Contains(err.Error(), name+" is not set") {
 			t.Errorf("error %v, want one that names %s", err, name)

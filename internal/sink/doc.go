@@ -33,12 +33,23 @@
 //     takes it (1 to 128 characters, letters, digits and punctuation), else
 //     "sha256:" and the name's hash in hex. The deduplication id has the
 //     consumer, the queue, the seq and the consumer's rewinds, so that two
-//     consumers may share a queue and a replay goes through. The body is text
+//     consumers may share a queue and a replay goes through; that of a tracked
+//     message has its edge, too. The body is text
 //     where SQS takes it as it is, else base64 ("encoding" says which). The
 //     attributes are listed at [fifoMessage]. The skipped seqs of a batch are
 //     not told.
 //   - eventbridge: one event a message, source "streamsort", detail type
 //     "message"; its detail is a [Detail]. The skipped seqs are not told.
+//
+// # Tracked consumers
+//
+// Where the batch is tracked ([handoff.Reader].Track), each message carries the
+// token of its work's edge: "edge", beside its seq in a function's document and
+// in an event's detail, an attribute of SQS and SNS. To take a message is then
+// not to have done it: whoever has done its work says so of the edge, to the ack
+// function or by package xorack, and may start edges of its own under it.
+// Messages that were handed on again have other edges: those of the first time
+// are of no use any more, and say so.
 //
 // # FIFO and failures within a request
 //

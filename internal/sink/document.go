@@ -26,7 +26,9 @@ type Document struct {
 	Attempt int `json:"attempt"`
 	// Rewinds is how often the consumer was set back.
 	Rewinds int64 `json:"rewinds"`
-	// Messages are in the order of their seqs, each as [edge.Message] says.
+	// Messages are in the order of their seqs, each as [edge.Message] says. Those
+	// of a tracked consumer have their edge: when the message's work is done, the
+	// function, or whichever it hands the work on to, says so under this token.
 	Messages []json.RawMessage `json:"messages"`
 	// Skipped are the seqs that will never come.
 	Skipped []jsonseq.Seq `json:"skipped"`
@@ -88,16 +90,33 @@ func documents(b handoff.Batch, l limits) ([][]byte, error) {
 	return all, nil
 }
 
+// messageOf is the batch's i-th message, with its edge where the batch is
+// tracked.
+func messageOf(b handoff.Batch, i int) edge.Message {
+	written := edge.NewMessage(b.Messages[i])
+	written.Edge = edgeOf(b, i)
+	return written
+}
+
+// edgeOf is the token of the i-th message's edge, empty where the batch is not
+// tracked.
+func edgeOf(b handoff.Batch, i int) string {
+	if b.Edges == nil {
+		return ""
+	}
+	return b.Edges[i].String()
+}
+
 // partsOf are the batch's messages and skipped seqs, in the order of their
 // seqs.
 func partsOf(b handoff.Batch) ([]part, error) {
 	parts := make([]part, 0, len(b.Messages)+len(b.Skipped))
-	for _, m := range b.Messages {
-		written, err := edge.Marshal(edge.NewMessage(m))
+	for i := range b.Messages {
+		written, err := edge.Marshal(messageOf(b, i))
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{m.Seq, written})
+		parts = append(parts, part{b.Messages[i].Seq, written})
 	}
 	for _, seq := range b.Skipped {
 		parts = append(parts, part{seq: seq})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 var all = limits{Lambda, 6 << 20, 0}
@@ -135,5 +136,29 @@ func TestLargestMessage(t *testing.T) {
 	}
 	if err := fit(items, Config{Kind: SNS, MaxBytes: 1 << 20}.limits()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTrackedDocuments: each message has its own edge, whichever document it is
+// in.
+func TestTrackedDocuments(t *testing.T) {
+	b := tracked(batchOf("q", bodies(5)...), "t")
+	small := all
+	small.bytes = 700
+	written, err := documents(b, small)
+	if err != nil || len(written) < 2 {
+		t.Fatalf("%d documents, %v", len(written), err)
+	}
+	for _, document := range written {
+		for _, m := range decode[struct {
+			Messages []struct {
+				Seq  int
+				Edge xorack.Edge
+			}
+		}](t, document).Messages {
+			if m.Edge != b.Edges[m.Seq-1] {
+				t.Errorf("message %d has the edge %s", m.Seq, m.Edge)
+			}
+		}
 	}
 }

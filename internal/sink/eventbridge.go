@@ -48,8 +48,8 @@ func newEventBridge(target arn.ARN, l limits, transport http.RoundTripper) (*eve
 // Send implements Sink.
 func (s *eventBridgeSink) Send(ctx context.Context, b handoff.Batch) error {
 	items := make([]item[string], 0, len(b.Messages))
-	for _, m := range b.Messages {
-		written := edge.NewMessage(m)
+	for i, m := range b.Messages {
+		written := messageOf(b, i)
 		if written.Body != nil && hasGreatInteger(written.Body) {
 			encoded := base64.StdEncoding.EncodeToString(m.Body)
 			written.Body, written.BodyBase64 = nil, &encoded

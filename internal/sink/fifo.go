@@ -19,6 +19,7 @@ import (
 //	seq          the message's seq, in decimal
 //	consumer     the consumer's name
 //	token        the claim's token: number, hyphen, request
+//	edge         where the consumer is tracked, the token of the message's work
 //	contentType  of the body before its encoding
 //	id           the message's id, if it has one
 //	attributes   the message's own attributes, if it has any: a JSON object
@@ -41,8 +42,13 @@ type attribute struct {
 func fifoItems(b handoff.Batch) ([]item[fifoMessage], error) {
 	group, dedup := groupOf(b.Queue), dedupPrefix(b)
 	items := make([]item[fifoMessage], 0, len(b.Messages))
-	for _, m := range b.Messages {
+	for i, m := range b.Messages {
 		written := fifoMessage{group: group, dedup: dedupOf(dedup, m.Seq, b.Rewinds)}
+		if b.Edges != nil {
+			// Handed on again it is other work, which must not be dropped: its first
+			// edge's chain has failed.
+			written.dedup += "." + b.Edges[i].Op().String()
+		}
 		add := func(name, value string) {
 			dataType := "String"
 			if !allowed(value) {
@@ -56,6 +62,7 @@ func fifoItems(b handoff.Batch) ([]item[fifoMessage], error) {
 		add("seq", strconv.FormatInt(m.Seq, 10))
 		add("consumer", b.Consumer)
 		add("token", b.Token.String())
+		add("edge", edgeOf(b, i))
 		if m.ContentType == "" {
 			m.ContentType = cursor.DefaultContentType
 		}
@@ -146,7 +153,8 @@ func dedupPrefix(b handoff.Batch) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// dedupOf is the id by which SQS and SNS drop a repeat, at most 74 characters.
+// dedupOf is the id by which SQS and SNS drop a repeat, at most 74 characters;
+// that of a tracked message has 17 more.
 func dedupOf(prefix string, seq, rewinds int64) string {
 	return prefix + "." + strconv.FormatInt(seq, 10) + "." + strconv.FormatInt(rewinds, 10)
 }

@@ -114,3 +114,29 @@ func TestFifoItems(t *testing.T) {
 		t.Errorf("seq %d of %d bytes, want %d of %d", got.seq, got.bytes, m.Seq, size)
 	}
 }
+
+// TestTrackedFifoItems: each message has its edge, and one that is handed on
+// again under another is not dropped as a repeat.
+func TestTrackedFifoItems(t *testing.T) {
+	b := tracked(batchOf("q", "1", "2"), "first")
+	first, err := fifoItems(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, it := range first {
+		if got := it.entry.attributes[4]; got != (attribute{"edge", "String", b.Edges[i].String()}) {
+			t.Errorf("attribute %+v, want the edge", got)
+		}
+		if len(it.entry.dedup) > 128 {
+			t.Errorf("the id has %d characters", len(it.entry.dedup))
+		}
+	}
+	repeated, err := fifoItems(b)
+	if err != nil || repeated[0].entry.dedup != first[0].entry.dedup {
+		t.Errorf("a repeat has the id %s, first it was %s: %v", repeated[0].entry.dedup, first[0].entry.dedup, err)
+	}
+	again, err := fifoItems(tracked(b, "again"))
+	if err != nil || again[0].entry.dedup == first[0].entry.dedup {
+		t.Errorf("handed on again it has the same id %s: %v", again[0].entry.dedup, err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // batchOf is a batch of messages with these bodies, from seq 1 on.
@@ -67,4 +68,13 @@ func within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// tracked is the batch with edges of this chain.
+func tracked(b handoff.Batch, tag string) handoff.Batch {
+	b.Edges = nil
+	for i := range b.Messages {
+		b.Edges = append(b.Edges, xorack.Root(tag, "", i))
+	}
+	return b
 }

@@ -125,6 +125,12 @@ func (run *delivery) deliver(ctx context.Context) error {
 func (run *delivery) ready(ctx context.Context) (bool, error) {
 	c, now := run.Record, run.now()
 	if c.Tracked && c.over(now) {
+		if run.acker == nil {
+			// This reader is not tracked any more. The chain's end ends the claim,
+			// or the sweep does.
+			run.Ended = Busy
+			return false, nil
+		}
 		after, ended, err := run.ask(ctx, c, run.reader.MaxAttempts)
 		switch {
 		case err != nil:

@@ -472,13 +472,18 @@ func TestTrackIsChecked(t *testing.T) {
 	invalid(t, err, "acker")
 	bare.put("q", 1)
 	invalid(t, bare.d.Deliver(t.Context(), "q", k.reader(), -1).Err, "acker")
-	// Nor is a claim that another made tracked passed over in silence.
+	// One that is tracked no more leaves the last tracked claim to others; a
+	// sweep that could not end it says so.
 	k.put("q", 1)
 	k.ends(handoff.Tracked)
 	k.pass(time.Hour)
 	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }})
 	k.must(err)
-	invalid(t, d.Deliver(t.Context(), "q", k.desk.reader(), -1).Err, "acker")
+	if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || done.Ended != handoff.Busy {
+		t.Errorf("it ended as %s, error %v", done.Ended, done.Err)
+	}
+	_, err = d.Sweep(t.Context(), handoff.SweepOptions{})
+	invalid(t, err, "acker")
 }
 
 // TestPullersLeaveTrackedClaimsAlone: the token of a tracked claim travels with

@@ -55,7 +55,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.changeCursors(),
 		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
-		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+		allow([]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 	}
 	return append(append(statements, s.finishChains()...), s.announce()...)
 }
@@ -74,9 +74,12 @@ func (s *Streamsort) announce() (statements []awsiam.PolicyStatement) {
 }
 
 // ackAccess: create, read and end chains, and finish those that the stream
-// shows as ended.
+// shows as ended: the claim of a tracked batch, too, whose consumer is then woken
+// up.
 func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
+		s.changeCursors(),
+		allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 		allow([]string{"dynamodb:PutItem"}, s.ChainsTable.TableArn()),
 		s.readStream(s.ChainsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
@@ -101,12 +104,21 @@ func (s *Streamsort) endChains() []awsiam.PolicyStatement {
 }
 
 // processAccess: deliver, hand batches to the sinks, and read the cursors'
-// stream as the event source mapping does.
+// stream as the event source mapping does; open the chains of tracked batches.
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
-	return append(append(s.deliverAccess(s.changeCursors()), toSinks(s.props.Consumers)...),
+	statements := append(s.deliverAccess(s.changeCursors()), toSinks(s.props.Consumers)...)
+	if tracks(s.props.Consumers) {
+		statements = append(statements, s.trackAccess())
+	}
+	return append(statements,
 		s.readStream(s.CursorsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
 	)
+}
+
+// trackAccess: open the chain of a batch, and end one that cannot be handed on.
+func (s *Streamsort) trackAccess() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
 }
 
 // deliverAccess: make a consumer of a queue, for which messages that are about

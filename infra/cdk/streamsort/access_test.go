@@ -30,7 +30,7 @@ func TestAccess(t *testing.T) {
 	sweeps["MessagesTable.Arn"] += " dynamodb:UpdateItem"
 	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem"
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
-	sweeps["ConsumersTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
+	sweeps["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:Query dynamodb:UpdateItem"
 
 	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	sweeps["ChainsTable.Arn/index/due"] = "dynamodb:Query"
@@ -43,7 +43,8 @@ func TestAccess(t *testing.T) {
 
 	acks := common("Ack")
 	delete(acks, "MessagesTable.Arn")
-	delete(acks, "CursorsTable.Arn")
+	acks["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
+	acks["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	acks["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
 	acks["ChainsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	acks["FailureQueue.Arn"] = "sqs:SendMessage"
@@ -66,6 +67,7 @@ func TestAccess(t *testing.T) {
 	delivers["FailureQueue.Arn"] = "sqs:SendMessage"
 	delivers["arn:aws:sqs:eu-west-1:123456789012:billing.fifo"] = "sqs:SendMessage"
 	delivers["SearchArn"] = "lambda:InvokeFunction"
+	delivers["ChainsTable.Arn"] = "dynamodb:UpdateItem"
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))
 
 	receives := common("Webhook")

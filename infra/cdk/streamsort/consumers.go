@@ -41,6 +41,11 @@ type Consumer struct {
 	// MaxAttempts is how often a message is tried before the consumer is
 	// blocked in its queue, 2 to 1,000; 5.
 	MaxAttempts int `json:"maxAttempts,omitempty"`
+	// Track, where it is not empty, is how long the work of a batch may take, such
+	// as "15m": "1s" to "720h". Each message then carries an edge, and the batch is
+	// committed when ack was told that the work of all of them is done, else it
+	// comes again.
+	Track string `json:"track,omitempty"`
 }
 
 // Sink takes batches.
@@ -172,6 +177,12 @@ func toSinks(all []Consumer) []awsiam.PolicyStatement {
 // hasSinks reports whether process has anything to do.
 func hasSinks(all []Consumer) bool {
 	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Sink != nil })
+}
+
+// tracks reports whether a consumer is tracked: whoever reads for it works on
+// chains.
+func tracks(all []Consumer) bool {
+	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Track != "" })
 }
 
 // readersText is what the sweep is told of who reads what.

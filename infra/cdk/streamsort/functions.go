@@ -72,7 +72,7 @@ func (s *Streamsort) addFunctions() error {
 	s.AckFunction = s.newFunction(function{
 		name: "ack", id: "Ack", description: "Tells when trees of work are done",
 		memory: p.AckMemory, timeout: p.AckTimeout, concurrency: p.AckConcurrency,
-		environment: merged(s.chainsEnvironment(), s.announceEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
+		environment: merged(s.chainsEnvironment(), s.consumersEnvironment(), s.announceEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      s.ackAccess(),
 	})
 	if err := s.addProcess(); err != nil {
@@ -83,11 +83,15 @@ func (s *Streamsort) addFunctions() error {
 
 // chainsEnvironment is what works on chains, and tells how they end.
 func (s *Streamsort) chainsEnvironment() map[string]string {
+	return merged(s.trackEnvironment(), map[string]string{"STREAMSORT_ENDS_FUNCTION": *s.props.EndsFunction})
+}
+
+// trackEnvironment is what works on chains.
+func (s *Streamsort) trackEnvironment() map[string]string {
 	return map[string]string{
-		"STREAMSORT_CHAINS_TABLE":  *s.ChainsTable.TableName(),
-		"STREAMSORT_TAG_KEY":       s.props.TagKey,
-		"STREAMSORT_TOMBSTONE":     text(s.props.Tombstone),
-		"STREAMSORT_ENDS_FUNCTION": *s.props.EndsFunction,
+		"STREAMSORT_CHAINS_TABLE": *s.ChainsTable.TableName(),
+		"STREAMSORT_TAG_KEY":      s.props.TagKey,
+		"STREAMSORT_TOMBSTONE":    text(s.props.Tombstone),
 	}
 }
 
@@ -108,6 +112,9 @@ func (s *Streamsort) addProcess() error {
 	packed, err := s.packProcess()
 	if err != nil {
 		return err
+	}
+	if tracks(p.Consumers) {
+		environment = merged(environment, s.trackEnvironment())
 	}
 	// The CDK copies the folder while it makes the function.
 	defer packed.remove()

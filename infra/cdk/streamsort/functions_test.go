@@ -57,11 +57,13 @@ func TestFunctions(t *testing.T) {
 		})},
 		{"ack", "Ack", defaults(), "arm64", 512, 29, 0, with(shared(), object{
 			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tag", "STREAMSORT_TOMBSTONE": "168h", "STREAMSORT_EVENT_BUS": "default",
+			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"ack", "Ack", changed(), "x86_64", 384, 6, 16, with(sharedChanged(), object{
 			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 			"STREAMSORT_ENDS_FUNCTION":  "arn:aws:lambda:eu-west-1:123456789012:function:ends",
 			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people", "STREAMSORT_TENANT_CLAIM": "custom:tenant",
+			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"handoff", "Handoff", defaults(), "arm64", 512, 29, 0, with(shared(), object{
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
@@ -86,7 +88,8 @@ func TestFunctions(t *testing.T) {
 		})},
 		{"process", "Process", changed(), "x86_64", 192, 40, 14, with(sharedChanged(), object{
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
-			"STREAMSORT_SINK_1": object{"Fn::ImportValue": "SearchArn"},
+			"STREAMSORT_SINK_1":       object{"Fn::ImportValue": "SearchArn"},
+			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 		})},
 		{"webhook", "Webhook", changed(), "x86_64", 448, 7, 18, with(sharedChanged(), object{
 			"STREAMSORT_WEBHOOK_SECRET_1": object{"Fn::ImportValue": "BankSecretArn"},

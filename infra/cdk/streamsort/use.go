@@ -24,7 +24,9 @@ const maxReaders = 2
 //
 // readers are the names, and the prefixes, of the handoff.Readers in it, so that
 // the sweep sees to them: it wakes up one whose stream record was dropped. Their
-// Sink is nil, and the fields but Name and Prefix are of no use here.
+// Sink is nil, and the fields but Name, Prefix and Track are of no use here. Where
+// one has Track, the function may open chains, and is told their table in
+// STREAMSORT_CHAINS_TABLE.
 //
 // It is an error where two functions, process among them, read the stream
 // already: pass more readers to handoff.OnStream, or let process deliver.
@@ -45,6 +47,10 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 	if s.DedupTable != nil {
 		environment["STREAMSORT_DEDUP_TABLE"] = s.DedupTable.TableName()
 		statements = append(statements, s.deduplicate())
+	}
+	if tracks(readers) {
+		environment["STREAMSORT_CHAINS_TABLE"] = s.ChainsTable.TableName()
+		statements = append(statements, s.trackAccess())
 	}
 	for name, value := range environment {
 		function.AddEnvironment(&name, value, nil)
@@ -74,6 +80,16 @@ func (s *Streamsort) GrantConsume(grantee awsiam.IGrantable) {
 	for _, statement := range s.deliverAccess(s.moveCursors()) {
 		grantee.GrantPrincipal().AddToPrincipalPolicy(statement)
 	}
+}
+
+// GrantAck allows to tell ack that work is done, or failed, and to track work
+// of one's own: by the HTTP API, by direct invoke of ack, and on the table, as
+// package xorack does.
+func (s *Streamsort) GrantAck(grantee awsiam.IGrantable) {
+	s.grant(grantee, "lambda:InvokeFunction", s.AckFunction.FunctionArn())
+	s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, "POST", "/acks"))
+	grantee.GrantPrincipal().AddToPrincipalPolicy(
+		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn()))
 }
 
 // GrantOperate allows to see and to steer queues and consumers: every route of

@@ -79,7 +79,7 @@ func TestConstructsDoNotMeet(t *testing.T) {
 
 func TestAddConsumer(t *testing.T) {
 	stack, s, function, read := own(t)
-	if err := s.AddConsumer("Books", function, Consumer{Name: "books", Prefix: "shop/"}); err != nil {
+	if err := s.AddConsumer("Books", function, Consumer{Name: "books", Prefix: "shop/", Track: "1m"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.AddConsumer("Search", function); err != nil {
@@ -94,6 +94,8 @@ func TestAddConsumer(t *testing.T) {
 	s.GrantOperate(operator)
 	consumer := awsiam.NewUser(stack, jsii.String("Puller"), nil)
 	s.GrantConsume(consumer)
+	worker := awsiam.NewUser(stack, jsii.String("Worker"), nil)
+	s.GrantAck(worker)
 	made := read()
 	told := made.find(t, "AWS::Lambda::Function", "OrdersSweepFunction")["Environment"].(object)["Variables"].(object)["STREAMSORT_READERS"]
 	if told != `[{"name":"books","prefix":"shop/"}]` {
@@ -105,7 +107,7 @@ func TestAddConsumer(t *testing.T) {
 		t.Errorf("mapping %v", mapping)
 	}
 	variables := made.find(t, "AWS::Lambda::Function", "Books")["Environment"].(object)["Variables"].(object)
-	for _, name := range []string{"MESSAGES", "CURSORS", "CONSUMERS", "DEDUP"} {
+	for _, name := range []string{"MESSAGES", "CURSORS", "CONSUMERS", "DEDUP", "CHAINS"} {
 		if variables["STREAMSORT_"+name+"_TABLE"] == nil {
 			t.Errorf("the function is not told its %s table", strings.ToLower(name))
 		}
@@ -115,6 +117,7 @@ func TestAddConsumer(t *testing.T) {
 		"Producer":         {"lambda:InvokeFunction", "execute-api:Invoke"},
 		"Operator":         {"lambda:InvokeFunction", "execute-api:Invoke"},
 		"Puller":           {"dynamodb:Query", "dynamodb:UpdateItem"},
+		"Worker":           {"lambda:InvokeFunction", "execute-api:Invoke", "dynamodb:UpdateItem"},
 	} {
 		policy, err := json.Marshal(made.find(t, "AWS::IAM::Policy", prefix)["PolicyDocument"])
 		if err != nil {

@@ -258,6 +258,7 @@ func everything(t *testing.T, s *Stack) {
 	// ack
 	call("POST", "/acks", `{"operation":"create","tag":"job","deadline":"1s"}`)
 	call("GET", "/chains?tag=job", "")
+	trackedDelivery(t, client, put, sweep)
 
 	// Gaps and chains are due by then; the second sweep tells what became of
 	// what the first one announced.

@@ -113,15 +113,16 @@ func (s *Streamsort) addProcess() error {
 	if err != nil {
 		return err
 	}
+	// The CDK copies the folder while it makes the function.
+	defer packed.remove()
+	environment := merged(packed.environment, s.consumersEnvironment())
 	if tracks(p.Consumers) {
 		environment = merged(environment, s.trackEnvironment())
 	}
-	// The CDK copies the folder while it makes the function.
-	defer packed.remove()
 	s.ProcessFunction = s.newFunction(function{
 		name: "process", id: "Process", description: "Hands messages on, in order",
 		memory: p.ProcessMemory, timeout: p.ProcessTimeout, concurrency: p.ProcessConcurrency,
-		environment: merged(packed.environment, s.consumersEnvironment()),
+		environment: environment,
 		access:      s.processAccess(),
 		code:        packed.folder, files: packed.files,
 	})

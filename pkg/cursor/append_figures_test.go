@@ -66,8 +66,8 @@ func TestAppendFigures(t *testing.T) {
 				group.Wait()
 			})
 			total, n := counts.Total(), float64(writers*each)
-			t.Logf("%d writers: ours %.3f requests, %.3f write units, %.3f read units a put (%v)", writers,
-				float64(total.Requests)/n, total.Writes/n, total.Reads/n, counts)
+			t.Logf("%d writers: ours %.3f requests, %.3f write units, %.3f read units a put, $%.2f a million (SQS FIFO: $0.50); %d tickets failed (%v)", writers,
+				float64(total.Requests)/n, total.Writes/n, total.Reads/n, total.Dollars()/n, counts["Query"].Requests, counts)
 			if float64(total.Requests)/n > 2.2 || total.Writes/n > 2.3 {
 				t.Errorf("more than 2.2 requests or 2.3 units: %v", counts)
 			}
@@ -151,7 +151,8 @@ func TestArrivalReadFigures(t *testing.T) {
 			}
 		})
 		per := cost.Total().Reads / 1000
-		t.Logf("read of 1,000 %s: ours %.4f read units a message in %d requests", c.name, per, cost.Total().Requests)
+		t.Logf("read of 1,000 %s: ours %.4f read units a message in %d requests, $%.3f a million messages (SQS FIFO, batches of ten: $0.05)",
+			c.name, per, cost.Total().Requests, cost.Total().Dollars()/1000)
 		if read != 1000 || per > c.units {
 			t.Errorf("%s: %d messages at %.4f units each, want 1000 at %v or less: %v", c.name, read, per, c.units, cost)
 		}

@@ -9,8 +9,10 @@ import (
 // flushFrom is from how many entries on a tail is flushed. During the two
 // requests of a flush each of w other writers gets about one ticket: there is
 // room for MaxTail-flushFrom. And flushFrom+w-OrderItemEntries entries are left
-// behind, which is more than came since each of them last saw a position.
-const flushFrom = 33
+// behind, which is more than came since each of them last saw a position, but for
+// one that sleeps: its ticket fails, and it searches. A higher mark makes that
+// rarer, and more cursors larger than 1 KB.
+const flushFrom = 36
 
 // flushAfter flushes the tail if the ticket of so many entries, which made it
 // what it is, took it to flushFrom: that is one writer's. Should it die, those

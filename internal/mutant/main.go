@@ -45,7 +45,7 @@ type edit struct{ file, find, replace string }
 
 // mutants are those of all packages.
 func mutants() []mutant {
-	return slices.Concat(sorterMutants, arrivalMutants, deliveryMutants, twoPhaseMutants, dedupMutants, ackerMutants)
+	return slices.Concat(sorterMutants, arrivalMutants, deliveryMutants, twoPhaseMutants, dedupMutants, ackerMutants, webhookMutants)
 }
 
 // timeLimit is how long a mutant's tests may take; many bugs make something

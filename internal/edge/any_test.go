@@ -1,0 +1,48 @@
+package edge_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/emf"
+)
+
+// An API with one operation for everything is handed any body, byte for byte,
+// and all headers; the others are not.
+func TestAnyBody(t *testing.T) {
+	var got *edge.Call
+	take := func(_ context.Context, c *edge.Call) (int, any, *edge.Problem) {
+		got = c
+		return 200, map[string]int{"status": 200}, nil
+	}
+	for _, api := range []*edge.API{
+		{Any: take, Emitter: emf.New(io.Discard)},
+		{Routes: map[string]map[string]edge.Operation{"x": {"POST": take}}, Emitter: emf.New(io.Discard)},
+	} {
+		for name, test := range map[string]struct{ headers, body, want string }{
+			"text": {`{"Content-Type":"text/plain"}`, `"text"`, "text"},
+			// One header by two names: API Gateway joins those that are equal.
+			"twice": {`{"X-A":"1","x-a":"2","content-type":"text/plain"}`, `"text"`, "text"},
+			"bytes": {`{"content-type":"application/json"}`, `"//4=","isBase64Encoded":true`, "\xff\xfe"},
+			"key":   {`{"content-type":"application/json","idempotency-key":"` + strings.Repeat("k", 2000) + `"}`, `"{}"`, "{}"},
+		} {
+			got = nil
+			answer, err := api.Handle(t.Context(), json.RawMessage(`{"rawPath":"/x","headers":`+test.headers+`,"body":`+test.body+`,"requestContext":{"http":{"method":"POST"}}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case api.Any == nil && got != nil:
+				t.Errorf("%s: an operation on JSON was handed %q", name, got.Body)
+			case api.Any != nil && (got == nil || string(got.Body) != test.want):
+				t.Errorf("%s: %s", name, answer)
+			case api.Any != nil && name == "twice" && got.Headers["x-a"] != "1,2":
+				t.Errorf("headers %v", got.Headers)
+			}
+		}
+	}
+}

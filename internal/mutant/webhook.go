@@ -1,0 +1,73 @@
+package main
+
+const webhookFolder = "internal/webhook"
+
+var (
+	webhookTests    = test{"./internal/webhook", "Test"}
+	webhookHandling = test{"./functions/webhook", "Test"}
+)
+
+// webhookMutants are bugs by which somebody who has no secret gets a message in,
+// or whoever has one cannot.
+var webhookMutants = []mutant{
+	{"webhook: any signature will do", webhookFolder, webhookTests, []edit{
+		{"signature.go", "if hmac.Equal(sum, signature) {", "if len(signature) == len(sum) {"},
+	}},
+	{"webhook: the first secret only", webhookFolder, webhookTests, []edit{
+		{"signature.go", "for _, secret := range secrets {", "for _, secret := range secrets[:min(len(secrets), 1)] {"},
+	}},
+	{"webhook: the timestamp is not signed", webhookFolder, webhookTests, []edit{
+		{"signature.go", "mac.Write([]byte(c.timestamp))", "mac.Write(nil)"},
+	}},
+	{"webhook: no timestamp is too old", webhookFolder, webhookTests, []edit{
+		{"signature.go", ".Abs() > s.tolerance", " < -s.tolerance"},
+	}},
+	{"webhook: no timestamp is too far ahead", webhookFolder, webhookTests, []edit{
+		{"signature.go", ".Abs() > s.tolerance", " > s.tolerance"},
+	}},
+	{"webhook: the last of two timestamps counts", webhookFolder, webhookTests, []edit{
+		{"signature.go", "if c.timestamp != \"\" {\n\t\t\t\treturn BadTimestamp\n\t\t\t}", ""},
+	}},
+	{"webhook: base64 with bits behind its end", webhookFolder, webhookTests, []edit{
+		{"signature.go", "base64.StdEncoding.Strict().DecodeString", "base64.StdEncoding.DecodeString"},
+	}},
+	{"webhook: an empty secret", webhookFolder, webhookTests, []edit{
+		{"secrets.go", "len(secret) < MinSecret || ", ""},
+	}},
+	{"webhook: secrets for ever", webhookFolder, webhookTests, []edit{
+		{"secrets.go", "if !within(now, h.fetched, Lifetime) {", "if h.values == nil {"},
+	}},
+	{"webhook: a fetch for each forgery", webhookFolder, webhookTests, []edit{
+		{"secrets.go", "if within(now, h.tried, Interval) {", "if false {"},
+	}},
+	{"webhook: no second look for a new secret", webhookFolder, webhookTests, []edit{
+		{"secrets.go", "if within(now, h.tried, Interval) {", "if true {"},
+	}},
+	{"webhook: a failed fetch refuses for good", webhookFolder, webhookTests, []edit{
+		{"secrets.go", "\t\treturn false, h.err\n", "\t\treturn false, nil\n"},
+	}},
+	{"webhook: secrets go on while the store fails", webhookFolder, webhookTests, []edit{
+		{"secrets.go", "\t\th.values = nil\n\t\tif err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil {", "\t\tif err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil && h.values == nil {"},
+	}},
+	{"webhook: a sender names any queue", webhookFolder, test{"./functions/webhook", "TestGitHub"}, []edit{
+		{"config.go", "d.Prefix = d.Name + \"/\"", "d.Prefix = \"\""},
+	}},
+	{"webhook: a timestamp that touches the body", webhookFolder, webhookTests, []edit{
+		{"config.go", "if p.is != literal && before.is != literal || ", "if before.is == body && p.is == body || "},
+	}},
+	{"webhook: the body is looked at first", "functions/webhook", webhookHandling, []edit{
+		{"handler.go", "\tif problem := s.authenticate(ctx, c, source); problem != nil {\n\t\treturn 0, nil, problem\n\t}\n\tm, problem := source.Message(&c.Request)", "\tm, problem := source.Message(&c.Request)\n\tif problem == nil {\n\t\tproblem = s.authenticate(ctx, c, source)\n\t\tif problem != nil {\n\t\t\treturn 0, nil, problem\n\t\t}\n\t}"},
+	}},
+	{"webhook: accepted where the secrets cannot be had", "functions/webhook", webhookHandling, []edit{
+		{"handler.go", "\t\tif err != nil {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)", "\t\tif err != nil {\n\t\t\tsigned = true\n\t\t}\n\t\tif err != nil && !signed {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)"},
+	}},
+	{"webhook: an unknown sender is told so", "functions/webhook", webhookHandling, []edit{
+		{"handler.go", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, refused()", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, &edge.Problem{Status: http.StatusNotFound, Type: \"no-route\", Title: \"No such sender\"}"},
+	}},
+	{"webhook: a delivery without its id", "functions/webhook", webhookHandling, []edit{
+		{"handler.go", "put.Arrive(m, id)", "put.Arrive(m, id+string(m.Body))"},
+	}},
+	{"webhook: another body under an id is a conflict", "functions/webhook", webhookHandling, []edit{
+		{"handler.go", "if !source.Numbered() && a.Outcome == cursor.Conflict {", "if false {"},
+	}},
+}

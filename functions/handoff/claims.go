@@ -147,8 +147,19 @@ func readPull(c *edge.Call, names ...string) (pull, *edge.Problem) {
 	if problem := p.readAll(members, names); problem != nil {
 		return p, problem
 	}
-	p.Queue, problem = c.Full("queue", p.Queue)
-	return p, problem
+	if p.Queue, problem = c.Full("queue", p.Queue); problem != nil {
+		return p, problem
+	}
+	for i := range p.replies {
+		r, at := &p.replies[i], fmt.Sprintf("replies[%d].", i)
+		if r.Queue, problem = c.Full(at+"queue", r.Queue); problem != nil {
+			return p, problem
+		}
+		if r.ID, problem = c.Full(at+"id", r.ID); problem != nil {
+			return p, problem
+		}
+	}
+	return p, nil
 }
 
 // readAll reads members, which have to be among the named ones.

@@ -4,6 +4,9 @@
 // detail type; where a topic is named, a message on SNS with the same document,
 // and the attributes "source" and "kind" to filter by.
 //
+// Names are whole, as they are stored; where one has a tenant in front (package
+// pkg/tenant), the document has the member "tenant".
+//
 // An announcement goes out at least once. Its repeats have the same id, by
 // which a reader drops them.
 package announce
@@ -19,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // Source is the source of all events.
@@ -98,4 +102,10 @@ func (a *Announcer) publish(ctx context.Context, kind, detail string) error {
 		return fmt.Errorf("publish on topic %s: %w", a.topic, err)
 	}
 	return nil
+}
+
+// of is the tenant that a queue or a tag has in front; empty where it has none.
+func of(name string) string {
+	tenant, _ := tenant.Split(name)
+	return tenant
 }

@@ -19,6 +19,7 @@ type chain struct {
 	ID         string     `json:"id"`
 	Kind       string     `json:"kind"`
 	Tag        string     `json:"tag"`
+	Tenant     string     `json:"tenant,omitempty"`
 	Outcome    string     `json:"outcome"`
 	Reason     string     `json:"reason,omitempty"`
 	Operation  string     `json:"operation,omitempty"`
@@ -34,7 +35,7 @@ type chain struct {
 func newChain(c xorack.Chain) chain {
 	d := chain{
 		ID: c.EventID(), Kind: "chain." + strings.ReplaceAll(strings.ToLower(string(c.End())), "_", "-"),
-		Tag: c.Tag, Outcome: string(c.End()), Reason: c.Reason, Edges: c.Edges, EdgesEnded: c.EdgesEnded(),
+		Tag: c.Tag, Tenant: of(c.Tag), Outcome: string(c.End()), Reason: c.Reason, Edges: c.Edges, EdgesEnded: c.EdgesEnded(),
 		EndedAt: c.Ended(), Seconds: c.Age(c.Ended()).Seconds(),
 	}
 	if c.IsCreated() {

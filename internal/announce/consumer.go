@@ -14,6 +14,7 @@ type consumer struct {
 	ID        string      `json:"id"`
 	Kind      string      `json:"kind"`
 	Queue     string      `json:"queue"`
+	Tenant    string      `json:"tenant,omitempty"`
 	Consumer  string      `json:"consumer"`
 	Delivered jsonseq.Seq `json:"delivered"`
 	Position  jsonseq.Seq `json:"position"`
@@ -37,7 +38,7 @@ type claim struct {
 // claim of which nobody knows the end.
 func (a *Announcer) Consumer(ctx context.Context, said handoff.Announcement) error {
 	d := consumer{
-		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue, Consumer: said.Consumer,
+		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue, Tenant: of(said.Queue), Consumer: said.Consumer,
 		Delivered: jsonseq.Seq(said.Delivered), Position: jsonseq.Seq(said.Position),
 		Since: said.Since, Seconds: said.Age.Seconds(), Attempts: said.Attempts, Error: said.Error,
 	}

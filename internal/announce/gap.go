@@ -15,6 +15,7 @@ type gap struct {
 	ID      string      `json:"id"`
 	Kind    string      `json:"kind"`
 	Queue   string      `json:"queue"`
+	Tenant  string      `json:"tenant,omitempty"`
 	After   jsonseq.Seq `json:"missingAfter"`
 	UpTo    jsonseq.Seq `json:"missingUpTo"`
 	Parked  jsonseq.Seq `json:"parked"`
@@ -25,7 +26,7 @@ type gap struct {
 // Gap announces what became of a gap.
 func (a *Announcer) Gap(ctx context.Context, said cursor.Announcement) error {
 	d := gap{
-		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue,
+		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue, Tenant: of(said.Queue),
 		After: jsonseq.Seq(said.Missing.From), UpTo: jsonseq.Seq(said.Missing.To), Parked: jsonseq.Seq(said.Parked),
 		Seconds: said.Age.Seconds(),
 	}

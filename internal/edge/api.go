@@ -77,6 +77,7 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 			c.Metrics.Count("Errors", 1)
 		}
 		slog.InfoContext(ctx, "answered", c.told("status", problem.Status, "problem", problem.Type)...)
+		c.shorten(problem)
 		return request.Problem(problem)
 	}
 	slog.InfoContext(ctx, "answered", c.told("status", status)...)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -67,6 +68,18 @@ func (s Scope) Owns(field, full string) *Problem {
 	return &Problem{
 		Status: http.StatusForbidden, Type: "not-yours", Title: "The request names what is another's",
 		Errors: []FieldError{{field, "is not of this tenant"}},
+	}
+}
+
+// shorten takes the tenant off the names that a problem quotes.
+func (s Scope) shorten(p *Problem) {
+	if s.tenant == "" {
+		return
+	}
+	quoted := `"` + tenant.Name(s.tenant, "")
+	p.Detail = strings.ReplaceAll(p.Detail, quoted, `"`)
+	for i, e := range p.Errors {
+		p.Errors[i].Detail = strings.ReplaceAll(e.Detail, quoted, `"`)
 	}
 }
 

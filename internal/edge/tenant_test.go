@@ -144,6 +144,16 @@ func TestScope(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
+	p := edge.Invalid("id", `is that of another arrival in queue "@acme/q"`)
+	p.Detail = `queue "@acme/@acme/q" and "@acmee/q"`
+	a := &edge.API{
+		Routes:      map[string]map[string]edge.Operation{"queues": {http.MethodGet: func(context.Context, *edge.Call) (int, any, *edge.Problem) { return 0, nil, p }}},
+		TenantClaim: "org", Emitter: emf.New(io.Discard),
+	}
+	raw, err := a.Handle(t.Context(), json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
+	if err != nil || p.Errors[0].Detail != `is that of another arrival in queue "q"` || p.Detail != `queue "@acme/q" and "@acmee/q"` {
+		t.Errorf("a problem with a name in it: %s, %v", raw, err)
+	}
 	if got := api(""); got.Full != "" {
 		t.Errorf("no name became %q", got.Full)
 	}

@@ -41,6 +41,9 @@
 //   - eventbridge: one event a message, source "streamsort", detail type
 //     "message"; its detail is a [Detail]. The skipped seqs are not told.
 //
+// Queues have their whole names there. The tenant that one has in front (package
+// pkg/tenant) is told beside it: a member, or an attribute.
+//
 // # Tracked consumers
 //
 // Where the batch is tracked ([handoff.Reader].Track), each message carries the

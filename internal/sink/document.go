@@ -7,12 +7,16 @@ import (
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // Document is what a function is called with. Seqs and the token's number are
 // JSON numbers up to 2^53, and strings of digits beyond.
 type Document struct {
+	// Queue is the queue's whole name; Tenant whose it is, where the name has one
+	// in front.
 	Queue    string `json:"queue"`
+	Tenant   string `json:"tenant,omitempty"`
 	Consumer string `json:"consumer"`
 	// Token is the claim's token: its number, a hyphen and its request; TokenN
 	// is the number alone, which rises with every claim of the consumer.
@@ -131,8 +135,9 @@ func partsOf(b handoff.Batch) ([]part, error) {
 }
 
 func documentOf(b handoff.Batch, parts []part, from, to int64) Document {
+	of, _ := tenant.Split(b.Queue)
 	d := Document{
-		Queue: b.Queue, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),
+		Queue: b.Queue, Tenant: of, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),
 		From: jsonseq.Seq(from), To: jsonseq.Seq(to), Attempt: b.Attempt, Rewinds: b.Rewinds,
 		Messages: []json.RawMessage{}, Skipped: []jsonseq.Seq{},
 	}

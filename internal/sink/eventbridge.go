@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // Source and DetailType are those of all events.
@@ -26,6 +27,7 @@ const (
 // Detail is the detail of an event: the message, and where it comes from.
 type Detail struct {
 	Queue    string      `json:"queue"`
+	Tenant   string      `json:"tenant,omitempty"`
 	Consumer string      `json:"consumer"`
 	Token    string      `json:"token"`
 	TokenN   jsonseq.Seq `json:"tokenN"`
@@ -48,6 +50,7 @@ func newEventBridge(target arn.ARN, l limits, transport http.RoundTripper) (*eve
 // Send implements Sink.
 func (s *eventBridgeSink) Send(ctx context.Context, b handoff.Batch) error {
 	items := make([]item[string], 0, len(b.Messages))
+	of, _ := tenant.Split(b.Queue)
 	for i, m := range b.Messages {
 		written := messageOf(b, i)
 		if written.Body != nil && hasGreatInteger(written.Body) {
@@ -55,7 +58,7 @@ func (s *eventBridgeSink) Send(ctx context.Context, b handoff.Batch) error {
 			written.Body, written.BodyBase64 = nil, &encoded
 		}
 		detail, err := edge.Marshal(Detail{
-			Queue: b.Queue, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),
+			Queue: b.Queue, Tenant: of, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),
 			Attempt: b.Attempt, Rewinds: b.Rewinds, Message: written,
 		})
 		if err != nil {

@@ -11,11 +11,13 @@ import (
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // fifoMessage is a message as SQS and SNS take it. Its attributes are
 //
 //	queue        the queue's name
+//	tenant       whose it is, where the name has a tenant in front
 //	seq          the message's seq, in decimal
 //	consumer     the consumer's name
 //	token        the claim's token: number, hyphen, request
@@ -41,6 +43,7 @@ type attribute struct {
 // fifoItems are the messages of a batch.
 func fifoItems(b handoff.Batch) ([]item[fifoMessage], error) {
 	group, dedup := groupOf(b.Queue), dedupPrefix(b)
+	of, _ := tenant.Split(b.Queue)
 	items := make([]item[fifoMessage], 0, len(b.Messages))
 	for i, m := range b.Messages {
 		written := fifoMessage{group: group, dedup: dedupOf(dedup, m.Seq, b.Rewinds)}
@@ -59,6 +62,7 @@ func fifoItems(b handoff.Batch) ([]item[fifoMessage], error) {
 			}
 		}
 		add("queue", b.Queue)
+		add("tenant", of)
 		add("seq", strconv.FormatInt(m.Seq, 10))
 		add("consumer", b.Consumer)
 		add("token", b.Token.String())

@@ -1,0 +1,33 @@
+package announce_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// The tenant of a queue or a tag is told beside the whole name.
+func TestTenantIsTold(t *testing.T) {
+	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+	a, err := announce.New("people", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gap, chain := said(), failedChain()
+	gap.Queue, chain.Tag = "@acme/q", "@acme/tree"
+	if err := errors.Join(
+		a.Gap(t.Context(), gap),
+		a.Consumer(t.Context(), handoff.Announcement{Kind: handoff.ConsumerBlocked, Queue: "@acme/q", Consumer: "c"}),
+		a.Chain(t.Context(), chain),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{`"queue":"@acme/q","tenant":"acme",`, `"queue":"@acme/q","tenant":"acme",`, `"tag":"@acme/tree","tenant":"acme",`} {
+		if i >= len(*details) || !strings.Contains((*details)[i], want) {
+			t.Errorf("no %s in %v", want, *details)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 // commands are the verbs and their flags.
 type commands struct {
 	URL    string `help:"Where the API is." default:"http://127.0.0.1:3000" env:"STREAMSORT_URL"`
+	Token  string `help:"A token (JWT) for the tenants' API, in place of a signature." env:"STREAMSORT_TOKEN"`
 	Output string `short:"o" help:"How to print: text or json." enum:"text,json" default:"text"`
 
 	Local  localCommand  `cmd:"" help:"Run the stack on this machine, until it is interrupted."`
@@ -42,11 +43,16 @@ type session struct {
 	ctx         context.Context
 	in          io.Reader
 	out, errOut io.Writer
-	url         string
+	url, token  string
 	json        bool
 }
 
-func (s *session) client() (*client.Client, error) { return client.New(s.url) }
+func (s *session) client() (*client.Client, error) {
+	if s.token != "" {
+		return client.NewWithToken(s.url, func(context.Context) (string, error) { return s.token, nil })
+	}
+	return client.New(s.url)
+}
 
 // print prints a document as JSON, or as text.
 func (s *session) print(document json.RawMessage, text string, arguments ...any) error {
@@ -78,7 +84,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 		fmt.Fprintln(errOut, "streamsort:", err)
 		return 2
 	}
-	s := &session{ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, json: c.Output == "json"}
+	s := &session{ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, json: c.Output == "json"}
 	if err := line.Run(s); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(errOut, "streamsort:", err)
 		return 1

@@ -31,6 +31,7 @@ type Client struct {
 	http     *http.Client
 	aws      *awsenv.Settings // nil: requests are not signed
 	service  string           // that they are signed for
+	token    Token            // what they have instead of a signature
 	attempts int
 }
 
@@ -40,24 +41,45 @@ const defaultAttempts = 8
 // New returns a client of the API at a URL. Requests to API Gateway are signed
 // with the environment's keys.
 func New(base string) (*Client, error) {
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("url %q must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com", base)
+	c, err := newClient(base)
+	if err != nil {
+		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64
-	c := &Client{
-		base:     strings.TrimSuffix(base, "/"),
-		http:     &http.Client{Transport: transport, Timeout: 40 * time.Second},
-		attempts: defaultAttempts,
-	}
-	if strings.Contains(u.Host, ".execute-api.") {
+	if u, _ := url.Parse(base); strings.Contains(u.Host, ".execute-api.") {
 		s, err := awsenv.Read("", "")
 		if err != nil {
 			return nil, fmt.Errorf("requests to %s must be signed: %w", u.Host, err)
 		}
 		c.aws, c.service = &s, "execute-api"
 	}
+	return c, nil
+}
+
+func newClient(base string) (*Client, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("url %q must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com", base)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64
+	return &Client{
+		base:     strings.TrimSuffix(base, "/"),
+		http:     &http.Client{Transport: transport, Timeout: 40 * time.Second},
+		attempts: defaultAttempts,
+	}, nil
+}
+
+// Token is what gives each request its token, a JWT; it is called for every one,
+// so that it may get another before one is over.
+type Token func(context.Context) (string, error)
+
+// NewWithToken returns a client of the tenants' API at a URL.
+func NewWithToken(base string, token Token) (*Client, error) {
+	c, err := newClient(base)
+	if err != nil {
+		return nil, err
+	}
+	c.token = token
 	return c, nil
 }
 
@@ -139,6 +161,11 @@ func (c *Client) once(ctx context.Context, method, path string, query url.Values
 }
 
 func (c *Client) sign(ctx context.Context, request *http.Request, body []byte) error {
+	if c.token != nil {
+		token, err := c.token(ctx)
+		request.Header.Set("Authorization", "Bearer "+token)
+		return err
+	}
 	if c.aws == nil {
 		return nil
 	}

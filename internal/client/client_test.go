@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -91,5 +92,35 @@ func TestNewSignsForAPIGateway(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	if _, err := New("https://abc.execute-api.eu-west-1.amazonaws.com"); err == nil {
 		t.Error("no error without keys")
+	}
+}
+
+// A token goes as it is, also to API Gateway, for which nothing is signed then.
+func TestToken(t *testing.T) {
+	var got string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Get("Authorization")
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(server.Close)
+	c, err := NewWithToken(server.URL, func(context.Context) (string, error) { return "a.b.c", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{}); err != nil || got != "Bearer a.b.c" {
+		t.Errorf("authorization %q, %v", got, err)
+	}
+	c, err = NewWithToken(server.URL, func(context.Context) (string, error) { return "", errors.New("no more tokens") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{}); err == nil || !strings.Contains(err.Error(), "no more tokens") {
+		t.Errorf("without a token: %v", err)
+	}
+	if _, err := NewWithToken("https://id.execute-api.eu-west-1.amazonaws.com", nil); err != nil {
+		t.Errorf("keys are asked for: %v", err)
+	}
+	if _, err := NewWithToken("ftp://x", nil); err == nil {
+		t.Error("a URL that is none")
 	}
 }

@@ -4,7 +4,8 @@
 //	claims, err := handoffhttp.New("https://ID.execute-api.REGION.amazonaws.com")
 //	err = markers.Consume(ctx, claims, "orders", "ledger", effect, nil)
 //
-// Requests to API Gateway are signed for IAM with the keys of the environment.
+// Requests to API Gateway are signed for IAM with the keys of the environment, or
+// have a tenant's token ([NewWithToken]).
 // What fails on the way, or is answered 429 or 5xx, is repeated with longer and
 // longer waits, which is always safe: every call repeated gives the same answer.
 package handoffhttp
@@ -35,6 +36,17 @@ var _ handoff.Claims = (*Client)(nil)
 // https://ID.execute-api.REGION.amazonaws.com.
 func New(base string) (*Client, error) {
 	api, err := client.New(base)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{api}, nil
+}
+
+// NewWithToken returns a client of the tenants' API at a URL. token is called for
+// every request, for a JWT that is good for some seconds at least. Queues are named
+// without the tenant.
+func NewWithToken(base string, token func(context.Context) (string, error)) (*Client, error) {
+	api, err := client.NewWithToken(base, token)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,419 @@
+package localstack
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
+)
+
+// What the template with tenants asks of a token.
+const (
+	tenantsTemplate = "testdata/tenants.template.json"
+	tokenIssuer     = "https://tokens.example/pool"
+	tokenAudience   = "shop"
+	tokenClaim      = "custom:tenant"
+	tokenScopes     = "streamsort/produce streamsort/operate"
+)
+
+// tenants is the stack with tenants, and who issues their tokens.
+type tenants struct {
+	*Stack
+	t      *testing.T
+	issuer *gatewaytest.Issuer
+	url    string // of the tenants' API
+}
+
+func runTenants(t *testing.T) *tenants {
+	t.Helper()
+	issuer := gatewaytest.NewIssuer(t)
+	keys := httptest.NewServer(issuer)
+	t.Cleanup(keys.Close)
+	s := run(t, Config{
+		Templates: []string{tenantsTemplate, "../examples/receiver/receiver.template.json"},
+		Env:       map[string]string{"AckFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_EVENT_BUS": ""},
+		Issuers:   map[string]string{tokenIssuer: keys.URL},
+	})
+	for _, outputs := range s.Outputs() {
+		if address := outputs["TenantApiUrl"]; address != "" {
+			return &tenants{s, t, issuer, address}
+		}
+	}
+	t.Fatalf("no TenantApiUrl in %v", s.Outputs())
+	return nil
+}
+
+// token is one that a tenant's user has.
+func (s *tenants) token(tenant any, scopes string) string {
+	claims := map[string]any{"iss": tokenIssuer, "aud": tokenAudience, "sub": "ann", "scope": scopes}
+	if tenant != nil {
+		claims[tokenClaim] = tenant
+	}
+	return "Bearer " + s.issuer.Sign(claims)
+}
+
+// ask makes a request of the tenants' API, and returns the answer as it came.
+func (s *tenants) ask(authorization, method, path, body string) (int, string) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", authorization)
+	// Where a tenant is never read.
+	request.Header.Set("X-Tenant", "globex")
+	request.Header.Set("Custom:tenant", "globex")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// must asks for what has to be answered with success.
+func (s *tenants) must(token, method, path, body string) map[string]any {
+	s.t.Helper()
+	status, text := s.ask(token, method, path, body)
+	answer := map[string]any{}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || status >= 300 {
+		s.t.Fatalf("%s %s %s: %d %s", method, path, body, status, text)
+	}
+	return answer
+}
+
+func (s *tenants) idle() {
+	s.t.Helper()
+	since := time.Now()
+	waitFor(s.t, "the streams to be dealt with", func() bool { return s.Idle(since) })
+}
+
+// belongings are a tenant's own things that a request may name.
+type belongings struct{ token, edge, page string }
+
+// settle gives a tenant one of everything. Each of its texts has the word.
+func (s *tenants) settle(token, word string) belongings {
+	s.t.Helper()
+	put := func(body string) { s.must(token, "POST", "/messages", body) }
+	put(fmt.Sprintf(`{"messages":[{"queue":"orders","seq":1,"id":"%[1]s-1","body":"%[1]s"},{"queue":"orders","seq":2,"body":"%[1]s","attributes":{"k":"%[1]s"}},`+
+		`{"queue":"orders","seq":4,"body":"%[1]s"},{"queue":"%[1]s","seq":1,"body":"%[1]s"}]}`, word))
+	put(fmt.Sprintf(`{"queue":"inbox","id":"%[1]s-a","body":"%[1]s"}`, word))
+	put(`{"queue":"orders/7","seq":1,"body":"` + word + `"}`)
+	s.must(token, "POST", "/consumers", `{"queue":"orders","consumer":"books"}`)
+	s.must(token, "POST", "/consumers", `{"queue":"orders","consumer":"`+word+`"}`)
+	for n := range 3 {
+		s.must(token, "POST", "/acts", fmt.Sprintf(`{"act":"pause","queue":"orders","consumer":"%[1]s","reason":"%[1]s %[2]d","id":"%[1]s-%[2]d"}`, word, n))
+	}
+	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+`","leaseSeconds":3600}`)
+	chain := s.must(token, "POST", "/acks", `{"operation":"create","tag":"tree","id":"`+word+`"}`)
+	s.must(token, "POST", "/acks", `{"operation":"create","tag":"stamps","stamp":"00ff"}`)
+	s.idle()
+	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1"}
+}
+
+// operations are all that the tenants' API does: by its route, with the places
+// of what a request names. A place that does not stand in one is not varied.
+var operations = []struct{ route, query, body string }{
+	{"POST /messages", "", `{"queue":"{queue}","seq":{n},"id":"i-{n}","body":{n}}`},
+	{"POST /messages", "", `{"messages":[{"queue":"{queue}","seq":1,"body":"other"},{"queue":"{queue}","seq":3,"body":"fills"}]}`},
+	{"POST /messages", "", `{"queue":"inbox","id":"{id}","body":"other"}`},
+	{"POST /messages", "", `{"queue":"{queue}","id":"{id}","body":"other"}`},
+	{"POST /messages", "queueProp=to.queue&seqProp=n", `{"to":{"queue":"{queue}"},"n":{n}}`},
+	{"POST /messages", "queueProp=to.queue&seqProp=n", `[{"to":{"queue":"{queue}"},"n":1}]`},
+	{"GET /messages", "queue={queue}", ""},
+	{"GET /messages", "queue={queue}&after=0&to=9", ""},
+	{"GET /queues", "queue={queue}", ""},
+	{"PUT /queues", "", `{"queue":"{queue}","policy":"alert","maxAhead":7}`},
+	{"GET /gaps", "queue={queue}&limit=5", ""},
+	{"GET /consumers", "queue={queue}", ""},
+	{"GET /consumers", "queue={queue}&consumer=books", ""},
+	{"GET /consumers", "queue={queue}&after={after}&limit=1", ""},
+	{"POST /consumers", "", `{"queue":"{queue}","consumer":"made-{n}","start":"latest"}`},
+	{"GET /acts", "queue={queue}", ""},
+	{"GET /acts", "queue={queue}&after={after}", ""},
+	{"GET /claims", "queue={queue}&consumer=books", ""},
+	{"POST /claims", "", `{"queue":"{queue}","consumer":"books","request":"{id}"}`},
+	{"POST /claims", "", `{"queue":"{queue}","consumer":"books","request":"r-{n}"}`},
+	{"PATCH /claims", "", `{"act":"extend","queue":"{queue}","consumer":"books","token":"{token}","leaseSeconds":60}`},
+	{"PATCH /claims", "", `{"act":"prepare","queue":"{queue}","consumer":"books","token":"{token}"}`},
+	{"PATCH /claims", "", `{"act":"abort","queue":"{queue}","consumer":"books","token":"{token}","reason":"r"}`},
+	{"PATCH /claims", "", `{"act":"settle","queue":"{queue}","consumer":"books","token":"{token}","outcome":"ABORTED","reason":"r"}`},
+	{"PATCH /claims", "", `{"act":"commit","queue":"{queue}","consumer":"books","token":"{token}"}`},
+	{"POST /acts", "", `{"act":"skip","queue":"{queue}","consumer":"books","reason":"r","seq":1,"id":"{id}"}`},
+	{"POST /acts", "", `{"act":"redrive","queue":"{queue}","consumer":"books","reason":"r","seq":1}`},
+	{"POST /acts", "", `{"act":"pause","queue":"{queue}","consumer":"books","reason":"r"}`},
+	{"POST /acts", "", `{"act":"resume","queue":"{queue}","consumer":"books","reason":"r"}`},
+	{"POST /acts", "", `{"act":"settle","queue":"{queue}","consumer":"books","reason":"r","token":"{token}","outcome":"COMMITTED"}`},
+	{"POST /acts", "", `{"act":"release","queue":"{queue}","consumer":"books","reason":"r","token":"{token}"}`},
+	{"POST /acts", "", `{"act":"rewind","queue":"{queue}","consumer":"books","reason":"r","start":"first"}`},
+	{"POST /acts", "", `{"act":"remove","queue":"{queue}","consumer":"books","reason":"r"}`},
+	{"GET /chains", "tag={tag}", ""},
+	{"POST /acks", "", `{"operation":"create","tag":"{tag}","id":"{id}"}`},
+	{"POST /acks", "", `{"operation":"create","tag":"new-{n}","parent":"{edge}"}`},
+	{"POST /acks", "", `{"operation":"stamp","tag":"{tag}","stamp":"00ff"}`},
+	{"POST /acks", "", `{"operation":"stamp","tag":"stamps","id":"{id}","stamp":"00ff"}`},
+	{"POST /acks", "", `{"operation":"add","edge":"{edge}","batch":"{id}","children":2}`},
+	{"POST /acks", "", `{"operation":"extend","edge":"{edge}","until":"2099-01-01T00:00:00Z"}`},
+	{"POST /acks", "", `{"operation":"fan","edge":"{edge}","edges":100}`},
+	{"POST /acks", "", `{"operations":[{"operation":"get","tag":"{tag}"},{"operation":"done","edge":"{edge}","children":1}]}`},
+	{"POST /acks", "", `{"operation":"done","edge":"{edge}","children":["{id}"]}`},
+	{"POST /acks", "", `{"operation":"fail","edge":"{edge}","reason":"r"}`},
+	{"POST /acks", "", `{"operation":"get","tag":"{tag}"}`},
+	{"POST /acks", "", `{"operation":"delete","tag":"{tag}"}`},
+}
+
+// TestTenants is the matrix of tenants and operations: whatever one tenant names,
+// and whatever tokens it holds, nothing of another's is changed or told.
+func TestTenants(t *testing.T) {
+	s := runTenants(t)
+	s.allIsCovered()
+	acme, globex := s.token("acme", tokenScopes), s.token("globex", tokenScopes)
+	const secret = "globex-secret"
+	own, theirs := s.settle(acme, "acme-word"), s.settle(globex, secret)
+	before := s.stored("@globex/")
+	if len(before) < 15 {
+		t.Fatalf("the other tenant has only %d items", len(before))
+	}
+
+	variants := map[string][]string{
+		"{queue}": {"orders", "inbox", "@globex/orders", "globex/orders", "/@globex/orders", "../@globex/orders", "orders/../../@globex/orders", "../globex/orders"},
+		"{tag}":   {"tree", "@globex/tree", "globex/tree", "/@globex/tree"},
+		"{token}": {own.token, theirs.token},
+		"{edge}":  {own.edge, theirs.edge},
+		"{after}": {"", theirs.page, "@globex/" + theirs.page},
+		"{id}":    {"own", secret, secret + "-1", secret + "-a", "@globex/" + secret + "-a"},
+	}
+	asked, n := 0, 100
+	for _, o := range operations {
+		method, path, _ := strings.Cut(o.route, " ")
+		for _, named := range product(variants, o.query+o.body) {
+			n++
+			named["{n}"] = fmt.Sprint(n)
+			query, body := o.query, o.body
+			for place, value := range named {
+				query, body = strings.ReplaceAll(query, place, url.QueryEscape(value)), strings.ReplaceAll(body, place, value)
+			}
+			status, text := s.ask(acme, method, path+"?"+query, body)
+			asked++
+			what := fmt.Sprintf("%s ?%s %s: %d %s", o.route, query, body, status, text)
+			sent, _ := url.QueryUnescape(query)
+			if strings.Contains(text, secret) && !strings.Contains(sent+body, secret) {
+				t.Errorf("tells of another's: %s", what)
+			}
+			switch {
+			case status >= 500 || status == 401:
+				t.Error(what)
+			case named["{edge}"] == theirs.edge:
+				if status != http.StatusForbidden || !strings.Contains(text, "not-yours") {
+					t.Errorf("another's edge: %s", what)
+				}
+			case status == http.StatusForbidden:
+				t.Errorf("its own is refused: %s", what)
+			}
+		}
+	}
+	s.idle()
+	if diff := cmp.Diff(before, s.stored("@globex/")); diff != "" {
+		t.Errorf("another tenant's items changed (-before +after):\n%s", diff)
+	}
+	mine := s.stored("@acme/")
+	for key, item := range mine {
+		if strings.Contains(item, theirs.token) || strings.Contains(key, "@globex") && !strings.Contains(key, "@acme/") {
+			t.Errorf("%s: %s", key, item)
+		}
+	}
+	t.Logf("%d requests, %d items of the other tenant as they were, %d of the caller's", asked, len(before), len(mine))
+	if asked < 300 {
+		t.Errorf("only %d requests were made", asked)
+	}
+	s.ownNames(acme, globex)
+}
+
+// product is every choice of a value for each place that a text has.
+func product(variants map[string][]string, text string) []map[string]string {
+	all := []map[string]string{{}}
+	for _, place := range slices.Sorted(maps.Keys(variants)) {
+		if !strings.Contains(text, place) {
+			continue
+		}
+		var longer []map[string]string
+		for _, chosen := range all {
+			for _, value := range variants[place] {
+				one := maps.Clone(chosen)
+				one[place] = value
+				longer = append(longer, one)
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+// stored are all items of all tables whose key begins with a tenant's name.
+func (s *tenants) stored(prefix string) map[string]string {
+	s.t.Helper()
+	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	items := map[string]string{}
+	for _, l := range s.templates {
+		for _, table := range l.Tables {
+			pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table.Definition.Name})
+			for pages.HasMorePages() {
+				page, err := pages.NextPage(s.t.Context())
+				if err != nil {
+					s.t.Fatal(err)
+				}
+				for _, item := range page.Items {
+					name := fmt.Sprint(item[table.Definition.Partition.Name])
+					whole, err := json.Marshal(item)
+					if err != nil {
+						s.t.Fatal(err)
+					}
+					sort, err := json.Marshal(item[table.Definition.Sort.Name])
+					if err != nil {
+						s.t.Fatal(err)
+					}
+					if strings.Contains(name, "{"+prefix) {
+						items[fmt.Sprintf("%s %s %s", table.LogicalID, name, sort)] = string(whole)
+					}
+				}
+			}
+		}
+	}
+	return items
+}
+
+// ownNames looks at what a tenant is told of its own, and operators of all.
+func (s *tenants) ownNames(acme, globex string) {
+	s.t.Helper()
+	for path, want := range map[string]string{
+		"/messages?queue=orders&after=0": `"id":"globex-secret-1"`,
+		"/queues?queue=orders%2F7":       `"queue":"orders/7"`,
+		"/acts?queue=orders":             `"queue":"orders"`,
+		"/chains?tag=tree":               `"tag":"tree"`,
+		"/consumers?queue=orders":        `"consumer":"books"`,
+	} {
+		if status, text := s.ask(globex, "GET", path, ""); status != 200 || !strings.Contains(text, want) || strings.Contains(text, "@globex") {
+			s.t.Errorf("%s: %d %s, want %s", path, status, text, want)
+		}
+	}
+	// To one who is not it, another's queue is as one that is not there.
+	for _, queue := range []string{"globex-secret", "never"} {
+		if status, text := s.ask(acme, "GET", "/queues?queue="+queue, ""); status != 404 || !strings.Contains(text, "no-queue") {
+			s.t.Errorf("%s: %d %s", queue, status, text)
+		}
+	}
+	status, queue := fetch[map[string]any](s.t, "GET", s.URL()+"/queues?queue=@globex/orders", "")
+	if status != 200 || queue["queue"] != "@globex/orders" || queue["position"] != 2.0 {
+		s.t.Errorf("an operator is told %d %v", status, queue)
+	}
+	long := strings.Repeat("q", 1019)
+	if status, text := s.ask(acme, "GET", "/queues?queue="+long, ""); status != 400 || !strings.Contains(text, "at most 1018, since the tenant before it takes 6 of 1024") {
+		s.t.Errorf("a long name: %d %.300s", status, text)
+	}
+}
+
+// TestTenantsComeIn: nobody is let in by a token that is not good, or that names
+// no tenant.
+func TestTenantsComeIn(t *testing.T) {
+	s := runTenants(t)
+	other := gatewaytest.NewIssuer(t)
+	forged := "Bearer " + other.Sign(map[string]any{"iss": tokenIssuer, "aud": tokenAudience, tokenClaim: "globex"})
+	s.must(s.token("globex", tokenScopes), "POST", "/messages", `{"queue":"orders","seq":1,"body":1}`)
+	for name, c := range map[string]struct {
+		authorization, method, path, body string
+		status                            int
+		want                              string
+	}{
+		"good":                 {s.token("globex", ""), "GET", "/queues?queue=orders", "", 200, `"position":1`},
+		"no token":             {"", "GET", "/queues?queue=orders", "", 401, "Unauthorized"},
+		"signed":               {"AWS4-HMAC-SHA256 Credential=AKID/20261121/us-east-1/execute-api/aws4_request", "GET", "/queues?queue=orders", "", 401, "Unauthorized"},
+		"forged":               {forged, "GET", "/queues?queue=orders", "", 401, "Unauthorized"},
+		"no claim":             {s.token(nil, ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"an empty claim":       {s.token("", ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"a list":               {s.token([]string{"globex"}, ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"two":                  {s.token([]string{"globex", "acme"}, ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"a name in it":         {s.token("globex/orders", ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"its stored name":      {s.token("@globex/", ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"other letters":        {s.token("GLOBEX", ""), "GET", "/queues?queue=orders", "", 404, "no-queue"},
+		"a part of it":         {s.token("globe", ""), "GET", "/queues?queue=x/orders", "", 404, "no-queue"},
+		"no scope to produce":  {s.token("globex", ""), "POST", "/messages", `{"queue":"orders","seq":2,"body":1}`, 403, "Forbidden"},
+		"no scope to operate":  {s.token("globex", "streamsort/produce"), "PUT", "/queues", `{"queue":"orders"}`, 403, "Forbidden"},
+		"a scope to produce":   {s.token("globex", "streamsort/produce"), "POST", "/messages", `{"queue":"orders","seq":2,"body":1}`, 200, "advanced"},
+		"a scope to operate":   {s.token("globex", "streamsort/operate"), "PUT", "/queues", `{"queue":"orders"}`, 200, `"queue":"orders"`},
+		"nothing there":        {s.token("globex", tokenScopes), "DELETE", "/queues", ``, 404, ""},
+		"an operation by body": {s.token("globex", tokenScopes), "POST", "/messages", `{"operation":"status","queue":"@globex/orders"}`, 400, "operation"},
+	} {
+		if status, text := s.ask(c.authorization, c.method, c.path, c.body); status != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %s, want %d %s", name, status, text, c.status, c.want)
+		}
+	}
+	// The first API is the account's own, tenants or not.
+	if status, queue := fetch[map[string]any](t, "GET", s.URL()+"/queues?queue=@globex/orders", ""); status != 200 {
+		t.Errorf("an operator: %d %v", status, queue)
+	}
+}
+
+// allIsCovered compares the matrix with what there is: the template's routes, and
+// the operations and acts that the functions themselves list.
+func (s *tenants) allIsCovered() {
+	s.t.Helper()
+	text, err := os.ReadFile(tenantsTemplate)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var template struct {
+		Resources map[string]struct{ Properties struct{ RouteKey string } }
+	}
+	if err := json.Unmarshal(text, &template); err != nil {
+		s.t.Fatal(err)
+	}
+	covered, bodies := map[string]bool{}, ""
+	for _, o := range operations {
+		covered[o.route] = true
+		bodies += o.route + " " + o.body + "\n"
+	}
+	for id, r := range template.Resources {
+		if key := r.Properties.RouteKey; strings.HasPrefix(id, "Tenant") && key != "" && !covered[key] {
+			s.t.Errorf("the matrix has no %s", key)
+		}
+	}
+	token := s.token("acme", tokenScopes)
+	for route, member := range map[string]string{"POST /acks": "operation", "POST /acts": "act", "PATCH /claims": "act"} {
+		method, path, _ := strings.Cut(route, " ")
+		_, answer := s.ask(token, method, path, `{"`+member+`":"nothing"}`)
+		_, list, _ := strings.Cut(answer, member+" must be ")
+		list, _, _ = strings.Cut(list, `"`)
+		names := regexp.MustCompile(`[a-z]+`).FindAllString(strings.ReplaceAll(list, " or ", " "), -1)
+		if len(names) < 3 {
+			s.t.Errorf("%s: no list of %ss in %s", route, member, answer)
+		}
+		for _, name := range names {
+			if !regexp.MustCompile(regexp.QuoteMeta(route) + ` .*"` + member + `":"` + name + `"`).MatchString(bodies) {
+				s.t.Errorf("the matrix has no %s of %s", name, route)
+			}
+		}
+	}
+}

@@ -78,7 +78,7 @@ func (s *tenants) ask(authorization, method, path, body string) (int, string) {
 	request.Header.Set("Authorization", authorization)
 	// Where a tenant is never read.
 	request.Header.Set("X-Tenant", "globex")
-	request.Header.Set("Custom:tenant", "globex")
+	request.Header.Set("Custom-Tenant", "globex")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		s.t.Fatal(err)

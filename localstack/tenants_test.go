@@ -298,19 +298,19 @@ func (s *tenants) stored(prefix string) map[string]string {
 	items := map[string]string{}
 	for _, l := range s.templates {
 		for _, table := range l.Tables {
-			pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table.Definition.Name})
+			pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table.Name})
 			for pages.HasMorePages() {
 				page, err := pages.NextPage(s.t.Context())
 				if err != nil {
 					s.t.Fatal(err)
 				}
 				for _, item := range page.Items {
-					name := fmt.Sprint(item[table.Definition.Partition.Name])
+					name := fmt.Sprint(item[table.Partition.Name])
 					whole, err := json.Marshal(item)
 					if err != nil {
 						s.t.Fatal(err)
 					}
-					sort, err := json.Marshal(item[table.Definition.Sort.Name])
+					sort, err := json.Marshal(item[table.Sort.Name])
 					if err != nil {
 						s.t.Fatal(err)
 					}

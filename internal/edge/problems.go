@@ -19,8 +19,10 @@ func ProblemOf(ctx context.Context, err error) *Problem {
 	case errors.As(err, &invalid):
 		return Invalid(invalid.Field, invalid.Problem)
 	case errors.As(err, &missing):
-		return &Problem{Status: http.StatusGone, Type: "deleted", Title: "The message has been deleted",
-			Detail: fmt.Sprintf("seq %d is at or under the position, but not stored", missing.Seq)}
+		return &Problem{
+			Status: http.StatusGone, Type: "deleted", Title: "The message has been deleted",
+			Detail: fmt.Sprintf("seq %d is at or under the position, but not stored", missing.Seq),
+		}
 	case errors.Is(err, cursor.ErrNoQueue):
 		return &Problem{
 			Status: http.StatusNotFound, Type: "no-queue", Title: "There is no such queue",

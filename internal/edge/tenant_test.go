@@ -119,8 +119,10 @@ func TestScope(t *testing.T) {
 				if problem != nil {
 					return 0, nil, problem
 				}
-				got = names{Full: full, Short: c.Short(full), Other: c.Short("@acmee/q") + c.Short("@acm/q") + c.Short("q") + c.Short("@acme/"),
-					ID: c.ShortID("@acme/1") + c.ShortID("@globex/2"), Plain: c.ShortID("3")}
+				got = names{
+					Full: full, Short: c.Short(full), Other: c.Short("@acmee/q") + c.Short("@acm/q") + c.Short("q") + c.Short("@acme/"),
+					ID: c.ShortID("@acme/1") + c.ShortID("@globex/2"), Plain: c.ShortID("3"),
+				}
 				for _, foreign := range []string{"@globex/q", "q", "@acme", "@ACME/q", ""} {
 					if c.Owns("edge", foreign) == nil {
 						got.Problem += foreign + " "

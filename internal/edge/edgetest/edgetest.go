@@ -137,9 +137,11 @@ func (c *Client) Check(method, path, query, body string, a Answer) {
 	if err != nil {
 		return // no such route: there is nothing in the contract to hold it to
 	}
-	in := &openapi3filter.RequestValidationInput{Request: request, PathParams: parameters, Route: route,
+	in := &openapi3filter.RequestValidationInput{
+		Request: request, PathParams: parameters, Route: route,
 		// Who may ask is API Gateway's to say.
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}}
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
+	}
 	if a.Status < 300 {
 		if err := openapi3filter.ValidateRequest(c.t.Context(), in); err != nil {
 			c.t.Errorf("a request that is answered %d is not in the contract: %v", a.Status, err)

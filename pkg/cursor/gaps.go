@@ -104,6 +104,28 @@ func (s *Sorter) SkipGap(ctx context.Context, queue, reason string, age time.Dur
 	return skipped, advance, err
 }
 
+// Skip stores that a seq will never come, with the reason, unless something is
+// stored there, and moves the cursor over what is without a gap then. The reason
+// has 1 to 500 bytes. 1 write, and what [Sorter.Heal] costs.
+//
+// Lost response: the repeat finds it there. Another skipped first, or put a
+// message: that stays. We die right after: the sweep moves the cursor.
+func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason string) (Advance, error) {
+	if err := (&Message{Queue: queue, Seq: seq}).Validate(); err != nil {
+		return Advance{}, err
+	}
+	if len(reason) == 0 || len(reason) > maxReason {
+		return Advance{}, &InvalidError{Field: "reason", Problem: "must be 1 to 500 bytes"}
+	}
+	if err := s.putTombstone(ctx, queue, seq, reason); err != nil {
+		return Advance{}, err
+	}
+	return s.Heal(ctx, queue, seq)
+}
+
+// maxReason bounds why a seq is skipped.
+const maxReason = 500
+
 // putTombstone stores a tombstone, unless something is stored there.
 func (s *Sorter) putTombstone(ctx context.Context, queue string, seq int64, reason string) error {
 	_, err := s.store.PutMessage(ctx, Message{

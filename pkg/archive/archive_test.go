@@ -1,0 +1,428 @@
+package archive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/pkg/archive"
+	"github.com/streamsort/streamsort/pkg/archive/archivetest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func TestMemoryConforms(t *testing.T) {
+	archivetest.Run(t, func(*testing.T) archive.Store { return &archive.Memory{} })
+}
+
+// freshStore is on a table of its own.
+func freshStore(t *testing.T, kind localdb.Kind, options *dynamo.Options) archive.Store {
+	t.Helper()
+	if options == nil {
+		options = &dynamo.Options{}
+	}
+	options.Endpoint = localdb.ForTest(t, kind)
+	client, err := dynamo.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := archive.Names{Archive: "archive" + localdb.Suffix()}
+	if err := dynamo.CreateTable(t.Context(), client, names.Tables()[0]); err != nil {
+		t.Fatal(err)
+	}
+	return archive.NewDynamo(client, names)
+}
+
+func TestDynamoConforms(t *testing.T) {
+	for _, kind := range localdb.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			archivetest.Run(t, func(t *testing.T) archive.Store { return freshStore(t, kind, nil) })
+		})
+	}
+}
+
+// counted counts a store's requests, and fails where it is told to.
+type counted struct {
+	archive.Memory
+	puts, gets int
+	fail       func(key string) error
+}
+
+func (c *counted) Put(ctx context.Context, key string, document []byte) error {
+	c.puts++
+	if c.fail != nil {
+		if err := c.fail(key); err != nil {
+			return err
+		}
+	}
+	return c.Memory.Put(ctx, key, document)
+}
+
+func (c *counted) Get(ctx context.Context, key string) ([]byte, error) {
+	c.gets++
+	return c.Memory.Get(ctx, key)
+}
+
+// shelf is an Archive of queues in memory.
+type shelf struct {
+	*testing.T
+	now    time.Time
+	queues cursor.Memory
+	sorter *cursor.Sorter
+	store  counted
+	a      *archive.Archive
+}
+
+func newShelf(t *testing.T) *shelf {
+	t.Helper()
+	s := &shelf{T: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	var err error
+	if s.sorter, err = cursor.New(&s.queues, &cursor.Options{Now: func() time.Time { return s.now }}); err != nil {
+		t.Fatal(err)
+	}
+	s.a = archive.New(&s.store, s.sorter)
+	return s
+}
+
+// message is one with all that a producer can give it.
+func message(queue string, seq int64) cursor.Message {
+	return cursor.Message{
+		Queue: queue, Seq: seq, ID: fmt.Sprint("id ", seq), Body: []byte("{\n}\n" + fmt.Sprint(seq)), ContentType: "text/plain",
+		Attributes: map[string]string{"a": "ü"},
+	}
+}
+
+func (s *shelf) put(queue string, first, last int64) {
+	s.Helper()
+	for seq := first; seq <= last; seq++ {
+		if _, err := s.sorter.Put(s.Context(), message(queue, seq)); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+func (s *shelf) keep(queue string, upTo int64, limit int, want archive.Kept) {
+	s.Helper()
+	got, err := s.a.Keep(s.Context(), queue, upTo, limit)
+	if err != nil || got != want {
+		s.Errorf("kept %+v, %v; want %+v", got, err, want)
+	}
+	if to, err := s.a.To(s.Context(), queue); err != nil || to != want.To {
+		s.Errorf("archived up to %d, %v; want %d", to, err, want.To)
+	}
+}
+
+func (s *shelf) delete(queue string, seqs ...int64) {
+	s.Helper()
+	if _, err := s.queues.DeleteMessages(s.Context(), queue, seqs); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// replayed replays a range, and compares it with what was put first.
+func (s *shelf) replayed(r archive.Range, want archive.Replayed) {
+	s.Helper()
+	got, err := s.a.Replay(s.Context(), r, 1000)
+	if err != nil || got != want {
+		s.Fatalf("replayed %+v, %v; want %+v", got, err, want)
+	}
+}
+
+func (s *shelf) has(queue string, seqs ...int64) {
+	s.Helper()
+	for _, seq := range seqs {
+		for m, err := range s.sorter.Read(s.Context(), queue, seq-1, seq) {
+			if err != nil {
+				s.Fatal(err)
+			}
+			want := message(queue, seq)
+			got := cursor.Message{Queue: m.Queue, Seq: m.Seq, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes}
+			if diff := cmp.Diff(want, got); diff != "" {
+				s.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+	}
+}
+
+// TestKeepAndReplay: what was deleted comes back as it was, as often as it is
+// asked for.
+func TestKeepAndReplay(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 60)
+	s.put("q/mark", 1, 2) // its keys are its own
+	s.keep("q", 40, 1000, archive.Kept{To: 40, Messages: 40})
+	s.keep("q/mark", 2, 1000, archive.Kept{To: 2, Messages: 2})
+	s.keep("q", 60, 1000, archive.Kept{To: 60, Messages: 20})
+	s.delete("q", 1, 2, 3, 4, 5)
+	for range 2 {
+		s.replayed(archive.Range{Queue: "q", From: 2, To: 58, Into: "again"}, archive.Replayed{Last: 58, Messages: 57})
+	}
+	s.has("again", 2, 3, 30, 58)
+	long := strings.Repeat("ü", 500)
+	s.put(long, 1, 1)
+	s.keep(long, 1, 1000, archive.Kept{To: 1, Messages: 1})
+	it, err := s.sorter.Status(t.Context(), "again")
+	if err != nil || it.Position != 58 || it.Settings.First != 2 {
+		t.Errorf("%+v, %v", it, err)
+	}
+	s.replayed(archive.Range{Queue: "q", From: 59, To: 60, Into: "again"}, archive.Replayed{Last: 60, Messages: 2})
+	s.replayed(archive.Range{Queue: "q/mark", From: 1, To: 2, Into: "other"}, archive.Replayed{Last: 2, Messages: 2})
+	s.has("other", 1, 2)
+}
+
+// TestSkipped: what was skipped is archived as such, and skipped again, also
+// where nothing comes behind it.
+func TestSkipped(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 1)
+	for _, seq := range []int64{2, 3, 5} {
+		if _, err := s.sorter.Skip(t.Context(), "q", seq, "never sent"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.put("q", 4, 4)
+	s.keep("q", 5, 1000, archive.Kept{To: 5, Messages: 5})
+	for range 2 {
+		s.replayed(archive.Range{Queue: "q", From: 1, To: 5, Into: "again"}, archive.Replayed{Last: 5, Messages: 2, Skipped: 3})
+	}
+	it, err := s.sorter.Status(t.Context(), "again")
+	if err != nil || it.Position != 5 {
+		t.Errorf("%+v, %v; want all 5", it, err)
+	}
+	for m, err := range s.sorter.Read(t.Context(), "again", 4, 5) {
+		if err != nil || m.Tombstone != "never sent" {
+			t.Errorf("%+v, %v", m, err)
+		}
+	}
+}
+
+// TestArrivalOrder: such a queue is archived too, and replayed under the numbers
+// that it gave.
+func TestArrivalOrder(t *testing.T) {
+	s := newShelf(t)
+	for i := range 3 {
+		m := message("q", 0)
+		m.ID = fmt.Sprint("id ", i+1)
+		m.Body = message("q", int64(i)+1).Body
+		if _, err := s.sorter.Append(t.Context(), cursor.Arrival{Queue: "q", ID: m.ID, Messages: []cursor.Message{m}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.keep("q", 3, 1000, archive.Kept{To: 3, Messages: 3})
+	s.replayed(archive.Range{Queue: "q", From: 2, To: 3, Into: "again"}, archive.Replayed{Last: 3, Messages: 2})
+	s.has("again", 2, 3)
+}
+
+// TestKeepStopsAtItsLimit, and marks what it did.
+func TestKeepStopsAtItsLimit(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 10)
+	s.keep("q", 10, 4, archive.Kept{To: 4, Messages: 4})
+	s.keep("q", 10, 4, archive.Kept{To: 8, Messages: 4})
+	s.keep("q", 10, 4, archive.Kept{To: 10, Messages: 2})
+	s.keep("q", 10, 4, archive.Kept{To: 10})
+	s.keep("q", 5, 4, archive.Kept{To: 10})
+}
+
+// TestWhatIsGoneIsCounted, and stepped over; what was archived before is not
+// counted, where a slower sweep set the mark back.
+func TestWhatIsGoneIsCounted(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 9)
+	s.delete("q", 1, 2, 5)
+	s.keep("q", 9, 1000, archive.Kept{To: 9, Messages: 6, Missing: 1}) // 1 and 2 were before it began
+	s.put("q", 10, 12)
+	s.delete("q", 10, 11, 12)
+	s.keep("q", 12, 1000, archive.Kept{To: 12, Missing: 3})
+
+	if err := s.store.Put(t.Context(), "q/mark", []byte(`{"v":1,"queue":"q","to":3}`)); err != nil {
+		t.Fatal(err)
+	}
+	s.delete("q", 4, 6)
+	s.keep("q", 9, 1000, archive.Kept{To: 9, Messages: 3, Missing: 1})
+	if _, err := s.a.Replay(t.Context(), archive.Range{Queue: "q", From: 4, To: 4, Into: "again"}, 10); err != nil {
+		t.Errorf("what was deleted after it was archived: %v", err)
+	}
+}
+
+// TestEveryFault: whoever fails at any put leaves nothing that is marked and not
+// archived, and the next call makes up for it.
+func TestEveryFault(t *testing.T) {
+	for nth := 1; ; nth++ {
+		s := newShelf(t)
+		s.put("q", 1, 3)
+		puts, failed := 0, false
+		s.store.fail = func(string) error {
+			if puts++; puts == nth {
+				failed = true
+				return errors.New("no answer")
+			}
+			return nil
+		}
+		done, err := s.a.Keep(t.Context(), "q", 3, 1000)
+		if failed == (err == nil) {
+			t.Fatalf("put %d: %+v, %v", nth, done, err)
+		}
+		to, err := s.a.To(t.Context(), "q")
+		if err != nil || to > done.To || done.To > 3 {
+			t.Fatalf("put %d: marked up to %d, told %+v, %v", nth, to, done, err)
+		}
+		for seq := max(to, 0); seq > 0; seq-- {
+			if raw, err := s.store.Get(t.Context(), fmt.Sprintf("q/%019d", seq)); err != nil || raw == nil {
+				t.Errorf("put %d: marked up to %d, and %d is not archived", nth, to, seq)
+			}
+		}
+		if _, err := s.a.Keep(t.Context(), "q", 3, 1000); err != nil {
+			t.Fatal(err)
+		}
+		s.replayed(archive.Range{Queue: "q", From: 1, To: 3, Into: "again"}, archive.Replayed{Last: 3, Messages: 3})
+		if !failed {
+			return
+		}
+	}
+}
+
+// TestDelivered: nothing expires that is not archived.
+func TestDelivered(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 9)
+	answers := func(seq int64, any bool) func(context.Context, string) (int64, bool, error) {
+		return s.a.Delivered(func(context.Context, string) (int64, bool, error) { return seq, any, nil })
+	}
+	for _, c := range []struct {
+		seq, want int64
+		any       bool
+	}{{7, -1, true}, {0, 0, false}} {
+		if seq, any, err := answers(c.seq, c.any)(t.Context(), "q"); seq != c.want || any != c.any || err != nil {
+			t.Errorf("%d, %v, %v; want %d", seq, any, err, c.want)
+		}
+	}
+	s.keep("q", 5, 1000, archive.Kept{To: 5, Messages: 5})
+	for _, c := range [][2]int64{{7, 5}, {4, 4}} {
+		if seq, any, err := answers(c[0], true)(t.Context(), "q"); seq != c[1] || !any || err != nil {
+			t.Errorf("%d, %v, %v; want %d", seq, any, err, c[1])
+		}
+	}
+}
+
+// TestReplayInParts: it ends in time, before what is not there, and tells where.
+func TestReplayInParts(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 60)
+	s.keep("q", 60, 1000, archive.Kept{To: 60, Messages: 60})
+	r := archive.Range{Queue: "q", From: 1, To: 70, Into: "again"}
+	for _, last := range []int64{30, 60} {
+		got, err := s.a.Replay(t.Context(), r, 30)
+		if err != nil || got != (archive.Replayed{Last: last, Messages: 30}) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		r.From = got.Last + 1
+	}
+	var missing *cursor.MissingError
+	if got, err := s.a.Replay(t.Context(), r, 30); !errors.As(err, &missing) || missing.Seq != 61 || got.Last != 60 {
+		t.Errorf("%+v, %v; want that 61 is missing", got, err)
+	}
+}
+
+// TestBadReplays change nothing.
+func TestBadReplays(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 9)
+	s.put("taken", 1, 1)
+	if _, err := s.sorter.Append(t.Context(), cursor.Arrival{Queue: "arrived", ID: "a", Messages: []cursor.Message{{Queue: "arrived", ID: "a"}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.keep("q", 9, 1000, archive.Kept{To: 9, Messages: 9})
+	for field, ranges := range map[string][]archive.Range{
+		"to":    {{Queue: "q", From: 3, To: 2, Into: "again"}, {Queue: "q", From: -1, To: 2, Into: "again"}},
+		"into":  {{Queue: "q", From: 1, To: 2, Into: "q"}, {Queue: "q", From: 1, To: 2}, {Queue: "q", From: 1, To: 2, Into: "arrived"}, {Queue: "q", From: 5, To: 6, Into: "taken"}},
+		"queue": {{From: 1, To: 2, Into: "again"}},
+	} {
+		for _, r := range ranges {
+			var invalid *cursor.InvalidError
+			if _, err := s.a.Replay(t.Context(), r, 10); !errors.As(err, &invalid) || invalid.Field != field {
+				t.Errorf("%+v: %v; want that %s is refused", r, err, field)
+			}
+		}
+	}
+	conflict := message("taken", 2)
+	conflict.Body = []byte("something else")
+	if _, err := s.sorter.Put(t.Context(), conflict); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.a.Replay(t.Context(), archive.Range{Queue: "q", From: 2, To: 3, Into: "taken"}, 10); !errors.Is(err, archive.ErrNotReplayed) {
+		t.Errorf("over another message: %v", err)
+	}
+	if _, err := s.sorter.Status(t.Context(), "again"); !errors.Is(err, cursor.ErrNoQueue) {
+		t.Errorf("a queue was made: %v", err)
+	}
+}
+
+// TestDocuments: what cannot be read is an error that says why.
+func TestDocuments(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 1)
+	s.keep("q", 1, 10, archive.Kept{To: 1, Messages: 1})
+	for document, why := range map[string]string{
+		`{"v":2,"queue":"q","seq":1}` + "\n":     "newer version",
+		`{"v":1,"queue":"other","seq":1}` + "\n": "queue \"other\"",
+		`{"v":1,"queue":"q","seq":2}` + "\n":     "message 2",
+		`{"v":1,"queue":"q","seq":1}`:            "no document",
+		"\n":                                     "no document",
+	} {
+		if err := s.store.Put(t.Context(), "q/0000000000000000001", []byte(document)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.a.Replay(t.Context(), archive.Range{Queue: "q", From: 1, To: 1, Into: "again"}, 10); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want that it tells %q", document, err, why)
+		}
+	}
+	for document, why := range map[string]string{`{"v":2,"to":1}`: "newer version", `x`: "mark"} {
+		if err := s.store.Put(t.Context(), "q/mark", []byte(document)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.a.Keep(t.Context(), "q", 1, 10); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want that it tells %q", document, err, why)
+		}
+	}
+}
+
+// TestArchiveFigures pins what archiving costs: a put a message, a mark for each
+// 100 and at the end, and a get; and on a table, a unit for each KB.
+func TestArchiveFigures(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 250)
+	for _, c := range []struct {
+		upTo       int64
+		puts, gets int
+	}{{250, 250 + 3, 1}, {250, 0, 1}} {
+		s.store.puts, s.store.gets = 0, 0
+		if _, err := s.a.Keep(t.Context(), "q", c.upTo, 1000); err != nil || s.store.puts != c.puts || s.store.gets != c.gets {
+			t.Errorf("%d puts, %d gets, %v; want %+v", s.store.puts, s.store.gets, err, c)
+		}
+	}
+	s.store.gets = 0
+	s.replayed(archive.Range{Queue: "q", From: 1, To: 250, Into: "again"}, archive.Replayed{Last: 250, Messages: 250})
+	if s.store.gets != 250 {
+		t.Errorf("%d gets, want one a message", s.store.gets)
+	}
+
+	m := meter.New(dynamo.Transport())
+	table := archive.New(freshStore(t, localdb.Kinds()[0], &dynamo.Options{Transport: m}), s.sorter)
+	before := m.Counts()
+	if _, err := table.Keep(t.Context(), "q", 100, 1000); err != nil {
+		t.Fatal(err)
+	}
+	counts := m.Counts().Sub(before)
+	t.Logf("100 messages archived: %v units", counts)
+	if p := counts["PutItem"]; p.Requests != 101 || p.Writes != 101 || counts.Total().Requests != 102 {
+		t.Errorf("%v; want 101 puts of 1 unit, and a get", counts)
+	}
+}

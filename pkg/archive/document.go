@@ -1,0 +1,112 @@
+package archive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// layout is the version of the documents.
+const layout = 1
+
+// ErrNewerLayout: a document was written by a later version of this package.
+var ErrNewerLayout = errors.New("the document was written by a newer version")
+
+// maxEscaped bounds a queue's name in a key, which in S3 has 1,024 bytes.
+const maxEscaped = 900
+
+// folder is the beginning of a queue's keys: its name, escaped, or a hash of a
+// long one, which begins as no escaped name does.
+func folder(queue string) string {
+	name := url.PathEscape(queue)
+	if len(name) > maxEscaped {
+		sum := sha256.Sum256([]byte(queue))
+		name = "%" + "-" + hex.EncodeToString(sum[:])
+	}
+	return name
+}
+
+// messageKey orders a queue's messages as their seqs do.
+func messageKey(queue string, seq int64) string { return fmt.Sprintf("%s/%019d", folder(queue), seq) }
+
+func markKey(queue string) string { return folder(queue) + "/mark" }
+
+// head is all of a message but its body.
+type head struct {
+	Version     int               `json:"v"`
+	Queue       string            `json:"queue"`
+	Seq         int64             `json:"seq"`
+	ID          string            `json:"id,omitempty"`
+	ContentType string            `json:"contentType,omitempty"`
+	Attributes  map[string]string `json:"attributes,omitempty"`
+	EnqueuedAt  time.Time         `json:"enqueuedAt"`
+	Tombstone   string            `json:"tombstone,omitempty"`
+}
+
+// encode is the document of a message: what expires, or is another's mark, is
+// not in it, so that it is the same whenever it is made.
+func encode(m cursor.Message) []byte {
+	raw, err := json.Marshal(head{
+		layout, m.Queue, m.Seq, m.ID, m.ContentType, m.Attributes, m.EnqueuedAt.UTC(), m.Tombstone,
+	})
+	if err != nil {
+		panic(err) // unreachable: a time of the clock, and texts
+	}
+	return append(append(raw, '\n'), m.Body...)
+}
+
+// decode takes the document of a message, which must be that of the key.
+func decode(raw []byte, queue string, seq int64) (cursor.Message, error) {
+	line, body, found := bytes.Cut(raw, []byte("\n"))
+	var h head
+	err := json.Unmarshal(line, &h)
+	switch {
+	case err != nil || !found:
+		return cursor.Message{}, fmt.Errorf("the archive of queue %q has no document of a message under %d (%v)", queue, seq, err)
+	case h.Version > layout:
+		return cursor.Message{}, ErrNewerLayout
+	case h.Queue != queue || h.Seq != seq:
+		return cursor.Message{}, fmt.Errorf("the archive of queue %q has the message %d of queue %q under %d", queue, h.Seq, h.Queue, seq)
+	}
+	m := cursor.Message{
+		Queue: h.Queue, Seq: h.Seq, ID: h.ID, ContentType: h.ContentType, Attributes: h.Attributes,
+		EnqueuedAt: h.EnqueuedAt, Tombstone: h.Tombstone,
+	}
+	if m.Tombstone == "" {
+		m.Body = body
+	}
+	return m, nil
+}
+
+// mark is how far a queue is archived.
+type mark struct {
+	Version int    `json:"v"`
+	Queue   string `json:"queue"`
+	To      int64  `json:"to"`
+}
+
+func encodeMark(queue string, to int64) []byte {
+	raw, err := json.Marshal(mark{layout, queue, to})
+	if err != nil {
+		panic(err) // unreachable: a text and a number
+	}
+	return raw
+}
+
+func decodeMark(raw []byte) (int64, error) {
+	var m mark
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return -1, fmt.Errorf("the archive's mark: %w", err)
+	}
+	if m.Version > layout {
+		return -1, ErrNewerLayout
+	}
+	return m.To, nil
+}

@@ -1,0 +1,159 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Range is what is to be replayed: the messages From to To of Queue, both of
+// them among it, to the queue Into.
+type Range struct {
+	Queue    string
+	From, To int64
+	// Into is a queue in order of its numbers. One that is not there is made, and
+	// begins with From; one that is must have come as far as From already, such
+	// as that of an earlier part.
+	Into string
+}
+
+// Replayed is what a [Archive.Replay] did.
+type Replayed struct {
+	// Last is the last seq that was dealt with; From-1 where none was.
+	Last int64
+	// Messages were put, or were there; Skipped were skipped in the first queue,
+	// too.
+	Messages, Skipped int
+}
+
+// ErrNotReplayed: what is stored in the queue that is replayed to is not what is
+// replayed.
+var ErrNotReplayed = errors.New("the queue has something else under the seq")
+
+// most is how many messages are put at once.
+const most = 25
+
+// Replay puts archived messages to another queue, under the seqs that they had:
+// at most limit, so that it ends in time; call it again from behind
+// Replayed.Last until that is To. Ids, bodies and attributes are what they were;
+// when they were enqueued is now.
+//
+// A seq that is not in the archive is a *cursor.MissingError, where it is the
+// first one; otherwise it ends before it. What is out of bounds is a
+// *cursor.InvalidError.
+//
+// It costs a Get a message, and what a put costs.
+//
+// Lost response, or another did it first: what was put is found there. We die
+// right after any step: the next call goes on.
+func (a *Archive) Replay(ctx context.Context, r Range, limit int) (Replayed, error) {
+	done := Replayed{Last: r.From - 1}
+	if err := a.ready(ctx, r); err != nil {
+		return done, err
+	}
+	for done.Last < r.To && limit > 0 {
+		group, err := a.group(ctx, r.Queue, done.Last, min(int64(min(most, limit)), r.To-done.Last))
+		var missing *cursor.MissingError
+		if errors.As(err, &missing) && done.Last >= r.From {
+			return done, nil
+		}
+		if err != nil {
+			return done, err
+		}
+		if err := a.put(ctx, r.Into, group, &done); err != nil {
+			return done, err
+		}
+		limit -= len(group)
+	}
+	return done, nil
+}
+
+// ready makes sure that the queue is there, and has come so far that no gap
+// opens before the range.
+func (a *Archive) ready(ctx context.Context, r Range) error {
+	switch {
+	case r.From < 0 || r.To < r.From:
+		return &cursor.InvalidError{Field: "to", Problem: fmt.Sprintf("is %d: it must be from %d on", r.To, r.From)}
+	case r.Into == r.Queue:
+		return &cursor.InvalidError{Field: "into", Problem: "must be another queue"}
+	}
+	if err := cursor.ValidateQueue(r.Queue); err != nil {
+		return err
+	}
+	if cursor.ValidateQueue(r.Into) != nil {
+		return &cursor.InvalidError{Field: "into", Problem: "must be the name of a queue"}
+	}
+	it, err := a.sorter.Status(ctx, r.Into)
+	if errors.Is(err, cursor.ErrNoQueue) {
+		numbered := cursor.KindNumbered
+		it, err = a.sorter.Configure(ctx, r.Into, cursor.Change{First: &r.From, Kind: &numbered})
+	}
+	switch {
+	case err != nil:
+		return err
+	case it.Settings.Kind == cursor.KindArrival:
+		return &cursor.InvalidError{Field: "into", Problem: "must not be in arrival order"}
+	case it.Position < r.From-1 || it.Settings.First > r.From:
+		return &cursor.InvalidError{Field: "into", Problem: fmt.Sprintf(
+			"begins at %d and has come to %d: it must have come to %d, or be a new queue", it.Settings.First, it.Position, r.From-1)}
+	}
+	return nil
+}
+
+// group reads the archived messages behind a seq, at most count. The first one
+// that is not there is a MissingError; it ends before another.
+func (a *Archive) group(ctx context.Context, queue string, after, count int64) ([]cursor.Message, error) {
+	var group []cursor.Message
+	for seq := after + 1; seq <= after+count; seq++ {
+		raw, err := a.store.Get(ctx, messageKey(queue, seq))
+		if err != nil {
+			return nil, err
+		}
+		if raw == nil && len(group) == 0 {
+			return nil, &cursor.MissingError{Queue: queue, Seq: seq}
+		}
+		if raw == nil {
+			break
+		}
+		m, err := decode(raw, queue, seq)
+		if err != nil {
+			return nil, err
+		}
+		group = append(group, m)
+	}
+	return group, nil
+}
+
+// put puts a group, and what was skipped in it.
+func (a *Archive) put(ctx context.Context, into string, group []cursor.Message, done *Replayed) error {
+	var messages []cursor.Message
+	for _, m := range group {
+		if m.Tombstone != "" {
+			if _, err := a.sorter.Skip(ctx, into, m.Seq, m.Tombstone); err != nil {
+				return err
+			}
+			continue
+		}
+		messages = append(messages, cursor.Message{
+			Queue: into, Seq: m.Seq, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes,
+		})
+	}
+	results, err := a.sorter.PutGroup(ctx, messages)
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		if r.Err != nil {
+			return r.Err
+		}
+		if !r.Outcome.Durable() {
+			return fmt.Errorf("%w: message %d of queue %q is %s", ErrNotReplayed, r.Seq, into, r.Outcome)
+		}
+	}
+	done.Messages += len(messages)
+	done.Skipped += len(group) - len(messages)
+	done.Last = group[len(group)-1].Seq
+	return nil
+}

@@ -17,9 +17,9 @@ func markerTest(pattern string) test { return test{"./pkg/handoff/sqlmarker", pa
 // simulator's database too, which does as package sqlmarker does.
 var twoPhaseMutants = []mutant{
 	{"two phases: takeover of a prepared claim", handoffCode, twoPhases, []edit{
-		{"memory.go", "c.State == Started && c.LeaseUntil.Before(milliseconds(now)))", "c.State != Blocked && c.LeaseUntil.Before(milliseconds(now)))"},
+		{"memory.go", "(c.State == Idle || c.over(now) && !c.Tracked)", "c.State != Blocked && (c.State == Idle || c.LeaseUntil.Before(milliseconds(now)))"},
 		{"puller.go", "case c.State == Unknown, c.State == Ready && over:", "case c.State == Unknown:"},
-		{"puller.go", "case c.State == Started && !over, c.State == Ready:", "case c.State == Started && !over, c.State == Ready && !over:"},
+		{"puller.go", "c.State == Started && (!over || c.Tracked), c.State == Ready:", "c.State == Started && (!over || c.Tracked), c.State == Ready && !over:"},
 	}},
 	{"two phases: prepare without condition", handoffCode, twoPhases, []edit{
 		{"memory_twophase.go", "owned(token, Started), func(c *Consumer) { c.State = Ready }", "Consumer.claimed, func(c *Consumer) { c.State = Ready }"},

@@ -44,6 +44,17 @@ func (a *Archive) To(ctx context.Context, queue string) (int64, error) {
 	return decodeMark(raw)
 }
 
+// Message reads an archived message, a tombstone among them; there is false
+// where the archive has none. 1 Get.
+func (a *Archive) Message(ctx context.Context, queue string, seq int64) (m cursor.Message, there bool, err error) {
+	raw, err := a.store.Get(ctx, messageKey(queue, seq))
+	if err != nil || raw == nil {
+		return cursor.Message{}, false, err
+	}
+	m, err = decode(raw, queue, seq)
+	return m, err == nil, err
+}
+
 // Delivered makes cursor.SweepOptions.Delivered such that nothing expires that
 // is not archived: it answers with what delivered does, and at most with the
 // mark. 1 Get.
@@ -140,11 +151,11 @@ func (run *keeping) readOn(ctx context.Context, upTo int64) error {
 // stepOver goes on behind a seq that is not stored: it was deleted after it was
 // archived, where a mark went back, or it is lost.
 func (run *keeping) stepOver(ctx context.Context, seq int64) error {
-	there, err := run.a.store.Get(ctx, messageKey(run.queue, seq))
+	_, there, err := run.a.Message(ctx, run.queue, seq)
 	if err != nil {
 		return err
 	}
-	if there == nil {
+	if !there {
 		run.Missing++
 	}
 	return run.passed(ctx, seq)

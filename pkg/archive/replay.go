@@ -107,19 +107,15 @@ func (a *Archive) ready(ctx context.Context, r Range) error {
 func (a *Archive) group(ctx context.Context, queue string, after, count int64) ([]cursor.Message, error) {
 	var group []cursor.Message
 	for seq := after + 1; seq <= after+count; seq++ {
-		raw, err := a.store.Get(ctx, messageKey(queue, seq))
+		m, there, err := a.Message(ctx, queue, seq)
 		if err != nil {
 			return nil, err
 		}
-		if raw == nil && len(group) == 0 {
+		if !there && len(group) == 0 {
 			return nil, &cursor.MissingError{Queue: queue, Seq: seq}
 		}
-		if raw == nil {
+		if !there {
 			break
-		}
-		m, err := decode(raw, queue, seq)
-		if err != nil {
-			return nil, err
 		}
 		group = append(group, m)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -35,9 +36,14 @@ type SweepOptions struct {
 	// Delete deletes messages that every consumer of their queue is past, some
 	// time later. A queue without consumers keeps its messages.
 	Delete bool
-	// DeleteLimit is the most messages that are deleted from a queue a run;
-	// 10,000.
+	// DeleteLimit is the most messages that are deleted from a queue, and
+	// archived, a run; 10,000.
 	DeleteLimit int
+	// Archive archives messages that every consumer of their queue is past,
+	// before Delete deletes them, or, without Delete, before they expire: then
+	// cursor.SweepOptions.Delivered has to be made by Archive.Delivered. nil means
+	// no archive.
+	Archive *archive.Archive
 	// Readers are those that ought to have a consumer in every queue that their
 	// Prefix lets them read, by Name; their MaxAttempts, where it is set, goes
 	// before the one here. A reader makes its consumer with the
@@ -96,6 +102,9 @@ type SweepReport struct {
 	InDoubt, Quarantined int
 	// Sent is how many claims were finished whose replies were on their way.
 	Sent int
+	// Archived is how many messages were archived, Lost how many were gone before
+	// they could be.
+	Archived, Lost int
 	// Deleted is how many messages were deleted, Announced how many
 	// announcements were handed on.
 	Deleted, Announced int
@@ -117,6 +126,8 @@ func (r *SweepReport) add(o SweepReport) {
 	r.InDoubt += o.InDoubt
 	r.Quarantined += o.Quarantined
 	r.Sent += o.Sent
+	r.Archived += o.Archived
+	r.Lost += o.Lost
 	r.Deleted += o.Deleted
 	r.Announced += o.Announced
 	r.Failed += o.Failed
@@ -234,8 +245,8 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 			r.report.Nudged++
 		}
 	}
-	if r.options.Delete {
-		errs = append(errs, r.delete(ctx, it))
+	if r.options.Delete || r.options.Archive != nil {
+		errs = append(errs, r.retire(ctx, it))
 	}
 	return errors.Join(errs...)
 }
@@ -345,27 +356,4 @@ func (r *sweepRun) announce(ctx context.Context, a Announcement) error {
 	}
 	r.report.Announced++
 	return nil
-}
-
-// delete deletes what every consumer is past. It goes in two steps, with time
-// between them: the floor is raised to the lowest Delivered, and when it has
-// stood for a while, what is under it is deleted. The consumers are listed
-// again after the floor was raised: one that began meanwhile has seen the floor,
-// or is seen here.
-func (r *sweepRun) delete(ctx context.Context, it cursor.Cursor) error {
-	lowest, any, err := r.Delivered(ctx, it.Queue)
-	if err != nil || !any {
-		return err
-	}
-	if it.Floor >= it.Settings.First && r.now().Sub(it.FloorSince) >= cursor.DeleteAfter {
-		deleted, err := r.sorter.DeleteUpTo(ctx, it.Queue, min(it.Floor, lowest), r.options.DeleteLimit)
-		r.report.Deleted += deleted
-		if err != nil || deleted == r.options.DeleteLimit {
-			return err
-		}
-	}
-	if floor := min(lowest, it.Position); floor > it.Floor && r.now().Sub(it.FloorSince) >= cursor.DeleteAfter {
-		_, err = r.sorter.RaiseFloor(ctx, it.Queue, floor)
-	}
-	return err
 }

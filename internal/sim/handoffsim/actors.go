@@ -168,9 +168,12 @@ func (m *model) again(failed []record) {
 
 // sweeper runs the sweep a number of times; deleting says that it deletes what
 // all are past.
-func (m *model) sweeper(times int, deleting bool) {
-	m.run.Go("sweep", func(p *sim.Proc) {
-		d, _ := m.deliverer(p, 0)
+func (m *model) sweeper(times int, deleting bool) { m.sweeperAs("sweep", times, deleting) }
+
+// sweeperAs is a sweeper with a name of its own.
+func (m *model) sweeperAs(name string, times int, deleting bool) {
+	m.run.Go(name, func(p *sim.Proc) {
+		d, sorter := m.deliverer(p, 0)
 		for i := range times {
 			p.Forget().Int(int64(i))
 			if p.Choose(sim.Labelf("sweep"), nil, "") < 0 {
@@ -179,7 +182,7 @@ func (m *model) sweeper(times int, deleting bool) {
 			m.running++
 			// What fails is for the next run.
 			_, _ = d.Sweep(context.Background(), handoff.SweepOptions{
-				Segments: 1, MaxAttempts: attempts, FullEvery: 24 * time.Hour, Delete: deleting,
+				Segments: 1, MaxAttempts: attempts, FullEvery: 24 * time.Hour, Delete: deleting, Archive: m.archive(p, sorter),
 			})
 			m.running--
 			if p.Dead() {
@@ -204,7 +207,7 @@ func (m *model) keeper(periods int) {
 			m.running++
 			for !p.Dead() {
 				// One that fails is run again, in time.
-				if m.keepOnce(d, s) == nil {
+				if m.keepOnce(p, d, s) == nil {
 					break
 				}
 			}
@@ -213,14 +216,18 @@ func (m *model) keeper(periods int) {
 	})
 }
 
-func (m *model) keepOnce(d *handoff.Deliverer, s *cursor.Sorter) error {
+func (m *model) keepOnce(p *sim.Proc, d *handoff.Deliverer, s *cursor.Sorter) error {
 	ctx := context.Background()
 	it, err := s.Status(ctx, defaultQueue)
 	if err != nil {
 		return err
 	}
 	after := it.Position
-	seq, some, err := d.Delivered(ctx, defaultQueue)
+	delivered := d.Delivered
+	if a := m.archive(p, s); a != nil {
+		delivered = a.Delivered(delivered)
+	}
+	seq, some, err := delivered(ctx, defaultQueue)
 	if err != nil {
 		return err
 	}

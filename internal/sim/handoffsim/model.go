@@ -45,6 +45,8 @@ type model struct {
 	run    *sim.Run
 	queues cursor.Memory
 	store  handoff.Memory
+	// shelved are the archive's documents, nil where nothing is archived.
+	shelved map[string]string
 	// keep is how long messages are kept; 0 means for ever.
 	keep time.Duration
 	now  time.Time
@@ -239,7 +241,7 @@ func (m *model) Check() error {
 		if is != was {
 			m.cursors[queue], m.older[queue] = is, was
 		}
-		if err := m.needed(queue); err != nil {
+		if err := errors.Join(m.needed(queue), m.archived(queue)); err != nil {
 			return err
 		}
 		page, _, _ := m.store.Consumers(context.Background(), queue, "")
@@ -420,6 +422,12 @@ func (m *model) Snapshot(d *sim.Digest) {
 		one.Text(op)
 		one.Int(int64(n))
 		done += one.Sum() // the order of a map is none
+	}
+	for key, document := range m.shelved {
+		var one sim.Digest
+		one.Text(key)
+		one.Text(document)
+		done += one.Sum()
 	}
 	d.Int(done)
 }

@@ -116,7 +116,7 @@ var deliveryMutants = []mutant{
 		{"sweep.go", "if lags {", "if false {"},
 	}},
 	{"deleted up to the floor, whoever began meanwhile", deliveryFolder, deliveries, []edit{
-		{"sweep.go", "min(it.Floor, lowest)", "it.Floor"},
+		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},
 	}},
 	{"a start that does not look at the floor", deliveryFolder, deliveries, []edit{
 		{"start.go", "max(c.Delivered, it.Floor), it.Position)", "c.Delivered, it.Position)"},

@@ -19,19 +19,19 @@ var twoPhaseMutants = []mutant{
 	{"two phases: takeover of a prepared claim", handoffCode, twoPhases, []edit{
 		{"memory.go", "(c.State == Idle || c.over(now) && !c.Tracked)", "c.State != Blocked && (c.State == Idle || c.LeaseUntil.Before(milliseconds(now)))"},
 		{"puller.go", "case c.State == Unknown, c.State == Ready && over:", "case c.State == Unknown:"},
-		{"puller.go", "c.State == Started && (!over || c.Tracked), c.State == Ready:", "c.State == Started && (!over || c.Tracked), c.State == Ready && !over:"},
+		{"puller.go", "(!over || c.Tracked), c.State == Ready, c.State == Sending:", "(!over || c.Tracked), c.State == Ready && !over, c.State == Sending:"},
 	}},
 	{"two phases: prepare without condition", handoffCode, twoPhases, []edit{
 		{"memory_twophase.go", "owned(token, Started), func(c *Consumer) { c.State = Ready }", "Consumer.claimed, func(c *Consumer) { c.State = Ready }"},
 	}},
 	{"two phases: no row means aborted", markerFolder, markerTest("TestSettledCannotCommit"), []edit{
-		{"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", fmt.Errorf(\"settle", "\tif outcome == string(handoff.Aborted) {\n\t\treturn handoff.Aborted, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", fmt.Errorf(\"settle"},
+		{"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle", "\tif outcome == string(handoff.Aborted) {\n\t\treturn handoff.Aborted, nil, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle"},
 	}},
 	{"two phases: no row means aborted (simulated)", databaseSim, twoPhases, []edit{
 		{"database.go", "\t\td.markers[h] = handoff.Aborted\n", "\t\treturn handoff.Aborted, nil\n"},
 	}},
 	{"two phases: a conflict is a commit (T1)", markerFolder, markerTest("TestTraceT1"), []edit{
-		{"markers.go", "\treturn handoff.TokenOutcome(outcome), nil\n", "\treturn handoff.Committed, nil\n"},
+		{"markers.go", "\treturn handoff.TokenOutcome(outcome), replies, nil\n", "\treturn handoff.Committed, replies, nil\n"},
 	}},
 	{"two phases: commit and claim without the token", handoffCode, twoPhases, []edit{
 		{"memory_twophase.go", "claim, owned(token, Ready, Unknown))", "claim, Consumer.claimed)"},
@@ -46,13 +46,13 @@ var twoPhaseMutants = []mutant{
 		{"memory.go", "c.claim(c.To, claim)", "c.claim(c.From, claim)"},
 	}},
 	{"two phases: abort on a lost database answer (T2)", handoffCode, twoPhases, []edit{
-		{"consume.go", "outcome, err := run.db.Settle(ctx, h, committed)", "outcome, err := Aborted, error(nil)"},
+		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := Aborted, []Reply(nil), error(nil)"},
 	}},
 	{"two phases: bare abort after the prepare (T2)", handoffCode, markerTest("TestTraceT2"), []edit{
 		{"puller_end.go", "if c.judge(h.Token) != NotPrepared {", "if v := c.judge(h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
 	}},
 	{"two phases: no marker", markerFolder, markerTest("TestLostAnswersAreSettled"), []edit{
-		{"consume.go", "\tif err := d.Mark(ctx, tx, b.Held(), committed); err != nil {\n\t\treturn err\n\t}\n", ""},
+		{"consume.go", "\tif err := d.Mark(ctx, tx, b.Held(), committed, b.Replies()...); err != nil {\n\t\treturn err\n\t}\n", ""},
 	}},
 	{"two phases: no marker (simulated)", databaseSim, twoPhases, []edit{
 		{"database.go", "\td.markers[h] = handoff.Committed\n", ""},
@@ -70,7 +70,7 @@ var twoPhaseMutants = []mutant{
 		{"markers.go", "\tif _, err := tx.ExecContext(ctx, m.dialect.Raise, append([]any{under}, key...)...); err != nil {\n\t\treturn false, err\n\t}\n", ""},
 	}},
 	{"two phases: marker outside the transaction", markerFolder, markerTest("TestRolledBackIsAborted"), []edit{
-		{"markers.go", "done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed))...)", "done, err := m.db.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed))...)"},
+		{"markers.go", "done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text)...)", "done, err := m.db.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text)...)"},
 	}},
 	{"two phases: marker outside the transaction (simulated)", databaseSim, twoPhases, []edit{
 		{"database.go", "\tif c.refuses(b) {\n", "\tc.db.markers[h] = handoff.Committed\n\tif c.refuses(b) {\n"},

@@ -66,10 +66,12 @@ func encode(m cursor.Message) []byte {
 func decode(raw []byte, queue string, seq int64) (cursor.Message, error) {
 	line, body, found := bytes.Cut(raw, []byte("\n"))
 	var h head
-	err := json.Unmarshal(line, &h)
+	if err := json.Unmarshal(line, &h); err != nil {
+		return cursor.Message{}, fmt.Errorf("the archive of queue %q has no document of a message under %d: %w", queue, seq, err)
+	}
 	switch {
-	case err != nil || !found:
-		return cursor.Message{}, fmt.Errorf("the archive of queue %q has no document of a message under %d (%v)", queue, seq, err)
+	case !found:
+		return cursor.Message{}, fmt.Errorf("the archive of queue %q has no document of a message under %d: it has one line", queue, seq)
 	case h.Version > layout:
 		return cursor.Message{}, ErrNewerLayout
 	case h.Queue != queue || h.Seq != seq:

@@ -56,8 +56,12 @@ func (m *model) archived(queue string) error {
 		if _, there := m.message(queue, seq); there {
 			continue
 		}
-		if _, there, err := shelf.Message(context.Background(), queue, seq); err != nil || !there {
-			return fmt.Errorf("H6: message %d of %s is neither stored nor archived (%v)", seq, queue, err)
+		_, there, err := shelf.Message(context.Background(), queue, seq)
+		if err != nil {
+			return fmt.Errorf("H6: %w", err)
+		}
+		if !there {
+			return fmt.Errorf("H6: message %d of %s is neither stored nor archived", seq, queue)
 		}
 	}
 	return nil

@@ -28,7 +28,9 @@ func (t *trial) build(ctx context.Context) error {
 		return err
 	}
 	for _, f := range functions {
-		sources[f.Name()] = "functions/" + f.Name()
+		if f.IsDir() {
+			sources[f.Name()] = "functions/" + f.Name()
+		}
 	}
 	for name, source := range sources {
 		group.Go(func() error {

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // Charge is what a payment results in.
@@ -103,7 +106,7 @@ func ExampleOptions_onError() {
 }
 
 // A whole handler, keyed by a field of its event. The same order with another
-// amount is refused.
+// amount is refused, and so is an event without an order.
 func ExampleHandler() {
 	ctx := context.Background()
 	payments, err := dedup.New[string, Charge](&dedup.Memory{}, "payments", nil)
@@ -127,6 +130,7 @@ func ExampleHandler() {
 		`{"id":"e1","detail":{"order":"17","cents":4200}}`,
 		`{"id":"e2","detail":{"order":"17","cents":4200}}`,
 		`{"id":"e3","detail":{"order":"17","cents":9900}}`,
+		`{"id":"e4","detail":{"cents":4200}}`,
 	} {
 		charge, err := handler(ctx, json.RawMessage(event))
 		fmt.Println(charge.ID, err)
@@ -136,6 +140,43 @@ func ExampleHandler() {
 	// ch_1 <nil>
 	// ch_1 <nil>
 	//  "17" of processor "payments": the id was used with another payload
+	//  id must not be empty
+}
+
+// A batch of a consumer in order ([handoff.OnStream]), each message once: a
+// batch that is handed on again goes on where the first one ended.
+func ExampleEach() {
+	ctx := context.Background()
+	payments, err := dedup.New[string, Charge](&dedup.Memory{}, "payments", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	down := true
+	handler := func(ctx context.Context, batch handoff.Batch) error {
+		id := func(m cursor.Message) (string, error) { return m.Queue + "/" + strconv.FormatInt(m.Seq, 10), nil }
+		done, err := dedup.Each(ctx, payments, batch.Messages, id, func(_ context.Context, m cursor.Message) (Charge, error) {
+			if m.Seq == 2 && down {
+				return Charge{}, errors.New("the bank does not answer")
+			}
+			fmt.Println("charging for", string(m.Body))
+			return Charge{"ch_1", 4200}, nil
+		})
+		fmt.Println("done:", done)
+		return err
+	}
+	batch := handoff.Batch{Queue: "orders", Messages: []cursor.Message{
+		{Queue: "orders", Seq: 1, Body: []byte("one")}, {Queue: "orders", Seq: 2, Body: []byte("two")},
+	}}
+	fmt.Println(handler(ctx, batch))
+	down = false
+	fmt.Println(handler(ctx, batch))
+	// Output:
+	// charging for one
+	// done: 1
+	// the bank does not answer
+	// charging for two
+	// done: 2
+	// <nil>
 }
 
 // A request that is sent again gets the first one's response.
@@ -149,18 +190,21 @@ func ExampleHTTPv2() {
 		made++
 		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: fmt.Sprintf(`{"order":%d}`, made)}, nil
 	}, nil)
-	request := events.APIGatewayV2HTTPRequest{RawPath: "/orders", Headers: map[string]string{"idempotency-key": "8e03978e"}}
-	request.RequestContext.HTTP.Method = "POST"
-	for range 2 {
+	// In a Lambda function: lambda.Start(handler).
+	for _, sent := range []struct{ key, body string }{{"8e03978e", "tea"}, {"8e03978e", "tea"}, {"8e03978e", "coffee"}, {"", "tea"}} {
+		request := events.APIGatewayV2HTTPRequest{RawPath: "/orders", Body: sent.body, Headers: map[string]string{"idempotency-key": sent.key}}
+		request.RequestContext.HTTP.Method = "POST"
 		response, err := handler(context.Background(), request)
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%d %s replayed: %q\n", response.StatusCode, response.Body, response.Headers["Idempotency-Replayed"])
+		fmt.Println(response.StatusCode, response.Headers["Idempotency-Replayed"], response.Body)
 	}
 	// Output:
-	// 201 {"order":1} replayed: ""
-	// 201 {"order":1} replayed: "true"
+	// 201  {"order":1}
+	// 201 true {"order":1}
+	// 422  {"type":"https://streamsort.dev/problems/payload-mismatch","title":"Unprocessable Entity","status":422,"detail":"the key was used with another request"}
+	// 400  {"type":"https://streamsort.dev/problems/key-missing","title":"Bad Request","status":400,"detail":"the header Idempotency-Key is missing"}
 }
 
 // A batch of a queue: what is done is skipped when the batch comes again.

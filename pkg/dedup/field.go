@@ -42,7 +42,8 @@ func Field[In any](path string) (func(In) (string, error), error) {
 }
 
 // Fields returns a function that reads the payload of an event from some of its
-// fields, by paths as [Field] has them. The values are compared as JSON: the
+// fields, by paths as [Field] has them; without a path, the payload is the whole
+// event. The values are compared as JSON: the
 // order of names and the spaces do not matter. A missing field is as good as
 // null.
 func Fields[In any](paths ...string) (func(In) ([][]byte, error), error) {
@@ -58,6 +59,10 @@ func Fields[In any](paths ...string) (func(In) ([][]byte, error), error) {
 		root, err := tree(event)
 		if err != nil {
 			return nil, err
+		}
+		if len(all) == 0 {
+			whole, err := json.Marshal(root)
+			return [][]byte{whole}, err
 		}
 		parts := make([][]byte, len(all))
 		for i, names := range all {

@@ -60,6 +60,11 @@ func TestFields(t *testing.T) {
 	if got := parts(`{}`); got != "null|null" {
 		t.Errorf("missing fields: %s", got)
 	}
+	whole := must[func(json.RawMessage) ([][]byte, error)](t)(dedup.Fields[json.RawMessage]())
+	one, two := must[[][]byte](t)(whole(json.RawMessage(`{"a":1, "b":2}`))), must[[][]byte](t)(whole(json.RawMessage(`{"b":2,"a":1}`)))
+	if diff := cmp.Diff(one, two); diff != "" || len(one) != 1 || string(one[0]) != `{"a":1,"b":2}` {
+		t.Errorf("the whole event: %s and %s", one, two)
+	}
 }
 
 type payment struct {

@@ -129,6 +129,57 @@ func (f full) Put(context.Context, string, []byte) error { return f.err }
 
 func (f full) Get(context.Context, string) ([]byte, error) { return nil, f.err }
 
+// TestOverflowObjectThatIsGone: calls fail and nothing runs, until the id is
+// invalidated.
+func TestOverflowObjectThatIsGone(t *testing.T) {
+	store, gone := &dedup.Memory{}, errors.New("no such key")
+	o := &options{CompressOver: -1, Overflow: bucket{}}
+	large := func(context.Context) (string, error) { return incompressible(500 << 10), nil }
+	_ = must[dedup.Outcome[string]](t)(process(t, store, o).Once(t.Context(), "a", large))
+	d := process(t, store, &options{Overflow: full{gone}})
+	for range 2 {
+		if _, err := d.Once(t.Context(), "a", never(t)); !errors.Is(err, gone) {
+			t.Errorf("%v, want the overflow store's error", err)
+		}
+	}
+	if !must[bool](t)(d.Invalidate(t.Context(), "a")) {
+		t.Error("not invalidated")
+	}
+	var ran atomic.Int64
+	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("small", &ran))); out.Value != "small" || out.Replayed {
+		t.Errorf("%+v", out)
+	}
+}
+
+// TestNoTime: half a second and the shortest lease must be left, also for a
+// duplicate; not where the lease is set.
+func TestNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &dedup.Memory{}
+		var ran atomic.Int64
+		for _, c := range []struct {
+			options options
+			left    time.Duration
+			want    error
+		}{
+			{options{}, 509 * time.Millisecond, dedup.ErrNoTime},
+			{options{}, 510 * time.Millisecond, nil},
+			{options{}, 509 * time.Millisecond, dedup.ErrNoTime},
+			{options{LookFirst: true}, 100 * time.Millisecond, nil},
+			{options{Lease: time.Minute}, 100 * time.Millisecond, nil},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), c.left)
+			if _, err := process(t, store, &c.options).Once(ctx, "a", returns("x", &ran)); !errors.Is(err, c.want) {
+				t.Errorf("%+v left: %v, want %v", c.left, err, c.want)
+			}
+			cancel()
+		}
+		if ran.Load() != 1 {
+			t.Errorf("ran %d times", ran.Load())
+		}
+	})
+}
+
 // TestErrorsOfTheOverflowStore: a result that could not be put there is not
 // remembered, and one that cannot be read is not the caller's mistake.
 func TestErrorsOfTheOverflowStore(t *testing.T) {

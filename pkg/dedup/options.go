@@ -28,8 +28,9 @@ type Options[ID, R any] struct {
 	// second to the TTL. Afterwards a duplicate is told that the effect is done,
 	// without its result. 0 means as long as the id.
 	ResultTTL time.Duration
-	// Poll is how a caller waits while another one runs the effect; the zero
-	// Poll means DefaultPoll(), shortened to the lease.
+	// Poll is how a caller waits while another one runs the effect: no longer
+	// than Lease, and never into the last half second before the deadline of its
+	// context. The zero Poll means DefaultPoll(), shortened to the lease.
 	Poll Poll
 	// Margin is how far the clocks of callers may be apart: a lease is over only
 	// that much later. 2 seconds where it is 0, 1 ms to 1 hour.
@@ -102,7 +103,9 @@ const (
 
 // Overflow is a store for large results, such as a bucket. Put is given each
 // key once, or again with the same body. A key is 45 bytes of a-z, 0-9, '/' and
-// '-'; nobody deletes what expires: give the bucket a lifecycle rule.
+// '-'; nobody deletes what expires: give the bucket a lifecycle rule that is
+// longer than TTL. While an object is asked for and Get fails, so does the call,
+// without running the effect.
 type Overflow interface {
 	Put(ctx context.Context, key string, body []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)

@@ -114,6 +114,10 @@
 // from reordering. Clocks that are apart do no harm beyond that; a lease is 30
 // seconds at least, so that it is longer than they are apart.
 //
+// A handler whose effect must happen once a message calls dedup.Each (package
+// pkg/dedup) on Batch.Messages: a batch that is handed on again passes over the
+// messages whose effect is done.
+//
 // A consumer that is removed and made anew counts its tokens from 1 again: a
 // sink that fences must forget the old ones.
 //

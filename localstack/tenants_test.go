@@ -39,7 +39,7 @@ type tenants struct {
 	url    string // of the tenants' API
 }
 
-func runTenants(t *testing.T) *tenants {
+func runTenants(t *testing.T, chaos Chaos) *tenants {
 	t.Helper()
 	issuer := gatewaytest.NewIssuer(t)
 	keys := httptest.NewServer(issuer)
@@ -48,6 +48,7 @@ func runTenants(t *testing.T) *tenants {
 		Templates: []string{tenantsTemplate, "../examples/receiver/receiver.template.json"},
 		Env:       map[string]string{"AckFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_EVENT_BUS": ""},
 		Issuers:   map[string]string{tokenIssuer: keys.URL},
+		Chaos:     chaos,
 	})
 	for _, outputs := range s.Outputs() {
 		if address := outputs["TenantApiUrl"]; address != "" {
@@ -189,7 +190,7 @@ var operations = []struct{ route, query, body string }{
 // TestTenants is the matrix of tenants and operations: whatever one tenant names,
 // and whatever tokens it holds, nothing of another's is changed or told.
 func TestTenants(t *testing.T) {
-	s := runTenants(t)
+	s := runTenants(t, Chaos{})
 	s.allIsCovered()
 	acme, globex := s.token("acme", tokenScopes), s.token("globex", tokenScopes)
 	const secret = "globex-secret"
@@ -357,7 +358,7 @@ func (s *tenants) ownNames(acme, globex string) {
 // TestTenantsComeIn: nobody is let in by a token that is not good, or that names
 // no tenant.
 func TestTenantsComeIn(t *testing.T) {
-	s := runTenants(t)
+	s := runTenants(t, Chaos{})
 	other := gatewaytest.NewIssuer(t)
 	forged := "Bearer " + other.Sign(map[string]any{"iss": tokenIssuer, "aud": tokenAudience, tokenClaim: "globex"})
 	s.must(s.token("globex", tokenScopes), "POST", "/messages", `{"queue":"orders","seq":1,"body":1}`)

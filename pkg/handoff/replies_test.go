@@ -229,3 +229,31 @@ func TestABatchOfNobodyTakesNoReplies(t *testing.T) {
 		t.Error("a reply was added to a batch that nobody commits")
 	}
 }
+
+// TestTheIdHasTheWholeToken: a number may be given twice, where a consumer is made
+// anew; the claim under it sends replies of its own.
+func TestTheIdHasTheWholeToken(t *testing.T) {
+	k := newDesk(t)
+	for _, req := range []string{"r1", "r2"} {
+		store := &handoff.Memory{}
+		d, err := handoff.New(store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }})
+		k.must(err)
+		p, err := handoff.NewPuller(d, nil)
+		k.must(err)
+		if req == "r1" {
+			k.put("q", 1)
+		}
+		_, err = d.Create(t.Context(), "q", "c", handoff.First)
+		k.must(err)
+		a, err := p.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: req})
+		k.must(err)
+		_, err = p.Prepare(t.Context(), a.Held())
+		k.must(err)
+		if a.Token.N != 1 {
+			t.Fatalf("token %v", a.Token)
+		}
+		_, err = p.Commit(t.Context(), a.Held(), handoff.Reply{Queue: "x", Body: []byte("re " + req)})
+		k.must(err)
+	}
+	k.arrived("x", "re r1", "re r2")
+}

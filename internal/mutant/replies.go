@@ -1,0 +1,93 @@
+package main
+
+// repliesWalked are the tests that walk the schedules of consumers that answer.
+var repliesWalked = test{"./internal/sim/repliessim", "TestEverySmallSchedule|TestRandomSchedules"}
+
+func replyTrace(name string) test { return test{"./internal/sim/repliessim", "TestTrace" + name} }
+
+// replyMutants are bugs in replies with the commit. As elsewhere, the store's
+// conditions are planted in the memory store, to which the conformance suite holds
+// the other one.
+var replyMutants = []mutant{
+	{"replies: before the decision (P1)", handoffCode, replyTrace("P1"), []edit{
+		{"send.go", "\tc, decided, err := run.store.Decide(", "\tfor _, one := range staged {\n\t\tif _, err := run.sorter.Place(ctx, one); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, decided, err := run.store.Decide("},
+	}},
+	{"replies: finished before they are sent (P2)", handoffCode, replyTrace("P2"), []edit{
+		{"send.go", "\tfor i, o := range c.Outbox {\n", "\tif _, _, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\treturn c, err\n\t}\n\tfor i, o := range c.Outbox {\n"},
+	}},
+	{"replies: committed before they are stored (P3)", handoffCode, replyTrace("P3"), []edit{
+		{"send.go", "\terr = p.d.storeReplies(ctx, h, replies)\n", "\tif _, err := p.commit(ctx, h); err != nil {\n\t\treturn Answer{}, false, err\n\t}\n\terr = p.d.storeReplies(ctx, h, replies)\n"},
+	}},
+	{"replies: an id without the token (P4)", handoffCode, replyTrace("P4"), []edit{
+		{"reply.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue}", "queue}"},
+	}},
+	{"replies: an id without the request", handoffCode, test{"./pkg/handoff", "TestTheIdHasTheWholeToken"}, []edit{
+		{"reply.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue}", "strconv.FormatInt(h.Token.N, 10), queue}"},
+	}},
+	{"replies: settled without them (P5)", handoffCode, replyTrace("P5"), []edit{
+		{"consume.go", "run.claims.Settle(ctx, h, outcome, reason, replies...)", "run.claims.Settle(ctx, h, outcome, reason, replies[:0]...)"},
+	}},
+	{"replies: no look before a commit that is repeated (P6)", handoffCode, replyTrace("P6"), []edit{
+		{"send.go", "case Prepared, InDoubt, InQuarantine:\n", "case Prepared, InDoubt, InQuarantine, WasCommitted:\n"},
+	}},
+	{"replies: at the prepare (P7)", handoffCode, replyTrace("P7"), []edit{
+		{"consume.go", "\t\tif err == nil && p.Verdict != OK {\n\t\t\terr = refused{p.Verdict}\n", "\t\tif err == nil && p.Verdict == OK {\n\t\t\t_, err = run.claims.Commit(ctx, h, a.Replies()...)\n\t\t} else if err == nil {\n\t\t\terr = refused{p.Verdict}\n"},
+	}},
+	{"replies: decided before they are staged (P8)", handoffCode, replyTrace("P8"), []edit{
+		{"send.go", "\tvar outbox []Outgoing\n\tvar staged []cursor.Staged\n", "\tvar first, outbox []Outgoing\n\tvar staged []cursor.Staged\n\tfor _, p := range b.Held().parcels(replies) {\n\t\tfirst = append(first, p.Outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
+	}},
+	{"replies: what is decided is taken over (P9)", handoffCode, replyTrace("P9"), []edit{
+		{"memory.go", "\t\t\t(c.State == Idle || c.over(now) && !c.Tracked)", "\t\t\t(c.State == Idle || c.State == Sending || c.over(now) && !c.Tracked)"},
+		{"deliver.go", "case c.State == Sending && c.LeaseUntil.Before(milliseconds(now)):", "case false:"},
+		{"deliver.go", "case c.State == Ready || c.State == Unknown || c.State == Sending ||", "case c.State == Ready || c.State == Unknown || c.State == Sending && !c.LeaseUntil.Before(milliseconds(now)) ||"},
+	}},
+	{"replies: what is decided fails (P10)", handoffCode, replyTrace("P10"), []edit{
+		{"send.go", "\t\treturn c, run.replying(err)\n", "\t\treturn run.fail(ctx, c, err)\n"},
+		{"memory.go", "func held(t Token) func(Consumer) bool { return func(c Consumer) bool { return c.holds(t) } }", "func held(t Token) func(Consumer) bool {\n\treturn func(c Consumer) bool { return c.owns(t, Started, Sending) }\n}"},
+	}},
+	{"replies: decided without the token", handoffCode, repliesWalked, []edit{
+		{"replying.go", "held(token), func(c *Consumer) {\n\t\tc.State, c.Outbox", "func(c Consumer) bool { return c.State == Started }, func(c *Consumer) {\n\t\tc.State, c.Outbox"},
+	}},
+	{"replies: finished without the token", handoffCode, test{"./pkg/handoff", "TestMemoryConformsReplying"}, []edit{
+		{"replying.go", "owned(token, Sending), func(c *Consumer) {", "func(c Consumer) bool { return c.State == Sending }, func(c *Consumer) {"},
+	}},
+	{"replies: of a handler that failed", handoffCode, repliesWalked, []edit{
+		{"deliver.go", "\t\t\treturn run.fail(ctx, c, cause)\n", "\t\t\tif err := run.storeReplies(ctx, batch.Held(), batch.Replies()); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\treturn run.fail(ctx, c, cause)\n"},
+	}},
+	{"replies: forgotten by a commit that claims", handoffCode, repliesWalked, []edit{
+		{"puller_next.go", "\tif len(replies) > 0 {\n", "\tif len(replies) < 0 {\n"},
+	}},
+	{"replies: those of a claim in quarantine are not stored", handoffCode, repliesWalked, []edit{
+		{"send.go", "case Prepared, InDoubt, InQuarantine:\n\tdefault:", "case Prepared, InDoubt:\n\tcase InQuarantine:\n\t\treturn Answer{}, false, nil\n\tdefault:"},
+	}},
+	{"replies: one that can never be stored holds its queue", handoffCode, repliesWalked, []edit{
+		{"send.go", "\t\tcase !r.Outcome.Durable():\n", "\t\tcase !r.Outcome.Durable():\n\t\t\treturn lost{}, ErrUnavailable\n\t\tcase false:\n"},
+	}},
+	{"replies: one that can never be stored is not told of", handoffCode, repliesWalked, []edit{
+		{"send.go", "\tif len(refused) == 0 {\n", "\tif len(refused) >= 0 {\n"},
+	}},
+	{"replies: refused behind the commit", handoffCode, repliesWalked, []edit{
+		{"send.go", "\tif err := d.refuse(ctx, h, refused); err != nil {\n\t\treturn c, err\n\t}\n\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n", "\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n\tif err == nil {\n\t\terr = d.refuse(ctx, h, refused)\n\t}\n"},
+	}},
+	{"replies: counted as refused at every try", handoffCode, test{"./pkg/handoff", "TestMemoryConformsReplying"}, []edit{
+		{"replying.go", "func(c Consumer) bool { return c.Refused.By != by }", "func(Consumer) bool { return true }"},
+	}},
+	{"replies: announced for ever", handoffCode, test{"./pkg/handoff", "TestARefusedReplyGoesOn"}, []edit{
+		{"replying.go", "func(c *Consumer) { c.Refused.Told = seen.Refused.N }", "func(*Consumer) {}"},
+	}},
+	{"replies: the sweep leaves them to the next record", handoffCode, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
+		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(milliseconds(now)) {", "if false {"},
+	}},
+	{"replies: a full queue loses them", handoffCode, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
+		{"send.go", "\t\tcase r.Outcome == cursor.Full:\n", "\t\tcase false:\n"},
+	}},
+	{"replies: stored, and not in order yet", handoffCode, repliesWalked, []edit{
+		{"send.go", "case errors.Join(r.Err, r.Deferred) != nil:", "case r.Err != nil:"},
+	}},
+	{"replies: a marker without them", markerFolder, markerTest("TestEachMessageIsAnsweredOnce"), []edit{
+		{"consume.go", "d.Mark(ctx, tx, b.Held(), committed, b.Replies()...)", "d.Mark(ctx, tx, b.Held(), committed)"},
+	}},
+	{"replies: older tables are opened", markerFolder, markerTest("TestOlderTables"), []edit{
+		{"markers.go", "case version < layout:", "case version < layout-1:"},
+	}},
+}

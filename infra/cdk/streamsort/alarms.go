@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -155,11 +156,10 @@ func (s *Streamsort) addAlarms() {
 			metric:    metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", s.FailureQueue.QueueName()}}},
 			statistic: "Maximum", threshold: 1,
 		},
-		{
-			id: "ApiFailsAlarm", description: "The HTTP API answers with errors of its own side",
-			metric:    metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", s.api.Ref()}}},
-			statistic: "Sum", threshold: 1, periods: 3, points: 2,
-		},
+		apiFails("Api", "The HTTP API", s.api),
+	}
+	if s.tenantAPI != nil {
+		all = append(all, apiFails("TenantApi", "The tenants' HTTP API", s.tenantAPI))
 	}
 	if s.WebhookFunction != nil {
 		all = append(all, alarm{
@@ -181,6 +181,15 @@ func (s *Streamsort) addAlarms() {
 	}
 	for _, a := range all {
 		s.addAlarm(a)
+	}
+}
+
+// apiFails tells that an API fails.
+func apiFails(id, what string, api awsapigatewayv2.CfnApi) alarm {
+	return alarm{
+		id: id + "FailsAlarm", description: what + " answers with errors of its own side",
+		metric:    metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", api.Ref()}}},
+		statistic: "Sum", threshold: 1, periods: 3, points: 2,
 	}
 }
 

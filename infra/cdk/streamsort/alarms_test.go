@@ -23,7 +23,7 @@ type rule struct {
 }
 
 // wantAlarms are the alarms of a stack with default properties, by logical id;
-// with process and webhook as well.
+// with process, webhook and tenants as well.
 func wantAlarms(all bool) map[string]rule {
 	const five = 300
 	want := map[string]rule{
@@ -41,6 +41,7 @@ func wantAlarms(all bool) map[string]rule {
 	functions, streams := []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack"}, []string{"Sort", "Ack"}
 	if all {
 		functions, streams = append(functions, "Process", "Webhook"), append(streams, "Process")
+		want["TenantApiFailsAlarm"] = rule{"AWS/ApiGateway 5xx TenantApi", "Sum", 1, five, 2, 3}
 		want["WebhooksRefusedAlarm"] = rule{"Streamsort WebhooksRefused WebhookFunction", "Sum", 5, five, 1, 1}
 	}
 	for _, f := range functions {

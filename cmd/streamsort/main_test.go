@@ -7,12 +7,16 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/archive"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 func TestMain(m *testing.M) {
@@ -39,6 +43,8 @@ func TestScripts(t *testing.T) {
 	t.Cleanup(stack.Close)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
+		// archive does what the sweep does when all consumers are past a seq.
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("STREAMSORT_URL", stack.URL())
 			env.Setenv("AWS_ENDPOINT_URL_DYNAMODB", stack.DynamoDB())
@@ -63,5 +69,25 @@ func TestBatchesKeepBytes(t *testing.T) {
 	})
 	if err != nil || len(got) != 5 || got[0] != `1 {"a" : 1}` || got[2] != "|" || got[3] != `4 {"c":3}` {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// archiveUpTo archives a queue up to a seq.
+func archiveUpTo(ts *testscript.TestScript, _ bool, arguments []string) {
+	client, err := dynamo.New(&dynamo.Options{Endpoint: ts.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
+	ts.Check(err)
+	if err := dynamo.CreateTable(context.Background(), client, archive.Names{}.Tables()[0]); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	store, err := cursor.NewDynamo(client, cursor.Names{})
+	ts.Check(err)
+	sorter, err := cursor.New(store, nil)
+	ts.Check(err)
+	upTo, err := strconv.ParseInt(arguments[1], 10, 64)
+	ts.Check(err)
+	kept, err := archive.New(archive.NewDynamo(client, archive.Names{}), sorter).Keep(context.Background(), arguments[0], upTo, 100)
+	ts.Check(err)
+	if int64(kept.Messages) != upTo {
+		ts.Fatalf("archived %+v", kept)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -76,6 +77,10 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	var shelf *archive.Archive
+	if s.ArchiveTable != "" {
+		shelf = archive.New(archive.NewDynamo(client, archive.Names{Archive: s.ArchiveTable}), sorter)
+	}
 	return (&sweeper{
 		sorter: sorter, deliverer: deliverer, acker: acker, emitter: emf.New(out),
 		queues: cursor.SweepOptions{
@@ -84,7 +89,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		consumers: handoff.SweepOptions{
 			Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, LagAfter: s.LagAfter,
 			SettleWithin: s.SettleWithin,
-			Delete:       s.DeleteDelivered, Readers: s.Readers, Announce: announcer.Consumer,
+			Delete:       s.DeleteDelivered, Archive: shelf, Readers: s.Readers, Announce: announcer.Consumer,
 		},
 		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: deliverer.Ender(announceEnd)},
 	}).run, nil
@@ -117,6 +122,9 @@ func (s *sweeper) run(ctx context.Context, _ json.RawMessage) (report, error) {
 func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics) (cursor.SweepReport, error) {
 	options := s.queues
 	options.Delivered = s.deliverer.Delivered
+	if s.consumers.Archive != nil {
+		options.Delivered = s.consumers.Archive.Delivered(options.Delivered)
+	}
 	options.Announce = func(ctx context.Context, a cursor.Announcement) error {
 		metrics.Count(metricOfGap[a.Kind], 1)
 		return s.queues.Announce(ctx, a)
@@ -148,6 +156,8 @@ func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (han
 	metrics.Count("ClaimsCancelled", did.Cancelled)
 	metrics.Count("ClaimsCarried", did.Carried)
 	metrics.Count("Nudged", did.Nudged)
+	metrics.Count("Archived", did.Archived)
+	metrics.Count("ArchiveLost", did.Lost)
 	metrics.Count("Deleted", did.Deleted)
 	metrics.Count("Errors", did.Failed)
 	// As above: 0 is a figure, silence is an alarm.

@@ -33,7 +33,7 @@ func TestGolden(t *testing.T) {
 	for file, context := range map[string]map[string]any{
 		goldenFile: nil,
 		demoFile:   {prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"},
-		soakFile:   {prefix + "consumersFile": "../../soak/consumers.json", prefix + "processTimeout": "20s"},
+		soakFile:   {prefix + "consumersFile": "../../soak/consumers.json", prefix + "processTimeout": "20s", prefix + "archive": true},
 		tenantsFile: {
 			prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "custom:tenant",
 			prefix + "tenantProduceScope": "streamsort/produce", prefix + "tenantOperateScope": "streamsort/operate",

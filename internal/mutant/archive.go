@@ -36,6 +36,6 @@ var archiveMutants = []mutant{
 		{"replay.go", "if _, err := a.sorter.Skip(ctx, into, m.Seq, m.Tombstone); err != nil {", "if err := ctx.Err(); err != nil {"},
 	}},
 	{"archive: a hole is stepped over by a replay", archiveFolder, archiveTest("TestReplayInParts"), []edit{
-		{"replay.go", "\t\tif !there && len(group) == 0 {\n\t\t\treturn nil, &cursor.MissingError{Queue: queue, Seq: seq}\n\t\t}\n\t\tif !there {\n\t\t\tbreak\n\t\t}\n", "\t\tif !there {\n\t\t\tm = cursor.Message{Queue: queue, Seq: seq, Tombstone: \"missing\"}\n\t\t}\n"},
+		{"replay.go", "\t\tif !there && len(group) == 0 {\n\t\t\treturn nil, fmt.Errorf(\"message %d of queue %q is %w\", seq, queue, ErrNotArchived)\n\t\t}\n\t\tif !there {\n\t\t\tbreak\n\t\t}\n", "\t\tif !there {\n\t\t\tm = cursor.Message{Queue: queue, Seq: seq, Tombstone: \"missing\"}\n\t\t}\n"},
 	}},
 }

@@ -63,6 +63,9 @@ type Settings struct {
 	// DeleteDelivered is STREAMSORT_DELETE_DELIVERED, true or false: whether
 	// the sweep deletes the messages that all consumers of their queue have.
 	DeleteDelivered bool
+	// ArchiveTable is STREAMSORT_ARCHIVE_TABLE, where the sweep archives those
+	// messages; empty where it does not.
+	ArchiveTable string
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
 	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}].
 	Readers []handoff.Reader
@@ -108,6 +111,7 @@ func FromEnvironment() (Settings, error) {
 
 		AnnounceTopic:   os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
 		DeleteDelivered: r.truth("STREAMSORT_DELETE_DELIVERED"),
+		ArchiveTable:    os.Getenv("STREAMSORT_ARCHIVE_TABLE"),
 		Readers:         r.readers("STREAMSORT_READERS"),
 	}
 	s.KeepForever = s.Retention == 0

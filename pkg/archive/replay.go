@@ -32,6 +32,9 @@ type Replayed struct {
 // replayed.
 var ErrNotReplayed = errors.New("the queue has something else under the seq")
 
+// ErrNotArchived: a message of the range is not in the archive.
+var ErrNotArchived = errors.New("not in the archive")
+
 // most is how many messages are put at once.
 const most = 25
 
@@ -40,8 +43,8 @@ const most = 25
 // Replayed.Last until that is To. Ids, bodies and attributes are what they were;
 // when they were enqueued is now.
 //
-// A seq that is not in the archive is a *cursor.MissingError, where it is the
-// first one; otherwise it ends before it. What is out of bounds is a
+// A seq that is not in the archive is ErrNotArchived, where it is the first one;
+// otherwise it ends before it. What is out of bounds is a
 // *cursor.InvalidError.
 //
 // It costs a Get a message, and what a put costs.
@@ -55,8 +58,7 @@ func (a *Archive) Replay(ctx context.Context, r Range, limit int) (Replayed, err
 	}
 	for done.Last < r.To && limit > 0 {
 		group, err := a.group(ctx, r.Queue, done.Last, min(int64(min(most, limit)), r.To-done.Last))
-		var missing *cursor.MissingError
-		if errors.As(err, &missing) && done.Last >= r.From {
+		if errors.Is(err, ErrNotArchived) && done.Last >= r.From {
 			return done, nil
 		}
 		if err != nil {
@@ -103,7 +105,7 @@ func (a *Archive) ready(ctx context.Context, r Range) error {
 }
 
 // group reads the archived messages behind a seq, at most count. The first one
-// that is not there is a MissingError; it ends before another.
+// that is not there is ErrNotArchived; it ends before another.
 func (a *Archive) group(ctx context.Context, queue string, after, count int64) ([]cursor.Message, error) {
 	var group []cursor.Message
 	for seq := after + 1; seq <= after+count; seq++ {
@@ -112,7 +114,7 @@ func (a *Archive) group(ctx context.Context, queue string, after, count int64) (
 			return nil, err
 		}
 		if !there && len(group) == 0 {
-			return nil, &cursor.MissingError{Queue: queue, Seq: seq}
+			return nil, fmt.Errorf("message %d of queue %q is %w", seq, queue, ErrNotArchived)
 		}
 		if !there {
 			break

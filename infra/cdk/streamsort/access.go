@@ -42,8 +42,8 @@ func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 
 // sweepAccess: look through all cursors and move them, put tombstones, push
 // the expiry of messages forward, see to the consumers of each queue, note how
-// far it came, and announce what is stuck; delete what was handed on, where that
-// is wanted.
+// far it came, and announce what is stuck; archive and delete what was handed on,
+// where that is wanted.
 func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	messages := []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}
 	if s.props.DeleteDelivered {
@@ -56,6 +56,9 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
 		allow([]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+	}
+	if s.ArchiveTable != nil {
+		statements = append(statements, allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.ArchiveTable.TableArn()))
 	}
 	return append(append(statements, s.finishChains()...), s.announce()...)
 }

@@ -38,6 +38,7 @@ func TestAccess(t *testing.T) {
 	deletes := maps.Clone(sweeps)
 	deletes["arn:aws:lambda:eu-west-1:123456789012:function:ends"] = "lambda:InvokeFunction"
 	deletes["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + deletes["MessagesTable.Arn"]
+	deletes["ArchiveTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
 	deletes["arn:aws:sns:eu-west-1:123456789012:people"] = "sns:Publish"
 	diff(t, "a sweep that deletes, with a topic and without a bus", deletes, allowed(t, changed(), "Sweep"))
 

@@ -22,6 +22,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.ConsumersTable = cmp.Or(d.ConsumersTable, prefix+"-consumers")
 	d.ActsTable = cmp.Or(d.ActsTable, prefix+"-acts")
 	d.ArrivalsTable = cmp.Or(d.ArrivalsTable, prefix+"-arrivals")
+	d.ArchiveTable = cmp.Or(d.ArchiveTable, prefix+"-archive")
 	d.ChainsTable = cmp.Or(d.ChainsTable, prefix+"-chains")
 	d.TagKey = cmp.Or(d.TagKey, "tag")
 	d.Dedup = orNew(d.Dedup, true)

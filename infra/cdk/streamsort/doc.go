@@ -24,6 +24,7 @@
 //	ConsumersTable   TableV2; the consumers, and how far they are
 //	ActsTable        TableV2; what operators did, and why
 //	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's
+//	ArchiveTable     TableV2; what all consumers have, where Props.Archive is set
 //	DedupTable       TableV2; TTL; for functions of your own that use package dedup
 //	EnqueueFunction  takes messages in: called by Api, or directly
 //	SortFunction     called by SortMapping with the inserts of MessagesTable's stream

@@ -60,7 +60,7 @@ func (s *Streamsort) addFunctions() error {
 			"STREAMSORT_SETTLE_WITHIN":    text(p.SettleWithin),
 			readersVariable:               readers,
 			"STREAMSORT_DELETE_DELIVERED": strconv.FormatBool(p.DeleteDelivered),
-		}),
+		}, s.archiveEnvironment()),
 		access: s.sweepAccess(),
 	})
 	s.HandoffFunction = s.newFunction(function{
@@ -170,6 +170,13 @@ func merged(all ...map[string]string) map[string]string {
 		maps.Copy(sum, m)
 	}
 	return sum
+}
+
+func (s *Streamsort) archiveEnvironment() map[string]string {
+	if s.ArchiveTable == nil {
+		return nil
+	}
+	return map[string]string{"STREAMSORT_ARCHIVE_TABLE": *s.ArchiveTable.TableName()}
 }
 
 func (s *Streamsort) consumersEnvironment() map[string]string {

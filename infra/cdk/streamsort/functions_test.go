@@ -80,7 +80,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_ENDS_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:ends",
 			"STREAMSORT_READERS":       `[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3},{"name":"books"}]`,
 			"STREAMSORT_SETTLE_WITHIN": "3h",
-			"STREAMSORT_LAG_AFTER":     "1h", "STREAMSORT_DELETE_DELIVERED": "true",
+			"STREAMSORT_LAG_AFTER":     "1h", "STREAMSORT_DELETE_DELIVERED": "true", "STREAMSORT_ARCHIVE_TABLE": ref("ArchiveTable"),
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"handoff", "Handoff", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{

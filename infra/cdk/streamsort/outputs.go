@@ -31,6 +31,9 @@ func (s *Streamsort) addOutputs() {
 	if s.DedupTable != nil {
 		s.export("DedupTableName", "For functions that use package dedup", s.DedupTable.TableName())
 	}
+	if s.ArchiveTable != nil {
+		s.output("ArchiveTableName", "What was archived, for streamsort replay", s.ArchiveTable.TableName())
+	}
 	s.export("ChainsTableName", "The acker's chains", s.ChainsTable.TableName())
 	s.export("ArrivalsTableName", "The messages of queues in arrival order", s.ArrivalsTable.TableName())
 	s.output("ActsTableName", "What operators did, and why", s.ActsTable.TableName())

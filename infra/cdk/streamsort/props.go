@@ -59,6 +59,12 @@ type Props struct {
 	// ChainsTable is the name of the acker's table; the stack's id in small
 	// letters with -chains.
 	ChainsTable string
+	// Archive has the sweep archive the messages that all consumers of their
+	// queue have handed on, in a table of its own, before they are deleted or
+	// expire: see package archive. ArchiveTable is its name; the stack's id in
+	// small letters with -archive.
+	Archive      bool
+	ArchiveTable string
 	// TagKey is the partition key of the chains ("tag"): 1 to 255 bytes, and
 	// none of the names of the table's other attributes. Changing it replaces
 	// the table.

@@ -20,8 +20,8 @@ import (
 type Streamsort struct {
 	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, ActsTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
 	EnqueueFunction, SortFunction, SweepFunction, HandoffFunction, AckFunction                      awslambda.Function
-	// DedupTable is nil where there is none.
-	DedupTable awsdynamodb.TableV2
+	// DedupTable and ArchiveTable are nil where there is none.
+	DedupTable, ArchiveTable awsdynamodb.TableV2
 	// ProcessFunction is nil where there are no consumers for it.
 	ProcessFunction awslambda.Function
 	// WebhookFunction is nil where there are no senders for it.

@@ -42,7 +42,7 @@ var (
 // changedProps differ from the defaults in every property.
 func changedProps() *Props {
 	return &Props{
-		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", TagKey: "tree",
+		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", Archive: true, ArchiveTable: "arc", TagKey: "tree",
 		Tombstone: 2 * time.Hour, EndsFunction: new("arn:aws:lambda:eu-west-1:123456789012:function:ends"),
 		EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second,
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
@@ -194,6 +194,7 @@ func TestLogicalIDs(t *testing.T) {
 	for i, tmpl := range []template{defaults(), changed()} {
 		if i == 1 {
 			functions("Process", "Webhook")
+			want["ArchiveTable"] = "AWS::DynamoDB::GlobalTable"
 			want["ProcessMapping"] = "AWS::Lambda::EventSourceMapping"
 			for id := range wantAlarms(true) {
 				want[id] = "AWS::CloudWatch::Alarm"

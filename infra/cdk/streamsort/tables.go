@@ -4,6 +4,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -29,6 +30,9 @@ func (s *Streamsort) addTables() {
 	chains := xorack.Names{Chains: s.props.ChainsTable, TagKey: s.props.TagKey}
 	s.ChainsTable = s.newTable("ChainsTable", chains.Tables()[0])
 
+	if s.props.Archive {
+		s.ArchiveTable = s.newTable("ArchiveTable", archive.Names{Archive: s.props.ArchiveTable}.Tables()[0])
+	}
 	if *s.props.Dedup {
 		s.DedupTable = s.newTable("DedupTable", dedup.Names{Table: s.props.DedupTable}.Tables()[0])
 	}

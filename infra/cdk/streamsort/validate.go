@@ -52,6 +52,7 @@ func (p Props) checkTables(c *checker) {
 		{"dedupTable", p.DedupTable},
 		{"chainsTable", p.ChainsTable},
 		{"arrivalsTable", p.ArrivalsTable},
+		{"archiveTable", p.ArchiveTable},
 	}
 	for i, table := range names {
 		if !tableName.MatchString(table.name) {

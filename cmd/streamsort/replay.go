@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/archive"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// replayCommand puts archived messages to another queue. It works on the tables
+// of the environment's DynamoDB, so that no function's time bounds it.
+type replayCommand struct {
+	Queue string `arg:"" help:"The queue's name."`
+	From  string `arg:"" help:"The first seq."`
+	To    string `arg:"" help:"The last seq."`
+	Into  string `arg:"" help:"The queue to put them to: a new one, or that of an earlier part."`
+
+	ArchiveTable  string        `help:"The table of the archive." default:"streamsort-archive"`
+	MessagesTable string        `help:"The table of messages." default:"streamsort-messages"`
+	CursorsTable  string        `help:"The table of cursors." default:"streamsort-cursors"`
+	ArrivalsTable string        `help:"The table of queues in arrival order." default:"streamsort-arrivals"`
+	QueueKey      string        `help:"The partition key of messages and cursors." default:"queue"`
+	SeqKey        string        `help:"The sort key of messages." default:"seq"`
+	Retention     time.Duration `help:"How long the messages are kept, the stack's retention; 0 for ever." default:"336h"`
+}
+
+// replayPart is how many messages are put between two lines of progress.
+const replayPart = 1000
+
+// Run implements the verb.
+func (c *replayCommand) Run(s *session) error {
+	r := archive.Range{Queue: c.Queue, Into: c.Into}
+	var err error
+	if r.From, err = cursor.ParseSeq(c.From); err != nil {
+		return fmt.Errorf("from: %w", err)
+	}
+	if r.To, err = cursor.ParseSeq(c.To); err != nil {
+		return fmt.Errorf("to: %w", err)
+	}
+	a, err := c.archive()
+	if err != nil {
+		return err
+	}
+	for r.From <= r.To {
+		done, err := a.Replay(s.ctx, r, replayPart)
+		if err != nil {
+			return err
+		}
+		document, err := json.Marshal(map[string]any{
+			"queue": r.Queue, "into": r.Into, "from": r.From, "to": done.Last, "messages": done.Messages, "skipped": done.Skipped,
+		})
+		if err != nil {
+			return err
+		}
+		err = s.print(document, "%s\t%d to %d put to %s, %d skipped\n", r.Queue, r.From, done.Last, r.Into, done.Skipped)
+		if err != nil || done.Last == r.To {
+			return err
+		}
+		r.From = done.Last + 1
+	}
+	return fmt.Errorf("to is %d: it must be from %d on", r.To, r.From)
+}
+
+func (c *replayCommand) archive() (*archive.Archive, error) {
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	store, err := cursor.NewDynamo(client, cursor.Names{
+		Messages: c.MessagesTable, Cursors: c.CursorsTable, Arrivals: c.ArrivalsTable, QueueKey: c.QueueKey, SeqKey: c.SeqKey,
+	})
+	if err != nil {
+		return nil, err
+	}
+	sorter, err := cursor.New(store, &cursor.Options{Retention: c.Retention, KeepForever: c.Retention == 0})
+	if err != nil {
+		return nil, err
+	}
+	return archive.New(archive.NewDynamo(client, archive.Names{Archive: c.ArchiveTable}), sorter), nil
+}

@@ -32,11 +32,12 @@
 //	HandoffFunction  operates consumers: called by Api, or directly
 //	ProcessFunction  called by ProcessMapping with the moves of CursorsTable's stream; only with Props.Consumers
 //	AckFunction      called by Api, by EndsMapping with the ends of ChainsTable's stream, or directly
+//	WebhookFunction  takes what senders have signed: called by Api; only with Props.Webhooks
 //	…Alarm           CloudWatch; docs/runbook.md has a section for each
 //	Dashboard        CloudWatch
 //	…Query           CloudWatch Logs Insights, saved; only with Props.SavedQueries
 //	FailureQueue     SQS; where the mappings put what they give up on: positions in a stream, no messages
-//	Api              HTTP API with IAM authorisation on every route
+//	Api              HTTP API with IAM authorisation on every route but PostWebhooksRoute; that one only with Props.Webhooks
 //	TenantApi        HTTP API for tenants, by their tokens; only with Props.TenantClaim
 //
 // The tables' keys, stream views and TTL attributes come from

@@ -87,6 +87,43 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
+// answers has consumers answer: one that process pushes to, one that pulls, and one
+// whose process died.
+func answers(t *testing.T, consumers handoff.Store, call func(method, path, body string) map[string]any) {
+	t.Helper()
+	const replies = `[{"queue":"%[1]s","body":1},{"queue":"%[1]s-numbered","seq":1,"body":1},{"queue":"orders","seq":1,"body":"another"}]`
+	text, err := json.Marshal(fmt.Sprintf(replies, "pushed-answers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call("POST", "/messages", fmt.Sprintf(`{"queue":"questions","seq":1,"body":1,"attributes":{"replies":%s}}`, text))
+
+	call("POST", "/consumers", `{"queue":"orders","consumer":"puller"}`)
+	claim := call("POST", "/claims", `{"queue":"orders","consumer":"puller","request":"r1","maxMessages":1}`)
+	on := func(act, more string) {
+		t.Helper()
+		if a := call("PATCH", "/claims", fmt.Sprintf(`{"act":%q,"queue":"orders","consumer":"puller","token":%q%s}`, act, claim["token"], more)); a["answer"] != "OK" {
+			t.Errorf("%s: %v", act, a)
+		}
+	}
+	on("prepare", "")
+	on("commit", `,"replies":`+fmt.Sprintf(replies, "pulled-answers"))
+
+	call("POST", "/consumers", `{"queue":"orders","consumer":"died"}`)
+	c, err := consumers.Consumer(t.Context(), "orders", "died")
+	if err != nil {
+		t.Fatal(err)
+	}
+	past := time.Now().Add(-time.Minute)
+	c, mine, err := consumers.Claim(t.Context(), c, handoff.Claim{Req: "r1", To: 1, Now: past, LeaseUntil: past})
+	if err == nil && mine {
+		_, mine, err = consumers.Decide(t.Context(), "orders", "died", c.Token, []handoff.Outgoing{{Queue: "pulled-answers"}})
+	}
+	if err != nil || !mine {
+		t.Fatalf("%v, %v", mine, err)
+	}
+}
+
 // reason is why a use is not recorded, empty where it must be.
 func reason(u use) string {
 	service, _, _ := strings.Cut(u.action, ":")
@@ -254,6 +291,9 @@ func everything(t *testing.T, s *Stack) {
 	call("POST", "/messages", `{"queue":"arrived","id":"b","body":2}`)
 	idle()
 	call("GET", "/consumers?queue=arrived&consumer=receiver", "")
+
+	answers(t, consumers, call)
+	idle()
 
 	// ack
 	call("POST", "/acks", `{"operation":"create","tag":"job","deadline":"1s"}`)

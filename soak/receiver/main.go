@@ -1,6 +1,6 @@
 // Command receiver is the soak's sink of the kind "lambda": it writes a line
-// about each document into its log, and fails on a message that the soak has
-// poisoned.
+// about each document into its log, fails on a message that the soak has
+// poisoned, and answers one that says how.
 package main
 
 import (
@@ -41,6 +41,14 @@ type message struct {
 // poison is the attribute of a message that is never taken.
 const poison = "poison"
 
+// replies is the attribute of a message that is answered: a JSON array of replies.
+const replies = "replies"
+
+// answer is what process reads.
+type answer struct {
+	Replies []json.RawMessage `json:"replies,omitempty"`
+}
+
 // seen is what the log says of a message.
 type seen struct {
 	Seq    int64  `json:"seq"`
@@ -49,11 +57,19 @@ type seen struct {
 
 // handle takes all of a document or, where a message of it is poisoned,
 // nothing.
-func handle(ctx context.Context, d document) error {
+func handle(ctx context.Context, d document) (answer, error) {
+	var a answer
 	messages := make([]seen, len(d.Messages))
 	for i, m := range d.Messages {
 		if m.Attributes[poison] != "" {
-			return fmt.Errorf("message %d is poisoned", m.Seq)
+			return a, fmt.Errorf("message %d is poisoned", m.Seq)
+		}
+		if text := m.Attributes[replies]; text != "" {
+			var some []json.RawMessage
+			if err := json.Unmarshal([]byte(text), &some); err != nil {
+				return a, fmt.Errorf("message %d says how to answer it: %w", m.Seq, err)
+			}
+			a.Replies = append(a.Replies, some...)
 		}
 		body := []byte(m.Body)
 		if m.BodyBase64 != nil {
@@ -64,5 +80,5 @@ func handle(ctx context.Context, d document) error {
 	}
 	slog.InfoContext(ctx, "batch", "queue", d.Queue, "from", d.From, "to", d.To, "token", d.TokenN,
 		"messages", messages, "skipped", d.Skipped)
-	return nil
+	return a, nil
 }

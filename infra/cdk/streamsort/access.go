@@ -55,6 +55,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.changeCursors(),
 		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
+		s.recordActs(),
 		allow([]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 	}
 	if s.ArchiveTable != nil {
@@ -109,7 +110,7 @@ func (s *Streamsort) endChains() []awsiam.PolicyStatement {
 // processAccess: deliver, hand batches to the sinks, and read the cursors'
 // stream as the event source mapping does; open the chains of tracked batches.
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
-	statements := append(s.deliverAccess(s.changeCursors()), toSinks(s.props.Consumers)...)
+	statements := append(s.deliverAccess(), toSinks(s.props.Consumers)...)
 	if tracks(s.props.Consumers) {
 		statements = append(statements, s.trackAccess())
 	}
@@ -126,22 +127,29 @@ func (s *Streamsort) trackAccess() awsiam.PolicyStatement {
 
 // deliverAccess: make a consumer of a queue, for which messages that are about
 // to expire are kept and the cursor is read and nudged; read messages; claim and
-// commit.
-func (s *Streamsort) deliverAccess(cursors awsiam.PolicyStatement) []awsiam.PolicyStatement {
+// commit; put replies to any queue, and record those that cannot be put.
+func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
-		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
+		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
+		allow([]string{"dynamodb:PutItem"}, s.ArrivalsTable.TableArn()),
 		s.keepArrivals(),
-		cursors,
+		s.moveCursors(),
+		s.recordActs(),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 	}
+}
+
+// recordActs: record what operators do, and which replies could never be stored.
+func (s *Streamsort) recordActs() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:PutItem"}, s.ActsTable.TableArn())
 }
 
 // handoffAccess: what operators do to consumers, and the record of it. A queue
 // may have a consumer before it has a message, or a cursor.
 func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
-	return append(s.deliverAccess(s.moveCursors()),
+	return append(s.deliverAccess(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),
-		allow([]string{"dynamodb:PutItem", "dynamodb:Query"}, s.ActsTable.TableArn()),
+		allow([]string{"dynamodb:Query"}, s.ActsTable.TableArn()),
 	)
 }
 

@@ -43,7 +43,7 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 		"STREAMSORT_MESSAGES_TABLE": s.MessagesTable.TableName(), "STREAMSORT_CURSORS_TABLE": s.CursorsTable.TableName(),
 		"STREAMSORT_CONSUMERS_TABLE": s.ConsumersTable.TableName(), "STREAMSORT_ARRIVALS_TABLE": s.ArrivalsTable.TableName(),
 	}
-	statements := append(s.deliverAccess(s.moveCursors()), s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
+	statements := append(s.deliverAccess(), s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
 	if s.DedupTable != nil {
 		environment["STREAMSORT_DEDUP_TABLE"] = s.DedupTable.TableName()
 		statements = append(statements, s.deduplicate())
@@ -77,7 +77,7 @@ func (s *Streamsort) GrantProduce(grantee awsiam.IGrantable) {
 // GrantConsume allows to claim, read and commit on the tables, as package
 // handoff does.
 func (s *Streamsort) GrantConsume(grantee awsiam.IGrantable) {
-	for _, statement := range s.deliverAccess(s.moveCursors()) {
+	for _, statement := range s.deliverAccess() {
 		grantee.GrantPrincipal().AddToPrincipalPolicy(statement)
 	}
 }

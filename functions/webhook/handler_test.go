@@ -32,7 +32,11 @@ const sources = `{"sources": [
   {"name": "ledger", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/ledger",
    "signature": {"header": "X-Sig", "encoding": "base64"}, "queue": {"path": "account"}, "seq": "n"},
   {"name": "raw", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/raw",
-   "signature": {"header": "X-Sig"}, "queue": {"fixed": "raw"}, "id": {"digest": true}}
+   "signature": {"header": "X-Sig"}, "queue": {"fixed": "raw"}, "id": {"digest": true}},
+  {"name": "free", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/free",
+   "signature": {"header": "X-Sig"}, "queue": {"path": "q", "prefix": ""}, "id": {"digest": true}},
+  {"name": "acme", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/acme",
+   "signature": {"header": "X-Sig"}, "queue": {"path": "q", "prefix": "@acme/"}, "id": {"digest": true}}
 ]}`
 
 // secret is that of every source.
@@ -322,6 +326,20 @@ func TestSecretsCannotBeHad(t *testing.T) {
 	s.err = nil
 	s.now = s.now.Add(time.Second)
 	s.Want("a second later", s.send(github("a", `{}`)), 200, "advanced")
+}
+
+// A sender reaches a tenant's queues only where its description says so.
+func TestTenantsQueues(t *testing.T) {
+	s := newServer(t)
+	send := func(source, body string) edgetest.Answer {
+		return s.send(request{source: source, body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
+	}
+	s.Want("any queue", send("free", `{"q":"orders"}`), 200, "advanced")
+	s.Want("a tenant's", send("free", `{"q":"@acme/orders"}`), 400, `"field":"queue","detail":"begins with '@'`)
+	s.Want("the tenant's own sender", send("acme", `{"q":"orders"}`), 200, "advanced")
+	s.Want("the tenant's own sender, another tenant", send("acme", `{"q":"@other/orders"}`), 200, "advanced")
+	s.wantStored("@acme/@other/orders", `1 `+fmt.Sprintf("%x", sha256.Sum256([]byte(`{"q":"@other/orders"}`)))+` {"q":"@other/orders"}`)
+	s.wantStored("@other/orders", "no queue")
 }
 
 func TestOtherEvents(t *testing.T) {

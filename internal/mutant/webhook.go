@@ -52,6 +52,9 @@ var webhookMutants = []mutant{
 	{"webhook: a sender names any queue", webhookFolder, test{"./functions/webhook", "TestGitHub"}, []edit{
 		{"config.go", "d.Prefix = d.Name + \"/\"", "d.Prefix = \"\""},
 	}},
+	{"webhook: a sender names a tenant's queue", webhookFolder, webhookHandling, []edit{
+		{"message.go", "err == nil && s.Prefix == \"\" && strings.HasPrefix(name, \"@\")", "err == nil && name == \"@\""},
+	}},
 	{"webhook: a timestamp that touches the body", webhookFolder, webhookTests, []edit{
 		{"config.go", "if p.is != literal && before.is != literal || ", "if before.is == body && p.is == body || "},
 	}},

@@ -94,6 +94,8 @@ func (s *Source) queue(r *edge.Request) (string, error) {
 	}
 	name, err := s.Queue.find(r)
 	switch {
+	case err == nil && s.Prefix == "" && strings.HasPrefix(name, "@"):
+		return "", errors.New("begins with '@', as the queues of tenants do: a source without a prefix may name none")
 	case err == nil:
 		return s.Prefix + name, nil
 	case s.Default != "" && (errors.Is(err, errEmpty) || errors.Is(err, edge.ErrNoField)):

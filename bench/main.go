@@ -1,5 +1,5 @@
 // Command bench measures what the documentation gives figures of, and prints
-// them: what deduplication and acks cost beside other libraries, the size and the start
+// them: what deduplication, acks and claims cost beside other libraries, the size and the start
 // of the enqueue function, how many messages a second it takes on this machine,
 // and how long one takes to its sink. What an operation costs in requests and
 // units is pinned by tests and printed by `make bench` before this.
@@ -40,6 +40,9 @@ func run(ctx context.Context) error {
 		return err
 	}
 	if err := acking(ctx); err != nil {
+		return err
+	}
+	if err := handing(ctx); err != nil {
 		return err
 	}
 	if err := sizes(ctx, root, filepath.Join(folder, "arm64")); err != nil {

@@ -164,6 +164,8 @@ func TestOutstanding(t *testing.T) {
 		s.Want("tree "+bad[:min(len(bad), 20)], ask(bad), 400, `"field":"tree"`)
 	}
 	s.Want("limit", s.ack("outstanding", `"tag":"t","tree":1,"limit":0`), 400, `"field":"limit"`)
+	s.Want("long paths", s.ack("outstanding", `"tag":"t","limit":1000,"tree":[{"`+strings.Repeat("x", 5000)+`":1000}]`), 400, `"field":"limit"`)
+	s.Want("fewer long paths", s.ack("outstanding", `"tag":"t","limit":100,"tree":[{"`+strings.Repeat("x", 5000)+`":1000}]`), 200)
 }
 
 func TestATree(t *testing.T) {

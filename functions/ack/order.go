@@ -42,9 +42,10 @@ type order struct {
 	until    time.Time
 	idle     time.Duration
 	parent   xorack.Edge
-	// tree is what the root edges start, limit how many edges are answered.
-	tree  []tree
-	limit int
+	// tree is what the root edges start, limit how many edges are answered,
+	// and longest how many bytes the longest path takes.
+	tree           []tree
+	limit, longest int
 }
 
 // fields are the members of each operation beside "operation".
@@ -125,6 +126,9 @@ func readOrder(scope edge.Scope, members []edge.Member) (order, *edge.Problem) {
 	if problem := o.stampGiven(seen); problem != nil {
 		return o, problem
 	}
+	if o.operation == "outstanding" && o.tokens() > maxTokens {
+		return o, edge.Invalid("limit", fmt.Sprintf("is %d: so many tokens and paths may take more than %d bytes", o.limit, maxTokens))
+	}
 	return o, o.name(scope)
 }
 
@@ -153,7 +157,7 @@ func (o order) tokens() int {
 		return o.edges * len(o.edge.Fan(min(o.edges, xorack.FanWidth+1))[0].String())
 	}
 	if o.operation == "outstanding" {
-		return o.limit * len(xorack.Root(o.tag, "", 0).String())
+		return o.limit * (len(xorack.Root(o.tag, "", 0).String()) + o.longest)
 	}
 	return len(o.children) * len(o.edge.String())
 }
@@ -215,7 +219,7 @@ func (o *order) set(m edge.Member) (err error) {
 	case "children":
 		o.children, err = o.readChildren(m.Value)
 	case "tree":
-		o.tree, err = readTree(m.Value)
+		o.tree, o.longest, err = readTree(m.Value)
 	case "limit":
 		o.limit, err = count(m.Value, 1, maxOutstanding)
 	case "deadline":

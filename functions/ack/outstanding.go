@@ -72,37 +72,47 @@ func (s *service) outstanding(ctx context.Context, call *edge.Call, o order) res
 	return result{Status: http.StatusOK, Operation: o.operation, Outstanding: found, More: more, Chain: s.answer(call, c)}
 }
 
-// readTree reads what the root edges start: how many edges that start no other, an array
-// with what each of them starts, or an object of that by name.
-func readTree(raw json.RawMessage) ([]tree, error) {
-	left := maxTree
-	roots, err := readTrees(raw, maxTreeDepth, &left)
-	if err != nil {
-		return nil, err
+// readTree reads what the root edges start: how many edges that start no other, an
+// array with what each of them starts, or an object of that by name. longest is
+// how many bytes the longest path in it takes.
+func readTree(raw json.RawMessage) (roots []tree, longest int, err error) {
+	r := treeReader{left: maxTree}
+	if roots, err = r.trees(raw, maxTreeDepth, 0); err != nil {
+		return nil, 0, err
 	}
 	if len(roots) == 0 {
-		return nil, errors.New("must have a root edge")
+		return nil, 0, errors.New("must have a root edge")
 	}
 	if _, named := roots[0].key.(string); named {
-		return nil, errors.New("must be how many root edges there are, or an array of what each starts: they have no names")
+		return nil, 0, errors.New("must be how many root edges there are, or an array of what each starts: they have no names")
 	}
-	return roots, nil
+	return roots, r.longest, nil
 }
+
+// treeReader is how many edges a tree may still have, and the longest path so far.
+type treeReader struct{ left, longest int }
 
 var errTreeTooLarge = fmt.Errorf("has more than %d edges, or more than %d levels", maxTree, maxTreeDepth)
 
-func readTrees(raw json.RawMessage, depth int, left *int) ([]tree, error) {
+// trees reads what an edge starts, at the end of a path of so many bytes.
+func (r *treeReader) trees(raw json.RawMessage, depth, path int) ([]tree, error) {
 	if depth == 0 {
 		return nil, errTreeTooLarge
 	}
 	var trees []tree
 	add := func(key any, under json.RawMessage) (err error) {
-		if *left--; *left < 0 {
+		if r.left--; r.left < 0 {
 			return errTreeTooLarge
 		}
+		text, err := json.Marshal(key)
+		if err != nil {
+			return err
+		}
+		length := path + len(text) + 1
+		r.longest = max(r.longest, length)
 		t := tree{key: key}
 		if under != nil {
-			t.under, err = readTrees(under, depth-1, left)
+			t.under, err = r.trees(under, depth-1, length)
 		}
 		trees = append(trees, t)
 		return err

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"hash/crc32"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -185,7 +186,8 @@ func ParseEdge(token string) (Edge, error) {
 		return Edge{}, &InvalidError{Field: "edge", Problem: problem}
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(raw) <= tokenHead {
+	// The decoder takes ends of lines, wherever they stand.
+	if err != nil || len(raw) <= tokenHead || strings.ContainsAny(token, "\r\n") {
 		return invalid("is not a token")
 	}
 	if raw[0] != tokenVersion {

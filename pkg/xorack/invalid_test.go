@@ -151,7 +151,7 @@ func TestAlteredToken(t *testing.T) {
 			}
 		}
 	}
-	for _, token := range []string{"", " ", token[:len(token)-1], token + "A", token + "=", "AQ", strings.Repeat("A", 5000)} {
+	for _, token := range []string{"", " ", token[:len(token)-1], token + "A", token + "=", token + "\n", token[:5] + "\r\n" + token[5:], "AQ", strings.Repeat("A", 5000)} {
 		if got, err := xorack.ParseEdge(token); err == nil || !got.IsZero() {
 			t.Errorf("%.40q: %v, %v", token, got, err)
 		}

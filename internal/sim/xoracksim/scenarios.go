@@ -37,6 +37,27 @@ func (m *model) two(tag string, options xorack.CreateOptions) *tree {
 	return t
 }
 
+// twoAndInner is such a tree, and a chain that is the work of its child.
+func (m *model) twoAndInner() (t, inner *tree) {
+	t = m.two("t", xorack.CreateOptions{})
+	return t, m.nest(t.roots[0].children[0], "u")
+}
+
+// work creates a tree, its roots handed on before that where early is true, and
+// does its work once for each message.
+func (m *model) work(t *tree, early bool) {
+	m.create(t, early)
+	m.workers(t)
+}
+
+// retried is work whose messages may come again, at any time, with the stream's
+// handler.
+func (m *model) retried(t *tree, early bool) {
+	m.work(t, early)
+	m.redelivery(t)
+	m.handler()
+}
+
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
 	return []sim.Scenario{
@@ -44,44 +65,30 @@ func Small() []sim.Scenario {
 		// one comes twice.
 		scenario("four edges", 2, func(m *model) {
 			t := m.four("t", xorack.CreateOptions{})
-			m.create(t, false)
-			m.workers(t)
-			m.redelivery(t)
-			m.handler()
+			m.retried(t, false)
 		}),
 		scenario("create last", 2, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{})
-			m.create(t, true)
-			m.workers(t)
+			m.work(t, true)
 			m.handler()
 		}),
 		scenario("messages first", 2, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{})
 			t.roots[0].emitsFirst = true
-			m.create(t, true)
-			m.workers(t)
-			m.redelivery(t)
-			m.handler()
+			m.retried(t, true)
 		}),
 		scenario("two roots", 2, func(m *model) {
 			t := m.newTree("t", xorack.CreateOptions{Edges: 2})
-			m.create(t, true)
-			m.workers(t)
-			m.redelivery(t)
-			m.handler()
+			m.retried(t, true)
 		}),
 		scenario("an edge fails", 2, func(m *model) {
 			t := m.newTree("t", xorack.CreateOptions{})
 			m.split(t.roots[0], 2)[0].fail()
-			m.create(t, false)
-			m.workers(t)
-			m.redelivery(t)
-			m.handler()
+			m.retried(t, false)
 		}),
 		scenario("fails, or is done", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{})
-			m.create(t, true)
-			m.workers(t)
+			m.work(t, true)
 			m.contrary(t.roots[0].children[0])
 			m.handler()
 		}),
@@ -89,10 +96,7 @@ func Small() []sim.Scenario {
 			t := m.newTree("t", xorack.CreateOptions{})
 			m.split(t.roots[0], 2)
 			t.roots[0].add(1)
-			m.create(t, false)
-			m.workers(t)
-			m.redelivery(t)
-			m.handler()
+			m.retried(t, false)
 		}),
 		scenario("merge", 2, func(m *model) {
 			t := m.newTree("t", xorack.CreateOptions{})
@@ -105,16 +109,14 @@ func Small() []sim.Scenario {
 		}),
 		scenario("time-out", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{Deadline: 2 * time.Minute})
-			m.create(t, false)
-			m.workers(t)
+			m.work(t, false)
 			m.clock(2, time.Minute)
 			m.sweeper(1)
 			m.handler()
 		}),
 		scenario("no progress", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{Idle: 2 * time.Minute})
-			m.create(t, false)
-			m.workers(t)
+			m.work(t, false)
 			m.clock(2, time.Minute)
 			m.sweeper(1)
 		}),
@@ -128,30 +130,26 @@ func Small() []sim.Scenario {
 		}),
 		scenario("abandoned", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{Deadline: time.Minute})
-			m.create(t, false)
-			m.workers(t)
+			m.work(t, false)
 			m.abandoner(t)
 			m.clock(1, time.Minute)
 			m.handler()
 		}),
 		scenario("deleted", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{})
-			m.create(t, true)
-			m.workers(t)
+			m.work(t, true)
 			m.deleter(t)
 			m.handler()
 		}),
 		scenario("nested", 2, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{})
-			inner := m.nest(t.roots[0].children[0], "u")
+			t, inner := m.twoAndInner()
 			m.create(t, false)
 			m.workers(t, inner)
 			m.redelivery(t, inner)
 			m.handler()
 		}),
 		scenario("nested fails", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{})
-			inner := m.nest(t.roots[0].children[0], "u")
+			t, inner := m.twoAndInner()
 			inner.roots[0].fail()
 			m.create(t, false)
 			m.workers(t, inner)
@@ -170,17 +168,13 @@ func Small() []sim.Scenario {
 		}),
 		scenario("expiry", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{Deadline: 10 * time.Minute})
-			m.create(t, false)
-			m.workers(t)
-			m.redelivery(t)
-			m.handler()
+			m.retried(t, false)
 			m.clock(1, xorack.MinTombstone/2)
 			m.ttl(1)
 		}),
 		scenario("no expiry while it is open", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{})
-			m.create(t, false)
-			m.workers(t)
+			m.work(t, false)
 			m.clock(1, 2*xorack.MinTombstone)
 			m.ttl(1)
 		}),
@@ -188,8 +182,7 @@ func Small() []sim.Scenario {
 			first := m.newTree("t", xorack.CreateOptions{ID: "1"})
 			second := m.newTree("t", xorack.CreateOptions{ID: "2"})
 			first.stranger, second.stranger = true, true
-			m.create(first, false)
-			m.workers(first)
+			m.work(first, false)
 			m.handler()
 			m.expiry()
 			m.successor(second)
@@ -232,22 +225,17 @@ func Large() []sim.Scenario {
 	return []sim.Scenario{
 		scenario("four edges, created last, with a sweep, 2 faults", 2, func(m *model) {
 			t := m.four("t", xorack.CreateOptions{Deadline: 20 * time.Minute})
-			m.create(t, true)
-			m.workers(t)
+			m.work(t, true)
 			m.handler()
 			m.clock(1, 20*time.Minute)
 			m.sweeper(1)
 		}),
 		scenario("four edges, 4 faults", 4, func(m *model) {
 			t := m.four("t", xorack.CreateOptions{})
-			m.create(t, true)
-			m.workers(t)
-			m.redelivery(t)
-			m.handler()
+			m.retried(t, true)
 		}),
 		scenario("nested, 3 faults", 3, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{})
-			inner := m.nest(t.roots[0].children[0], "u")
+			t, inner := m.twoAndInner()
 			m.create(t, false)
 			m.workers(t, inner)
 			m.redelivery(t, inner)

@@ -29,8 +29,7 @@ func everySchedule(t *testing.T, s sim.Scenario) {
 func TestTraceGenerations(t *testing.T) {
 	everySchedule(t, scenario("generations", 1, func(m *model) {
 		tree := m.four("t", xorack.CreateOptions{})
-		m.create(tree, false)
-		m.workers(tree)
+		m.work(tree, false)
 		m.redelivery(tree)
 	}))
 }
@@ -40,8 +39,7 @@ func TestTraceGenerations(t *testing.T) {
 func TestTraceSecondWrite(t *testing.T) {
 	everySchedule(t, scenario("second write", 1, func(m *model) {
 		tree := m.two("t", xorack.CreateOptions{})
-		m.create(tree, false)
-		m.workers(tree)
+		m.work(tree, false)
 		m.handler()
 	}))
 }
@@ -51,8 +49,7 @@ func TestTraceSecondWrite(t *testing.T) {
 func TestTraceJoinedAfterTheEnd(t *testing.T) {
 	everySchedule(t, scenario("joined after the end", 1, func(m *model) {
 		tree := m.two("t", xorack.CreateOptions{})
-		m.create(tree, true)
-		m.workers(tree)
+		m.work(tree, true)
 		m.deleter(tree)
 	}))
 }
@@ -62,8 +59,7 @@ func TestTraceJoinedAfterTheEnd(t *testing.T) {
 func TestTraceTTLFromTheDeadline(t *testing.T) {
 	everySchedule(t, scenario("TTL from the deadline", 0, func(m *model) {
 		tree := m.two("t", xorack.CreateOptions{Deadline: time.Hour})
-		m.create(tree, false)
-		m.workers(tree)
+		m.work(tree, false)
 		m.clock(1, 2*time.Hour)
 		m.ttl(1)
 	}))
@@ -74,8 +70,7 @@ func TestTraceTTLFromTheDeadline(t *testing.T) {
 func TestTraceBareXOR(t *testing.T) {
 	everySchedule(t, scenario("bare XOR", 1, func(m *model) {
 		tree := m.newTree("t", xorack.CreateOptions{Edges: 2})
-		m.create(tree, false)
-		m.workers(tree)
+		m.work(tree, false)
 		m.redelivery(tree)
 	}))
 }
@@ -86,8 +81,7 @@ func TestTraceBareXOR(t *testing.T) {
 func TestTraceFailedAfterItsEnd(t *testing.T) {
 	everySchedule(t, scenario("failed after its end", 0, func(m *model) {
 		tree := m.two("t", xorack.CreateOptions{})
-		m.create(tree, false)
-		m.workers(tree)
+		m.work(tree, false)
 		m.contrary(tree.roots[0])
 	}))
 }
@@ -97,8 +91,7 @@ func TestTraceFailedAfterItsEnd(t *testing.T) {
 func TestTraceProgressMeanwhile(t *testing.T) {
 	everySchedule(t, scenario("progress meanwhile", 0, func(m *model) {
 		tree := m.two("t", xorack.CreateOptions{Idle: time.Minute})
-		m.create(tree, false)
-		m.workers(tree)
+		m.work(tree, false)
 		m.clock(1, time.Minute)
 		m.sweeper(1)
 	}))

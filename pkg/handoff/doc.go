@@ -27,7 +27,7 @@
 //
 //	v            N  layout of the item, 1
 //	delivered    N  the last seq that was handed on and committed, or skipped
-//	state        S  IDLE, STARTED, READY, UNKNOWN or BLOCKED
+//	state        S  IDLE, STARTED, READY, UNKNOWN, SENDING or BLOCKED
 //	tokenN, req  N, S  the token of the last claim
 //	from, to     N  its range: from < seq <= to
 //	leaseUntil   N  ms, when the claim may be taken over
@@ -37,6 +37,9 @@
 //	failed, error, blockedSince   when and why a batch failed last
 //	outcomes     M  what became of the last four claims, in slot n mod 4
 //	quarantine   M  claims that stayed in doubt too long, by their numbers
+//	outbox       L  of a claim that is SENDING: the queues that it has replies for
+//	refused, refusedTold   how many replies could never be stored, and were announced
+//	refusedBy, refusedWhy, refusedSince   the last claim that had such ones
 //	paused, pausedSince   why nothing is claimed, and since when
 //	rewinds      N  how often the consumer was set to another place
 //	starting     S  the operation that sets it to a place, until that is done
@@ -87,6 +90,34 @@
 // again before it is settled. What is in quarantine is announced until its
 // database, or an operator ([Deliverer.SettleQuarantined], Release), settles it.
 //
+// # Replies
+//
+// A consumer may answer: what its handler, or its effect, adds by [Batch.Reply] is
+// stored in other queues of the same tables, exactly once if the claim is committed,
+// and not at all otherwise. The replies to one queue have an id that the claim's
+// whole token and the queue tell, so all of it may be done again by anybody.
+//
+// Who is pushed to decides, sends, and lets go. The replies are staged (stored, and
+// seen by nobody) before the decision, and get their seqs after it:
+//
+//	           stage; decide: outbox            send; finish: delivered = to
+//	STARTED ─────────────────────────► SENDING ──────────────────────────────► IDLE
+//	   │ lease over: CANCELLED,           │ lease over: whoever comes next, or the
+//	   ▼ what was staged expires          └ sweep, sends and finishes. Nothing else.
+//
+// In two phases they stand beside the marker in the consumer's database. The commit,
+// or whoever settles, looks whether the claim is READY, UNKNOWN or in quarantine,
+// stores them, and then makes its update. One look more, so that a commit that is
+// repeated after its replies have expired does not store them again.
+//
+// A reply that can never be stored (its seq is taken, its queue is of the other
+// kind) is recorded among the queue's acts, counted in the consumer, announced once,
+// and nobody waits for it. A full queue is waited for, and announced after a time. A
+// tracked batch takes no replies.
+//
+// Replies of a claim are visible before those of the next, save for claims that were
+// in quarantine.
+//
 // # What is guaranteed
 //
 //   - A consumer gets each queue in order and without a hole. What is not there
@@ -130,7 +161,8 @@
 // that came meanwhile, which have records of their own. An operator's call that
 // dies leaves its act on record without an end, and what it did in lastOp: the
 // same order again does not do it twice, where no other came in between. A start
-// that nobody finished is finished by whoever comes next.
+// that nobody finished is finished by whoever comes next, and so are the replies
+// of a claim that was decided.
 //
 // Who lags is found by the sweep in the queues that moved, or were nudged,
 // lately; every write that makes a consumer lag behind a quiet queue is

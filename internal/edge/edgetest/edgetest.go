@@ -172,3 +172,16 @@ func (c *Client) Want(what string, a Answer, status int, parts ...string) {
 		}
 	}
 }
+
+// RequestAs is Request under a token whose claim has this value.
+func (c *Client) RequestAs(claim, value, method, path, query, body string) Answer {
+	c.t.Helper()
+	caller, err := json.Marshal(map[string]any{"jwt": map[string]any{"claims": map[string]string{claim: value}}})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	event := V2(method, path, query, body, false)
+	a := c.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":`+string(caller)+`,`, 1))
+	c.Check(method, path, query, body, a)
+	return a
+}

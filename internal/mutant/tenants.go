@@ -1,0 +1,46 @@
+package main
+
+// tenantCode is the folder that decides whose names a caller's are.
+const tenantCode = "internal/edge"
+
+var (
+	whoseNames = test{"./internal/edge", "TestWhoseNames|TestDirectInvokesOperate|TestScope"}
+	twoTenants = test{"./functions/enqueue", "TestTenants"}
+)
+
+// tenantMutants are ways in which one tenant could reach another's.
+var tenantMutants = []mutant{
+	{"tenants: a name is taken as it is", tenantCode, whoseNames, []edit{
+		{"tenant.go", "full := tenant.Name(s.tenant, name)", "full := name"},
+	}},
+	{"tenants: an empty name is the tenant's", tenantCode, twoTenants, []edit{
+		{"tenant.go", `if s.tenant == "" || name == "" {`, `if s.tenant == "" {`},
+	}},
+	{"tenants: whole names are told", tenantCode, twoTenants, []edit{
+		{"tenant.go", "if of, name := tenant.Split(full); of == s.tenant {", "if of, name := tenant.Split(full); of == s.tenant && name == full {"},
+	}},
+	{"tenants: an edge is anybody's", tenantCode, whoseNames, []edit{
+		{"tenant.go", `if s.tenant == "" || s.Short(full) != "" {`, `if s.tenant == "" || full != "" {`},
+	}},
+	{"tenants: whoever is nobody operates", tenantCode, whoseNames, []edit{
+		{"tenant.go", "if r.identity.iam {", "if true {"},
+	}},
+	{"tenants: a token without the claim operates", tenantCode, whoseNames, []edit{
+		{"tenant.go", `return Scope{}, noTenant("the token has no claim " + a.TenantClaim)`, "return Scope{}, nil"},
+	}},
+	{"tenants: any claim is a tenant", tenantCode, whoseNames, []edit{
+		{"tenant.go", "err = tenant.Validate(name)", "_ = tenant.Validate(name)"},
+	}},
+	{"tenants: an event that cannot be read operates", tenantCode, whoseNames, []edit{
+		{"tenant.go", "return Scope{}, notLikeAnEvent(raw)", "return Scope{}, nil"},
+	}},
+	{"tenants: a tenant may have a slash", "pkg/tenant", test{"./pkg/tenant", "TestValidate"}, []edit{
+		{"tenant.go", "const allowed = \"._-:@|+=\"", "const allowed = \"._-:@|+=/\""},
+	}},
+	{"tenants: an id is anybody's", "internal/intake", twoTenants, []edit{
+		{"intake.go", `cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID))`, `full(place, "queue", &m.Queue)`},
+	}},
+	{"tenants: a fan leaves its tenant", "pkg/xorack", test{"./pkg/xorack", "TestFanStaysWithItsTenant"}, []edit{
+		{"fan.go", `if of, _ := tenant.Split(tag); of != "" {`, `if of, _ := tenant.Split(tag); false {`},
+	}},
+}

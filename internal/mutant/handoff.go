@@ -33,7 +33,7 @@ var deliveryMutants = []mutant{
 	}},
 	{"takeover ignores the lease: order broken", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "false:"},
-		{"memory.go", "(c.State == Idle || c.State == Started && c.LeaseUntil.Before(milliseconds(now)))", "(c.State == Idle || c.State == Started)"},
+		{"memory.go", "(c.State == Idle || c.over(now) && !c.Tracked)", "(c.State == Idle || c.State == Started)"},
 	}},
 	{"stale position", sorterFolder, deliveries, []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
@@ -49,7 +49,7 @@ var deliveryMutants = []mutant{
 	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now.Add(2 * time.Second))):"},
-		{"memory.go", "(c.State == Idle || c.State == Started && c.LeaseUntil.Before(milliseconds(now)))", "(c.State == Idle || c.State == Started && c.LeaseUntil.Before(milliseconds(now.Add(2 * time.Second))))"},
+		{"memory.go", "(c.State == Idle || c.over(now) && !c.Tracked)", "(c.State == Idle || c.over(now.Add(2 * time.Second)))"},
 	}},
 	{"attempts counted by failures (T6)", deliveryFolder, deliveryTrace("T6"), []edit{
 		{"memory.go", "c.claim(c.Delivered, claim)\n\t\tc.Attempts++", "c.claim(c.Delivered, claim)"},
@@ -62,8 +62,8 @@ var deliveryMutants = []mutant{
 		{"memory.go", "held(token), func(c *Consumer) {\n\t\tc.end(Aborted)", "func(c Consumer) bool { return c.State == Started }, func(c *Consumer) {\n\t\tc.end(Aborted)"},
 	}},
 	{"cancel ignores the lease", deliveryFolder, deliveries, []edit{
-		{"sweep.go", "if c.State == Started && c.LeaseUntil.Before(milliseconds(now)) {", "if c.State == Started {"},
-		{"memory.go", "return c.Token.N == seen.Token.N && c.State == Started && c.LeaseUntil.Before(milliseconds(now))", "return c.Token.N == seen.Token.N && c.State == Started"},
+		{"sweep.go", "\tcase c.over(now):", "\tcase c.State == Started:"},
+		{"memory.go", "return c.Token.N == seen.Token.N && c.over(now) && !c.Tracked", "return c.Token.N == seen.Token.N && c.State == Started"},
 	}},
 	{"claimed while paused", deliveryFolder, deliveries, []edit{
 		{"memory.go", "c.State == seen.State && c.Paused == \"\" && c.Starting == \"\" &&", "c.State == seen.State && c.Starting == \"\" &&"},
@@ -92,7 +92,7 @@ var deliveryMutants = []mutant{
 		{"walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
 	}},
 	{"dead claims are left to the next record", deliveryFolder, test{"./pkg/handoff", "TestSweepEndsDeadClaims"}, []edit{
-		{"sweep.go", "if c.State == Started && c.LeaseUntil.Before(milliseconds(now)) {", "if false {"},
+		{"sweep.go", "\tcase c.over(now):", "\tcase false:"},
 	}},
 	{"a replay comes one by one", deliveryFolder, test{"./pkg/handoff", "TestReplayComesInBatches"}, []edit{
 		{"memory.go", "c.Delivered, c.Starting, c.SingleTo = delivered, op, 0", "c.Delivered, c.Starting = delivered, op"},

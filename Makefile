@@ -85,7 +85,7 @@ test-infra: infra/cdk/node_modules/.installed
 	cd infra/cdk && $(GO) vet ./... && $(GO) test -timeout 12m ./...
 
 # make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule,
-# SUITE=cursor (arrival, handoff, twophase, dedup, xorack) walks one part only.
+# SUITE=cursor (arrival, handoff, twophase, dedup, xorack, tracked) walks one part only.
 SUITE ?=
 export SUITE
 FULL ?=

@@ -46,7 +46,7 @@ type edit struct{ file, find, replace string }
 // mutants are those of all packages.
 func mutants() []mutant {
 	return slices.Concat(sorterMutants, arrivalMutants, deliveryMutants, twoPhaseMutants, archiveMutants, replyMutants,
-		dedupMutants, ackerMutants, webhookMutants, tenantMutants)
+		dedupMutants, ackerMutants, trackedMutants, webhookMutants, tenantMutants)
 }
 
 // timeLimit is how long a mutant's tests may take; many bugs make something

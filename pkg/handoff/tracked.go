@@ -24,6 +24,16 @@ type tracked struct {
 
 func (c Consumer) tracked() tracked { return tracked{reader{c.Queue, c.Name}, c.Token} }
 
+// Chain is the tag of the chain that decides about the claim that is out: what
+// [xorack.Acker.Get] tells of it says how far the work is. It is empty where no
+// claim is out, or none that is tracked.
+func (c Consumer) Chain() string {
+	if !c.Tracked {
+		return ""
+	}
+	return c.tracked().tag()
+}
+
 // tag is the chain's: the same names, number and request are the same claim,
 // and another claim has another, also that of a consumer which was removed and
 // made anew, and counts from 1 again. The names are in it as a hash, because a

@@ -13,13 +13,14 @@ import (
 	"github.com/streamsort/streamsort/internal/sim/dedupsim"
 	"github.com/streamsort/streamsort/internal/sim/handoffsim"
 	"github.com/streamsort/streamsort/internal/sim/repliessim"
+	"github.com/streamsort/streamsort/internal/sim/trackedsim"
 	"github.com/streamsort/streamsort/internal/sim/twophasesim"
 	"github.com/streamsort/streamsort/internal/sim/xoracksim"
 )
 
 // suites are those of all packages that have one.
 func suites() []sim.Suite {
-	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), arrivalsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite()}
+	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), arrivalsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite(), trackedsim.Suite()}
 }
 
 func main() {

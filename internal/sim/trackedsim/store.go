@@ -1,0 +1,260 @@
+package trackedsim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// nameOf is a process's name.
+func nameOf(p *sim.Proc) string {
+	if p == nil {
+		return "last"
+	}
+	return p.Name()
+}
+
+// request is a request of a process; p is nil for one that is no point: one
+// before the run, or after it.
+func request[T any](p *sim.Proc, label sim.Label, write bool, do func() (T, error)) (T, error) {
+	if p == nil {
+		return do()
+	}
+	return sim.Do(p, label, write, do)
+}
+
+// view is the consumers' table as one process sees it. What is not written out
+// is asked by no actor.
+type view struct {
+	handoff.Store
+	*model
+	p *sim.Proc
+}
+
+// consumerAnswer is a consumer, and whether a write made it so.
+type consumerAnswer struct {
+	handoff.Consumer
+	made bool
+}
+
+// String is for traces.
+func (a consumerAnswer) String() string {
+	return fmt.Sprintf("%s at %d, %v until %v", a.State, a.Delivered, a.Token, a.LeaseUntil.Sub(start))
+}
+
+// Hash implements [sim.Hasher].
+func (a consumerAnswer) Hash(d *sim.Digest) {
+	hashConsumer(d, a.Consumer)
+	d.Bool(a.made)
+}
+
+// write is a write of the consumer, of which the model checks what it did.
+func (v *view) write(label sim.Label, do func() (handoff.Consumer, bool, error)) (handoff.Consumer, bool, error) {
+	answer, err := request(v.p, label, true, func() (consumerAnswer, error) {
+		c, made, err := do()
+		if wrong := v.consumed(); wrong != nil {
+			v.run.Violation("%w", wrong)
+		}
+		return consumerAnswer{c, made}, err
+	})
+	return answer.Consumer, answer.made, err
+}
+
+func (v *view) Consumer(ctx context.Context, queue, name string) (handoff.Consumer, error) {
+	answer, err := request(v.p, sim.Labelf("get consumer"), false, func() (consumerAnswer, error) {
+		c, err := v.store.Consumer(ctx, queue, name)
+		return consumerAnswer{c, true}, err
+	})
+	return answer.Consumer, err
+}
+
+func (v *view) Consumers(ctx context.Context, queue, after string) ([]handoff.Consumer, string, error) {
+	c, err := v.Consumer(ctx, queue, consumer)
+	if err != nil || !c.Exists() {
+		return nil, "", err
+	}
+	return []handoff.Consumer{c}, "", nil
+}
+
+func (v *view) CreateConsumer(ctx context.Context, c handoff.Consumer) (handoff.Consumer, bool, error) {
+	return v.write(sim.Labelf("create consumer"), func() (handoff.Consumer, bool, error) {
+		found, made, err := v.store.CreateConsumer(ctx, c)
+		if made {
+			v.made++
+		}
+		return found, made, err
+	})
+}
+
+func (v *view) FinishStart(ctx context.Context, queue, name, op string, delivered int64) (handoff.Consumer, bool, error) {
+	return v.write(sim.Labelf("finish start"), func() (handoff.Consumer, bool, error) {
+		return v.store.FinishStart(ctx, queue, name, op, delivered)
+	})
+}
+
+func (v *view) Claim(ctx context.Context, seen handoff.Consumer, claim handoff.Claim) (handoff.Consumer, bool, error) {
+	return v.write(sim.Labelf("claim from %d to %d", seen.Delivered, claim.To), func() (handoff.Consumer, bool, error) {
+		return v.store.Claim(ctx, seen, claim)
+	})
+}
+
+func (v *view) Block(ctx context.Context, seen handoff.Consumer, now time.Time) (handoff.Consumer, bool, error) {
+	return v.write(sim.Labelf("block"), func() (handoff.Consumer, bool, error) { return v.store.Block(ctx, seen, now) })
+}
+
+func (v *view) Commit(ctx context.Context, queue, name string, token handoff.Token) (handoff.Consumer, bool, error) {
+	return v.write(sim.Labelf("commit %v", token), func() (handoff.Consumer, bool, error) {
+		return v.store.Commit(ctx, queue, name, token)
+	})
+}
+
+func (v *view) Fail(ctx context.Context, queue, name string, token handoff.Token, failure handoff.Failure) (handoff.Consumer, bool, error) {
+	return v.write(sim.Labelf("fail %v: %s", token, failure.Error), func() (handoff.Consumer, bool, error) {
+		return v.store.Fail(ctx, queue, name, token, failure)
+	})
+}
+
+func (v *view) Cancel(ctx context.Context, seen handoff.Consumer, block bool, now time.Time) (handoff.Consumer, bool, error) {
+	return v.write(sim.Labelf("cancel %v", seen.Token), func() (handoff.Consumer, bool, error) {
+		return v.store.Cancel(ctx, seen, block, now)
+	})
+}
+
+func (v *view) Remove(ctx context.Context, seen handoff.Consumer) (bool, error) {
+	return request(v.p, sim.Labelf("remove consumer"), true, func() (bool, error) {
+		removed, err := v.store.Remove(ctx, seen)
+		v.is = v.standing()
+		return removed, err
+	})
+}
+
+// queueView is the sorter's tables as one process sees them. Messages never
+// change here, so that only the cursor is a point.
+type queueView struct {
+	*cursor.Memory
+	*model
+	p *sim.Proc
+}
+
+// cursorAnswer is a cursor.
+type cursorAnswer struct{ cursor.Cursor }
+
+// String is for traces.
+func (a cursorAnswer) String() string { return fmt.Sprint(a.Position) }
+
+// Hash implements [sim.Hasher].
+func (a cursorAnswer) Hash(d *sim.Digest) { hashCursor(d, a.Cursor) }
+
+func (v *queueView) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
+	answer, err := request(v.p, sim.Labelf("get cursor"), false, func() (cursorAnswer, error) {
+		c, err := v.Memory.Cursor(ctx, queue, strong)
+		return cursorAnswer{c}, err
+	})
+	return answer.Cursor, err
+}
+
+// Nudge makes a record each time: no two come in one millisecond, as they do in
+// a simulation.
+func (v *queueView) Nudge(ctx context.Context, queue string, now time.Time) error {
+	_, err := request(v.p, sim.Labelf("nudge"), true, func() (bool, error) {
+		v.records, v.awake = append(v.records, 0), true
+		return true, v.Memory.Nudge(ctx, queue, now)
+	})
+	return err
+}
+
+// chainView is the chains' table as one process sees it.
+type chainView struct {
+	*xorack.Memory
+	*model
+	p *sim.Proc
+}
+
+// chainAnswer is a chain, and whether a write changed it.
+type chainAnswer struct {
+	xorack.Chain
+	changed bool
+}
+
+// String is for traces.
+func (a chainAnswer) String() string {
+	return fmt.Sprintf("%q, created %v, until %v, changed %v", a.End(), a.IsCreated(), a.Deadline.Sub(start), a.changed)
+}
+
+// Hash implements [sim.Hasher].
+func (a chainAnswer) Hash(d *sim.Digest) {
+	hashChain(d, a.Chain)
+	d.Bool(a.changed)
+}
+
+// write is a write of a chain, of which the model checks what it did.
+func (v *chainView) write(tag string, label sim.Label, do func() (xorack.Chain, bool, error)) (xorack.Chain, bool, error) {
+	if v.p != nil {
+		v.p.Knows().Int(v.now.Unix())
+	}
+	answer, err := request(v.p, label, true, func() (chainAnswer, error) {
+		was := v.chain(tag)
+		c, changed, err := do()
+		if changed {
+			if wrong := v.chained(was, v.chain(tag)); wrong != nil {
+				v.run.Violation("%w", wrong)
+			}
+		}
+		return chainAnswer{c, changed}, err
+	})
+	return answer.Chain, answer.changed, err
+}
+
+func (v *chainView) Create(ctx context.Context, c xorack.Chain) (xorack.Chain, bool, error) {
+	return v.write(c.Tag, sim.Labelf("create %s", c.Tag), func() (xorack.Chain, bool, error) { return v.Memory.Create(ctx, c) })
+}
+
+func (v *chainView) Apply(ctx context.Context, w xorack.Work) (xorack.Chain, bool, error) {
+	return v.write(w.Tag, sim.Labelf("done %v", w.Ops), func() (xorack.Chain, bool, error) { return v.Memory.Apply(ctx, w) })
+}
+
+func (v *chainView) Fail(ctx context.Context, f xorack.Failure) (xorack.Chain, bool, error) {
+	return v.write(f.Tag, sim.Labelf("fail chain, %s", f.Reason), func() (xorack.Chain, bool, error) { return v.Memory.Fail(ctx, f) })
+}
+
+func (v *chainView) Abandon(ctx context.Context, o xorack.Overdue) (xorack.Chain, bool, error) {
+	return v.write(o.Tag, sim.Labelf("abandon %s", o.Tag), func() (xorack.Chain, bool, error) { return v.Memory.Abandon(ctx, o) })
+}
+
+func (v *chainView) TimeOut(ctx context.Context, o xorack.Overdue) (xorack.Chain, bool, error) {
+	return v.write(o.Tag, sim.Labelf("time %s out", o.Tag), func() (xorack.Chain, bool, error) { return v.Memory.TimeOut(ctx, o) })
+}
+
+func (v *chainView) Extend(ctx context.Context, tag string, inc xorack.Incarnation, deadline time.Time) (xorack.Chain, bool, error) {
+	return v.write(tag, sim.Labelf("extend %s", tag), func() (xorack.Chain, bool, error) { return v.Memory.Extend(ctx, tag, inc, deadline) })
+}
+
+func (v *chainView) Seal(ctx context.Context, tag string, inc xorack.Incarnation, ended, expires time.Time) (xorack.Chain, bool, error) {
+	return v.write(tag, sim.Labelf("seal %s", tag), func() (xorack.Chain, bool, error) {
+		return v.Memory.Seal(ctx, tag, inc, ended, expires)
+	})
+}
+
+func (v *chainView) Chain(ctx context.Context, tag string) (xorack.Chain, error) {
+	answer, err := request(v.p, sim.Labelf("get chain %s", tag), false, func() (chainAnswer, error) {
+		c, err := v.Memory.Chain(ctx, tag)
+		return chainAnswer{c, true}, err
+	})
+	return answer.Chain, err
+}
+
+// Due is no point: the index may be behind, and each chain is read strongly.
+func (v *chainView) Due(ctx context.Context, q xorack.DueQuery) ([]xorack.DueChain, error) {
+	due, err := v.Memory.Due(ctx, q)
+	if v.p != nil {
+		for _, c := range due {
+			v.p.Knows().Text(c.Tag)
+		}
+	}
+	return due, err
+}

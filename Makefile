@@ -20,7 +20,9 @@ MODE ?= sync
 CHAOS ?=
 # ORDER=arrival leaves the messages' numbers out: the queues give them.
 ORDER ?=
-export INPUT MODE CHAOS ORDER
+# TRACKED=1 commits each batch only when the work of its messages is done.
+TRACKED ?=
+export INPUT MODE CHAOS ORDER TRACKED
 
 .PHONY: help
 help: ## list the commands
@@ -45,7 +47,7 @@ build: ## compile the functions for Lambda (arm64)
 	done
 
 .PHONY: demo
-demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1 ORDER=number|arrival
+demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1 ORDER=number|arrival TRACKED=1
 	@$(GO) run ./examples/demo
 
 .PHONY: payments

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -47,6 +48,41 @@ func TestDemoOfRealPayloads(t *testing.T) {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("no %q in\n%s", part, &out)
 		}
+	}
+}
+
+// TestTrackedDemo: what is committed is done, also where processes are killed in
+// the middle of a tree.
+func TestTrackedDemo(t *testing.T) {
+	for _, o := range []options{{count: 100}, {count: 200, chaos: true}, {input: data, chaos: true}} {
+		if _, err := os.Stat(data); o.input != "" && err != nil {
+			t.Logf("not here: %v", err)
+			continue
+		}
+		o.mode, o.tracked = "sync", true
+		var out bytes.Buffer
+		if err := run(t.Context(), o, &out); err != nil {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		for _, part := range []string{"0 before their tree was done", "order violations    0", "lost                0", "unchanged"} {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("no %q in\n%s", part, &out)
+			}
+		}
+	}
+}
+
+// TestTreesSeeWhatIsEarly: what is committed and has no line of its work is
+// found.
+func TestTreesSeeWhatIsEarly(t *testing.T) {
+	w := &trees{done: map[string]map[int64]bool{"q": {}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.line(`{"message":"work","queue":"q","seq":1}`)
+	w.line(`{"message":"other","queue":"q","seq":2}`)
+	w.line(`no JSON`)
+	if !w.isDone(ctx, "q", 1) || w.isDone(ctx, "q", 2) {
+		t.Errorf("done: %v", w.done)
 	}
 }
 

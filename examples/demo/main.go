@@ -1,7 +1,8 @@
 // Command demo shows the main job on this machine: it starts the stack's own
 // template on the local stack, sends messages out of order over HTTP, watches a
 // consumer get them in order, checks that nothing was lost, repeated or out of
-// order, and ends. `make demo` runs it; INPUT, MODE and CHAOS say how.
+// order, and ends. `make demo` runs it; INPUT, MODE, CHAOS, ORDER and
+// TRACKED say how.
 package main
 
 import (

@@ -34,10 +34,14 @@ type options struct {
 	chaos bool
 	// arrival leaves the numbers out: the queues give them, in arrival order.
 	arrival bool
+	// tracked has process commit each batch only when the work of its messages is
+	// done, by two functions one behind the other.
+	tracked bool
 }
 
 func fromEnvironment() (options, error) {
 	o := options{input: os.Getenv("INPUT"), count: 2000, mode: os.Getenv("MODE"), chaos: os.Getenv("CHAOS") != "" && os.Getenv("CHAOS") != "0"}
+	o.tracked = os.Getenv("TRACKED") != "" && os.Getenv("TRACKED") != "0"
 	if o.mode == "" {
 		o.mode = "sync"
 	}
@@ -79,6 +83,17 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	defer stop()
+	var trees *trees
+	if o.tracked {
+		if trees, err = watchTrees(stack, stack.DynamoDB(), arrivals); err != nil {
+			return err
+		}
+		defer stack.Subscribe(func(l localstack.Line) {
+			if l.LogicalID == "WorkFunction" {
+				trees.line(l.Text)
+			}
+		})()
+	}
 	fmt.Fprintf(out, "==> the stack runs (%.1fs): %s\n", time.Since(began).Seconds(), stack.URL())
 
 	show := 8
@@ -117,13 +132,25 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		watch()
 	}
 	fmt.Fprintf(out, "==> sent; waiting until all are out, in order, both ways\n")
+	// Trees that nobody ends are timed out by the sweep, as dead claims are ended.
+	swept := time.Now()
+	if err := trees.wait(ctx, int64(ways[0].Distinct()), func() error {
+		if time.Since(swept) < sweepEvery {
+			return nil
+		}
+		swept = time.Now()
+		_, err := stack.Trigger(ctx, "SweepSchedule")
+		return err
+	}); err != nil {
+		return err
+	}
 	if err := drain(ctx, stack, ways, o.chaos, out); err != nil {
 		return err
 	}
 	cost := counts().Sub(before).Total()
 	return summarise(out, summary{
 		arrivals: len(answers), outcomes: outcomesOf(answers), ways: ways, chaos: o.chaos, stack: stack,
-		arrival: o.arrival, wrong: wrong,
+		arrival: o.arrival, wrong: wrong, trees: trees,
 		cost: cost, sent: sent, total: time.Since(began),
 	})
 }
@@ -180,17 +207,39 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 		Transport: metered,
 		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // a killed function hangs up
 	})
-	stopServers := func() { proxy.Close(); server.Close() }
+	receiver := filepath.Join("examples", "receiver", "receiver.template.json")
+	env := map[string]string{"STREAMSORT_MODE": o.mode, "SweepFunction.STREAMSORT_EVENT_BUS": ""}
+	template := filepath.Join(root, "examples", "demo", "streamsort.template.json")
+	folder := ""
+	if o.tracked {
+		receiver = filepath.Join("examples", "demo", "work.template.json")
+		// The functions' sources are found from where the template lies.
+		build := filepath.Join(root, ".build")
+		if err = os.MkdirAll(build, 0o700); err == nil {
+			folder, err = os.MkdirTemp(build, "demo-")
+		}
+		if err == nil {
+			template, err = trackedTemplate(template, folder, env)
+		}
+		env["AckFunction.STREAMSORT_EVENT_BUS"] = ""
+	}
+	stopServers := func() { proxy.Close(); server.Close(); _ = os.RemoveAll(folder) }
+	if err != nil {
+		stopServers()
+		return nil, nil, nil, err
+	}
 	config := localstack.Config{
 		Templates: []string{
-			filepath.Join(root, "examples", "demo", "streamsort.template.json"),
+			template,
 			filepath.Join(root, "examples", "webhooks", "template.json"),
-			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
+			filepath.Join(root, receiver),
 		},
 		// No event bus here: what the sweep announces stays in its log.
-		Env:    map[string]string{"STREAMSORT_MODE": o.mode, "SweepFunction.STREAMSORT_EVENT_BUS": ""},
+		Env:    env,
 		Server: proxy.URL,
 		Logger: slog.New(slog.DiscardHandler),
+		// AWS waits a minute before it repeats an asynchronous call.
+		AsyncRetry: 500 * time.Millisecond,
 	}
 	if o.chaos {
 		config.Chaos = localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}

@@ -21,8 +21,10 @@ type summary struct {
 	chaos    bool
 	// arrival tells that the queues gave the numbers; wrong is what is wrong with
 	// how they did.
-	arrival     bool
-	wrong       []string
+	arrival bool
+	wrong   []string
+	// trees is what was seen of the trees of work; nil where none is tracked.
+	trees       *trees
 	stack       *localstack.Stack
 	cost        meter.Count
 	sent, total time.Duration
@@ -69,6 +71,11 @@ func summarise(out io.Writer, s summary) error {
 			errs = append(errs, fmt.Errorf("%s: %s", w.name, violation))
 		}
 	}
+	if s.trees != nil {
+		text, early := s.trees.row()
+		rows = append(rows, row{"trees", text})
+		errs = append(errs, early...)
+	}
 	rows = append(rows, []row{
 		{"order violations", fmt.Sprint(violations)},
 		{"lost", fmt.Sprint(lost)},
@@ -82,7 +89,7 @@ func summarise(out io.Writer, s summary) error {
 	if lost != 0 {
 		errs = append(errs, fmt.Errorf("%d messages are lost", lost))
 	}
-	if again > 0 && !s.chaos {
+	if again > 0 && !s.chaos && s.trees == nil {
 		errs = append(errs, fmt.Errorf("%d batches came twice, and nothing was killed", again))
 	}
 	if s.chaos && killed == 0 && repeatedByStream == 0 {

@@ -171,7 +171,7 @@ func (s *Streamsort) addAlarms() {
 		all = append(all, streamAlarms(f)...)
 	}
 	for _, f := range s.functions() {
-		all = append(all, callAlarms(f)...)
+		all = append(all, s.callAlarms(f)...)
 	}
 	for _, t := range s.busyTables() {
 		all = append(all, alarm{
@@ -194,7 +194,7 @@ func apiFails(id, what string, api awsapigatewayv2.CfnApi) alarm {
 }
 
 // callAlarms tell that calls of a function do not go well.
-func callAlarms(f named) []alarm {
+func (s *Streamsort) callAlarms(f named) []alarm {
 	return []alarm{
 		{
 			id: f.name + "ErrorsAlarm", description: "Calls of the function fail", metric: lambdaMetric(f.function, "Errors"),
@@ -204,6 +204,7 @@ func callAlarms(f named) []alarm {
 			id: f.name + "ThrottlesAlarm", description: "Calls of the function are throttled", metric: lambdaMetric(f.function, "Throttles"),
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
 		},
+		s.rollbackAlarm(f),
 	}
 }
 
@@ -253,5 +254,5 @@ func (s *Streamsort) addAlarm(a alarm) {
 	if topic := *s.props.AnnounceTopic; topic != "" {
 		props.AlarmActions, props.OkActions = &[]any{&topic}, &[]any{&topic}
 	}
-	awscloudwatch.NewCfnAlarm(s.scope, &a.id, props)
+	s.alarms[a.id] = awscloudwatch.NewCfnAlarm(s.scope, &a.id, props)
 }

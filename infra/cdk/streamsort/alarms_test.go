@@ -47,6 +47,7 @@ func wantAlarms(all bool) map[string]rule {
 	for _, f := range functions {
 		want[f+"ErrorsAlarm"] = rule{"AWS/Lambda Errors " + f + "Function", "Sum", 1, five, 2, 3}
 		want[f+"ThrottlesAlarm"] = rule{"AWS/Lambda Throttles " + f + "Function", "Sum", 1, five, 2, 3}
+		want[f+"RollbackAlarm"] = rule{"AWS/Lambda Errors " + f + "Function", "Sum", 1, 60, 2, 3}
 	}
 	for _, f := range streams {
 		want[f+"BehindAlarm"] = rule{"AWS/Lambda IteratorAge " + f + "Function", "Maximum", 3600_000, five, 1, 1}
@@ -223,15 +224,22 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// The runbook has a section for each alarm, and for nothing else.
+// The runbook has a section for each alarm, and for nothing else: what it means,
+// what to look at, what to type.
 func TestRunbook(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/runbook.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, found := range regexp.MustCompile(`(?m)^### (\w+Alarm)$`).FindAllStringSubmatch(string(text), -1) {
-		got = append(got, found[1])
+	for _, section := range strings.Split(string(text), "\n### ")[1:] {
+		id, rest, _ := strings.Cut(section, "\n")
+		got = append(got, id)
+		rest, _, _ = strings.Cut(rest, "\n## ")
+		meaning, steps, _ := strings.Cut(strings.TrimSpace(rest), "\n- Look at: ")
+		if meaning == "" || !strings.Contains(steps, "\n- Type") {
+			t.Errorf("%s: the section must say what it means, what to look at and what to type", id)
+		}
 	}
 	slices.Sort(got)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(wantAlarms(true))), got); diff != "" {

@@ -94,7 +94,7 @@ func (s *Streamsort) open(d door, routes []route) awsapigatewayv2.CfnStage {
 		awsapigatewayv2.NewCfnRoute(s.scope, jsii.String(d.prefix+route.id+"Route"), p)
 		awslambda.NewCfnPermission(s.scope, jsii.String(d.prefix+route.id+"Permission"), &awslambda.CfnPermissionProps{
 			Action:       jsii.String("lambda:InvokeFunction"),
-			FunctionName: route.function.FunctionArn(),
+			FunctionName: s.liveARN(route.function),
 			Principal:    jsii.String("apigateway.amazonaws.com"),
 			SourceArn:    s.routeARN(d.api, route.method, route.path),
 		})
@@ -108,7 +108,7 @@ func (s *Streamsort) integrate(d door, id string, function awslambda.Function) *
 	integration := awsapigatewayv2.NewCfnIntegration(s.scope, jsii.String(d.prefix+id), &awsapigatewayv2.CfnIntegrationProps{
 		ApiId:                d.api.Ref(),
 		IntegrationType:      jsii.String("AWS_PROXY"),
-		IntegrationUri:       function.FunctionArn(),
+		IntegrationUri:       s.liveARN(function),
 		PayloadFormatVersion: jsii.String("2.0"),
 	})
 	return awscdk.Fn_Join(jsii.String("/"), &[]*string{jsii.String("integrations"), integration.Ref()})

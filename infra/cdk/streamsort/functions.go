@@ -219,6 +219,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		// INFO: a higher level here would drop them.
 		ApplicationLogLevelV2: awslambda.ApplicationLogLevel_INFO,
 		SystemLogLevelV2:      awslambda.SystemLogLevel_INFO,
+		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
 	resource := s.nameResource(made, f.id+"Function")
 	resource.AddMetadata(jsii.String("streamsort:source"), "functions/"+f.name)
@@ -226,6 +227,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		resource.AddMetadata(jsii.String("streamsort:files"), f.files)
 	}
 
+	s.makeLive(f.id, made)
 	policy := role.Node().FindChild(jsii.String("DefaultPolicy"))
 	suppress(s.nameResource(policy, f.id+"Policy"), suppression{
 		rule: "AwsSolutions-IAM5", appliesTo: []string{"Resource::*"},

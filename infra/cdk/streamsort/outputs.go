@@ -13,16 +13,16 @@ func (s *Streamsort) addOutputs() {
 	if s.tenantAPI != nil {
 		s.output("TenantApiUrl", "The HTTP API for tenants, with their tokens", s.tenantAPI.AttrApiEndpoint())
 	}
-	s.output("EnqueueFunctionName", "Takes messages by direct invoke too", s.EnqueueFunction.FunctionName())
-	s.output("SortFunctionName", "Moves the cursors", s.SortFunction.FunctionName())
-	s.output("SweepFunctionName", "Heals and announces", s.SweepFunction.FunctionName())
-	s.output("HandoffFunctionName", "Operates consumers by direct invoke too", s.HandoffFunction.FunctionName())
-	s.output("AckFunctionName", "Works on chains by direct invoke too", s.AckFunction.FunctionName())
+	s.output("EnqueueFunctionName", "Takes messages by direct invoke too", s.liveName(s.EnqueueFunction))
+	s.output("SortFunctionName", "Moves the cursors", s.liveName(s.SortFunction))
+	s.output("SweepFunctionName", "Heals and announces", s.liveName(s.SweepFunction))
+	s.output("HandoffFunctionName", "Operates consumers by direct invoke too", s.liveName(s.HandoffFunction))
+	s.output("AckFunctionName", "Works on chains by direct invoke too", s.liveName(s.AckFunction))
 	if s.ProcessFunction != nil {
-		s.output("ProcessFunctionName", "Hands messages on", s.ProcessFunction.FunctionName())
+		s.output("ProcessFunctionName", "Hands messages on", s.liveName(s.ProcessFunction))
 	}
 	if s.WebhookFunction != nil {
-		s.output("WebhookFunctionName", "Takes what senders have signed", s.WebhookFunction.FunctionName())
+		s.output("WebhookFunctionName", "Takes what senders have signed", s.liveName(s.WebhookFunction))
 	}
 	s.output("FailureQueueUrl", "What the event source mapping gave up on", s.FailureQueue.QueueUrl())
 	s.export("MessagesTableName", "The messages", s.MessagesTable.TableName())

@@ -261,6 +261,12 @@ type Props struct {
 	// are to the other: of all tenants together.
 	TenantRate, TenantBurst int
 
+	// Shift is how calls move to a new version of a function: "" moves all of them
+	// at once; one of CodeDeploy's ways, such as Canary10Percent5Minutes or
+	// Linear10PercentEvery1Minute, moves some, waits, and goes back by itself where
+	// the function's rollback alarm is raised.
+	Shift string
+
 	// APIRate is how many requests a second each route of the HTTP API takes: 1 to
 	// 10,000; 1,000. APIBurst is how many at once: 1 to 5,000; 500. More than the
 	// account's own limits is of no use.

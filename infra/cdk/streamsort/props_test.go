@@ -147,6 +147,7 @@ func TestPropsBounds(t *testing.T) {
 		{tenants(func(p *Props) { p.TenantConsumeScope = "a b" }), `tenantConsumeScope is "a b"; write one scope of the tokens`},
 		{tenants(func(p *Props) { p.TenantRate = 10_001 }), "tenantRate is 10001; write a value from 1 to 10000"},
 		{tenants(func(p *Props) { p.TenantBurst = -1 }), "tenantBurst is -1; write a value from 1 to 5000"},
+		{Props{Shift: "Canary"}, `shift is "Canary"; write one of Canary10Percent5Minutes, Canary10Percent10Minutes`},
 		{Props{APIRate: 10_001}, "apiRate is 10001; write a value from 1 to 10000"},
 		{Props{APIBurst: -1}, "apiBurst is -1; write a value from 1 to 5000"},
 		{Props{LogRetentionDays: 31}, "logRetentionDays is 31; write one of 1, 3, 5, 7, 14, 30, 60,"},

@@ -59,9 +59,10 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 	}
 	s.addProcessMapping()
 	for _, f := range s.process() {
-		for _, a := range slices.Concat(streamAlarms(f), callAlarms(f)) {
+		for _, a := range slices.Concat(streamAlarms(f), s.callAlarms(f)) {
 			s.addAlarm(a)
 		}
+		s.addShift(f)
 	}
 	s.dashboard.SetDashboardBody(s.dashboardBody())
 	s.pointQueries()

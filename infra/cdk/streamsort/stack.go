@@ -7,7 +7,9 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -42,6 +44,12 @@ type Streamsort struct {
 	readers   int
 	dashboard awscloudwatch.CfnDashboard
 	queries   []awslogs.CfnQueryDefinition
+	alarms    map[string]awscloudwatch.CfnAlarm
+	// live are the functions' aliases.
+	live map[awslambda.Function]awslambda.Alias
+	// shifts is nil where the aliases are moved at once.
+	shifts    awscodedeploy.LambdaApplication
+	shiftRole awsiam.Role
 	// packs is how often process was packed anew.
 	packs int
 	// consumers are those that the sweep sees to: of process, and of functions
@@ -61,7 +69,7 @@ func New(scope constructs.Construct, id string, props *Props) (*Streamsort, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Streamsort{scope: constructs.NewConstruct(scope, &id), id: id, props: p, consumers: p.Consumers}
+	s := &Streamsort{scope: constructs.NewConstruct(scope, &id), id: id, props: p, consumers: p.Consumers, live: map[awslambda.Function]awslambda.Alias{}, alarms: map[string]awscloudwatch.CfnAlarm{}}
 	return s, s.addAll()
 }
 
@@ -90,7 +98,7 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 			GenerateBootstrapVersionRule: jsii.Bool(false),
 		}),
 	})
-	s := &Stack{stack, &Streamsort{scope: stack, id: id, fixed: true, props: p, consumers: p.Consumers}}
+	s := &Stack{stack, &Streamsort{scope: stack, id: id, fixed: true, props: p, consumers: p.Consumers, live: map[awslambda.Function]awslambda.Alias{}, alarms: map[string]awscloudwatch.CfnAlarm{}}}
 	if err := s.addAll(); err != nil {
 		return nil, err
 	}
@@ -143,6 +151,7 @@ func (s *Streamsort) addAll() error {
 		s.addWebhookRoute()
 	}
 	s.addAlarms()
+	s.addShifts()
 	s.addDashboard()
 	if *s.props.SavedQueries {
 		s.addQueries()

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 type object = map[string]any
 
 func ref(id string) object            { return object{"Ref": id} }
+func live(id string) object           { return object{"Fn::Join": []any{":", []any{ref(id), "live"}}} }
 func get(id, attribute string) object { return object{"Fn::GetAtt": []any{id, attribute}} }
 
 // template is a synthesised template.
@@ -84,6 +85,7 @@ func changedProps() *Props {
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
 		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30, TenantBurst: 50,
 		APIRate: 20, APIBurst: 40, LogRetentionDays: 365, Architecture: AMD64,
+		Shift: "Canary10Percent5Minutes",
 	}
 }
 
@@ -174,6 +176,8 @@ func TestLogicalIDs(t *testing.T) {
 			want[function+"Logs"] = "AWS::Logs::LogGroup"
 			want[function+"Role"] = "AWS::IAM::Role"
 			want[function+"Policy"] = "AWS::IAM::Policy"
+			want[function+"Alias"] = "AWS::Lambda::Alias"
+			want[function+"FunctionCurrentVersion"] = "AWS::Lambda::Version"
 		}
 	}
 	functions("Enqueue", "Sort", "Sweep", "Handoff", "Ack")
@@ -195,6 +199,10 @@ func TestLogicalIDs(t *testing.T) {
 		if i == 1 {
 			functions("Process", "Webhook")
 			want["ArchiveTable"] = "AWS::DynamoDB::GlobalTable"
+			want["Shifts"], want["ShiftRole"] = "AWS::CodeDeploy::Application", "AWS::IAM::Role"
+			for _, f := range []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
+				want[f+"Shift"] = "AWS::CodeDeploy::DeploymentGroup"
+			}
 			want["ProcessMapping"] = "AWS::Lambda::EventSourceMapping"
 			for id := range wantAlarms(true) {
 				want[id] = "AWS::CloudWatch::Alarm"
@@ -216,7 +224,7 @@ func TestLogicalIDs(t *testing.T) {
 		}
 		got := map[string]string{}
 		for id, resource := range tmpl.Resources {
-			got[id], _ = resource["Type"].(string)
+			got[versionHash.ReplaceAllString(id, "$1")], _ = resource["Type"].(string)
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("(- want, + got)\n%s", d)
@@ -227,12 +235,12 @@ func TestLogicalIDs(t *testing.T) {
 func TestOutputs(t *testing.T) {
 	want := map[string]object{
 		"ApiUrl":              {"Value": get("Api", "ApiEndpoint")},
-		"EnqueueFunctionName": {"Value": ref("EnqueueFunction")},
-		"SortFunctionName":    {"Value": ref("SortFunction")},
-		"SweepFunctionName":   {"Value": ref("SweepFunction")},
-		"HandoffFunctionName": {"Value": ref("HandoffFunction")},
+		"EnqueueFunctionName": {"Value": live("EnqueueFunction")},
+		"SortFunctionName":    {"Value": live("SortFunction")},
+		"SweepFunctionName":   {"Value": live("SweepFunction")},
+		"HandoffFunctionName": {"Value": live("HandoffFunction")},
 		"FailureQueueUrl":     {"Value": ref("FailureQueue")},
-		"AckFunctionName":     {"Value": ref("AckFunction")},
+		"AckFunctionName":     {"Value": live("AckFunction")},
 		"ChainsTableName":     {"Value": ref("ChainsTable"), "Export": object{"Name": "Streamsort-ChainsTableName"}},
 		"ArrivalsTableName":   {"Value": ref("ArrivalsTable"), "Export": object{"Name": "Streamsort-ArrivalsTableName"}},
 		"ActsTableName":       {"Value": ref("ActsTable")},

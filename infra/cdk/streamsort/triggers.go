@@ -36,7 +36,7 @@ func (s *Streamsort) addFailureQueue() {
 func (s *Streamsort) addSortMapping() {
 	p := s.props
 	s.addMapping("SortMapping", mapping{
-		function: s.SortFunction, table: s.MessagesTable, filters: []string{`{"eventName":["INSERT"]}`},
+		called: s.liveARN(s.SortFunction), table: s.MessagesTable, filters: []string{`{"eventName":["INSERT"]}`},
 		batchSize: p.SortBatchSize, window: *p.SortBatchWindow, parallelization: p.SortParallelization,
 		retries: p.SortRetries, maxRecordAge: p.SortMaxRecordAge,
 	})
@@ -53,7 +53,7 @@ func (s *Streamsort) addProcessMapping() {
 	p := s.props
 	s.readers++
 	s.addMapping("ProcessMapping", mapping{
-		function: s.ProcessFunction, table: s.CursorsTable, filters: []string{moves},
+		called: s.liveARN(s.ProcessFunction), table: s.CursorsTable, filters: []string{moves},
 		batchSize: p.ProcessBatchSize, window: p.ProcessBatchWindow, parallelization: p.ProcessParallelization,
 		retries: p.ProcessRetries, maxRecordAge: p.ProcessMaxRecordAge,
 	})
@@ -65,7 +65,7 @@ func (s *Streamsort) addProcessMapping() {
 func (s *Streamsort) addEndsMapping() {
 	p := s.props
 	s.addMapping("EndsMapping", mapping{
-		function: s.AckFunction, table: s.ChainsTable,
+		called: s.liveARN(s.AckFunction), table: s.ChainsTable,
 		filters: []string{
 			`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"st":{"S":[{"exists":true}]}}}}`,
 			`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"n":{"N":["0"]}}}}`,
@@ -78,7 +78,7 @@ func (s *Streamsort) addEndsMapping() {
 
 // mapping is what differs from one event source mapping to the next.
 type mapping struct {
-	function                            awslambda.Function
+	called                              *string // the function's name or ARN
 	table                               awsdynamodb.TableV2
 	filters                             []string
 	batchSize, parallelization, retries int
@@ -91,7 +91,7 @@ func (s *Streamsort) addMapping(id string, m mapping) {
 		filters = append(filters, &awslambda.CfnEventSourceMapping_FilterProperty{Pattern: &pattern})
 	}
 	awslambda.NewCfnEventSourceMapping(s.scope, &id, &awslambda.CfnEventSourceMappingProps{
-		FunctionName:                   m.function.FunctionName(),
+		FunctionName:                   m.called,
 		EventSourceArn:                 m.table.TableStreamArn(),
 		StartingPosition:               jsii.String("TRIM_HORIZON"),
 		BatchSize:                      jsii.Number(m.batchSize),
@@ -125,7 +125,7 @@ func (s *Streamsort) addSweepSchedule() {
 		Targets: []any{
 			&awsevents.CfnRule_TargetProperty{
 				Id:  jsii.String("sweep"),
-				Arn: s.SweepFunction.FunctionArn(),
+				Arn: s.liveARN(s.SweepFunction),
 				RetryPolicy: &awsevents.CfnRule_RetryPolicyProperty{
 					MaximumEventAgeInSeconds: jsii.Number(interval.Seconds()),
 					MaximumRetryAttempts:     jsii.Number(2),
@@ -135,7 +135,7 @@ func (s *Streamsort) addSweepSchedule() {
 	})
 	awslambda.NewCfnPermission(s.scope, jsii.String("SweepSchedulePermission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),
-		FunctionName: s.SweepFunction.FunctionArn(),
+		FunctionName: s.liveARN(s.SweepFunction),
 		Principal:    jsii.String("events.amazonaws.com"),
 		SourceArn:    rule.AttrArn(),
 	})

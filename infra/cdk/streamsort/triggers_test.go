@@ -19,7 +19,7 @@ func TestSortsWindowInAsyncMode(t *testing.T) {
 
 func TestSortMapping(t *testing.T) {
 	want := object{
-		"FunctionName": ref("SortFunction"), "EventSourceArn": get("MessagesTable", "StreamArn"),
+		"FunctionName": ref("SortAlias"), "EventSourceArn": get("MessagesTable", "StreamArn"),
 		"StartingPosition": "TRIM_HORIZON",
 		"BatchSize":        1000, "MaximumBatchingWindowInSeconds": 1, "ParallelizationFactor": 10,
 		"BisectBatchOnFunctionError": true, "FunctionResponseTypes": []any{"ReportBatchItemFailures"},
@@ -39,7 +39,7 @@ func TestSortMapping(t *testing.T) {
 // stamps, whose sum no filter knows.
 func TestEndsMapping(t *testing.T) {
 	want := object{
-		"FunctionName": ref("AckFunction"), "EventSourceArn": get("ChainsTable", "StreamArn"),
+		"FunctionName": ref("AckAlias"), "EventSourceArn": get("ChainsTable", "StreamArn"),
 		"StartingPosition": "TRIM_HORIZON",
 		"BatchSize":        100, "MaximumBatchingWindowInSeconds": 0, "ParallelizationFactor": 10,
 		"BisectBatchOnFunctionError": true, "FunctionResponseTypes": []any{"ReportBatchItemFailures"},
@@ -60,7 +60,7 @@ func TestEndsMapping(t *testing.T) {
 
 func TestProcessMapping(t *testing.T) {
 	diff(t, "ProcessMapping", object{
-		"FunctionName": ref("ProcessFunction"), "EventSourceArn": get("CursorsTable", "StreamArn"),
+		"FunctionName": ref("ProcessAlias"), "EventSourceArn": get("CursorsTable", "StreamArn"),
 		"StartingPosition": "TRIM_HORIZON",
 		"BatchSize":        20, "MaximumBatchingWindowInSeconds": 1, "ParallelizationFactor": 2,
 		"BisectBatchOnFunctionError": true, "FunctionResponseTypes": []any{"ReportBatchItemFailures"},
@@ -88,7 +88,7 @@ func TestSweepSchedule(t *testing.T) {
 		diff(t, "SweepSchedule", object{
 			"ScheduleExpression": rate, "State": "ENABLED",
 			"Targets": []any{object{
-				"Id": "sweep", "Arn": get("SweepFunction", "Arn"),
+				"Id": "sweep", "Arn": ref("SweepAlias"),
 				"RetryPolicy": object{"MaximumEventAgeInSeconds": age, "MaximumRetryAttempts": 2},
 			}},
 		}, got)
@@ -97,14 +97,14 @@ func TestSweepSchedule(t *testing.T) {
 	check(changed(), "rate(1 minute)", 60)
 	diff(t, "SweepSchedulePermission", object{
 		"Action": "lambda:InvokeFunction", "Principal": "events.amazonaws.com",
-		"FunctionName": get("SweepFunction", "Arn"), "SourceArn": get("SweepSchedule", "Arn"),
+		"FunctionName": ref("SweepAlias"), "SourceArn": get("SweepSchedule", "Arn"),
 	}, defaults().properties(t, "SweepSchedulePermission", "AWS::Lambda::Permission"))
 }
 
 func TestRoutes(t *testing.T) {
 	tmpl := defaults()
 	diff(t, "ApiIntegration", object{
-		"ApiId": ref("Api"), "IntegrationType": "AWS_PROXY", "IntegrationUri": get("EnqueueFunction", "Arn"),
+		"ApiId": ref("Api"), "IntegrationType": "AWS_PROXY", "IntegrationUri": ref("EnqueueAlias"),
 		"PayloadFormatVersion": "2.0",
 	}, tmpl.properties(t, "ApiIntegration", "AWS::ApiGatewayV2::Integration"))
 	for id, key := range map[string]string{
@@ -118,7 +118,7 @@ func TestRoutes(t *testing.T) {
 		method, path, _ := strings.Cut(key, " ")
 		diff(t, id+"Permission", object{
 			"Action": "lambda:InvokeFunction", "Principal": "apigateway.amazonaws.com",
-			"FunctionName": get("EnqueueFunction", "Arn"),
+			"FunctionName": ref("EnqueueAlias"),
 			"SourceArn": object{"Fn::Join": []any{"", []any{
 				"arn:", ref("AWS::Partition"), ":execute-api:", ref("AWS::Region"), ":", ref("AWS::AccountId"), ":",
 				ref("Api"), fmt.Sprintf("/*/%s%s", method, path),

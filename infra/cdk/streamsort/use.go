@@ -60,7 +60,7 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 	}
 	p := s.props
 	s.addMapping(id+"Mapping", mapping{
-		function: function, table: s.CursorsTable, filters: []string{moves},
+		called: function.FunctionName(), table: s.CursorsTable, filters: []string{moves},
 		batchSize: p.ProcessBatchSize, window: p.ProcessBatchWindow, parallelization: p.ProcessParallelization,
 		retries: p.ProcessRetries, maxRecordAge: p.ProcessMaxRecordAge,
 	})
@@ -70,7 +70,7 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 // GrantProduce allows to put messages, by the HTTP API and by direct invoke of
 // enqueue. A direct invoke can also read and set queues up.
 func (s *Streamsort) GrantProduce(grantee awsiam.IGrantable) {
-	s.grant(grantee, "lambda:InvokeFunction", s.EnqueueFunction.FunctionArn())
+	s.grant(grantee, "lambda:InvokeFunction", s.liveARN(s.EnqueueFunction))
 	s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, "POST", "/messages"))
 }
 
@@ -95,7 +95,7 @@ func (s *Streamsort) GrantAck(grantee awsiam.IGrantable) {
 // GrantOperate allows to see and to steer queues and consumers: every route of
 // the HTTP API but the one that puts messages, and direct invokes of handoff.
 func (s *Streamsort) GrantOperate(grantee awsiam.IGrantable) {
-	s.grant(grantee, "lambda:InvokeFunction", s.HandoffFunction.FunctionArn())
+	s.grant(grantee, "lambda:InvokeFunction", s.liveARN(s.HandoffFunction))
 	for _, route := range s.routes() {
 		if route.id != "PostMessages" {
 			s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, route.method, route.path))

@@ -186,6 +186,9 @@ func (p Props) checkFunctions(c *checker) {
 		c.fail("logRetentionDays", "is %d; write one of %s", p.LogRetentionDays, list(retentionDays()))
 	}
 	oneOf(c, "architecture", p.Architecture, ARM64, AMD64)
+	if p.Shift != "" {
+		oneOf(c, "shift", p.Shift, shifts()...)
+	}
 }
 
 // checker gathers what is wrong.

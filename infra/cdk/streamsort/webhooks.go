@@ -216,7 +216,7 @@ func (s *Streamsort) addWebhookRoute() {
 	})
 	awslambda.NewCfnPermission(s.scope, jsii.String("PostWebhooksPermission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),
-		FunctionName: s.WebhookFunction.FunctionArn(),
+		FunctionName: s.liveARN(s.WebhookFunction),
 		Principal:    jsii.String("apigateway.amazonaws.com"),
 		SourceArn:    s.routeARN(s.api, "POST", webhookRoute),
 	})

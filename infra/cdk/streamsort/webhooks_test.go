@@ -48,9 +48,9 @@ func TestWebhookRoute(t *testing.T) {
 	diff(t, "throttle", object{"POST /webhooks/{source}": object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 60}},
 		changed().properties(t, "ApiStage", "AWS::ApiGatewayV2::Stage")["RouteSettings"])
 	diff(t, "the stage waits for the route", []any{"PostWebhooksRoute"}, changed().Resources["ApiStage"]["DependsOn"])
-	diff(t, "function", get("WebhookFunction", "Arn"), changed().properties(t, "ApiWebhookIntegration", "AWS::ApiGatewayV2::Integration")["IntegrationUri"])
+	diff(t, "function", ref("WebhookAlias"), changed().properties(t, "ApiWebhookIntegration", "AWS::ApiGatewayV2::Integration")["IntegrationUri"])
 	permission := changed().properties(t, "PostWebhooksPermission", "AWS::Lambda::Permission")
-	diff(t, "permission", get("WebhookFunction", "Arn"), permission["FunctionName"])
+	diff(t, "permission", ref("WebhookAlias"), permission["FunctionName"])
 	if arn := name(permission["SourceArn"]); arn != "arn:AWS::Partition:execute-api:AWS::Region:AWS::AccountId:Api/*/POST/webhooks/{source}" {
 		t.Errorf("the function may be called by %s", arn)
 	}

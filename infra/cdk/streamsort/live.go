@@ -1,0 +1,108 @@
+package streamsort
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/interfaces/interfacesawscloudwatch"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// alias is the name under which everybody calls a function: a version that
+// does not change any more. Each deployment that changes a function publishes the
+// next one and moves the alias to it.
+//
+// An event source mapping names the alias, and so is never changed by it: there
+// is one for a stream at all times, it keeps its place in the stream, and calls
+// of one batch go to one version. A mapping for each version would hand every
+// record on twice while there are two.
+const alias = "live"
+
+// makeLive publishes a function as it is deployed, and puts the alias on it.
+// Older versions stay, so that the alias can be put back.
+func (s *Streamsort) makeLive(id string, function awslambda.Function) {
+	version := function.CurrentVersion()
+	made := awslambda.NewAlias(s.scope, jsii.String(id+"Alias"), &awslambda.AliasProps{
+		AliasName: jsii.String(alias), Version: version,
+		Description: jsii.String("What is called: the version that was deployed last"),
+	})
+	s.nameResource(made, id+"Alias")
+	s.live[function] = made
+}
+
+// liveARN is what calls of a function name.
+func (s *Streamsort) liveARN(function awslambda.Function) *string {
+	return s.live[function].AliasRef().AliasArn
+}
+
+// liveName is a function's name as calls of it write it.
+func (s *Streamsort) liveName(function awslambda.Function) *string {
+	return awscdk.Fn_Join(jsii.String(":"), &[]*string{function.FunctionName(), jsii.String(alias)})
+}
+
+// rollbackAlarm tells that what was deployed last fails. It is quick, and looks
+// at calls of the alias alone; CodeDeploy goes back by it, where Props.Shift has
+// it, and people do otherwise.
+func (s *Streamsort) rollbackAlarm(f named) alarm {
+	return alarm{
+		id: f.name + "RollbackAlarm", description: "Calls of the version that was deployed last fail",
+		metric: metric{"AWS/Lambda", "Errors", []dimension{
+			{"Resource", s.liveName(f.function)}, {"FunctionName", f.function.FunctionName()},
+		}},
+		statistic: "Sum", threshold: 1, period: rollbackPeriod, periods: 3, points: 2,
+	}
+}
+
+// rollbackPeriod is how long the calls are counted that an alarm looks at.
+const rollbackPeriod = time.Minute
+
+// shifts are CodeDeploy's ways to move calls from a version to the next.
+func shifts() []string {
+	return []string{
+		"Canary10Percent5Minutes", "Canary10Percent10Minutes", "Canary10Percent15Minutes", "Canary10Percent30Minutes",
+		"Linear10PercentEvery1Minute", "Linear10PercentEvery2Minutes", "Linear10PercentEvery3Minutes", "Linear10PercentEvery10Minutes",
+		"AllAtOnce",
+	}
+}
+
+// addShifts has CodeDeploy move the aliases, where that is wanted.
+func (s *Streamsort) addShifts() {
+	if s.props.Shift == "" {
+		return
+	}
+	role := awsiam.NewRole(s.scope, jsii.String("ShiftRole"), &awsiam.RoleProps{
+		AssumedBy:       awsiam.NewServicePrincipal(jsii.String("codedeploy.amazonaws.com"), nil),
+		ManagedPolicies: &[]awsiam.IManagedPolicy{awsiam.ManagedPolicy_FromAwsManagedPolicyName(jsii.String("service-role/AWSCodeDeployRoleForLambdaLimited"))},
+	})
+	suppress(s.nameResource(role, "ShiftRole"), suppression{
+		rule: "AwsSolutions-IAM4", appliesTo: []string{"Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"},
+		reason: "It is AWS's own policy for CodeDeploy's work on Lambda aliases, the narrower of two, and grows with CodeDeploy.",
+	})
+	application := awscodedeploy.NewLambdaApplication(s.scope, jsii.String("Shifts"), nil)
+	s.nameResource(application, "Shifts")
+	s.shiftRole, s.shifts = role, application
+	for _, f := range s.functions() {
+		s.addShift(f)
+	}
+}
+
+// addShift has CodeDeploy move a function's alias, where that is wanted.
+func (s *Streamsort) addShift(f named) {
+	if s.shifts == nil {
+		return
+	}
+	group := awscodedeploy.NewLambdaDeploymentGroup(s.scope, jsii.String(f.name+"Shift"), &awscodedeploy.LambdaDeploymentGroupProps{
+		Application: s.shifts, Role: s.shiftRole, Alias: s.live[f.function],
+		DeploymentConfig: awscodedeploy.LambdaDeploymentConfig_FromLambdaDeploymentConfigName(s.scope,
+			jsii.String(f.name+"ShiftConfig"), jsii.String("CodeDeployDefault.Lambda"+s.props.Shift)),
+		Alarms: &[]interfacesawscloudwatch.IAlarmRef{s.alarms[f.name+"RollbackAlarm"]},
+		// A shift that is stopped by hand goes back, too.
+		AutoRollback: &awscodedeploy.AutoRollbackConfig{
+			FailedDeployment: jsii.Bool(true), StoppedDeployment: jsii.Bool(true), DeploymentInAlarm: jsii.Bool(true),
+		},
+	})
+	s.nameResource(group, f.name+"Shift")
+}

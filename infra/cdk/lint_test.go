@@ -25,7 +25,18 @@ func TestTemplatesLint(t *testing.T) {
 		args := []string{"-c", "from cfnlint.runner import main; main()", "--ignore-checks", "W3005", "--regions", "us-east-1", "--"}
 		return exec.CommandContext(t.Context(), python, append(args, templates...)...).CombinedOutput()
 	}
+	options := t.TempDir() + "/options.json"
+	if err := os.WriteFile(options, synthesize(t, newApp(t, map[string]any{
+		prefix + "encryptionKey": "new", prefix + "shift": "Canary10Percent5Minutes",
+		prefix + "budgetDollars": "250", prefix + "budgetSubscriber": "people@example.com",
+		prefix + "announceTopic": "arn:aws:sns:us-east-1:123456789012:people",
+		prefix + "tenantIssuer":  "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "tenant",
+		prefix + "consumersFile": "../../soak/consumers.json",
+	})), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if said, err := lint(
+		options,
 		goldenFile, demoFile, soakFile, tenantsFile, webhooksFile, "../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
 		"../../examples/payments/payments.template.json", "../../examples/wordcount/wordcount.template.json",
 		"../../localstack/deploylocal/doors.template.json",

@@ -18,6 +18,8 @@ func TestAccess(t *testing.T) {
 			"CursorsTable.Arn":    "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem",
 		}
 	}
+	// Under changedProps, there is a key.
+	useKey := "kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey kms:GenerateDataKeyWithoutPlaintext kms:ReEncryptFrom kms:ReEncryptTo"
 	keeps := "dynamodb:BatchGetItem dynamodb:UpdateItem"
 	enqueues := common("Enqueue")
 	enqueues["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:PutItem dynamodb:UpdateItem"
@@ -41,6 +43,7 @@ func TestAccess(t *testing.T) {
 	deletes["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + deletes["MessagesTable.Arn"]
 	deletes["ArchiveTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
 	deletes["arn:aws:sns:eu-west-1:123456789012:people"] = "sns:Publish"
+	deletes[theKey] = useKey
 	diff(t, "a sweep that deletes, with a topic and without a bus", deletes, allowed(t, changed(), "Sweep"))
 
 	acks := common("Ack")
@@ -70,6 +73,7 @@ func TestAccess(t *testing.T) {
 	delivers["arn:aws:sqs:eu-west-1:123456789012:billing.fifo"] = "sqs:SendMessage"
 	delivers["SearchArn"] = "lambda:InvokeFunction"
 	delivers["ChainsTable.Arn"] = "dynamodb:UpdateItem"
+	delivers[theKey] = useKey
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))
 
 	receives := common("Webhook")
@@ -77,6 +81,7 @@ func TestAccess(t *testing.T) {
 	receives["arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"] = "ssm:GetParameter"
 	receives["BankSecretArn"] = "secretsmanager:GetSecretValue"
 	receives["arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"] = "kms:Decrypt"
+	receives[theKey] = useKey
 	diff(t, "webhook", receives, allowed(t, changed(), "Webhook"))
 
 	sweeps["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"

@@ -33,6 +33,8 @@
 //	ProcessFunction  called by ProcessMapping with the moves of CursorsTable's stream; only with Props.Consumers
 //	AckFunction      called by Api, by EndsMapping with the ends of ChainsTable's stream, or directly
 //	WebhookFunction  takes what senders have signed: called by Api; only with Props.Webhooks
+//	…Alias           the alias live of each function, by which everything calls it
+//	…Shift           CodeDeploy; moves the aliases; only with Props.Shift
 //	…Alarm           CloudWatch; docs/runbook.md has a section for each
 //	Dashboard        CloudWatch
 //	…Query           CloudWatch Logs Insights, saved; only with Props.SavedQueries

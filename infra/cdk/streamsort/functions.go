@@ -197,7 +197,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 	})
 	s.nameResource(role, f.id+"Role")
 	role.AddToPolicy(allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn()))
-	for _, statement := range f.access {
+	for _, statement := range append(f.access, s.useKey(s.keyServices(f.id)...)...) {
 		role.AddToPolicy(statement)
 	}
 	code := cmp.Or(f.code, filepath.Join(s.props.Binaries, f.name))
@@ -237,7 +237,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 }
 
 func (s *Streamsort) newLogGroup(id string) awslogs.LogGroup {
-	group := awslogs.NewLogGroup(s.scope, &id, &awslogs.LogGroupProps{RemovalPolicy: s.removalPolicy()})
+	group := awslogs.NewLogGroup(s.scope, &id, &awslogs.LogGroupProps{RemovalPolicy: s.removalPolicy(), EncryptionKey: s.Key})
 	// The CDK has a name for each number of days; CloudFormation has the number.
 	s.nameResource(group, id).(awslogs.CfnLogGroup).SetRetentionInDays(jsii.Number(s.props.LogRetentionDays))
 	return group

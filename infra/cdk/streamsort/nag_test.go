@@ -16,12 +16,21 @@ import (
 // see point-in-time recovery of TableV2, nor the runtime provided.*: other
 // tests look at them.
 func TestNag(t *testing.T) {
+	t.Run("default", func(t *testing.T) { checkNag(t, &Props{}) })
+	options := changedProps()
+	options.EncryptionKey, options.Architecture = NewKey, ARM64
+	t.Run("every option", func(t *testing.T) { checkNag(t, options) })
+}
+
+func checkNag(t *testing.T, props *Props) {
+	t.Helper()
 	dir := t.TempDir()
 	if err := fakebin.Write(dir, "arm64"); err != nil {
 		t.Fatal(err)
 	}
 	app := awscdk.NewApp(&awscdk.AppProps{StackTraces: jsii.Bool(false)})
-	stack, err := NewStack(app, "Streamsort", &Props{Binaries: dir, WebhooksFile: "testdata/webhooks.json"})
+	props.Binaries = dir
+	stack, err := NewStack(app, "Streamsort", props)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,9 @@ func (s *Streamsort) addOutputs() {
 	}
 	s.export("ChainsTableName", "The acker's chains", s.ChainsTable.TableName())
 	s.export("ArrivalsTableName", "The messages of queues in arrival order", s.ArrivalsTable.TableName())
+	if s.props.EncryptionKey == NewKey {
+		s.output("EncryptionKeyArn", "What tables, logs and the failure queue are encrypted with", s.Key.KeyArn())
+	}
 	s.output("ActsTableName", "What operators did, and why", s.ActsTable.TableName())
 	s.output("SweepsTableName", "Where a sweep left off", s.SweepsTable.TableName())
 	s.export("CursorsStreamArn", "The stream of batches, for a consumer's event source mapping", s.CursorsTable.TableStreamArn())

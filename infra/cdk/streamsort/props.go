@@ -261,6 +261,19 @@ type Props struct {
 	// are to the other: of all tenants together.
 	TenantRate, TenantBurst int
 
+	// EncryptionKey is a key of yours that tables, logs and the failure queue are
+	// encrypted with: "new" makes one, with rotation; the ARN of a key takes that,
+	// whose policy must let IAM policies of the account and CloudWatch Logs use it; ""
+	// leaves it to keys of AWS's own. It may be changed later. Whoever reads
+	// a table, a log or the queue needs kms:Decrypt on it then.
+	EncryptionKey string
+
+	// BudgetDollars, 1 to 1,000,000,000, and BudgetSubscriber, an e-mail address or the
+	// ARN of an SNS topic, both or none, tell when the account's month costs more
+	// than so many US dollars, or is forecast to.
+	BudgetDollars    int
+	BudgetSubscriber string
+
 	// Shift is how calls move to a new version of a function: "" moves all of them
 	// at once; one of CodeDeploy's ways, such as Canary10Percent5Minutes or
 	// Linear10PercentEvery1Minute, moves some, waits, and goes back by itself where

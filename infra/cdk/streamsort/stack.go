@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -29,6 +30,8 @@ type Streamsort struct {
 	// WebhookFunction is nil where there are no senders for it.
 	WebhookFunction awslambda.Function
 	FailureQueue    awssqs.Queue
+	// Key is nil where AWS's own keys encrypt.
+	Key awskms.IKey
 
 	scope constructs.Construct
 	id    string
@@ -132,6 +135,8 @@ func (p *Props) complete(id string) (Props, error) {
 
 // addAll makes everything.
 func (s *Streamsort) addAll() error {
+	s.addKey()
+	s.addBudget()
 	s.addTables()
 	s.addFailureQueue()
 	if err := s.addFunctions(); err != nil {

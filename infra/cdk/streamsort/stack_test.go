@@ -37,7 +37,9 @@ type template struct{ Resources, Outputs map[string]object }
 // The configurations that the tests look at, each synthesised once.
 var (
 	defaults = sync.OnceValue(func() template { return synthesize("Streamsort", &Props{}) })
-	changed  = sync.OnceValue(func() template { return synthesize("Orders", changedProps()) })
+	// encrypted has a key of its own.
+	encrypted = sync.OnceValue(func() template { return synthesize("Streamsort", &Props{EncryptionKey: NewKey}) })
+	changed   = sync.OnceValue(func() template { return synthesize("Orders", changedProps()) })
 )
 
 // changedProps differ from the defaults in every property.
@@ -85,7 +87,7 @@ func changedProps() *Props {
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
 		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30, TenantBurst: 50,
 		APIRate: 20, APIBurst: 40, LogRetentionDays: 365, Architecture: AMD64,
-		Shift: "Canary10Percent5Minutes",
+		Shift: "Canary10Percent5Minutes", EncryptionKey: theKey, BudgetDollars: 250, BudgetSubscriber: "people@example.com",
 	}
 }
 
@@ -197,6 +199,7 @@ func TestLogicalIDs(t *testing.T) {
 	}
 	for i, tmpl := range []template{defaults(), changed()} {
 		if i == 1 {
+			want["Budget"] = "AWS::Budgets::Budget"
 			functions("Process", "Webhook")
 			want["ArchiveTable"] = "AWS::DynamoDB::GlobalTable"
 			want["Shifts"], want["ShiftRole"] = "AWS::CodeDeploy::Application", "AWS::IAM::Role"

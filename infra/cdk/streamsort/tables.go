@@ -39,7 +39,7 @@ func (s *Streamsort) addTables() {
 }
 
 // newTable makes a table on demand, restorable to any second of the last 35
-// days, encrypted with DynamoDB's own key.
+// days, encrypted with the stack's key or with DynamoDB's own.
 func (s *Streamsort) newTable(id string, definition table.Definition) awsdynamodb.TableV2 {
 	props := &awsdynamodb.TablePropsV2{
 		TableName:    &definition.Name,
@@ -68,7 +68,12 @@ func (s *Streamsort) newTable(id string, definition table.Definition) awsdynamod
 		props.TimeToLiveAttribute = &definition.TTL
 	}
 	made := awsdynamodb.NewTableV2(s.scope, &id, props)
-	s.nameResource(made, id)
+	resource := s.nameResource(made, id)
+	if s.Key != nil {
+		// TableV2 would ask for a stack whose region is known.
+		resource.AddPropertyOverride(jsii.String("SSESpecification"), map[string]any{"SSEEnabled": true, "SSEType": "KMS"})
+		resource.AddPropertyOverride(jsii.String("Replicas.0.SSESpecification"), map[string]any{"KMSMasterKeyId": s.Key.KeyArn()})
+	}
 	return made
 }
 

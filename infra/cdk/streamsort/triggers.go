@@ -15,11 +15,15 @@ import (
 // addFailureQueue makes the queue of what the event source mapping gives up
 // on. A message there names a stretch of the stream and holds no data.
 func (s *Streamsort) addFailureQueue() {
-	s.FailureQueue = awssqs.NewQueue(s.scope, jsii.String("FailureQueue"), &awssqs.QueueProps{
+	props := &awssqs.QueueProps{
 		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
 		EnforceSSL:      jsii.Bool(true),
 		RetentionPeriod: awscdk.Duration_Days(jsii.Number(14)),
-	})
+	}
+	if s.Key != nil {
+		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.Key
+	}
+	s.FailureQueue = awssqs.NewQueue(s.scope, jsii.String("FailureQueue"), props)
 	suppress(s.nameResource(s.FailureQueue, "FailureQueue"), suppression{
 		rule:   "AwsSolutions-SQS3",
 		reason: "This is the queue of failures: nothing reads it but people, so nothing can fail behind it.",

@@ -70,6 +70,31 @@ func TestProcessMapping(t *testing.T) {
 	}, changed().properties(t, "ProcessMapping", "AWS::Lambda::EventSourceMapping"))
 }
 
+// No event source mapping of any stack, one that AddConsumer makes included, is
+// left to AWS's defaults: from the newest record on, a bad one repeated until it
+// expires with all that wait behind it.
+func TestMappingsAreBounded(t *testing.T) {
+	mappings := 0
+	for _, tmpl := range []template{defaults(), changed(), granted(t, "")} {
+		for id, resource := range tmpl.Resources {
+			if resource["Type"] != "AWS::Lambda::EventSourceMapping" {
+				continue
+			}
+			mappings++
+			p := resource["Properties"].(object)
+			diff(t, id, []any{"TRIM_HORIZON", true, []any{"ReportBatchItemFailures"}},
+				[]any{p["StartingPosition"], p["BisectBatchOnFunctionError"], p["FunctionResponseTypes"]})
+			retries, age := p["MaximumRetryAttempts"].(float64), p["MaximumRecordAgeInSeconds"].(float64)
+			if retries < 1 || retries > 10_000 || age < 60 || age > 24*3600 || p["DestinationConfig"] == nil {
+				t.Errorf("%s: %v retries, for %v s, then to %v", id, retries, age, p["DestinationConfig"])
+			}
+		}
+	}
+	if mappings != 2+3+3 {
+		t.Errorf("%d mappings", mappings)
+	}
+}
+
 func TestFailureQueue(t *testing.T) {
 	want := object{"SqsManagedSseEnabled": true, "MessageRetentionPeriod": 14 * 24 * 3600}
 	diff(t, "FailureQueue", want, defaults().properties(t, "FailureQueue", "AWS::SQS::Queue"))

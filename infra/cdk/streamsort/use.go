@@ -44,6 +44,7 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 		"STREAMSORT_CONSUMERS_TABLE": s.ConsumersTable.TableName(), "STREAMSORT_ARRIVALS_TABLE": s.ArrivalsTable.TableName(),
 	}
 	statements := append(s.deliverAccess(), s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
+	statements = append(statements, s.useKey("dynamodb", "sqs")...)
 	if s.DedupTable != nil {
 		environment["STREAMSORT_DEDUP_TABLE"] = s.DedupTable.TableName()
 		statements = append(statements, s.deduplicate())
@@ -77,7 +78,7 @@ func (s *Streamsort) GrantProduce(grantee awsiam.IGrantable) {
 // GrantConsume allows to claim, read and commit on the tables, as package
 // handoff does.
 func (s *Streamsort) GrantConsume(grantee awsiam.IGrantable) {
-	for _, statement := range s.deliverAccess() {
+	for _, statement := range append(s.deliverAccess(), s.useKey("dynamodb")...) {
 		grantee.GrantPrincipal().AddToPrincipalPolicy(statement)
 	}
 }
@@ -86,10 +87,12 @@ func (s *Streamsort) GrantConsume(grantee awsiam.IGrantable) {
 // of one's own: by the HTTP API, by direct invoke of ack, and on the table, as
 // package xorack does.
 func (s *Streamsort) GrantAck(grantee awsiam.IGrantable) {
-	s.grant(grantee, "lambda:InvokeFunction", s.AckFunction.FunctionArn())
+	s.grant(grantee, "lambda:InvokeFunction", s.liveARN(s.AckFunction))
 	s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, "POST", "/acks"))
-	grantee.GrantPrincipal().AddToPrincipalPolicy(
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn()))
+	access := allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
+	for _, statement := range append(s.useKey("dynamodb"), access) {
+		grantee.GrantPrincipal().AddToPrincipalPolicy(statement)
+	}
 }
 
 // GrantOperate allows to see and to steer queues and consumers: every route of

@@ -34,17 +34,45 @@ func own(t *testing.T) (stack awscdk.Stack, s *Streamsort, function awslambda.Fu
 		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: jsii.String("bootstrap"),
 		Code: awslambda.Code_FromAsset(jsii.String(dir+"/process"), nil),
 	})
-	return stack, s, function, func() template {
-		text, err := json.Marshal(assertions.Template_FromStack(stack, nil).ToJSON())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var made template
-		if err := json.Unmarshal(text, &made); err != nil {
-			t.Fatal(err)
-		}
-		return made
+	return stack, s, function, func() template { return written(t, stack) }
+}
+
+// written is a stack as it is written.
+func written(t *testing.T, stack awscdk.Stack) template {
+	t.Helper()
+	text, err := json.Marshal(assertions.Template_FromStack(stack, nil).ToJSON())
+	if err != nil {
+		t.Fatal(err)
 	}
+	var made template
+	if err := json.Unmarshal(text, &made); err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// granted is a stack in which others may use a Streamsort with this key.
+func granted(t *testing.T, key string) template {
+	t.Helper()
+	dir := t.TempDir()
+	if err := fakebin.Write(dir, "arm64"); err != nil {
+		t.Fatal(err)
+	}
+	stack := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Shop"), nil)
+	s, err := New(stack, "Orders", &Props{Binaries: dir, EncryptionKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	function := awslambda.NewFunction(stack, jsii.String("Books"), &awslambda.FunctionProps{
+		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: jsii.String("bootstrap"),
+		Code: awslambda.Code_FromAsset(jsii.String(dir+"/process"), nil),
+	})
+	if err := s.AddConsumer("Books", function, Consumer{Name: "books"}); err != nil {
+		t.Fatal(err)
+	}
+	s.GrantConsume(awsiam.NewUser(stack, jsii.String("Puller"), nil))
+	s.GrantAck(awsiam.NewUser(stack, jsii.String("Worker"), nil))
+	return written(t, stack)
 }
 
 // find is the one resource of a type whose logical id begins so.

@@ -48,6 +48,8 @@ type claimAnswer struct {
 	From       jsonseq.Seq `json:"from"`
 	To         jsonseq.Seq `json:"to"`
 	LeaseUntil time.Time   `json:"leaseUntil"`
+	// Chain is the tag of the chain that decides about a tracked claim.
+	Chain string `json:"chain,omitempty"`
 }
 
 // failureAnswer is the last failure since the last commit.
@@ -83,7 +85,7 @@ func (s *service) answer(c handoff.Consumer) *consumerAnswer {
 	}
 	switch c.State {
 	case handoff.Started, handoff.Ready, handoff.Unknown, handoff.Sending:
-		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil}
+		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, c.Chain()}
 	}
 	if c.Error != "" {
 		a.Failure = &failureAnswer{Error: c.Error, At: c.Failed}

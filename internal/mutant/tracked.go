@@ -43,8 +43,10 @@ var trackedMutants = []mutant{
 		{"memory.go", "return open(c) && same(c, o.Incarnation) && !c.HasStamps() && (!c.IsCreated() || !c.Deadline.After(milliseconds(o.Now)))", "return open(c) && same(c, o.Incarnation) && !c.HasStamps()"},
 	}},
 	{"tracked: the lease is the chain's deadline", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\tif err != nil || chain.End() == xorack.Open {\n\t\treturn c, false, err\n\t}\n\tafter, _, err := d.endAs(ctx, c, chain, maxAttempts)",
-			"\tif err != nil {\n\t\treturn c, false, err\n\t}\n\tafter, _, err := d.endAs(ctx, c, chain, maxAttempts)"},
+		{
+			"tracked.go", "\tif err != nil || chain.End() == xorack.Open {\n\t\treturn c, false, err\n\t}\n\tafter, _, err := d.endAs(ctx, c, chain, maxAttempts)",
+			"\tif err != nil {\n\t\treturn c, false, err\n\t}\n\tafter, _, err := d.endAs(ctx, c, chain, maxAttempts)",
+		},
 	}},
 	{"tracked: every end is a commit", deliveryFolder, trackings, []edit{
 		{"tracked.go", "\tif chain.End() == xorack.Done {\n\t\treturn d.store.Commit(", "\tif chain.End() != xorack.Open {\n\t\treturn d.store.Commit("},
@@ -63,9 +65,11 @@ var trackedMutants = []mutant{
 		{"tracked.go", "\tif c.holds(t.token) {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
 	}},
 	{"tracked: nobody is woken up where the end was refused", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\tif c.holds(t.token) {\n\t\tif c, _, err = d.endAs(ctx, c, chain, 0); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n",
+		{
+			"tracked.go", "\tif c.holds(t.token) {\n\t\tif c, _, err = d.endAs(ctx, c, chain, 0); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n",
 			"\tseen, err := d.store.Consumer(ctx, t.queue, t.name)\n\tif err != nil || !seen.holds(t.token) {\n\t\treturn err\n\t}\n" +
-				"\tif c, _, err = d.endAs(ctx, seen, chain, 0); err != nil {\n\t\treturn err\n\t}\n"},
+				"\tif c, _, err = d.endAs(ctx, seen, chain, 0); err != nil {\n\t\treturn err\n\t}\n",
+		},
 	}},
 	{"tracked: nobody is woken up", deliveryFolder, trackings, []edit{
 		{"tracked.go", "\treturn d.sorter.Nudge(ctx, t.queue)\n", "\treturn nil\n"},

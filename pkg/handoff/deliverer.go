@@ -145,7 +145,8 @@ type Reader struct {
 	// messages, and whoever has done a message's work says so of its edge. The
 	// batch is committed when its chain is done, and comes again when that
 	// failed, or was not done in this time. A chain takes 1,000 operations, so a
-	// batch of many messages with large trees needs [xorack.Acker.Fan].
+	// batch of many messages with large trees needs [xorack.Acker.Fan]. It takes
+	// no replies.
 	Track time.Duration
 }
 

@@ -25,12 +25,13 @@
 //
 // The consumers table, a consumer an item, under (queue, consumer):
 //
-//	v            N  layout of the item, 1
+//	v            N  layout of the item, 1; 2 where a claim of it was tracked
 //	delivered    N  the last seq that was handed on and committed, or skipped
 //	state        S  IDLE, STARTED, READY, UNKNOWN, SENDING or BLOCKED
 //	tokenN, req  N, S  the token of the last claim
 //	from, to     N  its range: from < seq <= to
 //	leaseUntil   N  ms, when the claim may be taken over
+//	tracked      BOOL  where a chain decides about the claim that is out
 //	attempts     N  how often the message behind delivered was claimed
 //	singleTo     N  up to this seq one message is claimed at a time
 //	retryAt      N  ms, when a batch that failed is tried again
@@ -118,6 +119,22 @@
 // Replies of a claim are visible before those of the next, save for claims that were
 // in quarantine.
 //
+// # Tracked batches
+//
+// Where the work of a batch goes on in other functions, [Reader].Track has its
+// commit wait for them: each batch has a chain of package xorack, each message an
+// edge of it ([Batch].Edges). The claim stays STARTED until the chain has ended;
+// DONE commits it, every other end is a failure, and nothing else ends it.
+//
+//	claim, tracked        create the chain        hand on
+//	────────────────► STARTED ─────────────────────────────► the chain decides:
+//	                     │  lease over: Abandon ends a chain     DONE ──────► commit
+//	                     └─ that is late, or was never created   FAILED,
+//	                                                             TIMED_OUT ─► failure
+//
+// [Deliverer.Ender] does that behind the chains' stream, Deliver and Sweep where
+// its record was lost; only then is the chain sealed.
+//
 // # What is guaranteed
 //
 //   - A consumer gets each queue in order and without a hole. What is not there
@@ -126,6 +143,7 @@
 //     committed, over what an operator skips, or set by an operator.
 //   - At most one token is good at any time. A claim that was taken over can
 //     never commit.
+//   - A tracked batch is committed only if all its chain's edges have ended.
 //   - A message that fails, or kills its worker, stops its own queue for its own
 //     consumer and nothing else. From its second attempt on it stands alone, so
 //     that the one that blocks is the one behind Delivered.

@@ -13,7 +13,7 @@
 //	D5 a chain times out only after its deadline, or where it was never created
 //	D6 a batch that is handed on again has a higher token, or is of the claim
 //	   that stands there
-//	L  once faults stop, every message is handed on and committed
+//	L1 once faults stop, every message is handed on and committed
 package trackedsim
 
 import (
@@ -222,7 +222,7 @@ func (m *model) Final() error {
 		}
 	}
 	c := m.standing()
-	return fmt.Errorf("L: the consumer is %s at %d of %d in the end, or a chain is not sealed", c.State, c.Delivered, m.cursor().Position)
+	return fmt.Errorf("L1: the consumer is %s at %d of %d in the end, or a chain is not sealed", c.State, c.Delivered, m.cursor().Position)
 }
 
 // allSealed reports whether nothing is left to do for any chain.

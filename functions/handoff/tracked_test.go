@@ -1,0 +1,34 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestATrackedClaimNamesItsChain: whoever wonders what a consumer waits for asks
+// for that chain.
+func TestATrackedClaimNamesItsChain(t *testing.T) {
+	var store handoff.Store
+	s := newServer(t, localdb.Choose(), func(under handoff.Store) handoff.Store {
+		store = under
+		return under
+	})
+	s.create(`{"queue":"q","consumer":"billing","start":"first"}`)
+	s.put("q", 2)
+	seen, err := store.Consumer(t.Context(), "q", "billing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := store.Claim(t.Context(), seen, handoff.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute), Tracked: true})
+	if err != nil || c.Chain() == "" {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	s.Want("its chain", s.status(), 200, `"state":"STARTED"`, `"chain":"`+c.Chain()+`"`)
+	for _, act := range []string{"prepare", "commit", "abort", "extend"} {
+		s.Want(act, s.Request("PATCH", "/claims", "", `{"act":"`+act+`","queue":"q","consumer":"billing","token":"`+c.Token.String()+`"}`), 200, `"answer":"FOREIGN"`)
+	}
+	s.Want("still out", s.status(), 200, `"state":"STARTED"`, `"chain":"`+c.Chain()+`"`)
+}

@@ -85,7 +85,7 @@ var replyMutants = []mutant{
 		{"send.go", "case errors.Join(r.Err, r.Deferred) != nil:", "case r.Err != nil:"},
 	}},
 	{"replies: a marker without them", markerFolder, markerTest("TestEachMessageIsAnsweredOnce"), []edit{
-		{"consume.go", "d.Mark(ctx, tx, b.Held(), committed, b.Replies()...)", "d.Mark(ctx, tx, b.Held(), committed)"},
+		{"consume.go", "d.Mark(ctx, tx, b, committed, b.Replies()...)", "d.Mark(ctx, tx, b, committed)"},
 	}},
 	{"replies: older tables are opened", markerFolder, markerTest("TestOlderTables"), []edit{
 		{"markers.go", "case version < layout:", "case version < layout-1:"},

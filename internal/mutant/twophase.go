@@ -52,7 +52,7 @@ var twoPhaseMutants = []mutant{
 		{"puller_end.go", "if c.judge(h.Token) != NotPrepared {", "if v := c.judge(h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
 	}},
 	{"two phases: no marker", markerFolder, markerTest("TestLostAnswersAreSettled"), []edit{
-		{"consume.go", "\tif err := d.Mark(ctx, tx, b.Held(), committed, b.Replies()...); err != nil {\n\t\treturn err\n\t}\n", ""},
+		{"consume.go", "\tif err := d.Mark(ctx, tx, b, committed, b.Replies()...); err != nil {\n\t\treturn err\n\t}\n", ""},
 	}},
 	{"two phases: no marker (simulated)", databaseSim, twoPhases, []edit{
 		{"database.go", "\td.markers[h] = handoff.Committed\n", ""},
@@ -70,7 +70,7 @@ var twoPhaseMutants = []mutant{
 		{"markers.go", "\tif _, err := tx.ExecContext(ctx, m.dialect.Raise, append([]any{under}, key...)...); err != nil {\n\t\treturn false, err\n\t}\n", ""},
 	}},
 	{"two phases: marker outside the transaction", markerFolder, markerTest("TestRolledBackIsAborted"), []edit{
-		{"markers.go", "done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text)...)", "done, err := m.db.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text)...)"},
+		{"markers.go", "done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text, b.Rewinds, b.To)...)", "done, err := m.db.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text, b.Rewinds, b.To)...)"},
 	}},
 	{"two phases: marker outside the transaction (simulated)", databaseSim, twoPhases, []edit{
 		{"database.go", "\tif c.refuses(b) {\n", "\tc.db.markers[h] = handoff.Committed\n\tif c.refuses(b) {\n"},
@@ -84,6 +84,15 @@ var twoPhaseMutants = []mutant{
 	}},
 	{"two phases: a restored database is not noticed", databaseSim, twoPhases, []edit{
 		{"database.go", "case last < committed:", "case false:"},
+	}},
+	{"two phases: restored tables are not noticed (simulated)", databaseSim, twoPhases, []edit{
+		{"database.go", "last.rewinds == b.Rewinds && last.to > b.From {", "false {"},
+	}},
+	{"two phases: restored tables are not noticed", markerFolder, markerTest("TestRestoredTables"), []edit{
+		{"markers.go", "rewinds == b.Rewinds && upTo > b.From:", "false:"},
+	}},
+	{"two phases: a taken over claim is taken for restored tables", handoffCode, twoPhases, []edit{
+		{"consume.go", "(failed != nil || aborted.Verdict != OK)", "false"},
 	}},
 	{"two phases: settled without looking at the floor", markerFolder, markerTest("TestForget"), []edit{
 		{"markers.go", "\tif h.Token.N < floor {\n", "\tif false {\n"},

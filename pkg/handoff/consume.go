@@ -24,7 +24,9 @@ type Database interface {
 	// them fails it rolls back, and returns that error. nil means that the
 	// transaction is committed. Apply does nothing, and returns a
 	// *RestoredError, where neither the claim of the number committed nor any
-	// later one is known to be committed in the database.
+	// later one is known to be committed in the database; and an *AheadError where
+	// the last batch that is known to be committed in it goes further than this
+	// one begins, and the consumer was not set back since.
 	Apply(ctx context.Context, b Batch, committed int64, prepare func(context.Context) error) error
 
 	// Settle sets the marker of a claim, Aborted, where there is none, and returns
@@ -54,6 +56,21 @@ type RestoredError struct {
 func (e *RestoredError) Error() string {
 	return fmt.Sprintf("the database knows the claims of consumer %q of queue %q up to number %d, and number %d was committed in it: it was restored from an older backup",
 		e.Consumer, e.Queue, e.Last, e.Committed)
+}
+
+// AheadError says that a batch was committed in a database before: the tables
+// of the handoff were restored from a backup that is older than the database,
+// and hand out again what was handed out since. Nothing is done twice, and
+// nobody guesses: an operator sets the consumer to the seq behind To.
+type AheadError struct {
+	Queue, Consumer string
+	// From is behind which the batch begins, To up to where the database is.
+	From, To int64
+}
+
+func (e *AheadError) Error() string {
+	return fmt.Sprintf("the database has what consumer %q of queue %q was handed up to %d, and it is handed %d again: the tables were restored from an older backup, or the consumer was made anew",
+		e.Consumer, e.Queue, e.To, e.From+1)
 }
 
 var (
@@ -112,7 +129,7 @@ type Step struct {
 // being applied. What fails is tried again, with longer and longer waits.
 //
 // It returns the context's error when that ends, nil with UntilEmpty, and
-// otherwise what only people can mend: a *RestoredError, ErrOtherDatabase,
+// otherwise what only people can mend: a *RestoredError, an *AheadError, ErrOtherDatabase,
 // ErrContradiction, ErrNoConsumer, a *cursor.InvalidError.
 //
 // Any number of processes may run it for one consumer and one database at once:
@@ -224,8 +241,9 @@ const (
 func (run *consuming) failed(b Batch, err error) (time.Duration, error) {
 	run.Observe(Step{Batch: b, Err: err})
 	var restored *RestoredError
+	var ahead *AheadError
 	var invalid *cursor.InvalidError
-	if errors.As(err, &restored) || errors.As(err, &invalid) || errors.Is(err, ErrOtherDatabase) ||
+	if errors.As(err, &restored) || errors.As(err, &ahead) || errors.As(err, &invalid) || errors.Is(err, ErrOtherDatabase) ||
 		errors.Is(err, ErrContradiction) || errors.Is(err, ErrNoConsumer) {
 		return 0, err
 	}
@@ -369,10 +387,13 @@ func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error
 		return run.commit(ctx, a)
 	case run.open == nil:
 		// Nothing can have been committed.
-		if _, failed := run.claims.Abort(ctx, h, err.Error()); failed != nil {
-			err = errors.Join(err, failed)
+		aborted, failed := run.claims.Abort(ctx, h, err.Error())
+		var ahead *AheadError
+		if errors.As(err, &ahead) && (failed != nil || aborted.Verdict != OK) {
+			// It was taken over, and that other one committed; or nobody knows.
+			err = errors.New(err.Error())
 		}
-		return run.failed(a.Batch, err)
+		return run.failed(a.Batch, errors.Join(err, failed))
 	case errors.As(err, &no) && no.verdict != InDoubt && no.verdict != InQuarantine:
 		run.open = nil
 		run.Observe(Step{Verdict: WasCancelled, Batch: a.Batch, Err: err})

@@ -32,6 +32,7 @@ type database struct {
 type effect struct {
 	token    handoff.Token
 	from, to int64
+	rewinds  int64
 }
 
 func newDatabase(name string) *database {
@@ -77,6 +78,21 @@ func (d *database) check(h handoff.Held, committed int64) error {
 	return nil
 }
 
+// ahead is what Mark checks of the place: the last batch that is committed does
+// not go further than this one begins.
+func (d *database) ahead(b handoff.Batch) error {
+	var last effect
+	for _, e := range d.effects {
+		if e.token.N >= last.token.N {
+			last = e
+		}
+	}
+	if last.rewinds > b.Rewinds || last.rewinds == b.Rewinds && last.to > b.From {
+		return &handoff.AheadError{Queue: b.Queue, Consumer: b.Consumer, From: b.From, To: last.to}
+	}
+	return nil
+}
+
 // commit ends a transaction.
 func (d *database) commit(h handoff.Held, b handoff.Batch, epoch int, committed int64) error {
 	if d.epoch != epoch {
@@ -89,7 +105,7 @@ func (d *database) commit(h handoff.Held, b handoff.Batch, epoch int, committed 
 		return errSettled
 	}
 	d.markers[h] = handoff.Committed
-	d.effects = append(d.effects, effect{h.Token, b.From, b.To})
+	d.effects = append(d.effects, effect{h.Token, b.From, b.To, b.Rewinds})
 	return nil
 }
 
@@ -138,6 +154,9 @@ func request[T any](c connection, label sim.Label, write bool, do func() (T, err
 func (c connection) Apply(ctx context.Context, b handoff.Batch, committed int64, prepare func(context.Context) error) error {
 	h, epoch := b.Held(), c.db.epoch
 	if err := c.db.check(h, committed); err != nil {
+		return err
+	}
+	if err := c.db.ahead(b); err != nil {
 		return err
 	}
 	if c.refuses(b) {

@@ -83,6 +83,22 @@ func (m *model) restorer() {
 	})
 }
 
+// tablesRestorer puts the tables back to a backup that it makes at any moment
+// before, as an operator does: with all consumers stopped.
+func (m *model) tablesRestorer() {
+	m.run.Go("restorer of the tables", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("backup of the tables"), nil, "") < 0 {
+			return
+		}
+		backup := m.backup()
+		hashConsumer(p.Knows(), backup.consumer)
+		if p.Choose(sim.Labelf("restore of the tables"), nil, "") < 0 {
+			return
+		}
+		m.restore(backup)
+	})
+}
+
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
 	return []sim.Scenario{
@@ -117,6 +133,15 @@ func Small() []sim.Scenario {
 			m.process("P")
 			m.restorer()
 		}),
+		scenario("the tables are restored", 1, 2, func(m *model) {
+			m.process("P")
+			m.tablesRestorer()
+		}),
+		scenario("the tables are restored, and time", 0, 2, func(m *model) {
+			m.process("P")
+			m.ticks(overLease)
+			m.tablesRestorer()
+		}),
 		scenario("few markers", 1, 3, func(m *model) {
 			m.keep = 1
 			m.process("P")
@@ -128,6 +153,12 @@ func Small() []sim.Scenario {
 // Large are scenarios whose schedules take minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
+		scenario("two processes, time, and the tables are restored", 0, 2, func(m *model) {
+			m.process("P")
+			m.process("Q")
+			m.ticks(overLease)
+			m.tablesRestorer()
+		}),
 		scenario("two processes, time and a sweep", 1, 1, func(m *model) {
 			m.process("P")
 			m.process("Q")
@@ -172,6 +203,9 @@ func Shuffled(seed uint64) sim.Scenario {
 		}
 		if restored {
 			m.restorer()
+		} else if seed%5 == 0 {
+			m.keep = 1000 // docs/restore.md has what to do where the floor is above
+			m.tablesRestorer()
 		}
 	})
 }

@@ -39,7 +39,7 @@ func (d database) Apply(ctx context.Context, b handoff.Batch, committed int64, p
 	if err := d.run(ctx, tx, b); err != nil {
 		return err
 	}
-	if err := d.Mark(ctx, tx, b.Held(), committed, b.Replies()...); err != nil {
+	if err := d.Mark(ctx, tx, b, committed, b.Replies()...); err != nil {
 		return err
 	}
 	if err := prepare(ctx); err != nil {

@@ -14,7 +14,7 @@ type Dialect struct {
 	// Tables make what Install makes, each where it is not there yet.
 	Tables []string
 	// Upgrades bring tables of an older version to the next one: the first from 1
-	// to 2. SetUpgraded sets the version, its argument, and takes the row's lock.
+	// to 2, each a statement. SetUpgraded sets the version, its argument, and takes the row's lock.
 	Upgrades    []string
 	SetUpgraded string
 	// Version selects the layout's version and the database's name, no row
@@ -29,7 +29,11 @@ type Dialect struct {
 	// TryFloor selects the floor by a key, and locks the row against Floor. It
 	// finds no row where it would have to wait.
 	TryFloor string
-	// Insert inserts a marker: a whole key, outcome, replies.
+	// Place selects the rewinds and the last seq of the batch whose marker
+	// COMMITTED has the highest number, by a key; no row where there is none.
+	Place string
+	// Insert inserts a marker: a whole key, outcome, replies, and the batch's
+	// rewinds and last seq.
 	Insert string
 	// Outcome selects a marker's outcome and replies by a whole key.
 	Outcome string
@@ -66,10 +70,16 @@ func standard(name, param, number, share, try string) Dialect {
 	request TEXT NOT NULL,
 	outcome TEXT NOT NULL CHECK (outcome IN ('COMMITTED', 'ABORTED')),
 	replies TEXT,
+	rewinds ` + number + ` NOT NULL DEFAULT 0,
+	upto ` + number + ` NOT NULL DEFAULT -1,
 	PRIMARY KEY (stack, queue, consumer, number, request)
 )`,
 		},
-		Upgrades:    []string{`ALTER TABLE streamsort_markers ADD COLUMN replies TEXT`},
+		Upgrades: []string{
+			`ALTER TABLE streamsort_markers ADD COLUMN replies TEXT`,
+			`ALTER TABLE streamsort_markers ADD COLUMN rewinds ` + number + ` NOT NULL DEFAULT 0`,
+			`ALTER TABLE streamsort_markers ADD COLUMN upto ` + number + ` NOT NULL DEFAULT -1`,
+		},
 		SetUpgraded: `UPDATE streamsort_marker_layout SET version = $1 WHERE one = 1 AND version = $1 - 1`,
 		Version:     `SELECT version, name FROM streamsort_marker_layout WHERE one = 1`,
 		SetVersion:  `INSERT INTO streamsort_marker_layout (one, version, name) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`,
@@ -78,15 +88,17 @@ func standard(name, param, number, share, try string) Dialect {
 	WHERE stack = $1 AND queue = $2 AND consumer = $3 AND outcome = 'COMMITTED')
 FROM streamsort_readers WHERE stack = $1 AND queue = $2 AND consumer = $3` + share,
 		TryFloor: `SELECT floor FROM streamsort_readers WHERE stack = $1 AND queue = $2 AND consumer = $3` + try,
-		Insert: `INSERT INTO streamsort_markers (stack, queue, consumer, number, request, outcome, replies)
-VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+		Place: `SELECT rewinds, upto FROM streamsort_markers
+WHERE stack = $1 AND queue = $2 AND consumer = $3 AND outcome = 'COMMITTED' ORDER BY number DESC LIMIT 1`,
+		Insert: `INSERT INTO streamsort_markers (stack, queue, consumer, number, request, outcome, replies, rewinds, upto)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
 		Outcome: `SELECT outcome, replies FROM streamsort_markers
 WHERE stack = $1 AND queue = $2 AND consumer = $3 AND number = $4 AND request = $5`,
 		Raise: `UPDATE streamsort_readers SET floor = $1 WHERE stack = $2 AND queue = $3 AND consumer = $4`,
 		Prune: `DELETE FROM streamsort_markers WHERE stack = $1 AND queue = $2 AND consumer = $3 AND number < $4`,
 	}
 	for _, statement := range []*string{
-		&d.SetVersion, &d.Ensure, &d.Floor, &d.TryFloor, &d.Insert, &d.Outcome, &d.Raise, &d.Prune, &d.SetUpgraded,
+		&d.SetVersion, &d.Ensure, &d.Floor, &d.TryFloor, &d.Insert, &d.Outcome, &d.Raise, &d.Prune, &d.SetUpgraded, &d.Place,
 	} {
 		*statement = strings.ReplaceAll(*statement, "$", param)
 	}

@@ -13,8 +13,8 @@
 //
 // # What is stored
 //
-//	streamsort_marker_layout  one row: the tables' version, 2, and the database's name
-//	streamsort_markers        (stack, queue, consumer, number, request) → COMMITTED or ABORTED, replies
+//	streamsort_marker_layout  one row: the tables' version, 4, and the database's name
+//	streamsort_markers        (stack, queue, consumer, number, request) → COMMITTED or ABORTED, replies; the batch's rewinds and last seq
 //	streamsort_readers        (stack, queue, consumer) → floor: claims of lower numbers can commit no more
 //
 // # What is guaranteed

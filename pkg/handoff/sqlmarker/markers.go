@@ -10,8 +10,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// layout is the version of the tables: since 2 a marker has replies.
-const layout = 2
+// layout is the version of the tables: since 2 a marker has replies, since 3 its
+// batch's rewinds, since 4 its last seq.
+const layout = 4
 
 var (
 	// ErrSettled: the claim was settled as aborted, or its marker is there
@@ -110,6 +111,22 @@ func knows(h handoff.Held, last, committed int64) error {
 	return nil
 }
 
+// ahead returns a *handoff.AheadError where the database was handed what is
+// behind the batch's begin before, and the consumer was not set back since.
+func (m *Markers) ahead(ctx context.Context, tx *sql.Tx, b handoff.Batch) error {
+	var rewinds, upTo int64
+	err := tx.QueryRowContext(ctx, m.dialect.Place, m.key(b.Queue, b.Consumer)...).Scan(&rewinds, &upTo)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("marker: %w", err)
+	case rewinds > b.Rewinds, rewinds == b.Rewinds && upTo > b.From:
+		return &handoff.AheadError{Queue: b.Queue, Consumer: b.Consumer, From: b.From, To: upTo}
+	}
+	return nil
+}
+
 // Mark puts the marker of a claim into the consumer's transaction: the claim is
 // committed if and only if the transaction is. Do it last, right before the
 // prepare. committed is the highest number that the handoff knows to be
@@ -117,14 +134,19 @@ func knows(h handoff.Held, last, committed int64) error {
 // for whoever settles: they are to be given to Claims.Commit, or Claims.Settle,
 // and a *cursor.InvalidError where that would not take them.
 //
-// ErrSettled, ErrForgotten, a *handoff.RestoredError, and any other error mean that the
-// transaction must be rolled back.
+// ErrSettled, ErrForgotten, a *handoff.RestoredError, a *handoff.AheadError, and
+// any other error mean that the transaction must be rolled back. An AheadError of
+// a claim that was taken over says only that the other one committed.
 //
 // Lost response of the transaction's commit: settle. Another settled the claim
 // first: ErrSettled, or, where both are under way, one of us waits for the other.
 // We die right after: the transaction is rolled back.
-func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, h handoff.Held, committed int64, replies ...handoff.Reply) error {
+func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, b handoff.Batch, committed int64, replies ...handoff.Reply) error {
 	if err := handoff.ValidateReplies(replies); err != nil {
+		return err
+	}
+	h := b.Held()
+	if err := m.ahead(ctx, tx, b); err != nil {
 		return err
 	}
 	if err := m.floor(ctx, tx, h, committed); err != nil {
@@ -134,7 +156,7 @@ func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, h handoff.Held, committe
 	if err != nil {
 		return err
 	}
-	done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text)...)
+	done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text, b.Rewinds, b.To)...)
 	if err != nil {
 		return fmt.Errorf("marker: %w", err)
 	}
@@ -163,7 +185,7 @@ func (m *Markers) Settle(ctx context.Context, h handoff.Held, committed int64) (
 	if err := m.floor(ctx, tx, h, committed); err != nil {
 		return "", nil, err
 	}
-	if _, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Aborted), sql.NullString{})...); err != nil {
+	if _, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Aborted), sql.NullString{}, 0, -1)...); err != nil {
 		return "", nil, fmt.Errorf("settle: %w", err)
 	}
 	var outcome string

@@ -16,6 +16,11 @@ func claim(n int64, req string) handoff.Held {
 	return handoff.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: n, Req: req}}
 }
 
+// batchOf is an empty batch under a claim.
+func batchOf(h handoff.Held) handoff.Batch {
+	return handoff.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}
+}
+
 // work is a transaction with an effect and the marker of a claim, not yet
 // committed.
 func (b *bench) work(h handoff.Held, committed int64) (*sql.Tx, error) {
@@ -24,7 +29,7 @@ func (b *bench) work(h handoff.Held, committed int64) (*sql.Tx, error) {
 	if _, err := tx.ExecContext(b.Context(), "INSERT INTO effects (n) VALUES (1)"); err != nil {
 		b.Fatal(err)
 	}
-	err := b.Mark(b.Context(), tx, h, committed)
+	err := b.Mark(b.Context(), tx, batchOf(h), committed)
 	if err != nil {
 		_ = tx.Rollback()
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -65,7 +66,7 @@ func TestWhoeverSettlesSends(t *testing.T) {
 				want := []string{"re 1", "re 2"}
 				if committed {
 					tx := b.begin()
-					if err := b.Mark(b.Context(), tx, a.Held(), 0, handoff.Reply{Queue: "x", Body: []byte("of the dead")}); err != nil {
+					if err := b.Mark(b.Context(), tx, a.Batch, 0, handoff.Reply{Queue: "x", Body: []byte("of the dead")}); err != nil {
 						b.Fatal(err)
 					}
 					if err := tx.Commit(); err != nil {
@@ -142,7 +143,7 @@ func TestSettleReadsTheReplies(t *testing.T) {
 			{Queue: "n", Seq: &seq, Body: []byte{}, ContentType: "application/json"},
 		}
 		tx := b.begin()
-		if err := b.Mark(b.Context(), tx, claim(1, "r"), 0, replies...); err != nil {
+		if err := b.Mark(b.Context(), tx, batchOf(claim(1, "r")), 0, replies...); err != nil {
 			b.Fatal(err)
 		}
 		if err := tx.Commit(); err != nil {
@@ -154,7 +155,7 @@ func TestSettleReadsTheReplies(t *testing.T) {
 				b.Errorf("%s, %v; (-want +got):\n%s", outcome, err, diff)
 			}
 		}
-		bad := b.Mark(b.Context(), b.begin(), claim(2, "r"), 0, handoff.Reply{})
+		bad := b.Mark(b.Context(), b.begin(), batchOf(claim(2, "r")), 0, handoff.Reply{})
 		if bad == nil || !strings.Contains(bad.Error(), "replies[0].queue") {
 			b.Errorf("error %v, want one that names the reply", bad)
 		}
@@ -166,7 +167,9 @@ func older(t *testing.T, s server) *sql.DB {
 	t.Helper()
 	db := s.open(t)
 	for _, statement := range s.dialect.Tables {
-		statement = strings.Replace(statement, "\treplies TEXT,\n", "", 1)
+		for _, later := range []string{`\treplies TEXT,\n`, `\trewinds [A-Z]+ NOT NULL DEFAULT 0,\n`, `\tupto [A-Z]+ NOT NULL DEFAULT -1,\n`} {
+			statement = regexp.MustCompile(later).ReplaceAllString(statement, "")
+		}
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +192,7 @@ func TestOlderTables(t *testing.T) {
 	for _, s := range servers() {
 		t.Run(s.name, func(t *testing.T) {
 			db := older(t, s)
-			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"); err == nil || !strings.Contains(err.Error(), "version 1, and this program needs 2: call Install") {
+			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"); err == nil || !strings.Contains(err.Error(), "version 1, and this program needs 4: call Install") {
 				t.Fatalf("error %v", err)
 			}
 			var all sync.WaitGroup

@@ -1,0 +1,74 @@
+package sqlmarker_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestRestoredTables: the tables went back, and hand out again what the database
+// has. Nothing is done twice; an operator sets the consumer behind it, and it
+// goes on.
+func TestRestoredTables(t *testing.T) {
+	onEach(t, func(b *bench) {
+		before := newTables(b.T, 3)
+		if err := b.Consume(b.Context(), before.puller(0), "q", "c", book, before.options()); err != nil {
+			b.Fatal(err)
+		}
+		b.booked(1, 2, 3)
+
+		restored := newTables(b.T, 5) // to before the consumer began
+		var ahead *handoff.AheadError
+		err := b.Consume(b.Context(), restored.puller(0), "q", "c", book, restored.options())
+		if !errors.As(err, &ahead) || ahead.To != 3 || ahead.From != 0 || ahead.Queue != "q" || ahead.Consumer != "c" {
+			b.Fatalf("%v; want that the database is at 3", err)
+		}
+		b.booked(1, 2, 3)
+
+		order := handoff.Order{Queue: "q", Consumer: "c", Reason: "the tables were restored"}
+		if _, err := restored.deliverer(0).Rewind(b.Context(), order, handoff.At(ahead.To+1)); err != nil {
+			b.Fatal(err)
+		}
+		if err := b.Consume(b.Context(), restored.puller(0), "q", "c", book, restored.options()); err != nil {
+			b.Fatal(err)
+		}
+		b.booked(1, 2, 3, 4, 5)
+	})
+}
+
+// TestThePlaceOfAMarker: what is ahead of what.
+func TestThePlaceOfAMarker(t *testing.T) {
+	onEach(t, func(b *bench) {
+		batch := func(n, rewinds, from, to int64) handoff.Batch {
+			return handoff.Batch{Queue: "q", Consumer: "c", Token: handoff.Token{N: n, Req: "r"}, Rewinds: rewinds, From: from, To: to}
+		}
+		for _, c := range []struct {
+			batch handoff.Batch
+			ahead bool
+		}{
+			{batch(5, 1, 0, 10), false},
+			{batch(6, 1, 10, 20), false},
+			{batch(7, 1, 19, 21), true},
+			{batch(7, 1, 20, 21), false},
+			{batch(4, 1, 5, 6), true},   // an older one, that another went past
+			{batch(8, 0, 30, 31), true}, // before it was set back
+			{batch(8, 2, 0, 1), false},  // after it was set back again
+			{batch(9, 2, 0, 1), true},
+		} {
+			tx := b.begin()
+			err := b.Mark(b.Context(), tx, c.batch, 0)
+			var ahead *handoff.AheadError
+			if errors.As(err, &ahead) != c.ahead || err != nil && !c.ahead {
+				b.Errorf("%+v: %v, want ahead %v", c.batch, err, c.ahead)
+			}
+			if err != nil {
+				_ = tx.Rollback()
+				continue
+			}
+			if err := tx.Commit(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -69,6 +69,10 @@ soak: deps ## put the stack under load and faults, and check each sink: TIME=10m
 ledger: deps ## book messages in a database exactly once, while all is killed: INPUT=file.ndjson
 	@$(GO) run ./examples/ledger
 
+.PHONY: pingpong
+pingpong: deps ## two consumers answer each other's messages, while all is killed: ROUNDS=5000
+	@$(GO) run ./examples/pingpong
+
 .PHONY: local
 local: deps ## start the local stack and leave it running
 	@$(GO) run ./cmd/streamsort local

@@ -19,12 +19,13 @@ var update = flag.Bool("update", false, "write the golden template anew")
 
 // The templates that the app writes, save for the functions' asset hashes:
 // goldenFile by default, demoFile with the consumers of the demo, soakFile with
-// those of the soak, tenantsFile with tenants, webhooksFile with senders that
+// those of the soak, pongFile with that of the game of pingpong, tenantsFile with tenants, webhooksFile with senders that
 // sign. The local stack runs them.
 const (
 	goldenFile = "streamsort.template.json"
 	demoFile   = "../../examples/demo/streamsort.template.json"
 	soakFile   = "../../soak/streamsort.template.json"
+	pongFile   = "../../examples/pingpong/streamsort.template.json"
 
 	tenantsFile  = "../../localstack/testdata/tenants.template.json"
 	webhooksFile = "../../localstack/testdata/webhooks.template.json"
@@ -34,6 +35,7 @@ func TestGolden(t *testing.T) {
 	for file, context := range map[string]map[string]any{
 		goldenFile: nil,
 		demoFile:   {prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"},
+		pongFile:   {prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"},
 		soakFile:   {prefix + "consumersFile": "../../soak/consumers.json", prefix + "processTimeout": "20s", prefix + "archive": true},
 		tenantsFile: {
 			prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "custom:tenant",

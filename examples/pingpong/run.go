@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/child"
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// options say how long the game is.
+type options struct {
+	// rounds is how many messages are answered in each direction, balls how many of
+	// them are under way at once.
+	rounds, balls int
+	// kills is how many copies of the consumer with the database die.
+	kills int
+}
+
+// last is how often a ball is hit, the serve included: pong hits it last.
+func (o options) last() int { return 2*((o.rounds+o.balls-1)/o.balls) - 1 }
+
+// messages is how many messages each queue has in the end.
+func (o options) messages() int { return o.balls * (o.last() + 1) / 2 }
+
+// oneStepIn is how many steps of the protocol a copy survives on average, while
+// there are kills left; killed is how often a function's process dies in a request.
+const (
+	oneStepIn = 40
+	killed    = 0.03
+)
+
+// dieVariable tells a copy how many steps it survives on average.
+const dieVariable = "PINGPONG_ONE_STEP_IN"
+
+// patience is how long nothing may be hit: longer than the claims of killed
+// processes take to run out.
+const patience = 3 * time.Minute
+
+// run plays. The error says what the audit found.
+func run(ctx context.Context, o options, out io.Writer) error {
+	began := time.Now()
+	server, err := localdb.Start(ctx, local(), "")
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	tables, err := newLossy(server.Endpoint)
+	if err != nil {
+		return err
+	}
+	defer tables.Close()
+	stack, err := start(ctx, tables.URL)
+	if err != nil {
+		return err
+	}
+	defer stack.Close()
+	api, err := newLossy(stack.URL())
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	deliverer, sorter, err := onTables(server.Endpoint)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "pingpong")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	path := filepath.Join(folder, "ping.db")
+	db, err := open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	arrival := cursor.KindArrival
+	for _, queue := range []string{pings, pongs} {
+		if _, err := sorter.Configure(ctx, queue, cursor.Change{Kind: &arrival}); err != nil {
+			return err
+		}
+	}
+	if _, err := deliverer.Create(ctx, pongs, pinger, handoff.First); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "==> the stack runs (%.1fs); serving %d balls, each is hit %d times\n", time.Since(began).Seconds(), o.balls, o.last()+1)
+	tables.losing.Store(true)
+	api.losing.Store(true)
+	playing, stop := context.WithCancel(ctx)
+	defer stop()
+	copies := &killing{options: o, starter: child.NewStarter(), arguments: []string{"ping", api.URL, path, strconv.Itoa(o.last())}}
+	defer copies.starter.Close()
+	copies.left.Store(int64(o.kills))
+	// All are served before the first is hit back, so that the audit knows where
+	// each answer has to be.
+	if err := serve(ctx, api.URL, o.balls); err != nil {
+		return err
+	}
+	go copies.keep(playing, out)
+	if err := await(ctx, stack, deliverer, o, out); err != nil {
+		return err
+	}
+	stop()
+	tables.losing.Store(false)
+	kills := 0
+	for _, f := range stack.Functions() {
+		kills += f.Stats.Killed
+	}
+	fmt.Fprintf(out, "==> over after %.1fs; killed: %d copies, %d processes of functions; lost: %d of %d responses. The audit:\n",
+		time.Since(began).Seconds(), int64(o.kills)-copies.left.Load(), kills,
+		tables.losts.Load()+api.losts.Load(), tables.requests.Load()+api.requests.Load())
+	return audit(ctx, sorter, db, o, out)
+}
+
+// local is the kind of the server that is started here.
+func local() localdb.Kind {
+	if kind := localdb.Choose(); kind != localdb.Given {
+		return kind
+	}
+	return localdb.DynamoDBLocal
+}
+
+func start(ctx context.Context, server string) (*localstack.Stack, error) {
+	root, err := localdb.Root()
+	if err != nil {
+		return nil, err
+	}
+	return localstack.Run(ctx, localstack.Config{
+		Templates: []string{
+			filepath.Join(root, "examples", "pingpong", "streamsort.template.json"),
+			filepath.Join(root, "examples", "pingpong", "pong", "pong.template.json"),
+		},
+		Env:    map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
+		Server: server,
+		Chaos:  localstack.Chaos{Seed: 1, Kill: killed, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+// onTables looks at the tables by a network that loses nothing.
+func onTables(endpoint string) (*handoff.Deliverer, *cursor.Sorter, error) {
+	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := cursor.NewDynamo(client, cursor.Names{})
+	if err != nil {
+		return nil, nil, err
+	}
+	sorter, err := cursor.New(store, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := handoff.New(handoff.NewDynamo(client, handoff.Names{}), sorter, nil)
+	return d, sorter, err
+}
+
+// serve puts the first messages.
+func serve(ctx context.Context, base string, balls int) error {
+	api, err := client.New(base)
+	if err != nil {
+		return err
+	}
+	for i := range balls {
+		body, err := json.Marshal(ball{Ball: i + 1, Hits: 0})
+		if err != nil {
+			return err
+		}
+		document := fmt.Appendf(nil, `{"queue":%q,"id":"serve-%d","body":%s}`, pings, i+1, body)
+		if _, err := api.Put(ctx, []json.RawMessage{document}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// killing keeps a copy of the consumer going.
+type killing struct {
+	options
+	starter   *child.Starter
+	arguments []string
+	left      atomic.Int64
+}
+
+// keep starts a copy, and another where it died.
+func (k *killing) keep(ctx context.Context, out io.Writer) {
+	for ctx.Err() == nil {
+		program, err := os.Executable()
+		if err != nil {
+			fmt.Fprintln(out, "    a copy cannot start:", err)
+			return
+		}
+		one := 0
+		if k.left.Load() > 0 {
+			one = oneStepIn
+		}
+		copied := exec.Command(program, k.arguments...)
+		copied.Stderr = os.Stderr
+		copied.Env = append(os.Environ(), dieVariable+"="+strconv.Itoa(one))
+		if err := k.starter.Start(copied); err != nil {
+			fmt.Fprintln(out, "    a copy cannot start:", err)
+			return
+		}
+		stopped := context.AfterFunc(ctx, func() { child.Signal(copied, syscall.SIGKILL) })
+		_ = copied.Wait() // it is killed, by itself or by us
+		if stopped() && one > 0 {
+			k.left.Add(-1)
+		}
+	}
+}
+
+// await waits until both consumers have everything.
+func await(ctx context.Context, stack *localstack.Stack, d *handoff.Deliverer, o options, out io.Writer) error {
+	last, moved, told := int64(-1), time.Now(), time.Now()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		answered, done, state := int64(0), true, ""
+		for queue, name := range map[string]string{pings: "pong", pongs: pinger} {
+			list, err := d.Status(ctx, queue)
+			if err != nil {
+				return err
+			}
+			found := false
+			for _, c := range list {
+				if c.Name == name {
+					found = true
+					answered += c.Delivered
+					done = done && c.State == handoff.Idle && c.Delivered == int64(o.messages())
+					state += fmt.Sprintf("; %s is %s at %d of %d: %s", name, c.State, c.Delivered, c.Position, c.Error)
+				}
+			}
+			done = done && found
+		}
+		if answered != last {
+			last, moved = answered, time.Now()
+		}
+		switch {
+		case done:
+			return nil
+		case time.Since(moved) > patience:
+			return fmt.Errorf("%d messages are answered, and no more for %v%s", answered, patience, state)
+		}
+		if time.Since(told) > 2*time.Second {
+			told = time.Now()
+			fmt.Fprintf(out, "    %d of %d messages are answered\n", answered, 2*o.messages())
+			// The schedule runs it every five minutes: it wakes up what a killed
+			// function left.
+			if _, err := stack.Trigger(ctx, "SweepSchedule"); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}

@@ -52,8 +52,12 @@ func audit(ctx context.Context, sorter *cursor.Sorter, db *sql.DB, o options, ou
 		name string
 		n    int
 	}{
-		{"pings", len(sent)}, {"pongs", len(came)}, {"written down", written}, {"not answered", unanswered},
-		{"answered twice", extra}, {"out of order", wrong + disorder},
+		{"pings", len(sent)},
+		{"pongs", len(came)},
+		{"written down", written},
+		{"not answered", unanswered},
+		{"answered twice", extra},
+		{"out of order", wrong + disorder},
 	} {
 		fmt.Fprintf(out, "    %-16s %d\n", row.name, row.n)
 	}

@@ -168,6 +168,11 @@ func TestKeepAndReplay(t *testing.T) {
 	long := strings.Repeat("ü", 500)
 	s.put(long, 1, 1)
 	s.keep(long, 1, 1000, archive.Kept{To: 1, Messages: 1})
+	s.put("..", 1, 1)
+	s.keep("..", 1, 1000, archive.Kept{To: 1, Messages: 1})
+	if raw, err := s.store.Get(t.Context(), "%2E./mark"); err != nil || raw == nil {
+		t.Errorf("the mark of a queue named like a folder above is %s, %v", raw, err)
+	}
 	it, err := s.sorter.Status(t.Context(), "again")
 	if err != nil || it.Position != 58 || it.Settings.First != 2 {
 		t.Errorf("%+v, %v", it, err)

@@ -26,6 +26,9 @@ const maxEscaped = 900
 // long one, which begins as no escaped name does.
 func folder(queue string) string {
 	name := url.PathEscape(queue)
+	if name[0] == '.' {
+		name = "%2E" + name[1:] // ".." is a way out of a folder
+	}
 	if len(name) > maxEscaped {
 		sum := sha256.Sum256([]byte(queue))
 		name = "%" + "-" + hex.EncodeToString(sum[:])

@@ -36,7 +36,8 @@
 //	singleTo     N  up to this seq one message is claimed at a time
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last
-//	outcomes     M  what became of the last four claims, in slot n mod 4
+//	outcomes     M  what became of the last four claims, in slot n mod 4, with a
+//	                short hash of each claim's request
 //	quarantine   M  claims that stayed in doubt too long, by their numbers
 //	outbox       L  of a claim that is SENDING: the queues that it has replies for
 //	refused, refusedTold   how many replies could never be stored, and were announced
@@ -86,6 +87,9 @@
 //	 │ lease over:     │ ABORTED by     │ UNKNOWN ───────────► IDLE, delivered = to
 //	 │ CANCELLED       │ its marker     │  │    too long: and the claim
 //	 └─────────────────┴────────────────┴──┘    is kept in quarantine
+//
+// While more is known to wait, a commit makes the next claim in the same write
+// ([Claims].CommitAndClaim): READY goes to STARTED under the next number.
 //
 // A claim that is READY or UNKNOWN is never taken over, and never handed out
 // again before it is settled. What is in quarantine is announced until its

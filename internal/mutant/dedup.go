@@ -51,6 +51,21 @@ var dedupMutants = []mutant{
 	{"waiter begins its wait again", dedupFolder, test{"./pkg/dedup", "TestPatienceIsNotDoubled"}, []edit{
 		{"flight.go", "a.waited += time.Since(began)", "_ = began"},
 	}},
+	{"result shared with a caller", dedupFolder, test{"./pkg/dedup", "TestNobodyChangesWhatIsRemembered"}, []edit{
+		{"codec.go", `return c.Unmarshal(bytes.Clone(data), into)`, `return c.Unmarshal(data, into)`},
+	}},
+	{"result shared with its owner", dedupFolder, test{"./pkg/dedup", "TestNobodyChangesWhatIsRemembered"}, []edit{
+		{"codec.go", `return bytes.Clone(encoded), err`, `return encoded, err`},
+	}},
+	{"compressed whatever its size", dedupFolder, test{"./pkg/dedup", "TestResultTooLargeToUnpack"}, []edit{
+		{"result.go", ` && len(encoded) <= maxDecoded {`, ` {`},
+	}},
+	{"complete after a fail in doubt", dedupFolder, test{"./pkg/dedup", "TestNothingFollowsAFailInDoubt"}, []edit{
+		{"attempt.go", `a.failing = err != nil || failed`, `a.failing = failed`},
+	}},
+	{"callers without a principal are one", dedupFolder, test{"./pkg/dedup", "TestCallersOfALambdaAuthorizer"}, []edit{
+		{"http.go", `return string(all)`, `return string(all[:0])`},
+	}},
 	{"invalidated result comes back into the cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
 		{"cache.go", "known && found.row.Fence <= fence ||", "known && found.row.Fence < fence ||"},
 	}},
@@ -61,7 +76,7 @@ var dedupMutants = []mutant{
 		{"attempt.go", "c.ValidUntil.After(a.placed.expiresOn) &&", "c.ValidUntil.Before(a.placed.expiresOn) &&"},
 	}},
 	{"codec's panic leaves the lease", dedupFolder, test{"./pkg/dedup", "TestCodecThatPanics"}, []edit{
-		{"codec.go", "\tdefer recovered(&err)\n\treturn c.Marshal(value)", "\treturn c.Marshal(value)"},
+		{"codec.go", "\tdefer recovered(&err)\n\tencoded, err = c.Marshal(value)", "\tencoded, err = c.Marshal(value)"},
 	}},
 	{"hook's panic leaves the lease", dedupFolder, test{"./pkg/dedup", "TestHookThatPanics"}, []edit{
 		{"attempt.go", "if !judged {", "if !judged && why == nil {"},

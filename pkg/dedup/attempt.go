@@ -17,10 +17,13 @@ type Start[ID, R any] struct {
 }
 
 // TryStart claims the id for a caller that ends its attempt itself, as where
-// the effect is done by others; or it returns the remembered result. It waits,
-// and fails, as [Deduplicator.Once] does.
+// the effect begins in one function and ends in another; or it returns the
+// remembered result. It waits, and fails, as [Deduplicator.Once] does.
 //
-// An attempt that is not ended is taken over after its lease.
+// An attempt that is not ended is taken over after its lease. It cannot leave its
+// process: where another one does the effect, this one waits for it, and extends
+// the lease meanwhile. ctx bounds the call, not the attempt; but where
+// Options.Lease is 0, its deadline is the lease.
 func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]byte) (start Start[ID, R], err error) {
 	k, err := d.key(id)
 	if err != nil {
@@ -63,10 +66,11 @@ type Attempt[ID, R any] struct {
 
 	// ending lets one call at a time end or extend the attempt, and guards how
 	// it ended: what was placed for a first Complete is what a repeat stores, and
-	// nothing follows a Fail, which leaves no trace of whose it was in the row.
-	ending            sync.Mutex
-	completed, failed bool
-	placed            *placed
+	// nothing but a repeat follows a Fail (failing), also where nobody knows
+	// whether it was stored: the row may have lost its payload by then.
+	ending                     sync.Mutex
+	completed, failing, failed bool
+	placed                     *placed
 
 	mu  sync.Mutex
 	run Run
@@ -119,7 +123,7 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	}
 	a.ending.Lock()
 	defer a.ending.Unlock()
-	if a.failed {
+	if a.failing {
 		return ErrEnded
 	}
 	if a.completed && a.placed != nil {
@@ -131,10 +135,7 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	if err := a.place(ctx, value, completion); err != nil {
 		return &NotRememberedError{Key: a.owner.Key, Err: err}
 	}
-	completion.Result = a.placed.result
-	if a.d.options.ResultTTL > 0 && completion.Result.Place != Omitted {
-		completion.Result.Until = now.Add(a.d.options.ResultTTL)
-	}
+	completion.Result = a.d.kept(a.placed.result, now)
 	if err := a.complete(ctx, completion, a.placed.stored); err != nil {
 		return err
 	}
@@ -196,8 +197,8 @@ func (a *Attempt[ID, R]) end(ctx context.Context, r Row, stored []byte) {
 // remembered.
 //
 // Errors: [InvalidError] for a nil error. [LostError], as with Complete.
-// [ErrEnded] after Complete. Another one where the store failed: the lease ends
-// by itself.
+// [ErrEnded] after Complete. Another one where the store failed: call Fail again,
+// or the lease ends by itself.
 func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	if err := a.made(); err != nil {
 		return err
@@ -247,6 +248,7 @@ func messageOf(err error) (text string) {
 // giveBack lets the next call run the effect.
 func (a *Attempt[ID, R]) giveBack(ctx context.Context, why string) error {
 	r, failed, err := a.d.store.Fail(ctx, a.owner, why)
+	a.failing = err != nil || failed
 	switch {
 	case err != nil:
 		return err
@@ -278,7 +280,7 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 	}
 	a.ending.Lock()
 	defer a.ending.Unlock()
-	if a.failed {
+	if a.failing {
 		return ErrEnded
 	}
 	now := milliseconds(a.d.options.Now())

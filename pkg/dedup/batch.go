@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"context"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -12,6 +13,9 @@ import (
 // of a stream, and those that are handed on in order. A batch that is delivered
 // again skips what is done.
 func Each[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], items []T, id func(T) (ID, error), handle func(context.Context, T) (R, error)) (int, error) {
+	if err := wired(d, id != nil && handle != nil); err != nil {
+		return 0, err
+	}
 	for done, item := range items {
 		if err := one(ctx, d, item, id, handle); err != nil {
 			return done, err
@@ -20,12 +24,17 @@ func Each[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], items []T, 
 	return len(items), nil
 }
 
+// wired reports a batch handler that can handle nothing.
+func wired[ID, R any](d *Deduplicator[ID, R], given bool) error {
+	if !given {
+		return missing("id or handler")
+	}
+	return d.made()
+}
+
 // one runs handle once for an item. An item that ran and could not be remembered
 // is done: if it came again, it would run again.
 func one[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], item T, id func(T) (ID, error), handle func(context.Context, T) (R, error)) error {
-	if id == nil || handle == nil {
-		return missing("id or handler")
-	}
 	var how ending
 	key, err := id(item)
 	if err == nil {
@@ -43,15 +52,18 @@ func one[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], item T, id f
 }
 
 // OnSQS is a handler of a queue's messages: each runs once by its id, such as
-// [MessageID]. Those that fail come again; in a FIFO queue the later ones of
-// their group do too, without being tried. The event source mapping must
-// report batch item failures.
+// [MessageID]. Those that fail come again; in a FIFO queue, as eventSourceARN
+// says, the later ones of their group do too, without being tried. The event
+// source mapping must report batch item failures.
 func OnSQS[ID, R any](d *Deduplicator[ID, R], id func(events.SQSMessage) (ID, error), handle func(context.Context, events.SQSMessage) (R, error)) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		var response events.SQSEventResponse
+		if err := wired(d, id != nil && handle != nil); err != nil {
+			return response, err
+		}
 		failed := map[string]bool{}
 		for _, message := range event.Records {
-			group, inOrder := message.Attributes["MessageGroupId"]
+			group, inOrder := orderOf(message)
 			if failed[group] || one(ctx, d, message, id, handle) != nil {
 				failed[group] = inOrder
 				response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: message.MessageId})
@@ -59,6 +71,15 @@ func OnSQS[ID, R any](d *Deduplicator[ID, R], id func(events.SQSMessage) (ID, er
 		}
 		return response, nil
 	}
+}
+
+// orderOf is the group of a message whose queue keeps the order of groups. A
+// standard queue keeps none, also where its messages have groups (for fairness).
+func orderOf(message events.SQSMessage) (group string, inOrder bool) {
+	if !strings.HasSuffix(message.EventSourceARN, ".fifo") {
+		return "", false
+	}
+	return message.Attributes["MessageGroupId"], true
 }
 
 // MessageID is the id of a message of SQS. Two sendings of the same thing have
@@ -71,6 +92,9 @@ func MessageID(message events.SQSMessage) (string, error) { return message.Messa
 func OnDynamoDB[ID, R any](d *Deduplicator[ID, R], id func(events.DynamoDBEventRecord) (ID, error), handle func(context.Context, events.DynamoDBEventRecord) (R, error)) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 		var response events.DynamoDBEventResponse
+		if err := wired(d, id != nil && handle != nil); err != nil {
+			return response, err
+		}
 		if done, err := Each(ctx, d, event.Records, id, handle); err != nil {
 			response.BatchItemFailures = []events.DynamoDBBatchItemFailure{{ItemIdentifier: event.Records[done].Change.SequenceNumber}}
 		}
@@ -85,6 +109,9 @@ func EventID(record events.DynamoDBEventRecord) (string, error) { return record.
 func OnKinesis[ID, R any](d *Deduplicator[ID, R], id func(events.KinesisEventRecord) (ID, error), handle func(context.Context, events.KinesisEventRecord) (R, error)) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
 		var response events.KinesisEventResponse
+		if err := wired(d, id != nil && handle != nil); err != nil {
+			return response, err
+		}
 		if done, err := Each(ctx, d, event.Records, id, handle); err != nil {
 			response.BatchItemFailures = []events.KinesisBatchItemFailure{{ItemIdentifier: event.Records[done].Kinesis.SequenceNumber}}
 		}

@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,8 @@ type Codec interface {
 	// Name is kept with each result: 1 to 32 bytes, without a '+'. A result
 	// under another name is not decoded.
 	Name() string
+	// The bytes that Marshal returns may be part of the value, and Unmarshal may
+	// keep data in the value: both are copied.
 	Marshal(value any) ([]byte, error)
 	Unmarshal(data []byte, into any) error
 }
@@ -37,7 +40,7 @@ func (JSON) Unmarshal(data []byte, into any) error { return json.Unmarshal(data,
 const compressed = "+zstd"
 
 // maxDecoded bounds what a stored result may grow to when it is decompressed:
-// one that was made to blow up is refused.
+// one that was made to blow up is refused. So larger ones are not compressed.
 const maxDecoded = 64 << 20
 
 // packer compresses. Each Deduplicator has its own, made when it is needed
@@ -76,15 +79,19 @@ func (p *packer) unpack(codec Codec, name string, stored []byte) ([]byte, error)
 }
 
 // encode is a value as the codec makes it. A codec that panics has failed: by
-// then the effect has run, and nobody may wait for its lease.
+// then the effect has run, and nobody may wait for its lease. The bytes are a
+// copy: a codec may return a part of the value, which the caller may change.
 func encode(c Codec, value any) (encoded []byte, err error) {
 	defer recovered(&err)
-	return c.Marshal(value)
+	encoded, err = c.Marshal(value)
+	return bytes.Clone(encoded), err
 }
 
+// unmarshal gives the codec a copy, which it may make a part of the value: others
+// share what is remembered.
 func unmarshal(c Codec, data []byte, into any) (err error) {
 	defer recovered(&err)
-	return c.Unmarshal(data, into)
+	return c.Unmarshal(bytes.Clone(data), into)
 }
 
 // recovered makes a codec's panic its error.

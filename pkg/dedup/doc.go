@@ -22,9 +22,11 @@
 // # The table
 //
 // Its definition is [Names.Tables]: keys id and processorId, both strings, and
-// TTL by expiresOn. The functions need dynamodb:UpdateItem on it, GetItem to
-// wait and to read larger results, PutItem and DeleteItem for these, and Scan
-// for List.
+// TTL by expiresOn. This project's stack has it, under the default name of
+// [Names]; elsewhere you make it yourself (docs/dedup.md has the two commands):
+// nothing here does, and a table that is not there is an error of the first
+// call. The functions need dynamodb:UpdateItem on it, GetItem to wait and to
+// read larger results, PutItem and DeleteItem for these, and Scan for List.
 //
 //	config, err := config.LoadDefaultConfig(ctx)
 //	...

@@ -284,6 +284,8 @@ func (s *Dynamo) Rows(ctx context.Context, scan RowScan) (RowPage, error) {
 		r, err := decodeRow(it, s.names)
 		var broken *RowError
 		switch {
+		case errors.As(err, &broken) && scan.Processor != "" && broken.Key.Processor != "" && broken.Key.Processor != scan.Processor:
+			// Another processor's, in a table with one key.
 		case errors.As(err, &broken):
 			page.Broken = append(page.Broken, *broken)
 		case scan.Processor == "" || scan.Processor == r.Processor:

@@ -169,6 +169,22 @@ func TestLifetimes(t *testing.T) {
 	})
 }
 
+// TestForcedResultIsKeptAsLong: as one that its owner completed.
+func TestForcedResultIsKeptAsLong(t *testing.T) {
+	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	d := process(t, &dedup.Memory{}, &options{Lease: time.Minute, ResultTTL: time.Minute, Now: func() time.Time { return now }})
+	_ = must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a"))
+	if !must[bool](t)(d.ForceComplete(t.Context(), "a", "x", dedup.Audit{By: "ada", Reason: "why", Force: true})) {
+		t.Fatal("nothing to complete")
+	}
+	for _, omitted := range []bool{false, true} {
+		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t))); out.Omitted != omitted {
+			t.Errorf("%+v, want omitted %v", out, omitted)
+		}
+		now = now.Add(time.Minute)
+	}
+}
+
 func TestInvalidate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran atomic.Int64

@@ -160,6 +160,30 @@ func (h *hurt) unseen() {
 
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
 // nobody waits for itself.
+// TestNothingFollowsAFailInDoubt: a fail whose response is lost may have taken
+// the payload away. If the attempt could go on, its result would be remembered
+// for any payload.
+func TestNothingFollowsAFailInDoubt(t *testing.T) {
+	h := newHurt(t, 1)
+	attempt := must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a", []byte("payload"))).Attempt
+	h.network.Fail(1, faulty.Lost)
+	if err := attempt.Fail(h.Context(), errDown); !errors.Is(err, dedup.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if err := attempt.Extend(h.Context(), time.Hour); !errors.Is(err, dedup.ErrEnded) {
+		t.Errorf("extend: %v, want that it has ended", err)
+	}
+	if err := attempt.Complete(h.Context(), "x"); !errors.Is(err, dedup.ErrEnded) {
+		t.Errorf("complete: %v, want that it has ended", err)
+	}
+	if err := attempt.Fail(h.Context(), errDown); err != nil {
+		t.Errorf("fail again: %v", err)
+	}
+	if s := must[dedup.Entry](t)(h.d.Status(h.Context(), "a")); s.Status != dedup.Failed {
+		t.Errorf("%v, want failed", s.Status)
+	}
+}
+
 func TestTheSDKRepeats(t *testing.T) {
 	for request := 1; request <= 2; request++ {
 		h := newHurt(t, 3)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -88,7 +87,7 @@ func fieldPath(path string) ([]string, error) {
 func tree(event any) (any, error) {
 	raw, err := json.Marshal(event)
 	if err != nil {
-		return nil, fmt.Errorf("the event cannot be read: %w", err)
+		return nil, &InvalidError{Field: "event", Problem: "cannot be read as JSON: " + err.Error()}
 	}
 	return parse(raw)
 }

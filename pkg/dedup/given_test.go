@@ -48,6 +48,25 @@ func TestNothingGiven(t *testing.T) {
 			field("deduplicator", err)
 		}
 	}
+	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
+		id := func(s string) (string, error) { return s, nil }
+		handle := func(_ context.Context, s string) (string, error) { return s, nil }
+		_, err = dedup.Handler(none, id, handle, &dedup.HandlerOptions[string]{MissingKey: dedup.RunUnprotected})(ctx, "")
+		field("deduplicator", err)
+		_, err = dedup.Each(ctx, none, []string{"a"}, id, handle)
+		field("deduplicator", err)
+		_, err = dedup.OnSQS(none, dedup.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", nil })(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
+		field("deduplicator", err)
+		_, err = dedup.OnDynamoDB(none, dedup.EventID, func(context.Context, events.DynamoDBEventRecord) (string, error) { return "", nil })(ctx, events.DynamoDBEvent{})
+		field("deduplicator", err)
+		_, err = dedup.OnKinesis(none, func(events.KinesisEventRecord) (string, error) { return "", nil }, func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil })(ctx, events.KinesisEvent{})
+		field("deduplicator", err)
+	}
+	_, err = dedup.HTTPv2(nil, func(context.Context, events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
+		return
+	}, &dedup.HTTPOptions{MissingKey: dedup.RunUnprotected})(ctx, post("", "/", ""))
+	field("deduplicator", err)
+
 	var attempt dedup.Attempt[string, string]
 	for _, none := range []*dedup.Attempt[string, string]{nil, &attempt} {
 		field("attempt", none.Complete(ctx, "x"))
@@ -67,6 +86,8 @@ func TestNothingGiven(t *testing.T) {
 	_, err = dedup.Handler[string, string](d, id, nil, nil)(ctx, "a")
 	field("key or handler", err)
 	_, err = dedup.Each[string, string, string](ctx, d, []string{"a"}, id, nil)
+	field("id or handler", err)
+	_, err = dedup.OnSQS[string, string](d, nil, nil)(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
 	field("id or handler", err)
 	_, err = dedup.HTTPv2(web(t, &dedup.Memory{}, nil), nil, nil)(ctx, post("k", "/", ""))
 	field("handler", err)

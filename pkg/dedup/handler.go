@@ -52,6 +52,9 @@ func Handler[In, Out any](d *Deduplicator[string, Out], key func(In) (string, er
 	}
 	return func(ctx context.Context, event In) (Out, error) {
 		var none Out
+		if err := d.made(); err != nil {
+			return none, err
+		}
 		effect := func(ctx context.Context) (Out, error) { return handle(ctx, event) }
 		id, err := key(event)
 		if err != nil {

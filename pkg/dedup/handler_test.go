@@ -46,7 +46,8 @@ func TestFields(t *testing.T) {
 		_, err := dedup.Field[event](path)
 		isA[*dedup.InvalidError](t, err)
 	}
-	if _, err := must[func(chan int) (string, error)](t)(dedup.Field[chan int]("a"))(nil); err == nil {
+	_, err = must[func(chan int) (string, error)](t)(dedup.Field[chan int]("a"))(nil)
+	if as[*dedup.InvalidError](t, err).Field != "event" {
 		t.Error("an event that is no JSON")
 	}
 
@@ -318,10 +319,16 @@ func TestBatches(t *testing.T) {
 	clear(ran)
 	for i, group := range []string{"a", "b", "b", "b"} {
 		queue.Records[i].Attributes = map[string]string{"MessageGroupId": group}
+		queue.Records[i].EventSourceARN = "arn:aws:sqs:eu-west-1:123456789012:orders.fifo"
 	}
 	onQueue = dedup.OnSQS(d, dedup.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
 	check("FIFO", failed(onQueue(t.Context(), queue)), []string{"2", "3", "4"})
 	check("runs", ran, map[string]int{"1": 1, "2": 1})
+	for i := range queue.Records {
+		queue.Records[i].EventSourceARN = "arn:aws:sqs:eu-west-1:123456789012:orders"
+	}
+	check("groups of a standard queue", failed(onQueue(t.Context(), queue)), []string{"2"})
+	check("runs", ran, map[string]int{"1": 1, "2": 2, "3": 1, "4": 1})
 
 	d, broken = process(t, &dedup.Memory{}, nil), "3"
 	clear(ran)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,11 @@ type HTTPOptions struct {
 	// MissingKey is what becomes of a request without a key: it is answered
 	// with 400, or runs unprotected.
 	MissingKey MissingKey
+	// Caller says who is authenticated, from what a Lambda authorizer gives with
+	// the request; nil means its principalId, and all that it gives where there
+	// is none, as in the simple responses of HTTP APIs. Give one where that
+	// differs between repetitions, such as by a time.
+	Caller func(authorizer map[string]any) string
 	// Forget says which responses are not remembered, so that the next request
 	// runs the effect again; nil means those with a status of 500 and more.
 	Forget func(Response) bool
@@ -43,6 +49,24 @@ const (
 	omittedHeader  = "Idempotency-Omitted"
 )
 
+// authorized is who is authenticated by a Lambda authorizer, empty where it says
+// nothing of it.
+func (o *HTTPOptions) authorized(given map[string]any) string {
+	if o != nil && o.Caller != nil && len(given) > 0 {
+		return o.Caller(given)
+	}
+	if principal, ok := given["principalId"].(string); ok {
+		return principal
+	}
+	given = maps.Clone(given)
+	delete(given, "integrationLatency") // REST APIs add it
+	if len(given) == 0 {
+		return ""
+	}
+	all, _ := json.Marshal(given) // never fails: it comes from JSON
+	return string(all)
+}
+
 // request is what the shapes of HTTP events have in common.
 type request struct {
 	method, path, query, body string
@@ -52,14 +76,16 @@ type request struct {
 	multi   map[string][]string
 }
 
+// header is a header in any case. Where it is there in several cases, it is
+// the same one for each repetition of the request: the first by its name.
 func (r request) header(name string) string {
-	for have, value := range r.headers {
+	for _, have := range slices.Sorted(maps.Keys(r.headers)) {
 		if strings.EqualFold(have, name) {
-			return value
+			return r.headers[have]
 		}
 	}
-	for have, values := range r.multi {
-		if strings.EqualFold(have, name) && len(values) > 0 {
+	for _, have := range slices.Sorted(maps.Keys(r.multi)) {
+		if values := r.multi[have]; strings.EqualFold(have, name) && len(values) > 0 {
 			return values[0]
 		}
 	}
@@ -79,6 +105,9 @@ func (e statusError) Error() string { return "status " + strconv.Itoa(int(e)) }
 
 // serveHTTP runs a request once.
 func serveHTTP(ctx context.Context, d *Deduplicator[string, Response], r request, options *HTTPOptions, handle func(context.Context) (Response, error)) (Response, error) {
+	if err := d.made(); err != nil {
+		return Response{}, err
+	}
 	if options == nil {
 		options = &HTTPOptions{}
 	}
@@ -155,11 +184,15 @@ func refusal(err error, now time.Time) (Response, error) {
 	}
 	_, overflow := itself[*overflowError](err)
 	_, row := itself[*RowError](err)
-	if !overflow && !row && (errors.Is(err, ErrThrottled) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoTime)) {
+	if !overflow && !row && isAny(err, ErrThrottled, ErrUnavailable, ErrNoTime, context.DeadlineExceeded, context.Canceled) {
 		response := problem(http.StatusServiceUnavailable, "unavailable", "repeating the request is safe")
 		return response.with("Retry-After", "1"), nil
 	}
 	return Response{}, err
+}
+
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // problem is a problem document of RFC 9457.

@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -23,7 +24,7 @@ func HTTPv2(d *Deduplicator[string, Response], handle func(context.Context, even
 		}
 		r := request{
 			method: event.RequestContext.HTTP.Method, path: event.RawPath, query: event.RawQueryString,
-			body: event.Body, headers: event.Headers, caller: callerV2(event.RequestContext.Authorizer),
+			body: body(event.Body, event.IsBase64Encoded), headers: event.Headers, caller: callerV2(event.RequestContext.Authorizer, options),
 		}
 		response, err := serveHTTP(ctx, d, r, options, func(ctx context.Context) (Response, error) {
 			made, err := handle(ctx, event)
@@ -46,8 +47,9 @@ func HTTPv1(d *Deduplicator[string, Response], handle func(context.Context, even
 			return events.APIGatewayProxyResponse{}, missing("handler")
 		}
 		r := request{
-			method: event.HTTPMethod, path: event.Path, query: queryV1(event), body: event.Body,
-			headers: event.Headers, multi: event.MultiValueHeaders, caller: callerV1(event.RequestContext),
+			method: event.HTTPMethod, path: event.Path, query: queryV1(event),
+			body: body(event.Body, event.IsBase64Encoded), headers: event.Headers, multi: event.MultiValueHeaders,
+			caller: callerV1(event.RequestContext, options),
 		}
 		response, err := serveHTTP(ctx, d, r, options, func(ctx context.Context) (Response, error) {
 			made, err := handle(ctx, event)
@@ -71,7 +73,7 @@ func FunctionURL(d *Deduplicator[string, Response], handle func(context.Context,
 		}
 		r := request{
 			method: event.RequestContext.HTTP.Method, path: event.RawPath, query: event.RawQueryString,
-			body: event.Body, headers: event.Headers,
+			body: body(event.Body, event.IsBase64Encoded), headers: event.Headers,
 		}
 		if a := event.RequestContext.Authorizer; a != nil && a.IAM != nil {
 			r.caller = a.IAM.UserARN
@@ -92,7 +94,7 @@ func FunctionURL(d *Deduplicator[string, Response], handle func(context.Context,
 
 // callerV2 is who is authenticated: by IAM, by the issuer and subject of a
 // token, or as a Lambda authorizer says.
-func callerV2(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) string {
+func callerV2(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription, options *HTTPOptions) string {
 	switch {
 	case a == nil:
 		return ""
@@ -101,29 +103,34 @@ func callerV2(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) str
 	case a.JWT != nil:
 		return fmt.Sprintf("%q %q", a.JWT.Claims["iss"], a.JWT.Claims["sub"])
 	}
-	return authorized(a.Lambda)
+	return options.authorized(a.Lambda)
 }
 
-func callerV1(c events.APIGatewayProxyRequestContext) string {
+func callerV1(c events.APIGatewayProxyRequestContext, options *HTTPOptions) string {
 	if arn := c.Identity.UserArn; arn != "" {
 		return arn
 	}
 	if claims, ok := c.Authorizer["claims"].(map[string]any); ok {
 		return fmt.Sprintf("%q %q", fmt.Sprint(claims["iss"]), fmt.Sprint(claims["sub"]))
 	}
-	return authorized(c.Authorizer)
+	return options.authorized(c.Authorizer)
 }
 
-// authorized is the principal of a Lambda authorizer.
-func authorized(context map[string]any) string {
-	principal, _ := context["principalId"].(string)
-	return principal
+// body is what the client sent; a body that says that it is base64 and is not
+// stays as it is.
+func body(text string, inBase64 bool) string {
+	if inBase64 {
+		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
+			return string(decoded)
+		}
+	}
+	return text
 }
 
-// queryV1 is the query in one order.
+// queryV1 is the query in one order, and with its values told apart.
 func queryV1(event events.APIGatewayProxyRequest) string {
 	if len(event.MultiValueQueryStringParameters) > 0 {
-		return fmt.Sprint(event.MultiValueQueryStringParameters) // sorted by name
+		return fmt.Sprintf("%q", event.MultiValueQueryStringParameters) // sorted by name
 	}
-	return fmt.Sprint(event.QueryStringParameters)
+	return fmt.Sprintf("%q", event.QueryStringParameters)
 }

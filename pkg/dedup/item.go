@@ -73,7 +73,7 @@ func (n Names) resultItemKey(k Key, t Token) item {
 	return item{n.IDKey: dynamo.Text(k.ID), n.ProcessorKey: dynamo.Text(resultKey(t))}
 }
 
-// plain gives the attributes of an item their own names.
+// plain gives the attributes of an item their own names, all but the keys.
 func (n Names) plain(it item) item {
 	if len(n.Attributes) == 0 {
 		return it
@@ -84,26 +84,24 @@ func (n Names) plain(it item) item {
 			named[name] = value
 		}
 	}
-	for _, key := range []string{n.IDKey, n.ProcessorKey} {
-		if value, ok := it[key]; ok {
-			named[key] = value
-		}
-	}
 	return named
 }
 
-// decodeKey reads the key of a row.
-func decodeKey(d *dynamo.Decoder, n Names) Key {
-	first := d.Text(n.IDKey)
+// decodeKey reads the key of a row. The error is a [RowError].
+func decodeKey(it item, n Names) (Key, error) {
+	d := dynamo.Decoder{Item: it}
+	k := Key{ID: d.Text(n.IDKey)}
 	if !n.OneKey {
-		return Key{ID: first, Processor: d.Text(n.ProcessorKey)}
-	}
-	k, ok := splitKey(first)
-	if !ok {
+		k.Processor = d.Text(n.ProcessorKey)
+	} else if split, ok := splitKey(k.ID); ok {
+		k = split
+	} else {
 		d.Fail(n.IDKey, "is not a processor's length, the processor and an id")
-		return Key{ID: first}
 	}
-	return k
+	if d.Err != nil {
+		return Key{}, &RowError{Key: k, Field: d.Failed, Err: d.Err}
+	}
+	return k, nil
 }
 
 // decodeRow takes an item as it stands; the zero Row for none. The error is a
@@ -112,8 +110,12 @@ func decodeRow(it item, n Names) (Row, error) {
 	if len(it) == 0 {
 		return Row{}, nil
 	}
+	k, err := decodeKey(it, n)
+	if err != nil {
+		return Row{}, err
+	}
 	d := dynamo.Decoder{Item: n.plain(it)}
-	r := Row{Key: decodeKey(&d, n)}
+	r := Row{Key: k}
 	d.Layout(attrVersion, layout, ErrNewerLayout)
 	r.Fence = d.Number(attrFence)
 	r.Attempt = d.Number(attrAttempt)

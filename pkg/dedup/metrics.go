@@ -19,8 +19,13 @@ type Metrics struct {
 }
 
 // NewMetrics returns Metrics that are written to out: os.Stdout in a Lambda
-// function.
-func NewMetrics(out io.Writer) *Metrics { return &Metrics{emf.New(out).Begin()} }
+// function; nil means nowhere.
+func NewMetrics(out io.Writer) *Metrics {
+	if out == nil {
+		out = io.Discard
+	}
+	return &Metrics{emf.New(out).Begin()}
+}
 
 var metricNames = map[EventKind]string{
 	EventNew: "DedupNew", EventDuplicate: "DedupDuplicate", EventWaited: "DedupWaited", EventTakenOver: "DedupTakenOver",

@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/streamsort/streamsort/pkg/table"
@@ -26,6 +27,7 @@ func (n Names) withDefaults() Names {
 	n.Table = cmp.Or(n.Table, "streamsort-dedup")
 	n.IDKey = cmp.Or(n.IDKey, "id")
 	n.ProcessorKey = cmp.Or(n.ProcessorKey, "processorId")
+	n.Attributes = maps.Clone(n.Attributes) // the caller may change it
 	return n
 }
 
@@ -56,9 +58,12 @@ func (n Names) Validate() error {
 			return &InvalidError{Field: "names.attributes", Problem: "has " + name + ", which is not an attribute of the table"}
 		}
 	}
+	names := []string{n.IDKey, n.ProcessorKey}
+	for _, name := range attributes {
+		names = append(names, n.attribute(name))
+	}
 	taken := map[string]bool{}
-	for _, name := range append([]string{n.IDKey, n.ProcessorKey}, attributes...) {
-		name = n.attribute(name)
+	for _, name := range names {
 		switch {
 		case len(name) > 255:
 			return &InvalidError{Field: "names", Problem: "has one that is longer than 255 bytes"}

@@ -70,7 +70,10 @@ func (d *Deduplicator[ID, R]) note(ctx context.Context, kind EventKind, r Row) {
 func (d *Deduplicator[ID, R]) begin(ctx context.Context, operation string, k Key) (context.Context, func(error)) {
 	trace := func(error) {}
 	if d.options.Trace != nil {
-		ctx, trace = d.options.Trace(ctx, operation, k)
+		var end func(error)
+		if ctx, end = d.options.Trace(ctx, operation, k); end != nil {
+			trace = end
+		}
 	}
 	if !d.options.Logger.Enabled(ctx, slog.LevelDebug) {
 		return ctx, trace

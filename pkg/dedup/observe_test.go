@@ -103,6 +103,21 @@ func TestWhatIsTold(t *testing.T) {
 	})
 }
 
+// TestNobodyIsTold: a trace may have no end, and metrics no reader.
+func TestNobodyIsTold(t *testing.T) {
+	metrics := dedup.NewMetrics(nil)
+	d := process(t, &dedup.Memory{}, &options{
+		Observe: metrics.Observe,
+		Trace: func(ctx context.Context, _ string, _ dedup.Key) (context.Context, func(error)) {
+			return ctx, nil
+		},
+	})
+	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", func(context.Context) (string, error) { return "x", nil })); out.Value != "x" {
+		t.Errorf("%+v", out)
+	}
+	metrics.Flush()
+}
+
 func TestMetrics(t *testing.T) {
 	var out bytes.Buffer
 	metrics := dedup.NewMetrics(&out)

@@ -142,7 +142,7 @@ func (d *Deduplicator[ID, R]) mend(ctx context.Context, id ID, audit Audit, kind
 			if err = cmp.Or(err, made.refused); err != nil {
 				return false, err
 			}
-			c.Result = made.result
+			c.Result = d.kept(made.result, now)
 			m.Completion = &c
 		}
 		r, mended, err := d.store.Mend(ctx, m)

@@ -35,7 +35,7 @@ func (d *Deduplicator[ID, R]) place(ctx context.Context, o Owner, value R, expir
 		return made, nil
 	}
 	made.result.Codec, made.stored = d.options.Codec.Name(), encoded
-	if d.options.CompressOver > 0 && len(encoded) > d.options.CompressOver {
+	if d.options.CompressOver > 0 && len(encoded) > d.options.CompressOver && len(encoded) <= maxDecoded {
 		if short, shorter := d.packer.compress(encoded); shorter {
 			made.stored, made.result.Codec = short, made.result.Codec+compressed
 		}
@@ -56,6 +56,14 @@ func (d *Deduplicator[ID, R]) place(ctx context.Context, o Owner, value R, expir
 		d.options.Logger.WarnContext(ctx, "result omitted: it is too large", "id", o.ID, "processor", o.Processor, "bytes", size)
 	}
 	return made, err
+}
+
+// kept is a result that is stored now, with the time until which it is known.
+func (d *Deduplicator[ID, R]) kept(r Result, now time.Time) Result {
+	if d.options.ResultTTL > 0 && r.Place != Omitted {
+		r.Until = now.Add(d.options.ResultTTL)
+	}
+	return r
 }
 
 // putResult stores a result in an item of its own, or once more, with a later

@@ -1,7 +1,12 @@
 package dedup_test
 
 import (
+	"context"
+	"slices"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/localdb"
@@ -53,5 +58,48 @@ func TestDynamoConforms(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestKeyNamedAsAnAttribute: a table whose key has the name of an attribute can
+// be used if the attribute gets another one.
+func TestKeyNamedAsAnAttribute(t *testing.T) {
+	for _, name := range []string{"token", "v", "expiresOn"} {
+		store, _ := freshTable(t, localdb.Kinds()[0], nil, dedup.Names{IDKey: name, Attributes: map[string]string{name: "other"}})
+		d := process(t, store, nil)
+		for i := range 2 {
+			out, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return incompressible(5000), nil })
+			if err != nil || len(out.Value) != 5000 || out.Replayed != (i == 1) {
+				t.Errorf("%s: %d bytes, replayed %v, %v", name, len(out.Value), out.Replayed, err)
+			}
+		}
+		for e, err := range d.List(t.Context()) {
+			if err != nil || e.Row.ID != "a" {
+				t.Errorf("%s: listed %+v, %v", name, e, err)
+			}
+		}
+	}
+}
+
+// TestListOfATableWithOneKey: a broken row of another processor is not this
+// one's to tell of; one that is nobody's is everybody's.
+func TestListOfATableWithOneKey(t *testing.T) {
+	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Kinds()[0])})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, names := freshTable(t, localdb.Kinds()[0], nil, dedup.Names{OneKey: true})
+	for _, key := range []string{"7:another:x", "8:payments:x", "nobody's"} {
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &names.Table, Item: dynamo.Item{"id": dynamo.Text(key)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var fields []string
+	for _, err := range process(t, store, nil).List(t.Context()) {
+		fields = append(fields, as[*dedup.RowError](t, err).Field)
+	}
+	slices.Sort(fields)
+	if diff := cmp.Diff([]string{"id", "v"}, fields); diff != "" {
+		t.Errorf("broken rows (-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,65 @@
+package dedup_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// bare is a codec of bytes that copies nothing.
+type bare struct{}
+
+func (bare) Name() string                      { return "bare" }
+func (bare) Marshal(value any) ([]byte, error) { return value.([]byte), nil }
+func (bare) Unmarshal(data []byte, into any) error {
+	*into.(*[]byte) = data
+	return nil
+}
+
+// TestNobodyChangesWhatIsRemembered: callers may do with their result what they
+// like, also where the codec copies nothing: the next ones get what the first
+// one got.
+func TestNobodyChangesWhatIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := must[*dedup.Deduplicator[string, []byte]](t)(
+			dedup.New(&dedup.Memory{}, "p", &dedup.Options[string, []byte]{Codec: bare{}, CacheSize: 10}))
+		release := make(chan struct{})
+		call := func() {
+			out, err := d.Once(t.Context(), "a", func(context.Context) ([]byte, error) { <-release; return []byte("first"), nil })
+			if err != nil || string(out.Value) != "first" {
+				t.Errorf("%q, %v; want what the first call got", out.Value, err)
+			}
+			copy(out.Value, "other")
+		}
+		for range 5 { // one owner, the others wait for it in this process
+			go call()
+		}
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		call() // from the cache
+	})
+}
+
+// TestResultTooLargeToUnpack: a result that is small when it is compressed, and
+// larger than what is ever unpacked, is omitted. It must not be stored as
+// something that no duplicate can read.
+func TestResultTooLargeToUnpack(t *testing.T) {
+	d := process(t, &dedup.Memory{}, nil)
+	large := strings.Repeat("x", 64<<20)
+	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", func(context.Context) (string, error) { return large, nil })); len(out.Value) != len(large) {
+		t.Errorf("%d bytes", len(out.Value))
+	}
+	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t))); !out.Omitted || !out.Replayed {
+		t.Errorf("omitted %v, replayed %v", out.Omitted, out.Replayed)
+	}
+	fits := large[:64<<20-2] // and its quotes
+	for range 2 {
+		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "b", func(context.Context) (string, error) { return fits, nil })); out.Value != fits {
+			t.Errorf("%d bytes, omitted %v", len(out.Value), out.Omitted)
+		}
+	}
+}

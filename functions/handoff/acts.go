@@ -26,7 +26,7 @@ func (s *service) act(ctx context.Context, c *edge.Call) (int, any, *edge.Proble
 	c.Metrics.Count("Acts", 1)
 	document := operated{Status: http.StatusOK, ID: o.Op, Act: o.act, Queue: c.Short(o.Queue), Consumer: o.Consumer}
 	if after.Exists() {
-		document.consumerAnswer = s.answer(after)
+		document.consumerAnswer = s.answer(c.Scope, after)
 	}
 	return http.StatusOK, document, nil
 }
@@ -74,8 +74,12 @@ type recordedAct struct {
 	Error    string       `json:"error,omitempty"`
 }
 
-func newRecordedAct(a handoff.Act) recordedAct {
-	r := recordedAct{At: a.At, ID: a.Op, Act: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Outcome: open, Error: a.Error}
+func newRecordedAct(scope edge.Scope, a handoff.Act) recordedAct {
+	r := recordedAct{At: a.At, ID: a.Op, Act: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Outcome: open, Error: scope.Told(a.Error)}
+	if a.Kind == handoff.ActReply {
+		// Of replies to any queue of the stack, in our words.
+		r.Reason, r.Error = scope.ToldOfOthers(a.Reason), scope.ToldOfOthers(a.Error)
+	}
 	if a.Seq >= 0 {
 		seq := jsonseq.Seq(a.Seq)
 		r.Seq = &seq
@@ -115,7 +119,7 @@ func (s *service) acts(ctx context.Context, c *edge.Call) (int, any, *edge.Probl
 	list := []recordedAct{}
 	for _, a := range page {
 		if one == "" || a.Consumer == one {
-			list = append(list, newRecordedAct(a))
+			list = append(list, newRecordedAct(c.Scope, a))
 		}
 	}
 	return http.StatusOK, struct {

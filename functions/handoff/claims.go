@@ -47,7 +47,7 @@ type claimDocument struct {
 func newClaimDocument(scope edge.Scope, a handoff.Answer) claimDocument {
 	d := claimDocument{
 		Status: http.StatusOK, Answer: a.Verdict, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
-		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: a.Detail,
+		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: told(scope, a.Detail),
 	}
 	if a.Token.N > 0 {
 		d.Token = a.Token.String()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/edge"
@@ -78,7 +79,20 @@ type pausedAnswer struct {
 	Since  time.Time `json:"since"`
 }
 
-func (s *service) answer(c handoff.Consumer) *consumerAnswer {
+// replying is what the handing on of replies begins an error with. They may be to any
+// queue of the stack.
+const replying = "replies to queue "
+
+// told is why something failed, as a caller may be told it: the words of a sink or of
+// the caller's own, or, where they are about replies, ours.
+func told(scope edge.Scope, why string) string {
+	if strings.Contains(why, replying) {
+		return scope.ToldOfOthers(why)
+	}
+	return scope.Told(why)
+}
+
+func (s *service) answer(scope edge.Scope, c handoff.Consumer) *consumerAnswer {
 	a := &consumerAnswer{
 		Consumer: c.Name, State: c.State, Delivered: jsonseq.Seq(c.Delivered), Attempts: c.Attempts,
 		Rewinds: c.Rewinds, Starting: c.Starting != "",
@@ -88,7 +102,7 @@ func (s *service) answer(c handoff.Consumer) *consumerAnswer {
 		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, c.Chain()}
 	}
 	if c.Error != "" {
-		a.Failure = &failureAnswer{Error: c.Error, At: c.Failed}
+		a.Failure = &failureAnswer{Error: told(scope, c.Error), At: c.Failed}
 		if !c.RetryAt.IsZero() {
 			a.Failure.RetryAt = &c.RetryAt
 		}
@@ -100,7 +114,7 @@ func (s *service) answer(c handoff.Consumer) *consumerAnswer {
 		a.Paused = &pausedAnswer{c.Paused, c.PausedSince}
 	}
 	if r := c.Refused; r.N > 0 {
-		a.Refused = &refusedAnswer{r.N, r.By, r.Why, r.Since}
+		a.Refused = &refusedAnswer{r.N, r.By, scope.ToldOfOthers(r.Why), r.Since}
 	}
 	for _, q := range c.Quarantine {
 		if q != (handoff.Quarantined{}) {
@@ -167,7 +181,7 @@ func (s *service) consumers(ctx context.Context, c *edge.Call) (int, any, *edge.
 	}
 	for _, it := range list {
 		document.Consumers = append(document.Consumers, statusAnswer{
-			consumerAnswer: s.answer(it.Consumer), Position: jsonseq.Seq(it.Position), Lag: jsonseq.Seq(it.Lag()),
+			consumerAnswer: s.answer(c.Scope, it.Consumer), Position: jsonseq.Seq(it.Position), Lag: jsonseq.Seq(it.Lag()),
 		})
 	}
 	if one == "" {
@@ -251,7 +265,7 @@ func (s *service) create(ctx context.Context, c *edge.Call) (int, any, *edge.Pro
 	if err != nil {
 		return 0, nil, problemOf(ctx, err)
 	}
-	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name, consumerAnswer: s.answer(made)}, nil
+	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name, consumerAnswer: s.answer(c.Scope, made)}, nil
 }
 
 // kindOf reads which kind of queue a consumer is for.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -73,14 +74,36 @@ func (s Scope) Owns(field, full string) *Problem {
 
 // shorten takes the tenant off the names that a problem quotes.
 func (s Scope) shorten(p *Problem) {
-	if s.tenant == "" {
-		return
-	}
-	quoted := `"` + tenant.Name(s.tenant, "")
-	p.Detail = strings.ReplaceAll(p.Detail, quoted, `"`)
+	p.Detail = s.Told(p.Detail)
 	for i, e := range p.Errors {
-		p.Errors[i].Detail = strings.ReplaceAll(e.Detail, quoted, `"`)
+		p.Errors[i].Detail = s.Told(e.Detail)
 	}
+}
+
+// Told is a text of ours with the caller's own names in it, where it quotes stored
+// ones.
+func (s Scope) Told(text string) string {
+	if s.tenant == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, `"`+tenant.Name(s.tenant, ""), `"`)
+}
+
+// quoted is a quoted text, which may have been cut off.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.?)*(?:"|$)`)
+
+// ToldOfOthers is Told of a text that may quote others' names too: another stands in
+// their place.
+func (s Scope) ToldOfOthers(text string) string {
+	if s.tenant == "" {
+		return text
+	}
+	return quoted.ReplaceAllStringFunc(text, func(name string) string {
+		if own := s.Told(name); own != name {
+			return own
+		}
+		return "of another"
+	})
 }
 
 // identity is what API Gateway or a function URL verified of the caller.

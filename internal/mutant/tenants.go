@@ -37,6 +37,9 @@ var tenantMutants = []mutant{
 	{"tenants: a tenant may have a slash", "pkg/tenant", test{"./pkg/tenant", "TestValidate"}, []edit{
 		{"tenant.go", "const allowed = \"._-:@|+=\"", "const allowed = \"._-:@|+=/\""},
 	}},
+	{"tenants: replies tell of others' queues", tenantCode, test{"./functions/handoff", "TestRepliesToOthers"}, []edit{
+		{"tenant.go", `return "of another"`, `return name`},
+	}},
 	{"tenants: an id is anybody's", "internal/intake", twoTenants, []edit{
 		{"intake.go", `cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID))`, `full(place, "queue", &m.Queue)`},
 	}},

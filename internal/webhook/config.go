@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // Variable is the environment variable of the ARN of the i-th source's secret,
@@ -225,8 +226,10 @@ func inner(m edge.Member, read func(edge.Member) error) error {
 func (d *draft) readQueue(m edge.Member) (err error) {
 	switch m.Name {
 	case "prefix":
-		d.Prefix, err = edge.Text(m.Value)
 		d.prefixed = true
+		if d.Prefix, err = edge.Text(m.Value); err == nil {
+			err = checkPrefix(d.Prefix)
+		}
 		return err
 	case "default":
 		if d.Default, err = edge.Text(m.Value); err == nil && d.Default == "" {
@@ -247,6 +250,15 @@ func (d *draft) readQueue(m edge.Member) (err error) {
 		return err
 	}
 	return d.Queue.read(m, "path, header, fixed, prefix and default")
+}
+
+// checkPrefix reports one behind which the sender would choose the tenant, or a part
+// of it: that of a tenant has it whole, with the slash that ends it.
+func checkPrefix(prefix string) error {
+	if of, _ := tenant.Split(prefix + "queue"); of == "" && strings.HasPrefix(prefix, "@") {
+		return errors.New("begins with '@', and with no whole tenant: it must be like @acme/, or begin otherwise")
+	}
+	return nil
 }
 
 func (d *draft) readID(m edge.Member) error {

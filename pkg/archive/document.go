@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -26,7 +27,7 @@ const maxEscaped = 900
 // long one, which begins as no escaped name does.
 func folder(queue string) string {
 	name := url.PathEscape(queue)
-	if name[0] == '.' {
+	if strings.HasPrefix(name, ".") {
 		name = "%2E" + name[1:] // ".." is a way out of a folder
 	}
 	if len(name) > maxEscaped {

@@ -91,8 +91,8 @@ var twoPhaseMutants = []mutant{
 	{"two phases: restored tables are not noticed", markerFolder, markerTest("TestRestoredTables"), []edit{
 		{"markers.go", "rewinds == b.Rewinds && upTo > b.From:", "false:"},
 	}},
-	{"two phases: a taken over claim is taken for restored tables", handoffCode, twoPhases, []edit{
-		{"consume.go", "(failed != nil || aborted.Verdict != OK)", "false"},
+	{"two phases: a taken over claim is taken for restored tables", handoffCode, markerTest("TestATakenOverClaimIsNoRestore"), []edit{
+		{"consume.go", "(failed != nil || aborted.Verdict != OK)", "failed != nil && aborted.Verdict != OK"},
 	}},
 	{"two phases: settled without looking at the floor", markerFolder, markerTest("TestForget"), []edit{
 		{"markers.go", "\tif h.Token.N < floor {\n", "\tif false {\n"},

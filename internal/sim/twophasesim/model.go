@@ -131,7 +131,7 @@ func (m *model) consume(p *sim.Proc, name string, rounds int) error {
 	}
 	waits := 0
 	ctx := context.Background()
-	return handoff.Consume(ctx, pull, connection{m, p}, queue, consumer, &handoff.ConsumeOptions{
+	err = handoff.Consume(ctx, pull, connection{m, p}, queue, consumer, &handoff.ConsumeOptions{
 		Bounds: handoff.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.keep, Now: m.clock(p),
 		NewReq: func() string {
 			m.requests[name]++
@@ -150,6 +150,11 @@ func (m *model) consume(p *sim.Proc, name string, rounds int) error {
 			return nil
 		},
 	})
+	var ahead *handoff.AheadError
+	if errors.As(err, &ahead) && m.orphans == nil {
+		m.run.Violation("no table was restored: %w", ahead)
+	}
+	return err
 }
 
 // Check implements [sim.Model].

@@ -1,8 +1,10 @@
 package sqlmarker_test
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -70,5 +72,45 @@ func TestThePlaceOfAMarker(t *testing.T) {
 				b.Fatal(err)
 			}
 		}
+	})
+}
+
+// late is a process that sleeps after its first claim, while something happens.
+type late struct {
+	handoff.Claims
+	meanwhile func()
+}
+
+func (l *late) Claim(ctx context.Context, r handoff.Request) (handoff.Answer, error) {
+	a, err := l.Claims.Claim(ctx, r)
+	if l.meanwhile != nil {
+		l.meanwhile()
+		l.meanwhile = nil
+	}
+	return a, err
+}
+
+// TestATakenOverClaimIsNoRestore: whoever sleeps past its lease finds what the
+// other committed in the database, and goes on behind it.
+func TestATakenOverClaimIsNoRestore(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 2)
+		other := tb.puller(time.Hour)
+		p := &late{Claims: tb.puller(0), meanwhile: func() {
+			a := tb.claim(other, b.Name()+"-other", 1)
+			tx := b.begin()
+			if err := errors.Join(book(b.Context(), tx, a.Batch), b.Mark(b.Context(), tx, a.Batch, 0)); err != nil {
+				b.Fatal(err)
+			}
+			tb.is("prepare", handoff.OK)(other.Prepare(b.Context(), a.Held()))
+			if err := tx.Commit(); err != nil {
+				b.Fatal(err)
+			}
+			tb.is("commit", handoff.OK)(other.Commit(b.Context(), a.Held()))
+		}}
+		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); err != nil {
+			b.Fatal(err)
+		}
+		b.booked(1, 2)
 	})
 }

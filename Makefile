@@ -89,6 +89,7 @@ test-root: deps
 .PHONY: test-infra
 test-infra: infra/cdk/node_modules/.installed
 	cd infra/cdk && $(GO) vet ./... && $(GO) test -timeout 12m ./...
+	cd examples/shop && $(GO) vet ./... && $(GO) test -timeout 12m ./...
 
 # make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule,
 # SUITE=cursor (arrival, handoff, twophase, dedup, xorack, tracked) walks one part only.
@@ -140,6 +141,8 @@ lint: ## check format, style and that go.mod is tidy
 	cd pkg/dedup/dedupotel && $$(cd ../../.. && $(TOOL) -n golangci-lint) run ./...
 	$(GO) mod tidy -diff
 	cd infra/cdk && $(GO) mod tidy -diff
+	cd examples/shop && $$(cd ../.. && $(TOOL) -n golangci-lint) run ./...
+	cd examples/shop && $(GO) mod tidy -diff
 	cd pkg/dedup/dedupotel && $(GO) mod tidy -diff
 
 .PHONY: vuln

@@ -88,6 +88,7 @@ func run(ctx context.Context, input string, out io.Writer) error {
 		{"cdk deploy of the changed stack, while the second half is sent", t.update},
 		{"waiting until everything is out, in order", t.drain},
 		{"what operators see", t.operate},
+		{"the alias of a changed function", t.versions},
 		{"what the template asks for, and the server keeps", t.limits},
 		{"cdk diff", t.diff},
 		{"cdk destroy", t.destroy},

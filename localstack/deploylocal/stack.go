@@ -146,20 +146,42 @@ func (t *trial) deploy(ctx context.Context) error {
 
 // deployAssembly runs cdk deploy as a user does, and reads the outputs.
 func (t *trial) deployAssembly(ctx context.Context, name string) error {
+	outputs, err := t.deployStack(ctx, t.assembly(name), stackName)
+	if err == nil {
+		t.outputs = outputs
+	}
+	return err
+}
+
+// deployStack is deployAssembly for the assembly of any app.
+func (t *trial) deployStack(ctx context.Context, assembly, stack string) (map[string]string, error) {
 	outputs := filepath.Join(t.folder, "outputs.json")
-	err := t.runCDK(ctx, "", t.asRoot(), "deploy", "--app", t.assembly(name), "--require-approval", "never", "--progress", "events", "--outputs-file", outputs)
+	err := t.runCDK(ctx, "", t.asRoot(), "deploy", "--app", assembly, "--require-approval", "never", "--progress", "events", "--outputs-file", outputs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	text, err := os.ReadFile(outputs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var all map[string]map[string]string
-	if err := json.Unmarshal(text, &all); err != nil {
+	err = json.Unmarshal(text, &all)
+	return all[stack], err
+}
+
+// versions looks that the alias of a function that was changed is on its second
+// version, which is what everything calls.
+func (t *trial) versions(ctx context.Context) error {
+	name, alias, _ := strings.Cut(t.outputs["EnqueueFunctionName"], ":")
+	answer, err := t.lambda(ctx, http.MethodGet, "/2015-03-31/functions/"+name+"/aliases/"+alias, nil)
+	if err != nil {
 		return err
 	}
-	t.outputs = all[stackName]
+	var on struct{ FunctionVersion string }
+	if err := json.Unmarshal(answer, &on); err != nil || on.FunctionVersion != "2" {
+		return fmt.Errorf("after two deployments the alias is %s (%w)", answer, err)
+	}
+	fmt.Fprintf(t.out, "    %s:%s is version %s\n", name, alias, on.FunctionVersion)
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 // at the first call.
 func (p Props) checkBinaries() error {
 	var errs []error
-	for _, function := range []string{"enqueue", "sort", "sweep", "process", "handoff", "ack", "webhook"} {
+	for _, function := range functionNames() {
 		path := filepath.Join(p.Binaries, function, "bootstrap")
 		if err := checkBinary(path, p.Architecture); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", path, err))
@@ -21,7 +21,7 @@ func (p Props) checkBinaries() error {
 	if errs == nil {
 		return nil
 	}
-	return fmt.Errorf("binaries %s; build the functions first (make build), or say where they are:\n%w", p.Binaries, errors.Join(errs...))
+	return fmt.Errorf("binaries %s; build the functions first (make build, or Build in an app of your own), or say where they are:\n%w", p.Binaries, errors.Join(errs...))
 }
 
 func checkBinary(path string, architecture Architecture) error {

@@ -206,7 +206,7 @@ func TestBinaries(t *testing.T) {
 			}
 		}
 	}
-	check(ARM64, "build the functions first (make build)",
+	check(ARM64, "build the functions first (make build, or Build in an app of your own)",
 		filepath.Join(dir, "enqueue", "bootstrap"), filepath.Join(dir, "sort", "bootstrap"), filepath.Join(dir, "sweep", "bootstrap"))
 	if err := fakebin.Write(dir, "amd64"); err != nil {
 		t.Fatal(err)

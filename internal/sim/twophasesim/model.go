@@ -343,6 +343,12 @@ func (m *model) restore(t tables) {
 	if _, _, err := m.store.CreateConsumer(context.Background(), t.consumer); err != nil {
 		panic(err) // unreachable: there is none
 	}
+	// The sweep's notes go too: they say that it has seen what came since.
+	for _, walk := range []string{"consumers of moved queues 0/1", "consumers of all queues 0/1"} {
+		if err := m.queues.SaveSweepProgress(context.Background(), cursor.Progress{Name: walk}); err != nil {
+			panic(err) // unreachable: nothing goes wrong in memory
+		}
+	}
 	m.was, m.ended, m.ranges, m.orphans = t.consumer, maps.Clone(t.ended), maps.Clone(t.ranges), map[handoff.Token]bool{}
 	m.db.epoch++
 	for _, e := range m.db.effects {

@@ -34,7 +34,7 @@ var dedupMutants = []mutant{
 		{"dynamo.go", "const isOwner = \"#token = :token AND #fence = :fence AND", "const isOwner = \"(#token = :token OR #token <> :token) AND (#fence = :fence OR #fence <> :fence) AND"},
 	}},
 	{"calls of a process do not share a wait", dedupFolder, test{"./pkg/dedup", "TestFiguresOfACrowd"}, []edit{
-		{"flight.go", "if other := f.of[k]; other != nil {", "if other := f.of[k]; other != nil && false {"},
+		{"flight.go", "if other := f.of[k]; other != nil && other.left(now, margin) > 0 {", "if other := f.of[k]; other != nil && false {"},
 	}},
 	{"shared outcome for any payload", dedupFolder, test{"./pkg/dedup", "TestPayload"}, []edit{
 		{"flight.go", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) {", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) && false {"},
@@ -44,6 +44,9 @@ var dedupMutants = []mutant{
 	}},
 	{"wrapped errors taken for our own", dedupFolder, test{"./pkg/dedup", "TestErrorsOfTheOverflowStore"}, []edit{
 		{"errors.go", "e, is := any(err).(E)\n\treturn e, is", "var e E\n\treturn e, errors.As(err, &e)"},
+	}},
+	{"stuck effect keeps its process", dedupFolder, test{"./pkg/dedup", "TestStuckEffectKeepsNobody"}, []edit{
+		{"flight.go", "other != nil && other.left(now, margin) > 0 {", "other != nil {"},
 	}},
 	{"waiter has another's deadline", dedupFolder, test{"./pkg/dedup", "TestEachCallerHasItsOwnDeadline"}, []edit{
 		{"flight.go", "if d.patience(ctx, a) <= 0 {", "if !f.found.row.Exists() {"},

@@ -38,11 +38,22 @@ func (f *flight) expected() time.Time {
 	return f.until
 }
 
+// left is how long it is until the key is to be had, whether the call is over
+// then or not: its effect may not return. At first nobody knows.
+func (f *flight) left(now time.Time, margin time.Duration) time.Duration {
+	until := f.expected()
+	if until.IsZero() {
+		return longestLease
+	}
+	return max(until.Add(margin).Sub(now), 0)
+}
+
 // join returns the flight of a key, and whether it is the caller's own to end.
-func (f *flights) join(k Key) (*flight, bool) {
+// One whose lease is over is left to itself.
+func (f *flights) join(k Key, now time.Time, margin time.Duration) (*flight, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if other := f.of[k]; other != nil {
+	if other := f.of[k]; other != nil && other.left(now, margin) > 0 {
 		return other, false
 	}
 	own := &flight{ended: make(chan struct{})}
@@ -57,7 +68,9 @@ func (f *flights) join(k Key) (*flight, bool) {
 func (f *flights) end(k Key, own *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.of, k)
+	if f.of[k] == own {
+		delete(f.of, k)
+	}
 	close(own.ended)
 }
 
@@ -66,14 +79,14 @@ func (f *flights) end(k Key, own *flight) {
 // be ended).
 //
 // Calls share what was found out, and neither a deadline nor an error: where the
-// one that asks gives up or fails, the next one asks.
+// one that asks gives up or fails, or its lease is over, the next one asks.
 func (d *Deduplicator[ID, R]) enter(ctx context.Context, a *asking) (remembered, error) {
 	for {
 		// What another call has found out meanwhile may be here by now.
 		if found, here := d.cache.get(a.key, d.options.Now()); here {
 			return found, d.matches(found.row, a.payload)
 		}
-		f, first := d.flights.join(a.key)
+		f, first := d.flights.join(a.key, d.options.Now(), d.options.Margin)
 		if first {
 			if lease, err := d.leaseFor(ctx); err == nil {
 				f.expect(d.options.Now().Add(lease))
@@ -81,10 +94,11 @@ func (d *Deduplicator[ID, R]) enter(ctx context.Context, a *asking) (remembered,
 			a.shared = f
 			return remembered{}, nil
 		}
-		if err := d.follow(ctx, a, f); err != nil {
+		over, err := d.follow(ctx, a, f)
+		if err != nil {
 			return remembered{}, err
 		}
-		if f.found.row.Exists() {
+		if over && f.found.row.Exists() {
 			d.note(ctx, EventWaited, f.found.row)
 			return f.found, d.matches(f.found.row, a.payload)
 		}
@@ -94,20 +108,25 @@ func (d *Deduplicator[ID, R]) enter(ctx context.Context, a *asking) (remembered,
 	}
 }
 
-// follow waits for the end of another call of this process, for as long as this
-// one may.
-func (d *Deduplicator[ID, R]) follow(ctx context.Context, a *asking, f *flight) error {
+// follow waits for another call of this process, for as long as this one may:
+// until that one is over, or its lease is (false).
+func (d *Deduplicator[ID, R]) follow(ctx context.Context, a *asking, f *flight) (bool, error) {
 	began := time.Now()
-	timer := time.NewTimer(d.patience(ctx, a))
+	patience, left := d.patience(ctx, a), f.left(d.options.Now(), d.options.Margin)
+	timer := time.NewTimer(min(patience, left))
 	defer timer.Stop()
 	select {
 	case <-f.ended:
 		a.waited += time.Since(began)
-		return nil
+		return true, nil
 	case <-timer.C:
+		if left < patience {
+			a.waited += time.Since(began)
+			return false, nil
+		}
 	case <-ctx.Done():
 	}
-	return d.impatient(ctx, a.key, f)
+	return false, d.impatient(ctx, a.key, f)
 }
 
 // impatient is the error of a call whose wait for another one is over.

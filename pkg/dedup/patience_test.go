@@ -2,6 +2,7 @@ package dedup_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +87,43 @@ func TestPatienceIsNotDoubled(t *testing.T) {
 		}
 		if store.writes > 3 {
 			t.Errorf("%v claims, want 3 at most", store.writes)
+		}
+	})
+}
+
+// TestStuckEffectKeepsNobody: an effect that does not return when its lease ends
+// is taken over by calls of its own process as well, as it is by others.
+func TestStuckEffectKeepsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := process(t, &dedup.Memory{}, &options{Lease: time.Minute, Poll: dedup.Linear(time.Second, time.Minute)})
+		release, stuck := make(chan struct{}), make(chan error, 1)
+		go func() {
+			_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "late", nil })
+			stuck <- err
+		}()
+		synctest.Wait()
+		time.Sleep(30 * time.Second)
+		// Some wait as the lease ends; one of them runs the effect.
+		began := time.Now()
+		var ran atomic.Int64
+		answers := make(chan dedup.Outcome[string])
+		for range 5 {
+			go func() {
+				answers <- must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("second", &ran)))
+			}()
+		}
+		for range 5 {
+			if out := <-answers; out.Value != "second" || out.Attempt != 2 {
+				t.Errorf("%+v", out)
+			}
+		}
+		if took := time.Since(began); took < 32*time.Second || took > 34*time.Second || ran.Load() != 1 {
+			t.Errorf("ran %d times after %v, want once when lease and margin are over", ran.Load(), took)
+		}
+		close(release)
+		isA[*dedup.LostError](t, <-stuck)
+		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t))); out.Value != "second" {
+			t.Errorf("%+v", out)
 		}
 	})
 }

@@ -33,8 +33,11 @@ func (m *model) consumed() error {
 		m.awake = true
 		if is.Tracked {
 			tag := is.Chain()
-			m.tags = append(m.tags, tag)
-			m.claims[tag] = &claim{consumer: is}
+			before := m.claims[tag]
+			if before == nil {
+				m.tags = append(m.tags, tag)
+			}
+			m.claims[tag] = &claim{consumer: is, again: before != nil}
 		}
 	}
 	return nil
@@ -108,6 +111,9 @@ func (m *model) chained(was, is xorack.Chain) error {
 // sealed checks D4.
 func (m *model) sealed(c *claim) error {
 	at := m.standing()
+	if c.again {
+		return nil // it is the first one's end that is sealed
+	}
 	if at.Tracked && at.Token == c.consumer.Token && at.State == handoff.Started {
 		return fmt.Errorf("D4: the chain of %v is sealed, and its claim is out", at.Token)
 	}
@@ -125,6 +131,8 @@ func (m *model) handed(b handoff.Batch) error {
 	tag := b.Edges[0].Tag()
 	c := m.claims[tag]
 	switch {
+	case c != nil && c.again:
+		return fmt.Errorf("D3: %d to %d come under %v, which was claimed before", b.From, b.To, b.Token)
 	case c == nil || c.consumer.Token != b.Token || c.consumer.From != b.From || c.consumer.To != b.To:
 		return fmt.Errorf("D6: %d to %d come under %v, which has another claim", b.From, b.To, b.Token)
 	case !m.chain(tag).IsCreated():

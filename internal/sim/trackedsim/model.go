@@ -89,6 +89,10 @@ type claim struct {
 	outcome handoff.TokenOutcome
 	// roots are the edges that were handed on.
 	roots []xorack.Edge
+	// again tells that the claim was made a second time: its request was repeated
+	// by the SDK after the consumer had been removed and made anew. Its chain has
+	// ended, so that nothing is handed on, and whoever looks fails the claim.
+	again bool
 }
 
 // task is work that waits for a worker: an edge, how many edges may lie under
@@ -263,6 +267,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Text(tag)
 		d.Text(string(m.claims[tag].outcome))
 		d.Int(int64(len(m.claims[tag].roots)))
+		d.Bool(m.claims[tag].again)
 		hashChain(d, m.chain(tag))
 	}
 	for _, e := range m.edges {

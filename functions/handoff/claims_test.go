@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -252,4 +253,52 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 			t.Errorf("%s%s: %d %s, want %d %s", c.act, c.more, a.Status, a.Body, c.status, c.problem)
 		}
 	}
+}
+
+// TestReplyDocuments shows replies as they travel, what is wrong with some, and what
+// is told of one that could never be stored.
+func TestReplyDocuments(t *testing.T) {
+	onServers(t, func(s *server) {
+		s.put("q", 1)
+		s.put("n", 1)
+		s.create(`{"queue":"q","consumer":"billing"}`)
+		s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
+		on := func(act, more string) string {
+			return s.Request("PATCH", "/claims", "", `{"act":"`+act+`","queue":"q","consumer":"billing","token":"1-r1"`+more+`}`).Body
+		}
+		on("prepare", "")
+		const replies = `,"replies":[{"queue":"x","body":{ "a":1}},{"queue":"x","bodyBase64":"AA==","contentType":"a/b"},{"queue":"n","seq":"1","body":1}]`
+		for _, c := range []struct{ act, more, want string }{
+			{"prepare", replies, `replies belong to commit`},
+			{"settle", `,"outcome":"ABORTED"` + replies, `replies belong to commit`},
+			{"commit", `,"replies":7`, `replies must be a JSON array`},
+			{"commit", `,"replies":[{"queue":"x"}]`, `replies[0].body must be given`},
+			{"commit", `,"replies":[{"queue":"x","body":1,"to":2}]`, `replies[0].to is not a field`},
+			{"commit", `,"replies":[` + strings.Repeat(`{"queue":"x","body":1},`, 500) + `{"queue":"x","body":1}]`, `replies are 501`},
+			{"commit", replies, `"answer":"OK"`},
+			{"commit", replies, `"answer":"OK"`},
+		} {
+			if got := on(c.act, c.more); !strings.Contains(got, c.want) {
+				t.Errorf("%s%.80s: %s, want %s", c.act, c.more, got, c.want)
+			}
+		}
+		for path, want := range map[string]string{
+			"/consumers": `"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict"`,
+			"/acts":      `"act":"reply"`,
+		} {
+			if got := s.Request("GET", path, "queue=q", "").Body; !strings.Contains(got, want) {
+				t.Errorf("GET %s: %s, want %s", path, got, want)
+			}
+		}
+		var bodies []string
+		for m, err := range s.sorter.Read(t.Context(), "x", 0, 2) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			bodies = append(bodies, string(m.Body))
+		}
+		if !slices.Equal(bodies, []string{`{ "a":1}`, "\x00"}) {
+			t.Errorf("bodies %q", bodies)
+		}
+	})
 }

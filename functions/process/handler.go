@@ -115,6 +115,9 @@ func (o *observer) delivery(done handoff.Delivery) {
 	case done.Err != nil:
 		metrics.Count("Errors", 1)
 		log.Error("the delivery could not go on", "error", done.Err)
+	case done.Ended == handoff.Replying:
+		metrics.Count("RepliesWaiting", 1)
+		log.Warn("the replies of a claim wait for room", "error", done.Cause)
 	case done.Cause != nil:
 		metrics.Count("DeliveriesFailed", 1)
 		log.Warn("a batch was not handed on", "ended", string(done.Ended), "error", done.Cause)

@@ -60,6 +60,9 @@ type Settings struct {
 	// SettleWithin is STREAMSORT_SETTLE_WITHIN, how long a claim may stay in
 	// doubt; 0 means the sweep's own default.
 	SettleWithin time.Duration
+	// KnownQueues is STREAMSORT_KNOWN_QUEUES, true or false: whether replies go only
+	// to queues that are there.
+	KnownQueues bool
 	// DeleteDelivered is STREAMSORT_DELETE_DELIVERED, true or false: whether
 	// the sweep deletes the messages that all consumers of their queue have.
 	DeleteDelivered bool
@@ -110,6 +113,7 @@ func FromEnvironment() (Settings, error) {
 		SettleWithin:   r.duration("STREAMSORT_SETTLE_WITHIN", 0),
 
 		AnnounceTopic:   os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
+		KnownQueues:     r.truth("STREAMSORT_KNOWN_QUEUES"),
 		DeleteDelivered: r.truth("STREAMSORT_DELETE_DELIVERED"),
 		ArchiveTable:    os.Getenv("STREAMSORT_ARCHIVE_TABLE"),
 		Readers:         r.readers("STREAMSORT_READERS"),

@@ -59,3 +59,16 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 		// Another made the queue first: change theirs.
 	}
 }
+
+// Known reports whether a queue is there. It makes no request where this Sorter has
+// seen the queue in the last half hour, and a strong read otherwise.
+func (s *Sorter) Known(ctx context.Context, queue string) (bool, error) {
+	if err := ValidateQueue(queue); err != nil {
+		return false, err
+	}
+	if _, seen := s.memory.get(queue); seen {
+		return true, nil
+	}
+	it, err := s.readCursor(ctx, queue)
+	return it.Exists(), err
+}

@@ -15,16 +15,17 @@ import (
 // number of goroutines, and any number of Deliverers in any number of processes
 // may work on the same tables.
 type Deliverer struct {
-	store   Store
-	sorter  *cursor.Sorter
-	lease   time.Duration
-	grace   time.Duration
-	margin  time.Duration
-	now     func() time.Time
-	newReq  func() string
-	forEach func(n int, do func(i int))
-	observe func(Delivery)
-	acker   *xorack.Acker
+	store       Store
+	sorter      *cursor.Sorter
+	lease       time.Duration
+	grace       time.Duration
+	margin      time.Duration
+	now         func() time.Time
+	newReq      func() string
+	forEach     func(n int, do func(i int))
+	observe     func(Delivery)
+	acker       *xorack.Acker
+	knownQueues bool
 }
 
 // Options are the parts of a [Deliverer] that have defaults. A nil Options
@@ -55,6 +56,10 @@ type Options struct {
 	// Acker has the chains of tracked batches. It is needed where a Reader has
 	// Track, and by whoever may meet one of their claims: the sweep.
 	Acker *xorack.Acker
+	// KnownQueues lets replies go only to queues that are there, instead of making
+	// them: a reply to another one fails its batch where it is pushed to, and is
+	// refused in two phases.
+	KnownQueues bool
 }
 
 const minLease = 30 * time.Second
@@ -68,7 +73,8 @@ func New(store Store, sorter *cursor.Sorter, options *Options) (*Deliverer, erro
 	d := &Deliverer{
 		store: store, sorter: sorter, lease: time.Minute, grace: 10 * time.Second, margin: 2 * time.Second,
 		now: options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
-		acker: options.Acker,
+		acker:       options.Acker,
+		knownQueues: options.KnownQueues,
 	}
 	for _, bound := range []struct {
 		field     string

@@ -257,3 +257,40 @@ func TestTheIdHasTheWholeToken(t *testing.T) {
 	}
 	k.arrived("x", "re r1", "re r2")
 }
+
+// TestRepliesToUnknownQueues make them, or are refused where that is wanted: before
+// anything is stored where it is pushed to, and on record in two phases.
+func TestRepliesToUnknownQueues(t *testing.T) {
+	k := newDesk(t)
+	var err error
+	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }, KnownQueues: true})
+	k.must(err)
+	arrival := cursor.KindArrival
+	_, err = k.sorter.Configure(t.Context(), "x", cursor.Change{Kind: &arrival})
+	k.must(err)
+	replies := []handoff.Reply{{Queue: "x", Body: []byte("known")}, {Queue: "nowhere", Body: []byte("unknown")}}
+	k.fails = func(b handoff.Batch) error { return b.Reply(replies...) }
+	k.put("q", 1)
+	if done := k.ends("q", handoff.Failed); !strings.Contains(done.Record.Error, `queue "nowhere" is not there`) {
+		t.Errorf("the record says %q", done.Record.Error)
+	}
+	k.arrived("x")
+	k.arrived("nowhere")
+
+	p, err := handoff.NewPuller(k.d, nil)
+	k.must(err)
+	_, err = k.d.Create(t.Context(), "q", "pull", handoff.First)
+	k.must(err)
+	a, err := p.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "pull", ID: "r"})
+	k.must(err)
+	_, err = p.Prepare(t.Context(), a.Held())
+	k.must(err)
+	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Verdict != handoff.OK {
+		t.Errorf("%+v, %v", done, err)
+	}
+	k.arrived("x", "known")
+	k.arrived("nowhere")
+	if c, err := k.store.Consumer(t.Context(), "q", "pull"); err != nil || c.Refused.N != 1 || !strings.Contains(c.Refused.Why, "is not there") {
+		t.Errorf("%+v, %v", c.Refused, err)
+	}
+}

@@ -52,10 +52,15 @@ func (d *Deliverer) storeReplies(ctx context.Context, h Held, replies []Reply) e
 	var refused []lost
 	for _, p := range h.parcels(replies) {
 		var l lost
-		var err error
-		if p.Numbered {
+		err := d.known(ctx, p.Queue)
+		var invalid *cursor.InvalidError
+		switch {
+		case errors.As(err, &invalid):
+			l, err = lost{n: len(p.messages), why: err.Error()}, nil
+		case err != nil:
+		case p.Numbered:
 			l, err = d.putReplies(ctx, p.numberedMessages())
-		} else {
+		default:
 			var stored cursor.Appended
 			stored, err = d.sorter.Append(ctx, p.arrival(h))
 			l, err = appendRefused(len(p.messages), stored, err)
@@ -68,13 +73,30 @@ func (d *Deliverer) storeReplies(ctx context.Context, h Held, replies []Reply) e
 	return d.refuse(ctx, h, refused)
 }
 
+// known is a *cursor.InvalidError where replies go only to queues that are there,
+// and this one is not.
+func (d *Deliverer) known(ctx context.Context, queue string) error {
+	if !d.knownQueues {
+		return nil
+	}
+	there, err := d.sorter.Known(ctx, queue)
+	if err == nil && !there {
+		err = &cursor.InvalidError{Field: "queue", Problem: fmt.Sprintf("%q is not there, and replies make none", queue)}
+	}
+	return err
+}
+
 // reply ends a claim whose batch was handed on and answered: it stages the
 // replies, decides that the claim is to be committed, sends them, and finishes.
 func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []Reply) (Consumer, error) {
 	var outbox []Outgoing
 	var staged []cursor.Staged
 	for _, p := range b.Held().parcels(replies) {
-		one, err := run.sorter.Stage(ctx, p.kind(), p.arrival(b.Held()))
+		var one []cursor.Staged
+		err := run.known(ctx, p.Queue)
+		if err == nil {
+			one, err = run.sorter.Stage(ctx, p.kind(), p.arrival(b.Held()))
+		}
 		var invalid *cursor.InvalidError
 		switch {
 		case errors.As(err, &invalid):

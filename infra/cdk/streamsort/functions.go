@@ -66,7 +66,7 @@ func (s *Streamsort) addFunctions() error {
 	s.HandoffFunction = s.newFunction(function{
 		name: "handoff", id: "Handoff", description: "Shows and operates consumers",
 		memory: p.HandoffMemory, timeout: p.HandoffTimeout, concurrency: p.HandoffConcurrency,
-		environment: merged(s.consumersEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
+		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      s.handoffAccess(),
 	})
 	s.AckFunction = s.newFunction(function{
@@ -115,7 +115,7 @@ func (s *Streamsort) addProcess() error {
 	}
 	// The CDK copies the folder while it makes the function.
 	defer packed.remove()
-	environment := merged(packed.environment, s.consumersEnvironment())
+	environment := merged(packed.environment, s.consumersEnvironment(), s.replyEnvironment())
 	if tracks(p.Consumers) {
 		environment = merged(environment, s.trackEnvironment())
 	}
@@ -177,6 +177,14 @@ func (s *Streamsort) archiveEnvironment() map[string]string {
 		return nil
 	}
 	return map[string]string{"STREAMSORT_ARCHIVE_TABLE": *s.ArchiveTable.TableName()}
+}
+
+// replyEnvironment is where replies may go.
+func (s *Streamsort) replyEnvironment() map[string]string {
+	if !s.props.KnownQueues {
+		return nil
+	}
+	return map[string]string{"STREAMSORT_KNOWN_QUEUES": "true"}
 }
 
 func (s *Streamsort) consumersEnvironment() map[string]string {

@@ -83,10 +83,11 @@ func TestFunctions(t *testing.T) {
 		})},
 		{"handoff", "Handoff", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"), "STREAMSORT_TENANT_CLAIM": "custom:tenant",
+			"STREAMSORT_KNOWN_QUEUES": "true",
 		})},
 		{"process", "Process", changed(), "x86_64", 192, 40, 14, with(sharedChanged(), object{
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
-			"STREAMSORT_SINK_1":       object{"Fn::ImportValue": "SearchArn"},
+			"STREAMSORT_SINK_1": object{"Fn::ImportValue": "SearchArn"}, "STREAMSORT_KNOWN_QUEUES": "true",
 			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 		})},
 		{"webhook", "Webhook", changed(), "x86_64", 448, 7, 18, with(sharedChanged(), object{

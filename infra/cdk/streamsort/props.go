@@ -206,6 +206,9 @@ type Props struct {
 	// before its range is set aside, so that later messages go on: 1 minute to
 	// 365 days; 1 hour.
 	SettleWithin time.Duration
+	// KnownQueues lets replies go only to queues that are there, instead of making
+	// them.
+	KnownQueues bool
 	// DeleteDelivered has the sweep delete the messages that all consumers of
 	// their queue have handed on, an hour or more later. A queue without
 	// consumers keeps its messages.

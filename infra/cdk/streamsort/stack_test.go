@@ -79,7 +79,7 @@ func changedProps() *Props {
 		SweepInterval:       time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2, SweepLimit: 70,
 		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"),
 		SettleWithin: 3 * time.Hour,
-		LagAfter:     time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), DeleteDelivered: true,
+		LagAfter:     time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), DeleteDelivered: true, KnownQueues: true,
 		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384, WebhookMemory: 448,
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
 		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,

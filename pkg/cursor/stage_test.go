@@ -1,0 +1,112 @@
+package cursor_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// stage stages an arrival in a process that knows nothing yet.
+func (b *bench) stage(kind cursor.Kind, a cursor.Arrival) cursor.Staged {
+	b.t.Helper()
+	staged, err := b.process(cursor.Options{}).Stage(b.t.Context(), kind, a)
+	if err != nil || len(staged) != 1 || staged[0].Queue() != a.Queue || staged[0].ID() != a.ID {
+		b.t.Fatalf("%+v, %v", staged, err)
+	}
+	return staged[0]
+}
+
+// place places it in another one.
+func (b *bench) place(staged cursor.Staged) string {
+	b.t.Helper()
+	r, err := b.process(cursor.Options{}).Place(b.t.Context(), staged)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return told(r)
+}
+
+// TestWhatIsStagedIsSeenWhenItIsPlaced, by whomever, and once.
+func TestWhatIsStagedIsSeenWhenItIsPlaced(t *testing.T) {
+	b := newBench(t, nil)
+	staged := b.stage(cursor.KindArrival, several("a", 2))
+	b.stage(cursor.KindArrival, several("a", 2)) // a repeat
+	if got := b.append(arrival("b")); got != "advanced 1-1" {
+		t.Errorf("b: %s", got)
+	}
+	recalled, found, err := b.process(cursor.Options{}).Recall(t.Context(), "q", "a")
+	if err != nil || !found || len(recalled.Messages()) != 2 {
+		t.Fatalf("%+v, %v, %v", recalled, found, err)
+	}
+	for _, s := range []cursor.Staged{recalled, staged, recalled} {
+		if got := b.place(s); got != "advanced 2-3" {
+			t.Errorf("placed: %s", got)
+		}
+	}
+	// So many others that it has left the tail.
+	b.fill("other", 60)
+	for _, s := range []cursor.Staged{recalled, staged} {
+		if got := b.place(s); got != "advanced 2-3" {
+			t.Errorf("placed: %s", got)
+		}
+	}
+	want := []string{"1 b body of b", "2  body 0 of a", "3  body 1 of a"}
+	if got := b.read(0, 3); !slices.Equal(got, want) {
+		t.Errorf("read %q, want %q", got, want)
+	}
+	if got := b.append(several("a", 2)); got != "duplicate 2-3" {
+		t.Errorf("appended: %s", got)
+	}
+}
+
+// TestStageRefuses what can never be placed.
+func TestStageRefuses(t *testing.T) {
+	b := newBench(t, nil)
+	if _, err := b.sorter.Put(t.Context(), cursor.Message{Queue: "n", Seq: 1}); err != nil {
+		t.Fatal(err)
+	}
+	b.stage(cursor.KindArrival, arrival("a"))
+	other := arrival("a")
+	other.Messages[0].Body = []byte("another")
+	inNumbers := arrival("b")
+	inNumbers.Queue = "n"
+	for name, c := range map[string]struct {
+		kind    cursor.Kind
+		arrival cursor.Arrival
+		want    string
+	}{
+		"another under the id":     {cursor.KindArrival, other, `id is that of another arrival in queue "q"`},
+		"the queue is numbered":    {cursor.KindArrival, inNumbers, `queue "n" does not take it: the queue is numbered`},
+		"the queue is in arrivals": {cursor.KindNumbered, arrival("c"), `queue "q" does not take it: the queue is in arrival order`},
+		"out of bounds":            {cursor.KindArrival, cursor.Arrival{Queue: "q", ID: "d"}, "messages are 0"},
+	} {
+		_, err := b.process(cursor.Options{}).Stage(t.Context(), c.kind, c.arrival)
+		var invalid *cursor.InvalidError
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	staged := b.stage(cursor.KindNumbered, inNumbers)
+	if m := staged.Messages(); len(m) != 1 || string(m[0].Body) != "body of b" {
+		t.Errorf("staged %+v", m)
+	}
+	it, err := b.sorter.Status(t.Context(), "n")
+	if err != nil || it.Position != 1 {
+		t.Errorf("%+v, %v", it, err)
+	}
+}
+
+// TestWhatIsNeverPlacedExpires, and is found no more.
+func TestWhatIsNeverPlacedExpires(t *testing.T) {
+	b := newBench(t, nil)
+	b.stage(cursor.KindArrival, arrival("a"))
+	b.now = b.now.Add(30 * 24 * time.Hour)
+	b.memory.Expire(b.now)
+	if staged, found, err := b.process(cursor.Options{}).Recall(t.Context(), "q", "a"); err != nil || found {
+		t.Errorf("%+v, %v", staged, err)
+	}
+}

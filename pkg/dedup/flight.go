@@ -112,16 +112,15 @@ func (d *Deduplicator[ID, R]) enter(ctx context.Context, a *asking) (remembered,
 // until that one is over, or its lease is (false).
 func (d *Deduplicator[ID, R]) follow(ctx context.Context, a *asking, f *flight) (bool, error) {
 	began := time.Now()
+	defer func() { a.waited += time.Since(began) }()
 	patience, left := d.patience(ctx, a), f.left(d.options.Now(), d.options.Margin)
 	timer := time.NewTimer(min(patience, left))
 	defer timer.Stop()
 	select {
 	case <-f.ended:
-		a.waited += time.Since(began)
 		return true, nil
 	case <-timer.C:
 		if left < patience {
-			a.waited += time.Since(began)
 			return false, nil
 		}
 	case <-ctx.Done():

@@ -203,9 +203,6 @@ func Shuffled(seed uint64) sim.Scenario {
 		}
 		if restored {
 			m.restorer()
-		} else if seed%5 == 0 {
-			m.keep = 1000 // docs/restore.md has what to do where the floor is above
-			m.tablesRestorer()
 		}
 	})
 }

@@ -375,6 +375,7 @@ func TestTenantsComeIn(t *testing.T) {
 		"an empty claim":       {s.token("", ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
 		"a list":               {s.token([]string{"globex"}, ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
 		"two":                  {s.token([]string{"globex", "acme"}, ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"a number is a text":   {s.token(7, ""), "GET", "/queues?queue=orders", "", 404, "no-queue"},
 		"a name in it":         {s.token("globex/orders", ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
 		"its stored name":      {s.token("@globex/", ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
 		"other letters":        {s.token("GLOBEX", ""), "GET", "/queues?queue=orders", "", 404, "no-queue"},

@@ -33,6 +33,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // File is the file's name.
@@ -110,6 +111,10 @@ func read(members []edge.Member) (c Consumer, err error) {
 			c.Reader.Name, err = edge.Text(m.Value)
 		case "prefix":
 			c.Reader.Prefix, err = edge.Text(m.Value)
+			if all := c.Reader.Prefix == "@"; err == nil && tenant.IsCut(c.Reader.Prefix) && !all {
+				// The queues of a tenant whose name begins so would be handed on too.
+				err = errors.New("begins with '@', and with no whole tenant: it must be like @acme/, or @ for all tenants, or begin otherwise")
+			}
 		case "start":
 			c.Reader.Start, err = start(m.Value)
 		case "maxMessages":

@@ -17,6 +17,14 @@ const queueARN = "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"
 
 func none(string) (string, bool) { return "", false }
 
+func TestTenantsPrefixes(t *testing.T) {
+	for _, prefix := range []string{"@", "@acme/", "@acme/orders", "a@b"} {
+		if _, err := consumers.Read([]byte(`{"consumers":[{"name":"a","prefix":"`+prefix+`"}]}`), nil); err != nil {
+			t.Errorf("%s: %v", prefix, err)
+		}
+	}
+}
+
 func TestRead(t *testing.T) {
 	got, err := consumers.Read([]byte(`{"consumers": [
 		{"name": "billing", "sink": {"kind": "sqs", "arn": "`+queueARN+`", "maxEntries": 1}},
@@ -76,17 +84,19 @@ func TestReadRefuses(t *testing.T) {
 			`{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"` + queueARN + `"}},{"name":"a","sink":{"kind":"sqs","arn":"` + queueARN + `"}}]}`,
 			`consumers[1].name "a" is that of consumers[0] too`,
 		},
-		"a member twice":    {one(`"name":"a","name":"b"`), `consumers[0] has the member "name" twice`},
-		"an unknown member": {one(`"name":"a","size":1`), "consumers[0].size is not known"},
-		"a bad start":       {one(`"name":"a","start":"now"`), "consumers[0].start must be first, latest or a seq"},
-		"an empty start":    {one(`"name":"a","start":""`), "consumers[0].start must be first, latest or a seq"},
-		"no start":          {one(`"name":"a","start":null`), "consumers[0].start must be"},
-		"no messages":       {one(`"name":"a","maxMessages":0`), "consumers[0].maxMessages must be a positive integer"},
-		"too many messages": {one(`"name":"a","maxMessages":1001`), "consumers[0].maxMessages is 1001: it must be from 1 to 1000"},
-		"too many bytes":    {one(`"name":"a","maxBytes":99999999`), "consumers[0].maxBytes is 99999999"},
-		"half a message":    {one(`"name":"a","maxMessages":1.5`), "consumers[0].maxMessages must be a positive integer"},
-		"one attempt":       {one(`"name":"a","maxAttempts":1`), "consumers[0].maxAttempts is 1: it must be from 2 to 1000"},
-		"a prefix of null":  {one(`"name":"a","prefix":null`), "consumers[0].prefix must be a string"},
+		"a member twice":     {one(`"name":"a","name":"b"`), `consumers[0] has the member "name" twice`},
+		"an unknown member":  {one(`"name":"a","size":1`), "consumers[0].size is not known"},
+		"a bad start":        {one(`"name":"a","start":"now"`), "consumers[0].start must be first, latest or a seq"},
+		"an empty start":     {one(`"name":"a","start":""`), "consumers[0].start must be first, latest or a seq"},
+		"no start":           {one(`"name":"a","start":null`), "consumers[0].start must be"},
+		"no messages":        {one(`"name":"a","maxMessages":0`), "consumers[0].maxMessages must be a positive integer"},
+		"too many messages":  {one(`"name":"a","maxMessages":1001`), "consumers[0].maxMessages is 1001: it must be from 1 to 1000"},
+		"too many bytes":     {one(`"name":"a","maxBytes":99999999`), "consumers[0].maxBytes is 99999999"},
+		"half a message":     {one(`"name":"a","maxMessages":1.5`), "consumers[0].maxMessages must be a positive integer"},
+		"one attempt":        {one(`"name":"a","maxAttempts":1`), "consumers[0].maxAttempts is 1: it must be from 2 to 1000"},
+		"a part of a tenant": {one(`"name":"a","prefix":"@acme"`), "consumers[0].prefix begins with '@', and with no whole tenant"},
+		"no tenant":          {one(`"name":"a","prefix":"@/"`), "consumers[0].prefix begins with '@'"},
+		"a prefix of null":   {one(`"name":"a","prefix":null`), "consumers[0].prefix must be a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := consumers.Read([]byte(c.text), none); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -227,8 +227,9 @@ func (d *draft) readQueue(m edge.Member) (err error) {
 	switch m.Name {
 	case "prefix":
 		d.prefixed = true
-		if d.Prefix, err = edge.Text(m.Value); err == nil {
-			err = checkPrefix(d.Prefix)
+		if d.Prefix, err = edge.Text(m.Value); err == nil && tenant.IsCut(d.Prefix) {
+			// The sender would choose the tenant, or a part of it.
+			err = errors.New("begins with '@', and with no whole tenant: it must be like @acme/, or begin otherwise")
 		}
 		return err
 	case "default":
@@ -250,15 +251,6 @@ func (d *draft) readQueue(m edge.Member) (err error) {
 		return err
 	}
 	return d.Queue.read(m, "path, header, fixed, prefix and default")
-}
-
-// checkPrefix reports one behind which the sender would choose the tenant, or a part
-// of it: that of a tenant has it whole, with the slash that ends it.
-func checkPrefix(prefix string) error {
-	if of, _ := tenant.Split(prefix + "queue"); of == "" && strings.HasPrefix(prefix, "@") {
-		return errors.New("begins with '@', and with no whole tenant: it must be like @acme/, or begin otherwise")
-	}
-	return nil
 }
 
 func (d *draft) readID(m edge.Member) error {

@@ -140,6 +140,10 @@ func parseSecrets(text string) ([][]byte, error) {
 	if len(list) < 1 || len(list) > MaxSecrets {
 		return nil, fmt.Errorf("its value has %d secrets: there must be from 1 to %d", len(list), MaxSecrets)
 	}
+	if _, err := edge.Members([]byte(text)); err == nil {
+		// What the console of Secrets Manager makes: nobody signs with all of that.
+		return nil, errors.New("its value is a JSON object: it must be the secret alone, as plain text, or a JSON list of secrets")
+	}
 	values := make([][]byte, len(list))
 	for i, secret := range list {
 		if len(secret) < MinSecret || len(secret) > MaxSecret {

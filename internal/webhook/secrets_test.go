@@ -115,13 +115,14 @@ func TestStoreFails(t *testing.T) {
 // A value that is no secret is told so without a word of it.
 func TestBadValues(t *testing.T) {
 	for value, want := range map[string]string{
-		"":                               "secret 1 of 1 has not from 16 to 1024 bytes",
-		"canary":                         "secret 1 of 1 has not from 16 to 1024 bytes",
-		strings.Repeat("canary", 200):    "secret 1 of 1 has not from 16 to 1024 bytes",
-		`["` + oldSecret + `","canary"]`: "secret 2 of 2 has not",
-		`["canary`:                       "starts as a JSON list, and is none",
-		`[{"canary":1}]`:                 "something else than strings",
-		`[]`:                             "has 0 secrets: there must be from 1 to 4",
+		"":                                "secret 1 of 1 has not from 16 to 1024 bytes",
+		"canary":                          "secret 1 of 1 has not from 16 to 1024 bytes",
+		strings.Repeat("canary", 200):     "secret 1 of 1 has not from 16 to 1024 bytes",
+		`["` + oldSecret + `","canary"]`:  "secret 2 of 2 has not",
+		`["canary`:                        "starts as a JSON list, and is none",
+		`[{"canary":1}]`:                  "something else than strings",
+		` {"canary":"` + oldSecret + `"}`: "is a JSON object: it must be the secret alone",
+		`[]`:                              "has 0 secrets: there must be from 1 to 4",
 		`[` + strings.Repeat(`"canary",`, 4) + `"canary"]`: "has 5 secrets",
 	} {
 		v := newVault(t, value)

@@ -22,8 +22,8 @@
 //
 // A secret that was added is accepted from [Interval] on after its store shows
 // it, in every process; one that was taken away is accepted for Lifetime at
-// most. What a forger sends makes at most one call of the store in each process
-// and Interval.
+// most. What a forger sends makes at most one fetch in each process and Interval,
+// and one a second while the store fails.
 //
 // # What a crash leaves behind
 //

@@ -67,3 +67,11 @@ func Split(stored string) (tenant, name string) {
 	}
 	return tenant, name
 }
+
+// IsCut reports a prefix of stored names that ends within the tenant: @acme is one of
+// acme's names, and of acme-eu's. One that has its slash, @acme/, or that begins
+// otherwise, is not.
+func IsCut(prefix string) bool {
+	of, _ := Split(prefix + "name")
+	return of == "" && strings.HasPrefix(prefix, begin)
+}

@@ -44,6 +44,17 @@ func TestSplitWithoutATenant(t *testing.T) {
 	}
 }
 
+func TestIsCut(t *testing.T) {
+	for prefix, want := range map[string]bool{
+		"": false, "orders/": false, "a@b": false, "@acme/": false, "@acme/orders": false, "@a@b/": false,
+		"@": true, "@acme": true, "@/": true, "@a b/": true, "@\u00e9/": true, "@" + strings.Repeat("x", tenant.MaxBytes+1) + "/": true,
+	} {
+		if got := tenant.IsCut(prefix); got != want {
+			t.Errorf("%q: %v", prefix, got)
+		}
+	}
+}
+
 // What is put together comes apart as it was, so no two pairs make one name.
 func TestNamesAreTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -91,6 +91,7 @@ func run(ctx context.Context, input string, out io.Writer) error {
 		{"the alias of a changed function", t.versions},
 		{"what the template asks for, and the server keeps", t.limits},
 		{"cdk diff", t.diff},
+		{"a user's own CDK app, examples/shop", t.shop},
 		{"cdk destroy", t.destroy},
 	} {
 		began := time.Now()

@@ -5,10 +5,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -17,7 +19,7 @@ import (
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stdout, nil)))
+	slog.SetDefault(lambdacontext.NewLogger())
 	queues := cursor.Names{
 		Messages: os.Getenv("STREAMSORT_MESSAGES_TABLE"), Cursors: os.Getenv("STREAMSORT_CURSORS_TABLE"),
 		Arrivals: os.Getenv("STREAMSORT_ARRIVALS_TABLE"),
@@ -52,7 +54,14 @@ func connect(ctx context.Context, queues cursor.Names) (*handoff.Deliverer, erro
 		return nil, err
 	}
 	names := handoff.Names{Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE")}
-	return handoff.New(handoff.NewDynamo(client, names), sorter, nil)
+	return handoff.New(handoff.NewDynamo(client, names), sorter, &handoff.Options{Observe: observe})
+}
+
+// observe logs what did not go well.
+func observe(done handoff.Delivery) {
+	if err := errors.Join(done.Err, done.Cause); err != nil {
+		slog.Error("not handed on", "queue", done.Queue, "ended", string(done.Ended), "error", err)
+	}
 }
 
 // book is where the shop's own work would be. A batch whose book fails comes

@@ -223,7 +223,11 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 			_ = a.giveBack(ctx, message)
 		}
 	}()
-	failure := a.d.options.OnError(why)
+	failure := Forget
+	// What is not to be remembered of a response is not asked again.
+	if _, forgotten := itself[statusError](why); !forgotten {
+		failure = a.d.options.OnError(why)
+	}
 	judged = true
 	if failure == Remember {
 		now := milliseconds(a.d.options.Now())

@@ -16,6 +16,9 @@ import (
 // holds JSON is looked into, so that "body.id" is a field of an HTTP event's
 // body. The value is a string, or a number or truth as JSON writes it; one that
 // is missing, null or empty is a missing key, an object or an array an error.
+//
+// Take json.RawMessage as In where ids are numbers over 2^53: a type that reads
+// numbers as float64, such as a map, has made two of them one before.
 func Field[In any](path string) (func(In) (string, error), error) {
 	names, err := fieldPath(path)
 	if err != nil {

@@ -132,3 +132,23 @@ func TestHTTPContextEnds(t *testing.T) {
 		t.Errorf("status %d, want 503", got.StatusCode)
 	}
 }
+
+// TestForgottenWhateverOnErrorSays: whether a response is remembered is said by
+// HTTPOptions.Forget alone. OnError is asked for the handler's errors.
+func TestForgottenWhateverOnErrorSays(t *testing.T) {
+	ran := 0
+	d := web(t, &dedup.Memory{}, &dedup.Options[string, dedup.Response]{OnError: func(err error) dedup.Failure {
+		t.Errorf("asked for %v", err)
+		return dedup.Remember
+	}})
+	h := dedup.HTTPv2(d, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		ran++
+		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadGateway}, nil
+	}, nil)
+	for i := range 2 {
+		got := must[events.APIGatewayV2HTTPResponse](t)(h(t.Context(), post("k", "/", "")))
+		if got.StatusCode != http.StatusBadGateway || ran != i+1 {
+			t.Errorf("status %d, ran %d times", got.StatusCode, ran)
+		}
+	}
+}

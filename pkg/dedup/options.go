@@ -106,6 +106,10 @@ const (
 // '-'; nobody deletes what expires: give the bucket a lifecycle rule that is
 // longer than TTL. While an object is asked for and Get fails, so does the call,
 // without running the effect.
+//
+// Once gives Put and the table 5 seconds together: a Put that takes longer is a
+// [NotRememberedError], and the effect runs again after the lease. Where that is
+// too short, take TryStart, whose Complete has its caller's time.
 type Overflow interface {
 	Put(ctx context.Context, key string, body []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)

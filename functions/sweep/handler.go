@@ -146,8 +146,11 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics) (cursor
 func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (handoff.SweepReport, error) {
 	options := s.consumers
 	options.Announce = func(ctx context.Context, a handoff.Announcement) error {
-		if a.Kind == handoff.ConsumerMissing {
+		switch a.Kind {
+		case handoff.ConsumerMissing:
 			metrics.Count("ConsumersMissing", 1)
+		case handoff.ConsumerReplyRefused:
+			metrics.Count("RepliesRefused", 1)
 		}
 		return s.consumers.Announce(ctx, a)
 	}

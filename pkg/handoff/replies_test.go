@@ -294,3 +294,33 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 		t.Errorf("%+v, %v", c.Refused, err)
 	}
 }
+
+// TestAPausedConsumersDecisionStands: what is decided goes forward, and nothing else
+// is claimed.
+func TestAPausedConsumersDecisionStands(t *testing.T) {
+	k := newDesk(t)
+	ahead := int64(1)
+	_, err := k.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead})
+	k.must(err)
+	k.fails = func(b handoff.Batch) error {
+		seq := b.To + 2
+		return b.Reply(handoff.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
+	}
+	k.put("q", 1)
+	k.ends("q", handoff.Replying)
+	k.put("q", 2)
+	order := handoff.Order{Queue: "q", Consumer: "c", Reason: "why"}
+	_, err = k.d.Pause(t.Context(), order)
+	k.must(err)
+	if _, err := k.d.Rewind(t.Context(), order, handoff.First); !errors.Is(err, handoff.ErrClaimed) {
+		t.Errorf("rewound: %v", err)
+	}
+	if _, err := k.d.Remove(t.Context(), order); !errors.Is(err, handoff.ErrClaimed) {
+		t.Errorf("removed: %v", err)
+	}
+	k.put("n", 1, 2)
+	k.pass(2 * time.Minute)
+	k.ends("q", handoff.IsPaused)
+	k.at("q", 1, handoff.Idle)
+	k.arrived("n", "1", "2", "far")
+}

@@ -1,0 +1,44 @@
+package handoff_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// A handler answers: its replies are stored if its batch is committed, exactly once,
+// and not at all otherwise.
+func ExampleBatch_Reply() {
+	ctx := context.Background()
+	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	if err != nil {
+		panic(err)
+	}
+	deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
+	if err != nil {
+		panic(err)
+	}
+	reader := handoff.Reader{Name: "shop", Handle: func(_ context.Context, b handoff.Batch) error {
+		for _, m := range b.Messages {
+			if err := b.Reply(handoff.Reply{Queue: "receipts", Body: fmt.Appendf(nil, "paid %s", m.Body)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	for seq, body := range []string{"an apple", "a pear"} {
+		if _, err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: int64(seq) + 1, Body: []byte(body)}); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println(deliverer.Deliver(ctx, "orders", reader, -1).Ended)
+	for m, err := range sorter.Read(ctx, "receipts", 0, 2) {
+		fmt.Printf("%d %s %v\n", m.Seq, m.Body, err)
+	}
+	// Output:
+	// caught-up
+	// 1 paid an apple <nil>
+	// 2 paid a pear <nil>
+}

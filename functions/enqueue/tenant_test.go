@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/edge/edgetest"
 )
 
 // Two tenants name the same queues and ids, and neither meets the other.
@@ -23,6 +25,9 @@ func TestTenants(t *testing.T) {
 		as("POST", "/messages", "queueProp=q&seqProp=n", `{"q":"raw","n":1,"of":"`+of+`"}`, 200, `"queue":"raw"`)
 		as("POST", "/messages", "", `{"queue":"","seq":1,"body":1}`, 400, `"field":"queue"`)
 		as("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"id":"`+strings.Repeat("i", 1024)+`","body":1}]}`, 400, `"field":"messages[0].id"`, "the tenant before it takes")
+		long := strings.Replace(edgetest.V2("POST", "/messages", "", `{"messages":[{"queue":"in","body":1}]}`, false), `"headers":{`, `"headers":{"Idempotency-Key":"`+strings.Repeat("k", 1024)+`",`, 1)
+		s.Want("an over-long key", s.Raw(strings.Replace(long, `"requestContext":{`, `"requestContext":{"authorizer":{"jwt":{"claims":{"org":"`+of+`"}}},`, 1)), 400,
+			`"field":"Idempotency-Key"`, "the tenant before it takes")
 		as("PUT", "/queues", "", `{"queue":"q","maxAhead":9}`, 200, `"queue":"q"`)
 		as("GET", "/queues", "queue=q", "", 200, `"queue":"q"`, `"position":1`)
 		as("GET", "/gaps", "queue=q", "", 200, `"queue":"q"`)

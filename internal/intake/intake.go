@@ -35,6 +35,8 @@ type Put struct {
 	messages          []cursor.Message
 	arrivals          []cursor.Arrival
 	numbered, arrived [][]int
+	// key is the id that Join was given, which is that of the whole call.
+	key string
 }
 
 // Add adds a message with a seq.
@@ -55,6 +57,7 @@ func (p *Put) Arrive(m cursor.Message, id string) {
 // Join adds a message without a seq to those of its queue, which have the id
 // together.
 func (p *Put) Join(m cursor.Message, id string) {
+	p.key = id
 	for i := range p.arrivals {
 		if a := &p.arrivals[i]; a.Queue == m.Queue {
 			m.Queue = ""
@@ -133,7 +136,10 @@ func (p *Put) mixed() *edge.Problem {
 // name puts the tenant in front of each queue and id.
 func (p *Put) name() *edge.Problem {
 	full := func(place int, field string, name *string) (problem *edge.Problem) {
-		if !p.Single {
+		switch {
+		case field == "id" && p.key != "" && *name == p.key:
+			field = "Idempotency-Key"
+		case !p.Single:
 			field = fmt.Sprintf("messages[%d].%s", place, field)
 		}
 		*name, problem = p.Scope.Full(field, *name)

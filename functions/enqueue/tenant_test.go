@@ -1,10 +1,18 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/edge/edgetest"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // Two tenants name the same queues and ids, and neither meets the other.
@@ -41,4 +49,63 @@ func TestTenants(t *testing.T) {
 	if _, found, _ := s.memory.Message(t.Context(), "q", 1); found {
 		t.Error("something is stored without a tenant")
 	}
+}
+
+// Whatever a tenant sends, all that is stored is its own, and nothing of another's
+// is told or changed.
+func FuzzTenant(f *testing.F) {
+	for _, seed := range []struct{ method, resource, query, key, body string }{
+		{"POST", "messages", "", "", `{"queue":"@globex/q","seq":2,"id":"i","body":1}`},
+		{"POST", "messages", "", "@globex/k", `{"messages":[{"queue":"/../@globex/q","body":1},{"queue":"q","id":"@globex/i","seq":2,"body":2}]}`},
+		{"POST", "messages", "queueProp=a.b&idProp=c", "", `[{"a":{"b":"@globex/q","B":"q"},"c":7}]`},
+		{"POST", "messages", "queueProp=q&seqProp=n", "", `{"q":"@globex/q","n":"2"}`},
+		{"PUT", "queues", "", "", `{"queue":"@globex/q","policy":"skip"}`},
+		{"GET", "messages", "queue=%40globex%2Fq&after=0", "", ""},
+		{"GET", "queues", "queue=q", "", ""}, {"GET", "gaps", "queue=@globex/q&limit=5", "", ""},
+	} {
+		f.Add(seed.method, seed.resource, seed.query, seed.key, seed.body)
+	}
+	f.Fuzz(func(t *testing.T, method, resource, query, key, body string) {
+		memory := &cursor.Memory{}
+		sorter, err := cursor.New(memory, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		others := []string{"@globex/q", "q"}
+		for _, queue := range others {
+			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, ID: "i", Body: []byte(`"secret"`)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, err := sorter.Status(t.Context(), "@globex/q")
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, err := json.Marshal(map[string]any{
+			"rawPath": "/" + resource, "rawQueryString": query, "body": body,
+			"headers": map[string]string{"content-type": "application/json", "idempotency-key": key},
+			"requestContext": map[string]any{
+				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := (&service{sorter: sorter, now: time.Now, tenantClaim: "org"}).api(emf.New(io.Discard)).Handle(t.Context(), event)
+		var got struct{ StatusCode int }
+		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
+			t.Errorf("%s, %v", answer, err)
+		}
+		if strings.Contains(string(answer), "secret") && !strings.Contains(body+query, "secret") {
+			t.Errorf("told of another's: %s", answer)
+		}
+		for _, queue := range memory.Queues() {
+			if !strings.HasPrefix(queue, "@acme/") && !slices.Contains(others, queue) {
+				t.Errorf("stored in the queue %q", queue)
+			}
+		}
+		if after, err := sorter.Status(t.Context(), "@globex/q"); err != nil || !cmp.Equal(before, after) {
+			t.Errorf("another's queue changed from %+v to %+v: %v", before, after, err)
+		}
+	})
 }

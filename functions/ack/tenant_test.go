@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// Whatever a tenant asks of chains, with tokens of its own and of another's, all
+// that is stored is its own, and nothing of another's is told or changed.
+func FuzzTenant(f *testing.F) {
+	own, others := xorack.Root("@acme/t", "", 0).String(), xorack.Root("@globex/t", "", 0).String()
+	batch := xorack.Root("handoff/x/1-a", "", 0).String()
+	for _, body := range []string{
+		`{"operation":"create","tag":"@globex/t","id":"i","edges":2}`, `{"operation":"get","tag":"@globex/t"}`,
+		`{"operation":"create","tag":"n","parent":"` + others + `"}`, `{"operation":"create","tag":"n","parent":"` + own + `"}`,
+		`{"operation":"fail","edge":"` + others + `","reason":"r"}`, `{"operation":"done","edge":"` + batch + `"}`,
+		`{"operations":[{"operation":"fan","edge":"` + own + `","edges":200},{"operation":"add","edge":"` + others + `","batch":"b","children":1}]}`,
+		`{"operation":"done","edge":"` + own + `","children":["@globex/t"]}`, `{"operation":"stamp","tag":"/@globex/t","stamp":"00ff"}`,
+		`{"operation":"outstanding","tag":"t","tree":[[],{"a":2}]}`, `{"operation":"delete","tag":"t"}`,
+	} {
+		f.Add(body, "")
+	}
+	f.Add("", "tag=@globex/t")
+	f.Fuzz(func(t *testing.T, body, query string) {
+		memory := &xorack.Memory{}
+		acker, err := xorack.New(memory, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stamper, err := xorack.NewStamper(memory, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := map[string]xorack.Chain{}
+		for _, tag := range []string{"@acme/t", "@globex/t", "handoff/x/1-a", "t"} {
+			if _, err := acker.Create(t.Context(), tag, &xorack.CreateOptions{Data: "secret"}); err != nil {
+				t.Fatal(err)
+			}
+			if before[tag], err = acker.Get(t.Context(), tag); err != nil {
+				t.Fatal(err)
+			}
+		}
+		method, resource := "POST", "acks"
+		if body == "" {
+			method, resource = "GET", "chains"
+		}
+		event, err := json.Marshal(map[string]any{
+			"rawPath": "/" + resource, "rawQueryString": query, "body": body, "headers": map[string]string{"content-type": "application/json"},
+			"requestContext": map[string]any{
+				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := (&service{acker: acker, stamper: stamper, emitter: emf.New(io.Discard), now: time.Now, tenantClaim: "org"}).handle(t.Context(), event)
+		var got struct{ StatusCode int }
+		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
+			t.Errorf("%s, %v", answer, err)
+		}
+		for _, tag := range memory.Tags() {
+			was, known := before[tag]
+			if !known && !strings.HasPrefix(tag, "@acme/") {
+				t.Errorf("a chain is stored under %q", tag)
+			}
+			if now, err := acker.Get(t.Context(), tag); known && tag != "@acme/t" && (err != nil || cmp.Diff(was, now, cmp.AllowUnexported(xorack.Chain{}, xorack.Edge{}, xorack.Sum{})) != "") {
+				t.Errorf("another's chain %q changed: %v", tag, err)
+			}
+		}
+	})
+}

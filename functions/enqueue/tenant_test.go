@@ -61,7 +61,8 @@ func FuzzTenant(f *testing.F) {
 		{"POST", "messages", "queueProp=q&seqProp=n", "", `{"q":"@globex/q","n":"2"}`},
 		{"PUT", "queues", "", "", `{"queue":"@globex/q","policy":"skip"}`},
 		{"GET", "messages", "queue=%40globex%2Fq&after=0", "", ""},
-		{"GET", "queues", "queue=q", "", ""}, {"GET", "gaps", "queue=@globex/q&limit=5", "", ""},
+		{"GET", "queues", "queue=q", "", ""},
+		{"GET", "gaps", "queue=@globex/q&limit=5", "", ""},
 	} {
 		f.Add(seed.method, seed.resource, seed.query, seed.key, seed.body)
 	}

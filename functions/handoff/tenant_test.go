@@ -1,7 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,4 +75,95 @@ func TestRepliesToOthers(t *testing.T) {
 	if told := s.Invoke(`{"operation":"acts","queue":"@acme/asked"}`); !strings.Contains(told, "@globex/later") {
 		t.Errorf("an operator is told %s", told)
 	}
+}
+
+// Whatever a tenant asks of consumers, claims and acts, it reaches its own queues only,
+// with replies too.
+func FuzzTenant(f *testing.F) {
+	for _, seed := range []struct{ method, resource, query, body string }{
+		{"PATCH", "claims", "", `{"act":"commit","queue":"q","consumer":"c","token":"1-r","replies":[{"queue":"@globex/q","seq":2,"id":"i","body":1},{"queue":"/","id":"@globex/i","body":2}]}`},
+		{"PATCH", "claims", "", `{"act":"commit","queue":"q","consumer":"c","token":"1-r","next":{"request":"@globex/q"}}`},
+		{"PATCH", "claims", "", `{"act":"settle","queue":"@globex/q","consumer":"c","token":"1-r","outcome":"ABORTED","reason":"r"}`},
+		{"POST", "claims", "", `{"queue":"@globex/q","consumer":"c","request":"r"}`},
+		{"POST", "consumers", "", `{"queue":"@globex/q","consumer":"d","start":"latest","kind":"numbered"}`},
+		{"POST", "acts", "", `{"act":"pause","queue":"@globex/q","consumer":"c","reason":"r","id":"i"}`},
+		{"GET", "acts", "queue=@globex/q&after=%40globex", ""},
+		{"GET", "consumers", "queue=%40globex%2Fq&consumer=c", ""},
+		{"GET", "claims", "queue=q&consumer=c", ""},
+	} {
+		f.Add(seed.method, seed.resource, seed.query, seed.body)
+	}
+	f.Fuzz(func(t *testing.T, method, resource, query, body string) {
+		queues := &cursor.Memory{}
+		sorter, err := cursor.New(queues, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims, err := handoff.NewPuller(deliverer, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		others := []string{"@globex/q", "q"}
+		for _, queue := range append(others, "@acme/q") {
+			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, Body: []byte(`"of ` + queue + `"`)}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := deliverer.Create(t.Context(), queue, "c", handoff.First); err != nil {
+				t.Fatal(err)
+			}
+			a, err := claims.Claim(t.Context(), handoff.Request{Queue: queue, Consumer: "c", ID: "r"})
+			if err != nil || a.Verdict != handoff.OK {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			if _, err := claims.Prepare(t.Context(), handoff.Held{Queue: queue, Consumer: "c", Token: a.Token}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		look := func() (all string) {
+			for _, queue := range others {
+				consumers, err := deliverer.Status(t.Context(), queue)
+				if err != nil {
+					t.Fatal(err)
+				}
+				acts, _, err := deliverer.Acts(t.Context(), queue, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				all += fmt.Sprintf("%+v %+v\n", consumers, acts)
+			}
+			return all
+		}
+		before := look()
+		event, err := json.Marshal(map[string]any{
+			"rawPath": "/" + resource, "rawQueryString": query, "body": body, "headers": map[string]string{"content-type": "application/json"},
+			"requestContext": map[string]any{
+				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := (&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api(emf.New(io.Discard)).Handle(t.Context(), event)
+		var got struct{ StatusCode int }
+		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
+			t.Errorf("%s, %v", answer, err)
+		}
+		for _, secret := range []string{"of @globex", "of q"} {
+			if strings.Contains(string(answer), secret) && !strings.Contains(body+query, secret) {
+				t.Errorf("told of another's: %s", answer)
+			}
+		}
+		for _, queue := range queues.Queues() {
+			if !strings.HasPrefix(queue, "@acme/") && !slices.Contains(others, queue) {
+				t.Errorf("stored in the queue %q", queue)
+			}
+		}
+		if after := look(); after != before {
+			t.Errorf("another's consumers changed from\n%sto\n%s", before, after)
+		}
+	})
 }

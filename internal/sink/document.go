@@ -2,7 +2,6 @@ package sink
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -115,22 +114,22 @@ func edgeOf(b handoff.Batch, i int) string {
 // seqs.
 func partsOf(b handoff.Batch) ([]part, error) {
 	parts := make([]part, 0, len(b.Messages)+len(b.Skipped))
+	skipped := b.Skipped
 	for i := range b.Messages {
+		seq := b.Messages[i].Seq
+		for len(skipped) > 0 && skipped[0] < seq {
+			parts = append(parts, part{seq: skipped[0]})
+			skipped = skipped[1:]
+		}
 		written, err := edge.Marshal(messageOf(b, i))
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{b.Messages[i].Seq, written})
+		parts = append(parts, part{seq, written})
 	}
-	for _, seq := range b.Skipped {
+	for _, seq := range skipped {
 		parts = append(parts, part{seq: seq})
 	}
-	slices.SortFunc(parts, func(x, y part) int {
-		if x.seq < y.seq {
-			return -1
-		}
-		return 1
-	})
 	return parts, nil
 }
 

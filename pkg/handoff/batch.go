@@ -32,7 +32,7 @@ type Batch struct {
 	// Messages are the messages of the range, in order; the skipped seqs are
 	// not among them.
 	Messages []cursor.Message
-	// Skipped are the seqs of the range that will never come.
+	// Skipped are the seqs of the range that will never come, in order.
 	Skipped []int64
 	// Edges are, where the batch is tracked, the root edges of its chain's tree,
 	// one a message: its work is done when [xorack.Acker.Done] was told of each of

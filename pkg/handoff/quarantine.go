@@ -90,9 +90,12 @@ func (c *Consumer) setQuarantined(n int64, q Quarantined) {
 		}
 	}
 	if q != (Quarantined{}) {
-		list = append(list, q)
+		place := 0
+		for place < len(list) && list[place].Token.N < n {
+			place++
+		}
+		list = slices.Insert(list, place, q)
 	}
-	slices.SortFunc(list, func(a, b Quarantined) int { return int(a.Token.N - b.Token.N) })
 	c.Quarantine = [MaxQuarantined]Quarantined{}
 	copy(c.Quarantine[:], list)
 }

@@ -48,6 +48,9 @@ var replyMutants = []mutant{
 	{"replies: decided without the token", handoffCode, repliesWalked, []edit{
 		{"replying.go", "held(token), func(c *Consumer) {\n\t\tc.State, c.Outbox", "func(c Consumer) bool { return c.State == Started }, func(c *Consumer) {\n\t\tc.State, c.Outbox"},
 	}},
+	{"replies: whose claim it is by now is not looked at", handoffCode, test{"./pkg/handoff", "TestADecisionThatWasLost"}, []edit{
+		{"send.go", "\tif !c.owns(b.Token, Sending) {\n", "\tif false {\n"},
+	}},
 	{"replies: finished without the token", handoffCode, test{"./pkg/handoff", "TestMemoryConformsReplying"}, []edit{
 		{"replying.go", "owned(token, Sending), func(c *Consumer) {", "func(c Consumer) bool { return c.State == Sending }, func(c *Consumer) {"},
 	}},

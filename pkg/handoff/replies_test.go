@@ -324,3 +324,50 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k.at("q", 1, handoff.Idle)
 	k.arrived("n", "1", "2", "far")
 }
+
+// lostDecision is a store on which the answer to a decision is lost, and much
+// happens before the request is repeated.
+type lostDecision struct {
+	*handoff.Memory
+	meanwhile func()
+}
+
+func (s *lostDecision) Decide(ctx context.Context, queue, name string, token handoff.Token, outbox []handoff.Outgoing) (handoff.Consumer, bool, error) {
+	c, made, err := s.Memory.Decide(ctx, queue, name, token, outbox)
+	if s.meanwhile == nil {
+		return c, made, err
+	}
+	s.meanwhile()
+	s.meanwhile = nil
+	return s.Memory.Decide(ctx, queue, name, token, outbox)
+}
+
+// TestADecisionThatWasLost: another process finished the claim, and made the next
+// one. That is none of ours, and is left alone.
+func TestADecisionThatWasLost(t *testing.T) {
+	k := newDesk(t)
+	k.answers()
+	k.put("q", 1, 2, 3, 4)
+	store := &lostDecision{Memory: k.store}
+	var next handoff.Consumer
+	store.meanwhile = func() {
+		k.pass(2 * time.Minute)
+		k.sweep(handoff.SweepOptions{})
+		claim := handoff.Claim{Req: "another", To: 4, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+		var mine bool
+		var err error
+		next, mine, err = k.store.Claim(t.Context(), k.standing("q"), claim)
+		if err != nil || !mine || next.From != 3 {
+			t.Fatalf("%+v, %v, %v", next, mine, err)
+		}
+	}
+	d, err := handoff.New(store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }})
+	k.must(err)
+	if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || done.Ended != handoff.Busy {
+		t.Errorf("%s, %v; want that it is busy", done.Ended, done.Err)
+	}
+	if is := k.standing("q"); is != next {
+		t.Errorf("the other's claim is %+v, want %+v", is, next)
+	}
+	k.arrived("x", "re 1", "re 2", "re 3")
+}

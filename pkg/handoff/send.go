@@ -114,6 +114,11 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 		return c, err
 	}
 	run.handedOn(b)
+	if !c.owns(b.Token, Sending) {
+		// The answer was lost for so long that another finished it: the claim that
+		// stands there now is none of ours.
+		return c, nil
+	}
 	finished, err := run.forward(ctx, c, staged)
 	if err != nil {
 		return c, run.replying(err)

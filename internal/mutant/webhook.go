@@ -56,7 +56,7 @@ var webhookMutants = []mutant{
 		{"message.go", "err == nil && s.Prefix == \"\" && strings.HasPrefix(name, \"@\")", "err == nil && name == \"@\""},
 	}},
 	{"webhook: a sender names a part of the tenant", webhookFolder, webhookTests, []edit{
-		{"config.go", "err == nil && tenant.IsCut(d.Prefix) {", `err == nil && d.Prefix == "@" {`},
+		{"config.go", "err == nil && tenant.IsCut(d.Prefix) {", `err == nil && tenant.IsCut(d.Prefix) && d.Prefix == "@" {`},
 	}},
 	{"webhook: a timestamp that touches the body", webhookFolder, webhookTests, []edit{
 		{"config.go", "if p.is != literal && before.is != literal || ", "if before.is == body && p.is == body || "},

@@ -161,7 +161,12 @@ func Small() []sim.Scenario {
 // Large are scenarios whose schedules take minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("pushed to two, time, and swept", 1, 2, func(m *model) {
+		scenario("pushed to two, time, and 2 messages", 1, 2, func(m *model) {
+			m.pushed("P", 1)
+			m.pushed("Q", 1)
+			m.ticks(overLease)
+		}),
+		scenario("pushed to two, time, and swept", 1, 1, func(m *model) {
 			m.pushed("P", 1)
 			m.pushed("Q", 1)
 			m.ticks(overLease)

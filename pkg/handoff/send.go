@@ -230,6 +230,11 @@ func (d *Deliverer) refuse(ctx context.Context, h Held, refused []lost) error {
 	if len(refused) == 0 {
 		return nil
 	}
+	// The sweep looks at queues that moved, or were nudged, lately: this one may be
+	// quiet.
+	if err := d.sorter.Nudge(ctx, h.Queue); err != nil {
+		return err
+	}
 	now, sum := d.now(), Refused{Since: d.now()}
 	for _, l := range refused {
 		sum.N += int64(l.n)

@@ -68,7 +68,7 @@ func TestEndsOfChains(t *testing.T) {
 				Templates: []string{"../infra/cdk/streamsort.template.json", "../examples/wordcount/wordcount.template.json"},
 				Env: map[string]string{
 					"AckFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_EVENT_BUS": "",
-					"AckFunction.STREAMSORT_ENDS_FUNCTION": template.FunctionARN("EndFunction"),
+					"AckFunction.STREAMSORT_ANNOUNCE_FUNCTION": template.FunctionARN("EndFunction"),
 				},
 				Chaos: chaos,
 			})

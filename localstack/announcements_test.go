@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // heard is an announcement as it comes from the topic, or, in Detail, from the
@@ -22,6 +24,7 @@ type heard struct {
 	Source     string
 	DetailType string `json:"detail-type"`
 	Detail     *heard
+	By         string `json:"-"`
 	Kind       string
 	Queue      string
 	Consumer   string
@@ -32,8 +35,8 @@ type heard struct {
 }
 
 // TestDoubtsAreAnnounced has the sweep find a claim in doubt, and then put it
-// into quarantine: both are heard of on the bus and on the topic, with what an
-// operator must know.
+// into quarantine: both are heard of on the bus, on the topic and by the function,
+// with what an operator must know.
 func TestDoubtsAreAnnounced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts MiniStack")
@@ -43,8 +46,18 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 	}
 	s := run(t, Config{
 		Templates: []string{"../infra/cdk/streamsort.template.json", "testdata/announcements.template.json"},
-		Env:       map[string]string{"SweepFunction.STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:us-east-1:000000000000:announcements"},
+		Env: map[string]string{
+			"SweepFunction.STREAMSORT_ANNOUNCE_TOPIC":    "arn:aws:sns:us-east-1:000000000000:announcements",
+			"SweepFunction.STREAMSORT_ANNOUNCE_FUNCTION": template.FunctionARN("Hear"),
+		},
 	})
+	said := make(chan heard, 10)
+	t.Cleanup(s.Subscribe(func(l Line) {
+		var h heard
+		if l.LogicalID == "Hear" && json.Unmarshal([]byte(l.Text), &h) == nil && h.Kind != "" {
+			said <- h
+		}
+	}))
 	for _, c := range []struct{ method, path, body string }{
 		{"POST", "/messages", `{"queue":"orders","seq":1,"body":1}`},
 		{"POST", "/consumers", `{"queue":"orders","consumer":"ledger"}`},
@@ -65,9 +78,16 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 			t.Fatalf("sweep: %+v, %v", responses, err)
 		}
 		from := map[string]bool{}
-		waitFor(t, c.kind+" on the bus and on the topic", func() bool {
-			for _, h := range hear(t, s) {
-				by := "topic"
+		waitFor(t, c.kind+" on the bus, on the topic and by the function", func() bool {
+			all := hear(t, s)
+			select {
+			case h := <-said:
+				h.By = "function"
+				all = append(all, h)
+			default:
+			}
+			for _, h := range all {
+				by := cmp.Or(h.By, "topic")
 				if h.Detail != nil {
 					if h.Source != "streamsort" || h.DetailType != c.kind {
 						t.Errorf("the event is %+v", h)
@@ -80,7 +100,7 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 				}
 				from[by] = true
 			}
-			return len(from) == 2
+			return len(from) == 3
 		})
 	}
 }

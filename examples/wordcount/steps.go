@@ -139,9 +139,10 @@ func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
 }
 
-// ending is what the acker's function says of a chain that has ended.
+// ending is what the announcement says of a chain that has ended.
 type ending struct {
 	ID         string  `json:"id"`
+	Kind       string  `json:"kind"`
 	Tag        string  `json:"tag"`
 	Outcome    string  `json:"outcome"`
 	Reason     string  `json:"reason"`
@@ -152,8 +153,12 @@ type ending struct {
 
 // end is told of each chain's end, at least once, and each time under the same id.
 // Here is where work goes that must wait until all words are counted. It is told
-// of every chain in the table, also of those of other programs.
+// of every chain in the table, also of those of other programs, and of the sweep's
+// announcements of queues and consumers, which are none of its business.
 func end(ctx context.Context, e ending) error {
+	if !strings.HasPrefix(e.Kind, "chain.") {
+		return nil
+	}
 	slog.InfoContext(ctx, "end", "id", e.ID, "tag", e.Tag, "outcome", e.Outcome, "reason", e.Reason,
 		"edges", e.Edges, "ended", e.EdgesEnded, "seconds", e.Seconds)
 	return nil

@@ -55,11 +55,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	tell, err := announce.Ends(a.EventBus, a.AnnounceTopic, a.EndsFunction)
+	announcer, err := announce.New(a.EventBus, a.AnnounceTopic, a.AnnounceFunction)
 	if err != nil {
 		return nil, err
 	}
-	return (&service{acker, stamper, a.Names, deliverer.Ender(tell), emf.New(out), time.Now, a.TenantClaim}).handle, nil
+	return (&service{acker, stamper, a.Names, deliverer.Ender(announcer.Chain), emf.New(out), time.Now, a.TenantClaim}).handle, nil
 }
 
 // handle tells a batch of stream records from a request.

@@ -69,11 +69,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	announcer, err := announce.New(s.EventBus, s.AnnounceTopic)
-	if err != nil {
-		return nil, err
-	}
-	announceEnd, err := announce.Ends(a.EventBus, a.AnnounceTopic, a.EndsFunction)
+	announcer, err := announce.New(s.EventBus, s.AnnounceTopic, s.AnnounceFunction)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +87,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 			SettleWithin: s.SettleWithin,
 			Delete:       s.DeleteDelivered, Archive: shelf, Readers: s.Readers, Announce: announcer.Consumer,
 		},
-		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: deliverer.Ender(announceEnd)},
+		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: deliverer.Ender(announcer.Chain)},
 	}).run, nil
 }
 

@@ -2,7 +2,9 @@
 // each announcement is a line in the log and, where a bus is named, an event on
 // EventBridge, with source "streamsort" and the announcement's kind as its
 // detail type; where a topic is named, a message on SNS with the same document,
-// and the attributes "source" and "kind" to filter by.
+// and the attributes "source" and "kind" to filter by; where a function is named, an
+// asynchronous invocation with that document. Each of the three is told, also
+// where another could not be.
 //
 // Names are whole, as they are stored; where one has a tenant in front (package
 // pkg/tenant), the document has the member "tenant".
@@ -30,19 +32,21 @@ const Source = "streamsort"
 
 // Announcer hands announcements on.
 type Announcer struct {
-	bus, topic string
-	events     *awscall.Client // nil without a bus
-	messages   *awscall.Client // nil without a topic
+	bus, topic, function string
+	events               *awscall.Client // nil without a bus
+	messages             *awscall.Client // nil without a topic
+	invocations          *awscall.Client // nil without a function
 }
 
 // requestTimeout bounds one try of a request.
 const requestTimeout = 10 * time.Second
 
-// New returns an Announcer for a bus, which is a name or an ARN, and the ARN of
-// an SNS topic (not a FIFO one). An empty one is not used; with neither,
-// announcements are logged only. It makes no request.
-func New(bus, topic string) (*Announcer, error) {
-	a := &Announcer{bus: bus, topic: topic}
+// New returns an Announcer for a bus, which is a name or an ARN, the ARN of an
+// SNS topic (not a FIFO one), and the ARN of a Lambda function, which may name a
+// version or an alias. An empty one is not used; with none, announcements are
+// logged only. It makes no request.
+func New(bus, topic, function string) (*Announcer, error) {
+	a := &Announcer{bus: bus, topic: topic, function: function}
 	var err error
 	if bus != "" {
 		if a.events, err = awscall.New(awscall.EventBridge, awscall.Options{Timeout: requestTimeout}); err != nil {
@@ -58,18 +62,27 @@ func New(bus, topic string) (*Announcer, error) {
 			return nil, err
 		}
 	}
+	if function != "" {
+		target, err := arn.Parse(function)
+		if err != nil || target.Service != "lambda" || target.Region == "" || !strings.HasPrefix(target.Resource, "function:") {
+			return nil, fmt.Errorf("function %q must be like arn:aws:lambda:REGION:ACCOUNT:function:NAME", function)
+		}
+		if a.invocations, err = awscall.New(awscall.Lambda, awscall.Options{Region: target.Region, Timeout: requestTimeout}); err != nil {
+			return nil, err
+		}
+	}
 	return a, nil
 }
 
 // send hands one announcement on to everybody. Lost response: it goes out
-// twice, under the same id. We die right after: the next run of the sweep
-// repeats it.
+// twice, under the same id. We die right after: the next run of the sweep, or
+// whoever finishes the chain, repeats it.
 func (a *Announcer) send(ctx context.Context, kind string, detail any) error {
 	raw, err := json.Marshal(detail)
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.put(ctx, kind, string(raw)), a.publish(ctx, kind, string(raw)))
+	return errors.Join(a.put(ctx, kind, string(raw)), a.publish(ctx, kind, string(raw)), a.invoke(ctx, raw))
 }
 
 // put puts an event on the bus.
@@ -100,6 +113,17 @@ func (a *Announcer) publish(ctx context.Context, kind, detail string) error {
 	})
 	if err != nil {
 		return fmt.Errorf("publish on topic %s: %w", a.topic, err)
+	}
+	return nil
+}
+
+// invoke invokes the function, without waiting for what it does.
+func (a *Announcer) invoke(ctx context.Context, detail []byte) error {
+	if a.invocations == nil {
+		return nil
+	}
+	if _, err := a.invocations.Invoke(ctx, a.function, awscall.Event, detail); err != nil {
+		return fmt.Errorf("invoke %s: %w", a.function, err)
 	}
 	return nil
 }

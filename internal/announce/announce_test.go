@@ -52,7 +52,7 @@ func said() cursor.Announcement {
 
 func TestAnnounce(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a, err := announce.New("people", "")
+	a, err := announce.New("people", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestAnnounce(t *testing.T) {
 
 func TestAnnounceTellsARefusal(t *testing.T) {
 	bus(t, `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"InternalFailure","ErrorMessage":"try later"}]}`)
-	a, err := announce.New("people", "")
+	a, err := announce.New("people", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestAnnounceTellsARefusal(t *testing.T) {
 
 func TestAnnounceWithoutABus(t *testing.T) {
 	details := bus(t, `{}`)
-	a, err := announce.New("", "")
+	a, err := announce.New("", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestAnnounceWithoutABus(t *testing.T) {
 
 func TestAnnounceAConsumer(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a, err := announce.New("people", "")
+	a, err := announce.New("people", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestAnnounceOnATopic(t *testing.T) {
 	t.Setenv("AWS_REGION", "us-east-1")
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	a, err := announce.New("", topic)
+	a, err := announce.New("", topic, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +137,65 @@ func TestAnnounceOnATopic(t *testing.T) {
 
 func TestNewRefusesATopic(t *testing.T) {
 	for _, topic := range []string{"people", "arn:aws:sqs:us-east-1:123456789012:people", "arn:aws:sns:us-east-1:123456789012:people.fifo"} {
-		if _, err := announce.New("", topic); err == nil || !strings.Contains(err.Error(), "must be like arn:aws:sns") {
+		if _, err := announce.New("", topic, ""); err == nil || !strings.Contains(err.Error(), "must be like arn:aws:sns") {
 			t.Errorf("%s: error %v", topic, err)
+		}
+	}
+}
+
+// TestAnnounceToAFunction has a function told with the document of the events,
+// beside a bus; also where the bus refuses.
+func TestAnnounceToAFunction(t *testing.T) {
+	const function = "arn:aws:lambda:us-east-1:123456789012:function:people:live"
+	for answer, refused := range map[string]bool{
+		`{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`:                 false,
+		`{"FailedEntryCount":1,"Entries":[{"ErrorCode":"InternalFailure"}]}`: true,
+	} {
+		bus(t, answer)
+		status, asked := http.StatusAccepted, ""
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			asked = r.Header.Get("X-Amz-Invocation-Type") + " " + r.URL.Path + " " + string(raw)
+			w.WriteHeader(status)
+		}))
+		t.Cleanup(server.Close)
+		t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
+		t.Setenv("AWS_REGION", "us-east-1")
+		t.Setenv("AWS_ACCESS_KEY_ID", "id")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+		a, err := announce.New("people", "", function)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for want, tell := range map[string]func() error{
+			`{"id":"gap.opened/1/q/3","kind":"gap.opened",`: func() error { return a.Gap(t.Context(), said()) },
+			wantChain(): func() error { return a.Chain(t.Context(), failedChain()) },
+			`{"id":"x","kind":"consumer.lags","queue":"q",`: func() error {
+				return a.Consumer(t.Context(), handoff.Announcement{Kind: handoff.ConsumerLags, ID: "x", Queue: "q", Consumer: "c"})
+			},
+		} {
+			asked = ""
+			if err := tell(); (err != nil) != refused {
+				t.Errorf("%s: error %v", want, err)
+			}
+			if !strings.HasPrefix(asked, "Event /2015-03-31/functions/arn:aws:lambda") || !strings.Contains(asked, "/invocations "+want) {
+				t.Errorf("invoked with %s, want %s", asked, want)
+			}
+		}
+		status = http.StatusForbidden
+		if err := a.Gap(t.Context(), said()); err == nil || !strings.Contains(err.Error(), function) {
+			t.Errorf("refused: %v", err)
+		}
+	}
+}
+
+func TestNewRefusesAFunction(t *testing.T) {
+	for _, function := range []string{"people", "arn:aws:sns:us-east-1:123456789012:people", "arn:aws:lambda:us-east-1:123456789012:layer:people"} {
+		if _, err := announce.New("", "", function); err == nil || !strings.Contains(err.Error(), "must be like arn:aws:lambda") {
+			t.Errorf("%s: error %v", function, err)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // The tenant of a queue or a tag is told beside the whole name.
 func TestTenantIsTold(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a, err := announce.New("people", "")
+	a, err := announce.New("people", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,9 @@ type Acks struct {
 	// TenantClaim is STREAMSORT_TENANT_CLAIM, as in Settings.
 	TenantClaim string
 	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC,
-	// EndsFunction STREAMSORT_ENDS_FUNCTION, the ARN of a function: each that
+	// AnnounceFunction STREAMSORT_ANNOUNCE_FUNCTION, the ARN of a function: each that
 	// is set is told how chains end. All empty means log and metrics only.
-	EventBus, AnnounceTopic, EndsFunction string
+	EventBus, AnnounceTopic, AnnounceFunction string
 }
 
 // AcksFromEnvironment reads and checks all variables. The error joins
@@ -29,12 +29,12 @@ type Acks struct {
 func AcksFromEnvironment() (Acks, error) {
 	var r reader
 	a := Acks{
-		Names:         xorack.Names{Chains: r.required("STREAMSORT_CHAINS_TABLE"), TagKey: os.Getenv("STREAMSORT_TAG_KEY")},
-		Tombstone:     r.duration("STREAMSORT_TOMBSTONE", 0),
-		TenantClaim:   os.Getenv("STREAMSORT_TENANT_CLAIM"),
-		EventBus:      os.Getenv("STREAMSORT_EVENT_BUS"),
-		AnnounceTopic: os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
-		EndsFunction:  os.Getenv("STREAMSORT_ENDS_FUNCTION"),
+		Names:            xorack.Names{Chains: r.required("STREAMSORT_CHAINS_TABLE"), TagKey: os.Getenv("STREAMSORT_TAG_KEY")},
+		Tombstone:        r.duration("STREAMSORT_TOMBSTONE", 0),
+		TenantClaim:      os.Getenv("STREAMSORT_TENANT_CLAIM"),
+		EventBus:         os.Getenv("STREAMSORT_EVENT_BUS"),
+		AnnounceTopic:    os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
+		AnnounceFunction: os.Getenv("STREAMSORT_ANNOUNCE_FUNCTION"),
 	}
 	if a.Tombstone != 0 && a.Tombstone < xorack.MinTombstone {
 		r.fail("STREAMSORT_TOMBSTONE", "must be at least "+xorack.MinTombstone.String())

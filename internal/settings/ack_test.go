@@ -14,7 +14,7 @@ func TestAcks(t *testing.T) {
 	t.Setenv("STREAMSORT_CHAINS_TABLE", "c-1")
 	t.Setenv("STREAMSORT_TAG_KEY", "id")
 	t.Setenv("STREAMSORT_TOMBSTONE", "90m")
-	t.Setenv("STREAMSORT_ENDS_FUNCTION", "arn:aws:lambda:us-east-1:123456789012:function:ends")
+	t.Setenv("STREAMSORT_ANNOUNCE_FUNCTION", "arn:aws:lambda:us-east-1:123456789012:function:ends")
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 	a, err := settings.AcksFromEnvironment()
 	if err != nil {

@@ -47,9 +47,10 @@ type Settings struct {
 	// TenantClaim is STREAMSORT_TENANT_CLAIM, the claim of a caller's token that
 	// holds its tenant; empty where there are no tenants.
 	TenantClaim string
-	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC;
-	// both empty means log and metrics only.
-	EventBus, AnnounceTopic string
+	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC,
+	// AnnounceFunction STREAMSORT_ANNOUNCE_FUNCTION, the ARN of a function: each
+	// that is set is told. All empty means log and metrics only.
+	EventBus, AnnounceTopic, AnnounceFunction string
 	// FullSweepEvery, SweepSegments and SweepLimit are
 	// STREAMSORT_FULL_SWEEP_EVERY, STREAMSORT_SWEEP_SEGMENTS and
 	// STREAMSORT_SWEEP_LIMIT; 0 means the sweep's own defaults.
@@ -112,11 +113,12 @@ func FromEnvironment() (Settings, error) {
 		LagAfter:       r.duration("STREAMSORT_LAG_AFTER", 0),
 		SettleWithin:   r.duration("STREAMSORT_SETTLE_WITHIN", 0),
 
-		AnnounceTopic:   os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
-		KnownQueues:     r.truth("STREAMSORT_KNOWN_QUEUES"),
-		DeleteDelivered: r.truth("STREAMSORT_DELETE_DELIVERED"),
-		ArchiveTable:    os.Getenv("STREAMSORT_ARCHIVE_TABLE"),
-		Readers:         r.readers("STREAMSORT_READERS"),
+		AnnounceTopic:    os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
+		AnnounceFunction: os.Getenv("STREAMSORT_ANNOUNCE_FUNCTION"),
+		KnownQueues:      r.truth("STREAMSORT_KNOWN_QUEUES"),
+		DeleteDelivered:  r.truth("STREAMSORT_DELETE_DELIVERED"),
+		ArchiveTable:     os.Getenv("STREAMSORT_ARCHIVE_TABLE"),
+		Readers:          r.readers("STREAMSORT_READERS"),
 	}
 	s.KeepForever = s.Retention == 0
 	if (s.QueueProp == "") != (s.SeqProp == "" && s.IDProp == "") {

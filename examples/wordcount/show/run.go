@@ -77,9 +77,9 @@ func start(ctx context.Context, failing string) (*localstack.Stack, error) {
 		},
 		Parameters: map[string]string{"FailingWord": failing},
 		Env: map[string]string{
-			"SweepFunction.STREAMSORT_EVENT_BUS":   "",
-			"AckFunction.STREAMSORT_EVENT_BUS":     "",
-			"AckFunction.STREAMSORT_ENDS_FUNCTION": template.FunctionARN("EndFunction"),
+			"SweepFunction.STREAMSORT_EVENT_BUS":       "",
+			"AckFunction.STREAMSORT_EVENT_BUS":         "",
+			"AckFunction.STREAMSORT_ANNOUNCE_FUNCTION": template.FunctionARN("EndFunction"),
 		},
 		AsyncRetry: retry,
 		Logger:     slog.New(slog.DiscardHandler),

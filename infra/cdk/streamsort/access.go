@@ -64,7 +64,8 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	return append(append(statements, s.finishChains()...), s.announce()...)
 }
 
-// announce: put events and publish messages, where that is wanted.
+// announce: put events, publish messages and invoke a function, where that is
+// wanted.
 func (s *Streamsort) announce() (statements []awsiam.PolicyStatement) {
 	if topic := *s.props.AnnounceTopic; topic != "" {
 		statements = append(statements, allow([]string{"sns:Publish"}, &topic))
@@ -73,6 +74,9 @@ func (s *Streamsort) announce() (statements []awsiam.PolicyStatement) {
 		statements = append(statements, allow([]string{"events:PutEvents"}, awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
 			Service: jsii.String("events"), Resource: jsii.String("event-bus"), ResourceName: &bus,
 		})))
+	}
+	if function := *s.props.AnnounceFunction; function != "" {
+		statements = append(statements, allow([]string{"lambda:InvokeFunction"}, &function))
 	}
 	return statements
 }
@@ -88,23 +92,21 @@ func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
 		s.readStream(s.ChainsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
 	}
-	return append(append(statements, s.endChains()...), s.announce()...)
+	return append(append(statements, s.endChains()), s.announce()...)
 }
 
 // finishChains: look for chains that are due, too.
 func (s *Streamsort) finishChains() []awsiam.PolicyStatement {
 	index := (xorack.Names{}).Tables()[0].Index.Name
-	return append(s.endChains(), allow([]string{"dynamodb:Query"}, jsii.String(*s.ChainsTable.TableArn()+"/index/"+index)))
+	return []awsiam.PolicyStatement{
+		s.endChains(),
+		allow([]string{"dynamodb:Query"}, jsii.String(*s.ChainsTable.TableArn()+"/index/"+index)),
+	}
 }
 
-// endChains: end chains and what hangs on them, and tell the function that
-// wants to know.
-func (s *Streamsort) endChains() []awsiam.PolicyStatement {
-	statements := []awsiam.PolicyStatement{allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn())}
-	if function := *s.props.EndsFunction; function != "" {
-		statements = append(statements, allow([]string{"lambda:InvokeFunction"}, &function))
-	}
-	return statements
+// endChains: end chains and what hangs on them.
+func (s *Streamsort) endChains() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
 }
 
 // processAccess: deliver, hand batches to the sinks, and read the cursors'

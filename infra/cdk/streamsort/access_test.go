@@ -39,7 +39,7 @@ func TestAccess(t *testing.T) {
 	sweeps["ChainsTable.Arn/index/due"] = "dynamodb:Query"
 
 	deletes := maps.Clone(sweeps)
-	deletes["arn:aws:lambda:eu-west-1:123456789012:function:ends"] = "lambda:InvokeFunction"
+	deletes["arn:aws:lambda:eu-west-1:123456789012:function:people"] = "lambda:InvokeFunction"
 	deletes["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + deletes["MessagesTable.Arn"]
 	deletes["ArchiveTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
 	deletes["arn:aws:sns:eu-west-1:123456789012:people"] = "sns:Publish"

@@ -56,7 +56,6 @@ func (p *Props) withDefaults(id string) Props {
 	d.WebhookRefusals = cmp.Or(d.WebhookRefusals, 5)
 
 	d.Tombstone = cmp.Or(d.Tombstone, 7*24*time.Hour)
-	d.EndsFunction = orNew(d.EndsFunction, "")
 	d.EndsBatchSize = cmp.Or(d.EndsBatchSize, 100)
 
 	d.SweepInterval = cmp.Or(d.SweepInterval, 5*time.Minute)
@@ -65,6 +64,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.SweepLimit = cmp.Or(d.SweepLimit, 10_000)
 	d.EventBus = orNew(d.EventBus, "default")
 	d.AnnounceTopic = orNew(d.AnnounceTopic, "")
+	d.AnnounceFunction = orNew(d.AnnounceFunction, "")
 	d.LagAfter = cmp.Or(d.LagAfter, 15*time.Minute)
 	d.SettleWithin = cmp.Or(d.SettleWithin, time.Hour)
 	d.GapAlarmAfter = cmp.Or(d.GapAlarmAfter, 15*time.Minute)

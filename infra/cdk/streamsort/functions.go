@@ -52,7 +52,7 @@ func (s *Streamsort) addFunctions() error {
 	s.SweepFunction = s.newFunction(function{
 		name: "sweep", id: "Sweep", description: "Heals queues, announces gaps, keeps waiting messages",
 		memory: p.SweepMemory, timeout: p.SweepTimeout, concurrency: p.SweepConcurrency,
-		environment: merged(s.consumersEnvironment(), s.chainsEnvironment(), s.announceEnvironment(), map[string]string{
+		environment: merged(s.consumersEnvironment(), s.trackEnvironment(), s.announceEnvironment(), map[string]string{
 			"STREAMSORT_FULL_SWEEP_EVERY": text(p.FullSweepEvery),
 			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
 			"STREAMSORT_SWEEP_LIMIT":      strconv.Itoa(p.SweepLimit),
@@ -72,18 +72,13 @@ func (s *Streamsort) addFunctions() error {
 	s.AckFunction = s.newFunction(function{
 		name: "ack", id: "Ack", description: "Tells when trees of work are done",
 		memory: p.AckMemory, timeout: p.AckTimeout, concurrency: p.AckConcurrency,
-		environment: merged(s.chainsEnvironment(), s.consumersEnvironment(), s.announceEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
+		environment: merged(s.trackEnvironment(), s.consumersEnvironment(), s.announceEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      s.ackAccess(),
 	})
 	if err := s.addProcess(); err != nil {
 		return err
 	}
 	return s.addWebhook()
-}
-
-// chainsEnvironment is what works on chains, and tells how they end.
-func (s *Streamsort) chainsEnvironment() map[string]string {
-	return merged(s.trackEnvironment(), map[string]string{"STREAMSORT_ENDS_FUNCTION": *s.props.EndsFunction})
 }
 
 // trackEnvironment is what works on chains.
@@ -98,8 +93,9 @@ func (s *Streamsort) trackEnvironment() map[string]string {
 // announceEnvironment is where announcements go.
 func (s *Streamsort) announceEnvironment() map[string]string {
 	return map[string]string{
-		"STREAMSORT_EVENT_BUS":      *s.props.EventBus,
-		"STREAMSORT_ANNOUNCE_TOPIC": *s.props.AnnounceTopic,
+		"STREAMSORT_EVENT_BUS":         *s.props.EventBus,
+		"STREAMSORT_ANNOUNCE_TOPIC":    *s.props.AnnounceTopic,
+		"STREAMSORT_ANNOUNCE_FUNCTION": *s.props.AnnounceFunction,
 	}
 }
 

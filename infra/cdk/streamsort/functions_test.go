@@ -59,8 +59,8 @@ func TestFunctions(t *testing.T) {
 		})},
 		{"ack", "Ack", changed(), "x86_64", 384, 6, 16, with(sharedChanged(), object{
 			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
-			"STREAMSORT_ENDS_FUNCTION":  "arn:aws:lambda:eu-west-1:123456789012:function:ends",
-			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people", "STREAMSORT_TENANT_CLAIM": "custom:tenant",
+			"STREAMSORT_ANNOUNCE_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:people",
+			"STREAMSORT_ANNOUNCE_TOPIC":    "arn:aws:sns:eu-west-1:123456789012:people", "STREAMSORT_TENANT_CLAIM": "custom:tenant",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"handoff", "Handoff", defaults(), "arm64", 512, 29, 0, with(shared(), object{
@@ -75,10 +75,10 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_FULL_SWEEP_EVERY": "6h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_LIMIT": "70",
 			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people",
 			"STREAMSORT_CHAINS_TABLE":   ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
-			"STREAMSORT_ENDS_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:ends",
-			"STREAMSORT_READERS":       `[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3},{"name":"books"}]`,
-			"STREAMSORT_SETTLE_WITHIN": "3h",
-			"STREAMSORT_LAG_AFTER":     "1h", "STREAMSORT_DELETE_DELIVERED": "true", "STREAMSORT_ARCHIVE_TABLE": ref("ArchiveTable"),
+			"STREAMSORT_ANNOUNCE_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:people",
+			"STREAMSORT_READERS":           `[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3},{"name":"books"}]`,
+			"STREAMSORT_SETTLE_WITHIN":     "3h",
+			"STREAMSORT_LAG_AFTER":         "1h", "STREAMSORT_DELETE_DELIVERED": "true", "STREAMSORT_ARCHIVE_TABLE": ref("ArchiveTable"),
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_ACTS_TABLE": ref("ActsTable"),
 		})},
 		{"handoff", "Handoff", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{

@@ -165,9 +165,6 @@ type Props struct {
 	// Tombstone is how long an ended chain is remembered: 1 hour to 365 days; 7
 	// days. It must be longer than anything that repeats an operation goes on.
 	Tombstone time.Duration
-	// EndsFunction is the ARN of a function that is invoked, asynchronously,
-	// with the end of each chain, beside EventBus and AnnounceTopic; none.
-	EndsFunction *string
 	// EndsBatchSize is the most stream records of one call of ack: 1 to 10,000;
 	// 100. EndsBatchWindow is how long they may be gathered: 0 to 300 whole
 	// seconds; 0, at once.
@@ -194,6 +191,10 @@ type Props struct {
 	// AnnounceTopic is the ARN of an SNS topic (not a FIFO one) that gaps and
 	// stuck consumers are announced on, and that the alarm tells; none.
 	AnnounceTopic *string
+	// AnnounceFunction is the ARN of a Lambda function that is invoked,
+	// asynchronously, with each announcement, beside EventBus and AnnounceTopic:
+	// of gaps, of stuck consumers, and of how chains end; none.
+	AnnounceFunction *string
 	// LagAfter is the age of the oldest waiting message from which a
 	// consumer's lag is announced: 1 minute to 365 days; 15 minutes.
 	LagAfter time.Duration

@@ -86,7 +86,7 @@ func TestPropsBounds(t *testing.T) {
 		{Props{HandoffConcurrency: -1}, "handoffConcurrency is -1"},
 		{Props{TagKey: "st"}, `tagKey is "st": tag key must not be st: another attribute has that name; write a name such as tag`},
 		{Props{Tombstone: time.Minute}, "tombstone is 1m; write a value from 1h to 8760h"},
-		{Props{EndsFunction: new("ends")}, `endsFunction is "ends"; write the ARN of a function`},
+		{Props{AnnounceFunction: new("people")}, `announceFunction is "people"; write the ARN of a function`},
 		{Props{EndsBatchSize: -1}, "endsBatchSize is -1"},
 		{Props{EndsBatchWindow: 1500 * time.Millisecond}, "endsBatchWindow is 1.5s; write a multiple of 1s"},
 		{Props{AckMemory: 1}, "ackMemory is 1"},

@@ -46,8 +46,7 @@ var (
 func changedProps() *Props {
 	return &Props{
 		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", Archive: true, ArchiveTable: "arc", TagKey: "tree",
-		Tombstone: 2 * time.Hour, EndsFunction: new("arn:aws:lambda:eu-west-1:123456789012:function:ends"),
-		EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second,
+		Tombstone: 2 * time.Hour, EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second,
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50,
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,
@@ -78,8 +77,9 @@ func changedProps() *Props {
 		ProcessMaxRecordAge: 2 * time.Hour,
 		SweepInterval:       time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2, SweepLimit: 70,
 		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"),
-		SettleWithin: 3 * time.Hour,
-		LagAfter:     time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), DeleteDelivered: true, KnownQueues: true,
+		AnnounceFunction: new("arn:aws:lambda:eu-west-1:123456789012:function:people"),
+		SettleWithin:     3 * time.Hour,
+		LagAfter:         time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), DeleteDelivered: true, KnownQueues: true,
 		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384, WebhookMemory: 448,
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
 		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,

@@ -130,9 +130,6 @@ func (p Props) checkAck(c *checker) {
 		c.fail("tagKey", "is %q: %v; write a name such as tag", p.TagKey, err)
 	}
 	between(c, "tombstone", p.Tombstone, xorack.MinTombstone, 365*24*time.Hour)
-	if function := *p.EndsFunction; function != "" && !*awscdk.Token_IsUnresolved(function) && !functionARN.MatchString(function) {
-		c.fail("endsFunction", "is %q; write the ARN of a function, such as arn:aws:lambda:eu-west-1:123456789012:function:ends", function)
-	}
 	between(c, "endsBatchSize", p.EndsBatchSize, 1, 10_000)
 	between(c, "endsBatchWindow", p.EndsBatchWindow, 0, 300*time.Second)
 	whole(c, "endsBatchWindow", p.EndsBatchWindow, time.Second)
@@ -149,6 +146,9 @@ func (p Props) checkSweep(c *checker) {
 	between(c, "gapAlarmAfter", p.GapAlarmAfter, time.Minute, 365*24*time.Hour)
 	if topic := *p.AnnounceTopic; topic != "" && !*awscdk.Token_IsUnresolved(topic) && (!topicARN.MatchString(topic) || strings.HasSuffix(topic, ".fifo")) {
 		c.fail("announceTopic", "is %q; write the ARN of a topic that is not FIFO, such as arn:aws:sns:eu-west-1:123456789012:people", topic)
+	}
+	if function := *p.AnnounceFunction; function != "" && !*awscdk.Token_IsUnresolved(function) && !functionARN.MatchString(function) {
+		c.fail("announceFunction", "is %q; write the ARN of a function, such as arn:aws:lambda:eu-west-1:123456789012:function:people", function)
 	}
 	if *p.EventBus != "" && !busName.MatchString(*p.EventBus) {
 		c.fail("eventBus", "is %q; write the bus's name (not its ARN), 1 to 256 letters, digits, '.', '-', '_' or '/', or an empty text for no bus", *p.EventBus)

@@ -92,7 +92,8 @@ test-infra: infra/cdk/node_modules/.installed
 	cd examples/shop && $(GO) vet ./... && $(GO) test -timeout 12m ./...
 
 # make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule,
-# SUITE=cursor (arrival, handoff, twophase, dedup, xorack, tracked) walks one part only.
+# SUITE=cursor (arrival, handoff, twophase, replies, dedup, xorack, tracked) walks one
+# part only.
 SUITE ?=
 export SUITE
 FULL ?=

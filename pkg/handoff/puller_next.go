@@ -72,7 +72,7 @@ func (r Request) following(h Held, lease time.Duration) (Request, error) {
 
 // goOn commits and claims in one write. next is the zero Answer where that
 // cannot be, and nothing was done.
-func (p *Puller) goOn(ctx context.Context, c Consumer, h Held, r Request, replies ...Reply) (done, next Answer, err error) {
+func (p *Puller) goOn(ctx context.Context, c Consumer, h Held, r Request) (done, next Answer, err error) {
 	it, err := p.d.sorter.Status(ctx, h.Queue)
 	if err != nil {
 		return Answer{}, Answer{}, err

@@ -22,12 +22,14 @@ const (
 	// MaxReplyQueues is the most queues that they go to.
 	MaxReplyQueues = 10
 	// MaxReplyBytes bounds all that the replies hold together, 64 bytes a reply
-	// for what is around it included.
+	// and 4 an attribute for what is around them included.
 	MaxReplyBytes = 256 * 1024
 )
 
-// replyOverhead is what a reply takes beside what it holds.
-const replyOverhead = 64
+// replyOverhead and attributeOverhead are what a reply and an attribute take beside
+// what they hold, at least: so what is within MaxReplyBytes can be stored under one
+// id, however small its parts are.
+const replyOverhead, attributeOverhead = 64, 4
 
 // Reply is a message that a consumer sends with the commit of a claim: it is
 // stored exactly once if the claim is committed, and not at all otherwise.
@@ -59,7 +61,7 @@ func (r Reply) validate() error {
 	m := r.message()
 	m.Queue = r.Queue
 	if r.Seq != nil {
-		m.Seq = *r.Seq
+		m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)
 	}
 	if _, taken := r.Attributes[attrReplySeq]; taken {
 		return &cursor.InvalidError{Field: "attributes", Problem: "must not have the name " + attrReplySeq}
@@ -67,10 +69,27 @@ func (r Reply) validate() error {
 	return m.Validate()
 }
 
+// withSeq is the attributes with which a reply is staged that has a seq.
+func withSeq(attributes map[string]string, seq int64) map[string]string {
+	with := map[string]string{attrReplySeq: strconv.FormatInt(seq, 10)}
+	maps.Copy(with, attributes)
+	return with
+}
+
+// clone is the reply, of which its sender has no part any more.
+func (r Reply) clone() Reply {
+	if r.Seq != nil {
+		seq := *r.Seq
+		r.Seq = &seq
+	}
+	r.Body, r.Attributes = slices.Clone(r.Body), maps.Clone(r.Attributes)
+	return r
+}
+
 func (r Reply) size() int {
 	size := replyOverhead + len(r.Queue) + len(r.ID) + len(r.Body) + len(r.ContentType)
 	for name, value := range r.Attributes {
-		size += len(name) + len(value)
+		size += attributeOverhead + len(name) + len(value)
 	}
 	return size
 }
@@ -137,7 +156,7 @@ func (g *gathered) join(r Reply) error {
 	case i >= MaxReplies:
 		return &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("are more than %d: a claim has at most so many", MaxReplies)}
 	case g.size > MaxReplyBytes:
-		return &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("have more than %d bytes together, %d a reply for what is around it included", MaxReplyBytes, replyOverhead)}
+		return &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("have more than %d bytes together, %d a reply and %d an attribute for what is around them included", MaxReplyBytes, replyOverhead, attributeOverhead)}
 	case !known && len(g.numbered) == MaxReplyQueues:
 		return &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("go to more than %d queues: a claim sends to at most so many", MaxReplyQueues)}
 	case known && numbered != (r.Seq != nil):
@@ -149,7 +168,7 @@ func (g *gathered) join(r Reply) error {
 		g.taken[place{r.Queue, *r.Seq}] = true
 	}
 	g.numbered[r.Queue] = r.Seq != nil
-	g.replies = append(g.replies, r)
+	g.replies = append(g.replies, r.clone())
 	return nil
 }
 
@@ -159,7 +178,8 @@ var errNoReplies = errors.New("this batch takes no replies: it is tracked, or it
 
 // Reply adds replies to the commit of the batch: they are stored exactly once if
 // the batch is committed, in this order in each queue, and not at all otherwise.
-// Call it before the handler, or the effect, returns.
+// Call it before the handler, or the effect, returns. They are copied: what they
+// were made from may be used again.
 //
 // The error is a *cursor.InvalidError, and none of the replies was added: one of
 // them is out of its bounds, or they are too many. A handler that returns it
@@ -254,12 +274,7 @@ func (p *parcel) arrival(h Held) cursor.Arrival {
 	a := cursor.Arrival{Queue: p.Queue, ID: h.replyID(p.Queue)}
 	for _, m := range p.messages {
 		if p.Numbered {
-			m.Attributes = maps.Clone(m.Attributes)
-			if m.Attributes == nil {
-				m.Attributes = map[string]string{}
-			}
-			m.Attributes[attrReplySeq] = strconv.FormatInt(m.Seq, 10)
-			m.Seq = 0
+			m.Attributes, m.Seq = withSeq(m.Attributes, m.Seq), 0
 		}
 		a.Messages = append(a.Messages, m)
 	}

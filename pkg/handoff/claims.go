@@ -44,7 +44,8 @@ type Claims interface {
 	// The replies are stored before, exactly once however often Commit is
 	// repeated, where the claim can be committed, and otherwise not at all: they
 	// must be those that the transaction kept with its marker. NoRoom: a queue that
-	// they go to is full, and nothing of the claim is changed; repeat it later. A
+	// they go to is full, and nothing of the claim is changed, though replies to other
+	// queues may be stored already; repeat it later, with the same replies. A
 	// reply that can never be stored is refused: recorded among the acts of the
 	// consumer's queue and announced, and the commit goes on. Replies out of the
 	// bounds that [ValidateReplies] knows are a *cursor.InvalidError, and nothing is

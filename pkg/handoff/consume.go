@@ -130,7 +130,8 @@ type Step struct {
 //
 // It returns the context's error when that ends, nil with UntilEmpty, and
 // otherwise what only people can mend: a *RestoredError, an *AheadError, ErrOtherDatabase,
-// ErrContradiction, ErrNoConsumer, a *cursor.InvalidError.
+// ErrContradiction, ErrNoConsumer, a *cursor.InvalidError about what it was called
+// with. What the effect returns never ends it.
 //
 // Any number of processes may run it for one consumer and one database at once:
 // one works, the others are answered busy. It may die at any point: what it left
@@ -236,15 +237,20 @@ const (
 	longestWait = 30 * time.Second
 )
 
+// onlyPeople reports whether an error is one that only people can mend.
+func onlyPeople(err error) bool {
+	var restored *RestoredError
+	var ahead *AheadError
+	var invalid *cursor.InvalidError
+	return errors.As(err, &restored) || errors.As(err, &ahead) || errors.As(err, &invalid) || errors.Is(err, ErrOtherDatabase) ||
+		errors.Is(err, ErrContradiction) || errors.Is(err, ErrNoConsumer)
+}
+
 // failed notes that something failed that may work later, and says how long to
 // wait; an error that only people can mend it returns.
 func (run *consuming) failed(b Batch, err error) (time.Duration, error) {
 	run.Observe(Step{Batch: b, Err: err})
-	var restored *RestoredError
-	var ahead *AheadError
-	var invalid *cursor.InvalidError
-	if errors.As(err, &restored) || errors.As(err, &ahead) || errors.As(err, &invalid) || errors.Is(err, ErrOtherDatabase) ||
-		errors.Is(err, ErrContradiction) || errors.Is(err, ErrNoConsumer) {
+	if onlyPeople(err) {
 		return 0, err
 	}
 	run.failures++
@@ -388,9 +394,13 @@ func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error
 	case run.open == nil:
 		// Nothing can have been committed.
 		aborted, failed := run.claims.Abort(ctx, h, err.Error())
+		var restored *RestoredError
 		var ahead *AheadError
-		if errors.As(err, &ahead) && (failed != nil || aborted.Verdict != OK) {
-			// It was taken over, and that other one committed; or nobody knows.
+		switch {
+		case errors.As(err, &restored), errors.As(err, &ahead) && failed == nil && aborted.Verdict == OK:
+		case onlyPeople(err):
+			// It is the effect's, about its batch alone; or it was taken over, and that
+			// other one committed; or nobody knows.
 			err = errors.New(err.Error())
 		}
 		return run.failed(a.Batch, errors.Join(err, failed))

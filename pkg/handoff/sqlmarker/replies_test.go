@@ -105,7 +105,8 @@ func TestWhatIsNotCommittedAnswersNothing(t *testing.T) {
 	})
 }
 
-// TestABadReplyFailsTheTransaction: it is told before anything is stored.
+// TestABadReplyFailsTheTransaction: it is told before anything is stored, and its
+// batch is tried again, and blocked, as after any other error of an effect.
 func TestABadReplyFailsTheTransaction(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 1)
@@ -126,8 +127,12 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 			}
 			return wait(ctx, d)
 		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); !errors.Is(err, stuck) && !strings.Contains(fmt.Sprint(err), "replies[1].queue") {
+		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); !errors.Is(err, stuck) {
 			b.Fatal(err)
+		}
+		c, err := tb.store.Consumer(b.Context(), "q", "c")
+		if err != nil || c.State != handoff.Blocked || !strings.Contains(c.Error, "replies[1].queue has 1025 bytes") {
+			b.Errorf("%+v, %v", c, err)
 		}
 		b.booked()
 		tb.answered()

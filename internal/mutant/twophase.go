@@ -21,6 +21,9 @@ var twoPhaseMutants = []mutant{
 		{"puller.go", "case c.State == Unknown, c.State == Ready && over:", "case c.State == Unknown:"},
 		{"puller.go", "(!over || c.Tracked), c.State == Ready, c.State == Sending:", "(!over || c.Tracked), c.State == Ready && !over, c.State == Sending:"},
 	}},
+	{"two phases: claim of another place under the same number", handoffCode, test{"./pkg/handoff", "TestMemoryConforms|TestClaimOfAConsumerMadeAnew"}, []edit{
+		{"memory.go", "c.Delivered == seen.Delivered && c.Paused", "c.Paused"},
+	}},
 	{"two phases: prepare without condition", handoffCode, twoPhases, []edit{
 		{"memory_twophase.go", "owned(token, Started), func(c *Consumer) { c.State = Ready }", "Consumer.claimed, func(c *Consumer) { c.State = Ready }"},
 	}},

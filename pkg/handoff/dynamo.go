@@ -216,9 +216,12 @@ func (c *change) untracked() *change {
 }
 
 // takeable is the condition that a claim may be made on what was seen, and
-// takes the old one's outcome down where one is taken over.
+// takes the old one's outcome down where one is taken over. The place is compared
+// too: a consumer that was removed and made anew, or restored, may be elsewhere
+// under the same number.
 func (c *change) takeable(seen Consumer, now time.Time) *change {
-	c.seen(seen.Token.N).free().value("was", dynamo.Text(string(seen.State))).when("#state = :was", attrState)
+	c.seen(seen.Token.N).free().value("was", dynamo.Text(string(seen.State))).when("#state = :was", attrState).
+		value("place", dynamo.Number(seen.Delivered)).when("#delivered = :place", attrDelivered)
 	if seen.State == Started {
 		c.value("now", dynamo.Millis(now)).when("#leaseUntil < :now", attrLeaseUntil).untracked().
 			ended(seen.Token, Cancelled).to(attrSingleTo, dynamo.Number(max(seen.SingleTo, seen.To)))

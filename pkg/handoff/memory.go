@@ -94,10 +94,12 @@ func (s *Memory) update(ctx context.Context, queue, name string, condition func(
 	return c, true, nil
 }
 
-// takeable is the condition of Claim and Block.
+// takeable is the condition of Claim and Block. The place is compared too: a
+// consumer that was removed and made anew, or restored, may be elsewhere under the
+// same number.
 func takeable(seen Consumer, now time.Time) func(Consumer) bool {
 	return func(c Consumer) bool {
-		return c.Token.N == seen.Token.N && c.State == seen.State && c.Paused == "" && c.Starting == "" &&
+		return c.Token.N == seen.Token.N && c.State == seen.State && c.Delivered == seen.Delivered && c.Paused == "" && c.Starting == "" &&
 			(c.State == Idle || c.over(now) && !c.Tracked)
 	}
 }

@@ -316,3 +316,40 @@ func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 		}
 	}
 }
+
+// before is a store on which something happens just before the first claim.
+type before struct {
+	*handoff.Memory
+	first func()
+}
+
+// Claim implements [handoff.Store].
+func (s *before) Claim(ctx context.Context, seen handoff.Consumer, claim handoff.Claim) (handoff.Consumer, bool, error) {
+	if first := s.first; first != nil {
+		s.first = nil
+		first()
+	}
+	return s.Memory.Claim(ctx, seen, claim)
+}
+
+// TestClaimOfAConsumerMadeAnew has a process sleep between its look and its claim,
+// while the consumer is removed and made anew at another place: token and state are
+// what they were. What it read is not handed out, and what is, is what waits there.
+func TestClaimOfAConsumerMadeAnew(t *testing.T) {
+	store := &before{Memory: &handoff.Memory{}}
+	env, d := pullEnv(t, store, &cursor.Memory{})
+	env.Put(9)
+	store.first = func() {
+		o := handoff.Order{Queue: "q", Consumer: "c", Reason: "why"}
+		if _, err := d.Remove(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Create(t.Context(), "q", "c", handoff.At(6)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := env.Claims.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: "r", Bounds: handoff.Bounds{MaxMessages: 4}})
+	if err != nil || a.Verdict != handoff.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
+		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Verdict, a.From+1, a.To, len(a.Messages), err)
+	}
+}

@@ -34,8 +34,8 @@ type Store interface {
 	// the order of their names. next is empty after the last page.
 	Consumers(ctx context.Context, queue, after string) (page []Consumer, next string, err error)
 
-	// Claim makes a claim, if the consumer's token and state are as seen, it is
-	// neither paused nor starting, and it is Idle or its lease is over before
+	// Claim makes a claim, if the consumer's token, state and place are as seen, it
+	// is neither paused nor starting, and it is Idle or its lease is over before
 	// now and it is not tracked. Taking a claim over makes the old one
 	// Cancelled.
 	//

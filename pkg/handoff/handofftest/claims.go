@@ -35,6 +35,13 @@ func testClaimRefused(b *bench) {
 	stale = b.answer("committed", committed(stale), true)(b.Commit(b.Context(), "q", "stale", stale.Token))
 	b.answer("claimed with an old token", stale, false)(b.Claim(b.Context(), fresh("stale"), claim("r2", 5)))
 
+	// Removed and made anew elsewhere: its token and state are what they were.
+	elsewhere := fresh("elsewhere")
+	elsewhere.Delivered = 9
+	b.create(elsewhere)
+	b.answer("claimed from another place", elsewhere, false)(b.Claim(b.Context(), fresh("elsewhere"), claim("r", 5)))
+	b.answer("blocked at another place", elsewhere, false)(b.Block(b.Context(), fresh("elsewhere"), at))
+
 	stuck := fresh("blocked")
 	stuck = b.claim(b.create(stuck), "r1", 5)
 	stuck = b.answer("failed", failed(stuck, failure(true)), true)(b.Fail(b.Context(), "q", "blocked", stuck.Token, failure(true)))

@@ -87,6 +87,15 @@ var replyMutants = []mutant{
 	{"replies: stored, and not in order yet", handoffCode, repliesWalked, []edit{
 		{"send.go", "case errors.Join(r.Err, r.Deferred) != nil:", "case r.Err != nil:"},
 	}},
+	{"replies: what they are made from is kept", handoffCode, test{"./pkg/handoff", "TestAReplyIsTakenAsItIs"}, []edit{
+		{"reply.go", "append(g.replies, r.clone())", "append(g.replies, r)"},
+	}},
+	{"replies: the seq's attribute is not counted", handoffCode, test{"./pkg/handoff", "TestWhatIsTakenCanBeStored"}, []edit{
+		{"reply.go", "m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)", "m.Seq = *r.Seq"},
+	}},
+	{"replies: attributes take no room", handoffCode, test{"./pkg/handoff", "TestWhatIsTakenCanBeStored"}, []edit{
+		{"reply.go", "size += attributeOverhead + ", "size += "},
+	}},
 	{"replies: a marker without them", markerFolder, markerTest("TestEachMessageIsAnsweredOnce"), []edit{
 		{"consume.go", "d.Mark(ctx, tx, b, committed, b.Replies()...)", "d.Mark(ctx, tx, b, committed)"},
 	}},

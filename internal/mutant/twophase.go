@@ -95,7 +95,10 @@ var twoPhaseMutants = []mutant{
 		{"markers.go", "rewinds == b.Rewinds && upTo > b.From:", "false:"},
 	}},
 	{"two phases: a taken over claim is taken for restored tables", handoffCode, markerTest("TestATakenOverClaimIsNoRestore"), []edit{
-		{"consume.go", "(failed != nil || aborted.Verdict != OK)", "failed != nil && aborted.Verdict != OK"},
+		{"consume.go", "errors.As(err, &ahead) && failed == nil && aborted.Verdict == OK:", "errors.As(err, &ahead) && (failed == nil || aborted.Verdict == OK):"},
+	}},
+	{"two phases: what an effect fails with ends the loop", handoffCode, markerTest("TestABadReplyFailsTheTransaction"), []edit{
+		{"consume.go", "\t\t\terr = errors.New(err.Error())\n", ""},
 	}},
 	{"two phases: settled without looking at the floor", markerFolder, markerTest("TestForget"), []edit{
 		{"markers.go", "\tif h.Token.N < floor {\n", "\tif false {\n"},

@@ -29,6 +29,9 @@ var archiveMutants = []mutant{
 	{"archive: what is not archived expires", archiveFolder, archivings, []edit{
 		{"archive.go", "return min(seq, to), true, err", "return max(seq, to), true, err"},
 	}},
+	{"archive: a mark past a restored queue", archiveFolder, archiveTest("TestRestoredTables"), []edit{
+		{"archive.go", "return min(to, it.Position), nil", "return to, nil"},
+	}},
 	{"archive: a key without the queue", archiveFolder, archiveTest("TestKeepAndReplay"), []edit{
 		{"document.go", "fmt.Sprintf(\"%s/%019d\", folder(queue), seq)", "fmt.Sprintf(\"%s/%019d\", folder(\"\"), seq)"},
 	}},

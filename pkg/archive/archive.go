@@ -13,7 +13,8 @@ import (
 // number of goroutines.
 type Store interface {
 	// Put stores a document durably. It is given each key again with the same
-	// document, but for the marks, which the last one wins.
+	// document, but for the marks, and what a restored queue has in place of what
+	// it lost: there the last one wins.
 	//
 	// Lost response, or another did it first: the repeat stores the same. We die
 	// right after: the mark does not tell of it, and it is put again.
@@ -85,8 +86,12 @@ const markEvery = 100
 // position: at most limit messages, from the mark on. The first time it begins
 // with the oldest message that is stored.
 //
+// A mark that is past the queue's position is set back to it: the queue was
+// restored from a backup, and what comes now is archived in place of what is lost.
+//
 // It costs a Get, the reading of the messages, a Put a message, and one for each
-// 100 and at the end; a Get where there is nothing to do.
+// 100 and at the end; a Get where there is nothing to do, and a read of the
+// cursor where the mark is past upTo.
 //
 // We die right after any step: the next one goes on from the last mark.
 func (a *Archive) Keep(ctx context.Context, queue string, upTo int64, limit int) (Kept, error) {
@@ -100,6 +105,11 @@ func (a *Archive) Keep(ctx context.Context, queue string, upTo int64, limit int)
 		}
 	}
 	run := keeping{a: a, queue: queue, marked: to, Kept: Kept{To: to}}
+	if to > upTo {
+		if run.To, err = a.notPast(ctx, queue, to); err != nil {
+			return run.Kept, err
+		}
+	}
 	for run.To < upTo && run.seen < limit && err == nil {
 		err = run.readOn(ctx, min(upTo, run.To+int64(limit-run.seen)))
 	}
@@ -114,6 +124,16 @@ func (a *Archive) begin(ctx context.Context, queue string, upTo int64) (int64, e
 		return upTo, err
 	}
 	return min(oldest.Seq-1, upTo), nil
+}
+
+// notPast is a mark, set back to the queue's position where it is past it: then
+// the queue was restored from a backup, and its numbers are given out again.
+func (a *Archive) notPast(ctx context.Context, queue string, to int64) (int64, error) {
+	it, err := a.sorter.Status(ctx, queue)
+	if err != nil {
+		return to, err
+	}
+	return min(to, it.Position), nil
 }
 
 // keeping is a Keep under way.

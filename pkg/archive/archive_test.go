@@ -257,6 +257,31 @@ func TestWhatIsGoneIsCounted(t *testing.T) {
 	}
 }
 
+// TestRestoredTables: tables went back to before the archive's mark. What comes then,
+// under the same numbers, is archived in place of what is lost, and not taken for it.
+func TestRestoredTables(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 9)
+	s.keep("q", 9, 1000, archive.Kept{To: 9, Messages: 9})
+
+	store := &s.store
+	s = newShelf(t)
+	s.a = archive.New(store, s.sorter)
+	s.put("q", 1, 4)
+	s.keep("q", 2, 1000, archive.Kept{To: 4}) // also where a consumer is behind
+	for seq := int64(5); seq <= 9; seq++ {
+		if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: []byte("other")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.keep("q", 9, 1000, archive.Kept{To: 9, Messages: 5})
+	for seq, want := range map[int64]string{4: string(message("q", 4).Body), 5: "other", 9: "other"} {
+		if m, there, err := s.a.Message(t.Context(), "q", seq); err != nil || !there || string(m.Body) != want {
+			t.Errorf("message %d is archived as %q, %v; want %q", seq, m.Body, err, want)
+		}
+	}
+}
+
 // TestEveryFault: whoever fails at any put leaves nothing that is marked and not
 // archived, and the next call makes up for it.
 func TestEveryFault(t *testing.T) {

@@ -22,7 +22,9 @@
 //   - No message is deleted behind its consumers, and none expires while the
 //     sweep runs, that is not archived. What was gone before, because it expired
 //     while nobody swept or somebody deleted it, is counted and stepped over.
-//   - A document never changes: archived twice, it is the same bytes.
+//   - A document never changes: archived twice, it is the same bytes. Only where a
+//     queue's tables are restored from a backup, its numbers are given out again,
+//     and what has them now takes the place of what is lost.
 //   - A replay repeated changes nothing: the seqs stay what they were.
 //
 // # What a crash leaves behind

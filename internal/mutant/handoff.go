@@ -66,11 +66,11 @@ var deliveryMutants = []mutant{
 		{"memory.go", "return c.Token.N == seen.Token.N && c.over(now) && !c.Tracked", "return c.Token.N == seen.Token.N && c.State == Started"},
 	}},
 	{"claimed while paused", deliveryFolder, deliveries, []edit{
-		{"memory.go", "c.State == seen.State && c.Paused == \"\" && c.Starting == \"\" &&", "c.State == seen.State && c.Starting == \"\" &&"},
+		{"memory.go", "c.Delivered == seen.Delivered && c.Paused == \"\" && c.Starting == \"\" &&", "c.Delivered == seen.Delivered && c.Starting == \"\" &&"},
 	}},
 	{"claimed while starting", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "case c.Starting != \"\":", "case false:"},
-		{"memory.go", "c.State == seen.State && c.Paused == \"\" && c.Starting == \"\" &&", "c.State == seen.State && c.Paused == \"\" &&"},
+		{"memory.go", "c.Delivered == seen.Delivered && c.Paused == \"\" && c.Starting == \"\" &&", "c.Delivered == seen.Delivered && c.Paused == \"\" &&"},
 	}},
 	{"delivers what the record shows only", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "if run.position <= c.Delivered && !run.fresh {", "if run.position < 0 && !run.fresh {"},

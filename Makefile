@@ -75,7 +75,8 @@ pingpong: deps ## two consumers answer each other's messages, while all is kille
 
 .PHONY: local
 local: deps ## start the local stack and leave it running
-	@$(GO) run ./cmd/streamsort local
+	@$(GO) build -o .build/streamsort ./cmd/streamsort
+	@exec .build/streamsort local
 
 .PHONY: test
 test: deps test-root test-infra ## run every test: unit, conformance, simulation, integration, infrastructure
@@ -161,8 +162,8 @@ template: ## renew the golden template from infra/cdk
 	cd infra/cdk && $(GO) test . -run TestGolden -update
 
 .PHONY: synth
-synth: build infra/cdk/node_modules/.installed ## synthesise the stack, offline
-	cd infra/cdk && npx cdk synth --quiet
+synth: build infra/cdk/node_modules/.installed ## synthesise the stack, offline (ARGS=…)
+	cd infra/cdk && npx cdk synth --quiet $(ARGS)
 
 .PHONY: deploy
 deploy: build infra/cdk/node_modules/.installed ## deploy the stack to the AWS account of the environment (ARGS=…)
@@ -174,4 +175,4 @@ deploy-local: infra/cdk/node_modules/.installed ## deploy, change and destroy th
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf dist .build infra/cdk/cdk.out
+	rm -rf dist .build infra/cdk/cdk.out examples/shop/dist examples/shop/cdk.out

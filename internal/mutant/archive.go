@@ -32,6 +32,9 @@ var archiveMutants = []mutant{
 	{"archive: a mark past a restored queue", archiveFolder, archiveTest("TestRestoredTables"), []edit{
 		{"archive.go", "return min(to, it.Position), nil", "return to, nil"},
 	}},
+	{"archive: the skipped over a message", archiveFolder, archiveTest("TestSkippedOverAMessage"), []edit{
+		{"replay.go", "if there.Tombstone == \"\" {", "if false {"},
+	}},
 	{"archive: a key without the queue", archiveFolder, archiveTest("TestKeepAndReplay"), []edit{
 		{"document.go", "fmt.Sprintf(\"%s/%019d\", folder(queue), seq)", "fmt.Sprintf(\"%s/%019d\", folder(\"\"), seq)"},
 	}},

@@ -24,6 +24,9 @@ var twoPhaseMutants = []mutant{
 	{"two phases: claim of another place under the same number", handoffCode, test{"./pkg/handoff", "TestMemoryConforms|TestClaimOfAConsumerMadeAnew"}, []edit{
 		{"memory.go", "c.Delivered == seen.Delivered && c.Paused", "c.Paused"},
 	}},
+	{"two phases: an effect that fails hides a restore", markerFolder, markerTest("TestAnEffectThatFailsByARestore"), []edit{
+		{"consume.go", "if errors.As(err, &ahead) || errors.As(err, &lost) {", "if false {"},
+	}},
 	{"two phases: prepare without condition", handoffCode, twoPhases, []edit{
 		{"memory_twophase.go", "owned(token, Started), func(c *Consumer) { c.State = Ready }", "Consumer.claimed, func(c *Consumer) { c.State = Ready }"},
 	}},

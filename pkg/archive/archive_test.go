@@ -360,6 +360,22 @@ func TestReplayInParts(t *testing.T) {
 	}
 }
 
+// TestSkippedOverAMessage: where another message stands, what was skipped is not
+// replayed, and it is said.
+func TestSkippedOverAMessage(t *testing.T) {
+	s := newShelf(t)
+	s.put("q", 1, 1)
+	if _, err := s.sorter.Skip(t.Context(), "q", 2, "never sent"); err != nil {
+		t.Fatal(err)
+	}
+	s.keep("q", 2, 1000, archive.Kept{To: 2, Messages: 2})
+	s.put("again", 1, 2)
+	if _, err := s.a.Replay(t.Context(), archive.Range{Queue: "q", From: 1, To: 2, Into: "again"}, 10); !errors.Is(err, archive.ErrNotReplayed) {
+		t.Errorf("over a message: %v", err)
+	}
+	s.has("again", 1, 2)
+}
+
 // TestBadReplays change nothing.
 func TestBadReplays(t *testing.T) {
 	s := newShelf(t)

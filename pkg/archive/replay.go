@@ -47,7 +47,8 @@ const most = 25
 // otherwise it ends before it. What is out of bounds is a
 // *cursor.InvalidError.
 //
-// It costs a Get a message, and what a put costs.
+// It costs a Get a message, and what a put costs; where it was skipped, what
+// Skip costs, and a read.
 //
 // Lost response, or another did it first: what was put is found there. We die
 // right after any step: the next call goes on.
@@ -124,12 +125,28 @@ func (a *Archive) group(ctx context.Context, queue string, after, count int64) (
 	return group, nil
 }
 
+// skip skips a seq, and makes sure that no message stands there.
+func (a *Archive) skip(ctx context.Context, into string, m cursor.Message) error {
+	if _, err := a.sorter.Skip(ctx, into, m.Seq, m.Tombstone); err != nil {
+		return err
+	}
+	for there, err := range a.sorter.Read(ctx, into, m.Seq-1, m.Seq) {
+		if err != nil {
+			return err
+		}
+		if there.Tombstone == "" {
+			return fmt.Errorf("%w: message %d of queue %q is skipped in the archive", ErrNotReplayed, m.Seq, into)
+		}
+	}
+	return nil
+}
+
 // put puts a group, and what was skipped in it.
 func (a *Archive) put(ctx context.Context, into string, group []cursor.Message, done *Replayed) error {
 	var messages []cursor.Message
 	for _, m := range group {
 		if m.Tombstone != "" {
-			if _, err := a.sorter.Skip(ctx, into, m.Seq, m.Tombstone); err != nil {
+			if err := a.skip(ctx, into, m); err != nil {
 				return err
 			}
 			continue

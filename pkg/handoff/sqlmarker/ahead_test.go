@@ -2,6 +2,7 @@ package sqlmarker_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"testing"
 	"time"
@@ -36,6 +37,34 @@ func TestRestoredTables(t *testing.T) {
 			b.Fatal(err)
 		}
 		b.booked(1, 2, 3, 4, 5)
+	})
+}
+
+// TestAnEffectThatFailsByARestore: where the database refuses what it has already, or
+// what is built on what it lost, by a constraint of its own, the restore is told all
+// the same, and the consumer is not blocked by it.
+func TestAnEffectThatFailsByARestore(t *testing.T) {
+	refused := errors.New("UNIQUE constraint failed")
+	refuse := func(context.Context, *sql.Tx, handoff.Batch) error { return refused }
+	onEach(t, func(b *bench) {
+		before := newTables(b.T, 3)
+		if err := b.Consume(b.Context(), before.puller(0), "q", "c", book, before.options()); err != nil {
+			b.Fatal(err)
+		}
+		var ahead *handoff.AheadError
+		restored := newTables(b.T, 5)
+		err := b.Consume(b.Context(), restored.puller(0), "q", "c", refuse, restored.options())
+		if !errors.As(err, &ahead) || ahead.To != 3 || !errors.Is(err, refused) {
+			b.Errorf("%v; want that the database is at 3, and why the effect failed", err)
+		}
+
+		b.exec("DELETE FROM streamsort_markers")
+		var lost *handoff.RestoredError
+		before.put(4, 4)
+		err = b.Consume(b.Context(), before.puller(0), "q", "c", refuse, before.options())
+		if !errors.As(err, &lost) || lost.Last != 0 || lost.Committed == 0 || !errors.Is(err, refused) {
+			b.Errorf("%v; want that the database lost what was committed, and why the effect failed", err)
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ package sqlmarker
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -37,7 +38,8 @@ func (d database) Apply(ctx context.Context, b handoff.Batch, committed int64, p
 	}
 	defer tx.Rollback() //nolint:errcheck // after the commit it does nothing
 	if err := d.run(ctx, tx, b); err != nil {
-		return err
+		_ = tx.Rollback() // what follows may need its connection
+		return d.restored(ctx, b, committed, err)
 	}
 	if err := d.Mark(ctx, tx, b, committed, b.Replies()...); err != nil {
 		return err
@@ -49,6 +51,21 @@ func (d database) Apply(ctx context.Context, b handoff.Batch, committed int64, p
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
+}
+
+// restored is why an effect failed: a database that has a batch already, or that
+// lost what the batch builds on, is told as such, whatever it refused it for.
+func (d database) restored(ctx context.Context, b handoff.Batch, committed int64, failed error) error {
+	err := d.ahead(ctx, d.db, b)
+	if err == nil {
+		err = d.Check(ctx, b.Queue, b.Consumer, committed)
+	}
+	var ahead *handoff.AheadError
+	var lost *handoff.RestoredError
+	if errors.As(err, &ahead) || errors.As(err, &lost) {
+		return fmt.Errorf("%w (its effect failed: %w)", err, failed)
+	}
+	return failed
 }
 
 // run runs the effect; a panic is an error.

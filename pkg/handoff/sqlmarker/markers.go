@@ -111,11 +111,16 @@ func knows(h handoff.Held, last, committed int64) error {
 	return nil
 }
 
+// querier is a transaction, or the database itself.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, arguments ...any) *sql.Row
+}
+
 // ahead returns a *handoff.AheadError where the database was handed what is
 // behind the batch's begin before, and the consumer was not set back since.
-func (m *Markers) ahead(ctx context.Context, tx *sql.Tx, b handoff.Batch) error {
+func (m *Markers) ahead(ctx context.Context, in querier, b handoff.Batch) error {
 	var rewinds, upTo int64
-	err := tx.QueryRowContext(ctx, m.dialect.Place, m.key(b.Queue, b.Consumer)...).Scan(&rewinds, &upTo)
+	err := in.QueryRowContext(ctx, m.dialect.Place, m.key(b.Queue, b.Consumer)...).Scan(&rewinds, &upTo)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil

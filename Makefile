@@ -36,6 +36,10 @@ infra/cdk/node_modules/.installed: infra/cdk/package.json infra/cdk/package-lock
 	cd infra/cdk && npm ci --no-progress --loglevel=error
 	@touch $@
 
+infra/cdk/nag/node_modules/.installed: infra/cdk/nag/package.json infra/cdk/nag/package-lock.json
+	cd infra/cdk/nag && npm ci --no-progress --loglevel=error
+	@touch $@
+
 .PHONY: deps
 deps: node_modules/.installed ## install the local DynamoDB-compatible servers
 
@@ -88,7 +92,7 @@ test-root: deps
 	cd pkg/dedup/dedupotel && $(GO) vet ./... && $(GO) test ./...
 
 .PHONY: test-infra
-test-infra: infra/cdk/node_modules/.installed
+test-infra: infra/cdk/node_modules/.installed infra/cdk/nag/node_modules/.installed
 	cd infra/cdk && $(GO) vet ./... && $(GO) test -timeout 12m ./...
 	cd examples/shop && $(GO) vet ./... && $(GO) test -timeout 12m ./...
 
@@ -151,6 +155,8 @@ lint: ## check format, style and that go.mod is tidy
 vuln: ## look for known vulnerabilities in what is called (needs vuln.go.dev)
 	$(TOOL) govulncheck ./...
 	cd infra/cdk && $$(cd ../.. && $(TOOL) -n govulncheck) ./...
+	cd examples/shop && $$(cd ../.. && $(TOOL) -n govulncheck) ./...
+	cd pkg/dedup/dedupotel && $$(cd ../../.. && $(TOOL) -n govulncheck) ./...
 
 .PHONY: sbom
 sbom: ## write the bill of materials, CycloneDX: dist/streamsort.cdx.json

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,5 +65,51 @@ func TestReleaseHasEveryFunction(t *testing.T) {
 		if !strings.Contains(string(text), "main: ./functions/"+f.Name()) || !strings.Contains(string(text), "ids: ["+f.Name()+"]") {
 			t.Errorf("a release has no zip of %s", f.Name())
 		}
+	}
+}
+
+// Every module and every Node package is kept up to date by Dependabot, and what
+// Go modules call is looked up by `make vuln`.
+func TestEveryModuleIsWatched(t *testing.T) {
+	dependabot, err := os.ReadFile("../../.github/dependabot.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched := map[string]*regexp.Regexp{
+		"go.mod":       regexp.MustCompile(`package-ecosystem: gomod\n\s+directories: \[(.*)\]`),
+		"package.json": regexp.MustCompile(`package-ecosystem: npm\n\s+directories: \[(.*)\]`),
+	}
+	modules := 0
+	err = filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git" || entry.Name() == ".build" || entry.Name() == "dist") {
+			return filepath.SkipDir
+		}
+		list := watched[entry.Name()]
+		if list == nil {
+			return nil
+		}
+		modules++
+		folder := strings.TrimPrefix(strings.TrimPrefix(filepath.Dir(path), "../.."), "/")
+		folders := list.FindSubmatch(dependabot)
+		if folders == nil || !strings.Contains(", "+string(folders[1])+", ", ", /"+folder+", ") {
+			t.Errorf("dependabot.yml does not watch %s of /%s", entry.Name(), folder)
+		}
+		if entry.Name() == "go.mod" && folder != "" && !regexp.MustCompile(`cd `+folder+` && .* -n govulncheck`).Match(makefile) {
+			t.Errorf("make vuln does not look at %s", folder)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if modules < 2 {
+		t.Errorf("%d modules found", modules)
 	}
 }

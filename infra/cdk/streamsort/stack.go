@@ -62,8 +62,8 @@ type Streamsort struct {
 
 // New makes a Streamsort within a stack of the caller's. id, a letter and then
 // letters, digits and '-', 128 at most, begins the tables' names and names it in
-// the metrics: no two in one account and region may have the same. nil props
-// mean all defaults; Env is the stack's.
+// the metrics, both in small letters: no two in one account and region may have the
+// same, in whichever stacks they are. nil props mean all defaults; Env is the stack's.
 //
 // The error names every property that is out of its bounds and every binary
 // that is missing or built for another processor; nothing has been made then.

@@ -1,0 +1,104 @@
+package streamsort
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
+)
+
+// ownNames are the names that are the same in every stack and do not meet: each is
+// told apart by what it belongs to, or names something of AWS's.
+var ownNames = map[string]string{
+	"AWS::ApiGatewayV2::Authorizer Name":                    "within its API",
+	"AWS::ApiGatewayV2::Stage StageName":                    "within its API",
+	"AWS::CloudWatch::Alarm MetricName":                     "the metric; its dimensions tell stacks apart",
+	"AWS::CodeDeploy::DeploymentGroup DeploymentConfigName": "AWS's own configuration",
+	"AWS::IAM::Policy PolicyName":                           "within its role",
+	"AWS::Lambda::Alias Name":                               "within its function",
+}
+
+// Two stacks of one app and account, with every option on, share no name: of a
+// table, an API, a saved query, an export, or of whatever else is given one.
+// What has no name in the template gets one of CloudFormation's, that nothing else has.
+func TestTwoStacksDoNotMeet(t *testing.T) {
+	dir := t.TempDir()
+	if err := fakebin.Write(dir, "arm64"); err != nil {
+		t.Fatal(err)
+	}
+	app := awscdk.NewApp(&awscdk.AppProps{StackTraces: jsii.Bool(false)})
+	var stacks [2]awscdk.Stack
+	for i, id := range []string{"Orders", "Orders-2"} {
+		props := everyOption()
+		props.Binaries = dir
+		props.SavedQueries = new(true)
+		// The names by default: those that a user gives are the user's to tell apart.
+		for _, table := range []*string{
+			&props.MessagesTable, &props.CursorsTable, &props.SweepsTable, &props.ConsumersTable, &props.ActsTable,
+			&props.DedupTable, &props.ChainsTable, &props.ArrivalsTable, &props.ArchiveTable,
+		} {
+			*table = ""
+		}
+		stack, err := NewStack(app, id, props)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stacks[i] = stack.Stack
+	}
+	// What has a name in each, by type, property and name.
+	named := [2]map[string]string{names(t, written(t, stacks[0])), names(t, written(t, stacks[1]))}
+	for name, what := range named[0] {
+		if other := named[1][name]; other != "" {
+			t.Errorf("%s: %s of one stack and %s of the other", name, what, other)
+		}
+	}
+	for _, must := range []string{
+		"AWS::DynamoDB::GlobalTable TableName orders-messages", "AWS::DynamoDB::GlobalTable TableName orders-archive",
+		"AWS::ApiGatewayV2::Api Name Orders-tenants", "AWS::Logs::QueryDefinition Name Orders/What fails", "Export Orders-CursorsStreamArn",
+		"Streamsort GapAge orders",
+	} {
+		if named[0][must] == "" {
+			t.Errorf("the test does not see %q", must)
+		}
+	}
+}
+
+// names are a template's, each with the logical id of what has it: literal names,
+// exports, and our own metrics by their dimensions. One that refers to another
+// resource is no name of its own.
+func names(t *testing.T, tmpl template) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for id, resource := range tmpl.Resources {
+		typ, _ := resource["Type"].(string)
+		properties, _ := resource["Properties"].(object)
+		if inner, ok := properties["Budget"].(object); ok {
+			properties = inner
+		}
+		for key, value := range properties {
+			name, literal := value.(string)
+			if !literal || !strings.HasSuffix(key, "Name") || ownNames[typ+" "+key] != "" {
+				continue
+			}
+			found[typ+" "+key+" "+name] = id
+		}
+		if typ == "AWS::CloudWatch::Alarm" && properties["Namespace"] == metricsNamespace {
+			metric := metricsNamespace + " " + properties["MetricName"].(string)
+			for _, dimension := range properties["Dimensions"].([]any) {
+				if name, literal := dimension.(object)["Value"].(string); literal {
+					metric += " " + name
+				}
+			}
+			found[metric] = id
+		}
+	}
+	for id, output := range tmpl.Outputs {
+		if export, ok := output["Export"].(object); ok {
+			found["Export "+export["Name"].(string)] = id
+		}
+	}
+	return found
+}

@@ -9,8 +9,9 @@ DIST ?= dist
 FUNCTIONS := enqueue sort sweep process handoff ack webhook
 # What deploys, and what the local stack builds: the same flags. lambda.norpc leaves
 # out the interface of a retired runtime, and nethttpomithttp2 the half of net/http
-# that DynamoDB and Lambda's runtime do not speak.
-LAMBDA_BUILD = GOOS=linux GOARCH=$(1) CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -tags lambda.norpc,nethttpomithttp2 -ldflags "-s -w"
+# that DynamoDB and Lambda's runtime do not speak. Lambda's arm64 processors have the
+# atomic operations of ARMv8.1: without the other way to do them, functions are smaller.
+LAMBDA_BUILD = GOOS=linux GOARCH=$(1) GOARM64=v8.1 CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -tags lambda.norpc,nethttpomithttp2 -ldflags "-s -w"
 TOOL := $(GO) tool -modfile=tools.mod
 
 # Where the demo's messages come from, who moves the cursors, and whether

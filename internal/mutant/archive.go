@@ -30,10 +30,10 @@ var archiveMutants = []mutant{
 		{"archive.go", "return min(seq, to), true, err", "return max(seq, to), true, err"},
 	}},
 	{"archive: a mark past a restored queue", archiveFolder, archiveTest("TestRestoredTables"), []edit{
-		{"archive.go", "return min(to, it.Position), nil", "return to, nil"},
+		{"archive.go", "return min(to, it.Position), nil", "return max(to, it.Position), nil"},
 	}},
 	{"archive: the skipped over a message", archiveFolder, archiveTest("TestSkippedOverAMessage"), []edit{
-		{"replay.go", "if there.Tombstone == \"\" {", "if false {"},
+		{"replay.go", "if there.Tombstone == \"\" {", "if there.Seq < 0 {"},
 	}},
 	{"archive: a key without the queue", archiveFolder, archiveTest("TestKeepAndReplay"), []edit{
 		{"document.go", "fmt.Sprintf(\"%s/%019d\", folder(queue), seq)", "fmt.Sprintf(\"%s/%019d\", folder(\"\"), seq)"},

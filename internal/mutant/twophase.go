@@ -25,7 +25,7 @@ var twoPhaseMutants = []mutant{
 		{"memory.go", "c.Delivered == seen.Delivered && c.Paused", "c.Paused"},
 	}},
 	{"two phases: an effect that fails hides a restore", markerFolder, markerTest("TestAnEffectThatFailsByARestore"), []edit{
-		{"consume.go", "if errors.As(err, &ahead) || errors.As(err, &lost) {", "if false {"},
+		{"consume.go", "if errors.As(err, &ahead) || errors.As(err, &lost) {", "if (errors.As(err, &ahead) || errors.As(err, &lost)) && false {"},
 	}},
 	{"two phases: prepare without condition", handoffCode, twoPhases, []edit{
 		{"memory_twophase.go", "owned(token, Started), func(c *Consumer) { c.State = Ready }", "Consumer.claimed, func(c *Consumer) { c.State = Ready }"},

@@ -46,6 +46,10 @@ func TestRestoredTables(t *testing.T) {
 func TestAnEffectThatFailsByARestore(t *testing.T) {
 	refused := errors.New("UNIQUE constraint failed")
 	refuse := func(context.Context, *sql.Tx, handoff.Batch) error { return refused }
+	atOnce := func(o *handoff.ConsumeOptions) *handoff.ConsumeOptions {
+		o.Wait = func(context.Context, time.Duration) error { return errors.New("it tries again") }
+		return o
+	}
 	onEach(t, func(b *bench) {
 		before := newTables(b.T, 3)
 		if err := b.Consume(b.Context(), before.puller(0), "q", "c", book, before.options()); err != nil {
@@ -53,7 +57,7 @@ func TestAnEffectThatFailsByARestore(t *testing.T) {
 		}
 		var ahead *handoff.AheadError
 		restored := newTables(b.T, 5)
-		err := b.Consume(b.Context(), restored.puller(0), "q", "c", refuse, restored.options())
+		err := b.Consume(b.Context(), restored.puller(0), "q", "c", refuse, atOnce(restored.options()))
 		if !errors.As(err, &ahead) || ahead.To != 3 || !errors.Is(err, refused) {
 			b.Errorf("%v; want that the database is at 3, and why the effect failed", err)
 		}
@@ -61,7 +65,7 @@ func TestAnEffectThatFailsByARestore(t *testing.T) {
 		b.exec("DELETE FROM streamsort_markers")
 		var lost *handoff.RestoredError
 		before.put(4, 4)
-		err = b.Consume(b.Context(), before.puller(0), "q", "c", refuse, before.options())
+		err = b.Consume(b.Context(), before.puller(0), "q", "c", refuse, atOnce(before.options()))
 		if !errors.As(err, &lost) || lost.Last != 0 || lost.Committed == 0 || !errors.Is(err, refused) {
 			b.Errorf("%v; want that the database lost what was committed, and why the effect failed", err)
 		}

@@ -122,6 +122,7 @@ func Explain(said string) string {
 		{"security token included in the request is invalid", "AWS does not know these credentials: look at AWS_PROFILE, or at AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"},
 		{"Unable to resolve AWS account", noCredentials},
 		{"no credentials have been configured", noCredentials},
+		{"unable to get a confirmation from the user", "the CDK command asks before it changes rights, and there is no terminal to answer at: look at them with npx cdk diff in infra/cdk, then add --require-approval never (make deploy ARGS='--require-approval never')"},
 		{"Unable to determine AWS region", "there is no AWS region: set AWS_REGION"},
 	} {
 		if strings.Contains(said, known.part) {

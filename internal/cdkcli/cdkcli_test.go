@@ -59,6 +59,7 @@ func TestRun(t *testing.T) {
 		{"SSM parameter /cdk-bootstrap/hnb659fds/version not found. Has the environment been bootstrapped? Please run", "1", "has not been bootstrapped for the CDK"},
 		{"Unable to resolve AWS account to use. It must be either configured", "1", "there are no AWS credentials"},
 		{"ExpiredToken: The security token included in the request is expired", "1", "have expired"},
+		{"terminal (TTY) is not attached so we are unable to get a confirmation from the user", "1", "--require-approval never"},
 		{"This CDK CLI is not compatible. Maximum schema version supported is 43.x.x, but found 54.0.0", "1", "too old for what the app writes"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -18,7 +18,7 @@ func Suite() sim.Suite {
 
 // nearly is how many entries a tail has that the next ticket takes to where it
 // is flushed.
-const nearly = 32
+const nearly = 35
 
 // scenario makes a Scenario of a set of actors on a queue with so many entries.
 func scenario(name string, faults, entries int, actors func(*model)) sim.Scenario {

@@ -18,6 +18,7 @@ type consumer struct {
 		Token      string
 		From, To   seq
 		LeaseUntil string
+		Chain      string
 	}
 	Quarantine []struct {
 		Token, State, Since string
@@ -45,6 +46,8 @@ func (c consumer) state() string {
 	}
 	if c.State == "UNKNOWN" && c.Claim != nil {
 		say("in doubt: claim %s of %s to %s, whose lease ended at %s", c.Claim.Token, c.Claim.From, c.Claim.To, c.Claim.LeaseUntil)
+	} else if c.Claim != nil && c.Claim.Chain != "" {
+		say("at %s to %s, until the work in chain %s ends", c.Claim.From, c.Claim.To, c.Claim.Chain)
 	} else if c.Claim != nil {
 		say("at %s to %s, until %s at the latest", c.Claim.From, c.Claim.To, c.Claim.LeaseUntil)
 	}

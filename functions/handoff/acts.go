@@ -36,6 +36,8 @@ func (s *service) act(ctx context.Context, c *edge.Call) (int, any, *edge.Proble
 func refused(ctx context.Context, o order, c handoff.Consumer, err error) *edge.Problem {
 	problem := problemOf(ctx, err)
 	switch {
+	case errors.Is(err, handoff.ErrClaimed) && c.Tracked:
+		problem.Detail = fmt.Sprintf("the claim ends when its chain %s does; to give its batch up, fail an edge that is outstanding in it", c.Chain())
 	case errors.Is(err, handoff.ErrClaimed):
 		problem.Detail = fmt.Sprintf("the claim ends at %s at the latest; pause the consumer and wait for its end",
 			c.LeaseUntil.Format(time.RFC3339))

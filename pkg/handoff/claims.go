@@ -114,7 +114,8 @@ const (
 	OK Verdict = "OK"
 	// Nothing is ready.
 	Nothing Verdict = "NOTHING"
-	// BusyUntil: another claim is out, until Answer.Until or its end.
+	// BusyUntil: another claim is out, until Answer.Until or its end; where no
+	// lease ends it, Answer.Until is the zero time.
 	BusyUntil Verdict = "BUSY"
 	// WaitUntil: the messages failed, and are handed out again at Answer.Until.
 	WaitUntil Verdict = "WAIT"

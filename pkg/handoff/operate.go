@@ -81,7 +81,7 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 	}
 	return d.act(ctx, o, ActRewind, seq, func(op string, c Consumer) (Consumer, error) {
 		if c.claimed() {
-			return c, fmt.Errorf("%w until %s", ErrClaimed, c.LeaseUntil.Format("15:04:05.000"))
+			return c, c.claimedUntil()
 		}
 		it, err := d.sorter.Status(ctx, o.Queue)
 		if err != nil {
@@ -100,6 +100,15 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 		}
 		return made(d.store.Rewind(ctx, c, delivered, op))
 	})
+}
+
+// claimedUntil says what ends the claim that is out: of a tracked one, nothing
+// but its chain.
+func (c Consumer) claimedUntil() error {
+	if c.Tracked {
+		return fmt.Errorf("%w until its chain %s ends", ErrClaimed, c.Chain())
+	}
+	return fmt.Errorf("%w until %s", ErrClaimed, c.LeaseUntil.Format("15:04:05.000"))
 }
 
 // Pause keeps a consumer from making claims. One that is out ends normally.
@@ -123,7 +132,7 @@ func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
 	return d.act(ctx, o, ActRemove, -1, func(_ string, c Consumer) (Consumer, error) {
 		switch {
 		case c.claimed():
-			return c, fmt.Errorf("%w until %s", ErrClaimed, c.LeaseUntil.Format("15:04:05.000"))
+			return c, c.claimedUntil()
 		case c.Quarantine[0] != Quarantined{}:
 			return c, ErrQuarantined
 		}

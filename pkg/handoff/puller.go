@@ -218,6 +218,10 @@ func (c Consumer) held(v Verdict) Answer {
 	case BusyUntil:
 		// Another's claim: until when, and nothing that would let one act on it.
 		a.Batch = Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}
+		if c.Tracked || c.State == Sending {
+			// Neither ends with its lease: who waits until then would ask without end.
+			a.Until = time.Time{}
+		}
 	case WaitUntil:
 		a.Until, a.Detail = c.RetryAt, c.Error
 	case OnHold:

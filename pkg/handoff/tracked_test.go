@@ -485,34 +485,3 @@ func TestTrackIsChecked(t *testing.T) {
 	_, err = d.Sweep(t.Context(), handoff.SweepOptions{})
 	invalid(t, err, "acker")
 }
-
-// TestPullersLeaveTrackedClaimsAlone: the token of a tracked claim travels with
-// its messages, and ends nothing by itself.
-func TestPullersLeaveTrackedClaimsAlone(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1)
-	k.ends(handoff.Tracked)
-	p, err := handoff.NewPuller(k.d, nil)
-	k.must(err)
-	c := k.standing("q")
-	h := handoff.Held{Queue: "q", Consumer: "c", Token: c.Token}
-	k.pass(2 * time.Minute)
-	answers := map[string]func() (handoff.Answer, error){
-		"prepare": func() (handoff.Answer, error) { return p.Prepare(t.Context(), h) },
-		"extend":  func() (handoff.Answer, error) { return p.Extend(t.Context(), h, time.Minute) },
-		"commit":  func() (handoff.Answer, error) { return p.Commit(t.Context(), h) },
-		"abort":   func() (handoff.Answer, error) { return p.Abort(t.Context(), h, "no") },
-		"settle":  func() (handoff.Answer, error) { return p.Settle(t.Context(), h, handoff.Aborted, "no") },
-	}
-	for name, do := range answers {
-		if a, err := do(); err != nil || a.Verdict != handoff.Foreign {
-			t.Errorf("%s: %s, error %v", name, a.Verdict, err)
-		}
-	}
-	if a, err := p.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: "r"}); err != nil || a.Verdict != handoff.BusyUntil {
-		t.Errorf("claim: %s, error %v", a.Verdict, err)
-	}
-	if now := k.standing("q"); now != c {
-		t.Errorf("%+v became %+v", c, now)
-	}
-}

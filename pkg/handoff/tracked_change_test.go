@@ -1,0 +1,187 @@
+package handoff_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestAnOpenTreeKeepsItsConsumer: what an operator may not do meanwhile is
+// refused, and told what it waits for; once the tree has failed it is done.
+func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2)
+	k.ends(handoff.Tracked)
+	k.pass(10 * time.Minute) // the lease is over
+	order := func() handoff.Order { return handoff.Order{Queue: "q", Consumer: "c", Reason: "why"} }
+	for name, act := range map[string]func() (handoff.Consumer, error){
+		"remove": func() (handoff.Consumer, error) { return k.d.Remove(t.Context(), order()) },
+		"rewind": func() (handoff.Consumer, error) { return k.d.Rewind(t.Context(), order(), handoff.At(1)) },
+	} {
+		if _, err := act(); !errors.Is(err, handoff.ErrClaimed) || !strings.Contains(err.Error(), k.tags[0]) {
+			t.Errorf("%s: error %v; want that the claim is out, and its chain", name, err)
+		}
+	}
+	for name, act := range map[string]func() (handoff.Consumer, error){
+		"skip":    func() (handoff.Consumer, error) { return k.d.Skip(t.Context(), order(), 1) },
+		"redrive": func() (handoff.Consumer, error) { return k.d.Redrive(t.Context(), order(), 1) },
+	} {
+		if _, err := act(); !errors.Is(err, handoff.ErrNotBlocked) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	k.at("q", 0, handoff.Started)
+	_, err := k.acker.Fail(t.Context(), k.edges[0], "given up")
+	k.must(err)
+	k.finishes()
+	_, err = k.d.Rewind(t.Context(), order(), handoff.At(2))
+	k.must(err)
+	k.at("q", 1, handoff.Idle)
+}
+
+// TestPoisonBlocksAlone: the messages of its batch that come before it are
+// committed, and the consumer is blocked on it.
+func TestPoisonBlocksAlone(t *testing.T) {
+	for name, poison := range map[string]func(*trackedDesk, handoff.Batch) error{
+		"the sink fails": func(*trackedDesk, handoff.Batch) error { return errors.New("no") },
+		"its work fails": func(k *trackedDesk, b handoff.Batch) error {
+			for i, m := range b.Messages {
+				if m.Seq == 2 {
+					_, err := k.acker.Fail(t.Context(), b.Edges[i], "no")
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1, 2, 3)
+			k.fails = func(b handoff.Batch) error {
+				for _, m := range b.Messages {
+					if m.Seq == 2 {
+						return poison(k, b)
+					}
+				}
+				k.works(b.Edges...)
+				return nil
+			}
+			for range 20 {
+				k.must(k.d.Deliver(t.Context(), "q", k.reader(), -1).Err)
+				k.finishes()
+				k.pass(10 * time.Minute)
+			}
+			if c := k.at("q", 1, handoff.Blocked); c.Tracked || c.Attempts != 3 {
+				t.Errorf("%+v; want it blocked after three attempts, and tracked no more", c)
+			}
+			k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #1", "q 2 #2", "q 2 #3")
+			k.fails = nil
+			_, err := k.d.Skip(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)
+			k.must(err)
+			k.ends(handoff.Tracked)
+			k.works(k.edges...)
+			k.finishes()
+			k.at("q", 3, handoff.Idle)
+		})
+	}
+}
+
+// TestTrackIsChanged: by a deployment, while a claim is out. The claim ends as
+// it was made, and the next one is made as the reader says now.
+func TestTrackIsChanged(t *testing.T) {
+	plain := func(k *trackedDesk) handoff.Reader {
+		r := k.reader()
+		r.Track = 0
+		return r
+	}
+	longer := func(k *trackedDesk) handoff.Reader {
+		r := k.reader()
+		r.Track = 3 * trackTime
+		return r
+	}
+	for name, c := range map[string]struct {
+		after func(*trackedDesk) handoff.Reader
+		// done is whether the work was done; pass is what goes by before the
+		// reader of the new deployment looks.
+		done bool
+		pass time.Duration
+		want handoff.Ended
+		at   int64
+	}{
+		"to off, done":              {plain, true, 2 * time.Minute, handoff.CaughtUp, 2},
+		"to off, open":              {plain, false, 2 * time.Minute, handoff.Busy, 0},
+		"to off, late":              {plain, false, trackTime, handoff.Waiting, 0},
+		"to longer, in its time":    {longer, false, trackTime - time.Second, handoff.Busy, 0},
+		"to longer, late as it was": {longer, false, trackTime, handoff.Waiting, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1, 2)
+			k.ends(handoff.Tracked)
+			if c.done {
+				k.works(k.edges...)
+			}
+			k.pass(c.pass)
+			done := k.d.Deliver(t.Context(), "q", c.after(k), -1)
+			k.must(done.Err)
+			if done.Ended != c.want || done.Record.Delivered != c.at {
+				t.Errorf("it ended as %s at %d, want %s at %d", done.Ended, done.Record.Delivered, c.want, c.at)
+			}
+		})
+	}
+	t.Run("to on", func(t *testing.T) {
+		k := newTrackedDesk(t)
+		k.put("q", 1)
+		k.must(k.d.Deliver(t.Context(), "q", plain(k), -1).Err)
+		k.put("q", 2)
+		_, made, err := k.store.Claim(t.Context(), k.standing("q"), handoff.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+		if err != nil || !made {
+			t.Fatalf("made %v, error %v", made, err)
+		}
+		k.ends(handoff.Busy)
+		k.pass(2 * time.Minute)
+		k.ends(handoff.Tracked)
+		if c := k.at("q", 1, handoff.Started); !c.Tracked || c.Attempts != 2 {
+			t.Errorf("%+v; want a tracked claim, the second", c)
+		}
+		_, made, err = k.store.Commit(t.Context(), "q", "c", handoff.Token{N: 2, Req: "old"})
+		if err != nil || made {
+			t.Errorf("the old claim was committed: %v, error %v", made, err)
+		}
+	})
+}
+
+// TestPullersLeaveTrackedClaimsAlone: the token of a tracked claim travels with
+// its messages, and ends nothing by itself.
+func TestPullersLeaveTrackedClaimsAlone(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1)
+	k.ends(handoff.Tracked)
+	p, err := handoff.NewPuller(k.d, nil)
+	k.must(err)
+	c := k.standing("q")
+	h := handoff.Held{Queue: "q", Consumer: "c", Token: c.Token}
+	k.pass(2 * time.Minute)
+	answers := map[string]func() (handoff.Answer, error){
+		"prepare": func() (handoff.Answer, error) { return p.Prepare(t.Context(), h) },
+		"extend":  func() (handoff.Answer, error) { return p.Extend(t.Context(), h, time.Minute) },
+		"commit":  func() (handoff.Answer, error) { return p.Commit(t.Context(), h) },
+		"abort":   func() (handoff.Answer, error) { return p.Abort(t.Context(), h, "no") },
+		"settle":  func() (handoff.Answer, error) { return p.Settle(t.Context(), h, handoff.Aborted, "no") },
+	}
+	for name, do := range answers {
+		if a, err := do(); err != nil || a.Verdict != handoff.Foreign {
+			t.Errorf("%s: %s, error %v", name, a.Verdict, err)
+		}
+	}
+	// Its lease does not say when it ends: who waited for that would not wait.
+	if a, err := p.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: "r"}); err != nil || a.Verdict != handoff.BusyUntil || !a.Until.IsZero() {
+		t.Errorf("claim: %s until %s, error %v", a.Verdict, a.Until, err)
+	}
+	if now := k.standing("q"); now != c {
+		t.Errorf("%+v became %+v", c, now)
+	}
+}

@@ -59,7 +59,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{acker, stamper, a.Names, deliverer.Ender(announcer.Chain), emf.New(out), time.Now, a.TenantClaim}).handle, nil
+	return (&service{acker, stamper, a.Names, announce.Batches(deliverer.Ender(announcer.Chain)), emf.New(out), time.Now, a.TenantClaim}).handle, nil
 }
 
 // handle tells a batch of stream records from a request.

@@ -87,7 +87,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 			SettleWithin: s.SettleWithin,
 			Delete:       s.DeleteDelivered, Archive: shelf, Readers: s.Readers, Announce: announcer.Consumer,
 		},
-		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: deliverer.Ender(announcer.Chain)},
+		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: announce.Batches(deliverer.Ender(announcer.Chain))},
 	}).run, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -51,4 +52,19 @@ func (a *Announcer) Chain(ctx context.Context, c xorack.Chain) error {
 	d := newChain(c)
 	slog.InfoContext(ctx, d.Kind, "id", d.ID, "tag", d.Tag, "edges", d.Edges, "edgesEnded", d.EdgesEnded, "ageSeconds", d.Seconds)
 	return a.send(ctx, d.Kind, d)
+}
+
+// Batches logs the end of each tracked batch's chain whose work was not done, as
+// [Announcer.Chain] does: nobody else is told of it, and the batch comes again.
+// Then it goes on to end, which sees to all ends.
+func Batches(end xorack.Announce) xorack.Announce {
+	return func(ctx context.Context, c xorack.Chain) error {
+		if strings.HasPrefix(c.Tag, handoff.TrackedPrefix) && c.End() != xorack.Done {
+			d := newChain(c)
+			consumer, queue, _ := strings.Cut(c.Data, "/")
+			slog.WarnContext(ctx, d.Kind, "id", d.ID, "tag", d.Tag, "queue", queue, "consumer", consumer,
+				"edges", d.Edges, "edgesEnded", d.EdgesEnded, "ageSeconds", d.Seconds)
+		}
+		return end(ctx, c)
+	}
 }

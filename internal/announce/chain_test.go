@@ -1,6 +1,11 @@
 package announce_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,5 +39,36 @@ func TestAnnounceAChain(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"people streamsort chain.failed " + wantChain()}, *details); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestBatchesAreLogged: the batch whose work failed is named, without why; the
+// others, and what was done, are left to who announces them.
+func TestBatchesAreLogged(t *testing.T) {
+	var logs bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
+	defer slog.SetDefault(before)
+	down := errors.New("down")
+	var ended []string
+	end := announce.Batches(func(_ context.Context, c xorack.Chain) error {
+		ended = append(ended, c.Tag)
+		return down
+	})
+	failed := xorack.Chain{Tag: "handoff/h/2-r", Data: "billing/a/b", Recorded: xorack.Failed, Reason: "secret"}
+	done, other := failed, failed
+	done.Recorded, other.Tag = xorack.Done, "order 7"
+	for _, c := range []xorack.Chain{failed, done, other} {
+		if err := end(t.Context(), c); !errors.Is(err, down) {
+			t.Errorf("%s: error %v", c.Tag, err)
+		}
+	}
+	if len(ended) != 3 {
+		t.Errorf("%q went on, want all three", ended)
+	}
+	line := logs.String()
+	if strings.Count(line, "\n") != 1 || !strings.Contains(line, `"msg":"chain.failed"`) ||
+		!strings.Contains(line, `"queue":"a/b","consumer":"billing"`) || strings.Contains(line, "secret") {
+		t.Errorf("logged %s", line)
 	}
 }

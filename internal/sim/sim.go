@@ -80,7 +80,9 @@ func (r *Run) Violation(format string, arguments ...any) {
 // Err is the violation that was seen, if any.
 func (r *Run) Err() error { return r.err }
 
-// Proc is an actor.
+// Proc is an actor. A nil Proc is who sets a run up before it begins, and who
+// looks after it has ended: nobody runs in between, nothing fails, and what it
+// gets to know is no part of any state.
 type Proc struct {
 	run  *Run
 	name string
@@ -170,10 +172,15 @@ func (p *Proc) begin() {
 }
 
 // Name is the actor's name.
-func (p *Proc) Name() string { return p.name }
+func (p *Proc) Name() string {
+	if p == nil {
+		return "nobody"
+	}
+	return p.name
+}
 
 // Dead reports whether the actor has died: what it says then must be ignored.
-func (p *Proc) Dead() bool { return p.dead }
+func (p *Proc) Dead() bool { return p != nil && p.dead }
 
 // Forget says that from here on nothing matters of what the actor was answered
 // so far, but for what is fed to the Digest that is returned: where it stands,
@@ -192,7 +199,12 @@ func (p *Proc) Alike(known func(*Digest)) { p.alike = known }
 
 // Knows is what the actor is known to know: feed it what the actor found out
 // by other ways than a request.
-func (p *Proc) Knows() *Digest { return &p.seen }
+func (p *Proc) Knows() *Digest {
+	if p == nil {
+		return &Digest{}
+	}
+	return &p.seen
+}
 
 // reach waits at a point and returns the way that was chosen, or false after
 // the actor's death.
@@ -208,6 +220,9 @@ func (p *Proc) reach(at point) (int, bool) {
 // where the request may fail. label says what is asked, for the trace; write
 // is whether it can change anything.
 func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, error) {
+	if p == nil {
+		return request()
+	}
 	var zero T
 	ways := readWays
 	if write {
@@ -240,6 +255,9 @@ func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, 
 // Read is a request that changes nothing and need not be strong: beside what
 // stands there, each of the older states may be answered.
 func Read[T any](p *Proc, label Label, request func() (T, error), older ...func() (T, error)) (T, error) {
+	if p == nil {
+		return request()
+	}
 	var zero T
 	ways := readWays[:len(readWays):len(readWays)]
 	for i := range older {
@@ -264,6 +282,9 @@ func Read[T any](p *Proc, label Label, request func() (T, error), older ...func(
 // fault, the others as faults. It waits until ready. The result is -1 after
 // the actor's death.
 func (p *Proc) Choose(label Label, ready func() bool, names ...string) int {
+	if p == nil {
+		return 0
+	}
 	ways := make([]way, len(names))
 	for i, name := range names {
 		ways[i] = way{name: name, fault: i > 0}

@@ -171,3 +171,22 @@ func TestEndlessRunIsAFailure(t *testing.T) {
 		t.Error("no failure")
 	}
 }
+
+// TestNobody: what is asked before a run and after it is just done.
+func TestNobody(t *testing.T) {
+	var nobody *sim.Proc
+	if answer, err := sim.Do(nobody, sim.Labelf("write"), true, func() (int, error) { return 7, nil }); answer != 7 || err != nil {
+		t.Errorf("a write: %d, %v", answer, err)
+	}
+	stale := func() (int, error) { return 6, nil }
+	if answer, err := sim.Read(nobody, sim.Labelf("read"), func() (int, error) { return 7, nil }, stale); answer != 7 || err != nil {
+		t.Errorf("a read: %d, %v", answer, err)
+	}
+	if way := nobody.Choose(sim.Labelf("go on"), nil, "", "fails"); way != 0 {
+		t.Errorf("a choice: %d", way)
+	}
+	nobody.Knows().Int(1)
+	if *nobody.Knows() != (sim.Digest{}) || nobody.Dead() || nobody.Name() == "" {
+		t.Errorf("it knows %v, is dead %v, is called %q", *nobody.Knows(), nobody.Dead(), nobody.Name())
+	}
+}

@@ -76,9 +76,6 @@ func (m *model) handler(p *sim.Proc, d *handoff.Deliverer, names ...string) (fun
 		r := m.bound
 		r.Name = name
 		r.Handle = func(_ context.Context, b handoff.Batch) error {
-			if p == nil {
-				return m.take(b)
-			}
 			answer, err := sim.Do(p, sim.Labelf("hand on %s %d to %d under %v", b.Queue, b.From, b.To, b.Token), true, func() (bool, error) {
 				err := m.take(b)
 				return err == nil, err

@@ -28,7 +28,7 @@ func (s shelf) Put(_ context.Context, key string, document []byte) error {
 
 // Get implements [archive.Store].
 func (s shelf) Get(_ context.Context, key string) ([]byte, error) {
-	document, err := read(s.p, sim.Labelf("look for %s in the archive", key), func() (string, error) {
+	document, err := sim.Read(s.p, sim.Labelf("look for %s in the archive", key), func() (string, error) {
 		return s.shelved[key], nil
 	})
 	if err != nil || document == "" {

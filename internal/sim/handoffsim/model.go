@@ -107,9 +107,7 @@ func newModel(run *sim.Run) *model {
 func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, *cursor.Sorter) {
 	now := func() time.Time {
 		at := m.now.Add(skew)
-		if p != nil {
-			p.Knows().Int(at.Unix()) // by no request
-		}
+		p.Knows().Int(at.Unix()) // by no request
 		return at
 	}
 	sorter, err := cursor.New(&queueView{Memory: &m.queues, model: m, p: p}, &cursor.Options{Now: now, Retention: m.keep, KeepForever: m.keep == 0})
@@ -120,7 +118,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		Lease: lease, Margin: time.Second, Now: now,
 		// A token's number and the process tell its claims apart: a process
 		// that asks again does so under another number, or was not heard.
-		NewReq: func() string { return nameOf(p) },
+		NewReq: func() string { return p.Name() },
 	})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds

@@ -22,7 +22,7 @@ var _ cursor.Store = (*queueView)(nil)
 // Cursor answers as late as it may: a read that is not strong, for which
 // delivery has no use, gets what stood there before.
 func (v *queueView) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
-	answer, err := read(v.p, sim.Labelf("get cursor of %s", queue), func() (cursorAnswer, error) {
+	answer, err := sim.Read(v.p, sim.Labelf("get cursor of %s", queue), func() (cursorAnswer, error) {
 		if older := v.older[queue]; !strong && older.Exists() {
 			return cursorAnswer{older}, nil
 		}
@@ -71,9 +71,7 @@ func (v *queueView) RaiseFloor(ctx context.Context, queue string, floor int64, n
 func (v *queueView) Cursors(ctx context.Context, scan cursor.CursorScan) (cursor.CursorPage, error) {
 	page, err := v.Memory.Cursors(ctx, scan)
 	for _, c := range page.Cursors {
-		if v.p != nil {
-			hashCursor(v.p.Knows(), c)
-		}
+		hashCursor(v.p.Knows(), c)
 	}
 	return page, err
 }
@@ -88,7 +86,7 @@ func (v *queueView) Messages(ctx context.Context, query cursor.Query) (cursor.Pa
 		return pageAnswer{page}, err
 	}
 	if query.Strong {
-		answer, err := read(v.p, label, page)
+		answer, err := sim.Read(v.p, label, page)
 		return answer.Page, err
 	}
 	// A read that is not strong may miss any one message, or all.
@@ -100,7 +98,7 @@ func (v *queueView) Messages(ctx context.Context, query cursor.Query) (cursor.Pa
 			return answer, err
 		}
 	}
-	answer, err := read(v.p, label, page,
+	answer, err := sim.Read(v.p, label, page,
 		without(func(int) bool { return true }), without(func(i int) bool { return i == 0 }), without(func(i int) bool { return i == 1 }))
 	return answer.Page, err
 }

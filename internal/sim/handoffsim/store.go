@@ -18,36 +18,18 @@ type view struct {
 
 var _ handoff.Store = (*view)(nil)
 
-// write is a request that changes something. p is nil for one that is no
-// point: one before the run, or after it.
+// write is a request that changes something.
 func write[T any](m *model, p *sim.Proc, label sim.Label, request func() (T, error)) (T, error) {
-	if p == nil {
-		answer, err := request()
-		if wrong := m.look(); wrong != nil {
-			m.run.Violation("%w", wrong)
-		}
-		return answer, err
-	}
-	return sim.Do(p, label, true, func() (T, error) {
+	answer, err := sim.Do(p, label, true, func() (T, error) {
 		m.changed = true
 		return request()
 	})
-}
-
-// read is a request that changes nothing; see sim.Read.
-func read[T any](p *sim.Proc, label sim.Label, request func() (T, error), older ...func() (T, error)) (T, error) {
-	if p == nil {
-		return request()
+	if p == nil { // no step, after which the run would check
+		if wrong := m.Check(); wrong != nil {
+			m.run.Violation("%w", wrong)
+		}
 	}
-	return sim.Read(p, label, request, older...)
-}
-
-// nameOf is a process's name.
-func nameOf(p *sim.Proc) string {
-	if p == nil {
-		return "last"
-	}
-	return p.Name()
+	return answer, err
 }
 
 // standing is the consumer as it stands.
@@ -71,7 +53,7 @@ func (v *view) ending(label sim.Label, queue, name string, token handoff.Token, 
 		before := v.standing(queue, name)
 		c, made, err := request()
 		if v.standing(queue, name) != before && (before.Token != token || before.State != handoff.Started) {
-			v.run.Violation("H2: the claim of token %v was ended, or made anew, by %s with token %v", before.Token, nameOf(v.p), token)
+			v.run.Violation("H2: the claim of token %v was ended, or made anew, by %s with token %v", before.Token, v.p.Name(), token)
 		}
 		return c, made, err
 	})
@@ -83,7 +65,7 @@ func (v *view) takeover(label sim.Label, seen handoff.Consumer, now time.Time, r
 		before := v.standing(seen.Queue, seen.Name)
 		c, made, err := request()
 		if v.standing(seen.Queue, seen.Name) != before && before.State == handoff.Started && !before.LeaseUntil.Before(now) {
-			v.run.Violation("H2: the claim of token %v was taken over by %s before its lease was over", before.Token, nameOf(v.p))
+			v.run.Violation("H2: the claim of token %v was taken over by %s before its lease was over", before.Token, v.p.Name())
 		}
 		return c, made, err
 	})
@@ -96,7 +78,7 @@ func (v *view) CreateConsumer(ctx context.Context, c handoff.Consumer) (handoff.
 }
 
 func (v *view) Consumer(ctx context.Context, queue, name string) (handoff.Consumer, error) {
-	answer, err := read(v.p, sim.Labelf("get %s of %s", name, queue), func() (consumerAnswer, error) {
+	answer, err := sim.Read(v.p, sim.Labelf("get %s of %s", name, queue), func() (consumerAnswer, error) {
 		c, err := v.store.Consumer(ctx, queue, name)
 		return consumerAnswer{c, true}, err
 	})
@@ -104,7 +86,7 @@ func (v *view) Consumer(ctx context.Context, queue, name string) (handoff.Consum
 }
 
 func (v *view) Consumers(ctx context.Context, queue, after string) ([]handoff.Consumer, string, error) {
-	answer, err := read(v.p, sim.Labelf("list consumers of %s", queue), func() (consumersAnswer, error) {
+	answer, err := sim.Read(v.p, sim.Labelf("list consumers of %s", queue), func() (consumersAnswer, error) {
 		page, _, err := v.store.Consumers(ctx, queue, after)
 		return page, err
 	})

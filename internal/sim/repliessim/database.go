@@ -46,27 +46,20 @@ var (
 // Name implements [handoff.Database].
 func (c connection) Name() string { return "db" }
 
-func request[T any](p *sim.Proc, label sim.Label, do func() (T, error)) (T, error) {
-	if p == nil {
-		return do()
-	}
-	return sim.Do(p, label, true, do)
-}
-
 // Apply implements [handoff.Database].
 func (c connection) Apply(ctx context.Context, b handoff.Batch, _ int64, prepare func(context.Context) error) error {
 	h := b.Held()
 	if err := c.replies(b); err != nil {
 		c.run.Violation("a reply was not taken: %w", err)
 	}
-	if c.failing && c.p != nil && c.p.Choose(sim.Labelf("the effect of %v", h.Token), nil, "", "fails") != 0 {
+	if c.failing && c.p.Choose(sim.Labelf("the effect of %v", h.Token), nil, "", "fails") != 0 {
 		return errors.New("no such account")
 	}
 	if err := prepare(ctx); err != nil {
 		return err
 	}
 	tries := 0
-	_, err := request(c.p, sim.Labelf("commit %d to %d under %v in the database", b.From, b.To, h.Token), func() (bool, error) {
+	_, err := sim.Do(c.p, sim.Labelf("commit %d to %d under %v in the database", b.From, b.To, h.Token), true, func() (bool, error) {
 		if tries++; tries > 1 {
 			return false, errLost // nobody repeats a commit
 		}
@@ -82,7 +75,7 @@ func (c connection) Apply(ctx context.Context, b handoff.Batch, _ int64, prepare
 // Settle implements [handoff.Database].
 func (c connection) Settle(_ context.Context, h handoff.Held, _ int64) (handoff.TokenOutcome, []handoff.Reply, error) {
 	var row marker
-	_, err := request(c.p, sim.Labelf("settle %v in the database", h.Token), func() (string, error) {
+	_, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
 		if c.db.markers[h].outcome == "" {
 			c.db.markers[h] = marker{outcome: handoff.Aborted}
 		}

@@ -122,13 +122,11 @@ func (m *model) plain() *cursor.Sorter {
 // deliverer is a process that has just begun; p is nil for one that is no point.
 func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
 	now := func() time.Time {
-		if p != nil {
-			p.Knows().Int(m.now.Unix()) // by no request
-		}
+		p.Knows().Int(m.now.Unix()) // by no request
 		return m.now
 	}
 	sorter, err := cursor.New(&queueView{Memory: &m.queues, m: m, p: p}, &cursor.Options{
-		Now: now, Retention: keep, NewOp: func() []byte { return []byte(nameOf(p)) },
+		Now: now, Retention: keep, NewOp: func() []byte { return []byte(p.Name()) },
 	})
 	m.must(sorter, err)
 	d, err := handoff.New(&view{Memory: &m.store, m: m, p: p}, sorter, &handoff.Options{
@@ -138,20 +136,11 @@ func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
 	return d
 }
 
-func nameOf(p *sim.Proc) string {
-	if p == nil {
-		return "last"
-	}
-	return p.Name()
-}
-
 // request names a request that no other one has.
 func (m *model) request(p *sim.Proc) string {
-	name := nameOf(p)
+	name := p.Name()
 	m.requests[name]++
-	if p != nil {
-		p.Knows().Int(int64(m.requests[name]))
-	}
+	p.Knows().Int(int64(m.requests[name]))
 	return fmt.Sprint(name, m.requests[name])
 }
 
@@ -180,7 +169,7 @@ func (m *model) push(p *sim.Proc, rounds int) {
 			if err := m.replies(b); err != nil {
 				m.run.Violation("a reply was not taken: %w", err)
 			}
-			if m.failing && p != nil && p.Choose(sim.Labelf("the handler of %v", b.Token), nil, "", "fails") != 0 {
+			if m.failing && p.Choose(sim.Labelf("the handler of %v", b.Token), nil, "", "fails") != 0 {
 				return errors.New("no")
 			}
 			return nil
@@ -190,7 +179,7 @@ func (m *model) push(p *sim.Proc, rounds int) {
 		m.calls++
 		d.Deliver(context.Background(), queue, reader, -1)
 		m.calls--
-		if p != nil && (p.Dead() || p.Choose(sim.Labelf("look again"), nil, "") < 0) {
+		if p.Dead() || p.Choose(sim.Labelf("look again"), nil, "") < 0 {
 			return
 		}
 	}
@@ -208,7 +197,7 @@ func (m *model) pull(p *sim.Proc, rounds int) error {
 		Bounds: handoff.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true,
 		Now: func() time.Time { return m.now }, NewReq: func() string { return m.request(p) },
 		Wait: func(context.Context, time.Duration) error {
-			if waits++; waits > rounds || p != nil && (p.Dead() || p.Choose(sim.Labelf("wait"), nil, "") < 0) {
+			if waits++; waits > rounds || p.Dead() || p.Choose(sim.Labelf("wait"), nil, "") < 0 {
 				return errEnough
 			}
 			if p == nil {

@@ -65,22 +65,19 @@ func hashConsumer(d *sim.Digest, c handoff.Consumer) {
 }
 
 func (v *view) write(label sim.Label, do func() (handoff.Consumer, bool, error)) (handoff.Consumer, bool, error) {
-	answer, err := request(v.p, label, func() (consumerAnswer, error) {
+	answer, err := sim.Do(v.p, label, true, func() (consumerAnswer, error) {
 		c, made, err := do()
-		if v.p == nil {
-			if wrong := v.m.Check(); wrong != nil {
-				v.m.run.Violation("%w", wrong)
-			}
-		}
 		return consumerAnswer{c, made}, err
 	})
+	if v.p == nil { // no step, after which the run would check
+		if wrong := v.m.Check(); wrong != nil {
+			v.m.run.Violation("%w", wrong)
+		}
+	}
 	return answer.Consumer, answer.made, err
 }
 
 func (v *view) Consumer(ctx context.Context, queue, name string) (handoff.Consumer, error) {
-	if v.p == nil {
-		return v.Memory.Consumer(ctx, queue, name)
-	}
 	answer, err := sim.Do(v.p, sim.Labelf("get the consumer"), false, func() (consumerAnswer, error) {
 		c, err := v.Memory.Consumer(ctx, queue, name)
 		return consumerAnswer{c, true}, err
@@ -204,7 +201,7 @@ func (a arrivalAnswer) Hash(d *sim.Digest) {
 func (a arrivalAnswer) String() string { return fmt.Sprintf("%s, seen %d", a.ID, a.Seen) }
 
 func (v *queueView) PutArrival(ctx context.Context, a cursor.Arrival) (cursor.Arrival, error) {
-	answer, err := request(v.p, sim.Labelf("put %d replies to %s", len(a.Messages), a.Queue), func() (arrivalAnswer, error) {
+	answer, err := sim.Do(v.p, sim.Labelf("put %d replies to %s", len(a.Messages), a.Queue), true, func() (arrivalAnswer, error) {
 		there, err := v.Memory.PutArrival(ctx, a)
 		v.m.rows[a.Queue+"/"+a.ID] = there.ExpiresOn
 		return arrivalAnswer{there}, err
@@ -231,7 +228,7 @@ func (a cursorAnswer) String() string {
 }
 
 func (v *queueView) change(label sim.Label, do func() (cursor.Cursor, bool, error)) (cursor.Cursor, bool, error) {
-	answer, err := request(v.p, label, func() (cursorAnswer, error) {
+	answer, err := sim.Do(v.p, label, true, func() (cursorAnswer, error) {
 		c, done, err := do()
 		return cursorAnswer{c, done}, err
 	})
@@ -252,9 +249,7 @@ func (v *queueView) Move(ctx context.Context, queue string, from, to int64, now 
 
 func (v *queueView) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
 	c, err := v.Memory.Cursor(ctx, queue, strong)
-	if v.p != nil {
-		cursorAnswer{c, strong}.Hash(v.p.Knows()) // by no request
-	}
+	cursorAnswer{c, strong}.Hash(v.p.Knows()) // by no request
 	return c, err
 }
 
@@ -270,7 +265,7 @@ func (a messageAnswer) Hash(d *sim.Digest) {
 func (a messageAnswer) String() string { return string(a.Body) }
 
 func (v *queueView) PutMessage(ctx context.Context, message cursor.Message) (cursor.Message, error) {
-	answer, err := request(v.p, sim.Labelf("put %d to %s", message.Seq, message.Queue), func() (messageAnswer, error) {
+	answer, err := sim.Do(v.p, sim.Labelf("put %d to %s", message.Seq, message.Queue), true, func() (messageAnswer, error) {
 		there, err := v.Memory.PutMessage(ctx, message)
 		v.m.rows[fmt.Sprint(message.Queue, "/", message.Seq)] = there.ExpiresOn
 		return messageAnswer{there}, err
@@ -280,19 +275,15 @@ func (v *queueView) PutMessage(ctx context.Context, message cursor.Message) (cur
 
 func (v *queueView) Message(ctx context.Context, queue string, seq int64) (cursor.Message, bool, error) {
 	there, found, err := v.Memory.Message(ctx, queue, seq)
-	if v.p != nil {
-		messageAnswer{there}.Hash(v.p.Knows()) // by no request
-	}
+	messageAnswer{there}.Hash(v.p.Knows()) // by no request
 	return there, found, err
 }
 
 func (v *queueView) Arrivals(ctx context.Context, query cursor.ArrivalQuery) ([]cursor.Arrival, []cursor.Hash, error) {
 	found, left, err := v.Memory.Arrivals(ctx, query)
-	if v.p != nil {
-		for _, a := range found {
-			arrivalAnswer{a}.Hash(v.p.Knows()) // by no request
-		}
-		v.p.Knows().Int(int64(len(found)))
+	for _, a := range found {
+		arrivalAnswer{a}.Hash(v.p.Knows()) // by no request
 	}
+	v.p.Knows().Int(int64(len(found)))
 	return found, left, err
 }

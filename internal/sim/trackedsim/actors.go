@@ -29,7 +29,7 @@ func (m *model) reader(p *sim.Proc) handoff.Reader {
 	return handoff.Reader{
 		Name: consumer, Track: track, MaxMessages: m.batch, MaxAttempts: attempts,
 		Handle: func(_ context.Context, b handoff.Batch) error {
-			_, err := request(p, sim.Labelf("hand on %d to %d under %v", b.From, b.To, b.Token), true, func() (bool, error) {
+			_, err := sim.Do(p, sim.Labelf("hand on %d to %d under %v", b.From, b.To, b.Token), true, func() (bool, error) {
 				if wrong := m.handed(b); wrong != nil {
 					m.run.Violation("%w", wrong)
 				}
@@ -166,7 +166,7 @@ func (m *model) works(p *sim.Proc, acker *xorack.Acker, at task) error {
 		children = at.edge.Children(1)
 	}
 	r, err := acker.Done(context.Background(), at.edge, children...)
-	if err != nil || p != nil && p.Dead() || r.Chain.End() != xorack.Open {
+	if err != nil || p.Dead() || r.Chain.End() != xorack.Open {
 		return err
 	}
 	for _, e := range children {

@@ -119,9 +119,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 	m.apart = max(m.apart, skew)
 	now := func() time.Time {
 		at := m.now.Add(skew)
-		if p != nil {
-			p.Knows().Int(at.Unix())
-		}
+		p.Knows().Int(at.Unix())
 		return at
 	}
 	sorter, err := cursor.New(&queueView{Memory: &m.queues, model: m, p: p}, &cursor.Options{Now: now, KeepForever: true})
@@ -136,7 +134,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		Lease: lease, Margin: time.Second, Now: now, Acker: acker,
 		// The number and the process tell a consumer's claims apart, its making
 		// those of one that was removed.
-		NewReq: func() string { return fmt.Sprintf("%s.%d", nameOf(p), m.made) },
+		NewReq: func() string { return fmt.Sprintf("%s.%d", p.Name(), m.made) },
 	})
 	if err != nil {
 		panic(err) // unreachable: as above

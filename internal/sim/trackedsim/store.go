@@ -11,23 +11,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// nameOf is a process's name.
-func nameOf(p *sim.Proc) string {
-	if p == nil {
-		return "last"
-	}
-	return p.Name()
-}
-
-// request is a request of a process; p is nil for one that is no point: one
-// before the run, or after it.
-func request[T any](p *sim.Proc, label sim.Label, write bool, do func() (T, error)) (T, error) {
-	if p == nil {
-		return do()
-	}
-	return sim.Do(p, label, write, do)
-}
-
 // view is the consumers' table as one process sees it. What is not written out
 // is asked by no actor.
 type view struct {
@@ -55,7 +38,7 @@ func (a consumerAnswer) Hash(d *sim.Digest) {
 
 // write is a write of the consumer, of which the model checks what it did.
 func (v *view) write(label sim.Label, do func() (handoff.Consumer, bool, error)) (handoff.Consumer, bool, error) {
-	answer, err := request(v.p, label, true, func() (consumerAnswer, error) {
+	answer, err := sim.Do(v.p, label, true, func() (consumerAnswer, error) {
 		c, made, err := do()
 		if wrong := v.consumed(); wrong != nil {
 			v.run.Violation("%w", wrong)
@@ -66,7 +49,7 @@ func (v *view) write(label sim.Label, do func() (handoff.Consumer, bool, error))
 }
 
 func (v *view) Consumer(ctx context.Context, queue, name string) (handoff.Consumer, error) {
-	answer, err := request(v.p, sim.Labelf("get consumer"), false, func() (consumerAnswer, error) {
+	answer, err := sim.Do(v.p, sim.Labelf("get consumer"), false, func() (consumerAnswer, error) {
 		c, err := v.store.Consumer(ctx, queue, name)
 		return consumerAnswer{c, true}, err
 	})
@@ -126,7 +109,7 @@ func (v *view) Cancel(ctx context.Context, seen handoff.Consumer, block bool, no
 }
 
 func (v *view) Remove(ctx context.Context, seen handoff.Consumer) (bool, error) {
-	return request(v.p, sim.Labelf("remove consumer"), true, func() (bool, error) {
+	return sim.Do(v.p, sim.Labelf("remove consumer"), true, func() (bool, error) {
 		removed, err := v.store.Remove(ctx, seen)
 		v.is = v.standing()
 		return removed, err
@@ -151,7 +134,7 @@ func (a cursorAnswer) String() string { return fmt.Sprint(a.Position) }
 func (a cursorAnswer) Hash(d *sim.Digest) { hashCursor(d, a.Cursor) }
 
 func (v *queueView) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
-	answer, err := request(v.p, sim.Labelf("get cursor"), false, func() (cursorAnswer, error) {
+	answer, err := sim.Do(v.p, sim.Labelf("get cursor"), false, func() (cursorAnswer, error) {
 		c, err := v.Memory.Cursor(ctx, queue, strong)
 		return cursorAnswer{c}, err
 	})
@@ -161,7 +144,7 @@ func (v *queueView) Cursor(ctx context.Context, queue string, strong bool) (curs
 // Nudge makes a record each time: no two come in one millisecond, as they do in
 // a simulation.
 func (v *queueView) Nudge(ctx context.Context, queue string, now time.Time) error {
-	_, err := request(v.p, sim.Labelf("nudge"), true, func() (bool, error) {
+	_, err := sim.Do(v.p, sim.Labelf("nudge"), true, func() (bool, error) {
 		v.records, v.awake = append(v.records, 0), true
 		return true, v.Memory.Nudge(ctx, queue, now)
 	})
@@ -194,10 +177,8 @@ func (a chainAnswer) Hash(d *sim.Digest) {
 
 // write is a write of a chain, of which the model checks what it did.
 func (v *chainView) write(tag string, label sim.Label, do func() (xorack.Chain, bool, error)) (xorack.Chain, bool, error) {
-	if v.p != nil {
-		v.p.Knows().Int(v.now.Unix())
-	}
-	answer, err := request(v.p, label, true, func() (chainAnswer, error) {
+	v.p.Knows().Int(v.now.Unix())
+	answer, err := sim.Do(v.p, label, true, func() (chainAnswer, error) {
 		was := v.chain(tag)
 		c, changed, err := do()
 		if changed {
@@ -241,7 +222,7 @@ func (v *chainView) Seal(ctx context.Context, tag string, inc xorack.Incarnation
 }
 
 func (v *chainView) Chain(ctx context.Context, tag string) (xorack.Chain, error) {
-	answer, err := request(v.p, sim.Labelf("get chain %s", tag), false, func() (chainAnswer, error) {
+	answer, err := sim.Do(v.p, sim.Labelf("get chain %s", tag), false, func() (chainAnswer, error) {
 		c, err := v.Memory.Chain(ctx, tag)
 		return chainAnswer{c, true}, err
 	})
@@ -251,10 +232,8 @@ func (v *chainView) Chain(ctx context.Context, tag string) (xorack.Chain, error)
 // Due is no point: the index may be behind, and each chain is read strongly.
 func (v *chainView) Due(ctx context.Context, q xorack.DueQuery) ([]xorack.DueChain, error) {
 	due, err := v.Memory.Due(ctx, q)
-	if v.p != nil {
-		for _, c := range due {
-			v.p.Knows().Text(c.Tag)
-		}
+	for _, c := range due {
+		v.p.Knows().Text(c.Tag)
 	}
 	return due, err
 }

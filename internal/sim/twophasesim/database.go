@@ -141,15 +141,6 @@ var _ handoff.Database = connection{}
 // Name implements [handoff.Database].
 func (c connection) Name() string { return c.db.name }
 
-// request is a request to the database.
-func request[T any](c connection, label sim.Label, write bool, do func() (T, error)) (T, error) {
-	if c.p == nil {
-		answer, err := do()
-		return answer, err
-	}
-	return sim.Do(c.p, label, write, do)
-}
-
 // Apply implements [handoff.Database].
 func (c connection) Apply(ctx context.Context, b handoff.Batch, committed int64, prepare func(context.Context) error) error {
 	h, epoch := b.Held(), c.db.epoch
@@ -166,7 +157,7 @@ func (c connection) Apply(ctx context.Context, b handoff.Batch, committed int64,
 		return err
 	}
 	tries := 0
-	_, err := request(c, sim.Labelf("commit %d to %d under %v in the database", b.From, b.To, h.Token), true, func() (bool, error) {
+	_, err := sim.Do(c.p, sim.Labelf("commit %d to %d under %v in the database", b.From, b.To, h.Token), true, func() (bool, error) {
 		if tries++; tries > 1 {
 			return false, errLost // nobody repeats a commit
 		}
@@ -177,7 +168,7 @@ func (c connection) Apply(ctx context.Context, b handoff.Batch, committed int64,
 
 // Settle implements [handoff.Database].
 func (c connection) Settle(_ context.Context, h handoff.Held, committed int64) (handoff.TokenOutcome, []handoff.Reply, error) {
-	outcome, err := request(c, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
+	outcome, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
 		outcome, err := c.db.settle(h, committed)
 		return string(outcome), err
 	})
@@ -187,15 +178,13 @@ func (c connection) Settle(_ context.Context, h handoff.Held, committed int64) (
 // Check implements [handoff.Database].
 func (c connection) Check(_ context.Context, queue, consumer string, committed int64) error {
 	err := c.db.check(handoff.Held{Queue: queue, Consumer: consumer, Token: handoff.Token{N: c.db.floor}}, committed)
-	if c.p != nil {
-		c.p.Knows().Bool(err == nil)
-	}
+	c.p.Knows().Bool(err == nil)
 	return err
 }
 
 // Forget implements [handoff.Database].
 func (c connection) Forget(_ context.Context, _, _ string, under int64) error {
-	_, err := request(c, sim.Labelf("forget the markers under %d", under), true, func() (bool, error) {
+	_, err := sim.Do(c.p, sim.Labelf("forget the markers under %d", under), true, func() (bool, error) {
 		c.db.forget(under)
 		return true, nil
 	})

@@ -95,9 +95,7 @@ func newModel(run *sim.Run, messages int64) *model {
 // clock is a process's.
 func (m *model) clock(p *sim.Proc) func() time.Time {
 	return func() time.Time {
-		if p != nil {
-			p.Knows().Int(m.now.Unix()) // by no request
-		}
+		p.Knows().Int(m.now.Unix()) // by no request
 		return m.now
 	}
 }
@@ -135,13 +133,11 @@ func (m *model) consume(p *sim.Proc, name string, rounds int) error {
 		Bounds: handoff.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.keep, Now: m.clock(p),
 		NewReq: func() string {
 			m.requests[name]++
-			if p != nil {
-				p.Knows().Int(int64(m.requests[name]))
-			}
+			p.Knows().Int(int64(m.requests[name]))
 			return fmt.Sprint(name, m.requests[name])
 		},
 		Wait: func(context.Context, time.Duration) error {
-			if waits++; waits > rounds || p != nil && p.Dead() {
+			if waits++; waits > rounds || p.Dead() {
 				return errEnough
 			}
 			if p == nil {

@@ -36,24 +36,19 @@ func (a consumerAnswer) String() string {
 }
 
 func (v *view) write(label sim.Label, request func() (handoff.Consumer, bool, error)) (handoff.Consumer, bool, error) {
-	if v.p == nil {
-		c, made, err := request()
-		if wrong := v.m.Check(); wrong != nil {
-			v.m.run.Violation("%w", wrong)
-		}
-		return c, made, err
-	}
 	answer, err := sim.Do(v.p, label, true, func() (consumerAnswer, error) {
 		c, made, err := request()
 		return consumerAnswer{c, made}, err
 	})
+	if v.p == nil { // no step, after which the run would check
+		if wrong := v.m.Check(); wrong != nil {
+			v.m.run.Violation("%w", wrong)
+		}
+	}
 	return answer.Consumer, answer.made, err
 }
 
 func (v *view) Consumer(ctx context.Context, queue, name string) (handoff.Consumer, error) {
-	if v.p == nil {
-		return v.Memory.Consumer(ctx, queue, name)
-	}
 	answer, err := sim.Do(v.p, sim.Labelf("get the consumer"), false, func() (consumerAnswer, error) {
 		c, err := v.Memory.Consumer(ctx, queue, name)
 		return consumerAnswer{c, true}, err

@@ -7,14 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/mortal"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
@@ -65,12 +64,11 @@ func consume(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	one, _ := strconv.Atoi(os.Getenv(dieVariable)) // none means that it lives
 	var all sync.WaitGroup
 	errs := make([]error, len(queues))
 	for i, queue := range queues {
 		all.Go(func() {
-			errs[i] = markers.Consume(ctx, mortal{claims, one}, queue, consumerName, book, &handoff.ConsumeOptions{
+			errs[i] = markers.Consume(ctx, mortal.AtRandom(claims), queue, consumerName, book, &handoff.ConsumeOptions{
 				Bounds: handoff.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
 			})
 		})

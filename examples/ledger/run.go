@@ -8,17 +8,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"sync/atomic"
-	"syscall"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/child"
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/mortal"
 	"github.com/streamsort/streamsort/internal/traffic"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -95,14 +91,11 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "==> the stack runs (%.1fs); %d copies of the consumer share %s\n", time.Since(began).Seconds(), copies, filepath.Base(path))
 
-	kill := &killing{options: o, starter: child.NewStarter(), arguments: append([]string{"consume", stack.URL(), path}, queues...)}
-	defer kill.starter.Close()
-	kill.left.Store(int64(o.kills))
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	for range copies {
-		go kill.keep(ctx, out)
-	}
+	consumers := mortal.Keep(ctx, mortal.Plan{
+		Arguments: append([]string{"consume", stack.URL(), path}, queues...),
+		Copies:    copies, Kills: o.kills, OneStepIn: oneStepIn,
+	})
+	defer consumers.Close()
 	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), len(queues))
 	if err := send(ctx, stack.URL(), arrivals); err != nil {
 		return err
@@ -110,7 +103,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err := await(ctx, stack, d, db, wanted, out); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "==> booked after %.1fs, %d copies killed; the audit:\n", time.Since(began).Seconds(), int64(o.kills)-kill.left.Load())
+	fmt.Fprintf(out, "==> booked after %.1fs, %d copies killed; the audit:\n", time.Since(began).Seconds(), consumers.Killed())
 	return audit(ctx, db, d, wanted, out)
 }
 
@@ -120,45 +113,6 @@ func (o options) arrivals() ([]traffic.Arrival, error) {
 	}
 	return traffic.Generate(o.count)
 }
-
-// killing keeps the copies of the consumer going.
-type killing struct {
-	options
-	starter   *child.Starter
-	arguments []string
-	left      atomic.Int64
-}
-
-// keep starts a copy, and another where it died.
-func (k *killing) keep(ctx context.Context, out io.Writer) {
-	for ctx.Err() == nil {
-		program, err := os.Executable()
-		if err != nil {
-			fmt.Fprintln(out, "    a copy cannot start:", err)
-			return
-		}
-		copied := exec.Command(program, k.arguments...)
-		copied.Stderr = os.Stderr
-		one := 0
-		if k.left.Load() > 0 {
-			one = oneStepIn
-		}
-		copied.Env = append(os.Environ(), dieVariable+"="+strconv.Itoa(one))
-		if err := k.starter.Start(copied); err != nil {
-			fmt.Fprintln(out, "    a copy cannot start:", err)
-			return
-		}
-		stopped := context.AfterFunc(ctx, func() { child.Signal(copied, syscall.SIGKILL) })
-		_ = copied.Wait() // it is killed, by itself or by us
-		if stopped() && one > 0 {
-			k.left.Add(-1)
-			fmt.Fprintln(out, "    a copy was killed")
-		}
-	}
-}
-
-// dieVariable tells a copy how many steps it survives on average.
-const dieVariable = "LEDGER_ONE_STEP_IN"
 
 // send sends the messages in batches.
 func send(ctx context.Context, base string, arrivals []traffic.Arrival) error {

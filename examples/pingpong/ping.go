@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/streamsort/streamsort/internal/mortal"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
 	"github.com/streamsort/streamsort/pkg/handoff/sqlmarker"
@@ -69,9 +69,8 @@ func ping(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	one, _ := strconv.Atoi(os.Getenv(dieVariable)) // none means that it lives
 	hit := func(ctx context.Context, tx *sql.Tx, b handoff.Batch) error { return hit(ctx, tx, b, last) }
-	return markers.Consume(ctx, mortal{claims, one}, pongs, pinger, hit, &handoff.ConsumeOptions{
+	return markers.Consume(ctx, mortal.AtRandom(claims), pongs, pinger, hit, &handoff.ConsumeOptions{
 		Lease: 30 * time.Second, Poll: 50 * time.Millisecond,
 	})
 }

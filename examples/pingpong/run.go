@@ -7,17 +7,14 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync/atomic"
-	"syscall"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/child"
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/mortal"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -44,9 +41,6 @@ const (
 	oneStepIn = 40
 	killed    = 0.03
 )
-
-// dieVariable tells a copy how many steps it survives on average.
-const dieVariable = "PINGPONG_ONE_STEP_IN"
 
 // patience is how long nothing may be hit: longer than the claims of killed
 // processes take to run out.
@@ -102,28 +96,27 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	fmt.Fprintf(out, "==> the stack runs (%.1fs); serving %d balls, each is hit %d times\n", time.Since(began).Seconds(), o.balls, o.last()+1)
 	tables.losing.Store(true)
 	api.losing.Store(true)
-	playing, stop := context.WithCancel(ctx)
-	defer stop()
-	copies := &killing{options: o, starter: child.NewStarter(), arguments: []string{"ping", api.URL, path, strconv.Itoa(o.last())}}
-	defer copies.starter.Close()
-	copies.left.Store(int64(o.kills))
 	// All are served before the first is hit back, so that the audit knows where
 	// each answer has to be.
 	if err := serve(ctx, api.URL, o.balls); err != nil {
 		return err
 	}
-	go copies.keep(playing, out)
+	copies := mortal.Keep(ctx, mortal.Plan{
+		Arguments: []string{"ping", api.URL, path, strconv.Itoa(o.last())},
+		Copies:    1, Kills: o.kills, OneStepIn: oneStepIn,
+	})
+	defer copies.Close()
 	if err := await(ctx, stack, deliverer, o, out); err != nil {
 		return err
 	}
-	stop()
+	copies.Close()
 	tables.losing.Store(false)
 	kills := 0
 	for _, f := range stack.Functions() {
 		kills += f.Stats.Killed
 	}
 	fmt.Fprintf(out, "==> over after %.1fs; killed: %d copies, %d processes of functions; lost: %d of %d responses. The audit:\n",
-		time.Since(began).Seconds(), int64(o.kills)-copies.left.Load(), kills,
+		time.Since(began).Seconds(), copies.Killed(), kills,
 		tables.losts.Load()+api.losts.Load(), tables.requests.Load()+api.requests.Load())
 	return audit(ctx, sorter, db, o, out)
 }
@@ -188,41 +181,6 @@ func serve(ctx context.Context, base string, balls int) error {
 		}
 	}
 	return nil
-}
-
-// killing keeps a copy of the consumer going.
-type killing struct {
-	options
-	starter   *child.Starter
-	arguments []string
-	left      atomic.Int64
-}
-
-// keep starts a copy, and another where it died.
-func (k *killing) keep(ctx context.Context, out io.Writer) {
-	for ctx.Err() == nil {
-		program, err := os.Executable()
-		if err != nil {
-			fmt.Fprintln(out, "    a copy cannot start:", err)
-			return
-		}
-		one := 0
-		if k.left.Load() > 0 {
-			one = oneStepIn
-		}
-		copied := exec.Command(program, k.arguments...)
-		copied.Stderr = os.Stderr
-		copied.Env = append(os.Environ(), dieVariable+"="+strconv.Itoa(one))
-		if err := k.starter.Start(copied); err != nil {
-			fmt.Fprintln(out, "    a copy cannot start:", err)
-			return
-		}
-		stopped := context.AfterFunc(ctx, func() { child.Signal(copied, syscall.SIGKILL) })
-		_ = copied.Wait() // it is killed, by itself or by us
-		if stopped() && one > 0 {
-			k.left.Add(-1)
-		}
-	}
 }
 
 // await waits until both consumers have everything.

@@ -32,6 +32,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/internal/localpg"
+	"github.com/streamsort/streamsort/internal/mortal"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
@@ -126,44 +127,6 @@ func runFunction() error {
 	}))
 }
 
-// The steps of the protocol, at which a consumer dies.
-var steps = []string{"claimed", "worked", "prepared", "committed in the database", "committed"}
-
-// mortal is a consumer's view of the protocol that dies at a step.
-type mortal struct {
-	handoff.Claims
-	at string
-}
-
-// die ends the process as a crash does.
-func (m mortal) die(step string) {
-	if m.at == step {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
-	}
-}
-
-func (m mortal) Claim(ctx context.Context, r handoff.Request) (handoff.Answer, error) {
-	a, err := m.Claims.Claim(ctx, r)
-	if a.Verdict == handoff.OK {
-		m.die("claimed")
-	}
-	return a, err
-}
-
-func (m mortal) Prepare(ctx context.Context, h handoff.Held) (handoff.Answer, error) {
-	a, err := m.Claims.Prepare(ctx, h)
-	m.die("prepared")
-	return a, err
-}
-
-func (m mortal) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request, replies ...handoff.Reply) (done, next handoff.Answer, err error) {
-	m.die("committed in the database")
-	done, next, err = m.Claims.CommitAndClaim(ctx, h, r, replies...)
-	m.die("committed")
-	return done, next, err
-}
-
 // transfer is a message: an amount of money from one account to another.
 type transfer struct {
 	From   int `json:"from"`
@@ -216,15 +179,9 @@ func runConsumer() error {
 	if err != nil {
 		return err
 	}
-	m := mortal{claims, os.Getenv(childDieAt)}
-	effect := func(ctx context.Context, tx *sql.Tx, b handoff.Batch) error {
-		if err := bookTransfers(ctx, tx, b); err != nil {
-			return err
-		}
-		m.die("worked")
-		return nil
-	}
-	return markers.Consume(ctx, m, "q", "ledger", effect, &handoff.ConsumeOptions{
+	last := mortal.Step(os.Getenv(childDieAt))
+	dying := mortal.Claims{Claims: claims, Last: func(taken mortal.Step) bool { return taken == last }}
+	return markers.Consume(ctx, dying, "q", "ledger", bookTransfers, &handoff.ConsumeOptions{
 		Bounds: handoff.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Beat: 300 * time.Millisecond,
 		Poll: 30 * time.Millisecond, KeepMarkers: 50, Now: fastClock(beganAt()),
 	})
@@ -245,10 +202,10 @@ type killing struct {
 }
 
 // start starts a child process; it is in a group of its own.
-func (k *killing) start(mode, dieAt string) *exec.Cmd {
+func (k *killing) start(mode string, dieAt mortal.Step) *exec.Cmd {
 	k.Helper()
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), append(k.env, childMode+"="+mode, childDieAt+"="+dieAt)...)
+	command.Env = append(os.Environ(), append(k.env, childMode+"="+mode, childDieAt+"="+string(dieAt))...)
 	command.Stderr = os.Stderr
 	if err := k.starter.Start(command); err != nil {
 		k.Fatal(err)
@@ -445,7 +402,7 @@ func TestKilledAtEachStep(t *testing.T) {
 			k.put(count)
 			function := k.start("function", "")
 			defer kill(function)
-			for _, step := range steps {
+			for _, step := range mortal.Steps() {
 				died := k.start("consumer", step)
 				if err := died.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 					t.Fatalf("at %q: %v, want that it was killed", step, err)

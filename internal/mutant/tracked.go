@@ -52,10 +52,19 @@ var trackedMutants = []mutant{
 		{"tracked.go", "\tif chain.End() == xorack.Done {\n\t\treturn d.store.Commit(", "\tif chain.End() != xorack.Open {\n\t\treturn d.store.Commit("},
 	}},
 	{"tracked: committed when it is handed on", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\tif cause == nil {\n", "\tif cause == nil {\n\t\tif after, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err == nil {\n\t\t\treturn after, nil\n\t\t}\n"},
+		{"tracked.go", "\tif cause != nil {\n", "\tif cause == nil {\n\t\tif after, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err == nil {\n\t\t\treturn after, nil\n\t\t}\n\t}\n\tif cause != nil {\n"},
 	}},
 	{"tracked: a handler that fails leaves its chain open", deliveryFolder, trackings, []edit{
 		{"tracked.go", "\tchain, err := run.giveUp(ctx, created, cause)\n", "\treturn run.fail(ctx, c, cause)\n\tchain, err := run.giveUp(ctx, created, cause)\n"},
+	}},
+	{"tracked: a chain has its whole time when it is created", deliveryFolder, trackings, []edit{
+		{"tracked.go", "Deadline: run.firstDeadline(c)", "Deadline: run.reader.Track"},
+	}},
+	{"tracked: a chain is granted its time before the batch is handed on", deliveryFolder, trackings, []edit{
+		{"tracked.go", "\tcause := run.hand(ctx, batch, c.LeaseUntil)\n", "\tif err := run.grant(ctx, created); err != nil {\n\t\treturn c, err\n\t}\n\tcause := run.hand(ctx, batch, c.LeaseUntil)\n"},
+	}},
+	{"tracked: a chain is never granted its time", deliveryFolder, test{"./pkg/handoff", "TestCommittedWhenItsTreeIsDone"}, []edit{
+		{"tracked.go", "\treturn c, run.grant(ctx, created)\n", "\treturn c, nil\n"},
 	}},
 	{"tracked: a tag without its req", deliveryFolder, trackings, []edit{
 		{"tracked.go", "+ \"/\" + t.token.String()", "+ \"/\" + strconv.FormatInt(t.token.N, 10) + \"-\""},

@@ -130,14 +130,16 @@
 // edge of it ([Batch].Edges). The claim stays STARTED until the chain has ended;
 // DONE commits it, every other end is a failure, and nothing else ends it.
 //
-//	claim, tracked        create the chain        hand on
+//	claim, tracked    create the chain, hand on, extend it
 //	────────────────► STARTED ─────────────────────────────► the chain decides:
 //	                     │  lease over: Abandon ends a chain     DONE ──────► commit
 //	                     └─ that is late, or was never created   FAILED,
 //	                                                             TIMED_OUT ─► failure
 //
 // [Deliverer.Ender] does that behind the chains' stream, Deliver and Sweep where
-// its record was lost; only then is the chain sealed.
+// its record was lost; only then is the chain sealed. The chain is as long as the
+// claim's lease until the batch is handed on, so that nobody waits for the work of
+// one that never was.
 //
 // # What is guaranteed
 //

@@ -78,14 +78,18 @@ var errNoAcker = &cursor.InvalidError{Field: "acker", Problem: "is missing: a co
 // with the chain's root edges, and leaves the claim to the chain. Where the
 // chain has ended already, somebody gave this claim up: nothing is handed on.
 //
+// The chain has the claim's lease at first, and its whole time only when the batch
+// is handed on: see [delivery.grant].
+//
 // Dying before the chain is there: once the lease is over, whoever comes next
-// ends the chain in advance. Dying after: the chain's deadline ends it. A
+// ends the chain in advance. Dying before the batch is handed on, and known to be:
+// the chain is late with the lease. Dying after: the chain's deadline ends it. A
 // response that is lost: the create is repeated, and so may be the handing over,
 // under the same edges.
 func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consumer, error) {
 	t := c.tracked()
 	created, err := run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{
-		Edges: len(batch.Messages), Deadline: run.reader.Track, Data: t.data(),
+		Edges: len(batch.Messages), Deadline: run.firstDeadline(c), Data: t.data(),
 	})
 	if err != nil {
 		return c, err
@@ -96,24 +100,45 @@ func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consum
 	}
 	batch.Edges = created.Roots
 	cause := run.hand(ctx, batch, c.LeaseUntil)
-	if cause == nil {
-		run.Ended, run.Tracked = Tracked, run.Tracked+1
-		return c, nil
-	}
-	chain, err := run.giveUp(ctx, created, cause)
-	switch {
-	case err != nil:
-		run.Cause = cause
-		return c, err
-	case chain.End() == xorack.Open:
+	if cause != nil {
+		chain, err := run.giveUp(ctx, created, cause)
+		switch {
+		case err != nil:
+			run.Cause = cause
+			return c, err
+		case chain.End() == xorack.Done:
+			after, _, err := run.endAs(ctx, c, chain, run.reader.MaxAttempts)
+			return after, err
+		case chain.End() != xorack.Open:
+			return run.fail(ctx, c, cause)
+		}
 		// All that was handed on has been taken, and goes on.
-		run.Ended, run.Tracked, run.Cause = Tracked, run.Tracked+1, cause
-		return c, nil
-	case chain.End() == xorack.Done:
-		after, _, err := run.endAs(ctx, c, chain, run.reader.MaxAttempts)
-		return after, err
 	}
-	return run.fail(ctx, c, cause)
+	run.Ended, run.Tracked, run.Cause = Tracked, run.Tracked+1, cause
+	return c, run.grant(ctx, created)
+}
+
+// firstDeadline is how long a chain may take that nobody is known to work for: as
+// long as its claim's lease, if its work may take that long.
+func (run *delivery) firstDeadline(c Consumer) time.Duration {
+	left := max(c.LeaseUntil.Sub(run.now()), time.Millisecond)
+	return min(left, run.reader.Track)
+}
+
+// grant gives the chain of a batch that is handed on the time that its work may
+// take. It costs nothing where that is no longer than the lease.
+//
+// Lost response: the repeat finds the later deadline. Another extended it to a
+// later one still: that stays. We die before: the batch comes again when the lease
+// is over, unless its work is done by then, as one comes again whose process dies
+// before its commit. We die right after: nothing is left to do.
+func (run *delivery) grant(ctx context.Context, created xorack.Created) error {
+	until := created.Chain.Created.Add(run.reader.Track)
+	if !until.After(created.Chain.Deadline) || !until.After(run.now()) {
+		return nil
+	}
+	_, err := run.acker.Extend(ctx, created.Root, until)
+	return err
 }
 
 // giveUp fails the chain of a batch whose handing over failed, so that it is

@@ -267,6 +267,80 @@ func TestAClaimWithoutItsChainIsGivenBack(t *testing.T) {
 	k.gets("q 1 #2")
 }
 
+// lastRequest is a chains' table of a process that dies after it created a chain.
+type lastRequest struct{ *xorack.Memory }
+
+func (s lastRequest) Extend(context.Context, string, xorack.Incarnation, time.Time) (xorack.Chain, bool, error) {
+	return xorack.Chain{}, false, errFlaky
+}
+
+func (s lastRequest) Fail(context.Context, xorack.Failure) (xorack.Chain, bool, error) {
+	return xorack.Chain{}, false, errFlaky
+}
+
+// TestABatchThatWasNotHandedOnComesAfterItsLease: who made the claim died between
+// the creation of its chain and the end of the handing over. Nobody waits for the
+// chain's whole time.
+func TestABatchThatWasNotHandedOnComesAfterItsLease(t *testing.T) {
+	for name, look := range map[string]func(*trackedDesk){
+		"delivery": func(k *trackedDesk) { k.ends(handoff.Waiting) },
+		"sweep": func(k *trackedDesk) {
+			if report := k.sweep(handoff.SweepOptions{}); report.Carried != 1 {
+				k.t.Errorf("%+v; want one claim that was carried", report)
+			}
+		},
+	} {
+		for which, handed := range map[string]error{"not handed on": errors.New("dead"), "handed on, and not known": nil} {
+			t.Run(name+", "+which, func(t *testing.T) {
+				k := newTrackedDesk(t)
+				k.put("q", 1)
+				clock := func() time.Time { return k.now }
+				dying, err := xorack.New(lastRequest{k.chains}, &xorack.Options{Now: clock})
+				k.must(err)
+				d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: clock, Acker: dying})
+				k.must(err)
+				k.fails = func(handoff.Batch) error { return handed }
+				if done := d.Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+					t.Errorf("error %v", done.Err)
+				}
+				k.fails = nil
+				k.pass(50 * time.Second)
+				k.ends(handoff.Busy)
+				k.pass(11 * time.Second)
+				look(k)
+				if c := k.at("q", 0, handoff.Idle); !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 {
+					t.Errorf("%+v; want why, and one attempt", c)
+				}
+				k.pass(time.Minute)
+				k.ends(handoff.Tracked)
+				k.works(k.edges...)
+				k.finishes()
+				k.at("q", 1, handoff.Idle)
+			})
+		}
+	}
+}
+
+// TestAShortTrackIsNotExtended: it ends within the lease, so one write does.
+func TestAShortTrackIsNotExtended(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1)
+	clock := func() time.Time { return k.now }
+	acker, err := xorack.New(lastRequest{k.chains}, &xorack.Options{Now: clock})
+	k.must(err)
+	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: clock, Acker: acker})
+	k.must(err)
+	r := k.reader()
+	r.Track = time.Minute
+	done := d.Deliver(t.Context(), "q", r, -1)
+	k.must(done.Err)
+	chain, err := k.acker.Get(t.Context(), k.tags[0])
+	k.must(err)
+	if done.Ended != handoff.Tracked || !chain.Deadline.Equal(k.now.Add(time.Minute)) {
+		t.Errorf("it ended as %s, the chain is late at %s", done.Ended, chain.Deadline)
+	}
+}
+
 // TestNothingIsHandedOnUnderAnEndedChain: between the claim and the create its
 // process slept, and was given up.
 func TestNothingIsHandedOnUnderAnEndedChain(t *testing.T) {

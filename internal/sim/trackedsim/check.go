@@ -3,6 +3,7 @@ package trackedsim
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -104,6 +105,20 @@ func (m *model) chained(was, is xorack.Chain) error {
 	}
 	if is.Sealed() && !was.Sealed() {
 		return m.sealed(c)
+	}
+	return nil
+}
+
+// looked checks what a look at a claim's chain found: D7. A chain that is created
+// after the lease lives for a moment.
+func (m *model) looked(is xorack.Chain, now time.Time) error {
+	c := m.claims[is.Tag]
+	over := c.consumer.LeaseUntil
+	if is.Created.After(over) {
+		over = is.Created
+	}
+	if is.End() == xorack.Open && len(c.roots) == 0 && now.After(over) {
+		return fmt.Errorf("D7: the batch of %v was not handed on, and its chain is waited for until %v", c.consumer.Token, is.Deadline.Sub(start))
 	}
 	return nil
 }

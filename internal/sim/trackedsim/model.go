@@ -13,6 +13,7 @@
 //	D5 a chain times out only after its deadline, or where it was never created
 //	D6 a batch that is handed on again has a higher token, or is of the claim
 //	   that stands there
+//	D7 a batch that was not handed on is not waited for once its lease is over
 //	L1 once faults stop, every message is handed on and committed
 package trackedsim
 

@@ -62,7 +62,7 @@ func Small() []sim.Scenario {
 			m.records = append(m.records, 0)
 			m.all()
 			m.process("Q", 0)
-			m.clock(overLease, overLease)
+			m.clock(overLease)
 		}),
 		scenario("a chain is late, 1 fault", 1, 1, func(m *model) {
 			m.all()
@@ -117,6 +117,12 @@ func Small() []sim.Scenario {
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
+		scenario("two processes and two leases that are over", 0, 1, func(m *model) {
+			m.records = append(m.records, 0)
+			m.all()
+			m.process("Q", 0)
+			m.clock(overLease, overLease)
+		}),
 		scenario("two processes, a lease that is over, 1 fault", 1, 1, func(m *model) {
 			m.records = append(m.records, 0)
 			m.all()

@@ -204,7 +204,13 @@ func (v *chainView) Fail(ctx context.Context, f xorack.Failure) (xorack.Chain, b
 }
 
 func (v *chainView) Abandon(ctx context.Context, o xorack.Overdue) (xorack.Chain, bool, error) {
-	return v.write(o.Tag, sim.Labelf("abandon %s", o.Tag), func() (xorack.Chain, bool, error) { return v.Memory.Abandon(ctx, o) })
+	return v.write(o.Tag, sim.Labelf("abandon %s", o.Tag), func() (xorack.Chain, bool, error) {
+		c, ended, err := v.Memory.Abandon(ctx, o)
+		if wrong := v.looked(c, o.Now); wrong != nil {
+			v.run.Violation("%w", wrong)
+		}
+		return c, ended, err
+	})
 }
 
 func (v *chainView) TimeOut(ctx context.Context, o xorack.Overdue) (xorack.Chain, bool, error) {

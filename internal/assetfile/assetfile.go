@@ -1,7 +1,11 @@
-// Package assetfile is about files that lie beside a function's program and that
-// hold its configuration. What only the deployment knows stands in the
-// function's environment, and the file names the variable: ${NAME}. [Expand]
-// puts the values in.
+// Package assetfile reads files that lie beside a function's program and that hold
+// its configuration, each one list of things with names:
+//
+//	{"consumers": [{"name": "billing", …}, …]}
+//
+// What only the deployment knows stands in the function's environment, and the
+// file names the variable: ${NAME}. A [List] says what a file holds;
+// [List.Read] reads it, strictly.
 package assetfile
 
 import (
@@ -9,16 +13,83 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+
+	"github.com/streamsort/streamsort/internal/edge"
 )
 
-// Expand is a JSON text with the values of the variables that it names. name
-// finds one in the text, ${ and } with it, and its first group is the variable's
-// own name; lookup is as os.LookupEnv. The error joins the variables that are not
+// List is a kind of file.
+type List[T any] struct {
+	// Name is the list's, the file's only member.
+	Name string
+	// Max is how many elements it has at the most; it has one at least.
+	Max int
+	// Variable finds a variable in the text, ${ and } with it; its first group is
+	// the variable's own name.
+	Variable *regexp.Regexp
+	// Element reads the members of an element. Its error begins with a member's
+	// name.
+	Element func(members []edge.Member) (T, error)
+	// NameOf is an element's name, which no other one has.
+	NameOf func(T) string
+}
+
+// Read reads a file's text; lookup is as os.LookupEnv. The error names the element
+// and the member, or the variables that are not set.
+func (l List[T]) Read(text []byte, lookup func(string) (string, bool)) ([]T, error) {
+	text, err := l.expand(text, lookup)
+	if err != nil {
+		return nil, err
+	}
+	list, err := l.elements(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) < 1 || len(list) > l.Max {
+		return nil, fmt.Errorf("%s has %d: it must have from 1 to %d", l.Name, len(list), l.Max)
+	}
+	all := make([]T, len(list))
+	place := map[string]int{}
+	for i, raw := range list {
+		members, err := edge.Members(raw)
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d] %w", l.Name, i, err)
+		}
+		if all[i], err = l.Element(members); err != nil {
+			return nil, fmt.Errorf("%s[%d].%w", l.Name, i, err)
+		}
+		name := l.NameOf(all[i])
+		if other, twice := place[name]; twice {
+			return nil, fmt.Errorf("%s[%d].name %q is that of %s[%d] too", l.Name, i, name, l.Name, other)
+		}
+		place[name] = i
+	}
+	return all, nil
+}
+
+// elements is the list as it stands in the text.
+func (l List[T]) elements(text []byte) ([]json.RawMessage, error) {
+	members, err := edge.Members(text)
+	if err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	for _, m := range members {
+		if m.Name != l.Name {
+			return nil, fmt.Errorf("%s is not known: there is %s", m.Name, l.Name)
+		}
+		if list, err = edge.Elements(m.Value); err != nil {
+			return nil, fmt.Errorf("%s %w", l.Name, err)
+		}
+	}
+	return list, nil
+}
+
+// expand puts the values of the variables in. The error joins those that are not
 // set.
-func Expand(text []byte, name *regexp.Regexp, lookup func(string) (string, bool)) ([]byte, error) {
+func (l List[T]) expand(text []byte, lookup func(string) (string, bool)) ([]byte, error) {
 	var errs []error
-	text = name.ReplaceAllFunc(text, func(found []byte) []byte {
-		name := string(name.FindSubmatch(found)[1])
+	text = l.Variable.ReplaceAllFunc(text, func(found []byte) []byte {
+		name := string(l.Variable.FindSubmatch(found)[1])
 		value, ok := lookup(name)
 		if !ok {
 			errs = append(errs, fmt.Errorf("%s, which the file names, is not set", name))

@@ -60,48 +60,15 @@ func (c Consumer) HasSink() bool { return c.Sink != sink.Config{} }
 // Read reads the file's text. lookup finds the variables of the environment
 // that it names, as os.LookupEnv does.
 func Read(text []byte, lookup func(name string) (string, bool)) ([]Consumer, error) {
-	text, err := assetfile.Expand(text, variable, lookup)
-	if err != nil {
-		return nil, err
-	}
-	members, err := edge.Members(text)
-	if err != nil {
-		return nil, err
-	}
-	var list []json.RawMessage
-	for _, m := range members {
-		if m.Name != "consumers" {
-			return nil, fmt.Errorf("%s is not known: there is consumers", m.Name)
-		}
-		if list, err = edge.Elements(m.Value); err != nil {
-			return nil, fmt.Errorf("consumers %w", err)
-		}
-	}
-	if len(list) < 1 || len(list) > Max {
-		return nil, fmt.Errorf("consumers has %d: it must have from 1 to %d", len(list), Max)
-	}
-	all := make([]Consumer, len(list))
-	place := map[string]int{}
-	for i, raw := range list {
-		members, err := edge.Members(raw)
-		if err != nil {
-			return nil, fmt.Errorf("consumers[%d] %w", i, err)
-		}
-		if all[i], err = read(members); err != nil {
-			return nil, fmt.Errorf("consumers[%d].%w", i, err)
-		}
-		name := all[i].Reader.Name
-		if other, twice := place[name]; twice {
-			return nil, fmt.Errorf("consumers[%d].name %q is that of consumers[%d] too", i, name, other)
-		}
-		place[name] = i
-	}
-	return all, nil
+	return file.Read(text, lookup)
 }
 
-// variable is how the file names one. What may stand in its place is an ARN,
+// file is what the file holds. What may stand in a variable's place is an ARN,
 // which no JSON text needs to escape.
-var variable = regexp.MustCompile(`\$\{(STREAMSORT_SINK_[0-9]+)\}`)
+var file = assetfile.List[Consumer]{
+	Name: "consumers", Max: Max, Variable: regexp.MustCompile(`\$\{(STREAMSORT_SINK_[0-9]+)\}`),
+	Element: read, NameOf: func(c Consumer) string { return c.Reader.Name },
+}
 
 // read reads one consumer. Its error begins with a member's name.
 func read(members []edge.Member) (c Consumer, err error) {

@@ -19,7 +19,6 @@ import (
 func Variable(i int) string { return fmt.Sprintf("STREAMSORT_WEBHOOK_SECRET_%d", i) }
 
 var (
-	variable   = regexp.MustCompile(`\$\{(STREAMSORT_WEBHOOK_SECRET_[0-9]+)\}`)
 	sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 	headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
 	keyARN     = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]{1,128}$`)
@@ -47,43 +46,13 @@ var (
 // bounds is an error that names it. lookup finds the variables of the
 // environment that it names, as os.LookupEnv does.
 func Read(text []byte, lookup func(name string) (string, bool)) ([]Source, error) {
-	text, err := assetfile.Expand(text, variable, lookup)
-	if err != nil {
-		return nil, err
-	}
-	members, err := edge.Members(text)
-	if err != nil {
-		return nil, err
-	}
-	var list []json.RawMessage
-	for _, m := range members {
-		if m.Name != "sources" {
-			return nil, fmt.Errorf("%s is not known: there is sources", m.Name)
-		}
-		if list, err = edge.Elements(m.Value); err != nil {
-			return nil, fmt.Errorf("sources %w", err)
-		}
-	}
-	if len(list) < 1 || len(list) > MaxSources {
-		return nil, fmt.Errorf("sources has %d: it must have from 1 to %d", len(list), MaxSources)
-	}
-	all := make([]Source, len(list))
-	place := map[string]int{}
-	for i, raw := range list {
-		members, err := edge.Members(raw)
-		if err != nil {
-			return nil, fmt.Errorf("sources[%d] %w", i, err)
-		}
-		if all[i], err = read(members); err != nil {
-			return nil, fmt.Errorf("sources[%d].%w", i, err)
-		}
-		name := all[i].Name
-		if other, twice := place[name]; twice {
-			return nil, fmt.Errorf("sources[%d].name %q is that of sources[%d] too", i, name, other)
-		}
-		place[name] = i
-	}
-	return all, nil
+	return file.Read(text, lookup)
+}
+
+// file is what the file holds.
+var file = assetfile.List[Source]{
+	Name: "sources", Max: MaxSources, Variable: regexp.MustCompile(`\$\{(STREAMSORT_WEBHOOK_SECRET_[0-9]+)\}`),
+	Element: read, NameOf: func(s Source) string { return s.Name },
 }
 
 // draft is a source that is being read.

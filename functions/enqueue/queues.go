@@ -130,7 +130,7 @@ func configureQueue(ctx context.Context, c *call) (int, any, *edge.Problem) {
 		case "queue":
 			queue, err = edge.Text(m.Value)
 		case "kind":
-			change.Kind, err = kindOf(m.Value)
+			change.Kind, err = pointer(edge.Kind(m.Value))
 		case "first":
 			change.First, err = pointer(edge.Seq(m.Value))
 		case "policy":
@@ -165,18 +165,6 @@ func textOf[T ~string](raw json.RawMessage) (*T, error) {
 	text, err := edge.Text(raw)
 	value := T(text)
 	return &value, err
-}
-
-func kindOf(raw json.RawMessage) (*cursor.Kind, error) {
-	text, err := edge.Text(raw)
-	if err != nil {
-		return nil, err
-	}
-	kind, err := cursor.ParseKind(text)
-	if err != nil {
-		return nil, errors.New("must be numbered or arrival")
-	}
-	return &kind, nil
 }
 
 func durationOf(raw json.RawMessage) (*time.Duration, error) {

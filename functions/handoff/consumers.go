@@ -247,7 +247,9 @@ func (s *service) create(ctx context.Context, c *edge.Call) (int, any, *edge.Pro
 		case "start":
 			start, err = startOf(m.Value)
 		case "kind":
-			kind, err = kindOf(m.Value)
+			var known cursor.Kind
+			known, err = edge.Kind(m.Value)
+			kind = &known
 		default:
 			err = errors.New("is not a field of a new consumer: queue, consumer, start and kind are")
 		}
@@ -266,19 +268,6 @@ func (s *service) create(ctx context.Context, c *edge.Call) (int, any, *edge.Pro
 		return 0, nil, problemOf(ctx, err)
 	}
 	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name, consumerAnswer: s.answer(c.Scope, made)}, nil
-}
-
-// kindOf reads which kind of queue a consumer is for.
-func kindOf(raw json.RawMessage) (*cursor.Kind, error) {
-	text, err := edge.Text(raw)
-	if err != nil {
-		return nil, err
-	}
-	kind, err := cursor.ParseKind(text)
-	if err != nil {
-		return nil, errors.New("must be numbered or arrival")
-	}
-	return &kind, nil
 }
 
 // startOf reads where a consumer is to begin: "first", "latest" or a seq.

@@ -130,6 +130,19 @@ func Seq(raw json.RawMessage) (int64, error) {
 	return seq, err
 }
 
+// Kind reads a kind of queue.
+func Kind(raw json.RawMessage) (cursor.Kind, error) {
+	text, err := Text(raw)
+	if err != nil {
+		return "", err
+	}
+	kind, err := cursor.ParseKind(text)
+	if err != nil {
+		return "", errors.New("must be numbered or arrival")
+	}
+	return kind, nil
+}
+
 // Name reads what names a thing in somebody else's document: a string, or an
 // integer, which names a repository or an account as well.
 func Name(raw json.RawMessage) (string, error) {

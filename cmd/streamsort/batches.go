@@ -55,8 +55,8 @@ func (c *tailCommand) batches(s *session) error {
 		if printed++; printed == c.Count {
 			defer cancel()
 		}
-		return s.print(document, "%s\t%d to %d\t%d messages, %d skipped\n",
-			b.Queue, b.From+1, b.To, len(b.Messages), len(b.Skipped))
+		return s.print(document, "%s\t%d to %d\t%s, %d skipped\n",
+			b.Queue, b.From+1, b.To, count(len(b.Messages), "message"), len(b.Skipped))
 	}, func(err error) { fmt.Fprintln(s.errOut, "streamsort:", err) })
 	runner, err := eventsource.New(eventsource.Mapping{
 		ID: "tail", FunctionName: "tail", StreamARN: aws.ToString(table.Table.LatestStreamArn),

@@ -65,6 +65,14 @@ func (s *session) print(document json.RawMessage, text string, arguments ...any)
 	return err
 }
 
+// count is how many there are of a thing, in words.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
 // run runs one command line and returns the exit code: 2 where the line is
 // wrong, 1 where the verb failed.
 func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.Writer) int {

@@ -118,7 +118,7 @@ func (t *tally) print(s *session) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%d messages", t.total)
+	text := count(t.total, "message")
 	if len(told) > 0 {
 		text += ": " + strings.Join(told, ", ")
 	}

@@ -20,7 +20,7 @@ import (
 func (c *tailCommand) batches(s *session) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	client, err := dynamo.New(nil)
+	client, err := database()
 	if err != nil {
 		return err
 	}

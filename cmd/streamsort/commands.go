@@ -9,8 +9,10 @@ import (
 	"net/url"
 
 	"github.com/alecthomas/kong"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
 // commands are the verbs and their flags.
@@ -35,7 +37,7 @@ type commands struct {
 	Settle    settleCommand    `cmd:"" help:"Say how a claim in quarantine ended, where its database is gone."`
 	Release   releaseCommand   `cmd:"" help:"Give up the messages of an aborted claim in quarantine."`
 	Remove    removeCommand    `cmd:"" help:"Delete a consumer of a queue."`
-	Replay    replayCommand    `cmd:"" help:"Put archived messages to another queue, to be handed on again."`
+	Replay    replayCommand    `cmd:"" help:"Put archived messages to another queue, to be handed on again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Acts      actsCommand      `cmd:"" help:"Print what operators did to a queue's consumers, the latest first."`
 }
 
@@ -53,6 +55,16 @@ func (s *session) client() (*client.Client, error) {
 		return client.NewWithToken(s.url, func(context.Context) (string, error) { return s.token, nil })
 	}
 	return client.New(s.url)
+}
+
+// database is for the verbs that work on the tables themselves, without the API.
+func database() (*dynamodb.Client, error) {
+	db, err := dynamo.New(nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: this verb works on the tables themselves; set AWS_ENDPOINT_URL_DYNAMODB to what "+
+			"`streamsort local` prints as \"DynamoDB at\", or, for those on AWS, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err)
+	}
+	return db, nil
 }
 
 // print prints a document as JSON, or as text.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -65,7 +64,7 @@ func (c *replayCommand) Run(s *session) error {
 }
 
 func (c *replayCommand) archive() (*archive.Archive, error) {
-	client, err := dynamo.New(nil)
+	client, err := database()
 	if err != nil {
 		return nil, err
 	}

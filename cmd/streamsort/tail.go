@@ -13,7 +13,7 @@ type tailCommand struct {
 	After  string `help:"Begin after this seq; at the queue's first where none is given."`
 	Follow bool   `short:"f" help:"Go on as the queue moves, until it is interrupted."`
 
-	Batches       bool   `help:"Print the batches that leave by the cursors' stream instead, from its oldest record on, until it is interrupted."`
+	Batches       bool   `help:"Print the batches that leave by the cursors' stream instead, from its oldest record on, until it is interrupted. The stream is that of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Count         int    `help:"With --batches: end after so many."`
 	MessagesTable string `help:"With --batches: the table of messages." default:"streamsort-messages"`
 	CursorsTable  string `help:"With --batches: the table of cursors." default:"streamsort-cursors"`

@@ -5,21 +5,10 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
-
-// consumerAnswer is a consumer, and whether it stands there by the request.
-type consumerAnswer struct {
-	handoff.Consumer
-	made bool
-}
-
-// Hash implements [sim.Hasher].
-func (a consumerAnswer) Hash(d *sim.Digest) {
-	hashConsumer(d, a.Consumer)
-	d.Bool(a.made)
-}
 
 type consumersAnswer []handoff.Consumer
 
@@ -27,7 +16,7 @@ type consumersAnswer []handoff.Consumer
 func (a consumersAnswer) Hash(d *sim.Digest) {
 	d.Int(int64(len(a)))
 	for _, c := range a {
-		hashConsumer(d, c)
+		consumers.Hash(d, c)
 	}
 }
 
@@ -42,33 +31,6 @@ type pageAnswer struct{ cursor.Page }
 func (a pageAnswer) Hash(d *sim.Digest) {
 	hashMessages(d, a.Messages)
 	d.Bool(a.More)
-}
-
-// hashConsumer feeds what can differ in a consumer within a scenario.
-func hashConsumer(d *sim.Digest, c handoff.Consumer) {
-	d.Text(c.Name)
-	if !c.Exists() {
-		return
-	}
-	d.Int(c.Delivered)
-	d.Text(string(c.State))
-	d.Int(c.Token.N)
-	d.Text(c.Token.Req)
-	d.Int(c.From)
-	d.Int(c.To)
-	d.Int(c.LeaseUntil.Unix())
-	d.Bool(c.Tracked)
-	d.Int(int64(c.Attempts))
-	d.Int(c.SingleTo)
-	d.Int(c.RetryAt.Unix())
-	d.Text(c.Paused)
-	d.Int(c.Rewinds)
-	d.Text(c.Starting)
-	d.Text(c.LastOp)
-	for _, r := range c.Outcomes {
-		d.Int(r.N)
-		d.Text(string(r.Outcome))
-	}
 }
 
 // hashCursor feeds what can differ in a queue's cursor within a scenario.

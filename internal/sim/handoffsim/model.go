@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -401,7 +402,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		hashMessages(d, page.Messages)
 	}
 	for _, at := range m.readers {
-		hashConsumer(d, m.consumers[at])
+		consumers.Hash(d, m.consumers[at])
 		m.sinks[at].hash(d)
 	}
 	d.Int(int64(len(m.records)))

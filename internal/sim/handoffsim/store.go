@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -40,11 +41,11 @@ func (m *model) standing(queue, name string) handoff.Consumer {
 
 // write is a write of a consumer.
 func (v *view) write(label sim.Label, request func() (handoff.Consumer, bool, error)) (handoff.Consumer, bool, error) {
-	answer, err := write(v.model, v.p, label, func() (consumerAnswer, error) {
+	answer, err := write(v.model, v.p, label, func() (consumers.Answer, error) {
 		c, made, err := request()
-		return consumerAnswer{c, made}, err
+		return consumers.Answer{Consumer: c, Made: made}, err
 	})
-	return answer.Consumer, answer.made, err
+	return answer.Consumer, answer.Made, err
 }
 
 // ending is a write that ends a claim of which this is the token.
@@ -78,11 +79,9 @@ func (v *view) CreateConsumer(ctx context.Context, c handoff.Consumer) (handoff.
 }
 
 func (v *view) Consumer(ctx context.Context, queue, name string) (handoff.Consumer, error) {
-	answer, err := sim.Read(v.p, sim.Labelf("get %s of %s", name, queue), func() (consumerAnswer, error) {
-		c, err := v.store.Consumer(ctx, queue, name)
-		return consumerAnswer{c, true}, err
+	return consumers.Read(v.p, sim.Labelf("get %s of %s", name, queue), func() (handoff.Consumer, error) {
+		return v.store.Consumer(ctx, queue, name)
 	})
-	return answer.Consumer, err
 }
 
 func (v *view) Consumers(ctx context.Context, queue, after string) ([]handoff.Consumer, string, error) {

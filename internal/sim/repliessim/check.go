@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -214,7 +215,7 @@ func (m *model) everything(d *handoff.Deliverer) error {
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
-	hashConsumer(d, m.was)
+	consumers.Hash(d, m.was)
 	d.Int(int64(m.calls))
 	for _, a := range m.visible {
 		d.Text(fmt.Sprint(a))

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -129,11 +130,18 @@ func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
 		Now: now, Retention: keep, NewOp: func() []byte { return []byte(p.Name()) },
 	})
 	m.must(sorter, err)
-	d, err := handoff.New(&view{Memory: &m.store, m: m, p: p}, sorter, &handoff.Options{
+	d, err := handoff.New(&consumers.View{Memory: &m.store, P: p, Wrote: m.wrote}, sorter, &handoff.Options{
 		Lease: lease, Now: now, NewReq: func() string { return m.request(p) },
 	})
 	m.must(d, err)
 	return d
+}
+
+// wrote is Check where no step ends.
+func (m *model) wrote() {
+	if wrong := m.Check(); wrong != nil {
+		m.run.Violation("%w", wrong)
+	}
 }
 
 // request names a request that no other one has.

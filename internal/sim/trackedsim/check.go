@@ -167,25 +167,6 @@ func (m *model) handed(b handoff.Batch) error {
 	return nil
 }
 
-func hashConsumer(d *sim.Digest, c handoff.Consumer) {
-	d.Bool(c.Exists())
-	d.Int(c.Delivered)
-	d.Text(string(c.State))
-	d.Text(c.Token.String())
-	d.Int(c.From)
-	d.Int(c.To)
-	d.Int(c.LeaseUntil.Unix())
-	d.Bool(c.Tracked)
-	d.Int(int64(c.Attempts))
-	d.Int(c.SingleTo)
-	d.Int(c.RetryAt.Unix())
-	d.Text(c.Paused)
-	for _, r := range c.Outcomes {
-		d.Int(r.N)
-		d.Text(string(r.Outcome))
-	}
-}
-
 func hashCursor(d *sim.Digest, c cursor.Cursor) {
 	d.Int(c.Position)
 	d.Int(c.Nudged.Unix())

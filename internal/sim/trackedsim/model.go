@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -242,7 +243,7 @@ func (m *model) allSealed() bool {
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
 	hashCursor(d, m.cursor())
-	hashConsumer(d, m.standing())
+	consumers.Hash(d, m.standing())
 	d.Int(int64(m.made))
 	d.Int(int64(m.fails))
 	d.Bool(m.awake)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -19,41 +20,21 @@ type view struct {
 	p *sim.Proc
 }
 
-// consumerAnswer is a consumer, and whether a write made it so.
-type consumerAnswer struct {
-	handoff.Consumer
-	made bool
-}
-
-// String is for traces.
-func (a consumerAnswer) String() string {
-	return fmt.Sprintf("%s at %d, %v until %v", a.State, a.Delivered, a.Token, a.LeaseUntil.Sub(start))
-}
-
-// Hash implements [sim.Hasher].
-func (a consumerAnswer) Hash(d *sim.Digest) {
-	hashConsumer(d, a.Consumer)
-	d.Bool(a.made)
-}
-
 // write is a write of the consumer, of which the model checks what it did.
 func (v *view) write(label sim.Label, do func() (handoff.Consumer, bool, error)) (handoff.Consumer, bool, error) {
-	answer, err := sim.Do(v.p, label, true, func() (consumerAnswer, error) {
+	return consumers.Write(v.p, label, func() (handoff.Consumer, bool, error) {
 		c, made, err := do()
 		if wrong := v.consumed(); wrong != nil {
 			v.run.Violation("%w", wrong)
 		}
-		return consumerAnswer{c, made}, err
+		return c, made, err
 	})
-	return answer.Consumer, answer.made, err
 }
 
 func (v *view) Consumer(ctx context.Context, queue, name string) (handoff.Consumer, error) {
-	answer, err := sim.Do(v.p, sim.Labelf("get consumer"), false, func() (consumerAnswer, error) {
-		c, err := v.store.Consumer(ctx, queue, name)
-		return consumerAnswer{c, true}, err
+	return consumers.Read(v.p, sim.Labelf("get consumer"), func() (handoff.Consumer, error) {
+		return v.store.Consumer(ctx, queue, name)
 	})
-	return answer.Consumer, err
 }
 
 func (v *view) Consumers(ctx context.Context, queue, after string) ([]handoff.Consumer, string, error) {

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -101,15 +102,24 @@ func (m *model) clock(p *sim.Proc) func() time.Time {
 }
 
 func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
-	sorter, err := cursor.New(queues{&m.queues}, &cursor.Options{Now: m.clock(p)})
+	sorter, err := cursor.New(&m.queues, &cursor.Options{Now: m.clock(p)})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
-	d, err := handoff.New(&view{Memory: &m.store, m: m, p: p}, sorter, &handoff.Options{Lease: lease, Now: m.clock(p)})
+	d, err := handoff.New(&consumers.View{Memory: &m.store, P: p, Wrote: m.wrote}, sorter, &handoff.Options{
+		Lease: lease, Now: m.clock(p), NewReq: p.Name, // it names what operators do: claims have names of their own
+	})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
 	return d
+}
+
+// wrote is Check where no step ends.
+func (m *model) wrote() {
+	if wrong := m.Check(); wrong != nil {
+		m.run.Violation("%w", wrong)
+	}
 }
 
 // refuses reports whether a batch has the message that no transaction takes.
@@ -397,7 +407,7 @@ func (m *model) everything() error {
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
-	hashConsumer(d, m.was)
+	consumers.Hash(d, m.was)
 	m.db.hash(d)
 	var sum int64
 	for name, n := range m.requests {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/consumers"
 )
 
 // Suite is what there is to run.
@@ -91,7 +92,7 @@ func (m *model) tablesRestorer() {
 			return
 		}
 		backup := m.backup()
-		hashConsumer(p.Knows(), backup.consumer)
+		consumers.Hash(p.Knows(), backup.consumer)
 		if p.Choose(sim.Labelf("restore of the tables"), nil, "") < 0 {
 			return
 		}

@@ -47,7 +47,7 @@ func TestClaimsConformOverHTTP(t *testing.T) {
 		}
 		last := int64(0)
 		return claimstest.Env{
-			Claims: claims, Attempts: 5, Arrived: claimstest.Arrived(t, s.sorter),
+			Claims: claims, Attempts: 5, Arrived: claimstest.Arrived(t, s.sorter), Deliverer: s.deliverer,
 			Put: func(n int) {
 				for range n {
 					last++

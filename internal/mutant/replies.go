@@ -81,6 +81,15 @@ var replyMutants = []mutant{
 	{"replies: the sweep leaves them to the next record", handoffCode, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
 		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(milliseconds(now)) {", "if false {"},
 	}},
+	{"replies: a claim while they are sent is tried", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{
+		{"puller.go", "(!over || c.Tracked), c.State == Ready, c.State == Sending:", "(!over || c.Tracked), c.State == Ready:"},
+	}},
+	{"replies: a claim while they are sent is told its lease", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{
+		{"puller.go", "if c.Tracked || c.State == Sending {", "if c.Tracked {"},
+	}},
+	{"replies: what is decided is nobody's claim", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{
+		{"claims.go", "\tcase c.owns(t, Sending):\n\t\treturn WasCommitted // as good as\n", ""},
+	}},
 	{"replies: a full queue loses them", handoffCode, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
 		{"send.go", "\t\tcase r.Outcome == cursor.Full:\n", "\t\tcase false:\n"},
 	}},

@@ -38,7 +38,7 @@ func pullEnv(t *testing.T, store handoff.Store, queues cursor.Store) (claimstest
 	}
 	last := int64(0)
 	return claimstest.Env{
-		Claims: p, Attempts: 3, Arrived: claimstest.Arrived(t, sorter),
+		Claims: p, Attempts: 3, Arrived: claimstest.Arrived(t, sorter), Deliverer: d,
 		Put: func(n int) {
 			var messages []cursor.Message
 			for range n {

@@ -24,6 +24,8 @@ type Env struct {
 	Arrived func(queue string) []cursor.Message
 	// Attempts is how often a message is tried before its consumer is blocked.
 	Attempts int
+	// Deliverer pushes on the same tables.
+	Deliverer *handoff.Deliverer
 	// Pass lets time pass for the tables.
 	Pass func(time.Duration)
 }
@@ -61,6 +63,7 @@ func Run(t *testing.T, newEnv func(t *testing.T) Env) {
 		{"replies in doubt", testRepliesInDoubt},
 		{"refused replies", testRefusedReplies},
 		{"no room for replies", testNoRoom},
+		{"while a push is sent", testWhileAPushIsSent},
 		{"bad replies", testBadReplies},
 		{"bad input", testBadInput},
 		{"not there", testNotThere},

@@ -1,6 +1,7 @@
 package claimstest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,4 +189,30 @@ func testBadReplies(b *bench) {
 	b.arrived("x0")
 	b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held(), to("x0", "1")...))
 	b.arrived("x0", "1")
+}
+
+// testWhileAPushIsSent: a consumer that is pushed to has handed a batch on, and its
+// replies are still to be sent: nothing can be claimed before they are, nobody knows
+// when that is, and its claim is as good as committed.
+func testWhileAPushIsSent(b *bench) {
+	b.Put(2)
+	var sent handoff.Held
+	pushed := b.Deliverer.Deliver(b.Context(), "q", handoff.Reader{Name: "c", MaxMessages: 1, Handle: func(_ context.Context, batch handoff.Batch) error {
+		sent = batch.Held()
+		return batch.Reply(at(200_000, to("n", "far")[0]))
+	}}, -1)
+	if pushed.Ended != handoff.Replying {
+		b.Fatalf("%+v; want replies that wait for room", pushed)
+	}
+	for range 2 { // under the lease, and after it
+		busy := b.is("claim", handoff.BusyUntil)(b.Claims.Claim(b.Context(), request("r1", 1)))
+		if !busy.Until.IsZero() || busy.Token != (handoff.Token{}) || busy.From != 0 || busy.To != 0 {
+			b.Errorf("%+v; want nothing of the claim that is sent, and no time", busy)
+		}
+		b.is("list", handoff.BusyUntil)(b.Claims.List(b.Context(), "q", "c", handoff.Bounds{}))
+		b.is("prepare of what is sent", handoff.WasCommitted)(b.Claims.Prepare(b.Context(), sent))
+		b.is("abort of what is sent", handoff.WasCommitted)(b.Claims.Abort(b.Context(), sent, "why"))
+		b.Pass(2 * time.Minute)
+	}
+	b.arrived("n")
 }

@@ -66,6 +66,12 @@ var trackedMutants = []mutant{
 	{"tracked: a chain is never granted its time", deliveryFolder, test{"./pkg/handoff", "TestCommittedWhenItsTreeIsDone"}, []edit{
 		{"tracked.go", "\treturn c, run.grant(ctx, created)\n", "\treturn c, nil\n"},
 	}},
+	{"tracked: what is refused for good is tried again where the chain's end came first", deliveryFolder, trackings, []edit{
+		{"deliver.go", "\tif err == nil && made && failure.Block && after.State == Idle && after.Token == c.Token {", "\tif false {"},
+	}},
+	{"tracked: a later claim's failure is blocked in the name of an earlier one", deliveryFolder, test{"./pkg/handoff", "TestPermanentIsSoWhoeverEndsTheClaim"}, []edit{
+		{"deliver.go", "after.State == Idle && after.Token == c.Token {", "after.State == Idle {"},
+	}},
 	{"tracked: a tag without its req", deliveryFolder, trackings, []edit{
 		{"tracked.go", "+ \"/\" + t.token.String()", "+ \"/\" + strconv.FormatInt(t.token.N, 10) + \"-\""},
 		{"tracked.go", "\tif c.holds(t.token) {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},

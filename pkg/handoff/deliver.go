@@ -355,6 +355,11 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 	}
 	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
+	if err == nil && made && failure.Block && after.State == Idle && after.Token == c.Token {
+		// Whoever carried the end of its chain was first, and does not know that this
+		// was the last time. Where it cannot be blocked now, the next time is.
+		after, _, err = run.store.Block(ctx, after, now)
+	}
 	if err != nil {
 		return c, err
 	}

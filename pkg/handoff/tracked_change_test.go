@@ -1,12 +1,14 @@
 package handoff_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // TestAnOpenTreeKeepsItsConsumer: what an operator may not do meanwhile is
@@ -85,6 +87,66 @@ func TestPoisonBlocksAlone(t *testing.T) {
 			k.works(k.edges...)
 			k.finishes()
 			k.at("q", 3, handoff.Idle)
+		})
+	}
+}
+
+// quick is a chains' table whose stream is faster than whoever fails a chain: the
+// end is seen to before the answer is there.
+type quick struct {
+	*xorack.Memory
+	k *trackedDesk
+	// meanwhile is what happens then, too.
+	meanwhile func()
+}
+
+func (s quick) Fail(ctx context.Context, f xorack.Failure) (xorack.Chain, bool, error) {
+	c, made, err := s.Memory.Fail(ctx, f)
+	s.k.finishes()
+	s.meanwhile()
+	return c, made, err
+}
+
+// TestPermanentIsSoWhoeverEndsTheClaim: the function behind the chains' stream may
+// end the claim first, and does not know what the handler said.
+func TestPermanentIsSoWhoeverEndsTheClaim(t *testing.T) {
+	for name, c := range map[string]struct {
+		messages  []int64
+		meanwhile func(*trackedDesk)
+		ended     handoff.Ended
+		state     handoff.State
+		token     int64
+	}{
+		"alone":      {[]int64{1}, func(*trackedDesk) {}, handoff.IsBlocked, handoff.Blocked, 2},
+		"in a batch": {[]int64{1, 2}, func(*trackedDesk) {}, handoff.Waiting, handoff.Idle, 1},
+		"and the consumer is paused": {[]int64{1}, func(k *trackedDesk) {
+			_, err := k.d.Pause(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"})
+			k.must(err)
+		}, handoff.IsPaused, handoff.Idle, 1},
+		"and the batch is claimed again": {[]int64{1}, func(k *trackedDesk) {
+			k.pass(2 * time.Second)
+			k.fails = nil
+			k.ends(handoff.Tracked)
+		}, handoff.Busy, handoff.Started, 2},
+		"and the batch is tried again in vain": {[]int64{1}, func(k *trackedDesk) {
+			k.pass(2 * time.Second)
+			k.fails = func(handoff.Batch) error { return errors.New("another time") }
+			k.ends(handoff.Failed)
+		}, handoff.Waiting, handoff.Idle, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", c.messages...)
+			acker, err := xorack.New(quick{k.chains, k, func() { c.meanwhile(k) }}, &xorack.Options{Now: func() time.Time { return k.now }})
+			k.must(err)
+			d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }, Acker: acker})
+			k.must(err)
+			k.fails = func(handoff.Batch) error { return handoff.Permanent(errors.New("never")) }
+			done := d.Deliver(t.Context(), "q", k.reader(), -1)
+			k.must(done.Err)
+			if at := k.at("q", 0, c.state); done.Ended != c.ended || at.Token.N != c.token || c.state != handoff.Started && at.Error == "" {
+				t.Errorf("it ended as %s, %+v", done.Ended, at)
+			}
 		})
 	}
 }

@@ -29,6 +29,12 @@ func (m *model) reader(p *sim.Proc) handoff.Reader {
 	return handoff.Reader{
 		Name: consumer, Track: track, MaxMessages: m.batch, MaxAttempts: attempts,
 		Handle: func(_ context.Context, b handoff.Batch) error {
+			if m.poison {
+				if m.refused++; m.refused > 1 {
+					m.run.Violation("D8: %d to %d come under %v, and were refused for good", b.From, b.To, b.Token)
+				}
+				return handoff.Permanent(errSink)
+			}
 			_, err := sim.Do(p, sim.Labelf("hand on %d to %d under %v", b.From, b.To, b.Token), true, func() (bool, error) {
 				if wrong := m.handed(b); wrong != nil {
 					m.run.Violation("%w", wrong)

@@ -14,6 +14,8 @@
 //	D6 a batch that is handed on again has a higher token, or is of the claim
 //	   that stands there
 //	D7 a batch that was not handed on is not waited for once its lease is over
+//	D8 a message that its handler refused for good, and said so, is not handed on
+//	   again
 //	L1 once faults stop, every message is handed on and committed
 package trackedsim
 
@@ -60,6 +62,10 @@ type model struct {
 	apart time.Duration
 	// fails is how often workers may find that their work fails.
 	fails int
+	// poison tells that the handler refuses all messages for good; refused counts
+	// how often it did.
+	poison  bool
+	refused int
 
 	// is is the consumer as it stood at the last look; made counts its makings.
 	is   handoff.Consumer
@@ -194,7 +200,7 @@ const patience = 40
 func (m *model) Final() error {
 	ctx := context.Background()
 	d, acker := m.deliverer(nil, 0)
-	m.fails = 0
+	m.fails, m.poison = 0, false
 	for range patience {
 		m.now = m.now.Add(10 * time.Minute)
 		if _, err := acker.Sweep(ctx, xorack.SweepOptions{Announce: d.Ender(nil)}); err != nil {
@@ -246,6 +252,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	consumers.Hash(d, m.standing())
 	d.Int(int64(m.made))
 	d.Int(int64(m.fails))
+	d.Int(int64(m.refused))
 	d.Bool(m.awake)
 	d.Int(int64(len(m.records)))
 	for _, tries := range m.records {

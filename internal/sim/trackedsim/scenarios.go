@@ -97,6 +97,13 @@ func Small() []sim.Scenario {
 			m.sweeper(1)
 			m.clock(overTrack)
 		}),
+		// Without faults: a process that dies before it said so lets it be tried again.
+		scenario("a message that is refused for good", 0, 1, func(m *model) {
+			m.poison = true
+			m.records = append(m.records, 0)
+			m.all()
+			m.clock(time.Second)
+		}),
 		scenario("a message arrives meanwhile, 1 fault", 1, 1, func(m *model) {
 			m.all()
 			m.producer(2)

@@ -197,8 +197,14 @@ func TestOlderTables(t *testing.T) {
 	for _, s := range servers() {
 		t.Run(s.name, func(t *testing.T) {
 			db := older(t, s)
-			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"); err == nil || !strings.Contains(err.Error(), "version 1, and this program needs 4: call Install") {
-				t.Fatalf("error %v", err)
+			for version := 3; version > 0; version-- {
+				if _, err := db.ExecContext(t.Context(), fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)); err != nil {
+					t.Fatal(err)
+				}
+				want := fmt.Sprintf("version %d, and this program needs 4: call Install", version)
+				if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"); err == nil || !strings.Contains(err.Error(), want) {
+					t.Fatalf("error %v, want %s", err, want)
+				}
 			}
 			var all sync.WaitGroup
 			errs := make([]error, 4)

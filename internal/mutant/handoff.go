@@ -78,10 +78,10 @@ var deliveryMutants = []mutant{
 	{"a failure of the store ends nothing", deliveryFolder, test{"./pkg/handoff", "TestDeliverEndsWhereTheStoreFails"}, []edit{
 		{"deliver.go", "if err != nil {\n\t\t\treturn err\n\t\t}\n\t\trun.Record = c\n", "run.Record = c\n"},
 	}},
-	{"nobody is woken up after a rewind's death", deliveryFolder, deliveries, []edit{
+	{"nobody is woken up after a rewind's death (T12)", deliveryFolder, deliveryTrace("T12"), []edit{
 		{"operate.go", "if err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
 	}},
-	{"nobody is woken up after a slow start", deliveryFolder, deliveries, []edit{
+	{"nobody is woken up after a slow start (T11)", deliveryFolder, deliveryTrace("T11"), []edit{
 		{"start.go", "// Whoever began the start may have slept since then.\n\tif err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
 	}},
 	{"a queue that the sweep failed on is left to the full round", deliveryFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
@@ -115,19 +115,19 @@ var deliveryMutants = []mutant{
 	{"nobody nudges who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags {", "if false {"},
 	}},
-	{"deleted up to the floor, whoever began meanwhile", deliveryFolder, deliveries, []edit{
+	{"deleted up to the floor, whoever began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},
 	}},
-	{"a start that does not look at the floor", deliveryFolder, deliveries, []edit{
+	{"a start that does not look at the floor (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"start.go", "max(c.Delivered, it.Floor), it.Position)", "c.Delivered, it.Position)"},
 	}},
-	{"a start that does not look at what is there", deliveryFolder, deliveries, []edit{
+	{"a start that does not look at what is there (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"start.go", "c.Queue, c.Name, c.Starting, missing)", "c.Queue, c.Name, c.Starting, c.Delivered+0*missing)"},
 	}},
-	{"a start that keeps nothing", sorterFolder, deliveries, []edit{
+	{"a start that keeps nothing (T10)", sorterFolder, deliveryTrace("T10"), []edit{
 		{"retention.go", "if s.keepDue(m) {", "if false {"},
 	}},
-	{"the slowest consumer is not looked for", deliveryFolder, deliveries, []edit{
+	{"the slowest consumer is not looked for (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"operate.go", " < seq {", " > seq {"},
 	}},
 }

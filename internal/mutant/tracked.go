@@ -4,6 +4,8 @@ package main
 // together, and random ones.
 var trackings = test{"./internal/sim/trackedsim", "TestEverySmallSchedule|TestRandomSchedules"}
 
+func trackedTrace(name string) test { return test{"./internal/sim/trackedsim", "TestTrace" + name} }
+
 // trackedMutants are bugs in tracked delivery: those of docs/acker.md, and what
 // else lies near. The stores' conditions are planted in the memory stores;
 // handofftest and xoracktest hold the DynamoDB stores to the same.
@@ -72,11 +74,11 @@ var trackedMutants = []mutant{
 	{"tracked: a later claim's failure is blocked in the name of an earlier one", deliveryFolder, test{"./pkg/handoff", "TestPermanentIsSoWhoeverEndsTheClaim"}, []edit{
 		{"deliver.go", "after.State == Idle && after.Token == c.Token {", "after.State == Idle {"},
 	}},
-	{"tracked: a tag without its req", deliveryFolder, trackings, []edit{
+	{"tracked: a tag without its req", deliveryFolder, trackedTrace("EndOfAnEarlierConsumersChain"), []edit{
 		{"tracked.go", "+ \"/\" + t.token.String()", "+ \"/\" + strconv.FormatInt(t.token.N, 10) + \"-\""},
 		{"tracked.go", "\tif c.holds(t.token) {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
 	}},
-	{"tracked: ended under the number alone", deliveryFolder, trackings, []edit{
+	{"tracked: ended under the number alone", deliveryFolder, trackedTrace("EndOfAnEarlierConsumersChain"), []edit{
 		{"tracked.go", "\tif c.holds(t.token) {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
 	}},
 	{"tracked: nobody is woken up where the end was refused", deliveryFolder, trackings, []edit{

@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// The traces T4 to T8 are ways in which a design of delivery goes wrong, or
+// The traces T4 to T12 are ways in which a design of delivery goes wrong, or
 // what its limits are. Each is a scenario just large enough for it, of which
 // every schedule is walked. (T1 to T3 are of the handoff in two phases.)
 
@@ -132,6 +132,53 @@ func zombies(careless bool) sim.Scenario {
 // queue in order.
 func TestTraceT8ASinkThatFencesIsSafeFromAZombie(t *testing.T) {
 	everySchedule(t, zombies(false))
+}
+
+// T9: d begins at the first message, and sleeps; meanwhile the sweep finds that all
+// the others are past it, raises the floor, and deletes. It must not delete what one
+// that is beginning may still start at, and who begins must look at the floor and at
+// what is stored when it says where it starts.
+func TestTraceT9BeginsWhileThePastIsDeleted(t *testing.T) {
+	everySchedule(t, scenario("T9", 0, 1, func(m *model) {
+		m.slow = true
+		m.caughtUp()
+		m.sweeper(2, true)
+		m.slowClock(2, cursor.DeleteAfter)
+		m.creator("d", handoff.First)
+	}))
+}
+
+// T10: d begins at a message that is about to expire. It must be kept before d says
+// that it starts there.
+func TestTraceT10BeginsWhileMessagesExpire(t *testing.T) {
+	everySchedule(t, onNew("T10", 0, 0, func(m *model) {
+		m.expiring(defaultQueue, 1)
+		m.keeper(5)
+		m.creator("d", handoff.First)
+	}))
+}
+
+// T11: d begins, and sleeps for hours, in which the sweep sees a queue whose cursor
+// has not moved, and looks no more. Then d is there, and what it is to have waits:
+// whoever ends a start wakes somebody up.
+func TestTraceT11BeginsSlowly(t *testing.T) {
+	everySchedule(t, onNew("T11", 0, 1, func(m *model) {
+		m.certain = false // nobody reads for it
+		m.sweeper(1, false)
+		m.slowClock(2, time.Hour)
+		m.creator("d", handoff.First)
+	}))
+}
+
+// T12: nothing has happened in a queue for long when its consumer is rewound, and
+// the operator dies behind it: only the sweep of moved queues would look, and to it
+// this one is quiet, unless the rewind wakes it up first.
+func TestTraceT12RewoundAfterAQuietTime(t *testing.T) {
+	everySchedule(t, scenario("T12", 1, 1, func(m *model) {
+		m.caughtUp()
+		m.quiet()
+		m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+	}))
 }
 
 // TestLimitT8AZombieReachesASinkThatDoesNotFence shows the limit that the

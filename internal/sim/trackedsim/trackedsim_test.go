@@ -2,17 +2,23 @@ package trackedsim
 
 import (
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/sim"
 )
 
+// everySchedule walks all of a scenario.
+func everySchedule(t *testing.T, s sim.Scenario) {
+	t.Helper()
+	states, failure := s.Explore(nil)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	t.Logf("%d states", states)
+}
+
 func TestEverySmallSchedule(t *testing.T) {
-	for _, scenario := range Small() {
-		t.Run(scenario.Name, func(t *testing.T) {
-			states, failure := scenario.Explore(nil)
-			if failure != nil {
-				t.Fatal(failure)
-			}
-			t.Logf("%d states", states)
-		})
+	for _, s := range Small() {
+		t.Run(s.Name, func(t *testing.T) { everySchedule(t, s) })
 	}
 }
 
@@ -33,4 +39,15 @@ func TestTraceClaimRepeatedOnANewConsumer(t *testing.T) {
 	if failure := Shuffled(seed).Random(seed); failure != nil {
 		t.Fatal(failure)
 	}
+}
+
+// TestTraceEndOfAnEarlierConsumersChain: the record of a chain's end is handed out
+// twice. In between its consumer is removed and made anew, and claims under the same
+// number: the second time it must end nothing. A chain has the whole token for its
+// tag, and whoever ends a claim asks for the whole token.
+func TestTraceEndOfAnEarlierConsumersChain(t *testing.T) {
+	everySchedule(t, scenario("made anew", 1, 1, func(m *model) {
+		m.all()
+		m.remaker()
+	}))
 }

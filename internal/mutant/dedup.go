@@ -46,7 +46,7 @@ var dedupMutants = []mutant{
 		{"errors.go", "e, is := any(err).(E)\n\treturn e, is", "var e E\n\treturn e, errors.As(err, &e)"},
 	}},
 	{"stuck effect keeps its process", dedupFolder, test{"./pkg/dedup", "TestStuckEffectKeepsNobody"}, []edit{
-		{"flight.go", "other != nil && other.left(now, margin) > 0 {", "other != nil {"},
+		{"flight.go", "return max(until.Add(margin).Sub(now), 0)", "return max(until.Add(margin).Sub(now), time.Second)"},
 	}},
 	{"waiter has another's deadline", dedupFolder, test{"./pkg/dedup", "TestEachCallerHasItsOwnDeadline"}, []edit{
 		{"flight.go", "if d.patience(ctx, a) <= 0 {", "if !f.found.row.Exists() {"},

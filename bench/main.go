@@ -5,10 +5,15 @@
 // units is pinned by tests and printed by `make bench` before this.
 //
 // Figures of a shared machine vary; those of one run are made beside each other.
+//
+//	go run ./bench              all
+//	go run ./bench -only acks   one of them: deduplication, acks, claims, sizes,
+//	                            starts, throughput, latency
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,15 +23,17 @@ import (
 )
 
 func main() {
+	only := flag.String("only", "", "the one that is measured")
+	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
-	if err := run(ctx); err != nil {
+	if err := run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context, only string) error {
 	root, err := localdb.Root()
 	if err != nil {
 		return err
@@ -36,23 +43,29 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	if err := deduplication(ctx); err != nil {
-		return err
+	found := false
+	for _, part := range []struct {
+		name    string
+		measure func() error
+	}{
+		{"deduplication", func() error { return deduplication(ctx) }},
+		{"acks", func() error { return acking(ctx) }},
+		{"claims", func() error { return handing(ctx) }},
+		{"sizes", func() error { return sizes(ctx, root, filepath.Join(folder, "arm64")) }},
+		{"starts", func() error { return starts(ctx, root, folder) }},
+		{"throughput", func() error { return throughput(ctx, root) }},
+		{"latency", func() error { return latency(ctx, root) }},
+	} {
+		if only != "" && only != part.name {
+			continue
+		}
+		found = true
+		if err := part.measure(); err != nil {
+			return err
+		}
 	}
-	if err := acking(ctx); err != nil {
-		return err
+	if !found {
+		return fmt.Errorf("-only %q is none of them", only)
 	}
-	if err := handing(ctx); err != nil {
-		return err
-	}
-	if err := sizes(ctx, root, filepath.Join(folder, "arm64")); err != nil {
-		return err
-	}
-	if err := starts(ctx, root, folder); err != nil {
-		return err
-	}
-	if err := throughput(ctx, root); err != nil {
-		return err
-	}
-	return latency(ctx, root)
+	return nil
 }

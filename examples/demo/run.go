@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/internal/progress"
 	"github.com/streamsort/streamsort/internal/traffic"
 	"github.com/streamsort/streamsort/localstack"
 )
@@ -308,41 +309,21 @@ func outcomesOf(answers []answered) map[string]int {
 // drain waits until every message has come out, both ways, and every stream has
 // been dealt with.
 func drain(ctx context.Context, stack *localstack.Stack, ways []*way, chaos bool, out io.Writer) error {
-	want := len(ways) * ways[0].Distinct()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	moved, told, swept, last := time.Now(), time.Now(), time.Now(), -1
+	drained := progress.Wait{Total: len(ways) * ways[0].Distinct(), What: "messages are out", Patience: patience, Out: out}
+	if chaos {
+		drained.Stack = stack
+	}
 	var since time.Time
-	for {
-		count := 0
+	return drained.Until(ctx, func(context.Context) (count int, left string, err error) {
 		for _, w := range ways {
 			count += w.State().Messages
 		}
-		if count != last {
-			moved, last = time.Now(), count
-		}
-		switch {
-		case count >= want && since.IsZero():
+		if count >= drained.Total && since.IsZero() {
 			since = time.Now()
-		case !since.IsZero() && stack.Idle(since):
-			return nil
-		case time.Since(moved) > patience:
-			return fmt.Errorf("%d of %d messages came out, and no more for %v", count, want, patience)
-		case time.Since(told) > time.Second:
-			told = time.Now()
-			fmt.Fprintf(out, "    %d of %d messages are out\n", count, want)
 		}
-		if chaos && time.Since(swept) > sweepEvery {
-			swept = time.Now()
-			// The sweep may be killed like any other.
-			if _, err := stack.Trigger(ctx, "SweepSchedule"); err != nil {
-				return err
-			}
+		if !since.IsZero() && !stack.Idle(since) {
+			left = "the streams are not dealt with"
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
+		return count, left, nil
+	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/internal/mortal"
+	"github.com/streamsort/streamsort/internal/progress"
 	"github.com/streamsort/streamsort/internal/traffic"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -138,41 +139,14 @@ func await(ctx context.Context, stack *localstack.Stack, d *handoff.Deliverer, d
 	for _, list := range wanted {
 		total += len(list)
 	}
-	last, moved, told := -1, time.Now(), time.Time{}
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		var lines int
+	booked := progress.Wait{Total: total, What: "messages are booked", Patience: patience, Stack: stack, Out: out}
+	return booked.Until(ctx, func(ctx context.Context) (lines int, left string, err error) {
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM ledger").Scan(&lines); err != nil {
-			return err
+			return 0, "", err
 		}
-		if lines != last {
-			last, moved = lines, time.Now()
-		}
-		if time.Since(told) > 2*time.Second {
-			told = time.Now()
-			fmt.Fprintf(out, "    %d of %d messages are booked\n", lines, total)
-			// The schedule runs it every five minutes: it wakes up what a killed
-			// function left.
-			if _, err := stack.Trigger(ctx, "SweepSchedule"); err != nil {
-				return err
-			}
-		}
-		left, err := unfinished(ctx, d, wanted)
-		switch {
-		case err != nil:
-			return err
-		case left == "" && lines >= total:
-			return nil
-		case time.Since(moved) > patience:
-			return fmt.Errorf("%d of %d messages are booked, and no more for %v: %s", lines, total, patience, left)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
+		left, err = unfinished(ctx, d, wanted)
+		return lines, left, err
+	})
 }
 
 // unfinished names a queue that is not done with, or nothing.

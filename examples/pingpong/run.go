@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/internal/mortal"
+	"github.com/streamsort/streamsort/internal/progress"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -185,49 +187,28 @@ func serve(ctx context.Context, base string, balls int) error {
 
 // await waits until both consumers have everything.
 func await(ctx context.Context, stack *localstack.Stack, d *handoff.Deliverer, o options, out io.Writer) error {
-	last, moved, told := int64(-1), time.Now(), time.Now()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		answered, done, state := int64(0), true, ""
+	answered := progress.Wait{Total: 2 * o.messages(), What: "messages are answered", Patience: patience, Stack: stack, Out: out}
+	return answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
+		var unfinished []string
 		for queue, name := range map[string]string{pings: "pong", pongs: pinger} {
 			list, err := d.Status(ctx, queue)
 			if err != nil {
-				return err
+				return 0, "", err
 			}
-			found := false
+			state := name + " is not there"
 			for _, c := range list {
 				if c.Name == name {
-					found = true
-					answered += c.Delivered
-					done = done && c.State == handoff.Idle && c.Delivered == int64(o.messages())
-					state += fmt.Sprintf("; %s is %s at %d of %d: %s", name, c.State, c.Delivered, c.Position, c.Error)
+					count += int(c.Delivered)
+					state = fmt.Sprintf("%s is %s at %d of %d: %s", name, c.State, c.Delivered, c.Position, c.Error)
+					if c.State == handoff.Idle && c.Delivered == int64(o.messages()) {
+						state = ""
+					}
 				}
 			}
-			done = done && found
-		}
-		if answered != last {
-			last, moved = answered, time.Now()
-		}
-		switch {
-		case done:
-			return nil
-		case time.Since(moved) > patience:
-			return fmt.Errorf("%d messages are answered, and no more for %v%s", answered, patience, state)
-		}
-		if time.Since(told) > 2*time.Second {
-			told = time.Now()
-			fmt.Fprintf(out, "    %d of %d messages are answered\n", answered, 2*o.messages())
-			// The schedule runs it every five minutes: it wakes up what a killed
-			// function left.
-			if _, err := stack.Trigger(ctx, "SweepSchedule"); err != nil && ctx.Err() == nil {
-				return err
+			if state != "" {
+				unfinished = append(unfinished, state)
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
+		return count, strings.Join(unfinished, "; "), nil
+	})
 }

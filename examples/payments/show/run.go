@@ -15,22 +15,21 @@ import (
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/progress"
 	"github.com/streamsort/streamsort/localstack"
 )
 
 // killed is how often a request's process is killed.
 const killed = 0.25
 
-// patience is how long the whole may take. Each claim that a dead process
+// patience is how long nothing may be charged. Each claim that a dead process
 // leaves takes half a minute to run out.
-const patience = 5 * time.Minute
+const patience = 3 * time.Minute
 
 // run sends orders to accounts and waits until the bank has charged all.
 func run(ctx context.Context, accounts, orders int, out io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	began := time.Now()
-	bank := newBank(accounts * orders)
+	bank := newBank()
 	server := httptest.NewServer(bank)
 	defer server.Close()
 	stack, err := start(ctx, server.URL)
@@ -42,7 +41,11 @@ func run(ctx context.Context, accounts, orders int, out io.Writer) error {
 	if err := send(ctx, stack.URL(), accounts, orders); err != nil {
 		return err
 	}
-	if err := await(ctx, stack, bank, out); err != nil {
+	charged := progress.Wait{Total: accounts * orders, What: "orders are charged", Patience: patience, Stack: stack, Out: out}
+	if err := charged.Until(ctx, func(context.Context) (int, string, error) {
+		charges, _, _ := bank.state()
+		return charges, "", nil
+	}); err != nil {
 		return err
 	}
 	charges, again, wrong := bank.state()
@@ -108,27 +111,4 @@ func send(ctx context.Context, base string, accounts, orders int) error {
 		}
 	}
 	return nil
-}
-
-// await waits until the bank has charged all. It runs the sweep every two
-// seconds, as its schedule does every five minutes: it ends dead claims, and
-// wakes their queues up.
-func await(ctx context.Context, stack *localstack.Stack, bank *bank, out io.Writer) error {
-	ticker := time.NewTicker(2 * time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-bank.charged:
-			return nil
-		case <-ctx.Done():
-			charges, _, _ := bank.state()
-			return fmt.Errorf("%d of %d orders are charged: %w", charges, bank.want, ctx.Err())
-		case <-ticker.C:
-		}
-		charges, _, _ := bank.state()
-		fmt.Fprintf(out, "    %d of %d orders are charged\n", charges, bank.want)
-		if _, err := stack.Trigger(ctx, "SweepSchedule"); err != nil && ctx.Err() == nil {
-			return err
-		}
-	}
 }

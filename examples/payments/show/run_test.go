@@ -34,7 +34,7 @@ func TestBankSeesWhatIsWrong(t *testing.T) {
 		"one left out":           {[]string{"a/1 1", "a/3 1"}, 1},
 		"accounts are their own": {[]string{"a/1 1", "b/1 1", "b/2 1", "a/2 1"}, 0},
 	} {
-		b := newBank(100)
+		b := newBank()
 		for _, charge := range c.charges {
 			id, attempt, _ := strings.Cut(charge, " ")
 			if seq := strings.TrimPrefix(id, "a/"); seq == "3" {

@@ -8,6 +8,10 @@ var (
 	dedupTables    = test{"./pkg/dedup", "TestMemoryConforms|TestDynamoConforms"}
 )
 
+func dedupSchedule(name string) test { return smallSchedule(dedupSchedules.folder, name) }
+
+func dedupTrace(name string) test { return test{dedupSchedules.folder, "TestTrace" + name} }
+
 // dedupMutants are bugs in deduplication. As with the sorter's, the store's
 // conditions are planted in the memory store, and a few in the other one, which
 // the conformance suite holds to the same.
@@ -111,13 +115,13 @@ var dedupMutants = []mutant{
 	{"unconditional fail", dedupFolder, dedupSchedules, []edit{
 		{"memory.go", "func(r Row) bool { return owns(r, o) },\n\t\tfunc(r *Row) { r.LeaseUntil", "func(r Row) bool { return r.Exists() },\n\t\tfunc(r *Row) { r.LeaseUntil"},
 	}},
-	{"unconditional invalidate", dedupFolder, dedupSchedules, []edit{
+	{"unconditional invalidate", dedupFolder, dedupSchedule("invalidated"), []edit{
 		{"memory.go", "return r.Exists() && r.Fence == seen && !r.CompletedAt.IsZero()", "return r.Exists()"},
 	}},
-	{"unconditional release", dedupFolder, dedupSchedules, []edit{
+	{"unconditional release", dedupFolder, dedupSchedule("released by force"), []edit{
 		{"memory.go", "return r.Exists() && r.Fence == m.Seen && r.CompletedAt.IsZero()", "return r.Exists()"},
 	}},
-	{"release leaves the owner its fence and token", dedupFolder, dedupSchedules, []edit{
+	{"release leaves the owner its fence and token", dedupFolder, dedupTrace("ReleasedWhileItRuns"), []edit{
 		{"memory.go", "\t\t\tr.Fence++\n\t\t\tr.Token, r.Repair = m.Token, m.Repair\n", "\t\t\tr.Repair = m.Repair\n"},
 	}},
 	{"fail as a deletion", dedupFolder, dedupSchedules, []edit{
@@ -126,7 +130,7 @@ var dedupMutants = []mutant{
 	{"expired and claimed in one update", dedupFolder, dedupSchedules, []edit{
 		{"memory.go", "\treturn !r.Exists() ||\n", "\treturn !r.Exists() || !r.ValidUntil.After(milliseconds(c.Now)) ||\n"},
 	}},
-	{"TTL trusted", dedupFolder, dedupSchedules, []edit{
+	{"TTL trusted", dedupFolder, dedupSchedule("expires"), []edit{
 		{"row.go", "return !r.ValidUntil.After(now)", "return !r.ValidUntil.After(longAgo)"},
 	}},
 	{"effect runs when the wait ends", dedupFolder, dedupSchedules, []edit{
@@ -135,10 +139,10 @@ var dedupMutants = []mutant{
 	{"effect runs after its lease", dedupFolder, dedupSchedules, []edit{
 		{"acquire.go", "if !mine || !r.LeaseUntil.After(d.options.Now()) {", "if !mine {"},
 	}},
-	{"fence restarts at 1", dedupFolder, dedupSchedules, []edit{
+	{"fence restarts at 1", dedupFolder, dedupSchedule("deleted by TTL, clocks far apart"), []edit{
 		{"memory.go", "r.Fence = c.Now.UnixMilli()", "r.Fence = 0"},
 	}},
-	{"expiry before the lease", dedupFolder, dedupSchedules, []edit{
+	{"expiry before the lease", dedupFolder, dedupSchedule("expires before its lease would"), []edit{
 		{"dedup.go", "if !leaseUntil.IsZero() && validUntil", "if false && validUntil"},
 	}},
 	{"no grace before TTL", dedupFolder, dedupSchedules, []edit{
@@ -151,13 +155,13 @@ var dedupMutants = []mutant{
 	{"stale look believed", dedupFolder, dedupSchedules, []edit{
 		{"acquire.go", "if r.Fence < seen.Fence {", "if false {"},
 	}},
-	{"claim beyond the last attempt", dedupFolder, dedupSchedules, []edit{
+	{"claim beyond the last attempt", dedupFolder, dedupSchedule("quarantined"), []edit{
 		{"memory.go", "(c.MaxAttempts == 0 || r.Attempt < c.MaxAttempts)", "true"},
 	}},
-	{"cache without an end", dedupFolder, dedupSchedules, []edit{
+	{"cache without an end", dedupFolder, dedupSchedule("a cache"), []edit{
 		{"cache.go", "if !found || !entry.until.After(now) {", "if !found {"},
 	}},
-	{"result stored without a place", dedupFolder, dedupSchedules, []edit{
+	{"result stored without a place", dedupFolder, dedupSchedule("a result of its own"), []edit{
 		{"result.go", "err = d.putResult(ctx, o, &made, expiresOn)", "made.expiresOn = expiresOn"},
 	}},
 }

@@ -6,6 +6,8 @@ const deliveryFolder = "pkg/handoff"
 // deliveries are the tests that walk all small schedules and random ones.
 var deliveries = test{"./internal/sim/handoffsim", "TestEverySmallSchedule|TestRandomSchedules"}
 
+func deliverySchedule(name string) test { return smallSchedule(deliveries.folder, name) }
+
 func deliveryTrace(name string) test { return test{"./internal/sim/handoffsim", "TestTrace" + name} }
 
 // deliveryMutants are bugs in delivery. The store's conditions are planted in
@@ -41,7 +43,7 @@ var deliveryMutants = []mutant{
 	{"operator without condition: skip", deliveryFolder, deliveries, []edit{
 		{"memory.go", "return c.Token.N == seen.Token.N && c.State == Blocked && c.Delivered == seen.Delivered", "return true"},
 	}},
-	{"operator without condition: rewind", deliveryFolder, deliveries, []edit{
+	{"operator without condition: rewind", deliveryFolder, deliverySchedule("rewound"), []edit{
 		{"memory.go", "return c.Token.N == seen.Token.N && (c.State == Idle || c.State == Blocked)", "return true"},
 	}},
 	{"no look after commit (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
@@ -65,10 +67,10 @@ var deliveryMutants = []mutant{
 		{"sweep.go", "\tcase c.over(now):", "\tcase c.State == Started:"},
 		{"memory.go", "return c.Token.N == seen.Token.N && c.over(now) && !c.Tracked", "return c.Token.N == seen.Token.N && c.State == Started"},
 	}},
-	{"claimed while paused", deliveryFolder, deliveries, []edit{
+	{"claimed while paused", deliveryFolder, deliverySchedule("paused and resumed"), []edit{
 		{"memory.go", "c.Delivered == seen.Delivered && c.Paused == \"\" && c.Starting == \"\" &&", "c.Delivered == seen.Delivered && c.Starting == \"\" &&"},
 	}},
-	{"claimed while starting", deliveryFolder, deliveries, []edit{
+	{"claimed while starting", deliveryFolder, deliverySchedule("rewound"), []edit{
 		{"deliver.go", "case c.Starting != \"\":", "case false:"},
 		{"memory.go", "c.Delivered == seen.Delivered && c.Paused == \"\" && c.Starting == \"\" &&", "c.Delivered == seen.Delivered && c.Paused == \"\" &&"},
 	}},

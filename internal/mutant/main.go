@@ -40,6 +40,12 @@ type mutant struct {
 // test is the tests of a package that a pattern of go test -run selects.
 type test struct{ folder, pattern string }
 
+// smallSchedule is the test that walks one of a simulator's small scenarios: for a
+// bug that shows in it, and late in a walk of all.
+func smallSchedule(folder, name string) test {
+	return test{folder, "TestEverySmallSchedule/^" + name + "$"}
+}
+
 // edit replaces a text that occurs exactly once in a file.
 type edit struct{ file, find, replace string }
 

@@ -2,10 +2,18 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/dedupsim"
+	"github.com/streamsort/streamsort/internal/sim/handoffsim"
+	"github.com/streamsort/streamsort/internal/sim/repliessim"
+	"github.com/streamsort/streamsort/internal/sim/trackedsim"
+	"github.com/streamsort/streamsort/internal/sim/xoracksim"
 )
 
 // module makes a module with one function and its test.
@@ -64,6 +72,25 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 	for _, m := range mutants() {
 		if _, err := m.plant(root, t.TempDir()); err != nil {
 			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
+// TestSmallSchedulesAreThere: a scenario that goes by another name is noticed
+// without waiting for the mutants' own run.
+func TestSmallSchedulesAreThere(t *testing.T) {
+	there := map[string]bool{}
+	for folder, suite := range map[string]sim.Suite{
+		deliveries.folder: handoffsim.Suite(), repliesWalked.folder: repliessim.Suite(), dedupSchedules.folder: dedupsim.Suite(),
+		ackerSchedules.folder: xoracksim.Suite(), trackings.folder: trackedsim.Suite(),
+	} {
+		for _, s := range suite.Small {
+			there[fmt.Sprint(smallSchedule(folder, s.Name))] = true
+		}
+	}
+	for _, m := range mutants() {
+		if strings.Contains(m.caught.pattern, "/^") && !there[fmt.Sprint(m.caught)] {
+			t.Errorf("%s: no scenario %s in %s", m.name, m.caught.pattern, m.caught.folder)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package main
 // repliesWalked are the tests that walk the schedules of consumers that answer.
 var repliesWalked = test{"./internal/sim/repliessim", "TestEverySmallSchedule|TestRandomSchedules"}
 
+func repliesSchedule(name string) test { return smallSchedule(repliesWalked.folder, name) }
+
 func replyTrace(name string) test { return test{"./internal/sim/repliessim", "TestTrace" + name} }
 
 // replyMutants are bugs in replies with the commit. As elsewhere, the store's
@@ -57,10 +59,10 @@ var replyMutants = []mutant{
 	{"replies: of a handler that failed", handoffCode, repliesWalked, []edit{
 		{"deliver.go", "\t\t\treturn run.fail(ctx, c, cause)\n", "\t\t\tif err := run.storeReplies(ctx, batch.Held(), batch.Replies()); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\treturn run.fail(ctx, c, cause)\n"},
 	}},
-	{"replies: forgotten by a commit that claims", handoffCode, repliesWalked, []edit{
+	{"replies: forgotten by a commit that claims", handoffCode, repliesSchedule("pulled, 2 faults"), []edit{
 		{"puller_next.go", "\tif len(replies) > 0 {\n", "\tif len(replies) < 0 {\n"},
 	}},
-	{"replies: those of a claim in quarantine are not stored", handoffCode, repliesWalked, []edit{
+	{"replies: those of a claim in quarantine are not stored", handoffCode, repliesSchedule("pulled, and quarantined"), []edit{
 		{"send.go", "case Prepared, InDoubt, InQuarantine:\n\tdefault:", "case Prepared, InDoubt:\n\tcase InQuarantine:\n\t\treturn Answer{}, false, nil\n\tdefault:"},
 	}},
 	{"replies: one that can never be stored holds its queue", handoffCode, repliesWalked, []edit{

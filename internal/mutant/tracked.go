@@ -4,6 +4,8 @@ package main
 // together, and random ones.
 var trackings = test{"./internal/sim/trackedsim", "TestEverySmallSchedule|TestRandomSchedules"}
 
+func trackedSchedule(name string) test { return smallSchedule(trackings.folder, name) }
+
 func trackedTrace(name string) test { return test{"./internal/sim/trackedsim", "TestTrace" + name} }
 
 // trackedMutants are bugs in tracked delivery: those of docs/acker.md, and what
@@ -27,7 +29,7 @@ var trackedMutants = []mutant{
 			"\t\treturn c, err\n\t}\n\tc, mine, err := run.store.Claim(ctx, c, claim)\n"},
 		{"deliver.go", "\t\"github.com/streamsort/streamsort/pkg/cursor\"\n", "\t\"github.com/streamsort/streamsort/pkg/cursor\"\n\t\"github.com/streamsort/streamsort/pkg/xorack\"\n"},
 	}},
-	{"tracked: handed on under a chain that was ended in advance", deliveryFolder, trackings, []edit{
+	{"tracked: handed on under a chain that was ended in advance", deliveryFolder, trackedSchedule("two processes and a lease that is over"), []edit{
 		{"tracked.go", "if created.Chain.End() != xorack.Open {", "if false {"},
 	}},
 	{"tracked: handed on before the chain is created", deliveryFolder, trackings, []edit{

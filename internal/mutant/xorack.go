@@ -6,6 +6,8 @@ const ackerFolder = "pkg/xorack"
 // ackerSchedules are the tests that walk all small schedules and random ones.
 var ackerSchedules = test{"./internal/sim/xoracksim", "TestEverySmallSchedule|TestRandomSchedules"}
 
+func ackerSchedule(name string) test { return smallSchedule(ackerSchedules.folder, name) }
+
 func ackerTrace(name string) test { return test{"./internal/sim/xoracksim", "TestTrace" + name + "$"} }
 
 // ackerStore are the tests of the store on a real server.
@@ -62,20 +64,20 @@ var ackerMutants = []mutant{
 		{"create.go", "case there.Incarnation == c.Incarnation && (!there.IsCreated() || there.Options == c.Options):", "case there.Incarnation == c.Incarnation && there.Options == c.Options && !a.replaceable(there):"},
 		{"create.go", "case there.Incarnation == c.Incarnation || !a.replaceable(there):", "case !a.replaceable(there):"},
 	}},
-	{"acker: living chain replaced", ackerFolder, ackerSchedules, []edit{
+	{"acker: living chain replaced", ackerFolder, ackerSchedule("tag used again"), []edit{
 		{"create.go", "return !c.ExpiresOn.After(seconds(a.now()))", "return c.End() != Open"},
 		{"memory.go", "(!c.IsCreated() || !c.ExpiresOn.After(seconds(n.Created)))", "true"},
 	}},
-	{"acker: tag used again without incarnation", ackerFolder, ackerSchedules, []edit{
+	{"acker: tag used again without incarnation", ackerFolder, ackerSchedule("two for one tag"), []edit{
 		{"memory.go", "return c.Incarnation == Incarnation{} || c.Incarnation == inc", "return true"},
 	}},
-	{"acker: failure after the end", ackerFolder, ackerSchedules, []edit{
+	{"acker: failure after the end", ackerFolder, ackerTrace("FailedAfterItWasGivenUp"), []edit{
 		{"memory.go", "return open(c) && same(c, f.Incarnation)", "return same(c, f.Incarnation)"},
 	}},
 	{"acker: failure that nobody looks for", ackerFolder, ackerSchedules, []edit{
 		{"memory.go", "c.EndedAt, c.Due, c.ExpiresOn = milliseconds(f.Now), milliseconds(f.Now), Never", "c.EndedAt, c.ExpiresOn = milliseconds(f.Now), Never"},
 	}},
-	{"acker: time-out after the end", ackerFolder, ackerSchedules, []edit{
+	{"acker: time-out after the end", ackerFolder, ackerSchedule("time-out"), []edit{
 		{"memory.go", "if c.Incarnation != t.Incarnation || !c.IsCreated() || !open(c) {", "if c.Incarnation != t.Incarnation || !c.IsCreated() {"},
 	}},
 	{"acker: time-out without the deadline", ackerFolder, ackerSchedules, []edit{
@@ -116,41 +118,41 @@ var ackerMutants = []mutant{
 	{"acker: sealed before it is announced", ackerFolder, ackerSchedules, []edit{
 		{"finish.go", "if announce != nil && !c.Sub {", "if _, _, err := a.store.Seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {"},
 	}},
-	{"acker: end not carried", ackerFolder, ackerSchedules, []edit{
+	{"acker: end not carried", ackerFolder, ackerSchedule("nested"), []edit{
 		{"finish.go", "if c.Parent.IsZero() {", "if true {"},
 	}},
 	{"acker: carrying fails, and nobody cares", ackerFolder, ackerSchedules, []edit{
 		{"finish.go", "if err := a.carry(ctx, c); err != nil {", "if err := a.carry(ctx, c); false {"},
 	}},
-	{"acker: failure carried as done", ackerFolder, ackerSchedules, []edit{
+	{"acker: failure carried as done", ackerFolder, ackerSchedule("nested fails"), []edit{
 		{"finish.go", "if c.End() == Done {\n\t\t_, err = a.Done", "if c.End() != Open {\n\t\t_, err = a.Done"},
 	}},
-	{"acker: part of a fan announced by nobody, as its whole", ackerFolder, ackerSchedules, []edit{
+	{"acker: part of a fan announced by nobody, as its whole", ackerFolder, ackerSchedule("nested"), []edit{
 		{"finish.go", "if announce != nil && !c.Sub {", "if announce != nil && c.Parent.IsZero() {"},
 	}},
-	{"acker: fan without its children", ackerFolder, ackerSchedules, []edit{
+	{"acker: fan without its children", ackerFolder, ackerSchedule("fan"), []edit{
 		{"fan.go", "return a.Done(ctx, e, children...)", "_ = children\n\treturn a.Done(ctx, e)"},
 	}},
-	{"acker: sealed whatever stands there", ackerFolder, ackerSchedules, []edit{
+	{"acker: sealed whatever stands there", ackerFolder, ackerSchedule("tag used again"), []edit{
 		{"memory.go", "return c.Incarnation == inc && !c.Due.IsZero() && !open(c)", "return !c.Due.IsZero()"},
 		{"finish.go", "if err != nil || c.End() == Open || c.Due.IsZero() {", "if err != nil || c.Due.IsZero() {"},
 	}},
-	{"acker: tombstone too short", ackerFolder, ackerSchedules, []edit{
+	{"acker: tombstone too short", ackerFolder, ackerSchedule("expiry"), []edit{
 		{"finish.go", "c.Ended(), a.now().Add(a.tombstone))", "c.Ended(), a.now())"},
 	}},
-	{"acker: expiry set by an operation", ackerFolder, ackerSchedules, []edit{
+	{"acker: expiry set by an operation", ackerFolder, ackerSchedule("no expiry while it is open"), []edit{
 		{"memory.go", "c.ExpiresOn = firstTime(c.ExpiresOn, seconds(w.Orphan))\n\t\t\tc.Sum", "c.ExpiresOn = seconds(w.Orphan)\n\t\t\tc.Sum"},
 	}},
-	{"acker: stamps settled without a count", ackerFolder, ackerSchedules, []edit{
+	{"acker: stamps settled without a count", ackerFolder, ackerSchedule("stamps that are zero too early"), []edit{
 		{"memory.go", "c.Recorded == Open && len(c.Stamps) == stamps", "c.Recorded == Open"},
 	}},
-	{"acker: stamps without marks", ackerFolder, ackerSchedules, []edit{
+	{"acker: stamps without marks", ackerFolder, ackerSchedule("stamps that are zero too early"), []edit{
 		{"stamps.go", "return append(op[:stampMark:stampMark], stamp...)", "_ = op\n\treturn append(make([]byte, stampMark, stampMark), stamp...)"},
 	}},
-	{"acker: repeated stamp counts again", ackerFolder, ackerSchedules, []edit{
+	{"acker: repeated stamp counts again", ackerFolder, ackerSchedule("stamps that are zero too early"), []edit{
 		{"stamps.go", "if id != \"\" {\n\t\thash := derive(kind", "if id == \"\" {\n\t\thash := derive(kind"},
 	}},
-	{"acker: acked by nobody's record", ackerFolder, ackerSchedules, []edit{
+	{"acker: acked by nobody's record", ackerFolder, ackerSchedule("stamps, and nobody comes again"), []edit{
 		{"finish.go", "c, _, err := a.settle(ctx, c)\n", "var err error\n"},
 		{"sweep.go", "if c, _, err = a.settle(ctx, c); err != nil {", "if err != nil {"},
 	}},

@@ -96,3 +96,15 @@ func TestTraceProgressMeanwhile(t *testing.T) {
 		m.sweeper(1)
 	}))
 }
+
+// Failed after it was given up: a chain is given up at its deadline, and a message
+// of it fails after that. Its end is TIMED_OUT then, and stays that.
+func TestTraceFailedAfterItWasGivenUp(t *testing.T) {
+	everySchedule(t, scenario("failed after it was given up", 1, func(m *model) {
+		tree := m.newTree("t", xorack.CreateOptions{Deadline: time.Minute})
+		tree.roots[0].fail()
+		m.work(tree, false)
+		m.abandoner(tree)
+		m.clock(1, time.Minute)
+	}))
+}

@@ -20,6 +20,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
+	"github.com/streamsort/streamsort/pkg/tenant"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // What the template with tenants asks of a token.
@@ -60,10 +62,10 @@ func runTenants(t *testing.T, chaos Chaos) *tenants {
 }
 
 // token is one that a tenant's user has.
-func (s *tenants) token(tenant any, scopes string) string {
+func (s *tenants) token(of any, scopes string) string {
 	claims := map[string]any{"iss": tokenIssuer, "aud": tokenAudience, "sub": "ann", "scope": scopes}
-	if tenant != nil {
-		claims[tokenClaim] = tenant
+	if of != nil {
+		claims[tokenClaim] = of
 	}
 	return "Bearer " + s.issuer.Sign(claims)
 }
@@ -110,11 +112,23 @@ func (s *tenants) idle() {
 }
 
 // belongings are a tenant's own things that a request may name.
-type belongings struct{ token, edge, page string }
+type belongings struct {
+	token, edge, page string
+	// worked is a tracked consumer of the tenant's, batch the edge of what was
+	// handed on to it.
+	worked *tracker
+	batch  xorack.Edge
+}
+
+// chain is how the tenant names the chain of its batch.
+func (b belongings) chain() string {
+	_, tag := tenant.Split(b.batch.Tag())
+	return tag
+}
 
 // settle gives a tenant one of everything. Each of its ids is the word, or has it,
 // and each of its other texts has the word and "-text".
-func (s *tenants) settle(token, word string) belongings {
+func (s *tenants) settle(of, token, word string) belongings {
 	s.t.Helper()
 	text := word + "-text"
 	put := func(body string) { s.must(token, "POST", "/messages", body) }
@@ -129,9 +143,12 @@ func (s *tenants) settle(token, word string) belongings {
 	}
 	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+`","leaseSeconds":3600}`)
 	chain := s.must(token, "POST", "/acks", `{"operation":"create","tag":"tree","id":"`+word+`"}`)
+	put(`{"messages":[{"queue":"worked","seq":1,"body":"` + text + `"},{"queue":"worked","seq":2,"body":"` + text + `"}]}`)
+	worked := newTracker(s.t, s.client(), tenant.Name(of, "worked"))
+	batch := worked.takes(time.Hour)
 	s.must(token, "POST", "/acks", `{"operation":"create","tag":"stamps","stamp":"00ff"}`)
 	s.idle()
-	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1"}
+	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1", worked, batch}
 }
 
 // operations are all that the tenants' API does: by its route, with the places
@@ -194,7 +211,7 @@ func TestTenants(t *testing.T) {
 	s.allIsCovered()
 	acme, globex := s.token("acme", tokenScopes), s.token("globex", tokenScopes)
 	const secret = "globex-secret"
-	own, theirs := s.settle(acme, "acme-word"), s.settle(globex, secret)
+	own, theirs := s.settle("acme", acme, "acme-word"), s.settle("globex", globex, secret)
 	before := s.stored("@globex/")
 	if len(before) < 15 {
 		t.Fatalf("the other tenant has only %d items", len(before))
@@ -202,9 +219,9 @@ func TestTenants(t *testing.T) {
 
 	variants := map[string][]string{
 		"{queue}": {"orders", "inbox", "@globex/orders", "globex/orders", "/@globex/orders", "../@globex/orders", "orders/../../@globex/orders", "../globex/orders"},
-		"{tag}":   {"tree", "@globex/tree", "globex/tree", "/@globex/tree"},
+		"{tag}":   {"tree", "@globex/tree", "globex/tree", "/@globex/tree", own.chain(), theirs.chain(), "@globex/" + theirs.chain()},
 		"{token}": {own.token, theirs.token},
-		"{edge}":  {own.edge, theirs.edge},
+		"{edge}":  {own.edge, theirs.edge, own.batch.String(), theirs.batch.String()},
 		"{after}": {"", theirs.page, "@globex/" + theirs.page},
 		"{id}":    {"own", secret, secret + "-1", secret + "-a", "@globex/" + secret + "-a"},
 	}
@@ -222,13 +239,17 @@ func TestTenants(t *testing.T) {
 			asked++
 			what := fmt.Sprintf("%s ?%s %s: %d %s", o.route, query, body, status, text)
 			sent, _ := url.QueryUnescape(query)
-			if strings.Contains(text, secret+"-text") || strings.Contains(text, theirs.edge) && !strings.Contains(sent+body, theirs.edge) {
+			tells := strings.Contains(text, secret+"-text")
+			for _, theirs := range []string{theirs.edge, theirs.batch.String()} {
+				tells = tells || strings.Contains(text, theirs) && !strings.Contains(sent+body, theirs)
+			}
+			if tells {
 				t.Errorf("tells of another's: %s", what)
 			}
 			switch {
 			case status >= 500 || status == 401:
 				t.Error(what)
-			case named["{edge}"] == theirs.edge:
+			case slices.Contains([]string{theirs.edge, theirs.batch.String()}, named["{edge}"]):
 				if status != http.StatusForbidden || !strings.Contains(text, "not-yours") {
 					t.Errorf("another's edge: %s", what)
 				}
@@ -247,6 +268,30 @@ func TestTenants(t *testing.T) {
 		t.Errorf("only %d requests were made", asked)
 	}
 	s.ownNames(acme, globex)
+	s.ownBatch(globex, theirs)
+}
+
+// ownBatch acknowledges the work of a tracked batch with its tenant's token, and of
+// the next one as the stack's own functions do: each is committed.
+func (s *tenants) ownBatch(token string, its belongings) {
+	s.t.Helper()
+	status := s.must(token, "GET", "/consumers?queue=worked&consumer=tracker", "")
+	if text := fmt.Sprint(status); !strings.Contains(text, "chain:"+its.chain()) || strings.Contains(text, "@globex") {
+		s.t.Errorf("its consumer is %s, want the chain %s", text, its.chain())
+	}
+	chain := s.must(token, "GET", "/chains?tag="+url.QueryEscape(its.chain()), "")
+	if text := fmt.Sprint(chain); !strings.Contains(text, "state:OPEN") || !strings.Contains(text, "tag:"+its.chain()) {
+		s.t.Errorf("its chain is %s", text)
+	}
+	done := s.must(token, "POST", "/acks", fmt.Sprintf(`{"operation":"done","edge":%q}`, its.batch))
+	if done["outcome"] != "ended" {
+		s.t.Errorf("its work is %v", done)
+	}
+	its.worked.comes(1, "", func() {})
+	if _, err := its.worked.acker.Done(s.t.Context(), its.worked.takes(time.Hour)); err != nil {
+		s.t.Fatal(err)
+	}
+	its.worked.comes(2, "", func() {})
 }
 
 // reply commits a claim for each queue, with replies to it.
@@ -289,13 +334,20 @@ func product(variants map[string][]string, text string) []map[string]string {
 	return all
 }
 
-// stored are all items of all tables whose key begins with a tenant's name.
-func (s *tenants) stored(prefix string) map[string]string {
+// client is one of the stack's tables.
+func (s *tenants) client() *dynamodb.Client {
 	s.t.Helper()
 	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return client
+}
+
+// stored are all items of all tables whose key begins with a tenant's name.
+func (s *tenants) stored(prefix string) map[string]string {
+	s.t.Helper()
+	client := s.client()
 	items := map[string]string{}
 	for _, l := range s.templates {
 		for _, table := range l.Tables {

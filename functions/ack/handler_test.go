@@ -299,6 +299,7 @@ func TestBadInput(t *testing.T) {
 		{"tag", `{"operation":"create","tag":"handoff/x"}`},
 		{"tag", `{"operation":"stamp","tag":"handoff/x","stamp":"01"}`},
 		{"tag", `{"operation":"delete","tag":"handoff/x"}`},
+		{"tag", `{"operation":"delete","tag":"@acme/handoff/x"}`},
 		{"id", `{"operation":"create","tag":"t","id":"` + long + `"}`},
 		{"edges", `{"operation":"create","tag":"t","edges":0}`},
 		{"edges", `{"operation":"create","tag":"t","edges":1001}`},

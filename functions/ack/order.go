@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/edge"
@@ -138,6 +137,9 @@ func (o *order) name(scope edge.Scope) (problem *edge.Problem) {
 	if o.tag, problem = scope.Full("tag", o.tag); problem != nil {
 		return problem
 	}
+	if handoff.TracksBatch(o.tag) && slices.Contains([]string{"create", "stamp", "delete"}, o.operation) {
+		return edge.Invalid("tag", fmt.Sprintf("must not begin with %s: such chains are those of tracked batches", handoff.TrackedPrefix))
+	}
 	if !o.edge.IsZero() {
 		problem = scope.Owns("edge", o.edge.Tag())
 	}
@@ -197,9 +199,6 @@ func (o *order) set(m edge.Member) (err error) {
 	switch m.Name {
 	case "tag":
 		o.tag = text
-		if strings.HasPrefix(text, handoff.TrackedPrefix) && slices.Contains([]string{"create", "stamp", "delete"}, o.operation) {
-			return fmt.Errorf("must not begin with %s: such chains are those of tracked batches", handoff.TrackedPrefix)
-		}
 	case "id":
 		o.id = text
 	case "batch":

@@ -37,7 +37,7 @@ func refused(ctx context.Context, o order, c handoff.Consumer, err error) *edge.
 	problem := problemOf(ctx, err)
 	switch {
 	case errors.Is(err, handoff.ErrClaimed) && c.Tracked:
-		problem.Detail = fmt.Sprintf("the claim ends when its chain %s does; to give its batch up, fail an edge that is outstanding in it", c.Chain())
+		problem.Detail = fmt.Sprintf("the claim ends when its chain %q does; to give its batch up, fail an edge that is outstanding in it", c.Chain())
 	case errors.Is(err, handoff.ErrClaimed):
 		problem.Detail = fmt.Sprintf("the claim ends at %s at the latest; pause the consumer and wait for its end",
 			c.LeaseUntil.Format(time.RFC3339))

@@ -99,7 +99,7 @@ func (s *service) answer(scope edge.Scope, c handoff.Consumer) *consumerAnswer {
 	}
 	switch c.State {
 	case handoff.Started, handoff.Ready, handoff.Unknown, handoff.Sending:
-		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, c.Chain()}
+		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, scope.Short(c.Chain())}
 	}
 	if c.Error != "" {
 		a.Failure = &failureAnswer{Error: told(scope, c.Error), At: c.Failed}

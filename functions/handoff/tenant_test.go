@@ -77,6 +77,46 @@ func TestRepliesToOthers(t *testing.T) {
 	}
 }
 
+// A tenant is told the chain of a batch of its own by the tenant's name for it.
+func TestATenantsChain(t *testing.T) {
+	var store handoff.Store
+	s := newServer(t, localdb.Choose(), func(under handoff.Store) handoff.Store {
+		store = under
+		return under
+	})
+	s.Client = edgetest.New(t, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
+	}).api(emf.New(&s.logs)).Handle)
+	s.put("@acme/orders", 2)
+	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", handoff.First); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := store.Consumer(t.Context(), "@acme/orders", "billing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, made, err := store.Claim(t.Context(), seen, handoff.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute), Tracked: true})
+	if err != nil || !made {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	chain := strings.TrimPrefix(c.Chain(), "@acme/")
+	remove := `{"act":"remove","queue":"orders","consumer":"billing","reason":"r"}`
+	for _, asked := range []struct {
+		answer edgetest.Answer
+		status int
+		want   string
+	}{
+		{s.RequestAs("org", "acme", "GET", "/consumers", "queue=orders&consumer=billing", ""), 200, `"chain":"` + chain + `"`},
+		{s.RequestAs("org", "acme", "POST", "/acts", "", remove), 409, `its chain \"` + chain + `\" does`},
+		{s.RequestAs("org", "acme", "GET", "/acts", "queue=orders", ""), 200, `until its chain \"` + chain + `\" ends`},
+	} {
+		s.Want("acme", asked.answer, asked.status, asked.want)
+		if strings.Contains(asked.answer.Body, "@acme") {
+			t.Errorf("acme is told its whole name: %s", asked.answer.Body)
+		}
+	}
+}
+
 // Whatever a tenant asks of consumers, claims and acts, it reaches its own queues only,
 // with replies too.
 func FuzzTenant(f *testing.F) {

@@ -29,7 +29,7 @@ func TestATrackedClaimNamesItsChain(t *testing.T) {
 	s.Want("its chain", s.status(), 200, `"state":"STARTED"`, `"chain":"`+c.Chain()+`"`)
 	// Its lease is no promise: the operator is told what the claim waits for.
 	s.now = s.now.Add(time.Hour)
-	s.Want("remove", s.act("remove", ""), 409, `"detail":"the claim ends when its chain `+c.Chain()+` does`)
+	s.Want("remove", s.act("remove", ""), 409, `"detail":"the claim ends when its chain \"`+c.Chain()+`\" does`)
 	for _, act := range []string{"prepare", "commit", "abort", "extend"} {
 		s.Want(act, s.Request("PATCH", "/claims", "", `{"act":"`+act+`","queue":"q","consumer":"billing","token":"`+c.Token.String()+`"}`), 200, `"answer":"FOREIGN"`)
 	}

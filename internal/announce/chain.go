@@ -59,7 +59,7 @@ func (a *Announcer) Chain(ctx context.Context, c xorack.Chain) error {
 // Then it goes on to end, which sees to all ends.
 func Batches(end xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, c xorack.Chain) error {
-		if strings.HasPrefix(c.Tag, handoff.TrackedPrefix) && c.End() != xorack.Done {
+		if handoff.TracksBatch(c.Tag) && c.End() != xorack.Done {
 			d := newChain(c)
 			consumer, queue, _ := strings.Cut(c.Data, "/")
 			slog.WarnContext(ctx, d.Kind, "id", d.ID, "tag", d.Tag, "queue", queue, "consumer", consumer,

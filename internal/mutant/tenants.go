@@ -43,6 +43,16 @@ var tenantMutants = []mutant{
 	{"tenants: an id is anybody's", "internal/intake", twoTenants, []edit{
 		{"intake.go", `cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID))`, `full(place, "queue", &m.Queue)`},
 	}},
+	{"tenants: a batch's chain is nobody's", deliveryFolder, test{"./pkg/handoff", "TestATenantsBatchIsItsOwn"}, []edit{
+		{"tracked.go", `if of, _ := tenant.Split(t.queue); of != "" {`, `if of, _ := tenant.Split(t.queue); false {`},
+	}},
+	{"tenants: a chain is told by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
+		{"consumers.go", "scope.Short(c.Chain())", "c.Chain()"},
+	}},
+	{"tenants: a batch's chain may be made by anybody", "functions/ack", test{"./functions/ack", "TestBadInput"}, []edit{
+		{"order.go", "if handoff.TracksBatch(o.tag) &&", "if strings.HasPrefix(o.tag, handoff.TrackedPrefix) &&"},
+		{"order.go", "\t\"strconv\"\n", "\t\"strconv\"\n\t\"strings\"\n"},
+	}},
 	{"tenants: a fan leaves its tenant", "pkg/xorack", test{"./pkg/xorack", "TestFanStaysWithItsTenant"}, []edit{
 		{"fan.go", `if of, _ := tenant.Split(tag); of != "" {`, `if of, _ := tenant.Split(tag); false {`},
 	}},

@@ -106,7 +106,7 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 // but its chain.
 func (c Consumer) claimedUntil() error {
 	if c.Tracked {
-		return fmt.Errorf("%w until its chain %s ends", ErrClaimed, c.Chain())
+		return fmt.Errorf("%w until its chain %q ends", ErrClaimed, c.Chain())
 	}
 	return fmt.Errorf("%w until %s", ErrClaimed, c.LeaseUntil.Format("15:04:05.000"))
 }

@@ -9,12 +9,20 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// TrackedPrefix is how the tags of tracked batches' chains begin. Nobody else
-// should create, delete or stamp chains under such a tag.
+// TrackedPrefix is how the tags of tracked batches' chains begin, behind the tenant
+// where their queue is one's. Nobody else should create, delete or stamp chains under
+// such a tag: see [TracksBatch].
 const TrackedPrefix = "handoff/"
+
+// TracksBatch reports whether a tag is that of a tracked batch's chain.
+func TracksBatch(tag string) bool {
+	_, name := tenant.Split(tag)
+	return strings.HasPrefix(name, TrackedPrefix)
+}
 
 // tracked names a claim whose end a chain decides.
 type tracked struct {
@@ -38,10 +46,15 @@ func (c Consumer) Chain() string {
 // and another claim has another, also that of a consumer which was removed and
 // made anew, and counts from 1 again. The names are in it as a hash, because a
 // queue's may have as many bytes as a tag, and because the tag is in every token
-// that travels with a message: see [tracked.data].
+// that travels with a message: see [tracked.data]. The chain of a tenant's batch is
+// the tenant's.
 func (t tracked) tag() string {
 	names := sha256.Sum256([]byte(t.data()))
-	return TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" + t.token.String()
+	tag := TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" + t.token.String()
+	if of, _ := tenant.Split(t.queue); of != "" {
+		return tenant.Name(of, tag)
+	}
+	return tag
 }
 
 // data is what the chain keeps of the names. A consumer's name has no slash.
@@ -55,7 +68,8 @@ func (t tracked) root(i int) xorack.Edge { return xorack.Root(t.tag(), "", i) }
 // nothing was handed on, and whoever looks at the claim finds that.
 func trackedOf(c xorack.Chain) (t tracked, known bool) {
 	t.name, t.queue, _ = strings.Cut(c.Data, "/")
-	_, token, _ := strings.Cut(strings.TrimPrefix(c.Tag, TrackedPrefix), "/")
+	_, tag := tenant.Split(c.Tag)
+	_, token, _ := strings.Cut(strings.TrimPrefix(tag, TrackedPrefix), "/")
 	number, req, _ := strings.Cut(token, "-")
 	n, err := strconv.ParseInt(number, 10, 64)
 	t.token = Token{N: n, Req: req}
@@ -213,7 +227,7 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain, m
 // more to hand on; one that failed a read more.
 func (d *Deliverer) Ender(next xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, chain xorack.Chain) error {
-		if strings.HasPrefix(chain.Tag, TrackedPrefix) {
+		if TracksBatch(chain.Tag) {
 			return d.ended(ctx, chain)
 		}
 		if next == nil {

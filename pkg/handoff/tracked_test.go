@@ -457,6 +457,43 @@ func TestALongQueueNameIsTracked(t *testing.T) {
 	k.at(queue, 1, handoff.Idle)
 }
 
+// TestATenantsBatchIsItsOwn: the chain's tag has the queue's tenant in front, so
+// that whoever knows a tenant's names knows whose it is. No other tenant's, and none
+// without one, is taken for it.
+func TestATenantsBatchIsItsOwn(t *testing.T) {
+	k := newTrackedDesk(t)
+	ends := func(done handoff.Delivery) {
+		t.Helper()
+		k.must(done.Err)
+		if done.Ended != handoff.Tracked {
+			t.Fatalf("it ended as %s (%v)", done.Ended, done.Cause)
+		}
+	}
+	for queue, whose := range map[string]string{"@acme/orders": "@acme/handoff/", "orders": "handoff/", "@acme": "handoff/", "@a b/c": "handoff/"} {
+		k.put(queue, 1, 2)
+		ends(k.d.Deliver(t.Context(), queue, k.reader(), -1))
+		tag := k.edges[0].Tag()
+		if !strings.HasPrefix(tag, whose) || !handoff.TracksBatch(tag) || k.standing(queue).Chain() != tag {
+			t.Errorf("%s: the chain is %s, want it to begin with %s", queue, tag, whose)
+		}
+		of, name, _ := strings.Cut(tag, "handoff/")
+		for _, other := range []string{"@globex/handoff/", "handoff/", "@acme/handoff/"} {
+			if other != of+"handoff/" {
+				k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: other + name, Data: "c/" + queue, Recorded: xorack.Failed}))
+			}
+		}
+		k.at(queue, 0, handoff.Started)
+		k.works(k.edges...)
+		k.finishes()
+		k.at(queue, 2, handoff.Idle)
+	}
+	for _, tag := range []string{"orders", "@acme/orders", "@acme/x/handoff/y", "x/handoff/y"} {
+		if handoff.TracksBatch(tag) {
+			t.Errorf("%s is taken for a batch's", tag)
+		}
+	}
+}
+
 // TestAConsumerMadeAnewMeetsNoOldChain: its tokens count from 1 again.
 func TestAConsumerMadeAnewMeetsNoOldChain(t *testing.T) {
 	k := newTrackedDesk(t)

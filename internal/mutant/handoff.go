@@ -61,7 +61,7 @@ var deliveryMutants = []mutant{
 		{"deliver.go", "if attempts > 0 || after < singleTo {", "if false {"},
 	}},
 	{"failure without token", deliveryFolder, deliveries, []edit{
-		{"memory.go", "held(token), func(c *Consumer) {\n\t\tc.end(Aborted)", "func(c Consumer) bool { return c.State == Started }, func(c *Consumer) {\n\t\tc.end(Aborted)"},
+		{"memory.go", "held(token), func(c *Consumer) {\n\t\tc.Tracked = false", "func(c Consumer) bool { return c.State == Started }, func(c *Consumer) {\n\t\tc.Tracked = false"},
 	}},
 	{"cancel ignores the lease", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "\tcase c.over(now):", "\tcase c.State == Started:"},

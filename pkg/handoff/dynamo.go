@@ -137,6 +137,19 @@ func (c *change) ended(t Token, outcome TokenOutcome) *change {
 	return c
 }
 
+// failed takes down that a claim was aborted, and why. Its messages are tried
+// again one by one, or not at all for now.
+func (c *change) failed(t Token, failure Failure) *change {
+	c.ended(t, Aborted).use(attrSingleTo, attrTo).
+		to(attrFailed, dynamo.Millis(failure.Now)).to(attrError, dynamo.Text(failure.Error))
+	c.set = append(c.set, "#singleTo = #to")
+	if failure.Block {
+		c.blocked(t.N, failure.Now)
+		return c
+	}
+	return c.to(attrState, dynamo.Text(string(Idle))).to(attrRetryAt, dynamo.Millis(failure.RetryAt))
+}
+
 // when adds a condition, in which placeholders of these attributes may stand.
 func (c *change) when(condition string, attributes ...string) *change {
 	c.use(attributes...)
@@ -290,14 +303,7 @@ func (s *Dynamo) commitAndClaim(ctx context.Context, queue, name string, token T
 
 // Fail implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
-	c := newChange().held(token).ended(token, Aborted).drop(attrTracked).use(attrSingleTo, attrTo).
-		to(attrFailed, dynamo.Millis(failure.Now)).to(attrError, dynamo.Text(failure.Error))
-	c.set = append(c.set, "#singleTo = #to")
-	if failure.Block {
-		c.blocked(token.N, failure.Now)
-	} else {
-		c.to(attrState, dynamo.Text(string(Idle))).to(attrRetryAt, dynamo.Millis(failure.RetryAt))
-	}
+	c := newChange().held(token).drop(attrTracked).failed(token, failure)
 	found, made, err := s.update(ctx, queue, name, c)
 	outcome, known := found.outcome(token)
 	return found, made || known && outcome == Aborted, err

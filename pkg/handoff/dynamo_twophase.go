@@ -56,14 +56,7 @@ func (c *change) passed() *change {
 
 // AbortPrepared implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (s *Dynamo) AbortPrepared(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
-	c := newChange().own(token, Started, Ready, Unknown).ended(token, Aborted).use(attrSingleTo, attrTo).
-		to(attrFailed, dynamo.Millis(failure.Now)).to(attrError, dynamo.Text(failure.Error))
-	c.set = append(c.set, "#singleTo = #to")
-	if failure.Block {
-		c.blocked(token.N, failure.Now)
-	} else {
-		c.to(attrState, dynamo.Text(string(Idle))).to(attrRetryAt, dynamo.Millis(failure.RetryAt))
-	}
+	c := newChange().own(token, Started, Ready, Unknown).failed(token, failure)
 	found, made, err := s.update(ctx, queue, name, c)
 	return found, made || found.ended(token, Aborted), err
 }

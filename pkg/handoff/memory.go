@@ -130,6 +130,18 @@ func (c *Consumer) block(now time.Time) {
 	c.State, c.Token.N, c.BlockedSince, c.RetryAt = Blocked, c.Token.N+1, milliseconds(now), time.Time{}
 }
 
+// fail ends the claim that is out, and notes why. Its messages are tried again
+// one by one, or not at all for now.
+func (c *Consumer) fail(failure Failure) {
+	c.end(Aborted)
+	c.SingleTo, c.Failed, c.Error = c.To, milliseconds(failure.Now), failure.Error
+	if failure.Block {
+		c.block(failure.Now)
+		return
+	}
+	c.State, c.RetryAt = Idle, milliseconds(failure.RetryAt)
+}
+
 // calm forgets what failed.
 func (c *Consumer) calm() { c.Failed, c.Error = time.Time{}, "" }
 
@@ -186,13 +198,8 @@ func (s *Memory) commitAndClaim(ctx context.Context, queue, name string, token T
 // Fail implements [Store].
 func (s *Memory) Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, queue, name, held(token), func(c *Consumer) {
-		c.end(Aborted)
-		c.SingleTo, c.Failed, c.Error, c.Tracked = c.To, milliseconds(failure.Now), failure.Error, false
-		if failure.Block {
-			c.block(failure.Now)
-			return
-		}
-		c.State, c.RetryAt = Idle, milliseconds(failure.RetryAt)
+		c.Tracked = false
+		c.fail(failure)
 	})
 	outcome, known := c.outcome(token)
 	return c, made || known && outcome == Aborted, err

@@ -38,15 +38,7 @@ func (s *Memory) CommitPreparedAndClaim(ctx context.Context, queue, name string,
 
 // AbortPrepared implements [Store].
 func (s *Memory) AbortPrepared(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, queue, name, owned(token, Started, Ready, Unknown), func(c *Consumer) {
-		c.end(Aborted)
-		c.SingleTo, c.Failed, c.Error = c.To, milliseconds(failure.Now), failure.Error
-		if failure.Block {
-			c.block(failure.Now)
-			return
-		}
-		c.State, c.RetryAt = Idle, milliseconds(failure.RetryAt)
-	})
+	c, made, err := s.update(ctx, queue, name, owned(token, Started, Ready, Unknown), func(c *Consumer) { c.fail(failure) })
 	return c, made || c.ended(token, Aborted), err
 }
 

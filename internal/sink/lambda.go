@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/reply"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -99,19 +101,41 @@ func readAnswer(payload []byte) ([]handoff.Reply, error) {
 	case payload[0] != '{':
 		return nil, errors.New("JSON that is neither null nor an object")
 	}
-	var said struct {
-		Failures any             `json:"batchItemFailures"`
-		Replies  json.RawMessage `json:"replies"`
-	}
-	if err := json.Unmarshal(payload, &said); err != nil {
+	replies, failures, err := answerOf(payload)
+	if err != nil {
 		return nil, err
 	}
-	failures, list := said.Failures.([]any)
+	var failed []any
 	switch {
-	case said.Failures != nil && (!list || len(failures) > 0):
+	case failures != nil && (json.Unmarshal(failures, &failed) != nil || len(failed) > 0):
 		return nil, errors.New("batchItemFailures, which is not read here: a function that cannot take the batch must fail")
-	case len(said.Replies) == 0 || string(said.Replies) == "null":
+	case replies == nil || string(replies) == "null":
 		return nil, nil
 	}
-	return reply.Read(said.Replies)
+	return reply.Read(replies)
+}
+
+// answerOf is the members of an answer that count, in capitals or not; nil for one
+// that is not there. A member that stands twice is refused, as everywhere here.
+func answerOf(payload []byte) (replies, failures json.RawMessage, err error) {
+	twice := errors.New("an object that has a member twice: nobody can tell which of the two counts")
+	members, err := edge.Members(payload)
+	if err != nil {
+		// It is an object, so that nothing else is wrong with it.
+		return nil, nil, twice
+	}
+	for _, m := range members {
+		counts := &replies
+		switch {
+		case strings.EqualFold(m.Name, "batchItemFailures"):
+			counts = &failures
+		case !strings.EqualFold(m.Name, "replies"):
+			continue
+		}
+		if *counts != nil {
+			return nil, nil, twice
+		}
+		*counts = m.Value
+	}
+	return replies, failures, nil
 }

@@ -119,7 +119,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		Lease: lease, Margin: time.Second, Now: now,
 		// A token's number and the process tell its claims apart: a process
 		// that asks again does so under another number, or was not heard.
-		NewReq: func() string { return p.Name() },
+		NewReq: p.Name,
 	})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
@@ -139,15 +139,10 @@ func (m *model) open(queue string, messages ...cursor.Message) {
 	m.settle()
 }
 
-// look is Check where the tables were changed by no actor.
-func (m *model) look() error {
-	m.changed = true
-	return m.Check()
-}
-
 // settle is Check before the run.
 func (m *model) settle() {
-	if err := m.look(); err != nil {
+	m.changed = true
+	if err := m.Check(); err != nil {
 		panic(err) // a scenario that begins wrong
 	}
 	m.records = nil

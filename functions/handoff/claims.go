@@ -208,10 +208,7 @@ func (p *pull) read(m edge.Member) *edge.Problem {
 		text, err = edge.Text(m.Value)
 		p.outcome = handoff.TokenOutcome(text)
 	case "token":
-		var text string
-		if text, err = edge.Text(m.Value); err == nil {
-			p.token, err = parseToken(text)
-		}
+		p.token, err = readToken(m.Value)
 	case "maxMessages":
 		return bound(m.Name, string(m.Value), &p.MaxMessages)
 	case "maxBytes":
@@ -265,8 +262,12 @@ func readSeqs(raw json.RawMessage) ([]int64, *edge.Problem) {
 	return seqs, nil
 }
 
-// parseToken reads a token as [handoff.Token.String] writes it.
-func parseToken(text string) (handoff.Token, error) {
+// readToken reads a token as [handoff.Token.String] writes it.
+func readToken(raw json.RawMessage) (handoff.Token, error) {
+	text, err := edge.Text(raw)
+	if err != nil {
+		return handoff.Token{}, err
+	}
 	number, req, found := strings.Cut(text, "-")
 	n, err := strconv.ParseInt(number, 10, 64)
 	if !found || err != nil || n < 1 || strconv.FormatInt(n, 10) != number || req == "" {

@@ -84,10 +84,7 @@ func readOrder(c *edge.Call) (order, *edge.Problem) {
 		case "start":
 			o.start, err = startOf(m.Value)
 		case "token":
-			var text string
-			if text, err = edge.Text(m.Value); err == nil {
-				o.token, err = parseToken(text)
-			}
+			o.token, err = readToken(m.Value)
 		case "outcome":
 			var text string
 			text, err = edge.Text(m.Value)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,13 +79,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	wanted := want(arrivals)
-	queues := slices.Sorted(func(yield func(string) bool) {
-		for queue := range wanted {
-			if !yield(queue) {
-				return
-			}
-		}
-	})
+	queues := slices.Sorted(maps.Keys(wanted))
 	for _, queue := range queues {
 		if _, err := d.Create(ctx, queue, consumerName, handoff.First); err != nil {
 			return err

@@ -95,6 +95,15 @@ func (s *Stack) Functions() []Function {
 	return out
 }
 
+// Killed is how many processes of functions [Config.Chaos] has killed.
+func (s *Stack) Killed() int {
+	killed := 0
+	for _, f := range s.Functions() {
+		killed += f.Stats.Killed
+	}
+	return killed
+}
+
 // Outputs are the templates' outputs, by stack and name.
 func (s *Stack) Outputs() map[string]map[string]string {
 	out := map[string]map[string]string{}

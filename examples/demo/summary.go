@@ -33,10 +33,7 @@ type summary struct {
 // summarise prints the summary; the error says what must not be.
 func summarise(out io.Writer, s summary) error {
 	want := s.ways[0].Distinct()
-	killed, repeatedByStream := 0, int64(0)
-	for _, f := range s.stack.Functions() {
-		killed += f.Stats.Killed
-	}
+	killed, repeatedByStream := s.stack.Killed(), int64(0)
 	for _, m := range s.stack.Mappings() {
 		repeatedByStream += m.Stats.Repeated
 	}

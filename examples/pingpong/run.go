@@ -113,12 +113,8 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	copies.Close()
 	tables.losing.Store(false)
-	kills := 0
-	for _, f := range stack.Functions() {
-		kills += f.Stats.Killed
-	}
 	fmt.Fprintf(out, "==> over after %.1fs; killed: %d copies, %d processes of functions; lost: %d of %d responses. The audit:\n",
-		time.Since(began).Seconds(), copies.Killed(), kills,
+		time.Since(began).Seconds(), copies.Killed(), stack.Killed(),
 		tables.losts.Load()+api.losts.Load(), tables.requests.Load()+api.requests.Load())
 	return audit(ctx, sorter, db, o, out)
 }

@@ -49,10 +49,6 @@ func run(ctx context.Context, accounts, orders int, out io.Writer) error {
 		return err
 	}
 	charges, again, wrong := bank.state()
-	kills := 0
-	for _, f := range stack.Functions() {
-		kills += f.Stats.Killed
-	}
 	for _, row := range []struct {
 		name  string
 		value any
@@ -61,7 +57,7 @@ func run(ctx context.Context, accounts, orders int, out io.Writer) error {
 		{"charged", charges},
 		{"asked again", fmt.Sprintf("%d, each told as a later attempt", again)},
 		{"order violations", len(wrong)},
-		{"processes killed", kills},
+		{"processes killed", stack.Killed()},
 		{"seconds", fmt.Sprintf("%.1f", time.Since(began).Seconds())},
 	} {
 		fmt.Fprintf(out, "    %-17s %v\n", row.name, row.value)

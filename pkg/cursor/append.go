@@ -219,7 +219,7 @@ func (s *Sorter) ticketAll(ctx context.Context, arrivals []*appending) error {
 		if err != nil {
 			return err
 		}
-		if full.Tail.Len() >= flushFrom && !waited {
+		if full.Tail.Len() >= OrderItemEntries && !waited {
 			waited = true // somebody is at it
 			continue
 		}
@@ -259,7 +259,7 @@ func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor
 		return Cursor{}, nil
 	}
 	arrivals = inTail(arrivals, it)
-	switch {
+	switch seen = notBefore(arrivals, it); {
 	case it.TailFrom > seen:
 		s.memory.crowd(queue)
 		return Cursor{}, s.search(ctx, arrivals, it)
@@ -282,6 +282,19 @@ func inTail(arrivals []*appending, it Cursor) []*appending {
 		}
 	}
 	return others
+}
+
+// notBefore notes which arrivals are sure to have no place before the tail, and
+// returns a position up to which none has one.
+func notBefore(arrivals []*appending, it Cursor) int64 {
+	none := it.TailFrom
+	for _, a := range arrivals {
+		if it.without(a.entry(), a.seen) {
+			a.seen = max(a.seen, it.TailFrom)
+		}
+		none = min(none, a.seen)
+	}
+	return none
 }
 
 // noSeqsLeft tells arrivals for which a queue has no seqs that it is full: the

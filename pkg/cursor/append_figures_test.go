@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -44,20 +45,31 @@ func (m *metered) append(arrivals ...cursor.Arrival) {
 }
 
 // TestAppendFigures pins what an append costs with writers in processes of
-// their own: at most 2.2 requests and 2.3 write units.
+// their own: at most 2.2 requests and 2.3 write units. No ticket of writers that
+// take turns fails; where they come as they like, one may sleep for so long that
+// it searches.
 func TestAppendFigures(t *testing.T) {
-	for _, writers := range []int{1, 4, 16} {
-		t.Run(fmt.Sprint(writers, " writers"), func(t *testing.T) {
-			m := newMetered(t, cursor.ModeSync)
+	for _, c := range []struct {
+		writers   int
+		takeTurns bool
+	}{{1, true}, {4, true}, {16, true}, {16, false}} {
+		t.Run(fmt.Sprintf("%d writers, taking turns %v", c.writers, c.takeTurns), func(t *testing.T) {
+			turns := newTurns(dynamo.Transport(), c.writers)
+			m := newMeteredOver(t, cursor.ModeSync, turns)
 			m.append(alone(0))
 			const each = 60
 			counts := m.cost(func() {
 				var group sync.WaitGroup
-				for w := range writers {
+				for w := range c.writers {
 					group.Go(func() {
+						ctx, leave := t.Context(), func() {}
+						if c.takeTurns {
+							ctx, leave = turns.writer(ctx)
+						}
+						defer leave()
 						s := m.process(cursor.ModeSync)
 						for i := range each {
-							if _, err := s.Append(t.Context(), alone(1+w*each+i)); err != nil {
+							if _, err := s.Append(ctx, alone(1+w*each+i)); err != nil {
 								t.Error(err)
 							}
 						}
@@ -65,15 +77,48 @@ func TestAppendFigures(t *testing.T) {
 				}
 				group.Wait()
 			})
-			total, n := counts.Total(), float64(writers*each)
-			t.Logf("%d writers: ours %.3f requests, %.3f write units, %.3f read units a put, $%.2f a million (SQS FIFO: $0.50); %d tickets failed (%v)", writers,
-				float64(total.Requests)/n, total.Writes/n, total.Reads/n, total.Dollars()/n, counts["Query"].Requests, counts)
+			total, n, failed := counts.Total(), float64(c.writers*each), counts["Query"].Requests
+			t.Logf("%d writers: ours %.3f requests, %.3f write units, %.3f read units a put, $%.2f a million (SQS FIFO: $0.50); %d tickets failed (%v)", c.writers,
+				float64(total.Requests)/n, total.Writes/n, total.Reads/n, total.Dollars()/n, failed, counts)
 			if float64(total.Requests)/n > 2.2 || total.Writes/n > 2.3 {
 				t.Errorf("more than 2.2 requests or 2.3 units: %v", counts)
 			}
+			if c.takeTurns && failed > 0 {
+				t.Errorf("%d tickets failed", failed)
+			}
 			it, err := m.sorter.Status(t.Context(), arrivalQueue)
-			if err != nil || it.Position != int64(1+writers*each) {
+			if err != nil || it.Position != int64(1+c.writers*each) {
 				t.Errorf("position %d, %v", it.Position, err)
+			}
+		})
+	}
+}
+
+// TestFiguresOfAWriterThatWasOvertaken pins that one that was overtaken by what
+// two order items hold needs no search, wherever the tail begins; and what it
+// costs one that was overtaken by more.
+func TestFiguresOfAWriterThatWasOvertaken(t *testing.T) {
+	for _, c := range []struct{ before, others, searches int }{
+		{1, 48, 0}, {11, 48, 0}, {22, 48, 0}, {24, 48, 0}, {24, 70, 0}, {23, 70, 1}, {24, 72, 1}, {1, 96, 1},
+	} {
+		t.Run(fmt.Sprintf("%d others after %d", c.others, c.before), func(t *testing.T) {
+			m, n := newMetered(t, cursor.ModeSync), 0
+			next := func() cursor.Arrival {
+				n++
+				return alone(n)
+			}
+			for range c.before {
+				m.append(next())
+			}
+			slow := m.sorter
+			m.sorter = m.process(cursor.ModeSync)
+			for range c.others {
+				m.append(next())
+			}
+			m.sorter = slow
+			counts := m.cost(func() { m.append(next()) })
+			if counts["Query"].Requests != c.searches || counts["UpdateItem"].Requests != 1+c.searches || counts["PutItem"].Requests != 1 {
+				t.Errorf("%v; want the put, %d searches and a ticket more than that", counts, c.searches)
 			}
 		})
 	}
@@ -183,7 +228,7 @@ func TestOtherAppendFigures(t *testing.T) {
 			if _, err := m.sorter.AppendGroup(m.t.Context(), group(1, 25)); err != nil {
 				m.t.Fatal(err)
 			}
-		}, 26, 0, 26, 0},
+		}, 28, 0, 28, 0},
 		{"repeat", func(m *metered) { m.append(alone(0), alone(1)) }, func(m *metered) { m.append(alone(0)) }, 2, 0, 2, 0},
 		{"late repeat", func(m *metered) { m.append(group(0, 100)...) }, func(m *metered) { m.append(alone(3)) }, 2, 1, 2, 1},
 	} {
@@ -201,7 +246,7 @@ func TestOtherAppendFigures(t *testing.T) {
 }
 
 // TestACursorStaysBelowAWriteUnit: the cursor of a queue in arrival order with
-// 44 entries, a name of 64 bytes and all else that a cursor can have is one
+// 38 entries, a name of 64 bytes and all else that a cursor can have is one
 // unit.
 func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 	m := newMetered(t, cursor.ModeSync)
@@ -209,12 +254,13 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 	settings.Kind, settings.First = cursor.KindArrival, 1_000_000_007
 	now := time.Now()
 	var entries []cursor.Entry
-	for i := range 44 {
-		entries = append(entries, cursor.Entry{Hash: cursor.HashOf(fmt.Sprint(i)), Count: 500, Seen: 65535})
+	for i := range 38 {
+		entries = append(entries, cursor.Entry{Hash: cursor.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
 	}
 	_, err := m.store.CreateCursor(t.Context(), cursor.Cursor{
-		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_022_006, Parked: 1_000_000_006, GapSince: now, Announced: -1,
+		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_019_006, Parked: 1_000_000_006, GapSince: now, Announced: -1,
 		Floor: 1_000_000_007, FloorSince: now, Nudged: now, TailFrom: 1_000_000_006, Tail: cursor.NewTail(entries...),
+		PrintsFrom: 1_000_000_005, Prints: cursor.Prints(strings.Repeat("abcd", 2*cursor.OrderItemEntries)),
 	})
 	if err != nil {
 		t.Fatal(err)

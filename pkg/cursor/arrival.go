@@ -44,7 +44,7 @@ type Arrival struct {
 
 // entry is the arrival's place in the order, wherever that is.
 func (a *Arrival) entry() Entry {
-	return Entry{Hash: HashOf(a.ID), Count: len(a.Messages), Seen: uint16(a.Seen)}
+	return Entry{Hash: HashOf(a.ID), Count: len(a.Messages), Seen: shortSeen(a.Seen)}
 }
 
 // Validate reports the first field that is out of its bounds.
@@ -122,7 +122,7 @@ func (a *Arrival) head() Arrival {
 
 // is reports whether an arrival is the one that an entry names, and not a later
 // one under the same id.
-func (a *Arrival) is(e Entry) bool { return uint16(a.Seen) == e.Seen && len(a.Messages) == e.Count }
+func (a *Arrival) is(e Entry) bool { return shortSeen(a.Seen) == e.Seen && len(a.Messages) == e.Count }
 
 // OrderItem is OrderItemEntries places in the order of arrival that have left
 // the tail of their queue's cursor.

@@ -45,8 +45,10 @@
 //
 // and those of a queue in arrival order, of layout 2,
 //
-//	tail         L  the last places: a list of 16 bytes each (see [Entry])
+//	tail         L  the last places: a list of 14 bytes each (see [Entry])
 //	tailFrom     N  the seq before those of the tail
+//	prints       S  the places that left the tail last, 4 characters each (see [Prints])
+//	printsFrom   N  the seq before those of the prints
 //
 // The sweeps table, a segment an item, under (name): how far a sweep has come.
 //
@@ -54,7 +56,7 @@
 // item, under (queue, idHash):
 //
 //	v            N  layout of the item, 2
-//	id           S  the whole id, of which idHash is 12 bytes of the SHA-256
+//	id           S  the whole id, of which idHash is 10 bytes of the SHA-256
 //	op, digest, enqueuedAt, expiresOn   as of a message; digest is over all of them
 //	seen         N  a position that the queue had before
 //	body, contentType, attributes, messageId   of the one message, or:
@@ -98,12 +100,14 @@
 // A ticket that is repeated must find its place. As long as that is in the tail,
 // the condition "not in the tail" fails, and the answer shows it. It can have
 // left the tail only if the tail now begins behind a position that the queue had
-// before the arrival was stored, which is kept with it: the condition "the tail
-// begins no later" fails then, and the place is looked for in the order items.
+// before the arrival was stored, which is kept with it. The prints tell of the
+// places between the two, if they reach back so far, whether one can be the
+// arrival's; where it can be, the ticket fails, and the place is looked for in
+// the order items.
 //
 // The tail is flushed by first storing the order item and then trimming the
-// tail; the first 24 entries of a tail never change, so anybody may do both, any
-// number of times.
+// tail, which leaves the prints; the first 24 entries of a tail never change, so
+// anybody may do both, any number of times.
 //
 // # What is guaranteed
 //

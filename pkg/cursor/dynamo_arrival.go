@@ -34,20 +34,22 @@ func (s *Dynamo) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 // Ticket implements [Store]: one UpdateItem, ALL_NEW; 1 write unit, where the
 // queue's name is of usual length.
 func (s *Dynamo) Ticket(ctx context.Context, queue string, entries Tail, seen int64, now time.Time) (Cursor, bool, error) {
-	e := dynamo.NewExpression().Use(attrPosition, attrGapSince, attrChange, attrTailFrom, attrTail).
+	e := dynamo.NewExpression().Use(attrPosition, attrGapSince, attrChange, attrTailFrom, attrTail, attrPrintsFrom, attrPrints).
 		Value("seen", dynamo.Number(seen)).Value("count", dynamo.Number(entries.Seqs())).
 		Value("last", dynamo.Number(MaxSeq-entries.Seqs())).
 		Value("room", dynamo.Number(int64(MaxTail-entries.Len()))).Value("entries", encodeTail(entries)).
 		Value("now", dynamo.Millis(now)).Value("advance", dynamo.Text(changeAdvance))
-	var none strings.Builder
+	inTail, inPrints := make([]string, entries.Len()), make([]string, entries.Len())
 	for i := range entries.Len() {
-		name := fmt.Sprintf("e%d", i)
-		e.Value(name, encodeEntry(entries, i))
-		none.WriteString(" AND NOT contains(#tail, :" + name + ")")
+		name, short := fmt.Sprintf("e%d", i), fmt.Sprintf("p%d", i)
+		e.Value(name, encodeEntry(entries, i)).Value(short, dynamo.Text(string(printOf(entries.At(i)))))
+		inTail[i], inPrints[i] = "contains(#tail, :"+name+")", "contains(#prints, :"+short+")"
 	}
+	// An expression may have 300 operators: two for each of these.
+	noneOf := func(conditions []string) string { return "NOT (" + strings.Join(conditions, " OR ") + ")" }
 	return s.update(ctx, queue,
 		"SET #position = #position + :count, #tail = list_append(#tail, :entries), #gapSince = :now, #change = :advance",
-		"#tailFrom <= :seen AND size(#tail) <= :room AND #position <= :last"+none.String(), e)
+		"(#tailFrom <= :seen OR (#printsFrom <= :seen AND "+noneOf(inPrints)+")) AND size(#tail) <= :room AND #position <= :last AND "+noneOf(inTail), e)
 }
 
 // PutOrderItem implements [Store]: one PutItem; 1 write unit.
@@ -63,15 +65,18 @@ func (s *Dynamo) PutOrderItem(ctx context.Context, o OrderItem) (OrderItem, erro
 //
 // The elements are removed from the last to the first: dynoxide 1.2.1 removes
 // them one after the other, DynamoDB all at once.
-func (s *Dynamo) TrimTail(ctx context.Context, queue string, from, to int64) (Cursor, bool, error) {
-	e := dynamo.NewExpression().Use(attrTailFrom, attrTail, attrChange).
-		Value("from", dynamo.Number(from)).Value("to", dynamo.Number(to)).Value("other", dynamo.Text(changeOther))
+func (s *Dynamo) TrimTail(ctx context.Context, seen Cursor) (Cursor, bool, error) {
+	next := seen.trimmed()
+	e := dynamo.NewExpression().Use(attrTailFrom, attrTail, attrPrintsFrom, attrPrints, attrChange).
+		Value("from", dynamo.Number(seen.TailFrom)).Value("to", dynamo.Number(next.TailFrom)).
+		Value("printsFrom", dynamo.Number(next.PrintsFrom)).Value("prints", dynamo.Text(string(next.Prints))).
+		Value("other", dynamo.Text(changeOther))
 	elements := make([]string, OrderItemEntries)
 	for i := range elements {
 		elements[i] = fmt.Sprintf("#tail[%d]", OrderItemEntries-1-i)
 	}
-	return s.update(ctx, queue,
-		"SET #tailFrom = :to, #change = :other REMOVE "+strings.Join(elements, ", "),
+	return s.update(ctx, seen.Queue,
+		"SET #tailFrom = :to, #printsFrom = :printsFrom, #prints = :prints, #change = :other REMOVE "+strings.Join(elements, ", "),
 		"#tailFrom = :from", e)
 }
 

@@ -3,6 +3,7 @@ package cursor_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -21,7 +22,12 @@ type metered struct {
 
 func newMetered(t testing.TB, mode cursor.Mode) *metered {
 	t.Helper()
-	m := &metered{t: t, meter: meter.New(dynamo.Transport())}
+	return newMeteredOver(t, mode, dynamo.Transport())
+}
+
+func newMeteredOver(t testing.TB, mode cursor.Mode, transport http.RoundTripper) *metered {
+	t.Helper()
+	m := &metered{t: t, meter: meter.New(transport)}
 	m.store, _ = freshTables(t, localdb.Kinds()[0], &dynamo.Options{Transport: m.meter})
 	m.sorter = m.process(mode)
 	return m

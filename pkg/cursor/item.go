@@ -55,6 +55,9 @@ const (
 	attrTailFrom  = "tailFrom"
 	attrTail      = "tail"
 
+	attrPrintsFrom = "printsFrom"
+	attrPrints     = "prints"
+
 	attrEntries   = "entries" // of an order item
 	attrIDHash    = "idHash"
 	attrSeen      = "seen"
@@ -73,9 +76,8 @@ const (
 var fixedAttributes = []string{
 	attrVersion, attrID, attrBody, attrContentType, attrAttributes, attrDigest, attrEnqueuedAt, attrExpiresOn,
 	attrTombstone, attrOp, attrFirst, attrPosition, attrParked, attrGapSince, attrChange, attrPolicy, attrGapAfter,
-	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt,
-	attrNudged, attrTailFrom, attrTail, attrEntries, attrIDHash, attrSeen, attrMessageID, attrCount, attrFrames,
-	attrDeflated,
+	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail,
+	attrPrintsFrom, attrPrints, attrEntries, attrIDHash, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 }
 
 // The values of a cursor's "change": what the last write to it was. Event
@@ -204,6 +206,8 @@ func encodeCursor(c Cursor, names Names) item {
 		it[attrVersion] = dynamo.Number(layoutArrival)
 		it[attrTailFrom] = dynamo.Number(c.TailFrom)
 		it[attrTail] = encodeTail(c.Tail)
+		it[attrPrintsFrom] = dynamo.Number(c.PrintsFrom)
+		it[attrPrints] = dynamo.Text(string(c.Prints))
 	}
 	return it
 }
@@ -235,6 +239,7 @@ func decodeCursor(it item, names Names) (Cursor, error) {
 	if _, arrival := it[attrTailFrom]; arrival {
 		c.Settings.Kind = KindArrival
 		c.TailFrom, c.Tail = d.Number(attrTailFrom), decodeTail(&d)
+		c.PrintsFrom, c.Prints = d.Number(attrPrintsFrom), Prints(d.Text(attrPrints))
 		if d.Err == nil && c.Position-c.TailFrom != c.Tail.Seqs() {
 			d.Fail(attrTail, fmt.Sprintf("is of %d seqs behind %d, and the position is %d", c.Tail.Seqs(), c.TailFrom, c.Position))
 		}

@@ -36,11 +36,11 @@ func (s *Memory) Ticket(ctx context.Context, queue string, entries Tail, seen in
 	return s.update(ctx, queue,
 		func(c Cursor) bool {
 			for i := range entries.Len() {
-				if c.Tail.Contains(entries.At(i)) {
+				if c.Tail.Contains(entries.At(i)) || !c.without(entries.At(i), seen) {
 					return false
 				}
 			}
-			return !numbered(c) && c.TailFrom <= seen && c.Tail.Len() <= MaxTail-entries.Len() &&
+			return !numbered(c) && c.Tail.Len() <= MaxTail-entries.Len() &&
 				c.Position <= MaxSeq-entries.Seqs()
 		},
 		func(c *Cursor) {
@@ -69,13 +69,10 @@ func (s *Memory) PutOrderItem(ctx context.Context, o OrderItem) (OrderItem, erro
 }
 
 // TrimTail implements [Store].
-func (s *Memory) TrimTail(ctx context.Context, queue string, from, to int64) (Cursor, bool, error) {
-	return s.update(ctx, queue,
-		func(c Cursor) bool { return !numbered(c) && c.TailFrom == from },
-		func(c *Cursor) {
-			_, c.Tail = c.Tail.First(min(OrderItemEntries, c.Tail.Len()))
-			c.TailFrom = to
-		})
+func (s *Memory) TrimTail(ctx context.Context, seen Cursor) (Cursor, bool, error) {
+	return s.update(ctx, seen.Queue,
+		func(c Cursor) bool { return !numbered(c) && c.TailFrom == seen.TailFrom },
+		func(c *Cursor) { *c = c.trimmed() })
 }
 
 // OrderItems implements [Store].

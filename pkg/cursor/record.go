@@ -35,6 +35,10 @@ type Cursor struct {
 	// items. Of a numbered queue they are zero.
 	TailFrom int64
 	Tail     Tail
+	// Prints are of the places that left the tail last: of all those of the seqs
+	// from PrintsFrom+1 up to TailFrom, and maybe of some before.
+	PrintsFrom int64
+	Prints     Prints
 }
 
 // Exists is false in the zero Cursor.
@@ -55,7 +59,7 @@ func newCursor(queue string, settings Settings, now time.Time) Cursor {
 		Announced: noneAnnounced,
 	}
 	if settings.Kind == KindArrival {
-		c.TailFrom = c.Position
+		c.TailFrom, c.PrintsFrom = c.Position, c.Position
 	}
 	return c
 }

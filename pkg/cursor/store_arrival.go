@@ -19,10 +19,14 @@ type ArrivalStore interface {
 
 	// Ticket gives entries the seqs behind the position: they join the tail, and
 	// the position rises by what they count. It does so if the queue is in
-	// arrival order, TailFrom is not above seen, none of the entries is in the
-	// tail, the tail has at most MaxTail entries afterwards, and the position
-	// does not pass MaxSeq. GapSince becomes now. It returns the cursor that
-	// stands there afterwards, and whether this request gave the places.
+	// arrival order, none of the entries has a place behind seen, the tail has at
+	// most MaxTail entries afterwards, and the position does not pass MaxSeq.
+	// GapSince becomes now. It returns the cursor that stands there afterwards,
+	// and whether this request gave the places.
+	//
+	// An entry has no place behind seen if it is not in the tail, and either
+	// TailFrom is not above seen, or PrintsFrom is not and its print is not among
+	// the Prints.
 	//
 	// Lost response: the repeat fails, and the entries are in the tail that it
 	// returns; or TailFrom is above seen, and they may be in an order item.
@@ -38,14 +42,15 @@ type ArrivalStore interface {
 	// stand in two places, until the next one trims the tail.
 	PutOrderItem(ctx context.Context, o OrderItem) (OrderItem, error)
 
-	// TrimTail takes the first OrderItemEntries entries out of the tail: TailFrom
-	// becomes `to` if it is `from`. Their order item must be stored. It returns
-	// the cursor that stands there afterwards, and whether this request changed
-	// it.
+	// TrimTail takes the first OrderItemEntries entries out of the tail of a
+	// cursor that was seen, and puts their prints behind the others, if TailFrom
+	// is still what was seen. Their order item must be stored. It returns the
+	// cursor that stands there afterwards, and whether this request changed it.
 	//
 	// Lost response, another did it first: the repeat fails, and returns a
-	// TailFrom beyond `from`. We die right after: nothing is left to do.
-	TrimTail(ctx context.Context, queue string, from, to int64) (Cursor, bool, error)
+	// TailFrom beyond the one that was seen. We die right after: nothing is left
+	// to do.
+	TrimTail(ctx context.Context, seen Cursor) (Cursor, bool, error)
 
 	// OrderItems reads the order items whose Last is in a range, in its order or
 	// backwards. HeadsOnly means nothing here.

@@ -6,10 +6,10 @@ import (
 	"iter"
 )
 
-// Hash is the key of an arrival in its queue: the first 12 bytes of the
+// Hash is the key of an arrival in its queue: the first 10 bytes of the
 // SHA-256 of its id. Two of a billion ids have the same with a chance of 1 in
-// 10^11; the later one is told Conflict then.
-type Hash [12]byte
+// two million; the later one is told Conflict then.
+type Hash [10]byte
 
 // HashOf is the Hash of an id.
 func HashOf(id string) Hash {
@@ -23,12 +23,20 @@ type Entry struct {
 	Hash Hash
 	// Count is how many seqs it takes, 1 to MaxArrivalMessages.
 	Count int
-	// Seen is the low half of Arrival.Seen. It tells the arrival from an earlier
-	// one under the same id, which has expired: of two that a queue still tells
-	// of, the Seen of the later one is at least the seq of the earlier, and less
-	// than 65,536 beyond its Seen.
-	Seen uint16
+	// Seen is the low 23 bits of Arrival.Seen (see [shortSeen]). It tells the
+	// arrival from an earlier one under the same id, which has expired: what that
+	// one had seen is less, and in a tail by less than 2^23.
+	Seen uint32
 }
+
+// countBits and seenBits are how much of 4 bytes an entry's Count and Seen take.
+const (
+	countBits = 9
+	seenBits  = 32 - countBits
+)
+
+// shortSeen is what an entry says of a position.
+func shortSeen(position int64) uint32 { return uint32(position & (1<<seenBits - 1)) }
 
 // Tail is a run of entries, packed: it can be compared and used as a value.
 type Tail string
@@ -38,12 +46,13 @@ const entrySize = len(Hash{}) + 4
 
 // Bounds of the tail of a cursor, in entries.
 const (
-	// MaxTail is the most entries that a cursor has. With up to 44 of them it
-	// stays below 1 KB, which is one write unit, where the queue's name has up to
-	// 64 bytes; it has more only while so many writers are at it that a unit more
-	// is cheaper than a request that finds no room.
+	// MaxTail is the most entries that a cursor has. With up to 38 of them, and
+	// all prints, it stays below 1 KB, which is one write unit, where the queue's
+	// name has up to 64 bytes; it has more only while so many writers are at it
+	// that a unit more is cheaper than a request that finds no room.
 	MaxTail = 64
-	// OrderItemEntries is how many entries an order item has.
+	// OrderItemEntries is how many entries an order item has. A tail is flushed
+	// when it has so many.
 	OrderItemEntries = 24
 )
 
@@ -52,8 +61,7 @@ func NewTail(entries ...Entry) Tail {
 	packed := make([]byte, 0, len(entries)*entrySize)
 	for _, e := range entries {
 		packed = append(packed, e.Hash[:]...)
-		packed = binary.BigEndian.AppendUint16(packed, uint16(e.Count))
-		packed = binary.BigEndian.AppendUint16(packed, e.Seen)
+		packed = binary.BigEndian.AppendUint32(packed, uint32(e.Count)<<seenBits|e.Seen)
 	}
 	return Tail(packed)
 }
@@ -66,8 +74,8 @@ func (t Tail) At(i int) Entry {
 	packed := t[i*entrySize : (i+1)*entrySize]
 	var e Entry
 	copy(e.Hash[:], packed)
-	rest := []byte(packed[len(e.Hash):])
-	e.Count, e.Seen = int(binary.BigEndian.Uint16(rest)), binary.BigEndian.Uint16(rest[2:])
+	both := binary.BigEndian.Uint32([]byte(packed[len(e.Hash):]))
+	e.Count, e.Seen = int(both>>seenBits), shortSeen(int64(both))
 	return e
 }
 

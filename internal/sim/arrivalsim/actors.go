@@ -111,6 +111,21 @@ func (m *model) others(steps, entries int) {
 	})
 }
 
+// turnover has others fill the tail and flush it, so many times, in one step.
+func (m *model) turnover(times int) {
+	m.run.Go("turnover", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("%d order items", times), nil, "") < 0 {
+			return
+		}
+		for i := range times {
+			if missing := cursor.OrderItemEntries - m.cursor().Tail.Len(); missing > 0 {
+				m.crowd(fmt.Sprint("turnover", i, "."), missing)
+			}
+			m.flushed()
+		}
+	})
+}
+
 // reader reads what has come, so many times, each time in a process that knows
 // nothing.
 func (m *model) reader(times int) {

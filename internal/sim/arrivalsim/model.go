@@ -111,18 +111,18 @@ func (m *model) crowd(name string, entries int) {
 		a := one(fmt.Sprint(name, i), "", 1)
 		a.EnqueuedAt, a.Digest, a.Op, a.Seen = m.now, []byte(name), []byte(name), at
 		_, _ = m.memory.PutArrival(ctx, a) // it fails only after the context's end
-		list = append(list, cursor.Entry{Hash: cursor.HashOf(a.ID), Count: 1, Seen: uint16(a.Seen)})
+		list = append(list, cursor.Entry{Hash: cursor.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
 	}
 	m.ticket(list, at)
 }
 
-// flushed has an order item made before the run.
+// flushed has an order item made outside the run.
 func (m *model) flushed() {
 	ctx, c := context.Background(), m.cursor()
 	first, _ := c.Tail.First(cursor.OrderItemEntries)
 	o := cursor.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
 	_, _ = m.memory.PutOrderItem(ctx, o) // they fail only after the context's end
-	_, _, _ = m.memory.TrimTail(ctx, queue, c.TailFrom, o.Last)
+	_, _, _ = m.memory.TrimTail(ctx, c)
 	m.changed = true
 	_ = m.Check() // notes the cursor
 }
@@ -237,8 +237,9 @@ func (m *model) Check() error {
 	return m.places(c)
 }
 
-// places checks O1 and O2: the places are those that were given. Order items
-// that have expired are at the begin.
+// places checks O1 and O2: the places are those that were given, and known but
+// for what may be gone. The order items that others made do not expire, and may
+// stand before one that has.
 func (m *model) places(c cursor.Cursor) error {
 	items := m.items()
 	at := c.TailFrom
@@ -246,10 +247,10 @@ func (m *model) places(c cursor.Cursor) error {
 		if items[i].Last > at {
 			continue // in the tail still
 		}
-		if items[i].Last < at {
+		if items[i].Last < at && at > m.gone() {
 			return fmt.Errorf("O1: no place is known of seq %d", at)
 		}
-		at -= items[i].Entries.Seqs()
+		at = items[i].Last - items[i].Entries.Seqs()
 		if err := m.same(items[i].Entries, at); err != nil {
 			return err
 		}

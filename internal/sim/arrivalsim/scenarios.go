@@ -18,7 +18,7 @@ func Suite() sim.Suite {
 
 // nearly is how many entries a tail has that the next ticket takes to where it
 // is flushed.
-const nearly = 35
+const nearly = cursor.OrderItemEntries - 1
 
 // scenario makes a Scenario of a set of actors on a queue with so many entries.
 func scenario(name string, faults, entries int, actors func(*model)) sim.Scenario {
@@ -65,12 +65,16 @@ func Small() []sim.Scenario {
 		scenario("a lost ticket goes into an order item", 1, nearly, func(m *model) {
 			m.producer("A", calls("a")...)
 			m.producer("B", calls("b", "c")...)
-			m.others(1, 23)
+			m.others(1, nearly-1)
 		}),
 		scenario("a repeat after its order item", 1, nearly, func(m *model) {
 			m.producer("A", calls("a", "b")...)
 			m.producer("B", calls("a")...)
-			m.others(1, 23)
+			m.others(1, nearly-1)
+		}),
+		scenario("a lost ticket leaves the prints", 1, 0, func(m *model) {
+			m.producer("A", calls("a")...)
+			m.turnover(3)
 		}),
 		scenario("read while it is flushed", 1, nearly, func(m *model) {
 			m.producer("A", calls("a")...)
@@ -102,9 +106,8 @@ func Small() []sim.Scenario {
 }
 
 func keptInAnOrderItem(faults int) sim.Scenario {
-	return scenarioKept(fmt.Sprintf("kept in an order item, %d faults", faults), faults, cursor.OrderItemEntries-1, func(m *model) {
+	return scenarioKept(fmt.Sprintf("kept in an order item, %d faults", faults), faults, nearly-1, func(m *model) {
 		m.early("a")
-		m.crowd("after", nearly-cursor.OrderItemEntries)
 		m.producer("A", calls("b", "a")...)
 		m.keeper(5, retention/4)
 	})
@@ -137,7 +140,7 @@ func Large() []sim.Scenario {
 		scenario("a lost ticket goes into an order item, 2 faults", 2, nearly, func(m *model) {
 			m.producer("A", calls("a")...)
 			m.producer("B", calls("b", "c")...)
-			m.others(1, 23)
+			m.others(1, nearly-1)
 			m.reader(1)
 		}),
 	}
@@ -181,6 +184,9 @@ func Shuffled(seed uint64) sim.Scenario {
 			}
 			if random.IntN(3) > 0 {
 				m.others(1+random.IntN(3), 5+random.IntN(20))
+			}
+			if random.IntN(4) == 0 {
+				m.turnover(1 + random.IntN(3))
 			}
 			if random.IntN(2) == 0 {
 				m.reader(1 + random.IntN(3))

@@ -44,6 +44,8 @@ func hashCursor(d *sim.Digest, c cursor.Cursor) {
 	d.Int(c.Position)
 	d.Int(c.TailFrom)
 	d.Text(string(c.Tail))
+	d.Int(c.PrintsFrom)
+	d.Text(string(c.Prints))
 	d.Int(c.GapSince.Unix())
 }
 
@@ -140,9 +142,9 @@ func (s *store) PutOrderItem(ctx context.Context, o cursor.OrderItem) (cursor.Or
 	return o, err
 }
 
-func (s *store) TrimTail(ctx context.Context, queue string, from, to int64) (cursor.Cursor, bool, error) {
-	return s.writeCursor(sim.Labelf("trim tail from %d to %d", from, to), func() (cursor.Cursor, bool, error) {
-		return s.Memory.TrimTail(ctx, queue, from, to)
+func (s *store) TrimTail(ctx context.Context, seen cursor.Cursor) (cursor.Cursor, bool, error) {
+	return s.writeCursor(sim.Labelf("trim tail from %d", seen.TailFrom), func() (cursor.Cursor, bool, error) {
+		return s.Memory.TrimTail(ctx, seen)
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// The traces R1 to R8 are ways in which other designs went wrong. Each is a
+// The traces R1 to R9 are ways in which other designs went wrong. Each is a
 // scenario just large enough for it, of which every schedule is walked; each has
 // its planted bug in internal/mutant, which makes it fail.
 
@@ -29,7 +29,7 @@ func TestTraceR1TicketWithoutItsBegin(t *testing.T) {
 	everySchedule(t, scenario("R1", 1, nearly, func(m *model) {
 		m.producer("A", calls("a")...)
 		m.producer("B", calls("b", "c")...)
-		m.others(1, 23)
+		m.others(1, nearly-1)
 	}))
 }
 
@@ -39,7 +39,7 @@ func TestTraceR2RepeatWithItsOwnPosition(t *testing.T) {
 	everySchedule(t, scenario("R2", 0, nearly, func(m *model) {
 		m.producer("A", calls("a", "b")...)
 		m.producer("B", calls("a")...)
-		m.others(1, 23)
+		m.others(1, nearly-1)
 	}))
 }
 
@@ -51,7 +51,7 @@ func TestTraceR3TrimBeforeTheOrderItem(t *testing.T) {
 
 // R4: two flush at once, each all that it sees: they see different tails.
 func TestTraceR4FlushOfAllThatIsSeen(t *testing.T) {
-	everySchedule(t, scenario("R4", 1, nearly-1, func(m *model) {
+	everySchedule(t, scenario("R4", 1, cursor.MaxTail-1, func(m *model) {
 		m.producer("A", calls("a", "b")...)
 		m.producer("B", calls("c")...)
 	}))
@@ -90,10 +90,19 @@ func TestTraceR7PlaceShortBeforeTheEnd(t *testing.T) {
 // R8: an undelivered message is kept, and the order item that has its place is
 // not: nobody finds the message, and a repeat gets a second place.
 func TestTraceR8OrderItemExpiresFirst(t *testing.T) {
-	everySchedule(t, scenarioKept("R8", 0, cursor.OrderItemEntries-1, func(m *model) {
+	everySchedule(t, scenarioKept("R8", 0, nearly-1, func(m *model) {
 		m.early("a")
-		m.crowd("after", nearly-cursor.OrderItemEntries)
 		m.producer("A", calls("b", "a")...)
 		m.keeper(6, retention/4)
+	}))
+}
+
+// R9: A's ticket takes effect and its response is lost. Others get places until
+// A's has left the prints too. If these claim to be of all before the tail that
+// was ever flushed, A gets a second place.
+func TestTraceR9PrintsOfMoreThanTheyAre(t *testing.T) {
+	everySchedule(t, scenario("R9", 1, 0, func(m *model) {
+		m.producer("A", calls("a")...)
+		m.turnover(3)
 	}))
 }

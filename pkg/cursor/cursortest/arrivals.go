@@ -3,6 +3,7 @@ package cursortest
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"sync"
 	"testing"
@@ -44,7 +45,7 @@ func putArrival(t *testing.T, s cursor.Store, a, want cursor.Arrival) {
 
 // entry is the place of an arrival.
 func entry(a cursor.Arrival) cursor.Entry {
-	return cursor.Entry{Hash: cursor.HashOf(a.ID), Count: len(a.Messages), Seen: uint16(a.Seen)}
+	return cursor.Entry{Hash: cursor.HashOf(a.ID), Count: len(a.Messages), Seen: uint32(a.Seen)}
 }
 
 // entries are n places of arrivals named by prefix and number, one message
@@ -187,26 +188,54 @@ func testTicket(t *testing.T, s cursor.Store) {
 	again := one.At(0)
 	again.Seen = 1
 	ticket("a later one under the id", cursor.NewTail(again), 0, true)
-	several := cursor.NewTail(cursor.Entry{Hash: cursor.HashOf("several"), Count: 500, Seen: 65535}, entries("x", 1).At(0))
+	several := cursor.NewTail(cursor.Entry{Hash: cursor.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
 	ticket("several", several, 0, true)
 	ticket("as many as there is room", entries("f", cursor.MaxTail-4), 3, true)
 	ticket("full", entries("g", 1), 3, false)
 
-	first, rest := want.Tail.First(cursor.OrderItemEntries)
-	to := want.TailFrom + first.Seqs()
-	got, trimmed, err := s.TrimTail(t.Context(), "q", want.TailFrom, to)
-	check(t, err)
-	same(t, "trimmed", trimmed, true)
-	want.TailFrom, want.Tail = to, rest
-	same(t, "trimmed cursor", got, want)
-	got, trimmed, err = s.TrimTail(t.Context(), "q", 0, to)
-	check(t, err)
-	same(t, "trimmed again", trimmed, false)
-	same(t, "cursor afterwards", got, want)
-	ticket("seen too little", entries("h", 1), to-1, false)
-	ticket("seen enough", entries("h", 1), to, true)
+	trim := func(printsFrom int64, printed ...cursor.Tail) {
+		t.Helper()
+		seen := want
+		first, rest := want.Tail.First(cursor.OrderItemEntries)
+		want.TailFrom, want.Tail, want.PrintsFrom, want.Prints = want.TailFrom+first.Seqs(), rest, printsFrom, prints(append(printed, first)...)
+		for _, first := range []bool{true, false} {
+			got, trimmed, err := s.TrimTail(t.Context(), seen)
+			check(t, err)
+			same(t, "trimmed", trimmed, first)
+			same(t, "trimmed cursor", got, want)
+		}
+	}
+	left, _ := want.Tail.First(cursor.OrderItemEntries)
+	trim(0)
+	to := want.TailFrom
+	ticket("of one that left the tail", one, 0, false)
+	ticket("beside one that left the tail", cursor.NewTail(entries("h", 1).At(0), left.At(5)), to-1, false)
+	ticket("others left the tail", entries("h", 2), 0, true)
+	ticket("of one that left the tail before it was stored", one, to, true)
 	ticket("more than there is room", entries("i", cursor.MaxTail-want.Tail.Len()+1), to, false)
 	ticket("all the room", entries("i", cursor.MaxTail-want.Tail.Len()), to, true)
+
+	// The prints are of the last two order items; of the first of these, they
+	// count each entry as one seq.
+	second, _ := want.Tail.First(cursor.OrderItemEntries)
+	trim(0, left)
+	ticket("in the second order item", cursor.NewTail(second.At(7)), to, false)
+	trim(want.TailFrom-cursor.OrderItemEntries, second)
+	ticket("seen too little", entries("j", 1), want.PrintsFrom-1, false)
+	ticket("seen enough", entries("j", 1), want.PrintsFrom, true)
+	ticket("in no print any more", cursor.NewTail(left.At(5)), want.PrintsFrom, true)
+}
+
+// prints are the short names of entries: each says the first 3 bytes of a hash.
+func prints(tails ...cursor.Tail) cursor.Prints {
+	text := ""
+	for _, tail := range tails {
+		for i := range tail.Len() {
+			hash := tail.At(i).Hash
+			text += base64.RawURLEncoding.EncodeToString(hash[:3])
+		}
+	}
+	return cursor.Prints(text)
 }
 
 func testKinds(t *testing.T, s cursor.Store) {
@@ -216,7 +245,7 @@ func testKinds(t *testing.T, s cursor.Store) {
 	check(t, err)
 	same(t, "ticket of a numbered queue", done, false)
 	same(t, "cursor", got, want)
-	got, done, err = s.TrimTail(t.Context(), "numbered", 0, 1)
+	got, done, err = s.TrimTail(t.Context(), want)
 	check(t, err)
 	same(t, "tail of a numbered queue", done, false)
 	same(t, "cursor", got, want)
@@ -254,6 +283,7 @@ func testKinds(t *testing.T, s cursor.Store) {
 func testLastSeqs(t *testing.T, s cursor.Store) {
 	want := arrivalCursor("q")
 	want.Settings.First, want.Position, want.Parked, want.Floor, want.TailFrom = cursor.MaxSeq-1, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2
+	want.PrintsFrom = want.TailFrom
 	create(t, s, want)
 	three := cursor.NewTail(cursor.Entry{Count: 3})
 	got, done, err := s.Ticket(t.Context(), "q", three, want.TailFrom, at)

@@ -70,7 +70,7 @@ var trackedMutants = []mutant{
 	{"tracked: a chain is never granted its time", deliveryFolder, test{"./pkg/handoff", "TestCommittedWhenItsTreeIsDone"}, []edit{
 		{"tracked.go", "\treturn c, run.grant(ctx, created)\n", "\treturn c, nil\n"},
 	}},
-	{"tracked: what is refused for good is tried again where the chain's end came first", deliveryFolder, trackings, []edit{
+	{"tracked: what is refused for good is tried again where the chain's end came first", deliveryFolder, trackedSchedule("a message that is refused for good"), []edit{
 		{"deliver.go", "\tif err == nil && made && failure.Block && after.State == Idle && after.Token == c.Token {", "\tif false {"},
 	}},
 	{"tracked: a later claim's failure is blocked in the name of an earlier one", deliveryFolder, test{"./pkg/handoff", "TestPermanentIsSoWhoeverEndsTheClaim"}, []edit{

@@ -14,13 +14,13 @@ func arrivalTrace(name string) test {
 // which the conformance suite holds to the same.
 var arrivalMutants = []mutant{
 	{"ticket without its begin (R1)", sorterFolder, arrivalTrace("R1"), []edit{
-		{"memory_arrival.go", " || !c.without(entries.At(i), seen) {", " || i < 0 {"},
+		{"memory_arrival.go", " || !c.without(entries.At(i), seen.From) {", " || i < 0 {"},
 	}},
 	{"ticket without the prints (R1)", sorterFolder, arrivalTrace("R1"), []edit{
 		{"prints.go", "c.PrintsFrom <= seen && !c.Prints.mayHave(e)", "c.PrintsFrom <= seen"},
 	}},
 	{"prints of more than they are (R9)", sorterFolder, arrivalTrace("R9"), []edit{
-		{"prints.go", "c.PrintsFrom = max(c.PrintsFrom, c.TailFrom-int64(kept.len()))", "c.PrintsFrom = max(c.PrintsFrom, 0)"},
+		{"prints.go", "c.PrintsFrom = c.TailFrom - int64(kept.len())\n", "\n"},
 	}},
 	{"prints of the first ones, not the last", sorterFolder, arrivalTables, []edit{
 		{"prints.go", "c.Prints = kept + first.prints()", "if c.Prints = kept; kept == \"\" {\n\t\tc.Prints = first.prints()\n\t}"},
@@ -30,13 +30,22 @@ var arrivalMutants = []mutant{
 	}},
 	{"no prints in the table", sorterFolder, arrivalTables, []edit{
 		{"dynamo_arrival.go", "noneOf(inPrints)", "\"size(#prints) >= :zero\""},
-		{"dynamo_arrival.go", "Value(\"seen\", dynamo.Number(seen)).Value(\"count\"", "Value(\"seen\", dynamo.Number(seen)).Value(\"zero\", dynamo.Number(0)).Value(\"count\""},
+		{"dynamo_arrival.go", "Value(\"count\", dynamo.Number(entries.Seqs()))", "Value(\"zero\", dynamo.Number(0)).Value(\"count\", dynamo.Number(entries.Seqs()))"},
 	}},
 	{"all prints kept", sorterFolder, arrivalTables, []edit{
 		{"prints.go", "kept = kept[more*printSize:]", "kept = kept[more*0:]"},
 	}},
 	{"ticket given twice", sorterFolder, arrivalSchedules, []edit{
 		{"memory_arrival.go", "if c.Tail.Contains(entries.At(i)) || ", "if "},
+	}},
+	{"place before what the arrival has seen", sorterFolder, test{"./pkg/cursor", "TestTablesOfDifferentTimes"}, []edit{
+		{"memory_arrival.go", "c.Position >= seen.To && ", ""},
+	}},
+	{"place before what the arrival has seen, in the table", sorterFolder, arrivalTables, []edit{
+		{"dynamo_arrival.go", "#position >= :newest AND", "(#position >= :newest OR #position < :newest) AND"},
+	}},
+	{"ticket that is asked for again and again", sorterFolder, test{"./pkg/cursor", "TestAPlaceThatLooksTheSame"}, []edit{
+		{"append.go", "case it.Tail.Contains(a.entry()):", "case false:"},
 	}},
 	{"ticket beyond the room", sorterFolder, arrivalSchedules, []edit{
 		{"memory_arrival.go", "c.Tail.Len() <= MaxTail-entries.Len() &&", "true &&"},
@@ -76,7 +85,7 @@ var arrivalMutants = []mutant{
 		{"append.go", "if seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen); found {", "if seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen); found && false {"},
 	}},
 	{"group by the highest position", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "entries[i], seen = a.entry(), min(seen, a.seen)", "entries[i], seen = a.entry(), max(seen, a.seen)"},
+		{"append.go", "Range{min(seen.From, a.seen), max(seen.To, a.seen)}", "Range{max(seen.From, a.seen), max(seen.To, a.seen)}"},
 	}},
 	{"unconditional put of an arrival", sorterFolder, arrivalSchedules, []edit{
 		{"memory_arrival.go", "found && !expired(there.ExpiresOn, a.EnqueuedAt) {", "found && false {\n\t\t_ = there"},

@@ -233,10 +233,10 @@ func (s *Sorter) ticketAll(ctx context.Context, arrivals []*appending) error {
 // arrivals it may be that they have theirs already. It returns the cursor where
 // there is no room in its tail.
 func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor, err error) {
-	queue, seen := arrivals[0].Queue, arrivals[0].seen
+	queue, seen := arrivals[0].Queue, Range{arrivals[0].seen, arrivals[0].seen}
 	entries := make([]Entry, len(arrivals))
 	for i, a := range arrivals {
-		entries[i], seen = a.entry(), min(seen, a.seen)
+		entries[i], seen = a.entry(), Range{min(seen.From, a.seen), max(seen.To, a.seen)}
 	}
 	tail, given := NewTail(entries...), false
 	it, err := s.remembering(func() (it Cursor, err error) {
@@ -248,6 +248,8 @@ func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor
 		return Cursor{}, err
 	case !it.Exists():
 		return Cursor{}, ErrNoQueue
+	case numbered(it):
+		return Cursor{}, invalidSeq("is missing: " + inNumbers)
 	case given:
 		moved, i := Range{it.Position - tail.Seqs(), it.Position}, 0
 		for p := range tail.places(moved.From) {
@@ -258,9 +260,11 @@ func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor
 		s.flushAfter(ctx, it, tail.Len())
 		return Cursor{}, nil
 	}
-	arrivals = inTail(arrivals, it)
-	switch seen = notBefore(arrivals, it); {
-	case it.TailFrom > seen:
+	// From here on, each reason for which it was refused leads to another ticket
+	// that has not that reason, or to none.
+	arrivals = notAhead(inTail(arrivals, it), it)
+	switch {
+	case it.TailFrom > notBefore(arrivals, it):
 		s.memory.crowd(queue)
 		return Cursor{}, s.search(ctx, arrivals, it)
 	case it.Position > MaxSeq-tail.Seqs():
@@ -271,15 +275,36 @@ func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor
 }
 
 // inTail finishes the arrivals that have a place in the tail, and returns the
-// others.
+// others. One beside an earlier arrival's place that looks the same (see
+// [Entry.Seen]) has to wait until that one has left the tail.
 func inTail(arrivals []*appending, it Cursor) []*appending {
 	var others []*appending
 	for _, a := range arrivals {
-		if seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen); found {
+		seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen)
+		switch {
+		case found:
 			a.done(seqs)
-		} else {
+		case it.Tail.Contains(a.entry()):
+			a.result.Err = fmt.Errorf("queue %q: an earlier arrival under the id %q has a place that looks the same", it.Queue, a.ID)
+		default:
 			others = append(others, a)
 		}
+	}
+	return others
+}
+
+// notAhead refuses the arrivals that have seen a position which the queue has
+// not had, and returns the others. That can only be where tables were restored
+// to different times. A place before what it has seen is one that no repeat
+// finds, so such an arrival has to wait until the queue has come so far again.
+func notAhead(arrivals []*appending, it Cursor) []*appending {
+	var others []*appending
+	for _, a := range arrivals {
+		if a.seen <= it.Position {
+			others = append(others, a)
+			continue
+		}
+		a.result.Err = fmt.Errorf("queue %q: the position is %d, and the arrival under the id %q is stored as one that has seen %d: the tables are of different times", it.Queue, it.Position, a.ID, a.seen)
 	}
 	return others
 }

@@ -417,6 +417,6 @@ type noTickets struct{ cursor.Store }
 
 var errNoTickets = errors.New("no tickets")
 
-func (noTickets) Ticket(context.Context, string, cursor.Tail, int64, time.Time) (cursor.Cursor, bool, error) {
+func (noTickets) Ticket(context.Context, string, cursor.Tail, cursor.Range, time.Time) (cursor.Cursor, bool, error) {
 	return cursor.Cursor{}, false, errNoTickets
 }

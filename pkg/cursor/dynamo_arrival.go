@@ -33,9 +33,10 @@ func (s *Dynamo) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 
 // Ticket implements [Store]: one UpdateItem, ALL_NEW; 1 write unit, where the
 // queue's name is of usual length.
-func (s *Dynamo) Ticket(ctx context.Context, queue string, entries Tail, seen int64, now time.Time) (Cursor, bool, error) {
+func (s *Dynamo) Ticket(ctx context.Context, queue string, entries Tail, seen Range, now time.Time) (Cursor, bool, error) {
 	e := dynamo.NewExpression().Use(attrPosition, attrGapSince, attrChange, attrTailFrom, attrTail, attrPrintsFrom, attrPrints).
-		Value("seen", dynamo.Number(seen)).Value("count", dynamo.Number(entries.Seqs())).
+		Value("seen", dynamo.Number(seen.From)).Value("newest", dynamo.Number(seen.To)).
+		Value("count", dynamo.Number(entries.Seqs())).
 		Value("last", dynamo.Number(MaxSeq-entries.Seqs())).
 		Value("room", dynamo.Number(int64(MaxTail-entries.Len()))).Value("entries", encodeTail(entries)).
 		Value("now", dynamo.Millis(now)).Value("advance", dynamo.Text(changeAdvance))
@@ -49,7 +50,7 @@ func (s *Dynamo) Ticket(ctx context.Context, queue string, entries Tail, seen in
 	noneOf := func(conditions []string) string { return "NOT (" + strings.Join(conditions, " OR ") + ")" }
 	return s.update(ctx, queue,
 		"SET #position = #position + :count, #tail = list_append(#tail, :entries), #gapSince = :now, #change = :advance",
-		"(#tailFrom <= :seen OR (#printsFrom <= :seen AND "+noneOf(inPrints)+")) AND size(#tail) <= :room AND #position <= :last AND "+noneOf(inTail), e)
+		"(#tailFrom <= :seen OR (#printsFrom <= :seen AND "+noneOf(inPrints)+")) AND size(#tail) <= :room AND #position >= :newest AND #position <= :last AND "+noneOf(inTail), e)
 }
 
 // PutOrderItem implements [Store]: one PutItem; 1 write unit.

@@ -32,16 +32,16 @@ func expired(expiresOn, now time.Time) bool {
 }
 
 // Ticket implements [Store].
-func (s *Memory) Ticket(ctx context.Context, queue string, entries Tail, seen int64, now time.Time) (Cursor, bool, error) {
+func (s *Memory) Ticket(ctx context.Context, queue string, entries Tail, seen Range, now time.Time) (Cursor, bool, error) {
 	return s.update(ctx, queue,
 		func(c Cursor) bool {
 			for i := range entries.Len() {
-				if c.Tail.Contains(entries.At(i)) || !c.without(entries.At(i), seen) {
+				if c.Tail.Contains(entries.At(i)) || !c.without(entries.At(i), seen.From) {
 					return false
 				}
 			}
 			return !numbered(c) && c.Tail.Len() <= MaxTail-entries.Len() &&
-				c.Position <= MaxSeq-entries.Seqs()
+				c.Position >= seen.To && c.Position <= MaxSeq-entries.Seqs()
 		},
 		func(c *Cursor) {
 			c.Position, c.Tail, c.GapSince = c.Position+entries.Seqs(), c.Tail+entries, milliseconds(now)

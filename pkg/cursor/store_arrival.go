@@ -19,20 +19,22 @@ type ArrivalStore interface {
 
 	// Ticket gives entries the seqs behind the position: they join the tail, and
 	// the position rises by what they count. It does so if the queue is in
-	// arrival order, none of the entries has a place behind seen, the tail has at
-	// most MaxTail entries afterwards, and the position does not pass MaxSeq.
-	// GapSince becomes now. It returns the cursor that stands there afterwards,
-	// and whether this request gave the places.
+	// arrival order, none of the entries has a place behind seen.From, the
+	// position is seen.To or more, the tail has at most MaxTail entries
+	// afterwards, and the position does not pass MaxSeq. GapSince becomes now. It
+	// returns the cursor that stands there afterwards, and whether this request
+	// gave the places.
 	//
-	// An entry has no place behind seen if it is not in the tail, and either
-	// TailFrom is not above seen, or PrintsFrom is not and its print is not among
-	// the Prints.
+	// What the entries' arrivals have seen lies between seen.From and seen.To.
+	// An entry has no place behind seen.From if it is not in the tail, and either
+	// TailFrom is not above seen.From, or PrintsFrom is not and its print is not
+	// among the Prints.
 	//
 	// Lost response: the repeat fails, and the entries are in the tail that it
-	// returns; or TailFrom is above seen, and they may be in an order item.
+	// returns; or TailFrom is above seen.From, and they may be in an order item.
 	// Another did it first: the same. We die right after: the messages have
 	// their places, and a repeat is told which.
-	Ticket(ctx context.Context, queue string, entries Tail, seen int64, now time.Time) (Cursor, bool, error)
+	Ticket(ctx context.Context, queue string, entries Tail, seen Range, now time.Time) (Cursor, bool, error)
 
 	// PutOrderItem stores o if nothing is stored under its queue and seq, and
 	// returns what stands there afterwards.

@@ -113,7 +113,7 @@ func (m *model) crowd(name string, entries int) {
 		_, _ = m.memory.PutArrival(ctx, a) // it fails only after the context's end
 		list = append(list, cursor.Entry{Hash: cursor.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
 	}
-	m.ticket(list, at)
+	m.ticket(list, cursor.Range{From: at, To: at})
 }
 
 // flushed has an order item made outside the run.
@@ -147,7 +147,7 @@ type noted struct {
 	model *model
 }
 
-func (n *noted) Ticket(_ context.Context, _ string, entries cursor.Tail, seen int64, _ time.Time) (cursor.Cursor, bool, error) {
+func (n *noted) Ticket(_ context.Context, _ string, entries cursor.Tail, seen cursor.Range, _ time.Time) (cursor.Cursor, bool, error) {
 	list := make([]cursor.Entry, entries.Len())
 	for i := range list {
 		list[i] = entries.At(i)
@@ -156,7 +156,7 @@ func (n *noted) Ticket(_ context.Context, _ string, entries cursor.Tail, seen in
 }
 
 // ticket gives places outside the run, and notes them.
-func (m *model) ticket(entries []cursor.Entry, seen int64) cursor.Cursor {
+func (m *model) ticket(entries []cursor.Entry, seen cursor.Range) cursor.Cursor {
 	before := m.cursor()
 	after, given, _ := m.memory.Ticket(context.Background(), queue, cursor.NewTail(entries...), seen, m.now)
 	if given {

@@ -119,8 +119,8 @@ func (s *store) PutArrival(ctx context.Context, a cursor.Arrival) (cursor.Arriva
 	return answer.Arrival, err
 }
 
-func (s *store) Ticket(ctx context.Context, queue string, entries cursor.Tail, seen int64, now time.Time) (cursor.Cursor, bool, error) {
-	return s.writeCursor(sim.Labelf("ticket for %d, seen %d", entries.Len(), seen), func() (cursor.Cursor, bool, error) {
+func (s *store) Ticket(ctx context.Context, queue string, entries cursor.Tail, seen cursor.Range, now time.Time) (cursor.Cursor, bool, error) {
+	return s.writeCursor(sim.Labelf("ticket for %d, seen %d", entries.Len(), seen.From), func() (cursor.Cursor, bool, error) {
 		before := s.cursor()
 		after, done, err := s.Memory.Ticket(ctx, queue, entries, seen, now)
 		if done {

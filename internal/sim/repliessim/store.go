@@ -65,7 +65,7 @@ func (v *queueView) change(label sim.Label, do func() (cursor.Cursor, bool, erro
 	return answer.Cursor, answer.done, err
 }
 
-func (v *queueView) Ticket(ctx context.Context, queue string, entries cursor.Tail, seen int64, now time.Time) (cursor.Cursor, bool, error) {
+func (v *queueView) Ticket(ctx context.Context, queue string, entries cursor.Tail, seen cursor.Range, now time.Time) (cursor.Cursor, bool, error) {
 	return v.change(sim.Labelf("ticket in %s", queue), func() (cursor.Cursor, bool, error) {
 		return v.Memory.Ticket(ctx, queue, entries, seen, now)
 	})

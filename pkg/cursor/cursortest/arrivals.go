@@ -161,26 +161,33 @@ func testArrivals(t *testing.T, s cursor.Store) {
 	}
 }
 
+// seen is what one arrival has seen.
+func seen(position int64) cursor.Range { return cursor.Range{From: position, To: position} }
+
 func testTicket(t *testing.T, s cursor.Store) {
 	one := entries("e", 1)
-	_, done, err := s.Ticket(t.Context(), "q", one, 0, at)
+	_, done, err := s.Ticket(t.Context(), "q", one, cursor.Range{}, at)
 	check(t, err)
 	same(t, "given in a queue that is not there", done, false)
 	same(t, "cursor", standing(t, s, "q"), cursor.Cursor{})
 
 	want := arrivalCursor("q")
 	create(t, s, want)
-	ticket := func(name string, entries cursor.Tail, seen int64, given bool) {
+	between := func(name string, entries cursor.Tail, lowest, highest int64, given bool) {
 		t.Helper()
 		now := want.GapSince.Add(time.Second)
 		if given {
 			want.Position, want.Tail, want.GapSince = want.Position+entries.Seqs(), want.Tail+entries, now
 		}
-		got, done, err := s.Ticket(t.Context(), "q", entries, seen, now)
+		got, done, err := s.Ticket(t.Context(), "q", entries, cursor.Range{From: lowest, To: highest}, now)
 		check(t, err)
 		same(t, name, done, given)
 		same(t, name+", cursor", got, want)
 		same(t, name+", read", standing(t, s, "q"), want)
+	}
+	ticket := func(name string, entries cursor.Tail, seen int64, given bool) {
+		t.Helper()
+		between(name, entries, seen, seen, given)
 	}
 	ticket("given", one, 0, true)
 	ticket("repeated", one, 0, false)
@@ -189,7 +196,8 @@ func testTicket(t *testing.T, s cursor.Store) {
 	again.Seen = 1
 	ticket("a later one under the id", cursor.NewTail(again), 0, true)
 	several := cursor.NewTail(cursor.Entry{Hash: cursor.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
-	ticket("several", several, 0, true)
+	between("seen more than the queue has", several, 0, want.Position+1, false)
+	between("several", several, 0, want.Position, true)
 	ticket("as many as there is room", entries("f", cursor.MaxTail-4), 3, true)
 	ticket("full", entries("g", 1), 3, false)
 
@@ -241,7 +249,7 @@ func prints(tails ...cursor.Tail) cursor.Prints {
 func testKinds(t *testing.T, s cursor.Store) {
 	want := newCursor("numbered")
 	create(t, s, want)
-	got, done, err := s.Ticket(t.Context(), "numbered", entries("e", 1), 0, at)
+	got, done, err := s.Ticket(t.Context(), "numbered", entries("e", 1), cursor.Range{}, at)
 	check(t, err)
 	same(t, "ticket of a numbered queue", done, false)
 	same(t, "cursor", got, want)
@@ -286,12 +294,12 @@ func testLastSeqs(t *testing.T, s cursor.Store) {
 	want.PrintsFrom = want.TailFrom
 	create(t, s, want)
 	three := cursor.NewTail(cursor.Entry{Count: 3})
-	got, done, err := s.Ticket(t.Context(), "q", three, want.TailFrom, at)
+	got, done, err := s.Ticket(t.Context(), "q", three, seen(want.TailFrom), at)
 	check(t, err)
 	same(t, "three", done, false)
 	same(t, "cursor", got, want)
 	two := cursor.NewTail(cursor.Entry{Count: 2})
-	got, done, err = s.Ticket(t.Context(), "q", two, want.TailFrom, at)
+	got, done, err = s.Ticket(t.Context(), "q", two, seen(want.TailFrom), at)
 	check(t, err)
 	same(t, "two", done, true)
 	want.Position, want.Tail = cursor.MaxSeq, two
@@ -398,7 +406,7 @@ func testRacingTickets(t *testing.T, s cursor.Store) {
 	ends := map[int64]bool{}
 	for i := range racers {
 		group.Go(func() {
-			c, done, err := s.Ticket(context.WithoutCancel(t.Context()), "q", entries(fmt.Sprint("racer", i), 2), 0, at)
+			c, done, err := s.Ticket(context.WithoutCancel(t.Context()), "q", entries(fmt.Sprint("racer", i), 2), cursor.Range{}, at)
 			if err != nil || !done {
 				t.Error(done, err)
 			}

@@ -1,0 +1,119 @@
+package cursor_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// patient is a store that ends an append which asks for more tickets than any
+// needs.
+type patient struct {
+	cursor.Store
+	tickets int
+}
+
+var errEndless = errors.New("more than 10 tickets")
+
+func (p *patient) Ticket(ctx context.Context, queue string, entries cursor.Tail, seen cursor.Range, now time.Time) (cursor.Cursor, bool, error) {
+	if p.tickets++; p.tickets > 10 {
+		return cursor.Cursor{}, false, errEndless
+	}
+	return p.Store.Ticket(ctx, queue, entries, seen, now)
+}
+
+// appendPatiently appends in a process that knows nothing yet.
+func (b *bench) appendPatiently(a cursor.Arrival) (cursor.Appended, error) {
+	b.store = &patient{Store: b.memory}
+	return b.process(cursor.Options{}).Append(b.t.Context(), a)
+}
+
+// TestATicketOfAQueueThatWasMadeAnewEnds: the queue was deleted by hand and
+// made as a numbered one, while a process remembers it.
+func TestATicketOfAQueueThatWasMadeAnewEnds(t *testing.T) {
+	b := newBench(t, nil)
+	b.want("before", b.append(arrival("a")), "advanced 1-1")
+	remembered, err := b.memory.Cursor(t.Context(), "q", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbered := newBench(t, nil)
+	numbered.put(cursor.Message{Queue: "q", Seq: 1})
+	b.memory = numbered.memory
+	b.store = &patient{Store: remembers{b.memory, remembered}}
+	var invalid *cursor.InvalidError
+	if _, err := b.process(cursor.Options{}).Append(t.Context(), arrival("b")); !errors.As(err, &invalid) || invalid.Field != "seq" {
+		t.Errorf("error %v, want one of seq", err)
+	}
+}
+
+// remembers is a store whose weak reads show an old cursor.
+type remembers struct {
+	cursor.Store
+	old cursor.Cursor
+}
+
+func (r remembers) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
+	if !strong {
+		return r.old, nil
+	}
+	return r.Store.Cursor(ctx, queue, strong)
+}
+
+// TestTablesOfDifferentTimes: after a restore, an arrival can have seen more
+// than its queue has. A place given then could not be found again.
+func TestTablesOfDifferentTimes(t *testing.T) {
+	b := newBench(t, nil)
+	b.fill("a", 10)
+	ahead := arrival("ahead")
+	b.store = noTickets{b.memory}
+	if _, err := b.process(cursor.Options{}).Append(t.Context(), ahead); !errors.Is(err, errNoTickets) {
+		t.Fatal(err)
+	}
+	stored, _, err := b.memory.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: "q", Keys: []cursor.Hash{cursor.HashOf("ahead")}})
+	if err != nil || len(stored) != 1 {
+		t.Fatal(stored, err)
+	}
+	restored := newBench(t, nil)
+	restored.fill("other", 4)
+	if _, err := restored.memory.PutArrival(t.Context(), stored[0]); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if r, err := restored.appendPatiently(ahead); err == nil || !strings.Contains(err.Error(), "the position is 4") {
+			t.Errorf("%+v, error %v; want one that tells the position", r, err)
+		}
+	}
+	// The others of its call are not held up.
+	results, err := restored.process(cursor.Options{}).AppendGroup(t.Context(), []cursor.Arrival{arrival("b"), ahead, arrival("c")})
+	if err != nil || results[1].Err == nil || told(results[0]) != "advanced 5-5" || told(results[2]) != "advanced 6-6" {
+		t.Errorf("%+v, %v", results, err)
+	}
+	// Once the queue has come so far, it gets its place, and only one.
+	restored.fill("more", 4)
+	restored.want("then", restored.append(ahead), "duplicate 11-11")
+	restored.fill("yet more", 50)
+	restored.want("and again", restored.append(ahead), "duplicate 11-11")
+}
+
+// TestAPlaceThatLooksTheSameEndsATicket: an earlier arrival under the id got its
+// place so late that what it had seen is 2^23 before what this one has.
+func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
+	b := newBench(t, nil)
+	kind, first := cursor.KindArrival, int64(1<<23-1)
+	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}); err != nil {
+		t.Fatal(err)
+	}
+	b.fill("a", 1)
+	place := cursor.NewTail(cursor.Entry{Hash: cursor.HashOf("late"), Count: 1, Seen: 0})
+	if _, given, err := b.memory.Ticket(t.Context(), "q", place, cursor.Range{From: first, To: first}, b.now); err != nil || !given {
+		t.Fatal(given, err)
+	}
+	if r, err := b.appendPatiently(arrival("late")); err == nil || errors.Is(err, errEndless) {
+		t.Errorf("%+v, error %v; want one of the place", r, err)
+	}
+}

@@ -258,9 +258,9 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 		entries = append(entries, cursor.Entry{Hash: cursor.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
 	}
 	_, err := m.store.CreateCursor(t.Context(), cursor.Cursor{
-		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_019_006, Parked: 1_000_000_006, GapSince: now, Announced: -1,
-		Floor: 1_000_000_007, FloorSince: now, Nudged: now, TailFrom: 1_000_000_006, Tail: cursor.NewTail(entries...),
-		PrintsFrom: 1_000_000_005, Prints: cursor.Prints(strings.Repeat("abcd", 2*cursor.OrderItemEntries)),
+		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_043_006, Parked: 1_000_000_006, GapSince: now, Announced: -1,
+		Floor: 1_000_000_007, FloorSince: now, Nudged: now, TailFrom: 1_000_024_006, Tail: cursor.NewTail(entries...),
+		PrintsFrom: 1_000_000_006, Prints: cursor.Prints(strings.Repeat("abcd", 2*cursor.OrderItemEntries)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -243,6 +243,9 @@ func decodeCursor(it item, names Names) (Cursor, error) {
 		if d.Err == nil && c.Position-c.TailFrom != c.Tail.Seqs() {
 			d.Fail(attrTail, fmt.Sprintf("is of %d seqs behind %d, and the position is %d", c.Tail.Seqs(), c.TailFrom, c.Position))
 		}
+		if err := c.checkPrints(); err != nil {
+			d.Fail(attrPrints, err.Error())
+		}
 	}
 	if d.Err != nil {
 		return Cursor{}, fmt.Errorf("cursor: %w", d.Err)

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 )
 
@@ -51,11 +52,24 @@ func (c Cursor) trimmed() Cursor {
 		// Prints do not say how many seqs an entry takes. It is one at least, so
 		// those that stay are of this many before the tail, or of more.
 		kept = kept[more*printSize:]
-		c.PrintsFrom = max(c.PrintsFrom, c.TailFrom-int64(kept.len()))
+		c.PrintsFrom = c.TailFrom - int64(kept.len())
 	}
 	c.Prints = kept + first.prints()
 	c.TailFrom, c.Tail = c.TailFrom+first.Seqs(), rest
 	return c
+}
+
+// checkPrints tells whether the prints can be of all places of the seqs from
+// PrintsFrom+1 up to TailFrom: such as were left out would be given twice.
+func (c Cursor) checkPrints() error {
+	n, seqs := c.Prints.len(), c.TailFrom-c.PrintsFrom
+	switch {
+	case len(c.Prints)%printSize != 0 || n > maxPrints:
+		return fmt.Errorf("has %d characters: it is up to %d prints of %d", len(c.Prints), maxPrints, printSize)
+	case c.PrintsFrom < c.Settings.First-1 || seqs < int64(n) || seqs > int64(n*MaxArrivalMessages):
+		return fmt.Errorf("is of %d places, which cannot be all from %d to %d", n, c.PrintsFrom, c.TailFrom)
+	}
+	return nil
 }
 
 // without reports whether an entry that has no place up to a seq is sure to have

@@ -1,0 +1,94 @@
+package cursor
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+)
+
+// TestPrintsAreOfAllBehindPrintsFrom: however many seqs the places take, and
+// however often the tail is trimmed, an entry whose place has left the tail is
+// never said to be without one, by whatever position before its place.
+func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		most := []int{1, 2, 30, MaxArrivalMessages}[random.IntN(4)]
+		settings := DefaultSettings()
+		settings.Kind, settings.First = KindArrival, random.Int64N(2)*random.Int64N(1<<40)
+		c := newCursor("q", settings, time.Time{})
+		var left []place
+		for range 1 + random.IntN(8) {
+			for n := OrderItemEntries + random.IntN(MaxTail-OrderItemEntries+1) - c.Tail.Len(); n > 0; n-- {
+				e := Entry{Count: 1 + random.IntN(most), Seen: shortSeen(c.Position)}
+				for i := range e.Hash {
+					e.Hash[i] = byte(random.Uint32())
+				}
+				c.Tail, c.Position = c.Tail+NewTail(e), c.Position+int64(e.Count)
+			}
+			first, _ := c.Tail.First(OrderItemEntries)
+			for p := range first.places(c.TailFrom) {
+				left = append(left, p)
+			}
+			c = c.trimmed()
+			if err := c.checkPrints(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			for _, p := range left {
+				for _, seen := range []int64{p.seqs.From, max(c.PrintsFrom, p.seqs.From-1), c.PrintsFrom, p.seqs.From - 1000} {
+					if seen <= p.seqs.From && c.without(p.Entry, seen) {
+						t.Fatalf("seed %d: the place of the seqs %v is overlooked by one that has seen %d, before a tail from %d with prints from %d", seed, p.seqs, seen, c.TailFrom, c.PrintsFrom)
+					}
+				}
+			}
+			// What comes later has no print, so the last 24 places are none of its.
+			if e := (Entry{Count: 1}); c.Prints.len() > maxPrints || !c.Prints.mayHave(e) && !c.without(e, left[len(left)-OrderItemEntries].seqs.From) {
+				t.Fatalf("seed %d: %d prints from %d tell nothing of the last order item, before %d", seed, c.Prints.len(), c.PrintsFrom, c.TailFrom)
+			}
+		}
+	}
+}
+
+// TestDamagedPrintsAreRefused: where prints are missing, a place would be given
+// twice.
+func TestDamagedPrintsAreRefused(t *testing.T) {
+	names := Names{}.withDefaults()
+	settings := DefaultSettings()
+	settings.Kind, settings.First = KindArrival, 11
+	good := newCursor("q", settings, time.Time{})
+	for i := range 72 {
+		e := Entry{Hash: HashOf(fmt.Sprint(i)), Count: 1 + i%3}
+		good.Tail, good.Position = good.Tail+NewTail(e), good.Position+int64(e.Count)
+	}
+	for range 3 {
+		if _, err := decodeCursor(encodeCursor(good, names), names); err != nil {
+			t.Fatal(err)
+		}
+		good = good.trimmed()
+	}
+	for name, change := range map[string]func(item){
+		"no prints":                 func(it item) { delete(it, attrPrints) },
+		"prints of another type":    func(it item) { it[attrPrints] = dynamo.Number(1) },
+		"no begin":                  func(it item) { delete(it, attrPrintsFrom) },
+		"none":                      func(it item) { it[attrPrints] = dynamo.Text("") },
+		"a part of one":             func(it item) { it[attrPrints] = dynamo.Text(string(good.Prints[:190])) },
+		"more than there are":       func(it item) { it[attrPrints] = dynamo.Text(string(good.Prints + "abcd")) },
+		"a begin behind the tail's": func(it item) { it[attrPrintsFrom] = dynamo.Number(good.TailFrom + 1) },
+		"a begin that is too late":  func(it item) { it[attrPrintsFrom] = dynamo.Number(good.TailFrom - 47) },
+		"a begin that is too early": func(it item) {
+			it[attrPrints] = dynamo.Text("abcd")
+			it[attrTailFrom] = dynamo.Number(1000)
+			it[attrPosition] = dynamo.Number(1000)
+		},
+		"a begin before the queue": func(it item) { it[attrPrintsFrom] = dynamo.Number(9) },
+	} {
+		it := encodeCursor(good, names)
+		change(it)
+		if c, err := decodeCursor(it, names); err == nil || !strings.Contains(err.Error(), `"prints`) {
+			t.Errorf("%s: %+v, %v; want an error of the prints", name, c, err)
+		}
+	}
+}

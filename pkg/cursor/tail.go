@@ -25,7 +25,8 @@ type Entry struct {
 	Count int
 	// Seen is the low 23 bits of Arrival.Seen (see [shortSeen]). It tells the
 	// arrival from an earlier one under the same id, which has expired: what that
-	// one had seen is less, and in a tail by less than 2^23.
+	// one had seen is less, by less than 2^23 where it got its place within
+	// seconds.
 	Seen uint32
 }
 

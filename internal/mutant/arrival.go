@@ -47,6 +47,21 @@ var arrivalMutants = []mutant{
 	{"ticket that is asked for again and again", sorterFolder, test{"./pkg/cursor", "TestAPlaceThatLooksTheSame"}, []edit{
 		{"append.go", "case it.Tail.Contains(a.entry()):", "case false:"},
 	}},
+	{"prints taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPrints"}, []edit{
+		{"item.go", "if err := c.checkPrints(); err != nil {", "if err := c.checkPrints(); err != nil && d.Err != nil {"},
+	}},
+	{"places taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPlaces"}, []edit{
+		{"item_arrival.go", "count < 1 || count > MaxArrivalMessages {\n\t\t\td.Fail(attribute", "count < 0 {\n\t\t\td.Fail(attribute"},
+	}},
+	{"looks no sooner where it was overtaken", sorterFolder, test{"./pkg/cursor", "TestAProcessThatWasOvertaken"}, []edit{
+		{"append.go", "\t\ts.memory.crowd(queue)\n", ""},
+	}},
+	{"order item expires with what it names", sorterFolder, test{"./pkg/cursor", "TestOrderItemsOutlive"}, []edit{
+		{"flush.go", "s.expiry().Add(orderGrace)", "s.expiry()"},
+	}},
+	{"another order item taken for the tail's", sorterFolder, test{"./pkg/cursor", "TestAnOrderItemOfATime"}, []edit{
+		{"flush.go", "if there.Entries != first {", "if there.Entries == \"\" {"},
+	}},
 	{"ticket beyond the room", sorterFolder, arrivalSchedules, []edit{
 		{"memory_arrival.go", "c.Tail.Len() <= MaxTail-entries.Len() &&", "true &&"},
 	}},
@@ -65,6 +80,9 @@ var arrivalMutants = []mutant{
 	{"place of an earlier arrival (R6)", sorterFolder, arrivalTrace("R6"), []edit{
 		{"arrival.go", "Seen: shortSeen(a.Seen)}", "Seen: 0}"},
 		{"arrival.go", "return shortSeen(a.Seen) == e.Seen && len", "return len"},
+	}},
+	{"kept, though it has its place", sorterFolder, test{"./pkg/cursor", "TestAnIdIsGoodAgain"}, []edit{
+		{"append.go", "due = inTail(due, it)\n", ""},
 	}},
 	{"place short before the end (R7)", sorterFolder, arrivalTrace("R7"), []edit{
 		{"append.go", "a.due = s.expiresSoon(there.ExpiresOn)", "a.due = false"},

@@ -111,7 +111,9 @@ func TestAnIdIsGoodAgainWhileItsPlaceIsInTheTail(t *testing.T) {
 	for _, ttl := range []bool{true, false} {
 		b := newBench(t, nil)
 		b.want("first", b.append(arrival("a")), "advanced 1-1")
-		b.now = b.now.Add(14 * 24 * time.Hour)
+		b.now = b.now.Add(14*24*time.Hour - time.Second)
+		b.want("repeat in the last second, which keeps nothing", b.append(arrival("a")), "duplicate 1-1")
+		b.now = b.now.Add(time.Second)
 		if ttl {
 			b.memory.Expire(b.now)
 		}

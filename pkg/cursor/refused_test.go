@@ -3,6 +3,7 @@ package cursor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -116,4 +117,46 @@ func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
 	if r, err := b.appendPatiently(arrival("late")); err == nil || errors.Is(err, errEndless) {
 		t.Errorf("%+v, error %v; want one of the place", r, err)
 	}
+}
+
+// looks is a store that counts the looks at a cursor before a put.
+type looks struct {
+	cursor.Store
+	n int
+}
+
+func (l *looks) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
+	l.n++
+	return l.Store.Cursor(ctx, queue, strong)
+}
+
+// TestAProcessThatWasOvertakenLooksSooner: after a search, what it remembers of
+// the queue is used for a tenth of a second, and otherwise for ten.
+func TestAProcessThatWasOvertakenLooksSooner(t *testing.T) {
+	b := newBench(t, nil)
+	counted := &looks{Store: b.memory}
+	b.store = counted
+	s := b.process(cursor.Options{})
+	n := 0
+	wait := func(d time.Duration, want int) {
+		t.Helper()
+		b.now, counted.n = b.now.Add(d), 0
+		n++
+		if _, err := s.Append(t.Context(), arrival(fmt.Sprint("own", n))); err != nil {
+			t.Fatal(err)
+		}
+		if counted.n != want {
+			t.Errorf("append %d, %v after the last: %d looks, want %d", n, d, counted.n, want)
+		}
+	}
+	wait(0, 1)
+	wait(10*time.Second, 0)
+	wait(10*time.Second+time.Millisecond, 1)
+	b.fill("other", 100)
+	wait(0, 0)
+	wait(100*time.Millisecond, 0)
+	wait(101*time.Millisecond, 1)
+	b.now = b.now.Add(30 * time.Minute)
+	wait(0, 1)
+	wait(10*time.Second, 0)
 }

@@ -92,3 +92,32 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestDamagedPlacesAreRefused: those of no message would be passed over for
+// ever, and those of too many take the seqs of others.
+func TestDamagedPlacesAreRefused(t *testing.T) {
+	names := Names{}.withDefaults()
+	settings := DefaultSettings()
+	settings.Kind = KindArrival
+	for count, right := range map[int]bool{0: false, 1: true, MaxArrivalMessages: true, MaxArrivalMessages + 1: false} {
+		entries := NewTail(Entry{Hash: HashOf("a"), Count: count})
+		c := newCursor("q", settings, time.Time{})
+		c.Tail, c.Position = entries, int64(count)
+		if _, err := decodeCursor(encodeCursor(c, names), names); (err == nil) != right {
+			t.Errorf("a tail with an entry of %d messages: error %v", count, err)
+		}
+		o := OrderItem{Queue: "q", Last: 1000, Entries: entries}
+		if _, err := decodeOrderItem(encodeOrderItem(o, names), names); (err == nil) != right {
+			t.Errorf("an order item with an entry of %d messages: error %v", count, err)
+		}
+		c.Position++
+		if _, err := decodeCursor(encodeCursor(c, names), names); err == nil {
+			t.Errorf("an entry of %d messages, and the position is %d: no error", count, c.Position)
+		}
+	}
+	for name, entries := range map[string]Tail{"none": "", "a part of one": "12345678901234567"} {
+		if _, err := decodeOrderItem(encodeOrderItem(OrderItem{Queue: "q", Last: 1000, Entries: entries}, names), names); err == nil {
+			t.Errorf("an order item with %s: no error", name)
+		}
+	}
+}

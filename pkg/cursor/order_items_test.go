@@ -1,0 +1,70 @@
+package cursor_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// orderItems are those of the queue.
+func (b *bench) orderItems() []cursor.OrderItem {
+	b.t.Helper()
+	page, err := b.memory.OrderItems(b.t.Context(), cursor.Query{Queue: "q", Last: cursor.MaxSeq})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return page.Items
+}
+
+// TestOrderItemsOutliveWhatTheyName by an hour: when they are made, and when the
+// sweep keeps what they name.
+func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
+	b := newBench(t, nil)
+	b.fill("a", cursor.OrderItemEntries)
+	outlive := func() {
+		t.Helper()
+		items := b.orderItems()
+		if len(items) != 1 {
+			t.Fatalf("%d order items, want 1", len(items))
+		}
+		for i := range items[0].Entries.Len() {
+			found, _, err := b.memory.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: "q", Keys: []cursor.Hash{items[0].Entries.At(i).Hash}})
+			if err != nil || len(found) != 1 {
+				t.Fatal(found, err)
+			}
+			if least := found[0].ExpiresOn.Add(time.Hour); items[0].ExpiresOn.Before(least) {
+				t.Errorf("the order item expires %v, want %v or later", items[0].ExpiresOn, least)
+			}
+		}
+	}
+	outlive()
+	b.now = b.now.Add(10 * 24 * time.Hour)
+	if n, err := b.process(cursor.Options{}).KeepUndelivered(t.Context(), "q", 0); err != nil || n != cursor.OrderItemEntries {
+		t.Fatalf("%d kept, %v", n, err)
+	}
+	outlive()
+}
+
+// TestAnOrderItemOfATimeThatIsLost: after a restore one can stand where the
+// queue's next one has to be. It is never taken for that, and its places stay in
+// the tail.
+func TestAnOrderItemOfATimeThatIsLost(t *testing.T) {
+	b := newBench(t, nil)
+	lost := newBench(t, nil)
+	lost.fill("lost", cursor.OrderItemEntries)
+	b.fill("a", 10)
+	if _, err := b.memory.PutOrderItem(t.Context(), lost.orderItems()[0]); err != nil {
+		t.Fatal(err)
+	}
+	b.fill("b", cursor.MaxTail-10)
+	_, err := b.sorter.Append(t.Context(), arrival("c"))
+	if err == nil || !strings.Contains(err.Error(), "the order item up to seq 24 is not what the cursor's tail says") {
+		t.Errorf("error %v, want one of the order item", err)
+	}
+	it, err := b.memory.Cursor(t.Context(), "q", true)
+	if err != nil || it.Tail.Len() != cursor.MaxTail || it.TailFrom != 0 {
+		t.Errorf("%d places in a tail from %d, %v; want all", it.Tail.Len(), it.TailFrom, err)
+	}
+}

@@ -100,7 +100,7 @@ var arrivalMutants = []mutant{
 		{"append.go", "Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom, Strong: true}", "Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom}"},
 	}},
 	{"places in the tail overlooked", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "if seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen); found {", "if seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen); found && false {"},
+		{"append.go", "case found:", "case found && false:"},
 	}},
 	{"group by the highest position", sorterFolder, arrivalSchedules, []edit{
 		{"append.go", "Range{min(seen.From, a.seen), max(seen.To, a.seen)}", "Range{max(seen.From, a.seen), max(seen.To, a.seen)}"},

@@ -82,6 +82,9 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
 	known, last := true, int64(0)
 	for i, r := range results {
 		if r.Err != nil {
+			if !isFault(r.Err) {
+				m.run.Violation("S6: %s was told an error that no fault made: %v", c[i].ID, r.Err)
+			}
 			known = false
 			continue
 		}

@@ -9,6 +9,7 @@
 //	O4 an arrival is stored when it gets its place, and stays until it is delivered
 //	S4 what is stored under an id never changes while it is kept
 //	S5 an answer that tells seqs is true, at once and for ever
+//	S6 an error is told only of a fault
 //
 // and that a reader gets all messages, in the order of their seqs, with the
 // bytes that were accepted.

@@ -65,8 +65,8 @@ func TestEveryRequestOfAnAppendGoesWrongOnce(t *testing.T) {
 		{"one", group("a", 1), group("b", 1)},
 		{"several under one id", group("a", 1), []cursor.Arrival{several("b", 3)}},
 		{"group with a repeat", group("a", 2), append(group("b", 2), arrival("a1"))},
-		{"flush", group("a", 31), group("b", 3)},
-		{"full", group("a", 32), group("b", 50)},
+		{"flush", group("a", 22), group("b", 3)},
+		{"two tickets and two flushes", group("a", 22), group("b", 50)},
 		{"repeat after its order item", group("a", 60), group("a", 1)},
 	} {
 		t.Run(operation.name, func(t *testing.T) {

@@ -146,13 +146,13 @@ type Reader struct {
 	// Blocked, 2 to 1,000; 5. From the second attempt on it stands alone.
 	MaxAttempts int
 	// Track, where it is not 0, is how long the work of a batch may take, 1
-	// second to 30 days, from the creation of its chain on. Each batch then has a chain of package xorack, with a
-	// root edge for each message ([Batch].Edges). Handle hands them on with the
-	// messages, and whoever has done a message's work says so of its edge. The
-	// batch is committed when its chain is done, and comes again when that
-	// failed, or was not done in this time. A chain takes 1,000 operations, so a
-	// batch of many messages with large trees needs [xorack.Acker.Fan]. It takes
-	// no replies.
+	// second to 30 days, from the creation of its chain on. Each batch then has a
+	// chain of package xorack, with a root edge for each message ([Batch].Edges).
+	// Handle hands them on with the messages, and whoever has done a message's
+	// work says so of its edge. The batch is committed when its chain is done, and
+	// comes again when that failed, or was not done in this time. A chain takes
+	// 1,000 operations, so a batch of many messages with large trees needs
+	// [xorack.Acker.Fan]. It takes no replies.
 	Track time.Duration
 }
 

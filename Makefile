@@ -12,6 +12,8 @@ FUNCTIONS := enqueue sort sweep process handoff ack webhook
 # that DynamoDB and Lambda's runtime do not speak. Lambda's arm64 processors have the
 # atomic operations of ARMv8.1: without the other way to do them, functions are smaller.
 LAMBDA_BUILD = GOOS=linux GOARCH=$(1) GOARM64=v8.1 CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -tags lambda.norpc,nethttpomithttp2 -ldflags "-s -w"
+# infra/cdk/cdk.json says the same to those who call the CDK themselves.
+export CDK_DISABLE_CLI_TELEMETRY := true
 TOOL := $(GO) tool -modfile=tools.mod
 
 # Where the demo's messages come from, who moves the cursors, and whether

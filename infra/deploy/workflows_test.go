@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,6 +66,33 @@ func TestReleaseHasEveryFunction(t *testing.T) {
 		if !strings.Contains(string(text), "main: ./functions/"+f.Name()) || !strings.Contains(string(text), "ids: ["+f.Name()+"]") {
 			t.Errorf("a release has no zip of %s", f.Name())
 		}
+	}
+}
+
+// Whoever runs the CDK in this project sends nobody a report of it: "offline" is
+// what it says.
+func TestNoTelemetry(t *testing.T) {
+	for _, file := range []string{"../../infra/cdk/cdk.json", "../../examples/shop/cdk.json"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var app struct {
+			Context map[string]any `json:"context"`
+		}
+		if err := json.Unmarshal(text, &app); err != nil {
+			t.Fatal(err)
+		}
+		if app.Context["cli-telemetry"] != false {
+			t.Errorf("%s does not turn the command's telemetry off", file)
+		}
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(makefile), "\nexport CDK_DISABLE_CLI_TELEMETRY := true\n") {
+		t.Error("the Makefile does not turn the command's telemetry off")
 	}
 }
 

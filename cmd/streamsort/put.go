@@ -62,8 +62,8 @@ func (c *putCommand) Run(s *session) error {
 			for i, line := range batch {
 				if messages[i] = line.text; c.Order == "arrival" {
 					var err error
-					if messages[i], err = edge.Without(line.text, "seq"); err != nil {
-						return fmt.Errorf("line %d %w", line.number, err)
+					if messages[i], err = withoutSeq(line.text); err != nil {
+						return fmt.Errorf("line %d%w", line.number, err)
 					}
 				}
 			}
@@ -78,6 +78,19 @@ func (c *putCommand) Run(s *session) error {
 		err = readErr
 	}
 	return errors.Join(t.print(s), err)
+}
+
+// withoutSeq is a message for a queue in arrival order. The error is put behind
+// the line's number.
+func withoutSeq(message json.RawMessage) (json.RawMessage, error) {
+	members, err := edge.Members(message)
+	if err != nil {
+		return nil, fmt.Errorf(" %w", err)
+	}
+	if id, _ := edge.TakeMember(members, "id"); id == nil || string(id) == `""` {
+		return nil, errors.New(": id is missing: without a seq, a message is known by it")
+	}
+	return edge.Without(message, "seq")
 }
 
 // numbered is a line of the input.
@@ -99,12 +112,25 @@ func (t *tally) add(batch []numbered, results []client.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, r := range results {
-		t.outcomes[r.Outcome]++
+		outcome := outcomeOf(r)
+		t.outcomes[outcome]++
 		t.total++
 		if r.Status >= 400 {
-			t.refused = append(t.refused, fmt.Sprintf("line %d: %s: %s", batch[i].number, r.Outcome, r.Detail))
+			t.refused = append(t.refused, fmt.Sprintf("line %d: %s: %s", batch[i].number, outcome, r.Detail))
 		}
 	}
+}
+
+// outcomeOf is what became of a message, in a word. The API has none for one
+// that is not for its queue, nor for one whose fate it does not know.
+func outcomeOf(r client.Outcome) string {
+	switch {
+	case r.Outcome != "":
+		return r.Outcome
+	case r.Status >= 500:
+		return "unknown"
+	}
+	return "invalid"
 }
 
 // print tells what became of the messages. The error names those that were

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/intake"
@@ -54,7 +53,7 @@ func directKey(members []edge.Member) (string, []edge.Member, *edge.Problem) {
 	case err != nil:
 		return "", nil, edge.Invalid("idempotencyKey", err.Error())
 	case key == "" || len(key) > cursor.MaxID:
-		return "", nil, edge.Invalid("idempotencyKey", "must have 1 to "+strconv.Itoa(cursor.MaxID)+" bytes")
+		return "", nil, edge.Invalid("idempotencyKey", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(key), cursor.MaxID))
 	}
 	return key, rest, nil
 }
@@ -94,7 +93,7 @@ func add(p *intake.Put, prefix string, m cursor.Message, numbered bool, key stri
 	case key != "":
 		p.Join(m, key)
 	case m.ID == "":
-		return edge.Invalid(prefix+"seq", "is missing; for a queue in arrival order, an id or the header Idempotency-Key is")
+		return edge.Invalid(prefix+"seq", "is missing, and so is id: a numbered queue needs a seq; one in arrival order an id, or the header Idempotency-Key")
 	default:
 		id := m.ID
 		m.ID = ""

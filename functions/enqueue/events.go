@@ -13,6 +13,8 @@ import (
 // may be empty.
 type props struct {
 	queue, seq, id edge.FieldPath
+	// written are they as they were given, for what is said of them.
+	written paths
 }
 
 // paths are props as they are written.
@@ -68,9 +70,9 @@ func (p *paths) parse(key string) (*props, *edge.Problem) {
 	case p.queue == "":
 		return nil, edge.Invalid("queueProp", "is missing beside seqProp or idProp")
 	case p.seq == "" && p.id == "" && key == "":
-		return nil, edge.Invalid("seqProp", "is missing beside queueProp; for queues in arrival order, idProp or the header Idempotency-Key is")
+		return nil, edge.Invalid("seqProp", "is missing beside queueProp, and so is idProp: numbered queues need a seqProp; those in arrival order an idProp, or the header Idempotency-Key")
 	}
-	var parsed props
+	parsed := props{written: *p}
 	for _, one := range []struct {
 		name, text string
 		path       *edge.FieldPath
@@ -154,7 +156,7 @@ func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key
 		m.Queue, err = edge.Name(queue)
 	}
 	if err != nil {
-		return edge.Invalid(prefix+"queue", err.Error())
+		return invalidProp(prefix, "queue", p.written.queue, err)
 	}
 	if p.id != nil {
 		id, err := p.id.Find(event)
@@ -162,7 +164,7 @@ func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key
 			m.ID, err = edge.Name(id)
 		}
 		if err != nil {
-			return edge.Invalid(prefix+"id", err.Error())
+			return invalidProp(prefix, "id", p.written.id, err)
 		}
 	}
 	if p.seq != nil {
@@ -171,8 +173,14 @@ func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key
 			m.Seq, err = edge.Seq(seq)
 		}
 		if err != nil {
-			return edge.Invalid(prefix+"seq", err.Error())
+			return invalidProp(prefix, "seq", p.written.seq, err)
 		}
 	}
 	return add(put, prefix, m, p.seq != nil, key)
+}
+
+// invalidProp is the problem of a field that is taken from an event, with the path
+// that led to it.
+func invalidProp(prefix, field, path string, err error) *edge.Problem {
+	return edge.Invalid(prefix+field, fmt.Sprintf("%v (%sProp=%s)", err, field, path))
 }

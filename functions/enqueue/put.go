@@ -40,7 +40,11 @@ func putMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 		}
 	}
 	if unknown == len(answers) {
-		return 0, nil, answers[0].Failure
+		problem := answers[0].Failure
+		for i := range problem.Errors {
+			problem.Errors[i].Field = "messages[0]." + problem.Errors[i].Field
+		}
+		return 0, nil, problem
 	}
 	return http.StatusOK, struct {
 		Status  int             `json:"status"`

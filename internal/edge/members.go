@@ -189,14 +189,14 @@ func ParseFieldPath(text string) (FieldPath, error) {
 }
 
 // ErrNoField is in the errors of [FieldPath.Find] where there is no such field.
-var ErrNoField = errors.New("there is no field")
+var ErrNoField = errors.New("is missing: the event has no field")
 
-// Find is the field's value in an object.
+// Find is the field's value in an event, which is an object.
 func (p FieldPath) Find(raw json.RawMessage) (json.RawMessage, error) {
 	for i, name := range p {
 		members, err := Members(raw)
 		if err != nil {
-			return nil, fmt.Errorf("%s: the value before it %w", strings.Join(p[:i+1], "."), err)
+			return nil, fmt.Errorf("is missing: %s %w", strings.Join(append([]string{"event"}, p[:i]...), "."), err)
 		}
 		found := false
 		for _, member := range members {

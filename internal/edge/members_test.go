@@ -63,7 +63,7 @@ func TestFieldPath(t *testing.T) {
 	if got, err := path.Find(event); err != nil || string(got) != `"found"` {
 		t.Errorf("%s, %v", got, err)
 	}
-	for text, want := range map[string]string{"a.x": "there is no field a.x", "n.x": "n.x: the value before it must be a JSON object", "x": "there is no field x"} {
+	for text, want := range map[string]string{"a.x": "is missing: the event has no field a.x", "n.x": "is missing: event.n must be a JSON object", "x": "is missing: the event has no field x"} {
 		path, err := edge.ParseFieldPath(text)
 		if err != nil {
 			t.Fatal(err)

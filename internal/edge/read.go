@@ -20,7 +20,9 @@ func ReadMessage(prefix string, members []Member) (m cursor.Message, numbered bo
 		case "queue":
 			m.Queue, err = Text(member.Value)
 		case "seq":
-			m.Seq, err = Seq(member.Value)
+			if m.Seq, err = Seq(member.Value); string(member.Value) == "null" {
+				err = fmt.Errorf("%w (leave it out for a queue in arrival order)", err)
+			}
 		case "id":
 			m.ID, err = Text(member.Value)
 		case "contentType":

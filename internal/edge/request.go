@@ -10,6 +10,7 @@ package edge
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -162,7 +163,7 @@ func (r *Request) setIdempotencyKey(value string) *Problem {
 		value = value[1 : len(value)-1]
 	}
 	if value == "" || len(value) > maxIdempotencyKey {
-		return Invalid("Idempotency-Key", "must have 1 to 1024 bytes")
+		return Invalid("Idempotency-Key", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(value), maxIdempotencyKey))
 	}
 	r.IdempotencyKey = value
 	return nil

@@ -63,6 +63,9 @@ func (p *Put) newAnswer(r cursor.Result) Answer {
 // newArrivalAnswer is the answer for message n of an arrival.
 func (p *Put) newArrivalAnswer(r cursor.Appended, n int) Answer {
 	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Detail: arrivalDetailOf[r.Outcome]}
+	if p.key != "" && r.Outcome == cursor.Conflict {
+		a.Detail = "another request was stored under this Idempotency-Key, and stays"
+	}
 	if r.Outcome == cursor.Advanced || r.Outcome == cursor.Duplicate {
 		moved := r.Moved
 		if moved == (cursor.Range{}) {

@@ -188,6 +188,9 @@ func (p *Put) reindexed(problem *edge.Problem, places [][]int) *edge.Problem {
 			field = rest
 		}
 		problem.Errors[i].Field = field
+		if rest == "messages" { // several have one id: the caller knows it as the call's key
+			problem.Errors[i].Detail = strings.Replace(e.Detail, "under one id", "under one Idempotency-Key", 1)
+		}
 	}
 	return problem
 }

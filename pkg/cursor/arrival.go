@@ -54,8 +54,10 @@ func (a *Arrival) Validate() error {
 		return ValidateQueue(a.Queue)
 	case a.ID == "":
 		return &InvalidError{Field: "id", Problem: "is missing: without a seq, a message is known by it; it must have 1 to " + strconv.Itoa(MaxID) + " bytes"}
-	case len(a.ID) > MaxID || !utf8.ValidString(a.ID):
-		return &InvalidError{Field: "id", Problem: "must be valid UTF-8 of 1 to " + strconv.Itoa(MaxID) + " bytes"}
+	case len(a.ID) > MaxID:
+		return &InvalidError{Field: "id", Problem: fmt.Sprintf("has %d bytes: it must have 1 to %d", len(a.ID), MaxID)}
+	case !utf8.ValidString(a.ID):
+		return &InvalidError{Field: "id", Problem: "is not valid UTF-8"}
 	case len(a.Messages) == 0 || len(a.Messages) > MaxArrivalMessages:
 		return &InvalidError{Field: "messages", Problem: fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), MaxArrivalMessages)}
 	}
@@ -69,7 +71,7 @@ func (a *Arrival) Validate() error {
 		}
 	}
 	if size := len(frames(a.Messages)); len(a.Messages) > 1 && size > MaxArrivalBytes {
-		return &InvalidError{Field: "messages", Problem: fmt.Sprintf("have %d bytes together: at most %d are taken under one id", size, MaxArrivalBytes)}
+		return &InvalidError{Field: "messages", Problem: fmt.Sprintf("have %d bytes together for queue %q: at most %d are taken under one id", size, a.Queue, MaxArrivalBytes)}
 	}
 	return nil
 }

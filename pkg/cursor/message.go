@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 	"unicode/utf8"
 )
@@ -67,12 +66,16 @@ func (m *Message) Validate() error {
 		return ValidateQueue(m.Queue)
 	case m.Seq < 0:
 		return invalidSeq("is negative: it must be from 0 to 9223372036854775807")
-	case len(m.ID) > MaxID || !utf8.ValidString(m.ID):
-		return &InvalidError{Field: "id", Problem: "must be valid UTF-8 of at most " + strconv.Itoa(MaxID) + " bytes"}
+	case len(m.ID) > MaxID:
+		return &InvalidError{Field: "id", Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.ID), MaxID)}
+	case !utf8.ValidString(m.ID):
+		return &InvalidError{Field: "id", Problem: "is not valid UTF-8"}
 	case len(m.Body) > MaxBody:
 		return &InvalidError{Field: "body", Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.Body), MaxBody)}
-	case len(m.ContentType) > MaxContentType || !utf8.ValidString(m.ContentType):
-		return &InvalidError{Field: "contentType", Problem: "must be valid UTF-8 of at most " + strconv.Itoa(MaxContentType) + " bytes"}
+	case len(m.ContentType) > MaxContentType:
+		return &InvalidError{Field: "contentType", Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.ContentType), MaxContentType)}
+	case !utf8.ValidString(m.ContentType):
+		return &InvalidError{Field: "contentType", Problem: "is not valid UTF-8"}
 	}
 	size := 0
 	for name, value := range m.Attributes {

@@ -102,7 +102,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 		return done // help was asked for
 	}
 	if err != nil {
-		fmt.Fprintln(errOut, "streamsort:", err)
+		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", err, verbOf(err))
 		return 2
 	}
 	s := &session{ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, json: c.Output == "json"}
@@ -111,6 +111,16 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 		return 1
 	}
 	return 0
+}
+
+// verbOf is what was typed up to the verb, as far as it was understood, of a line
+// that is wrong.
+func verbOf(err error) string {
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context.Selected() != nil {
+		return wrong.Context.Selected().FullPath()
+	}
+	return "streamsort"
 }
 
 // get makes a GET request and returns the answer, which is also read into out.

@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/streamsort/streamsort/internal/client"
 )
 
 // consumer is a consumer as the API tells of it.
@@ -30,6 +33,10 @@ type consumer struct {
 		AgeSeconds float64
 	}
 	Paused  *struct{ Reason, Since string }
+	Refused *struct {
+		Count         int64
+		Claim, Reason string
+	}
 	Waiting *struct {
 		Seq        seq
 		AgeSeconds float64
@@ -73,6 +80,13 @@ func (c consumer) state() string {
 		say("%s is missing: it is not stored any more", c.Waiting.Seq)
 	} else if c.Waiting != nil {
 		say("%s waits for %.0fs", c.Waiting.Seq, c.Waiting.AgeSeconds)
+	}
+	if c.Refused != nil {
+		replies := "replies"
+		if c.Refused.Count == 1 {
+			replies = "reply"
+		}
+		say("%d %s refused, the last in claim %s: %s", c.Refused.Count, replies, c.Refused.Claim, c.Refused.Reason)
 	}
 	if len(said) == 0 {
 		return ""
@@ -174,5 +188,20 @@ func (c *createCommand) Run(s *session) error {
 	if c.Kind != "" {
 		document["kind"] = c.Kind
 	}
-	return s.post("/consumers", document, "is there")
+	return s.post("/consumers", document, c.before(s))
+}
+
+// before says whether the consumer was there before: the answer to the call that
+// makes it does not tell, for a repeat has the same one.
+func (c *createCommand) before(s *session) string {
+	var found json.RawMessage
+	_, err := s.get("/consumers", url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}, &found)
+	var problem *client.Problem
+	switch {
+	case err == nil:
+		return "was there already"
+	case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
+		return "made"
+	}
+	return "is there" // who may make consumers need not be allowed to look
 }

@@ -17,6 +17,8 @@ func TestStateOfAConsumer(t *testing.T) {
 		`{"state":"IDLE","paused":{"reason":"the ledger is down","since":"2026-01-01T00:00:00Z"},"waiting":{"seq":"9007199254740993","missing":true}}`: ": paused since 2026-01-01T00:00:00Z: the ledger is down; 9007199254740993 is missing: it is not stored any more",
 		`{"state":"UNKNOWN","attempts":1,"claim":{"token":"4-x","from":7,"to":9,"leaseUntil":"2026-01-01T00:00:00Z"}}`:                                 ": in doubt: claim 4-x of 7 to 9, whose lease ended at 2026-01-01T00:00:00Z; attempt 1",
 		`{"state":"IDLE","attempts":0,"quarantine":[{"token":"4-x","from":7,"to":9,"state":"ABORTED","since":"yesterday"}]}`:                           ": quarantine: claim 4-x of 7 to 9, ABORTED since yesterday",
+		`{"state":"IDLE","attempts":0,"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict","since":"x"}}`:                    `: 1 reply refused, the last in claim 1-r1: to queue "n": seq 1: conflict`,
+		`{"state":"IDLE","attempts":2,"refused":{"count":3,"claim":"2-r2","reason":"late","since":"x"}}`:                                               `: attempt 2; 3 replies refused, the last in claim 2-r2: late`,
 	} {
 		var c consumer
 		if err := json.Unmarshal([]byte(document), &c); err != nil {

@@ -284,7 +284,7 @@ func TestReplyDocuments(t *testing.T) {
 		}
 		for path, want := range map[string]string{
 			"/consumers": `"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict"`,
-			"/acts":      `"act":"reply"`,
+			"/acts":      `"reason":"1 reply of claim 1-r1 to queue \"n\""`,
 		} {
 			if got := s.Request("GET", path, "queue=q", "").Body; !strings.Contains(got, want) {
 				t.Errorf("GET %s: %s, want %s", path, got, want)

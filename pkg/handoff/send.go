@@ -239,9 +239,13 @@ func (d *Deliverer) refuse(ctx context.Context, h Held, refused []lost) error {
 	for _, l := range refused {
 		sum.N += int64(l.n)
 		sum.Why = cut(fmt.Sprintf("to queue %q: %s", l.queue, l.why), maxError)
+		replies := fmt.Sprintf("%d replies", l.n)
+		if l.n == 1 {
+			replies = "1 reply"
+		}
 		act := Act{
 			Queue: h.Queue, Consumer: h.Consumer, At: milliseconds(now), Op: h.replyID(l.queue), Kind: ActReply, Seq: -1,
-			Reason: cut(fmt.Sprintf("%d replies of claim %s to queue %q", l.n, h.Token, l.queue), MaxReason), Error: cut(l.why, MaxReason),
+			Reason: cut(fmt.Sprintf("%s of claim %s to queue %q", replies, h.Token, l.queue), MaxReason), Error: cut(l.why, MaxReason),
 		}
 		if err := d.store.RecordAct(ctx, act); err != nil {
 			return err

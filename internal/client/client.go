@@ -103,14 +103,19 @@ func (p *Problem) Error() string { return fmt.Sprintf("%d: %s", p.Status, p.Deta
 // on the way, or is answered 429 or 5xx. The error is a *Problem where the API
 // gave one.
 func (c *Client) Call(ctx context.Context, method, path string, query url.Values, body []byte, out any) error {
+	var before error
 	for attempt := 1; ; attempt++ {
 		again, err := c.once(ctx, method, path, query, body, out)
+		if err != nil && ctx.Err() != nil && before != nil {
+			return fmt.Errorf("%w: the attempt before: %w", err, before)
+		}
 		if err == nil || !again || attempt == c.attempts {
 			return err
 		}
-		if err := pause(ctx, attempt); err != nil {
-			return err
+		if over := pause(ctx, attempt); over != nil {
+			return fmt.Errorf("%w: the attempt before: %w", over, err)
 		}
+		before = err
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // serve answers one request after the other as the script says, and notes the
@@ -66,6 +68,45 @@ func TestCallDoesNotRepeatAMistake(t *testing.T) {
 	var problem *Problem
 	if _, err := c.Put(t.Context(), []json.RawMessage{[]byte(`{}`)}); !errors.As(err, &problem) || problem.Detail != "seq is negative" {
 		t.Errorf("error %v", err)
+	}
+}
+
+// refusing fails every request, and after some ends the context.
+type refusing struct {
+	left int
+	end  context.CancelFunc
+}
+
+var errRefused = errors.New("connection refused")
+
+func (r *refusing) RoundTrip(request *http.Request) (*http.Response, error) {
+	if r.left--; r.left == 0 {
+		r.end()
+		return nil, request.Context().Err()
+	}
+	return nil, errRefused
+}
+
+// TestATimeThatIsOverTellsWhatWasWrong: whether it ends in a request or between two.
+func TestATimeThatIsOverTellsWhatWasWrong(t *testing.T) {
+	for name, requests := range map[string]int{"in the second request": 2, "between two": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			c, err := New("http://127.0.0.1:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			if requests > 0 {
+				ctx, cancel = context.WithCancel(t.Context())
+				defer cancel()
+			}
+			c.http = &http.Client{Transport: &refusing{requests, cancel}}
+			err = c.Call(ctx, http.MethodGet, "/", nil, nil, nil)
+			if !errors.Is(err, ctx.Err()) || !errors.Is(err, errRefused) {
+				t.Errorf("%s: error %v, want the end of the context and what was wrong", name, err)
+			}
+		})
 	}
 }
 

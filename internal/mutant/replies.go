@@ -101,6 +101,12 @@ var replyMutants = []mutant{
 	{"replies: what they are made from is kept", handoffCode, test{"./pkg/handoff", "TestAReplyIsTakenAsItIs"}, []edit{
 		{"reply.go", "append(g.replies, r.clone())", "append(g.replies, r)"},
 	}},
+	{"replies: pushed without one that was refused", handoffCode, test{"./pkg/handoff", "TestABadReplyThatIsIgnored"}, []edit{
+		{"deliver.go", "\treturn batch.refusal()\n", "\treturn nil\n"},
+	}},
+	{"replies: committed without one that was refused", handoffCode, test{"./pkg/handoff/sqlmarker", "TestABadReplyThatIsIgnored"}, []edit{
+		{"consume.go", "if err := a.refusal(); err != nil {", "if err := a.refusal(); err != nil && false {"},
+	}},
 	{"replies: the seq's attribute is not counted", handoffCode, test{"./pkg/handoff", "TestWhatIsTakenCanBeStored"}, []edit{
 		{"reply.go", "m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)", "m.Seq = *r.Seq"},
 	}},

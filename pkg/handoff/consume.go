@@ -128,8 +128,8 @@ type Step struct {
 // left in doubt, by whatever process, and extends the lease while a batch is
 // being applied. What fails is tried again, with longer and longer waits.
 //
-// It returns the context's error when that ends, nil with UntilEmpty, and
-// otherwise what only people can mend: a *RestoredError, an *AheadError, ErrOtherDatabase,
+// It returns the context's error when that ends, with what failed last where
+// nothing worked since; nil with UntilEmpty; and otherwise what only people can mend: a *RestoredError, an *AheadError, ErrOtherDatabase,
 // ErrContradiction, ErrNoConsumer, a *cursor.InvalidError about what it was called
 // with. What the effect returns never ends it.
 //
@@ -148,11 +148,11 @@ func Consume(ctx context.Context, claims Claims, db Database, queue, consumer st
 		}
 		if wait > 0 {
 			if err := run.Wait(ctx, wait); err != nil {
-				return err
+				return run.cut(err)
 			}
 		}
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return run.cut(ctx.Err())
 		}
 	}
 }
@@ -172,8 +172,9 @@ type consuming struct {
 	// known to be ended; committed is what its answer said.
 	open      *Held
 	committed int64
-	// failures is how often in a row something failed.
+	// failures is how often in a row something failed, and last what it was.
 	failures int
+	last     error
 	ended    bool
 	// checked tells that the database is known to be what it was.
 	checked bool
@@ -250,11 +251,25 @@ func onlyPeople(err error) bool {
 // wait; an error that only people can mend it returns.
 func (run *consuming) failed(b Batch, err error) (time.Duration, error) {
 	run.Observe(Step{Batch: b, Err: err})
+	if errors.Is(err, ErrNoConsumer) || errors.Is(err, ErrOtherDatabase) || errors.Is(err, ErrContradiction) {
+		err = fmt.Errorf("consumer %q of queue %q: %w", run.consumer, run.queue, err)
+	}
 	if onlyPeople(err) {
 		return 0, err
 	}
+	if over := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled); run.failures == 0 || !over {
+		run.last = err // that the time is over says nothing of what was wrong before
+	}
 	run.failures++
 	return min(firstWait<<min(run.failures-1, 20), longestWait), nil
+}
+
+// cut is why it ends between two rounds, with what failed in those before.
+func (run *consuming) cut(why error) error {
+	if run.failures == 0 {
+		return why
+	}
+	return fmt.Errorf("%w: what failed last: %w", why, run.last)
 }
 
 // once makes one round, and says how long to wait for the next.
@@ -378,6 +393,9 @@ func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error
 	a.outbox = &outbox{}
 	beating, stop := run.heart(ctx, h)
 	err := run.db.Apply(beating, a.Batch, a.Committed, func(ctx context.Context) error {
+		if err := a.refusal(); err != nil {
+			return err
+		}
 		// From here on only the marker tells how the claim ends.
 		run.open, run.committed = &h, a.Committed
 		p, err := run.claims.Prepare(ctx, h)

@@ -326,7 +326,10 @@ func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return run.reader.Handle(ctx, batch)
+	if err := run.reader.Handle(ctx, batch); err != nil {
+		return err
+	}
+	return batch.refusal()
 }
 
 // retryAfter is how long after its n-th failure a message is tried again: long

@@ -97,6 +97,27 @@ func TestABadReplyFailsItsBatch(t *testing.T) {
 	}
 }
 
+// TestABadReplyThatIsIgnored fails its batch all the same, with those that were taken.
+func TestABadReplyThatIsIgnored(t *testing.T) {
+	k := newDesk(t)
+	k.fails = func(b handoff.Batch) error {
+		_ = b.Reply(handoff.Reply{Queue: "x", Body: []byte("good")})
+		_ = b.Reply(handoff.Reply{Queue: strings.Repeat("x", 1025)})
+		_ = b.Reply(handoff.Reply{Queue: ""})
+		return nil
+	}
+	k.put("q", 1)
+	if done := k.ends("q", handoff.Failed); !strings.Contains(done.Record.Error, "replies[1].queue has 1025 bytes") {
+		t.Errorf("the record says %q, want what was refused first", done.Record.Error)
+	}
+	k.arrived("x")
+	k.at("q", 0, handoff.Idle)
+	k.answers()
+	k.pass(time.Minute)
+	k.ends("q", handoff.CaughtUp)
+	k.arrived("x", "re 1")
+}
+
 // TestARefusedReplyGoesOn: it is recorded, announced once, and the queue goes on.
 func TestARefusedReplyGoesOn(t *testing.T) {
 	k := newDesk(t)

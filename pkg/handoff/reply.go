@@ -106,6 +106,8 @@ func ValidateReplies(replies []Reply) error {
 type outbox struct {
 	mu sync.Mutex
 	gathered
+	// refused is why replies were not added, the first time.
+	refused error
 }
 
 // gathered are replies within their bounds.
@@ -134,6 +136,9 @@ func (o *outbox) add(replies ...Reply) error {
 	}
 	for _, r := range replies {
 		if err := next.join(r); err != nil {
+			if o.refused == nil {
+				o.refused = err
+			}
 			return err
 		}
 	}
@@ -182,8 +187,9 @@ var errNoReplies = errors.New("this batch takes no replies: it is tracked, or it
 // were made from may be used again.
 //
 // The error is a *cursor.InvalidError, and none of the replies was added: one of
-// them is out of its bounds, or they are too many. A handler that returns it
-// fails its batch.
+// them is out of its bounds, or they are too many. The batch fails, also where the
+// handler does not return the error: a batch is not committed without a reply that
+// it was to have. To ask first, there is [ValidateReplies].
 func (b Batch) Reply(replies ...Reply) error {
 	if b.outbox == nil {
 		return errNoReplies
@@ -199,6 +205,17 @@ func (b Batch) Replies() []Reply {
 	b.outbox.mu.Lock()
 	defer b.outbox.mu.Unlock()
 	return slices.Clone(b.outbox.replies)
+}
+
+// refusal is why the batch must not be committed, though its handler says so: a
+// reply that was to go with it was refused.
+func (b Batch) refusal() error {
+	if b.outbox == nil {
+		return nil
+	}
+	b.outbox.mu.Lock()
+	defer b.outbox.mu.Unlock()
+	return b.outbox.refused
 }
 
 // Answerable is the batch, such that replies can be added to it: for tests of

@@ -56,6 +56,61 @@ func (f *flaky) Prepare(ctx context.Context, h handoff.Held) (handoff.Answer, er
 	return a, err
 }
 
+// TestItSaysWhatItWasAt: the error names the consumer that is not there; and one of a
+// context that ends has what failed before, unless something worked since.
+func TestItSaysWhatItWasAt(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		err := b.Consume(b.Context(), tb.puller(0), "q", "nobody", book, tb.options())
+		if !errors.Is(err, handoff.ErrNoConsumer) || err.Error() != `consumer "nobody" of queue "q": no such consumer` {
+			b.Errorf("error %v", err)
+		}
+
+		for name, c := range map[string]struct {
+			claims handoff.Claims
+			want   string
+		}{
+			"nothing works":     {&away{Claims: tb.puller(0)}, "context canceled: what failed last: connection refused"},
+			"it works by now":   {&away{Claims: tb.puller(0), times: 1}, "context canceled"},
+			"nothing was wrong": {tb.puller(0), "context canceled"},
+		} {
+			ctx, cancel := context.WithCancel(b.Context())
+			o := tb.options()
+			o.UntilEmpty = false
+			waits := 0
+			o.Wait = func(ctx context.Context, _ time.Duration) error {
+				if waits++; waits == 3 {
+					cancel()
+				}
+				return ctx.Err()
+			}
+			if err := b.Consume(ctx, c.claims, "q", "c", book, o); !errors.Is(err, context.Canceled) || err.Error() != c.want {
+				b.Errorf("%s: error %v, want %s", name, err, c.want)
+			}
+			cancel()
+		}
+	})
+}
+
+// away answers no claim, or not the first ones; where the context has ended it says
+// no more than that.
+type away struct {
+	handoff.Claims
+	times, asked int
+}
+
+var errRefused = errors.New("connection refused")
+
+func (a *away) Claim(ctx context.Context, r handoff.Request) (handoff.Answer, error) {
+	switch a.asked++; {
+	case a.times > 0 && a.asked > a.times:
+		return a.Claims.Claim(ctx, r)
+	case a.asked == 2:
+		return handoff.Answer{}, context.DeadlineExceeded // of one request
+	}
+	return handoff.Answer{}, errRefused
+}
+
 func TestLostAnswersAreSettled(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 5)

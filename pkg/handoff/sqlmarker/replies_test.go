@@ -139,6 +139,36 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 	})
 }
 
+// TestABadReplyThatIsIgnored fails its transaction all the same: the batch is not
+// committed without a reply that it was to have.
+func TestABadReplyThatIsIgnored(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		tries := 0
+		effect := func(ctx context.Context, tx *sql.Tx, batch handoff.Batch) error {
+			if tries++; tries == 1 {
+				_ = batch.Reply(handoff.Reply{Queue: strings.Repeat("x", 1025)})
+			}
+			return answering(ctx, tx, batch)
+		}
+		o := tb.options()
+		var failed []string
+		o.Observe = func(s handoff.Step) {
+			if s.Err != nil {
+				failed = append(failed, s.Err.Error())
+			}
+		}
+		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); err != nil {
+			b.Fatal(err)
+		}
+		if len(failed) != 1 || !strings.Contains(failed[0], "replies[0].queue has 1025 bytes") {
+			b.Errorf("failed with %q", failed)
+		}
+		b.booked(1)
+		tb.answered("re 1")
+	})
+}
+
 // TestSettleReadsTheReplies exactly as they were given.
 func TestSettleReadsTheReplies(t *testing.T) {
 	onEach(t, func(b *bench) {

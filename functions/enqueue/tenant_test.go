@@ -33,9 +33,14 @@ func TestTenants(t *testing.T) {
 		as("POST", "/messages", "queueProp=q&seqProp=n", `{"q":"raw","n":1,"of":"`+of+`"}`, 200, `"queue":"raw"`)
 		as("POST", "/messages", "", `{"queue":"","seq":1,"body":1}`, 400, `"field":"queue"`)
 		as("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"id":"`+strings.Repeat("i", 1024)+`","body":1}]}`, 400, `"field":"messages[0].id"`, "the tenant before it takes")
-		long := strings.Replace(edgetest.V2("POST", "/messages", "", `{"messages":[{"queue":"in","body":1}]}`, false), `"headers":{`, `"headers":{"Idempotency-Key":"`+strings.Repeat("k", 1024)+`",`, 1)
-		s.Want("an over-long key", s.Raw(strings.Replace(long, `"requestContext":{`, `"requestContext":{"authorizer":{"jwt":{"claims":{"org":"`+of+`"}}},`, 1)), 400,
+		keyed := func(key, body string) edgetest.Answer {
+			event := strings.Replace(edgetest.V2("POST", "/messages", "", body, false), `"headers":{`, `"headers":{"Idempotency-Key":"`+key+`",`, 1)
+			return s.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":{"jwt":{"claims":{"org":"`+of+`"}}},`, 1))
+		}
+		s.Want("an over-long key", keyed(strings.Repeat("k", 1024), `{"messages":[{"queue":"in","body":1}]}`), 400,
 			`"field":"Idempotency-Key"`, "the tenant before it takes")
+		half := `{"queue":"big","body":"` + strings.Repeat("x", 200_000) + `"}`
+		s.Want("too large together", keyed("k", `{"messages":[`+half+`,`+half+`]}`), 413, `together for queue \"big\": at most`)
 		as("PUT", "/queues", "", `{"queue":"q","maxAhead":9}`, 200, `"queue":"q"`)
 		as("GET", "/queues", "queue=q", "", 200, `"queue":"q"`, `"position":1`)
 		as("GET", "/gaps", "queue=q", "", 200, `"queue":"q"`)

@@ -100,7 +100,9 @@
 // A consumer may answer: what its handler, or its effect, adds by [Batch.Reply] is
 // stored in other queues of the same tables, exactly once if the claim is committed,
 // and not at all otherwise. The replies to one queue have an id that the claim's
-// whole token and the queue tell, so all of it may be done again by anybody.
+// whole token and the queue tell, so all of it may be done again by anybody. A reply
+// out of its bounds is refused by Reply, and fails the batch, whatever the handler
+// returns then.
 //
 // Who is pushed to decides, sends, and lets go. The replies are staged (stored, and
 // seen by nobody) before the decision, and get their seqs after it:

@@ -8,8 +8,8 @@ import (
 )
 
 // turns lets writers make their requests in rounds: in each, everyone makes one,
-// or now and then, by chance, none. So how far one falls behind the others does
-// not depend on how busy the machine is.
+// or now and then, by chance, none, but then in the next. So how far one falls
+// behind the others does not depend on how busy the machine is.
 type turns struct {
 	next http.RoundTripper
 
@@ -40,7 +40,8 @@ func (t *turns) writer(ctx context.Context) (_ context.Context, leave func()) {
 // RoundTrip implements [http.RoundTripper].
 func (t *turns) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Context().Value(isWriter{}) != nil {
-		for t.wait() {
+		if sitOut := t.wait(); sitOut {
+			t.wait()
 		}
 	}
 	return t.next.RoundTrip(request)

@@ -3,7 +3,7 @@ package arrivalsim
 import (
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/simtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -11,22 +11,11 @@ import (
 // scenario just large enough for it, of which every schedule is walked; each has
 // its planted bug in internal/mutant, which makes it fail.
 
-func everySchedule(t *testing.T, s sim.Scenario) {
-	t.Helper()
-	states, failure := s.Explore(nil)
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	if states < 2 {
-		t.Errorf("%d states: nothing happens here", states)
-	}
-}
-
 // R1: A's ticket takes effect and its response is lost. Others get places until
 // A's is flushed to an order item. If the repeat does not ask that the tail
 // begins where A had looked, A gets a second place.
 func TestTraceR1TicketWithoutItsBegin(t *testing.T) {
-	everySchedule(t, scenario("R1", 1, nearly, func(m *model) {
+	simtest.EverySchedule(t, scenario("R1", 1, nearly, func(m *model) {
 		m.producer("A", calls("a")...)
 		m.producer("B", calls("b", "c")...)
 		m.others(1, nearly-1)
@@ -36,7 +25,7 @@ func TestTraceR1TicketWithoutItsBegin(t *testing.T) {
 // R2: a repeat by another process takes the position that it sees itself, which
 // is behind the place that the first one got: it never looks there.
 func TestTraceR2RepeatWithItsOwnPosition(t *testing.T) {
-	everySchedule(t, scenario("R2", 0, nearly, func(m *model) {
+	simtest.EverySchedule(t, scenario("R2", 0, nearly, func(m *model) {
 		m.producer("A", calls("a", "b")...)
 		m.producer("B", calls("a")...)
 		m.others(1, nearly-1)
@@ -46,12 +35,12 @@ func TestTraceR2RepeatWithItsOwnPosition(t *testing.T) {
 // R3: the tail is trimmed, and whoever did it dies before the order item is
 // stored: the places are nowhere.
 func TestTraceR3TrimBeforeTheOrderItem(t *testing.T) {
-	everySchedule(t, scenario("R3", 1, nearly, func(m *model) { m.producer("A", calls("a")...) }))
+	simtest.EverySchedule(t, scenario("R3", 1, nearly, func(m *model) { m.producer("A", calls("a")...) }))
 }
 
 // R4: two flush at once, each all that it sees: they see different tails.
 func TestTraceR4FlushOfAllThatIsSeen(t *testing.T) {
-	everySchedule(t, scenario("R4", 1, cursor.MaxTail-1, func(m *model) {
+	simtest.EverySchedule(t, scenario("R4", 1, cursor.MaxTail-1, func(m *model) {
 		m.producer("A", calls("a", "b")...)
 		m.producer("B", calls("c")...)
 	}))
@@ -60,7 +49,7 @@ func TestTraceR4FlushOfAllThatIsSeen(t *testing.T) {
 // R5: the place is given first, and whoever is to store the message dies: a gap
 // that nobody can fill.
 func TestTraceR5PlaceBeforeTheMessage(t *testing.T) {
-	everySchedule(t, scenario("R5", 1, 0, func(m *model) {
+	simtest.EverySchedule(t, scenario("R5", 1, 0, func(m *model) {
 		m.producer("A", calls("a")...)
 		m.reader(1)
 	}))
@@ -70,7 +59,7 @@ func TestTraceR5PlaceBeforeTheMessage(t *testing.T) {
 // tail still. If places tell the id only, the later message gets no place, and
 // is told that of the first.
 func TestTraceR6PlaceOfAnEarlierArrival(t *testing.T) {
-	everySchedule(t, scenarioKept("R6", 0, 0, func(m *model) {
+	simtest.EverySchedule(t, scenarioKept("R6", 0, 0, func(m *model) {
 		m.producer("A", call{one("a", "", 1)}, call{one("a", "later", 1)})
 		m.reader(1)
 		m.keeper(5, retention/4)
@@ -80,7 +69,7 @@ func TestTraceR6PlaceOfAnEarlierArrival(t *testing.T) {
 // R7: A stores a message and gives up. B repeats it when it is about to expire:
 // unless it is kept, it has a place and is gone when it is read.
 func TestTraceR7PlaceShortBeforeTheEnd(t *testing.T) {
-	everySchedule(t, scenarioKept("R7", 1, 0, func(m *model) {
+	simtest.EverySchedule(t, scenarioKept("R7", 1, 0, func(m *model) {
 		m.producer("A", calls("a")...)
 		m.producer("B", calls("a")...)
 		m.keeper(5, retention/4)
@@ -90,7 +79,7 @@ func TestTraceR7PlaceShortBeforeTheEnd(t *testing.T) {
 // R8: an undelivered message is kept, and the order item that has its place is
 // not: nobody finds the message, and a repeat gets a second place.
 func TestTraceR8OrderItemExpiresFirst(t *testing.T) {
-	everySchedule(t, scenarioKept("R8", 0, nearly-1, func(m *model) {
+	simtest.EverySchedule(t, scenarioKept("R8", 0, nearly-1, func(m *model) {
 		m.early("a")
 		m.producer("A", calls("b", "a")...)
 		m.keeper(6, retention/4)
@@ -101,7 +90,7 @@ func TestTraceR8OrderItemExpiresFirst(t *testing.T) {
 // A's has left the prints too. If these claim to be of all before the tail that
 // was ever flushed, A gets a second place.
 func TestTraceR9PrintsOfMoreThanTheyAre(t *testing.T) {
-	everySchedule(t, scenario("R9", 1, 0, func(m *model) {
+	simtest.EverySchedule(t, scenario("R9", 1, 0, func(m *model) {
 		m.producer("A", calls("a")...)
 		m.turnover(3)
 	}))

@@ -4,24 +4,9 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/sim/cursorsim"
+	"github.com/streamsort/streamsort/internal/sim/simtest"
 )
 
-func TestEverySmallSchedule(t *testing.T) {
-	for _, scenario := range cursorsim.Small() {
-		t.Run(scenario.Name, func(t *testing.T) {
-			states, failure := scenario.Explore(nil)
-			if failure != nil {
-				t.Fatal(failure)
-			}
-			t.Logf("%d states", states)
-		})
-	}
-}
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, cursorsim.Small()) }
 
-func TestRandomSchedules(t *testing.T) {
-	for seed := uint64(1); seed <= 20_000; seed++ {
-		if failure := cursorsim.Shuffled(seed).Random(seed); failure != nil {
-			t.Fatal(failure)
-		}
-	}
-}
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, cursorsim.Shuffled, 20_000) }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/simtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -13,29 +13,18 @@ import (
 // scenario just large enough for it, of which every schedule is walked; each
 // has its planted bug in internal/mutant, which makes it fail.
 
-func everySchedule(t *testing.T, s sim.Scenario) {
-	t.Helper()
-	states, failure := s.Explore(nil)
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	if states < 2 {
-		t.Errorf("%d states: nothing happens here", states)
-	}
-}
-
 // V1: the first message of a queue is stored beyond a gap, and no cursor was
 // made before. The condition of the write that opens the gap is then false for
 // ever, and no sweep over cursors finds the queue.
 func TestTraceV1NoCursorFirst(t *testing.T) {
-	everySchedule(t, onNew("V1", 1, nil, func(m *model) { m.writer("A", puts(2)...) }))
+	simtest.EverySchedule(t, onNew("V1", 1, nil, func(m *model) { m.writer("A", puts(2)...) }))
 }
 
 // V2: A's move to 1 takes effect and its response is lost; meanwhile B has
 // parked 2. The repeat of the move fails. If A takes "the position is where I
 // wanted it" for "somebody else does the rest", nobody looks behind 1.
 func TestTraceV2OwnMoveTakenForAnothers(t *testing.T) {
-	everySchedule(t, scenario("V2", 1, nil, func(m *model) {
+	simtest.EverySchedule(t, scenario("V2", 1, nil, func(m *model) {
 		m.writer("A", puts(1)...)
 		m.writer("B", puts(2)...)
 	}))
@@ -45,7 +34,7 @@ func TestTraceV2OwnMoveTakenForAnothers(t *testing.T) {
 // comes to the handler; if that stops because the position is at 1 already, 2
 // waits for ever.
 func TestTraceV3HealerStopsAtThePosition(t *testing.T) {
-	everySchedule(t, scenario("V3", 1, nil, func(m *model) {
+	simtest.EverySchedule(t, scenario("V3", 1, nil, func(m *model) {
 		m.writer("A", puts(1)...)
 		m.writer("B", puts(2)...)
 		m.handler()
@@ -55,7 +44,7 @@ func TestTraceV3HealerStopsAtThePosition(t *testing.T) {
 // V4: the handler's move fails because A made it. If the handler leaves the
 // rest to A, and A dies right there, what is parked behind waits for ever.
 func TestTraceV4HealerLeavesTheRestToTheDead(t *testing.T) {
-	everySchedule(t, scenario("V4", 1, nil, func(m *model) {
+	simtest.EverySchedule(t, scenario("V4", 1, nil, func(m *model) {
 		m.writer("A", puts(1)...)
 		m.writer("B", puts(2)...)
 		m.handler()
@@ -66,7 +55,7 @@ func TestTraceV4HealerLeavesTheRestToTheDead(t *testing.T) {
 // before A's parking, so B saw no gap and did not look behind it. If A is done
 // once 4 is parked, 2 waits although it is the next.
 func TestTraceV5BatchParksAndStops(t *testing.T) {
-	everySchedule(t, scenario("V5", 0, nil, func(m *model) {
+	simtest.EverySchedule(t, scenario("V5", 0, nil, func(m *model) {
 		m.writer("A", put{seqs: []int64{2, 4}})
 		m.writer("B", puts(1)...)
 	}))
@@ -76,7 +65,7 @@ func TestTraceV5BatchParksAndStops(t *testing.T) {
 // move does not begin the gap's age anew, 3 is skipped with the age of the gap
 // at 1, when it has been missing for a tick.
 func TestTraceV6AgeOfAnOlderGap(t *testing.T) {
-	everySchedule(t, scenario("V6", 0, skipSettings, func(m *model) {
+	simtest.EverySchedule(t, scenario("V6", 0, skipSettings, func(m *model) {
 		m.writer("A", puts(2, 4, 1)...)
 		m.skipper(1)
 		m.clock(2, time.Second)
@@ -86,7 +75,7 @@ func TestTraceV6AgeOfAnOlderGap(t *testing.T) {
 // V7: 1 is passed, and deleted after its retention. A late repeat of its put
 // must not be accepted: behind the position nobody would hand it on.
 func TestTraceV7LatePutOfADeletedSeq(t *testing.T) {
-	everySchedule(t, scenario("V7", 0, nil, func(m *model) {
+	simtest.EverySchedule(t, scenario("V7", 0, nil, func(m *model) {
 		m.keep = cursor.MinRetention
 		m.writer("A", puts(1)...)
 		m.writer("B", puts(2, 1)...)
@@ -97,7 +86,7 @@ func TestTraceV7LatePutOfADeletedSeq(t *testing.T) {
 // V8: 2 waits behind a gap longer than the retention. Unless its expiry is
 // pushed forward, it is deleted before it was handed on.
 func TestTraceV8RetentionEatsAParkedMessage(t *testing.T) {
-	everySchedule(t, scenario("V8", 0, nil, func(m *model) {
+	simtest.EverySchedule(t, scenario("V8", 0, nil, func(m *model) {
 		m.keep = cursor.MinRetention
 		m.writer("A", puts(2)...)
 		m.keeper(3, cursor.MinRetention/4)
@@ -128,13 +117,13 @@ func TestTraceV9NoReset(t *testing.T) {
 // V10: A dies right after its put, and the stream drops the record. No gap is
 // on record: only a sweep that looks behind every queue's position finds 1.
 func TestTraceV10CrashWithoutAMark(t *testing.T) {
-	everySchedule(t, scenario("V10", 1, nil, func(m *model) { m.writer("A", puts(1)...) }))
+	simtest.EverySchedule(t, scenario("V10", 1, nil, func(m *model) { m.writer("A", puts(1)...) }))
 }
 
 // V11: A remembers position 0 while B moves to 2. A queue of two ahead is not
 // full for 3 then: what A remembers is a lower bound, and no reason to refuse.
 func TestTraceV11FullFromMemory(t *testing.T) {
-	everySchedule(t, scenario("V11", 0, func(s *cursor.Settings) { s.MaxAhead = 1 }, func(m *model) {
+	simtest.EverySchedule(t, scenario("V11", 0, func(s *cursor.Settings) { s.MaxAhead = 1 }, func(m *model) {
 		m.writer("A", puts(1, 3)...)
 		m.writer("B", puts(1, 2)...)
 	}))

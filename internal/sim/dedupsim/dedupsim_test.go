@@ -4,27 +4,9 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/sim/dedupsim"
+	"github.com/streamsort/streamsort/internal/sim/simtest"
 )
 
-func TestEverySmallSchedule(t *testing.T) {
-	for _, scenario := range dedupsim.Small() {
-		t.Run(scenario.Name, func(t *testing.T) {
-			states, failure := scenario.Explore(nil)
-			if failure != nil {
-				t.Fatal(failure)
-			}
-			if states < 2 {
-				t.Errorf("%d states: nothing happens here", states)
-			}
-			t.Logf("%d states", states)
-		})
-	}
-}
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, dedupsim.Small()) }
 
-func TestRandomSchedules(t *testing.T) {
-	for seed := uint64(1); seed <= 20_000; seed++ {
-		if failure := dedupsim.Shuffled(seed).Random(seed); failure != nil {
-			t.Fatal(failure)
-		}
-	}
-}
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, dedupsim.Shuffled, 20_000) }

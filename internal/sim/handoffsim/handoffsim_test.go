@@ -2,24 +2,10 @@ package handoffsim
 
 import (
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/sim/simtest"
 )
 
-func TestEverySmallSchedule(t *testing.T) {
-	for _, scenario := range Small() {
-		t.Run(scenario.Name, func(t *testing.T) {
-			states, failure := scenario.Explore(nil)
-			if failure != nil {
-				t.Fatal(failure)
-			}
-			t.Logf("%d states", states)
-		})
-	}
-}
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, Small()) }
 
-func TestRandomSchedules(t *testing.T) {
-	for seed := uint64(1); seed <= 10_000; seed++ {
-		if failure := Shuffled(seed).Random(seed); failure != nil {
-			t.Fatal(failure)
-		}
-	}
-}
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, Shuffled, 10_000) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/simtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -16,21 +17,10 @@ import (
 // what its limits are. Each is a scenario just large enough for it, of which
 // every schedule is walked. (T1 to T3 are of the handoff in two phases.)
 
-func everySchedule(t *testing.T, s sim.Scenario) {
-	t.Helper()
-	states, failure := s.Explore(nil)
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	if states < 2 {
-		t.Errorf("%d states: nothing happens here", states)
-	}
-}
-
 // T4: P has a claim out on 1 when 2 arrives; the record of 2 finds it, and is
 // dropped. P must look at the position again when it has committed 1.
 func TestTraceT4LookAfterTheCommit(t *testing.T) {
-	everySchedule(t, scenario("T4", 0, 0, func(m *model) {
+	simtest.EverySchedule(t, scenario("T4", 0, 0, func(m *model) {
 		m.producer("A", defaultQueue, 1, 2)
 		m.process("P", 0)
 		m.process("Q", 0)
@@ -42,14 +32,14 @@ func TestTraceT4LookAfterTheCommit(t *testing.T) {
 // twice; a claim must just be longer than the clocks are apart for P's work to
 // count.
 func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
-	everySchedule(t, scenario("T5", 0, 1, func(m *model) {
+	simtest.EverySchedule(t, scenario("T5", 0, 1, func(m *model) {
 		m.producer("A", defaultQueue, 2)
 		m.process("P", 0)
 		m.process("Q", 3*lease)
 		m.hinted()
 	}))
 	// Apart by less: no claim is taken over but after its own clock's lease.
-	everySchedule(t, scenario("T5, less", 0, 1, func(m *model) {
+	simtest.EverySchedule(t, scenario("T5, less", 0, 1, func(m *model) {
 		m.producer("A", defaultQueue, 2)
 		m.bound.MaxAttempts = 100
 		m.never = handoff.Cancelled
@@ -105,7 +95,7 @@ func TestTraceT6AMessageThatKills(t *testing.T) {
 // they go out alone: then the one that blocks is the one behind Delivered, and
 // 1 is not given up with it.
 func TestTraceT7TheBadOneStandsAlone(t *testing.T) {
-	everySchedule(t, scenario("T7", 0, 2, func(m *model) {
+	simtest.EverySchedule(t, scenario("T7", 0, 2, func(m *model) {
 		m.poison = 2
 		m.process("P", 0)
 		m.clock(2, overLease)
@@ -131,7 +121,7 @@ func zombies(careless bool) sim.Scenario {
 // sink that remembers the highest token, and refuses lower ones, gets each
 // queue in order.
 func TestTraceT8ASinkThatFencesIsSafeFromAZombie(t *testing.T) {
-	everySchedule(t, zombies(false))
+	simtest.EverySchedule(t, zombies(false))
 }
 
 // T9: d begins at the first message, and sleeps; meanwhile the sweep finds that all
@@ -139,7 +129,7 @@ func TestTraceT8ASinkThatFencesIsSafeFromAZombie(t *testing.T) {
 // that is beginning may still start at, and who begins must look at the floor and at
 // what is stored when it says where it starts.
 func TestTraceT9BeginsWhileThePastIsDeleted(t *testing.T) {
-	everySchedule(t, scenario("T9", 0, 1, func(m *model) {
+	simtest.EverySchedule(t, scenario("T9", 0, 1, func(m *model) {
 		m.slow = true
 		m.caughtUp()
 		m.sweeper(2, true)
@@ -151,7 +141,7 @@ func TestTraceT9BeginsWhileThePastIsDeleted(t *testing.T) {
 // T10: d begins at a message that is about to expire. It must be kept before d says
 // that it starts there.
 func TestTraceT10BeginsWhileMessagesExpire(t *testing.T) {
-	everySchedule(t, onNew("T10", 0, 0, func(m *model) {
+	simtest.EverySchedule(t, onNew("T10", 0, 0, func(m *model) {
 		m.expiring(defaultQueue, 1)
 		m.keeper(5)
 		m.creator("d", handoff.First)
@@ -162,7 +152,7 @@ func TestTraceT10BeginsWhileMessagesExpire(t *testing.T) {
 // has not moved, and looks no more. Then d is there, and what it is to have waits:
 // whoever ends a start wakes somebody up.
 func TestTraceT11BeginsSlowly(t *testing.T) {
-	everySchedule(t, onNew("T11", 0, 1, func(m *model) {
+	simtest.EverySchedule(t, onNew("T11", 0, 1, func(m *model) {
 		m.certain = false // nobody reads for it
 		m.sweeper(1, false)
 		m.slowClock(2, time.Hour)
@@ -174,7 +164,7 @@ func TestTraceT11BeginsSlowly(t *testing.T) {
 // the operator dies behind it: only the sweep of moved queues would look, and to it
 // this one is quiet, unless the rewind wakes it up first.
 func TestTraceT12RewoundAfterAQuietTime(t *testing.T) {
-	everySchedule(t, scenario("T12", 1, 1, func(m *model) {
+	simtest.EverySchedule(t, scenario("T12", 1, 1, func(m *model) {
 		m.caughtUp()
 		m.quiet()
 		m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})

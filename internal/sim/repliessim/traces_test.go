@@ -3,6 +3,8 @@ package repliessim
 import (
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/sim/simtest"
 )
 
 // The traces by which other designs fail. Each is a scenario of its own, walked
@@ -10,7 +12,7 @@ import (
 
 func trace(t *testing.T, faults int, messages int64, actors func(*model)) {
 	t.Helper()
-	everySchedule(t, scenario(t.Name(), faults, messages, actors))
+	simtest.EverySchedule(t, scenario(t.Name(), faults, messages, actors))
 }
 
 // TestTraceP1: a pushed consumer's replies are sent before the decision. Its claim

@@ -3,32 +3,12 @@ package trackedsim
 import (
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/simtest"
 )
 
-// everySchedule walks all of a scenario.
-func everySchedule(t *testing.T, s sim.Scenario) {
-	t.Helper()
-	states, failure := s.Explore(nil)
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	t.Logf("%d states", states)
-}
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, Small()) }
 
-func TestEverySmallSchedule(t *testing.T) {
-	for _, s := range Small() {
-		t.Run(s.Name, func(t *testing.T) { everySchedule(t, s) })
-	}
-}
-
-func TestRandomSchedules(t *testing.T) {
-	for seed := uint64(1); seed <= 10_000; seed++ {
-		if failure := Shuffled(seed).Random(seed); failure != nil {
-			t.Fatal(failure)
-		}
-	}
-}
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, Shuffled, 10_000) }
 
 // TestTraceClaimRepeatedOnANewConsumer: the SDK repeats a claim after its consumer
 // was removed and made anew, and it is made again under the very same token. Its
@@ -46,7 +26,7 @@ func TestTraceClaimRepeatedOnANewConsumer(t *testing.T) {
 // number: the second time it must end nothing. A chain has the whole token for its
 // tag, and whoever ends a claim asks for the whole token.
 func TestTraceEndOfAnEarlierConsumersChain(t *testing.T) {
-	everySchedule(t, scenario("made anew", 1, 1, func(m *model) {
+	simtest.EverySchedule(t, scenario("made anew", 1, 1, func(m *model) {
 		m.all()
 		m.remaker()
 	}))

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/simtest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -12,22 +12,11 @@ import (
 // just large enough for it, of which every schedule is walked; each has its
 // planted bug in internal/mutant, which makes it fail.
 
-func everySchedule(t *testing.T, s sim.Scenario) {
-	t.Helper()
-	states, failure := s.Explore(nil)
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	if states < 2 {
-		t.Errorf("%d states: nothing happens here", states)
-	}
-}
-
 // Generations: the marks of old operations are dropped to keep the record
 // small. A message of the first generation that comes again very late is then
 // taken for a new one, and ends its edge twice.
 func TestTraceGenerations(t *testing.T) {
-	everySchedule(t, scenario("generations", 1, func(m *model) {
+	simtest.EverySchedule(t, scenario("generations", 1, func(m *model) {
 		tree := m.four("t", xorack.CreateOptions{})
 		m.work(tree, false)
 		m.redelivery(tree)
@@ -37,7 +26,7 @@ func TestTraceGenerations(t *testing.T) {
 // Second write: whoever sees that nothing is left says so by another write. It
 // dies before that, and nobody ever says it.
 func TestTraceSecondWrite(t *testing.T) {
-	everySchedule(t, scenario("second write", 1, func(m *model) {
+	simtest.EverySchedule(t, scenario("second write", 1, func(m *model) {
 		tree := m.two("t", xorack.CreateOptions{})
 		m.work(tree, false)
 		m.handler()
@@ -47,7 +36,7 @@ func TestTraceSecondWrite(t *testing.T) {
 // Joined after the end: the end is the sum that is zero, and the record does not
 // say so yet. An operation that asks only whether an end is on record joins.
 func TestTraceJoinedAfterTheEnd(t *testing.T) {
-	everySchedule(t, scenario("joined after the end", 1, func(m *model) {
+	simtest.EverySchedule(t, scenario("joined after the end", 1, func(m *model) {
 		tree := m.two("t", xorack.CreateOptions{})
 		m.work(tree, true)
 		m.deleter(tree)
@@ -57,7 +46,7 @@ func TestTraceJoinedAfterTheEnd(t *testing.T) {
 // TTL from the deadline: an open chain whose deadline has come is deleted
 // before anybody timed it out, and a late message begins it anew.
 func TestTraceTTLFromTheDeadline(t *testing.T) {
-	everySchedule(t, scenario("TTL from the deadline", 0, func(m *model) {
+	simtest.EverySchedule(t, scenario("TTL from the deadline", 0, func(m *model) {
 		tree := m.two("t", xorack.CreateOptions{Deadline: time.Hour})
 		m.work(tree, false)
 		m.clock(1, 2*time.Hour)
@@ -68,7 +57,7 @@ func TestTraceTTLFromTheDeadline(t *testing.T) {
 // Bare XOR: each stamp is XORed into one value. One that is repeated takes
 // itself out again, and the chain may be done with work under way.
 func TestTraceBareXOR(t *testing.T) {
-	everySchedule(t, scenario("bare XOR", 1, func(m *model) {
+	simtest.EverySchedule(t, scenario("bare XOR", 1, func(m *model) {
 		tree := m.newTree("t", xorack.CreateOptions{Edges: 2})
 		m.work(tree, false)
 		m.redelivery(tree)
@@ -79,7 +68,7 @@ func TestTraceBareXOR(t *testing.T) {
 // fails the second time. Without a look at the marks the chain fails although
 // the work was done, and its children are not.
 func TestTraceFailedAfterItsEnd(t *testing.T) {
-	everySchedule(t, scenario("failed after its end", 0, func(m *model) {
+	simtest.EverySchedule(t, scenario("failed after its end", 0, func(m *model) {
 		tree := m.two("t", xorack.CreateOptions{})
 		m.work(tree, false)
 		m.contrary(tree.roots[0])
@@ -89,7 +78,7 @@ func TestTraceFailedAfterItsEnd(t *testing.T) {
 // Progress meanwhile: the sweep reads that there was no progress for too long,
 // and there is some before it says so.
 func TestTraceProgressMeanwhile(t *testing.T) {
-	everySchedule(t, scenario("progress meanwhile", 0, func(m *model) {
+	simtest.EverySchedule(t, scenario("progress meanwhile", 0, func(m *model) {
 		tree := m.two("t", xorack.CreateOptions{Idle: time.Minute})
 		m.work(tree, false)
 		m.clock(1, time.Minute)
@@ -100,7 +89,7 @@ func TestTraceProgressMeanwhile(t *testing.T) {
 // Failed after it was given up: a chain is given up at its deadline, and a message
 // of it fails after that. Its end is TIMED_OUT then, and stays that.
 func TestTraceFailedAfterItWasGivenUp(t *testing.T) {
-	everySchedule(t, scenario("failed after it was given up", 1, func(m *model) {
+	simtest.EverySchedule(t, scenario("failed after it was given up", 1, func(m *model) {
 		tree := m.newTree("t", xorack.CreateOptions{Deadline: time.Minute})
 		tree.roots[0].fail()
 		m.work(tree, false)

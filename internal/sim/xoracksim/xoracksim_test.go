@@ -3,25 +3,10 @@ package xoracksim_test
 import (
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/sim/simtest"
 	"github.com/streamsort/streamsort/internal/sim/xoracksim"
 )
 
-func TestEverySmallSchedule(t *testing.T) {
-	for _, scenario := range xoracksim.Small() {
-		t.Run(scenario.Name, func(t *testing.T) {
-			states, failure := scenario.Explore(nil)
-			if failure != nil {
-				t.Fatal(failure)
-			}
-			t.Logf("%d states", states)
-		})
-	}
-}
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, xoracksim.Small()) }
 
-func TestRandomSchedules(t *testing.T) {
-	for seed := uint64(1); seed <= 20_000; seed++ {
-		if failure := xoracksim.Shuffled(seed).Random(seed); failure != nil {
-			t.Fatal(failure)
-		}
-	}
-}
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, xoracksim.Shuffled, 20_000) }

@@ -77,12 +77,12 @@ func (s *session) print(document json.RawMessage, text string, arguments ...any)
 	return err
 }
 
-// count is how many there are of a thing, in words.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
+// count is how many there are, in words: of one, or of several.
+func count[N int | int64](n N, one, several string) string {
+	if n == 1 {
+		several = one
 	}
-	return fmt.Sprintf("%d %s", n, thing)
+	return fmt.Sprintf("%d %s", n, several)
 }
 
 // run runs one command line and returns the exit code: 2 where the line is

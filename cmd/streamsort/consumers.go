@@ -82,11 +82,7 @@ func (c consumer) state() string {
 		say("%s waits for %.0fs", c.Waiting.Seq, c.Waiting.AgeSeconds)
 	}
 	if c.Refused != nil {
-		replies := "replies"
-		if c.Refused.Count == 1 {
-			replies = "reply"
-		}
-		say("%d %s refused, the last in claim %s: %s", c.Refused.Count, replies, c.Refused.Claim, c.Refused.Reason)
+		say("%s refused, the last in claim %s: %s", count(c.Refused.Count, "reply", "replies"), c.Refused.Claim, c.Refused.Reason)
 	}
 	if len(said) == 0 {
 		return ""

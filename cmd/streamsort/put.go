@@ -144,7 +144,7 @@ func (t *tally) print(s *session) error {
 	if err != nil {
 		return err
 	}
-	text := count(t.total, "message")
+	text := count(t.total, "message", "messages")
 	if len(told) > 0 {
 		text += ": " + strings.Join(told, ", ")
 	}

@@ -22,11 +22,11 @@ type Database interface {
 	// Apply does what a batch is for and sets the marker of its claim, Committed,
 	// with the replies that were added to the batch, in one transaction; then it
 	// calls prepare; then it commits. Where one of them fails it rolls back, and
-	// returns that error. nil means that the transaction is committed. Apply does nothing, and returns a
-	// *RestoredError, where neither the claim of the number committed nor any
-	// later one is known to be committed in the database; and an *AheadError where
-	// the last batch that is known to be committed in it goes further than this
-	// one begins, and the consumer was not set back since.
+	// returns that error. nil means that the transaction is committed. Apply does
+	// nothing, and returns a *RestoredError, where neither the claim of the number
+	// committed nor any later one is known to be committed in the database; and an
+	// *AheadError where the last batch that is known to be committed in it goes
+	// further than this one begins, and the consumer was not set back since.
 	Apply(ctx context.Context, b Batch, committed int64, prepare func(context.Context) error) error
 
 	// Settle sets the marker of a claim, Aborted, where there is none, and returns
@@ -87,9 +87,10 @@ type Step struct {
 // being applied. What fails is tried again, with longer and longer waits.
 //
 // It returns the context's error when that ends, with what failed last where
-// nothing worked since; nil with UntilEmpty; and otherwise what only people can mend: a *RestoredError, an *AheadError, ErrOtherDatabase,
-// ErrContradiction, ErrNoConsumer, a *cursor.InvalidError about what it was called
-// with. What the effect returns never ends it.
+// nothing worked since; nil with UntilEmpty; and otherwise what only people can
+// mend: a *RestoredError, an *AheadError, ErrOtherDatabase, ErrContradiction,
+// ErrNoConsumer, a *cursor.InvalidError about what it was called with. What the
+// effect returns never ends it.
 //
 // Any number of processes may run it for one consumer and one database at once:
 // one works, the others are answered busy. It may die at any point: what it left

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
 	"github.com/streamsort/streamsort/internal/localdb"
@@ -64,11 +65,11 @@ func TestOnServers(t *testing.T) {
 			if v, ok := there["v"].(*types.AttributeValueMemberS); !failed || !ok || v.Value != "first" {
 				t.Errorf("a put over another: failed %v, item %v", failed, there)
 			}
-			if err := dynamo.Translate(put(t.Context(), client, definition.Name+"-other", "x")); !errors.Is(err, dynamo.ErrNoTable) {
+			if err := dynamo.Translate(put(t.Context(), client, definition.Name+"-other", "x")); !errors.Is(err, ddb.ErrNoTable) {
 				t.Errorf("a table that there is not: error %v", err)
 			}
 			large := dynamo.Translate(put(t.Context(), client, definition.Name, strings.Repeat("x", 401*1024)))
-			if !errors.Is(large, dynamo.ErrTooLarge) {
+			if !errors.Is(large, ddb.ErrTooLarge) {
 				t.Errorf("an item over 400 KB: error %v", large)
 			}
 			reader, err := streams.New(endpoint)
@@ -88,11 +89,11 @@ func TestTranslate(t *testing.T) {
 		body   string
 		want   error
 	}{
-		"throughput": {400, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}`, dynamo.ErrThrottled},
-		"throttling": {400, `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}`, dynamo.ErrThrottled},
-		"account":    {400, `{"__type":"com.amazonaws.dynamodb.v20120810#RequestLimitExceeded"}`, dynamo.ErrThrottled},
-		"fault":      {500, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}`, dynamo.ErrUnavailable},
-		"gateway":    {503, `<html>`, dynamo.ErrUnavailable},
+		"throughput": {400, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}`, ddb.ErrThrottled},
+		"throttling": {400, `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}`, ddb.ErrThrottled},
+		"account":    {400, `{"__type":"com.amazonaws.dynamodb.v20120810#RequestLimitExceeded"}`, ddb.ErrThrottled},
+		"fault":      {500, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}`, ddb.ErrUnavailable},
+		"gateway":    {503, `<html>`, ddb.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -114,12 +115,12 @@ func TestTranslate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dynamo.Translate(put(t.Context(), client, "any", "x")); !errors.Is(err, dynamo.ErrUnavailable) {
+	if err := dynamo.Translate(put(t.Context(), client, "any", "x")); !errors.Is(err, ddb.ErrUnavailable) {
 		t.Errorf("nobody listens: error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := dynamo.Translate(put(ctx, client, "any", "x")); !errors.Is(err, context.Canceled) || errors.Is(err, dynamo.ErrUnavailable) {
+	if err := dynamo.Translate(put(ctx, client, "any", "x")); !errors.Is(err, context.Canceled) || errors.Is(err, ddb.ErrUnavailable) {
 		t.Errorf("an ended context: error %v", err)
 	}
 	if dynamo.Translate(nil) != nil {

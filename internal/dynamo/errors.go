@@ -10,19 +10,8 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-)
 
-var (
-	// ErrThrottled: DynamoDB asks to slow down, and went on to do so while the
-	// SDK repeated the request.
-	ErrThrottled = errors.New("throttled")
-	// ErrUnavailable: no answer, or a fault of the server. The request may have
-	// taken effect.
-	ErrUnavailable = errors.New("unavailable")
-	// ErrTooLarge: the item is over 400 KB.
-	ErrTooLarge = errors.New("item too large")
-	// ErrNoTable: the table does not exist.
-	ErrNoTable = errors.New("no such table")
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // ConditionFailed reports whether the condition of a write did not hold, and
@@ -39,7 +28,7 @@ func ConditionFailed(err error) (map[string]types.AttributeValue, bool) {
 	return failed.Item, true
 }
 
-// Translate adds to an error of the SDK the one of this package that says what
+// Translate adds to an error of the SDK the one of package ddb that says what
 // it means, if there is one; the SDK's stays inside. The error of an ended
 // context stays as it is. nil stays nil.
 func Translate(err error) error {
@@ -57,14 +46,14 @@ func kindOf(err error) error {
 	if errors.As(err, &api) {
 		switch api.ErrorCode() {
 		case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "LimitExceededException":
-			return ErrThrottled
+			return ddb.ErrThrottled
 		case "ResourceNotFoundException":
-			return ErrNoTable
+			return ddb.ErrNoTable
 		case "ValidationException":
 			if strings.Contains(strings.ToLower(api.ErrorMessage()), "item size") {
-				return ErrTooLarge
+				return ddb.ErrTooLarge
 			}
-			return nil
+			return ddb.ErrInvalid
 		}
 	}
 	var response *awshttp.ResponseError
@@ -72,12 +61,12 @@ func kindOf(err error) error {
 	var operation *smithy.OperationError
 	switch {
 	case errors.As(err, &response) && response.HTTPStatusCode() >= 500:
-		return ErrUnavailable
+		return ddb.ErrUnavailable
 	case errors.As(err, &network):
-		return ErrUnavailable
+		return ddb.ErrUnavailable
 	case api == nil && errors.As(err, &operation):
 		// The SDK gave up without an answer that says why.
-		return ErrUnavailable
+		return ddb.ErrUnavailable
 	}
 	return nil
 }

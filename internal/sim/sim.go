@@ -25,7 +25,16 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+
+	"github.com/streamsort/streamsort/internal/digest"
 )
+
+// Digest tells states apart.
+type Digest = digest.Digest
+
+// Hasher is an answer that feeds itself to a Digest: all of it that an actor
+// can act on, and no more.
+type Hasher interface{ Hash(*Digest) }
 
 // Scenario is one set of actors on fresh stores.
 type Scenario struct {
@@ -401,7 +410,7 @@ func (r *Run) key() Digest {
 		p.alike(&own)
 		alike = append(alike, own)
 	}
-	slices.SortFunc(alike, Digest.compare)
+	slices.SortFunc(alike, Digest.Compare)
 	for _, own := range alike {
 		state.Digest(own)
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // What a store can fail with, beside the error of an ended context. All of
@@ -12,10 +12,10 @@ import (
 // failed one left.
 var (
 	// ErrThrottled: DynamoDB asks to slow down. Nothing is known to be written.
-	ErrThrottled = dynamo.ErrThrottled
+	ErrThrottled = ddb.ErrThrottled
 	// ErrUnavailable: no answer, or a fault of the server. The request may
 	// have taken effect all the same.
-	ErrUnavailable = dynamo.ErrUnavailable
+	ErrUnavailable = ddb.ErrUnavailable
 )
 
 var (

@@ -3,15 +3,15 @@ package handoff
 import (
 	"errors"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 var (
 	// ErrThrottled: DynamoDB asks to slow down. Nothing is known to be written.
-	ErrThrottled = dynamo.ErrThrottled
+	ErrThrottled = ddb.ErrThrottled
 	// ErrUnavailable: no answer, or a fault of the server. The request may
 	// have taken effect all the same.
-	ErrUnavailable = dynamo.ErrUnavailable
+	ErrUnavailable = ddb.ErrUnavailable
 	// ErrNewerLayout: an item was written by a later version of this package,
 	// which keeps something in it that this version does not know.
 	ErrNewerLayout = errors.New("item was written by a newer version")

@@ -1,0 +1,244 @@
+package ddb
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Verb is what an [Action] does.
+type Verb uint8
+
+// The verbs, each with its clause in an update expression.
+const (
+	Set          Verb = iota // SET #a = :v
+	SetIfMissing             // SET #a = if_not_exists(#a, :v)
+	Plus                     // SET #a = #a + :v
+	PlusFrom                 // SET #a = if_not_exists(#a, :from) + :v
+	Append                   // SET #a = list_append(#a, :v)
+	Add                      // ADD #a :v
+	Remove                   // REMOVE #a
+)
+
+// Action is one change that an update makes. All values of an update are those
+// before it.
+type Action struct {
+	Verb  Verb
+	Path  Path
+	Value Value
+	// From is what PlusFrom begins at.
+	From Value
+}
+
+// Set gives a path a value, or that of a [Path.Ref]. The zero Value removes what is
+// there.
+func (p Path) Set(v Value) Action {
+	if v.kind == None {
+		return p.Remove()
+	}
+	return Action{Verb: Set, Path: p, Value: v}
+}
+
+// SetIfMissing gives a path a value where it has none.
+func (p Path) SetIfMissing(v Value) Action { return Action{Verb: SetIfMissing, Path: p, Value: v} }
+
+// Plus adds to a number that must be there.
+func (p Path) Plus(n int64) Action { return Action{Verb: Plus, Path: p, Value: Int(n)} }
+
+// PlusFrom adds to a number, which counts as from where there is none.
+func (p Path) PlusFrom(from Value, n int64) Action {
+	return Action{Verb: PlusFrom, Path: p, Value: Int(n), From: from}
+}
+
+// Append appends a list to one that must be there.
+func (p Path) Append(list Value) Action { return Action{Verb: Append, Path: p, Value: list} }
+
+// Add adds to a number, 0 where there is none, or members to a set.
+func (p Path) Add(v Value) Action { return Action{Verb: Add, Path: p, Value: v} }
+
+// Remove removes what is at a path.
+func (p Path) Remove() Action { return Action{Verb: Remove, Path: p} }
+
+// Removed are actions that remove.
+func Removed(paths ...Path) []Action {
+	actions := make([]Action, len(paths))
+	for i, path := range paths {
+		actions[i] = path.Remove()
+	}
+	return actions
+}
+
+// apply makes the actions on an item.
+func apply(actions []Action, before Item) (Item, error) {
+	if err := checkPaths(actions); err != nil {
+		return Item{}, err
+	}
+	after := before
+	for _, a := range actions {
+		if a.Verb == Remove {
+			continue
+		}
+		v, err := a.result(before)
+		if err != nil {
+			return Item{}, err
+		}
+		if after, err = after.put(a.Path, v); err != nil {
+			return Item{}, err
+		}
+	}
+	for _, path := range removals(actions) {
+		after = after.remove(path)
+	}
+	return after, nil
+}
+
+// removals are the paths to remove, elements of lists from the last to the
+// first, so that none moves another.
+func removals(actions []Action) []Path {
+	var paths []Path
+	for _, a := range actions {
+		if a.Verb == Remove {
+			paths = append(paths, a.Path)
+		}
+	}
+	slices.SortFunc(paths, func(a, b Path) int { return -slices.CompareFunc(a.steps(), b.steps(), compareSteps) })
+	return paths
+}
+
+func compareSteps(a, b string) int {
+	at, isIndex := indexOf(a)
+	other, otherIsIndex := indexOf(b)
+	if isIndex && otherIsIndex {
+		return cmp.Compare(at, other)
+	}
+	return cmp.Compare(a, b)
+}
+
+// result is the value that the path has afterwards.
+func (a Action) result(before Item) (Value, error) {
+	there := before.Get(a.Path)
+	v := a.Value
+	if v.kind == reference {
+		if v = v.in(before); v.kind == None {
+			return Value{}, invalidf("%s refers to %s, which the item does not have", a.Path, a.Value)
+		}
+	}
+	switch a.Verb {
+	case SetIfMissing:
+		if there.kind != None {
+			return there, nil
+		}
+		return v, nil
+	case PlusFrom:
+		if there.kind == None {
+			there = a.From
+		}
+		return sumOf(a.Path, there, v)
+	case Plus:
+		return sumOf(a.Path, there, v)
+	case Append:
+		if there.kind != List || v.kind != List {
+			return Value{}, invalidf("%s is no list to append to", a.Path)
+		}
+		return ListOf(slices.Concat(there.more.list, v.more.list)...), nil
+	case Add:
+		return a.added(there)
+	}
+	return v, nil
+}
+
+func sumOf(path Path, there, v Value) (Value, error) {
+	if there.kind != Number || v.kind != Number {
+		return Value{}, invalidf("%s is no number to add to", path)
+	}
+	sum, ok := there.plus(v)
+	if !ok {
+		return Value{}, invalidf("%s would have more than 38 digits", path)
+	}
+	return sum, nil
+}
+
+// added is what ADD makes of what is there.
+func (a Action) added(there Value) (Value, error) {
+	switch {
+	case a.Value.kind == Number && there.kind == None:
+		return a.Value, nil
+	case a.Value.kind == Number:
+		return sumOf(a.Path, there, a.Value)
+	case a.Value.kind == BinarySet && there.kind == None:
+		return a.Value, nil
+	case a.Value.kind == BinarySet && there.kind == BinarySet:
+		return setOf(slices.Concat(there.more.set, a.Value.more.set)), nil
+	}
+	return Value{}, invalidf("%s cannot be added to", a.Path)
+}
+
+// put is the item with a value at a path. The map or list that it is in must be
+// there.
+func (it Item) put(path Path, v Value) (Item, error) {
+	name, rest := path.cut()
+	if rest == "" {
+		return it.with(name, v), nil
+	}
+	inner, ok := it.attribute(name).put(rest, v)
+	if !ok {
+		return Item{}, invalidf("%s is in nothing that the item has", path)
+	}
+	return it.with(name, inner), nil
+}
+
+// put is the map or list with a value at a path.
+func (v Value) put(path Path, element Value) (Value, bool) {
+	name, rest := path.cut()
+	if rest != "" {
+		inner, ok := v.step(name).put(rest, element)
+		if !ok {
+			return Value{}, false
+		}
+		element = inner
+	}
+	at, isIndex := indexOf(name)
+	switch {
+	case isIndex && v.kind == List && at < len(v.more.list):
+		list := slices.Clone(v.more.list)
+		list[at] = element
+		return ListOf(list...), true
+	case isIndex && v.kind == List:
+		return ListOf(slices.Concat(v.more.list, []Value{element})...), true
+	case !isIndex && v.kind == Map:
+		return Value{kind: Map, more: &elements{fields: v.more.fields.with(name, element)}}, true
+	}
+	return Value{}, false
+}
+
+// remove is the item without what is at a path, if there is anything.
+func (it Item) remove(path Path) Item {
+	name, rest := path.cut()
+	if rest == "" {
+		return it.with(name, Value{})
+	}
+	v := it.attribute(name)
+	if v.kind == None {
+		return it
+	}
+	return it.with(name, v.remove(rest))
+}
+
+func (v Value) remove(path Path) Value {
+	name, rest := path.cut()
+	if rest != "" {
+		inner := v.step(name)
+		if inner.kind == None {
+			return v
+		}
+		changed, _ := v.put(Path(name), inner.remove(rest))
+		return changed
+	}
+	at, isIndex := indexOf(name)
+	switch {
+	case isIndex && v.kind == List && at < len(v.more.list):
+		return ListOf(slices.Concat(v.more.list[:at], v.more.list[at+1:])...)
+	case !isIndex && v.kind == Map:
+		return Value{kind: Map, more: &elements{fields: v.more.fields.with(name, Value{})}}
+	}
+	return v
+}

@@ -1,0 +1,201 @@
+package ddb
+
+import (
+	"slices"
+
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// DynamoDB's limits.
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+const (
+	maxItem      = 400 << 10
+	maxPage      = 1 << 20
+	maxPartition = 2048
+	maxSort      = 1024
+	maxOperators = 300
+	maxBatchGet  = 100
+	maxBatch     = 25
+)
+
+// KeyOf is the primary key of an item, or of a key.
+func KeyOf(def *table.Definition, it Item) Item {
+	if def.Sort.Name == "" {
+		return it.Only(Path(def.Partition.Name))
+	}
+	return it.Only(Path(def.Partition.Name), Path(def.Sort.Name))
+}
+
+var kinds = map[table.KeyType]Kind{table.String: String, table.Number: Number, table.Binary: Binary}
+
+// checkKey checks the key attributes of an item; exact: it has no others.
+func checkKey(def *table.Definition, it Item, exact bool) error {
+	attributes := 0
+	for _, key := range []struct {
+		table.Key
+		most int
+	}{{def.Partition, maxPartition}, {def.Sort, maxSort}} {
+		if key.Name == "" {
+			continue
+		}
+		attributes++
+		v := it.attribute(key.Name)
+		switch {
+		case v.kind != kinds[key.Type]:
+			return invalidf("key attribute %s is %s, and has to be of type %s", key.Name, v, key.Type)
+		case v.kind != Number && (v.text == "" || len(v.text) > key.most):
+			return invalidf("key attribute %s has %d bytes, and has to have 1 to %d", key.Name, len(v.text), key.most)
+		}
+	}
+	if exact && it.Len() != attributes {
+		return invalidf("a key of %d attributes, and the table's has %d", it.Len(), attributes)
+	}
+	return nil
+}
+
+// checkItem checks an item that is to be stored.
+func checkItem(def *table.Definition, it Item) error {
+	if err := checkKey(def, it, false); err != nil {
+		return err
+	}
+	if err := checkIndexed(def, it); err != nil {
+		return err
+	}
+	for name, value := range it.All() {
+		if err := checkValue(value); err != nil {
+			return invalidf("attribute %s: %w", name, err)
+		}
+	}
+	if it.Size() > maxItem {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+// checkIndexed checks the types of the attributes that are an index's keys.
+func checkIndexed(def *table.Definition, it Item) error {
+	for _, key := range []table.Key{def.Index.Partition, def.Index.Sort} {
+		if v := it.attribute(key.Name); key.Name != "" && v.kind != None && v.kind != kinds[key.Type] {
+			return invalidf("attribute %s of the index %s is not of type %s", key.Name, def.Index.Name, key.Type)
+		}
+	}
+	return nil
+}
+
+// checkValue checks a value that is to be stored or compared.
+func checkValue(v Value) error {
+	switch v.kind {
+	case None, Other:
+		return invalidf("a value that cannot be written")
+	case Number:
+		if !v.isStorable() {
+			return invalidf("a number of more than 38 digits")
+		}
+	case BinarySet:
+		if len(v.more.set) == 0 {
+			return invalidf("an empty set")
+		}
+	case List:
+		for _, element := range v.more.list {
+			if err := checkValue(element); err != nil {
+				return err
+			}
+		}
+	case Map:
+		for _, element := range v.more.fields.All() {
+			if err := checkValue(element); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkCond checks a condition's values and the number of its operators.
+func checkCond(c Cond) error {
+	operators, err := countOperators(c)
+	if err == nil && operators > maxOperators {
+		return invalidf("%d operators in a condition, and there may be %d", operators, maxOperators)
+	}
+	return err
+}
+
+func countOperators(c Cond) (int, error) {
+	operators := 1
+	if c.OfSize {
+		operators++
+	}
+	if c.Operator == AllOf || c.Operator == AnyOf {
+		operators = len(c.Conds) - 1
+	}
+	for _, inner := range c.Conds {
+		n, err := countOperators(inner)
+		if err != nil {
+			return 0, err
+		}
+		operators += n
+	}
+	for _, v := range c.Values {
+		if err := checkValue(v); err != nil {
+			return 0, err
+		}
+		if c.Operator == BeginsWith && v.kind != String && v.kind != Binary {
+			return 0, invalidf("begins_with takes a string or bytes")
+		}
+	}
+	return operators, nil
+}
+
+// checkActions checks that an update leaves the key alone.
+func checkActions(def *table.Definition, actions []Action) error {
+	for _, a := range actions {
+		name, _ := a.Path.cut()
+		if name == def.Partition.Name || name == def.Sort.Name {
+			return invalidf("%s is part of the key", name)
+		}
+		if a.Verb == Remove {
+			continue
+		}
+		if err := checkValue(a.Value); err != nil {
+			return invalidf("%s: %w", a.Path, err)
+		}
+	}
+	return nil
+}
+
+// checkPaths checks that no two actions change the same place, or one within
+// another.
+func checkPaths(actions []Action) error {
+	for i, a := range actions {
+		for _, b := range actions[:i] {
+			if overlap(a.Path, b.Path) {
+				return invalidf("%s and %s overlap", b.Path, a.Path)
+			}
+		}
+	}
+	return nil
+}
+
+func overlap(a, b Path) bool {
+	short, long := a, b
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	return long[:len(short)] == short && (len(long) == len(short) || long[len(short):][:1] == stepMark)
+}
+
+// checkBatch checks the keys of a batch.
+func checkBatch(def *table.Definition, keys []Item, most int) error {
+	if len(keys) == 0 || len(keys) > most {
+		return invalidf("a batch of %d, and there have to be 1 to %d", len(keys), most)
+	}
+	for i, key := range keys {
+		if err := checkKey(def, key, true); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(keys[:i], key.Equal) {
+			return invalidf("%s is twice in a batch", key)
+		}
+	}
+	return nil
+}

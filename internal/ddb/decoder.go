@@ -1,0 +1,135 @@
+package ddb
+
+import (
+	"fmt"
+	"time"
+)
+
+// Decoder reads attributes and keeps the first error in Err, so that an item is
+// decoded in one go and checked once.
+type Decoder struct {
+	Item Item
+	Err  error
+	// Failed is the attribute that Err is about.
+	Failed Path
+}
+
+// Fail notes what is wrong with an attribute.
+func (d *Decoder) Fail(name Path, problem string) {
+	if d.Err == nil {
+		d.Err, d.Failed = fmt.Errorf("attribute %q %s", string(name), problem), name
+	}
+}
+
+// value reads what is there, if anything; it has to be of this kind.
+func (d *Decoder) value(name Path, kind Kind, problem string) (Value, bool) {
+	v := d.Item.attribute(string(name))
+	if v.kind != None && v.kind != kind {
+		d.Fail(name, problem)
+		return Value{}, false
+	}
+	return v, v.kind != None
+}
+
+// Text reads a string that must be there.
+func (d *Decoder) Text(name Path) string {
+	v, ok := d.value(name, String, "is missing or not a string")
+	if !ok {
+		d.Fail(name, "is missing or not a string")
+	}
+	return v.text
+}
+
+// TextOr reads a string that may be missing.
+func (d *Decoder) TextOr(name Path, otherwise string) string {
+	if !d.Item.Has(name) {
+		return otherwise
+	}
+	return d.Text(name)
+}
+
+// Number reads an integer that must be there.
+func (d *Decoder) Number(name Path) int64 {
+	v, ok := d.value(name, Number, "is missing or not a number")
+	if !ok {
+		d.Fail(name, "is missing or not a number")
+		return 0
+	}
+	n, ok := v.Int64()
+	if !ok {
+		d.Fail(name, "is not a 64-bit integer")
+	}
+	return n
+}
+
+// NumberOr reads an integer that may be missing.
+func (d *Decoder) NumberOr(name Path, otherwise int64) int64 {
+	if !d.Item.Has(name) {
+		return otherwise
+	}
+	return d.Number(name)
+}
+
+// Number128 reads the halves of an integer of 128 bits that may be missing: 0
+// then.
+func (d *Decoder) Number128(name Path) (hi int64, lo uint64) {
+	v, _ := d.value(name, Number, "is not a number")
+	return v.hi, v.lo
+}
+
+// MillisOr reads a time that may be missing: the zero time then.
+func (d *Decoder) MillisOr(name Path) time.Time {
+	if !d.Item.Has(name) {
+		return time.Time{}
+	}
+	return time.UnixMilli(d.Number(name)).UTC()
+}
+
+// SecondsOr reads a time of TTL's that may be missing: the zero time then.
+func (d *Decoder) SecondsOr(name Path) time.Time {
+	if !d.Item.Has(name) {
+		return time.Time{}
+	}
+	return time.Unix(d.Number(name), 0).UTC()
+}
+
+// BytesOr reads bytes that may be missing: nil then.
+func (d *Decoder) BytesOr(name Path) []byte {
+	if v, ok := d.value(name, Binary, "is not binary"); ok {
+		return v.Bytes()
+	}
+	return nil
+}
+
+// True reads a truth that may be missing: false then.
+func (d *Decoder) True(name Path) bool {
+	v, _ := d.value(name, Boolean, "is not a boolean")
+	return v.True()
+}
+
+// MapOr reads a map that may be missing: empty then.
+func (d *Decoder) MapOr(name Path) Item {
+	v, _ := d.value(name, Map, "is not a map")
+	return v.Fields()
+}
+
+// ListOr reads a list that may be missing: nil then.
+func (d *Decoder) ListOr(name Path) []Value {
+	v, _ := d.value(name, List, "is not a list")
+	return v.Elements()
+}
+
+// MembersOr reads a set of bytes that may be missing: nil then. It is sorted.
+func (d *Decoder) MembersOr(name Path) [][]byte {
+	v, _ := d.value(name, BinarySet, "is not a set of bytes")
+	return v.Members()
+}
+
+// Layout checks the version in the item's attribute: one above known was
+// written by a later version of the program, which keeps something in it that
+// this one does not know, and fails with newer.
+func (d *Decoder) Layout(name Path, known int64, newer error) {
+	if v := d.Number(name); d.Err == nil && v > known {
+		d.Err, d.Failed = fmt.Errorf("%w: layout %d, and this one knows %d", newer, v, known), name
+	}
+}

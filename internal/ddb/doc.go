@@ -1,0 +1,26 @@
+// Package ddb is the kernel under every store: requests to DynamoDB's tables as
+// values, and the engine in memory that answers them. The engine on DynamoDB
+// itself is internal/dynamo.Engine; tests hold the two to each other and to two
+// servers.
+//
+// A store makes one request value in each method and hands it to its [Engine]:
+//
+//	a, err := s.engine.Do(ctx, ddb.Update{
+//		Op:  ddb.Op{Op: "postpone", Table: s.table},
+//		Key: s.key(tag),
+//		If:  ddb.And(attrDue.Eq(ddb.Millis(from)), attrEnd.Missing()),
+//		Do:  []ddb.Action{attrDue.Set(ddb.Millis(to))},
+//	})
+//
+// where attrDue is a [Path]: its methods make a condition ([Cond]) or a change
+// ([Action]) of it. What stands there afterwards, or stood in the way, is
+// [Answer.Item], and [Answer.Held] says which; a [Decoder] reads it.
+//
+// Since a request is a value, what is done to requests is done once, around the
+// engine, by functions of one method: faults, meters, the simulator, and the
+// dropping of one clause at a time to see that a test notices.
+//
+// Values and items never change once they are made, so they are shared freely.
+//
+// Nothing is stored by this package: a [Memory] is gone with its process.
+package ddb

@@ -1,0 +1,247 @@
+package ddb
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/streamsort/streamsort/internal/digest"
+)
+
+// Fields are the attributes of an item that is being made, by name.
+type Fields map[Path]Value
+
+// Item makes an item of them. A zero Value is left out.
+func (f Fields) Item() Item {
+	fields := make([]field, 0, len(f))
+	for name, value := range f {
+		if value.kind != None {
+			fields = append(fields, field{string(name), value})
+		}
+	}
+	slices.SortFunc(fields, field.compare)
+	return sealed(fields)
+}
+
+// Item is an item, a key, an image of a stream, or the fields of a map. It
+// never changes, so it may be shared, and keeps its digest once that was asked
+// for. The zero Item is none.
+type Item struct{ *image }
+
+type image struct {
+	// fields are sorted by their names.
+	fields []field
+	once   sync.Once
+	digest digest.Digest
+	memo   *memo
+}
+
+type field struct {
+	name  string
+	value Value
+}
+
+func (f field) compare(o field) int { return cmp.Compare(f.name, o.name) }
+
+// sealed takes sorted fields over.
+func sealed(fields []field) Item {
+	if len(fields) == 0 {
+		return Item{}
+	}
+	return Item{&image{fields: fields}}
+}
+
+// Exists reports whether there is an item.
+func (it Item) Exists() bool { return it.image != nil }
+
+// Len is the number of attributes.
+func (it Item) Len() int {
+	if it.image == nil {
+		return 0
+	}
+	return len(it.fields)
+}
+
+// All are the attributes in the order of their names.
+func (it Item) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if it.image == nil {
+			return
+		}
+		for _, f := range it.fields {
+			if !yield(f.name, f.value) {
+				return
+			}
+		}
+	}
+}
+
+// Get is the value at a path; the zero Value where there is none.
+func (it Item) Get(path Path) Value {
+	name, rest := path.cut()
+	v := it.attribute(name)
+	for rest != "" && v.kind != None {
+		name, rest = rest.cut()
+		v = v.step(name)
+	}
+	return v
+}
+
+// step is what a map or a list has at one step of a path.
+func (v Value) step(name string) Value {
+	if at, isIndex := indexOf(name); isIndex {
+		if v.kind != List || at >= len(v.more.list) {
+			return Value{}
+		}
+		return v.more.list[at]
+	}
+	if v.kind != Map {
+		return Value{}
+	}
+	return v.more.fields.attribute(name)
+}
+
+func (it Item) attribute(name string) Value {
+	if it.image == nil {
+		return Value{}
+	}
+	if at, found := it.find(name); found {
+		return it.fields[at].value
+	}
+	return Value{}
+}
+
+func (i *image) find(name string) (int, bool) {
+	low, high := 0, len(i.fields)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		if i.fields[middle].name < name {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, low < len(i.fields) && i.fields[low].name == name
+}
+
+// Has reports whether there is anything at a path.
+func (it Item) Has(path Path) bool { return it.Get(path).kind != None }
+
+// Equal reports whether two items have the same attributes.
+func (it Item) Equal(o Item) bool {
+	if it.image == o.image {
+		return true
+	}
+	return it.Len() == o.Len() && it.Len() > 0 && slices.EqualFunc(it.fields, o.fields, func(a, b field) bool {
+		return a.name == b.name && a.value.Equal(b.value)
+	})
+}
+
+// Only is what an item has of some attributes: a projection.
+func (it Item) Only(paths ...Path) Item {
+	only := Fields{}
+	for _, path := range paths {
+		only[path] = it.Get(path)
+	}
+	return only.Item()
+}
+
+// Digest tells the item from others.
+func (it Item) Digest() digest.Digest {
+	if it.image == nil {
+		return digest.Digest{}
+	}
+	it.once.Do(func() {
+		it.digest.Int(int64(len(it.fields)))
+		for _, f := range it.fields {
+			it.digest.Text(f.name)
+			f.value.Digest(&it.digest)
+		}
+	})
+	return it.digest
+}
+
+// Size is what the item counts for by AWS's rules: at most 400 KB.
+func (it Item) Size() int {
+	size := 0
+	for name, value := range it.All() {
+		size += len(name) + value.size()
+	}
+	return size
+}
+
+// String is for traces and failures.
+func (it Item) String() string {
+	var out strings.Builder
+	for name, value := range it.All() {
+		if out.Len() > 0 {
+			out.WriteString(" ")
+		}
+		out.WriteString(name + ":" + value.String())
+	}
+	return "{" + out.String() + "}"
+}
+
+// with is the item with another value at a top attribute; a zero Value removes
+// it.
+func (it Item) with(name string, value Value) Item {
+	var fields []field
+	if it.image != nil {
+		fields = it.fields
+	}
+	at, found := 0, false
+	if it.image != nil {
+		at, found = it.find(name)
+	}
+	switch {
+	case !found && value.kind == None:
+		return it
+	case value.kind == None:
+		return sealed(slices.Concat(fields[:at], fields[at+1:]))
+	case found:
+		fields = slices.Clone(fields)
+		fields[at].value = value
+	default:
+		fields = slices.Concat(fields[:at], []field{{name, value}}, fields[at:])
+	}
+	return sealed(fields)
+}
+
+// Merge is the item with the fields of another set or replaced.
+func (it Item) Merge(o Item) Item {
+	merged := Fields{}
+	for name, value := range it.All() {
+		merged[Path(name)] = value
+	}
+	maps.Insert(merged, func(yield func(Path, Value) bool) {
+		for name, value := range o.All() {
+			if !yield(Path(name), value) {
+				return
+			}
+		}
+	})
+	return merged.Item()
+}
+
+// memo keeps what an item was decoded to.
+type memo struct{ decoded any }
+
+// Decoded decodes an item. Items of a [Memory] that remembers are decoded once
+// for each type: nobody may change what such a one was decoded to, and only one
+// goroutine may read it.
+func Decoded[T any](it Item, decode func(Item) (T, error)) (T, error) {
+	if it.image == nil || it.memo == nil {
+		return decode(it)
+	}
+	if known, ok := it.memo.decoded.(T); ok {
+		return known, nil
+	}
+	decoded, err := decode(it)
+	if err == nil {
+		it.memo.decoded = decoded
+	}
+	return decoded, err
+}

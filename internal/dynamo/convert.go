@@ -1,0 +1,98 @@
+package dynamo
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+type attributes = map[string]types.AttributeValue
+
+// FromSDK is an item, a key or an image of the SDK's as the tables' code reads
+// it: none for an empty one. Values of types that no item of this project has
+// are there, and cannot be read.
+func FromSDK(it map[string]types.AttributeValue) ddb.Item {
+	fields := make(ddb.Fields, len(it))
+	for name, value := range it {
+		fields[ddb.Path(name)] = valueFromSDK(value)
+	}
+	return fields.Item()
+}
+
+func all(items []map[string]types.AttributeValue) []ddb.Item {
+	converted := make([]ddb.Item, len(items))
+	for i, it := range items {
+		converted[i] = FromSDK(it)
+	}
+	return converted
+}
+
+func valueFromSDK(value types.AttributeValue) ddb.Value {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberS:
+		return ddb.Text(v.Value)
+	case *types.AttributeValueMemberN:
+		return ddb.ParseNumber(v.Value)
+	case *types.AttributeValueMemberB:
+		return ddb.Blob(v.Value)
+	case *types.AttributeValueMemberBOOL:
+		return ddb.Bool(v.Value)
+	case *types.AttributeValueMemberBS:
+		return ddb.Blobs(v.Value...)
+	case *types.AttributeValueMemberL:
+		list := make([]ddb.Value, len(v.Value))
+		for i, element := range v.Value {
+			list[i] = valueFromSDK(element)
+		}
+		return ddb.ListOf(list...)
+	case *types.AttributeValueMemberM:
+		fields := make(ddb.Fields, len(v.Value))
+		for name, element := range v.Value {
+			fields[ddb.Path(name)] = valueFromSDK(element)
+		}
+		return ddb.MapOf(fields)
+	}
+	return ddb.Unreadable()
+}
+
+func toSDK(it ddb.Item) attributes {
+	converted := make(attributes, it.Len())
+	for name, value := range it.All() {
+		converted[name] = valueToSDK(value)
+	}
+	return converted
+}
+
+func allToSDK(items []ddb.Item) []map[string]types.AttributeValue {
+	converted := make([]map[string]types.AttributeValue, len(items))
+	for i, it := range items {
+		converted[i] = toSDK(it)
+	}
+	return converted
+}
+
+// valueToSDK renders a value; nil, which the SDK refuses, for one that cannot
+// be written.
+func valueToSDK(v ddb.Value) types.AttributeValue {
+	switch v.Kind() {
+	case ddb.String:
+		return &types.AttributeValueMemberS{Value: v.Str()}
+	case ddb.Number:
+		return &types.AttributeValueMemberN{Value: v.Decimal()}
+	case ddb.Binary:
+		return &types.AttributeValueMemberB{Value: v.Bytes()}
+	case ddb.Boolean:
+		return &types.AttributeValueMemberBOOL{Value: v.True()}
+	case ddb.BinarySet:
+		return &types.AttributeValueMemberBS{Value: v.Members()}
+	case ddb.List:
+		list := make([]types.AttributeValue, len(v.Elements()))
+		for i, element := range v.Elements() {
+			list[i] = valueToSDK(element)
+		}
+		return &types.AttributeValueMemberL{Value: list}
+	case ddb.Map:
+		return &types.AttributeValueMemberM{Value: toSDK(v.Fields())}
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package dynamo
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+// expression renders conditions, updates and projections of one request: they
+// share the placeholders, #n0 for names and :v0 for values.
+type expression struct {
+	names  map[string]string
+	values attributes
+	// known are the names in the order of their placeholders.
+	known []string
+	out   strings.Builder
+}
+
+// taken is what was rendered since the last call; nil where that is nothing.
+func (x *expression) taken() *string {
+	if x.out.Len() == 0 {
+		return nil
+	}
+	text := x.out.String()
+	x.out.Reset()
+	return &text
+}
+
+func (x *expression) write(texts ...string) {
+	for _, text := range texts {
+		x.out.WriteString(text)
+	}
+}
+
+// condition renders a condition; nil for the one that always holds.
+func (x *expression) condition(c ddb.Cond) *string {
+	if !c.IsZero() {
+		x.cond(c)
+	}
+	return x.taken()
+}
+
+// projection renders the attributes to show; nil for all.
+func (x *expression) projection(only []ddb.Path) *string {
+	for i, path := range only {
+		if i > 0 {
+			x.write(", ")
+		}
+		x.path(path)
+	}
+	return x.taken()
+}
+
+// path writes the placeholders of a path.
+func (x *expression) path(p ddb.Path) {
+	for i, step := range p.Steps() {
+		switch {
+		case step.IsIndex:
+			x.write("[", strconv.Itoa(step.Index), "]")
+			continue
+		case i > 0:
+			x.write(".")
+		}
+		x.name(step.Name)
+	}
+}
+
+func (x *expression) name(name string) {
+	at := slices.Index(x.known, name)
+	if at < 0 {
+		at = len(x.known)
+		x.known = append(x.known, name)
+		if x.names == nil {
+			x.names = map[string]string{}
+		}
+		x.names["#n"+strconv.Itoa(at)] = name
+	}
+	x.write("#n", strconv.Itoa(at))
+}
+
+// value writes the placeholder of a value, or the path that it refers to.
+func (x *expression) value(v ddb.Value) {
+	if path, isRef := v.IsRef(); isRef {
+		x.path(path)
+		return
+	}
+	if x.values == nil {
+		x.values = attributes{}
+	}
+	placeholder := ":v" + strconv.Itoa(len(x.values))
+	x.values[placeholder] = valueToSDK(v)
+	x.write(placeholder)
+}
+
+var comparisons = map[ddb.Operator]string{
+	ddb.Equal: " = ", ddb.NotEqual: " <> ", ddb.Less: " < ", ddb.LessOrEqual: " <= ", ddb.Greater: " > ", ddb.GreaterOrEqual: " >= ",
+}
+
+func (x *expression) cond(c ddb.Cond) {
+	switch c.Operator {
+	case ddb.AllOf:
+		x.joined(" AND ", c.Conds)
+	case ddb.AnyOf:
+		x.joined(" OR ", c.Conds)
+	case ddb.NotThis:
+		x.write("NOT ")
+		x.grouped(c.Conds[0])
+	case ddb.Exists:
+		x.call("attribute_exists", c)
+	case ddb.Missing:
+		x.call("attribute_not_exists", c)
+	case ddb.Contains:
+		x.call("contains", c)
+	case ddb.BeginsWith:
+		x.call("begins_with", c)
+	case ddb.In:
+		x.operand(c)
+		x.write(" IN (")
+		for i, v := range c.Values {
+			if i > 0 {
+				x.write(", ")
+			}
+			x.value(v)
+		}
+		x.write(")")
+	case ddb.Between:
+		x.operand(c)
+		x.write(" BETWEEN ")
+		x.value(c.Values[0])
+		x.write(" AND ")
+		x.value(c.Values[1])
+	default:
+		x.operand(c)
+		x.write(comparisons[c.Operator])
+		x.value(c.Values[0])
+	}
+}
+
+// operand writes what is compared.
+func (x *expression) operand(c ddb.Cond) {
+	if !c.OfSize {
+		x.path(c.Path)
+		return
+	}
+	x.write("size(")
+	x.path(c.Path)
+	x.write(")")
+}
+
+// call writes a function of a path and values.
+func (x *expression) call(function string, c ddb.Cond) {
+	x.write(function, "(")
+	x.path(c.Path)
+	for _, v := range c.Values {
+		x.write(", ")
+		x.value(v)
+	}
+	x.write(")")
+}
+
+func (x *expression) joined(by string, conds []ddb.Cond) {
+	for i, c := range conds {
+		if i > 0 {
+			x.write(by)
+		}
+		x.grouped(c)
+	}
+}
+
+// grouped writes a condition in parentheses where it has parts.
+func (x *expression) grouped(c ddb.Cond) {
+	if c.Operator != ddb.AllOf && c.Operator != ddb.AnyOf {
+		x.cond(c)
+		return
+	}
+	x.write("(")
+	x.cond(c)
+	x.write(")")
+}
+
+// update renders actions, by their clauses.
+func (x *expression) update(actions []ddb.Action) *string {
+	for _, clause := range []string{"SET ", "REMOVE ", "ADD "} {
+		lead := clause
+		for _, a := range actions {
+			if clauseOf(a) != clause {
+				continue
+			}
+			if lead == clause && x.out.Len() > 0 {
+				x.write(" ")
+			}
+			x.write(lead)
+			x.action(a)
+			lead = ", "
+		}
+	}
+	return x.taken()
+}
+
+func clauseOf(a ddb.Action) string {
+	switch a.Verb {
+	case ddb.Remove:
+		return "REMOVE "
+	case ddb.Add:
+		return "ADD "
+	}
+	return "SET "
+}
+
+func (x *expression) action(a ddb.Action) {
+	x.path(a.Path)
+	switch a.Verb {
+	case ddb.Remove:
+		return
+	case ddb.Add:
+		x.write(" ")
+		x.value(a.Value)
+		return
+	}
+	x.write(" = ")
+	switch a.Verb {
+	case ddb.SetIfMissing:
+		x.ifNotExists(a.Path, a.Value)
+		return
+	case ddb.Plus:
+		x.path(a.Path)
+		x.write(" + ")
+	case ddb.PlusFrom:
+		x.ifNotExists(a.Path, a.From)
+		x.write(" + ")
+	case ddb.Append:
+		x.write("list_append(")
+		x.path(a.Path)
+		x.write(", ")
+		x.value(a.Value)
+		x.write(")")
+		return
+	}
+	x.value(a.Value)
+}
+
+func (x *expression) ifNotExists(path ddb.Path, v ddb.Value) {
+	x.write("if_not_exists(")
+	x.path(path)
+	x.write(", ")
+	x.value(v)
+	x.write(")")
+}

@@ -12,8 +12,9 @@ import (
 
 // Config says what to run, and how.
 type Config struct {
-	// Templates are the paths of synthesised templates, JSON. Required. A
-	// template may import what another one exports.
+	// Templates are the paths of synthesised templates, JSON, or of patches of
+	// them (template.ReadFile). Required. A template may import what another one
+	// exports.
 	Templates []string
 	// Parameters are values of the templates' parameters, by name.
 	Parameters map[string]string

@@ -1,7 +1,8 @@
 // Package localstack runs CloudFormation templates on one machine, without
 // Docker: what runs here is what deploys.
 //
-// Call [Run] with the templates that `cdk synth` wrote. It starts
+// Call [Run] with the templates that `cdk synth` wrote, or patches of them. It
+// starts
 //
 //   - a DynamoDB-compatible server, with each table as the template defines it;
 //   - each function, built from the folder that its Metadata names

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 
 	"github.com/streamsort/streamsort/localstack/template"
@@ -22,7 +21,7 @@ func parse(config Config) ([]*loaded, error) {
 	var all []*loaded
 	var errs []error
 	for _, path := range config.Templates {
-		text, err := os.ReadFile(path)
+		text, err := template.ReadFile(path)
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -14,7 +14,7 @@ import (
 
 // localCommand runs templates on this machine.
 type localCommand struct {
-	Template  []string          `help:"Synthesised templates (JSON). The project's own one where none is given." type:"existingfile"`
+	Template  []string          `help:"Synthesised templates (JSON), or patches of them. The project's own one where none is given." type:"existingfile"`
 	Parameter map[string]string `help:"Values of the templates' parameters, NAME=VALUE."`
 	Env       map[string]string `help:"Variables of the functions, NAME=VALUE or Function.NAME=VALUE."`
 	Issuer    map[string]string `help:"Where the keys (a JWKS) of tokens' issuers are, ISSUER=URL, in place of what each says itself."`

@@ -3,10 +3,11 @@
 // event source mappings, HTTP APIs, function URLs, schedules and the queues
 // that take what failed.
 //
-// Call [Parse] first, then [Document.Read]; between the two the caller may ask
-// [Document.Foreign] which resources belong to services that this project does
-// not run itself. Nothing is stored and nothing is called: reading is a pure
-// function of the template and the [Options].
+// Call [ReadFile] for a template's text, [Parse], then [Document.Read]; between
+// the last two the caller may ask [Document.Foreign] which resources belong to
+// services that this project does not run itself. Nothing is stored and nothing
+// is called: but for [ReadFile], reading is a pure function of the template and
+// the [Options].
 //
 // # What is guaranteed
 //

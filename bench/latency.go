@@ -51,7 +51,7 @@ func latency(ctx context.Context, root string) error {
 	defer proxy.Close()
 	stack, err := localstack.Run(ctx, localstack.Config{
 		Templates: []string{
-			filepath.Join(root, "examples", "demo", "streamsort.template.json"),
+			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
 			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
 		},
 		Env:    map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -34,12 +35,12 @@ var unrecorded = map[string]string{
 // each kind: nothing that is called is missing, and nothing that is allowed is
 // unneeded.
 func TestLeastPrivilege(t *testing.T) {
-	const path = "../soak/streamsort.template.json"
-	template, err := os.ReadFile(path)
+	const path = "../soak/streamsort.patch.json"
+	text, err := template.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	may := allowed(t, template)
+	may := allowed(t, text)
 	functions := map[string]bool{}
 	for u := range may {
 		functions[u.function] = true
@@ -146,12 +147,12 @@ func onlySinks(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var template map[string]any
-	if err := json.Unmarshal(text, &template); err != nil {
+	var document map[string]any
+	if err := json.Unmarshal(text, &document); err != nil {
 		t.Fatal(err)
 	}
-	maps.DeleteFunc(template["Resources"].(map[string]any), func(id string, _ any) bool { return strings.HasPrefix(id, "Webhooks") })
-	if text, err = json.Marshal(template); err != nil {
+	maps.DeleteFunc(document["Resources"].(map[string]any), func(id string, _ any) bool { return strings.HasPrefix(id, "Webhooks") })
+	if text, err = json.Marshal(document); err != nil {
 		t.Fatal(err)
 	}
 	// Within the module, where its function's source is found.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,13 +19,14 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
+	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // What the template with tenants asks of a token.
 const (
-	tenantsTemplate = "testdata/tenants.template.json"
+	tenantsTemplate = "testdata/tenants.patch.json"
 	tokenIssuer     = "https://tokens.example/pool"
 	tokenAudience   = "shop"
 	tokenClaim      = "custom:tenant"
@@ -453,14 +453,14 @@ func TestTenantsComeIn(t *testing.T) {
 // the operations and acts that the functions themselves list.
 func (s *tenants) allIsCovered() {
 	s.t.Helper()
-	text, err := os.ReadFile(tenantsTemplate)
+	text, err := template.ReadFile(tenantsTemplate)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var template struct {
+	var document struct {
 		Resources map[string]struct{ Properties struct{ RouteKey string } }
 	}
-	if err := json.Unmarshal(text, &template); err != nil {
+	if err := json.Unmarshal(text, &document); err != nil {
 		s.t.Fatal(err)
 	}
 	covered, bodies := map[string]bool{}, ""
@@ -468,7 +468,7 @@ func (s *tenants) allIsCovered() {
 		covered[o.route] = true
 		bodies += o.route + " " + o.body + "\n"
 	}
-	for id, r := range template.Resources {
+	for id, r := range document.Resources {
 		if key := r.Properties.RouteKey; strings.HasPrefix(id, "Tenant") && key != "" && !covered[key] {
 			s.t.Errorf("the matrix has no %s", key)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // Secrets of the senders. The canary must be in no log.
@@ -177,7 +178,7 @@ func TestWebhooks(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
 	}
-	const path = "testdata/webhooks.template.json"
+	const path = "testdata/webhooks.patch.json"
 	tables, services := newRecorder(t), newRecorder(t)
 	server, err := localdb.Start(t.Context(), localdb.Kinds()[0], "") // its own: the template names the tables
 	if err != nil {
@@ -353,7 +354,7 @@ func (w sender) others() {
 // checkPrivileges compares what webhook called with what its role allows.
 func checkPrivileges(t *testing.T, path string, recorders ...*recorder) {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	text, err := template.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func start(ctx context.Context, o options, out io.Writer) (*bench, error) {
 		return nil, err
 	}
 	kind := server()
-	fmt.Fprintf(out, "==> starting %s, MiniStack, and the functions of soak/streamsort.template.json\n", kind)
+	fmt.Fprintf(out, "==> starting %s, MiniStack, and the functions of soak/streamsort.patch.json\n", kind)
 	database, err := localdb.Start(ctx, kind, "")
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func start(ctx context.Context, o options, out io.Writer) (*bench, error) {
 	})
 	stopServers := func() { proxy.Close(); database.Close() }
 	b.stack, err = localstack.Run(ctx, localstack.Config{
-		Templates: []string{filepath.Join(root, "soak", "streamsort.template.json"), filepath.Join(root, "soak", "sinks.template.json")},
+		Templates: []string{filepath.Join(root, "soak", "streamsort.patch.json"), filepath.Join(root, "soak", "sinks.template.json")},
 		// A full round now and then: it finds what a crash and a dropped record
 		// left without a mark.
 		Env:    map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"},

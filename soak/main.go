@@ -2,7 +2,7 @@
 // as long as it is told, and checks all that comes out against all that went
 // in. `make soak` runs it; TIME, RATE and SEED say how.
 //
-//	producers ──HTTP──► streamsort.template.json ──► a function that process calls
+//	producers ──HTTP──► streamsort.patch.json ──► a function that process calls
 //	   200 queues          functions killed,     ──► a FIFO queue
 //	   out of order        batches repeated,     ──► a FIFO topic ──► a queue
 //	   twice, conflicting  late and dropped,     ──► an event bus ──► a queue

@@ -192,7 +192,7 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 		return nil, nil, nil, err
 	}
 	kind := localdb.Choose()
-	fmt.Fprintf(out, "==> starting %s, and the functions of examples/demo/streamsort.template.json (%s)\n", kind, o.mode)
+	fmt.Fprintf(out, "==> starting %s, and the functions of examples/demo/streamsort.patch.json (%s)\n", kind, o.mode)
 	server, err := localdb.Start(ctx, kind, "")
 	if err != nil {
 		return nil, nil, nil, err
@@ -210,7 +210,7 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	})
 	receiver := filepath.Join("examples", "receiver", "receiver.template.json")
 	env := map[string]string{"STREAMSORT_MODE": o.mode, "SweepFunction.STREAMSORT_EVENT_BUS": ""}
-	template := filepath.Join(root, "examples", "demo", "streamsort.template.json")
+	template := filepath.Join(root, "examples", "demo", "streamsort.patch.json")
 	folder := ""
 	if o.tracked {
 		receiver = filepath.Join("examples", "demo", "work.template.json")

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/traffic"
 	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -24,7 +25,7 @@ const trackTime = "10s"
 // trackedTemplate writes the stack's template with its consumer tracked, and the
 // environment that goes with that.
 func trackedTemplate(path, folder string, env map[string]string) (string, error) {
-	text, err := os.ReadFile(path)
+	text, err := template.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
@@ -32,7 +33,7 @@ func trackedTemplate(path, folder string, env map[string]string) (string, error)
 	if strings.Count(string(text), name) != 1 {
 		return "", fmt.Errorf("%s has not one consumer of the name receiver", path)
 	}
-	path = filepath.Join(folder, filepath.Base(path))
+	path = filepath.Join(folder, "streamsort.template.json")
 	env["ProcessFunction.STREAMSORT_CHAINS_TABLE"] = "streamsort-chains"
 	tracked := strings.Replace(string(text), name, name+`\"track\":\"`+trackTime+`\",`, 1)
 	return path, os.WriteFile(path, []byte(tracked), 0o600)

@@ -134,7 +134,7 @@ func start(ctx context.Context, server string) (*localstack.Stack, error) {
 	}
 	return localstack.Run(ctx, localstack.Config{
 		Templates: []string{
-			filepath.Join(root, "examples", "pingpong", "streamsort.template.json"),
+			filepath.Join(root, "examples", "pingpong", "streamsort.patch.json"),
 			filepath.Join(root, "examples", "pingpong", "pong", "pong.template.json"),
 		},
 		Env:    map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},

@@ -13,45 +13,59 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
-var update = flag.Bool("update", false, "write the golden template anew")
+var update = flag.Bool("update", false, "write the golden template and its patches anew")
 
 // The templates that the app writes, save for the functions' asset hashes:
-// goldenFile by default, demoFile with the consumers of the demo, soakFile with
-// those of the soak, pongFile with that of the game of pingpong, tenantsFile with tenants, webhooksFile with senders that
-// sign. The local stack runs them.
+// goldenFile by default, whole; the others are patches of it, or of one another,
+// as template.ReadFile reads them. The local stack runs them all.
 const (
-	goldenFile = "streamsort.template.json"
-	demoFile   = "../../examples/demo/streamsort.template.json"
-	soakFile   = "../../soak/streamsort.template.json"
-	pongFile   = "../../examples/pingpong/streamsort.template.json"
-
-	tenantsFile  = "../../localstack/testdata/tenants.template.json"
-	webhooksFile = "../../localstack/testdata/webhooks.template.json"
+	goldenFile   = "streamsort.template.json"
+	demoFile     = "../../examples/demo/streamsort.patch.json"     // the consumers of the demo
+	pongFile     = "../../examples/pingpong/streamsort.patch.json" // that of the game of pingpong
+	soakFile     = "../../soak/streamsort.patch.json"              // those of the soak
+	tenantsFile  = "../../localstack/testdata/tenants.patch.json"
+	webhooksFile = "../../localstack/testdata/webhooks.patch.json" // senders that sign
 )
 
 func TestGolden(t *testing.T) {
-	for file, context := range map[string]map[string]any{
-		goldenFile: nil,
-		demoFile:   {prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"},
-		pongFile:   {prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"},
-		soakFile:   {prefix + "consumersFile": "../../soak/consumers.json", prefix + "processTimeout": "20s", prefix + "archive": true},
-		tenantsFile: {
+	for _, golden := range []struct {
+		file, base string // the base as seen from the file's folder; it stands above what patches it
+		context    map[string]any
+	}{
+		{goldenFile, "", nil},
+		{demoFile, "../../infra/cdk/streamsort.template.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}},
+		{pongFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"}},
+		{soakFile, "../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../soak/consumers.json", prefix + "processTimeout": "20s", prefix + "archive": true}},
+		{tenantsFile, "../../examples/demo/streamsort.patch.json", map[string]any{
 			prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "custom:tenant",
 			prefix + "tenantProduceScope": "streamsort/produce", prefix + "tenantOperateScope": "streamsort/operate",
 			prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s",
-		},
-		webhooksFile: {prefix + "webhooksFile": "../../localstack/testdata/webhooks.json"},
+		}},
+		{webhooksFile, "../../infra/cdk/streamsort.template.json", map[string]any{prefix + "webhooksFile": "../../localstack/testdata/webhooks.json"}},
 	} {
-		t.Run(file, func(t *testing.T) {
-			got := normalise(t, synthesize(t, newApp(t, context)))
+		t.Run(golden.file, func(t *testing.T) {
+			got := normalise(t, synthesize(t, newApp(t, golden.context)))
+			text := got
+			if golden.base != "" {
+				text = patchFile(t, golden.file, golden.base, got)
+			}
 			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				if err := os.WriteFile(golden.file, []byte(text), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
-			diffGolden(t, file, got)
+			diffGolden(t, golden.file, got)
+			written, err := os.ReadFile(golden.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(written) != text && !t.Failed() {
+				t.Error("it is the same template in other words; write it anew with: make template")
+			}
 		})
 	}
 }
@@ -84,11 +98,11 @@ func TestCommandSynthesizesGolden(t *testing.T) {
 	if output, err := synth.CombinedOutput(); err != nil {
 		t.Fatalf("cdk synth: %v\n%s", err, output)
 	}
-	template, err := os.ReadFile(filepath.Join(out, "Streamsort.template.json"))
+	text, err := os.ReadFile(filepath.Join(out, "Streamsort.template.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	diffGolden(t, goldenFile, normalise(t, template))
+	diffGolden(t, goldenFile, normalise(t, text))
 	checkNoFindings(t, filepath.Join(out, "validation-report.json"))
 }
 
@@ -109,13 +123,15 @@ func checkNoFindings(t *testing.T, file string) {
 	}
 }
 
+// diffGolden compares the template that a file stands for with the one that is
+// written now.
 func diffGolden(t *testing.T, file, got string) {
 	t.Helper()
-	want, err := os.ReadFile(file)
+	want, err := template.ReadFile(file)
 	if err != nil {
 		t.Fatal(err, "; write it with: make template")
 	}
-	if string(want) != got {
+	if encode(t, decode(t, want)) != got {
 		t.Errorf("the template has changed; if that is meant, write it anew with: make template\n(- %s, + now)\n%s",
 			file, cmp.Diff(leaves(decode(t, want)), leaves(decode(t, []byte(got)))))
 	}
@@ -123,16 +139,16 @@ func diffGolden(t *testing.T, file, got string) {
 
 func decode(t *testing.T, text []byte) map[string]any {
 	t.Helper()
-	var template map[string]any
-	if err := json.Unmarshal(text, &template); err != nil {
+	var document map[string]any
+	if err := json.Unmarshal(text, &document); err != nil {
 		t.Fatal(err)
 	}
-	return template
+	return document
 }
 
 // leaves are a template's values by their paths: a difference of two such maps
 // names the resource and the property.
-func leaves(template map[string]any) map[string]any {
+func leaves(document map[string]any) map[string]any {
 	all := map[string]any{}
 	var walk func(path string, value any)
 	walk = func(path string, value any) {
@@ -149,7 +165,7 @@ func leaves(template map[string]any) map[string]any {
 			all[strings.TrimPrefix(path, ".")] = value
 		}
 	}
-	walk("", template)
+	walk("", document)
 	return all
 }
 
@@ -161,19 +177,24 @@ var versionHash = regexp.MustCompile(`(FunctionCurrentVersion)[0-9A-Za-z]+`)
 // them.
 func normalise(t *testing.T, text []byte) string {
 	t.Helper()
-	template := decode(t, versionHash.ReplaceAll(text, []byte("$1")))
-	for id, value := range template["Resources"].(map[string]any) {
+	document := decode(t, versionHash.ReplaceAll(text, []byte("$1")))
+	for id, value := range document["Resources"].(map[string]any) {
 		resource := value.(map[string]any)
 		if resource["Type"] == "AWS::Lambda::Function" {
 			code := resource["Properties"].(map[string]any)["Code"].(map[string]any)
 			code["S3Key"] = id + ".zip"
 		}
 	}
+	return encode(t, document)
+}
+
+func encode(t *testing.T, value any) string {
+	t.Helper()
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(template); err != nil {
+	if err := encoder.Encode(value); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -3,9 +3,12 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/pyenv"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // cfn-lint, AWS's linter for templates, finds nothing in any template of the
@@ -37,7 +40,8 @@ func TestTemplatesLint(t *testing.T) {
 	}
 	if said, err := lint(
 		options,
-		goldenFile, demoFile, soakFile, tenantsFile, webhooksFile, "../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
+		goldenFile, whole(t, demoFile), whole(t, soakFile), whole(t, tenantsFile), whole(t, webhooksFile),
+		"../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
 		"../../examples/payments/payments.template.json", "../../examples/wordcount/wordcount.template.json",
 		"../../localstack/deploylocal/doors.template.json",
 	); err != nil {
@@ -52,4 +56,19 @@ func TestTemplatesLint(t *testing.T) {
 	if _, err := lint(broken); err == nil {
 		t.Error("cfn-lint takes a property that does not exist")
 	}
+}
+
+// whole writes the template that a patch makes to a file, and returns its path.
+func whole(t *testing.T, patch string) string {
+	t.Helper()
+	text, err := template.ReadFile(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Its path is in what the linter says.
+	path := filepath.Join(t.TempDir(), strings.ReplaceAll(strings.TrimLeft(patch, "./"), "/", "-"))
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"slices"
 	"testing"
 
@@ -30,7 +29,7 @@ func TestLocalStackReadsGolden(t *testing.T) {
 // with these sources, and whose process has a file.
 func checkLocal(t *testing.T, path string, mappings map[string]string, file string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	text, err := template.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

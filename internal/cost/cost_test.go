@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func bills(t *testing.T, w Workload) map[string]Bill {
@@ -123,18 +123,18 @@ func TestFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "examples", "demo", "streamsort.template.json"))
+	text, err := template.ReadFile(filepath.Join(root, "examples", "demo", "streamsort.patch.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var template struct {
+	var document struct {
 		Resources map[string]struct{ Type string }
 	}
-	if err := json.Unmarshal(text, &template); err != nil {
+	if err := json.Unmarshal(text, &document); err != nil {
 		t.Fatal(err)
 	}
 	count := map[string]int{}
-	for _, resource := range template.Resources {
+	for _, resource := range document.Resources {
 		count[resource.Type]++
 	}
 	if count["AWS::CloudWatch::Alarm"] != alarms || count["AWS::CloudWatch::Dashboard"] != dashboards {

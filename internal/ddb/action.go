@@ -69,9 +69,6 @@ func Removed(paths ...Path) []Action {
 
 // apply makes the actions on an item.
 func apply(actions []Action, before Item) (Item, error) {
-	if err := checkPaths(actions); err != nil {
-		return Item{}, err
-	}
 	after := before
 	for _, a := range actions {
 		if a.Verb == Remove {
@@ -86,9 +83,26 @@ func apply(actions []Action, before Item) (Item, error) {
 		}
 	}
 	for _, path := range removals(actions) {
+		if !before.has(path) {
+			return Item{}, invalidf("%s is in nothing that the item has", path)
+		}
 		after = after.remove(path)
 	}
 	return after, nil
+}
+
+// has reports whether there is a map or list that a path is in.
+func (it Item) has(path Path) bool {
+	steps := path.steps()
+	if len(steps) == 1 {
+		return true
+	}
+	last := len(path) - len(steps[len(steps)-1]) - len(stepMark)
+	_, isIndex := indexOf(steps[len(steps)-1])
+	if isIndex {
+		return it.Get(path[:last]).kind == List
+	}
+	return it.Get(path[:last]).kind == Map
 }
 
 // removals are the paths to remove, elements of lists from the last to the

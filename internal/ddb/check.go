@@ -139,15 +139,36 @@ func countOperators(c Cond) (int, error) {
 		if err := checkValue(v); err != nil {
 			return 0, err
 		}
-		if c.Operator == BeginsWith && v.kind != String && v.kind != Binary {
-			return 0, invalidf("begins_with takes a string or bytes")
+		if path, isRef := v.IsRef(); isRef && path == c.Path {
+			return 0, invalidf("%s is compared with itself", path)
+		}
+		if order, comparable := c.Values[0].compare(c.Values[len(c.Values)-1]); c.Operator == Between && comparable && order > 0 {
+			return 0, invalidf("between %s and %s is nothing", c.Values[0], c.Values[1])
+		}
+		if !c.Operator.takes(v.kind) {
+			return 0, invalidf("%s is compared with a value of the wrong type: %s", c.Path, v)
 		}
 	}
 	return operators, nil
 }
 
-// checkActions checks that an update leaves the key alone.
+// takes reports whether an operator takes a value of this type.
+func (o Operator) takes(kind Kind) bool {
+	switch o {
+	case BeginsWith:
+		return kind == String || kind == Binary || kind == reference
+	case Less, LessOrEqual, Greater, GreaterOrEqual, Between:
+		return kind == String || kind == Binary || kind == Number || kind == reference
+	}
+	return true
+}
+
+// checkActions checks what of an update can be checked without the item: that
+// it leaves the key alone, and the types of its values.
 func checkActions(def *table.Definition, actions []Action) error {
+	if err := checkPaths(actions); err != nil {
+		return err
+	}
 	for _, a := range actions {
 		name, _ := a.Path.cut()
 		if name == def.Partition.Name || name == def.Sort.Name {
@@ -159,8 +180,26 @@ func checkActions(def *table.Definition, actions []Action) error {
 		if err := checkValue(a.Value); err != nil {
 			return invalidf("%s: %w", a.Path, err)
 		}
+		if !a.takes(a.Value.kind) {
+			return invalidf("%s: a value of the wrong type: %s", a.Path, a.Value)
+		}
 	}
 	return nil
+}
+
+// takes reports whether a verb takes a value of this type.
+func (a Action) takes(kind Kind) bool {
+	switch a.Verb {
+	case Plus:
+		return kind == Number
+	case PlusFrom:
+		return kind == Number && a.From.kind == Number
+	case Append:
+		return kind == List
+	case Add:
+		return kind == Number || kind == BinarySet
+	}
+	return true
 }
 
 // checkPaths checks that no two actions change the same place, or one within

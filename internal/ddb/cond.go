@@ -162,7 +162,7 @@ func (c Cond) compares(it Item, v Value) bool {
 	o := c.Values[0].in(it)
 	switch c.Operator {
 	case NotEqual:
-		return !v.Equal(o)
+		return v.kind == None || !v.Equal(o)
 	case Equal:
 		return v.kind != None && v.Equal(o)
 	case Contains:

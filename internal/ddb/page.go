@@ -28,6 +28,9 @@ func (m *Memory) query(t *rows, r Query) (Answer, error) {
 	case r.Limit < 0:
 		return Answer{}, invalidf("limit %d", r.Limit)
 	}
+	if err := checkCond(r.Where); err != nil {
+		return Answer{}, err
+	}
 	var found []row
 	if at, ok := all.find(r.Partition); ok {
 		found = within(all[at].rows, r.Where)

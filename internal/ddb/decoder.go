@@ -17,7 +17,7 @@ type Decoder struct {
 // Fail notes what is wrong with an attribute.
 func (d *Decoder) Fail(name Path, problem string) {
 	if d.Err == nil {
-		d.Err, d.Failed = fmt.Errorf("attribute %q %s", string(name), problem), name
+		d.Err, d.Failed = fmt.Errorf("attribute %q %s", name.String(), problem), name
 	}
 }
 

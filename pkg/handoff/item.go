@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // The versions of the items' layout, kept in each item's "v": a reader refuses
@@ -19,102 +17,101 @@ const (
 
 // The attributes of the items.
 const (
-	attrVersion = "v"
-	attrQueue   = "queue"
+	attrVersion ddb.Path = "v"
+	attrQueue   ddb.Path = "queue"
 
-	attrConsumer     = "consumer"
-	attrDelivered    = "delivered"
-	attrState        = "state"
-	attrTokenN       = "tokenN"
-	attrReq          = "req"
-	attrFrom         = "from"
-	attrTo           = "to"
-	attrLeaseUntil   = "leaseUntil" // ms
-	attrAttempts     = "attempts"
-	attrSingleTo     = "singleTo"
-	attrRetryAt      = "retryAt" // ms
-	attrFailed       = "failed"  // ms
-	attrError        = "error"
-	attrBlockedSince = "blockedSince" // ms
-	attrOutcomes     = "outcomes"
-	attrQuarantine   = "quarantine"
-	attrPaused       = "paused"
-	attrPausedSince  = "pausedSince" // ms
-	attrRewinds      = "rewinds"
-	attrStarting     = "starting"
-	attrLastOp       = "lastOp"
-	attrTracked      = "tracked"
-	attrOutbox       = "outbox"
-	attrRefused      = "refused"
-	attrRefusedTold  = "refusedTold"
-	attrRefusedBy    = "refusedBy"
-	attrRefusedWhy   = "refusedWhy"
-	attrRefusedSince = "refusedSince" // ms
+	attrConsumer     ddb.Path = "consumer"
+	attrDelivered    ddb.Path = "delivered"
+	attrState        ddb.Path = "state"
+	attrTokenN       ddb.Path = "tokenN"
+	attrReq          ddb.Path = "req"
+	attrFrom         ddb.Path = "from"
+	attrTo           ddb.Path = "to"
+	attrLeaseUntil   ddb.Path = "leaseUntil" // ms
+	attrAttempts     ddb.Path = "attempts"
+	attrSingleTo     ddb.Path = "singleTo"
+	attrRetryAt      ddb.Path = "retryAt" // ms
+	attrFailed       ddb.Path = "failed"  // ms
+	attrError        ddb.Path = "error"
+	attrBlockedSince ddb.Path = "blockedSince" // ms
+	attrOutcomes     ddb.Path = "outcomes"
+	attrQuarantine   ddb.Path = "quarantine"
+	attrPaused       ddb.Path = "paused"
+	attrPausedSince  ddb.Path = "pausedSince" // ms
+	attrRewinds      ddb.Path = "rewinds"
+	attrStarting     ddb.Path = "starting"
+	attrLastOp       ddb.Path = "lastOp"
+	attrTracked      ddb.Path = "tracked"
+	attrOutbox       ddb.Path = "outbox"
+	attrRefused      ddb.Path = "refused"
+	attrRefusedTold  ddb.Path = "refusedTold"
+	attrRefusedBy    ddb.Path = "refusedBy"
+	attrRefusedWhy   ddb.Path = "refusedWhy"
+	attrRefusedSince ddb.Path = "refusedSince" // ms
 
-	attrAct    = "act"
-	attrAt     = "at" // ms
-	attrOp     = "op"
-	attrKind   = "kind"
-	attrSeq    = "seq"
-	attrReason = "reason"
-	attrDone   = "done"
+	attrAct    ddb.Path = "act"
+	attrAt     ddb.Path = "at" // ms
+	attrOp     ddb.Path = "op"
+	attrKind   ddb.Path = "kind"
+	attrSeq    ddb.Path = "seq"
+	attrReason ddb.Path = "reason"
+	attrDone   ddb.Path = "done"
 
 	// Within an outcome.
-	attrN       = "n"
-	attrOutcome = "outcome"
-	attrSum     = "sum"
+	attrN       ddb.Path = "n"
+	attrOutcome ddb.Path = "outcome"
+	attrSum     ddb.Path = "sum"
 
 	// Within a quarantined claim, beside req, from, to and state.
-	attrSince = "since" // ms
+	attrSince ddb.Path = "since" // ms
 )
 
 // slot is where a claim's outcome is remembered.
 func slot(n int64) string { return strconv.FormatInt(n%remembered, 10) }
 
-func encodeOutcome(r Remembered) types.AttributeValue {
-	return dynamo.Map(dynamo.Item{
-		attrN: dynamo.Number(r.N), attrOutcome: dynamo.Text(string(r.Outcome)), attrSum: dynamo.Text(r.Sum),
+func encodeOutcome(r Remembered) ddb.Value {
+	return ddb.MapOf(ddb.Fields{
+		attrN: ddb.Int(r.N), attrOutcome: ddb.Text(string(r.Outcome)), attrSum: ddb.Text(r.Sum),
 	})
 }
 
 // encodeConsumer is the item of a consumer that has just been made: both maps
 // are there, so that later updates can set what is in them.
-func encodeConsumer(c Consumer) dynamo.Item {
-	outcomes := dynamo.Item{}
+func encodeConsumer(c Consumer) ddb.Item {
+	outcomes := ddb.Fields{}
 	for _, r := range c.Outcomes {
 		if r.Outcome != "" {
-			outcomes[slot(r.N)] = encodeOutcome(r)
+			outcomes[ddb.Path(slot(r.N))] = encodeOutcome(r)
 		}
 	}
-	it := dynamo.Item{
-		attrQueue:      dynamo.Text(c.Queue),
-		attrConsumer:   dynamo.Text(c.Name),
-		attrVersion:    dynamo.Number(layout),
-		attrDelivered:  dynamo.Number(c.Delivered),
-		attrFrom:       dynamo.Number(c.From),
-		attrTo:         dynamo.Number(c.To),
-		attrState:      dynamo.Text(string(c.State)),
-		attrTokenN:     dynamo.Number(c.Token.N),
-		attrAttempts:   dynamo.Number(int64(c.Attempts)),
-		attrRewinds:    dynamo.Number(c.Rewinds),
-		attrOutcomes:   dynamo.Map(outcomes),
-		attrQuarantine: dynamo.Map(dynamo.Item{}),
-		attrLastOp:     dynamo.Text(c.LastOp),
+	fields := ddb.Fields{
+		attrQueue:      ddb.Text(c.Queue),
+		attrConsumer:   ddb.Text(c.Name),
+		attrVersion:    ddb.Int(layout),
+		attrDelivered:  ddb.Int(c.Delivered),
+		attrFrom:       ddb.Int(c.From),
+		attrTo:         ddb.Int(c.To),
+		attrState:      ddb.Text(string(c.State)),
+		attrTokenN:     ddb.Int(c.Token.N),
+		attrAttempts:   ddb.Int(int64(c.Attempts)),
+		attrRewinds:    ddb.Int(c.Rewinds),
+		attrOutcomes:   ddb.MapOf(outcomes),
+		attrQuarantine: ddb.MapOf(nil),
+		attrLastOp:     ddb.Text(c.LastOp),
 	}
 	if c.Starting != "" {
-		it[attrStarting] = dynamo.Text(c.Starting)
+		fields[attrStarting] = ddb.Text(c.Starting)
 	}
-	return it
+	return fields.Item()
 }
 
 // decodeConsumer takes an item; the zero Consumer for none.
-func decodeConsumer(it dynamo.Item) (Consumer, error) {
-	if len(it) == 0 {
+func decodeConsumer(it ddb.Item) (Consumer, error) {
+	if !it.Exists() {
 		return Consumer{}, nil
 	}
-	d := dynamo.Decoder{Item: it}
+	d := ddb.Decoder{Item: it}
 	d.Layout(attrVersion, layoutTracked, ErrNewerLayout)
-	_, tracked := it[attrTracked]
 	c := Consumer{
 		Queue:        d.Text(attrQueue),
 		Name:         d.Text(attrConsumer),
@@ -124,7 +121,7 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 		From:         d.Number(attrFrom),
 		To:           d.Number(attrTo),
 		LeaseUntil:   d.MillisOr(attrLeaseUntil),
-		Tracked:      tracked,
+		Tracked:      it.Has(attrTracked),
 		Attempts:     int(d.Number(attrAttempts)),
 		SingleTo:     d.NumberOr(attrSingleTo, 0),
 		RetryAt:      d.MillisOr(attrRetryAt),
@@ -142,20 +139,7 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 	default:
 		d.Fail(attrState, fmt.Sprintf("is %q, which this version does not know", c.State))
 	}
-	for name, value := range d.MapOr(attrOutcomes) {
-		m, ok := value.(*types.AttributeValueMemberM)
-		if !ok {
-			d.Fail(attrOutcomes+"."+name, "is not a map")
-			break
-		}
-		inner := dynamo.Decoder{Item: m.Value}
-		r := Remembered{inner.Number(attrN), TokenOutcome(inner.Text(attrOutcome)), inner.TextOr(attrSum, "")}
-		if inner.Err != nil || r.N < 0 {
-			d.Fail(attrOutcomes+"."+name, "is not an outcome")
-			break
-		}
-		c.Outcomes[r.N%remembered] = r
-	}
+	decodeOutcomes(&d, &c)
 	decodeQuarantine(&d, &c)
 	decodeReplying(&d, &c)
 	if d.Err != nil {
@@ -164,37 +148,48 @@ func decodeConsumer(it dynamo.Item) (Consumer, error) {
 	return c, nil
 }
 
+func decodeOutcomes(d *ddb.Decoder, c *Consumer) {
+	for name, value := range d.MapOr(attrOutcomes).All() {
+		inner := ddb.Decoder{Item: value.Fields()}
+		r := Remembered{inner.Number(attrN), TokenOutcome(inner.Text(attrOutcome)), inner.TextOr(attrSum, "")}
+		if inner.Err != nil || r.N < 0 {
+			d.Fail(attrOutcomes.At(name), "is not an outcome")
+			return
+		}
+		c.Outcomes[r.N%remembered] = r
+	}
+}
+
 // actKey orders a queue's acts by their time; the consumer and the op keep any
 // two apart.
 func actKey(a Act) string {
 	return fmt.Sprintf("%015d %s %s", a.At.UnixMilli(), a.Consumer, a.Op)
 }
 
-func encodeAct(a Act) dynamo.Item {
-	it := dynamo.Item{
-		attrQueue:    dynamo.Text(a.Queue),
-		attrAct:      dynamo.Text(actKey(a)),
-		attrVersion:  dynamo.Number(layout),
-		attrConsumer: dynamo.Text(a.Consumer),
-		attrAt:       dynamo.Millis(a.At),
-		attrOp:       dynamo.Text(a.Op),
-		attrKind:     dynamo.Text(a.Kind),
-		attrSeq:      dynamo.Number(a.Seq),
-		attrReason:   dynamo.Text(a.Reason),
+func encodeAct(a Act) ddb.Item {
+	fields := ddb.Fields{
+		attrQueue:    ddb.Text(a.Queue),
+		attrAct:      ddb.Text(actKey(a)),
+		attrVersion:  ddb.Int(layout),
+		attrConsumer: ddb.Text(a.Consumer),
+		attrAt:       ddb.Millis(a.At),
+		attrOp:       ddb.Text(a.Op),
+		attrKind:     ddb.Text(a.Kind),
+		attrSeq:      ddb.Int(a.Seq),
+		attrReason:   ddb.Text(a.Reason),
 	}
 	if a.Done {
-		it[attrDone] = &types.AttributeValueMemberBOOL{Value: true}
+		fields[attrDone] = ddb.Bool(true)
 	}
 	if a.Error != "" {
-		it[attrError] = dynamo.Text(a.Error)
+		fields[attrError] = ddb.Text(a.Error)
 	}
-	return it
+	return fields.Item()
 }
 
-func decodeAct(it dynamo.Item) (Act, error) {
-	d := dynamo.Decoder{Item: it}
+func decodeAct(it ddb.Item) (Act, error) {
+	d := ddb.Decoder{Item: it}
 	d.Layout(attrVersion, layout, ErrNewerLayout)
-	done, _ := it[attrDone].(*types.AttributeValueMemberBOOL)
 	a := Act{
 		Queue:    d.Text(attrQueue),
 		Consumer: d.Text(attrConsumer),
@@ -203,7 +198,7 @@ func decodeAct(it dynamo.Item) (Act, error) {
 		Kind:     d.Text(attrKind),
 		Seq:      d.Number(attrSeq),
 		Reason:   d.Text(attrReason),
-		Done:     done != nil && done.Value,
+		Done:     d.True(attrDone),
 		Error:    d.TextOr(attrError, ""),
 	}
 	if d.Err != nil {

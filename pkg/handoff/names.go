@@ -27,13 +27,13 @@ func (n Names) Tables() []table.Definition {
 	return []table.Definition{
 		{
 			Name:      n.Consumers,
-			Partition: table.Key{Name: attrQueue, Type: table.String},
-			Sort:      table.Key{Name: attrConsumer, Type: table.String},
+			Partition: table.Key{Name: string(attrQueue), Type: table.String},
+			Sort:      table.Key{Name: string(attrConsumer), Type: table.String},
 		},
 		{
 			Name:      n.Acts,
-			Partition: table.Key{Name: attrQueue, Type: table.String},
-			Sort:      table.Key{Name: attrAct, Type: table.String},
+			Partition: table.Key{Name: string(attrQueue), Type: table.String},
+			Sort:      table.Key{Name: string(attrAct), Type: table.String},
 		},
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // MaxQuarantined is how many claims of a consumer can be in quarantine. Where
@@ -100,32 +98,31 @@ func (c *Consumer) setQuarantined(n int64, q Quarantined) {
 	copy(c.Quarantine[:], list)
 }
 
-func encodeQuarantined(q Quarantined) types.AttributeValue {
-	return dynamo.Map(dynamo.Item{
-		attrReq: dynamo.Text(q.Token.Req), attrFrom: dynamo.Number(q.From), attrTo: dynamo.Number(q.To),
-		attrState: dynamo.Text(string(q.State)), attrSince: dynamo.Millis(q.Since),
+func encodeQuarantined(q Quarantined) ddb.Value {
+	return ddb.MapOf(ddb.Fields{
+		attrReq: ddb.Text(q.Token.Req), attrFrom: ddb.Int(q.From), attrTo: ddb.Int(q.To),
+		attrState: ddb.Text(string(q.State)), attrSince: ddb.Millis(q.Since),
 	})
 }
 
-func decodeQuarantine(d *dynamo.Decoder, c *Consumer) {
-	for name, value := range d.MapOr(attrQuarantine) {
+func decodeQuarantine(d *ddb.Decoder, c *Consumer) {
+	for name, value := range d.MapOr(attrQuarantine).All() {
 		n, err := strconv.ParseInt(name, 10, 64)
-		m, ok := value.(*types.AttributeValueMemberM)
-		if err != nil || !ok {
-			d.Fail(attrQuarantine+"."+name, "is not a claim")
+		if err != nil {
+			d.Fail(attrQuarantine.At(name), "is not a claim")
 			return
 		}
-		inner := dynamo.Decoder{Item: m.Value}
+		inner := ddb.Decoder{Item: value.Fields()}
 		q := Quarantined{
 			Token: Token{N: n, Req: inner.Text(attrReq)}, From: inner.Number(attrFrom), To: inner.Number(attrTo),
 			State: State(inner.Text(attrState)), Since: inner.MillisOr(attrSince),
 		}
 		switch {
 		case inner.Err != nil:
-			d.Fail(attrQuarantine+"."+name, inner.Err.Error())
+			d.Fail(attrQuarantine.At(name), inner.Err.Error())
 			return
 		case q.State != Unknown && q.State != quarantinedAborted:
-			d.Fail(attrQuarantine+"."+name, fmt.Sprintf("is %q, which this version does not know", q.State))
+			d.Fail(attrQuarantine.At(name), fmt.Sprintf("is %q, which this version does not know", q.State))
 			return
 		}
 		c.setQuarantined(n, q)

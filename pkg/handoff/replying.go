@@ -2,12 +2,7 @@ package handoff
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
 // replying is the part of [Store] that replies add. All said there holds here.
@@ -40,86 +35,6 @@ type replying interface {
 	// Lost response, another did it first: the number is that, or higher: true.
 	// We die right after: nothing is left to do.
 	ToldRefused(ctx context.Context, seen Consumer) (Consumer, bool, error)
-}
-
-// decided reports whether the claim of a token is to be committed, or is.
-func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t, Committed) }
-
-// Decide implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
-func (s *Dynamo) Decide(ctx context.Context, queue, name string, token Token, outbox []Outgoing) (Consumer, bool, error) {
-	c := newChange().held(token).to(attrState, dynamo.Text(string(Sending))).to(attrOutbox, encodeOutbox(outbox))
-	found, made, err := s.update(ctx, queue, name, c)
-	return found, made || found.decided(token), err
-}
-
-// Finish implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
-func (s *Dynamo) Finish(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
-	c := newChange().own(token, Sending).passed().ended(token, Committed).drop(attrOutbox)
-	found, made, err := s.update(ctx, queue, name, c)
-	return found, made || found.ended(token, Committed), err
-}
-
-// Refuse implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
-func (s *Dynamo) Refuse(ctx context.Context, queue, name string, token Token, refused Refused) (Consumer, bool, error) {
-	c := newChange().value("none", dynamo.Number(0)).value("more", dynamo.Number(refused.N)).
-		to(attrRefusedBy, dynamo.Text(token.String())).to(attrRefusedWhy, dynamo.Text(refused.Why)).
-		to(attrRefusedSince, dynamo.Millis(refused.Since)).use(attrRefused, attrQueue).
-		when("attribute_exists(#queue) AND #refusedBy <> :refusedBy")
-	c.set = append(c.set, "#refused = if_not_exists(#refused, :none) + :more")
-	found, made, err := s.update(ctx, queue, name, c)
-	return found, made || found.Refused.By == token.String(), err
-}
-
-// ToldRefused implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
-func (s *Dynamo) ToldRefused(ctx context.Context, seen Consumer) (Consumer, bool, error) {
-	c := newChange().to(attrRefusedTold, dynamo.Number(seen.Refused.N)).use(attrRefused).
-		when("#refused >= :refusedTold AND (attribute_not_exists(#refusedTold) OR #refusedTold < :refusedTold)")
-	found, made, err := s.update(ctx, seen.Queue, seen.Name, c)
-	return found, made || found.Refused.Told >= seen.Refused.N, err
-}
-
-func encodeOutbox(outbox []Outgoing) types.AttributeValue {
-	list := make([]types.AttributeValue, len(outbox))
-	for i, o := range outbox {
-		it := dynamo.Item{attrQueue: dynamo.Text(o.Queue)}
-		if o.Numbered {
-			it[attrKind] = dynamo.Text(outgoingNumbered)
-		}
-		list[i] = dynamo.Map(it)
-	}
-	return &types.AttributeValueMemberL{Value: list}
-}
-
-// outgoingNumbered is the kind of what goes to a numbered queue.
-const outgoingNumbered = "numbered"
-
-func decodeReplying(d *dynamo.Decoder, c *Consumer) {
-	c.Refused = Refused{
-		N: d.NumberOr(attrRefused, 0), Told: d.NumberOr(attrRefusedTold, 0),
-		By: d.TextOr(attrRefusedBy, ""), Why: d.TextOr(attrRefusedWhy, ""), Since: d.MillisOr(attrRefusedSince),
-	}
-	value, there := d.Item[attrOutbox]
-	if !there {
-		return
-	}
-	list, ok := value.(*types.AttributeValueMemberL)
-	if !ok || len(list.Value) > MaxReplyQueues {
-		d.Fail(attrOutbox, fmt.Sprintf("is not a list of at most %d queues", MaxReplyQueues))
-		return
-	}
-	for i, element := range list.Value {
-		m, ok := element.(*types.AttributeValueMemberM)
-		if !ok {
-			d.Fail(attrOutbox, "has what is no queue")
-			return
-		}
-		inner := dynamo.Decoder{Item: m.Value}
-		c.Outbox[i] = Outgoing{Queue: inner.Text(attrQueue), Numbered: inner.TextOr(attrKind, "") == outgoingNumbered}
-		if inner.Err != nil {
-			d.Fail(attrOutbox, inner.Err.Error())
-			return
-		}
-	}
 }
 
 // Decide implements [Store].

@@ -6,8 +6,8 @@ import (
 )
 
 // Store is the view that delivery has of its own tables. [Dynamo] is the real
-// one, [Memory] the one for tests and simulation; package handofftest holds
-// every implementation to what is said here.
+// one, [Memory] the one for simulation; the tests of this package and package
+// handofftest hold them to what is said here.
 //
 // Every method is exactly one request. Writes are atomic and durable when the
 // method returns nil; reads are strong where nothing else is said. All methods

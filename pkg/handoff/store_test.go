@@ -39,14 +39,3 @@ func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (hand
 func TestMemoryConforms(t *testing.T) {
 	handofftest.Run(t, func(*testing.T) handoff.Store { return &handoff.Memory{} })
 }
-
-func TestDynamoConforms(t *testing.T) {
-	for _, kind := range localdb.Kinds() {
-		t.Run(string(kind), func(t *testing.T) {
-			handofftest.Run(t, func(t *testing.T) handoff.Store {
-				store, _ := freshTables(t, kind, nil)
-				return store
-			})
-		})
-	}
-}

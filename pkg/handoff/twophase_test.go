@@ -3,22 +3,10 @@ package handoff_test
 import (
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/handofftest"
 )
 
 func TestMemoryConformsInTwoPhases(t *testing.T) {
 	handofftest.RunTwoPhase(t, func(*testing.T) handoff.Store { return &handoff.Memory{} })
-}
-
-func TestDynamoConformsInTwoPhases(t *testing.T) {
-	for _, kind := range localdb.Kinds() {
-		t.Run(string(kind), func(t *testing.T) {
-			handofftest.RunTwoPhase(t, func(t *testing.T) handoff.Store {
-				store, _ := freshTables(t, kind, nil)
-				return store
-			})
-		})
-	}
 }

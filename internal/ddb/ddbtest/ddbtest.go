@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/clause"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -28,7 +29,7 @@ func Each(t *testing.T, test func(t *testing.T, kind localdb.Kind)) {
 func Open(t testing.TB, kind localdb.Kind, definitions ...table.Definition) ddb.Engine {
 	t.Helper()
 	if kind == Memory {
-		return ddb.NewMemory(definitions...)
+		return clause.Layer(ddb.NewMemory(definitions...))
 	}
 	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind)})
 	if err != nil {
@@ -39,5 +40,5 @@ func Open(t testing.TB, kind localdb.Kind, definitions ...table.Definition) ddb.
 			t.Fatal(err)
 		}
 	}
-	return dynamo.NewEngine(client)
+	return clause.Layer(dynamo.NewEngine(client))
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/clause"
 	"github.com/streamsort/streamsort/internal/sim"
 )
 
@@ -31,6 +32,7 @@ type Hooks struct {
 // Engine is the tables as an actor sees them; nil for who sets a run up, or
 // looks after it.
 func Engine(p *sim.Proc, tables ddb.Engine, h *Hooks) ddb.Engine {
+	tables = clause.Layer(tables)
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		request := func() (answer, error) {
 			a, err := perform(ctx, tables, h, r)

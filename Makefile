@@ -127,8 +127,8 @@ cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|rando
 	@$(GO) run ./bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES)
 
 .PHONY: mutants
-mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed)
-	@$(GO) run ./internal/mutant $(if $(CHANGED),-changed)
+mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed; CLAUSES=1: each clause of the stores' requests)
+	@$(GO) run ./internal/mutant $(if $(CHANGED),-changed) $(if $(CLAUSES),-clauses)
 
 .PHONY: fuzz
 fuzz: ## look for inputs that break the readers, 20 seconds each

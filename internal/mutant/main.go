@@ -8,6 +8,8 @@
 //	go run ./internal/mutant -changed   those that a change since BASE can concern
 //	                                    (origin/main, or the commit before)
 //	go run ./internal/mutant -only V2   those whose name has the text
+//	go run ./internal/mutant -clauses   no planted bugs: each clause of the stores'
+//	                                    requests left out, one at a time
 package main
 
 import (
@@ -73,6 +75,7 @@ func run(arguments []string, base string, out io.Writer) error {
 	flags := flag.NewFlagSet("mutant", flag.ContinueOnError)
 	changed := flags.Bool("changed", false, "only bugs that a change since BASE can concern")
 	only := flags.String("only", "", "only bugs whose name has this text")
+	clauses := flags.Bool("clauses", false, "drop each clause of the stores' requests instead")
 	folder := flags.String("in", "", "only bugs planted in this folder")
 	if err := flags.Parse(arguments); err != nil {
 		return err
@@ -80,6 +83,9 @@ func run(arguments []string, base string, out io.Writer) error {
 	root, err := moduleFolder()
 	if err != nil {
 		return err
+	}
+	if *clauses {
+		return clauseMutants(root, *folder, out)
 	}
 	chosen := mutants()
 	if *changed {

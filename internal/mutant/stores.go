@@ -1,0 +1,4 @@
+package main
+
+// stores are those of all packages.
+var stores = []store{}

@@ -1,0 +1,176 @@
+package ddb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/digest"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+var things = table.Definition{
+	Name: "things", TTL: "ttl",
+	Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
+}
+
+func op(name string) ddb.Op { return ddb.Op{Op: name, Table: &things} }
+
+func thing(p string, s int, more ddb.Fields) ddb.Item {
+	key := ddb.Fields{"p": ddb.Text(p), "s": ddb.Int(int64(s))}
+	return key.Item().Merge(more.Item())
+}
+
+func do(t *testing.T, engine ddb.Engine, r ddb.Request) ddb.Answer {
+	t.Helper()
+	a, err := engine.Do(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestExpireDeletesWhatTTLWould(t *testing.T) {
+	m := ddb.NewMemory(things)
+	for s, ttl := range []ddb.Value{{}, ddb.Int(99), ddb.Int(100), ddb.Int(101), ddb.Text("100")} {
+		do(t, m, ddb.Put{Op: op("put"), Item: thing("a", s, ddb.Fields{"ttl": ttl})})
+	}
+	if n := m.Expire(time.Unix(100, 0)); n != 2 {
+		t.Errorf("%d expired, want 2", n)
+	}
+	if left := m.Items("things"); len(left) != 3 || left[1].Get("s") != ddb.Int(3) {
+		t.Errorf("left %v", left)
+	}
+}
+
+// TestSegmentsAreTheWhole: every partition is in one segment, and a scan that
+// goes on page by page sees each item once.
+func TestSegmentsAreTheWhole(t *testing.T) {
+	m := ddb.NewMemory(things)
+	for i := range 40 {
+		do(t, m, ddb.Put{Op: op("put"), Item: thing(fmt.Sprint(i/2), i%2, nil)})
+	}
+	seen := map[string]int{}
+	for segment := range 3 {
+		scan := ddb.Scan{Op: op("scan"), Segment: segment, Segments: 3, Limit: 4}
+		for {
+			a := do(t, m, scan)
+			for _, it := range a.Items {
+				seen[it.String()]++
+			}
+			if scan.After = a.Next; !scan.After.Exists() {
+				break
+			}
+			// Who goes on may do so after the item was deleted.
+			do(t, m, ddb.Delete{Op: op("delete"), Key: scan.After})
+		}
+	}
+	if len(seen) != 40 {
+		t.Errorf("%d items seen, want 40", len(seen))
+	}
+	for it, times := range seen {
+		if times != 1 {
+			t.Errorf("%s seen %d times", it, times)
+		}
+	}
+}
+
+// TestChangesAreTold: a change is told once, and a write that changes nothing
+// makes none, as on a stream.
+func TestChangesAreTold(t *testing.T) {
+	m := ddb.NewMemory(things)
+	var changes []string
+	m.OnChange(func(c ddb.Change) { changes = append(changes, fmt.Sprint(c.Before, " to ", c.After)) })
+	key := thing("a", 1, nil)
+	set := ddb.Update{Op: op("set"), Key: key, Do: []ddb.Action{ddb.Path("n").Set(ddb.Int(1))}}
+	do(t, m, set)
+	do(t, m, set)
+	do(t, m, ddb.Delete{Op: op("delete"), Key: key, If: ddb.Path("n").Eq(ddb.Int(2))})
+	do(t, m, ddb.Delete{Op: op("delete"), Key: key})
+	do(t, m, ddb.Delete{Op: op("delete"), Key: key})
+	want := "[{} to {n:1 p:a s:1} {n:1 p:a s:1} to {}]"
+	if fmt.Sprint(changes) != want {
+		t.Errorf("changes %v, want %s", changes, want)
+	}
+}
+
+// TestSnapshotsTellStatesApart: what is stored is all that counts, not how it
+// came there.
+func TestSnapshotsTellStatesApart(t *testing.T) {
+	snapshot := func(writes ...ddb.Request) digest.Digest {
+		m := ddb.NewMemory(things)
+		for _, r := range writes {
+			do(t, m, r)
+		}
+		var d digest.Digest
+		m.Snapshot(&d)
+		return d
+	}
+	one := ddb.Put{Op: op("put"), Item: thing("a", 1, nil)}
+	two := ddb.Put{Op: op("put"), Item: thing("b", 1, nil)}
+	if snapshot(one, two) != snapshot(two, one, one) {
+		t.Error("the same items, and another digest")
+	}
+	if snapshot(one) == snapshot(two) || snapshot() == snapshot(one) {
+		t.Error("other items, and the same digest")
+	}
+}
+
+func TestDecodedOnce(t *testing.T) {
+	decoded := 0
+	read := func(m *ddb.Memory) string {
+		a := do(t, m, ddb.Get{Op: op("get"), Key: thing("a", 1, nil)})
+		text, err := ddb.Decoded(a.Item, func(it ddb.Item) (string, error) {
+			decoded++
+			return it.String(), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	plain, remembers := ddb.NewMemory(things), ddb.NewMemory(things).Remember()
+	for _, m := range []*ddb.Memory{plain, remembers} {
+		do(t, m, ddb.Put{Op: op("put"), Item: thing("a", 1, nil)})
+		if read(m) != read(m) {
+			t.Error("an item is decoded to two things")
+		}
+	}
+	if decoded != 3 {
+		t.Errorf("decoded %d times, want 2 and 1", decoded)
+	}
+}
+
+func TestEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ddb.NewMemory(things).Do(ctx, ddb.Get{Op: op("get"), Key: thing("a", 1, nil)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestSums: 128 bits, exact up to 38 digits.
+func TestSums(t *testing.T) {
+	for text, storable := range map[string]bool{
+		"0": true, "-1": true, "9223372036854775808": true, "-170141183460469231731687303715884105728": false,
+		"99999999999999999999999999999999999999": true, "-99999999999999999999999999999999999999": true,
+		"100000000000000000000000000000000000000": false, "1.5": false,
+	} {
+		v := ddb.ParseNumber(text)
+		if readable := v.Kind() == ddb.Number; readable != storable {
+			t.Errorf("%s is readable: %v, want %v", text, readable, storable)
+		}
+		if storable && v.Decimal() != text {
+			t.Errorf("%s is written as %s", text, v.Decimal())
+		}
+	}
+	m := ddb.NewMemory(things)
+	do(t, m, ddb.Put{Op: op("put"), Item: thing("a", 1, ddb.Fields{"n": ddb.Int128(1<<40, 5)})})
+	a := do(t, m, ddb.Update{Op: op("add"), Key: thing("a", 1, nil), Do: []ddb.Action{ddb.Path("n").Add(ddb.Int128(-1<<40, 0))}})
+	if a.Item.Get("n") != ddb.Int(5) {
+		t.Errorf("the sum is %v, want 5", a.Item.Get("n"))
+	}
+}

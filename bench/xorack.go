@@ -61,7 +61,7 @@ type ackBench struct {
 	acker  *xorack.Acker
 	stamps *xorack.Stamper
 	// plain is not metered.
-	plain xorack.Store
+	plain *xorack.Store
 	older string
 }
 

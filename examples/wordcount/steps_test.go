@@ -35,7 +35,7 @@ type work struct {
 func TestAnyOrderAndRepeats(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 6))
-		acker, err := xorack.New(&xorack.Memory{}, nil)
+		acker, err := xorack.New(xorack.NewMemory(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func call[W any](t *testing.T, payload []byte, handle func(context.Context, W) e
 }
 
 func TestABodyThatIsNoDatabaseIsNotRepeated(t *testing.T) {
-	acker, err := xorack.New(&xorack.Memory{}, nil)
+	acker, err := xorack.New(xorack.NewMemory(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/edge/edgetest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -23,12 +24,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// server is the handler on the memory store, with a client that holds every
+// server is the handler on a table in memory, with a client that holds every
 // answer to the contract.
 type server struct {
 	*edgetest.Client
 	t         *testing.T
-	memory    *xorack.Memory
+	table     *ddb.Memory
+	store     *xorack.Store
 	handle    handler
 	announced []string
 	refuse    error
@@ -36,16 +38,37 @@ type server struct {
 	now       time.Time
 }
 
-func newServer(t *testing.T) *server {
+// inMemory is a chains' table in memory, and the Store on it.
+func inMemory(t *testing.T) (*ddb.Memory, *xorack.Store) {
 	t.Helper()
-	s := &server{t: t, memory: &xorack.Memory{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	clock := func() time.Time { return s.now }
-	options := &xorack.Options{Now: clock}
-	acker, err := xorack.New(s.memory, options)
+	table := ddb.NewMemory(xorack.Names{}.Tables()...)
+	store, err := xorack.NewStore(table, xorack.Names{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stamper, err := xorack.NewStamper(s.memory, options)
+	return table, store
+}
+
+// tagsIn are the tags of all chains of such a table.
+func tagsIn(table *ddb.Memory) []string {
+	var tags []string
+	for _, it := range table.Items(xorack.Names{}.Tables()[0].Name) {
+		tags = append(tags, it.Get("tag").Str())
+	}
+	return tags
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{t: t, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	clock := func() time.Time { return s.now }
+	options := &xorack.Options{Now: clock}
+	s.table, s.store = inMemory(t)
+	acker, err := xorack.New(s.store, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamper, err := xorack.NewStamper(s.store, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +251,7 @@ func TestFan(t *testing.T) {
 			t.Errorf("%d edges", len(leaves))
 		}
 	}
-	if tags := s.memory.Tags(); len(tags) != 4 {
+	if tags := tagsIn(s.table); len(tags) != 4 {
 		t.Errorf("chains %q, want the tree's and three of the fan", tags)
 	}
 	s.Want("too wide", s.ack("fan", fmt.Sprintf(`"edge":%q,"edges":10001`, root)), 400, `"field":"edges"`)
@@ -346,7 +369,7 @@ func TestBadInput(t *testing.T) {
 	s.Want("tag twice", s.Request("GET", "/chains", "tag=t&tag=u", ""), 400, `"field":"tag"`)
 	s.Want("no route", s.Raw(edgetest.V2("GET", "/other", "", "", false)), 404, "problems/no-route")
 	s.Want("no method", s.Raw(edgetest.V2("DELETE", "/acks", "", "", false)), 405, "problems/no-method")
-	if tags := s.memory.Tags(); len(tags) > 0 {
+	if tags := tagsIn(s.table); len(tags) > 0 {
 		t.Errorf("chains %q", tags)
 	}
 }
@@ -405,7 +428,7 @@ func TestStreamSeals(t *testing.T) {
 	s := newServer(t)
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]
 	s.ack("done", fmt.Sprintf(`"edge":%q`, root))
-	c, err := s.memory.Chain(t.Context(), "t")
+	c, err := s.store.Chain(t.Context(), "t")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,7 +436,7 @@ func TestStreamSeals(t *testing.T) {
 		"inc":{"B":%q},"n":{"N":"0"},"edges":{"N":"1"},"created":{"N":"%d"},"seen":{"N":"%d"},"due":{"N":"%d"},"dueShard":{"N":"3"}}}}]}`,
 		mustJSON(c.Incarnation[:]), c.Created.UnixMilli(), c.Seen.UnixMilli(), c.Due.UnixMilli())
 	s.Invoke(image)
-	if c, _ := s.memory.Chain(t.Context(), "t"); !c.Sealed() {
+	if c, _ := s.store.Chain(t.Context(), "t"); !c.Sealed() {
 		t.Errorf("%+v", c)
 	}
 	if !strings.Contains(s.logs.String(), `"ChainsDone":1`) {

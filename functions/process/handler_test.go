@@ -102,7 +102,7 @@ func newBench(t *testing.T, consumers string) *bench {
 		t.Fatal(err)
 	}
 	seen := &observer{emitter: emf.New(&b.out)}
-	if b.acker, err = xorack.New(&xorack.Memory{}, nil); err != nil {
+	if b.acker, err = xorack.New(xorack.NewMemory(), nil); err != nil {
 		t.Fatal(err)
 	}
 	b.deliverer, err = handoff.New(b.store, b.sorter, &handoff.Options{Observe: seen.delivery, Acker: b.acker})

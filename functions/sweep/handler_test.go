@@ -41,7 +41,7 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, ma
 	if err != nil {
 		t.Fatal(err)
 	}
-	acker, err := xorack.New(&xorack.Memory{}, nil)
+	acker, err := xorack.New(xorack.NewMemory(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestHandlerSweepsChains(t *testing.T) {
 	}
 	s, said := sweeperOf(t, sorter, &out)
 	now := time.Now()
-	if s.acker, err = xorack.New(&xorack.Memory{}, &xorack.Options{Now: func() time.Time { return now }}); err != nil {
+	if s.acker, err = xorack.New(xorack.NewMemory(), &xorack.Options{Now: func() time.Time { return now }}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.acker.Create(t.Context(), "tree", &xorack.CreateOptions{Deadline: time.Minute}); err != nil {

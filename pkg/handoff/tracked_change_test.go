@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // TestAnOpenTreeKeepsItsConsumer: what an operator may not do meanwhile is
@@ -91,22 +91,6 @@ func TestPoisonBlocksAlone(t *testing.T) {
 	}
 }
 
-// quick is a chains' table whose stream is faster than whoever fails a chain: the
-// end is seen to before the answer is there.
-type quick struct {
-	*xorack.Memory
-	k *trackedDesk
-	// meanwhile is what happens then, too.
-	meanwhile func()
-}
-
-func (s quick) Fail(ctx context.Context, f xorack.Failure) (xorack.Chain, bool, error) {
-	c, made, err := s.Memory.Fail(ctx, f)
-	s.k.finishes()
-	s.meanwhile()
-	return c, made, err
-}
-
 // TestPermanentIsSoWhoeverEndsTheClaim: the function behind the chains' stream may
 // end the claim first, and does not know what the handler said.
 func TestPermanentIsSoWhoeverEndsTheClaim(t *testing.T) {
@@ -137,10 +121,16 @@ func TestPermanentIsSoWhoeverEndsTheClaim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t)
 			k.put("q", c.messages...)
-			acker, err := xorack.New(quick{k.chains, k, func() { c.meanwhile(k) }}, &xorack.Options{Now: func() time.Time { return k.now }})
-			k.must(err)
-			d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }, Acker: acker})
-			k.must(err)
+			// The chains' stream is faster than who fails a chain: the end is seen to
+			// before the answer is there.
+			d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+				a, err := k.chains.Do(ctx, r)
+				if r.Name() == "fail" {
+					k.finishes()
+					c.meanwhile(k)
+				}
+				return a, err
+			}))
 			k.fails = func(handoff.Batch) error { return handoff.Permanent(errors.New("never")) }
 			done := d.Deliver(t.Context(), "q", k.reader(), -1)
 			k.must(done.Err)

@@ -16,7 +16,7 @@ func ExampleReader_tracked() {
 	ctx := context.Background()
 	sorter, err := cursor.New(&cursor.Memory{}, nil)
 	check(err)
-	acker, err := xorack.New(&xorack.Memory{}, nil)
+	acker, err := xorack.New(xorack.NewMemory(), nil)
 	check(err)
 	store := &handoff.Memory{}
 	deliverer, err := handoff.New(store, sorter, &handoff.Options{Acker: acker})

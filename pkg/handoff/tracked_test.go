@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -16,7 +18,7 @@ import (
 // trackedDesk is a desk whose batches are tracked: their work may take an hour.
 type trackedDesk struct {
 	*desk
-	chains *xorack.Memory
+	chains *ddb.Memory
 	acker  *xorack.Acker
 	// edges are those of the last batch that the sink was given, tags the chains
 	// of all.
@@ -28,14 +30,34 @@ const trackTime = time.Hour
 
 func newTrackedDesk(t *testing.T) *trackedDesk {
 	t.Helper()
-	k := &trackedDesk{desk: newDesk(t), chains: &xorack.Memory{}}
-	clock := func() time.Time { return k.now }
-	var err error
-	k.acker, err = xorack.New(k.chains, &xorack.Options{Now: clock})
-	k.must(err)
-	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{Now: clock, Acker: k.acker})
-	k.must(err)
+	k := &trackedDesk{desk: newDesk(t), chains: ddb.NewMemory(xorack.Names{}.Tables()...)}
+	k.d, k.acker = k.process(k.chains)
 	return k
+}
+
+// process is a process on a view of the chains' table.
+func (k *trackedDesk) process(chains ddb.Engine) (*handoff.Deliverer, *xorack.Acker) {
+	k.t.Helper()
+	clock := func() time.Time { return k.now }
+	store, err := xorack.NewStore(chains, xorack.Names{})
+	k.must(err)
+	acker, err := xorack.New(store, &xorack.Options{Now: clock})
+	k.must(err)
+	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: clock, Acker: acker})
+	k.must(err)
+	return d, acker
+}
+
+// dying is a process whose requests of these names to the chains' table fail.
+func (k *trackedDesk) dying(names ...string) *handoff.Deliverer {
+	k.t.Helper()
+	d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if slices.Contains(names, r.Name()) {
+			return ddb.Answer{}, errFlaky
+		}
+		return k.chains.Do(ctx, r)
+	}))
+	return d
 }
 
 func (k *trackedDesk) reader() handoff.Reader {
@@ -228,30 +250,13 @@ func TestExtendedChainsAreWaitedFor(t *testing.T) {
 	k.ends(handoff.Waiting)
 }
 
-// noChains is a chains' table that fails at a creation, before or after it.
-type noChains struct {
-	*xorack.Memory
-	after bool
-}
-
-func (s noChains) Create(ctx context.Context, c xorack.Chain) (xorack.Chain, bool, error) {
-	if s.after {
-		_, _, _ = s.Memory.Create(ctx, c)
-	}
-	return xorack.Chain{}, false, errFlaky
-}
-
 // TestAClaimWithoutItsChainIsGivenBack: who made it died before the chain was
 // created. Its create, should it come after all, makes none, and hands nothing
 // on.
 func TestAClaimWithoutItsChainIsGivenBack(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
-	broken, err := xorack.New(noChains{Memory: k.chains}, nil)
-	k.must(err)
-	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }, Acker: broken})
-	k.must(err)
-	if done := d.Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+	if done := k.dying("create").Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
 		t.Errorf("error %v", done.Err)
 	}
 	k.gets()
@@ -265,17 +270,6 @@ func TestAClaimWithoutItsChainIsGivenBack(t *testing.T) {
 	k.pass(time.Minute)
 	k.ends(handoff.Tracked)
 	k.gets("q 1 #2")
-}
-
-// lastRequest is a chains' table of a process that dies after it created a chain.
-type lastRequest struct{ *xorack.Memory }
-
-func (s lastRequest) Extend(context.Context, string, xorack.Incarnation, time.Time) (xorack.Chain, bool, error) {
-	return xorack.Chain{}, false, errFlaky
-}
-
-func (s lastRequest) Fail(context.Context, xorack.Failure) (xorack.Chain, bool, error) {
-	return xorack.Chain{}, false, errFlaky
 }
 
 // TestABatchThatWasNotHandedOnComesAfterItsLease: who made the claim died between
@@ -294,13 +288,8 @@ func TestABatchThatWasNotHandedOnComesAfterItsLease(t *testing.T) {
 			t.Run(name+", "+which, func(t *testing.T) {
 				k := newTrackedDesk(t)
 				k.put("q", 1)
-				clock := func() time.Time { return k.now }
-				dying, err := xorack.New(lastRequest{k.chains}, &xorack.Options{Now: clock})
-				k.must(err)
-				d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: clock, Acker: dying})
-				k.must(err)
 				k.fails = func(handoff.Batch) error { return handed }
-				if done := d.Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+				if done := k.dying("extend", "fail").Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
 					t.Errorf("error %v", done.Err)
 				}
 				k.fails = nil
@@ -325,14 +314,9 @@ func TestABatchThatWasNotHandedOnComesAfterItsLease(t *testing.T) {
 func TestAShortTrackIsNotExtended(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
-	clock := func() time.Time { return k.now }
-	acker, err := xorack.New(lastRequest{k.chains}, &xorack.Options{Now: clock})
-	k.must(err)
-	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: clock, Acker: acker})
-	k.must(err)
 	r := k.reader()
 	r.Track = time.Minute
-	done := d.Deliver(t.Context(), "q", r, -1)
+	done := k.dying("extend", "fail").Deliver(t.Context(), "q", r, -1)
 	k.must(done.Err)
 	chain, err := k.acker.Get(t.Context(), k.tags[0])
 	k.must(err)
@@ -342,34 +326,25 @@ func TestAShortTrackIsNotExtended(t *testing.T) {
 }
 
 // TestNothingIsHandedOnUnderAnEndedChain: between the claim and the create its
-// process slept, and was given up.
+// process slept, and was given up; others went on meanwhile.
 func TestNothingIsHandedOnUnderAnEndedChain(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
-	slow, err := xorack.New(sleeper{k.chains, k}, &xorack.Options{Now: func() time.Time { return k.now }})
-	k.must(err)
-	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }, Acker: slow})
-	k.must(err)
+	d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "create" {
+			k.pass(2 * time.Minute)
+			k.ends(handoff.Waiting)
+			k.pass(2 * time.Second)
+			k.ends(handoff.Tracked)
+		}
+		return k.chains.Do(ctx, r)
+	}))
 	done := d.Deliver(t.Context(), "q", k.reader(), -1)
 	k.must(done.Err)
 	k.gets("q 1 #2")
 	if c := k.at("q", 0, handoff.Started); c.Token.N != 2 || done.Ended != handoff.Busy {
 		t.Errorf("it ended as %s at %v; want busy with the second claim", done.Ended, c.Token)
 	}
-}
-
-// sleeper sleeps before it creates a chain, and others go on meanwhile.
-type sleeper struct {
-	*xorack.Memory
-	k *trackedDesk
-}
-
-func (s sleeper) Create(ctx context.Context, c xorack.Chain) (xorack.Chain, bool, error) {
-	s.k.pass(2 * time.Minute)
-	s.k.ends(handoff.Waiting)
-	s.k.pass(2 * time.Second)
-	s.k.ends(handoff.Tracked)
-	return s.Memory.Create(ctx, c)
 }
 
 // TestAHandlerThatFailsFailsItsTree: the claim is given back at once.

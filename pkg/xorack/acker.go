@@ -34,7 +34,7 @@ const (
 // number of goroutines, and any number of Ackers in any number of processes may
 // work on the same table.
 type Acker struct {
-	store     Store
+	store     *Store
 	tombstone time.Duration
 	now       func() time.Time
 	newOp     func() Op
@@ -64,7 +64,7 @@ const maxTombstone = 10 * 365 * 24 * time.Hour
 
 // New returns an Acker on the store, or an [InvalidError] that names the option
 // that is out of its bounds.
-func New(store Store, options *Options) (*Acker, error) {
+func New(store *Store, options *Options) (*Acker, error) {
 	if options == nil {
 		options = &Options{}
 	}

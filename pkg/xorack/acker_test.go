@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -20,19 +23,25 @@ var start = time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
 type fixture struct {
 	*xorack.Acker
 	t     *testing.T
-	store *xorack.Memory
+	store *xorack.Store
+	// table is what the store is on.
+	table *ddb.Memory
 	now   time.Time
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{t: t, store: &xorack.Memory{}, now: start}
+	f := &fixture{t: t, now: start}
+	f.table, f.store = inMemory(t)
 	var err error
 	if f.Acker, err = xorack.New(f.store, &xorack.Options{Now: func() time.Time { return f.now }}); err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
+
+// tags are those of all chains, sorted.
+func (f *fixture) tags() []string { return slices.Sorted(maps.Keys(chainItems(f.table))) }
 
 func (f *fixture) create(tag string, options *xorack.CreateOptions) xorack.Edge {
 	f.t.Helper()
@@ -156,8 +165,8 @@ func TestOtherChildren(t *testing.T) {
 	if diff := cmp.Diff(want, outcomes); diff != "" || errors.Join(errs...) != nil {
 		t.Errorf("%v, errors %v", diff, errs)
 	}
-	if c := f.chain("t"); c.Edges != was.Edges+1 || len(f.store.Tags()) != 1 {
-		t.Errorf("%d edges, want one more than %d; chains %q", c.Edges, was.Edges, f.store.Tags())
+	if c := f.chain("t"); c.Edges != was.Edges+1 || len(f.tags()) != 1 {
+		t.Errorf("%d edges, want one more than %d; chains %q", c.Edges, was.Edges, f.tags())
 	}
 	f.want(xorack.Applied)(f.Done(t.Context(), root.Added("b", 0)))
 	f.want(xorack.Ended)(f.Done(t.Context(), two[1].Child(0)))

@@ -1,7 +1,7 @@
 // Package xorack is the acker: it tells when a whole tree of work is done,
 // failed or timed out, at one write a piece of work, at any number of workers.
 //
-// Make a [Store] with [NewDynamo] (or take a [Memory] in tests) and an [Acker]
+// Make a [Store] with [NewDynamo], or with [NewMemory] in tests, and an [Acker]
 // with [New]. [Acker.Create] opens a chain and returns its root edge. An edge
 // is a piece of work; it travels with the work as a printable token. Who has
 // done the work says [Acker.Done], and names the edges of the work that follows

@@ -14,7 +14,7 @@ import (
 // its own edge and starts those of the work that it hands on, in one write.
 func Example() {
 	ctx := context.Background()
-	acker, err := xorack.New(&xorack.Memory{}, nil)
+	acker, err := xorack.New(xorack.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func Example() {
 // The walk-through of xor-ack-dynamodb, with its stamps.
 func ExampleStamper() {
 	ctx := context.Background()
-	ack, err := xorack.NewStamper(&xorack.Memory{}, nil)
+	ack, err := xorack.NewStamper(xorack.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func ExampleStamper() {
 // Where a tree stalls: which edges have started and not ended.
 func ExampleAcker_Outstanding() {
 	ctx := context.Background()
-	acker, err := xorack.New(&xorack.Memory{}, nil)
+	acker, err := xorack.New(xorack.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func ExampleAcker_Outstanding() {
 func ExampleAcker_Fan() {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	acker, err := xorack.New(&xorack.Memory{}, &xorack.Options{Now: func() time.Time { return now }})
+	acker, err := xorack.New(xorack.NewMemory(), &xorack.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func ExampleAcker_Fan() {
 func ExampleAcker_Sweep() {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	acker, err := xorack.New(&xorack.Memory{}, &xorack.Options{Now: func() time.Time { return now }})
+	acker, err := xorack.New(xorack.NewMemory(), &xorack.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,20 +12,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/faulty"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/internal/meter"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// hurt is an Acker on a fresh table of a real server, with a network on which
-// a request can go wrong.
+// hurt is an Acker on a table of its own, with an engine on which a request can
+// go wrong.
 type hurt struct {
-	t       *testing.T
-	network *faulty.Transport
-	// plain is the store behind another network, on which nothing goes wrong.
-	plain   xorack.Store
+	t      *testing.T
+	faults *ddbtest.Faults
+	// plain is the store on which nothing goes wrong.
+	plain   *xorack.Store
 	now     time.Time
 	acker   *xorack.Acker
 	stamper *xorack.Stamper
@@ -37,9 +38,11 @@ type hurt struct {
 
 func newHurt(t *testing.T) *hurt {
 	t.Helper()
-	h := &hurt{t: t, network: faulty.New(dynamo.Transport()), now: start, announced: map[string]bool{}}
-	var store xorack.Store
-	store, h.plain = freshTables(t, localdb.Choose(), &dynamo.Options{Transport: h.network, MaxAttempts: 1})
+	h := &hurt{t: t, now: start, announced: map[string]bool{}}
+	var memory *ddb.Memory
+	memory, h.plain = inMemory(t)
+	h.faults = ddbtest.NewFaults(memory)
+	store := storeOn(t, h.faults, xorack.Names{})
 	options := &xorack.Options{
 		Now:   func() time.Time { return h.now },
 		NewOp: func() xorack.Op { h.ops++; return xorack.Op{h.ops} },
@@ -175,7 +178,7 @@ func operations(ctx context.Context) []operation {
 }
 
 // TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
-// in each way; the SDK repeats none of them. Whatever the operation says then,
+// in each way. Whatever the operation says then,
 // the same one again brings the chains to where they would have been, and
 // announces each end under one id.
 func TestEveryRequestGoesWrongOnce(t *testing.T) {
@@ -184,17 +187,17 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 			well := operation.ready(t)
 			well.must(operation.do(well))
 			want := well.chains("t", "u")
-			for _, fault := range faulty.Faults() {
+			for _, fault := range ddbtest.EveryFault() {
 				for k := 1; ; k++ {
 					h := operation.ready(t)
-					h.network.Fail(k, fault)
+					h.faults.Fail(k, fault)
 					err := operation.do(h)
-					if h.network.Pending() {
+					if h.faults.Pending() {
 						h.must(err)
 						break
 					}
-					h.network.Fail(0, "")
-					if repeated := fault == faulty.Repeated; repeated != (err == nil) {
+					h.faults.Fail(0, "")
+					if harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial; harmless != (err == nil) {
 						t.Errorf("%s at request %d: error %v", fault, k, err)
 					}
 					h.must(operation.do(h))
@@ -216,15 +219,15 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 func TestWhoeverDiesLeavesNothingUndone(t *testing.T) {
 	for _, operation := range operations(t.Context()) {
 		t.Run(operation.name, func(t *testing.T) {
-			for _, fault := range []faulty.Fault{faulty.Refused, faulty.Lost} {
+			for _, fault := range []ddbtest.Fault{ddbtest.Refused, ddbtest.Lost} {
 				for k := 1; ; k++ {
 					h := operation.ready(t)
-					h.network.Fail(k, fault)
+					h.faults.Fail(k, fault)
 					_ = operation.do(h)
-					if h.network.Pending() {
+					if h.faults.Pending() {
 						break
 					}
-					h.network.Fail(0, "")
+					h.faults.Fail(0, "")
 					for range 3 {
 						h.now = h.now.Add(xorack.MaxDeadline + time.Hour)
 						_, err := h.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: h.announce})
@@ -284,6 +287,22 @@ func (l *lossy) RoundTrip(request *http.Request) (*http.Response, error) {
 	return nil, errLost
 }
 
+// onServer makes a table on a server, and returns the Store on it behind a
+// network, and one that is not.
+func onServer(t *testing.T, kind localdb.Kind, network http.RoundTripper) (store, plain *xorack.Store) {
+	t.Helper()
+	names := keyed("chains" + localdb.Suffix())
+	plain = storeOn(t, ddbtest.Open(t, kind, unstreamed(names)), names)
+	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), Transport: network, MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if store, err = xorack.NewDynamo(client, names); err != nil {
+		t.Fatal(err)
+	}
+	return store, plain
+}
+
 // TestManyFinishOneChain lets 64 finish one chain at once, 20 times over, while
 // 5 % of the responses are lost and those operations are repeated: each chain
 // ends once, not before its last edge, and one operation is told so. It pins
@@ -293,7 +312,7 @@ func TestManyFinishOneChain(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			counted := meter.New(dynamo.Transport())
 			network := &lossy{next: counted, random: rand.New(rand.NewPCG(1, 2))}
-			store, plain := freshTables(t, kind, &dynamo.Options{Transport: network, MaxAttempts: 1})
+			store, plain := onServer(t, kind, network)
 			acker, err := xorack.New(store, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -6,47 +6,42 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/localdb"
-	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// metered is an Acker and a Stamper on a fresh table of a real server, with a
-// Meter between.
+// metered is an Acker and a Stamper on a table of its own, with a Meter between.
 type metered struct {
 	t *testing.T
-	// store is metered, plain the same table without the Meter.
-	store, plain xorack.Store
-
+	// plain is the table without the Meter.
+	plain   *xorack.Store
 	acker   *xorack.Acker
 	stamper *xorack.Stamper
-	meter   *meter.Meter
+	meter   *ddbtest.Meter
 }
 
 func newMetered(t *testing.T) *metered {
 	t.Helper()
-	m := &metered{t: t, meter: meter.New(dynamo.Transport())}
-	m.store, m.plain = freshTables(t, localdb.Kinds()[0], &dynamo.Options{Transport: m.meter})
+	m := &metered{t: t}
+	var memory *ddb.Memory
+	memory, m.plain = inMemory(t)
+	m.meter = ddbtest.NewMeter(memory)
+	store := storeOn(t, m.meter, xorack.Names{})
 	var err error
-	if m.acker, err = xorack.New(m.store, &xorack.Options{ForEach: sideBySide}); err != nil {
+	if m.acker, err = xorack.New(store, &xorack.Options{ForEach: sideBySide}); err != nil {
 		t.Fatal(err)
 	}
-	if m.stamper, err = xorack.NewStamper(m.store, nil); err != nil {
+	if m.stamper, err = xorack.NewStamper(store, nil); err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-// sideBySide does up to 64 things at once.
-func sideBySide(n int, do func(i int)) { atOnce(64, n, do) }
-
-// atOnce does n things, up to width at once. Where an item passes a KB the
-// Meter takes what is answered out of turn for larger than it was, so figures
-// of more than that are made with few at once.
-func atOnce(width, n int, do func(i int)) {
+// sideBySide does n things, up to 64 at once.
+func sideBySide(n int, do func(i int)) {
 	var wait sync.WaitGroup
-	room := make(chan struct{}, width)
+	room := make(chan struct{}, 64)
 	for i := range n {
 		room <- struct{}{}
 		wait.Go(func() {
@@ -58,10 +53,10 @@ func atOnce(width, n int, do func(i int)) {
 }
 
 // cost is what fn's requests came to.
-func (m *metered) cost(fn func()) meter.Counts {
-	before := m.meter.Counts()
+func (m *metered) cost(fn func()) ddbtest.Total {
+	m.meter.Take()
 	fn()
-	return m.meter.Counts().Sub(before)
+	return m.meter.Take()
 }
 
 func (m *metered) create(tag string, edges int) xorack.Created {
@@ -78,11 +73,7 @@ func (m *metered) create(tag string, edges int) xorack.Created {
 func (m *metered) finish(edges []xorack.Edge) int {
 	m.t.Helper()
 	outcomes := make([]xorack.Outcome, len(edges))
-	width := 64
-	if len(edges) > width {
-		width = 8
-	}
-	atOnce(width, len(edges), func(i int) {
+	sideBySide(len(edges), func(i int) {
 		result, err := m.acker.Done(m.t.Context(), edges[i])
 		if err != nil {
 			m.t.Error(err)
@@ -110,10 +101,9 @@ func TestFiguresOfOneChain(t *testing.T) {
 			created := m.create(tag, n)
 			ended := 0
 			cost := m.cost(func() { ended = m.finish(created.Roots) })
-			total := cost.Total()
-			t.Logf("%d finishers: %.3f write units a stamp, %v", n, total.Writes/float64(n), cost)
-			if total.Requests != n || total.Reads != 0 || total.Writes > most*float64(n) || ended != 1 {
-				t.Errorf("%d ended it; %v, want %d requests at %.1f units or less", ended, cost, n, most)
+			t.Logf("%d finishers: %.3f write units a stamp, %+v", n, cost.Units.Writes/float64(n), cost)
+			if cost.Writes != n || cost.Reads != 0 || cost.Units.Writes+cost.Units.Index > most*float64(n) || ended != 1 {
+				t.Errorf("%d ended it; %+v, want %d writes at %.1f units or less", ended, cost, n, most)
 			}
 		})
 	}
@@ -139,10 +129,10 @@ func TestFiguresOfAFan(t *testing.T) {
 			if err != nil || c.End() != xorack.Done {
 				t.Fatalf("%s, %v", c.End(), err)
 			}
-			total := cost.Total()
-			t.Logf("%d edges in a fan: %.4f write units an edge, index included: %v", n, total.Writes/float64(n), cost)
-			if total.Writes > 1.06*float64(n) || total.Reads != 1 {
-				t.Errorf("%v, want 1.06 units an edge or less, and one read for all", cost)
+			units := cost.Units.Writes + cost.Units.Index
+			t.Logf("%d edges in a fan: %.4f write units an edge, index included: %+v", n, units/float64(n), cost)
+			if units > 1.06*float64(n) || cost.Units.Reads != 1 {
+				t.Errorf("%+v, want 1.06 units an edge or less, and one read for all", cost)
 			}
 		})
 	}
@@ -204,7 +194,7 @@ func TestFiguresOfStamps(t *testing.T) {
 	var mu sync.Mutex
 	ended := 0
 	cost := m.cost(func() {
-		atOnce(2, len(stamps), func(i int) {
+		sideBySide(len(stamps), func(i int) {
 			state, err := m.stamper.Stamp(t.Context(), tag, stamps[i], nil)
 			if err != nil {
 				t.Error(err)
@@ -216,9 +206,10 @@ func TestFiguresOfStamps(t *testing.T) {
 			}
 		})
 	})
-	t.Logf("64 stamps of 8 bytes: %.3f write units a stamp, %v", cost.Total().Writes/64, cost)
-	if total := cost.Total(); total.Writes > 1.1*64 || total.Reads != 0 || ended != 1 {
-		t.Errorf("%v, %d ended it; want 1.1 units a stamp or less", cost, ended)
+	units := cost.Units.Writes + cost.Units.Index
+	t.Logf("64 stamps of 8 bytes: %.3f write units a stamp, %+v", units/64, cost)
+	if units > 1.1*64 || cost.Reads != 0 || ended != 1 {
+		t.Errorf("%+v, %d ended it; want 1.1 units a stamp or less", cost, ended)
 	}
 }
 
@@ -236,8 +227,8 @@ func TestFiguresOfAMerge(t *testing.T) {
 			t.Error(results[99].Outcome, errs[99])
 		}
 	})
-	if total := cost.Total(); total.Requests != 1 || total.Writes > 0.02*100 {
-		t.Errorf("%v, want one request of 2 units or less", cost)
+	if cost.Writes != 1 || cost.Reads != 0 || cost.Units.Writes+cost.Units.Index > 0.02*100 {
+		t.Errorf("%+v, want one request of 2 units or less", cost)
 	}
 }
 
@@ -263,16 +254,16 @@ func TestFiguresOfATree(t *testing.T) {
 			t.Fatal(sealed, err)
 		}
 	})
-	if total := cost.Total(); total.Requests != 10 || total.Writes != 12 || cost["Index"].Writes != 2 || total.Reads != 0 {
-		t.Errorf("%v, want 10 writes of one unit and 2 of the index", cost)
+	if want := (ddbtest.Total{Writes: 10, Units: ddb.Units{Writes: 10, Index: 2}}); cost != want {
+		t.Errorf("%+v, want 10 writes of one unit and 2 of the index", cost)
 	}
 	again := m.cost(func() {
 		if _, err := m.acker.Done(t.Context(), xorack.Root(tag, "", 0), xorack.Root(tag, "", 0).Children(7)...); err != nil {
 			t.Fatal(err)
 		}
 	})
-	if total := again.Total(); total.Requests != 1 || total.Writes != 1 {
-		t.Errorf("a repeat: %v, want one write unit", again)
+	if want := (ddbtest.Total{Writes: 1, Units: ddb.Units{Writes: 1}}); again != want {
+		t.Errorf("a repeat: %+v, want one write unit", again)
 	}
 }
 
@@ -286,7 +277,7 @@ func TestFiguresOfASweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if total := cost.Total(); total.Requests != 16 || total.Writes != 0 || total.Reads != 8 {
-		t.Errorf("%v, want 16 queries of half a unit", cost)
+	if want := (ddbtest.Total{Reads: 16, Units: ddb.Units{Reads: 8}}); cost != want {
+		t.Errorf("%+v, want 16 queries of half a unit", cost)
 	}
 }

@@ -101,11 +101,11 @@ func TestInvalid(t *testing.T) {
 			return err
 		}},
 		{"short tombstone", "tombstone", func(context.Context, *fixture) error {
-			_, err := xorack.New(&xorack.Memory{}, &xorack.Options{Tombstone: xorack.MinTombstone - 1})
+			_, err := xorack.New(xorack.NewMemory(), &xorack.Options{Tombstone: xorack.MinTombstone - 1})
 			return err
 		}},
 		{"long tombstone", "tombstone", func(context.Context, *fixture) error {
-			_, err := xorack.NewStamper(&xorack.Memory{}, &xorack.Options{Tombstone: 11 * 365 * 24 * time.Hour})
+			_, err := xorack.NewStamper(xorack.NewMemory(), &xorack.Options{Tombstone: 11 * 365 * 24 * time.Hour})
 			return err
 		}},
 		{"key with the name of another attribute", "tag key", func(context.Context, *fixture) error {
@@ -126,7 +126,7 @@ func TestInvalid(t *testing.T) {
 			if diff := cmp.Diff(before, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {
 				t.Errorf("the chain changed:\n%s", diff)
 			}
-			if tags := f.store.Tags(); len(tags) != 1 {
+			if tags := f.tags(); len(tags) != 1 {
 				t.Errorf("chains: %q", tags)
 			}
 		})

@@ -1,14 +1,10 @@
 package xorack
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // layout is the version of the items' layout, kept in each item's "v".
@@ -22,55 +18,50 @@ const layout = 1
 // The attributes of the items, all but the key. Their names are short because
 // a chain of 100 edges is to fit into one write unit.
 const (
-	attrVersion     = "v"
-	attrIncarnation = "inc"
-	attrSum         = "n"
-	attrOps         = "ops"
-	attrSplits      = "kids"
-	attrEdges       = "edges"
-	attrStampLen    = "stampLen"
-	attrStamps      = "stamps"
-	attrCreated     = "created" // ms
-	attrOptions     = "cd"
-	attrDeadline    = "deadline" // ms
-	attrIdle        = "idle"     // ms
-	attrSeen        = "seen"     // ms
-	attrDue         = "due"      // ms
-	attrDueShard    = "dueShard"
-	attrLastOp      = "lastOp"
-	attrRecorded    = "st"
-	attrReason      = "reason"
-	attrEndedAt     = "endedAt"   // ms
-	attrExpiresOn   = "expiresOn" // s, the TTL attribute
-	attrParent      = "parent"
-	attrData        = "data"
+	attrVersion     ddb.Path = "v"
+	attrIncarnation ddb.Path = "inc"
+	attrSum         ddb.Path = "n"
+	attrOps         ddb.Path = "ops"
+	attrSplits      ddb.Path = "kids"
+	attrEdges       ddb.Path = "edges"
+	attrStampLen    ddb.Path = "stampLen"
+	attrStamps      ddb.Path = "stamps"
+	attrCreated     ddb.Path = "created" // ms
+	attrOptions     ddb.Path = "cd"
+	attrDeadline    ddb.Path = "deadline" // ms
+	attrIdle        ddb.Path = "idle"     // ms
+	attrSeen        ddb.Path = "seen"     // ms
+	attrDue         ddb.Path = "due"      // ms
+	attrDueShard    ddb.Path = "dueShard"
+	attrLastOp      ddb.Path = "lastOp"
+	attrRecorded    ddb.Path = "st"
+	attrReason      ddb.Path = "reason"
+	attrEndedAt     ddb.Path = "endedAt"   // ms
+	attrExpiresOn   ddb.Path = "expiresOn" // s, the TTL attribute
+	attrParent      ddb.Path = "parent"
+	attrData        ddb.Path = "data"
 )
 
-var fixedAttributes = []string{
+var fixedAttributes = []ddb.Path{
 	attrVersion, attrIncarnation, attrSum, attrOps, attrSplits, attrEdges, attrStampLen, attrStamps, attrCreated, attrOptions,
 	attrDeadline, attrIdle, attrSeen, attrDue, attrDueShard, attrLastOp, attrRecorded, attrReason, attrEndedAt,
 	attrExpiresOn, attrParent, attrData,
 }
 
-// item is an item, a key or an image.
-type item = dynamo.Item
-
-func sumValue(s Sum) types.AttributeValue { return &types.AttributeValueMemberN{Value: s.String()} }
-
-func opsValue(ops []Op) types.AttributeValue {
+func opsValue(ops []Op) ddb.Value {
 	set := make([][]byte, len(ops))
 	for i, op := range ops {
 		set[i] = op[:]
 	}
-	return &types.AttributeValueMemberBS{Value: set}
+	return ddb.Blobs(set...)
 }
 
-func splitsValue(splits []Split) types.AttributeValue {
+func splitsValue(splits []Split) ddb.Value {
 	set := make([][]byte, len(splits))
 	for i, split := range splits {
 		set[i] = split[:]
 	}
-	return &types.AttributeValueMemberBS{Value: set}
+	return ddb.Blobs(set...)
 }
 
 // The kinds of parent: a chain of its own, or a part of the parent's tree.
@@ -82,59 +73,57 @@ const (
 // parentHead is the bytes of a parent before its tag: kind, incarnation, id.
 const parentHead = 1 + 8 + 12
 
-func parentValue(parent Edge, sub bool) types.AttributeValue {
+func parentValue(parent Edge, sub bool) ddb.Value {
 	kind := byte(parentNested)
 	if sub {
 		kind = parentSub
 	}
 	value := append([]byte{kind}, parent.inc[:]...)
 	value = append(value, parent.id[:]...)
-	return dynamo.Blob(append(value, parent.tag...))
+	return ddb.Blob(append(value, parent.tag...))
 }
 
-// encodeChain is the item of a chain that is created whole.
-func encodeChain(c Chain, names Names) item {
-	it := item{
-		names.TagKey:    dynamo.Text(c.Tag),
-		attrVersion:     dynamo.Number(layout),
-		attrIncarnation: dynamo.Blob(c.Incarnation[:]),
-		attrCreated:     dynamo.Millis(c.Created),
-		attrDeadline:    dynamo.Millis(c.Deadline),
-		attrSeen:        dynamo.Millis(c.Seen),
-		attrDue:         dynamo.Millis(c.Due),
-		attrDueShard:    dynamo.Number(dueShard(c.Tag)),
-		attrExpiresOn:   dynamo.Number(c.ExpiresOn.Unix()),
+// encode is the item of a chain at its creation.
+func (s *Store) encode(c Chain) ddb.Item {
+	fields := ddb.Fields{
+		s.tagKey:        ddb.Text(c.Tag),
+		attrVersion:     ddb.Int(layout),
+		attrIncarnation: ddb.Blob(c.Incarnation[:]),
+		attrCreated:     ddb.Millis(c.Created),
+		attrDeadline:    ddb.Millis(c.Deadline),
+		attrSeen:        ddb.Millis(c.Seen),
+		attrDue:         ddb.Millis(c.Due),
+		attrDueShard:    ddb.Int(dueShard(c.Tag)),
+		attrExpiresOn:   ddb.Seconds(c.ExpiresOn),
 	}
 	if c.Idle > 0 {
-		it[attrIdle] = dynamo.Number(c.Idle.Milliseconds())
+		fields[attrIdle] = ddb.Int(c.Idle.Milliseconds())
 	}
 	if !c.Parent.IsZero() {
-		it[attrParent] = parentValue(c.Parent, c.Sub)
+		fields[attrParent] = parentValue(c.Parent, c.Sub)
 	}
 	if c.Data != "" {
-		it[attrData] = dynamo.Text(c.Data)
+		fields[attrData] = ddb.Text(c.Data)
 	}
 	if c.HasStamps() {
-		it[attrStampLen] = dynamo.Number(int64(c.StampLen))
-		it[attrStamps] = &types.AttributeValueMemberBS{Value: c.Stamps}
-		return it
+		fields[attrStampLen], fields[attrStamps] = ddb.Int(int64(c.StampLen)), ddb.Blobs(c.Stamps...)
+		return fields.Item()
 	}
-	it[attrSum], it[attrEdges] = sumValue(c.Sum), dynamo.Number(c.Edges)
-	it[attrOptions], it[attrLastOp] = dynamo.Blob(c.Options[:]), dynamo.Blob(c.LastOp[:])
-	return it
+	fields[attrSum], fields[attrEdges] = c.Sum.value(), ddb.Int(c.Edges)
+	fields[attrOptions], fields[attrLastOp] = ddb.Blob(c.Options[:]), ddb.Blob(c.LastOp[:])
+	return fields.Item()
 }
 
 // decodeChain takes an item or a stream image; the zero Chain for none.
-func decodeChain(it item, names Names) (Chain, error) {
-	if len(it) == 0 {
+func decodeChain(it ddb.Item, tagKey ddb.Path) (Chain, error) {
+	if !it.Exists() {
 		return Chain{}, nil
 	}
-	d := decoder{dynamo.Decoder{Item: it}}
+	d := decoder{ddb.Decoder{Item: it}}
 	d.Layout(attrVersion, layout, ErrNewerLayout)
 	c := Chain{
-		Tag:         d.Text(names.TagKey),
+		Tag:         d.Text(tagKey),
 		Incarnation: Incarnation(d.eight(attrIncarnation)),
-		Sum:         d.sum(),
 		Edges:       d.NumberOr(attrEdges, 0),
 		StampLen:    int(d.NumberOr(attrStampLen, 0)),
 		Created:     d.MillisOr(attrCreated),
@@ -147,32 +136,17 @@ func decodeChain(it item, names Names) (Chain, error) {
 		Recorded:    End(d.TextOr(attrRecorded, "")),
 		Reason:      d.TextOr(attrReason, ""),
 		EndedAt:     d.MillisOr(attrEndedAt),
+		ExpiresOn:   d.SecondsOr(attrExpiresOn),
 		Data:        d.TextOr(attrData, ""),
 	}
-	for _, op := range d.set(attrOps) {
-		if len(op) != len(Op{}) {
-			d.Fail(attrOps, "has an operation that is not of 8 bytes")
-			break
-		}
+	c.Sum.Hi, c.Sum.Lo = d.Number128(attrSum)
+	for _, op := range d.set(attrOps, len(Op{})) {
 		c.Ops = append(c.Ops, Op(op))
 	}
-	for _, split := range d.set(attrSplits) {
-		if len(split) != len(Split{}) {
-			d.Fail(attrSplits, "has one that is not of 4 bytes")
-			break
-		}
+	for _, split := range d.set(attrSplits, len(Split{})) {
 		c.Splits = append(c.Splits, Split(split))
 	}
-	for _, stamp := range d.set(attrStamps) {
-		if len(stamp) != stampMark+c.StampLen {
-			d.Fail(attrStamps, "has a stamp of another length")
-			break
-		}
-		c.Stamps = append(c.Stamps, stamp)
-	}
-	if s := d.NumberOr(attrExpiresOn, 0); s != 0 {
-		c.ExpiresOn = time.Unix(s, 0).UTC()
-	}
+	c.Stamps = d.set(attrStamps, stampMark+c.StampLen)
 	c.Parent, c.Sub = d.parent()
 	if d.Err != nil {
 		return Chain{}, fmt.Errorf("chain: %w", d.Err)
@@ -181,9 +155,9 @@ func decodeChain(it item, names Names) (Chain, error) {
 }
 
 // decoder reads what only chains have.
-type decoder struct{ dynamo.Decoder }
+type decoder struct{ ddb.Decoder }
 
-func (d *decoder) eight(name string) (eight [8]byte) {
+func (d *decoder) eight(name ddb.Path) (eight [8]byte) {
 	value := d.BytesOr(name)
 	if value != nil && len(value) != len(eight) {
 		d.Fail(name, "is not of 8 bytes")
@@ -193,36 +167,16 @@ func (d *decoder) eight(name string) (eight [8]byte) {
 	return eight
 }
 
-func (d *decoder) sum() Sum {
-	value, ok := d.Item[attrSum]
-	if !ok {
-		return Sum{}
+// set reads a set of members of one length that may be missing, sorted.
+func (d *decoder) set(name ddb.Path, length int) [][]byte {
+	members := d.MembersOr(name)
+	for _, member := range members {
+		if len(member) != length {
+			d.Fail(name, fmt.Sprintf("has a member that is not of %d bytes", length))
+			return nil
+		}
 	}
-	n, ok := value.(*types.AttributeValueMemberN)
-	if !ok {
-		d.Fail(attrSum, "is not a number")
-		return Sum{}
-	}
-	s, err := parseSum(n.Value)
-	if err != nil {
-		d.Fail(attrSum, err.Error())
-	}
-	return s
-}
-
-// set reads a set of bytes that may be missing, sorted.
-func (d *decoder) set(name string) [][]byte {
-	value, ok := d.Item[name]
-	if !ok {
-		return nil
-	}
-	set, ok := value.(*types.AttributeValueMemberBS)
-	if !ok {
-		d.Fail(name, "is not a set of bytes")
-		return nil
-	}
-	slices.SortFunc(set.Value, bytes.Compare)
-	return set.Value
+	return members
 }
 
 func (d *decoder) parent() (parent Edge, sub bool) {

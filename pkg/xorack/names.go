@@ -3,6 +3,7 @@ package xorack
 import (
 	"cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -31,11 +32,11 @@ func (n Names) Tables() []table.Definition {
 		Name:      n.Chains,
 		Partition: table.Key{Name: n.TagKey, Type: table.String},
 		Stream:    table.NewImage,
-		TTL:       attrExpiresOn,
+		TTL:       string(attrExpiresOn),
 		Index: table.Index{
 			Name:      dueIndex,
-			Partition: table.Key{Name: attrDueShard, Type: table.Number},
-			Sort:      table.Key{Name: attrDue, Type: table.Number},
+			Partition: table.Key{Name: string(attrDueShard), Type: table.Number},
+			Sort:      table.Key{Name: string(attrDue), Type: table.Number},
 		},
 	}}
 }
@@ -48,8 +49,8 @@ func (n Names) Validate() error {
 		return &InvalidError{Field: "tag key", Problem: "is longer than 255 bytes"}
 	}
 	for _, taken := range fixedAttributes {
-		if n.TagKey == taken {
-			return &InvalidError{Field: "tag key", Problem: "must not be " + taken + ": another attribute has that name"}
+		if ddb.Path(n.TagKey) == taken {
+			return &InvalidError{Field: "tag key", Problem: "must not be " + n.TagKey + ": another attribute has that name"}
 		}
 	}
 	return nil

@@ -73,7 +73,7 @@ type Stamper struct{ acker *Acker }
 
 // NewStamper returns a Stamper on the store, or an [InvalidError] that names
 // the option that is out of its bounds.
-func NewStamper(store Store, options *Options) (*Stamper, error) {
+func NewStamper(store *Store, options *Options) (*Stamper, error) {
 	a, err := New(store, options)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -16,19 +17,21 @@ type stamping struct {
 	*xorack.Stamper
 	acker *xorack.Acker
 	t     *testing.T
-	store *xorack.Memory
+	table *ddb.Memory
 	now   time.Time
 }
 
 func newStamping(t *testing.T) *stamping {
 	t.Helper()
-	s := &stamping{t: t, store: &xorack.Memory{}, now: start}
+	s := &stamping{t: t, now: start}
+	table, store := inMemory(t)
+	s.table = table
 	options := &xorack.Options{Now: func() time.Time { return s.now }}
 	var err error
-	if s.acker, err = xorack.New(s.store, options); err != nil {
+	if s.acker, err = xorack.New(store, options); err != nil {
 		t.Fatal(err)
 	}
-	if s.Stamper, err = xorack.NewStamper(s.store, options); err != nil {
+	if s.Stamper, err = xorack.NewStamper(store, options); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -150,8 +153,8 @@ func TestStampErrors(t *testing.T) {
 	if err := s.Delete(t.Context(), ""); !errors.As(err, &invalid) {
 		t.Errorf("delete of an empty tag: %v", err)
 	}
-	if got := s.store.Tags(); len(got) != 1 {
-		t.Errorf("chains %q, want t only", got)
+	if got := chainItems(s.table); len(got) != 1 {
+		t.Errorf("chains %v, want t only", got)
 	}
 
 	// Edges and stamps do not mix.

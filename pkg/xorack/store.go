@@ -3,11 +3,16 @@ package xorack
 import (
 	"context"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Store is the acker's view of its table. [Dynamo] is the real one, [Memory]
-// the one for tests and simulation; package xoracktest holds every
-// implementation to what is said here.
+// Store is the chains' table: on DynamoDB as [Names.Tables] defines it
+// ([NewDynamo]), or in memory ([NewMemory]).
 //
 // Every method is exactly one request. Writes are atomic and durable when the
 // method returns nil; a strong read sees every write that was answered before
@@ -17,123 +22,94 @@ import (
 // request may take effect twice (the SDK repeats one whose response is lost).
 // So each write says in its condition what must still be so, answers with the
 // chain that stands there afterwards and whether this request changed it, and
-// leaves a mark by which its repeat finds it.
+// leaves a mark by which its repeat finds it. An item of a newer layout is not
+// written: [ErrNewerLayout].
 //
 // "Not ended" means [Chain.End] is Open; "same incarnation" that the record
 // has none, or this one.
-type Store interface {
-	// Create makes a chain of c where none was created, none has ended, and
-	// what stands there (operations that came before) is of the same
-	// incarnation and kind. Their sums are added; Seen keeps its value.
-	//
-	// Lost response: the repeat finds a chain with our own incarnation and
-	// options. Another did it first: the same one, with the same options, is
-	// as good as ours. We die right after: a chain that times out.
-	Create(ctx context.Context, c Chain) (Chain, bool, error)
+//
+// A write is charged 1 write unit for each KB of the item, as it was or as it
+// is, whichever is larger; and what is said of the index on top of that.
+type Store struct {
+	engine ddb.Engine
+	table  *table.Definition
+	tagKey ddb.Path
+}
 
-	// Replace stores c in the place of what is left of another chain, if that
-	// still stands there: one of `seen`'s incarnation that was never created
-	// or has expired; or, where `seen` was deleted, the one with its LastOp.
-	// Stamps that came before a creation have no incarnation: they stay.
-	//
-	// Lost response: the repeat finds our own chain. Another did it first:
-	// theirs is returned. We die right after: as with Create.
-	Replace(ctx context.Context, c Chain, seen Chain) (Chain, bool, error)
+// NewDynamo returns the Store on this table. It makes no request.
+func NewDynamo(client *dynamodb.Client, names Names) (*Store, error) {
+	return NewStore(dynamo.NewEngine(client), names)
+}
 
-	// Apply counts operations, if the chain is not ended, of the same
-	// incarnation and of edges, has none of them yet, none of the ends that
-	// they must come before, and room for all.
-	//
-	// Lost response: the repeat finds its marks among Ops. Another did it
-	// first: the same, for a mark belongs to one operation only. We die right
-	// after: it counts; if it ended the chain, the stream's handler and the
-	// sweep carry the end on.
-	Apply(ctx context.Context, w Work) (Chain, bool, error)
+// NewMemory returns a Store in memory, empty: for tests of code that uses this
+// package. Nothing is deleted by itself (call [Store.Expire]), and everything
+// is gone with the process.
+func NewMemory() *Store { return newStore(ddb.NewMemory(Names{}.Tables()...), Names{}) }
 
-	// Fail ends a chain as Failed, if it is not ended, of the same incarnation
-	// and of edges, and the operation has not counted. It makes the chain due,
-	// and its expiry [Never].
-	//
-	// Lost response: the repeat finds it Failed with its own LastOp. Another
-	// ended it first: theirs stays. We die right after: as with Apply.
-	Fail(ctx context.Context, f Failure) (Chain, bool, error)
+// NewStore returns the Store on an engine that has the table. It makes no
+// request.
+func NewStore(engine ddb.Engine, names Names) (*Store, error) {
+	if err := names.Validate(); err != nil {
+		return nil, err
+	}
+	return newStore(engine, names), nil
+}
 
-	// Extend sets a later deadline, if the chain is created, not ended, and of
-	// this incarnation. Due stays: the sweep looks at the old time, and goes
-	// away.
-	//
-	// Lost response, another did it first: the deadline is as late as asked
-	// for or later. We die right after: nothing is left to do.
-	Extend(ctx context.Context, tag string, inc Incarnation, deadline time.Time) (Chain, bool, error)
+func newStore(engine ddb.Engine, names Names) *Store {
+	return &Store{engine: engine, table: &names.Tables()[0], tagKey: ddb.Path(names.withDefaults().TagKey)}
+}
 
-	// TimeOut ends a chain as TimedOut, if it is created, not ended, of this
-	// incarnation, and its deadline has come; or, where seen is not the zero
-	// time, its Seen is still that.
-	//
-	// Lost response, another ended it first: it has ended. We die right after:
-	// the sweep finds it again.
-	TimeOut(ctx context.Context, t Overdue) (Chain, bool, error)
+// Expire deletes every chain whose ExpiresOn has come, as DynamoDB's TTL does
+// some time later, and returns how many there were. It does so in memory only.
+func (s *Store) Expire(now time.Time) int {
+	if memory, ok := s.engine.(*ddb.Memory); ok {
+		return memory.Expire(now)
+	}
+	return 0
+}
 
-	// Abandon ends a chain as TimedOut, if it is not ended, of the same
-	// incarnation and of edges, and was never created or its deadline has come.
-	// It makes the chain due, and its expiry [Never].
-	//
-	// Lost response, another ended it first: it has ended. We die right after:
-	// as with Fail.
-	Abandon(ctx context.Context, o Overdue) (Chain, bool, error)
+// What conditions ask of a chain's item, which may be none.
+var (
+	isOpen   = ddb.And(attrRecorded.Missing(), ddb.Or(attrCreated.Missing(), attrSum.Ne(ddb.Int(0))))
+	isKnown  = ddb.Or(attrVersion.Missing(), attrVersion.Le(ddb.Int(layout)))
+	hasEdges = attrStampLen.Missing()
+)
 
-	// Postpone moves Due from one time to another, if the chain is not ended
-	// and of this incarnation.
-	//
-	// Lost response, another did it first: the sweep looks once more. We die
-	// right after: nothing is left to do.
-	Postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error)
+func isThis(inc Incarnation) ddb.Cond { return attrIncarnation.Eq(ddb.Blob(inc[:])) }
 
-	// Delete ends a chain of edges as Deleted, if it is there and not ended,
-	// and makes it due, and its expiry [Never].
-	//
-	// Lost response: the repeat finds it Deleted with its own LastOp. Another
-	// ended it first: theirs stays. We die right after: as with Fail.
-	Delete(ctx context.Context, tag string, op Op, now time.Time) (Chain, bool, error)
+func isSame(inc Incarnation) ddb.Cond { return ddb.Or(attrIncarnation.Missing(), isThis(inc)) }
 
-	// Seal records that everything was done for the end of a chain: its end,
-	// when it was, and when the record may be deleted. It is due no more. Only
-	// an ended chain of this incarnation that is due is sealed.
-	//
-	// Lost response, another did it first: it is sealed. We die right after:
-	// nothing is left to do.
-	Seal(ctx context.Context, tag string, inc Incarnation, ended, expires time.Time) (Chain, bool, error)
+// setKnown is in every update that may make the item.
+var setKnown = attrVersion.SetIfMissing(ddb.Int(layout))
 
-	// AddStamp adds a stamp to a chain of stamps, if it is not ended, of
-	// stamps of this length, and has room. A stamp that is there is added
-	// again without effect.
-	//
-	// Lost response: the repeat changes nothing. Another did it first: the
-	// same. We die right after: if the chain is acked by it, the stream's
-	// handler and the sweep record that.
-	AddStamp(ctx context.Context, s Stamp) (Chain, bool, error)
+func (s *Store) op(name string) ddb.Op { return ddb.Op{Op: name, Table: s.table} }
 
-	// Settle records that a chain of stamps is Done, if it is created, not
-	// ended, of this incarnation, and has as many stamps as the caller has
-	// seen.
-	//
-	// Lost response, another did it first: it is Done. We die right after: as
-	// with Apply.
-	Settle(ctx context.Context, tag string, inc Incarnation, stamps int, now time.Time) (Chain, bool, error)
+func (s *Store) key(tag string) ddb.Item { return ddb.Fields{s.tagKey: ddb.Text(tag)}.Item() }
 
-	// DeleteStamps ends a chain of stamps as Deleted, if it is there and not
-	// deleted. Nothing is left to do for it then.
-	//
-	// Lost response: the repeat finds its own LastOp. Another did it first:
-	// the chain is deleted. We die right after: nothing is left to do.
-	DeleteStamps(ctx context.Context, tag string, op Op, now, expires time.Time) (Chain, bool, error)
+// update changes the chain under a tag if the condition holds. It returns the
+// chain that stands there afterwards and whether the condition held.
+func (s *Store) update(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (Chain, bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Update{Op: s.op(op), Key: s.key(tag), If: ddb.And(condition, isKnown), Do: do})
+	if err != nil {
+		return Chain{}, false, err
+	}
+	c, err := s.decoded(a.Item)
+	return c, a.Held && err == nil, err
+}
 
-	// Chain reads a chain strongly; the zero Chain where there is none.
-	Chain(ctx context.Context, tag string) (Chain, error)
+// Chain reads a chain strongly; the zero Chain where there is none.
+//
+// One strong GetItem; 1 read unit for each 4 KB.
+func (s *Store) Chain(ctx context.Context, tag string) (Chain, error) {
+	a, err := s.engine.Do(ctx, ddb.Get{Op: s.op("get"), Key: s.key(tag), Strong: true})
+	if err != nil {
+		return Chain{}, err
+	}
+	return s.decoded(a.Item)
+}
 
-	// Due reads which chains of a part are due, the longest due first, not
-	// strongly.
-	Due(ctx context.Context, q DueQuery) ([]DueChain, error)
+func (s *Store) decoded(it ddb.Item) (Chain, error) {
+	return ddb.Decoded(it, func(it ddb.Item) (Chain, error) { return decodeChain(it, s.tagKey) })
 }
 
 // DueShards is how many parts the chains that are due are in.
@@ -158,57 +134,31 @@ type DueChain struct {
 	Due time.Time
 }
 
-// Work is what operations do to a chain's sum.
-type Work struct {
-	Tag         string
-	Incarnation Incarnation
-	// Delta is what they add to the sum, Edges how many edges they start, Ops
-	// their marks: 1 to MaxMerge different ones. The last one becomes LastOp.
-	Delta Sum
-	Edges int64
-	Ops   []Op
-	// Splits tell the children of those that start any; Before are the marks
-	// of the edges that must not have ended: those under which edges start.
-	// Of Ops and Before there are at most MaxMerge together.
-	Splits []Split
-	Before []Op
-	// Room is the most operations that the chain may have before.
-	Room int
-	Now  time.Time
-	// Orphan is when the record may be deleted if its chain is never created.
-	Orphan time.Time
-}
-
-// Failure is an edge that failed.
-type Failure struct {
-	Tag         string
-	Incarnation Incarnation
-	Op          Op
-	Reason      string
-	Now         time.Time
-}
-
-// Overdue is a chain that is to time out. Abandon takes no Seen, TimeOut no
-// Data.
-type Overdue struct {
-	Tag         string
-	Incarnation Incarnation
-	Reason      string
-	Now         time.Time
-	// Seen, where it is not the zero time, is the last progress, which is too
-	// long ago; the deadline does not matter then.
-	Seen time.Time
-	// Data, where it is not empty, becomes the chain's.
-	Data string
-}
-
-// Stamp is a stamp of a chain of stamps.
-type Stamp struct {
-	Tag string
-	// Marked is the stamp behind the 6 bytes that mark its operation.
-	Marked []byte
-	// Room is the most stamps that the chain may have before.
-	Room   int
-	Now    time.Time
-	Orphan time.Time
+// Due reads which chains of a part are due, the longest due first, not
+// strongly.
+//
+// One Query of the index; half a read unit for each 4 KB, about 60 tags.
+func (s *Store) Due(ctx context.Context, q DueQuery) ([]DueChain, error) {
+	query := ddb.Query{
+		Op: s.op("query due chains"), OfIndex: true, Partition: ddb.Int(int64(q.Shard)),
+		Where: attrDue.Le(ddb.Millis(q.At)), Limit: q.Limit,
+	}
+	if q.After.Tag != "" {
+		query.After = ddb.Fields{
+			s.tagKey: ddb.Text(q.After.Tag), attrDueShard: query.Partition, attrDue: ddb.Millis(q.After.Due),
+		}.Item()
+	}
+	a, err := s.engine.Do(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	due := make([]DueChain, 0, len(a.Items))
+	for _, it := range a.Items {
+		d := ddb.Decoder{Item: it}
+		due = append(due, DueChain{d.Text(s.tagKey), d.MillisOr(attrDue)})
+		if d.Err != nil {
+			return nil, d.Err
+		}
+	}
+	return due, nil
 }

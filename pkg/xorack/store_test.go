@@ -1,58 +1,290 @@
 package xorack_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
-	"github.com/streamsort/streamsort/pkg/xorack/xoracktest"
 )
 
-// freshTable makes a new table on a server and returns the Store on it.
-func freshTable(t testing.TB, kind localdb.Kind) xorack.Store {
-	t.Helper()
-	store, _ := freshTables(t, kind, &dynamo.Options{})
-	return store
+// at is a moment that all parts of the table keep exactly. It is far ahead: a
+// chain whose time has come may be deleted at any moment.
+var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
+
+// TestStore holds the Store on each engine to what its methods say. All tests
+// share a table: each has tags of its own.
+func TestStore(t *testing.T) {
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		names := keyed("chains" + localdb.Suffix())
+		s := storeOn(t, ddbtest.Open(t, kind, unstreamed(names)), names)
+		for _, c := range []struct {
+			name string
+			test func(*testing.T, *xorack.Store)
+		}{
+			{"create", testCreate},
+			{"create over orphans", testCreateOverOrphans},
+			{"orphan at zero", testOrphanAtZero},
+			{"create refused", testCreateRefused},
+			{"replace", testReplace},
+			{"apply", testApply},
+			{"apply refused", testApplyRefused},
+			{"a hundred at once", testHundred},
+			{"splits", testSplits},
+			{"full", testFull},
+			{"fail", testFail},
+			{"extend", testExtend},
+			{"time out", testTimeOut},
+			{"abandon", testAbandon},
+			{"postpone", testPostpone},
+			{"delete", testDelete},
+			{"seal", testSeal},
+			{"stamps", testStamps},
+			{"stamps refused", testStampsRefused},
+			{"settle", testSettle},
+			{"delete stamps", testDeleteStamps},
+			{"due", testDue},
+			{"ends are due", testEndsAreDue},
+			{"sums", testSums},
+			{"tags", testTags},
+			{"no chain", testNoChain},
+			{"racing ends", testRacingEnds},
+			{"ended context", testEndedContext},
+		} {
+			t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+		}
+	})
 }
 
-// freshTables makes a new table on a server and returns two Stores on it: one
-// with the options, and one without.
-func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (store, plain xorack.Store) {
+// keyed are names of a table whose key is not called as by default.
+func keyed(chains string) xorack.Names { return xorack.Names{Chains: chains, TagKey: "tagID"} }
+
+// unstreamed is the table without its stream: nobody reads it here, and
+// dynoxide's writes get slower with each record in one.
+func unstreamed(names xorack.Names) table.Definition {
+	definition := names.Tables()[0]
+	definition.Stream = table.NoStream
+	return definition
+}
+
+func storeOn(t testing.TB, engine ddb.Engine, names xorack.Names) *xorack.Store {
 	t.Helper()
-	names := xorack.Names{Chains: "chains" + localdb.Suffix(), TagKey: "tagID"}
-	options.Endpoint = localdb.ForTest(t, kind)
-	stores := make([]xorack.Store, 2)
-	for i, options := range []*dynamo.Options{options, {Endpoint: options.Endpoint}} {
-		client, err := dynamo.New(options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i == 0 {
-			for _, definition := range names.Tables() {
-				// Nobody reads the stream here, and dynoxide's writes get slower
-				// with each record in one.
-				definition.Stream = ""
-				if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if stores[i], err = xorack.NewDynamo(client, names); err != nil {
-			t.Fatal(err)
+	s, err := xorack.NewStore(engine, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// inMemory is a table in memory, and the Store on it.
+func inMemory(t testing.TB) (*ddb.Memory, *xorack.Store) {
+	t.Helper()
+	memory := ddb.NewMemory(xorack.Names{}.Tables()...)
+	return memory, storeOn(t, memory, xorack.Names{})
+}
+
+// chainItems are the items of all chains of such a table, by their tags.
+func chainItems(memory *ddb.Memory) map[string]ddb.Item {
+	items := map[string]ddb.Item{}
+	for _, it := range memory.Items(xorack.Names{}.Tables()[0].Name) {
+		items[it.Get("tag").Str()] = it
+	}
+	return items
+}
+
+// inc is the incarnation of all chains of edges of these tests but strangers.
+var inc = xorack.Incarnation{1, 2, 3, 4, 5, 6, 7, 8}
+
+// stranger is another one.
+var stranger = xorack.Incarnation{9, 9, 9, 9, 9, 9, 9, 9}
+
+func op(n int) xorack.Op { return xorack.Op{0, 0, 0, 0, 0, 0, byte(n >> 8), byte(n)} }
+
+func sum(n int64) xorack.Sum {
+	if n < 0 {
+		return xorack.Sum{}.Minus(xorack.Sum{Lo: uint64(-n)})
+	}
+	return xorack.Sum{Lo: uint64(n)}
+}
+
+// newChain is a chain of edges at its creation, with all that it may have.
+func newChain(tag string) xorack.Chain {
+	return xorack.Chain{
+		Tag: tag, Incarnation: inc, Sum: sum(100), Edges: 1, Created: at, Options: [8]byte{7, 7},
+		Deadline: at.Add(time.Hour), Idle: 1500 * time.Millisecond, Seen: at, Due: at.Add(1500 * time.Millisecond),
+		LastOp: xorack.Op(inc), ExpiresOn: xorack.Never, Parent: xorack.Root("parent", "", 3), Sub: true,
+	}
+}
+
+// newStamped is a chain of stamps at its creation.
+func newStamped(tag string, stamps ...string) xorack.Chain {
+	c := xorack.Chain{
+		Tag: tag, Incarnation: inc, StampLen: 2, Created: at,
+		Deadline: at.Add(time.Hour), Seen: at, Due: at.Add(time.Hour), ExpiresOn: xorack.Never,
+	}
+	for _, stamp := range stamps {
+		c.Stamps = append(c.Stamps, []byte(stamp))
+	}
+	return c
+}
+
+// work is operations that add n to the sum.
+func work(tag string, n int64, ops ...int) xorack.Work {
+	w := xorack.Work{
+		Tag: tag, Incarnation: inc, Delta: sum(n), Edges: 2, Room: 5,
+		Now: at.Add(time.Minute), Orphan: at.Add(24 * time.Hour),
+	}
+	for _, n := range ops {
+		w.Ops = append(w.Ops, op(n))
+	}
+	return w
+}
+
+// stamp is a stamp of two bytes behind its mark.
+func stamp(tag, marked string) xorack.Stamp {
+	return xorack.Stamp{
+		Tag: tag, Marked: []byte(marked), Room: 3, Now: at.Add(time.Minute), Orphan: at.Add(24 * time.Hour),
+	}
+}
+
+// same fails the test where two values differ.
+func same[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answers fails the test unless a write answers with this chain and this word
+// on whether it changed it, and the chain stands there.
+func answers(t *testing.T, s *xorack.Store, what string, want xorack.Chain, changes bool) func(xorack.Chain, bool, error) {
+	t.Helper()
+	return func(got xorack.Chain, changed bool, err error) {
+		t.Helper()
+		check(t, err)
+		same(t, what+": changed", changed, changes)
+		same(t, what, got, want)
+		if want.Exists() {
+			same(t, what+": standing", standing(t, s, want.Tag), want)
 		}
 	}
-	return stores[0], stores[1]
 }
 
-func TestMemoryConforms(t *testing.T) {
-	xoracktest.Run(t, func(*testing.T) xorack.Store { return &xorack.Memory{} })
+func standing(t *testing.T, s *xorack.Store, tag string) xorack.Chain {
+	t.Helper()
+	c, err := s.Chain(t.Context(), tag)
+	check(t, err)
+	return c
 }
 
-func TestDynamoConforms(t *testing.T) {
-	for _, kind := range localdb.Kinds() {
-		t.Run(string(kind), func(t *testing.T) {
-			xoracktest.Run(t, func(t *testing.T) xorack.Store { return freshTable(t, kind) })
+func create(t *testing.T, s *xorack.Store, c xorack.Chain) xorack.Chain {
+	t.Helper()
+	answers(t, s, "create", c, true)(s.Create(t.Context(), c))
+	return c
+}
+
+func testSums(t *testing.T, s *xorack.Store) {
+	big := xorack.Sum{Hi: 1<<40 + 12345, Lo: 0x123456789abcdef0}
+	var total xorack.Sum
+	for i, n := range []xorack.Sum{big, sum(-1), sum(0).Minus(big).Minus(big), {Hi: -1, Lo: 0}, sum(7)} {
+		w := work("sums a", 0, i)
+		w.Delta = n
+		c, applied, err := s.Apply(t.Context(), w)
+		check(t, err)
+		total = total.Plus(n)
+		same(t, "applied", applied, true)
+		same(t, fmt.Sprint("sum ", i), c.Sum, total)
+	}
+}
+
+func testTags(t *testing.T, s *xorack.Store) {
+	tags := []string{"é ← \u0000\n\"", strings.Repeat("x", xorack.MaxTag), "a", "A", "a ", "ａ"}
+	for i, tag := range tags {
+		c := newChain(tag)
+		c.Edges = int64(i + 1)
+		create(t, s, c)
+	}
+	for i, tag := range tags {
+		same(t, "edges", standing(t, s, tag).Edges, int64(i+1))
+	}
+}
+
+func testNoChain(t *testing.T, s *xorack.Store) {
+	same(t, "chain", standing(t, s, "none a"), xorack.Chain{})
+	_, _, err := s.DeleteStamps(t.Context(), "none a", op(1), at, at)
+	check(t, err)
+	_, _, err = s.TimeOut(t.Context(), overdue("none a", at))
+	check(t, err)
+	_, _, err = s.Seal(t.Context(), "none a", inc, at, at)
+	check(t, err)
+	_, _, err = s.Settle(t.Context(), "none a", inc, 0, at)
+	check(t, err)
+	_, _, err = s.Postpone(t.Context(), "none a", inc, at, at)
+	check(t, err)
+	same(t, "still none", standing(t, s, "none a"), xorack.Chain{})
+}
+
+// testRacingEnds lets many end one chain at once: one of them changes it.
+func testRacingEnds(t *testing.T, s *xorack.Store) {
+	create(t, s, newChain("race"))
+	const racers = 12
+	var wait sync.WaitGroup
+	changed := make([]bool, racers)
+	errs := make([]error, racers)
+	for i := range racers {
+		wait.Go(func() {
+			switch i % 3 {
+			case 0:
+				_, changed[i], errs[i] = s.Apply(t.Context(), work("race", -100, i))
+			case 1:
+				_, changed[i], errs[i] = s.Fail(t.Context(), failure("race", i))
+			case 2:
+				_, changed[i], errs[i] = s.TimeOut(t.Context(), overdue("race", at.Add(time.Hour)))
+			}
 		})
 	}
+	wait.Wait()
+	winners := 0
+	for i := range racers {
+		check(t, errs[i])
+		if changed[i] {
+			winners++
+		}
+	}
+	same(t, "ends", winners, 1)
+}
+
+func testEndedContext(t *testing.T, s *xorack.Store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := s.Create(ctx, newChain("ended context")); !errors.Is(err, context.Canceled) {
+		t.Errorf("create: %v", err)
+	}
+	if _, _, err := s.Apply(ctx, work("ended context", 1, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("apply: %v", err)
+	}
+	if _, err := s.Chain(ctx, "ended context"); !errors.Is(err, context.Canceled) {
+		t.Errorf("chain: %v", err)
+	}
+	if _, err := s.Due(ctx, xorack.DueQuery{At: at, Limit: 1}); !errors.Is(err, context.Canceled) {
+		t.Errorf("due: %v", err)
+	}
+	same(t, "chain", standing(t, s, "ended context"), xorack.Chain{})
 }

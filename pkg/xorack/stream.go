@@ -8,6 +8,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
 // StreamEvent is what Lambda hands to a function behind a DynamoDB stream.
@@ -48,7 +51,7 @@ func ChainOf(raw json.RawMessage, names Names) (Chain, error) {
 	if err != nil {
 		return Chain{}, inRecord(err)
 	}
-	c, err := decodeChain(image, names.withDefaults())
+	c, err := decodeChain(dynamo.FromSDK(image), ddb.Path(names.withDefaults().TagKey))
 	if err != nil {
 		return Chain{}, inRecord(err)
 	}

@@ -2,9 +2,9 @@ package xorack
 
 import (
 	"encoding/binary"
-	"fmt"
-	"math/big"
 	"math/bits"
+
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // Sum is what a chain's edges add up to: the ids of those started less the ids
@@ -41,18 +41,6 @@ func (s Sum) IsZero() bool { return s == Sum{} }
 
 // String is the number in decimal: at most 33 digits, of the 38 that DynamoDB
 // keeps exactly.
-func (s Sum) String() string {
-	n := new(big.Int).Lsh(big.NewInt(s.Hi), 64)
-	return n.Add(n, new(big.Int).SetUint64(s.Lo)).String()
-}
+func (s Sum) String() string { return s.value().Decimal() }
 
-func parseSum(text string) (Sum, error) {
-	n, ok := new(big.Int).SetString(text, 10)
-	if !ok || n.BitLen() > 126 {
-		return Sum{}, fmt.Errorf("%q is not a sum of edges", text)
-	}
-	var s Sum
-	s.Hi = new(big.Int).Rsh(n, 64).Int64()
-	s.Lo = new(big.Int).And(n, new(big.Int).SetUint64(^uint64(0))).Uint64()
-	return s, nil
-}
+func (s Sum) value() ddb.Value { return ddb.Int128(s.Hi, s.Lo) }

@@ -233,7 +233,7 @@ func TestFan(t *testing.T) {
 			if end := f.chain("t").End(); end != xorack.Done {
 				t.Errorf("%s", end)
 			}
-			for _, tag := range f.store.Tags() {
+			for _, tag := range f.tags() {
 				if c := f.chain(tag); !c.Sealed() || len(c.Ops) > xorack.FanWidth+1 {
 					t.Errorf("%s: %d operations, sealed %v", tag, len(c.Ops), c.Sealed())
 				}
@@ -269,7 +269,7 @@ func TestFanHasTheTimeOfItsTree(t *testing.T) {
 	}
 	f.now = start.Add(9 * time.Hour)
 	f.sweep(xorack.SweepOptions{})
-	for _, tag := range f.store.Tags() {
+	for _, tag := range f.tags() {
 		if c := f.chain(tag); c.End() == xorack.Open || !c.Sealed() {
 			t.Errorf("%s is %q, sealed: %v", tag, c.End(), c.Sealed())
 		}
@@ -287,7 +287,7 @@ func TestFanBeforeItsTree(t *testing.T) {
 	}
 	f.create("t", nil)
 	f.want(xorack.Applied)(f.Fan(t.Context(), root, 200))
-	if tags := f.store.Tags(); len(tags) != 4 {
+	if tags := f.tags(); len(tags) != 4 {
 		t.Errorf("%d chains", len(tags))
 	}
 }
@@ -300,7 +300,7 @@ func TestFanAfterTheEnd(t *testing.T) {
 	f.want(xorack.AlreadyDone)(f.Fan(t.Context(), root.Child(0), 200))
 	f.want(xorack.OtherChildren)(f.Fan(t.Context(), root, 200))
 	wantError(t, xorack.ErrOtherChain)(f.Fan(t.Context(), xorack.Root("t", "other", 0), 200))
-	if tags := f.store.Tags(); len(tags) != 1 {
+	if tags := f.tags(); len(tags) != 1 {
 		t.Errorf("chains %q", tags)
 	}
 }

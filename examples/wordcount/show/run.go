@@ -171,7 +171,7 @@ func inOrder(steps []line, databases int) error {
 }
 
 // await waits until nothing is left to do for a chain's end.
-func await(ctx context.Context, store *xorack.Dynamo, tag string) (sealed bool, err error) {
+func await(ctx context.Context, store *xorack.Store, tag string) (sealed bool, err error) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -51,8 +52,10 @@ type model struct {
 	run    *sim.Run
 	queues cursor.Memory
 	store  handoff.Memory
-	chains xorack.Memory
-	now    time.Time
+	// chainTable is the chains, chains their store as no process sees it.
+	chainTable *ddb.Memory
+	chains     *xorack.Store
+	now        time.Time
 
 	// depth is how many edges lie one under the other in a message's tree.
 	depth int
@@ -118,7 +121,8 @@ type end struct {
 }
 
 func newModel(run *sim.Run) *model {
-	return &model{run: run, now: start, depth: 1, batch: 1, claims: map[string]*claim{}, done: map[xorack.Edge]bool{}}
+	table := ddb.NewMemory(xorack.Names{}.Tables()...).Remember()
+	return &model{run: run, chainTable: table, chains: chainsOn(table), now: start, depth: 1, batch: 1, claims: map[string]*claim{}, done: map[xorack.Edge]bool{}}
 }
 
 // deliverer is a process on its view of the tables, with a clock that is off by
@@ -134,7 +138,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
-	acker, err := xorack.New(&chainView{Memory: &m.chains, model: m, p: p}, &xorack.Options{Now: now})
+	acker, err := xorack.New(m.chainView(p), &xorack.Options{Now: now})
 	if err != nil {
 		panic(err) // unreachable: as above
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // view is the consumers' table as one process sees it. What is not written out
@@ -130,97 +129,4 @@ func (v *queueView) Nudge(ctx context.Context, queue string, now time.Time) erro
 		return true, v.Memory.Nudge(ctx, queue, now)
 	})
 	return err
-}
-
-// chainView is the chains' table as one process sees it.
-type chainView struct {
-	*xorack.Memory
-	*model
-	p *sim.Proc
-}
-
-// chainAnswer is a chain, and whether a write changed it.
-type chainAnswer struct {
-	xorack.Chain
-	changed bool
-}
-
-// String is for traces.
-func (a chainAnswer) String() string {
-	return fmt.Sprintf("%q, created %v, until %v, changed %v", a.End(), a.IsCreated(), a.Deadline.Sub(start), a.changed)
-}
-
-// Hash implements [sim.Hasher].
-func (a chainAnswer) Hash(d *sim.Digest) {
-	hashChain(d, a.Chain)
-	d.Bool(a.changed)
-}
-
-// write is a write of a chain, of which the model checks what it did.
-func (v *chainView) write(tag string, label sim.Label, do func() (xorack.Chain, bool, error)) (xorack.Chain, bool, error) {
-	v.p.Knows().Int(v.now.Unix())
-	answer, err := sim.Do(v.p, label, true, func() (chainAnswer, error) {
-		was := v.chain(tag)
-		c, changed, err := do()
-		if changed {
-			if wrong := v.chained(was, v.chain(tag)); wrong != nil {
-				v.run.Violation("%w", wrong)
-			}
-		}
-		return chainAnswer{c, changed}, err
-	})
-	return answer.Chain, answer.changed, err
-}
-
-func (v *chainView) Create(ctx context.Context, c xorack.Chain) (xorack.Chain, bool, error) {
-	return v.write(c.Tag, sim.Labelf("create %s", c.Tag), func() (xorack.Chain, bool, error) { return v.Memory.Create(ctx, c) })
-}
-
-func (v *chainView) Apply(ctx context.Context, w xorack.Work) (xorack.Chain, bool, error) {
-	return v.write(w.Tag, sim.Labelf("done %v", w.Ops), func() (xorack.Chain, bool, error) { return v.Memory.Apply(ctx, w) })
-}
-
-func (v *chainView) Fail(ctx context.Context, f xorack.Failure) (xorack.Chain, bool, error) {
-	return v.write(f.Tag, sim.Labelf("fail chain, %s", f.Reason), func() (xorack.Chain, bool, error) { return v.Memory.Fail(ctx, f) })
-}
-
-func (v *chainView) Abandon(ctx context.Context, o xorack.Overdue) (xorack.Chain, bool, error) {
-	return v.write(o.Tag, sim.Labelf("abandon %s", o.Tag), func() (xorack.Chain, bool, error) {
-		c, ended, err := v.Memory.Abandon(ctx, o)
-		if wrong := v.looked(c, o.Now); wrong != nil {
-			v.run.Violation("%w", wrong)
-		}
-		return c, ended, err
-	})
-}
-
-func (v *chainView) TimeOut(ctx context.Context, o xorack.Overdue) (xorack.Chain, bool, error) {
-	return v.write(o.Tag, sim.Labelf("time %s out", o.Tag), func() (xorack.Chain, bool, error) { return v.Memory.TimeOut(ctx, o) })
-}
-
-func (v *chainView) Extend(ctx context.Context, tag string, inc xorack.Incarnation, deadline time.Time) (xorack.Chain, bool, error) {
-	return v.write(tag, sim.Labelf("extend %s", tag), func() (xorack.Chain, bool, error) { return v.Memory.Extend(ctx, tag, inc, deadline) })
-}
-
-func (v *chainView) Seal(ctx context.Context, tag string, inc xorack.Incarnation, ended, expires time.Time) (xorack.Chain, bool, error) {
-	return v.write(tag, sim.Labelf("seal %s", tag), func() (xorack.Chain, bool, error) {
-		return v.Memory.Seal(ctx, tag, inc, ended, expires)
-	})
-}
-
-func (v *chainView) Chain(ctx context.Context, tag string) (xorack.Chain, error) {
-	answer, err := sim.Do(v.p, sim.Labelf("get chain %s", tag), false, func() (chainAnswer, error) {
-		c, err := v.Memory.Chain(ctx, tag)
-		return chainAnswer{c, true}, err
-	})
-	return answer.Chain, err
-}
-
-// Due is no point: the index may be behind, and each chain is read strongly.
-func (v *chainView) Due(ctx context.Context, q xorack.DueQuery) ([]xorack.DueChain, error) {
-	due, err := v.Memory.Due(ctx, q)
-	for _, c := range due {
-		v.p.Knows().Text(c.Tag)
-	}
-	return due, err
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -67,7 +67,7 @@ func (m *model) announcedOf(t *tree) xorack.End {
 
 // sweep runs one sweep, in which nothing goes wrong.
 func (m *model) sweep() error {
-	a, err := xorack.New(&watched{&m.memory, m}, &xorack.Options{
+	a, err := xorack.New(m.calm(), &xorack.Options{
 		Tombstone: 365 * 24 * time.Hour, Now: func() time.Time { return m.now },
 	})
 	if err != nil {
@@ -127,22 +127,19 @@ func (l *limited) Err() error {
 	return nil
 }
 
-// watched is the memory, with the checks of a seal and of a time-out.
-type watched struct {
-	*xorack.Memory
-	model *model
-}
-
-func (w *watched) Seal(ctx context.Context, tag string, inc xorack.Incarnation, ended, expires time.Time) (xorack.Chain, bool, error) {
-	before := w.model.chain(tag)
-	c, sealed, err := w.Memory.Seal(ctx, tag, inc, ended, expires)
-	if sealed {
-		w.model.checkSeal(before)
-	}
-	if err == nil {
-		err = w.model.run.Err()
-	}
-	return c, sealed, err
+// calm is the table on which nothing goes wrong, with the check of a seal.
+func (m *model) calm() *xorack.Store {
+	return storeOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() != "seal" {
+			return m.memory.Do(ctx, r)
+		}
+		before := m.chain(tagOf(r))
+		a, err := m.memory.Do(ctx, r)
+		if a.Held {
+			m.checkSeal(before)
+		}
+		return a, errors.Join(err, m.run.Err())
+	}))
 }
 
 // Snapshot implements [sim.Model].
@@ -153,14 +150,10 @@ func (m *model) Snapshot(d *sim.Digest) {
 	for _, emitted := range m.emitted {
 		d.Bool(emitted)
 	}
-	for _, tag := range m.memory.Tags() {
-		d.Text(tag)
-		hashChain(d, m.chain(tag))
-	}
+	m.memory.Snapshot(d)
 	d.Int(int64(len(m.records)))
-	for _, c := range m.records {
-		d.Text(c.Tag)
-		hashChain(d, c)
+	for _, r := range m.records {
+		d.Digest(r.image.Digest())
 	}
 	for _, t := range m.trees {
 		d.Text(string(m.ends[t].how))
@@ -185,40 +178,4 @@ func stampedTags(m *model) func(func(string) bool) {
 			}
 		}
 	}
-}
-
-// chainText is a chain in a trace.
-func chainText(c xorack.Chain) string {
-	if !c.Exists() {
-		return "nothing"
-	}
-	how := c.End()
-	if how == xorack.Open {
-		how = "open"
-	}
-	return fmt.Sprintf("%s %s, created %v, %d of %d edges, %d stamps, due %v",
-		c.Incarnation, how, c.IsCreated(), c.EdgesEnded(), c.Edges, len(c.Stamps), !c.Due.IsZero())
-}
-
-// opsText names operations in a trace.
-func (m *model) opsText(ops []xorack.Op) string {
-	var names []string
-	for _, op := range ops {
-		name := op.String()
-		for _, t := range m.trees {
-			for _, n := range t.nodes {
-				switch op {
-				case n.edge.Op():
-					name = n.name()
-				case n.addOp:
-					name = "add of " + n.name()
-				}
-			}
-		}
-		names = append(names, name)
-	}
-	if len(names) > 5 {
-		names = append(names[:5], "…")
-	}
-	return strings.Join(names, " ")
 }

@@ -1,5 +1,5 @@
 // Package xoracksim plugs pkg/xorack into the simulator: its actors are the
-// package's own code on [xorack.Memory], and its model checks the acker's
+// package's own code, its store's requests on [ddb.Memory], and its model checks the acker's
 // invariants after every step.
 //
 //	A1 done means that every edge that was started has ended
@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -41,8 +42,10 @@ type end struct {
 // that the invariants need to know.
 type model struct {
 	run    *sim.Run
-	memory xorack.Memory
-	now    time.Time
+	memory *ddb.Memory
+	// store is the table as no process sees it.
+	store *xorack.Store
+	now   time.Time
 
 	trees []*tree
 	// emitted are the nodes whose message is under way, or was.
@@ -62,10 +65,10 @@ type model struct {
 	// gone are the trees whose chain was deleted by its expiry, or replaced.
 	gone map[*tree]bool
 	// dueShards are the parts of the index that chains were ever in, by tag.
-	dueShards map[string]int
+	dueShards map[string]ddb.Value
 	// records wait for the stream's handler; handled tells that there is one,
 	// dropped that the stream lost one.
-	records          []xorack.Chain
+	records          []record
 	handled, dropped bool
 	// waiting counts the actors that may still begin an operation, and those
 	// that are in one; the handler and the sweep are not among them.
@@ -74,16 +77,23 @@ type model struct {
 	changed bool
 }
 
+// record is one of the table's stream: a chain, and its item.
+type record struct {
+	xorack.Chain
+	image ddb.Item
+}
+
 func newModel(run *sim.Run) *model {
+	memory := ddb.NewMemory(chains).Remember()
 	return &model{
-		run: run, now: start, stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
-		announced: map[string]xorack.End{}, seen: map[*tree]bool{}, gone: map[*tree]bool{}, dueShards: map[string]int{},
+		run: run, memory: memory, store: storeOn(memory), now: start, stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
+		announced: map[string]xorack.End{}, seen: map[*tree]bool{}, gone: map[*tree]bool{}, dueShards: map[string]ddb.Value{},
 	}
 }
 
 // acker is a process: an Acker on its view of the table.
 func (m *model) acker(p *sim.Proc) *xorack.Acker {
-	a, err := xorack.New(&store{m, p}, m.options(p))
+	a, err := xorack.New(m.view(p), m.options(p))
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -105,7 +115,7 @@ func (m *model) options(p *sim.Proc) *xorack.Options {
 
 // chain is a tag's chain as it stands.
 func (m *model) chain(tag string) xorack.Chain {
-	c, _ := m.memory.Chain(context.Background(), tag)
+	c, _ := m.store.Chain(context.Background(), tag)
 	return c
 }
 
@@ -224,8 +234,8 @@ func (m *model) checkStamps(c xorack.Chain, stamps []string) error {
 }
 
 // wrote is called after each write that changed a chain.
-func (m *model) wrote(before, after xorack.Chain) {
-	m.becameDue(after)
+func (m *model) wrote(before xorack.Chain, after record) {
+	m.becameDue(after.image)
 	if before.Exists() && before.Incarnation != after.Incarnation && before.Incarnation != (xorack.Incarnation{}) {
 		if t := m.of(before); t != nil {
 			if before.IsCreated() && !before.Sealed() {
@@ -286,26 +296,10 @@ func (m *model) announce(p *sim.Proc) xorack.Announce {
 	}
 }
 
-// everDue are the chains of a part that were ever due: what the index may show.
-func (m *model) everDue(q xorack.DueQuery) []xorack.DueChain {
-	var all []xorack.DueChain
-	for _, tag := range m.memory.Tags() {
-		if shard, ever := m.dueShards[tag]; ever && shard == q.Shard && q.After.Tag == "" {
-			all = append(all, xorack.DueChain{Tag: tag, Due: start})
-		}
-	}
-	return all
-}
-
-// becameDue notes which part of the index a chain is in.
-func (m *model) becameDue(c xorack.Chain) {
-	if _, known := m.dueShards[c.Tag]; known || c.Due.IsZero() {
-		return
-	}
-	for shard := range xorack.DueShards {
-		due, _ := m.memory.Due(context.Background(), xorack.DueQuery{Shard: shard, At: c.Due, Limit: 1000})
-		for _, one := range due {
-			m.dueShards[one.Tag] = shard
-		}
+// becameDue notes which part of the index an item is in.
+func (m *model) becameDue(it ddb.Item) {
+	tag := it.Get("tag").Str()
+	if _, known := m.dueShards[tag]; !known && it.Has("due") && it.Has("dueShard") {
+		m.dueShards[tag] = it.Get("dueShard")
 	}
 }

@@ -21,7 +21,7 @@ func (m *model) stampOnce(tag string, at int) {
 }
 
 func (m *model) stamp(p *sim.Proc, tag string, at int) error {
-	s, err := xorack.NewStamper(&store{m, p}, m.options(p))
+	s, err := xorack.NewStamper(m.view(p), m.options(p))
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}

@@ -25,7 +25,7 @@ func (m *model) handler() {
 				m.records, m.dropped = m.records[1:], true
 				continue
 			}
-			_, err := a.Finish(context.Background(), m.records[0], m.announce(p))
+			_, err := a.Finish(context.Background(), m.records[0].Chain, m.announce(p))
 			if p.Dead() {
 				return
 			}

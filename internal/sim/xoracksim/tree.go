@@ -86,7 +86,7 @@ func (n *node) fail() {
 
 // add lets a node's handler start its first children by an Add.
 func (n *node) add(count int) {
-	scratch := &xorack.Memory{}
+	scratch := xorack.NewMemory()
 	if _, err := newAcker(scratch).Add(context.Background(), n.edge, batch, edges(n.children[:count])...); err != nil {
 		panic(err) // a scenario that is wrong
 	}
@@ -96,7 +96,7 @@ func (n *node) add(count int) {
 
 const batch = "first"
 
-func newAcker(s xorack.Store) *xorack.Acker {
+func newAcker(s *xorack.Store) *xorack.Acker {
 	a, err := xorack.New(s, nil)
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
@@ -107,7 +107,7 @@ func newAcker(s xorack.Store) *xorack.Acker {
 // fanOut lets a node fan: its children end with the parts' chains.
 func (m *model) fanOut(n *node, count int) {
 	n.fan = count
-	scratch := &xorack.Memory{}
+	scratch := xorack.NewMemory()
 	if _, err := newAcker(scratch).Fan(context.Background(), n.edge, count); err != nil {
 		panic(err) // a scenario that is wrong
 	}

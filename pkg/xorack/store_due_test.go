@@ -1,0 +1,97 @@
+package xorack_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+func testDue(t *testing.T, s *xorack.Store) {
+	want := map[string]time.Time{}
+	for n := range 40 {
+		c := newChain(fmt.Sprint("due ", n))
+		c.Due = at.Add(time.Duration(n/4) * time.Second)
+		create(t, s, c)
+		want[c.Tag] = c.Due
+	}
+	_, _, err := s.Postpone(t.Context(), "due 0", inc, at, at.Add(time.Hour))
+	check(t, err)
+	delete(want, "due 0")
+	_, _, err = s.Apply(t.Context(), work("due 1", -100, 1))
+	check(t, err)
+	_, _, err = s.Seal(t.Context(), "due 1", inc, at, at.Add(time.Hour))
+	check(t, err)
+	delete(want, "due 1")
+	until := at.Add(8 * time.Second)
+	for tag, due := range want {
+		if due.After(until) {
+			delete(want, tag)
+		}
+	}
+	eventually(t, "due", want, func() map[string]time.Time { return allDue(t, s, "due ", until) })
+}
+
+// eventually fails the test unless an index shows this in time: it may be
+// behind, and every older state is right until then.
+func eventually[T any](t *testing.T, what string, want T, shows func() T) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if got := shows(); cmp.Equal(got, want) || time.Now().After(deadline) {
+			same(t, what, got, want)
+			return
+		}
+	}
+}
+
+// allDue reads all parts, in pages of two, and checks their order. It returns the
+// chains whose tags begin with a prefix: others are of other tests.
+func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[string]time.Time {
+	t.Helper()
+	got := map[string]time.Time{}
+	for shard := range xorack.DueShards {
+		var last xorack.DueChain
+		for {
+			page, err := s.Due(t.Context(), xorack.DueQuery{Shard: shard, At: until, After: last, Limit: 2})
+			check(t, err)
+			if len(page) == 0 {
+				break
+			}
+			for _, one := range page {
+				if one.Due.Before(last.Due) {
+					t.Errorf("part %d: %v is before %v", shard, one, last)
+				}
+				if _, twice := got[one.Tag]; twice {
+					t.Errorf("part %d: %v is there twice", shard, one)
+				}
+				last = one
+				if strings.HasPrefix(one.Tag, prefix) {
+					got[one.Tag] = one.Due
+				}
+			}
+		}
+	}
+	return got
+}
+
+// testEndsAreDue: whoever ends a chain that was never created makes it due, or
+// nobody would look for it.
+func testEndsAreDue(t *testing.T, s *xorack.Store) {
+	for what, end := range map[string]func(tag string) (xorack.Chain, bool, error){
+		"failed":    func(tag string) (xorack.Chain, bool, error) { return s.Fail(t.Context(), failure(tag, 2)) },
+		"abandoned": func(tag string) (xorack.Chain, bool, error) { return s.Abandon(t.Context(), overdue(tag, at)) },
+		"deleted":   func(tag string) (xorack.Chain, bool, error) { return s.Delete(t.Context(), tag, op(2), at) },
+	} {
+		tag := "end " + what
+		_, _, err := s.Apply(t.Context(), work(tag, 1, 1))
+		check(t, err)
+		_, changed, err := end(tag)
+		check(t, err)
+		same(t, what, changed, true)
+		eventually(t, "due", true, func() bool { return !allDue(t, s, "end ", at.Add(time.Minute))[tag].IsZero() })
+	}
+}

@@ -1,0 +1,140 @@
+package xorack
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+// Create makes a chain of c where none was created, none has ended, and what
+// stands there (operations that came before) is of the same incarnation and
+// kind. Their sums are added; Seen keeps its value.
+//
+// Lost response: the repeat finds a chain with our own incarnation and options.
+// Another did it first: the same one, with the same options, is as good as
+// ours. We die right after: a chain that times out.
+//
+// One UpdateItem, ALL_NEW; 1 write unit, and 1 of the index.
+func (s *Store) Create(ctx context.Context, c Chain) (Chain, bool, error) {
+	var do []ddb.Action
+	for name, value := range s.encode(c).All() {
+		switch attr := ddb.Path(name); attr {
+		case s.tagKey:
+		case attrVersion, attrSeen:
+			do = append(do, attr.SetIfMissing(value))
+		case attrSum, attrEdges, attrStamps:
+			do = append(do, attr.Add(value))
+		default:
+			do = append(do, attr.Set(value))
+		}
+	}
+	kind := hasEdges
+	if c.HasStamps() {
+		kind = mayHaveStamps(c.StampLen)
+	}
+	return s.update(ctx, "create", c.Tag,
+		ddb.And(attrCreated.Missing(), attrRecorded.Missing(), isSame(c.Incarnation), kind), do...)
+}
+
+// Replace stores c in the place of what is left of another chain, if that still
+// stands there: one of `seen`'s incarnation that was never created or has
+// expired; or, where `seen` was deleted, the one with its LastOp. Stamps that
+// came before a creation have no incarnation: they stay.
+//
+// Lost response: the repeat finds our own chain. Another did it first: theirs is
+// returned. We die right after: as with Create.
+//
+// One PutItem; 1 write unit for each KB of the larger one, and 1 or 2 of the
+// index.
+func (s *Store) Replace(ctx context.Context, c, seen Chain) (Chain, bool, error) {
+	isOver := ddb.And(isThis(seen.Incarnation), ddb.Or(attrCreated.Missing(), attrExpiresOn.Le(ddb.Seconds(c.Created))))
+	if seen.Recorded == Deleted {
+		isOver = ddb.And(attrRecorded.Eq(ddb.Text(string(Deleted))), attrLastOp.Eq(ddb.Blob(seen.LastOp[:])), attrDue.Missing())
+	}
+	a, err := s.engine.Do(ctx, ddb.Put{Op: s.op("replace"), Item: s.encode(c), If: ddb.And(isOver, isKnown)})
+	if err != nil {
+		return Chain{}, false, err
+	}
+	if a.Held {
+		return c, true, nil
+	}
+	there, err := s.decoded(a.Item)
+	return there, false, err
+}
+
+// Work is what operations do to a chain's sum.
+type Work struct {
+	Tag         string
+	Incarnation Incarnation
+	// Delta is what they add to the sum, Edges how many edges they start, Ops
+	// their marks: 1 to MaxMerge different ones. The last one becomes LastOp.
+	Delta Sum
+	Edges int64
+	Ops   []Op
+	// Splits tell the children of those that start any; Before are the marks
+	// of the edges that must not have ended: those under which edges start.
+	// Of Ops and Before there are at most MaxMerge together.
+	Splits []Split
+	Before []Op
+	// Room is the most operations that the chain may have before.
+	Room int
+	Now  time.Time
+	// Orphan is when the record may be deleted if its chain is never created.
+	Orphan time.Time
+}
+
+// Apply counts operations, if the chain is not ended, of the same incarnation
+// and of edges, has none of them yet, none of the ends that they must come
+// before, and room for all.
+//
+// Lost response: the repeat finds its marks among Ops. Another did it first: the
+// same, for a mark belongs to one operation only. We die right after: it counts;
+// if it ended the chain, the stream's handler and the sweep carry the end on.
+//
+// One UpdateItem, ALL_NEW; the first KB of the item has about 100 operations.
+func (s *Store) Apply(ctx context.Context, w Work) (Chain, bool, error) {
+	var counted []ddb.Cond
+	for _, op := range slices.Concat(w.Ops, w.Before) {
+		counted = append(counted, attrOps.Contains(ddb.Blob(op[:])))
+	}
+	last := w.Ops[len(w.Ops)-1]
+	do := []ddb.Action{
+		setKnown, attrIncarnation.Set(ddb.Blob(w.Incarnation[:])), attrSeen.Set(ddb.Millis(w.Now)),
+		attrLastOp.Set(ddb.Blob(last[:])), attrExpiresOn.SetIfMissing(ddb.Seconds(w.Orphan)),
+		attrSum.Add(w.Delta.value()), attrEdges.Add(ddb.Int(w.Edges)), attrOps.Add(opsValue(w.Ops)),
+	}
+	if len(w.Splits) > 0 {
+		do = append(do, attrSplits.Add(splitsValue(w.Splits)))
+	}
+	// One Not around all: a hundred of them would be more operators than an
+	// expression may have.
+	return s.update(ctx, "apply", w.Tag,
+		ddb.And(isOpen, isSame(w.Incarnation), hasEdges, ddb.Not(ddb.Or(counted...)),
+			ddb.Or(attrOps.Missing(), attrOps.SizeLe(w.Room))), do...)
+}
+
+// Failure is an edge that failed.
+type Failure struct {
+	Tag         string
+	Incarnation Incarnation
+	Op          Op
+	Reason      string
+	Now         time.Time
+}
+
+// Fail ends a chain as Failed, if it is not ended, of the same incarnation and
+// of edges, and the operation has not counted. It makes the chain due, and its
+// expiry [Never].
+//
+// Lost response: the repeat finds it Failed with its own LastOp. Another ended
+// it first: theirs stays. We die right after: as with Apply.
+//
+// One UpdateItem, ALL_NEW; up to 2 write units of the index.
+func (s *Store) Fail(ctx context.Context, f Failure) (Chain, bool, error) {
+	return s.update(ctx, "fail", f.Tag,
+		ddb.And(isOpen, isSame(f.Incarnation), hasEdges, ddb.Not(attrOps.Contains(ddb.Blob(f.Op[:])))),
+		append(endNow(f.Tag, Failed, f.Now), setKnown, attrIncarnation.Set(ddb.Blob(f.Incarnation[:])),
+			attrReason.Set(ddb.Text(f.Reason)), attrLastOp.Set(ddb.Blob(f.Op[:])))...)
+}

@@ -1,0 +1,146 @@
+package xorack_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+func testExtend(t *testing.T, s *xorack.Store) {
+	want := create(t, s, newChain("extend a"))
+	later := at.Add(2 * time.Hour)
+	want.Deadline = later
+	answers(t, s, "extend", want, true)(s.Extend(t.Context(), "extend a", inc, later))
+	answers(t, s, "repeated", want, false)(s.Extend(t.Context(), "extend a", inc, later))
+	answers(t, s, "earlier", want, false)(s.Extend(t.Context(), "extend a", inc, at))
+	answers(t, s, "of a stranger", want, false)(s.Extend(t.Context(), "extend a", stranger, later.Add(time.Hour)))
+	ended, _, err := s.Fail(t.Context(), failure("extend a", 1))
+	check(t, err)
+	answers(t, s, "after the end", ended, false)(s.Extend(t.Context(), "extend a", inc, later.Add(time.Hour)))
+
+	orphan, _, err := s.Apply(t.Context(), work("extend b", 1, 1))
+	check(t, err)
+	answers(t, s, "not created", orphan, false)(s.Extend(t.Context(), "extend b", inc, later))
+	answers(t, s, "nothing", xorack.Chain{}, false)(s.Extend(t.Context(), "extend c", inc, later))
+}
+
+func overdue(tag string, now time.Time) xorack.Overdue {
+	return xorack.Overdue{Tag: tag, Incarnation: inc, Reason: "late", Now: now}
+}
+
+func testTimeOut(t *testing.T, s *xorack.Store) {
+	want := create(t, s, newChain("time out a"))
+	before, over := at.Add(time.Hour-time.Millisecond), at.Add(time.Hour)
+	answers(t, s, "too early", want, false)(s.TimeOut(t.Context(), overdue("time out a", before)))
+	other := overdue("time out a", over)
+	other.Incarnation = stranger
+	answers(t, s, "of a stranger", want, false)(s.TimeOut(t.Context(), other))
+	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", over
+	answers(t, s, "time out", want, true)(s.TimeOut(t.Context(), overdue("time out a", over)))
+	answers(t, s, "repeated", want, false)(s.TimeOut(t.Context(), overdue("time out a", over)))
+
+	want = create(t, s, newChain("time out b"))
+	idle := overdue("time out b", at.Add(time.Minute))
+	idle.Seen = at.Add(-time.Millisecond)
+	answers(t, s, "progress meanwhile", want, false)(s.TimeOut(t.Context(), idle))
+	idle.Seen = at
+	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", idle.Now
+	answers(t, s, "no progress", want, true)(s.TimeOut(t.Context(), idle))
+
+	create(t, s, newChain("time out c"))
+	done, _, err := s.Apply(t.Context(), work("time out c", -100, 1))
+	check(t, err)
+	answers(t, s, "after the end", done, false)(s.TimeOut(t.Context(), overdue("time out c", over)))
+	orphan, _, err := s.Apply(t.Context(), work("time out d", 1, 1))
+	check(t, err)
+	answers(t, s, "not created", orphan, false)(s.TimeOut(t.Context(), overdue("time out d", over)))
+	idle = overdue("time out d", over)
+	idle.Seen = orphan.Seen
+	answers(t, s, "not created, without progress", orphan, false)(s.TimeOut(t.Context(), idle))
+
+	stamped := create(t, s, newStamped("time out e", "mark01aa"))
+	stamped.Recorded, stamped.Reason, stamped.EndedAt = xorack.TimedOut, "late", over
+	answers(t, s, "of stamps", stamped, true)(s.TimeOut(t.Context(), overdue("time out e", over)))
+}
+
+func testAbandon(t *testing.T, s *xorack.Store) {
+	now := at.Add(time.Hour)
+	abandoned := func(c xorack.Chain) xorack.Chain {
+		c.Recorded, c.Reason, c.EndedAt, c.Due, c.ExpiresOn = xorack.TimedOut, "late", now, now, xorack.Never
+		return c
+	}
+	want := abandoned(xorack.Chain{Tag: "abandon a", Incarnation: inc})
+	answers(t, s, "nothing yet", want, true)(s.Abandon(t.Context(), overdue("abandon a", now)))
+	answers(t, s, "repeated", want, false)(s.Abandon(t.Context(), overdue("abandon a", now)))
+	answers(t, s, "bars the create", want, false)(s.Create(t.Context(), newChain("abandon a")))
+
+	orphan, _, err := s.Apply(t.Context(), work("abandon b", 1, 1))
+	check(t, err)
+	answers(t, s, "an orphan", abandoned(orphan), true)(s.Abandon(t.Context(), overdue("abandon b", now)))
+
+	kept := overdue("abandon f", now)
+	kept.Data = "kept"
+	want = abandoned(xorack.Chain{Tag: "abandon f", Incarnation: inc, Data: "kept"})
+	answers(t, s, "with what is kept", want, true)(s.Abandon(t.Context(), kept))
+	owned := newChain("abandon g")
+	owned.Data = "owned"
+	owned = create(t, s, owned)
+	answers(t, s, "keeps what its creation kept", abandoned(owned), true)(s.Abandon(t.Context(), overdue("abandon g", now)))
+
+	chain := create(t, s, newChain("abandon c"))
+	answers(t, s, "within its time", chain, false)(s.Abandon(t.Context(), overdue("abandon c", now.Add(-time.Millisecond))))
+	other := overdue("abandon c", now)
+	other.Incarnation = stranger
+	answers(t, s, "of a stranger", chain, false)(s.Abandon(t.Context(), other))
+	answers(t, s, "overdue", abandoned(chain), true)(s.Abandon(t.Context(), overdue("abandon c", now)))
+
+	create(t, s, newChain("abandon d"))
+	done, _, err := s.Apply(t.Context(), work("abandon d", -100, 1))
+	check(t, err)
+	answers(t, s, "after the end", done, false)(s.Abandon(t.Context(), overdue("abandon d", now)))
+	stamped := create(t, s, newStamped("abandon e", "mark01aa"))
+	answers(t, s, "of stamps", stamped, false)(s.Abandon(t.Context(), overdue("abandon e", now)))
+}
+
+func testPostpone(t *testing.T, s *xorack.Store) {
+	want := create(t, s, newChain("postpone a"))
+	from, to := want.Due, at.Add(time.Hour)
+	answers(t, s, "from another time", want, false)(s.Postpone(t.Context(), "postpone a", inc, at, to))
+	answers(t, s, "of a stranger", want, false)(s.Postpone(t.Context(), "postpone a", stranger, from, to))
+	want.Due = to
+	answers(t, s, "postpone", want, true)(s.Postpone(t.Context(), "postpone a", inc, from, to))
+	answers(t, s, "repeated", want, false)(s.Postpone(t.Context(), "postpone a", inc, from, to))
+	ended, _, err := s.Fail(t.Context(), failure("postpone a", 1))
+	check(t, err)
+	answers(t, s, "after the end", ended, false)(s.Postpone(t.Context(), "postpone a", inc, ended.Due, to))
+	orphan, _, err := s.Apply(t.Context(), work("postpone b", 1, 1))
+	check(t, err)
+	answers(t, s, "not due", orphan, false)(s.Postpone(t.Context(), "postpone b", inc, from, to))
+}
+
+func testSeal(t *testing.T, s *xorack.Store) {
+	expires := at.Add(48 * time.Hour)
+	open := create(t, s, newChain("seal a"))
+	answers(t, s, "an open chain", open, false)(s.Seal(t.Context(), "seal a", inc, at, expires))
+	want, _, err := s.Apply(t.Context(), work("seal a", -100, 1))
+	check(t, err)
+	answers(t, s, "of a stranger", want, false)(s.Seal(t.Context(), "seal a", stranger, at, expires))
+	want.Recorded, want.EndedAt, want.Due, want.ExpiresOn = xorack.Done, at.Add(time.Minute), time.Time{}, expires
+	answers(t, s, "done", want, true)(s.Seal(t.Context(), "seal a", inc, at.Add(time.Minute), expires))
+	answers(t, s, "repeated", want, false)(s.Seal(t.Context(), "seal a", inc, at, expires.Add(time.Hour)))
+
+	want = failed(create(t, s, newChain("seal b")), 1)
+	_, _, err = s.Fail(t.Context(), failure("seal b", 1))
+	check(t, err)
+	want.Due, want.ExpiresOn = time.Time{}, expires
+	answers(t, s, "failed", want, true)(s.Seal(t.Context(), "seal b", inc, at, expires))
+
+	// Zero, and not created: nothing has ended.
+	_, _, err = s.Apply(t.Context(), work("seal c", -5, 1))
+	check(t, err)
+	orphan, _, err := s.Apply(t.Context(), work("seal c", 5, 2))
+	check(t, err)
+	answers(t, s, "an orphan at zero", orphan, false)(s.Seal(t.Context(), "seal c", inc, at, expires))
+	same(t, "end", orphan.End(), xorack.Open)
+}

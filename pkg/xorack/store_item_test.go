@@ -1,0 +1,98 @@
+package xorack_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// outcome is the answer to a write.
+type outcome struct {
+	xorack.Chain
+	changed bool
+	err     error
+}
+
+func got(c xorack.Chain, changed bool, err error) outcome { return outcome{c, changed, err} }
+
+// writes are all writes, each with what makes an item that it changes.
+func writes(t *testing.T) map[string]struct{ before, write func(*xorack.Store) outcome } {
+	ctx := t.Context()
+	over := at.Add(time.Hour)
+	orphan := func(s *xorack.Store) outcome { return got(s.Apply(ctx, work("t", -100, 1))) }
+	created := func(s *xorack.Store) outcome { return got(s.Create(ctx, newChain("t"))) }
+	failed := func(s *xorack.Store) outcome { created(s); return got(s.Fail(ctx, failure("t", 1))) }
+	stamped := func(s *xorack.Store) outcome { return got(s.Create(ctx, newStamped("t", "mark01aa"))) }
+	deleted := func(s *xorack.Store) outcome {
+		stamped(s)
+		return got(s.DeleteStamps(ctx, "t", op(7), at, at.Add(time.Hour)))
+	}
+	idle := overdue("t", at)
+	idle.Seen = at
+	next := newChain("t")
+	next.Incarnation = stranger
+	return map[string]struct{ before, write func(*xorack.Store) outcome }{
+		"create":  {orphan, created},
+		"replace": {orphan, func(s *xorack.Store) outcome { return got(s.Replace(ctx, next, xorack.Chain{Incarnation: inc})) }},
+		"replace what was deleted": {deleted, func(s *xorack.Store) outcome {
+			return got(s.Replace(ctx, next, xorack.Chain{Recorded: xorack.Deleted, LastOp: op(7)}))
+		}},
+		"apply":         {created, orphan},
+		"fail":          {created, func(s *xorack.Store) outcome { return got(s.Fail(ctx, failure("t", 1))) }},
+		"extend":        {created, func(s *xorack.Store) outcome { return got(s.Extend(ctx, "t", inc, over.Add(time.Hour))) }},
+		"time out":      {created, func(s *xorack.Store) outcome { return got(s.TimeOut(ctx, overdue("t", over))) }},
+		"no progress":   {created, func(s *xorack.Store) outcome { return got(s.TimeOut(ctx, idle)) }},
+		"abandon":       {created, func(s *xorack.Store) outcome { return got(s.Abandon(ctx, overdue("t", over))) }},
+		"postpone":      {created, func(s *xorack.Store) outcome { return got(s.Postpone(ctx, "t", inc, newChain("t").Due, over)) }},
+		"delete":        {created, func(s *xorack.Store) outcome { return got(s.Delete(ctx, "t", op(1), at)) }},
+		"seal":          {failed, func(s *xorack.Store) outcome { return got(s.Seal(ctx, "t", inc, at, over)) }},
+		"stamp":         {stamped, func(s *xorack.Store) outcome { return got(s.AddStamp(ctx, stamp("t", "mark02aa"))) }},
+		"settle":        {stamped, func(s *xorack.Store) outcome { return got(s.Settle(ctx, "t", inc, 1, at)) }},
+		"delete stamps": {stamped, func(s *xorack.Store) outcome { return got(s.DeleteStamps(ctx, "t", op(1), at, over)) }},
+	}
+}
+
+// TestNewerLayoutIsNotWritten: an item that a later version wrote stays as it is
+// under each write, which would change it if it were of this layout.
+func TestNewerLayoutIsNotWritten(t *testing.T) {
+	for name, c := range writes(t) {
+		t.Run(name, func(t *testing.T) {
+			_, s := inMemory(t)
+			check(t, c.before(s).err)
+			if a := c.write(s); !a.changed || a.err != nil {
+				t.Fatalf("of this layout: changed %v, %v", a.changed, a.err)
+			}
+			memory, s := inMemory(t)
+			check(t, c.before(s).err)
+			newer := chainItems(memory)["t"].Merge(ddb.Fields{"v": ddb.Int(2)}.Item())
+			_, err := memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: newer})
+			check(t, err)
+			if a := c.write(s); a.changed || !errors.Is(a.err, xorack.ErrNewerLayout) {
+				t.Errorf("changed %v, %v", a.changed, a.err)
+			}
+			if is := chainItems(memory)["t"]; !is.Equal(newer) {
+				t.Errorf("it was %v, and is %v", newer, is)
+			}
+			if _, err := s.Chain(t.Context(), "t"); !errors.Is(err, xorack.ErrNewerLayout) {
+				t.Errorf("read: %v", err)
+			}
+		})
+	}
+}
+
+// TestNothingLeftOfTheIndex: the record of an ended chain keeps no attribute of
+// the index that it has left.
+func TestNothingLeftOfTheIndex(t *testing.T) {
+	for _, name := range []string{"seal", "delete stamps"} {
+		memory, s := inMemory(t)
+		c := writes(t)[name]
+		check(t, c.before(s).err)
+		check(t, c.write(s).err)
+		if it := chainItems(memory)["t"]; !it.Exists() || it.Has("due") || it.Has("dueShard") {
+			t.Errorf("after %s: %v", name, it)
+		}
+	}
+}

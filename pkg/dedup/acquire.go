@@ -93,7 +93,7 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *asking) (remembere
 				return remembered{}, Row{}, false, err
 			}
 			if again.Fence == r.Fence && again.ValidUntil.Equal(r.ValidUntil) {
-				return remembered{}, Row{}, false, &RowError{Key: a.key, Field: attrResult, Err: errResultGone}
+				return remembered{}, Row{}, false, &RowError{Key: a.key, Field: string(attrResult), Err: errResultGone}
 			}
 			r = again
 		case mismatch:

@@ -7,51 +7,43 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
-// held is a Store of which one method waits, after the table has answered.
+// held is a table of which one request waits, after it was answered or before.
 type held struct {
-	dedup.Store
-	method   string
-	answered chan struct{}
-	release  chan struct{}
+	ddb.Engine
+	after, before string
+	answered      chan struct{}
+	release       chan struct{}
 }
 
-func (h *held) hold(method string) {
-	if h.method == method {
-		h.method = ""
+func newHeld() *held {
+	return &held{Engine: memory(), answered: make(chan struct{}), release: make(chan struct{})}
+}
+
+// hold waits where this request is the one to wait.
+func (h *held) hold(which *string, r ddb.Request) {
+	if *which == r.Name() {
+		*which = ""
 		close(h.answered)
 		<-h.release
 	}
 }
 
-func (h *held) Claim(ctx context.Context, c dedup.Claim) (dedup.Row, bool, error) {
-	defer h.hold("claim")
-	return h.Store.Claim(ctx, c)
-}
-
-func (h *held) Complete(ctx context.Context, o dedup.Owner, c dedup.Completion) (dedup.Row, bool, error) {
-	defer h.hold("complete")
-	return h.Store.Complete(ctx, o, c)
-}
-
-func (h *held) Invalidate(ctx context.Context, k dedup.Key, seen int64, expiresOn time.Time) (dedup.Row, bool, error) {
-	defer h.hold("invalidate")
-	if h.method == "before invalidate" {
-		h.method = ""
-		close(h.answered)
-		<-h.release
-	}
-	return h.Store.Invalidate(ctx, k, seen, expiresOn)
+func (h *held) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	h.hold(&h.before, r)
+	defer h.hold(&h.after, r)
+	return h.Engine.Do(ctx, r)
 }
 
 // TestCacheAfterInvalidate: a call that was under way while this process
 // invalidated the id does not bring the old result back into the cache.
 func TestCacheAfterInvalidate(t *testing.T) {
 	for name, c := range map[string]struct {
-		method string
-		during func(*dedup.Deduplicator[string, string]) error
+		request string
+		during  func(*dedup.Deduplicator[string, string]) error
 	}{
 		"a duplicate reads": {"claim", func(d *dedup.Deduplicator[string, string]) error {
 			_, err := d.Once(context.Background(), "a", old)
@@ -72,12 +64,12 @@ func TestCacheAfterInvalidate(t *testing.T) {
 		for _, size := range []int{1, 100} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					h := &held{Store: &dedup.Memory{}, answered: make(chan struct{}), release: make(chan struct{})}
-					if c.method == "claim" {
-						_ = must[dedup.Outcome[string]](t)(process(t, h, nil).Once(t.Context(), "a", old))
+					h := newHeld()
+					if c.request == "claim" {
+						_ = must[dedup.Outcome[string]](t)(process(t, on(t, h), nil).Once(t.Context(), "a", old))
 					}
-					d := process(t, h, &options{CacheSize: size})
-					h.method = c.method
+					d := process(t, on(t, h), &options{CacheSize: size})
+					h.after = c.request
 					done := make(chan error)
 					go func() { done <- c.during(d) }()
 					<-h.answered
@@ -111,10 +103,10 @@ func old(context.Context) (string, error) { return "old", nil }
 // invalidation and its write may have the old result, and does not keep it.
 func TestCacheWhileInvalidating(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &held{Store: &dedup.Memory{}, answered: make(chan struct{}), release: make(chan struct{})}
-		d := process(t, h, &options{CacheSize: 10})
+		h := newHeld()
+		d := process(t, on(t, h), &options{CacheSize: 10})
 		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", old))
-		h.method = "before invalidate"
+		h.before = "invalidate"
 		done := make(chan error)
 		go func() {
 			_, err := d.Invalidate(t.Context(), "a")

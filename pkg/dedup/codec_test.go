@@ -25,7 +25,7 @@ func (bare) Unmarshal(data []byte, into any) error {
 func TestNobodyChangesWhatIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := must[*dedup.Deduplicator[string, []byte]](t)(
-			dedup.New(&dedup.Memory{}, "p", &dedup.Options[string, []byte]{Codec: bare{}, CacheSize: 10}))
+			dedup.New(dedup.NewMemory(), "p", &dedup.Options[string, []byte]{Codec: bare{}, CacheSize: 10}))
 		release := make(chan struct{})
 		call := func() {
 			out, err := d.Once(t.Context(), "a", func(context.Context) ([]byte, error) { <-release; return []byte("first"), nil })
@@ -48,7 +48,7 @@ func TestNobodyChangesWhatIsRemembered(t *testing.T) {
 // larger than what is ever unpacked, is omitted. It must not be stored as
 // something that no duplicate can read.
 func TestResultTooLargeToUnpack(t *testing.T) {
-	d := process(t, &dedup.Memory{}, nil)
+	d := process(t, dedup.NewMemory(), nil)
 	large := strings.Repeat("x", 64<<20)
 	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", func(context.Context) (string, error) { return large, nil })); len(out.Value) != len(large) {
 		t.Errorf("%d bytes", len(out.Value))

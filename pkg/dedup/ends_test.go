@@ -25,7 +25,7 @@ func policy(err error) dedup.Failure {
 
 func TestErrorsByTheirClass(t *testing.T) {
 	var ran atomic.Int64
-	d := process(t, &dedup.Memory{}, &options{OnError: policy})
+	d := process(t, dedup.NewMemory(), &options{OnError: policy})
 	if _, err := d.Once(t.Context(), "a", failsWith(errDown)); !errors.Is(err, errDown) {
 		t.Errorf("error %v, want the effect's", err)
 	}
@@ -55,7 +55,7 @@ func TestErrorsByTheirClass(t *testing.T) {
 }
 
 func TestQuarantineAndRepair(t *testing.T) {
-	store := &dedup.Memory{}
+	store := dedup.NewMemory()
 	d := process(t, store, &options{MaxAttempts: 2, Poll: dedup.NoWait()})
 	audit := dedup.Audit{By: "ada", Reason: "the bank is back"}
 	for range 2 {
@@ -125,7 +125,7 @@ func TestQuarantineAndRepair(t *testing.T) {
 
 func TestLifetimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		var ran atomic.Int64
 		d := process(t, store, &options{TTL: time.Hour, ResultTTL: time.Minute, CacheSize: 10, CacheAge: 10 * time.Minute})
 		once := func() dedup.Outcome[string] {
@@ -172,7 +172,7 @@ func TestLifetimes(t *testing.T) {
 // TestForcedResultIsKeptAsLong: as one that its owner completed.
 func TestForcedResultIsKeptAsLong(t *testing.T) {
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	d := process(t, &dedup.Memory{}, &options{Lease: time.Minute, ResultTTL: time.Minute, Now: func() time.Time { return now }})
+	d := process(t, dedup.NewMemory(), &options{Lease: time.Minute, ResultTTL: time.Minute, Now: func() time.Time { return now }})
 	_ = must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a"))
 	if !must[bool](t)(d.ForceComplete(t.Context(), "a", "x", dedup.Audit{By: "ada", Reason: "why", Force: true})) {
 		t.Fatal("nothing to complete")
@@ -188,7 +188,7 @@ func TestForcedResultIsKeptAsLong(t *testing.T) {
 func TestInvalidate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran atomic.Int64
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		d := process(t, store, &options{CacheSize: 10, KeepForever: true, Lease: time.Minute})
 		if must[bool](t)(d.Invalidate(t.Context(), "a")) {
 			t.Error("there was nothing")
@@ -215,7 +215,7 @@ func TestInvalidate(t *testing.T) {
 
 func TestPayload(t *testing.T) {
 	var ran atomic.Int64
-	store := &dedup.Memory{}
+	store := dedup.NewMemory()
 	for _, o := range []*options{{}, {CacheSize: 5}, {LookFirst: true}} {
 		d := process(t, store, o)
 		for _, same := range [][][]byte{{[]byte("100"), []byte("EUR")}, nil} {
@@ -278,7 +278,7 @@ func TestPlacesOfResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran atomic.Int64
-			store := &dedup.Memory{}
+			store := dedup.NewMemory()
 			d := process(t, store, &c.options)
 			if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns(c.value, &ran))); out.Value != c.value || out.Omitted {
 				t.Error("the first call does not get its own value")
@@ -315,7 +315,7 @@ func TestReplayHook(t *testing.T) {
 		out.Value += " (again)"
 		return out, nil
 	}}
-	d := process(t, &dedup.Memory{}, o)
+	d := process(t, dedup.NewMemory(), o)
 	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran))); out.Value != "1" {
 		t.Errorf("the first call: %+v", out)
 	}
@@ -334,7 +334,7 @@ func TestSwitchedOff(t *testing.T) {
 	for value, off := range map[string]bool{"true": true, "1": true, "ON": true, "yes": true, "false": false, "": false, "never": false} {
 		t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", value)
 		var ran atomic.Int64
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		d := process(t, store, nil)
 		for range 2 {
 			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran)))

@@ -26,7 +26,7 @@ type Charge struct {
 func Example() {
 	ctx := context.Background()
 	// In a Lambda function: dedup.NewDynamo(client, dedup.Names{Table: …}).
-	payments, err := dedup.New[string, Charge](&dedup.Memory{}, "payments", nil)
+	payments, err := dedup.New[string, Charge](dedup.NewMemory(), "payments", nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func Example() {
 // An effect that is not a function call is ended by hand.
 func ExampleDeduplicator_TryStart() {
 	ctx := context.Background()
-	exports, err := dedup.New(&dedup.Memory{}, "exports", &dedup.Options[string, string]{Lease: time.Minute})
+	exports, err := dedup.New(dedup.NewMemory(), "exports", &dedup.Options[string, string]{Lease: time.Minute})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func ExampleDeduplicator_TryStart() {
 func ExampleOptions_onError() {
 	ctx := context.Background()
 	errDeclined := errors.New("card declined")
-	payments, err := dedup.New(&dedup.Memory{}, "payments", &dedup.Options[string, Charge]{
+	payments, err := dedup.New(dedup.NewMemory(), "payments", &dedup.Options[string, Charge]{
 		MaxAttempts: 3,
 		OnError: func(err error) dedup.Failure {
 			if errors.Is(err, errDeclined) {
@@ -109,7 +109,7 @@ func ExampleOptions_onError() {
 // amount is refused, and so is an event without an order.
 func ExampleHandler() {
 	ctx := context.Background()
-	payments, err := dedup.New[string, Charge](&dedup.Memory{}, "payments", nil)
+	payments, err := dedup.New[string, Charge](dedup.NewMemory(), "payments", nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func ExampleHandler() {
 // batch that is handed on again goes on where the first one ended.
 func ExampleEach() {
 	ctx := context.Background()
-	payments, err := dedup.New[string, Charge](&dedup.Memory{}, "payments", nil)
+	payments, err := dedup.New[string, Charge](dedup.NewMemory(), "payments", nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func ExampleEach() {
 
 // A request that is sent again gets the first one's response.
 func ExampleHTTPv2() {
-	orders, err := dedup.New[string, dedup.Response](&dedup.Memory{}, "orders", nil)
+	orders, err := dedup.New[string, dedup.Response](dedup.NewMemory(), "orders", nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func ExampleHTTPv2() {
 
 // A batch of a queue: what is done is skipped when the batch comes again.
 func ExampleOnSQS() {
-	mails, err := dedup.New[string, struct{}](&dedup.Memory{}, "mails", nil)
+	mails, err := dedup.New[string, struct{}](dedup.NewMemory(), "mails", nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func ExampleOnSQS() {
 // An operator finds what is stuck, and lets it run again.
 func ExampleDeduplicator_List() {
 	ctx := context.Background()
-	payments, err := dedup.New(&dedup.Memory{}, "payments", &dedup.Options[string, Charge]{MaxAttempts: 1})
+	payments, err := dedup.New(dedup.NewMemory(), "payments", &dedup.Options[string, Charge]{MaxAttempts: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,37 +6,41 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/faulty"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
-// hurt is a process on a fresh table of a real server, with a network on which
-// a request can go wrong, and a clock that it sets.
+// hurt is a process on a new table, of which a request can go wrong, and a clock
+// that it sets.
 type hurt struct {
 	*testing.T
-	network *faulty.Transport
-	now     time.Time
-	d       *dedup.Deduplicator[string, string]
+	table *ddbtest.Faults
+	now   time.Time
+	d     *dedup.Deduplicator[string, string]
 	// ran is how often the effect ran, done the values that were returned
 	// without an error.
 	ran  int
 	done map[string]bool
 }
 
-func newHurt(t *testing.T, attempts int) *hurt {
+func newHurt(t *testing.T) *hurt {
 	t.Helper()
-	h := &hurt{
-		T: t, network: faulty.New(dynamo.Transport()), done: map[string]bool{},
-		now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC),
-	}
-	store, _ := freshTable(t, localdb.Choose(), &dynamo.Options{Transport: h.network, MaxAttempts: attempts}, dedup.Names{})
-	h.d = process(t, store, &options{
+	h := &hurt{T: t, table: ddbtest.NewFaults(memory()), done: map[string]bool{}, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
+	h.d = h.on(on(t, h.table))
+	return h
+}
+
+// on is the process on a store.
+func (h *hurt) on(store dedup.Store) *dedup.Deduplicator[string, string] {
+	return process(h, store, &options{
 		Lease: time.Minute, Poll: dedup.NoWait(), MaxAttempts: 9, CompressOver: -1,
 		Now: func() time.Time { return h.now },
 	})
-	return h
 }
 
 // once calls Once with an effect that returns a new value each time, padded to
@@ -53,7 +57,7 @@ func (h *hurt) once(size int) error {
 }
 
 // TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
-// in each way; the SDK repeats none of them. Whatever the operation says then,
+// in each way. Whatever the operation says then,
 // the same again, after the lease, ends as it should: and every value that was
 // returned without an error is the one that is remembered.
 func TestEveryRequestGoesWrongOnce(t *testing.T) {
@@ -95,16 +99,16 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		}, dedup.Completed, 0},
 	} {
 		t.Run(operation.name, func(t *testing.T) {
-			for _, fault := range faulty.Faults() {
+			for _, fault := range ddbtest.EveryFault() {
 				for k := 1; ; k++ {
-					h := newHurt(t, 1)
+					h := newHurt(t)
 					if operation.prepare != nil {
 						operation.prepare(h)
 					}
 					if !h.goesWrong(operation.do, fault, k) {
 						break
 					}
-					if fault == faulty.Repeated && operation.want == dedup.Completed && h.ran > 0 {
+					if fault == ddbtest.Repeated && operation.want == dedup.Completed && h.ran > 0 {
 						h.unseen()
 					}
 					if k > 20 {
@@ -122,18 +126,18 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 
 // goesWrong does the operation with its kth request going wrong, and then again
 // until it succeeds. It reports whether there was such a request.
-func (h *hurt) goesWrong(do func(*hurt) error, fault faulty.Fault, k int) bool {
+func (h *hurt) goesWrong(do func(*hurt) error, fault ddbtest.Fault, k int) bool {
 	h.Helper()
-	h.network.Fail(k, fault)
+	h.table.Fail(k, fault)
 	err := do(h)
-	if h.network.Pending() {
+	if h.table.Pending() {
 		if err != nil {
 			h.Errorf("request %d: %v", k, err)
 		}
-		h.network.Fail(0, "")
+		h.table.Fail(0, "")
 		return false
 	}
-	h.network.Fail(0, "")
+	h.table.Fail(0, "")
 	for try := 0; err != nil; try++ {
 		if try == 2 {
 			h.Errorf("%s at request %d: after the lease and one more call: %v", fault, k, err)
@@ -158,15 +162,13 @@ func (h *hurt) unseen() {
 	}
 }
 
-// TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
-// nobody waits for itself.
 // TestNothingFollowsAFailInDoubt: a fail whose response is lost may have taken
 // the payload away. If the attempt could go on, its result would be remembered
 // for any payload.
 func TestNothingFollowsAFailInDoubt(t *testing.T) {
-	h := newHurt(t, 1)
+	h := newHurt(t)
 	attempt := must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a", []byte("payload"))).Attempt
-	h.network.Fail(1, faulty.Lost)
+	h.table.Fail(1, ddbtest.Lost)
 	if err := attempt.Fail(h.Context(), errDown); !errors.Is(err, dedup.ErrUnavailable) {
 		t.Fatal(err)
 	}
@@ -184,11 +186,17 @@ func TestNothingFollowsAFailInDoubt(t *testing.T) {
 	}
 }
 
+// TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
+// nobody waits for itself.
 func TestTheSDKRepeats(t *testing.T) {
 	for request := 1; request <= 2; request++ {
-		h := newHurt(t, 3)
-		h.network.Fail(request, faulty.Lost)
-		if err := h.once(5); err != nil || h.ran != 1 || h.network.Pending() {
+		h, network, names := newHurt(t), faulty.New(dynamo.Transport()), dedup.Names{Table: "processes" + localdb.Suffix()}
+		kind := localdb.Choose()
+		ddbtest.Open(t, kind, names.Tables()...)
+		client := must[*dynamodb.Client](t)(dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), Transport: network, MaxAttempts: 3}))
+		h.d = h.on(must[*dedup.Table](t)(dedup.NewDynamo(client, names)))
+		network.Fail(request, faulty.Lost)
+		if err := h.once(5); err != nil || h.ran != 1 || network.Pending() {
 			t.Errorf("request %d: %v, ran %d times", request, err, h.ran)
 		}
 		if err := h.once(5); err != nil || h.ran != 1 || len(h.done) != 1 {
@@ -200,20 +208,20 @@ func TestTheSDKRepeats(t *testing.T) {
 // TestNotRemembered: an effect that ran and could not be stored says so, with
 // its value.
 func TestNotRemembered(t *testing.T) {
-	h := newHurt(t, 1)
-	h.network.Fail(2, faulty.Refused)
+	h := newHurt(t)
+	h.table.Fail(2, ddbtest.Refused)
 	out, err := h.d.Once(t.Context(), "a", func(context.Context) (string, error) { return "value", nil })
 	if isA[*dedup.NotRememberedError](t, err); out.Value != "value" || !errors.Is(err, dedup.ErrUnavailable) {
 		t.Errorf("%+v, %v", out, err)
 	}
-	h.network.Fail(2, faulty.Refused)
+	h.table.Fail(2, ddbtest.Refused)
 	done, err := dedup.Each(t.Context(), h.d, []string{"c"}, func(s string) (string, error) { return s, nil },
 		func(context.Context, string) (string, error) { return "value", nil })
 	if done != 1 || err != nil {
 		t.Errorf("%d of a batch done, %v; want 1", done, err)
 	}
 	attempt := must[dedup.Start[string, string]](t)(h.d.TryStart(t.Context(), "b")).Attempt
-	h.network.Fail(1, faulty.Lost)
+	h.table.Fail(1, ddbtest.Lost)
 	isA[*dedup.NotRememberedError](t, attempt.Complete(t.Context(), "value"))
 	if err := attempt.Complete(t.Context(), "another"); err != nil {
 		t.Error(err)

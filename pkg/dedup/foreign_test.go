@@ -46,7 +46,7 @@ func foreign() map[string]error {
 func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 	for name, foreign := range foreign() {
 		t.Run(name, func(t *testing.T) {
-			d := process(t, &dedup.Memory{}, nil)
+			d := process(t, dedup.NewMemory(), nil)
 			identity := func(s string) (string, error) { return s, nil }
 			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
 			for range 2 {
@@ -62,7 +62,7 @@ func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 			if r := must[events.SQSEventResponse](t)(onQueue(t.Context(), batch)); len(r.BatchItemFailures) != 1 {
 				t.Errorf("OnSQS: %+v", r)
 			}
-			onHTTP := dedup.HTTPv2(web(t, &dedup.Memory{}, nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			onHTTP := dedup.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, foreign
 			}, nil)
 			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
@@ -81,7 +81,7 @@ func TestErrorsOfTheHook(t *testing.T) {
 	for name, foreign := range foreign() {
 		t.Run(name, func(t *testing.T) {
 			hook := func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) { return out, foreign }
-			d := process(t, &dedup.Memory{}, &options{OnReplay: hook})
+			d := process(t, dedup.NewMemory(), &options{OnReplay: hook})
 			var ran atomic.Int64
 			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("x", &ran)))
 			handle := dedup.Handler(d, func(s string) (string, error) { return s, nil }, func(context.Context, string) (string, error) { return "y", nil }, nil)
@@ -101,7 +101,7 @@ func TestForeignErrorIsNotShared(t *testing.T) {
 	for name, foreign := range foreign() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := process(t, &dedup.Memory{}, nil)
+				d := process(t, dedup.NewMemory(), nil)
 				release := make(chan struct{})
 				go func() {
 					_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "", foreign })
@@ -132,7 +132,7 @@ func (f full) Get(context.Context, string) ([]byte, error) { return nil, f.err }
 // TestOverflowObjectThatIsGone: calls fail and nothing runs, until the id is
 // invalidated.
 func TestOverflowObjectThatIsGone(t *testing.T) {
-	store, gone := &dedup.Memory{}, errors.New("no such key")
+	store, gone := dedup.NewMemory(), errors.New("no such key")
 	o := &options{CompressOver: -1, Overflow: bucket{}}
 	large := func(context.Context) (string, error) { return incompressible(500 << 10), nil }
 	_ = must[dedup.Outcome[string]](t)(process(t, store, o).Once(t.Context(), "a", large))
@@ -155,7 +155,7 @@ func TestOverflowObjectThatIsGone(t *testing.T) {
 // duplicate; not where the lease is set.
 func TestNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		var ran atomic.Int64
 		for _, c := range []struct {
 			options options
@@ -185,7 +185,7 @@ func TestNoTime(t *testing.T) {
 func TestErrorsOfTheOverflowStore(t *testing.T) {
 	for name, foreign := range foreign() {
 		t.Run(name, func(t *testing.T) {
-			store := &dedup.Memory{}
+			store := dedup.NewMemory()
 			d := process(t, store, &options{CompressOver: -1, Overflow: full{foreign}})
 			large := func(context.Context) (string, error) { return incompressible(500 << 10), nil }
 			_, err := d.Once(t.Context(), "a", large)

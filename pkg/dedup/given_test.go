@@ -24,12 +24,12 @@ func TestNothingGiven(t *testing.T) {
 	}
 	_, err := dedup.New[string, string](nil, "p", nil)
 	field("store", err)
-	_, err = dedup.New[string, string]((*dedup.Dynamo)(nil), "p", nil)
+	_, err = dedup.New[string, string]((*dedup.Table)(nil), "p", nil)
 	field("store", err)
 	_, err = dedup.NewDynamo(nil, dedup.Names{})
 	field("client", err)
 
-	ctx, d := t.Context(), process(t, &dedup.Memory{}, nil)
+	ctx, d := t.Context(), process(t, dedup.NewMemory(), nil)
 	_, err = d.Once(ctx, "a", nil)
 	field("effect", err)
 	var zero dedup.Deduplicator[string, string]
@@ -89,11 +89,11 @@ func TestNothingGiven(t *testing.T) {
 	field("id or handler", err)
 	_, err = dedup.OnSQS[string, string](d, nil, nil)(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
 	field("id or handler", err)
-	_, err = dedup.HTTPv2(web(t, &dedup.Memory{}, nil), nil, nil)(ctx, post("k", "/", ""))
+	_, err = dedup.HTTPv2(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, post("k", "/", ""))
 	field("handler", err)
-	_, err = dedup.HTTPv1(web(t, &dedup.Memory{}, nil), nil, nil)(ctx, events.APIGatewayProxyRequest{})
+	_, err = dedup.HTTPv1(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.APIGatewayProxyRequest{})
 	field("handler", err)
-	_, err = dedup.FunctionURL(web(t, &dedup.Memory{}, nil), nil, nil)(ctx, events.LambdaFunctionURLRequest{})
+	_, err = dedup.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.LambdaFunctionURLRequest{})
 	field("handler", err)
 }
 
@@ -106,7 +106,7 @@ func (p *parsed) MarshalText() ([]byte, error) { return []byte{byte('0' + p.n)},
 
 // textOf is the text that an id becomes.
 func textOf[ID any](t *testing.T, id ID) (string, error) {
-	d := must[*dedup.Deduplicator[ID, string]](t)(dedup.New[ID, string](&dedup.Memory{}, "p", nil))
+	d := must[*dedup.Deduplicator[ID, string]](t)(dedup.New[ID, string](dedup.NewMemory(), "p", nil))
 	start, err := d.TryStart(t.Context(), id)
 	if err != nil {
 		return "", err
@@ -166,7 +166,7 @@ func (fragile) Unmarshal(data []byte, into any) error {
 // again, and nobody waits for its lease.
 func TestCodecThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := process(t, &dedup.Memory{}, &options{Codec: fragile{}})
+		d := process(t, dedup.NewMemory(), &options{Codec: fragile{}})
 		release := make(chan struct{})
 		told := make(chan error, 2)
 		go func() {
@@ -213,7 +213,7 @@ func (m mute) Error() string { return *m.text }
 // waits is stuck.
 func TestHookThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := process(t, &dedup.Memory{}, &options{OnError: func(error) dedup.Failure { panic("hook") }})
+		d := process(t, dedup.NewMemory(), &options{OnError: func(error) dedup.Failure { panic("hook") }})
 		panics := func(do func()) {
 			t.Helper()
 			defer func() {
@@ -254,7 +254,7 @@ func TestHookThatPanics(t *testing.T) {
 		if err := start.Attempt.Complete(t.Context(), "x"); !errors.Is(err, dedup.ErrEnded) {
 			t.Errorf("%v, want ErrEnded", err)
 		}
-		plain := process(t, &dedup.Memory{}, nil)
+		plain := process(t, dedup.NewMemory(), nil)
 		if _, err := plain.Once(t.Context(), "a", failsWith(mute{})); err == nil {
 			t.Error("no error")
 		}

@@ -76,7 +76,7 @@ type payment struct {
 
 func TestHandler(t *testing.T) {
 	var log bytes.Buffer
-	d := process(t, &dedup.Memory{}, &options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	d := process(t, dedup.NewMemory(), &options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	ran := 0
 	handle := func(_ context.Context, p payment) (string, error) { ran++; return "receipt of " + p.ID, nil }
 	key := must[func(payment) (string, error)](t)(dedup.Field[payment]("id"))
@@ -107,7 +107,7 @@ func TestHandler(t *testing.T) {
 		t.Errorf("the key's error: %v", err)
 	}
 
-	large := process(t, &dedup.Memory{}, &options{CompressOver: -1})
+	large := process(t, dedup.NewMemory(), &options{CompressOver: -1})
 	h = dedup.Handler(large, key, func(context.Context, payment) (string, error) { return incompressible(500 << 10), nil }, nil)
 	if got, err := h(t.Context(), payment{ID: "a"}); err != nil || len(got) != 500<<10 {
 		t.Errorf("%d bytes, %v", len(got), err)
@@ -134,7 +134,7 @@ func post(key, path, body string) events.APIGatewayV2HTTPRequest {
 
 func TestHTTPv2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		status, ran := http.StatusCreated, 0
 		handle := func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			ran++
@@ -199,7 +199,7 @@ func TestHTTPv2(t *testing.T) {
 
 func TestHTTPWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		o := &dedup.Options[string, dedup.Response]{Poll: dedup.NoWait(), Lease: 30 * time.Second}
 		release := make(chan struct{})
 		slow := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
@@ -220,7 +220,7 @@ func TestHTTPWhileRunning(t *testing.T) {
 
 func TestHTTPv1AndFunctionURL(t *testing.T) {
 	ran := 0
-	v1 := dedup.HTTPv1(web(t, &dedup.Memory{}, nil), func(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	v1 := dedup.HTTPv1(web(t, dedup.NewMemory(), nil), func(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ran++
 		return events.APIGatewayProxyResponse{StatusCode: 201, Body: e.Body}, nil
 	}, &dedup.HTTPOptions{Header: "X-Request-Id"})
@@ -246,7 +246,7 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 	}
 
 	ran = 0
-	function := dedup.FunctionURL(web(t, &dedup.Memory{}, nil), func(_ context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+	function := dedup.FunctionURL(web(t, dedup.NewMemory(), nil), func(_ context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 		ran++
 		return events.LambdaFunctionURLResponse{StatusCode: 200, Body: e.Body, Cookies: []string{"c"}}, nil
 	}, &dedup.HTTPOptions{MissingKey: dedup.RunUnprotected})
@@ -261,7 +261,7 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 // TestHTTPFaults: a table that is not there is 503, and what the handler fails
 // with its own.
 func TestHTTPFaults(t *testing.T) {
-	h := dedup.HTTPv2(web(t, &dedup.Memory{}, nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	h := dedup.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{}, errDown
 	}, nil)
 	if _, err := h(t.Context(), post("k", "/", "")); !errors.Is(err, errDown) {
@@ -276,7 +276,7 @@ func TestHTTPFaults(t *testing.T) {
 }
 
 func TestBatches(t *testing.T) {
-	d := process(t, &dedup.Memory{}, nil)
+	d := process(t, dedup.NewMemory(), nil)
 	ran, broken := map[string]int{}, "3"
 	handle := func(id string) (string, error) {
 		ran[id]++
@@ -315,7 +315,7 @@ func TestBatches(t *testing.T) {
 	check("queue again", failed(onQueue(t.Context(), queue)), []string(nil))
 	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
 
-	d, broken = process(t, &dedup.Memory{}, nil), "2"
+	d, broken = process(t, dedup.NewMemory(), nil), "2"
 	clear(ran)
 	for i, group := range []string{"a", "b", "b", "b"} {
 		queue.Records[i].Attributes = map[string]string{"MessageGroupId": group}
@@ -330,7 +330,7 @@ func TestBatches(t *testing.T) {
 	check("groups of a standard queue", failed(onQueue(t.Context(), queue)), []string{"2"})
 	check("runs", ran, map[string]int{"1": 1, "2": 2, "3": 1, "4": 1})
 
-	d, broken = process(t, &dedup.Memory{}, nil), "3"
+	d, broken = process(t, dedup.NewMemory(), nil), "3"
 	clear(ran)
 	onStream := dedup.OnDynamoDB(d, dedup.EventID, func(_ context.Context, r events.DynamoDBEventRecord) (string, error) { return handle(r.EventID) })
 	check("stream", must[events.DynamoDBEventResponse](t)(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure{{ItemIdentifier: "s3"}})
@@ -339,7 +339,7 @@ func TestBatches(t *testing.T) {
 	check("stream again", must[events.DynamoDBEventResponse](t)(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure(nil))
 	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
 
-	d, broken = process(t, &dedup.Memory{}, nil), "1"
+	d, broken = process(t, dedup.NewMemory(), nil), "1"
 	onKinesis := dedup.OnKinesis(d, func(r events.KinesisEventRecord) (string, error) { return r.EventID, nil },
 		func(_ context.Context, r events.KinesisEventRecord) (string, error) { return handle(r.EventID) })
 	check("Kinesis", must[events.KinesisEventResponse](t)(onKinesis(t.Context(), kinesis)).BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "s1"}})

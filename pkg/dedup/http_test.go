@@ -14,7 +14,7 @@ import (
 // httpV1 is a handler of a REST API, and how often it ran.
 func httpV1(t *testing.T, options *dedup.HTTPOptions) (func(events.APIGatewayProxyRequest) int, *int) {
 	ran := new(int)
-	handler := dedup.HTTPv1(web(t, &dedup.Memory{}, nil), func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	handler := dedup.HTTPv1(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		*ran++
 		return events.APIGatewayProxyResponse{StatusCode: http.StatusCreated}, nil
 	}, options)
@@ -106,7 +106,7 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 		},
 	} {
 		ran := 0
-		h := dedup.HTTPv2(web(t, &dedup.Memory{}, nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		h := dedup.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			ran++
 			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated}, nil
 		}, c.options)
@@ -122,7 +122,7 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 // TestHTTPContextEnds: a request whose time is over before the table answers
 // may be repeated.
 func TestHTTPContextEnds(t *testing.T) {
-	h := dedup.HTTPv2(web(t, &dedup.Memory{}, &dedup.Options[string, dedup.Response]{Lease: time.Minute}), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	h := dedup.HTTPv2(web(t, dedup.NewMemory(), &dedup.Options[string, dedup.Response]{Lease: time.Minute}), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		t.Error("the handler ran")
 		return events.APIGatewayV2HTTPResponse{}, nil
 	}, nil)
@@ -137,7 +137,7 @@ func TestHTTPContextEnds(t *testing.T) {
 // HTTPOptions.Forget alone. OnError is asked for the handler's errors.
 func TestForgottenWhateverOnErrorSays(t *testing.T) {
 	ran := 0
-	d := web(t, &dedup.Memory{}, &dedup.Options[string, dedup.Response]{OnError: func(err error) dedup.Failure {
+	d := web(t, dedup.NewMemory(), &dedup.Options[string, dedup.Response]{OnError: func(err error) dedup.Failure {
 		t.Errorf("asked for %v", err)
 		return dedup.Remember
 	}})

@@ -11,8 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -45,7 +44,7 @@ func TestInvalidOptions(t *testing.T) {
 		"codec with a plus": {options{Codec: named("a+b")}, "codec"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := dedup.New(&dedup.Memory{}, "p", &c.options)
+			_, err := dedup.New(dedup.NewMemory(), "p", &c.options)
 			if got := as[*dedup.InvalidError](t, err).Field; got != c.field {
 				t.Errorf("field %q, want %q: %v", got, c.field, err)
 			}
@@ -56,12 +55,12 @@ func TestInvalidOptions(t *testing.T) {
 		"result as long as id":                    {TTL: time.Hour, ResultTTL: time.Hour},
 		"a result of an id that is kept for ever": {ResultTTL: 87600 * time.Hour, KeepForever: true},
 	} {
-		if _, err := dedup.New(&dedup.Memory{}, "p", o); err != nil {
+		if _, err := dedup.New(dedup.NewMemory(), "p", o); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, processor := range []string{"", strings.Repeat("p", 256), "\xff", "#x"} {
-		_, err := dedup.New[string, string](&dedup.Memory{}, processor, nil)
+		_, err := dedup.New[string, string](dedup.NewMemory(), processor, nil)
 		if as[*dedup.InvalidError](t, err).Field != "processor" {
 			t.Errorf("%q: %v", processor, err)
 		}
@@ -89,7 +88,7 @@ func (named) Marshal(value any) ([]byte, error)     { return json.Marshal(value)
 func (named) Unmarshal(data []byte, into any) error { return json.Unmarshal(data, into) }
 
 func TestInvalidIDs(t *testing.T) {
-	d := process(t, &dedup.Memory{}, &options{KeyPrefix: "shop/"})
+	d := process(t, dedup.NewMemory(), &options{KeyPrefix: "shop/"})
 	for name, id := range map[string]string{"empty": "", "long": strings.Repeat("x", 1020), "no UTF-8": "\xff"} {
 		_, err := d.Once(t.Context(), id, never(t))
 		if as[*dedup.InvalidError](t, err).Field != "id" {
@@ -104,7 +103,7 @@ func TestInvalidIDs(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	bad := must[*dedup.Deduplicator[chan int, string]](t)(dedup.New[chan int, string](&dedup.Memory{}, "p", nil))
+	bad := must[*dedup.Deduplicator[chan int, string]](t)(dedup.New[chan int, string](dedup.NewMemory(), "p", nil))
 	_, err = bad.Once(t.Context(), nil, never(t))
 	isA[*dedup.InvalidError](t, err)
 	for field, audit := range map[string]dedup.Audit{
@@ -125,7 +124,7 @@ func TestInvalidIDs(t *testing.T) {
 
 // TestResultThatDoesNotEncode: the effect has run, so it is not run again.
 func TestResultThatDoesNotEncode(t *testing.T) {
-	d := must[*dedup.Deduplicator[string, float64]](t)(dedup.New[string, float64](&dedup.Memory{}, "p", nil))
+	d := must[*dedup.Deduplicator[string, float64]](t)(dedup.New[string, float64](dedup.NewMemory(), "p", nil))
 	ran := 0
 	effect := func(context.Context) (float64, error) { ran++; return math.NaN(), nil }
 	out, err := d.Once(t.Context(), "a", effect)
@@ -140,7 +139,7 @@ func TestResultThatDoesNotEncode(t *testing.T) {
 
 // TestResultThatDoesNotDecode any more.
 func TestResultThatDoesNotDecode(t *testing.T) {
-	store := &dedup.Memory{}
+	store := dedup.NewMemory()
 	texts := process(t, store, nil)
 	_ = must[dedup.Outcome[string]](t)(texts.Once(t.Context(), "a", func(context.Context) (string, error) { return "text", nil }))
 	numbers := must[*dedup.Deduplicator[string, int]](t)(dedup.New[string, int](store, "payments", nil))
@@ -156,7 +155,7 @@ func TestResultThatDoesNotDecode(t *testing.T) {
 
 // TestResultThatIsGone: the row says where it is, and it is not there.
 func TestResultThatIsGone(t *testing.T) {
-	store, overflow := &dedup.Memory{}, bucket{}
+	store, overflow := dedup.NewMemory(), bucket{}
 	o := &options{CompressOver: -1, Overflow: overflow}
 	d := process(t, store, o)
 	for id, size := range map[string]int{"item": 5000, "overflow": 500 << 10} {
@@ -178,43 +177,36 @@ func TestResultThatIsGone(t *testing.T) {
 
 // TestRowsThatNobodyHereWrote: of another library, of a later version, by hand.
 func TestRowsThatNobodyHereWrote(t *testing.T) {
-	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Kinds()[0])})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, names := freshTable(t, localdb.Kinds()[0], nil, dedup.Names{})
-	whole := func() dynamo.Item {
-		return dynamo.Item{
-			"processorId": dynamo.Text("payments"), "v": dynamo.Number(1), "fence": dynamo.Number(7), "attempt": dynamo.Number(1),
-			"token": dynamo.Blob(make([]byte, 16)), "startedAt": dynamo.Number(1), "leaseUntil": dynamo.Number(2),
-			"validUntil": dynamo.Number(time.Now().Add(time.Hour).UnixMilli()), "completedAt": dynamo.Number(3),
-			"codec": dynamo.Text("json"), "result": dynamo.Blob([]byte(`"x"`)),
+	engine := memory()
+	whole := func() ddb.Fields {
+		return ddb.Fields{
+			"processorId": ddb.Text("payments"), "v": ddb.Int(1), "fence": ddb.Int(7), "attempt": ddb.Int(1),
+			"token": ddb.Blob(make([]byte, 16)), "startedAt": ddb.Int(1), "leaseUntil": ddb.Int(2),
+			"validUntil": ddb.Millis(time.Now().Add(time.Hour)), "completedAt": ddb.Int(3),
+			"codec": ddb.Text("json"), "result": ddb.Blob([]byte(`"x"`)),
 		}
 	}
-	broken := map[string]dynamo.Item{
-		"v":     {"processorId": dynamo.Text("payments"), "startedAt": dynamo.Number(1)}, // as Mnemosyne writes it
+	broken := map[string]ddb.Fields{
+		"v":     {"processorId": ddb.Text("payments"), "startedAt": ddb.Int(1)}, // as Mnemosyne writes it
 		"newer": whole(),
 	}
-	broken["newer"]["v"] = dynamo.Number(2)
-	for _, field := range []string{"fence", "attempt", "token", "startedAt", "leaseUntil", "validUntil"} {
+	broken["newer"]["v"] = ddb.Int(2)
+	for _, field := range []ddb.Path{"fence", "attempt", "token", "startedAt", "leaseUntil", "validUntil"} {
 		missing, wrong := whole(), whole()
 		delete(missing, field)
-		wrong[field] = dynamo.Text("wrong")
-		broken[field] = missing
-		broken["wrong "+field] = wrong
+		wrong[field] = ddb.Text("wrong")
+		broken[string(field)] = missing
+		broken["wrong "+string(field)] = wrong
 	}
-	for _, field := range []string{"completedAt", "result", "payloadHash", "codec", "resultIn", "expiresOn"} {
+	for _, field := range []ddb.Path{"completedAt", "result", "payloadHash", "codec", "resultIn", "expiresOn"} {
 		wrong := whole()
-		wrong[field] = dynamo.Item{}["none"]
-		wrong[field] = dynamo.Map(dynamo.Item{})
-		broken[field] = wrong
+		wrong[field] = ddb.MapOf(nil)
+		broken[string(field)] = wrong
 	}
-	d := process(t, store, nil)
+	d := process(t, on(t, engine), nil)
 	for name, it := range broken {
-		it["id"] = dynamo.Text(name)
-		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &names.Table, Item: it}); err != nil {
-			t.Fatal(err)
-		}
+		it["id"] = ddb.Text(name)
+		put(t, engine, dedup.Names{}, it.Item())
 		_, err := d.Once(t.Context(), name, never(t))
 		bad := as[*dedup.RowError](t, err)
 		if _, field, _ := strings.Cut(" "+name, " "); name == "newer" {

@@ -1,120 +1,152 @@
 package dedup
 
 import (
+	"cmp"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // layout is the version of the items' layout, kept in each item's "v".
 //
 // Compatibility: a reader takes items of this layout and of older ones, and
-// refuses newer ones ([ErrNewerLayout]); a claim's condition refuses them too.
+// refuses newer ones ([ErrNewerLayout]); the condition of every write of a row
+// refuses them too.
 // Adding an attribute that older versions may ignore does not raise the
 // version; giving an attribute another meaning does.
 const layout = 1
 
-// The attributes of the items, all but the keys. Expressions name them through
-// placeholders, for several are words that DynamoDB keeps for itself.
+// The attributes of the items, all but the keys, by the names that the package
+// comment has. What a table has them under is said by [Names.Attributes].
 const (
-	attrVersion     = "v"
-	attrFence       = "fence"
-	attrAttempt     = "attempt"
-	attrToken       = "token"
-	attrStartedAt   = "startedAt"  // ms
-	attrLeaseUntil  = "leaseUntil" // ms
-	attrValidUntil  = "validUntil" // ms
-	attrExpiresOn   = "expiresOn"  // s, the TTL attribute
-	attrPayloadHash = "payloadHash"
-	attrCompletedAt = "completedAt" // ms
-	attrFailed      = "failed"
-	attrError       = "error"
-	attrResult      = "result"
-	attrCodec       = "codec"
-	attrResultIn    = "resultIn"
-	attrResultUntil = "resultUntil" // ms
-	attrRepair      = "repair"
-	attrRepairedBy  = "repairedBy"
-	attrRepairedAt  = "repairedAt" // ms
-	attrReason      = "reason"
+	attrVersion     ddb.Path = "v"
+	attrFence       ddb.Path = "fence"
+	attrAttempt     ddb.Path = "attempt"
+	attrToken       ddb.Path = "token"
+	attrStartedAt   ddb.Path = "startedAt"  // ms
+	attrLeaseUntil  ddb.Path = "leaseUntil" // ms
+	attrValidUntil  ddb.Path = "validUntil" // ms
+	attrExpiresOn   ddb.Path = "expiresOn"  // s, the TTL attribute
+	attrPayloadHash ddb.Path = "payloadHash"
+	attrCompletedAt ddb.Path = "completedAt" // ms
+	attrFailed      ddb.Path = "failed"
+	attrError       ddb.Path = "error"
+	attrResult      ddb.Path = "result"
+	attrCodec       ddb.Path = "codec"
+	attrResultIn    ddb.Path = "resultIn"
+	attrResultUntil ddb.Path = "resultUntil" // ms
+	attrRepair      ddb.Path = "repair"
+	attrRepairedBy  ddb.Path = "repairedBy"
+	attrRepairedAt  ddb.Path = "repairedAt" // ms
+	attrReason      ddb.Path = "reason"
 
 	// attrResultOf is the processor of a result that has an item of its own.
-	attrResultOf = "resultOf"
+	attrResultOf ddb.Path = "resultOf"
 )
 
-var attributes = []string{
+var attributes = []ddb.Path{
 	attrVersion, attrFence, attrAttempt, attrToken, attrStartedAt, attrLeaseUntil, attrValidUntil, attrExpiresOn,
 	attrPayloadHash, attrCompletedAt, attrFailed, attrError, attrResult, attrCodec, attrResultIn, attrResultUntil,
 	attrRepair, attrRepairedBy, attrRepairedAt, attrReason, attrResultOf,
 }
 
 // ofOneLife are the attributes that a new life of a row does not have.
-var ofOneLife = []string{
+var ofOneLife = []ddb.Path{
 	attrCompletedAt, attrFailed, attrError, attrResult, attrCodec, attrResultIn, attrResultUntil,
 	attrRepair, attrRepairedBy, attrRepairedAt, attrReason,
 }
 
-// item is an item or a key.
-type item = dynamo.Item
-
-// key is the primary key of a row.
-func (n Names) key(k Key) item {
-	if n.OneKey {
-		return item{n.IDKey: dynamo.Text(k.joined())}
-	}
-	return item{n.IDKey: dynamo.Text(k.ID), n.ProcessorKey: dynamo.Text(k.Processor)}
-}
-
-// resultItemKey is the primary key of a result that has an item of its own.
-func (n Names) resultItemKey(k Key, t Token) item {
-	if n.OneKey {
-		return item{n.IDKey: dynamo.Text(resultKey(t))}
-	}
-	return item{n.IDKey: dynamo.Text(k.ID), n.ProcessorKey: dynamo.Text(resultKey(t))}
+// attribute is where a table has an attribute.
+func (n Names) attribute(name ddb.Path) ddb.Path {
+	return ddb.Path(cmp.Or(n.Attributes[string(name)], string(name)))
 }
 
 // plain gives the attributes of an item their own names, all but the keys.
-func (n Names) plain(it item) item {
+func (n Names) plain(it ddb.Item) ddb.Item {
 	if len(n.Attributes) == 0 {
 		return it
 	}
-	named := make(item, len(it))
+	fields := ddb.Fields{}
 	for _, name := range attributes {
-		if value, ok := it[n.attribute(name)]; ok {
-			named[name] = value
-		}
+		fields[name] = it.Get(n.attribute(name))
 	}
-	return named
+	return fields.Item()
+}
+
+// key is the primary key of a row.
+func (n Names) key(k Key) ddb.Item {
+	if n.OneKey {
+		return ddb.Fields{ddb.Path(n.IDKey): ddb.Text(k.joined())}.Item()
+	}
+	return n.twoKeys(k.ID, k.Processor)
+}
+
+// resultItemKey is the primary key of a result that has an item of its own.
+func (n Names) resultItemKey(k Key, t Token) ddb.Item {
+	if n.OneKey {
+		return ddb.Fields{ddb.Path(n.IDKey): ddb.Text(resultKey(t))}.Item()
+	}
+	return n.twoKeys(k.ID, resultKey(t))
+}
+
+func (n Names) twoKeys(partition, sort string) ddb.Item {
+	return ddb.Fields{ddb.Path(n.IDKey): ddb.Text(partition), ddb.Path(n.ProcessorKey): ddb.Text(sort)}.Item()
+}
+
+// placeText is the place of an item as a text: the joined key of a table with
+// two keys, the key itself of one with one.
+func (n Names) placeText(key ddb.Item) (string, error) {
+	if !key.Exists() {
+		return "", nil
+	}
+	d := ddb.Decoder{Item: key}
+	first := d.Text(ddb.Path(n.IDKey))
+	if n.OneKey {
+		return first, d.Err
+	}
+	return Key{ID: first, Processor: d.Text(ddb.Path(n.ProcessorKey))}.joined(), d.Err
+}
+
+// place is the reverse of placeText; none where the text is no place.
+func (n Names) place(text string) ddb.Item {
+	if n.OneKey {
+		return ddb.Fields{ddb.Path(n.IDKey): ddb.Text(text)}.Item()
+	}
+	k, ok := splitKey(text)
+	if !ok {
+		return ddb.Item{}
+	}
+	return n.key(k)
 }
 
 // decodeKey reads the key of a row. The error is a [RowError].
-func decodeKey(it item, n Names) (Key, error) {
-	d := dynamo.Decoder{Item: it}
-	k := Key{ID: d.Text(n.IDKey)}
+func (n Names) decodeKey(it ddb.Item) (Key, error) {
+	d := ddb.Decoder{Item: it}
+	k := Key{ID: d.Text(ddb.Path(n.IDKey))}
 	if !n.OneKey {
-		k.Processor = d.Text(n.ProcessorKey)
+		k.Processor = d.Text(ddb.Path(n.ProcessorKey))
 	} else if split, ok := splitKey(k.ID); ok {
 		k = split
 	} else {
-		d.Fail(n.IDKey, "is not a processor's length, the processor and an id")
+		d.Fail(ddb.Path(n.IDKey), "is not a processor's length, the processor and an id")
 	}
 	if d.Err != nil {
-		return Key{}, &RowError{Key: k, Field: d.Failed, Err: d.Err}
+		return Key{}, &RowError{Key: k, Field: string(d.Failed), Err: d.Err}
 	}
 	return k, nil
 }
 
 // decodeRow takes an item as it stands; the zero Row for none. The error is a
 // [RowError].
-func decodeRow(it item, n Names) (Row, error) {
-	if len(it) == 0 {
+func (n Names) decodeRow(it ddb.Item) (Row, error) {
+	if !it.Exists() {
 		return Row{}, nil
 	}
-	k, err := decodeKey(it, n)
+	k, err := n.decodeKey(it)
 	if err != nil {
 		return Row{}, err
 	}
-	d := dynamo.Decoder{Item: n.plain(it)}
+	d := ddb.Decoder{Item: n.plain(it)}
 	r := Row{Key: k}
 	d.Layout(attrVersion, layout, ErrNewerLayout)
 	r.Fence = d.Number(attrFence)
@@ -127,9 +159,7 @@ func decodeRow(it item, n Names) (Row, error) {
 	r.StartedAt = time.UnixMilli(d.Number(attrStartedAt)).UTC()
 	r.LeaseUntil = time.UnixMilli(d.Number(attrLeaseUntil)).UTC()
 	r.ValidUntil = time.UnixMilli(d.Number(attrValidUntil)).UTC()
-	if seconds := d.NumberOr(attrExpiresOn, 0); seconds != 0 {
-		r.ExpiresOn = time.Unix(seconds, 0).UTC()
-	}
+	r.ExpiresOn = d.SecondsOr(attrExpiresOn)
 	r.Payload = d.BytesOr(attrPayloadHash)
 	r.CompletedAt = d.MillisOr(attrCompletedAt)
 	r.Failed = d.NumberOr(attrFailed, 0) != 0
@@ -143,7 +173,7 @@ func decodeRow(it item, n Names) (Row, error) {
 		Reason: d.TextOr(attrReason, ""), At: d.MillisOr(attrRepairedAt),
 	}
 	if d.Err != nil {
-		return Row{}, &RowError{Key: r.Key, Field: d.Failed, Err: d.Err}
+		return Row{}, &RowError{Key: r.Key, Field: string(d.Failed), Err: d.Err}
 	}
 	return r, nil
 }

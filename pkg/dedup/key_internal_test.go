@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // FuzzJoinedKey: in a table with one key no two keys look alike, and what is
@@ -29,17 +29,17 @@ func FuzzDecodeRow(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), "fence", "json", int64(1), int64(1))
 	f.Add([]byte{}, "v", "", int64(2), int64(-1))
 	f.Fuzz(func(t *testing.T, blob []byte, name, text string, version, number int64) {
-		it := item{
-			"id": dynamo.Text("a"), "processorId": dynamo.Text("p"), "v": dynamo.Number(version), "fence": dynamo.Number(number),
-			"attempt": dynamo.Number(number), "token": dynamo.Blob(blob), "startedAt": dynamo.Number(number),
-			"leaseUntil": dynamo.Number(number), "validUntil": dynamo.Number(number), "codec": dynamo.Text(text),
+		it := ddb.Fields{
+			"id": ddb.Text("a"), "processorId": ddb.Text("p"), "v": ddb.Int(version), "fence": ddb.Int(number),
+			"attempt": ddb.Int(number), "token": ddb.Blob(blob), "startedAt": ddb.Int(number),
+			"leaseUntil": ddb.Int(number), "validUntil": ddb.Int(number), "codec": ddb.Text(text),
 		}
-		r, err := decodeRow(it, Names{}.withDefaults())
+		r, err := Names{}.withDefaults().decodeRow(it.Item())
 		if err == nil && (!bytes.Equal(r.Token[:], blob) || version > layout) {
 			t.Errorf("%+v of %v", r, it)
 		}
-		it[name] = dynamo.Blob(blob)
-		if r, err := decodeRow(it, Names{}.withDefaults()); err != nil && r.Exists() {
+		it[ddb.Path(name)] = ddb.Blob(blob)
+		if r, err := (Names{}).withDefaults().decodeRow(it.Item()); err != nil && r.Exists() {
 			t.Errorf("an error, and %+v", r)
 		}
 	})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
@@ -126,12 +126,13 @@ func (r register) start(in step, out told) []register {
 }
 
 // TestLinearizable: histories of 8 to 32 clients of one id, on a real server
-// with a network on which requests go wrong, are those of a lease register.
+// of which requests go wrong, are those of a lease register.
 func TestLinearizable(t *testing.T) {
-	_, names := freshTable(t, localdb.Choose(), nil, dedup.Names{})
+	names := dedup.Names{Table: "processes" + localdb.Suffix()}
+	server := ddbtest.Open(t, localdb.Choose(), names.Tables()...)
 	results, decided := map[string]int{}, 0
 	for n, clients := range []int{8, 12, 16, 24, 32, 8, 12, 16, 24, 32} {
-		history := concurrently(t, names, fmt.Sprint("id-", n), clients)
+		history := concurrently(t, server, names, fmt.Sprint("id-", n), clients)
 		for _, o := range history {
 			results[o.Input.(step).kind+" "+o.Output.(told).result]++
 			results[o.Output.(told).result]++
@@ -173,7 +174,7 @@ type recorder struct {
 }
 
 // record notes an operation. One whose answer is unknown has had its effect, if
-// any, before it returned: this network delivers nothing late. Where a request
+// any, before it returned: nothing is delivered late here. Where a request
 // was repeated, its first copy may have had an effect of its own before the
 // second one was answered, and so may a claim have whose lease was over when its
 // answer came: as an operation whose answer nobody knows.
@@ -191,22 +192,18 @@ func (h *recorder) record(in step, began time.Time, out told, wentWrong bool) {
 }
 
 // concurrently lets clients act on one id at once.
-func concurrently(t *testing.T, names dedup.Names, id string, clients int) []porcupine.Operation {
+func concurrently(t *testing.T, server ddb.Engine, names dedup.Names, id string, clients int) []porcupine.Operation {
 	t.Helper()
 	h := &recorder{began: time.Now(), inFlight: make(chan struct{}, 5)}
 	var wait sync.WaitGroup
 	for n := range clients {
 		random := rand.New(rand.NewPCG(uint64(clients), uint64(n)))
-		network := faulty.New(dynamo.Transport())
-		client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Choose()), Transport: network, MaxAttempts: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		store := must[*dedup.Dynamo](t)(dedup.NewDynamo(client, names))
+		table := ddbtest.NewFaults(server)
+		store := must[*dedup.Table](t)(dedup.NewTable(table, names))
 		d := process(t, store, &options{Lease: shortLease, Margin: shortMargin, Poll: dedup.NoWait()})
 		wait.Go(func() {
 			for turn := range 6 {
-				if !act(t, h, d, network, random, id, fmt.Sprintf("%d.%d", n, turn)) {
+				if !act(t, h, d, table, random, id, fmt.Sprintf("%d.%d", n, turn)) {
 					return
 				}
 			}
@@ -218,14 +215,14 @@ func concurrently(t *testing.T, names dedup.Names, id string, clients int) []por
 
 // act starts once, and ends what it has started, or does not. It reports
 // whether there is more to do.
-func act(t *testing.T, h *recorder, d *dedup.Deduplicator[string, string], network *faulty.Transport, random *rand.Rand, id, value string) bool {
+func act(t *testing.T, h *recorder, d *dedup.Deduplicator[string, string], table *ddbtest.Faults, random *rand.Rand, id, value string) bool {
 	goWrong := func() bool {
-		fault := faulty.Faults()[random.IntN(len(faulty.Faults()))]
+		fault := ddbtest.EveryFault()[random.IntN(len(ddbtest.EveryFault()))]
 		wrong := random.IntN(12) == 0
 		if wrong {
-			network.Fail(1, fault)
+			table.Fail(1, fault)
 		}
-		return wrong && fault == faulty.Repeated
+		return wrong && fault == ddbtest.Repeated
 	}
 	h.inFlight <- struct{}{}
 	wrong := goWrong()

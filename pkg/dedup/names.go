@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -31,9 +32,6 @@ func (n Names) withDefaults() Names {
 	return n
 }
 
-// attribute is the name that the table has for an attribute.
-func (n Names) attribute(name string) string { return cmp.Or(n.Attributes[name], name) }
-
 // Tables is the definition of the one table. It has no stream, and items
 // expire by expiresOn.
 func (n Names) Tables() []table.Definition {
@@ -41,7 +39,7 @@ func (n Names) Tables() []table.Definition {
 	definition := table.Definition{
 		Name:      n.Table,
 		Partition: table.Key{Name: n.IDKey, Type: table.String},
-		TTL:       n.attribute(attrExpiresOn),
+		TTL:       string(n.attribute(attrExpiresOn)),
 	}
 	if !n.OneKey {
 		definition.Sort = table.Key{Name: n.ProcessorKey, Type: table.String}
@@ -54,23 +52,22 @@ func (n Names) Tables() []table.Definition {
 func (n Names) Validate() error {
 	n = n.withDefaults()
 	for name := range n.Attributes {
-		if !slices.Contains(attributes, name) {
+		if !slices.Contains(attributes, ddb.Path(name)) {
 			return &InvalidError{Field: "names.attributes", Problem: "has " + name + ", which is not an attribute of the table"}
 		}
 	}
-	names := []string{n.IDKey, n.ProcessorKey}
+	names := make([]string, 0, 2+len(attributes))
+	names = append(names, n.IDKey, n.ProcessorKey)
 	for _, name := range attributes {
-		names = append(names, n.attribute(name))
+		names = append(names, string(n.attribute(name)))
 	}
-	taken := map[string]bool{}
-	for _, name := range names {
+	for i, name := range names {
 		switch {
 		case len(name) > 255:
 			return &InvalidError{Field: "names", Problem: "has one that is longer than 255 bytes"}
-		case taken[name]:
+		case slices.Contains(names[:i], name):
 			return &InvalidError{Field: "names", Problem: "has " + name + " for two attributes"}
 		}
-		taken[name] = true
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func TestWhatIsTold(t *testing.T) {
 				return a
 			}})),
 		}
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		d := process(t, store, o)
 		expect := func(what string, want ...string) {
 			t.Helper()
@@ -106,7 +106,7 @@ func TestWhatIsTold(t *testing.T) {
 // TestNobodyIsTold: a trace may have no end, and metrics no reader.
 func TestNobodyIsTold(t *testing.T) {
 	metrics := dedup.NewMetrics(nil)
-	d := process(t, &dedup.Memory{}, &options{
+	d := process(t, dedup.NewMemory(), &options{
 		Observe: metrics.Observe,
 		Trace: func(ctx context.Context, _ string, _ dedup.Key) (context.Context, func(error)) {
 			return ctx, nil
@@ -123,7 +123,7 @@ func TestMetrics(t *testing.T) {
 	metrics := dedup.NewMetrics(&out)
 	metrics.Flush() // ColdStart
 	out.Reset()
-	d := process(t, &dedup.Memory{}, &options{Observe: metrics.Observe, MaxAttempts: 1})
+	d := process(t, dedup.NewMemory(), &options{Observe: metrics.Observe, MaxAttempts: 1})
 	var ran atomic.Int64
 	for range 3 {
 		_, _ = d.Once(t.Context(), "a", returns("x", &ran))

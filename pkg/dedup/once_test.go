@@ -73,7 +73,7 @@ func isA[E error](t testing.TB, err error) {
 
 func TestOnceRunsOnce(t *testing.T) {
 	var ran atomic.Int64
-	store := &dedup.Memory{}
+	store := dedup.NewMemory()
 	d := process(t, store, nil)
 	first := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran)))
 	if first.Value != "1" || first.Replayed || first.Attempt != 1 {
@@ -106,7 +106,7 @@ type receipt struct {
 }
 
 func TestAnyTypes(t *testing.T) {
-	d := must[*dedup.Deduplicator[order, receipt]](t)(dedup.New[order, receipt](&dedup.Memory{}, "orders", nil))
+	d := must[*dedup.Deduplicator[order, receipt]](t)(dedup.New[order, receipt](dedup.NewMemory(), "orders", nil))
 	want := receipt{7, []string{"a", "b"}}
 	for range 2 {
 		out, err := d.Once(t.Context(), order{"x", 1}, func(context.Context) (receipt, error) { return want, nil })
@@ -130,7 +130,7 @@ func TestWaiterGetsTheResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &dedup.Memory{}
+				store := dedup.NewMemory()
 				o := &options{Poll: poll, Lease: time.Minute}
 				started := make(chan struct{})
 				go func() {
@@ -153,7 +153,7 @@ func TestWaiterGetsTheResult(t *testing.T) {
 // TestWaiterNeverRuns: a wait that ends is an error with the owner's deadline.
 func TestWaiterNeverRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		lease := time.Minute
 		started := must[dedup.Start[string, string]](t)(process(t, store, &options{Lease: lease}).TryStart(t.Context(), "a"))
 		for name, o := range map[string]*options{
@@ -191,7 +191,7 @@ func TestWaiterNeverRuns(t *testing.T) {
 // changes nothing any more.
 func TestZombie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		o := &options{Lease: time.Second}
 		zombie := must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a")).Attempt
 		time.Sleep(3 * time.Second)
@@ -223,7 +223,7 @@ func TestZombie(t *testing.T) {
 // TestLateCompletionBeforeATakeover stands: nobody else has begun.
 func TestLateCompletionBeforeATakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		d := process(t, store, &options{Lease: time.Second})
 		attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
 		time.Sleep(time.Minute)
@@ -248,7 +248,7 @@ func TestLateCompletionBeforeATakeover(t *testing.T) {
 
 func TestExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		o := &options{Lease: time.Second, Poll: dedup.NoWait()}
 		attempt := must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a")).Attempt
 		for range 3 {
@@ -272,7 +272,7 @@ func TestExtend(t *testing.T) {
 // TestLeaseOver: the context of an effect ends with its lease.
 func TestLeaseOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		_, err := process(t, store, &options{Lease: time.Second}).Once(t.Context(), "a", func(ctx context.Context) (string, error) {
 			<-ctx.Done()
 			return "", context.Cause(ctx)
@@ -302,7 +302,7 @@ func TestLeaseOver(t *testing.T) {
 // TestEndedCaller: what the effect did is remembered, although the caller has
 // gone.
 func TestEndedCaller(t *testing.T) {
-	d := process(t, &dedup.Memory{}, nil)
+	d := process(t, dedup.NewMemory(), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := d.Once(ctx, "a", func(context.Context) (string, error) { cancel(); return "done", nil }); err != nil {
 		t.Fatal(err)
@@ -315,7 +315,7 @@ func TestEndedCaller(t *testing.T) {
 // TestPanic: an effect that panics has failed, and the panic goes on.
 func TestPanic(t *testing.T) {
 	var ran atomic.Int64
-	d := process(t, &dedup.Memory{}, nil)
+	d := process(t, dedup.NewMemory(), nil)
 	func() {
 		defer func() {
 			if recover() != "boom" {
@@ -337,7 +337,7 @@ func TestPanic(t *testing.T) {
 // hundred run.
 func TestHundredCallersAfterATimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		o := &options{Lease: 10 * time.Second}
 		_ = must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a"))
 		time.Sleep(time.Minute)
@@ -350,7 +350,7 @@ func TestOneOwnerAndNinetyNineWaiters(t *testing.T) {
 	for name, shared := range map[string]bool{"in a process each": false, "in one process": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &dedup.Memory{}
+				store := dedup.NewMemory()
 				one := process(t, store, nil)
 				crowd(t, 100, func(int) *dedup.Deduplicator[string, string] {
 					if shared {

@@ -19,7 +19,7 @@ import (
 // functions returns a way to invoke a function in a fresh process, and counts
 // how often its effect runs.
 func functions(t *testing.T, o options, h *dedup.HandlerOptions[payment], takes time.Duration) (func(context.Context, payment) (string, error), *atomic.Int64) {
-	store, ran := &dedup.Memory{}, &atomic.Int64{}
+	store, ran := dedup.NewMemory(), &atomic.Int64{}
 	key := must[func(payment) (string, error)](t)(dedup.Field[payment]("id"))
 	return func(ctx context.Context, event payment) (string, error) {
 		d := process(t, store, &o)
@@ -91,7 +91,7 @@ func TestParity(t *testing.T) {
 			time.Sleep(time.Minute)
 		},
 		"threads of a process run once an id": func(t *testing.T) {
-			d, ran := process(t, &dedup.Memory{}, nil), atomic.Int64{}
+			d, ran := process(t, dedup.NewMemory(), nil), atomic.Int64{}
 			var wait sync.WaitGroup
 			for n := range 30 {
 				wait.Go(func() {
@@ -144,7 +144,7 @@ func TestParity(t *testing.T) {
 			}
 		},
 		"a zombie overwrites nothing": func(t *testing.T) {
-			store, o := &dedup.Memory{}, options{Lease: time.Second}
+			store, o := dedup.NewMemory(), options{Lease: time.Second}
 			zombie := must[dedup.Start[string, string]](t)(process(t, store, &o).TryStart(t.Context(), "a")).Attempt
 			time.Sleep(4 * time.Second)
 			var ran atomic.Int64

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -14,7 +15,7 @@ import (
 // how long they may wait.
 func TestEachCallerHasItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &dedup.Memory{}
+		store := dedup.NewMemory()
 		elsewhere, here := process(t, store, &options{Lease: time.Minute}), process(t, store, &options{Lease: time.Minute})
 		go func() {
 			_, _ = elsewhere.Once(t.Context(), "a", func(context.Context) (string, error) {
@@ -62,7 +63,8 @@ func TestEachCallerHasItsOwnDeadline(t *testing.T) {
 // up waits no longer than it may in all, and asks no more than once again.
 func TestPatienceIsNotDoubled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &priced{Store: &dedup.Memory{}}
+		meter := ddbtest.NewMeter(memory())
+		store := on(t, meter)
 		_ = must[dedup.Start[string, string]](t)(process(t, store, nil).TryStart(t.Context(), "a"))
 		here := process(t, store, nil)
 		began := time.Now()
@@ -85,8 +87,8 @@ func TestPatienceIsNotDoubled(t *testing.T) {
 		if took := time.Since(began); took > 15*time.Second {
 			t.Errorf("waited %v, want 15s at most", took)
 		}
-		if store.writes > 3 {
-			t.Errorf("%v claims, want 3 at most", store.writes)
+		if claims := meter.Take().Writes; claims > 3 {
+			t.Errorf("%v claims, want 3 at most", claims)
 		}
 	})
 }
@@ -95,7 +97,7 @@ func TestPatienceIsNotDoubled(t *testing.T) {
 // is taken over by calls of its own process as well, as it is by others.
 func TestStuckEffectKeepsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := process(t, &dedup.Memory{}, &options{Lease: time.Minute, Poll: dedup.Linear(time.Second, time.Minute)})
+		d := process(t, dedup.NewMemory(), &options{Lease: time.Minute, Poll: dedup.Linear(time.Second, time.Minute)})
 		release, stuck := make(chan struct{}), make(chan error, 1)
 		go func() {
 			_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "late", nil })

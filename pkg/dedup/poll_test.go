@@ -27,7 +27,7 @@ func TestDelays(t *testing.T) {
 		"huge factor":         {dedup.Exponential(ms, 100, 200*ms), 0, []time.Duration{ms, 100 * ms, 99 * ms}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := &dedup.Memory{}
+			store := dedup.NewMemory()
 			_ = must[dedup.Start[string, string]](t)(process(t, store, nil).TryStart(t.Context(), "a"))
 			var slept []time.Duration
 			d := process(t, store, &options{
@@ -63,7 +63,7 @@ func TestPace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &dedup.Memory{}
+				store := dedup.NewMemory()
 				var slept []time.Duration
 				d := process(t, store, &options{
 					Poll: c.poll, Random: func() float64 { return 0 },

@@ -100,20 +100,20 @@ func (a Audit) validate() error {
 // Errors: [InvalidError], [StillRunningError] without Force, those of the
 // store.
 func (d *Deduplicator[ID, R]) Release(ctx context.Context, id ID, audit Audit) (bool, error) {
-	return d.mend(ctx, id, audit, Released, nil)
+	return d.override(ctx, id, audit, Released, nil)
 }
 
 // ForceComplete completes an id in its owner's place: every call returns value
 // from now on. It reports and fails as Release does. An id that was never begun
 // cannot be completed: call Once with an effect that returns the value.
 func (d *Deduplicator[ID, R]) ForceComplete(ctx context.Context, id ID, value R, audit Audit) (bool, error) {
-	return d.mend(ctx, id, audit, ForceCompleted, &value)
+	return d.override(ctx, id, audit, ForceCompleted, &value)
 }
 
-// mend is one repair: a look, and a write under the fence that it saw. Where
+// override is a look, and a write under the fence that it saw. Where
 // the write's condition fails, somebody claimed, completed or repaired
 // meanwhile: look again.
-func (d *Deduplicator[ID, R]) mend(ctx context.Context, id ID, audit Audit, kind RepairKind, value *R) (bool, error) {
+func (d *Deduplicator[ID, R]) override(ctx context.Context, id ID, audit Audit, kind RepairKind, value *R) (bool, error) {
 	k, err := d.key(id)
 	if err == nil {
 		err = audit.validate()
@@ -130,26 +130,26 @@ func (d *Deduplicator[ID, R]) mend(ctx context.Context, id ID, audit Audit, kind
 		case r.running(now, d.options.Margin) && !audit.Force:
 			return false, &StillRunningError{Key: k, Until: r.LeaseUntil}
 		}
-		m := Mending{
+		o := Override{
 			Key: k, Seen: r.Fence, Token: d.options.NewToken(),
 			Repair: Repair{Kind: kind, By: audit.By, Reason: audit.Reason, At: now},
 		}
 		if value != nil {
 			c := Completion{At: now}
 			c.ValidUntil, c.ExpiresOn = d.validity(now, r.LeaseUntil)
-			// The result is the repair's own: it bears its token.
-			made, err := d.place(ctx, Owner{Key: k, Token: m.Token}, *value, c.ExpiresOn)
+			// The result is the operator's: it bears the override's token.
+			made, err := d.place(ctx, Owner{Key: k, Token: o.Token}, *value, c.ExpiresOn)
 			if err = cmp.Or(err, made.refused); err != nil {
 				return false, err
 			}
 			c.Result = d.kept(made.result, now)
-			m.Completion = &c
+			o.Completion = &c
 		}
-		r, mended, err := d.store.Mend(ctx, m)
+		r, done, err := d.store.Override(ctx, o)
 		if err != nil {
 			return false, err
 		}
-		if mended || r.Token == m.Token {
+		if done || r.Token == o.Token {
 			event := EventReleased
 			if value != nil {
 				event = EventForced

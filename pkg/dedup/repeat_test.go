@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -23,7 +24,7 @@ func random(seed uint64) []byte {
 // another value changes nothing.
 func TestTheFirstResultStands(t *testing.T) {
 	for _, compressOver := range []int{-1, 0, 6000} {
-		d, err := dedup.New[string, []byte](&dedup.Memory{}, "p", &dedup.Options[string, []byte]{CompressOver: compressOver})
+		d, err := dedup.New[string, []byte](dedup.NewMemory(), "p", &dedup.Options[string, []byte]{CompressOver: compressOver})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,37 +45,37 @@ func TestTheFirstResultStands(t *testing.T) {
 	}
 }
 
-// deaf is a Store whose first Complete has no answer, after its effect or
+// deaf is a table whose first Complete has no answer, after its effect or
 // without one.
 type deaf struct {
-	*dedup.Memory
+	*ddb.Memory
 	before, after int
 }
 
-func (d *deaf) Complete(ctx context.Context, o dedup.Owner, c dedup.Completion) (dedup.Row, bool, error) {
-	if d.before > 0 {
+func (d *deaf) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	if r.Name() == "complete" && d.before > 0 {
 		d.before--
-		return dedup.Row{}, false, dedup.ErrUnavailable
+		return ddb.Answer{}, dedup.ErrUnavailable
 	}
-	r, completed, err := d.Memory.Complete(ctx, o, c)
-	if d.after > 0 {
+	a, err := d.Memory.Do(ctx, r)
+	if r.Name() == "complete" && d.after > 0 {
 		d.after--
-		return dedup.Row{}, false, dedup.ErrUnavailable
+		return ddb.Answer{}, dedup.ErrUnavailable
 	}
-	return r, completed, err
+	return a, err
 }
 
 // TestALateRepeatKeepsItsResult: where Complete is repeated long after the
 // store failed, a result with an item of its own lives as long as its row.
 func TestALateRepeatKeepsItsResult(t *testing.T) {
-	for name, store := range map[string]*deaf{
-		"it was not stored":       {Memory: &dedup.Memory{}, before: 1},
-		"twice":                   {Memory: &dedup.Memory{}, before: 2},
-		"it was, and nobody told": {Memory: &dedup.Memory{}, after: 1},
+	for name, engine := range map[string]*deaf{
+		"it was not stored":       {Memory: memory(), before: 1},
+		"twice":                   {Memory: memory(), before: 2},
+		"it was, and nobody told": {Memory: memory(), after: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
-			d, err := dedup.New(store, "p", &dedup.Options[string, []byte]{
+			d, err := dedup.New(on(t, engine), "p", &dedup.Options[string, []byte]{
 				Lease: 20 * time.Hour, TTL: 10 * time.Hour, CompressOver: -1, Now: func() time.Time { return now },
 			})
 			if err != nil {
@@ -88,7 +89,7 @@ func TestALateRepeatKeepsItsResult(t *testing.T) {
 			}
 			entry := must[dedup.Entry](t)(d.Status(t.Context(), "x"))
 			now = entry.Row.ValidUntil.Add(-time.Second)
-			store.Expire(now)
+			engine.Expire(now)
 			again, err := d.TryStart(t.Context(), "x")
 			if err != nil || !bytes.Equal(again.Duplicate.Value, value) {
 				t.Errorf("%v: not the first result, at the end of its row's time", err)
@@ -99,7 +100,7 @@ func TestALateRepeatKeepsItsResult(t *testing.T) {
 
 // TestNothingFollowsAFail: the id is given back, and another may have it.
 func TestNothingFollowsAFail(t *testing.T) {
-	d, err := dedup.New[string, int](&dedup.Memory{}, "p", nil)
+	d, err := dedup.New[string, int](dedup.NewMemory(), "p", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func (d *Deduplicator[ID, R]) fetch(ctx context.Context, r Row) (remembered, err
 		return found, err
 	case InOverflow:
 		if d.options.Overflow == nil {
-			return found, &RowError{Key: r.Key, Field: attrResultIn, Err: errors.New("the result is in an overflow store, and none is given")}
+			return found, &RowError{Key: r.Key, Field: string(attrResultIn), Err: errors.New("the result is in an overflow store, and none is given")}
 		}
 		body, err := d.options.Overflow.Get(ctx, overflowKey(r.Token))
 		if err != nil {
@@ -114,7 +114,7 @@ func (d *Deduplicator[ID, R]) fetch(ctx context.Context, r Row) (remembered, err
 		found.stored, found.kept = body, true
 		return found, nil
 	}
-	return found, &RowError{Key: r.Key, Field: attrResultIn, Err: fmt.Errorf("%q is not a place", r.Result.Place)}
+	return found, &RowError{Key: r.Key, Field: string(attrResultIn), Err: fmt.Errorf("%q is not a place", r.Result.Place)}
 }
 
 // resultItem reads a result that has an item of its own. The item was there
@@ -137,11 +137,11 @@ func (d *Deduplicator[ID, R]) decode(r Row, stored []byte) (R, error) {
 	var value R
 	encoded, err := d.packer.unpack(d.options.Codec, r.Result.Codec, stored)
 	if err != nil {
-		return value, &RowError{Key: r.Key, Field: attrCodec, Err: err}
+		return value, &RowError{Key: r.Key, Field: string(attrCodec), Err: err}
 	}
 	if err := unmarshal(d.options.Codec, encoded, &value); err != nil {
 		var zero R
-		return zero, &RowError{Key: r.Key, Field: attrResult, Err: err}
+		return zero, &RowError{Key: r.Key, Field: string(attrResult), Err: err}
 	}
 	return value, nil
 }

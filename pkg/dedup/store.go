@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Store is the view that a [Deduplicator] has of its table. [Dynamo] is the
-// real one, [Memory] the one for tests and simulation; package deduptest holds
-// every implementation to what is said here.
+// Store is the view that a [Deduplicator] has of its table. [Table] is the one
+// on DynamoDB; write another one for a database of your own, and hold it to what
+// is said here with package deduptest.
 //
 // Every method is exactly one request. Writes are atomic and durable when the
 // method returns nil; a strong read sees every write that was answered before
@@ -18,7 +18,8 @@ import (
 // request may take effect twice (the SDK repeats one whose response is lost).
 // A write whose condition does not hold changes nothing. It returns the row
 // that stands there, the zero Row where none does, and false; the caller looks
-// for its own token there, then decides.
+// for its own token there, then decides. A row that a later version of this
+// package wrote is not changed: the error is [ErrNewerLayout].
 type Store interface {
 	// Claim makes the caller the owner of a key: where there is no row; or
 	// where the row is valid and not completed, its lease is over by more than
@@ -70,14 +71,15 @@ type Store interface {
 	// after: a result that has an item of its own stays there until it expires.
 	Invalidate(ctx context.Context, k Key, seen int64, expiresOn time.Time) (Row, bool, error)
 
-	// Mend makes a repair of a row that is not completed, if its fence is the
-	// one that was seen. The fence rises by one and the token is the repair's,
-	// so the owner, if there is one, has lost its claim.
+	// Override is an operator's: it releases or completes a row that is not
+	// completed, if its fence is the one that was seen. The fence rises by one and
+	// the token is the override's, so the owner, if there is one, has lost its
+	// claim.
 	//
-	// Lost response: the repeat fails, and the row bears the repair's token.
+	// Lost response: the repeat fails, and the row bears the override's token.
 	// Another did it first: it bears another. We die right after: nothing is
 	// left to do.
-	Mend(ctx context.Context, m Mending) (Row, bool, error)
+	Override(ctx context.Context, o Override) (Row, bool, error)
 
 	// Row reads a row, and whether there is one.
 	Row(ctx context.Context, k Key, strong bool) (Row, bool, error)
@@ -146,8 +148,8 @@ type Extension struct {
 	LeaseUntil, ValidUntil, ExpiresOn time.Time
 }
 
-// Mending is a repair: a release where Completion is nil.
-type Mending struct {
+// Override is what an operator does to a row: a release where Completion is nil.
+type Override struct {
 	Key
 	// Seen is the fence of the row that the operator saw.
 	Seen int64

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
@@ -53,8 +54,12 @@ type process struct {
 	calls []call
 	d     *dedup.Deduplicator[string, string]
 	made  int
-	// tokens are those of the call under way.
+	// tokens are those of the call under way; token is the last one, asked the
+	// clock as it was made for a claim, and fence that of the last run.
 	tokens map[dedup.Token]bool
+	token  dedup.Token
+	asked  time.Time
+	fence  int64
 	// begun is the row and the clock as the call began, at which of its calls
 	// the process stands, and how many tokens it had made before.
 	begun          dedup.Row
@@ -93,7 +98,7 @@ func (m *model) process(p *sim.Proc, skew time.Duration) *process {
 		m.asking++
 		t := dedup.Token{byte(c.made)}
 		copy(t[1:], p.Name())
-		c.tokens[t] = true
+		c.tokens[t], c.token, c.asked = true, t, c.clock()
 		return t
 	})
 	// Nothing passes but time, and that is the clock's part.
@@ -103,7 +108,7 @@ func (m *model) process(p *sim.Proc, skew time.Duration) *process {
 		}
 		return nil
 	}
-	d, err := dedup.New(&store{model: m, p: p, by: c.by, process: c}, processor, &o)
+	d, err := dedup.New(c.table(), processor, &o)
 	if err != nil {
 		panic(err) // a scenario with settings out of bounds
 	}
@@ -157,15 +162,15 @@ func (c *process) begin(at int) {
 // learns is what a process knows after an answer in the course of Once, until
 // its claim is made: the answer, the latest row that it has seen, and where it
 // stands. All earlier answers are forgotten, as the code forgets them.
-func (c *process) learns(kind kind, a rowAnswer) {
+func (c *process) learns(k kind, r dedup.Row, done bool) {
 	if c.cache > 0 || !c.knows {
 		return
 	}
-	if kind == looking {
+	if k == reading {
 		c.reads++
 	}
-	if kind != looking || a.Fence >= c.latest.Fence {
-		c.latest = a.Row
+	if k != reading || r.Fence >= c.latest.Fence {
+		c.latest = r
 	}
 	d := c.p.Forget()
 	for _, n := range []int{c.at, c.madeBefore, c.made, c.reads} {
@@ -173,9 +178,9 @@ func (c *process) learns(kind kind, a rowAnswer) {
 	}
 	c.hash(d, c.begun)
 	d.Int(c.began.UnixMilli())
-	d.Text(string(kind))
-	d.Bool(a.Done)
-	c.hash(d, a.Row)
+	d.Text(string(k))
+	d.Bool(done)
+	c.hash(d, r)
 	c.hash(d, c.latest)
 }
 
@@ -258,6 +263,7 @@ func (c *process) manually() error {
 		return err
 	}
 	a := started.Attempt
+	c.fence = a.Run().Fence
 	if err := a.Extend(context.Background(), 2*lease); err != nil {
 		return err
 	}
@@ -278,6 +284,7 @@ func (c *process) effect(run dedup.Run) error {
 	if c.owners[run.Fence].name != c.by.name {
 		c.run.Violation("%s runs under fence %d, which is not its own", c.by.name, run.Fence)
 	}
+	c.fence = run.Fence
 	c.p.Knows().Int(run.Fence)
 	_, err := sim.Do(c.p, sim.Labelf("effect, attempt %d", run.Attempt), false, func() (bool, error) { return true, nil })
 	return err
@@ -379,8 +386,8 @@ func (m *model) expiry(steps ...time.Duration) {
 			}
 			m.now = m.now.Add(step)
 			if m.memory.Expire(m.now) > 0 {
-				if _, found, _ := m.memory.Row(context.Background(), key, true); !found {
-					m.older, m.row = []dedup.Row{m.row}, dedup.Row{}
+				if !m.standing().Exists() {
+					m.older, m.item, m.row = []ddb.Item{m.item}, ddb.Item{}, dedup.Row{}
 				}
 			}
 		}

@@ -1,6 +1,6 @@
 // Package dedupsim plugs pkg/dedup into the simulator: its actors are the
-// package's own code on [dedup.Memory], and its model checks, at every write
-// and every answer:
+// package's own code, its [dedup.Table] among it, on tables in memory, and its
+// model checks, at every write and every answer:
 //
 //	D1 one token is valid at a time, and fences only rise
 //	D2 only the valid token completes, fails or extends
@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
@@ -37,7 +38,10 @@ const (
 	ttl    = time.Minute
 )
 
-var key = dedup.Key{ID: id, Processor: processor}
+var (
+	key       = dedup.Key{ID: id, Processor: processor}
+	tableName = dedup.Names{}.Tables()[0].Name
+)
 
 // settings are what differs between scenarios.
 type settings struct {
@@ -74,14 +78,16 @@ type completion struct {
 type model struct {
 	settings
 	run    *sim.Run
-	memory dedup.Memory
-	now    time.Time
+	memory *ddb.Memory
+	// table is for the model's own eyes: none of its requests is a step.
+	table *dedup.Table
+	now   time.Time
 
-	// row is what stands there, the zero Row where nothing does; last is the
-	// last row that did, older the states before row that a stale read may
-	// show.
-	row, last dedup.Row
-	older     []dedup.Row
+	// item and row are what stands there, none where nothing does; older are the
+	// states before it that a stale read may show.
+	item  ddb.Item
+	row   dedup.Row
+	older []ddb.Item
 	// owners are the claims by their fences, completions the results.
 	owners      map[int64]owner
 	completions map[int64]completion
@@ -97,8 +103,9 @@ type model struct {
 }
 
 func newModel(run *sim.Run, s settings) *model {
+	memory := ddb.NewMemory(dedup.Names{}.Tables()...).Remember()
 	return &model{
-		settings: s, run: run, now: start,
+		settings: s, run: run, memory: memory, table: newTable(memory), now: start,
 		owners: map[int64]owner{}, completions: map[int64]completion{}, copying: s.late,
 	}
 }
@@ -106,44 +113,42 @@ func newModel(run *sim.Run, s settings) *model {
 // Check implements [sim.Model]: all is checked where it happens.
 func (m *model) Check() error { return nil }
 
-// kind is a kind of write.
-type kind string
-
-const (
-	claiming     kind = "claim"
-	replacing    kind = "replace"
-	completing   kind = "complete"
-	failing      kind = "fail"
-	extending    kind = "extend"
-	invalidating kind = "invalidate"
-	mending      kind = "mend"
-	looking      kind = "look"
-)
-
 // write is a write of the row.
 type write struct {
 	kind kind
 	by   owner
-	// claim and owner are the arguments, where the kind has them.
-	claim dedup.Claim
-	owner dedup.Owner
-	do    func() (dedup.Row, bool, error)
+	// token is that of a claim, and clock when it was made; token and fence are
+	// those of a claim that is ended.
+	token dedup.Token
+	clock time.Time
+	fence int64
+	do    func() (ddb.Answer, error)
 }
 
 // perform makes a write and checks what it did.
-func (m *model) perform(w write) (rowAnswer, error) {
-	before := m.row
-	r, done, err := w.do()
-	after, _, _ := m.memory.Row(context.Background(), key, true)
-	if !sameRow(before, after) {
-		m.older = append(m.older, before)
+func (m *model) perform(w write) (ddb.Answer, error) {
+	before, item := m.row, m.item
+	a, err := w.do()
+	m.item = m.standing()
+	m.row = m.rowOf(m.item)
+	if !sameRow(before, m.row) {
+		m.older = append(m.older, item)
 		if len(m.older) > 2 {
 			m.older = m.older[1:]
 		}
-		m.row, m.last = after, after
-		m.check(w, before, after)
+		m.check(w, before, m.row)
 	}
-	return rowAnswer{Row: r, Done: done}, err
+	return a, err
+}
+
+// standing is the item of the row; none where there is none.
+func (m *model) standing() ddb.Item {
+	for _, it := range m.memory.Items(tableName) {
+		if !it.Has("resultOf") {
+			return it
+		}
+	}
+	return ddb.Item{}
 }
 
 func sameRow(a, b dedup.Row) bool {
@@ -163,8 +168,8 @@ func isCompleted(r dedup.Row) bool { return !r.CompletedAt.IsZero() }
 // check checks a write that changed the row.
 func (m *model) check(w write, before, after dedup.Row) {
 	clock := m.now.Add(w.by.skew)
-	if w.kind == claiming || w.kind == replacing {
-		clock = w.claim.Now
+	if w.kind.claims() {
+		clock = w.clock
 	}
 	wrong := func(format string, arguments ...any) {
 		m.run.Violation("%s by %s: %s", w.kind, w.by.name, fmt.Sprintf(format, arguments...))
@@ -183,7 +188,7 @@ func (m *model) check(w write, before, after dedup.Row) {
 	case claiming, replacing:
 		m.checkClaim(w, before, after, valid, wrong)
 	case completing, failing, extending:
-		if before.Token != w.owner.Token || before.Fence != w.owner.Fence || isCompleted(before) {
+		if before.Token != w.token || before.Fence != w.fence || isCompleted(before) {
 			wrong("D2: it is not the owner")
 		}
 		if w.kind == completing {
@@ -193,7 +198,7 @@ func (m *model) check(w write, before, after dedup.Row) {
 		if !isCompleted(before) {
 			wrong("it is not completed")
 		}
-	case mending:
+	case overriding:
 		if isCompleted(before) {
 			wrong("it is completed")
 		}
@@ -219,10 +224,10 @@ func (m *model) checkClaim(w write, before, after dedup.Row, valid bool, wrong f
 			wrong("D1: fence %d after %d", after.Fence, fence)
 		}
 	}
-	if after.Token != w.claim.Token || !after.StartedAt.Equal(w.claim.Now) {
-		wrong("token %v, started at %v; want %v at %v", after.Token, after.StartedAt, w.claim.Token, w.claim.Now)
+	if after.Token != w.token || !after.StartedAt.Equal(w.clock) {
+		wrong("token %v, started at %v; want %v at %v", after.Token, after.StartedAt, w.token, w.clock)
 	}
-	if valid && before.Payload != nil && w.claim.Payload != nil && !bytes.Equal(before.Payload, w.claim.Payload) {
+	if valid && before.Payload != nil && !bytes.Equal(before.Payload, after.Payload) {
 		wrong("D4: it was begun with another payload")
 	}
 	if was := m.lastOwned(before); was.Exists() && !m.farApart && !isCompleted(was) {
@@ -239,13 +244,13 @@ func (m *model) lastOwned(before dedup.Row) dedup.Row {
 	if before.Exists() || len(m.older) == 0 {
 		return before
 	}
-	return m.older[0]
+	return m.rowOf(m.older[0])
 }
 
 // result is what a completed row remembers, by its place.
 func (m *model) result(r dedup.Row) string {
 	if r.Result.Place == dedup.InItem {
-		body, _, _ := m.memory.Result(context.Background(), key, r.Token, true)
+		body, _, _ := m.table.Result(context.Background(), key, r.Token, true)
 		return r.Result.Codec + string(body)
 	}
 	return r.Result.Codec + string(r.Result.Bytes)
@@ -263,7 +268,7 @@ func (m *model) Final() error {
 	}
 	o := m.options(func() time.Time { return m.now }, func() dedup.Token { return dedup.Token{0xff} })
 	o.LookFirst, o.CacheSize = false, 0
-	d, err := dedup.New(&m.memory, processor, &o)
+	d, err := dedup.New(m.table, processor, &o)
 	if err != nil {
 		return err
 	}
@@ -297,8 +302,8 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.UnixMilli())
 	m.hashRow(d, m.row)
 	d.Int(int64(len(m.older)))
-	for _, r := range m.older {
-		m.hashRow(d, r)
+	for _, it := range m.older {
+		m.hashRow(d, m.rowOf(it))
 	}
 	// Fences are the clock's and their number: those of two schedules are alike
 	// where the last one and their number are.
@@ -311,24 +316,9 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(int64(len(m.strays)))
 	for _, w := range m.strays {
 		d.Text(string(w.kind))
-		d.Text(string(w.claim.Token[:]))
-		d.Text(string(w.owner.Token[:]))
-		d.Int(w.claim.Now.UnixMilli())
+		d.Text(string(w.token[:]))
+		d.Int(w.clock.UnixMilli())
 	}
-}
-
-// rowAnswer is a row, and whether a write had its effect or a read found it.
-type rowAnswer struct {
-	dedup.Row
-	Done bool
-	// to is who asked.
-	to *process
-}
-
-// Hash implements [sim.Hasher].
-func (a rowAnswer) Hash(d *sim.Digest) {
-	a.to.hash(d, a.Row)
-	d.Bool(a.Done)
 }
 
 // hashRow feeds a row of the table. Where processes may change places, its token
@@ -355,16 +345,4 @@ func hashRow(d *sim.Digest, r dedup.Row) {
 	d.Bool(r.Failed)
 	d.Text(string(r.Result.Bytes))
 	d.Text(string(r.Result.Place))
-}
-
-// bodyAnswer is a result that has an item of its own.
-type bodyAnswer struct {
-	body  []byte
-	found bool
-}
-
-// Hash implements [sim.Hasher].
-func (a bodyAnswer) Hash(d *sim.Digest) {
-	d.Text(string(a.body))
-	d.Bool(a.found)
 }

@@ -28,7 +28,7 @@ func TestSpansAndCounts(t *testing.T) {
 	if err := dedupotel.Instrument(o, trace.NewTracerProvider(trace.WithSpanProcessor(spans)), metric.NewMeterProvider(metric.WithReader(reader))); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dedup.New(&dedup.Memory{}, "payments", o)
+	d, err := dedup.New(dedup.NewMemory(), "payments", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestNothing(t *testing.T) {
 	if err := dedupotel.Instrument(o, nil, nil); err != nil || o.Trace != nil {
 		t.Errorf("error %v, trace %v", err, o.Trace != nil)
 	}
-	d, err := dedup.New(&dedup.Memory{}, "payments", o)
+	d, err := dedup.New(dedup.NewMemory(), "payments", o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,17 @@ var at = time.Date(2126, 3, 4, 5, 6, 7, 89e6, time.UTC)
 
 const margin = 2 * time.Second
 
-// Run runs the suite. newStore returns a Store on an empty table; it is called
-// once a subtest.
-func Run(t *testing.T, newStore func(t *testing.T) dedup.Store) {
+// suite is the Store, and the key of the subtest that runs.
+type suite struct {
+	dedup.Store
+	key dedup.Key
+}
+
+// Run runs the suite on a Store that has no rows yet.
+func Run(t *testing.T, store dedup.Store) {
 	for _, c := range []struct {
 		name string
-		test func(*testing.T, dedup.Store)
+		test func(*testing.T, suite)
 	}{
 		{"claim", testClaim},
 		{"claim without the optional", testBareClaim},
@@ -52,7 +57,7 @@ func Run(t *testing.T, newStore func(t *testing.T) dedup.Store) {
 		{"racing completions", testRacingCompletions},
 		{"ended context", testEndedContext},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, newStore(t)) })
+		t.Run(c.name, func(t *testing.T) { c.test(t, suite{store, dedup.Key{ID: "order-1", Processor: c.name}}) })
 	}
 }
 
@@ -63,8 +68,6 @@ func token(n byte) dedup.Token {
 	}
 	return t
 }
-
-var key = dedup.Key{ID: "order-1", Processor: "payments"}
 
 // claimAt is a claim with everything, made at a time.
 func claimAt(k dedup.Key, n byte, now time.Time) dedup.Claim {
@@ -131,7 +134,7 @@ func settles[T any](t *testing.T, what string, read func() T, want T) {
 }
 
 // wrote checks the answer of a write, and what stands there afterwards.
-func wrote(t *testing.T, s dedup.Store, what string, done bool, want dedup.Row) func(dedup.Row, bool, error) {
+func wrote(t *testing.T, s suite, what string, done bool, want dedup.Row) func(dedup.Row, bool, error) {
 	return func(got dedup.Row, ok bool, err error) {
 		t.Helper()
 		check(t, err)
@@ -139,13 +142,13 @@ func wrote(t *testing.T, s dedup.Store, what string, done bool, want dedup.Row) 
 		same(t, what+": row", got, want)
 		k := want.Key
 		if k.ID == "" {
-			k = key
+			k = s.key
 		}
 		same(t, what+": row there", standing(t, s, k), want)
 	}
 }
 
-func standing(t *testing.T, s dedup.Store, k dedup.Key) dedup.Row {
+func standing(t *testing.T, s suite, k dedup.Key) dedup.Row {
 	t.Helper()
 	r, found, err := s.Row(t.Context(), k, true)
 	check(t, err)
@@ -154,7 +157,7 @@ func standing(t *testing.T, s dedup.Store, k dedup.Key) dedup.Row {
 }
 
 // claimed makes a first claim.
-func claimed(t *testing.T, s dedup.Store, c dedup.Claim) dedup.Row {
+func claimed(t *testing.T, s suite, c dedup.Claim) dedup.Row {
 	t.Helper()
 	r, ok, err := s.Claim(t.Context(), c)
 	check(t, err)

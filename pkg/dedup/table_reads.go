@@ -1,0 +1,76 @@
+package dedup
+
+import (
+	"context"
+	"errors"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+// Decode is an item of the table as a row; the zero Row for none. The error is a
+// [RowError].
+func (t *Table) Decode(it ddb.Item) (Row, error) { return ddb.Decoded(it, t.names.decodeRow) }
+
+// Row implements [Store]: one GetItem; 1 read unit strong, half a unit
+// otherwise.
+func (t *Table) Row(ctx context.Context, k Key, strong bool) (Row, bool, error) {
+	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("read"), Key: t.names.key(k), Strong: strong})
+	if err != nil {
+		return Row{}, false, err
+	}
+	r, err := t.Decode(a.Item)
+	return r, r.Exists(), err
+}
+
+// Rows implements [Store]: one Scan, eventually consistent; half a unit for
+// each 4 KB that are looked at, about 15 rows; results count with them.
+func (t *Table) Rows(ctx context.Context, scan RowScan) (RowPage, error) {
+	filter := []ddb.Cond{t.at(attrResultOf).Missing()}
+	if scan.Open {
+		filter = append(filter, t.at(attrCompletedAt).Missing())
+	}
+	if scan.Processor != "" && !t.names.OneKey {
+		filter = append(filter, ddb.Path(t.names.ProcessorKey).Eq(ddb.Text(scan.Processor)))
+	}
+	request := ddb.Scan{Op: t.op("list"), Limit: scan.Limit, Filter: ddb.And(filter...)}
+	if scan.After != "" {
+		if request.After = t.names.place(scan.After); !request.After.Exists() {
+			return RowPage{}, &InvalidError{Field: "after", Problem: "is not where a page ended"}
+		}
+	}
+	a, err := t.engine.Do(ctx, request)
+	if err != nil {
+		return RowPage{}, err
+	}
+	var page RowPage
+	for _, it := range a.Items {
+		r, err := t.Decode(it)
+		var broken *RowError
+		switch {
+		case errors.As(err, &broken) && scan.Processor != "" && broken.Key.Processor != "" && broken.Key.Processor != scan.Processor:
+			// Another processor's, in a table with one key.
+		case errors.As(err, &broken):
+			page.Broken = append(page.Broken, *broken)
+		case scan.Processor == "" || scan.Processor == r.Processor:
+			page.Rows = append(page.Rows, r)
+		}
+	}
+	page.Next, err = t.names.placeText(a.Next)
+	return page, err
+}
+
+// Result implements [Store]: one GetItem; 1 read unit for each 4 KB strong,
+// half a unit otherwise.
+func (t *Table) Result(ctx context.Context, k Key, token Token, strong bool) ([]byte, bool, error) {
+	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("get result"), Key: t.names.resultItemKey(k, token), Strong: strong})
+	if err != nil || !a.Item.Exists() {
+		return nil, false, err
+	}
+	d := ddb.Decoder{Item: t.names.plain(a.Item)}
+	d.Layout(attrVersion, layout, ErrNewerLayout)
+	body := d.BytesOr(attrResult)
+	if d.Err != nil {
+		return nil, false, &RowError{Key: k, Field: string(d.Failed), Err: d.Err}
+	}
+	return body, true, nil
+}

@@ -1,0 +1,165 @@
+package dedup_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/pkg/dedup/deduptest"
+)
+
+// open makes a new table with these names on an engine of a kind.
+func open(t testing.TB, kind localdb.Kind, names dedup.Names) (*dedup.Table, ddb.Engine, dedup.Names) {
+	t.Helper()
+	names.Table = "processes" + localdb.Suffix()
+	engine := ddbtest.Open(t, kind, names.Tables()...)
+	return must[*dedup.Table](t)(dedup.NewTable(engine, names)), engine, names
+}
+
+// memory is an engine in memory with the table under its default names.
+func memory() *ddb.Memory { return ddb.NewMemory(dedup.Names{}.Tables()...) }
+
+// on is the Table on an engine, such as a layer around [memory].
+func on(t testing.TB, engine ddb.Engine) *dedup.Table {
+	t.Helper()
+	return must[*dedup.Table](t)(dedup.NewTable(engine, dedup.Names{}))
+}
+
+func TestTableConforms(t *testing.T) {
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		for name, names := range map[string]dedup.Names{
+			"two keys": {},
+			"one key":  {OneKey: true},
+			"other names": {IDKey: "signal", ProcessorKey: "kind", Attributes: map[string]string{
+				"token": "status", "expiresOn": "expiration", "result": "data", "v": "layout",
+			}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				store, _, _ := open(t, kind, names)
+				deduptest.Run(t, store)
+			})
+		}
+	})
+}
+
+// TestKeyNamedAsAnAttribute: a table whose key has the name of an attribute can
+// be used if the attribute gets another one.
+func TestKeyNamedAsAnAttribute(t *testing.T) {
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		for _, name := range []string{"token", "v", "expiresOn"} {
+			store, _, _ := open(t, kind, dedup.Names{IDKey: name, Attributes: map[string]string{name: "other"}})
+			d := process(t, store, nil)
+			for i := range 2 {
+				out, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return incompressible(5000), nil })
+				if err != nil || len(out.Value) != 5000 || out.Replayed != (i == 1) {
+					t.Errorf("%s: %d bytes, replayed %v, %v", name, len(out.Value), out.Replayed, err)
+				}
+			}
+			for e, err := range d.List(t.Context()) {
+				if err != nil || e.Row.ID != "a" {
+					t.Errorf("%s: listed %+v, %v", name, e, err)
+				}
+			}
+		}
+	})
+}
+
+// TestListOfATableWithOneKey: a broken row of another processor is not this
+// one's to tell of; one that is nobody's is everybody's.
+func TestListOfATableWithOneKey(t *testing.T) {
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		store, engine, names := open(t, kind, dedup.Names{OneKey: true})
+		for _, key := range []string{"7:another:x", "8:payments:x", "nobody's"} {
+			put(t, engine, names, ddb.Fields{"id": ddb.Text(key)}.Item())
+		}
+		var fields []string
+		for _, err := range process(t, store, nil).List(t.Context()) {
+			fields = append(fields, as[*dedup.RowError](t, err).Field)
+		}
+		slices.Sort(fields)
+		if diff := cmp.Diff([]string{"id", "v"}, fields); diff != "" {
+			t.Errorf("broken rows (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func put(t *testing.T, engine ddb.Engine, names dedup.Names, it ddb.Item) {
+	t.Helper()
+	if _, err := engine.Do(t.Context(), ddb.Put{Op: ddb.Op{Op: "put", Table: &names.Tables()[0]}, Item: it}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNewerLayout: no write changes a row that a later version of the package
+// wrote, though it does one that only its version tells from that.
+func TestNewerLayout(t *testing.T) {
+	at := time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
+	claim := dedup.Claim{Token: dedup.Token{9}, Now: at, LeaseUntil: at.Add(time.Minute), ValidUntil: at.Add(time.Hour)}
+	row := func(k dedup.Key, version int64, more ddb.Fields) ddb.Item {
+		return ddb.Fields{
+			"id": ddb.Text(k.ID), "processorId": ddb.Text(k.Processor), "v": ddb.Int(version), "fence": ddb.Int(1),
+			"attempt": ddb.Int(1), "token": ddb.Blob(make([]byte, 16)), "startedAt": ddb.Int(0), "leaseUntil": ddb.Int(0),
+			"validUntil": ddb.Millis(at.Add(time.Hour)),
+		}.Item().Merge(more.Item())
+	}
+	completed := ddb.Fields{"completedAt": ddb.Int(1)}
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		store, engine, names := open(t, kind, dedup.Names{})
+		for name, c := range map[string]struct {
+			row   ddb.Fields
+			write func(dedup.Key) (dedup.Row, bool, error)
+		}{
+			"claim": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
+				c := claim
+				c.Key = k
+				return store.Claim(t.Context(), c)
+			}},
+			"replace": {ddb.Fields{"validUntil": ddb.Int(0)}, func(k dedup.Key) (dedup.Row, bool, error) {
+				c := claim
+				c.Key = k
+				return store.Replace(t.Context(), c, 1)
+			}},
+			"complete": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
+				return store.Complete(t.Context(), dedup.Owner{Key: k, Fence: 1}, dedup.Completion{At: at})
+			}},
+			"fail": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
+				return store.Fail(t.Context(), dedup.Owner{Key: k, Fence: 1}, "why")
+			}},
+			"extend": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
+				return store.Extend(t.Context(), dedup.Owner{Key: k, Fence: 1}, dedup.Extension{LeaseUntil: at, ValidUntil: at})
+			}},
+			"invalidate": {completed, func(k dedup.Key) (dedup.Row, bool, error) {
+				return store.Invalidate(t.Context(), k, 1, at)
+			}},
+			"override": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
+				return store.Override(t.Context(), dedup.Override{Key: k, Seen: 1})
+			}},
+		} {
+			known, newer := dedup.Key{ID: "known", Processor: name}, dedup.Key{ID: "newer", Processor: name}
+			put(t, engine, names, row(known, 1, c.row))
+			if _, done, err := c.write(known); !done || err != nil {
+				t.Errorf("%s of a row that is known: done %v, %v", name, done, err)
+			}
+			want := row(newer, 2, c.row)
+			put(t, engine, names, want)
+			if _, done, err := c.write(newer); done || !errors.Is(err, dedup.ErrNewerLayout) {
+				t.Errorf("%s: done %v, %v; want that a newer version wrote it", name, done, err)
+			}
+			definition := &names.Tables()[0]
+			a, err := engine.Do(t.Context(), ddb.Get{
+				Op: ddb.Op{Op: "read", Table: definition}, Key: ddb.KeyOf(definition, want), Strong: true,
+			})
+			if err != nil || !a.Item.Equal(want) {
+				t.Errorf("%s changed the row: %v, %v", name, a.Item, err)
+			}
+		}
+	})
+}

@@ -69,7 +69,7 @@ func Removed(paths ...Path) []Action {
 
 // apply makes the actions on an item.
 func apply(actions []Action, before Item) (Item, error) {
-	after := before
+	after := draftOf(before, len(actions))
 	for _, a := range actions {
 		if a.Verb == Remove {
 			continue
@@ -78,7 +78,7 @@ func apply(actions []Action, before Item) (Item, error) {
 		if err != nil {
 			return Item{}, err
 		}
-		if after, err = after.put(a.Path, v); err != nil {
+		if err := after.put(a.Path, v); err != nil {
 			return Item{}, err
 		}
 	}
@@ -86,9 +86,65 @@ func apply(actions []Action, before Item) (Item, error) {
 		if !before.has(path) {
 			return Item{}, invalidf("%s is in nothing that the item has", path)
 		}
-		after = after.remove(path)
+		after.remove(path)
 	}
-	return after, nil
+	return sealed(after), nil
+}
+
+// draft is the attributes of an item that is being changed, sorted by name.
+type draft []field
+
+// draftOf has room for so many attributes more.
+func draftOf(it Item, more int) draft {
+	d := make(draft, 0, it.Len()+more)
+	if it.image != nil {
+		d = append(d, it.fields...)
+	}
+	return d
+}
+
+// set gives an attribute a value; the zero Value removes it.
+func (d *draft) set(name string, v Value) {
+	at, found := find(*d, name)
+	switch {
+	case found && v.kind == None:
+		*d = slices.Delete(*d, at, at+1)
+	case found:
+		(*d)[at].value = v
+	case v.kind != None:
+		*d = slices.Insert(*d, at, field{name, v})
+	}
+}
+
+func (d draft) attribute(name string) Value {
+	if at, found := find(d, name); found {
+		return d[at].value
+	}
+	return Value{}
+}
+
+// put puts a value at a path. The map or list that it is in must be there.
+func (d *draft) put(path Path, v Value) error {
+	name, rest := path.cut()
+	if rest != "" {
+		inner, ok := d.attribute(name).put(rest, v)
+		if !ok {
+			return invalidf("%s is in nothing that the item has", path)
+		}
+		v = inner
+	}
+	d.set(name, v)
+	return nil
+}
+
+// remove removes what is at a path, if there is anything.
+func (d *draft) remove(path Path) {
+	name, rest := path.cut()
+	var v Value
+	if rest != "" {
+		v = d.attribute(name).remove(rest)
+	}
+	d.set(name, v)
 }
 
 // has reports whether there is a map or list that a path is in.
@@ -186,20 +242,6 @@ func (a Action) added(there Value) (Value, error) {
 	return Value{}, invalidf("%s cannot be added to", a.Path)
 }
 
-// put is the item with a value at a path. The map or list that it is in must be
-// there.
-func (it Item) put(path Path, v Value) (Item, error) {
-	name, rest := path.cut()
-	if rest == "" {
-		return it.with(name, v), nil
-	}
-	inner, ok := it.attribute(name).put(rest, v)
-	if !ok {
-		return Item{}, invalidf("%s is in nothing that the item has", path)
-	}
-	return it.with(name, inner), nil
-}
-
 // put is the map or list with a value at a path.
 func (v Value) put(path Path, element Value) (Value, bool) {
 	name, rest := path.cut()
@@ -222,19 +264,6 @@ func (v Value) put(path Path, element Value) (Value, bool) {
 		return Value{kind: Map, more: &elements{fields: v.more.fields.with(name, element)}}, true
 	}
 	return Value{}, false
-}
-
-// remove is the item without what is at a path, if there is anything.
-func (it Item) remove(path Path) Item {
-	name, rest := path.cut()
-	if rest == "" {
-		return it.with(name, Value{})
-	}
-	v := it.attribute(name)
-	if v.kind == None {
-		return it
-	}
-	return it.with(name, v.remove(rest))
 }
 
 func (v Value) remove(path Path) Value {

@@ -3,7 +3,6 @@ package ddb
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -108,23 +107,24 @@ func (it Item) attribute(name string) Value {
 	if it.image == nil {
 		return Value{}
 	}
-	if at, found := it.find(name); found {
+	if at, found := find(it.fields, name); found {
 		return it.fields[at].value
 	}
 	return Value{}
 }
 
-func (i *image) find(name string) (int, bool) {
-	low, high := 0, len(i.fields)
+// find is where an attribute is among sorted fields, or belongs.
+func find(fields []field, name string) (int, bool) {
+	low, high := 0, len(fields)
 	for low < high {
 		middle := int(uint(low+high) >> 1)
-		if i.fields[middle].name < name {
+		if fields[middle].name < name {
 			low = middle + 1
 		} else {
 			high = middle
 		}
 	}
-	return low, low < len(i.fields) && i.fields[low].name == name
+	return low, low < len(fields) && fields[low].name == name
 }
 
 // Has reports whether there is anything at a path.
@@ -188,42 +188,18 @@ func (it Item) String() string {
 // with is the item with another value at a top attribute; a zero Value removes
 // it.
 func (it Item) with(name string, value Value) Item {
-	var fields []field
-	if it.image != nil {
-		fields = it.fields
-	}
-	at, found := 0, false
-	if it.image != nil {
-		at, found = it.find(name)
-	}
-	switch {
-	case !found && value.kind == None:
-		return it
-	case value.kind == None:
-		return sealed(slices.Concat(fields[:at], fields[at+1:]))
-	case found:
-		fields = slices.Clone(fields)
-		fields[at].value = value
-	default:
-		fields = slices.Concat(fields[:at], []field{{name, value}}, fields[at:])
-	}
-	return sealed(fields)
+	d := draftOf(it, 1)
+	d.set(name, value)
+	return sealed(d)
 }
 
 // Merge is the item with the fields of another set or replaced.
 func (it Item) Merge(o Item) Item {
-	merged := Fields{}
-	for name, value := range it.All() {
-		merged[Path(name)] = value
+	d := draftOf(it, o.Len())
+	for name, value := range o.All() {
+		d.set(name, value)
 	}
-	maps.Insert(merged, func(yield func(Path, Value) bool) {
-		for name, value := range o.All() {
-			if !yield(Path(name), value) {
-				return
-			}
-		}
-	})
-	return merged.Item()
+	return sealed(d)
 }
 
 // memo keeps what an item was decoded to.

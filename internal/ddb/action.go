@@ -69,7 +69,7 @@ func Removed(paths ...Path) []Action {
 
 // apply makes the actions on an item.
 func apply(actions []Action, before Item) (Item, error) {
-	after := draftOf(before, len(actions))
+	after := draftOf(before, max(len(actions)-before.Len(), 2)) // most change what is there
 	for _, a := range actions {
 		if a.Verb == Remove {
 			continue

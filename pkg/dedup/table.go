@@ -17,6 +17,7 @@ type Table struct {
 	engine     ddb.Engine
 	definition *table.Definition
 	names      Names
+	decode     func(ddb.Item) (Row, error)
 }
 
 var _ Store = (*Table)(nil)
@@ -43,7 +44,8 @@ func NewTable(engine ddb.Engine, names Names) (*Table, error) {
 }
 
 func newTable(engine ddb.Engine, names Names) *Table {
-	return &Table{engine, &names.Tables()[0], names.withDefaults()}
+	names = names.withDefaults()
+	return &Table{engine, &names.Tables()[0], names, names.decodeRow}
 }
 
 // Expire deletes what TTL would have deleted by now, and returns how many items

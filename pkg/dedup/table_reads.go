@@ -9,7 +9,7 @@ import (
 
 // Decode is an item of the table as a row; the zero Row for none. The error is a
 // [RowError].
-func (t *Table) Decode(it ddb.Item) (Row, error) { return ddb.Decoded(it, t.names.decodeRow) }
+func (t *Table) Decode(it ddb.Item) (Row, error) { return ddb.Decoded(it, t.decode) }
 
 // Row implements [Store]: one GetItem; 1 read unit strong, half a unit
 // otherwise.

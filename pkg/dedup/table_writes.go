@@ -25,21 +25,19 @@ func (t *Table) claimed(c Claim) []ddb.Action {
 
 // Claim implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
 func (t *Table) Claim(ctx context.Context, c Claim) (Row, bool, error) {
-	free := []ddb.Cond{
-		t.isKnown(),
-		t.at(attrValidUntil).Gt(ddb.Millis(c.Now)),
-		t.at(attrCompletedAt).Missing(),
-		t.at(attrLeaseUntil).Le(ddb.Millis(c.Now.Add(-c.Margin))),
-	}
+	var attempts, payload ddb.Cond
 	if c.MaxAttempts > 0 {
-		free = append(free, t.at(attrAttempt).Lt(ddb.Int(c.MaxAttempts)))
+		attempts = t.at(attrAttempt).Lt(ddb.Int(c.MaxAttempts))
 	}
 	if c.Payload != nil {
-		payload := t.at(attrPayloadHash)
-		free = append(free, ddb.Or(payload.Missing(), payload.Eq(ddb.Blob(c.Payload))))
+		payload = ddb.Or(t.at(attrPayloadHash).Missing(), t.at(attrPayloadHash).Eq(ddb.Blob(c.Payload)))
 	}
 	return t.update(ctx, "claim", c.Key,
-		ddb.Or(ddb.Path(t.names.IDKey).Missing(), ddb.And(free...)),
+		ddb.Or(ddb.Path(t.names.IDKey).Missing(), ddb.And(t.isKnown(),
+			t.at(attrValidUntil).Gt(ddb.Millis(c.Now)),
+			t.at(attrCompletedAt).Missing(),
+			t.at(attrLeaseUntil).Le(ddb.Millis(c.Now.Add(-c.Margin))),
+			attempts, payload)),
 		append(t.claimed(c),
 			t.at(attrFence).PlusFrom(ddb.Millis(c.Now), 1),
 			t.at(attrAttempt).PlusFrom(ddb.Int(0), 1),

@@ -5,37 +5,29 @@ const dedupFolder = "pkg/dedup"
 
 var (
 	dedupSchedules = test{"./internal/sim/dedupsim", "TestEverySmallSchedule|TestRandomSchedules"}
-	dedupTables    = test{"./pkg/dedup", "TestMemoryConforms|TestDynamoConforms"}
+	dedupTables    = test{"./pkg/dedup", "TestTableConforms"}
 )
 
 func dedupSchedule(name string) test { return smallSchedule(dedupSchedules.folder, name) }
 
 func dedupTrace(name string) test { return test{dedupSchedules.folder, "TestTrace" + name} }
 
-// dedupMutants are bugs in deduplication. As with the sorter's, the store's
-// conditions are planted in the memory store, and a few in the other one, which
-// the conformance suite holds to the same.
+// dedupMutants are bugs in deduplication.
 var dedupMutants = []mutant{
 	{"unconditional complete", dedupFolder, dedupSchedules, []edit{
-		{"memory.go", "func(r Row) bool { return owns(r, o) },\n\t\tfunc(r *Row) { r.complete(c) })", "func(r Row) bool { return r.Exists() },\n\t\tfunc(r *Row) { r.complete(c) })"},
+		{"table_writes.go", `"complete", o.Key, t.isOwned(o), `, `"complete", o.Key, t.isKnown(), `},
 	}},
 	{"complete by token only", dedupFolder, dedupSchedules, []edit{
-		{"memory.go", "r.Token == o.Token && r.Fence == o.Fence && r.CompletedAt", "r.Token == o.Token && r.CompletedAt"},
+		{"table_writes.go", ", t.at(attrFence).Eq(ddb.Int(o.Fence)),\n\t\tt.at(attrCompletedAt)", ",\n\t\tt.at(attrCompletedAt)"},
 	}},
 	{"complete what is completed", dedupFolder, dedupTables, []edit{
-		{"memory.go", "r.Fence == o.Fence && r.CompletedAt.IsZero()", "r.Fence == o.Fence"},
+		{"table_writes.go", "t.at(attrFence).Eq(ddb.Int(o.Fence)),\n\t\tt.at(attrCompletedAt).Missing())", `t.at(attrFence).Eq(ddb.Int(o.Fence)))`},
 	}},
-	{"complete what is completed, in the table", dedupFolder, dedupTables, []edit{
-		{"dynamo.go", "#fence = :fence AND attribute_not_exists(#completedAt)\"", "#fence = :fence\""},
+	{"lease not looked at", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
+		{"table_writes.go", `t.at(attrLeaseUntil).Le(ddb.Millis(c.Now.Add(-c.Margin)))`, `t.at(attrLeaseUntil).Exists()`},
 	}},
-	{"complete by token only, in the table", dedupFolder, dedupTables, []edit{
-		{"dynamo.go", "const isOwner = \"#token = :token AND #fence = :fence AND", "const isOwner = \"#token = :token AND (#fence = :fence OR #fence <> :fence) AND"},
-	}},
-	{"lease not looked at, in the table", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
-		{"dynamo.go", "AND #leaseUntil <= :over\"", "AND (#leaseUntil <= :over OR #leaseUntil > :over)\""},
-	}},
-	{"completed by anybody, in the table", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
-		{"dynamo.go", "const isOwner = \"#token = :token AND #fence = :fence AND", "const isOwner = \"(#token = :token OR #token <> :token) AND (#fence = :fence OR #fence <> :fence) AND"},
+	{"completed by anybody", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
+		{"table_writes.go", "t.isKnown(), t.at(attrToken).Eq(ddb.Blob(o.Token[:])), t.at(attrFence).Eq(ddb.Int(o.Fence)),\n", "t.isKnown(),\n"},
 	}},
 	{"calls of a process do not share a wait", dedupFolder, test{"./pkg/dedup", "TestFiguresOfACrowd"}, []edit{
 		{"flight.go", "if other := f.of[k]; other != nil && other.left(now, margin) > 0 {", "if other := f.of[k]; other != nil && false {"},
@@ -89,13 +81,13 @@ var dedupMutants = []mutant{
 		{"attempt.go", "if !judged {", "if !judged && why == nil {"},
 	}},
 	{"takeover keeps the token", dedupFolder, dedupSchedules, []edit{
-		{"memory.go", "r.Token, r.StartedAt, r.LeaseUntil = c.Token, milliseconds(c.Now), milliseconds(c.LeaseUntil)", "if r.Token == (Token{}) {\n\t\tr.Token = c.Token\n\t}\n\tr.StartedAt, r.LeaseUntil = milliseconds(c.Now), milliseconds(c.LeaseUntil)"},
+		{"table_writes.go", `		t.at(attrToken).Set(ddb.Blob(c.Token[:])),`, `		t.at(attrToken).SetIfMissing(ddb.Blob(c.Token[:])),`},
 	}},
 	{"takeover keeps the attempt", dedupFolder, dedupSchedules, []edit{
-		{"memory.go", "\t\t\tr.Attempt++\n", "\t\t\tr.Attempt = 1\n"},
+		{"table_writes.go", `t.at(attrAttempt).PlusFrom(ddb.Int(0), 1)`, `t.at(attrAttempt).Set(ddb.Int(1))`},
 	}},
 	{"takeover keeps the start", dedupFolder, dedupSchedules, []edit{
-		{"memory.go", "r.Token, r.StartedAt, r.LeaseUntil = c.Token, milliseconds(c.Now), milliseconds(c.LeaseUntil)", "if r.StartedAt.IsZero() {\n\t\tr.StartedAt = milliseconds(c.Now)\n\t}\n\tr.Token, r.LeaseUntil = c.Token, milliseconds(c.LeaseUntil)"},
+		{"table_writes.go", `t.at(attrStartedAt).Set(ddb.Millis(c.Now))`, `t.at(attrStartedAt).SetIfMissing(ddb.Millis(c.Now))`},
 	}},
 	{"own claim not recognised", dedupFolder, dedupSchedules, []edit{
 		{"acquire.go", "mine := claimed || r.Token == c.Token && !r.completed()", "mine := claimed"},
@@ -104,31 +96,31 @@ var dedupMutants = []mutant{
 		{"attempt.go", "\tcase !a.owns(r):\n\t\treturn a.lost(ctx)\n\tcase !r.completed()", "\tcase true:\n\t\treturn a.lost(ctx)\n\tcase !r.completed()"},
 	}},
 	{"payload unchecked at a takeover", dedupFolder, dedupSchedules, []edit{
-		{"memory.go", "|| bytes.Equal(r.Payload, c.Payload))", "|| bytes.Equal(r.Payload, c.Payload) || true)"},
+		{"table_writes.go", "t.at(attrPayloadHash).Eq(ddb.Blob(c.Payload)))\n", "t.at(attrPayloadHash).Exists())\n"},
 	}},
 	{"payload unchecked at a replay", dedupFolder, dedupSchedules, []edit{
 		{"acquire.go", "case payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload):\n\t\treturn mismatch", "case payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) && !r.completed():\n\t\treturn mismatch"},
 	}},
 	{"unconditional extend", dedupFolder, dedupSchedules, []edit{
-		{"memory.go", "return owns(r, o) && r.LeaseUntil.Before(until)", "return r.Exists()"},
+		{"table_writes.go", `ddb.And(t.isOwned(o), t.at(attrLeaseUntil).Lt(until))`, `t.isKnown()`},
 	}},
 	{"unconditional fail", dedupFolder, dedupSchedules, []edit{
-		{"memory.go", "func(r Row) bool { return owns(r, o) },\n\t\tfunc(r *Row) { r.LeaseUntil", "func(r Row) bool { return r.Exists() },\n\t\tfunc(r *Row) { r.LeaseUntil"},
+		{"table_writes.go", `"fail", o.Key, t.isOwned(o),`, `"fail", o.Key, t.isKnown(),`},
 	}},
 	{"unconditional invalidate", dedupFolder, dedupSchedule("invalidated"), []edit{
-		{"memory.go", "return r.Exists() && r.Fence == seen && !r.CompletedAt.IsZero()", "return r.Exists()"},
+		{"table_writes.go", `ddb.And(t.isKnown(), t.at(attrFence).Eq(ddb.Int(seen)), t.at(attrCompletedAt).Exists())`, `t.isKnown()`},
 	}},
 	{"unconditional release", dedupFolder, dedupSchedule("released by force"), []edit{
-		{"memory.go", "return r.Exists() && r.Fence == m.Seen && r.CompletedAt.IsZero()", "return r.Exists()"},
+		{"table_writes.go", `ddb.And(t.isKnown(), t.at(attrFence).Eq(ddb.Int(o.Seen)), t.at(attrCompletedAt).Missing())`, `t.isKnown()`},
 	}},
 	{"release leaves the owner its fence and token", dedupFolder, dedupTrace("ReleasedWhileItRuns"), []edit{
-		{"memory.go", "\t\t\tr.Fence++\n\t\t\tr.Token, r.Repair = m.Token, m.Repair\n", "\t\t\tr.Repair = m.Repair\n"},
+		{"table_writes.go", "\t\tt.at(attrFence).Plus(1),\n\t\tt.at(attrToken).Set(ddb.Blob(o.Token[:])),\n", ``},
 	}},
 	{"fail as a deletion", dedupFolder, dedupSchedules, []edit{
-		{"memory.go", "func(r *Row) { r.LeaseUntil, r.Error, r.Payload = longAgo, why, nil }", "func(r *Row) { delete(s.rows, o.Key); *r = Row{} }"},
+		{"table_writes.go", "\treturn t.update(ctx, \"fail\", o.Key, t.isOwned(o),\n\t\tt.at(attrLeaseUntil).Set(ddb.Millis(longAgo)), t.at(attrError).Set(ddb.Text(why)), t.at(attrPayloadHash).Remove())", "\ta, err := t.engine.Do(ctx, ddb.Delete{Op: t.op(\"fail\"), Key: t.names.key(o.Key), If: t.isOwned(o)})\n\treturn Row{}, a.Held, err"},
 	}},
 	{"expired and claimed in one update", dedupFolder, dedupSchedules, []edit{
-		{"memory.go", "\treturn !r.Exists() ||\n", "\treturn !r.Exists() || !r.ValidUntil.After(milliseconds(c.Now)) ||\n"},
+		{"table_writes.go", `ddb.Or(ddb.Path(t.names.IDKey).Missing(), ddb.And`, `ddb.Or(ddb.Path(t.names.IDKey).Missing(), t.at(attrValidUntil).Le(ddb.Millis(c.Now)), ddb.And`},
 	}},
 	{"TTL trusted", dedupFolder, dedupSchedule("expires"), []edit{
 		{"row.go", "return !r.ValidUntil.After(now)", "return !r.ValidUntil.After(longAgo)"},
@@ -140,7 +132,7 @@ var dedupMutants = []mutant{
 		{"acquire.go", "if !mine || !r.LeaseUntil.After(d.options.Now()) {", "if !mine {"},
 	}},
 	{"fence restarts at 1", dedupFolder, dedupSchedule("deleted by TTL, clocks far apart"), []edit{
-		{"memory.go", "r.Fence = c.Now.UnixMilli()", "r.Fence = 0"},
+		{"table_writes.go", `PlusFrom(ddb.Millis(c.Now), 1)`, `PlusFrom(ddb.Int(0), 1)`},
 	}},
 	{"expiry before the lease", dedupFolder, dedupSchedule("expires before its lease would"), []edit{
 		{"dedup.go", "if !leaseUntil.IsZero() && validUntil", "if false && validUntil"},
@@ -156,7 +148,7 @@ var dedupMutants = []mutant{
 		{"acquire.go", "if r.Fence < seen.Fence {", "if false {"},
 	}},
 	{"claim beyond the last attempt", dedupFolder, dedupSchedule("quarantined"), []edit{
-		{"memory.go", "(c.MaxAttempts == 0 || r.Attempt < c.MaxAttempts)", "true"},
+		{"table_writes.go", `t.at(attrAttempt).Lt(ddb.Int(c.MaxAttempts))`, `t.at(attrAttempt).Exists()`},
 	}},
 	{"cache without an end", dedupFolder, dedupSchedule("a cache"), []edit{
 		{"cache.go", "if !found || !entry.until.After(now) {", "if !found {"},

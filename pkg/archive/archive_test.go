@@ -10,64 +10,34 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/localdb"
-	"github.com/streamsort/streamsort/internal/meter"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/archive/archivetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-func TestMemoryConforms(t *testing.T) {
-	archivetest.Run(t, func(*testing.T) archive.Store { return &archive.Memory{} })
+func TestTableConforms(t *testing.T) {
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		names := archive.Names{Archive: "archive" + localdb.Suffix()}
+		archivetest.Run(t, archive.NewTable(ddbtest.Open(t, kind, names.Tables()...), names))
+	})
 }
 
-// freshStore is on a table of its own.
-func freshStore(t *testing.T, kind localdb.Kind, options *dynamo.Options) archive.Store {
-	t.Helper()
-	if options == nil {
-		options = &dynamo.Options{}
-	}
-	options.Endpoint = localdb.ForTest(t, kind)
-	client, err := dynamo.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := archive.Names{Archive: "archive" + localdb.Suffix()}
-	if err := dynamo.CreateTable(t.Context(), client, names.Tables()[0]); err != nil {
-		t.Fatal(err)
-	}
-	return archive.NewDynamo(client, names)
+// breaking is a table that fails where it is told to.
+type breaking struct {
+	ddb.Engine
+	fail func(ddb.Request) error
 }
 
-func TestDynamoConforms(t *testing.T) {
-	for _, kind := range localdb.Kinds() {
-		t.Run(string(kind), func(t *testing.T) {
-			archivetest.Run(t, func(t *testing.T) archive.Store { return freshStore(t, kind, nil) })
-		})
-	}
-}
-
-// counted counts a store's requests, and fails where it is told to.
-type counted struct {
-	archive.Memory
-	puts, gets int
-	fail       func(key string) error
-}
-
-func (c *counted) Put(ctx context.Context, key string, document []byte) error {
-	c.puts++
-	if c.fail != nil {
-		if err := c.fail(key); err != nil {
-			return err
+func (b *breaking) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	if b.fail != nil {
+		if err := b.fail(r); err != nil {
+			return ddb.Answer{}, err
 		}
 	}
-	return c.Memory.Put(ctx, key, document)
-}
-
-func (c *counted) Get(ctx context.Context, key string) ([]byte, error) {
-	c.gets++
-	return c.Memory.Get(ctx, key)
+	return b.Engine.Do(ctx, r)
 }
 
 // shelf is an Archive of queues in memory.
@@ -76,7 +46,9 @@ type shelf struct {
 	now    time.Time
 	queues cursor.Memory
 	sorter *cursor.Sorter
-	store  counted
+	table  breaking
+	meter  *ddbtest.Meter
+	store  *archive.Table
 	a      *archive.Archive
 }
 
@@ -87,7 +59,10 @@ func newShelf(t *testing.T) *shelf {
 	if s.sorter, err = cursor.New(&s.queues, &cursor.Options{Now: func() time.Time { return s.now }}); err != nil {
 		t.Fatal(err)
 	}
-	s.a = archive.New(&s.store, s.sorter)
+	s.table.Engine = ddb.NewMemory(archive.Names{}.Tables()...)
+	s.meter = ddbtest.NewMeter(&s.table)
+	s.store = archive.NewTable(s.meter, archive.Names{})
+	s.a = archive.New(s.store, s.sorter)
 	return s
 }
 
@@ -264,7 +239,7 @@ func TestRestoredTables(t *testing.T) {
 	s.put("q", 1, 9)
 	s.keep("q", 9, 1000, archive.Kept{To: 9, Messages: 9})
 
-	store := &s.store
+	store := s.store
 	s = newShelf(t)
 	s.a = archive.New(store, s.sorter)
 	s.put("q", 1, 4)
@@ -289,7 +264,10 @@ func TestEveryFault(t *testing.T) {
 		s := newShelf(t)
 		s.put("q", 1, 3)
 		puts, failed := 0, false
-		s.store.fail = func(string) error {
+		s.table.fail = func(r ddb.Request) error {
+			if !r.Writes() {
+				return nil
+			}
 			if puts++; puts == nth {
 				failed = true
 				return errors.New("no answer")
@@ -440,7 +418,7 @@ func TestDocuments(t *testing.T) {
 }
 
 // TestArchiveFigures pins what archiving costs: a put a message, a mark for each
-// 100 and at the end, and a get; and on a table, a unit for each KB.
+// 100 and at the end, and a get; a unit for each KB.
 func TestArchiveFigures(t *testing.T) {
 	s := newShelf(t)
 	s.put("q", 1, 250)
@@ -448,26 +426,15 @@ func TestArchiveFigures(t *testing.T) {
 		upTo       int64
 		puts, gets int
 	}{{250, 250 + 3, 1}, {250, 0, 1}} {
-		s.store.puts, s.store.gets = 0, 0
-		if _, err := s.a.Keep(t.Context(), "q", c.upTo, 1000); err != nil || s.store.puts != c.puts || s.store.gets != c.gets {
-			t.Errorf("%d puts, %d gets, %v; want %+v", s.store.puts, s.store.gets, err, c)
+		s.meter.Take()
+		_, err := s.a.Keep(t.Context(), "q", c.upTo, 1000)
+		if took := s.meter.Take(); err != nil || took.Writes != c.puts || took.Reads != c.gets || took.Units.Writes != float64(c.puts) {
+			t.Errorf("%+v, %v; want %+v", took, err, c)
 		}
 	}
-	s.store.gets = 0
+	s.meter.Take()
 	s.replayed(archive.Range{Queue: "q", From: 1, To: 250, Into: "again"}, archive.Replayed{Last: 250, Messages: 250})
-	if s.store.gets != 250 {
-		t.Errorf("%d gets, want one a message", s.store.gets)
-	}
-
-	m := meter.New(dynamo.Transport())
-	table := archive.New(freshStore(t, localdb.Kinds()[0], &dynamo.Options{Transport: m}), s.sorter)
-	before := m.Counts()
-	if _, err := table.Keep(t.Context(), "q", 100, 1000); err != nil {
-		t.Fatal(err)
-	}
-	counts := m.Counts().Sub(before)
-	t.Logf("100 messages archived: %v units", counts)
-	if p := counts["PutItem"]; p.Requests != 101 || p.Writes != 101 || counts.Total().Requests != 102 {
-		t.Errorf("%v; want 101 puts of 1 unit, and a get", counts)
+	if took := s.meter.Take(); took.Reads != 250 {
+		t.Errorf("%+v, want one get a message", took)
 	}
 }

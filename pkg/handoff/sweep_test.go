@@ -299,7 +299,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 func TestArchivedBeforeDeletion(t *testing.T) {
 	for _, deleting := range []bool{true, false} {
 		k := newDesk(t)
-		shelf := archive.New(&archive.Memory{}, k.sorter)
+		shelf := archive.New(archive.NewMemory(), k.sorter)
 		k.put("q", upTo(1, 8)...)
 		k.put("nobody's", 1)
 		k.ends("q", handoff.CaughtUp)

@@ -11,9 +11,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Run runs the suite. newStore returns an empty store; it is called once.
-func Run(t *testing.T, newStore func(t *testing.T) archive.Store) {
-	s := newStore(t)
+// Run runs the suite on a Store that is empty.
+func Run(t *testing.T, s archive.Store) {
 	get := func(key string, want []byte) {
 		t.Helper()
 		got, err := s.Get(t.Context(), key)

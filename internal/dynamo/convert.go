@@ -55,7 +55,8 @@ func valueFromSDK(value types.AttributeValue) ddb.Value {
 	return ddb.Unreadable()
 }
 
-func toSDK(it ddb.Item) attributes {
+// ToSDK is an item, a key or an image as the SDK has it.
+func ToSDK(it ddb.Item) map[string]types.AttributeValue {
 	converted := make(attributes, it.Len())
 	for name, value := range it.All() {
 		converted[name] = valueToSDK(value)
@@ -66,7 +67,7 @@ func toSDK(it ddb.Item) attributes {
 func allToSDK(items []ddb.Item) []map[string]types.AttributeValue {
 	converted := make([]map[string]types.AttributeValue, len(items))
 	for i, it := range items {
-		converted[i] = toSDK(it)
+		converted[i] = ToSDK(it)
 	}
 	return converted
 }
@@ -92,7 +93,7 @@ func valueToSDK(v ddb.Value) types.AttributeValue {
 		}
 		return &types.AttributeValueMemberL{Value: list}
 	case ddb.Map:
-		return &types.AttributeValueMemberM{Value: toSDK(v.Fields())}
+		return &types.AttributeValueMemberM{Value: ToSDK(v.Fields())}
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func wrote(there map[string]types.AttributeValue, capacity *types.ConsumedCapaci
 
 func (e *Engine) get(ctx context.Context, r ddb.Get) (ddb.Answer, error) {
 	out, err := e.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &r.Table.Name, Key: toSDK(r.Key), ConsistentRead: &r.Strong, ReturnConsumedCapacity: e.capacity(),
+		TableName: &r.Table.Name, Key: ToSDK(r.Key), ConsistentRead: &r.Strong, ReturnConsumedCapacity: e.capacity(),
 	})
 	if err != nil {
 		return ddb.Answer{}, err
@@ -95,7 +95,7 @@ func (e *Engine) put(ctx context.Context, r ddb.Put) (ddb.Answer, error) {
 	var x expression
 	condition := x.condition(r.If)
 	out, err := e.client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &r.Table.Name, Item: toSDK(r.Item), ConditionExpression: condition,
+		TableName: &r.Table.Name, Item: ToSDK(r.Item), ConditionExpression: condition,
 		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
 		ReturnValuesOnConditionCheckFailure: onFailure(r.If), ReturnConsumedCapacity: e.capacity(),
 	})
@@ -108,7 +108,7 @@ func (e *Engine) put(ctx context.Context, r ddb.Put) (ddb.Answer, error) {
 func (e *Engine) update(ctx context.Context, r ddb.Update) (ddb.Answer, error) {
 	var x expression
 	in := &dynamodb.UpdateItemInput{
-		TableName: &r.Table.Name, Key: toSDK(r.Key), ReturnValues: types.ReturnValueAllNew,
+		TableName: &r.Table.Name, Key: ToSDK(r.Key), ReturnValues: types.ReturnValueAllNew,
 		UpdateExpression: x.update(r.Do), ConditionExpression: x.condition(r.If),
 		ReturnValuesOnConditionCheckFailure: onFailure(r.If), ReturnConsumedCapacity: e.capacity(),
 	}
@@ -127,7 +127,7 @@ func (e *Engine) delete(ctx context.Context, r ddb.Delete) (ddb.Answer, error) {
 	var x expression
 	condition := x.condition(r.If)
 	out, err := e.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-		TableName: &r.Table.Name, Key: toSDK(r.Key), ConditionExpression: condition,
+		TableName: &r.Table.Name, Key: ToSDK(r.Key), ConditionExpression: condition,
 		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
 		ReturnValuesOnConditionCheckFailure: onFailure(r.If), ReturnConsumedCapacity: e.capacity(),
 	})
@@ -162,7 +162,7 @@ func (e *Engine) query(ctx context.Context, r ddb.Query) (ddb.Answer, error) {
 		in.IndexName = &r.Table.Index.Name
 	}
 	if r.After.Exists() {
-		in.ExclusiveStartKey = toSDK(r.After)
+		in.ExclusiveStartKey = ToSDK(r.After)
 	}
 	out, err := e.client.Query(ctx, in)
 	if err != nil {
@@ -182,7 +182,7 @@ func (e *Engine) scan(ctx context.Context, r ddb.Scan) (ddb.Answer, error) {
 		in.Segment, in.TotalSegments = aws.Int32(int32(r.Segment)), aws.Int32(int32(r.Segments))
 	}
 	if r.After.Exists() {
-		in.ExclusiveStartKey = toSDK(r.After)
+		in.ExclusiveStartKey = ToSDK(r.After)
 	}
 	out, err := e.client.Scan(ctx, in)
 	if err != nil {

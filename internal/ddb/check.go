@@ -112,15 +112,15 @@ func checkValue(v Value) error {
 }
 
 // checkCond checks a condition's values and the number of its operators.
-func checkCond(c Cond) error {
-	operators, err := countOperators(c)
-	if err == nil && operators > maxOperators {
+func checkCond(c *Cond) error {
+	if operators := c.operators(); operators > maxOperators {
 		return invalidf("%d operators in a condition, and there may be %d", operators, maxOperators)
 	}
-	return err
+	return c.check()
 }
 
-func countOperators(c Cond) (int, error) {
+// operators is how many a condition has.
+func (c *Cond) operators() int {
 	operators := 1
 	if c.OfSize {
 		operators++
@@ -128,28 +128,36 @@ func countOperators(c Cond) (int, error) {
 	if c.Operator == AllOf || c.Operator == AnyOf {
 		operators = len(c.Conds) - 1
 	}
-	for _, inner := range c.Conds {
-		n, err := countOperators(inner)
-		if err != nil {
-			return 0, err
+	for i := range c.Conds {
+		operators += c.Conds[i].operators()
+	}
+	return operators
+}
+
+// check checks the values.
+func (c *Cond) check() error {
+	for i := range c.Conds {
+		if err := c.Conds[i].check(); err != nil {
+			return err
 		}
-		operators += n
 	}
 	for _, v := range c.Values {
 		if err := checkValue(v); err != nil {
-			return 0, err
+			return err
 		}
 		if path, isRef := v.IsRef(); isRef && path == c.Path {
-			return 0, invalidf("%s is compared with itself", path)
-		}
-		if order, comparable := c.Values[0].compare(c.Values[len(c.Values)-1]); c.Operator == Between && comparable && order > 0 {
-			return 0, invalidf("between %s and %s is nothing", c.Values[0], c.Values[1])
+			return invalidf("%s is compared with itself", path)
 		}
 		if !c.Operator.takes(v.kind) {
-			return 0, invalidf("%s is compared with a value of the wrong type: %s", c.Path, v)
+			return invalidf("%s is compared with a value of the wrong type: %s", c.Path, v)
 		}
 	}
-	return operators, nil
+	if c.Operator == Between {
+		if order, comparable := c.Values[0].compare(c.Values[1]); comparable && order > 0 {
+			return invalidf("between %s and %s is nothing", c.Values[0], c.Values[1])
+		}
+	}
+	return nil
 }
 
 // takes reports whether an operator takes a value of this type.

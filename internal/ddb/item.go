@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/streamsort/streamsort/internal/digest"
 )
@@ -26,8 +27,8 @@ func (f Fields) Item() Item {
 }
 
 // Item is an item, a key, an image of a stream, or the fields of a map. It
-// never changes, so it may be shared, and keeps its digest once that was asked
-// for. The zero Item is none.
+// never changes, so it may be shared, and keeps its digest and its size once
+// they were asked for. The zero Item is none.
 type Item struct{ *image }
 
 type image struct {
@@ -35,6 +36,7 @@ type image struct {
 	fields []field
 	once   sync.Once
 	digest digest.Digest
+	size   atomic.Int64
 	memo   *memo
 }
 
@@ -141,12 +143,17 @@ func (it Item) Equal(o Item) bool {
 }
 
 // Only is what an item has of some attributes: a projection.
-func (it Item) Only(paths ...Path) Item {
-	only := Fields{}
-	for _, path := range paths {
-		only[path] = it.Get(path)
+func (it Item) Only(attributes ...Path) Item {
+	if it.image == nil {
+		return it
 	}
-	return only.Item()
+	only := make([]field, 0, len(attributes))
+	for _, f := range it.fields {
+		if slices.Contains(attributes, Path(f.name)) {
+			only = append(only, f)
+		}
+	}
+	return sealed(only)
 }
 
 // Digest tells the item from others.
@@ -166,9 +173,15 @@ func (it Item) Digest() digest.Digest {
 
 // Size is what the item counts for by AWS's rules: at most 400 KB.
 func (it Item) Size() int {
-	size := 0
-	for name, value := range it.All() {
-		size += len(name) + value.size()
+	if it.image == nil {
+		return 0
+	}
+	size := int(it.size.Load())
+	if size == 0 {
+		for _, f := range it.fields {
+			size += len(f.name) + f.value.size()
+		}
+		it.size.Store(int64(size))
 	}
 	return size
 }

@@ -78,12 +78,27 @@ func (v Value) plus(o Value) (sum Value, ok bool) {
 // numberSize is one byte for each two significant digits, and one; and one for
 // a sign. Zeros at the end are not significant.
 func (v Value) numberSize() int {
-	digits := strings.TrimLeft(v.Decimal(), "-")
-	size := (len(strings.Trim(digits, "0"))+1)/2 + 1
+	size := (v.significant()+1)/2 + 1
 	if v.hi < 0 {
 		size++
 	}
 	return size
+}
+
+// significant is how many significant digits a Number has.
+func (v Value) significant() int {
+	n, ok := v.Int64()
+	if !ok {
+		return len(strings.Trim(v.Decimal(), "-0"))
+	}
+	for n != 0 && n%10 == 0 {
+		n /= 10
+	}
+	digits := 0
+	for ; n != 0; n /= 10 {
+		digits++
+	}
+	return digits
 }
 
 // printable is bytes as a text that can be read.

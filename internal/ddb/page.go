@@ -28,7 +28,7 @@ func (m *Memory) query(t *rows, r Query) (Answer, error) {
 	case r.Limit < 0:
 		return Answer{}, invalidf("limit %d", r.Limit)
 	}
-	if err := checkCond(r.Where); err != nil {
+	if err := checkCond(&r.Where); err != nil {
 		return Answer{}, err
 	}
 	var found []row
@@ -136,7 +136,7 @@ func (m *Memory) scan(t *rows, r Scan) (Answer, error) {
 	if r.Limit < 0 || r.Segments < 0 || r.Segment < 0 || r.Segment >= max(r.Segments, 1) {
 		return Answer{}, invalidf("limit %d, segment %d of %d", r.Limit, r.Segment, r.Segments)
 	}
-	if err := checkCond(r.Filter); err != nil {
+	if err := checkCond(&r.Filter); err != nil {
 		return Answer{}, err
 	}
 	var a Answer

@@ -188,7 +188,7 @@ func (p *Proc) begin() {
 //
 //go:noinline
 func growStack() {
-	var frame [12 << 10]byte
+	var frame [24 << 10]byte
 	frame[0] = 1
 	runtime.KeepAlive(&frame)
 }

@@ -2,19 +2,17 @@ package main
 
 var (
 	arrivalSchedules = test{"./internal/sim/arrivalsim", "TestEverySmallSchedule|TestRandomSchedules"}
-	arrivalTables    = test{"./pkg/cursor", "TestMemoryConforms|TestDynamoConforms"}
+	arrivalTables    = test{"./pkg/cursor", "TestStore/memory"}
 )
 
 func arrivalTrace(name string) test {
 	return test{"./internal/sim/arrivalsim", "TestTrace" + name}
 }
 
-// arrivalMutants are bugs in queues in arrival order. As with the sorter's, the
-// store's conditions are planted in the memory store, and some in the other one,
-// which the conformance suite holds to the same.
+// arrivalMutants are bugs in queues in arrival order.
 var arrivalMutants = []mutant{
 	{"ticket without its begin (R1)", sorterFolder, arrivalTrace("R1"), []edit{
-		{"memory_arrival.go", " || !c.without(entries.At(i), seen.From) {", " || i < 0 {"},
+		{"store_order.go", "attrTailFrom.Le(from), ddb.And(", "attrTailFrom.Exists(), ddb.And("},
 	}},
 	{"ticket without the prints (R1)", sorterFolder, arrivalTrace("R1"), []edit{
 		{"prints.go", "c.PrintsFrom <= seen && !c.Prints.mayHave(e)", "c.PrintsFrom <= seen"},
@@ -29,20 +27,16 @@ var arrivalMutants = []mutant{
 		{"prints.go", "c.Prints = kept + first.prints()", "c.Prints = kept"},
 	}},
 	{"no prints in the table", sorterFolder, arrivalTables, []edit{
-		{"dynamo_arrival.go", "noneOf(inPrints)", "\"size(#prints) >= :zero\""},
-		{"dynamo_arrival.go", "Value(\"count\", dynamo.Number(entries.Seqs()))", "Value(\"zero\", dynamo.Number(0)).Value(\"count\", dynamo.Number(entries.Seqs()))"},
+		{"store_order.go", "ddb.Not(ddb.Or(inPrints...))", "attrPrints.Exists()"},
 	}},
 	{"all prints kept", sorterFolder, arrivalTables, []edit{
 		{"prints.go", "kept = kept[more*printSize:]", "kept = kept[more*0:]"},
 	}},
 	{"ticket given twice", sorterFolder, arrivalSchedules, []edit{
-		{"memory_arrival.go", "if c.Tail.Contains(entries.At(i)) || ", "if "},
+		{"store_order.go", "MaxSeq-entries.Seqs())),\n\t\t\tddb.Not(ddb.Or(inTail...))),", "MaxSeq-entries.Seqs()))),"},
 	}},
 	{"place before what the arrival has seen", sorterFolder, test{"./pkg/cursor", "TestTablesOfDifferentTimes"}, []edit{
-		{"memory_arrival.go", "c.Position >= seen.To && ", ""},
-	}},
-	{"place before what the arrival has seen, in the table", sorterFolder, arrivalTables, []edit{
-		{"dynamo_arrival.go", "#position >= :newest AND", "(#position >= :newest OR #position < :newest) AND"},
+		{"store_order.go", "attrPosition.Ge(ddb.Int(seen.To)), ", ""},
 	}},
 	{"ticket that is asked for again and again", sorterFolder, test{"./pkg/cursor", "TestAPlaceThatLooksTheSame"}, []edit{
 		{"append.go", "case it.Tail.Contains(a.entry()):", "case false:"},
@@ -63,7 +57,7 @@ var arrivalMutants = []mutant{
 		{"flush.go", "if there.Entries != first {", "if there.Entries == \"\" {"},
 	}},
 	{"ticket beyond the room", sorterFolder, arrivalSchedules, []edit{
-		{"memory_arrival.go", "c.Tail.Len() <= MaxTail-entries.Len() &&", "true &&"},
+		{"store_order.go", "\t\t\tattrTail.SizeLe(MaxTail-entries.Len()),\n", ""},
 	}},
 	{"repeat with its own position (R2)", sorterFolder, arrivalTrace("R2"), []edit{
 		{"append.go", "a.Seen, a.seen = there.Seen, there.Seen", "a.Seen, a.seen = it.Position, it.Position"},
@@ -106,13 +100,13 @@ var arrivalMutants = []mutant{
 		{"append.go", "Range{min(seen.From, a.seen), max(seen.To, a.seen)}", "Range{max(seen.From, a.seen), max(seen.To, a.seen)}"},
 	}},
 	{"unconditional put of an arrival", sorterFolder, arrivalSchedules, []edit{
-		{"memory_arrival.go", "found && !expired(there.ExpiresOn, a.EnqueuedAt) {", "found && false {\n\t\t_ = there"},
+		{"store_arrivals.go", "ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(a.EnqueuedAt)))", "ddb.Cond{}"},
 	}},
 	{"expired arrival in the way", sorterFolder, arrivalTables, []edit{
-		{"memory_arrival.go", "found && !expired(there.ExpiresOn, a.EnqueuedAt) {", "found {"},
+		{"store_arrivals.go", "ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(a.EnqueuedAt)))", "s.queueKey.Missing()"},
 	}},
 	{"unconditional trim", sorterFolder, arrivalSchedules, []edit{
-		{"memory_arrival.go", "return !numbered(c) && c.TailFrom == seen.TailFrom }", "return !numbered(c) }"},
+		{"store_order.go", "attrTailFrom.Eq(ddb.Int(seen.TailFrom))", "isArrivalOrder"},
 	}},
 	{"other bytes under an id", sorterFolder, arrivalSchedules, []edit{
 		{"arrival.go", "a.ID == other.ID && bytes.Equal(a.Digest, other.Digest)", "a.ID == other.ID && bytes.Equal(a.Digest[:0], other.Digest[:0])"},
@@ -121,7 +115,7 @@ var arrivalMutants = []mutant{
 		{"append.go", "\t\ta.result.Outcome = Conflict\n\t\treturn nil\n", "\t\ta.Seen, a.seen = there.Seen, there.Seen\n\t\treturn nil\n"},
 	}},
 	{"kept, whoever has its id now", sorterFolder, arrivalTables, []edit{
-		{"memory_arrival.go", "if !found || a.Seen != seen {", "if !found {"},
+		{"store_arrivals.go", "isThis := attrSeen.Eq(ddb.Int(seen))", "isThis := attrSeen.Exists()"},
 	}},
 	{"undelivered ones are not kept", sorterFolder, arrivalSchedules, []edit{
 		{"keep_arrival.go", "if there && k.sorter.expiresSoon(a.ExpiresOn) {", "if there && false {"},
@@ -142,18 +136,10 @@ var arrivalMutants = []mutant{
 		{"append.go", "if a.open() && a.seen < unknown {", "if a.open() && a.seen < min(unknown, 0) {"},
 	}},
 	{"numbered move of a queue in arrival order", sorterFolder, arrivalTables, []edit{
-		{"dynamo.go", "\"#position = :from AND attribute_not_exists(#tailFrom)\"", "\"#position = :from AND (attribute_not_exists(#tailFrom) OR #position = :from)\""},
+		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Eq(ddb.Int(from))"},
 	}},
-	{"ticket without its begin, in the table", sorterFolder, arrivalTables, []edit{
-		{"dynamo_arrival.go", "\"(#tailFrom <= :seen OR (", "\"(#tailFrom <= :seen OR #tailFrom > :seen OR ("},
-	}},
-	{"ticket given twice, in the table", sorterFolder, arrivalTables, []edit{
-		{"dynamo_arrival.go", "\"contains(#tail, :\"", "\"contains(#change, :\""},
-	}},
-	{"expired arrival in the way, in the table", sorterFolder, arrivalTables, []edit{
-		{"dynamo_arrival.go", "notThere + \" OR #expiresOn <= :now\"", "notThere + \" OR (#expiresOn <= :now AND #expiresOn > :now)\""},
-	}},
-	{"tail trimmed from the front, one by one", sorterFolder, arrivalTables, []edit{
-		{"dynamo_arrival.go", "fmt.Sprintf(\"#tail[%d]\", OrderItemEntries-1-i)", "fmt.Sprintf(\"#tail[%d]\", i+1)"},
+	// Only a server that removes elements one by one shows it.
+	{"tail trimmed from the front, one by one", sorterFolder, test{"./pkg/cursor", "TestStoreTicket"}, []edit{
+		{"store_order.go", "attrTail.Index(OrderItemEntries-1-i)", "attrTail.Index(i)"},
 	}},
 }

@@ -8,15 +8,13 @@ var schedules = test{"./internal/sim/cursorsim", "TestEverySmallSchedule|TestRan
 
 func trace(name string) test { return test{"./internal/sim/cursorsim", "TestTrace" + name} }
 
-// sorterMutants are bugs in the sorter. The store's conditions are planted in
-// the memory store, which is what the simulator runs on; cursortest holds the
-// DynamoDB store to the same.
+// sorterMutants are bugs in the sorter.
 var sorterMutants = []mutant{
 	{"unconditional move", sorterFolder, schedules, []edit{
-		{"memory.go", "return c.Position == from && numbered(c) }", "return true }"},
+		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Exists()"},
 	}},
 	{"move if position <= to", sorterFolder, schedules, []edit{
-		{"memory.go", "return c.Position == from && numbered(c) }", "return c.Position <= to }"},
+		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Le(ddb.Int(to))"},
 	}},
 	{"stale cursor read", sorterFolder, schedules, []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
@@ -28,19 +26,19 @@ var sorterMutants = []mutant{
 		{"advance.go", "if !mine || !p.it.GapOpen() {", "if mine || !p.it.GapOpen() {"},
 	}},
 	{"unconditional put", sorterFolder, schedules, []edit{
-		{"memory.go", "at, found := q.find(m.Seq)\n", "at, found := q.find(m.Seq)\n\tif found {\n\t\tq.messages, found = slices.Delete(q.messages, at, at+1), false\n\t}\n"},
+		{"store_messages.go", "encodeMessage(m, s.names), s.queueKey.Missing())", "encodeMessage(m, s.names), ddb.Cond{})"},
 	}},
 	{"own move not recognised (V2)", sorterFolder, trace("V2"), []edit{
 		{"advance.go", "if !moved && it.Position != to {", "if !moved {"},
 	}},
 	{"park without its position condition", sorterFolder, schedules, []edit{
-		{"memory.go", "c.Position < seq-1 && c.Parked <= c.Position &&", "c.Parked <= c.Position &&"},
+		{"store_cursors.go", "attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(", "attrParked.Le("},
 	}},
 	{"no read after the put", sorterFolder, schedules, []edit{
 		{"advance.go", "if !p.fresh {", "if false {"},
 	}},
 	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
-		{"memory.go", "return c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq && numbered(c)", "return c.Position == seq || c.Position < seq-1 && c.Parked <= c.Position && c.Parked < seq"},
+		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq)), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq))))"},
 		{"heal.go", "if to == p.it.Position {\n", "if to == p.it.Position {\n\t\t\tif it, err := s.store.OpenGap(ctx, p.it.Queue, to, s.now()); err == nil {\n\t\t\t\tp.it = it\n\t\t\t}\n"},
 	}},
 	{"duplicate does not advance", sorterFolder, schedules, []edit{
@@ -59,13 +57,13 @@ var sorterMutants = []mutant{
 		{"advance.go", "if err := s.park(ctx, highest, p); err != nil {", "if err := s.park(ctx, highest, p); true {"},
 	}},
 	{"unconditional tombstone", sorterFolder, schedules, []edit{
-		{"memory.go", "at, found := q.find(m.Seq)\n", "at, found := q.find(m.Seq)\n\tif found && m.Tombstone != \"\" {\n\t\tq.messages, found = slices.Delete(q.messages, at, at+1), false\n\t}\n"},
+		{"store_messages.go", "a, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())", "condition := s.queueKey.Missing()\n\tif m.Tombstone != \"\" {\n\t\tcondition = ddb.Cond{}\n\t}\n\ta, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), condition)"},
 	}},
 	{"all gaps skipped by the head's age", sorterFolder, schedules, []edit{
 		{"gaps.go", "skipped = Range{max(it.Position, stored-1-int64(limit)), stored - 1}", "skipped = Range{max(it.Position, it.Parked-1-int64(limit)), it.Parked - 1}"},
 	}},
 	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
-		{"memory.go", "c.Position, c.GapSince = to, milliseconds(now)", "c.Position = to"},
+		{"store_cursors.go", "attrPosition.Set(ddb.Int(to)), attrGapSince.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(to)),"},
 	}},
 	{"full from memory (V11)", sorterFolder, trace("V11"), []edit{
 		{"put.go", "if err == nil && slices.ContainsFunc(", "if false && slices.ContainsFunc("},
@@ -83,7 +81,7 @@ var sorterMutants = []mutant{
 		{"retention.go", "if s.retention == 0 {", "if true {"},
 	}},
 	{"a queue can begin anew (V9)", sorterFolder, trace("V9"), []edit{
-		{"memory.go", "return (change.First == nil || *change.First == c.Settings.First) && ", "return "},
+		{"store_cursors.go", "attrFirst.Eq(ddb.Int(*c.First))", "attrFirst.Exists()"},
 	}},
 	{"sweep sees only gaps on record (V10)", sorterFolder, trace("V10"), []edit{
 		{"sweep.go", "Every: o.FullEvery}", "Every: o.FullEvery, Only: func(Progress) CursorFilter { return CursorFilter{Gaps: true} }}"},

@@ -27,7 +27,7 @@ var unrecorded = map[string]string{
 	"xray":                            "Lambda tells of traces under the function's role",
 	"sqs:SendMessage on FailureQueue": "the event source mapping hands over what it gives up on under the function's role",
 	"AckFunction: dynamodb:PutItem on table/streamsort-chains": "create replaces a chain that is over and has expired, days later, where DynamoDB has not deleted it yet: the tests of pkg/xorack do",
-	"dynamodb:UpdateItem on table/streamsort-arrivals":         "pushes the expiry of messages forward that are days old: cursortest does",
+	"dynamodb:UpdateItem on table/streamsort-arrivals":         "pushes the expiry of messages forward that are days old: the tests of pkg/cursor do",
 }
 
 // TestLeastPrivilege runs every function, notes what they call, and compares

@@ -144,7 +144,7 @@ func TestBadInputWithoutSeqs(t *testing.T) {
 			a = s.keyed(c.key, c.body)
 		}
 		s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
-		if queues := s.memory.Queues(); c.key == "" && len(queues) != 0 {
+		if queues := queuesOf(t, s.memory); c.key == "" && len(queues) != 0 {
 			t.Errorf("%s: something was stored: %v", c.name, queues)
 		}
 	}

@@ -72,7 +72,7 @@ func FuzzTenant(f *testing.F) {
 		f.Add(seed.method, seed.resource, seed.query, seed.key, seed.body)
 	}
 	f.Fuzz(func(t *testing.T, method, resource, query, key, body string) {
-		memory := &cursor.Memory{}
+		memory := cursor.NewMemory()
 		sorter, err := cursor.New(memory, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func FuzzTenant(f *testing.F) {
 		if strings.Contains(string(answer), "secret") && !strings.Contains(body+query, "secret") {
 			t.Errorf("told of another's: %s", answer)
 		}
-		for _, queue := range memory.Queues() {
+		for _, queue := range queuesOf(t, memory) {
 			if !strings.HasPrefix(queue, "@acme/") && !slices.Contains(others, queue) {
 				t.Errorf("stored in the queue %q", queue)
 			}

@@ -119,7 +119,7 @@ func FuzzHandle(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, event []byte) {
-		sorter, err := cursor.New(&cursor.Memory{}, nil)
+		sorter, err := cursor.New(cursor.NewMemory(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -98,7 +98,7 @@ func newBench(t *testing.T, consumers string) *bench {
 	t.Helper()
 	b := &bench{T: t, store: &handoff.Memory{}}
 	var err error
-	if b.sorter, err = cursor.New(&cursor.Memory{}, nil); err != nil {
+	if b.sorter, err = cursor.New(cursor.NewMemory(), nil); err != nil {
 		t.Fatal(err)
 	}
 	seen := &observer{emitter: emf.New(&b.out)}

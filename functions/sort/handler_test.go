@@ -38,7 +38,7 @@ func newSorter(t *testing.T) *cursor.Sorter {
 	t.Helper()
 	defaults := cursor.DefaultSettings()
 	defaults.Mode = cursor.ModeAsync
-	s, err := cursor.New(&cursor.Memory{}, &cursor.Options{Defaults: &defaults})
+	s, err := cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func gapOf(t *testing.T) *cursor.Sorter {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	defaults := cursor.DefaultSettings()
 	defaults.Policy, defaults.GapAfter = cursor.PolicySkip, time.Second
-	s, err := cursor.New(&cursor.Memory{}, &cursor.Options{Defaults: &defaults, Now: func() time.Time { return now }})
+	s, err := cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestHandlerSweeps(t *testing.T) {
 // A consumer that is stuck is announced by every run.
 func TestHandlerSweepsConsumers(t *testing.T) {
 	var out bytes.Buffer
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	sorter, err := cursor.New(&cursor.Memory{}, &cursor.Options{Now: clock})
+	sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 // A chain whose deadline has come is timed out.
 func TestHandlerSweepsChains(t *testing.T) {
 	var out bytes.Buffer
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

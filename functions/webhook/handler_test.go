@@ -52,7 +52,7 @@ func sign(text string) []byte {
 type server struct {
 	*edgetest.Client
 	t      *testing.T
-	memory *cursor.Memory
+	memory *cursor.Store
 	sorter *cursor.Sorter
 	// logs are what the function prints: lines of its log, and metrics.
 	logs  bytes.Buffer
@@ -63,7 +63,7 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{t: t, memory: &cursor.Memory{}, now: time.Unix(1_700_000_000, 0), value: secret}
+	s := &server{t: t, memory: cursor.NewMemory(), now: time.Unix(1_700_000_000, 0), value: secret}
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
@@ -73,7 +73,7 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-func newService(t testing.TB, memory *cursor.Memory, clock func() time.Time, fetch func(context.Context, webhook.Reference) (string, error)) *service {
+func newService(t testing.TB, memory *cursor.Store, clock func() time.Time, fetch func(context.Context, webhook.Reference) (string, error)) *service {
 	t.Helper()
 	sorter, err := cursor.New(memory, &cursor.Options{Now: clock})
 	if err != nil {
@@ -381,7 +381,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add("/webhooks/github", "x-github-delivery", "a", []byte(`{"repository":{"full_name":"a"}}`))
 	f.Add("/webhooks/raw", "content-type", "text/plain", []byte("\xff"))
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	handle := newService(f, &cursor.Memory{}, time.Now, func(context.Context, webhook.Reference) (string, error) { return secret, nil }).handler(io.Discard)
+	handle := newService(f, cursor.NewMemory(), time.Now, func(context.Context, webhook.Reference) (string, error) { return secret, nil }).handler(io.Discard)
 	f.Fuzz(func(t *testing.T, path, header, value string, body []byte) {
 		headers := map[string]string{
 			"x-hub-signature-256": "sha256=" + hex.EncodeToString(sign(string(body))), "x-sig": hex.EncodeToString(sign(string(body))),

@@ -226,7 +226,7 @@ var variables = map[string]string{
 func (r *reader) check(s Settings) {
 	err := s.Names.Validate()
 	if err == nil {
-		_, err = cursor.New(&cursor.Memory{}, s.options())
+		_, err = cursor.New(nil, s.options()) // of which nothing is asked
 	}
 	var invalid *cursor.InvalidError
 	if errors.As(err, &invalid) {

@@ -44,7 +44,7 @@ func (b *breaking) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 type shelf struct {
 	*testing.T
 	now    time.Time
-	queues cursor.Memory
+	queues *cursor.Store
 	sorter *cursor.Sorter
 	table  breaking
 	meter  *ddbtest.Meter
@@ -54,9 +54,9 @@ type shelf struct {
 
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
-	s := &shelf{T: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	s := &shelf{T: t, queues: cursor.NewMemory(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	var err error
-	if s.sorter, err = cursor.New(&s.queues, &cursor.Options{Now: func() time.Time { return s.now }}); err != nil {
+	if s.sorter, err = cursor.New(s.queues, &cursor.Options{Now: func() time.Time { return s.now }}); err != nil {
 		t.Fatal(err)
 	}
 	s.table.Engine = ddb.NewMemory(archive.Names{}.Tables()...)

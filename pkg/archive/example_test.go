@@ -33,7 +33,7 @@ func (f folder) Get(_ context.Context, key string) ([]byte, error) {
 
 func Example() {
 	ctx := context.Background()
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		panic(err)
 	}

@@ -15,7 +15,7 @@ import (
 // are handed everything on, in order; a rewind repeats it; what they have not
 // got is kept, and what they have is not deleted.
 func TestArrivalsAreDelivered(t *testing.T) {
-	store, _ := freshTables(t, localdb.Choose(), nil)
+	store := freshStore(t, localdb.Choose())
 	now := time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
 	clock := func() time.Time { return now }
 	sorter, err := cursor.New(store, &cursor.Options{Now: clock})

@@ -11,7 +11,7 @@ import (
 // Messages without numbers get them as they arrive; a repeat is told the same.
 func ExampleSorter_Append() {
 	ctx := context.Background()
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func ExampleSorter_Append() {
 // Several messages under one id stay together, at the price of their bytes and
 // one write.
 func ExampleSorter_Append_batch() {
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

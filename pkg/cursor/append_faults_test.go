@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -70,7 +70,7 @@ func TestEveryRequestOfAnAppendGoesWrongOnce(t *testing.T) {
 		{"repeat after its order item", group("a", 60), group("a", 1)},
 	} {
 		t.Run(operation.name, func(t *testing.T) {
-			for _, fault := range faulty.Faults() {
+			for _, fault := range ddbtest.EveryFault() {
 				for k := 1; appendGoesWrong(t, operation.prepare, operation.do, fault, k); k++ {
 					if k > 100 {
 						t.Fatal("more than 100 requests")
@@ -86,20 +86,20 @@ func TestEveryRequestOfAnAppendGoesWrongOnce(t *testing.T) {
 
 // appendGoesWrong appends with the kth request going wrong, and then again. It
 // reports whether there was one.
-func appendGoesWrong(t *testing.T, prepare, do []cursor.Arrival, fault faulty.Fault, k int) bool {
+func appendGoesWrong(t *testing.T, prepare, do []cursor.Arrival, fault ddbtest.Fault, k int) bool {
 	t.Helper()
-	h := newHurt(t, 1)
+	h := newHurt(t)
 	answers := map[string]cursor.Range{}
 	if len(prepare) > 0 {
 		h.must(h.append(answers, prepare...))
 	}
-	h.network.Fail(k, fault)
+	h.faults.Fail(k, fault)
 	err := h.append(answers, do...)
-	if h.network.Pending() {
+	if h.faults.Pending() {
 		h.must(err)
 		return false
 	}
-	h.network.Fail(0, "")
+	h.faults.Fail(0, "")
 	h.must(h.append(answers, do...))
 	h.appended(answers)
 	if len(answers) < len(do) {

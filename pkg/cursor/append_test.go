@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -237,7 +238,7 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 		if _, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{arrival("good"), a}); !errors.As(err, &invalid) || invalid.Field != "messages[1]."+c.field {
 			t.Errorf("%s in a group: error %v", name, err)
 		}
-		if queues := b.memory.Queues(); len(queues) != 0 {
+		if queues := b.queues(); len(queues) != 0 {
 			t.Errorf("%s: stored something: %v", name, queues)
 		}
 	}
@@ -250,20 +251,15 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 	}
 }
 
-// oneKey is a store on which an id has the key of another.
-type oneKey struct{ cursor.Store }
-
-func (s oneKey) PutArrival(ctx context.Context, a cursor.Arrival) (cursor.Arrival, error) {
-	there, err := s.Store.PutArrival(ctx, a)
-	if a.ID == "b" {
-		there.ID, there.Op = "a", nil
-	}
-	return there, err
-}
-
 func TestAnotherIdUnderOneKeyIsAConflict(t *testing.T) {
 	b := newBench(t, nil)
-	b.store = oneKey{b.memory}
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() != "put arrival" {
+			return b.tables.Do(ctx, r)
+		}
+		other := ddb.Fields{"id": ddb.Text("a"), "op": ddb.Blob([]byte("another"))}.Item()
+		return ddb.Answer{Item: r.(ddb.Put).Item.Merge(other)}, nil
+	})
 	a := arrival("b")
 	b.want("another id", b.append(a), "conflict")
 }
@@ -291,44 +287,42 @@ func TestAppendAtTheEndOfTheRange(t *testing.T) {
 	}
 }
 
-// late is a store whose weak reads show nothing.
+// late is an engine whose weak reads of order items and arrivals show nothing,
+// and which leaves half of the arrivals unread.
 type late struct {
-	cursor.Store
+	ddb.Engine
 	weak, strong int
 }
 
-func (s *late) OrderItems(ctx context.Context, query cursor.Query) (cursor.OrderPage, error) {
-	if !query.Strong {
-		s.weak++
-		return cursor.OrderPage{}, nil
+func (l *late) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	var left []ddb.Item
+	strong := true
+	switch q := r.(type) {
+	case ddb.Query:
+		strong = q.Strong
+	case ddb.BatchGet:
+		strong = q.Strong
+		half := (len(q.Keys) + 1) / 2
+		q.Keys, left = q.Keys[:half], q.Keys[half:]
+		r = q
+	default:
+		return l.Engine.Do(ctx, r)
 	}
-	s.strong++
-	return s.Store.OrderItems(ctx, query)
-}
-
-func (s *late) Arrivals(ctx context.Context, query cursor.ArrivalQuery) ([]cursor.Arrival, []cursor.Hash, error) {
-	if !query.Strong {
-		s.weak++
-		return nil, nil, nil
+	if !strong {
+		l.weak++
+		return ddb.Answer{}, nil
 	}
-	s.strong++
-	found, left, err := s.Store.Arrivals(ctx, query)
-	if len(found) > 1 {
-		// The server left half of them unread.
-		half := len(found) / 2
-		for _, a := range found[half:] {
-			left = append(left, cursor.HashOf(a.ID))
-		}
-		found = found[:half]
-	}
-	return found, left, err
+	l.strong++
+	a, err := l.Engine.Do(ctx, r)
+	a.Left = left
+	return a, err
 }
 
 func TestArrivalsAreReadStronglyWhereTheyAreNotShown(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 150)
-	hidden := &late{Store: b.memory}
-	b.store = hidden
+	hidden := &late{Engine: b.tables}
+	b.engine = hidden
 	if got := b.read(0, 150); len(got) != 150 || got[149] != "150 a149 body of a149" || hidden.weak == 0 || hidden.strong == 0 {
 		t.Errorf("%d messages: %v; %d weak and %d strong reads", len(got), got[len(got)-1], hidden.weak, hidden.strong)
 	}
@@ -399,11 +393,11 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 func TestARepeatShortBeforeTheEndIsKept(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 1)
-	b.store = noTickets{b.memory}
+	b.engine = noTickets(b.tables)
 	if _, err := b.process(cursor.Options{}).Append(t.Context(), arrival("x")); err == nil {
 		t.Fatal("a ticket was given")
 	}
-	b.store = b.memory
+	b.engine = b.tables
 	b.fill("b", 100)
 	b.now = b.now.Add(14*24*time.Hour - time.Second)
 	b.want("repeat", b.append(arrival("x")), "duplicate 102-102")
@@ -414,11 +408,14 @@ func TestARepeatShortBeforeTheEndIsKept(t *testing.T) {
 	}
 }
 
-// noTickets is a store that gives no places.
-type noTickets struct{ cursor.Store }
+// noTickets is an engine that gives no places.
+func noTickets(engine ddb.Engine) ddb.Engine {
+	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "ticket" {
+			return ddb.Answer{}, errNoTickets
+		}
+		return engine.Do(ctx, r)
+	})
+}
 
 var errNoTickets = errors.New("no tickets")
-
-func (noTickets) Ticket(context.Context, string, cursor.Tail, cursor.Range, time.Time) (cursor.Cursor, bool, error) {
-	return cursor.Cursor{}, false, errNoTickets
-}

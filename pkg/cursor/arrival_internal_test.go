@@ -10,40 +10,57 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
-// imageOf is a cursor as a stream shows it.
-func imageOf(t *testing.T, c Cursor) string {
+// imageOf is an item as a stream shows it.
+func imageOf(t *testing.T, it ddb.Item) json.RawMessage {
 	t.Helper()
-	raw, err := attributevalue.MarshalMapJSON(encodeCursor(c, Names{}.withDefaults()))
+	if !it.Exists() {
+		return nil
+	}
+	raw, err := attributevalue.MarshalMapJSON(dynamo.ToSDK(it))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(raw)
-}
-
-// unread is a store on which no cursor is read.
-type unread struct {
-	*Memory
-	t *testing.T
-}
-
-func (s unread) Cursor(context.Context, string, bool) (Cursor, error) {
-	s.t.Error("a cursor was read")
-	return Cursor{}, errors.New("not here")
+	return raw
 }
 
 // TestOnStreamHandsOnArrivals: what a record shows is enough to find them, with
 // no other read of the cursor.
 func TestOnStreamHandsOnArrivals(t *testing.T) {
-	memory := &Memory{}
-	s, err := New(memory, nil)
-	if err != nil {
-		t.Fatal(err)
+	var names Names
+	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
+	process := func(engine ddb.Engine) *Sorter {
+		store, err := NewStore(engine, names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
-	older := Cursor{}
 	var records []json.RawMessage
+	tables.OnChange(func(c ddb.Change) {
+		if c.Table.Name != "streamsort-cursors" {
+			return
+		}
+		record := streamRecord{EventName: "MODIFY"}
+		if !c.Before.Exists() {
+			record.EventName = "INSERT"
+		}
+		record.Change.SequenceNumber = fmt.Sprint(len(records))
+		record.Change.OldImage, record.Change.NewImage = imageOf(t, c.Before), imageOf(t, c.After)
+		raw, err := json.Marshal(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, raw)
+	})
+	s := process(tables)
 	for i := range 100 {
 		a := Arrival{Queue: "q", ID: fmt.Sprint(i)}
 		for n := range 1 + i%3 {
@@ -52,20 +69,13 @@ func TestOnStreamHandsOnArrivals(t *testing.T) {
 		if _, err := s.Append(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
-		newer, err := memory.Cursor(t.Context(), "q", true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		record := fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","NewImage":%s}}`, i, imageOf(t, newer))
-		if older.Exists() {
-			record = fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`, i, imageOf(t, older), imageOf(t, newer))
-		}
-		records, older = append(records, json.RawMessage(record)), newer
 	}
-	reader, err := New(unread{memory, t}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "get cursor" {
+			t.Error("a cursor was read")
+		}
+		return tables.Do(ctx, r)
+	}))
 	var got []string
 	last := int64(0)
 	response, err := OnStream(reader, Names{}, func(_ context.Context, b Batch) error {
@@ -93,12 +103,12 @@ func TestOlderVersionsRefuseArrivals(t *testing.T) {
 	settings := DefaultSettings()
 	settings.Kind = KindArrival
 	entries := NewTail(Entry{Count: 1})
-	for name, it := range map[string]item{
+	for name, it := range map[string]ddb.Item{
 		"cursor":     encodeCursor(newCursor("q", settings, time.Now()), names),
 		"order item": encodeOrderItem(OrderItem{Queue: "q", Last: 1, Entries: entries}, names),
 		"arrival":    encodeArrival(Arrival{Queue: "q", ID: "a", Messages: make([]Message, 1)}, names),
 	} {
-		d := dynamo.Decoder{Item: it}
+		d := ddb.Decoder{Item: it}
 		d.Layout(attrVersion, layoutOld, ErrNewerLayout)
 		if !errors.Is(d.Err, ErrNewerLayout) {
 			t.Errorf("%s: error %v, want ErrNewerLayout", name, d.Err)

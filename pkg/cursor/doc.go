@@ -1,12 +1,12 @@
 // Package cursor is the sorter: it takes messages that arrive out of order and
 // moves a cursor over every gap-free run of each queue.
 //
-// Make a [Store] with [NewDynamo] (or take a [Memory] in tests), a [Sorter]
-// with [New], and call [Sorter.Put] or [Sorter.PutGroup] for what arrives. The
-// messages come out, in order, behind the stream of the cursors table: a
-// Lambda function there is [OnStream]. The function behind the stream of the
-// messages table is [OnMessages], and [Sorter.Sweep] runs on a schedule; both
-// make up for what a crash leaves behind.
+// Make a [Store] with [NewDynamo] (or [NewMemory] in tests), a [Sorter] with
+// [New], and call [Sorter.Put] or [Sorter.PutGroup] for what arrives. The
+// messages come out, in order, behind the stream of the cursors table: a Lambda
+// function there is [OnStream]. The function behind the stream of the messages
+// table is [OnMessages], and [Sorter.Sweep] runs on a schedule; both make up for
+// what a crash leaves behind.
 //
 // Where the producers have no numbers, [Sorter.Append] gives the messages theirs
 // as they arrive: see "Queues in arrival order". Everything else is the same for

@@ -12,7 +12,7 @@ import (
 // Messages arrive in any order; what New-Old says may be processed.
 func Example() {
 	ctx := context.Background()
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func Example() {
 
 // A group stores its messages and moves each queue's cursor once.
 func ExampleSorter_PutGroup() {
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func ExampleSorter_Sweep() {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	settings := cursor.DefaultSettings()
 	settings.Policy, settings.GapAfter = cursor.PolicySkip, time.Second
-	sorter, err := cursor.New(&cursor.Memory{}, &cursor.Options{
+	sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{
 		Defaults: &settings, Now: func() time.Time { return now },
 	})
 	if err != nil {

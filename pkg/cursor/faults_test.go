@@ -6,31 +6,34 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/faulty"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// hurt is a Sorter on fresh tables of a real server, with a network on which a
-// request can go wrong.
+// hurt is a Sorter on tables of which a request can go wrong.
 type hurt struct {
-	t       *testing.T
-	network *faulty.Transport
-	store   cursor.Store
-	now     time.Time
-	sorter  *cursor.Sorter
+	t      *testing.T
+	faults *ddbtest.Faults
+	store  *cursor.Store
+	now    time.Time
+	sorter *cursor.Sorter
 	// durable are the seqs of which an answer said that they are stored.
 	durable map[int64]bool
 }
 
-func newHurt(t *testing.T, attempts int) *hurt {
+func newHurt(t *testing.T) *hurt {
 	t.Helper()
-	h := &hurt{
-		t: t, network: faulty.New(dynamo.Transport()), durable: map[int64]bool{},
-		now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC),
-	}
-	h.store, _ = freshTables(t, localdb.Choose(), &dynamo.Options{Transport: h.network, MaxAttempts: attempts})
+	faults := ddbtest.NewFaults(ddb.NewMemory(tablesOf(cursor.Names{})...))
+	return hurtOn(t, faults, storeOn(t, faults, cursor.Names{}))
+}
+
+func hurtOn(t *testing.T, faults *ddbtest.Faults, store *cursor.Store) *hurt {
+	t.Helper()
+	h := &hurt{t: t, faults: faults, store: store, durable: map[int64]bool{}, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	settings := cursor.DefaultSettings()
 	settings.Policy, settings.GapAfter = cursor.PolicySkip, time.Minute
 	var err error
@@ -105,7 +108,7 @@ func (h *hurt) check() (position, end int64) {
 }
 
 // TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
-// in each way; the SDK repeats none of them. Whatever the operation says then,
+// in each way. Whatever the operation says then,
 // the same one again brings the queue to where it would have been.
 func TestEveryRequestGoesWrongOnce(t *testing.T) {
 	policy := cursor.PolicyAlert
@@ -141,7 +144,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(operation.name, func(t *testing.T) {
-			for _, fault := range faulty.Faults() {
+			for _, fault := range ddbtest.EveryFault() {
 				k := 1
 				for goesWrong(t, operation.prepare, operation.do, operation.want, fault, k) {
 					if k++; k > 50 {
@@ -164,20 +167,20 @@ func firstError(errs ...error) error {
 
 // goesWrong does the operation with its kth request going wrong. It reports
 // whether there was one.
-func goesWrong(t *testing.T, prepare, do func(*hurt) error, want int64, fault faulty.Fault, k int) bool {
+func goesWrong(t *testing.T, prepare, do func(*hurt) error, want int64, fault ddbtest.Fault, k int) bool {
 	t.Helper()
-	h := newHurt(t, 1)
+	h := newHurt(t)
 	if prepare != nil {
 		h.must(prepare(h))
 	}
-	h.network.Fail(k, fault)
+	h.faults.Fail(k, fault)
 	err := do(h)
-	if h.network.Pending() {
+	if h.faults.Pending() {
 		h.must(err)
 		return false
 	}
-	h.network.Fail(0, "")
-	if repeated := fault == faulty.Repeated; repeated != (err == nil) {
+	h.faults.Fail(0, "")
+	if harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial; harmless != (err == nil) {
 		t.Errorf("%s at request %d: error %v", fault, k, err)
 	}
 	if _, err := h.sorter.Status(t.Context(), "q"); err == nil {
@@ -192,11 +195,12 @@ func goesWrong(t *testing.T, prepare, do func(*hurt) error, want int64, fault fa
 
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of.
 func TestTheSDKRepeats(t *testing.T) {
-	h := newHurt(t, 3)
+	network := faulty.New(dynamo.Transport())
+	h := hurtOn(t, nil, freshTables(t, localdb.Choose(), &dynamo.Options{Transport: network, MaxAttempts: 3}))
 	h.must(h.put(1))
-	h.network.Fail(2, faulty.Lost)
+	network.Fail(2, faulty.Lost)
 	h.must(h.put(2))
-	if position, _ := h.check(); position != 2 || h.network.Pending() {
-		t.Errorf("position %d, pending %v; want 2 after a lost response", position, h.network.Pending())
+	if position, _ := h.check(); position != 2 || network.Pending() {
+		t.Errorf("position %d, pending %v; want 2 after a lost response", position, network.Pending())
 	}
 }

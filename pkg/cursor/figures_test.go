@@ -15,7 +15,7 @@ import (
 // metered is a Sorter on fresh tables of a real server, with a Meter between.
 type metered struct {
 	t      testing.TB
-	store  cursor.Store
+	store  *cursor.Store
 	sorter *cursor.Sorter
 	meter  *meter.Meter
 }
@@ -28,7 +28,7 @@ func newMetered(t testing.TB, mode cursor.Mode) *metered {
 func newMeteredOver(t testing.TB, mode cursor.Mode, transport http.RoundTripper) *metered {
 	t.Helper()
 	m := &metered{t: t, meter: meter.New(transport)}
-	m.store, _ = freshTables(t, localdb.Kinds()[0], &dynamo.Options{Transport: m.meter})
+	m.store = freshTables(t, localdb.Kinds()[0], &dynamo.Options{Transport: m.meter})
 	m.sorter = m.process(mode)
 	return m
 }

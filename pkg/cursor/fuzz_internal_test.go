@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"reflect"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 )
 
 // FuzzDecodeItem: an item that anybody may have written is decoded or refused,
@@ -32,7 +30,7 @@ func FuzzDecodeItem(f *testing.F) {
 	}
 	names := Names{}.withDefaults()
 	f.Fuzz(func(t *testing.T, text []byte) {
-		it, err := attributevalue.UnmarshalMapJSON(text)
+		it, err := image(text)
 		if err != nil {
 			return
 		}

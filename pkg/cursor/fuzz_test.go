@@ -43,7 +43,7 @@ func FuzzStreamRecord(f *testing.F) {
 			return // Lambda hands out JSON
 		}
 		event := cursor.StreamEvent{Records: []json.RawMessage{json.RawMessage(record)}}
-		s, err := cursor.New(&cursor.Memory{}, nil)
+		s, err := cursor.New(cursor.NewMemory(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,11 +2,9 @@ package cursor
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // layout is the version of the items' layout, kept in each item's "v".
@@ -24,203 +22,217 @@ const (
 	layoutArrival = 2
 )
 
-// The attributes of the items, all but the keys. Expressions name them through
-// placeholders, for several are words that DynamoDB keeps for itself.
+// The attributes of the items, all but the keys.
 const (
-	attrVersion = "v"
+	attrVersion ddb.Path = "v"
 
-	attrID          = "id"
-	attrBody        = "body"
-	attrContentType = "contentType"
-	attrAttributes  = "attributes"
-	attrDigest      = "digest"
-	attrEnqueuedAt  = "enqueuedAt" // ms
-	attrExpiresOn   = "expiresOn"  // s, the TTL attribute
-	attrTombstone   = "tombstone"
-	attrOp          = "op"
+	attrID          ddb.Path = "id"
+	attrBody        ddb.Path = "body"
+	attrContentType ddb.Path = "contentType"
+	attrAttributes  ddb.Path = "attributes"
+	attrDigest      ddb.Path = "digest"
+	attrEnqueuedAt  ddb.Path = "enqueuedAt" // ms
+	attrExpiresOn   ddb.Path = "expiresOn"  // s, the TTL attribute
+	attrTombstone   ddb.Path = "tombstone"
+	attrOp          ddb.Path = "op"
 
-	attrFirst     = "first"
-	attrPosition  = "position"
-	attrParked    = "parked"
-	attrGapSince  = "gapSince" // ms
-	attrChange    = "change"
-	attrPolicy    = "policy"
-	attrGapAfter  = "gapAfter" // ms
-	attrMaxAhead  = "maxAhead"
-	attrMode      = "mode"
-	attrAnnounced = "announced"
-	attrFloor     = "floor"
-	attrFloorAt   = "floorSince" // ms
-	attrNudged    = "nudged"     // ms
-	attrTailFrom  = "tailFrom"
-	attrTail      = "tail"
+	attrFirst     ddb.Path = "first"
+	attrPosition  ddb.Path = "position"
+	attrParked    ddb.Path = "parked"
+	attrGapSince  ddb.Path = "gapSince" // ms
+	attrChange    ddb.Path = "change"
+	attrPolicy    ddb.Path = "policy"
+	attrGapAfter  ddb.Path = "gapAfter" // ms
+	attrMaxAhead  ddb.Path = "maxAhead"
+	attrMode      ddb.Path = "mode"
+	attrAnnounced ddb.Path = "announced"
+	attrFloor     ddb.Path = "floor"
+	attrFloorAt   ddb.Path = "floorSince" // ms
+	attrNudged    ddb.Path = "nudged"     // ms
+	attrTailFrom  ddb.Path = "tailFrom"
+	attrTail      ddb.Path = "tail"
 
-	attrPrintsFrom = "printsFrom"
-	attrPrints     = "prints"
+	attrPrintsFrom ddb.Path = "printsFrom"
+	attrPrints     ddb.Path = "prints"
 
-	attrEntries   = "entries" // of an order item
-	attrIDHash    = "idHash"
-	attrSeen      = "seen"
-	attrMessageID = "messageId"
-	attrCount     = "count"
-	attrFrames    = "frames"
-	attrDeflated  = "deflated" // frames
+	attrEntries   ddb.Path = "entries" // of an order item
+	attrIDHash    ddb.Path = "idHash"
+	attrSeen      ddb.Path = "seen"
+	attrMessageID ddb.Path = "messageId"
+	attrCount     ddb.Path = "count"
+	attrFrames    ddb.Path = "frames"
+	attrDeflated  ddb.Path = "deflated" // frames
 
-	attrSweepName = "name"
-	attrAfter     = "after"
-	attrBegan     = "began"    // ms
-	attrBefore    = "before"   // ms
-	attrFinished  = "finished" // ms
+	attrSweepName ddb.Path = "name"
+	attrAfter     ddb.Path = "after"
+	attrBegan     ddb.Path = "began"    // ms
+	attrBefore    ddb.Path = "before"   // ms
+	attrFinished  ddb.Path = "finished" // ms
 )
 
-var fixedAttributes = []string{
+var fixedAttributes = []ddb.Path{
 	attrVersion, attrID, attrBody, attrContentType, attrAttributes, attrDigest, attrEnqueuedAt, attrExpiresOn,
 	attrTombstone, attrOp, attrFirst, attrPosition, attrParked, attrGapSince, attrChange, attrPolicy, attrGapAfter,
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail,
 	attrPrintsFrom, attrPrints, attrEntries, attrIDHash, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 }
 
-// The values of a cursor's "change": what the last write to it was. Event
-// source mappings filter on it.
-const (
-	changeAdvance = "advance"
-	changePark    = "park"
-	changeOther   = "other"
+// What the last write to a cursor was: event source mappings filter on it.
+var (
+	changeAdvance = attrChange.Set(ddb.Text("advance"))
+	changePark    = attrChange.Set(ddb.Text("park"))
+	changeOther   = attrChange.Set(ddb.Text("other"))
 )
 
-// item is an item, a key or an image.
-type item = dynamo.Item
-
 // checkLayout checks the item's version.
-func checkLayout(d *dynamo.Decoder) { d.Layout(attrVersion, layout, ErrNewerLayout) }
+func checkLayout(d *ddb.Decoder) { d.Layout(attrVersion, layout, ErrNewerLayout) }
 
-func encodeMessage(m Message, names Names) item {
-	it := item{
-		names.QueueKey: dynamo.Text(m.Queue),
-		names.SeqKey:   dynamo.Number(m.Seq),
-		attrVersion:    dynamo.Number(layoutOld),
-		attrOp:         dynamo.Blob(m.Op),
-		attrEnqueuedAt: dynamo.Millis(m.EnqueuedAt),
+// text, blob, millis and seconds are none for what is empty: it is left out of
+// the item.
+func text(s string) ddb.Value {
+	if s == "" {
+		return ddb.Value{}
 	}
-	if !m.ExpiresOn.IsZero() {
-		it[attrExpiresOn] = dynamo.Number(m.ExpiresOn.Unix())
+	return ddb.Text(s)
+}
+
+func blob(b []byte) ddb.Value {
+	if len(b) == 0 {
+		return ddb.Value{}
 	}
-	if m.Tombstone != "" {
-		it[attrTombstone] = dynamo.Text(m.Tombstone)
-		return it
+	return ddb.Blob(b)
+}
+
+func millis(t time.Time) ddb.Value {
+	if t.IsZero() {
+		return ddb.Value{}
 	}
-	it[attrDigest] = dynamo.Blob(m.Digest)
-	if m.ID != "" {
-		it[attrID] = dynamo.Text(m.ID)
+	return ddb.Millis(t)
+}
+
+func seconds(t time.Time) ddb.Value {
+	if t.IsZero() {
+		return ddb.Value{}
 	}
-	encodeContent(it, m)
-	return it
+	return ddb.Seconds(t)
+}
+
+func encodeMessage(m Message, names Names) ddb.Item {
+	it := ddb.Fields{
+		names.queueKey(): ddb.Text(m.Queue),
+		names.seqKey():   ddb.Int(m.Seq),
+		attrVersion:      ddb.Int(layoutOld),
+		attrOp:           ddb.Blob(m.Op),
+		attrEnqueuedAt:   ddb.Millis(m.EnqueuedAt),
+		attrExpiresOn:    seconds(m.ExpiresOn),
+		attrTombstone:    text(m.Tombstone),
+	}
+	if m.Tombstone == "" {
+		it[attrDigest] = ddb.Blob(m.Digest)
+		it[attrID] = text(m.ID)
+		encodeContent(it, m)
+	}
+	return it.Item()
 }
 
 // encodeContent writes what a producer hands in beside names.
-func encodeContent(it item, m Message) {
-	if len(m.Body) > 0 {
-		it[attrBody] = dynamo.Blob(m.Body)
-	}
+func encodeContent(it ddb.Fields, m Message) {
+	it[attrBody] = blob(m.Body)
 	if m.contentType() != DefaultContentType {
-		it[attrContentType] = dynamo.Text(m.ContentType)
+		it[attrContentType] = ddb.Text(m.ContentType)
 	}
 	if len(m.Attributes) > 0 {
-		attributes := make(item, len(m.Attributes))
+		attributes := make(ddb.Fields, len(m.Attributes))
 		for name, value := range m.Attributes {
-			attributes[name] = dynamo.Text(value)
+			attributes[ddb.Path(name)] = ddb.Text(value)
 		}
-		it[attrAttributes] = dynamo.Map(attributes)
+		it[attrAttributes] = ddb.MapOf(attributes)
 	}
 }
 
 // decodeMessage takes whole messages and heads.
-func decodeMessage(it item, names Names) (Message, error) {
-	d := dynamo.Decoder{Item: it}
+func decodeMessage(it ddb.Item, names Names) (Message, error) {
+	d := ddb.Decoder{Item: it}
 	checkLayout(&d)
 	m := Message{
-		Queue:      d.Text(names.QueueKey),
-		Seq:        d.Number(names.SeqKey),
+		Queue:      d.Text(names.queueKey()),
+		Seq:        d.Number(names.seqKey()),
 		ID:         d.TextOr(attrID, ""),
 		EnqueuedAt: d.MillisOr(attrEnqueuedAt),
-		ExpiresOn:  decodeExpiry(&d),
+		ExpiresOn:  d.SecondsOr(attrExpiresOn),
 		Tombstone:  d.TextOr(attrTombstone, ""),
 		Digest:     d.BytesOr(attrDigest),
 		Op:         d.BytesOr(attrOp),
 	}
 	decodeContent(&d, &m)
-	return m, d.Err
-}
-
-// decodeExpiry is when an item may be deleted; the zero time for never.
-func decodeExpiry(d *dynamo.Decoder) time.Time {
-	seconds := d.NumberOr(attrExpiresOn, 0)
-	if seconds == 0 {
-		return time.Time{}
+	if d.Err != nil {
+		return Message{}, fmt.Errorf("message: %w", d.Err)
 	}
-	return time.Unix(seconds, 0).UTC()
+	return m, nil
 }
 
 // decodeContent reads what encodeContent wrote.
-func decodeContent(d *dynamo.Decoder, m *Message) {
+func decodeContent(d *ddb.Decoder, m *Message) {
 	m.Body, m.ContentType = d.BytesOr(attrBody), d.TextOr(attrContentType, "")
-	if attributes := d.MapOr(attrAttributes); attributes != nil {
-		m.Attributes = make(map[string]string, len(attributes))
-		inner := dynamo.Decoder{Item: attributes}
-		for _, name := range slices.Sorted(maps.Keys(attributes)) {
-			m.Attributes[name] = inner.Text(name)
+	attributes := ddb.Decoder{Item: d.MapOr(attrAttributes)}
+	if attributes.Item.Exists() {
+		m.Attributes = make(map[string]string, attributes.Item.Len())
+		for name := range attributes.Item.All() {
+			m.Attributes[name] = attributes.Text(ddb.Path(name))
 		}
-		if inner.Err != nil && d.Err == nil {
-			d.Err = inner.Err
-		}
+	}
+	if d.Err == nil {
+		d.Err = attributes.Err
 	}
 }
 
-func encodeCursor(c Cursor, names Names) item {
-	it := item{
-		names.QueueKey: dynamo.Text(c.Queue),
-		attrVersion:    dynamo.Number(layoutOld),
-		attrFirst:      dynamo.Number(c.Settings.First),
-		attrPosition:   dynamo.Number(c.Position),
-		attrParked:     dynamo.Number(c.Parked),
-		attrGapSince:   dynamo.Millis(c.GapSince),
-		attrChange:     dynamo.Text(changeOther),
-		attrPolicy:     dynamo.Text(string(c.Settings.Policy)),
-		attrGapAfter:   dynamo.Number(c.Settings.GapAfter.Milliseconds()),
-		attrMaxAhead:   dynamo.Number(c.Settings.MaxAhead),
-		attrMode:       dynamo.Text(string(c.Settings.Mode)),
-	}
-	if c.Announced != noneAnnounced {
-		it[attrAnnounced] = dynamo.Number(c.Announced)
+func encodeCursor(c Cursor, names Names) ddb.Item {
+	it := ddb.Fields{
+		names.queueKey(): ddb.Text(c.Queue),
+		attrVersion:      ddb.Int(layoutOld),
+		attrFirst:        ddb.Int(c.Settings.First),
+		attrPosition:     ddb.Int(c.Position),
+		attrParked:       ddb.Int(c.Parked),
+		attrGapSince:     ddb.Millis(c.GapSince),
+		attrChange:       changeOther.Value,
+		attrPolicy:       ddb.Text(string(c.Settings.Policy)),
+		attrGapAfter:     ddb.Int(c.Settings.GapAfter.Milliseconds()),
+		attrMaxAhead:     ddb.Int(c.Settings.MaxAhead),
+		attrMode:         ddb.Text(string(c.Settings.Mode)),
+		attrAnnounced:    announced(c.Announced),
+		attrFloorAt:      millis(c.FloorSince),
+		attrNudged:       millis(c.Nudged),
 	}
 	if c.Floor != c.Settings.First-1 {
-		it[attrFloor] = dynamo.Number(c.Floor)
-	}
-	if !c.FloorSince.IsZero() {
-		it[attrFloorAt] = dynamo.Millis(c.FloorSince)
-	}
-	if !c.Nudged.IsZero() {
-		it[attrNudged] = dynamo.Millis(c.Nudged)
+		it[attrFloor] = ddb.Int(c.Floor)
 	}
 	if c.Settings.Kind == KindArrival {
-		it[attrVersion] = dynamo.Number(layoutArrival)
-		it[attrTailFrom] = dynamo.Number(c.TailFrom)
+		it[attrVersion] = ddb.Int(layoutArrival)
+		it[attrTailFrom] = ddb.Int(c.TailFrom)
 		it[attrTail] = encodeTail(c.Tail)
-		it[attrPrintsFrom] = dynamo.Number(c.PrintsFrom)
-		it[attrPrints] = dynamo.Text(string(c.Prints))
+		it[attrPrintsFrom] = ddb.Int(c.PrintsFrom)
+		it[attrPrints] = ddb.Text(string(c.Prints))
 	}
-	return it
+	return it.Item()
+}
+
+// announced is none where no gap is.
+func announced(seq int64) ddb.Value {
+	if seq == noneAnnounced {
+		return ddb.Value{}
+	}
+	return ddb.Int(seq)
 }
 
 // decodeCursor takes an item or a stream image; the zero Cursor for none.
-func decodeCursor(it item, names Names) (Cursor, error) {
-	if len(it) == 0 {
+func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
+	if !it.Exists() {
 		return Cursor{}, nil
 	}
-	d := dynamo.Decoder{Item: it}
+	d := ddb.Decoder{Item: it}
 	checkLayout(&d)
 	c := Cursor{
-		Queue: d.Text(names.QueueKey),
+		Queue: d.Text(names.queueKey()),
 		Settings: Settings{
 			First:    d.Number(attrFirst),
 			Policy:   Policy(d.Text(attrPolicy)),
@@ -236,7 +248,7 @@ func decodeCursor(it item, names Names) (Cursor, error) {
 		Nudged:     d.MillisOr(attrNudged),
 	}
 	c.Floor = d.NumberOr(attrFloor, c.Settings.First-1)
-	if _, arrival := it[attrTailFrom]; arrival {
+	if it.Has(attrTailFrom) {
 		c.Settings.Kind = KindArrival
 		c.TailFrom, c.Tail = d.Number(attrTailFrom), decodeTail(&d)
 		c.PrintsFrom, c.Prints = d.Number(attrPrintsFrom), Prints(d.Text(attrPrints))

@@ -3,46 +3,42 @@ package cursor
 import (
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // encodeTail writes entries as a list, of which a condition can ask whether one
 // is in it.
-func encodeTail(tail Tail) *types.AttributeValueMemberL {
-	list := make([]types.AttributeValue, tail.Len())
+func encodeTail(tail Tail) ddb.Value {
+	list := make([]ddb.Value, tail.Len())
 	for i := range list {
 		list[i] = encodeEntry(tail, i)
 	}
-	return &types.AttributeValueMemberL{Value: list}
+	return ddb.ListOf(list...)
 }
 
-func encodeEntry(tail Tail, i int) types.AttributeValue {
-	return dynamo.Blob([]byte(tail[i*entrySize : (i+1)*entrySize]))
+func encodeEntry(tail Tail, i int) ddb.Value {
+	return ddb.Blob([]byte(tail[i*entrySize : (i+1)*entrySize]))
 }
 
-func decodeTail(d *dynamo.Decoder) Tail {
-	list, ok := d.Item[attrTail].(*types.AttributeValueMemberL)
-	if !ok {
-		d.Fail(attrTail, "is missing or not a list")
-		return ""
+func decodeTail(d *ddb.Decoder) Tail {
+	if !d.Item.Has(attrTail) {
+		d.Fail(attrTail, "is missing")
 	}
-	packed := make([]byte, 0, len(list.Value)*entrySize)
-	for _, element := range list.Value {
-		entry, ok := element.(*types.AttributeValueMemberB)
-		if !ok || len(entry.Value) != entrySize {
+	list := d.ListOr(attrTail)
+	packed := make([]byte, 0, len(list)*entrySize)
+	for _, entry := range list {
+		if entry.Kind() != ddb.Binary || len(entry.Str()) != entrySize {
 			d.Fail(attrTail, fmt.Sprintf("has an entry that is not %d bytes", entrySize))
 			return ""
 		}
-		packed = append(packed, entry.Value...)
+		packed = append(packed, entry.Str()...)
 	}
 	checkEntries(d, attrTail, Tail(packed))
 	return Tail(packed)
 }
 
 // checkEntries checks what is counted with.
-func checkEntries(d *dynamo.Decoder, attribute string, entries Tail) {
+func checkEntries(d *ddb.Decoder, attribute ddb.Path, entries Tail) {
 	for i := range entries.Len() {
 		if count := entries.At(i).Count; count < 1 || count > MaxArrivalMessages {
 			d.Fail(attribute, fmt.Sprintf("has an entry of %d messages", count))
@@ -50,31 +46,25 @@ func checkEntries(d *dynamo.Decoder, attribute string, entries Tail) {
 	}
 }
 
-func encodeOrderItem(o OrderItem, names Names) item {
-	it := item{
-		names.QueueKey: dynamo.Text(o.Queue),
-		names.SeqKey:   dynamo.Number(o.Last),
-		attrVersion:    dynamo.Number(layoutArrival),
-		attrEntries:    dynamo.Blob([]byte(o.Entries)),
-	}
-	if !o.ExpiresOn.IsZero() {
-		it[attrExpiresOn] = dynamo.Number(o.ExpiresOn.Unix())
-	}
-	return it
+func encodeOrderItem(o OrderItem, names Names) ddb.Item {
+	return ddb.Fields{
+		names.queueKey(): ddb.Text(o.Queue),
+		names.seqKey():   ddb.Int(o.Last),
+		attrVersion:      ddb.Int(layoutArrival),
+		attrEntries:      ddb.Blob([]byte(o.Entries)),
+		attrExpiresOn:    seconds(o.ExpiresOn),
+	}.Item()
 }
 
 // isOrderItem tells order items from messages: both are in one table.
-func isOrderItem(it item) bool {
-	_, entries := it[attrEntries]
-	return entries
-}
+func isOrderItem(it ddb.Item) bool { return it.Has(attrEntries) }
 
-func decodeOrderItem(it item, names Names) (OrderItem, error) {
-	d := dynamo.Decoder{Item: it}
+func decodeOrderItem(it ddb.Item, names Names) (OrderItem, error) {
+	d := ddb.Decoder{Item: it}
 	checkLayout(&d)
 	o := OrderItem{
-		Queue: d.Text(names.QueueKey), Last: d.Number(names.SeqKey),
-		Entries: Tail(d.BytesOr(attrEntries)), ExpiresOn: decodeExpiry(&d),
+		Queue: d.Text(names.queueKey()), Last: d.Number(names.seqKey()),
+		Entries: Tail(d.BytesOr(attrEntries)), ExpiresOn: d.SecondsOr(attrExpiresOn),
 	}
 	if len(o.Entries) == 0 || len(o.Entries)%entrySize != 0 {
 		d.Fail(attrEntries, fmt.Sprintf("are not entries of %d bytes", entrySize))
@@ -86,47 +76,45 @@ func decodeOrderItem(it item, names Names) (OrderItem, error) {
 	return o, nil
 }
 
-func encodeArrival(a Arrival, names Names) item {
+func encodeArrival(a Arrival, names Names) ddb.Item {
 	hash := HashOf(a.ID)
-	it := item{
-		names.QueueKey: dynamo.Text(a.Queue),
-		attrIDHash:     dynamo.Blob(hash[:]),
-		attrVersion:    dynamo.Number(layoutArrival),
-		attrID:         dynamo.Text(a.ID),
-		attrOp:         dynamo.Blob(a.Op),
-		attrDigest:     dynamo.Blob(a.Digest),
-		attrSeen:       dynamo.Number(a.Seen),
-		attrEnqueuedAt: dynamo.Millis(a.EnqueuedAt),
-	}
-	if !a.ExpiresOn.IsZero() {
-		it[attrExpiresOn] = dynamo.Number(a.ExpiresOn.Unix())
+	it := ddb.Fields{
+		names.queueKey(): ddb.Text(a.Queue),
+		attrIDHash:       ddb.Blob(hash[:]),
+		attrVersion:      ddb.Int(layoutArrival),
+		attrID:           ddb.Text(a.ID),
+		attrOp:           ddb.Blob(a.Op),
+		attrDigest:       ddb.Blob(a.Digest),
+		attrSeen:         ddb.Int(a.Seen),
+		attrEnqueuedAt:   ddb.Millis(a.EnqueuedAt),
+		attrExpiresOn:    seconds(a.ExpiresOn),
 	}
 	if len(a.Messages) == 1 {
 		m := a.Messages[0]
 		encodeContent(it, m)
-		if m.ID != "" && m.ID != a.ID {
-			it[attrMessageID] = dynamo.Text(m.ID)
+		if m.ID != a.ID {
+			it[attrMessageID] = text(m.ID)
 		}
-		return it
+		return it.Item()
 	}
-	it[attrCount] = dynamo.Number(int64(len(a.Messages)))
+	it[attrCount] = ddb.Int(int64(len(a.Messages)))
 	raw := frames(a.Messages)
 	if small := deflated(raw); small != nil {
-		it[attrDeflated] = dynamo.Blob(small)
-		return it
+		it[attrDeflated] = ddb.Blob(small)
+		return it.Item()
 	}
-	it[attrFrames] = dynamo.Blob(raw)
-	return it
+	it[attrFrames] = ddb.Blob(raw)
+	return it.Item()
 }
 
 // decodeArrival takes whole arrivals, and heads where headsOnly: then the
 // messages are as many as there are, and empty.
-func decodeArrival(it item, names Names, headsOnly bool) (Arrival, error) {
-	d := dynamo.Decoder{Item: it}
+func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
+	d := ddb.Decoder{Item: it}
 	checkLayout(&d)
 	a := Arrival{
-		Queue: d.Text(names.QueueKey), ID: d.TextOr(attrID, ""), Seen: d.Number(attrSeen),
-		EnqueuedAt: d.MillisOr(attrEnqueuedAt), ExpiresOn: decodeExpiry(&d),
+		Queue: d.Text(names.queueKey()), ID: d.TextOr(attrID, ""), Seen: d.Number(attrSeen),
+		EnqueuedAt: d.MillisOr(attrEnqueuedAt), ExpiresOn: d.SecondsOr(attrExpiresOn),
 		Digest: d.BytesOr(attrDigest), Op: d.BytesOr(attrOp),
 	}
 	count := d.NumberOr(attrCount, 1)
@@ -150,7 +138,7 @@ func decodeArrival(it item, names Names, headsOnly bool) (Arrival, error) {
 	return a, nil
 }
 
-func decodeFrames(d *dynamo.Decoder, count int) []Message {
+func decodeFrames(d *ddb.Decoder, count int) []Message {
 	raw := d.BytesOr(attrFrames)
 	var err error
 	if small := d.BytesOr(attrDeflated); small != nil {

@@ -113,7 +113,7 @@ func (s *Sorter) oldestArrival(ctx context.Context, it Cursor) (Message, bool, e
 		}
 		for _, o := range page.Items {
 			first = o.Last + 1
-			if !o.ExpiresOn.IsZero() && expired(o.ExpiresOn.Add(-orderGrace), s.now()) {
+			if e := o.ExpiresOn; !e.IsZero() && !e.Add(-orderGrace).After(s.now()) {
 				continue // and so has all that it names
 			}
 			if head, found, err := s.oldestIn(ctx, it.Queue, orderPart{o.after(), o.Entries, o}); err != nil || found {

@@ -3,6 +3,7 @@ package cursor
 import (
 	"cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -33,6 +34,10 @@ func (n Names) withDefaults() Names {
 	}
 }
 
+func (n Names) queueKey() ddb.Path { return ddb.Path(n.QueueKey) }
+
+func (n Names) seqKey() ddb.Path { return ddb.Path(n.SeqKey) }
+
 // Tables are the definitions of the messages, the cursors and the sweeps
 // table, in this order.
 //
@@ -47,7 +52,7 @@ func (n Names) Tables() []table.Definition {
 			Partition: table.Key{Name: n.QueueKey, Type: table.String},
 			Sort:      table.Key{Name: n.SeqKey, Type: table.Number},
 			Stream:    table.KeysOnly,
-			TTL:       attrExpiresOn,
+			TTL:       string(attrExpiresOn),
 		},
 		{
 			Name:      n.Cursors,
@@ -56,7 +61,7 @@ func (n Names) Tables() []table.Definition {
 		},
 		{
 			Name:      n.Sweeps,
-			Partition: table.Key{Name: attrSweepName, Type: table.String},
+			Partition: table.Key{Name: string(attrSweepName), Type: table.String},
 		},
 	}
 }
@@ -68,8 +73,8 @@ func (n Names) ArrivalsTable() table.Definition {
 	return table.Definition{
 		Name:      n.Arrivals,
 		Partition: table.Key{Name: n.QueueKey, Type: table.String},
-		Sort:      table.Key{Name: attrIDHash, Type: table.Binary},
-		TTL:       attrExpiresOn,
+		Sort:      table.Key{Name: string(attrIDHash), Type: table.Binary},
+		TTL:       string(attrExpiresOn),
 	}
 }
 
@@ -83,8 +88,8 @@ func (n Names) Validate() error {
 			return &InvalidError{Field: key.field, Problem: "is longer than 255 bytes"}
 		}
 		for _, taken := range fixedAttributes {
-			if key.name == taken {
-				return &InvalidError{Field: key.field, Problem: "must not be " + taken + ": another attribute has that name"}
+			if ddb.Path(key.name) == taken {
+				return &InvalidError{Field: key.field, Problem: "must not be " + string(taken) + ": another attribute has that name"}
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // the cursor, look ahead in pages of five, and put the cursor again, as long
 // as there is more. It is right with one writer and no fault.
 type older struct {
-	store cursor.Store
+	store *cursor.Store
 }
 
 const olderPage = 5

@@ -75,11 +75,5 @@ func (c Cursor) fits(seq int64) bool {
 	return seq <= c.Position || uint64(seq)-uint64(c.Position) <= uint64(c.Settings.MaxAhead)
 }
 
-// shows reports whether the filter shows a cursor.
-func (f CursorFilter) shows(c Cursor) bool {
-	if f.Gaps && !c.GapOpen() && c.Announced == noneAnnounced {
-		return false
-	}
-	since := f.MovedSince
-	return since.IsZero() || !c.GapSince.Before(since) || !c.Nudged.Before(since)
-}
+// numbered reports whether the producers number the messages.
+func numbered(c Cursor) bool { return c.Settings.Kind == KindNumbered }

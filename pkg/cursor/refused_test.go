@@ -8,28 +8,29 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// patient is a store that ends an append which asks for more tickets than any
+// patient is an engine that ends an append which asks for more tickets than any
 // needs.
-type patient struct {
-	cursor.Store
-	tickets int
+func patient(engine ddb.Engine) ddb.Engine {
+	tickets := 0
+	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "ticket" {
+			if tickets++; tickets > 10 {
+				return ddb.Answer{}, errEndless
+			}
+		}
+		return engine.Do(ctx, r)
+	})
 }
 
 var errEndless = errors.New("more than 10 tickets")
 
-func (p *patient) Ticket(ctx context.Context, queue string, entries cursor.Tail, seen cursor.Range, now time.Time) (cursor.Cursor, bool, error) {
-	if p.tickets++; p.tickets > 10 {
-		return cursor.Cursor{}, false, errEndless
-	}
-	return p.Store.Ticket(ctx, queue, entries, seen, now)
-}
-
 // appendPatiently appends in a process that knows nothing yet.
 func (b *bench) appendPatiently(a cursor.Arrival) (cursor.Appended, error) {
-	b.store = &patient{Store: b.memory}
+	b.engine = patient(b.tables)
 	return b.process(cursor.Options{}).Append(b.t.Context(), a)
 }
 
@@ -38,31 +39,19 @@ func (b *bench) appendPatiently(a cursor.Arrival) (cursor.Appended, error) {
 func TestATicketOfAQueueThatWasMadeAnewEnds(t *testing.T) {
 	b := newBench(t, nil)
 	b.want("before", b.append(arrival("a")), "advanced 1-1")
-	remembered, err := b.memory.Cursor(t.Context(), "q", true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	remembered := b.tables.Items("streamsort-cursors")[0]
 	numbered := newBench(t, nil)
 	numbered.put(cursor.Message{Queue: "q", Seq: 1})
-	b.memory = numbered.memory
-	b.store = &patient{Store: remembers{b.memory, remembered}}
+	b.engine = patient(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if look, ok := r.(ddb.Get); ok && !look.Strong {
+			return ddb.Answer{Item: remembered}, nil
+		}
+		return numbered.tables.Do(ctx, r)
+	}))
 	var invalid *cursor.InvalidError
 	if _, err := b.process(cursor.Options{}).Append(t.Context(), arrival("b")); !errors.As(err, &invalid) || invalid.Field != "seq" {
 		t.Errorf("error %v, want one of seq", err)
 	}
-}
-
-// remembers is a store whose weak reads show an old cursor.
-type remembers struct {
-	cursor.Store
-	old cursor.Cursor
-}
-
-func (r remembers) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
-	if !strong {
-		return r.old, nil
-	}
-	return r.Store.Cursor(ctx, queue, strong)
 }
 
 // TestTablesOfDifferentTimes: after a restore, an arrival can have seen more
@@ -71,7 +60,7 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 10)
 	ahead := arrival("ahead")
-	b.store = noTickets{b.memory}
+	b.engine = noTickets(b.tables)
 	if _, err := b.process(cursor.Options{}).Append(t.Context(), ahead); !errors.Is(err, errNoTickets) {
 		t.Fatal(err)
 	}
@@ -119,34 +108,28 @@ func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
 	}
 }
 
-// looks is a store that counts the looks at a cursor before a put.
-type looks struct {
-	cursor.Store
-	n int
-}
-
-func (l *looks) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
-	l.n++
-	return l.Store.Cursor(ctx, queue, strong)
-}
-
 // TestAProcessThatWasOvertakenLooksSooner: after a search, what it remembers of
 // the queue is used for a tenth of a second, and otherwise for ten.
 func TestAProcessThatWasOvertakenLooksSooner(t *testing.T) {
 	b := newBench(t, nil)
-	counted := &looks{Store: b.memory}
-	b.store = counted
+	looks := 0
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "get cursor" {
+			looks++
+		}
+		return b.tables.Do(ctx, r)
+	})
 	s := b.process(cursor.Options{})
 	n := 0
 	wait := func(d time.Duration, want int) {
 		t.Helper()
-		b.now, counted.n = b.now.Add(d), 0
+		b.now, looks = b.now.Add(d), 0
 		n++
 		if _, err := s.Append(t.Context(), arrival(fmt.Sprint("own", n))); err != nil {
 			t.Fatal(err)
 		}
-		if counted.n != want {
-			t.Errorf("append %d, %v after the last: %d looks, want %d", n, d, counted.n, want)
+		if looks != want {
+			t.Errorf("append %d, %v after the last: %d looks, want %d", n, d, looks, want)
 		}
 	}
 	wait(0, 1)

@@ -12,7 +12,7 @@ import (
 // goroutines, and any number of Sorters in any number of processes may work on
 // the same tables.
 type Sorter struct {
-	store    Store
+	store    *Store
 	defaults Settings
 	// retention is how long a message is kept after it was stored or last
 	// pushed forward; 0 means for ever.
@@ -57,7 +57,7 @@ const (
 
 // New returns a Sorter on the store, or an [InvalidError] that names the
 // option that is out of its bounds.
-func New(store Store, options *Options) (*Sorter, error) {
+func New(store *Store, options *Options) (*Sorter, error) {
 	if options == nil {
 		options = &Options{}
 	}

@@ -5,28 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// bench is a Sorter on the memory store with a clock that is set by hand.
+// bench is a Sorter on tables in memory with a clock that is set by hand.
 type bench struct {
 	t      *testing.T
-	store  cursor.Store
-	memory *cursor.Memory
+	tables *ddb.Memory
+	// memory is the Store on the tables, engine what a process sees of them.
+	memory *cursor.Store
+	engine ddb.Engine
 	sorter *cursor.Sorter
 	now    time.Time
 }
 
 func newBench(t *testing.T, change func(*cursor.Options)) *bench {
 	t.Helper()
-	b := &bench{t: t, memory: &cursor.Memory{}, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)}
-	b.store = b.memory
+	b := &bench{t: t, tables: ddb.NewMemory(tablesOf(cursor.Names{})...), now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)}
+	b.memory, b.engine = storeOn(t, b.tables, cursor.Names{}), b.tables
 	options := cursor.Options{Now: func() time.Time { return b.now }}
 	if change != nil {
 		change(&options)
@@ -41,11 +45,22 @@ func (b *bench) process(options cursor.Options) *cursor.Sorter {
 	if options.Now == nil {
 		options.Now = func() time.Time { return b.now }
 	}
-	s, err := cursor.New(b.store, &options)
+	s, err := cursor.New(storeOn(b.t, b.engine, cursor.Names{}), &options)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return s
+}
+
+// queues are those that anything is stored of.
+func (b *bench) queues() map[string]bool {
+	queues := map[string]bool{}
+	for _, def := range tablesOf(cursor.Names{}) {
+		for _, it := range b.tables.Items(def.Name) {
+			queues[it.Get("queue").Str()] = true
+		}
+	}
+	return queues
 }
 
 func withSettings(change func(*cursor.Settings)) func(*cursor.Options) {
@@ -195,7 +210,7 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 		if !errors.As(err, &invalid) || invalid.Field != "messages[1]."+c.field {
 			t.Errorf("group: error %v, want one that names messages[1].%s", err, c.field)
 		}
-		if queues := b.memory.Queues(); len(queues) != 0 {
+		if queues := b.queues(); len(queues) != 0 {
 			t.Errorf("%s: something was stored: %v", c.field, queues)
 		}
 	}
@@ -206,7 +221,7 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "messages[2].seq") || !strings.Contains(err.Error(), "messages[0]") {
 		t.Errorf("two messages under one seq: error %v", err)
 	}
-	if queues := b.memory.Queues(); len(queues) != 0 {
+	if queues := b.queues(); len(queues) != 0 {
 		t.Errorf("two messages under one seq: something was stored: %v", queues)
 	}
 }
@@ -323,7 +338,7 @@ func TestNewNamesTheOptionThatIsOutOfBounds(t *testing.T) {
 		"first":     {Defaults: &cursor.Settings{First: -1}},
 	} {
 		var invalid *cursor.InvalidError
-		if _, err := cursor.New(&cursor.Memory{}, &options); !errors.As(err, &invalid) || invalid.Field != field {
+		if _, err := cursor.New(cursor.NewMemory(), &options); !errors.As(err, &invalid) || invalid.Field != field {
 			t.Errorf("error %v, want one that names %s", err, field)
 		}
 	}
@@ -342,27 +357,18 @@ func TestNamesValidate(t *testing.T) {
 	}
 }
 
-// hidden shows a store whose reads that are not strong hide some seqs.
-type hidden struct {
-	cursor.Store
-	hide map[int64]bool
-	weak int
-}
-
-func (s *hidden) Messages(ctx context.Context, query cursor.Query) (cursor.Page, error) {
-	page, err := s.Store.Messages(ctx, query)
-	if query.Strong {
-		return page, err
-	}
-	s.weak++
-	var seen []cursor.Message
-	for _, m := range page.Messages {
-		if !s.hide[m.Seq] {
-			seen = append(seen, m)
+// hidden is an engine whose reads that are not strong hide some seqs.
+func hidden(engine ddb.Engine, hide map[int64]bool) ddb.Engine {
+	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		a, err := engine.Do(ctx, r)
+		if q, ok := r.(ddb.Query); ok && !q.Strong {
+			a.Items = slices.DeleteFunc(a.Items, func(it ddb.Item) bool {
+				seq, _ := it.Get("seq").Int64()
+				return hide[seq]
+			})
 		}
-	}
-	page.Messages = seen
-	return page, err
+		return a, err
+	})
 }
 
 func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
@@ -371,10 +377,8 @@ func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
 		b.put(body(seq))
 	}
 	for _, hide := range []map[int64]bool{nil, {1: true}, {5: true}, {9: true}, {1: true, 2: true, 3: true, 9: true}} {
-		s, err := cursor.New(&hidden{Store: b.store, hide: hide}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b.engine = hidden(b.tables, hide)
+		s := b.process(cursor.Options{})
 		next := int64(3)
 		for m, err := range s.Read(t.Context(), "q", 2, 8) {
 			if err != nil {

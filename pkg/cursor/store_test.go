@@ -1,53 +1,157 @@
 package cursor_test
 
 import (
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/cursor/cursortest"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// freshTables makes new tables on a server and returns the Store on them.
-func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (cursor.Store, cursor.Names) {
-	t.Helper()
-	if options == nil {
-		options = &dynamo.Options{}
+// freshNames are tables that no other test has, with keys named otherwise.
+func freshNames() cursor.Names {
+	suffix := localdb.Suffix()
+	return cursor.Names{
+		Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix,
+		QueueKey: "author", SeqKey: "number",
 	}
+}
+
+func tablesOf(names cursor.Names) []table.Definition {
+	return append(names.Tables(), names.ArrivalsTable())
+}
+
+// storeOn returns the Store on an engine that has these tables.
+func storeOn(t testing.TB, engine ddb.Engine, names cursor.Names) *cursor.Store {
+	t.Helper()
+	store, err := cursor.NewStore(engine, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// freshStore returns a Store on tables of its own.
+func freshStore(t testing.TB, kind localdb.Kind) *cursor.Store {
+	t.Helper()
+	names := freshNames()
+	return storeOn(t, ddbtest.Open(t, kind, tablesOf(names)...), names)
+}
+
+// freshTables makes new tables on a server, and returns the Store on them that a
+// client with these options makes.
+func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) *cursor.Store {
+	t.Helper()
+	names := freshNames()
+	ddbtest.Open(t, kind, tablesOf(names)...)
 	options.Endpoint = localdb.ForTest(t, kind)
 	client, err := dynamo.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	suffix := localdb.Suffix()
-	names := cursor.Names{
-		Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix,
-		QueueKey: "author", SeqKey: "number",
-	}
-	for _, definition := range append(names.Tables(), names.ArrivalsTable()) {
-		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
-			t.Fatal(err)
-		}
-	}
 	store, err := cursor.NewDynamo(client, names)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store, names
+	return store
 }
 
-func TestMemoryConforms(t *testing.T) {
-	cursortest.Run(t, func(*testing.T) cursor.Store { return &cursor.Memory{} })
+// shared are the Stores that tests share which have queues of their own.
+var shared = struct {
+	sync.Mutex
+	stores map[localdb.Kind]*cursor.Store
+}{stores: map[localdb.Kind]*cursor.Store{}}
+
+// onEach runs a test on every engine there is, with the name of a queue that no
+// other test has.
+func onEach(t *testing.T, test func(t *testing.T, s *cursor.Store, q string)) {
+	t.Helper()
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		shared.Lock()
+		if shared.stores[kind] == nil {
+			shared.stores[kind] = freshStore(t, kind)
+		}
+		s := shared.stores[kind]
+		shared.Unlock()
+		test(t, s, "q"+localdb.Suffix())
+	})
 }
 
-func TestDynamoConforms(t *testing.T) {
-	for _, kind := range localdb.Kinds() {
-		t.Run(string(kind), func(t *testing.T) {
-			cursortest.Run(t, func(t *testing.T) cursor.Store {
-				store, _ := freshTables(t, kind, nil)
-				return store
-			})
-		})
+// at is a moment that all parts of the tables keep exactly. It is far ahead: a
+// message whose time has come may be deleted at any moment.
+var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
+
+func settings() cursor.Settings {
+	return cursor.Settings{
+		First: 1, Policy: cursor.PolicySkip, GapAfter: 1500 * time.Millisecond, MaxAhead: 77, Mode: cursor.ModeAsync,
 	}
+}
+
+func newCursor(queue string) cursor.Cursor {
+	return cursor.Cursor{Queue: queue, Settings: settings(), GapSince: at, Announced: -1}
+}
+
+func wholeMessage(queue string, seq int64) cursor.Message {
+	return cursor.Message{
+		Queue: queue, Seq: seq, ID: "id", Body: []byte{0, 1, 0xff}, ContentType: "text/plain",
+		Attributes: map[string]string{"a": "1", "empty": ""}, EnqueuedAt: at, ExpiresOn: at.Add(time.Hour),
+		Digest: []byte("0123456789abcdef"), Op: []byte("12345678"),
+	}
+}
+
+// same fails the test where two values differ.
+func same[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// settles fails the test where a read that need not be strong does not come to
+// show what stands there. Every older state is right until then.
+func settles[T any](t *testing.T, what string, read func() T, want T) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if got := read(); cmp.Equal(got, want) || time.Now().After(deadline) {
+			same(t, what, got, want)
+			return
+		}
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func create(t *testing.T, s *cursor.Store, c cursor.Cursor) {
+	t.Helper()
+	got, err := s.CreateCursor(t.Context(), c)
+	check(t, err)
+	same(t, "created", got, c)
+}
+
+func put(t *testing.T, s *cursor.Store, messages ...cursor.Message) {
+	t.Helper()
+	for _, m := range messages {
+		got, err := s.PutMessage(t.Context(), m)
+		check(t, err)
+		same(t, "put", got, m)
+	}
+}
+
+func standing(t *testing.T, s *cursor.Store, queue string) cursor.Cursor {
+	t.Helper()
+	c, err := s.Cursor(t.Context(), queue, true)
+	check(t, err)
+	return c
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
@@ -31,12 +31,13 @@ type streamRecord struct {
 	} `json:"dynamodb"`
 }
 
-// image decodes an image or the keys; nil where the record has none.
-func image(raw json.RawMessage) (map[string]types.AttributeValue, error) {
+// image decodes an image or the keys; none where the record has none.
+func image(raw json.RawMessage) (ddb.Item, error) {
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil
+		return ddb.Item{}, nil
 	}
-	return attributevalue.UnmarshalMapJSON(raw)
+	it, err := attributevalue.UnmarshalMapJSON(raw)
+	return dynamo.FromSDK(it), err
 }
 
 // FailedAt is the answer that makes Lambda repeat a batch from this record on,
@@ -132,8 +133,8 @@ func storedKey(raw json.RawMessage, names Names) (queue string, seq int64, store
 	if err != nil {
 		return "", 0, false, fmt.Errorf("keys of stream record %s: %w", record.Change.SequenceNumber, err)
 	}
-	d := dynamo.Decoder{Item: keys}
-	queue, seq = d.Text(names.QueueKey), d.Number(names.SeqKey)
+	d := ddb.Decoder{Item: keys}
+	queue, seq = d.Text(names.queueKey()), d.Number(names.seqKey())
 	if d.Err != nil {
 		return "", 0, false, fmt.Errorf("keys of stream record %s: %w", record.Change.SequenceNumber, d.Err)
 	}
@@ -242,7 +243,7 @@ func advanceOf(raw json.RawMessage, names Names) (Cursor, Range, error) {
 	if err != nil {
 		return Cursor{}, Range{}, inRecord(err)
 	}
-	if newer == nil || older == nil && record.EventName == "MODIFY" {
+	if !newer.Exists() || !older.Exists() && record.EventName == "MODIFY" {
 		return Cursor{}, Range{}, inRecord(errNoImages)
 	}
 	to, err := decodeCursor(newer, names)
@@ -250,7 +251,7 @@ func advanceOf(raw json.RawMessage, names Names) (Cursor, Range, error) {
 		return Cursor{}, Range{}, inRecord(err)
 	}
 	from := to.Settings.First - 1
-	if older != nil {
+	if older.Exists() {
 		c, err := decodeCursor(older, names)
 		if err != nil {
 			return Cursor{}, Range{}, inRecord(err)

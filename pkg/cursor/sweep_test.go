@@ -108,7 +108,7 @@ func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 	b.put(body(1))
 	for _, seq := range []int64{2, 4} {
 		m := body(seq)
-		if _, err := b.store.PutMessage(t.Context(), m); err != nil {
+		if _, err := b.memory.PutMessage(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 		t.Errorf("position %d, parked %d, report %+v; want 2, 4 and one move", it.Position, it.Parked, report)
 	}
 	m := body(3)
-	if _, err := b.store.PutMessage(t.Context(), m); err != nil {
+	if _, err := b.memory.PutMessage(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep(cursor.SweepOptions{})

@@ -2,12 +2,13 @@ package cursor
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // TestPrintsAreOfAllBehindPrintsFrom: however many seqs the places take, and
@@ -69,25 +70,25 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 		}
 		good = good.trimmed()
 	}
-	for name, change := range map[string]func(item){
-		"no prints":                 func(it item) { delete(it, attrPrints) },
-		"prints of another type":    func(it item) { it[attrPrints] = dynamo.Number(1) },
-		"no begin":                  func(it item) { delete(it, attrPrintsFrom) },
-		"none":                      func(it item) { it[attrPrints] = dynamo.Text("") },
-		"a part of one":             func(it item) { it[attrPrints] = dynamo.Text(string(good.Prints[:190])) },
-		"more than there are":       func(it item) { it[attrPrints] = dynamo.Text(string(good.Prints + "abcd")) },
-		"a begin behind the tail's": func(it item) { it[attrPrintsFrom] = dynamo.Number(good.TailFrom + 1) },
-		"a begin that is too late":  func(it item) { it[attrPrintsFrom] = dynamo.Number(good.TailFrom - 47) },
-		"a begin that is too early": func(it item) {
-			it[attrPrints] = dynamo.Text("abcd")
-			it[attrTailFrom] = dynamo.Number(1000)
-			it[attrPosition] = dynamo.Number(1000)
-		},
-		"a begin before the queue": func(it item) { it[attrPrintsFrom] = dynamo.Number(9) },
+	none := ddb.Value{}
+	for name, change := range map[string]ddb.Fields{
+		"no prints":                 {attrPrints: none},
+		"prints of another type":    {attrPrints: ddb.Int(1)},
+		"no begin":                  {attrPrintsFrom: none},
+		"none":                      {attrPrints: ddb.Text("")},
+		"a part of one":             {attrPrints: ddb.Text(string(good.Prints[:190]))},
+		"more than there are":       {attrPrints: ddb.Text(string(good.Prints + "abcd"))},
+		"a begin behind the tail's": {attrPrintsFrom: ddb.Int(good.TailFrom + 1)},
+		"a begin that is too late":  {attrPrintsFrom: ddb.Int(good.TailFrom - 47)},
+		"a begin that is too early": {attrPrints: ddb.Text("abcd"), attrTailFrom: ddb.Int(1000), attrPosition: ddb.Int(1000)},
+		"a begin before the queue":  {attrPrintsFrom: ddb.Int(9)},
 	} {
-		it := encodeCursor(good, names)
-		change(it)
-		if c, err := decodeCursor(it, names); err == nil || !strings.Contains(err.Error(), `"prints`) {
+		it := ddb.Fields{}
+		for attribute, value := range encodeCursor(good, names).All() {
+			it[ddb.Path(attribute)] = value
+		}
+		maps.Copy(it, change)
+		if c, err := decodeCursor(it.Item(), names); err == nil || !strings.Contains(err.Error(), `"prints`) {
 			t.Errorf("%s: %+v, %v; want an error of the prints", name, c, err)
 		}
 	}

@@ -321,7 +321,7 @@ func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
 // begun that would not end in time.
 func TestStopsBeforeTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sorter, err := cursor.New(&cursor.Memory{}, nil)
+		sorter, err := cursor.New(cursor.NewMemory(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -33,48 +34,57 @@ type desk struct {
 	announced []handoff.Announcement
 }
 
-// flaky is a store that fails where it is told to.
+// flaky are queues in memory, of which a Sorter's requests fail where they are
+// told to.
 type flaky struct {
-	cursor.Memory
-	fail func(request, queue string) error
+	*cursor.Store
+	tables *ddb.Memory
+	fail   func(request, queue string) error
 }
 
-func (f *flaky) asked(request, queue string) error {
-	if f.fail == nil {
-		return nil
-	}
-	return f.fail(request, queue)
+func newFlaky(t *testing.T) *flaky {
+	t.Helper()
+	f := &flaky{tables: ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)}
+	f.Store = f.on(t, f.tables)
+	return f
 }
 
-func (f *flaky) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
-	if err := f.asked("cursor", queue); err != nil {
-		return cursor.Cursor{}, err
+func (f *flaky) on(t *testing.T, engine ddb.Engine) *cursor.Store {
+	t.Helper()
+	s, err := cursor.NewStore(engine, cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return f.Memory.Cursor(ctx, queue, strong)
+	return s
 }
 
-func (f *flaky) Messages(ctx context.Context, query cursor.Query) (cursor.Page, error) {
-	if err := f.asked("messages", query.Queue); err != nil {
-		return cursor.Page{}, err
+// Do implements [ddb.Engine].
+func (f *flaky) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	request, queue := "", ddb.Value{}
+	switch r := r.(type) {
+	case ddb.Get:
+		request, queue = strings.TrimPrefix(r.Name(), "get "), r.Key.Get("queue")
+	case ddb.Query:
+		request, queue = strings.TrimPrefix(r.Name(), "query "), r.Partition
+	case ddb.Update:
+		request, queue = r.Name(), r.Key.Get("queue")
 	}
-	return f.Memory.Messages(ctx, query)
-}
-
-func (f *flaky) Nudge(ctx context.Context, queue string, now time.Time) error {
-	if err := f.asked("nudge", queue); err != nil {
-		return err
+	if f.fail != nil && slices.Contains([]string{"cursor", "messages", "nudge"}, request) {
+		if err := f.fail(request, queue.Str()); err != nil {
+			return ddb.Answer{}, err
+		}
 	}
-	return f.Memory.Nudge(ctx, queue, now)
+	return f.tables.Do(ctx, r)
 }
 
 var errFlaky = errors.New("the store is away")
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: &flaky{}, store: &handoff.Memory{}}
+	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), store: &handoff.Memory{}}
 	clock := func() time.Time { return k.now }
 	var err error
-	k.sorter, err = cursor.New(k.queues, &cursor.Options{Now: clock})
+	k.sorter, err = cursor.New(k.queues.on(t, k.queues), &cursor.Options{Now: clock})
 	k.must(err)
 	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{Now: clock})
 	k.must(err)

@@ -16,7 +16,7 @@ import (
 // Messages arrive in any order, and are handed on in the right one.
 func Example() {
 	ctx := context.Background()
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func Example() {
 // A function behind the cursors' stream, for one consumer of all queues whose
 // names begin with "orders/".
 func ExampleOnStream() {
-	sorter, err := cursor.New(&cursor.Memory{}, nil) // cursor.NewDynamo in earnest
+	sorter, err := cursor.New(cursor.NewMemory(), nil) // cursor.NewDynamo in earnest
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func ExampleToken() {
 // operator gives the message up.
 func ExampleDeliverer_Skip() {
 	ctx := context.Background()
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func ExampleDeliverer_Sweep() {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	sorter, err := cursor.New(&cursor.Memory{}, &cursor.Options{Now: clock})
+	sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func newHurt(t *testing.T, attempts int) *hurt {
 	t.Helper()
 	h := &hurt{t: t, network: faulty.New(dynamo.Transport()), now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	clock := func() time.Time { return h.now }
-	var queues cursor.Store
+	var queues *cursor.Store
 	h.store, queues = freshTables(t, localdb.Choose(), &dynamo.Options{Transport: h.network, MaxAttempts: attempts})
 	var err error
 	h.sorter, err = cursor.New(queues, &cursor.Options{Now: clock})

@@ -19,7 +19,7 @@ import (
 type metered struct {
 	t      *testing.T
 	meter  *meter.Meter
-	queues cursor.Store
+	queues *cursor.Store
 	store  handoff.Store
 	sorter *cursor.Sorter
 	d      *handoff.Deliverer

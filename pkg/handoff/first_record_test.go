@@ -15,7 +15,7 @@ import (
 func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	sorter, err := cursor.New(&cursor.Memory{}, &cursor.Options{Now: clock})
+	sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 	for attempts, want := range map[int]handoff.State{2: handoff.Blocked, 3: handoff.Idle} {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		clock := func() time.Time { return now }
-		sorter, err := cursor.New(&cursor.Memory{}, &cursor.Options{Now: clock})
+		sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 // TestRefusedStartMakesNothing: a queue that is not there is not made for a
 // consumer that is refused.
 func TestRefusedStartMakesNothing(t *testing.T) {
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

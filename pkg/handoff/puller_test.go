@@ -17,7 +17,7 @@ import (
 )
 
 // pullEnv is a queue with a consumer on these stores.
-func pullEnv(t *testing.T, store handoff.Store, queues cursor.Store) (claimstest.Env, *handoff.Deliverer) {
+func pullEnv(t *testing.T, store handoff.Store, queues *cursor.Store) (claimstest.Env, *handoff.Deliverer) {
 	t.Helper()
 	now := time.Now()
 	clock := func() time.Time { return now }
@@ -56,7 +56,7 @@ func pullEnv(t *testing.T, store handoff.Store, queues cursor.Store) (claimstest
 func TestPullerConforms(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		claimstest.Run(t, func(t *testing.T) claimstest.Env {
-			env, _ := pullEnv(t, &handoff.Memory{}, &cursor.Memory{})
+			env, _ := pullEnv(t, &handoff.Memory{}, cursor.NewMemory())
 			return env
 		})
 	})
@@ -164,7 +164,7 @@ func TestPullFigures(t *testing.T) {
 func TestQuarantine(t *testing.T) {
 	for _, outcome := range []handoff.TokenOutcome{handoff.Committed, handoff.Aborted} {
 		t.Run(string(outcome), func(t *testing.T) {
-			env, d := pullEnv(t, &handoff.Memory{}, &cursor.Memory{})
+			env, d := pullEnv(t, &handoff.Memory{}, cursor.NewMemory())
 			env.Put(2)
 			ctx := t.Context()
 			claim := func(id string) handoff.Answer {
@@ -241,7 +241,7 @@ func TestQuarantine(t *testing.T) {
 
 // TestAnOperatorSettles a claim in quarantine whose database is gone.
 func TestAnOperatorSettles(t *testing.T) {
-	env, d := pullEnv(t, &handoff.Memory{}, &cursor.Memory{})
+	env, d := pullEnv(t, &handoff.Memory{}, cursor.NewMemory())
 	env.Put(1)
 	ctx := t.Context()
 	a, err := env.Claims.Claim(ctx, handoff.Request{Queue: "q", Consumer: "c", ID: "r1"})
@@ -293,7 +293,7 @@ func TestAnOperatorSettles(t *testing.T) {
 // TestPushLeavesAPreparedClaimAlone: whoever hands on in one phase waits for
 // its end, however old it is.
 func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
-	env, d := pullEnv(t, &handoff.Memory{}, &cursor.Memory{})
+	env, d := pullEnv(t, &handoff.Memory{}, cursor.NewMemory())
 	env.Put(1)
 	a, err := env.Claims.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: "r1"})
 	if err != nil {
@@ -337,7 +337,7 @@ func (s *before) Claim(ctx context.Context, seen handoff.Consumer, claim handoff
 // what they were. What it read is not handed out, and what is, is what waits there.
 func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 	store := &before{Memory: &handoff.Memory{}}
-	env, d := pullEnv(t, store, &cursor.Memory{})
+	env, d := pullEnv(t, store, cursor.NewMemory())
 	env.Put(9)
 	store.first = func() {
 		o := handoff.Order{Queue: "q", Consumer: "c", Reason: "why"}

@@ -12,7 +12,7 @@ import (
 // and not at all otherwise.
 func ExampleBatch_Reply() {
 	ctx := context.Background()
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		panic(err)
 	}

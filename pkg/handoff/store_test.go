@@ -11,7 +11,7 @@ import (
 )
 
 // freshTables makes new tables on a server and returns the Stores on them.
-func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (handoff.Store, cursor.Store) {
+func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (handoff.Store, *cursor.Store) {
 	t.Helper()
 	if options == nil {
 		options = &dynamo.Options{}

@@ -14,7 +14,7 @@ import (
 // the work of its messages is done.
 func ExampleReader_tracked() {
 	ctx := context.Background()
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	check(err)
 	acker, err := xorack.New(xorack.NewMemory(), nil)
 	check(err)

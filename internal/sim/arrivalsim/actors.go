@@ -197,7 +197,7 @@ func (m *model) keeper(times int, step time.Duration) {
 			if p.Dead() || failed {
 				return // a sweep that does not run is an alarm
 			}
-			m.memory.Expire(m.now)
+			m.store.Expire(m.now)
 			m.changed = true
 		}
 	})

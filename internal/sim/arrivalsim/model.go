@@ -1,5 +1,5 @@
 // Package arrivalsim plugs queues in arrival order into the simulator: its
-// actors are the code of pkg/cursor on [cursor.Memory], and its model checks
+// actors are the code of pkg/cursor on [ddb.Memory], and its model checks
 // after every step what must hold of such a queue.
 //
 //	S1 the position never decreases, and neither does the begin of the tail
@@ -23,6 +23,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -44,12 +45,18 @@ type placed struct {
 // model is the tables and all that the invariants need to know.
 type model struct {
 	run    *sim.Run
-	memory cursor.Memory
+	tables *ddb.Memory
+	store  *cursor.Store
+	// known is what stands in the tables, as far as somebody asked since it last
+	// changed.
+	known known
+	// crowds are those that were made in any run of the scenario.
+	crowds crowds
 	keep   time.Duration
 	now    time.Time
 
 	// seen are the last two states of the cursor.
-	seen []cursor.Cursor
+	seen []state
 	// order are the places in the order in which they were given.
 	order []placed
 	// ids are those that a producer has, in the order of their first use;
@@ -65,14 +72,55 @@ type model struct {
 	changed bool
 }
 
-func newModel(run *sim.Run) *model {
-	return &model{run: run, now: start, attempts: map[string]int{}}
+// state is the cursor as it stood, and its item.
+type state struct {
+	cursor.Cursor
+	item ddb.Item
+}
+
+var arrivalsTable = cursor.Names{}.ArrivalsTable()
+
+// known is what the tables are known to have.
+type known struct {
+	cursor   *cursor.Cursor
+	items    []cursor.OrderItem
+	arrivals map[cursor.Hash]cursor.Arrival
+}
+
+func newModel(run *sim.Run, made crowds) *model {
+	var names cursor.Names
+	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...).Remember()
+	m := &model{run: run, tables: tables, store: storeOn(tables), crowds: made, now: start, attempts: map[string]int{}}
+	m.known.arrivals = map[cursor.Hash]cursor.Arrival{}
+	tables.OnChange(func(c ddb.Change) {
+		switch c.Table.Name {
+		case "streamsort-cursors":
+			m.known.cursor = nil
+		case "streamsort-messages":
+			m.known.items = nil
+		case "streamsort-arrivals":
+			it := c.After
+			if !it.Exists() {
+				it = c.Before
+			}
+			delete(m.known.arrivals, cursor.HashOf(it.Get("id").Str()))
+		}
+	})
+	return m
+}
+
+func storeOn(engine ddb.Engine) *cursor.Store {
+	s, err := cursor.NewStore(engine, cursor.Names{})
+	if err != nil {
+		panic(err) // unreachable: the names are the defaults
+	}
+	return s
 }
 
 // process is a Sorter with a memory of its own, on its view of the tables.
 func (m *model) process(p *sim.Proc) *cursor.Sorter {
 	ops := 0
-	s, err := cursor.New(&store{Memory: &m.memory, model: m, p: p}, &cursor.Options{
+	s, err := cursor.New(storeOn(m.view(p)), &cursor.Options{
 		Retention: m.keep, Now: func() time.Time { return m.now },
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
 	})
@@ -84,7 +132,7 @@ func (m *model) process(p *sim.Proc) *cursor.Sorter {
 
 // plain is a Sorter of nobody, whose requests are no points of the run.
 func (m *model) plain() *cursor.Sorter {
-	s, err := cursor.New(&m.memory, &cursor.Options{Retention: m.keep, Now: func() time.Time { return m.now }})
+	s, err := cursor.New(m.store, &cursor.Options{Retention: m.keep, Now: func() time.Time { return m.now }})
 	if err != nil {
 		panic(err) // a scenario with options out of bounds
 	}
@@ -96,7 +144,7 @@ func (m *model) create(entries int) {
 	settings := cursor.DefaultSettings()
 	settings.Kind = cursor.KindArrival
 	c := cursor.Cursor{Queue: queue, Settings: settings, GapSince: m.now, Announced: -1}
-	if _, err := m.memory.CreateCursor(context.Background(), c); err != nil {
+	if _, err := m.store.CreateCursor(context.Background(), c); err != nil {
 		panic(err) // unreachable: the context has not ended
 	}
 	m.crowd("before", entries)
@@ -106,15 +154,14 @@ func (m *model) create(entries int) {
 // expire: keeping each would be points of the run.
 func (m *model) crowd(name string, entries int) {
 	ctx := context.Background()
-	var list []cursor.Entry
 	at := m.cursor().Position
-	for i := range entries {
-		a := one(fmt.Sprint(name, i), "", 1)
-		a.EnqueuedAt, a.Digest, a.Op, a.Seen = m.now, []byte(name), []byte(name), at
-		_, _ = m.memory.PutArrival(ctx, a) // it fails only after the context's end
-		list = append(list, cursor.Entry{Hash: cursor.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
+	c := m.crowds.get(m.now, at, name, entries)
+	for i, it := range c.items {
+		_, _ = m.tables.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put arrival", Table: &arrivalsTable}, Item: it})
+		m.known.arrivals[cursor.HashOf(c.arrivals[i].ID)] = c.arrivals[i]
 	}
-	m.ticket(list, cursor.Range{From: at, To: at})
+	_, _, _ = storeOn(m.view(nil)).Ticket(ctx, queue, c.tail, cursor.Range{From: at, To: at}, m.now)
+	_ = m.Check() // notes the cursor
 }
 
 // flushed has an order item made outside the run.
@@ -122,8 +169,8 @@ func (m *model) flushed() {
 	ctx, c := context.Background(), m.cursor()
 	first, _ := c.Tail.First(cursor.OrderItemEntries)
 	o := cursor.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
-	_, _ = m.memory.PutOrderItem(ctx, o) // they fail only after the context's end
-	_, _, _ = m.memory.TrimTail(ctx, c)
+	_, _ = m.store.PutOrderItem(ctx, o) // they fail only after the context's end
+	_, _, _ = m.store.TrimTail(ctx, c)
 	m.changed = true
 	_ = m.Check() // notes the cursor
 }
@@ -132,61 +179,41 @@ func (m *model) flushed() {
 func (m *model) early(id string) {
 	m.know(calls(id))
 	m.attempts[id]++
-	view := &noted{Memory: &m.memory, model: m}
-	s, err := cursor.New(view, &cursor.Options{Retention: m.keep, Now: func() time.Time { return m.now }, NewOp: func() []byte { return []byte("early") }})
-	if err == nil {
-		_, err = s.Append(context.Background(), one(id, "", 1))
-	}
-	if err != nil {
+	if _, err := m.process(nil).Append(context.Background(), one(id, "", 1)); err != nil {
 		panic(err) // unreachable: nothing fails here
 	}
-}
-
-// noted is the tables of a process before the run.
-type noted struct {
-	*cursor.Memory
-	model *model
-}
-
-func (n *noted) Ticket(_ context.Context, _ string, entries cursor.Tail, seen cursor.Range, _ time.Time) (cursor.Cursor, bool, error) {
-	list := make([]cursor.Entry, entries.Len())
-	for i := range list {
-		list[i] = entries.At(i)
-	}
-	return n.model.ticket(list, seen), true, nil
-}
-
-// ticket gives places outside the run, and notes them.
-func (m *model) ticket(entries []cursor.Entry, seen cursor.Range) cursor.Cursor {
-	before := m.cursor()
-	after, given, _ := m.memory.Ticket(context.Background(), queue, cursor.NewTail(entries...), seen, m.now)
-	if given {
-		m.given(before, after)
-	}
-	m.changed = true
 	_ = m.Check() // notes the cursor
-	return after
 }
 
 // cursor is the queue's cursor as it stands.
 func (m *model) cursor() cursor.Cursor {
-	c, _ := m.memory.Cursor(context.Background(), queue, true)
-	return c
+	if m.known.cursor == nil {
+		c, _ := m.store.Cursor(context.Background(), queue, true)
+		m.known.cursor = &c
+	}
+	return *m.known.cursor
 }
 
 // stored is what stands under an id.
 func (m *model) stored(key cursor.Hash) (cursor.Arrival, bool) {
-	found, _, _ := m.memory.Arrivals(context.Background(), cursor.ArrivalQuery{Queue: queue, Keys: []cursor.Hash{key}})
+	if a, known := m.known.arrivals[key]; known {
+		return a, true
+	}
+	found, _, _ := m.store.Arrivals(context.Background(), cursor.ArrivalQuery{Queue: queue, Keys: []cursor.Hash{key}})
 	if len(found) == 0 {
 		return cursor.Arrival{}, false
 	}
+	m.known.arrivals[key] = found[0]
 	return found[0], true
 }
 
 // items are the order items that stand in the table.
 func (m *model) items() []cursor.OrderItem {
-	page, _ := m.memory.OrderItems(context.Background(), cursor.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
-	return page.Items
+	if m.known.items == nil {
+		page, _ := m.store.OrderItems(context.Background(), cursor.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
+		m.known.items = page.Items
+	}
+	return m.known.items
 }
 
 // given notes the places that a ticket gave, and checks O3 and O4.
@@ -222,15 +249,16 @@ func (m *model) Check() error {
 		return nil
 	}
 	m.changed = false
-	c := m.cursor()
-	if !c.Exists() {
+	items := m.tables.Items("streamsort-cursors")
+	if len(items) == 0 {
 		return nil
 	}
-	if last := len(m.seen) - 1; last < 0 || m.seen[last] != c {
+	c := m.cursor()
+	if last := len(m.seen) - 1; last < 0 || m.seen[last].Cursor != c {
 		if last >= 0 && (c.Position < m.seen[last].Position || c.TailFrom < m.seen[last].TailFrom) {
 			return fmt.Errorf("S1: the cursor went back from %d, %d to %d, %d", m.seen[last].TailFrom, m.seen[last].Position, c.TailFrom, c.Position)
 		}
-		m.seen = append(m.seen[max(last, 0):], c)
+		m.seen = append(m.seen[max(last, 0):], state{c, items[0]})
 	}
 	if c.TailFrom+c.Tail.Seqs() != c.Position || c.Tail.Len() > cursor.MaxTail {
 		return fmt.Errorf("O1: the tail is of the seqs from %d to %d, and the position is %d", c.TailFrom, c.TailFrom+c.Tail.Seqs(), c.Position)
@@ -360,7 +388,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.delivered)
 	d.Int(int64(m.running))
 	for _, c := range m.seen {
-		hashCursor(d, c)
+		hashCursor(d, c.item)
 	}
 	for _, o := range m.items() {
 		d.Int(o.Last)
@@ -372,7 +400,11 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Int(int64(m.attempts[id]))
 		a, there := m.stored(cursor.HashOf(id))
 		d.Bool(there)
-		hashArrival(d, a)
+		d.Text(string(a.Op))
+		d.Int(a.Seen)
+		d.Int(a.ExpiresOn.Unix())
+		d.Int(int64(len(a.Messages)))
+		d.Text(string(a.Digest))
 	}
 	// Who was given what is told by the entries, but for who stored it.
 	for _, p := range m.order {

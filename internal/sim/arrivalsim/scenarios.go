@@ -22,8 +22,9 @@ const nearly = cursor.OrderItemEntries - 1
 
 // scenario makes a Scenario of a set of actors on a queue with so many entries.
 func scenario(name string, faults, entries int, actors func(*model)) sim.Scenario {
+	made := crowds{}
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
-		m := newModel(run)
+		m := newModel(run, made)
 		if entries >= 0 {
 			m.create(entries)
 		}
@@ -114,8 +115,9 @@ func keptInAnOrderItem(faults int) sim.Scenario {
 }
 
 func scenarioKept(name string, faults, entries int, actors func(*model)) sim.Scenario {
+	made := crowds{}
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
-		m := newModel(run)
+		m := newModel(run, made)
 		m.keep = retention
 		m.create(entries)
 		actors(m)
@@ -151,12 +153,13 @@ func Large() []sim.Scenario {
 // under the same id with another payload, beside others, a reader, time that
 // passes, and up to six faults.
 func Shuffled(seed uint64) sim.Scenario {
+	made := crowds{}
 	return sim.Scenario{
 		Name:   fmt.Sprint("shuffled ", seed),
 		Faults: int(seed % 7),
 		New: func(run *sim.Run) sim.Model {
 			random := rand.New(rand.NewPCG(seed, 1))
-			m := newModel(run)
+			m := newModel(run, made)
 			if random.IntN(3) == 0 {
 				m.keep = retention
 			}

@@ -281,7 +281,7 @@ func (m *model) keeper(periods int, period time.Duration) {
 
 // undelivered reports whether a message is beyond its queue's position.
 func (m *model) undelivered() bool {
-	for _, queue := range m.memory.Queues() {
+	for _, queue := range m.queues() {
 		if len(m.messagesFrom(queue, m.cursor(queue).Position+1)) > 0 {
 			return true
 		}
@@ -291,7 +291,7 @@ func (m *model) undelivered() bool {
 
 // expire deletes what has expired, and checks that it was handed on.
 func (m *model) expire() {
-	m.memory.Expire(m.now)
+	m.store.Expire(m.now)
 	for at := range m.stored {
 		if _, there := m.message(at); !there && at.seq > m.cursor(at.queue).Position {
 			m.run.Violation("the message at %v was deleted before it was handed on", at)

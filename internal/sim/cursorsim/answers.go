@@ -3,89 +3,79 @@ package cursorsim
 import (
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// cursorAnswer is a cursor, and whether a write had its effect.
-type cursorAnswer struct {
-	cursor.Cursor
-	Done bool
-}
-
-// Hash implements [sim.Hasher].
-func (a cursorAnswer) Hash(d *sim.Digest) {
-	hashCursor(d, a.Cursor)
-	d.Bool(a.Done)
-}
-
-// messageAnswer is a message, and whether it is there. For a put, mine tells
-// whether it is the very one that was put: nobody needs to know whose other
-// one it is.
-type messageAnswer struct {
-	cursor.Message
-	Found, mine bool
-}
-
-// Hash implements [sim.Hasher].
-func (a messageAnswer) Hash(d *sim.Digest) {
-	d.Bool(a.Found)
-	d.Bool(a.mine)
-	d.Text(string(a.Body))
-	d.Text(a.Tombstone)
-}
-
-type pageAnswer struct{ cursor.Page }
-
-// Hash implements [sim.Hasher].
-func (a pageAnswer) Hash(d *sim.Digest) {
-	hashMessages(d, a.Messages)
-	d.Bool(a.More)
-}
-
-type cursorsAnswer struct{ cursor.CursorPage }
-
-// Hash implements [sim.Hasher].
-func (a cursorsAnswer) Hash(d *sim.Digest) {
-	for _, c := range a.Cursors {
-		d.Text(c.Queue)
-		hashCursor(d, c)
+// standing is the item that a request found, stored, or was refused for.
+func standing(r ddb.Request, a ddb.Answer) ddb.Item {
+	if put, ok := r.(ddb.Put); ok && a.Held {
+		return put.Item
 	}
-	d.Text(a.Next)
+	return a.Item
 }
 
-type progressAnswer struct{ cursor.Progress }
-
-// Hash implements [sim.Hasher].
-func (a progressAnswer) Hash(d *sim.Digest) {
-	d.Text(a.After)
-	d.Int(a.Began.Unix())
-	d.Int(a.Finished.Unix())
+// hash feeds all of an answer that a process can act on.
+func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
+	switch r.Name() {
+	case "get cursor", "create cursor", "open gap", "widen gap":
+		hashCursor(d, standing(r, a))
+	case "move", "configure":
+		hashCursor(d, a.Item)
+		d.Bool(a.Held)
+	case "get message", "put message":
+		// Of a put, it matters whether it is the very one that was put. Nobody
+		// needs to know whose other one it is: it is the same to have read it.
+		put, _ := r.(ddb.Put)
+		d.Bool(a.Held || put.Item.Exists() && a.Item.Get("op").Equal(put.Item.Get("op")))
+		hashOf(d, standing(r, a), "seq", "body", "tombstone")
+	case "query messages":
+		d.Int(int64(len(a.Items)))
+		for _, it := range a.Items {
+			hashOf(d, it, "seq", "body", "tombstone", "expiresOn")
+		}
+		d.Bool(a.Next.Exists())
+	case "keep message":
+		d.Bool(a.Held || a.Item.Exists())
+	case "scan cursors":
+		for _, it := range a.Items {
+			d.Text(it.Get("queue").Str())
+			hashCursor(d, it)
+		}
+		d.Digest(a.Next.Digest())
+	case "announce":
+		hashOf(d, a.Item, "announced")
+	case "get sweep progress":
+		hashOf(d, a.Item, "after", "began", "finished")
+	}
 }
 
 // hashCursor feeds what can differ in a queue's cursor within a scenario.
-func hashCursor(d *sim.Digest, c cursor.Cursor) {
-	d.Bool(c.Exists())
-	d.Int(c.Position)
-	d.Int(c.Parked)
-	d.Int(c.GapSince.Unix())
-	d.Int(c.Announced)
-	d.Int(c.Settings.MaxAhead)
-	d.Bool(c.Settings.Mode == cursor.ModeSync)
+func hashCursor(d *sim.Digest, it ddb.Item) {
+	hashOf(d, it, "position", "parked", "gapSince", "announced", "maxAhead", "mode")
 }
 
-func hashMessages(d *sim.Digest, messages []cursor.Message) {
-	d.Int(int64(len(messages)))
-	for _, m := range messages {
-		d.Int(m.Seq)
-		d.Text(string(m.Body))
-		d.Text(m.Tombstone)
-		d.Int(m.ExpiresOn.Unix())
+func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
+	for _, attribute := range attributes {
+		it.Get(attribute).Digest(d)
 	}
+}
+
+// state is a cursor as it stood, and its item.
+type state struct {
+	cursor.Cursor
+	item ddb.Item
 }
 
 // remembered is what a process remembers of a queue's cursor.
 type remembered struct {
-	cursor cursor.Cursor
-	read   time.Time
+	item ddb.Item
+	read time.Time
+}
+
+// positionOf is the position in a cursor's item.
+func positionOf(it ddb.Item) int64 {
+	position, _ := it.Get("position").Int64()
+	return position
 }

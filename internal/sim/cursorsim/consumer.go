@@ -195,7 +195,7 @@ func (m *model) allHandedOn() error {
 	if !m.consumed || m.lost {
 		return nil
 	}
-	for _, queue := range m.memory.Queues() {
+	for _, queue := range m.queues() {
 		c := m.cursor(queue)
 		for seq := c.Settings.First; seq <= c.Position; seq++ {
 			if !m.handed[place{queue, seq}] {
@@ -212,7 +212,7 @@ func (m *model) consumeRest(s *cursor.Sorter) error {
 	if !m.consumed {
 		return nil
 	}
-	for _, queue := range m.memory.Queues() {
+	for _, queue := range m.queues() {
 		for _, message := range m.messagesFrom(queue, 0) {
 			at := place{queue, message.Seq}
 			if _, known := m.stored[at]; !known && message.Tombstone != "" {

@@ -1,5 +1,5 @@
 // Package cursorsim plugs pkg/cursor into the simulator: its actors are the
-// package's own code on [cursor.Memory], and its model checks the sorter's
+// package's own code on [ddb.Memory], and its model checks the sorter's
 // invariants after every step.
 //
 //	S1 the position never decreases
@@ -24,7 +24,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/sim"
+	"github.com/streamsort/streamsort/internal/sim/simdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -45,15 +47,20 @@ type record struct {
 
 // model is the tables, the stream and all that the invariants need to know.
 type model struct {
-	run      *sim.Run
-	memory   cursor.Memory
-	settings cursor.Settings
-	keep     time.Duration
-	now      time.Time
+	run    *sim.Run
+	tables *ddb.Memory
+	store  *cursor.Store
+	// knownCursors and knownMessages are what stands in the tables, by queue,
+	// as far as somebody asked since it last changed.
+	knownCursors  map[string]cursor.Cursor
+	knownMessages map[string][]cursor.Message
+	settings      cursor.Settings
+	keep          time.Duration
+	now           time.Time
 
 	// cursors are the last two states of each queue's cursor; stored is what
 	// was ever stored under a seq.
-	cursors map[string][]cursor.Cursor
+	cursors map[string][]state
 	stored  map[place]cursor.Message
 	// changed tells that the tables or the clock did since the last Check.
 	changed bool
@@ -85,19 +92,39 @@ type model struct {
 }
 
 func newModel(run *sim.Run, settings cursor.Settings) *model {
-	return &model{
-		run: run, settings: settings, now: start,
-		cursors: map[string][]cursor.Cursor{}, stored: map[place]cursor.Message{},
+	tables := ddb.NewMemory(cursor.Names{}.Tables()...).Remember()
+	m := &model{
+		run: run, tables: tables, store: storeOn(tables), settings: settings, now: start,
+		knownCursors: map[string]cursor.Cursor{}, knownMessages: map[string][]cursor.Message{},
+		cursors: map[string][]state{}, stored: map[place]cursor.Message{},
 		holeSince: map[place]time.Time{}, attempts: map[string]int{}, handed: map[place]bool{},
 	}
+	tables.OnChange(func(c ddb.Change) {
+		is := c.After
+		if !is.Exists() {
+			is = c.Before
+		}
+		queue := is.Get("queue").Str()
+		delete(m.knownCursors, queue)
+		delete(m.knownMessages, queue)
+	})
+	return m
+}
+
+func storeOn(engine ddb.Engine) *cursor.Store {
+	s, err := cursor.NewStore(engine, cursor.Names{})
+	if err != nil {
+		panic(err) // unreachable: the names are the defaults
+	}
+	return s
 }
 
 // sorter is a process: a Sorter with a memory of its own, on its view of the
 // tables.
-func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *store) {
+func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
-	view := &store{model: m, ArrivalStore: &m.memory, p: p, memo: map[string]remembered{}}
-	s, err := cursor.New(view, &cursor.Options{
+	v := &view{model: m, p: p, tables: simdb.Engine(p, m.tables, m.hooks()), memo: map[string]remembered{}}
+	s, err := cursor.New(storeOn(v), &cursor.Options{
 		Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.now },
 		// A mark of the process and its own count: one that counted all puts
 		// would tell two schedules apart that are alike.
@@ -106,13 +133,13 @@ func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *store) {
 	if err != nil {
 		panic(err) // a scenario with settings out of bounds
 	}
-	return s, view
+	return s, v
 }
 
 // create makes the default queue before the run: there are fewer states then,
 // and a few scenarios that make it themselves show that part.
 func (m *model) create() {
-	s, err := cursor.New(&m.memory, &cursor.Options{Now: func() time.Time { return m.now }})
+	s, err := cursor.New(m.store, &cursor.Options{Now: func() time.Time { return m.now }})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -128,14 +155,42 @@ func (m *model) create() {
 
 // cursor is the queue's cursor as it stands.
 func (m *model) cursor(queue string) cursor.Cursor {
-	c, _ := m.memory.Cursor(context.Background(), queue, true)
+	c, known := m.knownCursors[queue]
+	if !known {
+		c, _ = m.store.Cursor(context.Background(), queue, true)
+		m.knownCursors[queue] = c
+	}
 	return c
+}
+
+// messages are those of a queue, in their order.
+func (m *model) messages(queue string) []cursor.Message {
+	messages, known := m.knownMessages[queue]
+	if !known {
+		page, _ := m.store.Messages(context.Background(), cursor.Query{Queue: queue, Last: cursor.MaxSeq, Strong: true})
+		messages = page.Messages
+		m.knownMessages[queue] = messages
+	}
+	return messages
+}
+
+// queues are the names of all queues, sorted.
+func (m *model) queues() []string {
+	items := m.tables.Items("streamsort-cursors")
+	names := make([]string, len(items))
+	for i, it := range items {
+		names[i] = it.Get("queue").Str()
+	}
+	return names
 }
 
 // message is what is stored at a place.
 func (m *model) message(at place) (cursor.Message, bool) {
-	found, ok, _ := m.memory.Message(context.Background(), at.queue, at.seq)
-	return found, ok
+	from := m.messagesFrom(at.queue, at.seq)
+	if len(from) == 0 || from[0].Seq != at.seq {
+		return cursor.Message{}, false
+	}
+	return from[0], true
 }
 
 // runEnd is the end of the run that is stored behind the position.
@@ -155,24 +210,21 @@ func (m *model) Check() error {
 		return nil
 	}
 	m.changed = false
-	for _, queue := range m.memory.Queues() {
-		c := m.cursor(queue)
-		if !c.Exists() {
-			return fmt.Errorf("queue %s has messages and no cursor: no sweep finds it", queue)
-		}
-		seen := m.cursors[queue]
-		if last := len(seen) - 1; last < 0 || seen[last] != c {
-			if last >= 0 && c.Position < seen[last].Position {
-				return fmt.Errorf("S1: the position went back from %d to %d", seen[last].Position, c.Position)
+	for _, it := range m.tables.Items("streamsort-cursors") {
+		c := m.cursor(it.Get("queue").Str())
+		seen := m.cursors[c.Queue]
+		if last := len(seen) - 1; last < 0 || seen[last].Cursor != c {
+			var older cursor.Cursor
+			if last >= 0 {
+				older = seen[last].Cursor
+			}
+			if last >= 0 && c.Position < older.Position {
+				return fmt.Errorf("S1: the position went back from %d to %d", older.Position, c.Position)
 			}
 			if m.consumed {
-				var older cursor.Cursor
-				if last >= 0 {
-					older = seen[last]
-				}
 				m.changes = append(m.changes, change{older, c})
 			}
-			m.cursors[queue] = append(seen[max(last, 0):], c)
+			m.cursors[c.Queue] = append(seen[max(last, 0):], state{c, it})
 		}
 		m.holes(c)
 	}
@@ -209,8 +261,13 @@ func (m *model) holes(c cursor.Cursor) {
 
 // messagesFrom is what is stored from a seq on.
 func (m *model) messagesFrom(queue string, first int64) []cursor.Message {
-	page, _ := m.memory.Messages(context.Background(), cursor.Query{Queue: queue, First: first, Last: cursor.MaxSeq})
-	return page.Messages
+	messages := m.messages(queue)
+	for i, message := range messages {
+		if message.Seq >= first {
+			return messages[i:]
+		}
+	}
+	return nil
 }
 
 // Final implements [sim.Model].
@@ -232,7 +289,7 @@ func (m *model) Final() error {
 		return err
 	}
 	m.now = m.now.Add(24 * time.Hour)
-	s, err := cursor.New(&m.memory, &cursor.Options{Defaults: &m.settings, Now: func() time.Time { return m.now }})
+	s, err := cursor.New(m.store, &cursor.Options{Defaults: &m.settings, Now: func() time.Time { return m.now }})
 	if err != nil {
 		return err
 	}
@@ -242,7 +299,7 @@ func (m *model) Final() error {
 	if err := m.reached("the sweep"); err != nil {
 		return err
 	}
-	for _, queue := range m.memory.Queues() {
+	for _, queue := range m.queues() {
 		c := m.cursor(queue)
 		if waiting := m.messagesFrom(queue, c.Position+1); len(waiting) > 0 && !c.GapOpen() {
 			return fmt.Errorf("L2: seq %d waits behind a gap that is not on record", waiting[0].Seq)
@@ -274,7 +331,7 @@ func (l *limited) Err() error {
 }
 
 func (m *model) reached(by string) error {
-	for _, queue := range m.memory.Queues() {
+	for _, queue := range m.queues() {
 		if end := m.runEnd(queue); m.cursor(queue).Position != end {
 			return fmt.Errorf("L1: after %s the position is %d, and the run ends at %d", by, m.cursor(queue).Position, end)
 		}
@@ -293,14 +350,20 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Text(r.queue)
 		d.Int(r.seq)
 	}
-	for _, queue := range m.memory.Queues() {
+	for _, queue := range m.queues() {
 		d.Text(queue)
 		// What a stale read can still show is part of the state.
 		for _, c := range m.cursors[queue] {
-			hashCursor(d, c)
+			hashCursor(d, c.item)
 		}
 		messages := m.messagesFrom(queue, 0)
-		hashMessages(d, messages)
+		d.Int(int64(len(messages)))
+		for _, stored := range messages {
+			d.Int(stored.Seq)
+			d.Text(string(stored.Body))
+			d.Text(stored.Tombstone)
+			d.Int(stored.ExpiresOn.Unix())
+		}
 		for _, stored := range messages {
 			// All seqs of one hole are missing since the same moment.
 			if since, hole := m.holeSince[place{queue, stored.Seq - 1}]; hole {

@@ -98,7 +98,7 @@ func TestTraceV8RetentionEatsAParkedMessage(t *testing.T) {
 // and its position cannot be set once it is there.
 func TestTraceV9NoReset(t *testing.T) {
 	for _, first := range []int64{0, 2} {
-		s, err := cursor.New(&cursor.Memory{}, nil)
+		s, err := cursor.New(cursor.NewMemory(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,19 +20,6 @@ func (a consumersAnswer) Hash(d *sim.Digest) {
 	}
 }
 
-type cursorAnswer struct{ cursor.Cursor }
-
-// Hash implements [sim.Hasher].
-func (a cursorAnswer) Hash(d *sim.Digest) { hashCursor(d, a.Cursor) }
-
-type pageAnswer struct{ cursor.Page }
-
-// Hash implements [sim.Hasher].
-func (a pageAnswer) Hash(d *sim.Digest) {
-	hashMessages(d, a.Messages)
-	d.Bool(a.More)
-}
-
 // hashCursor feeds what can differ in a queue's cursor within a scenario.
 func hashCursor(d *sim.Digest, c cursor.Cursor) {
 	d.Text(c.Queue)

@@ -1,5 +1,5 @@
 // Package handoffsim plugs pkg/handoff into the simulator: its actors are the
-// package's own code on [handoff.Memory] and [cursor.Memory], and its model
+// package's own code on [handoff.Memory] and [cursor.Store], and its model
 // checks after every step that
 //
 //	H1 a consumer moves only along the arrows of its state machine
@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -44,7 +45,7 @@ type reader struct{ queue, name string }
 // to know.
 type model struct {
 	run    *sim.Run
-	queues cursor.Memory
+	queues consumers.Queues
 	store  handoff.Memory
 	// shelved are the archive's documents, nil where nothing is archived.
 	shelved map[string]string
@@ -58,8 +59,8 @@ type model struct {
 	// consumers are what stood there then, older what stood there before;
 	// readers are the consumers in the order of their making.
 	changed   bool
-	cursors   map[string]cursor.Cursor
-	older     map[string]cursor.Cursor
+	cursors   map[string]state
+	older     map[string]state
 	consumers map[reader]handoff.Consumer
 	readers   []reader
 	sinks     map[reader]*sink
@@ -95,9 +96,15 @@ type model struct {
 	nudging int
 }
 
+// state is a cursor as it stood, and its item.
+type state struct {
+	cursor.Cursor
+	item ddb.Item
+}
+
 func newModel(run *sim.Run) *model {
 	return &model{
-		run: run, now: start, cursors: map[string]cursor.Cursor{}, older: map[string]cursor.Cursor{}, consumers: map[reader]handoff.Consumer{},
+		run: run, queues: consumers.NewQueues(), now: start, cursors: map[string]state{}, older: map[string]state{}, consumers: map[reader]handoff.Consumer{},
 		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
 		bound: handoff.Reader{MaxMessages: 2, MaxAttempts: attempts},
 	}
@@ -111,7 +118,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		p.Knows().Int(at.Unix()) // by no request
 		return at
 	}
-	sorter, err := cursor.New(&queueView{Memory: &m.queues, model: m, p: p}, &cursor.Options{Now: now, Retention: m.keep, KeepForever: m.keep == 0})
+	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{Now: now, Retention: m.keep, KeepForever: m.keep == 0})
 	if err != nil {
 		panic(err) // a scenario with options out of bounds
 	}
@@ -186,7 +193,7 @@ func (m *model) quiet() {
 
 // hinted puts a record of each queue into the stream, before the run.
 func (m *model) hinted() {
-	for _, queue := range m.queues.Queues() {
+	for _, queue := range m.queues.Names() {
 		m.records = append(m.records, record{newer: m.cursor(queue)})
 	}
 }
@@ -226,14 +233,14 @@ func (m *model) Check() error {
 		return nil
 	}
 	m.changed = false
-	for _, queue := range m.queues.Queues() {
-		is := m.cursor(queue)
-		was := m.cursors[queue]
+	for _, it := range m.queues.Items() {
+		queue := it.Get("queue").Str()
+		is, was := m.cursor(queue), m.cursors[queue]
 		if m.streamed && is.Position != was.Position {
-			m.records = append(m.records, record{older: was, newer: is})
+			m.records = append(m.records, record{older: was.Cursor, newer: is})
 		}
-		if is != was {
-			m.cursors[queue], m.older[queue] = is, was
+		if is != was.Cursor {
+			m.cursors[queue], m.older[queue] = state{is, it}, was
 		}
 		if err := errors.Join(m.needed(queue), m.archived(queue)); err != nil {
 			return err
@@ -390,9 +397,9 @@ func (l *limited) Err() error {
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
 	d.Int(int64(m.running))
-	for _, queue := range m.queues.Queues() {
+	for _, queue := range m.queues.Names() {
 		hashCursor(d, m.cursor(queue))
-		hashCursor(d, m.older[queue])
+		hashCursor(d, m.older[queue].Cursor)
 		page, _ := m.queues.Messages(context.Background(), cursor.Query{Queue: queue, Last: cursor.MaxSeq})
 		hashMessages(d, page.Messages)
 	}

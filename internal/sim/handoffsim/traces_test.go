@@ -57,7 +57,7 @@ func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 func TestTraceT6AMessageThatKills(t *testing.T) {
 	now := start
 	clock := func() time.Time { return now }
-	queues := &cursor.Memory{}
+	queues := cursor.NewMemory()
 	sorter, err := cursor.New(queues, &cursor.Options{Now: clock})
 	if err != nil {
 		t.Fatal(err)

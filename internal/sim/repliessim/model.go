@@ -54,7 +54,7 @@ type answer struct {
 // model is the tables, the database, and what the invariants need to know.
 type model struct {
 	run    *sim.Run
-	queues cursor.Memory
+	queues consumers.Queues
 	store  handoff.Memory
 	db     *database // nil where the consumer is pushed to
 	now    time.Time
@@ -87,7 +87,7 @@ type model struct {
 
 func newModel(run *sim.Run, messages int64) *model {
 	m := &model{
-		run: run, now: start, messages: messages,
+		run: run, queues: consumers.NewQueues(), now: start, messages: messages,
 		ended: map[string]handoff.TokenOutcome{}, ranges: map[string][2]int64{}, aside: map[string]bool{},
 		seen: map[string]int64{}, rows: map[string]time.Time{}, requests: map[string]int{},
 		announced: map[handoff.AnnouncementKind]int{},
@@ -115,7 +115,7 @@ func (m *model) must(_ any, err error) {
 
 // plain is a Sorter whose requests are no points, and whose messages stay.
 func (m *model) plain() *cursor.Sorter {
-	s, err := cursor.New(&m.queues, &cursor.Options{Now: func() time.Time { return m.now }, KeepForever: true})
+	s, err := cursor.New(m.queues.Store, &cursor.Options{Now: func() time.Time { return m.now }, KeepForever: true})
 	m.must(s, err)
 	return s
 }
@@ -126,7 +126,7 @@ func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
 		p.Knows().Int(m.now.Unix()) // by no request
 		return m.now
 	}
-	sorter, err := cursor.New(&queueView{Memory: &m.queues, m: m, p: p}, &cursor.Options{
+	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{
 		Now: now, Retention: keep, NewOp: func() []byte { return []byte(p.Name()) },
 	})
 	m.must(sorter, err)

@@ -50,7 +50,7 @@ const (
 // know.
 type model struct {
 	run    *sim.Run
-	queues cursor.Memory
+	queues consumers.Queues
 	store  handoff.Memory
 	// chainTable is the chains, chains their store as no process sees it.
 	chainTable *ddb.Memory
@@ -122,7 +122,10 @@ type end struct {
 
 func newModel(run *sim.Run) *model {
 	table := ddb.NewMemory(xorack.Names{}.Tables()...).Remember()
-	return &model{run: run, chainTable: table, chains: chainsOn(table), now: start, depth: 1, batch: 1, claims: map[string]*claim{}, done: map[xorack.Edge]bool{}}
+	return &model{
+		run: run, queues: consumers.NewQueues(), chainTable: table, chains: chainsOn(table), now: start,
+		depth: 1, batch: 1, claims: map[string]*claim{}, done: map[xorack.Edge]bool{},
+	}
 }
 
 // deliverer is a process on its view of the tables, with a clock that is off by
@@ -134,7 +137,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		p.Knows().Int(at.Unix())
 		return at
 	}
-	sorter, err := cursor.New(&queueView{Memory: &m.queues, model: m, p: p}, &cursor.Options{Now: now, KeepForever: true})
+	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{Now: now, KeepForever: true})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}

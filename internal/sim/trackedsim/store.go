@@ -2,12 +2,12 @@ package trackedsim
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/consumers"
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/sim/simdb"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -98,35 +98,27 @@ func (v *view) Remove(ctx context.Context, seen handoff.Consumer) (bool, error) 
 
 // queueView is the sorter's tables as one process sees them. Messages never
 // change here, so that only the cursor is a point.
-type queueView struct {
-	*cursor.Memory
-	*model
-	p *sim.Proc
-}
-
-// cursorAnswer is a cursor.
-type cursorAnswer struct{ cursor.Cursor }
-
-// String is for traces.
-func (a cursorAnswer) String() string { return fmt.Sprint(a.Position) }
-
-// Hash implements [sim.Hasher].
-func (a cursorAnswer) Hash(d *sim.Digest) { hashCursor(d, a.Cursor) }
-
-func (v *queueView) Cursor(ctx context.Context, queue string, strong bool) (cursor.Cursor, error) {
-	answer, err := sim.Do(v.p, sim.Labelf("get cursor"), false, func() (cursorAnswer, error) {
-		c, err := v.Memory.Cursor(ctx, queue, strong)
-		return cursorAnswer{c}, err
+func (m *model) queueView(p *sim.Proc) ddb.Engine {
+	points := simdb.Engine(p, m.queues.Tables, &simdb.Hooks{
+		Perform: func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+			if r.Name() == "nudge" {
+				// It makes a record each time: no two come in one millisecond, as
+				// they do in a simulation.
+				m.records, m.awake = append(m.records, 0), true
+			}
+			return do()
+		},
+		Hash: func(d *sim.Digest, r ddb.Request, a ddb.Answer) {
+			if r.Name() == "get cursor" {
+				a.Item.Get("position").Digest(d)
+				a.Item.Get("nudged").Digest(d)
+			}
+		},
 	})
-	return answer.Cursor, err
-}
-
-// Nudge makes a record each time: no two come in one millisecond, as they do in
-// a simulation.
-func (v *queueView) Nudge(ctx context.Context, queue string, now time.Time) error {
-	_, err := sim.Do(v.p, sim.Labelf("nudge"), true, func() (bool, error) {
-		v.records, v.awake = append(v.records, 0), true
-		return true, v.Memory.Nudge(ctx, queue, now)
+	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "get cursor" || r.Name() == "nudge" {
+			return points.Do(ctx, r)
+		}
+		return m.queues.Tables.Do(ctx, r)
 	})
-	return err
 }

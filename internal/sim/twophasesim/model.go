@@ -46,7 +46,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // model is the two databases and what the invariants need to know.
 type model struct {
 	run    *sim.Run
-	queues cursor.Memory
+	queues *cursor.Store
 	store  handoff.Memory
 	db     *database
 	now    time.Time
@@ -72,13 +72,13 @@ type model struct {
 
 func newModel(run *sim.Run, messages int64) *model {
 	m := &model{
-		run: run, now: start, db: newDatabase("db"), messages: messages, keep: 1000,
+		run: run, queues: consumers.NewQueues().Store, now: start, db: newDatabase("db"), messages: messages, keep: 1000,
 		ended: map[handoff.Token]handoff.TokenOutcome{}, ranges: map[handoff.Token][2]int64{},
 		requests: map[string]int{}, announced: map[string]int{},
 	}
 	ctx := context.Background()
 	d := m.deliverer(nil)
-	sorter, err := cursor.New(&m.queues, &cursor.Options{Now: m.clock(nil)})
+	sorter, err := cursor.New(m.queues, &cursor.Options{Now: m.clock(nil)})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -102,7 +102,7 @@ func (m *model) clock(p *sim.Proc) func() time.Time {
 }
 
 func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
-	sorter, err := cursor.New(&m.queues, &cursor.Options{Now: m.clock(p)})
+	sorter, err := cursor.New(m.queues, &cursor.Options{Now: m.clock(p)})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}

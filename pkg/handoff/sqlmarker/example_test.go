@@ -23,7 +23,7 @@ func Example() {
 	}
 	// In memory, for this example; on AWS cursor.NewDynamo and
 	// handoff.NewDynamo, or handoffhttp.New in the place of all of it.
-	sorter, err := cursor.New(&cursor.Memory{}, nil)
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	check(err)
 	deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
 	check(err)

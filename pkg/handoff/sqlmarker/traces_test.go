@@ -17,14 +17,14 @@ import (
 // tables are a queue with a consumer on the memory stores, and their clock.
 type tables struct {
 	*testing.T
-	queues cursor.Memory
+	queues *cursor.Store
 	store  handoff.Memory
 	now    time.Time
 }
 
 func newTables(t *testing.T, messages int64) *tables {
 	t.Helper()
-	tb := &tables{T: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	tb := &tables{T: t, queues: cursor.NewMemory(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	tb.put(1, messages)
 	if _, err := tb.deliverer(0).Create(t.Context(), "q", "c", handoff.First); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func newTables(t *testing.T, messages int64) *tables {
 
 func (tb *tables) sorter() *cursor.Sorter {
 	tb.Helper()
-	s, err := cursor.New(&tb.queues, &cursor.Options{Now: func() time.Time { return tb.now }})
+	s, err := cursor.New(tb.queues, &cursor.Options{Now: func() time.Time { return tb.now }})
 	if err != nil {
 		tb.Fatal(err)
 	}

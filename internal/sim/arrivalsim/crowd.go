@@ -1,0 +1,48 @@
+package arrivalsim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// crowd is what others append in one step: arrivals of one message each, with
+// their items and their places.
+type crowd struct {
+	arrivals []cursor.Arrival
+	items    []ddb.Item
+	tail     cursor.Tail
+}
+
+// crowds are those that were made, by all that they depend on: each is made once
+// for all runs of a scenario, of which most begin with one.
+type crowds map[string]*crowd
+
+// get is a crowd that comes at a time to a queue with this position.
+func (all crowds) get(now time.Time, position int64, name string, entries int) *crowd {
+	key := fmt.Sprint(now.Unix(), position, name, entries)
+	if c := all[key]; c != nil {
+		return c
+	}
+	c := &crowd{}
+	var list []cursor.Entry
+	for i := range entries {
+		a := one(fmt.Sprint(name, i), "", 1)
+		a.EnqueuedAt, a.Digest, a.Op, a.Seen = now, []byte(name), []byte(name), position
+		c.arrivals, c.items = append(c.arrivals, a), append(c.items, itemOf(a))
+		list = append(list, cursor.Entry{Hash: cursor.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
+	}
+	c.tail = cursor.NewTail(list...)
+	all[key] = c
+	return c
+}
+
+// itemOf is an arrival's item.
+func itemOf(a cursor.Arrival) ddb.Item {
+	tables := ddb.NewMemory(arrivalsTable).Remember()
+	_, _ = storeOn(tables).PutArrival(context.Background(), a) // it fails only after the context's end
+	return tables.Items(arrivalsTable.Name)[0]
+}

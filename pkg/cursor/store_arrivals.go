@@ -1,0 +1,87 @@
+package cursor
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+func (s *Store) arrivalKey(queue string, key Hash) ddb.Item {
+	return ddb.Fields{s.queueKey: ddb.Text(queue), attrIDHash: ddb.Blob(key[:])}.Item()
+}
+
+// PutArrival stores a, if nothing is stored under its queue and id, or what is
+// there expires at a.EnqueuedAt or before. It returns the arrival that stands
+// there afterwards, its messages without what is in them. One PutItem; 1 write
+// unit for each KB.
+//
+// Lost response: the repeat fails, and the arrival returned bears our own Op.
+// Another did it first: theirs is returned. We die right after: nobody sees an
+// arrival without a place; it is there for a repeat, or expires.
+func (s *Store) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
+	there, err := s.put(ctx, "put arrival", s.arrivals, encodeArrival(a, s.names),
+		// TTL deletes some time later than it may.
+		ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(a.EnqueuedAt))))
+	if err != nil || there.Held {
+		return a.head(), err
+	}
+	return decodeArrival(there.Item, s.names, true)
+}
+
+// ArrivalQuery asks for arrivals by their keys.
+type ArrivalQuery struct {
+	Queue string
+	// Keys are 1 to 100, no two alike.
+	Keys []Hash
+	// Strong asks for a strong read, at twice the price.
+	Strong bool
+	// HeadsOnly leaves out what is in the messages. The price is the same.
+	HeadsOnly bool
+}
+
+// Arrivals reads up to 100 different arrivals of a queue, in any order, and
+// returns the keys of those that the server left unread. One BatchGetItem of at
+// most 16 MB; for each arrival, 1 read unit for each 4 KB strong, half a unit
+// otherwise.
+func (s *Store) Arrivals(ctx context.Context, query ArrivalQuery) (found []Arrival, left []Hash, err error) {
+	r := ddb.BatchGet{Op: ddb.Op{Op: "get arrivals", Table: s.arrivals}, Strong: query.Strong}
+	for _, key := range query.Keys {
+		r.Keys = append(r.Keys, s.arrivalKey(query.Queue, key))
+	}
+	if query.HeadsOnly {
+		r.Only = []ddb.Path{s.queueKey, attrVersion, attrID, attrSeen, attrEnqueuedAt, attrExpiresOn, attrDigest, attrOp, attrCount}
+	}
+	a, err := s.engine.Do(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	found = make([]Arrival, len(a.Items))
+	for i, it := range a.Items {
+		found[i], err = ddb.Decoded(it, func(it ddb.Item) (Arrival, error) { return decodeArrival(it, s.names, query.HeadsOnly) })
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, key := range a.Left {
+		left = append(left, Hash(key.Get(attrIDHash).Bytes()))
+	}
+	return found, left, nil
+}
+
+// KeepArrival pushes an arrival's ExpiresOn to a later time, if the arrival is
+// there, is the one that has seen this position, and its time is earlier. It
+// reports whether it is there. One UpdateItem; 1 write unit for each KB.
+//
+// Lost response, another did it first: the time is as late as asked for or
+// later, and the repeat changes nothing. We die right after: nothing is left to
+// do.
+func (s *Store) KeepArrival(ctx context.Context, queue string, key Hash, seen int64, until time.Time) (there bool, err error) {
+	isThis := attrSeen.Eq(ddb.Int(seen))
+	a, err := s.engine.Do(ctx, ddb.Update{
+		Op: ddb.Op{Op: "keep arrival", Table: s.arrivals}, Key: s.arrivalKey(queue, key), Quiet: true,
+		If: ddb.And(isThis, attrExpiresOn.Lt(ddb.Seconds(until))),
+		Do: []ddb.Action{attrExpiresOn.Set(ddb.Seconds(until))},
+	})
+	return a.Held || isThis.Holds(a.Item), err
+}

@@ -1,0 +1,442 @@
+package cursor_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// What queues in arrival order ask of the tables.
+
+func arrivalCursor(queue string) cursor.Cursor {
+	c := newCursor(queue)
+	c.Settings.Kind = cursor.KindArrival
+	return c
+}
+
+func wholeArrival(queue, id string, seen int64) cursor.Arrival {
+	return cursor.Arrival{
+		Queue: queue, ID: id, Seen: seen, EnqueuedAt: at, ExpiresOn: at.Add(time.Hour),
+		Digest: []byte("0123456789abcdef"), Op: []byte("12345678"),
+		Messages: []cursor.Message{{
+			Body: []byte{0, 1, 0xff}, ContentType: "text/plain", Attributes: map[string]string{"a": "1", "empty": ""},
+		}},
+	}
+}
+
+// head is the arrival as an answer to a put shows it.
+func head(a cursor.Arrival) cursor.Arrival {
+	a.Messages = make([]cursor.Message, len(a.Messages))
+	return a
+}
+
+func putArrival(t *testing.T, s *cursor.Store, a, want cursor.Arrival) {
+	t.Helper()
+	got, err := s.PutArrival(t.Context(), a)
+	check(t, err)
+	same(t, "put "+a.ID, got, head(want))
+}
+
+// entry is the place of an arrival.
+func entry(a cursor.Arrival) cursor.Entry {
+	return cursor.Entry{Hash: cursor.HashOf(a.ID), Count: len(a.Messages), Seen: uint32(a.Seen)}
+}
+
+// entries are n places of arrivals named by prefix and number, one message
+// each.
+func entries(prefix string, n int) cursor.Tail {
+	var list []cursor.Entry
+	for i := range n {
+		list = append(list, entry(wholeArrival("q", fmt.Sprint(prefix, i), 0)))
+	}
+	return cursor.NewTail(list...)
+}
+
+func TestStorePutArrival(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		want := wholeArrival(q, "a", 7)
+		putArrival(t, s, want, want)
+		putArrival(t, s, want, want)
+		other := wholeArrival(q, "a", 9)
+		other.Op, other.Digest, other.EnqueuedAt = []byte("87654321"), []byte("fedcba9876543210"), at.Add(time.Hour-time.Second)
+		putArrival(t, s, other, want)
+		same(t, "stored", arrivals(t, s, q, "a"), []cursor.Arrival{want})
+
+		// What has expired counts as gone, whether or not TTL has come.
+		other.EnqueuedAt = at.Add(time.Hour)
+		other.ExpiresOn = time.Time{}
+		putArrival(t, s, other, other)
+		same(t, "stored in its place", arrivals(t, s, q, "a"), []cursor.Arrival{other})
+
+		// Without a time it never expires.
+		later := wholeArrival(q, "a", 11)
+		later.EnqueuedAt = at.Add(1000 * time.Hour)
+		putArrival(t, s, later, other)
+		elsewhere := wholeArrival(q+" p", "a", 1)
+		putArrival(t, s, elsewhere, elsewhere)
+	})
+}
+
+// arrivals reads arrivals by their ids, strongly, one by one.
+func arrivals(t *testing.T, s *cursor.Store, queue string, ids ...string) []cursor.Arrival {
+	t.Helper()
+	var all []cursor.Arrival
+	for _, id := range ids {
+		found, left, err := s.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: queue, Keys: []cursor.Hash{cursor.HashOf(id)}, Strong: true})
+		check(t, err)
+		same(t, "left unread", left, nil)
+		all = append(all, found...)
+	}
+	return all
+}
+
+func TestStoreArrivalMessages(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		several := wholeArrival(q, "several", 0)
+		several.Messages = nil
+		for i := range 30 {
+			several.Messages = append(several.Messages, cursor.Message{
+				Body: []byte(fmt.Sprintf(`{"n":%d}`, i)), ID: fmt.Sprint("own", i%2), Attributes: map[string]string{"n": fmt.Sprint(i)},
+			})
+		}
+		several.Messages[3] = cursor.Message{ContentType: "text/plain", Body: []byte{0, 0xff}}
+		compact := wholeArrival(q, "compact", 0)
+		compact.Messages = nil
+		for range 500 {
+			compact.Messages = append(compact.Messages, cursor.Message{Body: bytes.Repeat([]byte("a"), 600)})
+		}
+		noise := wholeArrival(q, "noise", 0)
+		noise.Messages = []cursor.Message{{Body: scatter(200_000)}, {Body: scatter(100_000)}}
+		own := wholeArrival(q, "own id", 0)
+		own.Messages[0].ID = "its own"
+		bare := wholeArrival(q, "bare", 0)
+		bare.Messages = []cursor.Message{{}}
+		for _, want := range []cursor.Arrival{several, compact, noise, own, bare} {
+			putArrival(t, s, want, want)
+			putArrival(t, s, want, want)
+			same(t, want.ID, arrivals(t, s, q, want.ID), []cursor.Arrival{want})
+		}
+	})
+}
+
+// scatter is bytes that cannot be compressed.
+func scatter(n int) []byte {
+	out, x := make([]byte, n), uint32(1)
+	for i := range out {
+		x ^= x << 13
+		x ^= x >> 17
+		x ^= x << 5
+		out[i] = byte(x)
+	}
+	return out
+}
+
+func TestStoreArrivals(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		query := cursor.ArrivalQuery{Queue: q, HeadsOnly: true}
+		want := map[string]bool{}
+		for i := range 100 {
+			a := wholeArrival(q, fmt.Sprint("id", i), 0)
+			query.Keys = append(query.Keys, cursor.HashOf(a.ID))
+			if i%10 == 9 {
+				continue // not there
+			}
+			putArrival(t, s, a, a)
+			want[a.ID] = true
+		}
+		for _, strong := range []bool{true, false} {
+			query.Strong = strong
+			settles(t, fmt.Sprintf("heads, strong %v", strong), func() map[string]bool {
+				found, left, err := s.Arrivals(t.Context(), query)
+				check(t, err)
+				same(t, "left unread", left, nil)
+				got := map[string]bool{}
+				for _, a := range found {
+					same(t, "head", a, head(wholeArrival(q, a.ID, 0)))
+					got[a.ID] = true
+				}
+				return got
+			}, want)
+		}
+	})
+}
+
+// seen is what one arrival has seen.
+func seen(position int64) cursor.Range { return cursor.Range{From: position, To: position} }
+
+func TestStoreTicket(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		one := entries("e", 1)
+		_, done, err := s.Ticket(t.Context(), q, one, cursor.Range{}, at)
+		check(t, err)
+		same(t, "given in a queue that is not there", done, false)
+		same(t, "cursor", standing(t, s, q), cursor.Cursor{})
+
+		want := arrivalCursor(q)
+		create(t, s, want)
+		between := func(name string, entries cursor.Tail, lowest, highest int64, given bool) {
+			t.Helper()
+			now := want.GapSince.Add(time.Second)
+			if given {
+				want.Position, want.Tail, want.GapSince = want.Position+entries.Seqs(), want.Tail+entries, now
+			}
+			got, done, err := s.Ticket(t.Context(), q, entries, cursor.Range{From: lowest, To: highest}, now)
+			check(t, err)
+			same(t, name, done, given)
+			same(t, name+", cursor", got, want)
+			same(t, name+", read", standing(t, s, q), want)
+		}
+		ticket := func(name string, entries cursor.Tail, seen int64, given bool) {
+			t.Helper()
+			between(name, entries, seen, seen, given)
+		}
+		ticket("given", one, 0, true)
+		ticket("repeated", one, 0, false)
+		ticket("with another", entries("e", 2), 0, false)
+		again := one.At(0)
+		again.Seen = 1
+		ticket("a later one under the id", cursor.NewTail(again), 0, true)
+		several := cursor.NewTail(cursor.Entry{Hash: cursor.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
+		between("seen more than the queue has", several, 0, want.Position+1, false)
+		between("several", several, 0, want.Position, true)
+		ticket("as many as there is room", entries("f", cursor.MaxTail-4), 3, true)
+		ticket("full", entries("g", 1), 3, false)
+
+		trim := func(printsFrom int64, printed ...cursor.Tail) {
+			t.Helper()
+			seen := want
+			first, rest := want.Tail.First(cursor.OrderItemEntries)
+			want.TailFrom, want.Tail, want.PrintsFrom, want.Prints = want.TailFrom+first.Seqs(), rest, printsFrom, prints(append(printed, first)...)
+			for _, first := range []bool{true, false} {
+				got, trimmed, err := s.TrimTail(t.Context(), seen)
+				check(t, err)
+				same(t, "trimmed", trimmed, first)
+				same(t, "trimmed cursor", got, want)
+			}
+		}
+		left, _ := want.Tail.First(cursor.OrderItemEntries)
+		trim(0)
+		to := want.TailFrom
+		ticket("of one that left the tail", one, 0, false)
+		ticket("beside one that left the tail", cursor.NewTail(entries("h", 1).At(0), left.At(5)), to-1, false)
+		ticket("others left the tail", entries("h", 2), 0, true)
+		ticket("of one that left the tail before it was stored", one, to, true)
+		ticket("more than there is room", entries("i", cursor.MaxTail-want.Tail.Len()+1), to, false)
+		ticket("all the room", entries("i", cursor.MaxTail-want.Tail.Len()), to, true)
+
+		// The prints are of the last two order items; of the first of these, they
+		// count each entry as one seq.
+		second, _ := want.Tail.First(cursor.OrderItemEntries)
+		trim(0, left)
+		ticket("in the second order item", cursor.NewTail(second.At(7)), to, false)
+		trim(want.TailFrom-cursor.OrderItemEntries, second)
+		ticket("seen too little", entries("j", 1), want.PrintsFrom-1, false)
+		ticket("seen enough", entries("j", 1), want.PrintsFrom, true)
+		ticket("in no print any more", cursor.NewTail(left.At(5)), want.PrintsFrom, true)
+	})
+}
+
+// prints are the short names of entries: each says the first 3 bytes of a hash.
+func prints(tails ...cursor.Tail) cursor.Prints {
+	text := ""
+	for _, tail := range tails {
+		for i := range tail.Len() {
+			hash := tail.At(i).Hash
+			text += base64.RawURLEncoding.EncodeToString(hash[:3])
+		}
+	}
+	return cursor.Prints(text)
+}
+
+func TestStoreKinds(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		numbered, arrival := q+" numbered", q+" arrival"
+		want := newCursor(numbered)
+		create(t, s, want)
+		got, done, err := s.Ticket(t.Context(), numbered, entries("e", 1), cursor.Range{}, at)
+		check(t, err)
+		same(t, "ticket of a numbered queue", done, false)
+		same(t, "cursor", got, want)
+		got, done, err = s.TrimTail(t.Context(), want)
+		check(t, err)
+		same(t, "tail of a numbered queue", done, false)
+		same(t, "cursor", got, want)
+
+		want = arrivalCursor(arrival)
+		create(t, s, want)
+		got, done, err = s.Move(t.Context(), arrival, 0, 1, at)
+		check(t, err)
+		same(t, "move of a queue in arrival order", done, false)
+		same(t, "cursor", got, want)
+		got, err = s.OpenGap(t.Context(), arrival, 5, at)
+		check(t, err)
+		same(t, "gap opened", got, want)
+		want.Parked = 3
+		want.Queue = q + " odd" // no arrival-order queue has a gap: this one shows the condition
+		create(t, s, want)
+		got, err = s.WidenGap(t.Context(), q+" odd", 5)
+		check(t, err)
+		same(t, "gap widened", got, want)
+
+		for _, queue := range []string{numbered, arrival} {
+			kind, mode := cursor.KindNumbered, cursor.ModeSync
+			for range 2 {
+				_, changed, err := s.Configure(t.Context(), queue, cursor.Change{Kind: &kind, Mode: &mode})
+				check(t, err)
+				same(t, fmt.Sprintf("%s as %s", queue, kind), changed, q+" "+kind.String() == queue)
+				kind = cursor.KindArrival
+			}
+		}
+		page, err := s.Messages(t.Context(), cursor.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true})
+		check(t, err)
+		same(t, "messages", len(page.Messages), 0)
+	})
+}
+
+func TestStoreLastSeqs(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		want := arrivalCursor(q)
+		want.Settings.First, want.Position, want.Parked, want.Floor, want.TailFrom = cursor.MaxSeq-1, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2
+		want.PrintsFrom = want.TailFrom
+		create(t, s, want)
+		three := cursor.NewTail(cursor.Entry{Count: 3})
+		got, done, err := s.Ticket(t.Context(), q, three, seen(want.TailFrom), at)
+		check(t, err)
+		same(t, "three", done, false)
+		same(t, "cursor", got, want)
+		two := cursor.NewTail(cursor.Entry{Count: 2})
+		got, done, err = s.Ticket(t.Context(), q, two, seen(want.TailFrom), at)
+		check(t, err)
+		same(t, "two", done, true)
+		want.Position, want.Tail = cursor.MaxSeq, two
+		same(t, "cursor at the end", got, want)
+	})
+}
+
+func TestStoreOrderItems(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		const n = cursor.OrderItemEntries
+		var items []cursor.OrderItem
+		for i := range 5 {
+			o := cursor.OrderItem{Queue: q, Last: int64(cursor.OrderItemEntries * (i + 1)), Entries: entries(fmt.Sprint(i), cursor.OrderItemEntries), ExpiresOn: at}
+			if i == 2 {
+				o.ExpiresOn = time.Time{}
+			}
+			for range 2 {
+				got, err := s.PutOrderItem(t.Context(), o)
+				check(t, err)
+				same(t, "stored", got, o)
+			}
+			items = append(items, o)
+		}
+		other := items[0]
+		other.Entries, other.ExpiresOn = entries("other", cursor.OrderItemEntries), at.Add(time.Hour)
+		got, err := s.PutOrderItem(t.Context(), other)
+		check(t, err)
+		same(t, "what stands there", got, items[0])
+
+		for _, c := range []struct {
+			name  string
+			query cursor.Query
+			want  []cursor.OrderItem
+			more  bool
+		}{
+			{"all", cursor.Query{First: 0, Last: cursor.MaxSeq}, items, false},
+			{"some", cursor.Query{First: n + 1, Last: 4*n - 1}, items[1:3], false},
+			{"their bounds", cursor.Query{First: n, Last: 2 * n}, items[:2], false},
+			{"a page", cursor.Query{First: n, Last: 4 * n, Limit: 2}, items[:2], true},
+			{"none", cursor.Query{First: 5*n + 1, Last: 9 * n}, []cursor.OrderItem{}, false},
+			{"backwards", cursor.Query{First: 1, Last: 3 * n, Limit: 2, Backwards: true}, []cursor.OrderItem{items[2], items[1]}, true},
+			{"of another queue", cursor.Query{Queue: q + " p", First: 0, Last: 100}, []cursor.OrderItem{}, false},
+		} {
+			if c.query.Queue == "" {
+				c.query.Queue = q
+			}
+			c.query.Strong = true
+			page, err := s.OrderItems(t.Context(), c.query)
+			check(t, err)
+			same(t, c.name, append([]cursor.OrderItem{}, page.Items...), c.want)
+			same(t, c.name+", more", page.More, c.more)
+		}
+		// They stand among the messages, and are none.
+		put(t, s, wholeMessage(q, n+1))
+		for _, headsOnly := range []bool{false, true} {
+			page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly})
+			check(t, err)
+			same(t, "messages", len(page.Messages), 1)
+		}
+		there, err := s.KeepUntil(t.Context(), q, n, at.Add(time.Minute))
+		check(t, err)
+		same(t, "kept", there, true)
+		items[0].ExpiresOn = at.Add(time.Minute)
+		page, err := s.OrderItems(t.Context(), cursor.Query{Queue: q, First: 0, Last: n, Strong: true})
+		check(t, err)
+		same(t, "kept", page.Items, items[:1])
+	})
+}
+
+func TestStoreKeepArrival(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		want := wholeArrival(q, "a", 7)
+		putArrival(t, s, want, want)
+		forever := wholeArrival(q, "forever", 7)
+		forever.ExpiresOn = time.Time{}
+		putArrival(t, s, forever, forever)
+		for _, c := range []struct {
+			id    string
+			seen  int64
+			until time.Time
+			there bool
+			want  time.Time
+		}{
+			{"a", 7, at.Add(2 * time.Hour), true, at.Add(2 * time.Hour)},
+			{"a", 7, at.Add(time.Hour), true, at.Add(2 * time.Hour)},
+			{"a", 8, at.Add(3 * time.Hour), false, at.Add(2 * time.Hour)},
+			{"forever", 7, at.Add(3 * time.Hour), true, time.Time{}},
+			{"none", 7, at.Add(3 * time.Hour), false, time.Time{}},
+		} {
+			there, err := s.KeepArrival(t.Context(), q, cursor.HashOf(c.id), c.seen, c.until)
+			check(t, err)
+			same(t, c.id+" is there", there, c.there)
+			found := arrivals(t, s, q, c.id)
+			if c.id == "none" {
+				same(t, "made from nothing", len(found), 0)
+				continue
+			}
+			same(t, c.id+" expires", found[0].ExpiresOn, c.want)
+		}
+	})
+}
+
+// TestStoreRacingTickets has many tickets at once: each is given its own seqs.
+func TestStoreRacingTickets(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		create(t, s, arrivalCursor(q))
+		const racers = 16
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		ends := map[int64]bool{}
+		for i := range racers {
+			group.Go(func() {
+				c, done, err := s.Ticket(context.WithoutCancel(t.Context()), q, entries(fmt.Sprint("racer", i), 2), cursor.Range{}, at)
+				if err != nil || !done {
+					t.Error(done, err)
+				}
+				mu.Lock()
+				ends[c.Position] = true
+				mu.Unlock()
+			})
+		}
+		group.Wait()
+		same(t, "different seqs", len(ends), racers)
+		c := standing(t, s, q)
+		same(t, "position", c.Position, 2*racers)
+		same(t, "entries", c.Tail.Len(), 2*racers)
+	})
+}

@@ -1,0 +1,372 @@
+package cursor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func TestStoreCursor(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		want := newCursor(q)
+		create(t, s, want)
+		for _, strong := range []bool{true, false} {
+			read := func() cursor.Cursor {
+				got, err := s.Cursor(t.Context(), q, strong)
+				check(t, err)
+				return got
+			}
+			if strong {
+				same(t, "strong read", read(), want)
+			}
+			settles(t, fmt.Sprintf("read, strong %v", strong), read, want)
+		}
+		other := want
+		other.Position, other.Settings.MaxAhead = 9, 5
+		got, err := s.CreateCursor(t.Context(), other)
+		check(t, err)
+		same(t, "created again", got, want)
+
+		noted := newCursor(q + " noted")
+		noted.Announced, noted.Settings.First, noted.Position, noted.Parked, noted.Floor = 0, 0, -1, -1, -1
+		create(t, s, noted)
+		same(t, "with everything at its lowest", standing(t, s, q+" noted"), noted)
+	})
+}
+
+func TestStoreMove(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		create(t, s, newCursor(q))
+		want := newCursor(q)
+		later := at.Add(time.Millisecond)
+		want.Position, want.GapSince = 3, later
+
+		got, moved, err := s.Move(t.Context(), q, 0, 3, later)
+		check(t, err)
+		same(t, "moved", moved, true)
+		same(t, "cursor", got, want)
+
+		got, moved, err = s.Move(t.Context(), q, 0, 3, later.Add(time.Second))
+		check(t, err)
+		same(t, "repeated", moved, false)
+		same(t, "cursor after the repeat", got, want)
+
+		got, moved, err = s.Move(t.Context(), q, 4, 5, later)
+		check(t, err)
+		same(t, "from a place ahead", moved, false)
+		same(t, "cursor after it", got, want)
+	})
+}
+
+func TestStoreOpenGap(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		create(t, s, newCursor(q))
+		want := newCursor(q)
+
+		got, err := s.OpenGap(t.Context(), q, 1, at.Add(time.Hour))
+		check(t, err)
+		same(t, "the next seq is no gap", got, want)
+
+		later := at.Add(time.Minute)
+		want.Parked, want.GapSince = 5, later
+		got, err = s.OpenGap(t.Context(), q, 5, later)
+		check(t, err)
+		same(t, "opened", got, want)
+
+		for _, seq := range []int64{5, 4, 7} {
+			got, err = s.OpenGap(t.Context(), q, seq, at.Add(time.Hour))
+			check(t, err)
+			same(t, fmt.Sprintf("open already, seq %d", seq), got, want)
+		}
+
+		got, _, err = s.Move(t.Context(), q, 0, 5, later)
+		check(t, err)
+		want.Position = 5
+		same(t, "closed", got, want)
+		want.Parked, want.GapSince = 8, at.Add(time.Hour)
+		got, err = s.OpenGap(t.Context(), q, 8, at.Add(time.Hour))
+		check(t, err)
+		same(t, "opened again", got, want)
+	})
+}
+
+func TestStoreWidenGap(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		create(t, s, newCursor(q))
+		want := newCursor(q)
+		got, err := s.WidenGap(t.Context(), q, 5)
+		check(t, err)
+		same(t, "no gap to widen", got, want)
+
+		want, err = s.OpenGap(t.Context(), q, 3, at)
+		check(t, err)
+		want.Parked = 5
+		got, err = s.WidenGap(t.Context(), q, 5)
+		check(t, err)
+		same(t, "widened", got, want)
+		for _, seq := range []int64{5, 4, 1} {
+			got, err = s.WidenGap(t.Context(), q, seq)
+			check(t, err)
+			same(t, fmt.Sprintf("not wider, seq %d", seq), got, want)
+		}
+		want, _, err = s.Move(t.Context(), q, 0, 5, at)
+		check(t, err)
+		got, err = s.WidenGap(t.Context(), q, 9)
+		check(t, err)
+		same(t, "closed", got, want)
+	})
+}
+
+func TestStoreConfigure(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		first, policy, gapAfter, maxAhead, mode := int64(1), cursor.PolicyAlert, 3*time.Second, int64(5), cursor.ModeSync
+		change := cursor.Change{First: &first, Policy: &policy, GapAfter: &gapAfter, MaxAhead: &maxAhead, Mode: &mode}
+
+		got, changed, err := s.Configure(t.Context(), q, change)
+		check(t, err)
+		same(t, "changed a queue that is not there", changed, false)
+		same(t, "and its cursor", got, cursor.Cursor{})
+
+		create(t, s, newCursor(q))
+		want := newCursor(q)
+		want.Settings = cursor.Settings{First: 1, Policy: policy, GapAfter: gapAfter, MaxAhead: maxAhead, Mode: mode}
+		for _, what := range []string{"changed", "repeated"} {
+			got, changed, err = s.Configure(t.Context(), q, change)
+			check(t, err)
+			same(t, what, changed, true)
+			same(t, "cursor", got, want)
+		}
+		for _, one := range []cursor.Change{{}, {First: &first}, {Mode: &mode}} {
+			got, changed, err = s.Configure(t.Context(), q, one)
+			check(t, err)
+			same(t, "changed nothing", changed, true)
+			same(t, "cursor", got, want)
+		}
+		first = 2
+		got, changed, err = s.Configure(t.Context(), q, change)
+		check(t, err)
+		same(t, "changed the first seq", changed, false)
+		same(t, "cursor", got, want)
+	})
+}
+
+// TestStoreConfiguresEachSetting alone: a new one without a value here fails.
+func TestStoreConfiguresEachSetting(t *testing.T) {
+	others := map[string]any{
+		"First": int64(2), "Policy": cursor.PolicyAlert, "GapAfter": 3 * time.Second, "MaxAhead": int64(5),
+		"Mode": cursor.ModeSync, "Kind": cursor.KindArrival,
+	}
+	fixed := map[string]bool{"First": true, "Kind": true}
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		defaults := settings()
+		sorter, err := cursor.New(s, &cursor.Options{Defaults: &defaults, Now: func() time.Time { return at }})
+		check(t, err)
+		for field := range reflect.TypeFor[cursor.Change]().Fields() {
+			other, known := others[field.Name]
+			if !known {
+				t.Fatalf("no value of the setting %s is known", field.Name)
+			}
+			value := reflect.New(field.Type.Elem())
+			value.Elem().Set(reflect.ValueOf(other))
+			var change cursor.Change
+			reflect.ValueOf(&change).Elem().FieldByIndex(field.Index).Set(value)
+			changed := defaults
+			reflect.ValueOf(&changed).Elem().FieldByName(field.Name).Set(value.Elem())
+
+			want := newCursor(q + " of old settings and another " + field.Name)
+			create(t, s, want)
+			if !fixed[field.Name] {
+				want.Settings = changed
+			}
+			got, made, err := s.Configure(t.Context(), want.Queue, change)
+			check(t, err)
+			same(t, "another "+field.Name, made, !fixed[field.Name])
+			same(t, "another "+field.Name+", cursor", got, want)
+			same(t, "another "+field.Name+", read", standing(t, s, want.Queue), want)
+
+			got, err = sorter.Configure(t.Context(), q+" made with another "+field.Name, change)
+			check(t, err)
+			same(t, "made with another "+field.Name, got.Settings, changed)
+			same(t, "made with another "+field.Name+", read", standing(t, s, got.Queue).Settings, changed)
+		}
+	})
+}
+
+func TestStoreAnnounce(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		create(t, s, newCursor(q))
+		for _, step := range []struct {
+			was, seq int64
+			want     bool
+			after    int64
+		}{
+			{3, 4, false, -1},
+			{-1, 7, true, 7},
+			{-1, 7, true, 7}, // a repeat
+			{-1, 8, false, 7},
+			{7, 9, true, 9},
+			{7, -1, false, 9},
+			{9, -1, true, -1},
+			{9, -1, true, -1}, // a repeat
+			{-1, 0, true, 0},
+		} {
+			got, err := s.Announce(t.Context(), q, step.was, step.seq)
+			check(t, err)
+			same(t, fmt.Sprintf("announce %d, was %d", step.seq, step.was), got, step.want)
+			same(t, "announced", standing(t, s, q).Announced, step.after)
+		}
+	})
+}
+
+func TestStoreNoCursor(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		none := cursor.Cursor{}
+		same(t, "read", standing(t, s, q), none)
+		got, moved, err := s.Move(t.Context(), q, 0, 1, at)
+		check(t, err)
+		same(t, "moved", moved, false)
+		same(t, "move", got, none)
+		got, err = s.OpenGap(t.Context(), q, 3, at)
+		check(t, err)
+		same(t, "open gap", got, none)
+		got, err = s.WidenGap(t.Context(), q, 3)
+		check(t, err)
+		same(t, "widen gap", got, none)
+		noted, err := s.Announce(t.Context(), q, -1, 3)
+		check(t, err)
+		same(t, "announced", noted, false)
+		same(t, "afterwards", standing(t, s, q), none)
+	})
+}
+
+func TestStoreScan(t *testing.T) {
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		s := freshStore(t, kind) // nobody else's queues
+		const queues = 25
+		want := map[string]bool{}
+		gaps := map[string]bool{}
+		for i := range queues {
+			queue := fmt.Sprintf("q%d", i)
+			want[queue] = true
+			create(t, s, newCursor(queue))
+			switch i % 5 {
+			case 0:
+				_, err := s.OpenGap(t.Context(), queue, 5, at)
+				check(t, err)
+				gaps[queue] = true
+			case 1:
+				_, err := s.Announce(t.Context(), queue, -1, 1)
+				check(t, err)
+				gaps[queue] = true
+			}
+		}
+		settles(t, "all queues", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{}) }, want)
+		settles(t, "queues with gaps", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{Gaps: true}) }, gaps)
+
+		moved := map[string]bool{"q3": true, "q7": true}
+		later := at.Add(time.Hour)
+		_, _, err := s.Move(t.Context(), "q3", 0, 1, later)
+		check(t, err)
+		check(t, s.Nudge(t.Context(), "q7", later.Add(time.Second)))
+		settles(t, "queues moved since", func() map[string]bool {
+			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later})
+		}, moved)
+		settles(t, "none moved since", func() map[string]bool {
+			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Minute)})
+		}, map[string]bool{})
+	})
+}
+
+// scanned are the queues that a whole scan shows, in three segments and pages
+// of two.
+func scanned(t *testing.T, s *cursor.Store, queues int, only cursor.CursorFilter) map[string]bool {
+	t.Helper()
+	seen := map[string]bool{}
+	for segment := range 3 {
+		after := ""
+		for pages := 0; ; pages++ {
+			if pages > queues {
+				t.Fatal("the scan does not end")
+			}
+			page, err := s.Cursors(t.Context(), cursor.CursorScan{
+				Segment: segment, Segments: 3, After: after, Limit: 2, Only: only,
+			})
+			check(t, err)
+			for _, c := range page.Cursors {
+				if seen[c.Queue] {
+					t.Errorf("queue %s was seen twice", c.Queue)
+				}
+				seen[c.Queue] = true
+			}
+			if after = page.Next; after == "" {
+				break
+			}
+		}
+	}
+	return seen
+}
+
+func TestStoreSweepProgress(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		got, err := s.SweepProgress(t.Context(), q)
+		check(t, err)
+		same(t, "never ran", got, cursor.Progress{})
+		for _, want := range []cursor.Progress{
+			{Name: q, After: "queue", Began: at},
+			{Name: q, Began: at, Before: at.Add(-time.Hour), Finished: at.Add(time.Second)},
+		} {
+			check(t, s.SaveSweepProgress(t.Context(), want))
+			got, err = s.SweepProgress(t.Context(), q)
+			check(t, err)
+			same(t, "progress", got, want)
+		}
+	})
+}
+
+// TestStoreRacingMoves has many moves of one position: exactly one is made.
+func TestStoreRacingMoves(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		create(t, s, newCursor(q))
+		const racers = 16
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		moved := map[int64]bool{}
+		for i := range racers {
+			group.Go(func() {
+				_, ok, err := s.Move(context.WithoutCancel(t.Context()), q, 0, int64(i)+1, at)
+				if err != nil {
+					t.Error(err)
+				}
+				if ok {
+					mu.Lock()
+					moved[int64(i)+1] = true
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+		same(t, "moves made", moved, map[int64]bool{standing(t, s, q).Position: true})
+	})
+}
+
+func TestStoreEndedContext(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := s.PutMessage(ctx, wholeMessage(q, 1))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("put under an ended context: error %v, want one that is context.Canceled", err)
+		}
+		_, found, err := s.Message(t.Context(), q, 1)
+		check(t, err)
+		same(t, "stored", found, false)
+	})
+}

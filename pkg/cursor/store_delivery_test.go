@@ -1,0 +1,110 @@
+package cursor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// What delivery asks of the tables.
+
+func TestStoreNudge(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		check(t, s.Nudge(t.Context(), q, at))
+		same(t, "nudged without a cursor", standing(t, s, q), cursor.Cursor{})
+
+		want := newCursor(q)
+		create(t, s, want)
+		for _, later := range []time.Time{at, at.Add(time.Millisecond)} {
+			check(t, s.Nudge(t.Context(), q, later))
+			want.Nudged = later
+			same(t, "nudged", standing(t, s, q), want)
+		}
+	})
+}
+
+func TestStoreRaiseFloor(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		got, err := s.RaiseFloor(t.Context(), q, 1, at)
+		check(t, err)
+		same(t, "raised without a cursor", got, cursor.Cursor{})
+
+		want := newCursor(q)
+		want.Position = 5
+		create(t, s, want)
+		for i, step := range []struct {
+			name     string
+			to, want int64
+			raised   bool
+		}{
+			{"raised", 3, 3, true},
+			{"raised again", 3, 3, false},
+			{"lowered", 2, 3, false},
+			{"beyond the position", 6, 3, false},
+			{"up to the position", 5, 5, true},
+		} {
+			now := at.Add(time.Duration(i) * time.Second)
+			want.Floor = step.want
+			if step.raised {
+				want.FloorSince = now
+			}
+			got, err := s.RaiseFloor(t.Context(), q, step.to, now)
+			check(t, err)
+			same(t, step.name, got, want)
+			same(t, step.name+", read", standing(t, s, q), want)
+		}
+	})
+}
+
+func TestStoreBackwards(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		for _, seq := range []int64{1, 2, 4, 7} {
+			put(t, s, wholeMessage(q, seq))
+		}
+		seqs := func(query cursor.Query) (seqs []int64, more bool) {
+			query.Queue, query.Strong, query.Backwards = q, true, true
+			page, err := s.Messages(t.Context(), query)
+			check(t, err)
+			for _, m := range page.Messages {
+				seqs = append(seqs, m.Seq)
+			}
+			return seqs, page.More
+		}
+		got, more := seqs(cursor.Query{First: 2, Last: 6})
+		same(t, "from 6 down to 2", got, []int64{4, 2})
+		same(t, "more", more, false)
+		got, more = seqs(cursor.Query{First: 0, Last: cursor.MaxSeq, Limit: 3, HeadsOnly: true})
+		same(t, "the last three", got, []int64{7, 4, 2})
+		same(t, "more", more, true)
+		got, _ = seqs(cursor.Query{First: 5, Last: 6})
+		same(t, "nothing", got, nil)
+	})
+}
+
+func TestStoreDelete(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		for seq := range int64(30) {
+			put(t, s, wholeMessage(q, seq))
+		}
+		put(t, s, wholeMessage(q+" other", 3))
+		seqs := []int64{99}
+		for seq := range int64(24) {
+			seqs = append(seqs, seq)
+		}
+		for range 2 {
+			left, err := s.DeleteMessages(t.Context(), q, seqs)
+			check(t, err)
+			same(t, "left undone", left, nil)
+		}
+		page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
+		check(t, err)
+		for i, m := range page.Messages {
+			same(t, "kept", m.Seq, int64(24+i))
+		}
+		same(t, "kept", len(page.Messages), 6)
+		if _, found, err := s.Message(t.Context(), q+" other", 3); err != nil || !found {
+			t.Errorf("the other queue's message: found %v, error %v", found, err)
+		}
+	})
+}

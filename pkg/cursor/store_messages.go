@@ -1,0 +1,142 @@
+package cursor
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+func (s *Store) messageKey(queue string, seq int64) ddb.Item {
+	return ddb.Fields{s.queueKey: ddb.Text(queue), s.seqKey: ddb.Int(seq)}.Item()
+}
+
+func (s *Store) decodeMessage(it ddb.Item) (Message, error) {
+	return ddb.Decoded(it, func(it ddb.Item) (Message, error) { return decodeMessage(it, s.names) })
+}
+
+// PutMessage stores m if nothing is stored under its queue and seq, and returns
+// the message that stands there afterwards. One PutItem; 1 write unit for each
+// KB.
+//
+// Lost response: the repeat fails, and the message returned bears our own Op.
+// Another did it first: theirs is returned. We die right after: the message
+// waits for the stream's handler or the sweep.
+func (s *Store) PutMessage(ctx context.Context, m Message) (Message, error) {
+	a, err := s.put(ctx, "put message", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())
+	if err != nil || a.Held {
+		return m, err
+	}
+	return s.decodeMessage(a.Item)
+}
+
+// Message reads one message strongly, and whether there is one. One GetItem;
+// 1 read unit for each 4 KB, and 1 where there is none.
+func (s *Store) Message(ctx context.Context, queue string, seq int64) (Message, bool, error) {
+	it, err := s.get(ctx, "get message", s.messages, s.messageKey(queue, seq), true)
+	if err != nil || !it.Exists() {
+		return Message{}, false, err
+	}
+	m, err := s.decodeMessage(it)
+	return m, err == nil, err
+}
+
+// Query asks for the messages with First <= seq <= Last.
+type Query struct {
+	Queue       string
+	First, Last int64
+	// Limit is the most that is returned; 0 means as much as one request can
+	// read (1 MB).
+	Limit int
+	// Strong asks for a strong read, at twice the price.
+	Strong bool
+	// Backwards reads from Last down to First.
+	Backwards bool
+	// HeadsOnly leaves out bodies, attributes, ids and digests. The price is
+	// the same: DynamoDB reads the whole item.
+	HeadsOnly bool
+}
+
+// Page is a part of an answer.
+type Page struct {
+	Messages []Message
+	// More is true where the range may hold more than this page.
+	More bool
+}
+
+// between asks the messages table for a range. One Query of at most 1 MB;
+// 1 read unit for each 4 KB strong, half a unit otherwise.
+func (s *Store) between(ctx context.Context, op string, q Query, only ...ddb.Path) (ddb.Answer, error) {
+	return s.engine.Do(ctx, ddb.Query{
+		Op:        ddb.Op{Op: op, Table: s.messages},
+		Partition: ddb.Text(q.Queue), Where: s.seqKey.Between(ddb.Int(q.First), ddb.Int(q.Last)),
+		Limit: q.Limit, Strong: q.Strong, Backwards: q.Backwards, Only: only,
+	})
+}
+
+// Messages reads the messages of a range in the order of their seqs, or
+// backwards. Order items are no messages: a queue in arrival order has none. One
+// Query of at most 1 MB; 1 read unit for each 4 KB strong, half a unit
+// otherwise.
+func (s *Store) Messages(ctx context.Context, query Query) (Page, error) {
+	var only []ddb.Path
+	if query.HeadsOnly {
+		only = []ddb.Path{s.queueKey, s.seqKey, attrVersion, attrExpiresOn, attrTombstone, attrEntries}
+	}
+	a, err := s.between(ctx, "query messages", query, only...)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Messages: make([]Message, 0, len(a.Items)), More: a.Next.Exists()}
+	for _, it := range a.Items {
+		if isOrderItem(it) {
+			continue
+		}
+		m, err := s.decodeMessage(it)
+		if err != nil {
+			return Page{}, err
+		}
+		page.Messages = append(page.Messages, m)
+	}
+	return page, nil
+}
+
+// KeepUntil pushes the ExpiresOn of a message, or of an order item, to a later
+// time, if it is there and its time is earlier, and reports whether it is there.
+// One that is gone stays gone. One UpdateItem; 1 write unit for each KB.
+//
+// Lost response, another did it first: the time is as late as asked for or
+// later, and the repeat changes nothing. We die right after: nothing is left to
+// do.
+func (s *Store) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) (there bool, err error) {
+	a, err := s.engine.Do(ctx, ddb.Update{
+		Op: ddb.Op{Op: "keep message", Table: s.messages}, Key: s.messageKey(queue, seq), Quiet: true,
+		// Without the first half, a message that was deleted meanwhile would
+		// come back as a hollow item.
+		If: ddb.And(s.queueKey.Exists(), attrExpiresOn.Lt(ddb.Seconds(until))),
+		Do: []ddb.Action{attrExpiresOn.Set(ddb.Seconds(until))},
+	})
+	return a.Held || a.Item.Exists(), err
+}
+
+// maxDelete is how many items a BatchWriteItem takes.
+const maxDelete = 25
+
+// DeleteMessages deletes up to 25 messages, whether or not they are there, and
+// returns the seqs of those that the server left undone. One BatchWriteItem;
+// 1 write unit for each KB of each message.
+//
+// Lost response, another did it first: nothing is there, as asked for. We die
+// right after: nothing is left to do.
+func (s *Store) DeleteMessages(ctx context.Context, queue string, seqs []int64) (left []int64, err error) {
+	keys := make([]ddb.Item, len(seqs))
+	for i, seq := range seqs {
+		keys[i] = s.messageKey(queue, seq)
+	}
+	a, err := s.engine.Do(ctx, ddb.BatchWrite{Op: ddb.Op{Op: "delete messages", Table: s.messages}, Deletes: keys})
+	for _, key := range a.Left {
+		seq, _ := key.Get(s.seqKey).Int64()
+		left = append(left, seq)
+	}
+	return left, err
+}

@@ -1,0 +1,264 @@
+package cursor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func TestStoreMessage(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		_, found, err := s.Message(t.Context(), q, 1)
+		check(t, err)
+		same(t, "found before it was put", found, false)
+
+		whole := wholeMessage(q, 1)
+		bare := cursor.Message{Queue: q, Seq: 2, EnqueuedAt: at, Digest: whole.Digest, Op: whole.Op}
+		put(t, s, whole, bare)
+		for _, want := range []cursor.Message{whole, bare} {
+			got, found, err := s.Message(t.Context(), q, want.Seq)
+			check(t, err)
+			same(t, "found", found, true)
+			same(t, "message", got, want)
+		}
+
+		other := wholeMessage(q, 1)
+		other.Body, other.Op = []byte("other"), []byte("87654321")
+		got, err := s.PutMessage(t.Context(), other)
+		check(t, err)
+		same(t, "put over another", got, whole)
+		got, _, err = s.Message(t.Context(), q, 1)
+		check(t, err)
+		same(t, "after it", got, whole)
+	})
+}
+
+func TestStoreMessages(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		for _, seq := range []int64{9, 2, 3, 10, 100, 5} {
+			put(t, s, wholeMessage(q, seq))
+		}
+		for _, c := range []struct {
+			first, last int64
+			limit       int
+			want        []int64
+			more        bool
+		}{
+			{0, cursor.MaxSeq, 0, []int64{2, 3, 5, 9, 10, 100}, false},
+			{3, 9, 0, []int64{3, 5, 9}, false},
+			{4, 4, 0, nil, false},
+			{101, cursor.MaxSeq, 5, nil, false},
+			{0, cursor.MaxSeq, 2, []int64{2, 3}, true},
+			{3, 10, 3, []int64{3, 5, 9}, true},
+		} {
+			for _, strong := range []bool{true, false} {
+				for _, heads := range []bool{true, false} {
+					what := fmt.Sprintf("%d to %d, limit %d, strong %v, heads %v", c.first, c.last, c.limit, strong, heads)
+					want := cursor.Page{More: c.more}
+					for _, seq := range c.want {
+						m := wholeMessage(q, seq)
+						if heads {
+							m = cursor.Message{Queue: q, Seq: seq, ExpiresOn: m.ExpiresOn}
+						}
+						want.Messages = append(want.Messages, m)
+					}
+					read := func() cursor.Page {
+						page, err := s.Messages(t.Context(), cursor.Query{
+							Queue: q, First: c.first, Last: c.last, Limit: c.limit, Strong: strong, HeadsOnly: heads,
+						})
+						check(t, err)
+						if len(page.Messages) == 0 {
+							page.Messages = nil // empty or nil, it is the same
+						}
+						return page
+					}
+					if strong {
+						same(t, what, read(), want)
+						continue
+					}
+					settles(t, what, read, want)
+				}
+			}
+		}
+	})
+}
+
+// TestStorePages reads more than one request can: page after page, all are seen.
+func TestStorePages(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		const count = 5
+		for seq := range int64(count) {
+			m := wholeMessage(q, seq)
+			m.Body = []byte(strings.Repeat("x", cursor.MaxBody))
+			put(t, s, m)
+		}
+		var seqs []int64
+		for first, more := int64(0), true; more; {
+			page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true})
+			check(t, err)
+			if page.More && len(page.Messages) == 0 {
+				t.Fatal("an empty page says that there is more")
+			}
+			for _, m := range page.Messages {
+				seqs = append(seqs, m.Seq)
+				first = m.Seq + 1
+			}
+			more = page.More
+		}
+		same(t, "all pages", seqs, []int64{0, 1, 2, 3, 4})
+	})
+}
+
+func TestStoreTombstone(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		tombstone := cursor.Message{
+			Queue: q, Seq: 4, Tombstone: "why", Op: []byte("12345678"), EnqueuedAt: at, ExpiresOn: at.Add(time.Hour),
+		}
+		put(t, s, tombstone)
+		got, found, err := s.Message(t.Context(), q, 4)
+		check(t, err)
+		same(t, "found", found, true)
+		same(t, "tombstone", got, tombstone)
+		got, err = s.PutMessage(t.Context(), wholeMessage(q, 4))
+		check(t, err)
+		same(t, "put over it", got, tombstone)
+		page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true})
+		check(t, err)
+		same(t, "as a head", page.Messages, []cursor.Message{
+			{Queue: q, Seq: 4, Tombstone: "why", ExpiresOn: tombstone.ExpiresOn},
+		})
+	})
+}
+
+// TestStoreNames: a name is bytes, and nothing in it means anything.
+func TestStoreNames(t *testing.T) {
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		s := freshStore(t, kind)
+		names := []string{
+			"a", "A", "a ", " a", "a/b", "a#b", "é", "e\u0301", "\x00", "日本", "../..", "{}", `"`,
+			strings.Repeat("n", cursor.MaxQueueName),
+		}
+		for i, name := range names {
+			c := newCursor(name)
+			c.Position = int64(i)
+			create(t, s, c)
+			m := wholeMessage(name, 1)
+			m.ID = fmt.Sprint(i)
+			put(t, s, m)
+		}
+		for i, name := range names {
+			same(t, fmt.Sprintf("position of %q", name), standing(t, s, name).Position, int64(i))
+			m, _, err := s.Message(t.Context(), name, 1)
+			check(t, err)
+			same(t, fmt.Sprintf("message of %q", name), m.ID, fmt.Sprint(i))
+		}
+	})
+}
+
+// TestStoreSeqs: the whole range of seqs, exactly.
+func TestStoreSeqs(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		seqs := []int64{0, 1, 9007199254740993, cursor.MaxSeq - 1, cursor.MaxSeq}
+		for _, seq := range seqs {
+			put(t, s, wholeMessage(q, seq))
+		}
+		page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
+		check(t, err)
+		var got []int64
+		for _, m := range page.Messages {
+			got = append(got, m.Seq)
+		}
+		same(t, "seqs", got, seqs)
+
+		c := newCursor(q)
+		c.Settings.First, c.Position, c.Parked = cursor.MaxSeq, cursor.MaxSeq-1, cursor.MaxSeq-1
+		create(t, s, c)
+		moved, ok, err := s.Move(t.Context(), q, cursor.MaxSeq-1, cursor.MaxSeq, at)
+		check(t, err)
+		same(t, "moved to the last seq", ok, true)
+		same(t, "position", moved.Position, int64(cursor.MaxSeq))
+	})
+}
+
+func TestStoreKeepUntil(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		keep := func(seq int64, until time.Time, want bool) {
+			t.Helper()
+			there, err := s.KeepUntil(t.Context(), q, seq, until)
+			check(t, err)
+			same(t, "there", there, want)
+		}
+		keep(1, at.Add(time.Hour), false)
+		_, found, err := s.Message(t.Context(), q, 1)
+		check(t, err)
+		same(t, "made a hollow message", found, false)
+
+		forever := wholeMessage(q, 2)
+		forever.ExpiresOn = time.Time{}
+		put(t, s, wholeMessage(q, 1), forever)
+		for _, step := range []struct{ until, want time.Time }{
+			{at.Add(2 * time.Hour), at.Add(2 * time.Hour)},
+			{at.Add(2 * time.Hour), at.Add(2 * time.Hour)},
+			{at.Add(time.Minute), at.Add(2 * time.Hour)},
+		} {
+			keep(1, step.until, true)
+			want := wholeMessage(q, 1)
+			want.ExpiresOn = step.want
+			got, _, err := s.Message(t.Context(), q, 1)
+			check(t, err)
+			same(t, "message", got, want)
+		}
+		keep(2, at.Add(time.Hour), true)
+		got, _, err := s.Message(t.Context(), q, 2)
+		check(t, err)
+		same(t, "one that is kept for ever", got, forever)
+	})
+}
+
+func TestStoreQueuesApart(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		a, b := q+"a", q+"b"
+		create(t, s, newCursor(a))
+		create(t, s, newCursor(b))
+		put(t, s, wholeMessage(a, 1), wholeMessage(b, 1), wholeMessage(b, 2))
+		_, _, err := s.Move(t.Context(), b, 0, 2, at)
+		check(t, err)
+		same(t, "a", standing(t, s, a), newCursor(a))
+		page, err := s.Messages(t.Context(), cursor.Query{Queue: a, First: 0, Last: 9, Strong: true})
+		check(t, err)
+		same(t, "messages of a", page.Messages, []cursor.Message{wholeMessage(a, 1)})
+	})
+}
+
+// TestStoreRacingPuts has many puts under one seq: all are told of the same one.
+func TestStoreRacingPuts(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		const racers = 16
+		ids := make([]string, racers)
+		var group sync.WaitGroup
+		for i := range racers {
+			group.Go(func() {
+				m := wholeMessage(q, 1)
+				m.ID = fmt.Sprint(i)
+				there, err := s.PutMessage(context.WithoutCancel(t.Context()), m)
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = there.ID
+			})
+		}
+		group.Wait()
+		stored, _, err := s.Message(t.Context(), q, 1)
+		check(t, err)
+		for i, id := range ids {
+			same(t, fmt.Sprintf("what put %d was told of", i), id, stored.ID)
+		}
+	})
+}

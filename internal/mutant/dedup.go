@@ -1,7 +1,10 @@
 package main
 
-// dedupFolder has the code that deduplication's bugs are planted in.
-const dedupFolder = "pkg/dedup"
+// The folders that deduplication's bugs are planted in.
+const (
+	dedupFolder       = "pkg/dedup"
+	dedupLambdaFolder = "pkg/dedup/deduplambda"
+)
 
 var (
 	dedupSchedules = test{"./internal/sim/dedupsim", "TestEverySmallSchedule|TestRandomSchedules"}
@@ -36,10 +39,10 @@ var dedupMutants = []mutant{
 		{"flight.go", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) {", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) && false {"},
 	}},
 	{"another's errors taken for our own", dedupFolder, test{"./pkg/dedup", "TestErrorsOfAnotherDeduplicator"}, []edit{
-		{"once.go", "return Outcome[R]{}, foreign, err\n\t}\n\tout := Outcome", "return Outcome[R]{}, unkept, err\n\t}\n\tout := Outcome"},
+		{"once.go", "return Outcome[R]{}, err\n\t}\n\tout := Outcome", "return Outcome[R]{Attempt: a.run.Attempt}, err\n\t}\n\tout := Outcome"},
 	}},
-	{"wrapped errors taken for our own", dedupFolder, test{"./pkg/dedup", "TestErrorsOfTheOverflowStore"}, []edit{
-		{"errors.go", "e, is := any(err).(E)\n\treturn e, is", "var e E\n\treturn e, errors.As(err, &e)"},
+	{"wrapped errors taken for our own", dedupLambdaFolder, test{"./pkg/dedup/deduplambda", "TestErrorsOfTheOverflowStore"}, []edit{
+		{"handler.go", "e, is := any(err).(E)\n\treturn e, is", "for ; err != nil; err = errors.Unwrap(err) {\n\t\tif e, is := any(err).(E); is {\n\t\t\treturn e, true\n\t\t}\n\t}\n\tvar none E\n\treturn none, false"},
 	}},
 	{"stuck effect keeps its process", dedupFolder, test{"./pkg/dedup", "TestStuckEffectKeepsNobody"}, []edit{
 		{"flight.go", "return max(until.Add(margin).Sub(now), 0)", "return max(until.Add(margin).Sub(now), time.Second)"},
@@ -62,7 +65,7 @@ var dedupMutants = []mutant{
 	{"complete after a fail in doubt", dedupFolder, test{"./pkg/dedup", "TestNothingFollowsAFailInDoubt"}, []edit{
 		{"attempt.go", `a.failing = err != nil || failed`, `a.failing = failed`},
 	}},
-	{"callers without a principal are one", dedupFolder, test{"./pkg/dedup", "TestCallersOfALambdaAuthorizer"}, []edit{
+	{"callers without a principal are one", dedupLambdaFolder, test{"./pkg/dedup/deduplambda", "TestCallersOfALambdaAuthorizer"}, []edit{
 		{"http.go", `return string(all)`, `return string(all[:0])`},
 	}},
 	{"invalidated result comes back into the cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{

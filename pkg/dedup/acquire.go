@@ -48,8 +48,8 @@ type remembered struct {
 	kept bool
 }
 
-// asking is one call that asks for a key.
-type asking struct {
+// request is one call that asks for a key.
+type request struct {
 	key     Key
 	payload []byte
 	// shared is where other calls of this process wait for this one.
@@ -61,7 +61,7 @@ type asking struct {
 
 // acquire makes the caller the owner of a key (true), or finds how its effect
 // ended.
-func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *asking) (remembered, Row, bool, error) {
+func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (remembered, Row, bool, error) {
 	r, err := d.firstLook(ctx, a)
 	if err != nil {
 		return remembered{}, Row{}, false, err
@@ -110,7 +110,7 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *asking) (remembere
 
 // firstLook reads the row where the options say so. What such a read says is
 // taken only where it saves a claim: it may be a moment old.
-func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *asking) (Row, error) {
+func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *request) (Row, error) {
 	if !d.options.LookFirst {
 		return Row{}, nil
 	}
@@ -130,7 +130,7 @@ func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *asking) (Row, er
 // A claim whose response was lost is found by its token; its lease counts from
 // when it was sent. Where that is over before the answer is here, the caller
 // owns nothing any more.
-func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *asking, seen Row, now time.Time) (Row, bool, error) {
+func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *request, seen Row, now time.Time) (Row, bool, error) {
 	lease, err := d.leaseFor(ctx)
 	if err != nil {
 		return Row{}, false, err
@@ -168,7 +168,7 @@ func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *asking, seen Row, no
 //
 // The looks are not strong. One that shows a lower fence than was seen already
 // is older than that, and ignored.
-func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *asking, seen Row) (found Row, err error) {
+func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *request, seen Row) (found Row, err error) {
 	ctx, end := d.begin(ctx, "poll", a.key)
 	defer func() { end(err) }()
 	for {
@@ -216,7 +216,7 @@ func (d *Deduplicator[ID, R]) delay(n int, r Row) time.Duration {
 
 // patience is how much longer a call may wait: as the options say, and not so
 // long that no time is left to answer.
-func (d *Deduplicator[ID, R]) patience(ctx context.Context, a *asking) time.Duration {
+func (d *Deduplicator[ID, R]) patience(ctx context.Context, a *request) time.Duration {
 	left := d.options.Poll.most - a.waited
 	if deadline, has := ctx.Deadline(); has {
 		left = min(left, time.Until(deadline)-beforeDeadline)

@@ -25,7 +25,7 @@ type Start[ID, R any] struct {
 // the lease meanwhile. ctx bounds the call, not the attempt; but where
 // Options.Lease is 0, its deadline is the lease.
 func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]byte) (start Start[ID, R], err error) {
-	k, err := d.key(id)
+	k, err := d.Key(id)
 	if err != nil {
 		return start, err
 	}
@@ -34,7 +34,7 @@ func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]
 	}
 	ctx, end := d.begin(ctx, "try_start", k)
 	defer func() { end(err) }()
-	a := asking{key: k, payload: payloadHash(payload)}
+	a := request{key: k, payload: payloadHash(payload)}
 	found, err := d.enter(ctx, &a)
 	if err != nil {
 		return start, err
@@ -53,7 +53,7 @@ func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]
 		a.shared.found = found
 		d.cache.put(found, d.options.Now())
 	}
-	start.Duplicate, _, err = d.replay(ctx, found)
+	start.Duplicate, err = d.replay(ctx, found)
 	return start, err
 }
 
@@ -194,7 +194,7 @@ func (a *Attempt[ID, R]) end(ctx context.Context, r Row, stored []byte) {
 
 // Fail ends the attempt with an error: as Options.OnError says, the id is
 // forgotten and the next call runs the effect again, or the error is
-// remembered.
+// remembered. A [ForgetError] is forgotten without asking.
 //
 // Errors: [InvalidError] for a nil error. [LostError], as with Complete.
 // [ErrEnded] after Complete. Another one where the store failed: call Fail again,
@@ -224,8 +224,7 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 		}
 	}()
 	failure := Forget
-	// What is not to be remembered of a response is not asked again.
-	if _, forgotten := itself[statusError](why); !forgotten {
+	if _, forgotten := asExact[*ForgetError](why); !forgotten {
 		failure = a.d.options.OnError(why)
 	}
 	judged = true

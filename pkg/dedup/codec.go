@@ -24,17 +24,17 @@ type Codec interface {
 	Unmarshal(data []byte, into any) error
 }
 
-// JSON is the Codec of encoding/json.
-type JSON struct{}
+// jsonCodec is the Codec of encoding/json.
+type jsonCodec struct{}
 
 // Name implements [Codec].
-func (JSON) Name() string { return "json" }
+func (jsonCodec) Name() string { return "json" }
 
 // Marshal implements [Codec].
-func (JSON) Marshal(value any) ([]byte, error) { return json.Marshal(value) }
+func (jsonCodec) Marshal(value any) ([]byte, error) { return json.Marshal(value) }
 
 // Unmarshal implements [Codec].
-func (JSON) Unmarshal(data []byte, into any) error { return json.Unmarshal(data, into) }
+func (jsonCodec) Unmarshal(data []byte, into any) error { return json.Unmarshal(data, into) }
 
 // compressed is what follows the codec's name where a result was compressed.
 const compressed = "+zstd"
@@ -145,7 +145,7 @@ func invalidID(err error) error {
 	if err == nil {
 		return nil
 	}
-	if invalid, is := itself[*InvalidError](err); is && invalid.Field == "id" {
+	if invalid, is := asExact[*InvalidError](err); is && invalid.Field == "id" {
 		return err
 	}
 	return &InvalidError{Field: "id", Problem: "cannot be made a key: " + err.Error()}

@@ -39,7 +39,7 @@ func New[ID, R any](store Store, processor string, options *Options[ID, R]) (*De
 	if err != nil {
 		return nil, err
 	}
-	if err := (Key{ID: "any", Processor: processor}).Validate(); err != nil {
+	if err := (Key{ID: "any", Processor: processor}).validate(); err != nil {
 		return nil, err
 	}
 	return &Deduplicator[ID, R]{
@@ -74,8 +74,8 @@ func (d *Deduplicator[ID, R]) made() error {
 	return nil
 }
 
-// key is the key of an id.
-func (d *Deduplicator[ID, R]) key(id ID) (Key, error) {
+// Key is the key that the table has an id under.
+func (d *Deduplicator[ID, R]) Key(id ID) (Key, error) {
 	if err := d.made(); err != nil {
 		return Key{}, err
 	}
@@ -88,7 +88,7 @@ func (d *Deduplicator[ID, R]) key(id ID) (Key, error) {
 		return Key{}, &InvalidError{Field: "id", Problem: "must not be empty"}
 	}
 	k := Key{ID: d.options.KeyPrefix + text, Processor: d.processor}
-	return k, k.Validate()
+	return k, k.validate()
 }
 
 // payloadHash is the SHA-256 of the parts of a payload, nil where there are

@@ -45,10 +45,10 @@ func (e *InvalidError) Error() string { return e.Field + " " + e.Problem }
 // missing is the error of something that must be given and is nil.
 func missing(field string) error { return &InvalidError{Field: field, Problem: "must not be nil"} }
 
-// itself reports whether the error is an E, and not one that wraps an E: what
+// asExact reports whether the error is an E, and not one that wraps an E: what
 // this package fails with wraps what effects, codecs and stores failed with,
 // and these may bear another Deduplicator's errors.
-func itself[E error](err error) (E, bool) {
+func asExact[E error](err error) (E, bool) {
 	e, is := any(err).(E)
 	return e, is
 }
@@ -131,15 +131,22 @@ func (e *NotRememberedError) Error() string {
 // Unwrap returns Err.
 func (e *NotRememberedError) Unwrap() error { return e.Err }
 
-// overflowError is an error of the overflow store.
-type overflowError struct {
-	key Key
-	err error
+// ForgetError is what an effect fails with that is to run again with the next
+// call, whatever Options.OnError would say.
+type ForgetError struct{ Reason string }
+
+func (e *ForgetError) Error() string { return e.Reason }
+
+// OverflowError is an error of the overflow store.
+type OverflowError struct {
+	Key Key
+	Err error
 }
 
-func (e *overflowError) Error() string { return fmt.Sprintf("%s: overflow store: %v", e.key, e.err) }
+func (e *OverflowError) Error() string { return fmt.Sprintf("%s: overflow store: %v", e.Key, e.Err) }
 
-func (e *overflowError) Unwrap() error { return e.err }
+// Unwrap returns Err.
+func (e *OverflowError) Unwrap() error { return e.Err }
 
 // RowError says that what is stored under a key cannot be read: an attribute is missing
 // or not what it must be, or the result no longer decodes. Nothing is run for

@@ -80,7 +80,7 @@ func (f *flights) end(k Key, own *flight) {
 //
 // Calls share what was found out, and neither a deadline nor an error: where the
 // one that asks gives up or fails, or its lease is over, the next one asks.
-func (d *Deduplicator[ID, R]) enter(ctx context.Context, a *asking) (remembered, error) {
+func (d *Deduplicator[ID, R]) enter(ctx context.Context, a *request) (remembered, error) {
 	for {
 		// What another call has found out meanwhile may be here by now.
 		if found, here := d.cache.get(a.key, d.options.Now()); here {
@@ -110,7 +110,7 @@ func (d *Deduplicator[ID, R]) enter(ctx context.Context, a *asking) (remembered,
 
 // follow waits for another call of this process, for as long as this one may:
 // until that one is over, or its lease is (false).
-func (d *Deduplicator[ID, R]) follow(ctx context.Context, a *asking, f *flight) (bool, error) {
+func (d *Deduplicator[ID, R]) follow(ctx context.Context, a *request, f *flight) (bool, error) {
 	began := time.Now()
 	defer func() { a.waited += time.Since(began) }()
 	patience, left := d.patience(ctx, a), f.left(d.options.Now(), d.options.Margin)

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
@@ -29,7 +26,6 @@ func foreign() map[string]error {
 		"quarantined":    &dedup.QuarantinedError{Key: key, Attempts: 3},
 		"lost":           &dedup.LostError{Key: key, Attempt: 1},
 		"remembered":     &dedup.RememberedError{Key: key, Message: "no such account"},
-		"omitted":        &dedup.OmittedError{Key: key},
 		"throttled":      dedup.ErrThrottled,
 		"no time":        dedup.ErrNoTime,
 		"ended":          dedup.ErrEnded,
@@ -53,20 +49,6 @@ func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 				if done, err := dedup.Each(t.Context(), d, []string{"a"}, identity, fails); done != 0 || !errors.Is(err, foreign) {
 					t.Errorf("Each: %d done, %v", done, err)
 				}
-				if out, err := dedup.Handler(d, identity, fails, nil)(t.Context(), "b"); out != "" || !errors.Is(err, foreign) {
-					t.Errorf("Handler: %q, %v", out, err)
-				}
-			}
-			onQueue := dedup.OnSQS(d, dedup.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", foreign })
-			batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1"}}}
-			if r := must[events.SQSEventResponse](t)(onQueue(t.Context(), batch)); len(r.BatchItemFailures) != 1 {
-				t.Errorf("OnSQS: %+v", r)
-			}
-			onHTTP := dedup.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, foreign
-			}, nil)
-			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
-				t.Errorf("HTTPv2: %d, %v", got.StatusCode, err)
 			}
 			out, err := d.Once(t.Context(), "c", failsWith(foreign))
 			if out.Attempt != 0 || !errors.Is(err, foreign) {
@@ -84,11 +66,7 @@ func TestErrorsOfTheHook(t *testing.T) {
 			d := process(t, dedup.NewMemory(), &options{OnReplay: hook})
 			var ran atomic.Int64
 			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("x", &ran)))
-			handle := dedup.Handler(d, func(s string) (string, error) { return s, nil }, func(context.Context, string) (string, error) { return "y", nil }, nil)
-			if out, err := handle(t.Context(), "a"); out != "" || !errors.Is(err, foreign) {
-				t.Errorf("%q, %v", out, err)
-			}
-			if out, err := d.Once(t.Context(), "a", never(t)); out.Attempt != 0 || !errors.Is(err, foreign) {
+			if out, err := d.Once(t.Context(), "a", never(t)); out.Attempt != 0 || !out.Replayed || !errors.Is(err, foreign) {
 				t.Errorf("%+v, %v", out, err)
 			}
 		})
@@ -181,7 +159,7 @@ func TestNoTime(t *testing.T) {
 }
 
 // TestErrorsOfTheOverflowStore: a result that could not be put there is not
-// remembered, and one that cannot be read is not the caller's mistake.
+// remembered.
 func TestErrorsOfTheOverflowStore(t *testing.T) {
 	for name, foreign := range foreign() {
 		t.Run(name, func(t *testing.T) {
@@ -192,15 +170,6 @@ func TestErrorsOfTheOverflowStore(t *testing.T) {
 			isA[*dedup.NotRememberedError](t, err)
 			if s := must[dedup.Entry](t)(d.Status(t.Context(), "a")).Status; s != dedup.Running {
 				t.Errorf("%s, want running: it is not remembered", s)
-			}
-			shelf := web(t, store, &dedup.Options[string, dedup.Response]{CompressOver: -1, Overflow: bucket{}})
-			handle := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-				return events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: incompressible(500 << 10)}, nil
-			}
-			_ = must[events.APIGatewayV2HTTPResponse](t)(dedup.HTTPv2(shelf, handle, nil)(t.Context(), post("k", "/", "")))
-			broken := web(t, store, &dedup.Options[string, dedup.Response]{CompressOver: -1, Overflow: full{foreign}})
-			if got, err := dedup.HTTPv2(broken, handle, nil)(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
-				t.Errorf("%d, %v", got.StatusCode, err)
 			}
 		})
 	}

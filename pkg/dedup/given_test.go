@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -49,23 +47,11 @@ func TestNothingGiven(t *testing.T) {
 		}
 	}
 	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
-		id := func(s string) (string, error) { return s, nil }
-		handle := func(_ context.Context, s string) (string, error) { return s, nil }
-		_, err = dedup.Handler(none, id, handle, &dedup.HandlerOptions[string]{MissingKey: dedup.RunUnprotected})(ctx, "")
+		_, err = dedup.Each(ctx, none, []string{"a"}, func(s string) (string, error) { return s, nil }, func(_ context.Context, s string) (string, error) { return s, nil })
 		field("deduplicator", err)
-		_, err = dedup.Each(ctx, none, []string{"a"}, id, handle)
-		field("deduplicator", err)
-		_, err = dedup.OnSQS(none, dedup.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", nil })(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
-		field("deduplicator", err)
-		_, err = dedup.OnDynamoDB(none, dedup.EventID, func(context.Context, events.DynamoDBEventRecord) (string, error) { return "", nil })(ctx, events.DynamoDBEvent{})
-		field("deduplicator", err)
-		_, err = dedup.OnKinesis(none, func(events.KinesisEventRecord) (string, error) { return "", nil }, func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil })(ctx, events.KinesisEvent{})
+		_, err = none.Unprotected(ctx, never(t))
 		field("deduplicator", err)
 	}
-	_, err = dedup.HTTPv2(nil, func(context.Context, events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
-		return
-	}, &dedup.HTTPOptions{MissingKey: dedup.RunUnprotected})(ctx, post("", "/", ""))
-	field("deduplicator", err)
 
 	var attempt dedup.Attempt[string, string]
 	for _, none := range []*dedup.Attempt[string, string]{nil, &attempt} {
@@ -82,19 +68,8 @@ func TestNothingGiven(t *testing.T) {
 		t.Errorf("after a fail that was refused: %v", err)
 	}
 
-	id := func(s string) (string, error) { return s, nil }
-	_, err = dedup.Handler[string, string](d, id, nil, nil)(ctx, "a")
-	field("key or handler", err)
-	_, err = dedup.Each[string, string, string](ctx, d, []string{"a"}, id, nil)
+	_, err = dedup.Each[string, string, string](ctx, d, []string{"a"}, func(s string) (string, error) { return s, nil }, nil)
 	field("id or handler", err)
-	_, err = dedup.OnSQS[string, string](d, nil, nil)(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
-	field("id or handler", err)
-	_, err = dedup.HTTPv2(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, post("k", "/", ""))
-	field("handler", err)
-	_, err = dedup.HTTPv1(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.APIGatewayProxyRequest{})
-	field("handler", err)
-	_, err = dedup.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.LambdaFunctionURLRequest{})
-	field("handler", err)
 }
 
 type (
@@ -146,7 +121,9 @@ func TestTextsOfIDs(t *testing.T) {
 }
 
 // fragile is a codec that panics.
-type fragile struct{ dedup.JSON }
+type fragile struct{}
+
+func (fragile) Name() string { return "fragile" }
 
 func (fragile) Marshal(value any) ([]byte, error) {
 	if value == "boom" {

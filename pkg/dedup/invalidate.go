@@ -10,7 +10,7 @@ import "context"
 // Options.CacheAge, another process that has a cache. This process's own cache
 // has forgotten it.
 func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten bool, err error) {
-	k, err := d.key(id)
+	k, err := d.Key(id)
 	if err != nil || d.off {
 		return false, err
 	}

@@ -9,8 +9,8 @@ import (
 
 // Bounds of a key.
 const (
-	MaxIDBytes        = 1024
-	MaxProcessorBytes = 255
+	maxID        = 1024 // bytes
+	maxProcessor = 255  // bytes
 )
 
 // Key is what is done once: an id, and the kind of work that is done for it.
@@ -24,13 +24,13 @@ type Key struct {
 // processor begins with it.
 const resultPrefix = "#"
 
-// Validate reports an id that is not 1 to 1,024 bytes of UTF-8, or a processor
+// validate reports an id that is not 1 to 1,024 bytes of UTF-8, or a processor
 // that is not 1 to 255 bytes of UTF-8 or begins with '#'.
-func (k Key) Validate() error {
-	if problem := nameProblem(k.ID, MaxIDBytes); problem != "" {
+func (k Key) validate() error {
+	if problem := nameProblem(k.ID, maxID); problem != "" {
 		return &InvalidError{Field: "id", Problem: problem}
 	}
-	if problem := nameProblem(k.Processor, MaxProcessorBytes); problem != "" {
+	if problem := nameProblem(k.Processor, maxProcessor); problem != "" {
 		return &InvalidError{Field: "processor", Problem: problem}
 	}
 	if strings.HasPrefix(k.Processor, resultPrefix) {

@@ -29,8 +29,8 @@ type step struct {
 	at    time.Time
 }
 
-// told is what an operation was told.
-type told struct {
+// answer is what an operation was answered.
+type answer struct {
 	// result is new, duplicate, busy, ok, lost or unknown.
 	result string
 	fence  int64
@@ -55,7 +55,7 @@ var leaseRegister = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{register{}} },
 	Step: func(state, input, output any) []any {
 		var next []any
-		for _, r := range state.(register).step(input.(step), output.(told)) {
+		for _, r := range state.(register).step(input.(step), output.(answer)) {
 			next = append(next, r)
 		}
 		return next
@@ -66,14 +66,14 @@ var leaseRegister = porcupine.NondeterministicModel{
 		return uint64(r.fence)<<20 ^ uint64(r.lease.UnixMilli())
 	},
 	DescribeOperation: func(input, output any) string {
-		in, out := input.(step), output.(told)
+		in, out := input.(step), output.(answer)
 		return fmt.Sprintf("%s %d %s: %s %d %s", in.kind, in.fence, in.value, out.result, out.fence, out.value)
 	},
 }
 
 // step is the states that an operation may lead to: none where it could not
 // have been told what it was.
-func (r register) step(in step, out told) []register {
+func (r register) step(in step, out answer) []register {
 	switch {
 	case in.kind == "start":
 		return r.start(in, out)
@@ -96,7 +96,7 @@ func (r register) step(in step, out told) []register {
 	return []register{after}
 }
 
-func (r register) start(in step, out told) []register {
+func (r register) start(in step, out answer) []register {
 	switch out.result {
 	case "new":
 		started := out.lease.Add(-shortLease)
@@ -134,8 +134,8 @@ func TestLinearizable(t *testing.T) {
 	for n, clients := range []int{8, 12, 16, 24, 32, 8, 12, 16, 24, 32} {
 		history := concurrently(t, server, names, fmt.Sprint("id-", n), clients)
 		for _, o := range history {
-			results[o.Input.(step).kind+" "+o.Output.(told).result]++
-			results[o.Output.(told).result]++
+			results[o.Input.(step).kind+" "+o.Output.(answer).result]++
+			results[o.Output.(answer).result]++
 		}
 		switch porcupine.CheckOperationsTimeout(leaseRegister.ToModel(), history, 5*time.Second) {
 		case porcupine.Ok:
@@ -143,7 +143,7 @@ func TestLinearizable(t *testing.T) {
 		case porcupine.Illegal:
 			t.Errorf("the history of %d clients is not linearizable:", clients)
 			for _, o := range history {
-				t.Logf("client %d, %d to %d: %s", o.ClientId, o.Call, o.Return, leaseRegister.DescribeOperation(o.Input.(step), o.Output.(told)))
+				t.Logf("client %d, %d to %d: %s", o.ClientId, o.Call, o.Return, leaseRegister.DescribeOperation(o.Input.(step), o.Output.(answer)))
 			}
 			return
 		case porcupine.Unknown:
@@ -178,7 +178,7 @@ type recorder struct {
 // was repeated, its first copy may have had an effect of its own before the
 // second one was answered, and so may a claim have whose lease was over when its
 // answer came: as an operation whose answer nobody knows.
-func (h *recorder) record(in step, began time.Time, out told, wentWrong bool) {
+func (h *recorder) record(in step, began time.Time, out answer, wentWrong bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	o := porcupine.Operation{
@@ -186,7 +186,7 @@ func (h *recorder) record(in step, began time.Time, out told, wentWrong bool) {
 	}
 	h.history = append(h.history, o)
 	if (wentWrong || time.Since(began) > shortLease-5*time.Millisecond) && out.result != "unknown" {
-		o.ClientId, o.Output = len(h.history), told{result: "unknown"}
+		o.ClientId, o.Output = len(h.history), answer{result: "unknown"}
 		h.history = append(h.history, o)
 	}
 }
@@ -230,12 +230,12 @@ func act(t *testing.T, h *recorder, d *dedup.Deduplicator[string, string], table
 	started, err := d.TryStart(t.Context(), id)
 	<-h.inFlight
 	attempt := started.Attempt
-	out := told{result: result(err)}
+	out := answer{result: result(err)}
 	switch {
 	case err == nil && attempt == nil:
-		out = told{result: "duplicate", value: started.Duplicate.Value}
+		out = answer{result: "duplicate", value: started.Duplicate.Value}
 	case err == nil:
-		out = told{result: "new", fence: attempt.Run().Fence, lease: attempt.Run().LeaseUntil}
+		out = answer{result: "new", fence: attempt.Run().Fence, lease: attempt.Run().LeaseUntil}
 	}
 	h.record(in, began, out, wrong)
 	if attempt == nil {
@@ -258,7 +258,7 @@ func act(t *testing.T, h *recorder, d *dedup.Deduplicator[string, string], table
 	default:
 		return true // it is never heard of again
 	}
-	h.record(in, began, told{result: result(err)}, wrong)
+	h.record(in, began, answer{result: result(err)}, wrong)
 	return true
 }
 

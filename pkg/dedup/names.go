@@ -47,9 +47,9 @@ func (n Names) Tables() []table.Definition {
 	return []table.Definition{definition}
 }
 
-// Validate reports a name that cannot be used: one over 255 bytes, one that
+// validate reports a name that cannot be used: one over 255 bytes, one that
 // two attributes would have, or a new name for an attribute that there is not.
-func (n Names) Validate() error {
+func (n Names) validate() error {
 	n = n.withDefaults()
 	for name := range n.Attributes {
 		if !slices.Contains(attributes, ddb.Path(name)) {

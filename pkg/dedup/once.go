@@ -27,47 +27,29 @@ import (
 //
 // An effect that uses another Deduplicator may fail with the same types. What
 // is known of this call is in the Outcome: beside an error, its Attempt is 0
-// unless the effect ran here and returned no error.
-func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(context.Context) (R, error), payload ...[]byte) (Outcome[R], error) {
-	out, _, err := d.once(ctx, id, effect, payload)
-	return out, err
-}
-
-// ending is how a call came to its end. It tells the package's own errors from
-// those of an effect or a hook, which may be another Deduplicator's: by their
-// types they look alike.
-type ending int
-
-const (
-	settled ending = iota // no error
-	refused               // an error of our own: the effect did not run here
-	foreign               // the error of the effect, or of a hook
-	unkept                // the effect ran, and nothing but its memory is missing
-	taken                 // the effect ran, and the claim is another's by now
-)
-
-// once is [Deduplicator.Once], for those that must know how it ended.
-func (d *Deduplicator[ID, R]) once(ctx context.Context, id ID, effect func(context.Context) (R, error), payload [][]byte) (out Outcome[R], how ending, err error) {
+// unless the effect ran here and returned no error, and Replayed says that the
+// error is that of Options.OnReplay.
+func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(context.Context) (R, error), payload ...[]byte) (out Outcome[R], err error) {
 	if effect == nil {
-		return out, refused, missing("effect")
+		return out, missing("effect")
 	}
 	if d != nil && d.off {
 		if out.Value, err = effect(ctx); err != nil {
-			return Outcome[R]{}, foreign, err
+			return Outcome[R]{}, err
 		}
-		return out, settled, nil
+		return out, nil
 	}
-	k, err := d.key(id)
+	k, err := d.Key(id)
 	if err != nil {
-		return out, refused, err
+		return out, err
 	}
 	ctx, end := d.begin(ctx, "once", k)
 	defer func() { end(err) }()
-	a := asking{key: k, payload: payloadHash(payload)}
+	a := request{key: k, payload: payloadHash(payload)}
 	found, err := d.enter(ctx, &a)
 	switch {
 	case err != nil:
-		return out, refused, err
+		return out, err
 	case a.shared == nil:
 		return d.replay(ctx, found)
 	}
@@ -75,16 +57,27 @@ func (d *Deduplicator[ID, R]) once(ctx context.Context, id ID, effect func(conte
 	found, r, mine, err := d.acquire(ctx, &a)
 	switch {
 	case err != nil:
-		return out, refused, err
+		return out, err
 	case !mine:
 		a.shared.found = found
 		d.cache.put(found, d.options.Now())
 		return d.replay(ctx, found)
 	}
 	attempt := d.attempt(r)
-	out, how, err = d.run(ctx, attempt, effect)
+	out, err = d.run(ctx, attempt, effect)
 	a.shared.found = attempt.remembered
-	return out, how, err
+	return out, err
+}
+
+// Unprotected runs an effect that has no id: as often as it is called, with a
+// warning in the log and an [EventUnprotected].
+func (d *Deduplicator[ID, R]) Unprotected(ctx context.Context, effect func(context.Context) (R, error)) (R, error) {
+	if err := d.made(); err != nil {
+		var none R
+		return none, err
+	}
+	d.note(ctx, EventUnprotected, Row{Key: Key{Processor: d.processor}})
+	return effect(ctx)
 }
 
 // settleTime bounds how long the end of an effect may take to be stored when
@@ -92,7 +85,7 @@ func (d *Deduplicator[ID, R]) once(ctx context.Context, id ID, effect func(conte
 const settleTime = 5 * time.Second
 
 // run runs the effect and stores how it ended.
-func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect func(context.Context) (R, error)) (Outcome[R], ending, error) {
+func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect func(context.Context) (R, error)) (Outcome[R], error) {
 	value, err := d.guarded(ctx, a, effect)
 	// What the effect did has happened, whether the caller still waits or not.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
@@ -101,18 +94,10 @@ func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect
 		// The effect's own error is what the caller must hear of. Where it
 		// could not be stored, the lease ends by itself.
 		_ = a.Fail(ctx, err)
-		return Outcome[R]{}, foreign, err
+		return Outcome[R]{}, err
 	}
 	out := Outcome[R]{Value: value, Attempt: a.run.Attempt}
-	err = a.Complete(ctx, value)
-	_, lost := itself[*LostError](err)
-	switch {
-	case err == nil:
-		return out, settled, nil
-	case lost:
-		return out, taken, err
-	}
-	return out, unkept, err
+	return out, a.Complete(ctx, value)
 }
 
 // guarded runs the effect within its lease. An effect that panics, or ends its
@@ -135,10 +120,10 @@ func (d *Deduplicator[ID, R]) guarded(ctx context.Context, a *Attempt[ID, R], ef
 }
 
 // replay is the remembered outcome, as a duplicate gets it.
-func (d *Deduplicator[ID, R]) replay(ctx context.Context, found remembered) (Outcome[R], ending, error) {
+func (d *Deduplicator[ID, R]) replay(ctx context.Context, found remembered) (Outcome[R], error) {
 	d.note(ctx, EventDuplicate, found.row)
 	if found.row.Failed {
-		return Outcome[R]{}, refused, &RememberedError{Key: found.row.Key, Message: found.row.Error}
+		return Outcome[R]{}, &RememberedError{Key: found.row.Key, Message: found.row.Error}
 	}
 	out := Outcome[R]{
 		Replayed: true, Omitted: !found.kept, Attempt: found.row.Attempt, CompletedAt: found.row.CompletedAt,
@@ -146,17 +131,17 @@ func (d *Deduplicator[ID, R]) replay(ctx context.Context, found remembered) (Out
 	if found.kept {
 		var err error
 		if out.Value, err = d.decode(found.row, found.stored); err != nil {
-			return Outcome[R]{}, refused, err
+			return Outcome[R]{}, err
 		}
 	}
 	if d.options.OnReplay == nil {
-		return out, settled, nil
+		return out, nil
 	}
 	out, err := d.options.OnReplay(ctx, out)
 	if err != nil {
-		return Outcome[R]{}, foreign, err
+		return Outcome[R]{Replayed: true}, err
 	}
-	return out, settled, nil
+	return out, nil
 }
 
 // Run is what an effect is told of itself.

@@ -30,7 +30,9 @@ type Options[ID, R any] struct {
 	ResultTTL time.Duration
 	// Poll is how a caller waits while another one runs the effect: no longer
 	// than Lease, and never into the last half second before the deadline of its
-	// context. The zero Poll means DefaultPoll(), shortened to the lease.
+	// context. The zero Poll means Exponential(100 ms, 2, 15 s), shortened to the
+	// lease, whose first look comes when effects of this kind usually end, as far
+	// as this process knows, and at most 2 seconds later: most callers need one.
 	Poll Poll
 	// Margin is how far the clocks of callers may be apart: a lease is over only
 	// that much later. 2 seconds where it is 0, 1 ms to 1 hour.
@@ -174,7 +176,7 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 	}
 	if o.KeyPrefix != "" {
 		// At least one byte is left for the id.
-		if problem := nameProblem(o.KeyPrefix, MaxIDBytes-1); problem != "" {
+		if problem := nameProblem(o.KeyPrefix, maxID-1); problem != "" {
 			return o, &InvalidError{Field: "keyPrefix", Problem: problem}
 		}
 	}
@@ -188,7 +190,7 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		return o, err
 	}
 	if !o.Poll.set {
-		o.Poll = DefaultPoll()
+		o.Poll = defaultPoll()
 		if o.Lease > 0 {
 			o.Poll.most = min(o.Poll.most, o.Lease)
 			o.Poll.delay = min(o.Poll.delay, o.Poll.most)
@@ -198,7 +200,7 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		o.CompressOver = defaultCompressOver
 	}
 	if o.Codec == nil {
-		o.Codec = JSON{}
+		o.Codec = jsonCodec{}
 	}
 	if name := o.Codec.Name(); name == "" || len(name) > 32 || strings.Contains(name, "+") {
 		return o, &InvalidError{Field: "codec", Problem: "must have a name of 1 to 32 bytes without '+'"}

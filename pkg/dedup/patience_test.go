@@ -24,19 +24,19 @@ func TestEachCallerHasItsOwnDeadline(t *testing.T) {
 			})
 		}()
 		synctest.Wait()
-		type told struct {
+		type result struct {
 			out   dedup.Outcome[string]
 			err   error
 			after time.Duration
 		}
 		began := time.Now()
-		call := func(within time.Duration) <-chan told {
-			answer := make(chan told, 1)
+		call := func(within time.Duration) <-chan result {
+			answer := make(chan result, 1)
 			go func() {
 				ctx, cancel := context.WithTimeout(t.Context(), within)
 				defer cancel()
 				out, err := here.Once(ctx, "a", never(t))
-				answer <- told{out, err, time.Since(began)}
+				answer <- result{out, err, time.Since(began)}
 			}()
 			synctest.Wait()
 			return answer

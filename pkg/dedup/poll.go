@@ -34,10 +34,10 @@ func Exponential(base time.Duration, factor float64, longest time.Duration) Poll
 	return Poll{delay: base, factor: factor, most: longest, set: true}
 }
 
-// DefaultPoll is Exponential(100 ms, 2, 15 s), whose first look comes later where
+// defaultPoll is Exponential(100 ms, 2, 15 s), whose first look comes later where
 // this process knows better: when effects of this kind usually end, by the rows
 // that it has seen, and at most 2 seconds later. So most callers need one look.
-func DefaultPoll() Poll {
+func defaultPoll() Poll {
 	p := Exponential(100*time.Millisecond, 2, 15*time.Second)
 	p.paced = true
 	return p

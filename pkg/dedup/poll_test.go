@@ -58,7 +58,7 @@ func TestPace(t *testing.T) {
 		"half of it over":    {dedup.Poll{}, 1600 * time.Millisecond, 800 * time.Millisecond, 900 * time.Millisecond},
 		"all of it over":     {dedup.Poll{}, 1600 * time.Millisecond, 4 * time.Second, 100 * time.Millisecond},
 		"the owner is ahead": {dedup.Poll{}, 1600 * time.Millisecond, -time.Minute, 1700 * time.Millisecond},
-		"longer":             {dedup.DefaultPoll(), 20 * time.Second, 0, 2 * time.Second},
+		"longer":             {dedup.Poll{}, 20 * time.Second, 0, 2 * time.Second},
 		"as asked for":       {dedup.Linear(30*time.Millisecond, time.Second), 16 * time.Second, 0, 30 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

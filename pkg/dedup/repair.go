@@ -16,7 +16,7 @@ type Entry struct {
 // Status is the state of an id, by a strong read. A row that cannot be read is
 // a [RowError].
 func (d *Deduplicator[ID, R]) Status(ctx context.Context, id ID) (Entry, error) {
-	k, err := d.key(id)
+	k, err := d.Key(id)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -114,7 +114,7 @@ func (d *Deduplicator[ID, R]) ForceComplete(ctx context.Context, id ID, value R,
 // the write's condition fails, somebody claimed, completed or repaired
 // meanwhile: look again.
 func (d *Deduplicator[ID, R]) override(ctx context.Context, id ID, audit Audit, kind RepairKind, value *R) (bool, error) {
-	k, err := d.key(id)
+	k, err := d.Key(id)
 	if err == nil {
 		err = audit.validate()
 	}

@@ -49,7 +49,7 @@ func (d *Deduplicator[ID, R]) place(ctx context.Context, o Owner, value R, expir
 	case d.options.Overflow != nil:
 		made.result.Place = InOverflow
 		if err = d.options.Overflow.Put(ctx, overflowKey(o.Token), made.stored); err != nil {
-			err = &overflowError{o.Key, err}
+			err = &OverflowError{o.Key, err}
 		}
 	default:
 		made.result.Place = Omitted
@@ -109,7 +109,7 @@ func (d *Deduplicator[ID, R]) fetch(ctx context.Context, r Row) (remembered, err
 		}
 		body, err := d.options.Overflow.Get(ctx, overflowKey(r.Token))
 		if err != nil {
-			return found, &overflowError{r.Key, err}
+			return found, &OverflowError{r.Key, err}
 		}
 		found.stored, found.kept = body, true
 		return found, nil

@@ -37,7 +37,7 @@ func NewMemory() *Table { return newTable(ddb.NewMemory(Names{}.Tables()...), Na
 
 // NewTable returns the Store on the table of an engine.
 func NewTable(engine ddb.Engine, names Names) (*Table, error) {
-	if err := names.Validate(); err != nil {
+	if err := names.validate(); err != nil {
 		return nil, err
 	}
 	return newTable(engine, names), nil

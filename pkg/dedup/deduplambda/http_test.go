@@ -1,4 +1,4 @@
-package dedup_test
+package deduplambda_test
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
 
 // httpV1 is a handler of a REST API, and how often it ran.
-func httpV1(t *testing.T, options *dedup.HTTPOptions) (func(events.APIGatewayProxyRequest) int, *int) {
+func httpV1(t *testing.T, options *deduplambda.HTTPOptions) (func(events.APIGatewayProxyRequest) int, *int) {
 	ran := new(int)
-	handler := dedup.HTTPv1(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	handler := deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		*ran++
 		return events.APIGatewayProxyResponse{StatusCode: http.StatusCreated}, nil
 	}, options)
@@ -93,20 +94,20 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 		return e
 	}
 	for name, c := range map[string]struct {
-		options *dedup.HTTPOptions
+		options *deduplambda.HTTPOptions
 		callers []map[string]any
 		want    int
 	}{
 		"by all that is given": {nil, []map[string]any{{"user": "alice"}, {"user": "bob"}, {"user": "alice"}, {"user": "alice", "integrationLatency": 3.0}, {}, nil}, 3},
 		"by the principal":     {nil, []map[string]any{{"principalId": "alice", "at": "1"}, {"principalId": "alice", "at": "2"}, {"principalId": "bob"}}, 2},
 		"by a function": {
-			&dedup.HTTPOptions{Caller: func(given map[string]any) string { return given["user"].(string) }},
+			&deduplambda.HTTPOptions{Caller: func(given map[string]any) string { return given["user"].(string) }},
 			[]map[string]any{{"user": "alice", "at": "1"}, {"user": "alice", "at": "2"}, {"user": "bob"}, nil},
 			3,
 		},
 	} {
 		ran := 0
-		h := dedup.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			ran++
 			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated}, nil
 		}, c.options)
@@ -122,7 +123,7 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 // TestHTTPContextEnds: a request whose time is over before the table answers
 // may be repeated.
 func TestHTTPContextEnds(t *testing.T) {
-	h := dedup.HTTPv2(web(t, dedup.NewMemory(), &dedup.Options[string, dedup.Response]{Lease: time.Minute}), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{Lease: time.Minute}), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		t.Error("the handler ran")
 		return events.APIGatewayV2HTTPResponse{}, nil
 	}, nil)
@@ -137,11 +138,11 @@ func TestHTTPContextEnds(t *testing.T) {
 // HTTPOptions.Forget alone. OnError is asked for the handler's errors.
 func TestForgottenWhateverOnErrorSays(t *testing.T) {
 	ran := 0
-	d := web(t, dedup.NewMemory(), &dedup.Options[string, dedup.Response]{OnError: func(err error) dedup.Failure {
+	d := web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{OnError: func(err error) dedup.Failure {
 		t.Errorf("asked for %v", err)
 		return dedup.Remember
 	}})
-	h := dedup.HTTPv2(d, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	h := deduplambda.HTTPv2(d, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		ran++
 		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadGateway}, nil
 	}, nil)

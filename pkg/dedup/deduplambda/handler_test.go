@@ -1,4 +1,4 @@
-package dedup_test
+package deduplambda_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
 
 func TestFields(t *testing.T) {
@@ -34,24 +35,24 @@ func TestFields(t *testing.T) {
 		"detail.missing": "", "missing.too": "", "body.order.id": "17", "body.amount": "1.50", "lines.1.id": "1",
 		"lines.0": "zero", "lines.2": "", "lines.-1": "", "detail.id.deeper": "",
 	} {
-		key := must[func(event) (string, error)](t)(dedup.Field[event](path))
+		key := must[func(event) (string, error)](t)(deduplambda.Field[event](path))
 		if got, err := key(e); err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", path, got, err, want)
 		}
 	}
-	key := must[func(event) (string, error)](t)(dedup.Field[event]("detail.o"))
+	key := must[func(event) (string, error)](t)(deduplambda.Field[event]("detail.o"))
 	_, err := key(e)
 	isA[*dedup.InvalidError](t, err)
 	for _, path := range []string{"", "a..b", ".a", strings.Repeat("a.", 20) + "a"} {
-		_, err := dedup.Field[event](path)
+		_, err := deduplambda.Field[event](path)
 		isA[*dedup.InvalidError](t, err)
 	}
-	_, err = must[func(chan int) (string, error)](t)(dedup.Field[chan int]("a"))(nil)
+	_, err = must[func(chan int) (string, error)](t)(deduplambda.Field[chan int]("a"))(nil)
 	if as[*dedup.InvalidError](t, err).Field != "event" {
 		t.Error("an event that is no JSON")
 	}
 
-	payload := must[func(json.RawMessage) ([][]byte, error)](t)(dedup.Fields[json.RawMessage]("a", "b.c"))
+	payload := must[func(json.RawMessage) ([][]byte, error)](t)(deduplambda.Fields[json.RawMessage]("a", "b.c"))
 	parts := func(event string) string {
 		return string(bytes.Join(must[[][]byte](t)(payload(json.RawMessage(event))), []byte("|")))
 	}
@@ -61,7 +62,7 @@ func TestFields(t *testing.T) {
 	if got := parts(`{}`); got != "null|null" {
 		t.Errorf("missing fields: %s", got)
 	}
-	whole := must[func(json.RawMessage) ([][]byte, error)](t)(dedup.Fields[json.RawMessage]())
+	whole := must[func(json.RawMessage) ([][]byte, error)](t)(deduplambda.Fields[json.RawMessage]())
 	one, two := must[[][]byte](t)(whole(json.RawMessage(`{"a":1, "b":2}`))), must[[][]byte](t)(whole(json.RawMessage(`{"b":2,"a":1}`)))
 	if diff := cmp.Diff(one, two); diff != "" || len(one) != 1 || string(one[0]) != `{"a":1,"b":2}` {
 		t.Errorf("the whole event: %s and %s", one, two)
@@ -79,9 +80,9 @@ func TestHandler(t *testing.T) {
 	d := process(t, dedup.NewMemory(), &options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	ran := 0
 	handle := func(_ context.Context, p payment) (string, error) { ran++; return "receipt of " + p.ID, nil }
-	key := must[func(payment) (string, error)](t)(dedup.Field[payment]("id"))
-	payload := must[func(payment) ([][]byte, error)](t)(dedup.Fields[payment]("amount"))
-	h := dedup.Handler(d, key, handle, &dedup.HandlerOptions[payment]{Payload: payload})
+	key := must[func(payment) (string, error)](t)(deduplambda.Field[payment]("id"))
+	payload := must[func(payment) ([][]byte, error)](t)(deduplambda.Fields[payment]("amount"))
+	h := deduplambda.Handler(d, key, handle, &deduplambda.HandlerOptions[payment]{Payload: payload})
 	for _, p := range []payment{{"a", 1, "x"}, {"a", 1, "y"}} {
 		if got, err := h(t.Context(), p); err != nil || got != "receipt of a" {
 			t.Errorf("%q, %v", got, err)
@@ -93,7 +94,7 @@ func TestHandler(t *testing.T) {
 	if as[*dedup.InvalidError](t, err).Field != "id" || ran != 1 {
 		t.Errorf("no key: %v, ran %d times", err, ran)
 	}
-	unprotected := dedup.Handler(d, key, handle, &dedup.HandlerOptions[payment]{MissingKey: dedup.RunUnprotected})
+	unprotected := deduplambda.Handler(d, key, handle, &deduplambda.HandlerOptions[payment]{MissingKey: deduplambda.RunUnprotected})
 	for range 2 {
 		if got, err := unprotected(t.Context(), payment{}); err != nil || got != "receipt of " {
 			t.Errorf("%q, %v", got, err)
@@ -102,25 +103,25 @@ func TestHandler(t *testing.T) {
 	if ran != 3 || strings.Count(log.String(), "level=WARN msg=unprotected") != 2 {
 		t.Errorf("ran %d times; logged:\n%s", ran, &log)
 	}
-	_, err = dedup.Handler(d, func(payment) (string, error) { return "", errDown }, handle, nil)(t.Context(), payment{})
+	_, err = deduplambda.Handler(d, func(payment) (string, error) { return "", errDown }, handle, nil)(t.Context(), payment{})
 	if !errors.Is(err, errDown) {
 		t.Errorf("the key's error: %v", err)
 	}
 
 	large := process(t, dedup.NewMemory(), &options{CompressOver: -1})
-	h = dedup.Handler(large, key, func(context.Context, payment) (string, error) { return incompressible(500 << 10), nil }, nil)
+	h = deduplambda.Handler(large, key, func(context.Context, payment) (string, error) { return incompressible(500 << 10), nil }, nil)
 	if got, err := h(t.Context(), payment{ID: "a"}); err != nil || len(got) != 500<<10 {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	_, err = h(t.Context(), payment{ID: "a"})
-	if as[*dedup.OmittedError](t, err).Key.ID != "a" {
+	if as[*deduplambda.OmittedError](t, err).Key.ID != "a" {
 		t.Error(err)
 	}
 }
 
 // web is a process behind HTTP.
-func web(t *testing.T, store dedup.Store, o *dedup.Options[string, dedup.Response]) *dedup.Deduplicator[string, dedup.Response] {
-	return must[*dedup.Deduplicator[string, dedup.Response]](t)(dedup.New(store, "web", o))
+func web(t *testing.T, store dedup.Store, o *dedup.Options[string, deduplambda.Response]) *dedup.Deduplicator[string, deduplambda.Response] {
+	return must[*dedup.Deduplicator[string, deduplambda.Response]](t)(dedup.New(store, "web", o))
 }
 
 func post(key, path, body string) events.APIGatewayV2HTTPRequest {
@@ -143,7 +144,7 @@ func TestHTTPv2(t *testing.T) {
 				Cookies: []string{"a=b"}, MultiValueHeaders: map[string][]string{"x": {"1", "2"}}, IsBase64Encoded: true,
 			}, ctx.Err()
 		}
-		h := dedup.HTTPv2(web(t, store, &dedup.Options[string, dedup.Response]{MaxAttempts: 3}), handle, nil)
+		h := deduplambda.HTTPv2(web(t, store, &dedup.Options[string, deduplambda.Response]{MaxAttempts: 3}), handle, nil)
 		call := func(e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
 			return must[events.APIGatewayV2HTTPResponse](t)(h(t.Context(), e))
 		}
@@ -200,16 +201,16 @@ func TestHTTPv2(t *testing.T) {
 func TestHTTPWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
-		o := &dedup.Options[string, dedup.Response]{Poll: dedup.NoWait(), Lease: 30 * time.Second}
+		o := &dedup.Options[string, deduplambda.Response]{Poll: dedup.NoWait(), Lease: 30 * time.Second}
 		release := make(chan struct{})
 		slow := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			<-release
 			return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
 		}
-		go func() { _, _ = dedup.HTTPv2(web(t, store, o), slow, nil)(t.Context(), post("k", "/", "")) }()
+		go func() { _, _ = deduplambda.HTTPv2(web(t, store, o), slow, nil)(t.Context(), post("k", "/", "")) }()
 		synctest.Wait()
-		for name, d := range map[string]*dedup.Deduplicator[string, dedup.Response]{"elsewhere": web(t, store, o)} {
-			got := must[events.APIGatewayV2HTTPResponse](t)(dedup.HTTPv2(d, slow, nil)(t.Context(), post("k", "/", "")))
+		for name, d := range map[string]*dedup.Deduplicator[string, deduplambda.Response]{"elsewhere": web(t, store, o)} {
+			got := must[events.APIGatewayV2HTTPResponse](t)(deduplambda.HTTPv2(d, slow, nil)(t.Context(), post("k", "/", "")))
 			if got.StatusCode != http.StatusConflict || got.Headers["Retry-After"] != "30" || !strings.Contains(got.Body, "problems/running") {
 				t.Errorf("%s: %d %v %s", name, got.StatusCode, got.Headers, got.Body)
 			}
@@ -220,10 +221,10 @@ func TestHTTPWhileRunning(t *testing.T) {
 
 func TestHTTPv1AndFunctionURL(t *testing.T) {
 	ran := 0
-	v1 := dedup.HTTPv1(web(t, dedup.NewMemory(), nil), func(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	v1 := deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), func(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ran++
 		return events.APIGatewayProxyResponse{StatusCode: 201, Body: e.Body}, nil
-	}, &dedup.HTTPOptions{Header: "X-Request-Id"})
+	}, &deduplambda.HTTPOptions{Header: "X-Request-Id"})
 	request := events.APIGatewayProxyRequest{
 		HTTPMethod: "POST", Path: "/a", Body: "x", MultiValueHeaders: map[string][]string{"x-request-id": {"k"}},
 		QueryStringParameters: map[string]string{"b": "1", "a": "2"},
@@ -246,10 +247,10 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 	}
 
 	ran = 0
-	function := dedup.FunctionURL(web(t, dedup.NewMemory(), nil), func(_ context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+	function := deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), func(_ context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 		ran++
 		return events.LambdaFunctionURLResponse{StatusCode: 200, Body: e.Body, Cookies: []string{"c"}}, nil
-	}, &dedup.HTTPOptions{MissingKey: dedup.RunUnprotected})
+	}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})
 	for i, headers := range []map[string]string{{}, {}, {"Idempotency-Key": "k"}, {"Idempotency-Key": "k"}} {
 		got := must[events.LambdaFunctionURLResponse](t)(function(t.Context(), events.LambdaFunctionURLRequest{Body: "x", Headers: headers}))
 		if got.Body != "x" || len(got.Cookies) != 1 || ran != min(i+1, 3) {
@@ -261,7 +262,7 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 // TestHTTPFaults: a table that is not there is 503, and what the handler fails
 // with its own.
 func TestHTTPFaults(t *testing.T) {
-	h := dedup.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{}, errDown
 	}, nil)
 	if _, err := h(t.Context(), post("k", "/", "")); !errors.Is(err, errDown) {
@@ -293,7 +294,7 @@ func TestBatches(t *testing.T) {
 		stream.Records = append(stream.Records, events.DynamoDBEventRecord{EventID: id, Change: events.DynamoDBStreamRecord{SequenceNumber: "s" + id}})
 		kinesis.Records = append(kinesis.Records, events.KinesisEventRecord{EventID: id, Kinesis: events.KinesisRecord{SequenceNumber: "s" + id}})
 	}
-	onQueue := dedup.OnSQS(d, dedup.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
+	onQueue := deduplambda.OnSQS(d, deduplambda.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
 	failed := func(r events.SQSEventResponse, err error) (ids []string) {
 		if err != nil {
 			t.Fatal(err)
@@ -321,7 +322,7 @@ func TestBatches(t *testing.T) {
 		queue.Records[i].Attributes = map[string]string{"MessageGroupId": group}
 		queue.Records[i].EventSourceARN = "arn:aws:sqs:eu-west-1:123456789012:orders.fifo"
 	}
-	onQueue = dedup.OnSQS(d, dedup.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
+	onQueue = deduplambda.OnSQS(d, deduplambda.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
 	check("FIFO", failed(onQueue(t.Context(), queue)), []string{"2", "3", "4"})
 	check("runs", ran, map[string]int{"1": 1, "2": 1})
 	for i := range queue.Records {
@@ -332,7 +333,7 @@ func TestBatches(t *testing.T) {
 
 	d, broken = process(t, dedup.NewMemory(), nil), "3"
 	clear(ran)
-	onStream := dedup.OnDynamoDB(d, dedup.EventID, func(_ context.Context, r events.DynamoDBEventRecord) (string, error) { return handle(r.EventID) })
+	onStream := deduplambda.OnDynamoDB(d, deduplambda.EventID, func(_ context.Context, r events.DynamoDBEventRecord) (string, error) { return handle(r.EventID) })
 	check("stream", must[events.DynamoDBEventResponse](t)(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure{{ItemIdentifier: "s3"}})
 	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1})
 	broken = ""
@@ -340,7 +341,7 @@ func TestBatches(t *testing.T) {
 	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
 
 	d, broken = process(t, dedup.NewMemory(), nil), "1"
-	onKinesis := dedup.OnKinesis(d, func(r events.KinesisEventRecord) (string, error) { return r.EventID, nil },
+	onKinesis := deduplambda.OnKinesis(d, func(r events.KinesisEventRecord) (string, error) { return r.EventID, nil },
 		func(_ context.Context, r events.KinesisEventRecord) (string, error) { return handle(r.EventID) })
 	check("Kinesis", must[events.KinesisEventResponse](t)(onKinesis(t.Context(), kinesis)).BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "s1"}})
 	done, err := dedup.Each(t.Context(), d, []string{"8", ""}, func(s string) (string, error) { return s, nil }, func(_ context.Context, s string) (string, error) { return handle(s) })

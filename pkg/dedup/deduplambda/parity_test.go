@@ -1,4 +1,4 @@
-package dedup_test
+package deduplambda_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
 
 // The cases that Powertools for AWS Lambda runs end to end for its idempotency
@@ -18,12 +19,12 @@ import (
 
 // functions returns a way to invoke a function in a fresh process, and counts
 // how often its effect runs.
-func functions(t *testing.T, o options, h *dedup.HandlerOptions[payment], takes time.Duration) (func(context.Context, payment) (string, error), *atomic.Int64) {
+func functions(t *testing.T, o options, h *deduplambda.HandlerOptions[payment], takes time.Duration) (func(context.Context, payment) (string, error), *atomic.Int64) {
 	store, ran := dedup.NewMemory(), &atomic.Int64{}
-	key := must[func(payment) (string, error)](t)(dedup.Field[payment]("id"))
+	key := must[func(payment) (string, error)](t)(deduplambda.Field[payment]("id"))
 	return func(ctx context.Context, event payment) (string, error) {
 		d := process(t, store, &o)
-		return dedup.Handler(d, key, func(ctx context.Context, p payment) (string, error) {
+		return deduplambda.Handler(d, key, func(ctx context.Context, p payment) (string, error) {
 			n := ran.Add(1)
 			select {
 			case <-time.After(takes):
@@ -117,15 +118,15 @@ func TestParity(t *testing.T) {
 			}
 		},
 		"a missing key runs unprotected where that is asked for": func(t *testing.T) {
-			invoke, _ := functions(t, options{}, &dedup.HandlerOptions[payment]{MissingKey: dedup.RunUnprotected}, 0)
+			invoke, _ := functions(t, options{}, &deduplambda.HandlerOptions[payment]{MissingKey: deduplambda.RunUnprotected}, 0)
 			for _, want := range []string{"run 1 for 1", "run 2 for 1"} {
 				got, err := invoke(t.Context(), payment{Amount: 1})
 				invoked(t, got, err, want)
 			}
 		},
 		"a payload that was tampered with is refused": func(t *testing.T) {
-			payload := must[func(payment) ([][]byte, error)](t)(dedup.Fields[payment]("amount"))
-			invoke, _ := functions(t, options{}, &dedup.HandlerOptions[payment]{Payload: payload}, 0)
+			payload := must[func(payment) ([][]byte, error)](t)(deduplambda.Fields[payment]("amount"))
+			invoke, _ := functions(t, options{}, &deduplambda.HandlerOptions[payment]{Payload: payload}, 0)
 			got, err := invoke(t.Context(), event)
 			invoked(t, got, err, "run 1 for 1")
 			_, err = invoke(t.Context(), payment{ID: "a", Amount: 1000})

@@ -1,4 +1,4 @@
-package dedup
+package deduplambda
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
 // Field returns a function that reads the key of an event from one of its
@@ -39,7 +41,7 @@ func Field[In any](path string) (func(In) (string, error), error) {
 		case bool:
 			return strconv.FormatBool(value), nil
 		}
-		return "", &InvalidError{Field: "id", Problem: "must be a string or a number, and " + path + " is neither"}
+		return "", &dedup.InvalidError{Field: "id", Problem: "must be a string or a number, and " + path + " is neither"}
 	}, nil
 }
 
@@ -80,7 +82,7 @@ func fieldPath(path string) ([]string, error) {
 	names := strings.Split(path, ".")
 	for _, name := range names {
 		if name == "" || len(names) > 20 {
-			return nil, &InvalidError{Field: "path", Problem: "must be 1 to 20 names with dots between, and is " + strconv.Quote(path)}
+			return nil, &dedup.InvalidError{Field: "path", Problem: "must be 1 to 20 names with dots between, and is " + strconv.Quote(path)}
 		}
 	}
 	return names, nil
@@ -90,7 +92,7 @@ func fieldPath(path string) ([]string, error) {
 func tree(event any) (any, error) {
 	raw, err := json.Marshal(event)
 	if err != nil {
-		return nil, &InvalidError{Field: "event", Problem: "cannot be read as JSON: " + err.Error()}
+		return nil, &dedup.InvalidError{Field: "event", Problem: "cannot be read as JSON: " + err.Error()}
 	}
 	return parse(raw)
 }

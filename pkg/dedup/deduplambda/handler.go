@@ -1,15 +1,17 @@
-package dedup
+package deduplambda
 
 import (
 	"context"
 	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
 // MissingKey is what becomes of an event without a key.
 type MissingKey int
 
 const (
-	// Refuse it, with an [InvalidError] of the field id. The effect does not
+	// Refuse it, with a [dedup.InvalidError] of the field id. The effect does not
 	// run.
 	Refuse MissingKey = iota
 	// RunUnprotected runs the effect all the same, as often as the event
@@ -28,9 +30,9 @@ type HandlerOptions[In any] struct {
 }
 
 // OmittedError says that the effect is done, and its result is not known any
-// more: see Outcome.Omitted. A function that must return a result fails with
-// it; Options.OnReplay can give it another one.
-type OmittedError struct{ Key Key }
+// more: see dedup.Outcome. A function that must return a result fails with
+// it; OnReplay of dedup.Options can give it another one.
+type OmittedError struct{ Key dedup.Key }
 
 func (e *OmittedError) Error() string {
 	return fmt.Sprintf("%s: the effect is done, and its result was not kept", e.Key)
@@ -40,10 +42,10 @@ func (e *OmittedError) Error() string {
 // The key of an event is what key returns ([Field] makes such a function);
 // empty means that it has none.
 //
-// The errors are those of [Deduplicator.Once], and [OmittedError]. Where the
+// The errors are those of [dedup.Deduplicator.Once], and [OmittedError]. Where the
 // handler ran and its result could not be remembered, the result is returned
 // all the same, without an error: the caller has it.
-func Handler[In, Out any](d *Deduplicator[string, Out], key func(In) (string, error), handle func(context.Context, In) (Out, error), options *HandlerOptions[In]) func(context.Context, In) (Out, error) {
+func Handler[In, Out any](d *dedup.Deduplicator[string, Out], key func(In) (string, error), handle func(context.Context, In) (Out, error), options *HandlerOptions[In]) func(context.Context, In) (Out, error) {
 	if options == nil {
 		options = &HandlerOptions[In]{}
 	}
@@ -52,17 +54,13 @@ func Handler[In, Out any](d *Deduplicator[string, Out], key func(In) (string, er
 	}
 	return func(ctx context.Context, event In) (Out, error) {
 		var none Out
-		if err := d.made(); err != nil {
-			return none, err
-		}
 		effect := func(ctx context.Context) (Out, error) { return handle(ctx, event) }
 		id, err := key(event)
 		if err != nil {
 			return none, err
 		}
 		if id == "" && options.MissingKey == RunUnprotected {
-			d.note(ctx, EventUnprotected, Row{Key: Key{Processor: d.processor}})
-			return effect(ctx)
+			return d.Unprotected(ctx, effect)
 		}
 		var payload [][]byte
 		if options.Payload != nil {
@@ -70,16 +68,35 @@ func Handler[In, Out any](d *Deduplicator[string, Out], key func(In) (string, er
 				return none, err
 			}
 		}
-		out, how, err := d.once(ctx, id, effect, payload)
+		out, err := d.Once(ctx, id, effect, payload...)
 		switch {
-		case how == unkept:
+		case resultNotStored(out, err):
 			return out.Value, nil
 		case err != nil:
 			return none, err
 		case out.Omitted:
-			k, _ := d.key(id) // it was a key a moment ago
+			k, _ := d.Key(id) // it was a key a moment ago
 			return out.Value, &OmittedError{Key: k}
 		}
 		return out.Value, nil
 	}
+}
+
+// resultNotStored reports that the effect ran here, and nothing but its memory is
+// missing.
+func resultNotStored[R any](out dedup.Outcome[R], err error) bool {
+	_, lost := asExact[*dedup.LostError](err)
+	return err != nil && out.Attempt > 0 && !lost
+}
+
+// asExact reports whether the error is an E, and not one that wraps an E, which
+// an effect may have from another Deduplicator.
+func asExact[E error](err error) (E, bool) {
+	e, is := any(err).(E)
+	return e, is
+}
+
+// missing is the error of something that must be given and is nil.
+func missing(field string) error {
+	return &dedup.InvalidError{Field: field, Problem: "must not be nil"}
 }

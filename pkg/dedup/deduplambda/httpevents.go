@@ -1,4 +1,4 @@
-package dedup
+package deduplambda
 
 import (
 	"context"
@@ -6,18 +6,20 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
 // HTTPv2 wraps a handler of an HTTP API (payload version 2.0): a request with
 // the header Idempotency-Key runs once for its method, path, authenticated
 // caller and key, and a repeated one gets the remembered status, headers and
 // body, with Idempotency-Replayed: true. One that comes while the first one runs
-// waits as Options.Poll says: with [NoWait] it is answered at once.
+// waits as Options.Poll of the Deduplicator says: with [dedup.NoWait] it is answered at once.
 //
 // 400: no key. 409 with Retry-After: the first request is not answered yet.
 // 409 without: quarantined. 422: the key was used with another query or body.
 // 503: the table is not there at the moment, or the deadline is too near.
-func HTTPv2(d *Deduplicator[string, Response], handle func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+func HTTPv2(d *dedup.Deduplicator[string, Response], handle func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		if handle == nil {
 			return events.APIGatewayV2HTTPResponse{}, missing("handler")
@@ -41,7 +43,7 @@ func HTTPv2(d *Deduplicator[string, Response], handle func(context.Context, even
 }
 
 // HTTPv1 is [HTTPv2] for a REST API, and for payload version 1.0.
-func HTTPv1(d *Deduplicator[string, Response], handle func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+func HTTPv1(d *dedup.Deduplicator[string, Response], handle func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		if handle == nil {
 			return events.APIGatewayProxyResponse{}, missing("handler")
@@ -66,7 +68,7 @@ func HTTPv1(d *Deduplicator[string, Response], handle func(context.Context, even
 }
 
 // FunctionURL is [HTTPv2] for a function URL.
-func FunctionURL(d *Deduplicator[string, Response], handle func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error), options *HTTPOptions) func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+func FunctionURL(d *dedup.Deduplicator[string, Response], handle func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error), options *HTTPOptions) func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 	return func(ctx context.Context, event events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 		if handle == nil {
 			return events.LambdaFunctionURLResponse{}, missing("handler")

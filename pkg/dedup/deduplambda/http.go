@@ -1,4 +1,4 @@
-package dedup
+package deduplambda
 
 import (
 	"cmp"
@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
 // Response is an HTTP response as it is remembered.
@@ -98,24 +100,15 @@ func (r request) id(key string) string {
 	return fmt.Sprintf("%s %s %q %q", r.method, r.path, r.caller, key)
 }
 
-// statusError is the error of an effect whose response is not to be remembered.
-type statusError int
-
-func (e statusError) Error() string { return "status " + strconv.Itoa(int(e)) }
-
 // serveHTTP runs a request once.
-func serveHTTP(ctx context.Context, d *Deduplicator[string, Response], r request, options *HTTPOptions, handle func(context.Context) (Response, error)) (Response, error) {
-	if err := d.made(); err != nil {
-		return Response{}, err
-	}
+func serveHTTP(ctx context.Context, d *dedup.Deduplicator[string, Response], r request, options *HTTPOptions, handle func(context.Context) (Response, error)) (Response, error) {
 	if options == nil {
 		options = &HTTPOptions{}
 	}
 	name := cmp.Or(options.Header, "Idempotency-Key")
 	key := r.header(name)
 	if key == "" && options.MissingKey == RunUnprotected {
-		d.note(ctx, EventUnprotected, Row{Key: Key{Processor: d.processor}})
-		return handle(ctx)
+		return d.Unprotected(ctx, handle)
 	}
 	if key == "" {
 		return problem(http.StatusBadRequest, "key-missing", "the header "+name+" is missing"), nil
@@ -125,22 +118,23 @@ func serveHTTP(ctx context.Context, d *Deduplicator[string, Response], r request
 		forget = func(response Response) bool { return response.Status >= http.StatusInternalServerError }
 	}
 	var forgotten *Response
-	effect := func(ctx context.Context) (Response, error) {
-		response, err := handle(ctx)
-		if err == nil && forget(response) {
+	var failed error
+	effect := func(ctx context.Context) (response Response, err error) {
+		if response, failed = handle(ctx); failed == nil && forget(response) {
 			forgotten = &response
-			return response, statusError(response.Status)
+			return response, &dedup.ForgetError{Reason: "status " + strconv.Itoa(response.Status)}
 		}
-		return response, err
+		return response, failed
 	}
-	out, how, err := d.once(ctx, r.id(key), effect, [][]byte{[]byte(r.query), []byte(r.body)})
+	out, err := d.Once(ctx, r.id(key), effect, []byte(r.query), []byte(r.body))
 	switch {
-	case how == foreign && forgotten != nil:
+	case err == nil, resultNotStored(out, err):
+	case forgotten != nil:
 		return *forgotten, nil
-	case how == foreign:
+	case failed != nil || out.Replayed: // the handler's own error, or that of OnReplay
 		return Response{}, err
-	case how == refused || how == taken:
-		return refusal(err, d.options.Now())
+	default:
+		return refusal(err)
 	}
 	if out.Replayed {
 		out.Value = out.Value.with(replayedHeader, "true")
@@ -162,29 +156,29 @@ func (r Response) with(header, value string) Response {
 }
 
 // refusal is the answer to a request whose effect was not run, or is lost: by an
-// error of this package itself. What cannot be answered is a fault, and returned.
-func refusal(err error, now time.Time) (Response, error) {
-	if busy, is := itself[*StillRunningError](err); is {
-		seconds := min(max(math.Ceil(busy.Until.Sub(now).Seconds()), 1), 3600)
+// error of package dedup itself. What cannot be answered is a fault, and returned.
+func refusal(err error) (Response, error) {
+	if busy, is := asExact[*dedup.StillRunningError](err); is {
+		seconds := min(max(math.Ceil(time.Until(busy.Until).Seconds()), 1), 3600)
 		response := problem(http.StatusConflict, "running", "the first request with this key has not been answered yet")
 		return response.with("Retry-After", strconv.Itoa(int(seconds))), nil
 	}
-	if _, is := itself[*LostError](err); is {
+	if _, is := asExact[*dedup.LostError](err); is {
 		response := problem(http.StatusConflict, "running", "another request with this key has taken over")
 		return response.with("Retry-After", "1"), nil
 	}
-	if _, is := itself[*PayloadMismatchError](err); is {
+	if _, is := asExact[*dedup.PayloadMismatchError](err); is {
 		return problem(http.StatusUnprocessableEntity, "payload-mismatch", "the key was used with another request"), nil
 	}
-	if _, is := itself[*QuarantinedError](err); is {
+	if _, is := asExact[*dedup.QuarantinedError](err); is {
 		return problem(http.StatusConflict, "quarantined", "requests with this key have failed too often"), nil
 	}
-	if invalid, is := itself[*InvalidError](err); is && invalid.Field == "id" {
+	if invalid, is := asExact[*dedup.InvalidError](err); is && invalid.Field == "id" {
 		return problem(http.StatusBadRequest, "invalid", "the key "+invalid.Problem), nil
 	}
-	_, overflow := itself[*overflowError](err)
-	_, row := itself[*RowError](err)
-	if !overflow && !row && isAny(err, ErrThrottled, ErrUnavailable, ErrNoTime, context.DeadlineExceeded, context.Canceled) {
+	_, overflow := asExact[*dedup.OverflowError](err)
+	_, row := asExact[*dedup.RowError](err)
+	if !overflow && !row && isAny(err, dedup.ErrThrottled, dedup.ErrUnavailable, dedup.ErrNoTime, context.DeadlineExceeded, context.Canceled) {
 		response := problem(http.StatusServiceUnavailable, "unavailable", "repeating the request is safe")
 		return response.with("Retry-After", "1"), nil
 	}

@@ -1,0 +1,88 @@
+package deduplambda
+
+import (
+	"context"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// wired reports a batch handler that can handle nothing.
+func wired[T, ID, R any](ctx context.Context, d *dedup.Deduplicator[ID, R], id func(T) (ID, error), handle func(context.Context, T) (R, error)) error {
+	_, err := dedup.Each(ctx, d, nil, id, handle)
+	return err
+}
+
+// OnSQS is a handler of a queue's messages: each runs once by its id, such as
+// [MessageID]. Those that fail come again; in a FIFO queue, as eventSourceARN
+// says, the later ones of their group do too, without being tried. The event
+// source mapping must report batch item failures.
+func OnSQS[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.SQSMessage) (ID, error), handle func(context.Context, events.SQSMessage) (R, error)) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		var response events.SQSEventResponse
+		if err := wired(ctx, d, id, handle); err != nil {
+			return response, err
+		}
+		failed := map[string]bool{}
+		for _, message := range event.Records {
+			group, inOrder := orderOf(message)
+			done := 0
+			if !failed[group] {
+				done, _ = dedup.Each(ctx, d, []events.SQSMessage{message}, id, handle) // it logs why not
+			}
+			if done == 0 {
+				failed[group] = inOrder
+				response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: message.MessageId})
+			}
+		}
+		return response, nil
+	}
+}
+
+// orderOf is the group of a message whose queue keeps the order of groups. A
+// standard queue keeps none, also where its messages have groups (for fairness).
+func orderOf(message events.SQSMessage) (group string, inOrder bool) {
+	if !strings.HasSuffix(message.EventSourceARN, ".fifo") {
+		return "", false
+	}
+	return message.Attributes["MessageGroupId"], true
+}
+
+// MessageID is the id of a message of SQS. Two sendings of the same thing have
+// two: take an id of the message's own where its sender repeats itself.
+func MessageID(message events.SQSMessage) (string, error) { return message.MessageId, nil }
+
+// OnDynamoDB is a handler of a table's stream: each record runs once by its id,
+// such as [EventID], in order; from the first that fails on they come again.
+// The event source mapping must report batch item failures.
+func OnDynamoDB[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.DynamoDBEventRecord) (ID, error), handle func(context.Context, events.DynamoDBEventRecord) (R, error)) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		var response events.DynamoDBEventResponse
+		if err := wired(ctx, d, id, handle); err != nil {
+			return response, err
+		}
+		if done, err := dedup.Each(ctx, d, event.Records, id, handle); err != nil {
+			response.BatchItemFailures = []events.DynamoDBBatchItemFailure{{ItemIdentifier: event.Records[done].Change.SequenceNumber}}
+		}
+		return response, nil
+	}
+}
+
+// EventID is the id of a record of a table's stream.
+func EventID(record events.DynamoDBEventRecord) (string, error) { return record.EventID, nil }
+
+// OnKinesis is [OnDynamoDB] for a Kinesis stream.
+func OnKinesis[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.KinesisEventRecord) (ID, error), handle func(context.Context, events.KinesisEventRecord) (R, error)) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
+	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
+		var response events.KinesisEventResponse
+		if err := wired(ctx, d, id, handle); err != nil {
+			return response, err
+		}
+		if done, err := dedup.Each(ctx, d, event.Records, id, handle); err != nil {
+			response.BatchItemFailures = []events.KinesisBatchItemFailure{{ItemIdentifier: event.Records[done].Kinesis.SequenceNumber}}
+		}
+		return response, nil
+	}
+}

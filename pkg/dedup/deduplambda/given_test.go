@@ -1,0 +1,234 @@
+package deduplambda_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
+)
+
+type options = dedup.Options[string, string]
+
+var errDown = errors.New("down")
+
+// process is a Deduplicator as one process has it.
+func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
+	t.Helper()
+	return must[*dedup.Deduplicator[string, string]](t)(dedup.New(store, "payments", o))
+}
+
+// returns is an effect that returns a value, and counts how often it ran.
+func returns(value string, ran *atomic.Int64) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) {
+		ran.Add(1)
+		return value, nil
+	}
+}
+
+// never is an effect that must not run.
+func never(t testing.TB) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) {
+		t.Error("the effect ran")
+		return "", nil
+	}
+}
+
+func must[T any](t testing.TB) func(T, error) T {
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+// as fails the test unless the error is an E.
+func as[E error](t testing.TB, err error) E {
+	t.Helper()
+	var want E
+	if !errors.As(err, &want) {
+		t.Fatalf("error %v (%T), want a %T", err, err, want)
+	}
+	return want
+}
+
+// isA is as for a test that needs no more of the error.
+func isA[E error](t testing.TB, err error) {
+	t.Helper()
+	_ = as[E](t, err)
+}
+
+// incompressible is a text of n bytes that zstd cannot make much shorter.
+func incompressible(n int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	random := rand.New(rand.NewPCG(1, 2))
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = letters[random.IntN(len(letters))]
+	}
+	return string(text)
+}
+
+// TestNothingGiven: what must be given and is nil is an error that names it.
+func TestNothingGiven(t *testing.T) {
+	field := func(want string, err error) {
+		t.Helper()
+		if got := as[*dedup.InvalidError](t, err).Field; got != want {
+			t.Errorf("field %q, want %q", got, want)
+		}
+	}
+	ctx, d := t.Context(), process(t, dedup.NewMemory(), nil)
+	id := func(s string) (string, error) { return s, nil }
+	handle := func(_ context.Context, s string) (string, error) { return s, nil }
+	var zero dedup.Deduplicator[string, string]
+	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
+		_, err := deduplambda.Handler(none, id, handle, &deduplambda.HandlerOptions[string]{MissingKey: deduplambda.RunUnprotected})(ctx, "")
+		field("deduplicator", err)
+		_, err = deduplambda.OnSQS(none, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", nil })(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
+		field("deduplicator", err)
+		_, err = deduplambda.OnDynamoDB(none, deduplambda.EventID, func(context.Context, events.DynamoDBEventRecord) (string, error) { return "", nil })(ctx, events.DynamoDBEvent{})
+		field("deduplicator", err)
+		_, err = deduplambda.OnKinesis(none, func(events.KinesisEventRecord) (string, error) { return "", nil }, func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil })(ctx, events.KinesisEvent{})
+		field("deduplicator", err)
+	}
+	_, err := deduplambda.HTTPv2(nil, func(context.Context, events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
+		return
+	}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})(ctx, post("", "/", ""))
+	field("deduplicator", err)
+
+	_, err = deduplambda.Handler[string, string](d, id, nil, nil)(ctx, "a")
+	field("key or handler", err)
+	_, err = deduplambda.OnSQS[string, string](d, nil, nil)(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
+	field("id or handler", err)
+	_, err = deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, post("k", "/", ""))
+	field("handler", err)
+	_, err = deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.APIGatewayProxyRequest{})
+	field("handler", err)
+	_, err = deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.LambdaFunctionURLRequest{})
+	field("handler", err)
+}
+
+// foreign are errors of another Deduplicator, as an effect returns them that
+// uses one.
+func foreign() map[string]error {
+	key := dedup.Key{ID: "elsewhere", Processor: "other"}
+	all := map[string]error{
+		"not remembered": &dedup.NotRememberedError{Key: key, Err: dedup.ErrThrottled},
+		"invalid result": &dedup.InvalidError{Field: "result", Problem: "cannot be encoded"},
+		"invalid id":     &dedup.InvalidError{Field: "id", Problem: "must not be empty"},
+		"still running":  &dedup.StillRunningError{Key: key, Until: time.Now().Add(time.Hour)},
+		"another's":      &dedup.PayloadMismatchError{Key: key},
+		"quarantined":    &dedup.QuarantinedError{Key: key, Attempts: 3},
+		"lost":           &dedup.LostError{Key: key, Attempt: 1},
+		"remembered":     &dedup.RememberedError{Key: key, Message: "no such account"},
+		"forgotten":      &dedup.ForgetError{Reason: "status 502"},
+		"omitted":        &deduplambda.OmittedError{Key: key},
+		"throttled":      dedup.ErrThrottled,
+		"no time":        dedup.ErrNoTime,
+		"ended":          dedup.ErrEnded,
+	}
+	for _, name := range []string{"not remembered", "still running", "lost", "throttled", "ended"} {
+		all[name+", wrapped"] = fmt.Errorf("charge: %w", all[name])
+	}
+	return all
+}
+
+// TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error
+// has failed, and nothing is taken for an error of this one.
+func TestErrorsOfAnotherDeduplicator(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			d := process(t, dedup.NewMemory(), nil)
+			identity := func(s string) (string, error) { return s, nil }
+			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
+			for range 2 {
+				if out, err := deduplambda.Handler(d, identity, fails, nil)(t.Context(), "b"); out != "" || !errors.Is(err, foreign) {
+					t.Errorf("Handler: %q, %v", out, err)
+				}
+			}
+			onQueue := deduplambda.OnSQS(d, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", foreign })
+			batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1"}}}
+			if r := must[events.SQSEventResponse](t)(onQueue(t.Context(), batch)); len(r.BatchItemFailures) != 1 {
+				t.Errorf("OnSQS: %+v", r)
+			}
+			onHTTP := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, foreign
+			}, nil)
+			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
+				t.Errorf("HTTPv2: %d, %v", got.StatusCode, err)
+			}
+		})
+	}
+}
+
+// TestErrorsOfTheHook, which may use a Deduplicator as well.
+func TestErrorsOfTheHook(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			d := process(t, dedup.NewMemory(), &options{
+				OnReplay: func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) { return out, foreign },
+			})
+			handle := deduplambda.Handler(d, func(s string) (string, error) { return s, nil }, func(context.Context, string) (string, error) { return "y", nil }, nil)
+			_ = must[string](t)(handle(t.Context(), "a"))
+			if out, err := handle(t.Context(), "a"); out != "" || !errors.Is(err, foreign) {
+				t.Errorf("%q, %v", out, err)
+			}
+			onHTTP := deduplambda.HTTPv2(web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{
+				OnReplay: func(_ context.Context, out dedup.Outcome[deduplambda.Response]) (dedup.Outcome[deduplambda.Response], error) {
+					return out, foreign
+				},
+			}), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, nil
+			}, nil)
+			_ = must[events.APIGatewayV2HTTPResponse](t)(onHTTP(t.Context(), post("k", "/", "")))
+			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
+				t.Errorf("HTTPv2: %d, %v", got.StatusCode, err)
+			}
+		})
+	}
+}
+
+// shelf is an overflow store that fails with an error of its own, where it has
+// one.
+type shelf struct {
+	objects map[string][]byte
+	err     error
+}
+
+func (s shelf) Put(_ context.Context, key string, body []byte) error {
+	s.objects[key] = body
+	return s.err
+}
+
+func (s shelf) Get(_ context.Context, key string) ([]byte, error) { return s.objects[key], s.err }
+
+// TestErrorsOfTheOverflowStore: a response that cannot be read there is not the
+// caller's mistake.
+func TestErrorsOfTheOverflowStore(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			store, objects := dedup.NewMemory(), map[string][]byte{}
+			handle := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+				return events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: incompressible(500 << 10)}, nil
+			}
+			call := func(err error) (events.APIGatewayV2HTTPResponse, error) {
+				o := &dedup.Options[string, deduplambda.Response]{CompressOver: -1, Overflow: shelf{objects, err}}
+				return deduplambda.HTTPv2(web(t, store, o), handle, nil)(t.Context(), post("k", "/", ""))
+			}
+			_ = must[events.APIGatewayV2HTTPResponse](t)(call(nil))
+			if got, err := call(foreign); got.StatusCode != 0 || !errors.Is(err, foreign) {
+				t.Errorf("%d, %v", got.StatusCode, err)
+			}
+		})
+	}
+}

@@ -42,7 +42,7 @@ var dedupMutants = []mutant{
 		{"once.go", "return Outcome[R]{}, err\n\t}\n\tout := Outcome", "return Outcome[R]{Attempt: a.run.Attempt}, err\n\t}\n\tout := Outcome"},
 	}},
 	{"wrapped errors taken for our own", dedupLambdaFolder, test{"./pkg/dedup/deduplambda", "TestErrorsOfTheOverflowStore"}, []edit{
-		{"handler.go", "e, is := any(err).(E)\n\treturn e, is", "for ; err != nil; err = errors.Unwrap(err) {\n\t\tif e, is := any(err).(E); is {\n\t\t\treturn e, true\n\t\t}\n\t}\n\tvar none E\n\treturn none, false"},
+		{"http.go", "e, is := any(err).(E)\n\treturn e, is", "var e E\n\treturn e, errors.As(err, &e)"},
 	}},
 	{"stuck effect keeps its process", dedupFolder, test{"./pkg/dedup", "TestStuckEffectKeepsNobody"}, []edit{
 		{"flight.go", "return max(until.Add(margin).Sub(now), 0)", "return max(until.Add(margin).Sub(now), time.Second)"},

@@ -2,8 +2,8 @@
 // shuts out owners whose time is over: for handlers whose events come more than
 // once, and for requests that their callers repeat.
 //
-// Make a [Store] with [NewDynamo] (or take a [Memory] in tests), a
-// [Deduplicator] with [New], once a process, and call [Deduplicator.Once]:
+// Make a [Table] with [NewDynamo] (or [NewMemory], in tests), a [Deduplicator]
+// with [New], once a process, and call [Deduplicator.Once]:
 //
 //	payments, err := dedup.New[string, Receipt](store, "payments", nil)
 //	...
@@ -12,12 +12,12 @@
 //	})
 //
 // The first call with an id runs the effect; a call meanwhile waits for it, and
-// a later one gets its result. [Handler] wraps a whole Lambda handler so,
-// [HTTPv2], [HTTPv1] and [FunctionURL] those of HTTP events with an
-// Idempotency-Key, [OnSQS], [OnDynamoDB], [OnKinesis] and [Each] those of
-// batches. [Deduplicator.TryStart] is for callers that end their attempt
-// themselves. [Deduplicator.List], [Deduplicator.Release] and
-// [Deduplicator.ForceComplete] are for operators.
+// a later one gets its result. [Each] does so with each item of a batch. Package
+// deduplambda wraps whole handlers of Lambda functions: of any event, of HTTP
+// events with an Idempotency-Key, and of batches. [Deduplicator.TryStart] is for
+// callers that end their attempt themselves. [Deduplicator.List],
+// [Deduplicator.Release] and [Deduplicator.ForceComplete] are for operators.
+// Who has another database writes a [Store] for it.
 //
 // # The table
 //
@@ -55,7 +55,7 @@
 // id.
 //
 //	v             N  layout of the item, 1
-//	fence         N  rises with every claim and repair; begins at the clock's ms
+//	fence         N  rises with every claim and override; begins at the clock's ms
 //	attempt       N  claims of this life, from 1
 //	token         B  of the last claim, 16 bytes
 //	startedAt     N  ms, when that was
@@ -70,7 +70,7 @@
 //	codec         S  how: the codec's name, and "+zstd" where it is compressed
 //	resultIn      S  item, overflow or omitted, where the result is not in the row
 //	resultUntil   N  ms, when the result counts as omitted
-//	repair, repairedBy, repairedAt, reason   the last repair
+//	repair, repairedBy, repairedAt, reason   the last override
 //
 // A row stays under 1 KB, for every claim that fails pays for its size. A
 // larger result has an item of its own, under the same id and the processor

@@ -89,13 +89,6 @@ func resultNotStored[R any](out dedup.Outcome[R], err error) bool {
 	return err != nil && out.Attempt > 0 && !lost
 }
 
-// asExact reports whether the error is an E, and not one that wraps an E, which
-// an effect may have from another Deduplicator.
-func asExact[E error](err error) (E, bool) {
-	e, is := any(err).(E)
-	return e, is
-}
-
 // missing is the error of something that must be given and is nil.
 func missing(field string) error {
 	return &dedup.InvalidError{Field: field, Problem: "must not be nil"}

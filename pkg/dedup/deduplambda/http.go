@@ -185,6 +185,13 @@ func refusal(err error) (Response, error) {
 	return Response{}, err
 }
 
+// asExact reports whether the error is an E, and not one that wraps an E, which
+// an effect may have from another Deduplicator.
+func asExact[E error](err error) (E, bool) {
+	e, is := any(err).(E)
+	return e, is
+}
+
 func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }

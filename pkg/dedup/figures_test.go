@@ -166,7 +166,7 @@ func TestFiguresOfACrowd(t *testing.T) {
 	}
 }
 
-// BenchmarkOnce is what Once adds to an effect, on the memory store.
+// BenchmarkOnce is what Once adds to an effect, on a table in memory.
 func BenchmarkOnce(b *testing.B) {
 	effect := func(context.Context) (string, error) { return "receipt", nil }
 	b.Run("new", func(b *testing.B) {

@@ -18,8 +18,9 @@ import (
 //
 // One UpdateItem, ALL_NEW; 1 write unit, and 1 of the index.
 func (s *Store) Create(ctx context.Context, c Chain) (Chain, bool, error) {
-	var do []ddb.Action
-	for name, value := range s.encode(c).All() {
+	it := s.encode(c)
+	do := make([]ddb.Action, 0, it.Len())
+	for name, value := range it.All() {
 		switch attr := ddb.Path(name); attr {
 		case s.tagKey:
 		case attrVersion, attrSeen:
@@ -95,7 +96,7 @@ type Work struct {
 //
 // One UpdateItem, ALL_NEW; the first KB of the item has about 100 operations.
 func (s *Store) Apply(ctx context.Context, w Work) (Chain, bool, error) {
-	var counted []ddb.Cond
+	counted := make([]ddb.Cond, 0, len(w.Ops)+len(w.Before))
 	for _, op := range slices.Concat(w.Ops, w.Before) {
 		counted = append(counted, attrOps.Contains(ddb.Blob(op[:])))
 	}
@@ -104,9 +105,10 @@ func (s *Store) Apply(ctx context.Context, w Work) (Chain, bool, error) {
 		setKnown, attrIncarnation.Set(ddb.Blob(w.Incarnation[:])), attrSeen.Set(ddb.Millis(w.Now)),
 		attrLastOp.Set(ddb.Blob(last[:])), attrExpiresOn.SetIfMissing(ddb.Seconds(w.Orphan)),
 		attrSum.Add(w.Delta.value()), attrEdges.Add(ddb.Int(w.Edges)), attrOps.Add(opsValue(w.Ops)),
+		attrSplits.Add(splitsValue(w.Splits)),
 	}
-	if len(w.Splits) > 0 {
-		do = append(do, attrSplits.Add(splitsValue(w.Splits)))
+	if len(w.Splits) == 0 {
+		do = do[:len(do)-1]
 	}
 	// One Not around all: a hundred of them would be more operators than an
 	// expression may have.

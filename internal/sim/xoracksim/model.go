@@ -43,8 +43,10 @@ type end struct {
 type model struct {
 	run    *sim.Run
 	memory *ddb.Memory
-	// store is the table as no process sees it.
+	// store is the table as no process sees it, known what was read of it and
+	// stands there still.
 	store *xorack.Store
+	known map[string]xorack.Chain
 	now   time.Time
 
 	trees []*tree
@@ -85,10 +87,16 @@ type record struct {
 
 func newModel(run *sim.Run) *model {
 	memory := ddb.NewMemory(chains).Remember()
-	return &model{
-		run: run, memory: memory, store: storeOn(memory), now: start, stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
+	m := &model{
+		run: run, known: map[string]xorack.Chain{}, memory: memory, store: storeOn(memory), now: start, stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
 		announced: map[string]xorack.End{}, seen: map[*tree]bool{}, gone: map[*tree]bool{}, dueShards: map[string]ddb.Value{},
 	}
+	memory.OnChange(func(c ddb.Change) {
+		for _, it := range []ddb.Item{c.Before, c.After} {
+			delete(m.known, it.Get("tag").Str())
+		}
+	})
+	return m
 }
 
 // acker is a process: an Acker on its view of the table.
@@ -115,7 +123,11 @@ func (m *model) options(p *sim.Proc) *xorack.Options {
 
 // chain is a tag's chain as it stands.
 func (m *model) chain(tag string) xorack.Chain {
-	c, _ := m.store.Chain(context.Background(), tag)
+	c, known := m.known[tag]
+	if !known {
+		c, _ = m.store.Chain(context.Background(), tag)
+		m.known[tag] = c
+	}
 	return c
 }
 

@@ -107,6 +107,9 @@ func (t *rows) set(key, before, after Item) {
 	partition, r := t.place(key)
 	r.item = after
 	t.partitions.set(partition, r)
+	if sameEntry(t.def, before, after) {
+		return
+	}
 	if was := entryOf(t.def, before); was.Exists() {
 		partition, r := t.entry(was)
 		t.index.set(partition, r)

@@ -32,17 +32,25 @@ func ReadUnits(size int, strong bool) float64 {
 // indexUnits is the charge of the table's index for a change of an item: what
 // an entry that goes costs, and what one that comes costs.
 func indexUnits(def *table.Definition, before, after Item) float64 {
-	was, is := entryOf(def, before), entryOf(def, after)
 	units := 0.0
-	if was.Equal(is) {
+	if sameEntry(def, before, after) {
 		return units
 	}
-	for _, entry := range []Item{was, is} {
+	for _, entry := range []Item{entryOf(def, before), entryOf(def, after)} {
 		if entry.Exists() {
 			units += WriteUnits(entry.Size())
 		}
 	}
 	return units
+}
+
+// sameEntry reports whether two states of an item have the same entry in the
+// table's index, or none.
+func sameEntry(def *table.Definition, before, after Item) bool {
+	index := &def.Index
+	return index.Name == "" || before.Exists() == after.Exists() &&
+		before.attribute(index.Partition.Name).Equal(after.attribute(index.Partition.Name)) &&
+		before.attribute(index.Sort.Name).Equal(after.attribute(index.Sort.Name))
 }
 
 // entryOf is an item's entry in the table's index of keys; none where it lacks

@@ -4,4 +4,5 @@ package main
 var stores = []store{
 	{sorterFolder, []test{arrivalTables, arrivalSchedules, schedules}},
 	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory"}, dedupSchedules}},
+	{ackerFolder, []test{ackerStore, ackerLayout, ackerSchedules}},
 }

@@ -9,8 +9,8 @@ func trackedSchedule(name string) test { return smallSchedule(trackings.folder, 
 func trackedTrace(name string) test { return test{"./internal/sim/trackedsim", "TestTrace" + name} }
 
 // trackedMutants are bugs in tracked delivery: those of docs/acker.md, and what
-// else lies near. The stores' conditions are planted in the memory stores;
-// handofftest and xoracktest hold the DynamoDB stores to the same.
+// else lies near. The conditions of pkg/handoff's store are planted in its
+// memory store; handofftest holds the one on DynamoDB to the same.
 var trackedMutants = []mutant{
 	{"tracked: plain takeover of a tracked claim", deliveryFolder, trackings, []edit{
 		{"memory.go", "(c.State == Idle || c.over(now) && !c.Tracked)", "(c.State == Idle || c.over(now))"},
@@ -44,7 +44,7 @@ var trackedMutants = []mutant{
 		{"tracked.go", "\t\"encoding/base64\"\n", "\t\"encoding/base64\"\n\t\"errors\"\n"},
 	}},
 	{"tracked: a chain in its time is ended by who looks", ackerFolder, trackings, []edit{
-		{"memory.go", "return open(c) && same(c, o.Incarnation) && !c.HasStamps() && (!c.IsCreated() || !c.Deadline.After(milliseconds(o.Now)))", "return open(c) && same(c, o.Incarnation) && !c.HasStamps()"},
+		{"store_ends.go", "isOverdue := ddb.Or(attrCreated.Missing(), attrDeadline.Le(ddb.Millis(o.Now)))", "isOverdue := ddb.Cond{}"},
 	}},
 	{"tracked: the lease is the chain's deadline", deliveryFolder, trackings, []edit{
 		{

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/clause"
 	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -90,7 +91,7 @@ func storeOn(t testing.TB, engine ddb.Engine, names xorack.Names) *xorack.Store 
 func inMemory(t testing.TB) (*ddb.Memory, *xorack.Store) {
 	t.Helper()
 	memory := ddb.NewMemory(xorack.Names{}.Tables()...)
-	return memory, storeOn(t, memory, xorack.Names{})
+	return memory, storeOn(t, clause.Layer(memory), xorack.Names{})
 }
 
 // chainItems are the items of all chains of such a table, by their tags.

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
 // putCommand puts messages.
@@ -83,14 +83,14 @@ func (c *putCommand) Run(s *session) error {
 // withoutSeq is a message for a queue in arrival order. The error is put behind
 // the line's number.
 func withoutSeq(message json.RawMessage) (json.RawMessage, error) {
-	members, err := edge.Members(message)
+	members, err := strictjson.Members(message)
 	if err != nil {
 		return nil, fmt.Errorf(" %w", err)
 	}
-	if id, _ := edge.TakeMember(members, "id"); id == nil || string(id) == `""` {
+	if id, _ := strictjson.Take(members, "id"); id == nil || string(id) == `""` {
 		return nil, errors.New(": id is missing: without a seq, a message is known by it")
 	}
-	return edge.Without(message, "seq")
+	return strictjson.Without(message, "seq")
 }
 
 // numbered is a line of the input.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/traffic"
 	"github.com/streamsort/streamsort/localstack"
 )
@@ -18,7 +18,7 @@ func withoutSeqs(arrivals []traffic.Arrival) ([]traffic.Arrival, error) {
 	bare := slices.Clone(arrivals)
 	for i, a := range arrivals {
 		var err error
-		if bare[i].Document, err = edge.Without(a.Document, "seq"); err != nil {
+		if bare[i].Document, err = strictjson.Without(a.Document, "seq"); err != nil {
 			return nil, err
 		}
 	}

@@ -11,9 +11,10 @@ import (
 
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -59,7 +60,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{acker, stamper, a.Names, announce.Batches(deliverer.Ender(announcer.Chain)), emf.New(out), time.Now, a.TenantClaim}).handle, nil
+	return (&service{acker, stamper, a.Names, announce.Batches(deliverer.Ender(announcer.Chain)), settings.NewEmitter(out), time.Now, a.TenantClaim}).handle, nil
 }
 
 // handle tells a batch of stream records from a request.
@@ -96,18 +97,18 @@ func (s *service) ends(ctx context.Context, event xorack.StreamEvent) (json.RawM
 	metrics := s.emitter.Begin()
 	defer metrics.Flush()
 	metrics.Count("StreamRecords", len(event.Records))
-	response, err := xorack.OnEnds(s.acker, s.names, s.announce,
-		func(c xorack.Chain) {
+	response, err := xorack.OnEnds(s.acker, s.names, s.announce, &xorack.OnEndsOptions{
+		Finished: func(c xorack.Chain) {
 			metrics.Count(metricOf[c.End()], 1)
 			if c.IsCreated() {
 				metrics.Add("ChainAge", emf.Seconds, c.Age(s.now()).Seconds())
 			}
 		},
-		func(err error) {
+		Failed: func(err error) {
 			metrics.Count("Errors", 1)
 			slog.ErrorContext(ctx, "a chain's end was not seen to", "error", err)
 		},
-	)(ctx, event)
+	})(ctx, event)
 	if err != nil {
 		return nil, err
 	}
@@ -125,57 +126,57 @@ var metricOf = map[xorack.End]string{
 }
 
 // api are the function's operations.
-func (s *service) api() *edge.API {
-	return &edge.API{
-		Routes: map[string]map[string]edge.Operation{
+func (s *service) api() *httpapi.API {
+	return &httpapi.API{
+		Routes: map[string]map[string]httpapi.Operation{
 			"acks":   {http.MethodPost: s.operate},
 			"chains": {http.MethodGet: s.get},
 		},
 		// A direct invoke's document is that of POST /acks.
-		Direct:      func(*edge.Call) (edge.Operation, *edge.Problem) { return s.operate, nil },
+		Direct:      func(*httpapi.Call) (httpapi.Operation, error) { return s.operate, nil },
 		TenantClaim: s.tenantClaim,
 		Emitter:     s.emitter,
 	}
 }
 
 // get tells of a chain.
-func (s *service) get(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	if problem := c.Only("tag"); problem != nil {
-		return 0, nil, problem
+func (s *service) get(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	if err := c.Only("tag"); err != nil {
+		return 0, nil, err
 	}
-	tag, problem := c.One("tag")
-	if problem != nil {
-		return 0, nil, problem
+	tag, err := c.One("tag")
+	if err != nil {
+		return 0, nil, err
 	}
-	if tag, problem = c.Full("tag", tag); problem != nil {
-		return 0, nil, problem
+	if tag, err = c.Full("tag", tag); err != nil {
+		return 0, nil, err
 	}
 	return s.do(ctx, c, order{operation: "get", tag: tag}).document()
 }
 
 // operate does one operation, or a batch of them.
-func (s *service) operate(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	if problem := c.Only(); problem != nil {
-		return 0, nil, problem
+func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	if err := c.Only(); err != nil {
+		return 0, nil, err
 	}
-	members, err := edge.Members(c.Body)
+	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return 0, nil, edge.Invalid("body", err.Error())
+		return 0, nil, httpapi.Invalid("body", err.Error())
 	}
-	batch, rest := edge.TakeMember(members, "operations")
+	batch, rest := strictjson.Take(members, "operations")
 	if batch == nil {
-		o, problem := readOrder(c.Scope, members)
-		if problem != nil {
-			return 0, nil, problem
+		o, err := readOrder(c.Scope, members)
+		if err != nil {
+			return 0, nil, err
 		}
 		return s.do(ctx, c, o).document()
 	}
 	if len(rest) > 0 {
-		return 0, nil, edge.Invalid(rest[0].Name, "must not stand beside operations")
+		return 0, nil, httpapi.Invalid(rest[0].Name, "must not stand beside operations")
 	}
-	orders, problem := readOrders(c.Scope, batch)
-	if problem != nil {
-		return 0, nil, problem
+	orders, err := readOrders(ctx, c.Scope, batch)
+	if err != nil {
+		return 0, nil, err
 	}
 	return http.StatusOK, struct {
 		Status  int      `json:"status"`
@@ -183,8 +184,9 @@ func (s *service) operate(ctx context.Context, c *edge.Call) (int, any, *edge.Pr
 	}{http.StatusOK, s.doAll(ctx, c, orders)}, nil
 }
 
-// prefixed says which operation of a batch a problem is about.
-func prefixed(problem *edge.Problem, prefix string) *edge.Problem {
+// prefixed says which operation of a batch an error is about.
+func prefixed(ctx context.Context, err error, prefix string) error {
+	problem := httpapi.ProblemOf(ctx, err)
 	for i, e := range problem.Errors {
 		problem.Errors[i].Field = strings.TrimSuffix(prefix+"."+e.Field, ".")
 	}

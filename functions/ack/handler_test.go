@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 // server is the handler on a table in memory, with a client that holds every
 // answer to the contract.
 type server struct {
-	*edgetest.Client
+	*httpapitest.Client
 	t         *testing.T
 	table     *ddb.Memory
 	store     *xorack.Store
@@ -76,13 +76,13 @@ func newServer(t *testing.T) *server {
 		s.announced = append(s.announced, c.Tag+" "+string(c.End()))
 		return s.refuse
 	}
-	s.handle = (&service{acker: acker, stamper: stamper, announce: announce, emitter: emf.New(&s.logs), now: clock}).handle
-	s.Client = edgetest.New(t, s.handle)
+	s.handle = (&service{acker: acker, stamper: stamper, announce: announce, emitter: emf.New(&s.logs, emf.Names{}), now: clock}).handle
+	s.Client = httpapitest.New(t, s.handle)
 	return s
 }
 
 // ack does an operation: its name and members.
-func (s *server) ack(operation, members string) edgetest.Answer {
+func (s *server) ack(operation, members string) httpapitest.Answer {
 	s.t.Helper()
 	if members != "" {
 		members = "," + members
@@ -91,7 +91,7 @@ func (s *server) ack(operation, members string) edgetest.Answer {
 }
 
 // edges are the tokens in an answer.
-func (s *server) edges(a edgetest.Answer) []string {
+func (s *server) edges(a httpapitest.Answer) []string {
 	s.t.Helper()
 	var document struct{ Edges []string }
 	if err := json.Unmarshal([]byte(a.Body), &document); err != nil || len(document.Edges) == 0 {
@@ -149,7 +149,7 @@ func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 			s.Want("alone", alone, map[string]int{"other-children": 409, "ended": 410}[c.problem], "problems/"+c.problem)
 			batch := s.Request("POST", "/acks", "", `{"operations":[`+document+`]}`)
 			s.Want("in a batch", batch, 200, "problems/"+c.problem)
-			for _, a := range []edgetest.Answer{alone, batch} {
+			for _, a := range []httpapitest.Answer{alone, batch} {
 				if strings.Contains(a.Body, `"edges":[`) {
 					t.Errorf("answers tokens: %s", a.Body)
 				}
@@ -170,7 +170,7 @@ func TestOutstanding(t *testing.T) {
 	files := s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)))
 	words := s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":["a","b"]`, files[1])))
 	s.ack("done", fmt.Sprintf(`"edge":%q`, words[0]))
-	ask := func(tree string) edgetest.Answer { return s.ack("outstanding", `"tag":"t","tree":`+tree) }
+	ask := func(tree string) httpapitest.Answer { return s.ack("outstanding", `"tag":"t","tree":`+tree) }
 	whole := `[[1,{"a":[],"b":{}}]]`
 	s.Want("two wait", ask(whole), 200, `"outstanding":[{"path":[0,0],"edge":"`+files[0]+`"},{"path":[0,1,"b"],"edge":"`+words[1]+`"}],"chain":`)
 	s.Want("one is enough", s.ack("outstanding", `"limit":1,"tag":"t","tree":`+whole), 200, `"outstanding":[{"path":[0,0],`, `"more":true`)
@@ -367,8 +367,8 @@ func TestBadInput(t *testing.T) {
 	}
 	s.Want("parameter", s.Request("GET", "/chains", "tag=t&x=1", ""), 400, `"field":"x"`)
 	s.Want("tag twice", s.Request("GET", "/chains", "tag=t&tag=u", ""), 400, `"field":"tag"`)
-	s.Want("no route", s.Raw(edgetest.V2("GET", "/other", "", "", false)), 404, "problems/no-route")
-	s.Want("no method", s.Raw(edgetest.V2("DELETE", "/acks", "", "", false)), 405, "problems/no-method")
+	s.Want("no route", s.Raw(httpapitest.V2("GET", "/other", "", "", false)), 404, "problems/no-route")
+	s.Want("no method", s.Raw(httpapitest.V2("DELETE", "/acks", "", "", false)), 405, "problems/no-method")
 	if tags := tagsIn(s.table); len(tags) > 0 {
 		t.Errorf("chains %q", tags)
 	}
@@ -377,8 +377,8 @@ func TestBadInput(t *testing.T) {
 func TestEveryShapeOfEvent(t *testing.T) {
 	document := `{"operation":"create","tag":"t/ü"}`
 	for name, event := range map[string]string{
-		"HTTP API": edgetest.V2("POST", "/prod/acks", "", document, false),
-		"REST API": edgetest.V1("POST", "/acks", nil, document),
+		"HTTP API": httpapitest.V2("POST", "/prod/acks", "", document, false),
+		"REST API": httpapitest.V1("POST", "/acks", nil, document),
 	} {
 		s := newServer(t)
 		s.Want(name, s.Raw(event), 200, `"outcome":"applied"`)
@@ -464,7 +464,7 @@ func TestNothingIsLogged(t *testing.T) {
 }
 
 func TestRoutesAreTheContract(t *testing.T) {
-	contract := edgetest.Contract(t)
+	contract := httpapitest.Contract(t)
 	for resource, methods := range (&service{}).api().Routes {
 		path := contract.Paths.Value("/" + resource)
 		if path == nil {

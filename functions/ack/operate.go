@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -13,7 +13,7 @@ import (
 // order; then all that ends and starts edges, those of one chain in one write;
 // then the rest in its order. So a batch may create a chain, work on it, and
 // look at it.
-func (s *service) doAll(ctx context.Context, c *edge.Call, orders []order) []result {
+func (s *service) doAll(ctx context.Context, c *httpapi.Call, orders []order) []result {
 	results := make([]result, len(orders))
 	var work []int
 	for i, o := range orders {
@@ -35,7 +35,7 @@ func (s *service) doAll(ctx context.Context, c *edge.Call, orders []order) []res
 }
 
 // merge does the orders that end and start edges.
-func (s *service) merge(ctx context.Context, c *edge.Call, orders []order, work []int, results []result) {
+func (s *service) merge(ctx context.Context, c *httpapi.Call, orders []order, work []int, results []result) {
 	operations := make([]xorack.Operation, len(work))
 	for i, at := range work {
 		o := orders[at]
@@ -51,7 +51,7 @@ func (s *service) merge(ctx context.Context, c *edge.Call, orders []order, work 
 }
 
 // edged is the result of an operation on an edge.
-func (s *service) edged(ctx context.Context, c *edge.Call, o order, r xorack.Result, err error) result {
+func (s *service) edged(ctx context.Context, c *httpapi.Call, o order, r xorack.Result, err error) result {
 	if err != nil {
 		return failed(o, problemOf(ctx, o, err))
 	}
@@ -65,7 +65,7 @@ func (s *service) edged(ctx context.Context, c *edge.Call, o order, r xorack.Res
 }
 
 // do does one operation.
-func (s *service) do(ctx context.Context, c *edge.Call, o order) result {
+func (s *service) do(ctx context.Context, c *httpapi.Call, o order) result {
 	switch o.operation {
 	case "create":
 		return s.create(ctx, c, o)
@@ -105,7 +105,7 @@ func (s *service) do(ctx context.Context, c *edge.Call, o order) result {
 }
 
 // create creates a chain, of stamps where the order has one.
-func (s *service) create(ctx context.Context, c *edge.Call, o order) result {
+func (s *service) create(ctx context.Context, c *httpapi.Call, o order) result {
 	if o.stamp != nil {
 		state, err := s.stamper.Create(ctx, o.tag, o.stamp, &xorack.StampOptions{ID: o.id, Deadline: o.deadline})
 		if err != nil {
@@ -130,7 +130,7 @@ func (s *service) create(ctx context.Context, c *edge.Call, o order) result {
 }
 
 // remove deletes a chain of either kind.
-func (s *service) remove(ctx context.Context, c *edge.Call, o order) result {
+func (s *service) remove(ctx context.Context, c *httpapi.Call, o order) result {
 	r, err := s.acker.Delete(ctx, o.tag)
 	if errors.Is(err, xorack.ErrOtherKind) {
 		if err := s.stamper.Delete(ctx, o.tag); err != nil {
@@ -147,21 +147,21 @@ func (s *service) remove(ctx context.Context, c *edge.Call, o order) result {
 }
 
 // problemOf says what an error of the acker is to the caller.
-func problemOf(ctx context.Context, o order, err error) *edge.Problem {
+func problemOf(ctx context.Context, o order, err error) *httpapi.Problem {
 	var invalid *xorack.InvalidError
-	conflict := func(kind, title, detail string) *edge.Problem {
-		return &edge.Problem{Status: http.StatusConflict, Type: kind, Title: title, Detail: detail}
+	conflict := func(kind, title, detail string) *httpapi.Problem {
+		return &httpapi.Problem{Status: http.StatusConflict, Type: kind, Title: title, Detail: detail}
 	}
 	switch {
 	case errors.As(err, &invalid):
 		if o.operation == "extend" && invalid.Field == "deadline" {
-			return edge.Invalid("until", invalid.Problem)
+			return httpapi.Invalid("until", invalid.Problem)
 		}
-		return edge.Invalid(invalid.Field, invalid.Problem)
+		return httpapi.Invalid(invalid.Field, invalid.Problem)
 	case errors.Is(err, xorack.ErrZeroBufferNoOp):
-		return edge.Invalid("stamp", "is all zeros: it changes nothing")
+		return httpapi.Invalid("stamp", "is all zeros: it changes nothing")
 	case errors.Is(err, xorack.ErrTagNotFound):
-		return &edge.Problem{
+		return &httpapi.Problem{
 			Status: http.StatusNotFound, Type: "no-chain", Title: "There is no such chain", Detail: "no chain is stored under this tag",
 		}
 	case errors.Is(err, xorack.ErrTagExists):
@@ -175,5 +175,5 @@ func problemOf(ctx context.Context, o order, err error) *edge.Problem {
 	case errors.Is(err, xorack.ErrChainFull):
 		return conflict("chain-full", "The chain is full", "it has as many operations as one may have; larger trees use chains in chains")
 	}
-	return edge.ProblemOf(ctx, err)
+	return httpapi.ProblemOf(ctx, err)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -10,7 +11,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -63,90 +66,89 @@ var fields = map[string]struct{ required, optional []string }{
 }
 
 // readOrders reads a batch.
-func readOrders(scope edge.Scope, raw json.RawMessage) ([]order, *edge.Problem) {
-	elements, err := edge.Elements(raw)
+func readOrders(ctx context.Context, scope tenancy.Scope, raw json.RawMessage) ([]order, error) {
+	elements, err := strictjson.Elements(raw)
 	if err != nil {
-		return nil, edge.Invalid("operations", err.Error())
+		return nil, httpapi.Invalid("operations", err.Error())
 	}
 	if len(elements) == 0 || len(elements) > maxOrders {
-		return nil, edge.Invalid("operations", fmt.Sprintf("must have 1 to %d elements", maxOrders))
+		return nil, httpapi.Invalid("operations", fmt.Sprintf("must have 1 to %d elements", maxOrders))
 	}
 	orders, tokens := make([]order, len(elements)), 0
 	for i, element := range elements {
 		at := fmt.Sprintf("operations[%d]", i)
-		members, err := edge.Members(element)
+		members, err := strictjson.Members(element)
 		if err != nil {
-			return nil, edge.Invalid(at, err.Error())
+			return nil, httpapi.Invalid(at, err.Error())
 		}
-		var problem *edge.Problem
-		if orders[i], problem = readOrder(scope, members); problem != nil {
-			return nil, prefixed(problem, at)
+		if orders[i], err = readOrder(scope, members); err != nil {
+			return nil, prefixed(ctx, err, at)
 		}
 		tokens += orders[i].tokens()
 	}
 	if tokens > maxTokens {
-		return nil, edge.Invalid("operations", fmt.Sprintf("start edges whose tokens take more than %d bytes", maxTokens))
+		return nil, httpapi.Invalid("operations", fmt.Sprintf("start edges whose tokens take more than %d bytes", maxTokens))
 	}
 	return orders, nil
 }
 
 // readOrder reads an operation.
-func readOrder(scope edge.Scope, members []edge.Member) (order, *edge.Problem) {
-	name, members := edge.TakeMember(members, "operation")
+func readOrder(scope tenancy.Scope, members []strictjson.Member) (order, error) {
+	name, members := strictjson.Take(members, "operation")
 	o := order{limit: someOutstandings}
 	var err error
 	if name == nil {
-		return o, edge.Invalid("operation", "is missing")
+		return o, httpapi.Invalid("operation", "is missing")
 	}
-	if o.operation, err = edge.Text(name); err != nil {
-		return o, edge.Invalid("operation", err.Error())
+	if o.operation, err = strictjson.Text(name); err != nil {
+		return o, httpapi.Invalid("operation", err.Error())
 	}
 	known, ok := fields[o.operation]
 	if !ok {
-		return o, edge.Invalid("operation", "must be create, done, add, fan, fail, extend, stamp, get, outstanding or delete")
+		return o, httpapi.Invalid("operation", "must be create, done, add, fan, fail, extend, stamp, get, outstanding or delete")
 	}
 	seen := map[string]bool{}
 	// The edge first and its children last: they derive from it and its batch.
-	slices.SortStableFunc(members, func(a, b edge.Member) int { return bytes.Compare([]byte(rank(a)), []byte(rank(b))) })
+	slices.SortStableFunc(members, func(a, b strictjson.Member) int { return bytes.Compare([]byte(rank(a)), []byte(rank(b))) })
 	for _, m := range members {
 		if !slices.Contains(known.required, m.Name) && !slices.Contains(known.optional, m.Name) {
-			return o, edge.Invalid(m.Name, "is not a member of "+o.operation)
+			return o, httpapi.Invalid(m.Name, "is not a member of "+o.operation)
 		}
 		seen[m.Name] = true
 		if err := o.set(m); err != nil {
-			return o, edge.Invalid(m.Name, err.Error())
+			return o, httpapi.Invalid(m.Name, err.Error())
 		}
 	}
 	for _, name := range known.required {
 		if !seen[name] {
-			return o, edge.Invalid(name, "is missing")
+			return o, httpapi.Invalid(name, "is missing")
 		}
 	}
-	if problem := o.stampGiven(seen); problem != nil {
-		return o, problem
+	if err := o.stampGiven(seen); err != nil {
+		return o, err
 	}
 	if o.operation == "outstanding" && o.tokens() > maxTokens {
-		return o, edge.Invalid("limit", fmt.Sprintf("is %d: so many tokens and paths may take more than %d bytes", o.limit, maxTokens))
+		return o, httpapi.Invalid("limit", fmt.Sprintf("is %d: so many tokens and paths may take more than %d bytes", o.limit, maxTokens))
 	}
 	return o, o.name(scope)
 }
 
 // name puts the caller's tenant in front of the tag, and looks whose the edges are:
 // tokens have the stored tag inside, so that they can be handed to whoever works.
-func (o *order) name(scope edge.Scope) (problem *edge.Problem) {
-	if o.tag, problem = scope.Full("tag", o.tag); problem != nil {
-		return problem
+func (o *order) name(scope tenancy.Scope) (err error) {
+	if o.tag, err = scope.Full("tag", o.tag); err != nil {
+		return err
 	}
 	if handoff.TracksBatch(o.tag) && slices.Contains([]string{"create", "stamp", "delete"}, o.operation) {
-		return edge.Invalid("tag", fmt.Sprintf("must not begin with %s: such chains are those of tracked batches", handoff.TrackedPrefix))
+		return httpapi.Invalid("tag", fmt.Sprintf("must not begin with %s: such chains are those of tracked batches", handoff.TrackedPrefix))
 	}
 	if !o.edge.IsZero() {
-		problem = scope.Owns("edge", o.edge.Tag())
+		err = scope.Owns("edge", o.edge.Tag())
 	}
-	if problem == nil && !o.parent.IsZero() {
-		problem = scope.Owns("parent", o.parent.Tag())
+	if err == nil && !o.parent.IsZero() {
+		err = scope.Owns("parent", o.parent.Tag())
 	}
-	return problem
+	return err
 }
 
 // tokens is how many bytes the tokens of the answer take.
@@ -164,7 +166,7 @@ func (o order) tokens() int {
 	return len(o.children) * len(o.edge.String())
 }
 
-func rank(m edge.Member) string {
+func rank(m strictjson.Member) string {
 	switch m.Name {
 	case "edge":
 		return "0"
@@ -175,24 +177,24 @@ func rank(m edge.Member) string {
 }
 
 // stampGiven checks that there is one stamp where one belongs.
-func (o order) stampGiven(seen map[string]bool) *edge.Problem {
+func (o order) stampGiven(seen map[string]bool) error {
 	given := seen["stamp"] || seen["stampBase64"]
 	switch {
 	case seen["stamp"] && seen["stampBase64"]:
-		return edge.Invalid("stampBase64", "must not stand beside stamp")
+		return httpapi.Invalid("stampBase64", "must not stand beside stamp")
 	case o.operation == "stamp" && !given:
-		return edge.Invalid("stamp", "is missing")
+		return httpapi.Invalid("stamp", "is missing")
 	case o.operation == "create" && given && (seen["edges"] || seen["idle"] || seen["parent"]):
-		return edge.Invalid("stamp", "must not stand beside edges, idle or parent")
+		return httpapi.Invalid("stamp", "must not stand beside edges, idle or parent")
 	}
 	return nil
 }
 
 // set sets the field of a member.
-func (o *order) set(m edge.Member) (err error) {
+func (o *order) set(m strictjson.Member) (err error) {
 	var text string
 	if !slices.Contains([]string{"edges", "children", "tree", "limit"}, m.Name) {
-		if text, err = edge.Text(m.Value); err != nil {
+		if text, err = strictjson.Text(m.Value); err != nil {
 			return err
 		}
 	}
@@ -271,7 +273,7 @@ func count(raw json.RawMessage, least, most int) (int, error) {
 // Those that an add counts are named by its batch: two adds, or an add and a
 // done, must not start the same edge twice. The batch is read before them.
 func (o *order) readChildren(raw json.RawMessage) ([]xorack.Edge, error) {
-	if !edge.IsArray(raw) {
+	if !strictjson.IsArray(raw) {
 		n, err := count(raw, 0, xorack.MaxOps)
 		if err != nil {
 			return nil, fmt.Errorf("%w, or an array of names", err)
@@ -285,7 +287,7 @@ func (o *order) readChildren(raw json.RawMessage) ([]xorack.Edge, error) {
 		}
 		return edges, nil
 	}
-	elements, err := edge.Elements(raw)
+	elements, err := strictjson.Elements(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +296,7 @@ func (o *order) readChildren(raw json.RawMessage) ([]xorack.Edge, error) {
 	}
 	edges := make([]xorack.Edge, len(elements))
 	for i, element := range elements {
-		name, err := edge.Text(element)
+		name, err := strictjson.Text(element)
 		if err != nil {
 			return nil, fmt.Errorf("has an element that %w", err)
 		}

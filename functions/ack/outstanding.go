@@ -8,7 +8,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -43,7 +44,7 @@ type waiting struct {
 }
 
 // outstanding tells which edges of a tree have not ended.
-func (s *service) outstanding(ctx context.Context, call *edge.Call, o order) result {
+func (s *service) outstanding(ctx context.Context, call *httpapi.Call, o order) result {
 	c, err := s.acker.Get(ctx, o.tag)
 	if err == nil && c.HasStamps() {
 		err = xorack.ErrOtherKind
@@ -117,7 +118,7 @@ func (r *treeReader) trees(raw json.RawMessage, depth, path int) ([]tree, error)
 		trees = append(trees, t)
 		return err
 	}
-	if elements, err := edge.Elements(raw); err == nil {
+	if elements, err := strictjson.Elements(raw); err == nil {
 		for i, element := range elements {
 			if err := add(i, element); err != nil {
 				return nil, err
@@ -125,7 +126,7 @@ func (r *treeReader) trees(raw json.RawMessage, depth, path int) ([]tree, error)
 		}
 		return trees, nil
 	}
-	if members, err := edge.Members(raw); err == nil {
+	if members, err := strictjson.Members(raw); err == nil {
 		for _, m := range members {
 			if err := add(m.Name, m.Value); err != nil {
 				return nil, err

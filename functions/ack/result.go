@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -29,21 +29,20 @@ type result struct {
 	Type   string       `json:"type,omitempty"`
 	Detail string       `json:"detail,omitempty"`
 
-	problem *edge.Problem
+	problem *httpapi.Problem
 }
 
 // document is the answer to a single operation.
-func (r result) document() (int, any, *edge.Problem) {
-	return r.Status, r, r.problem
+func (r result) document() (int, any, error) {
+	if r.problem != nil {
+		return 0, nil, r.problem
+	}
+	return r.Status, r, nil
 }
 
 // failed is a result that is a problem.
-func failed(o order, problem *edge.Problem) result {
-	r := result{Status: problem.Status, Operation: o.operation, Type: edge.ProblemBase + problem.Type, Detail: problem.Detail, problem: problem}
-	if r.Detail == "" && len(problem.Errors) > 0 {
-		r.Detail = problem.Errors[0].Field + " " + problem.Errors[0].Detail
-	}
-	return r
+func failed(o order, problem *httpapi.Problem) result {
+	return result{Status: problem.Status, Operation: o.operation, Type: httpapi.ProblemBase + problem.Type, Detail: problem.Error(), problem: problem}
 }
 
 // chainAnswer is a chain, as callers see it.
@@ -64,7 +63,7 @@ type chainAnswer struct {
 	EventID    string     `json:"eventId,omitempty"`
 }
 
-func (s *service) answer(to *edge.Call, c xorack.Chain) *chainAnswer {
+func (s *service) answer(to *httpapi.Call, c xorack.Chain) *chainAnswer {
 	a := &chainAnswer{
 		Tag: to.Short(c.Tag), State: string(c.End()), Created: c.IsCreated(), Edges: c.Edges, EdgesEnded: c.EdgesEnded(),
 		Stamps: len(c.Stamps), Age: c.Age(s.now()).Seconds(), Reason: c.Reason,
@@ -88,8 +87,8 @@ func (s *service) answer(to *edge.Call, c xorack.Chain) *chainAnswer {
 }
 
 // ended is the problem of an operation that came after the end.
-func ended(outcome xorack.Outcome) *edge.Problem {
-	return &edge.Problem{
+func ended(outcome xorack.Outcome) *httpapi.Problem {
+	return &httpapi.Problem{
 		Status: http.StatusGone, Type: "ended", Title: "The chain has ended", Detail: "the operation changed nothing: " + string(outcome),
 		More: map[string]any{"outcome": outcome},
 	}
@@ -97,8 +96,8 @@ func ended(outcome xorack.Outcome) *edge.Problem {
 
 // otherChildren is the problem of an operation that comes again, with edges that
 // it did not start the first time.
-func otherChildren() *edge.Problem {
-	return &edge.Problem{
+func otherChildren() *httpapi.Problem {
+	return &httpapi.Problem{
 		Status: http.StatusConflict, Type: "other-children", Title: "The operation counted with other children",
 		Detail: "the first ones stay: which children follow must be told by the edge's work alone",
 		More:   map[string]any{"outcome": xorack.OtherChildren},

@@ -62,7 +62,7 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := (&service{acker: acker, stamper: stamper, emitter: emf.New(io.Discard), now: time.Now, tenantClaim: "org"}).handle(t.Context(), event)
+		answer, err := (&service{acker: acker, stamper: stamper, emitter: emf.New(io.Discard, emf.Names{}), now: time.Now, tenantClaim: "org"}).handle(t.Context(), event)
 		var got struct{ StatusCode int }
 		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
 			t.Errorf("%s, %v", answer, err)

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // keyed makes a request with the header Idempotency-Key.
-func (s *server) keyed(key, body string) edgetest.Answer {
+func (s *server) keyed(key, body string) httpapitest.Answer {
 	value, _ := json.Marshal(key)
-	event := edgetest.V2("POST", "/messages", "", body, false)
+	event := httpapitest.V2("POST", "/messages", "", body, false)
 	event = strings.Replace(event, `"content-type":`, `"Idempotency-Key":`+string(value)+`,"content-type":`, 1)
 	a := s.Raw(event)
 	s.Check("POST", "/messages", "", body, a)
@@ -38,7 +38,7 @@ func TestBothKindsForOneQueue(t *testing.T) {
 
 func TestMessagesWithoutSeqs(t *testing.T) {
 	s := newServer(t, nil)
-	post := func(body string) edgetest.Answer { return s.Request("POST", "/messages", "", body) }
+	post := func(body string) httpapitest.Answer { return s.Request("POST", "/messages", "", body) }
 	s.Want("first", post(`{"queue":"q","id":"a","body":{"n":1}}`), 200, `"outcome":"advanced","queue":"q","seq":1,"old":0,"new":1`)
 	s.Want("repeat", post(`{"queue":"q","id":"a","body":{"n":1}}`), 200, `"outcome":"duplicate","queue":"q","seq":1,"old":1,"new":1`)
 	s.Want("other bytes", post(`{"queue":"q","id":"a","body":{"n":2}}`), 409, "problems/conflict", "under this id; it stays")
@@ -93,7 +93,7 @@ func TestIdempotencyKey(t *testing.T) {
 // not.
 func TestBothKindsInOneCall(t *testing.T) {
 	s := newServer(t, nil)
-	post := func(body string) edgetest.Answer { return s.Request("POST", "/messages", "", body) }
+	post := func(body string) httpapitest.Answer { return s.Request("POST", "/messages", "", body) }
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"arrival","kind":"arrival","first":100}`), 200, `"kind":"arrival"`, `"position":99`)
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200, `"kind":"numbered"`)
 	s.Want("both", post(`{"messages":[{"queue":"arrival","id":"a","body":1},{"queue":"numbered","seq":1,"body":1}]}`), 200,

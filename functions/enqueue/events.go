@@ -4,15 +4,18 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // props are the ways to the queue, the seq and the id of a raw event; seq or id
 // may be empty.
 type props struct {
-	queue, seq, id edge.FieldPath
+	queue, seq, id strictjson.FieldPath
 	// written are they as they were given, for what is said of them.
 	written paths
 }
@@ -24,16 +27,16 @@ type paths struct{ queue, seq, id string }
 // of ours; the event; and the key of the whole request. The caller's come first
 // (parameters of the query, or members of a direct invoke's document beside
 // "event"), then the stack's.
-func (c *call) props() (*props, json.RawMessage, string, *edge.Problem) {
+func (c *call) props() (*props, json.RawMessage, string, error) {
 	given, event, key := paths{}, json.RawMessage(c.Body), c.IdempotencyKey
-	var problem *edge.Problem
+	var err error
 	if c.Direct {
-		given, event, key, problem = c.directProps()
+		given, event, key, err = c.directProps()
 	} else {
-		given, problem = c.queryProps()
+		given, err = c.queryProps()
 	}
-	if problem != nil {
-		return nil, nil, "", problem
+	if err != nil {
+		return nil, nil, "", err
 	}
 	if given == (paths{}) {
 		given = c.paths
@@ -41,18 +44,18 @@ func (c *call) props() (*props, json.RawMessage, string, *edge.Problem) {
 	if given == (paths{}) {
 		return nil, nil, "", nil
 	}
-	p, problem := given.parse(key)
-	return p, event, key, problem
+	p, err := given.parse(key)
+	return p, event, key, err
 }
 
 // queryProps are those that the query has.
-func (c *call) queryProps() (given paths, problem *edge.Problem) {
-	if problem = c.Only("queueProp", "seqProp", "idProp"); problem != nil {
-		return given, problem
+func (c *call) queryProps() (given paths, err error) {
+	if err = c.Only("queueProp", "seqProp", "idProp"); err != nil {
+		return given, err
 	}
 	for name, value := range given.byName() {
-		if *value, problem = c.One(name); problem != nil {
-			return given, problem
+		if *value, err = c.One(name); err != nil {
+			return given, err
 		}
 	}
 	return given, nil
@@ -65,24 +68,24 @@ func (p *paths) byName() map[string]*string {
 
 // parse reads the paths. Without a seq a message is known by its id, or by the
 // key of the whole request.
-func (p *paths) parse(key string) (*props, *edge.Problem) {
+func (p *paths) parse(key string) (*props, error) {
 	switch {
 	case p.queue == "":
-		return nil, edge.Invalid("queueProp", "is missing beside seqProp or idProp")
+		return nil, httpapi.Invalid("queueProp", "is missing beside seqProp or idProp")
 	case p.seq == "" && p.id == "" && key == "":
-		return nil, edge.Invalid("seqProp", "is missing beside queueProp, and so is idProp: numbered queues need a seqProp; those in arrival order an idProp, or the header Idempotency-Key")
+		return nil, httpapi.Invalid("seqProp", "is missing beside queueProp, and so is idProp: numbered queues need a seqProp; those in arrival order an idProp, or the header Idempotency-Key")
 	}
 	parsed := props{written: *p}
 	for _, one := range []struct {
 		name, text string
-		path       *edge.FieldPath
+		path       *strictjson.FieldPath
 	}{{"queueProp", p.queue, &parsed.queue}, {"seqProp", p.seq, &parsed.seq}, {"idProp", p.id, &parsed.id}} {
 		if one.text == "" {
 			continue
 		}
 		var err error
-		if *one.path, err = edge.ParseFieldPath(one.text); err != nil {
-			return nil, edge.Invalid(one.name, err.Error())
+		if *one.path, err = strictjson.ParseFieldPath(one.text); err != nil {
+			return nil, httpapi.Invalid(one.name, err.Error())
 		}
 	}
 	return &parsed, nil
@@ -91,8 +94,8 @@ func (p *paths) parse(key string) (*props, *edge.Problem) {
 // directProps reads {"queueProp", "seqProp", "idProp", "idempotencyKey", "event"}
 // with an event, a queueProp and one at least of the others; anything else is no
 // such document.
-func (c *call) directProps() (given paths, event json.RawMessage, key string, problem *edge.Problem) {
-	members, err := edge.Members(c.Body)
+func (c *call) directProps() (given paths, event json.RawMessage, key string, err error) {
+	members, err := strictjson.Members(c.Body)
 	if err != nil {
 		return paths{}, c.Body, "", nil
 	}
@@ -114,13 +117,13 @@ func (c *call) directProps() (given paths, event json.RawMessage, key string, pr
 	}
 	for name, value := range texts {
 		if name == "idempotencyKey" {
-			if key, _, problem = directKey([]edge.Member{{Name: name, Value: value}}); problem != nil {
-				return paths{}, nil, "", problem
+			if key, _, err = directKey([]strictjson.Member{{Name: name, Value: value}}); err != nil {
+				return paths{}, nil, "", err
 			}
 			continue
 		}
-		if *known[name], err = edge.Text(value); err != nil {
-			return paths{}, nil, "", edge.Invalid(name, err.Error())
+		if *known[name], err = strictjson.Text(value); err != nil {
+			return paths{}, nil, "", httpapi.Invalid(name, err.Error())
 		}
 	}
 	return given, event, key, nil
@@ -128,32 +131,32 @@ func (c *call) directProps() (given paths, event json.RawMessage, key string, pr
 
 // events adds a message of each raw event to a put: of one object, or of each
 // element of an array. The event, byte for byte, is the body.
-func (p *props) events(put *intake.Put, raw json.RawMessage, key string) *edge.Problem {
-	if !edge.IsArray(raw) {
+func (p *props) events(put *intake.Put, raw json.RawMessage, key string) error {
+	if !strictjson.IsArray(raw) {
 		put.Single = true
 		return p.event(put, "", raw, key)
 	}
-	list, problem := elements("body", raw)
-	if problem != nil {
-		return problem
+	list, err := elements("body", raw)
+	if err != nil {
+		return err
 	}
 	for i, event := range list {
-		if problem := p.event(put, fmt.Sprintf("messages[%d].", i), event, key); problem != nil {
-			return problem
+		if err := p.event(put, fmt.Sprintf("messages[%d].", i), event, key); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // event adds the message of a raw event.
-func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key string) *edge.Problem {
+func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key string) error {
 	m := cursor.Message{Body: event}
-	if _, err := edge.Members(event); err != nil {
-		return edge.Invalid(prefix+"body", err.Error())
+	if _, err := strictjson.Members(event); err != nil {
+		return httpapi.Invalid(prefix+"body", err.Error())
 	}
 	queue, err := p.queue.Find(event)
 	if err == nil {
-		m.Queue, err = edge.Name(queue)
+		m.Queue, err = message.Name(queue)
 	}
 	if err != nil {
 		return invalidProp(prefix, "queue", p.written.queue, err)
@@ -161,7 +164,7 @@ func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key
 	if p.id != nil {
 		id, err := p.id.Find(event)
 		if err == nil {
-			m.ID, err = edge.Name(id)
+			m.ID, err = message.Name(id)
 		}
 		if err != nil {
 			return invalidProp(prefix, "id", p.written.id, err)
@@ -170,7 +173,7 @@ func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key
 	if p.seq != nil {
 		seq, err := p.seq.Find(event)
 		if err == nil {
-			m.Seq, err = edge.Seq(seq)
+			m.Seq, err = jsonseq.Read(seq)
 		}
 		if err != nil {
 			return invalidProp(prefix, "seq", p.written.seq, err)
@@ -181,6 +184,6 @@ func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key
 
 // invalidProp is the problem of a field that is taken from an event, with the path
 // that led to it.
-func invalidProp(prefix, field, path string, err error) *edge.Problem {
-	return edge.Invalid(prefix+field, fmt.Sprintf("%v (%sProp=%s)", err, field, path))
+func invalidProp(prefix, field, path string, err error) error {
+	return httpapi.Invalid(prefix+field, fmt.Sprintf("%v (%sProp=%s)", err, field, path))
 }

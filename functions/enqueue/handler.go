@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -40,34 +41,34 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}
 	return (&service{
 		sorter: sorter, now: time.Now, paths: paths{s.QueueProp, s.SeqProp, s.IDProp}, tenantClaim: s.TenantClaim,
-	}).api(emf.New(out)).Handle, nil
+	}).api(settings.NewEmitter(out)).Handle, nil
 }
 
 // call is one request with what it takes to answer it.
 type call struct {
 	*service
-	*edge.Call
+	*httpapi.Call
 }
 
 // operation answers a call: with a status and a document, or with a problem.
-type operation func(context.Context, *call) (int, any, *edge.Problem)
+type operation func(context.Context, *call) (int, any, error)
 
 // on makes the operation one of the function's.
-func (s *service) on(do operation) edge.Operation {
-	return func(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) { return do(ctx, &call{s, c}) }
+func (s *service) on(do operation) httpapi.Operation {
+	return func(ctx context.Context, c *httpapi.Call) (int, any, error) { return do(ctx, &call{s, c}) }
 }
 
 // api are the function's operations.
-func (s *service) api(emitter *emf.Emitter) *edge.API {
-	return &edge.API{
-		Routes: map[string]map[string]edge.Operation{
+func (s *service) api(emitter *emf.Emitter) *httpapi.API {
+	return &httpapi.API{
+		Routes: map[string]map[string]httpapi.Operation{
 			"messages": {http.MethodPost: s.on(putMessages), http.MethodGet: s.on(readMessages)},
 			"queues":   {http.MethodGet: s.on(queueStatus), http.MethodPut: s.on(configureQueue)},
 			"gaps":     {http.MethodGet: s.on(queueGaps)},
 		},
-		Direct: func(c *edge.Call) (edge.Operation, *edge.Problem) {
-			do, problem := (&call{s, c}).routeDirect()
-			return s.on(do), problem
+		Direct: func(c *httpapi.Call) (httpapi.Operation, error) {
+			do, err := (&call{s, c}).routeDirect()
+			return s.on(do), err
 		},
 		TenantClaim: s.tenantClaim,
 		Emitter:     emitter,
@@ -83,20 +84,20 @@ var directOperations = map[string]operation{
 // A document without it is a put. Where the stack names the fields of raw
 // events, a document is an event unless it names one of the other operations
 // and a queue.
-func (c *call) routeDirect() (operation, *edge.Problem) {
-	members, err := edge.Members(c.Body)
+func (c *call) routeDirect() (operation, error) {
+	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		if c.paths.queue != "" && edge.IsArray(c.Body) {
+		if c.paths.queue != "" && strictjson.IsArray(c.Body) {
 			return putMessages, nil
 		}
-		return nil, edge.Invalid("event", err.Error())
+		return nil, httpapi.Invalid("event", err.Error())
 	}
-	value, rest := edge.TakeMember(members, "operation")
-	hasQueue := slices.ContainsFunc(rest, func(m edge.Member) bool { return m.Name == "queue" })
+	value, rest := strictjson.Take(members, "operation")
+	hasQueue := slices.ContainsFunc(rest, func(m strictjson.Member) bool { return m.Name == "queue" })
 	name := ""
 	if value != nil {
-		if name, err = edge.Text(value); err != nil && c.paths.queue == "" {
-			return nil, edge.Invalid("operation", err.Error())
+		if name, err = strictjson.Text(value); err != nil && c.paths.queue == "" {
+			return nil, httpapi.Invalid("operation", err.Error())
 		}
 	}
 	do := directOperations[name]
@@ -106,7 +107,7 @@ func (c *call) routeDirect() (operation, *edge.Problem) {
 	case name == "":
 		return putMessages, nil
 	case do == nil:
-		return nil, edge.Invalid("operation", "must be put, read, status, gaps or configure")
+		return nil, httpapi.Invalid("operation", "must be put, read, status, gaps or configure")
 	}
 	if name == "put" || name == "configure" {
 		return do, c.SetBody(rest)

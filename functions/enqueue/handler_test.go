@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // server is the handler on the memory store, with a client that holds every
 // answer to the contract.
 type server struct {
-	*edgetest.Client
+	*httpapitest.Client
 	memory *cursor.Store
 	logs   bytes.Buffer
 	now    time.Time
@@ -44,7 +44,7 @@ func newServer(t *testing.T, change func(*service)) *server {
 	if change != nil {
 		change(service)
 	}
-	s.Client = edgetest.New(t, service.api(emf.New(&s.logs)).Handle)
+	s.Client = httpapitest.New(t, service.api(emf.New(&s.logs, emf.Names{})).Handle)
 	return s
 }
 
@@ -62,7 +62,7 @@ func queuesOf(t *testing.T, store *cursor.Store) []string {
 	return names
 }
 
-func (s *server) put(seq int64, body string) edgetest.Answer {
+func (s *server) put(seq int64, body string) httpapitest.Answer {
 	return s.Request("POST", "/messages", "", fmt.Sprintf(`{"queue":"q","seq":%d,"body":%s}`, seq, body))
 }
 
@@ -131,7 +131,7 @@ func TestBodiesAreHandedOnByteForByte(t *testing.T) {
 		}
 	}
 	// Not held to the contract: its checker takes no number beyond a float64.
-	a := s.Raw(edgetest.V2("GET", "/messages", "queue=q&limit=1000", "", false))
+	a := s.Raw(httpapitest.V2("GET", "/messages", "queue=q&limit=1000", "", false))
 	var read struct {
 		Messages []struct {
 			Body       json.RawMessage
@@ -167,22 +167,22 @@ func TestSeqsBeyondWhatJSONReadersTake(t *testing.T) {
 func TestEveryShapeOfEvent(t *testing.T) {
 	document := `{"queue":"q/ü","seq":1,"body":{"a":1}}`
 	for name, event := range map[string]string{
-		"HTTP API":           edgetest.V2("POST", "/messages", "", document, false),
-		"HTTP API, a stage":  edgetest.V2("POST", "/prod/messages", "", document, false),
-		"HTTP API in base64": edgetest.V2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(document)), true),
-		"REST API":           edgetest.V1("POST", "/messages", nil, document),
+		"HTTP API":           httpapitest.V2("POST", "/messages", "", document, false),
+		"HTTP API, a stage":  httpapitest.V2("POST", "/prod/messages", "", document, false),
+		"HTTP API in base64": httpapitest.V2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(document)), true),
+		"REST API":           httpapitest.V1("POST", "/messages", nil, document),
 	} {
 		s := newServer(t, nil)
 		s.Want(name, s.Raw(event), 200, `"outcome":"advanced"`)
 	}
 	s := newServer(t, nil)
-	s.Raw(edgetest.V1("POST", "/messages", nil, document))
-	s.Want("REST API, a parameter", s.Raw(edgetest.V1("GET", "/queues", url.Values{"queue": {"q/ü"}}, "")), 200, `"position":1`)
-	s.Want("REST API, a parameter twice", s.Raw(edgetest.V1("GET", "/queues", url.Values{"queue": {"a", "b"}}, "")), 400, `"field":"queue"`)
-	s.Want("HTTP API, a parameter", s.Raw(edgetest.V2("GET", "/queues", "queue=q%2F%C3%BC", "", false)), 200, `"position":1`)
-	s.Want("broken base64", s.Raw(edgetest.V2("POST", "/messages", "", "%", true)), 400, `"field":"body"`)
-	s.Want("no route", s.Raw(edgetest.V2("POST", "/other", "", "", false)), 404, "problems/no-route")
-	if a := s.Raw(edgetest.V2("DELETE", "/messages", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
+	s.Raw(httpapitest.V1("POST", "/messages", nil, document))
+	s.Want("REST API, a parameter", s.Raw(httpapitest.V1("GET", "/queues", url.Values{"queue": {"q/ü"}}, "")), 200, `"position":1`)
+	s.Want("REST API, a parameter twice", s.Raw(httpapitest.V1("GET", "/queues", url.Values{"queue": {"a", "b"}}, "")), 400, `"field":"queue"`)
+	s.Want("HTTP API, a parameter", s.Raw(httpapitest.V2("GET", "/queues", "queue=q%2F%C3%BC", "", false)), 200, `"position":1`)
+	s.Want("broken base64", s.Raw(httpapitest.V2("POST", "/messages", "", "%", true)), 400, `"field":"body"`)
+	s.Want("no route", s.Raw(httpapitest.V2("POST", "/other", "", "", false)), 404, "problems/no-route")
+	if a := s.Raw(httpapitest.V2("DELETE", "/messages", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
 		t.Errorf("no method: %+v", a)
 	}
 }
@@ -268,8 +268,8 @@ func TestRawEventsInArrivalOrder(t *testing.T) {
 	s.Want("other bytes", s.Request("POST", "/messages", query, event+" "), 409, "problems/conflict")
 	s.Want("a number as the id", s.Request("POST", "/messages", "queueProp=repository.name&idProp=delivery.n", event), 200, `"seq":2`)
 	s.Want("several", s.Request("POST", "/messages", "queueProp=q&idProp=i", `[{"q":"r","i":1},{"q":"r","i":2}]`), 200, `"seq":3`, `"seq":4`)
-	s.Want("direct", edgetest.Answer{Status: 200, Body: s.Invoke(`{"queueProp":"q","idProp":"i","event":{"q":"r","i":2}}`)}, 200, `"outcome":"duplicate"`, `"seq":4`)
-	s.Want("direct under a key", edgetest.Answer{Status: 200, Body: s.Invoke(`{"queueProp":"q","idempotencyKey":"k","event":[{"q":"r"},{"q":"r","x":1}]}`)}, 200, `"seq":5`, `"seq":6`)
+	s.Want("direct", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queueProp":"q","idProp":"i","event":{"q":"r","i":2}}`)}, 200, `"outcome":"duplicate"`, `"seq":4`)
+	s.Want("direct under a key", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queueProp":"q","idempotencyKey":"k","event":[{"q":"r"},{"q":"r","x":1}]}`)}, 200, `"seq":5`, `"seq":6`)
 	s.Want("with both", s.Request("POST", "/messages", "queueProp=q&idProp=i&seqProp=n", `{"q":"numbered","i":"x","n":1}`), 200, `"new":1`)
 	m, _, err := s.memory.Message(t.Context(), "numbered", 1)
 	if err != nil || m.ID != "x" {
@@ -331,7 +331,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		s := newServer(t, nil)
 		// In base64, so that an event can hold what is not UTF-8.
-		a := s.Raw(edgetest.V2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(c.body)), true))
+		a := s.Raw(httpapitest.V2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(c.body)), true))
 		s.Check("POST", "/messages", "", c.body, a)
 		s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
 		if a.Headers["content-type"] != "application/problem+json" {
@@ -342,7 +342,7 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	s := newServer(t, nil)
-	wrong := strings.Replace(edgetest.V2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), "application/json", "text/plain", 1)
+	wrong := strings.Replace(httpapitest.V2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), "application/json", "text/plain", 1)
 	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
 	s.put(1, "1")
 	for _, c := range []struct{ method, path, query, body, field string }{
@@ -387,8 +387,8 @@ func TestPayloadsAreNotLogged(t *testing.T) {
 
 func FuzzHandle(f *testing.F) {
 	for _, seed := range []string{
-		edgetest.V2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), edgetest.V2("GET", "/messages", "queue=q&after=0", "", false),
-		edgetest.V1("PUT", "/queues", nil, `{"queue":"q"}`), `{"operation":"read","queue":"q"}`, `{"messages":[{"queue":"q","seq":"1","bodyBase64":"AA=="}]}`,
+		httpapitest.V2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), httpapitest.V2("GET", "/messages", "queue=q&after=0", "", false),
+		httpapitest.V1("PUT", "/queues", nil, `{"queue":"q"}`), `{"operation":"read","queue":"q"}`, `{"messages":[{"queue":"q","seq":"1","bodyBase64":"AA=="}]}`,
 		`{"queueProp":"a.b","seqProp":"c","event":{"a":{"b":"x"},"c":1}}`, `[]`, `{"requestContext":{"http":{}}}`, `{"requestContext":{}}`,
 		`{"queue":"q","id":"a","body":1}`, `{"idempotencyKey":"k","messages":[{"queue":"q","body":1},{"queue":"q","body":2},{"queue":"n","seq":1,"body":2}]}`,
 		`{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"q","id":"a","body":1}]}`,
@@ -400,7 +400,7 @@ func FuzzHandle(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		api := (&service{sorter: sorter, now: time.Now}).api(emf.New(io.Discard))
+		api := (&service{sorter: sorter, now: time.Now}).api(emf.New(io.Discard, emf.Names{}))
 		raw, err := api.Handle(t.Context(), event)
 		if err != nil {
 			t.Fatalf("a function error: %v", err)

@@ -6,26 +6,27 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
 // maxMessages is how many messages one call takes.
 const maxMessages = 500
 
 // putMessages stores one message or several.
-func putMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
-	p, problem := c.put()
-	if problem != nil {
-		return 0, nil, problem
+func putMessages(ctx context.Context, c *call) (int, any, error) {
+	p, err := c.put()
+	if err != nil {
+		return 0, nil, err
 	}
-	answers, problem := p.Store(ctx, c.sorter, c.Metrics)
-	if problem != nil {
-		return 0, nil, problem
+	answers, err := p.Store(ctx, c.sorter, c.Metrics)
+	if err != nil {
+		return 0, nil, err
 	}
 	if p.Single {
-		if problem := answers[0].Problem(); problem != nil {
-			return 0, nil, problem
+		if err := answers[0].Problem(); err != nil {
+			return 0, nil, err
 		}
 		return answers[0].Status, answers[0], nil
 	}
@@ -52,13 +53,13 @@ func putMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
 	}{http.StatusOK, answers}, nil
 }
 
-func elements(field string, raw json.RawMessage) ([]json.RawMessage, *edge.Problem) {
-	list, err := edge.Elements(raw)
+func elements(field string, raw json.RawMessage) ([]json.RawMessage, error) {
+	list, err := strictjson.Elements(raw)
 	switch {
 	case err != nil:
-		return nil, edge.Invalid(field, err.Error())
+		return nil, httpapi.Invalid(field, err.Error())
 	case len(list) == 0 || len(list) > maxMessages:
-		return nil, edge.Invalid(field, fmt.Sprintf("has %d messages: it must have 1 to %d", len(list), maxMessages))
+		return nil, httpapi.Invalid(field, fmt.Sprintf("has %d messages: it must have 1 to %d", len(list), maxMessages))
 	}
 	return list, nil
 }

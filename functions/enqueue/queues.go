@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -45,26 +47,26 @@ func (c *call) queueAnswer(it cursor.Cursor) queueAnswer {
 func (c *call) age(since time.Time) float64 { return max(c.now().Sub(since).Seconds(), 0) }
 
 // queue is the parameter of that name: the queue as it is stored.
-func (c *call) queue() (string, *edge.Problem) {
-	queue, problem := c.One("queue")
-	if problem != nil {
-		return "", problem
+func (c *call) queue() (string, error) {
+	queue, err := c.One("queue")
+	if err != nil {
+		return "", err
 	}
 	return c.Full("queue", queue)
 }
 
 // queueStatus tells how far a queue is.
-func queueStatus(ctx context.Context, c *call) (int, any, *edge.Problem) {
-	if problem := c.Only("queue"); problem != nil {
-		return 0, nil, problem
+func queueStatus(ctx context.Context, c *call) (int, any, error) {
+	if err := c.Only("queue"); err != nil {
+		return 0, nil, err
 	}
-	queue, problem := c.queue()
-	if problem != nil {
-		return 0, nil, problem
+	queue, err := c.queue()
+	if err != nil {
+		return 0, nil, err
 	}
 	it, err := c.sorter.Status(ctx, queue)
 	if err != nil {
-		return 0, nil, edge.ProblemOf(ctx, err)
+		return 0, nil, err
 	}
 	return http.StatusOK, c.queueAnswer(it), nil
 }
@@ -79,21 +81,21 @@ type gapAnswer struct {
 }
 
 // queueGaps lists a queue's gaps.
-func queueGaps(ctx context.Context, c *call) (int, any, *edge.Problem) {
-	if problem := c.Only("queue", "limit"); problem != nil {
-		return 0, nil, problem
+func queueGaps(ctx context.Context, c *call) (int, any, error) {
+	if err := c.Only("queue", "limit"); err != nil {
+		return 0, nil, err
 	}
-	queue, problem := c.queue()
-	if problem != nil {
-		return 0, nil, problem
+	queue, err := c.queue()
+	if err != nil {
+		return 0, nil, err
 	}
-	limit, problem := c.Limit()
-	if problem != nil {
-		return 0, nil, problem
+	limit, err := c.Limit()
+	if err != nil {
+		return 0, nil, err
 	}
 	list, err := c.sorter.Gaps(ctx, queue, limit)
 	if err != nil {
-		return 0, nil, edge.ProblemOf(ctx, err)
+		return 0, nil, err
 	}
 	gaps := make([]gapAnswer, len(list.Gaps))
 	for i, gap := range list.Gaps {
@@ -113,48 +115,48 @@ func queueGaps(ctx context.Context, c *call) (int, any, *edge.Problem) {
 }
 
 // configureQueue changes a queue's settings, or makes the queue with them.
-func configureQueue(ctx context.Context, c *call) (int, any, *edge.Problem) {
+func configureQueue(ctx context.Context, c *call) (int, any, error) {
 	if !c.Direct {
-		if problem := c.Only(); problem != nil {
-			return 0, nil, problem
+		if err := c.Only(); err != nil {
+			return 0, nil, err
 		}
 	}
-	members, err := edge.Members(c.Body)
+	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return 0, nil, edge.Invalid("body", err.Error())
+		return 0, nil, httpapi.Invalid("body", err.Error())
 	}
 	queue, change := "", cursor.Change{}
 	for _, m := range members {
 		var err error
 		switch m.Name {
 		case "queue":
-			queue, err = edge.Text(m.Value)
+			queue, err = strictjson.Text(m.Value)
 		case "kind":
-			change.Kind, err = pointer(edge.Kind(m.Value))
+			change.Kind, err = pointer(message.Kind(m.Value))
 		case "first":
-			change.First, err = pointer(edge.Seq(m.Value))
+			change.First, err = pointer(jsonseq.Read(m.Value))
 		case "policy":
 			change.Policy, err = textOf[cursor.Policy](m.Value)
 		case "gapAfter":
 			change.GapAfter, err = durationOf(m.Value)
 		case "maxAhead":
-			change.MaxAhead, err = pointer(edge.Seq(m.Value))
+			change.MaxAhead, err = pointer(jsonseq.Read(m.Value))
 		case "mode":
 			change.Mode, err = textOf[cursor.Mode](m.Value)
 		default:
 			err = errors.New("is not a setting: queue, kind, first, policy, gapAfter, maxAhead and mode are")
 		}
 		if err != nil {
-			return 0, nil, edge.Invalid(m.Name, err.Error())
+			return 0, nil, httpapi.Invalid(m.Name, err.Error())
 		}
 	}
-	queue, problem := c.Full("queue", queue)
-	if problem != nil {
-		return 0, nil, problem
+	queue, err = c.Full("queue", queue)
+	if err != nil {
+		return 0, nil, err
 	}
 	it, err := c.sorter.Configure(ctx, queue, change)
 	if err != nil {
-		return 0, nil, edge.ProblemOf(ctx, err)
+		return 0, nil, err
 	}
 	return http.StatusOK, c.queueAnswer(it), nil
 }
@@ -162,13 +164,13 @@ func configureQueue(ctx context.Context, c *call) (int, any, *edge.Problem) {
 func pointer[T any](value T, err error) (*T, error) { return &value, err }
 
 func textOf[T ~string](raw json.RawMessage) (*T, error) {
-	text, err := edge.Text(raw)
+	text, err := strictjson.Text(raw)
 	value := T(text)
 	return &value, err
 }
 
 func durationOf(raw json.RawMessage) (*time.Duration, error) {
-	text, err := edge.Text(raw)
+	text, err := strictjson.Text(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
 )
 
 // maxAnswer is how many bytes of bodies one answer holds, so that it stays
@@ -14,69 +15,69 @@ import (
 const maxAnswer = 3 << 20
 
 // readMessages reads a range of a queue, in order, up to its position.
-func readMessages(ctx context.Context, c *call) (int, any, *edge.Problem) {
-	if problem := c.Only("queue", "after", "to", "limit"); problem != nil {
-		return 0, nil, problem
+func readMessages(ctx context.Context, c *call) (int, any, error) {
+	if err := c.Only("queue", "after", "to", "limit"); err != nil {
+		return 0, nil, err
 	}
-	queue, problem := c.queue()
-	if problem != nil {
-		return 0, nil, problem
+	queue, err := c.queue()
+	if err != nil {
+		return 0, nil, err
 	}
-	limit, problem := c.Limit()
-	if problem != nil {
-		return 0, nil, problem
+	limit, err := c.Limit()
+	if err != nil {
+		return 0, nil, err
 	}
 	it, err := c.sorter.Status(ctx, queue)
 	if err != nil {
-		return 0, nil, edge.ProblemOf(ctx, err)
+		return 0, nil, err
 	}
-	after, problem := c.seq("after", it.Settings.First-1)
-	if problem != nil {
-		return 0, nil, problem
+	after, err := c.seq("after", it.Settings.First-1)
+	if err != nil {
+		return 0, nil, err
 	}
-	to, problem := c.seq("to", it.Position)
-	if problem != nil {
-		return 0, nil, problem
+	to, err := c.seq("to", it.Position)
+	if err != nil {
+		return 0, nil, err
 	}
 	after = max(after, it.Settings.First-1)
 	to = min(to, it.Position)
 	if int64(limit) < to-after {
 		to = after + int64(limit)
 	}
-	messages, last, size := []edge.Message{}, after, 0
+	messages, last, size := []message.Document{}, after, 0
 	for m, err := range c.sorter.Read(ctx, queue, after, to) {
 		if err != nil {
 			if len(messages) > 0 {
 				break // the next call finds it at its start, and says so
 			}
-			return 0, nil, edge.ProblemOf(ctx, err)
+			return 0, nil, err
 		}
 		if size += len(m.Body); size > maxAnswer && len(messages) > 0 {
 			break
 		}
 		last = m.Seq
 		m.ID = c.ShortID(m.ID)
-		messages = append(messages, edge.NewMessage(m))
+		messages = append(messages, message.New(m))
 	}
 	return http.StatusOK, struct {
-		Status   int            `json:"status"`
-		Queue    string         `json:"queue"`
-		After    jsonseq.Seq    `json:"after"`
-		Last     jsonseq.Seq    `json:"last"`
-		Position jsonseq.Seq    `json:"position"`
-		Messages []edge.Message `json:"messages"`
+		Status   int                `json:"status"`
+		Queue    string             `json:"queue"`
+		After    jsonseq.Seq        `json:"after"`
+		Last     jsonseq.Seq        `json:"last"`
+		Position jsonseq.Seq        `json:"position"`
+		Messages []message.Document `json:"messages"`
 	}{http.StatusOK, c.Short(queue), jsonseq.Seq(after), jsonseq.Seq(last), jsonseq.Seq(it.Position), messages}, nil
 }
 
 // seq reads a parameter that is a seq.
-func (c *call) seq(name string, otherwise int64) (int64, *edge.Problem) {
-	text, problem := c.One(name)
-	if problem != nil || text == "" {
-		return otherwise, problem
+func (c *call) seq(name string, otherwise int64) (int64, error) {
+	text, err := c.One(name)
+	if err != nil || text == "" {
+		return otherwise, err
 	}
-	seq, err := edge.Seq(json.RawMessage(text))
+	seq, err := jsonseq.Read(json.RawMessage(text))
 	if err != nil {
-		return 0, edge.Invalid(name, err.Error())
+		return 0, httpapi.Invalid(name, err.Error())
 	}
 	return seq, nil
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -33,8 +33,8 @@ func TestTenants(t *testing.T) {
 		as("POST", "/messages", "queueProp=q&seqProp=n", `{"q":"raw","n":1,"of":"`+of+`"}`, 200, `"queue":"raw"`)
 		as("POST", "/messages", "", `{"queue":"","seq":1,"body":1}`, 400, `"field":"queue"`)
 		as("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"id":"`+strings.Repeat("i", 1024)+`","body":1}]}`, 400, `"field":"messages[0].id"`, "the tenant before it takes")
-		keyed := func(key, body string) edgetest.Answer {
-			event := strings.Replace(edgetest.V2("POST", "/messages", "", body, false), `"headers":{`, `"headers":{"Idempotency-Key":"`+key+`",`, 1)
+		keyed := func(key, body string) httpapitest.Answer {
+			event := strings.Replace(httpapitest.V2("POST", "/messages", "", body, false), `"headers":{`, `"headers":{"Idempotency-Key":"`+key+`",`, 1)
 			return s.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":{"jwt":{"claims":{"org":"`+of+`"}}},`, 1))
 		}
 		s.Want("an over-long key", keyed(strings.Repeat("k", 1024), `{"messages":[{"queue":"in","body":1}]}`), 400,
@@ -97,7 +97,7 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := (&service{sorter: sorter, now: time.Now, tenantClaim: "org"}).api(emf.New(io.Discard)).Handle(t.Context(), event)
+		answer, err := (&service{sorter: sorter, now: time.Now, tenantClaim: "org"}).api(emf.New(io.Discard, emf.Names{})).Handle(t.Context(), event)
 		var got struct{ StatusCode int }
 		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
 			t.Errorf("%s, %v", answer, err)

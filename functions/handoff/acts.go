@@ -8,16 +8,17 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // act does what an operator asks for.
-func (s *service) act(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	o, problem := readOrder(c)
-	if problem != nil {
-		return 0, nil, problem
+func (s *service) act(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	o, err := readOrder(c)
+	if err != nil {
+		return 0, nil, err
 	}
 	after, err := kinds[o.act].do(ctx, s.deliverer, o)
 	if err != nil {
@@ -33,8 +34,11 @@ func (s *service) act(ctx context.Context, c *edge.Call) (int, any, *edge.Proble
 
 // refused says why an order was not carried out. The id is what makes a repeat
 // safe, so it is told where we made it up.
-func refused(ctx context.Context, o order, c handoff.Consumer, err error) *edge.Problem {
-	problem := problemOf(ctx, err)
+func refused(ctx context.Context, o order, c handoff.Consumer, err error) error {
+	problem := problemOf(err)
+	if problem == nil {
+		problem = httpapi.ProblemOf(ctx, err)
+	}
 	switch {
 	case errors.Is(err, handoff.ErrClaimed) && c.Tracked:
 		problem.Detail = fmt.Sprintf("the claim ends when its chain %q does; to give its batch up, fail an edge that is outstanding in it", c.Chain())
@@ -76,7 +80,7 @@ type recordedAct struct {
 	Error    string       `json:"error,omitempty"`
 }
 
-func newRecordedAct(scope edge.Scope, a handoff.Act) recordedAct {
+func newRecordedAct(scope tenancy.Scope, a handoff.Act) recordedAct {
 	r := recordedAct{At: a.At, ID: a.Op, Act: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Outcome: open, Error: scope.Told(a.Error)}
 	if a.Kind == handoff.ActReply {
 		// Of replies to any queue of the stack, in our words.
@@ -100,23 +104,23 @@ const maxNext = 1024
 
 // acts lists what operators asked for, the latest first: a page of a queue, of
 // which those of other consumers are left out where one is named.
-func (s *service) acts(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	given, problem := parameters(c, "queue", "consumer", "after")
-	if problem != nil {
-		return 0, nil, problem
+func (s *service) acts(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	given, err := parameters(c, "queue", "consumer", "after")
+	if err != nil {
+		return 0, nil, err
 	}
 	one, after := given["consumer"], given["after"]
 	if one != "" {
 		if err := handoff.ValidateConsumer(one); err != nil {
-			return 0, nil, problemOf(ctx, err)
+			return 0, nil, err
 		}
 	}
 	if len(after) > maxNext || !utf8.ValidString(after) {
-		return 0, nil, edge.Invalid("after", `must be the "next" of an earlier answer`)
+		return 0, nil, httpapi.Invalid("after", `must be the "next" of an earlier answer`)
 	}
 	page, next, err := s.deliverer.Acts(ctx, given["queue"], after)
 	if err != nil {
-		return 0, nil, problemOf(ctx, err)
+		return 0, nil, err
 	}
 	list := []recordedAct{}
 	for _, a := range page {

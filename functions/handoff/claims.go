@@ -11,9 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/reply"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -25,26 +28,26 @@ const maxAnswerBytes = 3 << 20
 // claimDocument is how a call of the two-phase protocol went, as callers see it.
 // From and To are the first and the last seq of the claim's range.
 type claimDocument struct {
-	Status    int             `json:"status"`
-	Answer    handoff.Verdict `json:"answer"`
-	Queue     string          `json:"queue"`
-	Consumer  string          `json:"consumer"`
-	Token     string          `json:"token,omitempty"`
-	From      *jsonseq.Seq    `json:"from,omitempty"`
-	To        *jsonseq.Seq    `json:"to,omitempty"`
-	Messages  []edge.Message  `json:"messages,omitempty"`
-	Skipped   []jsonseq.Seq   `json:"skipped,omitempty"`
-	Attempt   int             `json:"attempt,omitempty"`
-	Rewinds   int64           `json:"rewinds,omitempty"`
-	Until     *time.Time      `json:"until,omitempty"`
-	Committed int64           `json:"committed,omitempty"`
-	Unsettled []string        `json:"unsettled,omitempty"`
-	Detail    string          `json:"detail,omitempty"`
+	Status    int                `json:"status"`
+	Answer    handoff.Verdict    `json:"answer"`
+	Queue     string             `json:"queue"`
+	Consumer  string             `json:"consumer"`
+	Token     string             `json:"token,omitempty"`
+	From      *jsonseq.Seq       `json:"from,omitempty"`
+	To        *jsonseq.Seq       `json:"to,omitempty"`
+	Messages  []message.Document `json:"messages,omitempty"`
+	Skipped   []jsonseq.Seq      `json:"skipped,omitempty"`
+	Attempt   int                `json:"attempt,omitempty"`
+	Rewinds   int64              `json:"rewinds,omitempty"`
+	Until     *time.Time         `json:"until,omitempty"`
+	Committed int64              `json:"committed,omitempty"`
+	Unsettled []string           `json:"unsettled,omitempty"`
+	Detail    string             `json:"detail,omitempty"`
 	// Next is the claim that was made with a commit.
 	Next *claimDocument `json:"next,omitempty"`
 }
 
-func newClaimDocument(scope edge.Scope, a handoff.Answer) claimDocument {
+func newClaimDocument(scope tenancy.Scope, a handoff.Answer) claimDocument {
 	d := claimDocument{
 		Status: http.StatusOK, Answer: a.Verdict, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
 		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: told(scope, a.Detail),
@@ -58,7 +61,7 @@ func newClaimDocument(scope edge.Scope, a handoff.Answer) claimDocument {
 	}
 	for _, m := range a.Messages {
 		m.ID = scope.ShortID(m.ID)
-		d.Messages = append(d.Messages, edge.NewMessage(m))
+		d.Messages = append(d.Messages, message.New(m))
 	}
 	for _, seq := range a.Skipped {
 		d.Skipped = append(d.Skipped, jsonseq.Seq(seq))
@@ -73,9 +76,9 @@ func newClaimDocument(scope edge.Scope, a handoff.Answer) claimDocument {
 }
 
 // pulled answers with how a call went, or why it could not be made.
-func pulled(ctx context.Context, c *edge.Call, a handoff.Answer, err error) (int, any, *edge.Problem) {
+func pulled(c *httpapi.Call, a handoff.Answer, err error) (int, any, error) {
 	if err != nil {
-		return 0, nil, problemOf(ctx, err)
+		return 0, nil, err
 	}
 	if a.Verdict == handoff.OK {
 		c.Metrics.Count("Claims", 1)
@@ -93,22 +96,22 @@ func (s *service) puller() *handoff.Puller {
 }
 
 // listReady shows what a claim would get.
-func (s *service) listReady(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	given, problem := parameters(c, "queue", "consumer", "maxMessages", "maxBytes")
-	if problem != nil {
-		return 0, nil, problem
+func (s *service) listReady(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	given, err := parameters(c, "queue", "consumer", "maxMessages", "maxBytes")
+	if err != nil {
+		return 0, nil, err
 	}
 	bounds := handoff.Bounds{MaxBytes: maxAnswerBytes}
 	for name, to := range map[string]*int{"maxMessages": &bounds.MaxMessages, "maxBytes": &bounds.MaxBytes} {
 		if given[name] == "" {
 			continue
 		}
-		if problem := bound(name, given[name], to); problem != nil {
-			return 0, nil, problem
+		if err := bound(name, given[name], to); err != nil {
+			return 0, nil, err
 		}
 	}
 	a, err := s.puller().List(ctx, given["queue"], given["consumer"], bounds)
-	return pulled(ctx, c, a, err)
+	return pulled(c, a, err)
 }
 
 // bounds are what the numbers of a claim may be. Those of messages and seconds
@@ -116,10 +119,10 @@ func (s *service) listReady(ctx context.Context, c *edge.Call) (int, any, *edge.
 var bounds = map[string][2]int64{"maxMessages": {1, 1000}, "maxBytes": {1, maxAnswerBytes}, "leaseSeconds": {30, 43_200}}
 
 // bound reads a bound of a claim.
-func bound(name, text string, to *int) *edge.Problem {
+func bound(name, text string, to *int) error {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if b := bounds[name]; err != nil || n < b[0] || n > b[1] {
-		return edge.Invalid(name, fmt.Sprintf("must be an integer from %d to %d", b[0], b[1]))
+		return httpapi.Invalid(name, fmt.Sprintf("must be an integer from %d to %d", b[0], b[1]))
 	}
 	*to = int(n)
 	return nil
@@ -138,38 +141,38 @@ type pull struct {
 }
 
 // readPull reads a document that may have these members.
-func readPull(c *edge.Call, names ...string) (pull, *edge.Problem) {
+func readPull(c *httpapi.Call, names ...string) (pull, error) {
 	p := pull{Request: handoff.Request{Bounds: handoff.Bounds{MaxBytes: maxAnswerBytes}}}
-	members, problem := body(c)
-	if problem != nil {
-		return p, problem
+	members, err := body(c)
+	if err != nil {
+		return p, err
 	}
-	if problem := p.readAll(members, names); problem != nil {
-		return p, problem
+	if err := p.readAll(members, names); err != nil {
+		return p, err
 	}
-	if p.Queue, problem = c.Full("queue", p.Queue); problem != nil {
-		return p, problem
+	if p.Queue, err = c.Full("queue", p.Queue); err != nil {
+		return p, err
 	}
 	for i := range p.replies {
 		r, at := &p.replies[i], fmt.Sprintf("replies[%d].", i)
-		if r.Queue, problem = c.Full(at+"queue", r.Queue); problem != nil {
-			return p, problem
+		if r.Queue, err = c.Full(at+"queue", r.Queue); err != nil {
+			return p, err
 		}
-		if r.ID, problem = c.Full(at+"id", r.ID); problem != nil {
-			return p, problem
+		if r.ID, err = c.Full(at+"id", r.ID); err != nil {
+			return p, err
 		}
 	}
 	return p, nil
 }
 
 // readAll reads members, which have to be among the named ones.
-func (p *pull) readAll(members []edge.Member, names []string) *edge.Problem {
+func (p *pull) readAll(members []strictjson.Member, names []string) error {
 	for _, m := range members {
 		if !slices.Contains(names, m.Name) {
-			return edge.Invalid(m.Name, "is not a field of this: "+strings.Join(names, ", ")+" are")
+			return httpapi.Invalid(m.Name, "is not a field of this: "+strings.Join(names, ", ")+" are")
 		}
-		if problem := p.read(m); problem != nil {
-			return problem
+		if err := p.read(m); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -177,35 +180,35 @@ func (p *pull) readAll(members []edge.Member, names []string) *edge.Problem {
 
 // readNext reads the claim to make with a commit: the queue and the consumer
 // are the commit's.
-func (p *pull) readNext(raw json.RawMessage) *edge.Problem {
-	members, err := edge.Members(raw)
+func (p *pull) readNext(raw json.RawMessage) error {
+	members, err := strictjson.Members(raw)
 	if err != nil {
-		return edge.Invalid("next", err.Error())
+		return httpapi.Invalid("next", err.Error())
 	}
 	next := pull{Request: handoff.Request{Bounds: handoff.Bounds{MaxBytes: maxAnswerBytes}}}
-	if problem := next.readAll(members, []string{"request", "maxMessages", "maxBytes", "leaseSeconds"}); problem != nil {
-		return problem
+	if err := next.readAll(members, []string{"request", "maxMessages", "maxBytes", "leaseSeconds"}); err != nil {
+		return err
 	}
 	p.next = &next.Request
 	return nil
 }
 
-func (p *pull) read(m edge.Member) *edge.Problem {
+func (p *pull) read(m strictjson.Member) error {
 	var err error
 	switch m.Name {
 	case "queue":
-		p.Queue, err = edge.Text(m.Value)
+		p.Queue, err = strictjson.Text(m.Value)
 	case "consumer":
-		p.Consumer, err = edge.Text(m.Value)
+		p.Consumer, err = strictjson.Text(m.Value)
 	case "request":
-		p.ID, err = edge.Text(m.Value)
+		p.ID, err = strictjson.Text(m.Value)
 	case "act":
-		p.act, err = edge.Text(m.Value)
+		p.act, err = strictjson.Text(m.Value)
 	case "reason":
-		p.reason, err = edge.Text(m.Value)
+		p.reason, err = strictjson.Text(m.Value)
 	case "outcome":
 		var text string
-		text, err = edge.Text(m.Value)
+		text, err = strictjson.Text(m.Value)
 		p.outcome = handoff.TokenOutcome(text)
 	case "token":
 		p.token, err = readToken(m.Value)
@@ -215,48 +218,48 @@ func (p *pull) read(m edge.Member) *edge.Problem {
 		return bound(m.Name, string(m.Value), &p.MaxBytes)
 	case "leaseSeconds":
 		var seconds int
-		if problem := bound(m.Name, string(m.Value), &seconds); problem != nil {
-			return problem
+		if err := bound(m.Name, string(m.Value), &seconds); err != nil {
+			return err
 		}
 		p.Lease = time.Duration(seconds) * time.Second
 	case "next":
 		return p.readNext(m.Value)
 	case "seqs":
-		var problem *edge.Problem
-		p.Seqs, problem = readSeqs(m.Value)
-		return problem
+		var err error
+		p.Seqs, err = readSeqs(m.Value)
+		return err
 	case "replies":
 		return p.readReplies(m.Value)
 	}
 	if err != nil {
-		return edge.Invalid(m.Name, err.Error())
+		return httpapi.Invalid(m.Name, err.Error())
 	}
 	return nil
 }
 
 // readReplies reads the replies of a commit.
-func (p *pull) readReplies(raw []byte) *edge.Problem {
+func (p *pull) readReplies(raw []byte) error {
 	var err error
 	p.replies, err = reply.Read(raw)
 	var invalid *cursor.InvalidError
 	if errors.As(err, &invalid) {
-		return edge.Invalid(invalid.Field, invalid.Problem)
+		return httpapi.Invalid(invalid.Field, invalid.Problem)
 	}
 	return nil
 }
 
-func readSeqs(raw json.RawMessage) ([]int64, *edge.Problem) {
-	elements, err := edge.Elements(raw)
+func readSeqs(raw json.RawMessage) ([]int64, error) {
+	elements, err := strictjson.Elements(raw)
 	if err != nil {
-		return nil, edge.Invalid("seqs", err.Error())
+		return nil, httpapi.Invalid("seqs", err.Error())
 	}
 	if len(elements) == 0 {
-		return nil, edge.Invalid("seqs", "is empty")
+		return nil, httpapi.Invalid("seqs", "is empty")
 	}
 	seqs := make([]int64, len(elements))
 	for i, element := range elements {
-		if seqs[i], err = edge.Seq(element); err != nil {
-			return nil, edge.Invalid(fmt.Sprintf("seqs[%d]", i), err.Error())
+		if seqs[i], err = jsonseq.Read(element); err != nil {
+			return nil, httpapi.Invalid(fmt.Sprintf("seqs[%d]", i), err.Error())
 		}
 	}
 	return seqs, nil
@@ -264,7 +267,7 @@ func readSeqs(raw json.RawMessage) ([]int64, *edge.Problem) {
 
 // readToken reads a token as [handoff.Token.String] writes it.
 func readToken(raw json.RawMessage) (handoff.Token, error) {
-	text, err := edge.Text(raw)
+	text, err := strictjson.Text(raw)
 	if err != nil {
 		return handoff.Token{}, err
 	}
@@ -277,13 +280,13 @@ func readToken(raw json.RawMessage) (handoff.Token, error) {
 }
 
 // claim gives a consumer the messages that wait first.
-func (s *service) claim(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	p, problem := readPull(c, "queue", "consumer", "request", "maxMessages", "maxBytes", "seqs", "leaseSeconds")
-	if problem != nil {
-		return 0, nil, problem
+func (s *service) claim(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	p, err := readPull(c, "queue", "consumer", "request", "maxMessages", "maxBytes", "seqs", "leaseSeconds")
+	if err != nil {
+		return 0, nil, err
 	}
 	a, err := s.puller().Claim(ctx, p.Request)
-	return pulled(ctx, c, a, err)
+	return pulled(c, a, err)
 }
 
 // The acts on a claim.
@@ -296,13 +299,13 @@ const (
 )
 
 // onClaim prepares, commits, aborts, settles or extends a claim.
-func (s *service) onClaim(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	p, problem := readPull(c, "act", "queue", "consumer", "token", "leaseSeconds", "outcome", "reason", "next", "replies")
-	if problem != nil {
-		return 0, nil, problem
+func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	p, err := readPull(c, "act", "queue", "consumer", "token", "leaseSeconds", "outcome", "reason", "next", "replies")
+	if err != nil {
+		return 0, nil, err
 	}
 	if len(p.replies) > 0 && p.act != actCommit && (p.act != actSettle || p.outcome != handoff.Committed) {
-		return 0, nil, edge.Invalid("replies", "belong to commit, and to settle as COMMITTED")
+		return 0, nil, httpapi.Invalid("replies", "belong to commit, and to settle as COMMITTED")
 	}
 	h := handoff.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.token}
 	if p.next != nil {
@@ -310,7 +313,6 @@ func (s *service) onClaim(ctx context.Context, c *edge.Call) (int, any, *edge.Pr
 	}
 	pull := s.puller()
 	var a handoff.Answer
-	var err error
 	switch p.act {
 	case actExtend:
 		a, err = pull.Extend(ctx, h, p.Lease)
@@ -323,21 +325,21 @@ func (s *service) onClaim(ctx context.Context, c *edge.Call) (int, any, *edge.Pr
 	case actSettle:
 		a, err = pull.Settle(ctx, h, p.outcome, p.reason, p.replies...)
 	default:
-		return 0, nil, edge.Invalid("act", "must be extend, prepare, commit, abort or settle")
+		return 0, nil, httpapi.Invalid("act", "must be extend, prepare, commit, abort or settle")
 	}
-	return pulled(ctx, c, a, err)
+	return pulled(c, a, err)
 }
 
 // commitAndClaim commits a claim and makes the next one.
-func (s *service) commitAndClaim(ctx context.Context, c *edge.Call, h handoff.Held, p pull) (int, any, *edge.Problem) {
+func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h handoff.Held, p pull) (int, any, error) {
 	if p.act != actCommit {
-		return 0, nil, edge.Invalid("next", "is a field of commit only")
+		return 0, nil, httpapi.Invalid("next", "is a field of commit only")
 	}
 	p.next.Queue, p.next.Consumer = h.Queue, h.Consumer
 	done, next, err := s.puller().CommitAndClaim(ctx, h, *p.next, p.replies...)
-	status, document, problem := pulled(ctx, c, done, err)
-	if problem != nil || next.Verdict == "" {
-		return status, document, problem
+	status, document, err := pulled(c, done, err)
+	if err != nil || next.Verdict == "" {
+		return status, document, err
 	}
 	both, following := newClaimDocument(c.Scope, done), newClaimDocument(c.Scope, next)
 	both.Next = &following

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -85,14 +88,14 @@ const replying = "replies to queue "
 
 // told is why something failed, as a caller may be told it: the words of a sink or of
 // the caller's own, or, where they are about replies, ours.
-func told(scope edge.Scope, why string) string {
+func told(scope tenancy.Scope, why string) string {
 	if strings.Contains(why, replying) {
 		return scope.ToldOfOthers(why)
 	}
 	return scope.Told(why)
 }
 
-func (s *service) answer(scope edge.Scope, c handoff.Consumer) *consumerAnswer {
+func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswer {
 	a := &consumerAnswer{
 		Consumer: c.Name, State: c.State, Delivered: jsonseq.Seq(c.Delivered), Attempts: c.Attempts,
 		Rewinds: c.Rewinds, Starting: c.Starting != "",
@@ -152,24 +155,24 @@ type consumersAnswer struct {
 
 // consumers tells how far a queue's consumers are; or one of them, and for how
 // long its next message waits.
-func (s *service) consumers(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	given, problem := parameters(c, "queue", "consumer", "after", "limit")
-	if problem != nil {
-		return 0, nil, problem
+func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	given, err := parameters(c, "queue", "consumer", "after", "limit")
+	if err != nil {
+		return 0, nil, err
 	}
-	limit, problem := c.Limit()
-	if problem != nil {
-		return 0, nil, problem
+	limit, err := c.Limit()
+	if err != nil {
+		return 0, nil, err
 	}
 	one := given["consumer"]
 	if one != "" {
 		if err := handoff.ValidateConsumer(one); err != nil {
-			return 0, nil, problemOf(ctx, err)
+			return 0, nil, err
 		}
 	}
 	list, err := s.deliverer.Status(ctx, given["queue"])
 	if err != nil {
-		return 0, nil, problemOf(ctx, err)
+		return 0, nil, err
 	}
 	list = slices.DeleteFunc(list, func(it handoff.Status) bool {
 		return it.Name <= given["after"] || one != "" && it.Name != one
@@ -188,10 +191,10 @@ func (s *service) consumers(ctx context.Context, c *edge.Call) (int, any, *edge.
 		return http.StatusOK, document, nil
 	}
 	if len(list) == 0 {
-		return 0, nil, problemOf(ctx, handoff.ErrNoConsumer)
+		return 0, nil, handoff.ErrNoConsumer
 	}
 	if document.Consumers[0].Waiting, err = s.waiting(ctx, list[0]); err != nil {
-		return 0, nil, problemOf(ctx, err)
+		return 0, nil, err
 	}
 	return http.StatusOK, document, nil
 }
@@ -229,10 +232,10 @@ type operated struct {
 }
 
 // create makes a consumer, or tells of the one that is there.
-func (s *service) create(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
-	members, problem := body(c)
-	if problem != nil {
-		return 0, nil, problem
+func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	members, err := body(c)
+	if err != nil {
+		return 0, nil, err
 	}
 	var queue, name string
 	start := handoff.First
@@ -241,41 +244,41 @@ func (s *service) create(ctx context.Context, c *edge.Call) (int, any, *edge.Pro
 		var err error
 		switch m.Name {
 		case "queue":
-			queue, err = edge.Text(m.Value)
+			queue, err = strictjson.Text(m.Value)
 		case "consumer":
-			name, err = edge.Text(m.Value)
+			name, err = strictjson.Text(m.Value)
 		case "start":
 			start, err = startOf(m.Value)
 		case "kind":
 			var known cursor.Kind
-			known, err = edge.Kind(m.Value)
+			known, err = message.Kind(m.Value)
 			kind = &known
 		default:
 			err = errors.New("is not a field of a new consumer: queue, consumer, start and kind are")
 		}
 		if err != nil {
-			return 0, nil, edge.Invalid(m.Name, err.Error())
+			return 0, nil, httpapi.Invalid(m.Name, err.Error())
 		}
 	}
-	if queue, problem = c.Full("queue", queue); problem != nil {
-		return 0, nil, problem
+	if queue, err = c.Full("queue", queue); err != nil {
+		return 0, nil, err
 	}
 	if kind != nil {
 		start = start.OfKind(*kind)
 	}
 	made, err := s.deliverer.Create(ctx, queue, name, start)
 	if err != nil {
-		return 0, nil, problemOf(ctx, err)
+		return 0, nil, err
 	}
 	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name, consumerAnswer: s.answer(c.Scope, made)}, nil
 }
 
 // startOf reads where a consumer is to begin: "first", "latest" or a seq.
 func startOf(raw json.RawMessage) (handoff.Start, error) {
-	if text, err := edge.Text(raw); err == nil && (text == "first" || text == "latest") {
+	if text, err := strictjson.Text(raw); err == nil && (text == "first" || text == "latest") {
 		return handoff.ParseStart(text)
 	}
-	seq, err := edge.Seq(raw)
+	seq, err := jsonseq.Read(raw)
 	if err != nil {
 		return handoff.Start{}, errors.New("must be first, latest or a seq")
 	}

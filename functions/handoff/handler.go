@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -42,18 +43,19 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{deliverer, sorter, time.Now, s.TenantClaim}).api(emf.New(out)).Handle, nil
+	return (&service{deliverer, sorter, time.Now, s.TenantClaim}).api(settings.NewEmitter(out)).Handle, nil
 }
 
 // api are the function's operations.
-func (s *service) api(emitter *emf.Emitter) *edge.API {
-	return &edge.API{
-		Routes: map[string]map[string]edge.Operation{
+func (s *service) api(emitter *emf.Emitter) *httpapi.API {
+	return &httpapi.API{
+		Routes: map[string]map[string]httpapi.Operation{
 			"consumers": {http.MethodGet: s.consumers, http.MethodPost: s.create},
 			"acts":      {http.MethodGet: s.acts, http.MethodPost: s.act},
 			"claims":    {http.MethodGet: s.listReady, http.MethodPost: s.claim, http.MethodPatch: s.onClaim},
 		},
 		Direct:      s.direct,
+		Problem:     problemOf,
 		TenantClaim: s.tenantClaim,
 		Emitter:     emitter,
 	}
@@ -61,18 +63,18 @@ func (s *service) api(emitter *emf.Emitter) *edge.API {
 
 // direct takes the member "operation" out of a direct invoke's document. One
 // without it that has the member "act" is an act.
-func (s *service) direct(c *edge.Call) (edge.Operation, *edge.Problem) {
-	members, err := edge.Members(c.Body)
+func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
+	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return nil, edge.Invalid("event", err.Error())
+		return nil, httpapi.Invalid("event", err.Error())
 	}
-	value, rest := edge.TakeMember(members, "operation")
+	value, rest := strictjson.Take(members, "operation")
 	name := ""
 	if value != nil {
-		if name, err = edge.Text(value); err != nil {
-			return nil, edge.Invalid("operation", err.Error())
+		if name, err = strictjson.Text(value); err != nil {
+			return nil, httpapi.Invalid("operation", err.Error())
 		}
-	} else if act, _ := edge.TakeMember(members, "act"); act != nil {
+	} else if act, _ := strictjson.Take(members, "act"); act != nil {
 		name = "act"
 	}
 	switch name {
@@ -91,17 +93,17 @@ func (s *service) direct(c *edge.Call) (edge.Operation, *edge.Problem) {
 	case "onClaim":
 		return s.onClaim, c.SetBody(rest)
 	}
-	return nil, edge.Invalid("operation", "must be status, create, acts, act, list, claim or onClaim")
+	return nil, httpapi.Invalid("operation", "must be status, create, acts, act, list, claim or onClaim")
 }
 
 // body reads the members of a request that has no parameters.
-func body(c *edge.Call) ([]edge.Member, *edge.Problem) {
-	if problem := c.Only(); problem != nil {
-		return nil, problem
+func body(c *httpapi.Call) ([]strictjson.Member, error) {
+	if err := c.Only(); err != nil {
+		return nil, err
 	}
-	members, err := edge.Members(c.Body)
+	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return nil, edge.Invalid("body", err.Error())
+		return nil, httpapi.Invalid("body", err.Error())
 	}
 	return members, nil
 }
@@ -111,21 +113,21 @@ func (s *service) age(since time.Time) float64 { return max(s.now().Sub(since).S
 
 // parameters are the query's, which may have no others than these. The queue is
 // as it is stored.
-func parameters(c *edge.Call, names ...string) (map[string]string, *edge.Problem) {
-	if problem := c.Only(names...); problem != nil {
-		return nil, problem
+func parameters(c *httpapi.Call, names ...string) (map[string]string, error) {
+	if err := c.Only(names...); err != nil {
+		return nil, err
 	}
 	given := map[string]string{}
 	for _, name := range names {
-		value, problem := c.One(name)
-		if problem != nil {
-			return nil, problem
+		value, err := c.One(name)
+		if err != nil {
+			return nil, err
 		}
 		if name == "queue" {
-			value, problem = c.Full(name, value)
+			value, err = c.Full(name, value)
 		}
-		if problem != nil {
-			return nil, problem
+		if err != nil {
+			return nil, err
 		}
 		given[name] = value
 	}

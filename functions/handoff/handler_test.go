@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
 	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -171,11 +171,11 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	s := newServer(t, localdb.Choose(), nil)
 	s.put("q", 2)
 	made := `{"queue":"q","consumer":"billing"}`
-	s.Want("HTTP API, a stage", s.Raw(edgetest.V2("POST", "/prod/consumers", "", made, false)), 200, `"billing"`)
-	s.Want("REST API", s.Raw(edgetest.V1("POST", "/consumers", nil, made)), 200, `"billing"`)
-	s.Want("REST API, a parameter", s.Raw(edgetest.V1("GET", "/consumers", url.Values{"queue": {"q"}}, "")), 200, `"lag":2`)
-	s.Want("no route", s.Raw(edgetest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/acts, /claims, /consumers")
-	if a := s.Raw(edgetest.V2("DELETE", "/acts", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
+	s.Want("HTTP API, a stage", s.Raw(httpapitest.V2("POST", "/prod/consumers", "", made, false)), 200, `"billing"`)
+	s.Want("REST API", s.Raw(httpapitest.V1("POST", "/consumers", nil, made)), 200, `"billing"`)
+	s.Want("REST API, a parameter", s.Raw(httpapitest.V1("GET", "/consumers", url.Values{"queue": {"q"}}, "")), 200, `"lag":2`)
+	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/acts, /claims, /consumers")
+	if a := s.Raw(httpapitest.V2("DELETE", "/acts", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
 		t.Errorf("no method: %+v", a)
 	}
 	for _, c := range []struct{ event, want string }{
@@ -281,7 +281,7 @@ func TestNothingIsLogged(t *testing.T) {
 // the contract's consumers and acts are answered.
 func TestRoutesAreTheContract(t *testing.T) {
 	routes := (&service{}).api(nil).Routes
-	contract := edgetest.Contract(t)
+	contract := httpapitest.Contract(t)
 	for resource, methods := range routes {
 		path := contract.Paths.Value("/" + resource)
 		if path == nil {

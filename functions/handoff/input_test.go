@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -101,7 +101,7 @@ func TestBadInput(t *testing.T) {
 	s.Want("a parameter of a post", s.Request("POST", "/acts", "dryRun=1", act(`"seq":2`)), 400, `"field":"dryRun"`, "it has none")
 	s.Want("a consumer that is not there", s.Request("POST", "/acts", "", strings.Replace(act(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
 	s.Want("an after that was never a next", s.Request("GET", "/acts", "queue=q&after=%F0%9F%90%A2", ""), 200)
-	wrong := strings.Replace(edgetest.V2("POST", "/acts", "", act(`"seq":2`), false), "application/json", "text/plain", 1)
+	wrong := strings.Replace(httpapitest.V2("POST", "/acts", "", act(`"seq":2`), false), "application/json", "text/plain", 1)
 	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
 	if after := s.status().Body; after != before {
 		t.Errorf("something was changed: %s, was %s", after, before)
@@ -110,9 +110,9 @@ func TestBadInput(t *testing.T) {
 
 func FuzzHandle(f *testing.F) {
 	for _, seed := range []string{
-		edgetest.V2("POST", "/consumers", "", `{"queue":"q","consumer":"c","start":"latest"}`, false),
-		edgetest.V2("POST", "/acts", "", `{"act":"rewind","queue":"q","consumer":"c","reason":"r","start":1,"id":"i"}`, false),
-		edgetest.V2("GET", "/consumers", "queue=q&consumer=c&limit=5&after=b", "", false), edgetest.V1("GET", "/acts", url.Values{"queue": {"q"}, "after": {"x"}}, ""),
+		httpapitest.V2("POST", "/consumers", "", `{"queue":"q","consumer":"c","start":"latest"}`, false),
+		httpapitest.V2("POST", "/acts", "", `{"act":"rewind","queue":"q","consumer":"c","reason":"r","start":1,"id":"i"}`, false),
+		httpapitest.V2("GET", "/consumers", "queue=q&consumer=c&limit=5&after=b", "", false), httpapitest.V1("GET", "/acts", url.Values{"queue": {"q"}, "after": {"x"}}, ""),
 		`{"act":"skip","queue":"q","consumer":"c","reason":"r","seq":"1"}`, `{"operation":"create","queue":"q","consumer":"c","start":0}`,
 		`{"operation":"status","queue":"q"}`, `{"operation":"acts","queue":"q"}`, `[]`, `{"requestContext":{}}`,
 	} {
@@ -133,7 +133,7 @@ func FuzzHandle(f *testing.F) {
 		if _, err := deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
 			t.Fatal(err)
 		}
-		raw, err := (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api(emf.New(io.Discard)).Handle(t.Context(), event)
+		raw, err := (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api(emf.New(io.Discard, emf.Names{})).Handle(t.Context(), event)
 		if err != nil {
 			t.Fatalf("a function error: %v", err)
 		}

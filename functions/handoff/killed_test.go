@@ -28,8 +28,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/child"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/internal/localpg"
 	"github.com/streamsort/streamsort/internal/mortal"
@@ -107,13 +107,13 @@ func runFunction() error {
 	if err != nil {
 		return err
 	}
-	handle := (&service{deliverer: d, sorter: sorter, now: clock}).api(emf.New(io.Discard)).Handle
+	handle := (&service{deliverer: d, sorter: sorter, now: clock}).api(emf.New(io.Discard, emf.Names{})).Handle
 	return http.ListenAndServe(os.Getenv(childListen), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
 		}
-		event := edgetest.V2(r.Method, r.URL.Path, r.URL.RawQuery, string(body), false)
+		event := httpapitest.V2(r.Method, r.URL.Path, r.URL.RawQuery, string(body), false)
 		raw, err := handle(r.Context(), json.RawMessage(event))
 		var answer struct {
 			StatusCode int    `json:"statusCode"`

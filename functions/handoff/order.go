@@ -6,7 +6,9 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -56,11 +58,11 @@ var kinds = map[string]kind{
 }
 
 // readOrder reads the document of an act.
-func readOrder(c *edge.Call) (order, *edge.Problem) {
+func readOrder(c *httpapi.Call) (order, error) {
 	var o order
-	members, problem := body(c)
-	if problem != nil {
-		return o, problem
+	members, err := body(c)
+	if err != nil {
+		return o, err
 	}
 	given := map[string]bool{}
 	for _, m := range members {
@@ -68,50 +70,50 @@ func readOrder(c *edge.Call) (order, *edge.Problem) {
 		var err error
 		switch m.Name {
 		case "act":
-			o.act, err = edge.Text(m.Value)
+			o.act, err = strictjson.Text(m.Value)
 		case "queue":
-			o.Queue, err = edge.Text(m.Value)
+			o.Queue, err = strictjson.Text(m.Value)
 		case "consumer":
-			o.Consumer, err = edge.Text(m.Value)
+			o.Consumer, err = strictjson.Text(m.Value)
 		case "reason":
-			o.Reason, err = edge.Text(m.Value)
+			o.Reason, err = strictjson.Text(m.Value)
 		case "id":
-			if o.Op, err = edge.Text(m.Value); err == nil && o.Op == "" {
+			if o.Op, err = strictjson.Text(m.Value); err == nil && o.Op == "" {
 				err = errors.New("is empty")
 			}
 		case "seq":
-			o.seq, err = edge.Seq(m.Value)
+			o.seq, err = jsonseq.Read(m.Value)
 		case "start":
 			o.start, err = startOf(m.Value)
 		case "token":
 			o.token, err = readToken(m.Value)
 		case "outcome":
 			var text string
-			text, err = edge.Text(m.Value)
+			text, err = strictjson.Text(m.Value)
 			o.outcome = handoff.TokenOutcome(text)
 		default:
 			err = errors.New("is not a field of an act: act, queue, consumer, reason, id, seq, start, token and outcome are")
 		}
 		if err != nil {
-			return o, edge.Invalid(m.Name, err.Error())
+			return o, httpapi.Invalid(m.Name, err.Error())
 		}
 	}
-	if o.Queue, problem = c.Full("queue", o.Queue); problem != nil {
-		return o, problem
+	if o.Queue, err = c.Full("queue", o.Queue); err != nil {
+		return o, err
 	}
 	kind, known := kinds[o.act]
 	if !known {
-		return o, edge.Invalid("act", "must be skip, redrive, rewind, pause, resume, settle, release or remove")
+		return o, httpapi.Invalid("act", "must be skip, redrive, rewind, pause, resume, settle, release or remove")
 	}
 	if given["outcome"] && o.act != handoff.ActSettle {
-		return o, edge.Invalid("outcome", "is not a field of "+o.act)
+		return o, httpapi.Invalid("outcome", "is not a field of "+o.act)
 	}
 	for _, place := range []string{"seq", "start", "token"} {
 		if place == kind.place && !given[place] {
-			return o, edge.Invalid(place, "is missing")
+			return o, httpapi.Invalid(place, "is missing")
 		}
 		if place != kind.place && given[place] {
-			return o, edge.Invalid(place, "is not a field of "+o.act)
+			return o, httpapi.Invalid(place, "is not a field of "+o.act)
 		}
 	}
 	if !given["id"] {

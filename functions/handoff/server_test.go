@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/faulty"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -22,7 +22,7 @@ import (
 // server is the handler on fresh tables of a real server, with a client that
 // holds every answer to the contract.
 type server struct {
-	*edgetest.Client
+	*httpapitest.Client
 	t         *testing.T
 	sorter    *cursor.Sorter
 	deliverer *handoff.Deliverer
@@ -73,7 +73,7 @@ func newServer(t *testing.T, kind localdb.Kind, between func(handoff.Store) hand
 	if s.deliverer, err = handoff.New(consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.Client = edgetest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, now: clock}).api(emf.New(&s.logs)).Handle)
+	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, now: clock}).api(emf.New(&s.logs, emf.Names{})).Handle)
 	return s
 }
 
@@ -124,19 +124,19 @@ func (s *server) block(queue, consumer string, seq int64) {
 	}
 }
 
-func (s *server) create(document string) edgetest.Answer {
+func (s *server) create(document string) httpapitest.Answer {
 	s.t.Helper()
 	return s.Request("POST", "/consumers", "", document)
 }
 
 // act asks for an act on the consumer "billing" of the queue "q"; more are
 // further members.
-func (s *server) act(name, more string) edgetest.Answer {
+func (s *server) act(name, more string) httpapitest.Answer {
 	s.t.Helper()
 	return s.Request("POST", "/acts", "", fmt.Sprintf(`{"act":%q,"queue":"q","consumer":"billing","reason":"because"%s}`, name, more))
 }
 
-func (s *server) status() edgetest.Answer {
+func (s *server) status() httpapitest.Answer {
 	s.t.Helper()
 	return s.Request("GET", "/consumers", "queue=q&consumer=billing", "")
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -20,9 +20,9 @@ import (
 // others, and they are refused: the tenant is told that, and not of which queues.
 func TestRepliesToOthers(t *testing.T) {
 	s := newServer(t, localdb.Choose(), nil)
-	s.Client = edgetest.New(t, (&service{
+	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
-	}).api(emf.New(&s.logs)).Handle)
+	}).api(emf.New(&s.logs, emf.Names{})).Handle)
 	as := func(method, path, query, body string, parts ...string) {
 		t.Helper()
 		a := s.RequestAs("org", "acme", method, path, query, body)
@@ -84,9 +84,9 @@ func TestATenantsChain(t *testing.T) {
 		store = under
 		return under
 	})
-	s.Client = edgetest.New(t, (&service{
+	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
-	}).api(emf.New(&s.logs)).Handle)
+	}).api(emf.New(&s.logs, emf.Names{})).Handle)
 	s.put("@acme/orders", 2)
 	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", handoff.First); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestATenantsChain(t *testing.T) {
 	chain := strings.TrimPrefix(c.Chain(), "@acme/")
 	remove := `{"act":"remove","queue":"orders","consumer":"billing","reason":"r"}`
 	for _, asked := range []struct {
-		answer edgetest.Answer
+		answer httpapitest.Answer
 		status int
 		want   string
 	}{
@@ -187,7 +187,7 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := (&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api(emf.New(io.Discard)).Handle(t.Context(), event)
+		answer, err := (&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api(emf.New(io.Discard, emf.Names{})).Handle(t.Context(), event)
 		var got struct{ StatusCode int }
 		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
 			t.Errorf("%s, %v", answer, err)

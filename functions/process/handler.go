@@ -33,7 +33,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := &observer{emitter: emf.New(out)}
+	seen := &observer{emitter: settings.NewEmitter(out)}
 	client, err := dynamo.New(nil)
 	if err != nil {
 		return nil, err

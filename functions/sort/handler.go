@@ -26,7 +26,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newHandler(sorter, s.Names, emf.New(out)), nil
+	return newHandler(sorter, s.Names, settings.NewEmitter(out)), nil
 }
 
 // newHandler returns the handler: a batch of records in, the first record that
@@ -36,12 +36,12 @@ func newHandler(sorter *cursor.Sorter, names cursor.Names, emitter *emf.Emitter)
 		metrics := emitter.Begin()
 		defer metrics.Flush()
 		metrics.Count("StreamRecords", len(event.Records))
-		return cursor.OnMessages(sorter, names,
-			func(a cursor.Advance) { metrics.Count("Advances", len(a.Moves)) },
-			func(err error) {
+		return cursor.OnMessages(sorter, names, &cursor.OnMessagesOptions{
+			Advanced: func(a cursor.Advance) { metrics.Count("Advances", len(a.Moves)) },
+			Failed: func(err error) {
 				metrics.Count("Errors", 1)
 				slog.ErrorContext(ctx, "a queue was not sorted", "error", err)
 			},
-		)(ctx, event)
+		})(ctx, event)
 	}
 }

@@ -53,7 +53,7 @@ func TestHandlerSorts(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	response, err := newHandler(sorter, cursor.Names{}, emf.New(&out))(t.Context(),
+	response, err := newHandler(sorter, cursor.Names{}, emf.New(&out, emf.Names{}))(t.Context(),
 		event(t, record(1, "q", 3), record(2, "q", 1), record(3, "q", 2)))
 	if err != nil || len(response.BatchItemFailures) != 0 {
 		t.Fatalf("%+v, %v", response, err)
@@ -69,7 +69,7 @@ func TestHandlerSorts(t *testing.T) {
 
 func TestHandlerFailsOneRecord(t *testing.T) {
 	var out bytes.Buffer
-	response, err := newHandler(newSorter(t), cursor.Names{}, emf.New(&out))(t.Context(),
+	response, err := newHandler(newSorter(t), cursor.Names{}, emf.New(&out, emf.Names{}))(t.Context(),
 		event(t, record(1, "q", 1), `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"seq":{"N":"1"}}}}`))
 	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" {
 		t.Errorf("%+v, %v; want that record 2 failed", response, err)

@@ -78,7 +78,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		shelf = archive.New(archive.NewDynamo(client, archive.Names{Archive: s.ArchiveTable}), sorter)
 	}
 	return (&sweeper{
-		sorter: sorter, deliverer: deliverer, acker: acker, emitter: emf.New(out),
+		sorter: sorter, deliverer: deliverer, acker: acker, emitter: settings.NewEmitter(out),
 		queues: cursor.SweepOptions{
 			Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, Announce: announcer.Gap,
 		},

@@ -47,7 +47,7 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, ma
 	}
 	said := map[string]int{}
 	return &sweeper{
-		sorter: sorter, deliverer: deliverer, acker: acker, emitter: emf.New(out),
+		sorter: sorter, deliverer: deliverer, acker: acker, emitter: emf.New(out, emf.Names{}),
 		chains: xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
 			said[string(c.End())]++
 			return nil

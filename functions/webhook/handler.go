@@ -11,8 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge"
-	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/webhook"
@@ -78,18 +77,18 @@ func byName(all []webhook.Source) map[string]*webhook.Source {
 }
 
 func (s *service) handler(out io.Writer) handler {
-	return (&edge.API{Any: s.receive, Emitter: emf.New(out)}).Handle
+	return (&httpapi.API{Any: s.receive, Emitter: settings.NewEmitter(out)}).Handle
 }
 
 // receive takes one request. What is wrong before the signature is known to be
 // right is told in the same words whatever it is, and whether or not there is
 // such a source.
-func (s *service) receive(ctx context.Context, c *edge.Call) (int, any, *edge.Problem) {
+func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	switch {
 	case c.Direct:
-		return 0, nil, edge.Invalid("event", "is a direct invoke: signed requests come by the HTTP API alone")
+		return 0, nil, httpapi.Invalid("event", "is a direct invoke: signed requests come by the HTTP API alone")
 	case c.Method != http.MethodPost:
-		return 0, nil, &edge.Problem{
+		return 0, nil, &httpapi.Problem{
 			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
 			Detail: "webhooks have POST", Allow: http.MethodPost,
 		}
@@ -101,15 +100,16 @@ func (s *service) receive(ctx context.Context, c *edge.Call) (int, any, *edge.Pr
 		c.Metrics.Count("WebhooksUnknown", 1)
 		return 0, nil, refused()
 	}
-	if problem := s.authenticate(ctx, c, source); problem != nil {
-		return 0, nil, problem
+	if err := s.authenticate(ctx, c, source); err != nil {
+		return 0, nil, err
 	}
-	m, problem := source.Message(&c.Request)
-	if problem != nil {
+	m, err := source.Message(&c.Request)
+	if err != nil {
 		// A sender that signs and is not understood is one of ours to mend.
 		c.Metrics.Count("WebhooksInvalid", 1)
+		problem := httpapi.ProblemOf(ctx, err)
 		slog.WarnContext(ctx, "not understood", "source", source.Name, "field", problem.Errors[0].Field, "problem", problem.Type)
-		return 0, nil, problem
+		return 0, nil, err
 	}
 	c.Metrics.Count("WebhooksAccepted", 1)
 	return s.store(ctx, c, source, m)
@@ -117,13 +117,13 @@ func (s *service) receive(ctx context.Context, c *edge.Call) (int, any, *edge.Pr
 
 // authenticate is the problem of a request that the source has not signed, or of
 // which that cannot be told.
-func (s *service) authenticate(ctx context.Context, c *edge.Call, source *webhook.Source) *edge.Problem {
+func (s *service) authenticate(ctx context.Context, c *httpapi.Call, source *webhook.Source) error {
 	claim, why := source.Signature.Read(c.Headers, s.now())
 	if why == "" {
 		signed, err := s.secrets.Check(ctx, source.Secret, claim, c.Body)
 		if err != nil {
 			slog.ErrorContext(ctx, "the secrets cannot be had", "source", source.Name, "error", err)
-			return &edge.Problem{
+			return &httpapi.Problem{
 				Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
 				Detail: "whether the request is signed cannot be told now; repeating it is safe", RetryAfter: 1,
 			}
@@ -139,8 +139,8 @@ func (s *service) authenticate(ctx context.Context, c *edge.Call, source *webhoo
 }
 
 // refused is what everybody is told who has not signed.
-func refused() *edge.Problem {
-	return &edge.Problem{
+func refused() error {
+	return &httpapi.Problem{
 		Status: http.StatusUnauthorized, Type: "not-signed", Title: "The request is not signed as it must be",
 	}
 }
@@ -154,7 +154,7 @@ type answer struct {
 }
 
 // store stores the message, through the code that enqueue stores by.
-func (s *service) store(ctx context.Context, c *edge.Call, source *webhook.Source, m cursor.Message) (int, any, *edge.Problem) {
+func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, m cursor.Message) (int, any, error) {
 	put := &intake.Put{Single: true}
 	if source.Numbered() {
 		put.Add(m)
@@ -163,9 +163,9 @@ func (s *service) store(ctx context.Context, c *edge.Call, source *webhook.Sourc
 		m.ID = ""
 		put.Arrive(m, id)
 	}
-	answers, problem := put.Store(ctx, s.sorter, c.Metrics)
-	if problem != nil {
-		return 0, nil, problem
+	answers, err := put.Store(ctx, s.sorter, c.Metrics)
+	if err != nil {
+		return 0, nil, err
 	}
 	a := answers[0]
 	if !source.Numbered() && a.Outcome == cursor.Conflict {

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -50,7 +50,7 @@ func sign(text string) []byte {
 
 // server is the handler on the memory store.
 type server struct {
-	*edgetest.Client
+	*httpapitest.Client
 	t      *testing.T
 	memory *cursor.Store
 	sorter *cursor.Sorter
@@ -69,7 +69,7 @@ func newServer(t *testing.T) *server {
 	t.Cleanup(func() { slog.SetDefault(before) })
 	service := newService(t, s.memory, func() time.Time { return s.now }, func(context.Context, webhook.Reference) (string, error) { return s.value, s.err })
 	s.sorter = service.sorter
-	s.Client = edgetest.New(t, service.handler(&s.logs))
+	s.Client = httpapitest.New(t, service.handler(&s.logs))
 	return s
 }
 
@@ -93,7 +93,7 @@ type request struct {
 	binary       bool // API Gateway hands the body on in base64
 }
 
-func (s *server) send(r request) edgetest.Answer {
+func (s *server) send(r request) httpapitest.Answer {
 	s.t.Helper()
 	headers := map[string]string{"content-type": "application/json"}
 	for name, value := range r.headers {
@@ -331,7 +331,7 @@ func TestSecretsCannotBeHad(t *testing.T) {
 // A sender reaches a tenant's queues only where its description says so.
 func TestTenantsQueues(t *testing.T) {
 	s := newServer(t)
-	send := func(source, body string) edgetest.Answer {
+	send := func(source, body string) httpapitest.Answer {
 		return s.send(request{source: source, body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
 	}
 	s.Want("any queue", send("free", `{"q":"orders"}`), 200, "advanced")
@@ -347,10 +347,10 @@ func TestOtherEvents(t *testing.T) {
 	if got := s.Invoke(`{"queue":"q","seq":1,"body":1}`); !strings.Contains(got, `"status":400`) || !strings.Contains(got, "direct invoke") {
 		t.Errorf("a direct invoke: %s", got)
 	}
-	if a := s.Raw(edgetest.V2("GET", "/webhooks/github", "", "", false)); a.Status != 405 || a.Headers["allow"] != "POST" {
+	if a := s.Raw(httpapitest.V2("GET", "/webhooks/github", "", "", false)); a.Status != 405 || a.Headers["allow"] != "POST" {
 		t.Errorf("GET: %+v", a)
 	}
-	if a := s.Raw(edgetest.V2("POST", "/webhooks/github", "", "!", true)); a.Status != 400 {
+	if a := s.Raw(httpapitest.V2("POST", "/webhooks/github", "", "!", true)); a.Status != 400 {
 		t.Errorf("broken base64: %+v", a)
 	}
 }

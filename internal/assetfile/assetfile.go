@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
 // List is a kind of file.
@@ -28,7 +28,7 @@ type List[T any] struct {
 	Variable *regexp.Regexp
 	// Element reads the members of an element. Its error begins with a member's
 	// name.
-	Element func(members []edge.Member) (T, error)
+	Element func(members []strictjson.Member) (T, error)
 	// NameOf is an element's name, which no other one has.
 	NameOf func(T) string
 }
@@ -50,7 +50,7 @@ func (l List[T]) Read(text []byte, lookup func(string) (string, bool)) ([]T, err
 	all := make([]T, len(list))
 	place := map[string]int{}
 	for i, raw := range list {
-		members, err := edge.Members(raw)
+		members, err := strictjson.Members(raw)
 		if err != nil {
 			return nil, fmt.Errorf("%s[%d] %w", l.Name, i, err)
 		}
@@ -68,7 +68,7 @@ func (l List[T]) Read(text []byte, lookup func(string) (string, bool)) ([]T, err
 
 // elements is the list as it stands in the text.
 func (l List[T]) elements(text []byte) ([]json.RawMessage, error) {
-	members, err := edge.Members(text)
+	members, err := strictjson.Members(text)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (l List[T]) elements(text []byte) ([]json.RawMessage, error) {
 		if m.Name != l.Name {
 			return nil, fmt.Errorf("%s is not known: there is %s", m.Name, l.Name)
 		}
-		if list, err = edge.Elements(m.Value); err != nil {
+		if list, err = strictjson.Elements(m.Value); err != nil {
 			return nil, fmt.Errorf("%s %w", l.Name, err)
 		}
 	}

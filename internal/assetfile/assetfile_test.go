@@ -8,16 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
 // things is a file of names; those of the sources and of the consumers are
 // tested where they are.
 var things = assetfile.List[string]{
 	Name: "things", Max: 2, Variable: regexp.MustCompile(`\$\{(THING_[0-9]+)\}`),
-	Element: func(members []edge.Member) (name string, err error) {
+	Element: func(members []strictjson.Member) (name string, err error) {
 		for _, m := range members {
-			if name, err = edge.Text(m.Value); err != nil {
+			if name, err = strictjson.Text(m.Value); err != nil {
 				return "", fmt.Errorf("%s %w", m.Name, err)
 			}
 		}

@@ -161,7 +161,9 @@ func (c *Client) try(ctx context.Context, r request) (*response, error) {
 		return nil, err
 	}
 	out.Header.Set("User-Agent", "streamsort")
-	// By the trace, Lambda finds functions that call each other in circles.
+	// By the trace, Lambda finds functions that call each other in circles. It is in
+	// the environment alone, and the runtime puts another there for each invocation:
+	// so it is read for each request, and cannot be handed in with the options.
 	if trace := os.Getenv("_X_AMZN_TRACE_ID"); trace != "" && os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "" {
 		out.Header.Set("X-Amzn-Trace-Id", trace)
 	}

@@ -29,8 +29,9 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/sink"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -71,13 +72,13 @@ var file = assetfile.List[Consumer]{
 }
 
 // read reads one consumer. Its error begins with a member's name.
-func read(members []edge.Member) (c Consumer, err error) {
+func read(members []strictjson.Member) (c Consumer, err error) {
 	for _, m := range members {
 		switch m.Name {
 		case "name":
-			c.Reader.Name, err = edge.Text(m.Value)
+			c.Reader.Name, err = strictjson.Text(m.Value)
 		case "prefix":
-			c.Reader.Prefix, err = edge.Text(m.Value)
+			c.Reader.Prefix, err = strictjson.Text(m.Value)
 			if all := c.Reader.Prefix == "@"; err == nil && tenant.IsCut(c.Reader.Prefix) && !all {
 				// The queues of a tenant whose name begins so would be handed on too.
 				err = errors.New("begins with '@', and with no whole tenant: it must be like @acme/, or @ for all tenants, or begin otherwise")
@@ -85,11 +86,11 @@ func read(members []edge.Member) (c Consumer, err error) {
 		case "start":
 			c.Reader.Start, err = start(m.Value)
 		case "maxMessages":
-			c.Reader.MaxMessages, err = edge.Positive(m.Value)
+			c.Reader.MaxMessages, err = strictjson.Positive(m.Value)
 		case "maxBytes":
-			c.Reader.MaxBytes, err = edge.Positive(m.Value)
+			c.Reader.MaxBytes, err = strictjson.Positive(m.Value)
 		case "maxAttempts":
-			c.Reader.MaxAttempts, err = edge.Positive(m.Value)
+			c.Reader.MaxAttempts, err = strictjson.Positive(m.Value)
 		case "track":
 			c.Reader.Track, err = duration(m.Value)
 		case "sink":
@@ -112,7 +113,7 @@ func read(members []edge.Member) (c Consumer, err error) {
 
 // duration reads how long something may take.
 func duration(raw json.RawMessage) (time.Duration, error) {
-	text, err := edge.Text(raw)
+	text, err := strictjson.Text(raw)
 	if err != nil {
 		return 0, err
 	}
@@ -126,10 +127,10 @@ func duration(raw json.RawMessage) (time.Duration, error) {
 // start reads where a consumer begins: a word or a seq, the latter as a number
 // or as text.
 func start(raw json.RawMessage) (handoff.Start, error) {
-	if seq, err := edge.Seq(raw); err == nil {
+	if seq, err := jsonseq.Read(raw); err == nil {
 		return handoff.At(seq), nil
 	}
-	text, err := edge.Text(raw)
+	text, err := strictjson.Text(raw)
 	if err == nil && text != "" {
 		if begins, err := handoff.ParseStart(text); err == nil {
 			return begins, nil

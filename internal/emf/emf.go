@@ -4,7 +4,8 @@
 // Call [New] once a function's process and [Emitter.Begin] once an invocation;
 // add to the [Metrics], and [Metrics.Flush] them before the handler returns.
 // Namespace, service and names are those of Powertools for AWS Lambda:
-// POWERTOOLS_METRICS_NAMESPACE, POWERTOOLS_SERVICE_NAME, ColdStart.
+// package settings reads POWERTOOLS_METRICS_NAMESPACE and POWERTOOLS_SERVICE_NAME
+// into [Names], and the first invocation counts a ColdStart.
 //
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 package emf
@@ -14,7 +15,6 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -43,12 +43,22 @@ type Emitter struct {
 	mu                           sync.Mutex // one line at a time
 }
 
+// Names are what the metrics of a process are told apart by.
+type Names struct {
+	// Namespace is CloudWatch's; Streamsort where it is empty.
+	Namespace string
+	// Service is the dimension service; streamsort where it is empty.
+	Service string
+	// Function is the dimension function_name; local where it is empty.
+	Function string
+}
+
 // New returns the Emitter of this process, which writes to out.
-func New(out io.Writer) *Emitter {
+func New(out io.Writer, names Names) *Emitter {
 	return &Emitter{
-		namespace: cmp.Or(os.Getenv("POWERTOOLS_METRICS_NAMESPACE"), "Streamsort"),
-		service:   cmp.Or(os.Getenv("POWERTOOLS_SERVICE_NAME"), "streamsort"),
-		function:  cmp.Or(os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), "local"),
+		namespace: cmp.Or(names.Namespace, "Streamsort"),
+		service:   cmp.Or(names.Service, "streamsort"),
+		function:  cmp.Or(names.Function, "local"),
 		out:       out,
 		now:       time.Now,
 	}

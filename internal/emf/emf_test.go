@@ -64,11 +64,8 @@ func read(t *testing.T, out *bytes.Buffer) []line {
 }
 
 func TestFlush(t *testing.T) {
-	t.Setenv("POWERTOOLS_METRICS_NAMESPACE", "Space")
-	t.Setenv("POWERTOOLS_SERVICE_NAME", "orders")
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "enqueue")
 	var out bytes.Buffer
-	e := New(&out)
+	e := New(&out, Names{Namespace: "Space", Service: "orders", Function: "enqueue"})
 	m := e.Begin()
 	m.Count("Duplicates", 0)
 	m.Count("MessagesStored", 2)
@@ -100,7 +97,7 @@ func TestFlush(t *testing.T) {
 
 func TestFlushSplits(t *testing.T) {
 	var out bytes.Buffer
-	m := New(&out).Begin()
+	m := New(&out, Names{}).Begin()
 	for i := range 250 {
 		m.Add("Many", Milliseconds, float64(i))
 		m.Count(fmt.Sprint("Metric", i), 1)

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -23,7 +23,7 @@ type Answer struct {
 
 	// Failure is why the message's fate is unknown, or that it is not for this
 	// queue; nil where the outcome says it all.
-	Failure *edge.Problem `json:"-"`
+	Failure *httpapi.Problem `json:"-"`
 }
 
 // statusOf is the HTTP status of each outcome.
@@ -80,14 +80,14 @@ func seqOf(seq int64) *jsonseq.Seq { return (*jsonseq.Seq)(&seq) }
 
 // Problem is the problem document of an answer that is no success, for a call
 // that brought one message; nil of one that is.
-func (a Answer) Problem() *edge.Problem {
+func (a Answer) Problem() *httpapi.Problem {
 	switch {
 	case a.Failure != nil:
 		return a.Failure
 	case a.Status < http.StatusBadRequest:
 		return nil
 	}
-	p := &edge.Problem{
+	p := &httpapi.Problem{
 		Status: a.Status, Type: string(a.Outcome), Title: "The message was not stored", Detail: a.Detail,
 		More: map[string]any{"outcome": a.Outcome, "queue": a.Queue},
 	}
@@ -101,7 +101,7 @@ func (a Answer) Problem() *edge.Problem {
 }
 
 // tooLarge gives a body over its limit the status that HTTP has for it.
-func tooLarge(p *edge.Problem) *edge.Problem {
+func tooLarge(p *httpapi.Problem) *httpapi.Problem {
 	if len(p.Errors) != 1 {
 		return p
 	}

@@ -17,8 +17,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -26,7 +27,7 @@ import (
 type Put struct {
 	// Scope is whose names the messages' queues and ids are: an operator's where it
 	// is not set.
-	Scope edge.Scope
+	Scope tenancy.Scope
 	// Single tells that it is one message, and not in a list.
 	Single bool
 	// count is how many messages there are; messages are those with a seq,
@@ -70,14 +71,14 @@ func (p *Put) Join(m cursor.Message, id string) {
 }
 
 // Store stores the messages: those with a seq, then the others. The answers are
-// in the order of the call. A problem means that nothing was stored; what
+// in the order of the call. An error means that nothing was stored; what
 // happens later is told for each message.
-func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Metrics) ([]Answer, *edge.Problem) {
-	if problem := p.name(); problem != nil {
-		return nil, problem
+func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Metrics) ([]Answer, error) {
+	if err := p.name(); err != nil {
+		return nil, err
 	}
-	if problem := p.mixed(); problem != nil {
-		return nil, problem
+	if err := p.mixed(); err != nil {
+		return nil, err
 	}
 	if len(p.arrivals) > 0 {
 		// All is looked at before anything is stored.
@@ -95,7 +96,7 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 			count(metrics, result)
 			answers[p.numbered[i][0]] = p.newAnswer(result)
 			if result.Err != nil {
-				answers[p.numbered[i][0]].Failure = edge.ProblemOf(ctx, result.Err)
+				answers[p.numbered[i][0]].Failure = httpapi.ProblemOf(ctx, result.Err)
 			}
 		}
 	}
@@ -109,7 +110,7 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 			for n, place := range p.arrived[i] {
 				answers[place] = p.newArrivalAnswer(result, n)
 				if result.Err != nil {
-					answers[place].Failure = edge.ProblemOf(ctx, result.Err)
+					answers[place].Failure = httpapi.ProblemOf(ctx, result.Err)
 				}
 			}
 		}
@@ -119,14 +120,14 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 
 // mixed is what is wrong with a call that brings both kinds of message for one
 // queue: a queue is of one kind, and if it is new, neither of them says which.
-func (p *Put) mixed() *edge.Problem {
+func (p *Put) mixed() error {
 	numbered := map[string]bool{}
 	for _, m := range p.messages {
 		numbered[m.Queue] = true
 	}
 	for i, a := range p.arrivals {
 		if numbered[a.Queue] {
-			return edge.Invalid(fmt.Sprintf("messages[%d].seq", p.arrived[i][0]),
+			return httpapi.Invalid(fmt.Sprintf("messages[%d].seq", p.arrived[i][0]),
 				"is missing, and another message for the same queue has one: a queue takes messages with a seq or without, as its first put has them")
 		}
 	}
@@ -134,31 +135,31 @@ func (p *Put) mixed() *edge.Problem {
 }
 
 // name puts the tenant in front of each queue and id.
-func (p *Put) name() *edge.Problem {
-	full := func(place int, field string, name *string) (problem *edge.Problem) {
+func (p *Put) name() error {
+	full := func(place int, field string, name *string) (err error) {
 		switch {
 		case field == "id" && p.key != "" && *name == p.key:
 			field = "Idempotency-Key"
 		case !p.Single:
 			field = fmt.Sprintf("messages[%d].%s", place, field)
 		}
-		*name, problem = p.Scope.Full(field, *name)
-		return problem
+		*name, err = p.Scope.Full(field, *name)
+		return err
 	}
 	for i := range p.messages {
 		m, place := &p.messages[i], p.numbered[i][0]
-		if problem := cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID)); problem != nil {
-			return problem
+		if err := cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID)); err != nil {
+			return err
 		}
 	}
 	for i := range p.arrivals {
 		a, place := &p.arrivals[i], p.arrived[i][0]
-		if problem := cmp.Or(full(place, "queue", &a.Queue), full(place, "id", &a.ID)); problem != nil {
-			return problem
+		if err := cmp.Or(full(place, "queue", &a.Queue), full(place, "id", &a.ID)); err != nil {
+			return err
 		}
 		for n := range a.Messages {
-			if problem := full(p.arrived[i][n], "id", &a.Messages[n].ID); problem != nil {
-				return problem
+			if err := full(p.arrived[i][n], "id", &a.Messages[n].ID); err != nil {
+				return err
 			}
 		}
 	}
@@ -167,13 +168,13 @@ func (p *Put) name() *edge.Problem {
 
 // problem is what an error of the sorter is to the caller, who knows the
 // messages by their places in the call.
-func (p *Put) problem(ctx context.Context, err error, places [][]int) *edge.Problem {
-	return tooLarge(p.reindexed(edge.ProblemOf(ctx, err), places))
+func (p *Put) problem(ctx context.Context, err error, places [][]int) error {
+	return tooLarge(p.reindexed(httpapi.ProblemOf(ctx, err), places))
 }
 
 // reindexed makes a problem speak of the messages by their places in the call,
 // where it speaks of them by their index in a part of it.
-func (p *Put) reindexed(problem *edge.Problem, places [][]int) *edge.Problem {
+func (p *Put) reindexed(problem *httpapi.Problem, places [][]int) *httpapi.Problem {
 	for i, e := range problem.Errors {
 		outer, rest, ok := index(e.Field)
 		if !ok || outer >= len(places) {

@@ -1,11 +1,17 @@
-// Package jsonseq writes seqs into JSON so that every reader gets them exactly:
-// as a number up to 2^53, as a decimal string beyond.
+// Package jsonseq is seqs in JSON. [Seq] writes them so that every reader gets
+// them exactly: as a number up to 2^53, as a decimal string beyond. [Read] reads
+// those of callers, strictly.
 package jsonseq
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // maxExact is the highest integer that every JSON reader takes exactly.
@@ -31,4 +37,22 @@ func (s *Seq) UnmarshalJSON(raw []byte) error {
 	}
 	*s = Seq(n)
 	return nil
+}
+
+// Read reads a caller's seq: an integer, or a string of its canonical decimal
+// digits.
+func Read(raw json.RawMessage) (int64, error) {
+	text := string(raw)
+	if strings.HasPrefix(text, `"`) {
+		var err error
+		if text, err = strictjson.Text(raw); err != nil {
+			return 0, err
+		}
+	}
+	seq, err := cursor.ParseSeq(text)
+	var invalid *cursor.InvalidError
+	if errors.As(err, &invalid) {
+		return 0, errors.New(invalid.Problem)
+	}
+	return seq, err
 }

@@ -1,44 +1,45 @@
 package main
 
 // tenantCode is the folder that decides whose names a caller's are.
-const tenantCode = "internal/edge"
+const tenantCode = "internal/tenancy"
 
 var (
-	whoseNames = test{"./internal/edge", "TestWhoseNames|TestDirectInvokesOperate|TestScope"}
+	whoseNames = test{"./internal/httpapi", "TestWhoseNames|TestDirectInvokesOperate"}
+	itsNames   = test{"./internal/tenancy", "TestScope|TestOwns"}
 	twoTenants = test{"./functions/enqueue", "TestTenants"}
 )
 
 // tenantMutants are ways in which one tenant could reach another's.
 var tenantMutants = []mutant{
-	{"tenants: a name is taken as it is", tenantCode, whoseNames, []edit{
-		{"tenant.go", "full := tenant.Name(s.tenant, name)", "full := name"},
+	{"tenants: a name is taken as it is", tenantCode, itsNames, []edit{
+		{"scope.go", "full := tenant.Name(s.tenant, name)", "full := name"},
 	}},
 	{"tenants: an empty name is the tenant's", tenantCode, twoTenants, []edit{
-		{"tenant.go", `if s.tenant == "" || name == "" {`, `if s.tenant == "" {`},
+		{"scope.go", `if s.tenant == "" || name == "" {`, `if s.tenant == "" {`},
 	}},
 	{"tenants: whole names are told", tenantCode, twoTenants, []edit{
-		{"tenant.go", "if of, name := tenant.Split(full); of == s.tenant {", "if of, name := tenant.Split(full); of == s.tenant && name == full {"},
+		{"scope.go", "if of, name := tenant.Split(full); of == s.tenant {", "if of, name := tenant.Split(full); of == s.tenant && name == full {"},
 	}},
-	{"tenants: an edge is anybody's", tenantCode, whoseNames, []edit{
-		{"tenant.go", `if s.tenant == "" || s.Short(full) != "" {`, `if s.tenant == "" || full != "" {`},
+	{"tenants: an edge is anybody's", tenantCode, itsNames, []edit{
+		{"scope.go", `if s.tenant == "" || s.Short(full) != "" {`, `if s.tenant == "" || full != "" {`},
 	}},
 	{"tenants: whoever is nobody operates", tenantCode, whoseNames, []edit{
-		{"tenant.go", "if r.identity.iam {", "if true {"},
+		{"caller.go", "if c.Signed {", "if true {"},
 	}},
 	{"tenants: a token without the claim operates", tenantCode, whoseNames, []edit{
-		{"tenant.go", `return Scope{}, noTenant("the token has no claim " + a.TenantClaim)`, "return Scope{}, nil"},
+		{"caller.go", `return Scope{}, &NoTenantError{"the token has no claim " + claim}`, "return Scope{}, nil"},
 	}},
 	{"tenants: any claim is a tenant", tenantCode, whoseNames, []edit{
-		{"tenant.go", "err = tenant.Validate(name)", "_ = tenant.Validate(name)"},
+		{"caller.go", "err = tenant.Validate(name)", "_ = tenant.Validate(name)"},
 	}},
-	{"tenants: an event that cannot be read operates", tenantCode, whoseNames, []edit{
-		{"tenant.go", "return Scope{}, notLikeAnEvent(raw)", "return Scope{}, nil"},
+	{"tenants: an event that cannot be read operates", "internal/httpapi", whoseNames, []edit{
+		{"caller.go", "return tenancy.Scope{}, notLikeAnEvent(raw)", "return tenancy.Scope{}, nil"},
 	}},
 	{"tenants: a tenant may have a slash", "pkg/tenant", test{"./pkg/tenant", "TestValidate"}, []edit{
 		{"tenant.go", "const allowed = \"._-:@|+=\"", "const allowed = \"._-:@|+=/\""},
 	}},
 	{"tenants: replies tell of others' queues", tenantCode, test{"./functions/handoff", "TestRepliesToOthers"}, []edit{
-		{"tenant.go", `return "of another"`, `return name`},
+		{"scope.go", `return "of another"`, `return name`},
 	}},
 	{"tenants: an id is anybody's", "internal/intake", twoTenants, []edit{
 		{"intake.go", `cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID))`, `full(place, "queue", &m.Queue)`},

@@ -62,13 +62,13 @@ var webhookMutants = []mutant{
 		{"config.go", "if p.is != literal && before.is != literal || ", "if before.is == body && p.is == body || "},
 	}},
 	{"webhook: the body is looked at first", "functions/webhook", webhookHandling, []edit{
-		{"handler.go", "\tif problem := s.authenticate(ctx, c, source); problem != nil {\n\t\treturn 0, nil, problem\n\t}\n\tm, problem := source.Message(&c.Request)", "\tm, problem := source.Message(&c.Request)\n\tif problem == nil {\n\t\tproblem = s.authenticate(ctx, c, source)\n\t\tif problem != nil {\n\t\t\treturn 0, nil, problem\n\t\t}\n\t}"},
+		{"handler.go", "\tif err := s.authenticate(ctx, c, source); err != nil {\n\t\treturn 0, nil, err\n\t}\n\tm, err := source.Message(&c.Request)", "\tm, err := source.Message(&c.Request)\n\tif err == nil {\n\t\terr = s.authenticate(ctx, c, source)\n\t\tif err != nil {\n\t\t\treturn 0, nil, err\n\t\t}\n\t}"},
 	}},
 	{"webhook: accepted where the secrets cannot be had", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "\t\tif err != nil {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)", "\t\tif err != nil {\n\t\t\tsigned = true\n\t\t}\n\t\tif err != nil && !signed {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)"},
 	}},
 	{"webhook: an unknown sender is told so", "functions/webhook", webhookHandling, []edit{
-		{"handler.go", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, refused()", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, &edge.Problem{Status: http.StatusNotFound, Type: \"no-route\", Title: \"No such sender\"}"},
+		{"handler.go", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, refused()", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, &httpapi.Problem{Status: http.StatusNotFound, Type: \"no-route\", Title: \"No such sender\"}"},
 	}},
 	{"webhook: a delivery without its id", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "put.Arrive(m, id)", "put.Arrive(m, id+string(m.Body))"},

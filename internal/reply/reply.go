@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -15,7 +16,7 @@ import (
 // queue. The error is a *cursor.InvalidError that names the reply and the field;
 // their bounds are not looked at.
 func Read(raw json.RawMessage) ([]handoff.Reply, error) {
-	list, err := edge.Elements(raw)
+	list, err := strictjson.Elements(raw)
 	switch {
 	case err != nil:
 		return nil, &cursor.InvalidError{Field: "replies", Problem: err.Error()}
@@ -24,13 +25,13 @@ func Read(raw json.RawMessage) ([]handoff.Reply, error) {
 	}
 	replies := make([]handoff.Reply, len(list))
 	for i, raw := range list {
-		members, err := edge.Members(raw)
+		members, err := strictjson.Members(raw)
 		if err != nil {
 			return nil, &cursor.InvalidError{Field: fmt.Sprintf("replies[%d]", i), Problem: err.Error()}
 		}
-		m, numbered, problem := edge.ReadMessage(fmt.Sprintf("replies[%d].", i), members)
-		if problem != nil {
-			return nil, &cursor.InvalidError{Field: problem.Errors[0].Field, Problem: problem.Errors[0].Detail}
+		m, numbered, err := message.Read(fmt.Sprintf("replies[%d].", i), members)
+		if err != nil {
+			return nil, err
 		}
 		replies[i] = handoff.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes}
 		if numbered {

@@ -51,7 +51,7 @@ func (a Acks) NewAcker(client *dynamodb.Client) (*xorack.Acker, *xorack.Stamper,
 	if err != nil {
 		return nil, nil, err
 	}
-	options := &xorack.Options{Tombstone: a.Tombstone, ForEach: sideBySide}
+	options := &xorack.Options{Tombstone: a.Tombstone}
 	acker, err := xorack.New(store, options)
 	if err != nil {
 		return nil, nil, err

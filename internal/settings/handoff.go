@@ -28,7 +28,7 @@ func (s Settings) NewDeliverer(client *dynamodb.Client, acker *xorack.Acker, obs
 		return nil, nil, err
 	}
 	deliverer, err := handoff.New(handoff.NewDynamo(client, s.Consumers), sorter, &handoff.Options{
-		ForEach: sideBySide, Observe: observe, Acker: acker, KnownQueues: s.KnownQueues,
+		Observe: observe, Acker: acker, KnownQueues: s.KnownQueues,
 	})
 	return deliverer, sorter, err
 }

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -239,7 +238,6 @@ func (r *reader) check(s Settings) {
 func (s Settings) options() *cursor.Options {
 	return &cursor.Options{
 		Defaults: &s.Defaults, Retention: s.Retention, KeepForever: s.KeepForever, BatchSize: s.BatchSize,
-		ForEach: sideBySide,
 	}
 }
 
@@ -258,27 +256,4 @@ func (s Settings) sorterOn(client *dynamodb.Client) (*cursor.Sorter, error) {
 		return nil, err
 	}
 	return cursor.New(store, s.options())
-}
-
-// width is how many requests of one call are under way at once at most. It is
-// what a function of 512 MB keeps busy, and far below what a table takes.
-const width = 64
-
-// sideBySide runs do(0) … do(n-1), up to width at a time, and returns when all
-// have returned: nothing goes on after a handler's answer.
-func sideBySide(n int, do func(i int)) {
-	if n == 1 {
-		do(0)
-		return
-	}
-	var group sync.WaitGroup
-	defer group.Wait()
-	places := make(chan struct{}, width)
-	for i := range n {
-		places <- struct{}{}
-		group.Go(func() {
-			defer func() { <-places }()
-			do(i)
-		})
-	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
 // Kind is a kind of sink.
@@ -63,7 +63,7 @@ type Config struct {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *Config) UnmarshalJSON(raw []byte) error {
-	members, err := edge.Members(raw)
+	members, err := strictjson.Members(raw)
 	if err != nil {
 		return err
 	}
@@ -72,14 +72,14 @@ func (c *Config) UnmarshalJSON(raw []byte) error {
 		switch m.Name {
 		case "kind":
 			var kind string
-			kind, err = edge.Text(m.Value)
+			kind, err = strictjson.Text(m.Value)
 			read.Kind = Kind(kind)
 		case "arn":
-			read.ARN, err = edge.Text(m.Value)
+			read.ARN, err = strictjson.Text(m.Value)
 		case "maxBytes":
-			read.MaxBytes, err = edge.Positive(m.Value)
+			read.MaxBytes, err = strictjson.Positive(m.Value)
 		case "maxEntries":
-			read.MaxEntries, err = edge.Positive(m.Value)
+			read.MaxEntries, err = strictjson.Positive(m.Value)
 		default:
 			err = errors.New("is not known: there are kind, arn, maxBytes and maxEntries")
 		}

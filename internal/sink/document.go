@@ -3,8 +3,9 @@ package sink
 import (
 	"encoding/json"
 
-	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
@@ -29,7 +30,7 @@ type Document struct {
 	Attempt int `json:"attempt"`
 	// Rewinds is how often the consumer was set back.
 	Rewinds int64 `json:"rewinds"`
-	// Messages are in the order of their seqs, each as [edge.Message] says. Those
+	// Messages are in the order of their seqs, each as [message.Document] says. Those
 	// of a tracked consumer have their edge: when the message's work is done, the
 	// function, or whichever it hands the work on to, says so under this token.
 	Messages []json.RawMessage `json:"messages"`
@@ -62,7 +63,7 @@ func documents(b handoff.Batch, l limits) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	empty, err := edge.Marshal(documentOf(b, nil, b.From, b.To))
+	empty, err := strictjson.Marshal(documentOf(b, nil, b.From, b.To))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func documents(b handoff.Batch, l limits) ([][]byte, error) {
 		if n < len(parts) {
 			to = parts[n-1].seq
 		}
-		written, err := edge.Marshal(documentOf(b, parts[:n], from, to))
+		written, err := strictjson.Marshal(documentOf(b, parts[:n], from, to))
 		if err != nil {
 			return nil, err
 		}
@@ -95,8 +96,8 @@ func documents(b handoff.Batch, l limits) ([][]byte, error) {
 
 // messageOf is the batch's i-th message, with its edge where the batch is
 // tracked.
-func messageOf(b handoff.Batch, i int) edge.Message {
-	written := edge.NewMessage(b.Messages[i])
+func messageOf(b handoff.Batch, i int) message.Document {
+	written := message.New(b.Messages[i])
 	written.Edge = edgeOf(b, i)
 	return written
 }
@@ -121,7 +122,7 @@ func partsOf(b handoff.Batch) ([]part, error) {
 			parts = append(parts, part{seq: skipped[0]})
 			skipped = skipped[1:]
 		}
-		written, err := edge.Marshal(messageOf(b, i))
+		written, err := strictjson.Marshal(messageOf(b, i))
 		if err != nil {
 			return nil, err
 		}

@@ -12,8 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
 	"github.com/streamsort/streamsort/internal/awscall"
-	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
@@ -33,7 +34,7 @@ type Detail struct {
 	TokenN   jsonseq.Seq `json:"tokenN"`
 	Attempt  int         `json:"attempt"`
 	Rewinds  int64       `json:"rewinds"`
-	edge.Message
+	message.Document
 }
 
 type eventBridgeSink struct {
@@ -57,9 +58,9 @@ func (s *eventBridgeSink) Send(ctx context.Context, b handoff.Batch) error {
 			encoded := base64.StdEncoding.EncodeToString(m.Body)
 			written.Body, written.BodyBase64 = nil, &encoded
 		}
-		detail, err := edge.Marshal(Detail{
+		detail, err := strictjson.Marshal(Detail{
 			Queue: b.Queue, Tenant: of, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),
-			Attempt: b.Attempt, Rewinds: b.Rewinds, Message: written,
+			Attempt: b.Attempt, Rewinds: b.Rewinds, Document: written,
 		})
 		if err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -73,7 +73,7 @@ func fifoItems(b handoff.Batch) ([]item[fifoMessage], error) {
 		add("contentType", m.ContentType)
 		add("id", m.ID)
 		if len(m.Attributes) > 0 {
-			own, err := edge.Marshal(m.Attributes)
+			own, err := strictjson.Marshal(m.Attributes)
 			if err != nil {
 				return nil, err
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/streamsort/streamsort/internal/awscall"
-	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/reply"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -119,7 +119,7 @@ func readAnswer(payload []byte) ([]handoff.Reply, error) {
 // that is not there. A member that stands twice is refused, as everywhere here.
 func answerOf(payload []byte) (replies, failures json.RawMessage, err error) {
 	twice := errors.New("an object that has a member twice: nobody can tell which of the two counts")
-	members, err := edge.Members(payload)
+	members, err := strictjson.Members(payload)
 	if err != nil {
 		// It is an object, so that nothing else is wrong with it.
 		return nil, nil, twice

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
@@ -67,7 +67,7 @@ type draft struct {
 }
 
 // read reads one source. Its error begins with a member's name.
-func read(members []edge.Member) (Source, error) {
+func read(members []strictjson.Member) (Source, error) {
 	d := &draft{given: map[string]bool{}}
 	d.MaxBody = maxBody
 	for _, m := range members {
@@ -80,24 +80,24 @@ func read(members []edge.Member) (Source, error) {
 }
 
 // member reads one member.
-func (d *draft) member(m edge.Member) (err error) {
+func (d *draft) member(m strictjson.Member) (err error) {
 	switch m.Name {
 	case "name":
-		if d.Name, err = edge.Text(m.Value); err == nil && (len(d.Name) > MaxName || !sourceName.MatchString(d.Name)) {
+		if d.Name, err = strictjson.Text(m.Value); err == nil && (len(d.Name) > MaxName || !sourceName.MatchString(d.Name)) {
 			err = fmt.Errorf("must be 1 to %d letters, digits, '.', '-' or '_'", MaxName)
 		}
 	case "scheme":
-		d.scheme, err = edge.Text(m.Value)
+		d.scheme, err = strictjson.Text(m.Value)
 		if _, known := schemes[d.scheme]; err == nil && !known && d.scheme != general {
 			err = errors.New("must be github, stripe, shopify or hmac")
 		}
 	case "secret":
 		var arn string
-		if arn, err = edge.Text(m.Value); err == nil {
+		if arn, err = strictjson.Text(m.Value); err == nil {
 			d.Secret, err = ParseReference(arn)
 		}
 	case "key":
-		if d.Key, err = edge.Text(m.Value); err == nil && !keyARN.MatchString(d.Key) {
+		if d.Key, err = strictjson.Text(m.Value); err == nil && !keyARN.MatchString(d.Key) {
 			err = errors.New("must be the ARN of a key of KMS, such as arn:aws:kms:eu-west-1:123456789012:key/ID")
 		}
 	case "tolerance":
@@ -113,7 +113,7 @@ func (d *draft) member(m edge.Member) (err error) {
 	case "seq":
 		d.Seq, err = path(m.Value)
 	case "maxBody":
-		if d.MaxBody, err = edge.Positive(m.Value); err != nil || d.MaxBody > maxBody {
+		if d.MaxBody, err = strictjson.Positive(m.Value); err != nil || d.MaxBody > maxBody {
 			err = fmt.Errorf("must be an integer from 1 to %d", maxBody)
 		}
 	default:
@@ -169,8 +169,8 @@ func (d *draft) finish() error {
 }
 
 // inner reads the members of a member, and puts its name before theirs.
-func inner(m edge.Member, read func(edge.Member) error) error {
-	members, err := edge.Members(m.Value)
+func inner(m strictjson.Member, read func(strictjson.Member) error) error {
+	members, err := strictjson.Members(m.Value)
 	if err != nil {
 		return fmt.Errorf("%s %w", m.Name, err)
 	}
@@ -185,24 +185,24 @@ func inner(m edge.Member, read func(edge.Member) error) error {
 			return fmt.Errorf("%s.%s %w", m.Name, member.Name, err)
 		}
 	}
-	if err := read(edge.Member{}); err != nil {
+	if err := read(strictjson.Member{}); err != nil {
 		return fmt.Errorf("%s %w", m.Name, err)
 	}
 	return nil
 }
 
 // readQueue reads a member of the queue's place; the empty one ends it.
-func (d *draft) readQueue(m edge.Member) (err error) {
+func (d *draft) readQueue(m strictjson.Member) (err error) {
 	switch m.Name {
 	case "prefix":
 		d.prefixed = true
-		if d.Prefix, err = edge.Text(m.Value); err == nil && tenant.IsCut(d.Prefix) {
+		if d.Prefix, err = strictjson.Text(m.Value); err == nil && tenant.IsCut(d.Prefix) {
 			// The sender would choose the tenant, or a part of it.
 			err = errors.New("begins with '@', and with no whole tenant: it must be like @acme/, or begin otherwise")
 		}
 		return err
 	case "default":
-		if d.Default, err = edge.Text(m.Value); err == nil && d.Default == "" {
+		if d.Default, err = strictjson.Text(m.Value); err == nil && d.Default == "" {
 			err = errors.New("is empty")
 		}
 		return err
@@ -214,7 +214,7 @@ func (d *draft) readQueue(m edge.Member) (err error) {
 		if d.Queue.Fixed != "" || !d.Queue.none() {
 			return errOnePlace
 		}
-		if d.Queue.Fixed, err = edge.Text(m.Value); err == nil {
+		if d.Queue.Fixed, err = strictjson.Text(m.Value); err == nil {
 			err = cursor.ValidateQueue(d.Queue.Fixed)
 		}
 		return err
@@ -222,7 +222,7 @@ func (d *draft) readQueue(m edge.Member) (err error) {
 	return d.Queue.read(m, "path, header, fixed, prefix and default")
 }
 
-func (d *draft) readID(m edge.Member) error {
+func (d *draft) readID(m strictjson.Member) error {
 	if m.Name != "digest" {
 		return d.ID.read(m, "path, header and digest")
 	}
@@ -239,7 +239,7 @@ func (d *draft) readID(m edge.Member) error {
 var errOnePlace = errors.New("stands beside another place: there must be one")
 
 // read reads a member of a place; the empty one ends it.
-func (p *Place) read(m edge.Member, known string) (err error) {
+func (p *Place) read(m strictjson.Member, known string) (err error) {
 	switch m.Name {
 	case "":
 		if p.none() {
@@ -262,7 +262,7 @@ func (p *Place) read(m edge.Member, known string) (err error) {
 	return err
 }
 
-func (d *draft) readAttributes(m edge.Member) error {
+func (d *draft) readAttributes(m strictjson.Member) error {
 	if m.Name == "" {
 		return nil
 	}
@@ -278,18 +278,18 @@ func (d *draft) readAttributes(m edge.Member) error {
 }
 
 // readSignature reads a member of a general signature; the empty one ends it.
-func (d *draft) readSignature(m edge.Member) (err error) {
+func (d *draft) readSignature(m strictjson.Member) (err error) {
 	s := &d.Signature
 	switch m.Name {
 	case "header":
 		s.header, err = header(m.Value)
 	case "prefix":
-		if s.prefix, err = edge.Text(m.Value); err == nil && len(s.prefix) > 64 {
+		if s.prefix, err = strictjson.Text(m.Value); err == nil && len(s.prefix) > 64 {
 			err = errors.New("must have at most 64 bytes")
 		}
 	case "encoding":
 		var encoding string
-		encoding, err = edge.Text(m.Value)
+		encoding, err = strictjson.Text(m.Value)
 		s.base64 = encoding == "base64"
 		if err == nil && !s.base64 && encoding != "hex" {
 			err = errors.New("must be hex or base64")
@@ -298,7 +298,7 @@ func (d *draft) readSignature(m edge.Member) (err error) {
 		s.timestampHeader, err = header(m.Value)
 	case "template":
 		var text string
-		if text, err = edge.Text(m.Value); err == nil {
+		if text, err = strictjson.Text(m.Value); err == nil {
 			s.template, err = parseTemplate(text)
 		}
 	case "":
@@ -363,23 +363,23 @@ func parseTemplate(text string) (parts []part, err error) {
 }
 
 func header(raw json.RawMessage) (string, error) {
-	name, err := edge.Text(raw)
+	name, err := strictjson.Text(raw)
 	if err == nil && !headerName.MatchString(name) {
 		err = errors.New("must be a header's name: 1 to 128 letters, digits or '-'")
 	}
 	return strings.ToLower(name), err
 }
 
-func path(raw json.RawMessage) (edge.FieldPath, error) {
-	text, err := edge.Text(raw)
+func path(raw json.RawMessage) (strictjson.FieldPath, error) {
+	text, err := strictjson.Text(raw)
 	if err != nil {
 		return nil, err
 	}
-	return edge.ParseFieldPath(text)
+	return strictjson.ParseFieldPath(text)
 }
 
 func duration(raw json.RawMessage) (time.Duration, error) {
-	text, err := edge.Text(raw)
+	text, err := strictjson.Text(raw)
 	if err != nil {
 		return 0, err
 	}

@@ -11,36 +11,38 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // Message is the message that a request brings, with its queue, its seq where
 // the source is numbered, and the sender's id. The request's signature must have
-// been checked. The problem names the field and its bound.
-func (s *Source) Message(r *edge.Request) (cursor.Message, *edge.Problem) {
+// been checked. The error names the field and its bound.
+func (s *Source) Message(r *httpapi.Request) (cursor.Message, error) {
 	m := cursor.Message{Body: r.Body}
 	if len(r.Body) > s.MaxBody {
 		return m, TooLarge(s.MaxBody)
 	}
-	var problem *edge.Problem
-	if m.ContentType, problem = s.contentType(r); problem != nil {
-		return m, problem
-	}
 	var err error
+	if m.ContentType, err = s.contentType(r); err != nil {
+		return m, err
+	}
 	if m.Queue, err = s.queue(r); err != nil {
-		return m, edge.Invalid("queue", err.Error())
+		return m, httpapi.Invalid("queue", err.Error())
 	}
 	if m.ID, err = s.id(r); err != nil {
-		return m, edge.Invalid("id", err.Error())
+		return m, httpapi.Invalid("id", err.Error())
 	}
 	if s.Numbered() {
 		seq, err := s.Seq.Find(r.Body)
 		if err == nil {
-			m.Seq, err = edge.Seq(seq)
+			m.Seq, err = jsonseq.Read(seq)
 		}
 		if err != nil {
-			return m, edge.Invalid("seq", err.Error())
+			return m, httpapi.Invalid("seq", err.Error())
 		}
 	}
 	for name, from := range s.Attributes {
@@ -55,28 +57,28 @@ func (s *Source) Message(r *edge.Request) (cursor.Message, *edge.Problem) {
 }
 
 // TooLarge is the problem of a body that has more bytes than it may.
-func TooLarge(most int) *edge.Problem {
-	return &edge.Problem{
+func TooLarge(most int) error {
+	return &httpapi.Problem{
 		Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The message is too large",
-		Errors: []edge.FieldError{{Field: "body", Detail: fmt.Sprintf("has more than %d bytes", most)}},
+		Errors: []httpapi.FieldError{{Field: "body", Detail: fmt.Sprintf("has more than %d bytes", most)}},
 	}
 }
 
 // contentType is the body's, empty where it is that of a message that names
 // none; a body that is JSON by it must be JSON.
-func (s *Source) contentType(r *edge.Request) (string, *edge.Problem) {
+func (s *Source) contentType(r *httpapi.Request) (string, error) {
 	given := r.Headers["content-type"]
-	if given != "" && !edge.IsJSON(given) {
+	if given != "" && !strictjson.IsJSON(given) {
 		if s.Queue.Path != nil || s.ID.Path != nil || s.Numbered() {
-			return "", edge.NotJSON()
+			return "", httpapi.NotJSON()
 		}
 		return given, nil
 	}
 	switch {
 	case !utf8.Valid(r.Body):
-		return "", edge.Invalid("body", "is not valid UTF-8")
+		return "", httpapi.Invalid("body", "is not valid UTF-8")
 	case !json.Valid(r.Body):
-		return "", edge.Invalid("body", "is not JSON")
+		return "", httpapi.Invalid("body", "is not JSON")
 	}
 	if media, _, err := mime.ParseMediaType(given); given == "" || err == nil && media == cursor.DefaultContentType {
 		return "", nil
@@ -88,7 +90,7 @@ func (s *Source) contentType(r *edge.Request) (string, *edge.Problem) {
 var errEmpty = errors.New("is empty")
 
 // queue is the queue's name.
-func (s *Source) queue(r *edge.Request) (string, error) {
+func (s *Source) queue(r *httpapi.Request) (string, error) {
 	if s.Queue.Fixed != "" {
 		return s.Queue.Fixed, nil
 	}
@@ -98,14 +100,14 @@ func (s *Source) queue(r *edge.Request) (string, error) {
 		return "", errors.New("begins with '@', as the queues of tenants do: a source without a prefix may name none")
 	case err == nil:
 		return s.Prefix + name, nil
-	case s.Default != "" && (errors.Is(err, errEmpty) || errors.Is(err, edge.ErrNoField)):
+	case s.Default != "" && (errors.Is(err, errEmpty) || errors.Is(err, strictjson.ErrNoField)):
 		return s.Prefix + s.Default, nil
 	}
 	return "", err
 }
 
 // id is the sender's own name for the delivery; empty where the source has none.
-func (s *Source) id(r *edge.Request) (string, error) {
+func (s *Source) id(r *httpapi.Request) (string, error) {
 	if s.ID.none() {
 		return "", nil
 	}
@@ -117,7 +119,7 @@ func (s *Source) id(r *edge.Request) (string, error) {
 }
 
 // find is the value of a place, which is not empty.
-func (p Place) find(r *edge.Request) (value string, err error) {
+func (p Place) find(r *httpapi.Request) (value string, err error) {
 	switch {
 	case p.Digest:
 		sum := sha256.Sum256(r.Body)
@@ -139,7 +141,7 @@ func (p Place) find(r *edge.Request) (value string, err error) {
 	if string(raw) == "null" {
 		return "", fmt.Errorf("%w: the field is null", errEmpty)
 	}
-	if value, err = edge.Name(raw); err == nil && value == "" {
+	if value, err = message.Name(raw); err == nil && value == "" {
 		err = errEmpty
 	}
 	return value, err

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
 // Bounds of what is remembered of a secret store.
@@ -123,14 +123,14 @@ func (h *held) refresh(ctx context.Context, fetch func(context.Context, Referenc
 // are valid at a time. An error says nothing of what is in it.
 func parseSecrets(text string) ([][]byte, error) {
 	list := []string{strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")}
-	if edge.IsArray([]byte(text)) {
-		elements, err := edge.Elements([]byte(text))
+	if strictjson.IsArray([]byte(text)) {
+		elements, err := strictjson.Elements([]byte(text))
 		if err != nil {
 			return nil, errors.New("its value starts as a JSON list, and is none")
 		}
 		list = nil
 		for _, element := range elements {
-			secret, err := edge.Text(element)
+			secret, err := strictjson.Text(element)
 			if err != nil {
 				return nil, errors.New("its value is a JSON list with something else than strings")
 			}
@@ -140,7 +140,7 @@ func parseSecrets(text string) ([][]byte, error) {
 	if len(list) < 1 || len(list) > MaxSecrets {
 		return nil, fmt.Errorf("its value has %d secrets: there must be from 1 to %d", len(list), MaxSecrets)
 	}
-	if _, err := edge.Members([]byte(text)); err == nil {
+	if _, err := strictjson.Members([]byte(text)); err == nil {
 		// What the console of Secrets Manager makes: nobody signs with all of that.
 		return nil, errors.New("its value is a JSON object: it must be the secret alone, as plain text, or a JSON list of secrets")
 	}

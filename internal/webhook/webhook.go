@@ -34,7 +34,7 @@ package webhook
 import (
 	"time"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -72,7 +72,7 @@ type Source struct {
 	Queue           Place
 	Prefix, Default string
 	// Seq is the path of the seq in the body; nil means arrival order.
-	Seq edge.FieldPath
+	Seq strictjson.FieldPath
 	// ID is where the sender's own name for the delivery is.
 	ID Place
 	// Attributes are the headers that become the message's attributes, by the
@@ -93,7 +93,7 @@ type Place struct {
 	// Header is a header's name in small letters. Headers are not signed.
 	Header string
 	// Path is that of a field of the body, a string or an integer.
-	Path edge.FieldPath
+	Path strictjson.FieldPath
 	// Digest is the SHA-256 of the body, in hexadecimal digits.
 	Digest bool
 }

@@ -87,7 +87,7 @@ func TestOnStreamHandsOnArrivals(t *testing.T) {
 			got = append(got, string(m.Body))
 		}
 		return nil
-	}, func(err error) { t.Error(err) })(t.Context(), StreamEvent{Records: records})
+	}, &OnStreamOptions{Failed: func(err error) { t.Error(err) }})(t.Context(), StreamEvent{Records: records})
 	if err != nil || len(response.BatchItemFailures) > 0 {
 		t.Fatalf("%v, %v", response, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/faulty"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -37,7 +38,7 @@ func hurtOn(t *testing.T, faults *ddbtest.Faults, store *cursor.Store) *hurt {
 	settings := cursor.DefaultSettings()
 	settings.Policy, settings.GapAfter = cursor.PolicySkip, time.Minute
 	var err error
-	h.sorter, err = cursor.New(h.store, &cursor.Options{Defaults: &settings, Now: func() time.Time { return h.now }})
+	h.sorter, err = cursor.New(h.store, &cursor.Options{ForEach: fanout.OneByOne, Defaults: &settings, Now: func() time.Time { return h.now }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func FuzzStreamRecord(f *testing.F) {
 			t.Errorf("%d failures of one record", n)
 		}
 		var advances []cursor.Advance
-		response, err = cursor.OnMessages(s, cursor.Names{}, func(a cursor.Advance) { advances = append(advances, a) }, nil)(t.Context(), event)
+		response, err = cursor.OnMessages(s, cursor.Names{}, &cursor.OnMessagesOptions{Advanced: func(a cursor.Advance) { advances = append(advances, a) }})(t.Context(), event)
 		if n := len(response.BatchItemFailures); err == nil && n > 1 || len(advances) > 1 {
 			t.Errorf("%d failures, %d advances of one record", n, len(advances))
 		}

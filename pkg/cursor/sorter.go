@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"strconv"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/fanout"
 )
 
 // Sorter stores messages that arrive in any order and moves each queue's
@@ -44,8 +46,10 @@ type Options struct {
 	// NewOp returns the mark of a put, 8 bytes that no other put has; nil
 	// means random ones.
 	NewOp func() []byte
-	// ForEach runs do(0) … do(n-1) and returns when all have returned. A group
-	// put stores its messages through it; nil means one after the other.
+	// ForEach runs do(0) … do(n-1) and returns when all have returned: a group
+	// put stores its messages through it, and a sweep walks its segments. nil
+	// means side by side, up to 64 at a time; no operation starts a goroutine but
+	// by this. The simulator hands in one that runs them one after the other.
 	ForEach func(n int, do func(i int))
 }
 
@@ -98,7 +102,7 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		s.newOp = randomOp
 	}
 	if s.forEach == nil {
-		s.forEach = oneByOne
+		s.forEach = fanout.SideBySide
 	}
 	s.memory = newMemo(s.now)
 	return s, nil
@@ -109,12 +113,6 @@ func randomOp() []byte {
 	// crypto/rand never fails: it ends the program instead.
 	_, _ = rand.Read(op)
 	return op
-}
-
-func oneByOne(n int, do func(i int)) {
-	for i := range n {
-		do(i)
-	}
 }
 
 // Defaults are the settings that a new queue gets.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -44,6 +45,9 @@ func (b *bench) process(options cursor.Options) *cursor.Sorter {
 	b.t.Helper()
 	if options.Now == nil {
 		options.Now = func() time.Time { return b.now }
+	}
+	if options.ForEach == nil {
+		options.ForEach = fanout.OneByOne
 	}
 	s, err := cursor.New(storeOn(b.t, b.engine, cursor.Names{}), &options)
 	if err != nil {

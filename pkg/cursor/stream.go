@@ -55,15 +55,27 @@ func FailedAt(raw json.RawMessage, cause error) (events.DynamoDBEventResponse, e
 	}, nil
 }
 
+// OnMessagesOptions are what a handler of the messages' stream tells of its work.
+// A nil OnMessagesOptions means nobody is told.
+type OnMessagesOptions struct {
+	// Advanced is told what became of each queue that a batch names; nil means
+	// nobody.
+	Advanced func(Advance)
+	// Failed is told why a record, or its queue, failed; nil means nobody.
+	Failed func(error)
+}
+
 // OnMessages returns the handler for the stream of the messages table: it
 // heals every queue that a record names, once a batch. In asynchronous mode
-// that is what moves the cursors. failed, if not nil, is told why a record
-// failed, and advanced what became of a queue.
+// that is what moves the cursors.
 //
 // A queue that fails keeps no other queue of the batch back; the batch is
 // repeated from the first record of such a queue on, which does no harm to the
 // others.
-func OnMessages(s *Sorter, names Names, advanced func(Advance), failed func(error)) func(context.Context, StreamEvent) (events.DynamoDBEventResponse, error) {
+func OnMessages(s *Sorter, names Names, options *OnMessagesOptions) func(context.Context, StreamEvent) (events.DynamoDBEventResponse, error) {
+	if options == nil {
+		options = &OnMessagesOptions{}
+	}
 	names = names.withDefaults()
 	return func(ctx context.Context, event StreamEvent) (events.DynamoDBEventResponse, error) {
 		type batch struct {
@@ -100,13 +112,13 @@ func OnMessages(s *Sorter, names Names, advanced func(Advance), failed func(erro
 		var lowest *batch
 		for _, b := range batches {
 			if b.err == nil {
-				if advanced != nil {
-					advanced(b.done)
+				if options.Advanced != nil {
+					options.Advanced(b.done)
 				}
 				continue
 			}
-			if failed != nil {
-				failed(b.err)
+			if options.Failed != nil {
+				options.Failed(b.err)
 			}
 			if lowest == nil || b.first < lowest.first {
 				lowest = b
@@ -159,17 +171,23 @@ type Batch struct {
 	Skipped []int64
 }
 
+// OnStreamOptions are what a handler of the cursors' stream tells of its work. A nil
+// OnStreamOptions means nobody is told.
+type OnStreamOptions struct {
+	// Failed is told why a record failed; nil means nobody.
+	Failed func(error)
+}
+
 // OnStream returns the handler for the stream of the cursors table: for every
 // advance it reads the messages and hands them on in order, in batches of at
 // most 500 messages and 4 MB of bodies. It keeps no state: an advance that
 // fails, or whose answer is lost, is handed on again as a whole, and one that
-// the stream drops is not handed on at all. failed, if not nil, is told why a
-// record failed.
+// the stream drops is not handed on at all.
 //
 //	lambda.Start(cursor.OnStream(sorter, cursor.Names{}, handle, nil))
 //
 // The event source mapping must have ReportBatchItemFailures on.
-func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error, failed func(error)) func(context.Context, StreamEvent) (events.DynamoDBEventResponse, error) {
+func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error, options *OnStreamOptions) func(context.Context, StreamEvent) (events.DynamoDBEventResponse, error) {
 	names = names.withDefaults()
 	return func(ctx context.Context, event StreamEvent) (events.DynamoDBEventResponse, error) {
 		for _, raw := range event.Records {
@@ -178,8 +196,8 @@ func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error,
 				err = s.handOn(ctx, it, moved, handle)
 			}
 			if err != nil {
-				if failed != nil {
-					failed(err)
+				if options != nil && options.Failed != nil {
+					options.Failed(err)
 				}
 				return FailedAt(raw, err)
 			}

@@ -47,9 +47,9 @@ func TestOnMessagesHealsEachQueueOnce(t *testing.T) {
 	}
 	b.put(cursor.Message{Queue: "other", Seq: 1})
 	var advances []string
-	handle := cursor.OnMessages(b.sorter, cursor.Names{}, func(a cursor.Advance) {
+	handle := cursor.OnMessages(b.sorter, cursor.Names{}, &cursor.OnMessagesOptions{Advanced: func(a cursor.Advance) {
 		advances = append(advances, fmt.Sprintf("%s %v", a.Cursor.Queue, a.Moves))
-	}, nil)
+	}})
 	response, err := handle(t.Context(), event(t,
 		stored(1, "q", 2), stored(2, "other", 1), stored(3, "q", 1), stored(4, "q", 3),
 		`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"5","Keys":{"queue":{"S":"q"},"seq":{"N":"9"}}}}`))
@@ -72,7 +72,7 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
 		b.put(body(1))
 		var failures []error
-		handle := cursor.OnMessages(b.sorter, cursor.Names{}, nil, func(err error) { failures = append(failures, err) })
+		handle := cursor.OnMessages(b.sorter, cursor.Names{}, &cursor.OnMessagesOptions{Failed: func(err error) { failures = append(failures, err) }})
 		response, err := handle(t.Context(), event(t, stored(1, "q", 1), record, stored(3, "q", 1)))
 		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1 {
 			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
@@ -154,7 +154,7 @@ func TestOnStreamStopsAtWhatFails(t *testing.T) {
 				return c.err
 			}
 			return nil
-		}, func(err error) { failures = append(failures, err) })
+		}, &cursor.OnStreamOptions{Failed: func(err error) { failures = append(failures, err) }})
 		response, err := handle(t.Context(), event(t, moved(1, "q", 0, 1), c.second, moved(3, "q", 2, 3)))
 		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1 {
 			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)

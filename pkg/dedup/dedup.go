@@ -25,9 +25,6 @@ type Deduplicator[ID, R any] struct {
 // New returns a Deduplicator for the processor: 1 to 255 bytes of UTF-8 that
 // name the kind of work, the same in all processes that do it. nil options
 // mean all defaults. The error is an [InvalidError].
-//
-// Where the environment has POWERTOOLS_IDEMPOTENCY_DISABLED as true, 1, yes or
-// on, every effect runs, and nothing is stored: for tests and development.
 func New[ID, R any](store Store, processor string, options *Options[ID, R]) (*Deduplicator[ID, R], error) {
 	if options == nil {
 		options = &Options[ID, R]{}
@@ -44,7 +41,7 @@ func New[ID, R any](store Store, processor string, options *Options[ID, R]) (*De
 	}
 	return &Deduplicator[ID, R]{
 		store: store, processor: processor, options: complete,
-		cache: newCache(complete.CacheSize, complete.CacheAge), off: switchedOff(),
+		cache: newCache(complete.CacheSize, complete.CacheAge), off: complete.Off,
 	}, nil
 }
 

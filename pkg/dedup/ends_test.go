@@ -335,7 +335,7 @@ func TestSwitchedOff(t *testing.T) {
 		t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", value)
 		var ran atomic.Int64
 		store := dedup.NewMemory()
-		d := process(t, store, nil)
+		d := process(t, store, &dedup.Options[string, string]{Off: dedup.OffInEnvironment()})
 		for range 2 {
 			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran)))
 		}

@@ -11,20 +11,22 @@ import (
 // Embedded Metric Format: DedupNew, DedupDuplicate, DedupWaited,
 // DedupTakenOver, DedupLost, DedupFailed, DedupQuarantined. Give its Observe to
 // Options.Observe, and call Flush before a handler returns.
-//
-// Namespace and service are POWERTOOLS_METRICS_NAMESPACE (Streamsort) and
-// POWERTOOLS_SERVICE_NAME (streamsort).
 type Metrics struct {
 	current *emf.Metrics
 }
 
+// MetricNames are what the metrics are told apart by: what Powertools takes from
+// POWERTOOLS_METRICS_NAMESPACE, POWERTOOLS_SERVICE_NAME and
+// AWS_LAMBDA_FUNCTION_NAME.
+type MetricNames = emf.Names
+
 // NewMetrics returns Metrics that are written to out: os.Stdout in a Lambda
 // function; nil means nowhere.
-func NewMetrics(out io.Writer) *Metrics {
+func NewMetrics(out io.Writer, names MetricNames) *Metrics {
 	if out == nil {
 		out = io.Discard
 	}
-	return &Metrics{emf.New(out).Begin()}
+	return &Metrics{emf.New(out, names).Begin()}
 }
 
 var metricNames = map[EventKind]string{

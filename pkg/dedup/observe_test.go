@@ -105,7 +105,7 @@ func TestWhatIsTold(t *testing.T) {
 
 // TestNobodyIsTold: a trace may have no end, and metrics no reader.
 func TestNobodyIsTold(t *testing.T) {
-	metrics := dedup.NewMetrics(nil)
+	metrics := dedup.NewMetrics(nil, dedup.MetricNames{})
 	d := process(t, dedup.NewMemory(), &options{
 		Observe: metrics.Observe,
 		Trace: func(ctx context.Context, _ string, _ dedup.Key) (context.Context, func(error)) {
@@ -120,7 +120,7 @@ func TestNobodyIsTold(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	var out bytes.Buffer
-	metrics := dedup.NewMetrics(&out)
+	metrics := dedup.NewMetrics(&out, dedup.MetricNames{})
 	metrics.Flush() // ColdStart
 	out.Reset()
 	d := process(t, dedup.NewMemory(), &options{Observe: metrics.Observe, MaxAttempts: 1})

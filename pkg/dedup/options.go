@@ -73,6 +73,10 @@ type Options[ID, R any] struct {
 	CacheSize int
 	CacheAge  time.Duration
 
+	// Off switches deduplication off: every effect runs, and nothing is stored, for
+	// tests and development. Whoever used Powertools gives it [OffInEnvironment].
+	Off bool
+
 	// Logger gets what happens: looks at DEBUG, what came of a call at INFO,
 	// time-outs, lost claims and errors at WARN. nil means nobody.
 	Logger *slog.Logger
@@ -138,11 +142,10 @@ const (
 	maxMessage = 256
 )
 
-// offVariable switches deduplication off, by the name that Powertools gave it.
-const offVariable = "POWERTOOLS_IDEMPOTENCY_DISABLED"
-
-func switchedOff() bool {
-	value := strings.ToLower(os.Getenv(offVariable))
+// OffInEnvironment reports whether POWERTOOLS_IDEMPOTENCY_DISABLED is true, 1, yes
+// or on: by that, programs that use Powertools switch deduplication off.
+func OffInEnvironment() bool {
+	value := strings.ToLower(os.Getenv("POWERTOOLS_IDEMPOTENCY_DISABLED"))
 	off, err := strconv.ParseBool(value)
 	return err == nil && off || value == "yes" || value == "on"
 }

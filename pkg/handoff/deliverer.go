@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -48,10 +49,13 @@ type Options struct {
 	// characters; nil means random ones.
 	NewReq func() string
 	// ForEach runs do(0) … do(n-1) and returns when all have returned: OnStream
-	// delivers to queues through it. nil means one after the other.
+	// delivers to queues through it. nil means side by side, up to 64 at a time; no
+	// operation starts a goroutine but by this. The simulator hands in one that runs
+	// them one after the other.
 	ForEach func(n int, do func(i int))
 	// Observe, if not nil, is told how each delivery ended, and why a stream's
-	// record cannot be read: then there is nothing but Err.
+	// record cannot be read: then there is nothing but Err. It may be called from
+	// several goroutines at once.
 	Observe func(Delivery)
 	// Acker has the chains of tracked batches. It is needed where a Reader has
 	// Track, and by whoever may meet one of their claims: the sweep.
@@ -101,7 +105,7 @@ func New(store Store, sorter *cursor.Sorter, options *Options) (*Deliverer, erro
 		d.newReq = randomReq
 	}
 	if d.forEach == nil {
-		d.forEach = oneByOne
+		d.forEach = fanout.SideBySide
 	}
 	if d.observe == nil {
 		d.observe = func(Delivery) {}
@@ -116,12 +120,6 @@ func randomReq() string {
 	return hex.EncodeToString(req)
 }
 
-func oneByOne(n int, do func(i int)) {
-	for i := range n {
-		do(i)
-	}
-}
-
 // Reader is a named consumer and what it does with its batches. The zero
 // fields mean their defaults, but for Name and Handle.
 type Reader struct {
@@ -130,7 +128,9 @@ type Reader struct {
 	Name string
 	// Handle is given each batch. What it returns, or panics with, is why the
 	// batch is tried again; Permanent says that it need not be. Its context
-	// ends some time before the claim does.
+	// ends some time before the claim does. It may be called from several
+	// goroutines at once, for different queues; [Options].ForEach is how that
+	// is changed.
 	Handle func(context.Context, Batch) error
 	// Start is where it begins in a queue that it has never read; First where
 	// it is the zero Start.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -84,9 +85,9 @@ func newDesk(t *testing.T) *desk {
 	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), store: &handoff.Memory{}}
 	clock := func() time.Time { return k.now }
 	var err error
-	k.sorter, err = cursor.New(k.queues.on(t, k.queues), &cursor.Options{Now: clock})
+	k.sorter, err = cursor.New(k.queues.on(t, k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
 	k.must(err)
-	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{Now: clock})
+	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: clock})
 	k.must(err)
 	return k
 }

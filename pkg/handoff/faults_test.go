@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/faulty"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -38,9 +39,9 @@ func newHurt(t *testing.T, attempts int) *hurt {
 	var queues *cursor.Store
 	h.store, queues = freshTables(t, localdb.Choose(), &dynamo.Options{Transport: h.network, MaxAttempts: attempts})
 	var err error
-	h.sorter, err = cursor.New(queues, &cursor.Options{Now: clock})
+	h.sorter, err = cursor.New(queues, &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
 	h.must(err)
-	h.d, err = handoff.New(h.store, h.sorter, &handoff.Options{Now: clock})
+	h.d, err = handoff.New(h.store, h.sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: clock})
 	h.must(err)
 	return h
 }

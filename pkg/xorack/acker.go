@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/fanout"
 )
 
 // Bounds and defaults of an [Acker].
@@ -54,9 +56,11 @@ type Options struct {
 	// NewOp returns the mark of an operation that no edge gives one, 8 bytes
 	// that no other has; nil means random ones.
 	NewOp func() Op
-	// ForEach runs do(0) … do(n-1) and returns when all have returned. The
-	// sub-chains of a fan are created through it; nil means one after the
-	// other.
+	// ForEach runs do(0) … do(n-1) and returns when all have returned: the
+	// sub-chains of a fan are created through it, and a sweep and a stream's
+	// handler see to chains. nil means side by side, up to 64 at a time; no
+	// operation starts a goroutine but by this. The simulator hands in one that
+	// runs them one after the other.
 	ForEach func(n int, do func(i int))
 }
 
@@ -84,7 +88,7 @@ func New(store *Store, options *Options) (*Acker, error) {
 		a.newOp = randomOp
 	}
 	if a.forEach == nil {
-		a.forEach = oneByOne
+		a.forEach = fanout.SideBySide
 	}
 	return a, nil
 }
@@ -93,12 +97,6 @@ func randomOp() (op Op) {
 	// crypto/rand never fails: it ends the program instead.
 	_, _ = rand.Read(op[:])
 	return op
-}
-
-func oneByOne(n int, do func(i int)) {
-	for i := range n {
-		do(i)
-	}
 }
 
 // Outcome is what became of an operation.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -34,7 +35,7 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{t: t, now: start}
 	f.table, f.store = inMemory(t)
 	var err error
-	if f.Acker, err = xorack.New(f.store, &xorack.Options{Now: func() time.Time { return f.now }}); err != nil {
+	if f.Acker, err = xorack.New(f.store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return f.now }}); err != nil {
 		t.Fatal(err)
 	}
 	return f

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/internal/meter"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -44,8 +45,9 @@ func newHurt(t *testing.T) *hurt {
 	h.faults = ddbtest.NewFaults(memory)
 	store := storeOn(t, h.faults, xorack.Names{})
 	options := &xorack.Options{
-		Now:   func() time.Time { return h.now },
-		NewOp: func() xorack.Op { h.ops++; return xorack.Op{h.ops} },
+		ForEach: fanout.OneByOne,
+		Now:     func() time.Time { return h.now },
+		NewOp:   func() xorack.Op { h.ops++; return xorack.Op{h.ops} },
 	}
 	var err error
 	if h.acker, err = xorack.New(store, options); err != nil {

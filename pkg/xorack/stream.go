@@ -58,10 +58,17 @@ func ChainOf(raw json.RawMessage, names Names) (Chain, error) {
 	return c, nil
 }
 
+// OnEndsOptions are what a handler of the chains' stream tells of its work. A nil
+// OnEndsOptions means nobody is told.
+type OnEndsOptions struct {
+	// Finished is told of each chain that this call sealed; nil means nobody.
+	Finished func(Chain)
+	// Failed is told why a record failed; nil means nobody.
+	Failed func(error)
+}
+
 // OnEnds returns the handler for the stream of the chains' table: it finishes
-// every chain that a record shows as ended ([Acker.Finish]). finished, if not
-// nil, is told of each such chain that this call sealed, and failed why a
-// record failed.
+// every chain that a record shows as ended ([Acker.Finish]).
 //
 // A record that fails keeps no other of the batch back; the batch is repeated
 // from the first of them on, which does no harm. The event source mapping must
@@ -73,7 +80,10 @@ func ChainOf(raw json.RawMessage, names Names) (Chain, error) {
 //
 // What that leaves out, a chain of stamps that is acked and whose stamper died
 // before it said so, the sweep finds.
-func OnEnds(a *Acker, names Names, announce Announce, finished func(Chain), failed func(error)) func(context.Context, StreamEvent) (events.DynamoDBEventResponse, error) {
+func OnEnds(a *Acker, names Names, announce Announce, options *OnEndsOptions) func(context.Context, StreamEvent) (events.DynamoDBEventResponse, error) {
+	if options == nil {
+		options = &OnEndsOptions{}
+	}
 	return func(ctx context.Context, event StreamEvent) (events.DynamoDBEventResponse, error) {
 		errs := make([]error, len(event.Records))
 		ended := make([]Chain, len(event.Records))
@@ -91,13 +101,13 @@ func OnEnds(a *Acker, names Names, announce Announce, finished func(Chain), fail
 		var response events.DynamoDBEventResponse
 		for i, err := range errs {
 			if err == nil {
-				if ended[i].Exists() && finished != nil {
-					finished(ended[i])
+				if ended[i].Exists() && options.Finished != nil {
+					options.Finished(ended[i])
 				}
 				continue
 			}
-			if failed != nil {
-				failed(err)
+			if options.Failed != nil {
+				options.Failed(err)
 			}
 			if len(response.BatchItemFailures) > 0 {
 				continue

@@ -160,7 +160,7 @@ func TestOnEnds(t *testing.T) {
 	handle := xorack.OnEnds(f.Acker, xorack.Names{}, func(_ context.Context, c xorack.Chain) error {
 		announced = append(announced, fmt.Sprint(c.Tag, " ", c.End(), " ", c.Age(time.Time{}), " ", c.EventID()))
 		return nil
-	}, nil, func(err error) { failures = append(failures, err) })
+	}, &xorack.OnEndsOptions{Failed: func(err error) { failures = append(failures, err) }})
 	response, err := handle(t.Context(), xorack.StreamEvent{Records: []json.RawMessage{
 		record(1, "INSERT", strings.Replace(doneImage, `"N":"0"`, `"N":"7"`, 1)),
 		record(2, "MODIFY", doneImage),

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/webhook"
 )
 
@@ -138,7 +138,7 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string, err 
 		}
 		file[i] = w
 	}
-	raw, err := edge.Marshal(struct {
+	raw, err := strictjson.Marshal(struct {
 		Sources []Webhook `json:"sources"`
 	}{file})
 	if err != nil {

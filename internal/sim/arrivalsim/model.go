@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -121,7 +122,7 @@ func storeOn(engine ddb.Engine) *cursor.Store {
 func (m *model) process(p *sim.Proc) *cursor.Sorter {
 	ops := 0
 	s, err := cursor.New(storeOn(m.view(p)), &cursor.Options{
-		Retention: m.keep, Now: func() time.Time { return m.now },
+		ForEach: fanout.OneByOne, Retention: m.keep, Now: func() time.Time { return m.now },
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
 	})
 	if err != nil {
@@ -132,7 +133,7 @@ func (m *model) process(p *sim.Proc) *cursor.Sorter {
 
 // plain is a Sorter of nobody, whose requests are no points of the run.
 func (m *model) plain() *cursor.Sorter {
-	s, err := cursor.New(m.store, &cursor.Options{Retention: m.keep, Now: func() time.Time { return m.now }})
+	s, err := cursor.New(m.store, &cursor.Options{ForEach: fanout.OneByOne, Retention: m.keep, Now: func() time.Time { return m.now }})
 	if err != nil {
 		panic(err) // a scenario with options out of bounds
 	}

@@ -75,7 +75,7 @@ func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Bat
 	handle := cursor.OnStream(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {
 		tiles.check(b)
 		return take(b)
-	}, func(err error) { errors.As(err, &missing) })
+	}, &cursor.OnStreamOptions{Failed: func(err error) { errors.As(err, &missing) }})
 	event := cursor.StreamEvent{}
 	for i, record := range records {
 		event.Records = append(event.Records, record.json(i))

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/simdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -125,7 +126,7 @@ func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
 	v := &view{model: m, p: p, tables: simdb.Engine(p, m.tables, m.hooks()), memo: map[string]remembered{}}
 	s, err := cursor.New(storeOn(v), &cursor.Options{
-		Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.now },
+		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.now },
 		// A mark of the process and its own count: one that counted all puts
 		// would tell two schedules apart that are alike.
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
@@ -139,7 +140,7 @@ func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 // create makes the default queue before the run: there are fewer states then,
 // and a few scenarios that make it themselves show that part.
 func (m *model) create() {
-	s, err := cursor.New(m.store, &cursor.Options{Now: func() time.Time { return m.now }})
+	s, err := cursor.New(m.store, &cursor.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return m.now }})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -289,7 +290,7 @@ func (m *model) Final() error {
 		return err
 	}
 	m.now = m.now.Add(24 * time.Hour)
-	s, err := cursor.New(m.store, &cursor.Options{Defaults: &m.settings, Now: func() time.Time { return m.now }})
+	s, err := cursor.New(m.store, &cursor.Options{ForEach: fanout.OneByOne, Defaults: &m.settings, Now: func() time.Time { return m.now }})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -118,12 +119,13 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		p.Knows().Int(at.Unix()) // by no request
 		return at
 	}
-	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{Now: now, Retention: m.keep, KeepForever: m.keep == 0})
+	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0})
 	if err != nil {
 		panic(err) // a scenario with options out of bounds
 	}
 	d, err := handoff.New(&view{Store: &m.store, model: m, p: p}, sorter, &handoff.Options{
-		Lease: lease, Margin: time.Second, Now: now,
+		ForEach: fanout.OneByOne,
+		Lease:   lease, Margin: time.Second, Now: now,
 		// A token's number and the process tell its claims apart: a process
 		// that asks again does so under another number, or was not heard.
 		NewReq: p.Name,

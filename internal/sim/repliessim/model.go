@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -115,7 +116,7 @@ func (m *model) must(_ any, err error) {
 
 // plain is a Sorter whose requests are no points, and whose messages stay.
 func (m *model) plain() *cursor.Sorter {
-	s, err := cursor.New(m.queues.Store, &cursor.Options{Now: func() time.Time { return m.now }, KeepForever: true})
+	s, err := cursor.New(m.queues.Store, &cursor.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return m.now }, KeepForever: true})
 	m.must(s, err)
 	return s
 }
@@ -127,11 +128,12 @@ func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
 		return m.now
 	}
 	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{
-		Now: now, Retention: keep, NewOp: func() []byte { return []byte(p.Name()) },
+		ForEach: fanout.OneByOne, Now: now, Retention: keep, NewOp: func() []byte { return []byte(p.Name()) },
 	})
 	m.must(sorter, err)
 	d, err := handoff.New(&consumers.View{Memory: &m.store, P: p, Wrote: m.wrote}, sorter, &handoff.Options{
-		Lease: lease, Now: now, NewReq: func() string { return m.request(p) },
+		ForEach: fanout.OneByOne,
+		Lease:   lease, Now: now, NewReq: func() string { return m.request(p) },
 	})
 	m.must(d, err)
 	return d

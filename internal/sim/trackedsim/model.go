@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -137,16 +138,17 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		p.Knows().Int(at.Unix())
 		return at
 	}
-	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{Now: now, KeepForever: true})
+	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{ForEach: fanout.OneByOne, Now: now, KeepForever: true})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
-	acker, err := xorack.New(m.chainView(p), &xorack.Options{Now: now})
+	acker, err := xorack.New(m.chainView(p), &xorack.Options{ForEach: fanout.OneByOne, Now: now})
 	if err != nil {
 		panic(err) // unreachable: as above
 	}
 	d, err := handoff.New(&view{Store: &m.store, model: m, p: p}, sorter, &handoff.Options{
-		Lease: lease, Margin: time.Second, Now: now, Acker: acker,
+		ForEach: fanout.OneByOne,
+		Lease:   lease, Margin: time.Second, Now: now, Acker: acker,
 		// The number and the process tell a consumer's claims apart, its making
 		// those of one that was removed.
 		NewReq: func() string { return fmt.Sprintf("%s.%d", p.Name(), m.made) },

@@ -24,6 +24,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -78,7 +79,7 @@ func newModel(run *sim.Run, messages int64) *model {
 	}
 	ctx := context.Background()
 	d := m.deliverer(nil)
-	sorter, err := cursor.New(m.queues, &cursor.Options{Now: m.clock(nil)})
+	sorter, err := cursor.New(m.queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(nil)})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -102,12 +103,13 @@ func (m *model) clock(p *sim.Proc) func() time.Time {
 }
 
 func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
-	sorter, err := cursor.New(m.queues, &cursor.Options{Now: m.clock(p)})
+	sorter, err := cursor.New(m.queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(p)})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
 	d, err := handoff.New(&consumers.View{Memory: &m.store, P: p, Wrote: m.wrote}, sorter, &handoff.Options{
-		Lease: lease, Now: m.clock(p), NewReq: p.Name, // it names what operators do: claims have names of their own
+		ForEach: fanout.OneByOne,
+		Lease:   lease, Now: m.clock(p), NewReq: p.Name, // it names what operators do: claims have names of their own
 	})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds

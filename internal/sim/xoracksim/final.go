@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -68,6 +69,7 @@ func (m *model) announcedOf(t *tree) xorack.End {
 // sweep runs one sweep, in which nothing goes wrong.
 func (m *model) sweep() error {
 	a, err := xorack.New(m.calm(), &xorack.Options{
+		ForEach:   fanout.OneByOne,
 		Tombstone: 365 * 24 * time.Hour, Now: func() time.Time { return m.now },
 	})
 	if err != nil {

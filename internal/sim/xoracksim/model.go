@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -111,6 +112,7 @@ func (m *model) acker(p *sim.Proc) *xorack.Acker {
 func (m *model) options(p *sim.Proc) *xorack.Options {
 	ops := byte(0)
 	return &xorack.Options{
+		ForEach:   fanout.OneByOne,
 		Tombstone: xorack.MinTombstone, Now: func() time.Time { return m.now },
 		NewOp: func() xorack.Op {
 			ops++

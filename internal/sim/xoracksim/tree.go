@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -97,7 +98,7 @@ func (n *node) add(count int) {
 const batch = "first"
 
 func newAcker(s *xorack.Store) *xorack.Acker {
-	a, err := xorack.New(s, nil)
+	a, err := xorack.New(s, &xorack.Options{ForEach: fanout.OneByOne})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}

@@ -1,7 +1,7 @@
-// Package edgetest is a client for tests of functions behind an API: it makes
+// Package httpapitest is a client for tests of functions behind an API: it makes
 // the events of API Gateway ([V2], [V1]), calls the handler, and holds every
 // answer to the contract, docs/openapi.yaml ([Client.Request]).
-package edgetest
+package httpapitest
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package edge_test
+package strictjson_test
 
 import (
 	"encoding/json"
@@ -7,15 +7,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
 func TestMembers(t *testing.T) {
-	got, err := edge.Members([]byte(` {"a": 1.0 ,"b":{"c" : [ ]},"":null} `))
+	got, err := strictjson.Members([]byte(` {"a": 1.0 ,"b":{"c" : [ ]},"":null} `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []edge.Member{{Name: "a", Value: json.RawMessage("1.0")}, {Name: "b", Value: json.RawMessage(`{"c" : [ ]}`)}, {Name: "", Value: json.RawMessage("null")}}
+	want := []strictjson.Member{{Name: "a", Value: json.RawMessage("1.0")}, {Name: "b", Value: json.RawMessage(`{"c" : [ ]}`)}, {Name: "", Value: json.RawMessage("null")}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
@@ -23,19 +23,19 @@ func TestMembers(t *testing.T) {
 		``: "ends too early", `{`: "ends too early", `{"a"`: "ends too early", `{"a":}`: "broken JSON", `[]`: "must be a JSON object", `7`: "must be a JSON object",
 		`{"a":1,"a":2}`: `"a" twice`, `{"a":1,"\u0061":2}`: `"a" twice`, `{} {}`: "more after the end", `{"a":1}x`: "more after the end", `nul`: "broken JSON",
 	} {
-		if _, err := edge.Members([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := strictjson.Members([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}
 }
 
 func TestElements(t *testing.T) {
-	got, err := edge.Elements([]byte(` [1, {"a" : 2}]`))
+	got, err := strictjson.Elements([]byte(` [1, {"a" : 2}]`))
 	if err != nil || len(got) != 2 || string(got[1]) != `{"a" : 2}` {
 		t.Errorf("%s, %v", got, err)
 	}
 	for _, text := range []string{``, `{}`, `[`, `[1`, `null`} {
-		if _, err := edge.Elements([]byte(text)); err == nil {
+		if _, err := strictjson.Elements([]byte(text)); err == nil {
 			t.Errorf("%s: no error", text)
 		}
 	}
@@ -43,12 +43,12 @@ func TestElements(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for raw, want := range map[string]string{`"a"`: "a", `""`: "", `"\u00e9"`: "é", `"\ud83d\ude00"`: "😀", `"\ufffd"`: "\uFFFD", "\"\uFFFD\"": "\uFFFD", `"\uFFFD"`: "\uFFFD"} {
-		if got, err := edge.Text(json.RawMessage(raw)); err != nil || got != want {
+		if got, err := strictjson.Text(json.RawMessage(raw)); err != nil || got != want {
 			t.Errorf("%s: %q, %v", raw, got, err)
 		}
 	}
 	for _, raw := range []string{`7`, `null`, `{}`, `"\ud800"`, `"\ud800\ud800"`, `"a\udc00"`, `"\ufffd\ud800"`} {
-		if got, err := edge.Text(json.RawMessage(raw)); err == nil {
+		if got, err := strictjson.Text(json.RawMessage(raw)); err == nil {
 			t.Errorf("%s: %q, no error", raw, got)
 		}
 	}
@@ -56,7 +56,7 @@ func TestText(t *testing.T) {
 
 func TestFieldPath(t *testing.T) {
 	event := json.RawMessage(`{"a":{"b.c":{"d\\":"found"}},"n":7}`)
-	path, err := edge.ParseFieldPath(`a.b\.c.d\\`)
+	path, err := strictjson.ParseFieldPath(`a.b\.c.d\\`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestFieldPath(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 	for text, want := range map[string]string{"a.x": "is missing: the event has no field a.x", "n.x": "is missing: event.n must be a JSON object", "x": "is missing: the event has no field x"} {
-		path, err := edge.ParseFieldPath(text)
+		path, err := strictjson.ParseFieldPath(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,9 +73,16 @@ func TestFieldPath(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", ".", "a.", ".a", "a..b", strings.Repeat("a.", 20) + "a"} {
-		if _, err := edge.ParseFieldPath(text); err == nil {
+		if _, err := strictjson.ParseFieldPath(text); err == nil {
 			t.Errorf("%q: no error", text)
 		}
+	}
+}
+
+func TestTooDeepIsToldSo(t *testing.T) {
+	_, err := strictjson.Members([]byte(`{"body":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`))
+	if err == nil || !strings.Contains(err.Error(), "nested deeper than 10,000 levels") {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -84,7 +91,7 @@ func FuzzMembers(f *testing.F) {
 		f.Add([]byte(seed), "a.b")
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, text string) {
-		members, err := edge.Members(raw)
+		members, err := strictjson.Members(raw)
 		if err == nil && !json.Valid(raw) {
 			t.Errorf("%q is no JSON, and was taken", raw)
 		}
@@ -92,10 +99,9 @@ func FuzzMembers(f *testing.F) {
 			if err == nil && !json.Valid(m.Value) {
 				t.Errorf("%q: the value %q is no JSON", raw, m.Value)
 			}
-			_, _ = edge.Text(m.Value)
-			_, _ = edge.Seq(m.Value)
+			_, _ = strictjson.Text(m.Value)
 		}
-		if path, err := edge.ParseFieldPath(text); err == nil {
+		if path, err := strictjson.ParseFieldPath(text); err == nil {
 			_, _ = path.Find(raw)
 		}
 	})

@@ -1,11 +1,10 @@
-// Package edge is what stands between the world and the functions' own code:
-// it tells the events apart that one binary serves ([Decode]), reads JSON
-// strictly ([Members], [Text], [Seq], [FieldPath]), and writes answers and
-// problem documents in the event's own shape ([Answer], [Problem]). Where many tenants share one stack, it is the one place that knows
-// whose names a caller's are ([Scope]).
+// Package httpapi answers the requests of one function's API, in any of the shapes
+// in which Lambda hands them over: it tells the events apart that one binary serves
+// ([Decode]), finds the operation that is asked for ([API]), and writes its answer,
+// or a problem document ([Problem]), in the event's own shape.
 //
 // Nothing that a caller sends makes it panic, and nothing of it is logged here.
-package edge
+package httpapi
 
 import (
 	"encoding/base64"
@@ -17,6 +16,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/tenancy"
 )
 
 // MaxBody is the most bytes that the body of a request may have: 6 MB, as
@@ -51,8 +53,8 @@ type Request struct {
 	// case of their letters only are joined in the same way here.
 	Headers map[string]string
 
-	shape    shape
-	identity identity
+	shape  shape
+	caller tenancy.Caller
 }
 
 // event is what is read of the events of API Gateway and of function URLs.
@@ -61,7 +63,7 @@ type event struct {
 		HTTP *struct {
 			Method string `json:"method"`
 		} `json:"http"`
-		// As they came: what they hold is for identityOf to judge.
+		// As they came: what they hold is for callerOf to judge.
 		Authorizer json.RawMessage `json:"authorizer"`
 		Identity   json.RawMessage `json:"identity"`
 	} `json:"requestContext"`
@@ -78,23 +80,23 @@ type event struct {
 
 // Decode tells which shape an event has, and reads it: a body must be JSON by
 // its content type, and valid UTF-8. The request is good for answering even
-// where there is a problem with it.
+// where there is an error.
 //
 // API Gateway is known by its requestContext:
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
-func Decode(raw json.RawMessage) (Request, *Problem) {
-	r, problem := decode(raw)
-	if problem == nil {
-		problem = r.checkJSON()
+func Decode(raw json.RawMessage) (Request, error) {
+	r, err := decode(raw)
+	if err == nil {
+		err = r.checkJSON()
 	}
-	if key, ok := r.Headers["idempotency-key"]; ok && problem == nil {
-		problem = r.setIdempotencyKey(key)
+	if key, ok := r.Headers["idempotency-key"]; ok && err == nil {
+		err = r.setIdempotencyKey(key)
 	}
-	return r, problem
+	return r, err
 }
 
 // decode is Decode of any body, whose bytes are those that the caller sent.
-func decode(raw json.RawMessage) (Request, *Problem) {
+func decode(raw json.RawMessage) (Request, error) {
 	var e event
 	if err := json.Unmarshal(raw, &e); err != nil || e.RequestContext == nil {
 		// A document of the caller's own may have members of these names with
@@ -111,7 +113,7 @@ func decode(raw json.RawMessage) (Request, *Problem) {
 		}
 		r.Query = query
 	}
-	r.identity = identityOf(r.shape, e.RequestContext.Authorizer, e.RequestContext.Identity)
+	r.caller = callerOf(r.shape, e.RequestContext.Authorizer, e.RequestContext.Identity)
 	for name, value := range e.QueryStringParameters {
 		if r.shape == rest {
 			r.Query.Set(name, value)
@@ -158,7 +160,7 @@ func (r *Request) setHeaders(headers map[string]string) {
 // setIdempotencyKey takes the header: a text in quotes, as the draft standard
 // has it, or without them, as most callers do.
 // https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
-func (r *Request) setIdempotencyKey(value string) *Problem {
+func (r *Request) setIdempotencyKey(value string) error {
 	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
 		value = value[1 : len(value)-1]
 	}
@@ -172,11 +174,11 @@ func (r *Request) setIdempotencyKey(value string) *Problem {
 // maxIdempotencyKey is the longest Idempotency-Key, in bytes: as long as an id.
 const maxIdempotencyKey = 1024
 
-func (r *Request) checkJSON() *Problem {
+func (r *Request) checkJSON() error {
 	if len(r.Body) == 0 {
 		return nil
 	}
-	if kind := r.Headers["content-type"]; kind != "" && !IsJSON(kind) {
+	if kind := r.Headers["content-type"]; kind != "" && !strictjson.IsJSON(kind) {
 		return NotJSON()
 	}
 	if !utf8.Valid(r.Body) {
@@ -185,25 +187,9 @@ func (r *Request) checkJSON() *Problem {
 	return nil
 }
 
-// NotJSON is the problem of a body that must be JSON and is none by its content
-// type.
-func NotJSON() *Problem {
-	return &Problem{
-		Status: http.StatusUnsupportedMediaType, Type: "not-json", Title: "The request is not JSON",
-		Errors: []FieldError{{"content-type", "must be application/json or end in +json"}},
-	}
-}
-
-// IsJSON reports whether a content type is JSON's.
-func IsJSON(contentType string) bool {
-	media, _, _ := strings.Cut(contentType, ";")
-	media = strings.ToLower(strings.TrimSpace(media))
-	return media == "application/json" || strings.HasSuffix(media, "+json")
-}
-
-// One is the query parameter of that name: "" where it is missing, a problem
+// One is the query parameter of that name: "" where it is missing, an error
 // where it stands twice.
-func (r *Request) One(name string) (string, *Problem) {
+func (r *Request) One(name string) (string, error) {
 	values := r.Query[name]
 	switch len(values) {
 	case 0:
@@ -214,8 +200,8 @@ func (r *Request) One(name string) (string, *Problem) {
 	return "", Invalid(name, "is given more than once")
 }
 
-// Only is a problem if there is a query parameter that is none of these.
-func (r *Request) Only(names ...string) *Problem {
+// Only is an error if there is a query parameter that is none of these.
+func (r *Request) Only(names ...string) error {
 	for given := range r.Query {
 		known := false
 		for _, name := range names {

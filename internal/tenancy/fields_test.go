@@ -1,4 +1,4 @@
-package edge_test
+package tenancy_test
 
 import (
 	"maps"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/streamsort/streamsort/internal/edge/edgetest"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 )
 
 // What becomes of a text that a tenant writes into a request.
@@ -49,7 +49,7 @@ var fields = map[string]string{
 // Whoever adds a field to a request says here what becomes of a tenant's text in it.
 func TestEachFieldIsJudged(t *testing.T) {
 	judged := map[string]bool{}
-	for path, item := range edgetest.Contract(t).Paths.Map() {
+	for path, item := range httpapitest.Contract(t).Paths.Map() {
 		if strings.HasPrefix(path, "/webhooks/") {
 			continue // a sender is no tenant
 		}

@@ -1,4 +1,7 @@
-package edge
+// Package message is messages in JSON documents, as callers and consumers see
+// them. [New] writes one, [Read] reads one that is put, [Kind] and [Name] read
+// what is said of queues and of other people's documents.
+package message
 
 import (
 	"encoding/base64"
@@ -6,13 +9,13 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Message is a message in a JSON document, as callers and consumers see it. A
-// JSON body stands there as it came, any other one in base64; a tombstone has
-// none.
-type Message struct {
+// Document is a message in a JSON document. A JSON body stands there as it came,
+// any other one in base64; a tombstone has none.
+type Document struct {
 	Seq         jsonseq.Seq       `json:"seq"`
 	ID          string            `json:"id,omitempty"`
 	Body        json.RawMessage   `json:"body,omitempty"`
@@ -30,10 +33,10 @@ type Message struct {
 // the body; a deeper one travels in base64, which nobody has to look into.
 const maxDepth = 1000
 
-// NewMessage writes a message. The document that it becomes a part of must be
-// written with [Marshal], or the body may change.
-func NewMessage(m cursor.Message) Message {
-	written := Message{
+// New writes a message. The document that it becomes a part of must be written
+// with [strictjson.Marshal], or the body may change.
+func New(m cursor.Message) Document {
+	written := Document{
 		Seq: jsonseq.Seq(m.Seq), ID: m.ID, Attributes: m.Attributes, EnqueuedAt: m.EnqueuedAt, Tombstone: m.Tombstone,
 	}
 	if m.Tombstone != "" {
@@ -45,7 +48,7 @@ func NewMessage(m cursor.Message) Message {
 	}
 	// The encoder takes the white space out of a raw value, and so changes it;
 	// only one that comes out as it is may stand there.
-	if IsJSON(written.ContentType) && depth(m.Body) <= maxDepth && unchanged(m.Body) {
+	if strictjson.IsJSON(written.ContentType) && depth(m.Body) <= maxDepth && unchanged(m.Body) {
 		written.Body = m.Body
 		return written
 	}
@@ -78,6 +81,6 @@ func unchanged(body []byte) bool {
 	if !json.Valid(body) {
 		return false
 	}
-	written, err := Marshal(json.RawMessage(body))
+	written, err := strictjson.Marshal(json.RawMessage(body))
 	return err == nil && string(written) == string(body)
 }

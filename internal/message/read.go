@@ -1,4 +1,4 @@
-package edge
+package message
 
 import (
 	"encoding/base64"
@@ -6,27 +6,32 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// ReadMessage reads a message's document, and whether it has a seq. prefix stands
-// before the fields' names in what is said of them.
-func ReadMessage(prefix string, members []Member) (m cursor.Message, numbered bool, problem *Problem) {
+// Read reads a message's document, and whether it has a seq. prefix stands before
+// the fields' names in the error, a *cursor.InvalidError.
+func Read(prefix string, members []strictjson.Member) (m cursor.Message, numbered bool, err error) {
+	invalid := func(field, problem string) (cursor.Message, bool, error) {
+		return m, false, &cursor.InvalidError{Field: prefix + field, Problem: problem}
+	}
 	given := map[string]bool{}
 	for _, member := range members {
 		given[member.Name] = true
 		var err error
 		switch member.Name {
 		case "queue":
-			m.Queue, err = Text(member.Value)
+			m.Queue, err = strictjson.Text(member.Value)
 		case "seq":
-			if m.Seq, err = Seq(member.Value); string(member.Value) == "null" {
+			if m.Seq, err = jsonseq.Read(member.Value); string(member.Value) == "null" {
 				err = fmt.Errorf("%w (leave it out for a queue in arrival order)", err)
 			}
 		case "id":
-			m.ID, err = Text(member.Value)
+			m.ID, err = strictjson.Text(member.Value)
 		case "contentType":
-			m.ContentType, err = Text(member.Value)
+			m.ContentType, err = strictjson.Text(member.Value)
 		case "attributes":
 			m.Attributes, err = attributes(member.Value)
 		case "body":
@@ -37,14 +42,14 @@ func ReadMessage(prefix string, members []Member) (m cursor.Message, numbered bo
 			err = errors.New("is not a field of a message: queue, seq, id, body, bodyBase64, contentType and attributes are")
 		}
 		if err != nil {
-			return m, false, Invalid(prefix+member.Name, err.Error())
+			return invalid(member.Name, err.Error())
 		}
 	}
 	if !given["queue"] {
-		return m, false, Invalid(prefix+"queue", "is missing")
+		return invalid("queue", "is missing")
 	}
 	if given["body"] == given["bodyBase64"] {
-		return m, false, Invalid(prefix+"body", "must be given, or bodyBase64 instead, and not both")
+		return invalid("body", "must be given, or bodyBase64 instead, and not both")
 	}
 	if given["bodyBase64"] && !given["contentType"] {
 		m.ContentType = "application/octet-stream"
@@ -53,13 +58,13 @@ func ReadMessage(prefix string, members []Member) (m cursor.Message, numbered bo
 }
 
 func attributes(raw json.RawMessage) (map[string]string, error) {
-	members, err := Members(raw)
+	members, err := strictjson.Members(raw)
 	if err != nil {
 		return nil, err
 	}
 	attributes := make(map[string]string, len(members))
 	for _, m := range members {
-		value, err := Text(m.Value)
+		value, err := strictjson.Text(m.Value)
 		if err != nil {
 			return nil, fmt.Errorf("must have strings as values: %q %w", m.Name, err)
 		}
@@ -69,7 +74,7 @@ func attributes(raw json.RawMessage) (map[string]string, error) {
 }
 
 func base64Text(raw json.RawMessage) ([]byte, error) {
-	text, err := Text(raw)
+	text, err := strictjson.Text(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package edge_test
+package httpapi_test
 
 import (
 	"context"
@@ -7,21 +7,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi"
 )
 
 // An API with one operation for everything is handed any body, byte for byte,
 // and all headers; the others are not.
 func TestAnyBody(t *testing.T) {
-	var got *edge.Call
-	take := func(_ context.Context, c *edge.Call) (int, any, *edge.Problem) {
+	var got *httpapi.Call
+	take := func(_ context.Context, c *httpapi.Call) (int, any, error) {
 		got = c
 		return 200, map[string]int{"status": 200}, nil
 	}
-	for _, api := range []*edge.API{
-		{Any: take, Emitter: emf.New(io.Discard)},
-		{Routes: map[string]map[string]edge.Operation{"x": {"POST": take}}, Emitter: emf.New(io.Discard)},
+	for _, api := range []*httpapi.API{
+		{Any: take, Emitter: emf.New(io.Discard, emf.Names{})},
+		{Routes: map[string]map[string]httpapi.Operation{"x": {"POST": take}}, Emitter: emf.New(io.Discard, emf.Names{})},
 	} {
 		for name, test := range map[string]struct{ headers, body, want string }{
 			"text": {`{"Content-Type":"text/plain"}`, `"text"`, "text"},

@@ -1,9 +1,9 @@
-package edge_test
+package strictjson_test
 
 import (
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/edge"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
 func TestWithoutKeepsTheRestByteForByte(t *testing.T) {
@@ -12,13 +12,13 @@ func TestWithoutKeepsTheRestByteForByte(t *testing.T) {
 		`{"seq":"7"}`:         `{}`,
 		`{ "a" : [ 1 , 2 ] }`: `{"a":[ 1 , 2 ]}`,
 	} {
-		got, err := edge.Without([]byte(document), "seq")
+		got, err := strictjson.Without([]byte(document), "seq")
 		if err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v; want %s", document, got, err, want)
 		}
 	}
 	for _, document := range []string{`[]`, `{`, ``} {
-		if got, err := edge.Without([]byte(document), "seq"); err == nil {
+		if got, err := strictjson.Without([]byte(document), "seq"); err == nil {
 			t.Errorf("%s: %s", document, got)
 		}
 	}

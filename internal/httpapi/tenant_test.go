@@ -1,4 +1,4 @@
-package edge_test
+package httpapi_test
 
 import (
 	"context"
@@ -9,22 +9,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/edge"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi"
 )
 
 // asked answers with whose names the call's are.
-func asked(_ context.Context, c *edge.Call) (int, any, *edge.Problem) {
+func asked(_ context.Context, c *httpapi.Call) (int, any, error) {
 	full, problem := c.Full("queue", "q")
 	return http.StatusOK, map[string]any{"status": 200, "tenant": c.Tenant(), "full": full}, problem
 }
 
 func answer(t *testing.T, claim, event string) string {
 	t.Helper()
-	api := &edge.API{
-		Routes:      map[string]map[string]edge.Operation{"queues": {http.MethodGet: asked}},
-		Direct:      func(*edge.Call) (edge.Operation, *edge.Problem) { return asked, nil },
-		TenantClaim: claim, Emitter: emf.New(io.Discard),
+	api := &httpapi.API{
+		Routes:      map[string]map[string]httpapi.Operation{"queues": {http.MethodGet: asked}},
+		Direct:      func(*httpapi.Call) (httpapi.Operation, error) { return asked, nil },
+		TenantClaim: claim, Emitter: emf.New(io.Discard, emf.Names{}),
 	}
 	raw, err := api.Handle(t.Context(), json.RawMessage(event))
 	if err != nil {
@@ -105,61 +105,16 @@ func TestDirectInvokesOperate(t *testing.T) {
 	}
 }
 
-// The tenant takes its part of a name's room, and a name that is not its own
-// never comes out.
-func TestScope(t *testing.T) {
-	type names struct {
-		Full, Short, Other, ID, Plain string
-		Problem                       string
-	}
-	api := func(name string) (got names) {
-		a := &edge.API{
-			Routes: map[string]map[string]edge.Operation{"queues": {http.MethodGet: func(_ context.Context, c *edge.Call) (int, any, *edge.Problem) {
-				full, problem := c.Full("queue", name)
-				if problem != nil {
-					return 0, nil, problem
-				}
-				got = names{
-					Full: full, Short: c.Short(full), Other: c.Short("@acmee/q") + c.Short("@acm/q") + c.Short("q") + c.Short("@acme/"),
-					ID: c.ShortID("@acme/1") + c.ShortID("@globex/2"), Plain: c.ShortID("3"),
-				}
-				for _, foreign := range []string{"@globex/q", "q", "@acme", "@ACME/q", ""} {
-					if c.Owns("edge", foreign) == nil {
-						got.Problem += foreign + " "
-					}
-				}
-				return http.StatusOK, map[string]int{"status": 200}, c.Owns("edge", "@acme/q")
-			}}},
-			TenantClaim: "org", Emitter: emf.New(io.Discard),
-		}
-		raw, err := a.Handle(t.Context(), json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(raw), `"statusCode":200`) {
-			got.Problem = string(raw)
-		}
-		return got
-	}
-	for _, name := range []string{"q", "@globex/q", "/", "@acme/q", strings.Repeat("n", 1018)} {
-		if got, want := api(name), (names{Full: "@acme/" + name, Short: name, ID: "1", Plain: "3"}); got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
-	}
-	p := edge.Invalid("id", `is that of another arrival in queue "@acme/q"`)
+// A problem quotes names as the tenant gave them.
+func TestProblemsQuoteNamesAsTheyWereGiven(t *testing.T) {
+	p := httpapi.Invalid("id", `is that of another arrival in queue "@acme/q"`)
 	p.Detail = `queue "@acme/@acme/q" and "@acmee/q"`
-	a := &edge.API{
-		Routes:      map[string]map[string]edge.Operation{"queues": {http.MethodGet: func(context.Context, *edge.Call) (int, any, *edge.Problem) { return 0, nil, p }}},
-		TenantClaim: "org", Emitter: emf.New(io.Discard),
+	a := &httpapi.API{
+		Routes:      map[string]map[string]httpapi.Operation{"queues": {http.MethodGet: func(context.Context, *httpapi.Call) (int, any, error) { return 0, nil, p }}},
+		TenantClaim: "org", Emitter: emf.New(io.Discard, emf.Names{}),
 	}
 	raw, err := a.Handle(t.Context(), json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
 	if err != nil || p.Errors[0].Detail != `is that of another arrival in queue "q"` || p.Detail != `queue "@acme/q" and "@acmee/q"` {
 		t.Errorf("a problem with a name in it: %s, %v", raw, err)
-	}
-	if got := api(""); got.Full != "" {
-		t.Errorf("no name became %q", got.Full)
-	}
-	if got := api(strings.Repeat("n", 1019)).Problem; !strings.Contains(got, "queue has 1019 bytes: it must have at most 1018, since the tenant before it takes 6 of 1024") {
-		t.Errorf("a long name: %s", got)
 	}
 }

@@ -1,4 +1,4 @@
-package edge
+package httpapi
 
 import (
 	"context"
@@ -7,17 +7,31 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// ProblemOf says what an error of the sorter is to the caller. One that nobody
-// expects is logged, and told to nobody.
+// ProblemOf says what an error is to the caller: one that is a Problem already, of
+// the sorter, or of whose names they are. One that nobody expects is logged, and
+// told to nobody.
 func ProblemOf(ctx context.Context, err error) *Problem {
+	var problem *Problem
 	var invalid *cursor.InvalidError
 	var missing *cursor.MissingError
+	var notYours *tenancy.NotYoursError
+	var noTenant *tenancy.NoTenantError
 	switch {
+	case errors.As(err, &problem):
+		return problem
 	case errors.As(err, &invalid):
 		return Invalid(invalid.Field, invalid.Problem)
+	case errors.As(err, &notYours):
+		return &Problem{
+			Status: http.StatusForbidden, Type: "not-yours", Title: "The request names what is another's",
+			Errors: []FieldError{{notYours.Field, "is not of this tenant"}},
+		}
+	case errors.As(err, &noTenant):
+		return &Problem{Status: http.StatusForbidden, Type: "no-tenant", Title: "The caller is no tenant", Detail: noTenant.Why}
 	case errors.As(err, &missing):
 		return &Problem{
 			Status: http.StatusGone, Type: "deleted", Title: "The message has been deleted",

@@ -1,4 +1,4 @@
-package edge
+package httpapi
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/tenancy"
 )
 
 // API answers the requests of one function.
@@ -20,10 +22,13 @@ type API struct {
 	Routes map[string]map[string]Operation
 	// Direct finds the operation of a direct invoke's document, and makes its
 	// members what HTTP has: see [Call.SetBody] and [Call.SetQuery].
-	Direct func(*Call) (Operation, *Problem)
+	Direct func(*Call) (Operation, error)
 	// Any, where it is set, answers every request, whatever its resource and its
 	// body are: Routes and Direct are of no use then.
 	Any Operation
+	// Problem is what an error of the function's own is to the caller, nil for one
+	// that is none; Problem may be nil, and the rest is for ProblemOf.
+	Problem func(error) *Problem
 	// TenantClaim is the claim of a caller's token that holds its tenant; empty
 	// where there are no tenants, and every caller names all things in full.
 	TenantClaim string
@@ -32,25 +37,21 @@ type API struct {
 }
 
 // Operation answers a call: with a status and a document that has a member
-// "status" of the same value, or with a problem.
-type Operation func(context.Context, *Call) (int, any, *Problem)
+// "status" of the same value, or with an error, of which a caller is told what
+// [API].Problem or [ProblemOf] makes of it.
+type Operation func(context.Context, *Call) (status int, document any, err error)
 
 // Call is one request, whose names its names are, and the metrics of answering it.
 type Call struct {
 	Request
-	Scope
+	tenancy.Scope
 	Metrics *emf.Metrics
 }
 
 // Handle is the handler that Lambda calls. A caller's mistake is a problem
 // document, never a function error.
 func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawMessage, err error) {
-	read := Decode
-	if a.Any != nil {
-		read = decode
-	}
-	request, problem := read(raw)
-	c := &Call{Request: request, Metrics: a.Emitter.Begin()}
+	c := &Call{Metrics: a.Emitter.Begin()}
 	defer c.Metrics.Flush()
 	defer func() {
 		if r := recover(); r != nil {
@@ -58,42 +59,62 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 			// answer, and the next one would pay for a cold start.
 			c.Metrics.Count("Errors", 1)
 			slog.ErrorContext(ctx, "panic", "cause", fmt.Sprint(r))
-			answer, err = request.Problem(unexpected())
+			answer, err = c.Problem(unexpected())
 		}
 	}()
-	do := Operation(nil)
-	if problem == nil {
-		c.Scope, problem = a.scope(raw, &request)
-	}
-	if problem == nil {
-		do, problem = a.route(c)
-	}
-	status, document := 0, any(nil)
-	if problem == nil {
-		status, document, problem = do(ctx, c)
-	}
-	if problem != nil {
+	status, document, err := a.do(ctx, c, raw)
+	if err != nil {
+		problem := a.problemOf(ctx, err)
 		if problem.Status >= http.StatusInternalServerError {
 			c.Metrics.Count("Errors", 1)
 		}
 		slog.InfoContext(ctx, "answered", c.told("status", problem.Status, "problem", problem.Type)...)
-		c.shorten(problem)
-		return request.Problem(problem)
+		problem.shorten(c.Scope)
+		return c.Problem(problem)
 	}
 	slog.InfoContext(ctx, "answered", c.told("status", status)...)
-	return request.Answer(status, document)
+	return c.Answer(status, document)
+}
+
+// do reads the request, and does what it asks for.
+func (a *API) do(ctx context.Context, c *Call, raw json.RawMessage) (status int, document any, err error) {
+	read := Decode
+	if a.Any != nil {
+		read = decode
+	}
+	if c.Request, err = read(raw); err != nil {
+		return 0, nil, err
+	}
+	if c.Scope, err = a.scope(raw, &c.Request); err != nil {
+		return 0, nil, err
+	}
+	do, err := a.route(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	return do(ctx, c)
+}
+
+// problemOf is what an error is to the caller.
+func (a *API) problemOf(ctx context.Context, err error) *Problem {
+	if a.Problem != nil {
+		if problem := a.Problem(err); problem != nil {
+			return problem
+		}
+	}
+	return ProblemOf(ctx, err)
 }
 
 // told is what is logged of a call: its tenant too, where there is one.
 func (c *Call) told(fields ...any) []any {
-	if c.tenant == "" {
+	if c.Tenant() == "" {
 		return fields
 	}
-	return append(fields, "tenant", c.tenant)
+	return append(fields, "tenant", c.Tenant())
 }
 
 // route is the operation that a call asks for.
-func (a *API) route(c *Call) (Operation, *Problem) {
+func (a *API) route(c *Call) (Operation, error) {
 	if a.Any != nil {
 		return a.Any, nil
 	}
@@ -118,53 +139,10 @@ func (a *API) route(c *Call) (Operation, *Problem) {
 	return do, nil
 }
 
-// TakeMember takes the member of a name out of a document's members; nil where
-// there is none.
-func TakeMember(members []Member, name string) (value json.RawMessage, rest []Member) {
-	rest = make([]Member, 0, len(members))
-	for _, m := range members {
-		if m.Name == name {
-			value = m.Value
-			continue
-		}
-		rest = append(rest, m)
-	}
-	return value, rest
-}
-
-// Without is a document without its member of a name; the values of the others
-// stay as they are, byte for byte.
-func Without(document json.RawMessage, name string) (json.RawMessage, error) {
-	members, err := Members(document)
-	if err != nil {
-		return nil, err
-	}
-	_, rest := TakeMember(members, name)
-	return object(rest)
-}
-
-// object writes members, their values byte for byte.
-func object(members []Member) (json.RawMessage, error) {
-	var body strings.Builder
-	for i, m := range members {
-		if i > 0 {
-			body.WriteByte(',')
-		}
-		key, err := json.Marshal(m.Name)
-		if err != nil {
-			return nil, err
-		}
-		body.Write(key)
-		body.WriteByte(':')
-		body.Write(m.Value)
-	}
-	return json.RawMessage("{" + body.String() + "}"), nil
-}
-
 // SetBody makes members of a direct invoke's document the body of the request,
 // their values byte for byte.
-func (c *Call) SetBody(members []Member) *Problem {
-	body, err := object(members)
+func (c *Call) SetBody(members []strictjson.Member) error {
+	body, err := strictjson.Object(members)
 	if err != nil {
 		return Invalid("event", err.Error())
 	}
@@ -174,12 +152,12 @@ func (c *Call) SetBody(members []Member) *Problem {
 
 // SetQuery makes members of a direct invoke's document the parameters of the
 // request.
-func (c *Call) SetQuery(members []Member) *Problem {
+func (c *Call) SetQuery(members []strictjson.Member) error {
 	c.Query = map[string][]string{}
 	for _, m := range members {
 		value := string(m.Value)
 		if strings.HasPrefix(value, `"`) {
-			text, err := Text(m.Value)
+			text, err := strictjson.Text(m.Value)
 			if err != nil {
 				return Invalid(m.Name, err.Error())
 			}
@@ -195,10 +173,10 @@ const defaultLimit, maxLimit = 100, 1000
 
 // Limit is the parameter limit: an integer from 1 to 1000, 100 where it is
 // missing.
-func (r *Request) Limit() (int, *Problem) {
-	text, problem := r.One("limit")
-	if problem != nil || text == "" {
-		return defaultLimit, problem
+func (r *Request) Limit() (int, error) {
+	text, err := r.One("limit")
+	if err != nil || text == "" {
+		return defaultLimit, err
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil || limit < 1 || limit > maxLimit {

@@ -1,0 +1,36 @@
+package message
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Kind reads a kind of queue.
+func Kind(raw json.RawMessage) (cursor.Kind, error) {
+	text, err := strictjson.Text(raw)
+	if err != nil {
+		return "", err
+	}
+	kind, err := cursor.ParseKind(text)
+	if err != nil {
+		return "", errors.New("must be numbered or arrival")
+	}
+	return kind, nil
+}
+
+// Name reads what names a thing in somebody else's document: a string, or an
+// integer, which names a repository or an account as well.
+func Name(raw json.RawMessage) (string, error) {
+	name, err := strictjson.Text(raw)
+	if err == nil {
+		return name, nil
+	}
+	if _, notSeq := jsonseq.Read(raw); notSeq == nil {
+		return string(raw), nil
+	}
+	return "", errors.New("must be a string or an integer")
+}

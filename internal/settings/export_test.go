@@ -1,4 +1,0 @@
-package settings
-
-// SideBySide is sideBySide, for the test.
-var SideBySide = sideBySide

@@ -1,0 +1,139 @@
+// Package strictjson reads JSON so that no two readers can disagree about it: a
+// member that stands twice, a lone surrogate, or anything behind the value is an
+// error. Values are kept as they came, byte for byte.
+//
+// Read an object with [Members], an array with [Elements], and their values with
+// [Text] and [Positive]; a field of somebody else's document is found by its
+// [FieldPath]. [Marshal] writes.
+//
+// An error says what is wrong without the field's name, which its caller knows.
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Member is a member of a JSON object, its value as it came.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// errNotObject: the value is JSON, and no object.
+var errNotObject = errors.New("must be a JSON object")
+
+// Members reads an object's members in their order. A name that stands twice
+// is an error: readers disagree which of the two counts.
+func Members(raw []byte) ([]Member, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	token, err := decoder.Token()
+	if err != nil {
+		return nil, broken(err)
+	}
+	if token != json.Delim('{') {
+		return nil, errNotObject
+	}
+	var members []Member
+	seen := map[string]bool{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil, broken(err)
+		}
+		name, _ := token.(string)
+		if seen[name] {
+			return nil, fmt.Errorf("has the member %q twice", name)
+		}
+		seen[name] = true
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return nil, broken(err)
+		}
+		members = append(members, Member{name, value})
+	}
+	return members, end(decoder)
+}
+
+// Elements reads an array's elements, each as it came.
+func Elements(raw []byte) ([]json.RawMessage, error) {
+	var elements []json.RawMessage
+	if !IsArray(raw) {
+		return nil, errors.New("must be a JSON array")
+	}
+	if err := json.Unmarshal(raw, &elements); err != nil {
+		return nil, broken(err)
+	}
+	return elements, nil
+}
+
+// IsArray reports whether a value is an array, if it is anything.
+func IsArray(raw []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("[")) }
+
+// end reads the end of the object and makes sure that nothing follows.
+func end(decoder *json.Decoder) error {
+	if _, err := decoder.Token(); err != nil {
+		return broken(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("has more after the end of the JSON value")
+	}
+	return nil
+}
+
+func broken(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("is broken JSON: it ends too early")
+	}
+	if strings.Contains(err.Error(), "exceeded max depth") {
+		return errors.New("is nested deeper than 10,000 levels")
+	}
+	return fmt.Errorf("is broken JSON: %w", err)
+}
+
+// Take takes the member of a name out of a document's members; nil where
+// there is none.
+func Take(members []Member, name string) (value json.RawMessage, rest []Member) {
+	rest = make([]Member, 0, len(members))
+	for _, m := range members {
+		if m.Name == name {
+			value = m.Value
+			continue
+		}
+		rest = append(rest, m)
+	}
+	return value, rest
+}
+
+// Without is a document without its member of a name; the values of the others
+// stay as they are, byte for byte.
+func Without(document json.RawMessage, name string) (json.RawMessage, error) {
+	members, err := Members(document)
+	if err != nil {
+		return nil, err
+	}
+	_, rest := Take(members, name)
+	return Object(rest)
+}
+
+// Object writes an object of members, their values byte for byte.
+func Object(members []Member) (json.RawMessage, error) {
+	var body strings.Builder
+	for i, m := range members {
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		key, err := json.Marshal(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		body.Write(key)
+		body.WriteByte(':')
+		body.Write(m.Value)
+	}
+	return json.RawMessage("{" + body.String() + "}"), nil
+}

@@ -1,0 +1,106 @@
+// Package tenancy is whose names a caller's are, where many tenants share one
+// stack. [Caller.Scope] finds the tenant in what was verified of the caller, and
+// [Scope] puts it in front of the names that the caller gives, and takes it off
+// those that it is told; how it stands there is said by package pkg/tenant.
+//
+// It is the one place that decides this. Nobody's names are nobody's: there is no
+// way to a Scope but by a token's claim, a signature for IAM, or a direct invoke.
+package tenancy
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/tenant"
+)
+
+// Scope is whose names a call's names are. Every queue, tag and id of a message
+// that a caller names goes through [Scope.Full] before it reaches a table, every
+// token that has a name inside through [Scope.Owns], and every name of a table
+// through [Scope.Short] before it is answered. What stands under a queue or a tag
+// (consumers, claims, acts, requests, edges, pages) is the tenant's by it.
+//
+// The zero Scope is an operator's, who names all things in full.
+type Scope struct{ tenant string }
+
+// Tenant is the tenant, empty for an operator.
+func (s Scope) Tenant() string { return s.tenant }
+
+// Full is the stored name of what the caller names. An empty name stays empty, for
+// whoever misses it to say so. The error, a *cursor.InvalidError, says how much of
+// the room the tenant takes.
+func (s Scope) Full(field, name string) (string, error) {
+	if s.tenant == "" || name == "" {
+		return name, nil
+	}
+	full := tenant.Name(s.tenant, name)
+	if len(full) > cursor.MaxQueueName {
+		taken := len(full) - len(name)
+		return "", &cursor.InvalidError{Field: field, Problem: fmt.Sprintf("has %d bytes: it must have at most %d, since the tenant before it takes %d of %d",
+			len(name), cursor.MaxQueueName-taken, taken, cursor.MaxQueueName)}
+	}
+	return full, nil
+}
+
+// Short is a stored name as the caller names it: empty for one of another
+// tenant, which must not have come this far.
+func (s Scope) Short(full string) string {
+	if s.tenant == "" {
+		return full
+	}
+	if of, name := tenant.Split(full); of == s.tenant {
+		return name
+	}
+	return ""
+}
+
+// ShortID is the id of a message in a queue of the caller's as the caller named it.
+// One that an operator gave has no tenant in front, and stays as it is.
+func (s Scope) ShortID(full string) string {
+	if of, _ := tenant.Split(full); s.tenant == "" || of == "" {
+		return full
+	}
+	return s.Short(full)
+}
+
+// Owns is a [NotYoursError] where the stored name is another's: a token that the
+// caller was given by somebody else holds it.
+func (s Scope) Owns(field, full string) error {
+	if s.tenant == "" || s.Short(full) != "" {
+		return nil
+	}
+	return &NotYoursError{field}
+}
+
+// NotYoursError says that a field of a request names what is another's.
+type NotYoursError struct{ Field string }
+
+func (e *NotYoursError) Error() string { return e.Field + " is not of this tenant" }
+
+// Told is a text of ours with the caller's own names in it, where it quotes stored
+// ones.
+func (s Scope) Told(text string) string {
+	if s.tenant == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, `"`+tenant.Name(s.tenant, ""), `"`)
+}
+
+// quoted is a quoted text, which may have been cut off.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.?)*(?:"|$)`)
+
+// ToldOfOthers is Told of a text that may quote others' names too: another stands in
+// their place.
+func (s Scope) ToldOfOthers(text string) string {
+	if s.tenant == "" {
+		return text
+	}
+	return quoted.ReplaceAllStringFunc(text, func(name string) string {
+		if own := s.Told(name); own != name {
+			return own
+		}
+		return "of another"
+	})
+}

@@ -1,0 +1,78 @@
+package tenancy_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// acme is the scope of the tenant acme.
+func acme(t *testing.T) tenancy.Scope {
+	t.Helper()
+	scope, err := tenancy.Caller{Claims: map[string]json.RawMessage{"org": json.RawMessage(`"acme"`)}}.Scope("org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scope
+}
+
+// A name comes out as it went in, and one that is not the tenant's never does.
+func TestScope(t *testing.T) {
+	scope := acme(t)
+	for _, name := range []string{"q", "@globex/q", "/", "@acme/q", strings.Repeat("n", 1018)} {
+		full, err := scope.Full("queue", name)
+		if err != nil || full != "@acme/"+name || scope.Short(full) != name {
+			t.Errorf("%q is stored as %q (%v), and told as %q", name, full, err, scope.Short(full))
+		}
+	}
+	if full, err := scope.Full("queue", ""); full != "" || err != nil {
+		t.Errorf("no name became %q, %v", full, err)
+	}
+	if others := scope.Short("@acmee/q") + scope.Short("@acm/q") + scope.Short("q") + scope.Short("@acme/"); others != "" {
+		t.Errorf("others' names are told: %q", others)
+	}
+	for id, want := range map[string]string{"@acme/1": "1", "@globex/2": "", "3": "3"} {
+		if got := scope.ShortID(id); got != want {
+			t.Errorf("the id %q is told as %q, want %q", id, got, want)
+		}
+	}
+}
+
+// What is another's is refused, with the field that names it.
+func TestOwns(t *testing.T) {
+	scope := acme(t)
+	if err := scope.Owns("edge", "@acme/q"); err != nil {
+		t.Error(err)
+	}
+	for _, foreign := range []string{"@globex/q", "q", "@acme", "@ACME/q", ""} {
+		var not *tenancy.NotYoursError
+		if err := scope.Owns("edge", foreign); !errors.As(err, &not) || not.Field != "edge" {
+			t.Errorf("%q: %v", foreign, err)
+		}
+	}
+}
+
+// The tenant takes its part of a name's room.
+func TestLongNames(t *testing.T) {
+	_, err := acme(t).Full("queue", strings.Repeat("n", 1019))
+	var invalid *cursor.InvalidError
+	if !errors.As(err, &invalid) || err.Error() != "queue has 1019 bytes: it must have at most 1018, since the tenant before it takes 6 of 1024" {
+		t.Errorf("a long name: %v", err)
+	}
+}
+
+// An operator names all things in full.
+func TestOperator(t *testing.T) {
+	scope, err := tenancy.Caller{Signed: true}.Scope("org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := scope.Full("queue", "q")
+	if full != "q" || err != nil || scope.Short("@acme/q") != "@acme/q" || scope.ShortID("@acme/1") != "@acme/1" || scope.Owns("edge", "@acme/q") != nil {
+		t.Errorf("%q, %v, %q", full, err, scope.Short("@acme/q"))
+	}
+}

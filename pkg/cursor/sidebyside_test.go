@@ -1,0 +1,39 @@
+package cursor_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Whoever says nothing of it has the messages of a group stored side by side.
+func TestAGroupIsStoredSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// Puts wait for each other.
+		var all sync.WaitGroup
+		all.Add(3)
+		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
+		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if r.Name() == "put message" {
+				all.Done()
+				all.Wait()
+			}
+			return tables.Do(ctx, r)
+		}), cursor.Names{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sorter, err := cursor.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := sorter.PutGroup(t.Context(), []cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 2}, {Queue: "b", Seq: 1}})
+		if err != nil || len(results) != 3 {
+			t.Errorf("%v, %v", results, err)
+		}
+	})
+}

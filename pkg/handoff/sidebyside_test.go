@@ -1,0 +1,48 @@
+package handoff_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// Whoever says nothing of it has the queues of a batch of records delivered side by
+// side.
+func TestQueuesAreDeliveredSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sorter, err := cursor.New(cursor.NewMemory(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := handoff.New(&handoff.Memory{}, sorter, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		handle, err := handoff.OnStream(d, cursor.Names{}, handoff.Reader{Name: "books", Handle: func(context.Context, handoff.Batch) error {
+			all.Done()
+			all.Wait()
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		event := cursor.StreamEvent{}
+		for i := range 3 {
+			queue := fmt.Sprint("q", i)
+			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+				t.Fatal(err)
+			}
+			event.Records = append(event.Records, moved(i+1, queue, 0, 1))
+		}
+		all.Add(3)
+		if response, err := handle(t.Context(), event); err != nil || len(response.BatchItemFailures) != 0 {
+			t.Errorf("%v, %v", response, err)
+		}
+	})
+}

@@ -135,8 +135,8 @@ func TestDecodedOnce(t *testing.T) {
 	plain, remembers := ddb.NewMemory(things), ddb.NewMemory(things).Remember()
 	for _, m := range []*ddb.Memory{plain, remembers} {
 		do(t, m, ddb.Put{Op: op("put"), Item: thing("a", 1, nil)})
-		if read(m) != read(m) {
-			t.Error("an item is decoded to two things")
+		if first, second := read(m), read(m); first != second {
+			t.Errorf("an item is decoded to %s and to %s", first, second)
 		}
 	}
 	if decoded != 3 {

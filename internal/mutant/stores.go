@@ -3,6 +3,6 @@ package main
 // stores are those of all packages.
 var stores = []store{
 	{sorterFolder, []test{arrivalTables, arrivalSchedules, schedules}},
-	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory"}, dedupSchedules}},
+	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}},
 	{ackerFolder, []test{ackerStore, ackerLayout, ackerSchedules}},
 }

@@ -105,6 +105,26 @@ func testReplace(t *testing.T, s suite) {
 	wrote(t, s, "the same request again", false, want)(s.Replace(t.Context(), again, r.Fence))
 }
 
+func testReplaceForgets(t *testing.T, s suite) {
+	failed, elsewhere := completion(at), completion(at)
+	failed.Failed, failed.Error, failed.Result = true, "no such account", dedup.Result{}
+	elsewhere.Result = dedup.Result{Codec: "json", Place: dedup.InItem}
+	for id, ended := range map[string]dedup.Completion{"failed": failed, "elsewhere": elsewhere} {
+		k := dedup.Key{ID: id, Processor: s.key.Processor}
+		r := claimed(t, s, claimAt(k, 1, at))
+		_, _, err := s.Fail(t.Context(), ownerOf(r), "first try")
+		check(t, err)
+		r, _, err = s.Claim(t.Context(), claimAt(k, 2, at))
+		check(t, err)
+		r, _, err = s.Complete(t.Context(), ownerOf(r), ended)
+		check(t, err)
+		again := claimAt(k, 3, ended.ValidUntil)
+		want := rowOf(again)
+		want.Fence = r.Fence + 1
+		wrote(t, s, id+" is forgotten", true, want)(s.Replace(t.Context(), again, r.Fence))
+	}
+}
+
 func testNoRow(t *testing.T, s suite) {
 	o := dedup.Owner{Key: s.key, Token: token(1), Fence: 1}
 	var none dedup.Row

@@ -38,6 +38,7 @@ func Run(t *testing.T, store dedup.Store) {
 		{"claim with attempts left", testAttempts},
 		{"claim with payloads", testPayloads},
 		{"replace", testReplace},
+		{"replace forgets", testReplaceForgets},
 		{"complete", testComplete},
 		{"complete with an error", testCompleteFailed},
 		{"complete again", testCompleteAgain},

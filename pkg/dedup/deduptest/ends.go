@@ -132,6 +132,8 @@ func testRelease(t *testing.T, s suite) {
 
 func testForceComplete(t *testing.T, s suite) {
 	r := claimed(t, s, claimAt(s.key, 1, at))
+	r, _, err := s.Fail(t.Context(), ownerOf(r), "first try")
+	check(t, err)
 	c := completion(at)
 	o := dedup.Override{Key: s.key, Seen: r.Fence, Token: token(9), Repair: repair(dedup.ForceCompleted), Completion: &c}
 	want := completed(r, c)

@@ -90,10 +90,10 @@ var ackerMutants = []mutant{
 		{"store_ends.go", "isOverdue := attrDeadline.Le(ddb.Millis(o.Now))", "isOverdue := attrCreated.Exists()"},
 		{"sweep.go", "case !c.Deadline.After(r.now):", "case !c.Due.After(r.now):"},
 	}},
-	{"acker: deadline goes back", ackerFolder, ackerSchedules, []edit{
+	{"acker: deadline goes back", ackerFolder, ackerSchedule("extended"), []edit{
 		{"store_ends.go", "isOpen, attrDeadline.Lt(later))", "isOpen, attrCreated.Exists())"},
 	}},
-	{"acker: extended after the end", ackerFolder, ackerSchedules, []edit{
+	{"acker: extended after the end", ackerFolder, ackerSchedule("extended"), []edit{
 		{"store_ends.go", "ddb.And(isThis(inc), isOpen, attrDeadline", "ddb.And(isThis(inc), attrDeadline"},
 		{"end.go", "case c.End() != Open:\n\t\treturn Result{already(c.End()), c}, nil\n", ""},
 	}},
@@ -124,7 +124,7 @@ var ackerMutants = []mutant{
 	{"acker: end not carried", ackerFolder, ackerSchedule("nested"), []edit{
 		{"finish.go", "if c.Parent.IsZero() {", "if true {"},
 	}},
-	{"acker: carrying fails, and nobody cares", ackerFolder, ackerSchedules, []edit{
+	{"acker: carrying fails, and nobody cares", ackerFolder, ackerSchedule("nested"), []edit{
 		{"finish.go", "if err := a.carry(ctx, c); err != nil {", "if err := a.carry(ctx, c); false {"},
 	}},
 	{"acker: failure carried as done", ackerFolder, ackerSchedule("nested fails"), []edit{

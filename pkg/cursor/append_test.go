@@ -296,7 +296,7 @@ type late struct {
 
 func (l *late) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	var left []ddb.Item
-	strong := true
+	var strong bool
 	switch q := r.(type) {
 	case ddb.Query:
 		strong = q.Strong

@@ -39,7 +39,7 @@ var arrivalMutants = []mutant{
 		{"store_order.go", "attrPosition.Ge(ddb.Int(seen.To)), ", ""},
 	}},
 	{"ticket that is asked for again and again", sorterFolder, test{"./pkg/cursor", "TestAPlaceThatLooksTheSame"}, []edit{
-		{"append.go", "case it.Tail.Contains(a.entry()):", "case false:"},
+		{"append.go", "case cur.Tail.Contains(a.entry()):", "case false:"},
 	}},
 	{"prints taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPrints"}, []edit{
 		{"item.go", "if err := c.checkPrints(); err != nil {", "if err := c.checkPrints(); err != nil && d.Err != nil {"},
@@ -60,23 +60,23 @@ var arrivalMutants = []mutant{
 		{"store_order.go", "\t\t\tattrTail.SizeLe(MaxTail-entries.Len()),\n", ""},
 	}},
 	{"repeat with its own position (R2)", sorterFolder, arrivalTrace("R2"), []edit{
-		{"append.go", "a.Seen, a.seen = there.Seen, there.Seen", "a.Seen, a.seen = it.Position, it.Position"},
+		{"append.go", "a.Seen, a.seen = there.Seen, there.Seen", "a.Seen, a.seen = cur.Position, cur.Position"},
 	}},
 	{"trim before the order item (R3)", sorterFolder, arrivalTrace("R3"), []edit{
-		{"flush.go", "there, err := s.store.PutOrderItem(ctx, o)", "_, _, err := s.store.TrimTail(ctx, it)\n\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tthere, err := s.store.PutOrderItem(ctx, o)"},
+		{"flush.go", "there, err := s.store.PutOrderItem(ctx, o)", "_, _, err := s.store.TrimTail(ctx, cur)\n\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tthere, err := s.store.PutOrderItem(ctx, o)"},
 	}},
 	{"flush of all that is seen (R4)", sorterFolder, arrivalTrace("R4"), []edit{
-		{"flush.go", "first, _ := it.Tail.First(OrderItemEntries)", "first := it.Tail"},
+		{"flush.go", "first, _ := cur.Tail.First(OrderItemEntries)", "first := cur.Tail"},
 	}},
 	{"place before the message (R5)", sorterFolder, arrivalTrace("R5"), []edit{
-		{"append.go", "s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], it) })\n\t\terr = s.ticketAll(ctx, arrivals)", "for _, a := range arrivals {\n\t\t\ta.Seen, a.seen, a.mine = it.Position, it.Position, true\n\t\t}\n\t\tif err = s.ticketAll(ctx, arrivals); err == nil {\n\t\t\ts.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], it) })\n\t\t}"},
+		{"append.go", "s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\terr = s.ticketAll(ctx, arrivals)", "for _, a := range arrivals {\n\t\t\ta.Seen, a.seen, a.mine = cur.Position, cur.Position, true\n\t\t}\n\t\tif err = s.ticketAll(ctx, arrivals); err == nil {\n\t\t\ts.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\t}"},
 	}},
 	{"place of an earlier arrival (R6)", sorterFolder, arrivalTrace("R6"), []edit{
 		{"arrival.go", "Seen: shortSeen(a.Seen)}", "Seen: 0}"},
 		{"arrival.go", "return shortSeen(a.Seen) == e.Seen && len", "return len"},
 	}},
 	{"kept, though it has its place", sorterFolder, test{"./pkg/cursor", "TestAnIdIsGoodAgain"}, []edit{
-		{"append.go", "due = inTail(due, it)\n", ""},
+		{"append.go", "due = inTail(due, cur)\n", ""},
 	}},
 	{"place short before the end (R7)", sorterFolder, arrivalTrace("R7"), []edit{
 		{"append.go", "a.due = s.expiresSoon(there.ExpiresOn)", "a.due = false"},
@@ -85,13 +85,13 @@ var arrivalMutants = []mutant{
 		{"keep_arrival.go", "_, err := k.sorter.store.KeepUntil(ctx, k.queue, o.Last, k.sorter.orderExpiry())", "var err error"},
 	}},
 	{"no search before the tail", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "s.memory.crowd(queue)\n\t\treturn Cursor{}, s.search(ctx, arrivals, it)", "for _, a := range arrivals {\n\t\t\ta.seen = max(a.seen, it.TailFrom)\n\t\t}\n\t\treturn Cursor{}, nil"},
+		{"append.go", "s.memory.crowd(queue)\n\t\treturn Cursor{}, s.search(ctx, arrivals, cur)", "for _, a := range arrivals {\n\t\t\ta.seen = max(a.seen, cur.TailFrom)\n\t\t}\n\t\treturn Cursor{}, nil"},
 	}},
 	{"search in the last order item only", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom, Strong: true}", "Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom, Strong: true, Backwards: true, Limit: 1}"},
+		{"append.go", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true}", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true, Backwards: true, Limit: 1}"},
 	}},
 	{"weak search", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom, Strong: true}", "Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom}"},
+		{"append.go", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true}", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom}"},
 	}},
 	{"places in the tail overlooked", sorterFolder, arrivalSchedules, []edit{
 		{"append.go", "case found:", "case found && false:"},

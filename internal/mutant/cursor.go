@@ -23,13 +23,13 @@ var sorterMutants = []mutant{
 		{"advance.go", "Limit: limit, Strong: true", "Limit: limit, Strong: false"},
 	}},
 	{"no rescan after a move", sorterFolder, schedules, []edit{
-		{"advance.go", "if !mine || !p.it.GapOpen() {", "if mine || !p.it.GapOpen() {"},
+		{"advance.go", "if !mine || !p.cur.GapOpen() {", "if mine || !p.cur.GapOpen() {"},
 	}},
 	{"unconditional put", sorterFolder, schedules, []edit{
 		{"store_messages.go", "encodeMessage(m, s.names), s.queueKey.Missing())", "encodeMessage(m, s.names), ddb.Cond{})"},
 	}},
 	{"own move not recognised (V2)", sorterFolder, trace("V2"), []edit{
-		{"advance.go", "if !moved && it.Position != to {", "if !moved {"},
+		{"advance.go", "if !moved && cur.Position != to {", "if !moved {"},
 	}},
 	{"park without its position condition", sorterFolder, schedules, []edit{
 		{"store_cursors.go", "attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(", "attrParked.Le("},
@@ -39,16 +39,16 @@ var sorterMutants = []mutant{
 	}},
 	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
 		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq)), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq))))"},
-		{"heal.go", "if to == p.it.Position {\n", "if to == p.it.Position {\n\t\t\tif it, err := s.store.OpenGap(ctx, p.it.Queue, to, s.now()); err == nil {\n\t\t\t\tp.it = it\n\t\t\t}\n"},
+		{"heal.go", "if to == p.cur.Position {\n", "if to == p.cur.Position {\n\t\t\tif cur, err := s.store.OpenGap(ctx, p.cur.Queue, to, s.now()); err == nil {\n\t\t\t\tp.cur = cur\n\t\t\t}\n"},
 	}},
 	{"duplicate does not advance", sorterFolder, schedules, []edit{
-		{"put.go", "r.Seq > it.Position && r.Outcome != Full", "r.Seq > it.Position && r.Outcome != Full && r.Outcome != Duplicate"},
+		{"put.go", "r.Seq > cur.Position && r.Outcome != Full", "r.Seq > cur.Position && r.Outcome != Full && r.Outcome != Duplicate"},
 	}},
 	{"heal without scan", sorterFolder, schedules, []edit{
 		{"heal.go", "if err := s.sweepUp(ctx, own, always, &p); err != nil {", "if err := error(nil); err != nil {"},
 	}},
 	{"healer stops at the position (V3)", sorterFolder, trace("V3"), []edit{
-		{"heal.go", "if !always && !it.GapOpen() && (!any || highest <= it.Position) {", "if !always && (!any || highest <= it.Position) {"},
+		{"heal.go", "if !always && !cur.GapOpen() && (!any || highest <= cur.Position) {", "if !always && (!any || highest <= cur.Position) {"},
 	}},
 	{"healer delegates (V4)", sorterFolder, trace("V4"), []edit{
 		{"heal.go", "if _, err := s.move(ctx, to, p); err != nil {", "if mine, err := s.move(ctx, to, p); err != nil || !mine {"},
@@ -60,7 +60,7 @@ var sorterMutants = []mutant{
 		{"store_messages.go", "a, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())", "condition := s.queueKey.Missing()\n\tif m.Tombstone != \"\" {\n\t\tcondition = ddb.Cond{}\n\t}\n\ta, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), condition)"},
 	}},
 	{"all gaps skipped by the head's age", sorterFolder, schedules, []edit{
-		{"gaps.go", "skipped = Range{max(it.Position, stored-1-int64(limit)), stored - 1}", "skipped = Range{max(it.Position, it.Parked-1-int64(limit)), it.Parked - 1}"},
+		{"gaps.go", "skipped = Range{max(cur.Position, stored-1-int64(limit)), stored - 1}", "skipped = Range{max(cur.Position, cur.Parked-1-int64(limit)), cur.Parked - 1}"},
 	}},
 	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
 		{"store_cursors.go", "attrPosition.Set(ddb.Int(to)), attrGapSince.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(to)),"},
@@ -69,7 +69,7 @@ var sorterMutants = []mutant{
 		{"put.go", "if err == nil && slices.ContainsFunc(", "if false && slices.ContainsFunc("},
 	}},
 	{"no look before the put (V7)", sorterFolder, trace("V7"), []edit{
-		{"put.go", "case m.Seq <= it.Position:", "case false:"},
+		{"put.go", "case m.Seq <= cur.Position:", "case false:"},
 	}},
 	{"memory without an age limit", sorterFolder, schedules, []edit{
 		{"memo.go", "if !ok || m.now().Sub(found.read) > memoAge {", "if !ok {"},

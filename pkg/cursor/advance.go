@@ -4,9 +4,9 @@ import "context"
 
 // progress is what an advance has done so far.
 type progress struct {
-	// it is the last cursor seen, fresh whether it was seen after the messages
+	// cur is the last cursor seen, fresh whether it was seen after the messages
 	// that are known to be stored were.
-	it    Cursor
+	cur   Cursor
 	fresh bool
 	// glance is how many messages one read unit is likely to show; 0 where
 	// nothing is known of their size.
@@ -34,24 +34,24 @@ func (p *progress) moved(from, to int64) {
 func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 	highest, _ := own.max()
 	for {
-		if to := own.runEnd(p.it.Position); to > p.it.Position {
+		if to := own.runEnd(p.cur.Position); to > p.cur.Position {
 			if err := s.moveOn(ctx, to, p); err != nil {
 				return err
 			}
 			continue
 		}
 		if !p.fresh {
-			it, err := s.readCursor(ctx, p.it.Queue)
+			cur, err := s.readCursor(ctx, p.cur.Queue)
 			if err != nil {
 				return err
 			}
-			if !it.Exists() {
+			if !cur.Exists() {
 				return ErrNoQueue
 			}
-			p.it, p.fresh = it, true
+			p.cur, p.fresh = cur, true
 			continue
 		}
-		if highest <= p.it.Position || p.it.Parked >= highest {
+		if highest <= p.cur.Position || p.cur.Parked >= highest {
 			return nil
 		}
 		if err := s.park(ctx, highest, p); err != nil {
@@ -63,7 +63,7 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 // moveOn moves the cursor to `to`, and on over what is parked behind it, until
 // a look at the messages that came after the last move finds nothing more.
 func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
-	if p.it.Parked > to {
+	if p.cur.Parked > to {
 		// A gap is being filled: one move to the end of the run, not two.
 		end, _, err := s.scan(ctx, p, to)
 		if err != nil {
@@ -71,15 +71,15 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
 		}
 		to = end
 	}
-	for to > p.it.Position {
+	for to > p.cur.Position {
 		mine, err := s.move(ctx, to, p)
 		if err != nil {
 			return err
 		}
-		if !mine || !p.it.GapOpen() {
+		if !mine || !p.cur.GapOpen() {
 			return nil
 		}
-		if to, _, err = s.scan(ctx, p, p.it.Position); err != nil {
+		if to, _, err = s.scan(ctx, p, p.cur.Position); err != nil {
 			return err
 		}
 	}
@@ -90,20 +90,20 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
 // that failed and finds the cursor at `to` counts as ours: it may be our own,
 // whose response was lost, and then nobody else looks behind it.
 func (s *Sorter) move(ctx context.Context, to int64, p *progress) (bool, error) {
-	from := p.it.Position
+	from := p.cur.Position
 	moved := false
-	it, err := s.remembering(func() (it Cursor, err error) {
-		it, moved, err = s.store.Move(ctx, p.it.Queue, from, to, s.now())
-		return it, err
+	cur, err := s.remembering(func() (cur Cursor, err error) {
+		cur, moved, err = s.store.Move(ctx, p.cur.Queue, from, to, s.now())
+		return cur, err
 	})
 	if err != nil {
 		return false, err
 	}
-	if !it.Exists() {
+	if !cur.Exists() {
 		return false, ErrNoQueue
 	}
-	p.it, p.fresh = it, true
-	if !moved && it.Position != to {
+	p.cur, p.fresh = cur, true
+	if !moved && cur.Position != to {
 		return false, nil
 	}
 	p.moved(from, to)
@@ -113,19 +113,19 @@ func (s *Sorter) move(ctx context.Context, to int64, p *progress) (bool, error) 
 // park records that seq is stored beyond a gap. Whether it did or not, the
 // cursor that it returns was seen after the put: the caller decides again.
 func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
-	it, err := s.remembering(func() (Cursor, error) {
-		if p.it.GapOpen() {
-			return s.store.WidenGap(ctx, p.it.Queue, seq)
+	cur, err := s.remembering(func() (Cursor, error) {
+		if p.cur.GapOpen() {
+			return s.store.WidenGap(ctx, p.cur.Queue, seq)
 		}
-		return s.store.OpenGap(ctx, p.it.Queue, seq, s.now())
+		return s.store.OpenGap(ctx, p.cur.Queue, seq, s.now())
 	})
 	if err != nil {
 		return err
 	}
-	if !it.Exists() {
+	if !cur.Exists() {
 		return ErrNoQueue
 	}
-	p.it, p.fresh = it, true
+	p.cur, p.fresh = cur, true
 	return nil
 }
 
@@ -141,14 +141,14 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (end, be
 	end = position
 	limit := min(p.glance, s.batchSize)
 	if limit < 2 && end < MaxSeq {
-		m, found, err := s.store.Message(ctx, p.it.Queue, end+1)
+		m, found, err := s.store.Message(ctx, p.cur.Queue, end+1)
 		if err != nil || !found {
 			return end, end, err
 		}
 		end, limit = end+1, min(max(readUnit/m.size(), 2), s.batchSize)
 	}
 	for end < MaxSeq {
-		if ahead := p.it.Parked - end; ahead > 0 {
+		if ahead := p.cur.Parked - end; ahead > 0 {
 			limit = int(min(int64(limit), ahead))
 		} else if ahead == 0 && end > position {
 			// Who stored a message beyond the mark has not looked at the
@@ -156,7 +156,7 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (end, be
 			return end, end, nil
 		}
 		page, err := s.store.Messages(ctx, Query{
-			Queue: p.it.Queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
+			Queue: p.cur.Queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
 			return position, position, err

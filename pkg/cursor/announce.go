@@ -35,78 +35,78 @@ type Announcement struct {
 	Age   time.Duration
 }
 
-func newAnnouncement(kind AnnouncementKind, it Cursor, missing Range) Announcement {
+func newAnnouncement(kind AnnouncementKind, cur Cursor, missing Range) Announcement {
 	return Announcement{
 		Kind: kind,
 		// The queue's length keeps any two queues' ids apart.
-		ID:      fmt.Sprintf("%s/%d/%s/%d", kind, len(it.Queue), it.Queue, missing.From+1),
-		Queue:   it.Queue,
+		ID:      fmt.Sprintf("%s/%d/%s/%d", kind, len(cur.Queue), cur.Queue, missing.From+1),
+		Queue:   cur.Queue,
 		Missing: missing,
-		Parked:  it.Parked,
+		Parked:  cur.Parked,
 	}
 }
 
 // announceOpen announces an open gap and then notes in the cursor that it did:
 // the note is what the closing is announced by. It goes first before a skip,
 // so that whoever dies between the two leaves a trace of what was skipped.
-func (r *sweepRun) announceOpen(ctx context.Context, it Cursor, age time.Duration) (Cursor, error) {
-	first := it.Position + 1
-	if it.Announced != first {
+func (r *sweepRun) announceOpen(ctx context.Context, cur Cursor, age time.Duration) (Cursor, error) {
+	first := cur.Position + 1
+	if cur.Announced != first {
 		var err error
-		if it, err = r.settled(ctx, it); err != nil {
-			return it, err
+		if cur, err = r.settled(ctx, cur); err != nil {
+			return cur, err
 		}
 	}
-	stored, err := r.sorter.firstStored(ctx, it.Queue, it.Position)
+	stored, err := r.sorter.firstStored(ctx, cur.Queue, cur.Position)
 	if err != nil {
-		return it, err
+		return cur, err
 	}
-	a := newAnnouncement(GapOpened, it, Range{it.Position, max(stored-1, it.Position)})
-	a.Since, a.Age = it.GapSince, age
+	a := newAnnouncement(GapOpened, cur, Range{cur.Position, max(stored-1, cur.Position)})
+	a.Since, a.Age = cur.GapSince, age
 	if err := r.announce(ctx, a); err != nil {
-		return it, err
+		return cur, err
 	}
-	if it.Announced == first {
-		return it, nil
+	if cur.Announced == first {
+		return cur, nil
 	}
-	noted, err := r.sorter.store.Announce(ctx, it.Queue, it.Announced, first)
+	noted, err := r.sorter.store.Announce(ctx, cur.Queue, cur.Announced, first)
 	if err == nil && noted {
-		it.Announced = first
+		cur.Announced = first
 	}
-	return it, err
+	return cur, err
 }
 
 // settle announces what became of the gap that was announced as open, once it
 // is gone, and removes the note.
-func (r *sweepRun) settle(ctx context.Context, it Cursor) error {
-	if it.Announced == noneAnnounced || it.Announced > it.Position {
+func (r *sweepRun) settle(ctx context.Context, cur Cursor) error {
+	if cur.Announced == noneAnnounced || cur.Announced > cur.Position {
 		return nil
 	}
-	_, err := r.settled(ctx, it)
+	_, err := r.settled(ctx, cur)
 	return err
 }
 
-func (r *sweepRun) settled(ctx context.Context, it Cursor) (Cursor, error) {
-	if it.Announced == noneAnnounced {
-		return it, nil
+func (r *sweepRun) settled(ctx context.Context, cur Cursor) (Cursor, error) {
+	if cur.Announced == noneAnnounced {
+		return cur, nil
 	}
-	was := it.Announced
-	skipped, err := r.tombstones(ctx, it.Queue, Range{was - 1, it.Position})
+	was := cur.Announced
+	skipped, err := r.tombstones(ctx, cur.Queue, Range{was - 1, cur.Position})
 	if err != nil {
-		return it, err
+		return cur, err
 	}
 	kind, missing := GapClosed, Range{was - 1, was}
 	if skipped > was-1 {
 		kind, missing = GapSkipped, Range{was - 1, skipped}
 	}
-	if err := r.announce(ctx, newAnnouncement(kind, it, missing)); err != nil {
-		return it, err
+	if err := r.announce(ctx, newAnnouncement(kind, cur, missing)); err != nil {
+		return cur, err
 	}
-	if _, err := r.sorter.store.Announce(ctx, it.Queue, was, noneAnnounced); err != nil {
-		return it, err
+	if _, err := r.sorter.store.Announce(ctx, cur.Queue, was, noneAnnounced); err != nil {
+		return cur, err
 	}
-	it.Announced = noneAnnounced
-	return it, nil
+	cur.Announced = noneAnnounced
+	return cur, nil
 }
 
 // tombstones is the last seq of the run of tombstones that a range starts

@@ -139,12 +139,12 @@ func groupArrivals(arrivals []Arrival) ([][]*appending, error) {
 
 // appendQueue appends arrivals of one queue.
 func (s *Sorter) appendQueue(ctx context.Context, arrivals []*appending, results []Appended) {
-	it, err := s.lookToAppend(ctx, arrivals[0].Queue)
-	if err == nil && it.Settings.Kind != KindArrival {
+	cur, err := s.lookToAppend(ctx, arrivals[0].Queue)
+	if err == nil && cur.Settings.Kind != KindArrival {
 		err = invalidSeq("is missing: " + inNumbers)
 	}
 	if err == nil {
-		s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], it) })
+		s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })
 		err = s.ticketAll(ctx, arrivals)
 	}
 	for _, a := range arrivals {
@@ -165,12 +165,12 @@ func (s *Sorter) appendQueue(ctx context.Context, arrivals []*appending, results
 // Any older one is right; but one far behind costs a search, so what is
 // remembered is used only while it is young.
 func (s *Sorter) lookToAppend(ctx context.Context, queue string) (Cursor, error) {
-	if it, ok := s.memory.getToAppend(queue); ok {
-		return it, nil
+	if cur, ok := s.memory.getToAppend(queue); ok {
+		return cur, nil
 	}
-	it, err := s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
-	if err != nil || it.Exists() {
-		return it, err
+	cur, err := s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
+	if err != nil || cur.Exists() {
+		return cur, err
 	}
 	settings := s.defaults
 	settings.Kind = KindArrival
@@ -179,8 +179,8 @@ func (s *Sorter) lookToAppend(ctx context.Context, queue string) (Cursor, error)
 
 // storeArrival is step 1: the arrival is stored, or what stands under its id is
 // looked at. It has no place yet: nobody but a repeat sees it.
-func (s *Sorter) storeArrival(ctx context.Context, a *appending, it Cursor) error {
-	a.Op, a.EnqueuedAt, a.ExpiresOn, a.Seen = s.newOp(), milliseconds(s.now()), s.expiry(), it.Position
+func (s *Sorter) storeArrival(ctx context.Context, a *appending, cur Cursor) error {
+	a.Op, a.EnqueuedAt, a.ExpiresOn, a.Seen = s.newOp(), milliseconds(s.now()), s.expiry(), cur.Position
 	there, err := s.store.PutArrival(ctx, a.Arrival)
 	if err != nil {
 		return err
@@ -239,53 +239,53 @@ func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor
 		entries[i], seen = a.entry(), Range{min(seen.From, a.seen), max(seen.To, a.seen)}
 	}
 	tail, given := NewTail(entries...), false
-	it, err := s.remembering(func() (it Cursor, err error) {
-		it, given, err = s.store.Ticket(ctx, queue, tail, seen, s.now())
-		return it, err
+	cur, err := s.remembering(func() (cur Cursor, err error) {
+		cur, given, err = s.store.Ticket(ctx, queue, tail, seen, s.now())
+		return cur, err
 	})
 	switch {
 	case err != nil:
 		return Cursor{}, err
-	case !it.Exists():
+	case !cur.Exists():
 		return Cursor{}, ErrNoQueue
-	case numbered(it):
+	case numbered(cur):
 		return Cursor{}, invalidSeq("is missing: " + inNumbers)
 	case given:
-		moved, i := Range{it.Position - tail.Seqs(), it.Position}, 0
+		moved, i := Range{cur.Position - tail.Seqs(), cur.Position}, 0
 		for p := range tail.places(moved.From) {
 			arrivals[i].done(p.seqs)
 			arrivals[i].result.Moved = moved
 			i++
 		}
-		s.flushAfter(ctx, it, tail.Len())
+		s.flushAfter(ctx, cur, tail.Len())
 		return Cursor{}, nil
 	}
 	// From here on, each reason for which it was refused leads to another ticket
 	// that has not that reason, or to none.
-	arrivals = notAhead(inTail(arrivals, it), it)
+	arrivals = notAhead(inTail(arrivals, cur), cur)
 	switch {
-	case it.TailFrom > notBefore(arrivals, it):
+	case cur.TailFrom > notBefore(arrivals, cur):
 		s.memory.crowd(queue)
-		return Cursor{}, s.search(ctx, arrivals, it)
-	case it.Position > MaxSeq-tail.Seqs():
-		noSeqsLeft(arrivals, it)
+		return Cursor{}, s.search(ctx, arrivals, cur)
+	case cur.Position > MaxSeq-tail.Seqs():
+		noSeqsLeft(arrivals, cur)
 		return Cursor{}, nil
 	}
-	return it, nil
+	return cur, nil
 }
 
 // inTail finishes the arrivals that have a place in the tail, and returns the
 // others. One beside an earlier arrival's place that looks the same (see
 // [Entry.Seen]) has to wait until that one has left the tail.
-func inTail(arrivals []*appending, it Cursor) []*appending {
+func inTail(arrivals []*appending, cur Cursor) []*appending {
 	var others []*appending
 	for _, a := range arrivals {
-		seqs, found := it.Tail.find(it.TailFrom, a.entry(), a.Seen)
+		seqs, found := cur.Tail.find(cur.TailFrom, a.entry(), a.Seen)
 		switch {
 		case found:
 			a.done(seqs)
-		case it.Tail.Contains(a.entry()):
-			a.result.Err = fmt.Errorf("queue %q: an earlier arrival under the id %q has a place that looks the same", it.Queue, a.ID)
+		case cur.Tail.Contains(a.entry()):
+			a.result.Err = fmt.Errorf("queue %q: an earlier arrival under the id %q has a place that looks the same", cur.Queue, a.ID)
 		default:
 			others = append(others, a)
 		}
@@ -297,25 +297,25 @@ func inTail(arrivals []*appending, it Cursor) []*appending {
 // not had, and returns the others. That can only be where tables were restored
 // to different times. A place before what it has seen is one that no repeat
 // finds, so such an arrival has to wait until the queue has come so far again.
-func notAhead(arrivals []*appending, it Cursor) []*appending {
+func notAhead(arrivals []*appending, cur Cursor) []*appending {
 	var others []*appending
 	for _, a := range arrivals {
-		if a.seen <= it.Position {
+		if a.seen <= cur.Position {
 			others = append(others, a)
 			continue
 		}
-		a.result.Err = fmt.Errorf("queue %q: the position is %d, and the arrival under the id %q is stored as one that has seen %d: the tables are of different times", it.Queue, it.Position, a.ID, a.seen)
+		a.result.Err = fmt.Errorf("queue %q: the position is %d, and the arrival under the id %q is stored as one that has seen %d: the tables are of different times", cur.Queue, cur.Position, a.ID, a.seen)
 	}
 	return others
 }
 
 // notBefore notes which arrivals are sure to have no place before the tail, and
 // returns a position up to which none has one.
-func notBefore(arrivals []*appending, it Cursor) int64 {
-	none := it.TailFrom
+func notBefore(arrivals []*appending, cur Cursor) int64 {
+	none := cur.TailFrom
 	for _, a := range arrivals {
-		if it.without(a.entry(), a.seen) {
-			a.seen = max(a.seen, it.TailFrom)
+		if cur.without(a.entry(), a.seen) {
+			a.seen = max(a.seen, cur.TailFrom)
 		}
 		none = min(none, a.seen)
 	}
@@ -324,8 +324,8 @@ func notBefore(arrivals []*appending, it Cursor) int64 {
 
 // noSeqsLeft tells arrivals for which a queue has no seqs that it is full: the
 // last one where each would fit alone.
-func noSeqsLeft(arrivals []*appending, it Cursor) {
-	left := MaxSeq - it.Position
+func noSeqsLeft(arrivals []*appending, cur Cursor) {
+	left := MaxSeq - cur.Position
 	for _, a := range arrivals {
 		if left -= int64(len(a.Messages)); left < 0 {
 			a.result.Outcome = Full
@@ -340,14 +340,14 @@ func noSeqsLeft(arrivals []*appending, it Cursor) {
 // An order item expires later than what it names. Should one be missing all the
 // same (a retention that was made shorter), nothing is sure: such an arrival is
 // Stale, for another place would be a second one.
-func (s *Sorter) search(ctx context.Context, arrivals []*appending, it Cursor) error {
-	from := it.TailFrom
+func (s *Sorter) search(ctx context.Context, arrivals []*appending, cur Cursor) error {
+	from := cur.TailFrom
 	for _, a := range arrivals {
 		from = min(from, a.seen)
 	}
 	unknown := from
-	for from < it.TailFrom {
-		page, err := s.store.OrderItems(ctx, Query{Queue: it.Queue, First: from + 1, Last: it.TailFrom, Strong: true})
+	for from < cur.TailFrom {
+		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true})
 		if err != nil {
 			return err
 		}
@@ -362,15 +362,15 @@ func (s *Sorter) search(ctx context.Context, arrivals []*appending, it Cursor) e
 			}
 			from = o.Last
 		}
-		if !page.More && from < it.TailFrom {
-			unknown, from = it.TailFrom, it.TailFrom
+		if !page.More && from < cur.TailFrom {
+			unknown, from = cur.TailFrom, cur.TailFrom
 		}
 	}
 	for _, a := range arrivals {
 		if a.open() && a.seen < unknown {
 			a.result.Outcome = Stale
 		}
-		a.seen = max(a.seen, it.TailFrom)
+		a.seen = max(a.seen, cur.TailFrom)
 	}
 	return nil
 }
@@ -388,12 +388,12 @@ func (s *Sorter) keepBeforeTicket(ctx context.Context, arrivals []*appending) er
 	if len(due) == 0 {
 		return nil
 	}
-	it, err := s.readCursor(ctx, due[0].Queue)
+	cur, err := s.readCursor(ctx, due[0].Queue)
 	if err != nil {
 		return err
 	}
-	due = inTail(due, it)
-	if err := s.search(ctx, due, it); err != nil {
+	due = inTail(due, cur)
+	if err := s.search(ctx, due, cur); err != nil {
 		return err
 	}
 	for _, a := range due {

@@ -28,11 +28,11 @@ func (h *hurt) append(answers map[string]cursor.Range, group ...cursor.Arrival) 
 // and that nothing else is.
 func (h *hurt) appended(answers map[string]cursor.Range) {
 	h.t.Helper()
-	it, err := h.sorter.Status(h.t.Context(), "q")
+	cur, err := h.sorter.Status(h.t.Context(), "q")
 	h.must(err)
 	seen := map[string]int64{}
 	next := int64(1)
-	for m, err := range h.sorter.Read(h.t.Context(), "q", 0, it.Position) {
+	for m, err := range h.sorter.Read(h.t.Context(), "q", 0, cur.Position) {
 		h.must(err)
 		if seen[string(m.Body)] != 0 || m.Seq != next {
 			h.t.Errorf("seq %d, where %d was due, is %s, which was at %d", m.Seq, next, m.Body, seen[string(m.Body)])

@@ -77,12 +77,12 @@ func TestAppendFigures(t *testing.T) {
 				}
 				group.Wait()
 			})
-			it, err := m.sorter.Status(t.Context(), arrivalQueue)
-			if err != nil || it.Position != int64(1+c.writers*each) {
-				t.Errorf("position %d, %v", it.Position, err)
+			cur, err := m.sorter.Status(t.Context(), arrivalQueue)
+			if err != nil || cur.Position != int64(1+c.writers*each) {
+				t.Errorf("position %d, %v", cur.Position, err)
 			}
 			// Each put has one ticket that is given, each order item one trim.
-			trims := int(it.TailFrom) / cursor.OrderItemEntries
+			trims := int(cur.TailFrom) / cursor.OrderItemEntries
 			failed := counts["UpdateItem"].Requests - c.writers*each - trims
 			total, n := counts.Total(), float64(c.writers*each)
 			t.Logf("%d writers: ours %.3f requests, %.3f write units, %.3f read units a put, $%.2f a million (SQS FIFO: $0.50); %d tickets failed (%v)", c.writers,

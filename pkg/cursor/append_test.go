@@ -187,9 +187,9 @@ func TestKindsAreKeptApart(t *testing.T) {
 		t.Errorf("another kind: %v", err)
 	}
 	first := int64(100)
-	it, err := b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &arrivalKind, First: &first})
-	if err != nil || it.Settings.Kind != cursor.KindArrival || it.TailFrom != 99 {
-		t.Errorf("made by a call: %+v, %v", it, err)
+	cur, err := b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &arrivalKind, First: &first})
+	if err != nil || cur.Settings.Kind != cursor.KindArrival || cur.TailFrom != 99 {
+		t.Errorf("made by a call: %+v, %v", cur, err)
 	}
 	made := arrival("x")
 	made.Queue = "made"

@@ -77,7 +77,7 @@ func (h *hurt) must(err error) {
 // end of the run that is stored behind it.
 func (h *hurt) check() (position, end int64) {
 	h.t.Helper()
-	it, err := h.sorter.Status(h.t.Context(), "q")
+	cur, err := h.sorter.Status(h.t.Context(), "q")
 	h.must(err)
 	page, err := h.store.Messages(h.t.Context(), cursor.Query{Queue: "q", First: 0, Last: cursor.MaxSeq, Strong: true})
 	h.must(err)
@@ -95,17 +95,17 @@ func (h *hurt) check() (position, end int64) {
 	}
 	for end = 0; stored[end+1]; end++ {
 	}
-	if it.Position > end {
-		h.t.Errorf("the position is %d, and the run ends at %d", it.Position, end)
+	if cur.Position > end {
+		h.t.Errorf("the position is %d, and the run ends at %d", cur.Position, end)
 	}
 	next := int64(1)
-	for m, err := range h.sorter.Read(h.t.Context(), "q", 0, it.Position) {
+	for m, err := range h.sorter.Read(h.t.Context(), "q", 0, cur.Position) {
 		if h.must(err); m.Seq != next {
 			h.t.Errorf("read seq %d, want %d", m.Seq, next)
 		}
 		next++
 	}
-	return it.Position, end
+	return cur.Position, end
 }
 
 // TestEveryRequestGoesWrongOnce lets each request of each operation go wrong

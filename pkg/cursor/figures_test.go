@@ -225,9 +225,9 @@ func TestNoDearerThanAwsStreamSort(t *testing.T) {
 		if our.Total().Dollars() > 1.1*their.Total().Dollars() {
 			t.Errorf("%s: ours is dearer:\nours   %v\ntheirs %v", order.name, our, their)
 		}
-		it, err := ours.sorter.Status(t.Context(), hundred(1).Queue)
-		if err != nil || it.Position != 100 {
-			t.Errorf("%s: position %d, %v", order.name, it.Position, err)
+		cur, err := ours.sorter.Status(t.Context(), hundred(1).Queue)
+		if err != nil || cur.Position != 100 {
+			t.Errorf("%s: position %d, %v", order.name, cur.Position, err)
 		}
 	}
 }

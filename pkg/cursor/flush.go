@@ -12,33 +12,33 @@ import (
 //
 // During the two requests of a flush each of w other writers gets about one
 // ticket, for which there is room in the tail.
-func (s *Sorter) flushAfter(ctx context.Context, it Cursor, entries int) {
-	if now := it.Tail.Len(); now < OrderItemEntries || now-entries >= OrderItemEntries {
+func (s *Sorter) flushAfter(ctx context.Context, cur Cursor, entries int) {
+	if now := cur.Tail.Len(); now < OrderItemEntries || now-entries >= OrderItemEntries {
 		return
 	}
 	// The places are given: a failure is for those who find no room.
-	_ = s.flush(ctx, it, OrderItemEntries-1)
+	_ = s.flush(ctx, cur, OrderItemEntries-1)
 }
 
 // flush is step 4: it takes entries out of the tail, an order item's at a time,
 // until it has at most that many. First the order item is stored, then the tail
 // is trimmed, so that an entry is always in one of them. All of it may be done
 // twice, by anybody: the first entries of a tail never change.
-func (s *Sorter) flush(ctx context.Context, it Cursor, most int) error {
-	for it.Tail.Len() > most {
-		first, _ := it.Tail.First(OrderItemEntries)
-		o := OrderItem{Queue: it.Queue, Last: it.TailFrom + first.Seqs(), Entries: first, ExpiresOn: s.orderExpiry()}
+func (s *Sorter) flush(ctx context.Context, cur Cursor, most int) error {
+	for cur.Tail.Len() > most {
+		first, _ := cur.Tail.First(OrderItemEntries)
+		o := OrderItem{Queue: cur.Queue, Last: cur.TailFrom + first.Seqs(), Entries: first, ExpiresOn: s.orderExpiry()}
 		there, err := s.store.PutOrderItem(ctx, o)
 		if err != nil {
 			return err
 		}
 		if there.Entries != first {
-			return fmt.Errorf("queue %q: the order item up to seq %d is not what the cursor's tail says", it.Queue, o.Last)
+			return fmt.Errorf("queue %q: the order item up to seq %d is not what the cursor's tail says", cur.Queue, o.Last)
 		}
-		seen := it
-		it, err = s.remembering(func() (Cursor, error) {
-			it, _, err := s.store.TrimTail(ctx, seen)
-			return it, err
+		seen := cur
+		cur, err = s.remembering(func() (Cursor, error) {
+			cur, _, err := s.store.TrimTail(ctx, seen)
+			return cur, err
 		})
 		if err != nil {
 			return err

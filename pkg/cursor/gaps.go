@@ -27,15 +27,15 @@ type GapList struct {
 // one strong read for the cursor and strong queries over what is parked up to
 // the last gap listed.
 func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, error) {
-	it, err := s.Status(ctx, queue)
+	cur, err := s.Status(ctx, queue)
 	if err != nil {
 		return GapList{}, err
 	}
-	list := GapList{Cursor: it}
-	expect := it.Position + 1
-	for it.GapOpen() && expect <= it.Parked {
+	list := GapList{Cursor: cur}
+	expect := cur.Position + 1
+	for cur.GapOpen() && expect <= cur.Parked {
 		page, err := s.store.Messages(ctx, Query{
-			Queue: queue, First: expect, Last: it.Parked, Limit: maxBatchSize, Strong: true, HeadsOnly: true,
+			Queue: queue, First: expect, Last: cur.Parked, Limit: maxBatchSize, Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
 			return GapList{}, err
@@ -47,8 +47,8 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 					return list, nil
 				}
 				gap := Gap{Missing: Range{expect - 1, m.Seq - 1}}
-				if len(list.Gaps) == 0 && expect == it.Position+1 {
-					gap.Since = it.GapSince
+				if len(list.Gaps) == 0 && expect == cur.Position+1 {
+					gap.Since = cur.GapSince
 				}
 				list.Gaps = append(list.Gaps, gap)
 			}
@@ -80,23 +80,23 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 // first: the same. We die right after: the next call goes on below the
 // tombstones that are there.
 func (s *Sorter) SkipGap(ctx context.Context, queue, reason string, age time.Duration, limit int) (Range, Advance, error) {
-	it, err := s.readCursor(ctx, queue)
+	cur, err := s.readCursor(ctx, queue)
 	if err != nil {
 		return Range{}, Advance{}, err
 	}
-	if !it.GapOpen() || s.now().Sub(it.GapSince) < age {
-		return Range{}, Advance{Cursor: it}, nil
+	if !cur.GapOpen() || s.now().Sub(cur.GapSince) < age {
+		return Range{}, Advance{Cursor: cur}, nil
 	}
-	stored, err := s.firstStored(ctx, queue, it.Position)
+	stored, err := s.firstStored(ctx, queue, cur.Position)
 	if err != nil {
-		return Range{}, Advance{Cursor: it}, err
+		return Range{}, Advance{Cursor: cur}, err
 	}
 	var skipped Range
-	if stored > it.Position+1 {
-		skipped = Range{max(it.Position, stored-1-int64(limit)), stored - 1}
+	if stored > cur.Position+1 {
+		skipped = Range{max(cur.Position, stored-1-int64(limit)), stored - 1}
 		for seq := skipped.To; seq > skipped.From; seq-- {
 			if err := s.putTombstone(ctx, queue, seq, reason); err != nil {
-				return Range{seq, skipped.To}, Advance{Cursor: it}, err
+				return Range{seq, skipped.To}, Advance{Cursor: cur}, err
 			}
 		}
 	}

@@ -31,27 +31,27 @@ type Advance struct {
 }
 
 func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool) (Advance, error) {
-	it, err := s.readCursor(ctx, queue)
-	if err == nil && !it.Exists() {
+	cur, err := s.readCursor(ctx, queue)
+	if err == nil && !cur.Exists() {
 		// Somebody wrote messages by another way than this package.
-		it, err = s.createNumbered(ctx, queue)
+		cur, err = s.createNumbered(ctx, queue)
 	}
 	if err != nil {
 		return Advance{}, err
 	}
-	if !numbered(it) {
-		return Advance{Cursor: it}, nil // a ticket is the move itself
+	if !numbered(cur) {
+		return Advance{Cursor: cur}, nil // a ticket is the move itself
 	}
-	p := progress{it: it, fresh: true}
+	p := progress{cur: cur, fresh: true}
 	highest, any := own.max()
-	if !always && !it.GapOpen() && (!any || highest <= it.Position) {
-		return Advance{Cursor: it}, nil
+	if !always && !cur.GapOpen() && (!any || highest <= cur.Position) {
+		return Advance{Cursor: cur}, nil
 	}
 	if err := s.sweepUp(ctx, own, always, &p); err != nil {
-		return Advance{p.it, p.moves}, err
+		return Advance{p.cur, p.moves}, err
 	}
 	err = s.advance(ctx, own, &p)
-	return Advance{p.it, p.moves}, err
+	return Advance{p.cur, p.moves}, err
 }
 
 // sweepUp moves the cursor until a scan from where it stands is empty. It does
@@ -60,18 +60,18 @@ func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool
 // seq seen beyond the hole joins own, so that the gap is put on record.
 func (s *Sorter) sweepUp(ctx context.Context, own seqSet, always bool, p *progress) error {
 	for {
-		to, beyond, err := s.scan(ctx, p, p.it.Position)
+		to, beyond, err := s.scan(ctx, p, p.cur.Position)
 		if err != nil {
 			return err
 		}
-		if to == p.it.Position {
-			if always && !p.it.GapOpen() {
-				beyond, err = s.firstStored(ctx, p.it.Queue, p.it.Position)
+		if to == p.cur.Position {
+			if always && !p.cur.GapOpen() {
+				beyond, err = s.firstStored(ctx, p.cur.Queue, p.cur.Position)
 				if err != nil {
 					return err
 				}
 			}
-			if beyond > p.it.Position {
+			if beyond > p.cur.Position {
 				own.add(beyond)
 			}
 			return nil

@@ -61,15 +61,15 @@ func (k *keeping) keepItem(ctx context.Context, o OrderItem) error {
 }
 
 // keepArrivals is KeepUndelivered of a queue in arrival order.
-func (s *Sorter) keepArrivals(ctx context.Context, it Cursor, after int64) (int, error) {
-	k := keeping{sorter: s, queue: it.Queue}
-	for next := after; next < it.TailFrom; {
-		page, err := s.store.OrderItems(ctx, Query{Queue: it.Queue, First: next + 1, Last: it.TailFrom, Strong: true})
+func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (int, error) {
+	k := keeping{sorter: s, queue: cur.Queue}
+	for next := after; next < cur.TailFrom; {
+		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: next + 1, Last: cur.TailFrom, Strong: true})
 		if err != nil {
 			return k.pushed, err
 		}
 		for _, o := range page.Items {
-			if _, err := k.keep(ctx, orderPart{o.after(), o.Entries, o}, after, it.Position); err != nil {
+			if _, err := k.keep(ctx, orderPart{o.after(), o.Entries, o}, after, cur.Position); err != nil {
 				return k.pushed, err
 			}
 			next = o.Last
@@ -78,15 +78,15 @@ func (s *Sorter) keepArrivals(ctx context.Context, it Cursor, after int64) (int,
 			break
 		}
 	}
-	_, err := k.keep(ctx, orderPart{after: it.TailFrom, entries: it.Tail}, after, it.Position)
+	_, err := k.keep(ctx, orderPart{after: cur.TailFrom, entries: cur.Tail}, after, cur.Position)
 	return k.pushed, err
 }
 
 // keepArrivalsBack is KeepBack of a queue in arrival order.
-func (s *Sorter) keepArrivalsBack(ctx context.Context, it Cursor, after, upTo int64) (int64, error) {
-	k := keeping{sorter: s, queue: it.Queue}
+func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor, after, upTo int64) (int64, error) {
+	k := keeping{sorter: s, queue: cur.Queue}
 	expect := upTo
-	for part, err := range s.partsDown(ctx, it, after, upTo) {
+	for part, err := range s.partsDown(ctx, cur, after, upTo) {
 		if err != nil {
 			return 0, err
 		}
@@ -104,10 +104,10 @@ func (s *Sorter) keepArrivalsBack(ctx context.Context, it Cursor, after, upTo in
 
 // oldestArrival is Oldest of a queue in arrival order. It costs a strong query
 // over the order items that have outlived their arrivals.
-func (s *Sorter) oldestArrival(ctx context.Context, it Cursor) (Message, bool, error) {
+func (s *Sorter) oldestArrival(ctx context.Context, cur Cursor) (Message, bool, error) {
 	first := int64(0)
 	for {
-		page, err := s.store.OrderItems(ctx, Query{Queue: it.Queue, First: first, Last: it.TailFrom, Strong: true})
+		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: first, Last: cur.TailFrom, Strong: true})
 		if err != nil {
 			return Message{}, false, err
 		}
@@ -116,7 +116,7 @@ func (s *Sorter) oldestArrival(ctx context.Context, it Cursor) (Message, bool, e
 			if e := o.ExpiresOn; !e.IsZero() && !e.Add(-orderGrace).After(s.now()) {
 				continue // and so has all that it names
 			}
-			if head, found, err := s.oldestIn(ctx, it.Queue, orderPart{o.after(), o.Entries, o}); err != nil || found {
+			if head, found, err := s.oldestIn(ctx, cur.Queue, orderPart{o.after(), o.Entries, o}); err != nil || found {
 				return head, found, err
 			}
 		}
@@ -124,7 +124,7 @@ func (s *Sorter) oldestArrival(ctx context.Context, it Cursor) (Message, bool, e
 			break
 		}
 	}
-	return s.oldestIn(ctx, it.Queue, orderPart{after: it.TailFrom, entries: it.Tail})
+	return s.oldestIn(ctx, cur.Queue, orderPart{after: cur.TailFrom, entries: cur.Tail})
 }
 
 func (s *Sorter) oldestIn(ctx context.Context, queue string, part orderPart) (Message, bool, error) {

@@ -23,13 +23,13 @@ func (o *older) put(ctx context.Context, m cursor.Message) error {
 	if _, err := o.store.PutMessage(ctx, m); err != nil {
 		return err
 	}
-	it, err := o.store.Cursor(ctx, m.Queue, false)
+	cur, err := o.store.Cursor(ctx, m.Queue, false)
 	if err != nil {
 		return err
 	}
 	position := int64(0)
-	if it.Exists() {
-		position = it.Position
+	if cur.Exists() {
+		position = cur.Position
 	}
 	if m.Seq != position+1 {
 		return nil

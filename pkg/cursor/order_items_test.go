@@ -63,8 +63,8 @@ func TestAnOrderItemOfATimeThatIsLost(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the order item up to seq 24 is not what the cursor's tail says") {
 		t.Errorf("error %v, want one of the order item", err)
 	}
-	it, err := b.memory.Cursor(t.Context(), "q", true)
-	if err != nil || it.Tail.Len() != cursor.MaxTail || it.TailFrom != 0 {
-		t.Errorf("%d places in a tail from %d, %v; want all", it.Tail.Len(), it.TailFrom, err)
+	cur, err := b.memory.Cursor(t.Context(), "q", true)
+	if err != nil || cur.Tail.Len() != cursor.MaxTail || cur.TailFrom != 0 {
+		t.Errorf("%d places in a tail from %d, %v; want all", cur.Tail.Len(), cur.TailFrom, err)
 	}
 }

@@ -7,17 +7,17 @@ import (
 
 // arrivalQueue is the queue's cursor if it is in arrival order, with a position
 // of upTo or more. It makes no request where what is remembered tells.
-func (s *Sorter) arrivalQueue(ctx context.Context, queue string, upTo int64) (it Cursor, arrival bool, err error) {
-	it, known := s.memory.get(queue)
-	if known && numbered(it) {
-		return it, false, nil
+func (s *Sorter) arrivalQueue(ctx context.Context, queue string, upTo int64) (cur Cursor, arrival bool, err error) {
+	cur, known := s.memory.get(queue)
+	if known && numbered(cur) {
+		return cur, false, nil
 	}
-	if !known || it.Position < upTo {
-		if it, err = s.readCursor(ctx, queue); err != nil {
-			return it, false, err
+	if !known || cur.Position < upTo {
+		if cur, err = s.readCursor(ctx, queue); err != nil {
+			return cur, false, err
 		}
 	}
-	return it, it.Exists() && !numbered(it), nil
+	return cur, cur.Exists() && !numbered(cur), nil
 }
 
 // orderPart is places that stand in one item.
@@ -34,12 +34,12 @@ type orderPart struct {
 //
 // Reads are eventually consistent, and strong where such a read did not show an
 // order item that must be there.
-func (s *Sorter) parts(ctx context.Context, it Cursor, after, upTo int64) iter.Seq2[orderPart, error] {
+func (s *Sorter) parts(ctx context.Context, cur Cursor, after, upTo int64) iter.Seq2[orderPart, error] {
 	return func(yield func(orderPart, error) bool) {
 		expect, strong := after, false
-		for expect < min(upTo, it.TailFrom) {
+		for expect < min(upTo, cur.TailFrom) {
 			page, err := s.store.OrderItems(ctx, Query{
-				Queue: it.Queue, First: expect + 1, Last: it.TailFrom, Limit: itemsFor(expect, upTo), Strong: strong,
+				Queue: cur.Queue, First: expect + 1, Last: cur.TailFrom, Limit: itemsFor(expect, upTo), Strong: strong,
 			})
 			if err != nil {
 				yield(orderPart{}, err)
@@ -57,14 +57,14 @@ func (s *Sorter) parts(ctx context.Context, it Cursor, after, upTo int64) iter.S
 			}
 			if expect == before {
 				if strong {
-					yield(orderPart{}, &MissingError{it.Queue, expect + 1})
+					yield(orderPart{}, &MissingError{cur.Queue, expect + 1})
 					return
 				}
 			}
 			strong = expect == before
 		}
-		if expect < upTo && it.Tail != "" {
-			yield(orderPart{after: it.TailFrom, entries: it.Tail}, nil)
+		if expect < upTo && cur.Tail != "" {
+			yield(orderPart{after: cur.TailFrom, entries: cur.Tail}, nil)
 		}
 	}
 }
@@ -77,16 +77,16 @@ func itemsFor(after, upTo int64) int {
 
 // partsDown is parts from above, read strongly. It ends where an order item is
 // missing.
-func (s *Sorter) partsDown(ctx context.Context, it Cursor, after, upTo int64) iter.Seq2[orderPart, error] {
+func (s *Sorter) partsDown(ctx context.Context, cur Cursor, after, upTo int64) iter.Seq2[orderPart, error] {
 	return func(yield func(orderPart, error) bool) {
-		if upTo > it.TailFrom && it.Tail != "" && !yield(orderPart{after: it.TailFrom, entries: it.Tail}, nil) {
+		if upTo > cur.TailFrom && cur.Tail != "" && !yield(orderPart{after: cur.TailFrom, entries: cur.Tail}, nil) {
 			return
 		}
 		// The order item of upTo may end behind it, the topmost one ends at
 		// TailFrom: all that is needed starts at or before upTo.
-		last := it.TailFrom
+		last := cur.TailFrom
 		if upTo < last {
-			page, err := s.store.OrderItems(ctx, Query{Queue: it.Queue, First: upTo, Last: it.TailFrom, Limit: 1, Strong: true})
+			page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: upTo, Last: cur.TailFrom, Limit: 1, Strong: true})
 			if err != nil {
 				yield(orderPart{}, err)
 				return
@@ -98,7 +98,7 @@ func (s *Sorter) partsDown(ctx context.Context, it Cursor, after, upTo int64) it
 		}
 		for last > after {
 			page, err := s.store.OrderItems(ctx, Query{
-				Queue: it.Queue, First: after + 1, Last: last, Limit: itemsFor(after, last), Strong: true, Backwards: true,
+				Queue: cur.Queue, First: after + 1, Last: last, Limit: itemsFor(after, last), Strong: true, Backwards: true,
 			})
 			if err != nil {
 				yield(orderPart{}, err)

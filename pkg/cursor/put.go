@@ -86,13 +86,13 @@ func inGroup(i int, err error) error {
 // putQueue puts the messages at these places, all of one queue.
 func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int, results []Result) {
 	queue := messages[places[0]].Queue
-	it, err := s.look(ctx, queue)
-	if err == nil && !numbered(it) {
+	cur, err := s.look(ctx, queue)
+	if err == nil && !numbered(cur) {
 		err = invalidSeq("must not be given: " + inArrivalOrder)
 	}
-	if err == nil && slices.ContainsFunc(places, func(i int) bool { return !it.fits(messages[i].Seq) }) {
+	if err == nil && slices.ContainsFunc(places, func(i int) bool { return !cur.fits(messages[i].Seq) }) {
 		// Whoever is told FULL may give up: memory is not good enough for that.
-		it, err = s.readCursor(ctx, queue)
+		cur, err = s.readCursor(ctx, queue)
 	}
 	if err != nil {
 		for _, i := range places {
@@ -103,14 +103,14 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 
 	s.forEach(len(places), func(n int) {
 		i := places[n]
-		results[i] = s.putOne(ctx, messages[i], it)
+		results[i] = s.putOne(ctx, messages[i], cur)
 	})
 
-	moved := progress{it: it}
-	if it.Settings.Mode == ModeSync {
+	moved := progress{cur: cur}
+	if cur.Settings.Mode == ModeSync {
 		own, largest := newSeqSet(), 0
 		for _, i := range places {
-			if results[i].occupied(it) {
+			if results[i].occupied(cur) {
 				own.add(results[i].Seq)
 				largest = max(largest, messages[i].size())
 			}
@@ -130,12 +130,12 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 // before anything is put. A queue without a cursor gets one first, so that a
 // sweep over all cursors finds every queue that has a message.
 func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
-	if it, ok := s.memory.get(queue); ok {
-		return it, nil
+	if cur, ok := s.memory.get(queue); ok {
+		return cur, nil
 	}
-	it, err := s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
-	if err != nil || it.Exists() {
-		return it, err
+	cur, err := s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
+	if err != nil || cur.Exists() {
+		return cur, err
 	}
 	return s.createNumbered(ctx, queue)
 }
@@ -156,11 +156,11 @@ func (s *Sorter) create(ctx context.Context, queue string, settings Settings) (C
 }
 
 // putOne is steps 0 and 1 for one message: what stands under its seq.
-func (s *Sorter) putOne(ctx context.Context, m Message, it Cursor) Result {
+func (s *Sorter) putOne(ctx context.Context, m Message, cur Cursor) Result {
 	result := Result{Queue: m.Queue, Seq: m.Seq}
 	m.Digest = m.digest()
 	switch {
-	case m.Seq <= it.Position:
+	case m.Seq <= cur.Position:
 		// No put: once a passed message is deleted, its seq would be free.
 		there, found, err := s.store.Message(ctx, m.Queue, m.Seq)
 		switch {
@@ -171,7 +171,7 @@ func (s *Sorter) putOne(ctx context.Context, m Message, it Cursor) Result {
 		default:
 			result.Outcome = compare(there, m)
 		}
-	case !it.fits(m.Seq):
+	case !cur.fits(m.Seq):
 		result.Outcome = Full
 	default:
 		m.Op = s.newOp()
@@ -205,13 +205,13 @@ func compare(there, m Message) Outcome {
 // occupied reports whether the answer shows that something is stored under a
 // seq ahead of the position. A duplicate counts: its first writer may have
 // died before it moved the cursor.
-func (r *Result) occupied(it Cursor) bool {
-	return r.Err == nil && r.Seq > it.Position && r.Outcome != Full
+func (r *Result) occupied(cur Cursor) bool {
+	return r.Err == nil && r.Seq > cur.Position && r.Outcome != Full
 }
 
 // finish fills in what became of the queue.
 func (r *Result) finish(moved progress) {
-	r.Old, r.New = moved.it.Position, moved.it.Position
+	r.Old, r.New = moved.cur.Position, moved.cur.Position
 	if len(moved.moves) > 0 {
 		r.Old, r.New = moved.moves[0].From, moved.moves[len(moved.moves)-1].To
 		r.Moves = moved.moves
@@ -223,9 +223,9 @@ func (r *Result) finish(moved progress) {
 		return
 	}
 	switch {
-	case r.Seq <= moved.it.Position:
+	case r.Seq <= moved.cur.Position:
 		r.Outcome = Advanced
-	case moved.err == nil && moved.it.Settings.Mode == ModeSync:
+	case moved.err == nil && moved.cur.Settings.Mode == ModeSync:
 		r.Outcome = Parked
 	}
 }

@@ -8,14 +8,14 @@ func (s *Sorter) Status(ctx context.Context, queue string) (Cursor, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
 	}
-	it, err := s.readCursor(ctx, queue)
+	cur, err := s.readCursor(ctx, queue)
 	if err != nil {
 		return Cursor{}, err
 	}
-	if !it.Exists() {
+	if !cur.Exists() {
 		return Cursor{}, ErrNoQueue
 	}
-	return it, nil
+	return cur, nil
 }
 
 // Configure changes settings of a queue, or makes the queue with these
@@ -34,27 +34,27 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 	}
 	for {
 		changed := false
-		it, err := s.remembering(func() (it Cursor, err error) {
-			it, changed, err = s.store.Configure(ctx, queue, change)
-			return it, err
+		cur, err := s.remembering(func() (cur Cursor, err error) {
+			cur, changed, err = s.store.Configure(ctx, queue, change)
+			return cur, err
 		})
 		switch {
 		case err != nil:
 			return Cursor{}, err
 		case changed:
-			return it, nil
-		case it.Exists() && change.Kind != nil && *change.Kind != it.Settings.Kind:
-			return it, ErrKindFixed
-		case it.Exists():
-			return it, ErrFirstFixed
+			return cur, nil
+		case cur.Exists() && change.Kind != nil && *change.Kind != cur.Settings.Kind:
+			return cur, ErrKindFixed
+		case cur.Exists():
+			return cur, ErrFirstFixed
 		}
 		settings := change.applyTo(s.defaults)
-		it, err = s.create(ctx, queue, settings)
+		cur, err = s.create(ctx, queue, settings)
 		if err != nil {
 			return Cursor{}, err
 		}
-		if it.Settings == settings {
-			return it, nil
+		if cur.Settings == settings {
+			return cur, nil
 		}
 		// Another made the queue first: change theirs.
 	}
@@ -69,6 +69,6 @@ func (s *Sorter) Known(ctx context.Context, queue string) (bool, error) {
 	if _, seen := s.memory.get(queue); seen {
 		return true, nil
 	}
-	it, err := s.readCursor(ctx, queue)
-	return it.Exists(), err
+	cur, err := s.readCursor(ctx, queue)
+	return cur.Exists(), err
 }

@@ -14,30 +14,30 @@ import (
 // such a read did not show a message that must be there. A page is read when
 // the one before it has been taken.
 func (s *Sorter) Read(ctx context.Context, queue string, after, upTo int64) iter.Seq2[Message, error] {
-	it, _ := s.memory.get(queue)
-	return s.readFrom(ctx, it, queue, after, upTo)
+	cur, _ := s.memory.get(queue)
+	return s.readFrom(ctx, cur, queue, after, upTo)
 }
 
 // readFrom is Read where a cursor of the queue is at hand, or the zero Cursor.
 // A queue of which nothing is known is taken for a numbered one until something
 // is not where it would be.
-func (s *Sorter) readFrom(ctx context.Context, it Cursor, queue string, after, upTo int64) iter.Seq2[Message, error] {
-	arrivalOrder := it.Exists() && !numbered(it)
-	if arrivalOrder && it.Position >= upTo {
-		return s.readArrivals(ctx, it, after, upTo)
+func (s *Sorter) readFrom(ctx context.Context, cur Cursor, queue string, after, upTo int64) iter.Seq2[Message, error] {
+	arrivalOrder := cur.Exists() && !numbered(cur)
+	if arrivalOrder && cur.Position >= upTo {
+		return s.readArrivals(ctx, cur, after, upTo)
 	}
 	return func(yield func(Message, error) bool) {
 		expect, strong := after, false
 		for expect < upTo {
-			if arrivalOrder || strong && !it.Exists() {
+			if arrivalOrder || strong && !cur.Exists() {
 				var err error
-				it, arrivalOrder, err = s.arrivalQueue(ctx, queue, upTo)
+				cur, arrivalOrder, err = s.arrivalQueue(ctx, queue, upTo)
 				if err != nil {
 					yield(Message{}, err)
 					return
 				}
 				if arrivalOrder {
-					s.readArrivals(ctx, it, expect, upTo)(yield)
+					s.readArrivals(ctx, cur, expect, upTo)(yield)
 					return
 				}
 			}

@@ -10,11 +10,11 @@ const readPage = 1 << 20
 
 // readArrivals is Read of a queue in arrival order: first the places, then the
 // arrivals that have them.
-func (s *Sorter) readArrivals(ctx context.Context, it Cursor, after, upTo int64) iter.Seq2[Message, error] {
+func (s *Sorter) readArrivals(ctx context.Context, cur Cursor, after, upTo int64) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
-		reader := arrivalReader{sorter: s, it: it, expect: after, upTo: upTo, most: defaultBatchSize, yield: yield}
+		reader := arrivalReader{sorter: s, cur: cur, expect: after, upTo: upTo, most: defaultBatchSize, yield: yield}
 		var places []place
-		for part, err := range s.parts(ctx, it, after, upTo) {
+		for part, err := range s.parts(ctx, cur, after, upTo) {
 			if err != nil {
 				if reader.hand(ctx, places) {
 					yield(Message{}, err)
@@ -31,7 +31,7 @@ func (s *Sorter) readArrivals(ctx context.Context, it Cursor, after, upTo int64)
 			}
 		}
 		if reader.hand(ctx, places) && reader.expect < upTo {
-			yield(Message{}, &MissingError{it.Queue, reader.expect + 1})
+			yield(Message{}, &MissingError{cur.Queue, reader.expect + 1})
 		}
 	}
 }
@@ -39,7 +39,7 @@ func (s *Sorter) readArrivals(ctx context.Context, it Cursor, after, upTo int64)
 // arrivalReader reads arrivals and yields their messages.
 type arrivalReader struct {
 	sorter *Sorter
-	it     Cursor
+	cur    Cursor
 	// expect is the last seq that was yielded, upTo the last one asked for.
 	expect, upTo int64
 	// most is how many arrivals the next request reads.
@@ -53,7 +53,7 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 	for len(places) > 0 {
 		page := places[:min(r.most, len(places))]
 		places = places[len(page):]
-		found, err := r.sorter.arrivals(ctx, r.it.Queue, page, false, false)
+		found, err := r.sorter.arrivals(ctx, r.cur.Queue, page, false, false)
 		if err != nil {
 			r.yield(Message{}, err)
 			return false
@@ -62,7 +62,7 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 		for _, p := range page {
 			a, there := found[p.Entry]
 			if !there {
-				r.yield(Message{}, &MissingError{r.it.Queue, r.expect + 1})
+				r.yield(Message{}, &MissingError{r.cur.Queue, r.expect + 1})
 				return false
 			}
 			for _, m := range a.messages(p.seqs.From) {

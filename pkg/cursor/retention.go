@@ -18,12 +18,12 @@ func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64)
 	if s.retention == 0 {
 		return 0, nil
 	}
-	it, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
+	cur, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
 	if err != nil {
 		return 0, err
 	}
 	if arrival {
-		return s.keepArrivals(ctx, it, after)
+		return s.keepArrivals(ctx, cur, after)
 	}
 	pushed := 0
 	for next := after; next < MaxSeq; {
@@ -68,12 +68,12 @@ func (s *Sorter) expiresSoon(expiresOn time.Time) bool {
 // whole while it goes on. It costs a strong query over all that it looks at,
 // and one write a message that is pushed.
 func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) (missing int64, err error) {
-	it, arrival, err := s.arrivalQueue(ctx, queue, upTo)
+	cur, arrival, err := s.arrivalQueue(ctx, queue, upTo)
 	if err != nil {
 		return 0, err
 	}
 	if arrival {
-		return s.keepArrivalsBack(ctx, it, after, upTo)
+		return s.keepArrivalsBack(ctx, cur, after, upTo)
 	}
 	for expect := upTo; expect > after; {
 		page, err := s.store.Messages(ctx, Query{
@@ -107,12 +107,12 @@ func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) 
 // Oldest is the lowest seq of a queue that is stored, and its head; found is
 // false where nothing is.
 func (s *Sorter) Oldest(ctx context.Context, queue string) (head Message, found bool, err error) {
-	it, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
+	cur, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
 	if err != nil {
 		return Message{}, false, err
 	}
 	if arrival {
-		return s.oldestArrival(ctx, it)
+		return s.oldestArrival(ctx, cur)
 	}
 	page, err := s.store.Messages(ctx, Query{Queue: queue, First: 0, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true})
 	if err != nil || len(page.Messages) == 0 {

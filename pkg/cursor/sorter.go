@@ -136,9 +136,9 @@ func (s *Sorter) readCursor(ctx context.Context, queue string) (Cursor, error) {
 // the time at which the request began: what it shows may be that old.
 func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
 	began := s.now()
-	it, err := request()
-	if err == nil && it.Exists() {
-		s.memory.put(it, began)
+	cur, err := request()
+	if err == nil && cur.Exists() {
+		s.memory.put(cur, began)
 	}
-	return it, err
+	return cur, err
 }

@@ -295,11 +295,11 @@ func TestSorterSkipsOnlyTheGapThatIsOldEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		it, err := b.sorter.Status(t.Context(), "q")
+		cur, err := b.sorter.Status(t.Context(), "q")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprintf("%d→%d, position %d", skipped.From, skipped.To, it.Position)
+		return fmt.Sprintf("%d→%d, position %d", skipped.From, skipped.To, cur.Position)
 	}
 	b.want("as far as the limit goes", skip(2), "1→3, position 0")
 	b.want("the rest", skip(2), "0→1, position 4")
@@ -313,13 +313,13 @@ func TestSorterSkipsOnlyTheGapThatIsOldEnough(t *testing.T) {
 func TestSorterConfigure(t *testing.T) {
 	b := newBench(t, nil)
 	first, mode, low := int64(5), cursor.ModeAsync, int64(1)
-	it, err := b.sorter.Configure(t.Context(), "q", cursor.Change{First: &first})
-	if err != nil || it.Position != 4 || it.Settings.First != 5 || it.Settings.MaxAhead != 100_000 {
-		t.Fatalf("made: %+v, %v", it, err)
+	cur, err := b.sorter.Configure(t.Context(), "q", cursor.Change{First: &first})
+	if err != nil || cur.Position != 4 || cur.Settings.First != 5 || cur.Settings.MaxAhead != 100_000 {
+		t.Fatalf("made: %+v, %v", cur, err)
 	}
 	b.want("the first", b.put(body(5)), "advanced 4→5")
-	if it, err = b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &mode, First: &first}); err != nil || it.Settings.Mode != mode || it.Position != 5 {
-		t.Fatalf("changed: %+v, %v", it, err)
+	if cur, err = b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &mode, First: &first}); err != nil || cur.Settings.Mode != mode || cur.Position != 5 {
+		t.Fatalf("changed: %+v, %v", cur, err)
 	}
 	b.want("in the new mode", b.put(body(6)), "stored 5→5")
 	if _, err = b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low}); !errors.Is(err, cursor.ErrFirstFixed) {

@@ -40,12 +40,12 @@ func (s *Sorter) Stage(ctx context.Context, kind Kind, arrivals ...Arrival) ([]S
 			return nil, err
 		}
 		a.Digest = a.digest()
-		it, err := s.lookToStage(ctx, kind, a.Queue)
+		cur, err := s.lookToStage(ctx, kind, a.Queue)
 		if err != nil {
 			return nil, err
 		}
 		new := &appending{Arrival: a}
-		if err := s.storeArrival(ctx, new, it); err != nil {
+		if err := s.storeArrival(ctx, new, cur); err != nil {
 			return nil, err
 		}
 		if new.result.Outcome == Conflict {
@@ -63,11 +63,11 @@ func (s *Sorter) lookToStage(ctx context.Context, kind Kind, queue string) (Curs
 	if kind == KindNumbered {
 		look, what = s.look, inArrivalOrder
 	}
-	it, err := look(ctx, queue)
-	if err == nil && it.Settings.Kind != kind {
+	cur, err := look(ctx, queue)
+	if err == nil && cur.Settings.Kind != kind {
 		err = &InvalidError{Field: "queue", Problem: fmt.Sprintf("%q does not take it: %s", queue, what)}
 	}
-	return it, err
+	return cur, err
 }
 
 // Recall reads a staged arrival, or one that has its place already; found is

@@ -94,9 +94,9 @@ func TestStageRefuses(t *testing.T) {
 	if m := staged.Messages(); len(m) != 1 || string(m[0].Body) != "body of b" {
 		t.Errorf("staged %+v", m)
 	}
-	it, err := b.sorter.Status(t.Context(), "n")
-	if err != nil || it.Position != 1 {
-		t.Errorf("%+v, %v", it, err)
+	cur, err := b.sorter.Status(t.Context(), "n")
+	if err != nil || cur.Position != 1 {
+		t.Errorf("%+v, %v", cur, err)
 	}
 }
 

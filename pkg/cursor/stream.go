@@ -191,9 +191,9 @@ func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error,
 	names = names.withDefaults()
 	return func(ctx context.Context, event StreamEvent) (events.DynamoDBEventResponse, error) {
 		for _, raw := range event.Records {
-			it, moved, err := advanceOf(raw, names)
+			cur, moved, err := advanceOf(raw, names)
 			if err == nil && moved.To > moved.From {
-				err = s.handOn(ctx, it, moved, handle)
+				err = s.handOn(ctx, cur, moved, handle)
 			}
 			if err != nil {
 				if options != nil && options.Failed != nil {
@@ -207,10 +207,10 @@ func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error,
 }
 
 // handOn reads a range and hands it on in batches.
-func (s *Sorter) handOn(ctx context.Context, it Cursor, moved Range, handle func(context.Context, Batch) error) error {
-	queue := it.Queue
+func (s *Sorter) handOn(ctx context.Context, cur Cursor, moved Range, handle func(context.Context, Batch) error) error {
+	queue := cur.Queue
 	batch, size := Batch{Queue: queue, From: moved.From, To: moved.From}, 0
-	for m, err := range s.readFrom(ctx, it, queue, moved.From, moved.To) {
+	for m, err := range s.readFrom(ctx, cur, queue, moved.From, moved.To) {
 		if err != nil {
 			return fmt.Errorf("queue %q: %w", queue, err)
 		}
@@ -237,8 +237,8 @@ var errNoImages = errors.New("stream record has no images: the cursors' stream m
 // a record of another change, and for one that only wakes the queue's consumers
 // up. An empty queue means that the record is to be passed over.
 func AdvanceOf(raw json.RawMessage, names Names) (queue string, moved Range, err error) {
-	it, moved, err := advanceOf(raw, names.withDefaults())
-	return it.Queue, moved, err
+	cur, moved, err := advanceOf(raw, names.withDefaults())
+	return cur.Queue, moved, err
 }
 
 // advanceOf returns the cursor after the change as well.

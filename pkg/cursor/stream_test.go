@@ -77,8 +77,8 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1 {
 			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
 		}
-		if it, err := b.sorter.Status(t.Context(), "q"); err != nil || it.Position != 1 {
-			t.Errorf("%s: the good record was not seen to: %+v, %v", name, it, err)
+		if cur, err := b.sorter.Status(t.Context(), "q"); err != nil || cur.Position != 1 {
+			t.Errorf("%s: the good record was not seen to: %+v, %v", name, cur, err)
 		}
 		response, err = handle(t.Context(), event(t, `{"eventName":"INSERT","dynamodb":{}}`))
 		if err == nil {

@@ -160,15 +160,15 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	if err != nil {
 		return err
 	}
-	it := advance.Cursor
-	if it, err = r.gap(ctx, it); err != nil {
+	cur := advance.Cursor
+	if cur, err = r.gap(ctx, cur); err != nil {
 		return err
 	}
-	if err := r.settle(ctx, it); err != nil {
+	if err := r.settle(ctx, cur); err != nil {
 		return err
 	}
 	if r.full {
-		kept, err := r.keep(ctx, it)
+		kept, err := r.keep(ctx, cur)
 		r.report.Kept += kept
 		return err
 	}
@@ -177,40 +177,40 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 
 // gap does what the queue's policy says of an open gap, and returns the cursor
 // as it is afterwards.
-func (r *sweepRun) gap(ctx context.Context, it Cursor) (Cursor, error) {
+func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	s := r.sorter
-	if !it.GapOpen() {
-		return it, nil
+	if !cur.GapOpen() {
+		return cur, nil
 	}
-	age := s.now().Sub(it.GapSince)
+	age := s.now().Sub(cur.GapSince)
 	if !r.full {
 		r.report.OpenGaps++
 		r.report.OldestGap = max(r.report.OldestGap, age)
 	}
-	if it.Settings.Policy == PolicyWait || age < it.Settings.GapAfter {
-		return it, nil
+	if cur.Settings.Policy == PolicyWait || age < cur.Settings.GapAfter {
+		return cur, nil
 	}
-	if it, err := r.announceOpen(ctx, it, age); err != nil || it.Settings.Policy != PolicySkip {
-		return it, err
+	if cur, err := r.announceOpen(ctx, cur, age); err != nil || cur.Settings.Policy != PolicySkip {
+		return cur, err
 	}
-	reason := fmt.Sprintf("skipped after %s", it.Settings.GapAfter)
-	skipped, advance, err := s.SkipGap(ctx, it.Queue, reason, it.Settings.GapAfter, r.options.SkipLimit)
+	reason := fmt.Sprintf("skipped after %s", cur.Settings.GapAfter)
+	skipped, advance, err := s.SkipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter, r.options.SkipLimit)
 	r.report.Skipped += int(skipped.To - skipped.From)
 	r.report.Moves += len(advance.Moves)
 	if err != nil {
-		return it, err
+		return cur, err
 	}
-	announced := it.Position + 1
-	it = advance.Cursor
-	it.Announced = announced
-	return it, nil
+	announced := cur.Position + 1
+	cur = advance.Cursor
+	cur.Announced = announced
+	return cur, nil
 }
 
 // keep keeps what is not yet delivered.
-func (r *sweepRun) keep(ctx context.Context, it Cursor) (int, error) {
-	after := it.Position
+func (r *sweepRun) keep(ctx context.Context, cur Cursor) (int, error) {
+	after := cur.Position
 	if r.options.Delivered != nil {
-		seq, any, err := r.options.Delivered(ctx, it.Queue)
+		seq, any, err := r.options.Delivered(ctx, cur.Queue)
 		if err != nil {
 			return 0, err
 		}
@@ -218,5 +218,5 @@ func (r *sweepRun) keep(ctx context.Context, it Cursor) (int, error) {
 			after = min(after, seq)
 		}
 	}
-	return r.sorter.KeepUndelivered(ctx, it.Queue, after)
+	return r.sorter.KeepUndelivered(ctx, cur.Queue, after)
 }

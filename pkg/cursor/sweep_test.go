@@ -113,20 +113,20 @@ func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 		}
 	}
 	report, _ := b.sweep(cursor.SweepOptions{})
-	it, err := b.sorter.Status(t.Context(), "q")
+	cur, err := b.sorter.Status(t.Context(), "q")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if it.Position != 2 || it.Parked != 4 || report.Moves != 1 {
-		t.Errorf("position %d, parked %d, report %+v; want 2, 4 and one move", it.Position, it.Parked, report)
+	if cur.Position != 2 || cur.Parked != 4 || report.Moves != 1 {
+		t.Errorf("position %d, parked %d, report %+v; want 2, 4 and one move", cur.Position, cur.Parked, report)
 	}
 	m := body(3)
 	if _, err := b.memory.PutMessage(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep(cursor.SweepOptions{})
-	if it, err = b.sorter.Status(t.Context(), "q"); err != nil || it.Position != 4 {
-		t.Errorf("position %d, %v; want 4: an open gap is looked at in every run", it.Position, err)
+	if cur, err = b.sorter.Status(t.Context(), "q"); err != nil || cur.Position != 4 {
+		t.Errorf("position %d, %v; want 4: an open gap is looked at in every run", cur.Position, err)
 	}
 }
 

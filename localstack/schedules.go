@@ -70,3 +70,9 @@ func (s *Stack) Trigger(ctx context.Context, name string) ([]lambda.Response, er
 	}
 	return nil, fmt.Errorf("no template has the schedule %s", name)
 }
+
+// Sweep runs the stack's sweep now. It may be killed like any other function.
+func (s *Stack) Sweep(ctx context.Context) error {
+	_, err := s.Trigger(ctx, "SweepSchedule")
+	return err
+}

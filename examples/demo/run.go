@@ -140,8 +140,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			return nil
 		}
 		swept = time.Now()
-		_, err := stack.Trigger(ctx, "SweepSchedule")
-		return err
+		return stack.Sweep(ctx)
 	}); err != nil {
 		return err
 	}
@@ -311,7 +310,7 @@ func outcomesOf(answers []answered) map[string]int {
 func drain(ctx context.Context, stack *localstack.Stack, ways []*way, chaos bool, out io.Writer) error {
 	drained := progress.Wait{Total: len(ways) * ways[0].Distinct(), What: "messages are out", Patience: patience, Out: out}
 	if chaos {
-		drained.Stack = stack
+		drained.Sweep = stack.Sweep
 	}
 	var since time.Time
 	return drained.Until(ctx, func(context.Context) (count int, left string, err error) {

@@ -134,7 +134,7 @@ func await(ctx context.Context, stack *localstack.Stack, d *handoff.Deliverer, d
 	for _, list := range wanted {
 		total += len(list)
 	}
-	booked := progress.Wait{Total: total, What: "messages are booked", Patience: patience, Stack: stack, Out: out}
+	booked := progress.Wait{Total: total, What: "messages are booked", Patience: patience, Sweep: stack.Sweep, Out: out}
 	return booked.Until(ctx, func(ctx context.Context) (lines int, left string, err error) {
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM ledger").Scan(&lines); err != nil {
 			return 0, "", err

@@ -183,7 +183,7 @@ func serve(ctx context.Context, base string, balls int) error {
 
 // await waits until both consumers have everything.
 func await(ctx context.Context, stack *localstack.Stack, d *handoff.Deliverer, o options, out io.Writer) error {
-	answered := progress.Wait{Total: 2 * o.messages(), What: "messages are answered", Patience: patience, Stack: stack, Out: out}
+	answered := progress.Wait{Total: 2 * o.messages(), What: "messages are answered", Patience: patience, Sweep: stack.Sweep, Out: out}
 	return answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
 		var unfinished []string
 		for queue, name := range map[string]string{pings: "pong", pongs: pinger} {

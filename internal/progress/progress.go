@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/streamsort/streamsort/localstack"
 )
 
 const (
@@ -32,9 +30,8 @@ type Wait struct {
 	// Patience is how long nothing may move: longer than the claims of killed
 	// processes take to run out.
 	Patience time.Duration
-	// Stack is the one whose sweep is run, where processes are killed; nil where
-	// none is.
-	Stack *localstack.Stack
+	// Sweep runs the stack's sweep, where processes are killed; nil where none is.
+	Sweep func(context.Context) error
 	Out   io.Writer
 }
 
@@ -68,14 +65,14 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 		case count != told && now.After(tellAt):
 			told, tellAt = count, now.Add(tellEvery)
 			fmt.Fprintf(w.Out, "    %d of %d %s\n", count, w.Total, w.What)
-		case w.Stack != nil && !explained && now.Sub(moved) > still:
+		case w.Sweep != nil && !explained && now.Sub(moved) > still:
 			explained = true
 			fmt.Fprintln(w.Out, "    waiting: what a killed process claimed is claimed again when its lease has ended")
 		}
-		if w.Stack != nil && now.After(sweepAt) {
+		if w.Sweep != nil && now.After(sweepAt) {
 			sweepAt = now.Add(sweepEvery)
 			// It may be killed like any other.
-			if _, err := w.Stack.Trigger(ctx, "SweepSchedule"); err != nil && ctx.Err() == nil {
+			if err := w.Sweep(ctx); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}

@@ -41,7 +41,7 @@ func run(ctx context.Context, accounts, orders int, out io.Writer) error {
 	if err := send(ctx, stack.URL(), accounts, orders); err != nil {
 		return err
 	}
-	charged := progress.Wait{Total: accounts * orders, What: "orders are charged", Patience: patience, Stack: stack, Out: out}
+	charged := progress.Wait{Total: accounts * orders, What: "orders are charged", Patience: patience, Sweep: stack.Sweep, Out: out}
 	if err := charged.Until(ctx, func(context.Context) (int, string, error) {
 		charges, _, _ := bank.state()
 		return charges, "", nil

@@ -28,21 +28,18 @@ func (all crowds) get(now time.Time, position int64, name string, entries int) *
 		return c
 	}
 	c := &crowd{}
+	tables := ddb.NewMemory(arrivalsTable).Remember()
+	tables.OnChange(func(stored ddb.Change) { c.items = append(c.items, stored.After) })
+	store := storeOn(tables)
 	var list []cursor.Entry
 	for i := range entries {
 		a := one(fmt.Sprint(name, i), "", 1)
 		a.EnqueuedAt, a.Digest, a.Op, a.Seen = now, []byte(name), []byte(name), position
-		c.arrivals, c.items = append(c.arrivals, a), append(c.items, itemOf(a))
+		c.arrivals = append(c.arrivals, a)
+		_, _ = store.PutArrival(context.Background(), a) // it fails only after the context's end
 		list = append(list, cursor.Entry{Hash: cursor.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
 	}
 	c.tail = cursor.NewTail(list...)
 	all[key] = c
 	return c
-}
-
-// itemOf is an arrival's item.
-func itemOf(a cursor.Arrival) ddb.Item {
-	tables := ddb.NewMemory(arrivalsTable).Remember()
-	_, _ = storeOn(tables).PutArrival(context.Background(), a) // it fails only after the context's end
-	return tables.Items(arrivalsTable.Name)[0]
 }

@@ -90,7 +90,7 @@ func TestLeastPrivilege(t *testing.T) {
 
 // answers has consumers answer: one that process pushes to, one that pulls, and one
 // whose process died.
-func answers(t *testing.T, consumers handoff.Store, call func(method, path, body string) map[string]any) {
+func answers(t *testing.T, consumers *handoff.Store, call func(method, path, body string) map[string]any) {
 	t.Helper()
 	const replies = `[{"queue":"%[1]s","body":1},{"queue":"%[1]s-numbered","seq":1,"body":1},{"queue":"orders","seq":1,"body":"another"}]`
 	text, err := json.Marshal(fmt.Sprintf(replies, "pushed-answers"))

@@ -18,7 +18,7 @@ import (
 type tracker struct {
 	t     *testing.T
 	queue string
-	store *handoff.Dynamo
+	store *handoff.Store
 	acker *xorack.Acker
 	d     *handoff.Deliverer
 }

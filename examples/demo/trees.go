@@ -43,7 +43,7 @@ func trackedTemplate(path, folder string, env map[string]string) (string, error)
 // nothing.
 type trees struct {
 	queues []string
-	store  *handoff.Dynamo
+	store  *handoff.Store
 
 	mu sync.Mutex
 	// done are the messages whose work was done, by queue and seq.

@@ -37,7 +37,7 @@ func (s *server) web() string {
 // on the tables.
 func TestClaimsConformOverHTTP(t *testing.T) {
 	claimstest.Run(t, func(t *testing.T) claimstest.Env {
-		s := newServer(t, localdb.Choose(), nil)
+		s := newServer(t, localdb.Choose())
 		claims, err := handoffhttp.New(s.web())
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 
 // TestBadClaims: each is refused with the field's name, and changes nothing.
 func TestBadClaims(t *testing.T) {
-	s := newServer(t, localdb.Choose(), nil)
+	s := newServer(t, localdb.Choose())
 	s.put("q", 2)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	for _, c := range []struct{ method, query, body, field string }{
@@ -211,7 +211,7 @@ func TestBadClaims(t *testing.T) {
 
 // TestOperatorsOfQuarantine: what an operator sees and does.
 func TestOperatorsOfQuarantine(t *testing.T) {
-	s := newServer(t, localdb.Choose(), nil)
+	s := newServer(t, localdb.Choose())
 	s.put("q", 1)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/faulty"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/localdb"
@@ -168,7 +168,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestEveryShapeOfEvent(t *testing.T) {
-	s := newServer(t, localdb.Choose(), nil)
+	s := newServer(t, localdb.Choose())
 	s.put("q", 2)
 	made := `{"queue":"q","consumer":"billing"}`
 	s.Want("HTTP API, a stage", s.Raw(httpapitest.V2("POST", "/prod/consumers", "", made, false)), 200, `"billing"`)
@@ -205,7 +205,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 func TestRepeatsUnderAnID(t *testing.T) {
 	for _, fault := range faulty.Faults() {
 		t.Run(string(fault), func(t *testing.T) {
-			s := newServer(t, localdb.Choose(), nil)
+			s := newServer(t, localdb.Choose())
 			s.put("q", 9)
 			s.create(`{"queue":"q","consumer":"billing","start":2}`)
 			s.block("q", "billing", 2)
@@ -234,28 +234,17 @@ func TestRepeatsUnderAnID(t *testing.T) {
 	}
 }
 
-// racing is a store on which somebody else comes first.
-type racing struct {
-	handoff.Store
-	first func()
-}
-
-func (r *racing) Unblock(ctx context.Context, seen handoff.Consumer, skip bool, op string) (handoff.Consumer, bool, error) {
-	r.first()
-	return r.Store.Unblock(ctx, seen, skip, op)
-}
-
+// TestOutran has somebody else come first.
 func TestOutran(t *testing.T) {
-	race := &racing{}
-	s := newServer(t, localdb.Choose(), func(store handoff.Store) handoff.Store {
-		race.Store = store
-		return race
-	})
+	s := newServer(t, localdb.Choose())
 	s.put("q", 3)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	s.block("q", "billing", 2)
-	race.first = func() {
-		race.first = func() {}
+	s.before = func(r ddb.Request) {
+		if r.Name() != "unblock" {
+			return
+		}
+		s.before = nil
 		s.Want("the first", s.act("skip", `,"seq":2`), 200, `"delivered":2`)
 	}
 	s.Want("the second", s.act("skip", `,"seq":2`), 409, "problems/outran")
@@ -264,7 +253,7 @@ func TestOutran(t *testing.T) {
 
 // TestNothingIsLogged looks for a reason and a body in what the function prints.
 func TestNothingIsLogged(t *testing.T) {
-	s := newServer(t, localdb.Choose(), nil)
+	s := newServer(t, localdb.Choose())
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
 	defer slog.SetDefault(before)

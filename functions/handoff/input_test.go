@@ -17,7 +17,7 @@ import (
 
 // TestBadInput: a clear error that names the field, and nothing is changed.
 func TestBadInput(t *testing.T) {
-	s := newServer(t, localdb.Choose(), nil)
+	s := newServer(t, localdb.Choose())
 	s.put("q", 3)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	s.block("q", "billing", 2)
@@ -123,7 +123,7 @@ func FuzzHandle(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
+		deliverer, err := handoff.New(handoff.NewMemory(), sorter, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

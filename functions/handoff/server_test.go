@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/faulty"
@@ -31,17 +32,19 @@ type server struct {
 	messages  string // the table's name
 	logs      bytes.Buffer
 	now       time.Time
+	consumers *handoff.Store
+	// before, if not nil, is called before each request to the consumers' tables.
+	before func(ddb.Request)
 }
 
 // onServers runs a test on each kind of server.
 func onServers(t *testing.T, test func(*server)) {
 	for _, kind := range localdb.Kinds() {
-		t.Run(string(kind), func(t *testing.T) { test(newServer(t, kind, nil)) })
+		t.Run(string(kind), func(t *testing.T) { test(newServer(t, kind)) })
 	}
 }
 
-// newServer makes a server; between, if not nil, stands before the store.
-func newServer(t *testing.T, kind localdb.Kind, between func(handoff.Store) handoff.Store) *server {
+func newServer(t *testing.T, kind localdb.Kind) *server {
 	t.Helper()
 	// Today: the servers delete what expired by their own clock.
 	s := &server{t: t, network: faulty.New(dynamo.Transport()), now: time.Now().UTC().Truncate(time.Second)}
@@ -66,11 +69,14 @@ func newServer(t *testing.T, kind localdb.Kind, between func(handoff.Store) hand
 	if s.sorter, err = cursor.New(store, &cursor.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	consumers := handoff.Store(handoff.NewDynamo(client, names))
-	if between != nil {
-		consumers = between(consumers)
-	}
-	if s.deliverer, err = handoff.New(consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
+	engine := dynamo.NewEngine(client)
+	s.consumers = handoff.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if s.before != nil {
+			s.before(r)
+		}
+		return engine.Do(ctx, r)
+	}), names)
+	if s.deliverer, err = handoff.New(s.consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
 	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, now: clock}).api(emf.New(&s.logs, emf.Names{})).Handle)

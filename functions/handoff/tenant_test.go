@@ -19,7 +19,7 @@ import (
 // A function of the account's answers a tenant's batch with replies to queues of
 // others, and they are refused: the tenant is told that, and not of which queues.
 func TestRepliesToOthers(t *testing.T) {
-	s := newServer(t, localdb.Choose(), nil)
+	s := newServer(t, localdb.Choose())
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)
@@ -79,11 +79,7 @@ func TestRepliesToOthers(t *testing.T) {
 
 // A tenant is told the chain of a batch of its own by the tenant's name for it.
 func TestATenantsChain(t *testing.T) {
-	var store handoff.Store
-	s := newServer(t, localdb.Choose(), func(under handoff.Store) handoff.Store {
-		store = under
-		return under
-	})
+	s := newServer(t, localdb.Choose())
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)
@@ -91,11 +87,11 @@ func TestATenantsChain(t *testing.T) {
 	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", handoff.First); err != nil {
 		t.Fatal(err)
 	}
-	seen, err := store.Consumer(t.Context(), "@acme/orders", "billing")
+	seen, err := s.consumers.Consumer(t.Context(), "@acme/orders", "billing")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, made, err := store.Claim(t.Context(), seen, handoff.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute), Tracked: true})
+	c, made, err := s.consumers.Claim(t.Context(), seen, handoff.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute), Tracked: true})
 	if err != nil || !made {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -139,7 +135,7 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
+		deliverer, err := handoff.New(handoff.NewMemory(), sorter, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

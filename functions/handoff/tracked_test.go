@@ -11,18 +11,14 @@ import (
 // TestATrackedClaimNamesItsChain: whoever wonders what a consumer waits for asks
 // for that chain.
 func TestATrackedClaimNamesItsChain(t *testing.T) {
-	var store handoff.Store
-	s := newServer(t, localdb.Choose(), func(under handoff.Store) handoff.Store {
-		store = under
-		return under
-	})
+	s := newServer(t, localdb.Choose())
 	s.create(`{"queue":"q","consumer":"billing","start":"first"}`)
 	s.put("q", 2)
-	seen, err := store.Consumer(t.Context(), "q", "billing")
+	seen, err := s.consumers.Consumer(t.Context(), "q", "billing")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _, err := store.Claim(t.Context(), seen, handoff.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute), Tracked: true})
+	c, _, err := s.consumers.Claim(t.Context(), seen, handoff.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute), Tracked: true})
 	if err != nil || c.Chain() == "" {
 		t.Fatalf("%+v, %v", c, err)
 	}

@@ -94,7 +94,7 @@ type bench struct {
 	sorter *cursor.Sorter
 	handle handler
 	out    bytes.Buffer
-	store  *handoff.Memory
+	store  *handoff.Store
 	acker  *xorack.Acker
 
 	deliverer *handoff.Deliverer
@@ -102,7 +102,7 @@ type bench struct {
 
 func newBench(t *testing.T, consumers string) *bench {
 	t.Helper()
-	b := &bench{T: t, store: &handoff.Memory{}}
+	b := &bench{T: t, store: handoff.NewMemory()}
 	var err error
 	if b.sorter, err = cursor.New(cursor.NewMemory(), nil); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func gapOf(t *testing.T) *cursor.Sorter {
 // announces is noted by its id.
 func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, map[string]int) {
 	t.Helper()
-	deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
+	deliverer, err := handoff.New(handoff.NewMemory(), sorter, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, said := sweeperOf(t, sorter, &out)
-	if s.deliverer, err = handoff.New(&handoff.Memory{}, sorter, &handoff.Options{Now: clock}); err != nil {
+	if s.deliverer, err = handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")}); err != nil {

@@ -22,7 +22,7 @@ func TestArrivalsAreDelivered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := handoff.New(&handoff.Memory{}, sorter, &handoff.Options{Now: clock})
+	d, err := handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}

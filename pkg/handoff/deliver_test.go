@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -171,19 +172,18 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 	}
 }
 
-// mute is a store that cannot note failures.
-type mute struct{ handoff.Store }
-
-func (mute) Fail(context.Context, string, string, handoff.Token, handoff.Failure) (handoff.Consumer, bool, error) {
-	return handoff.Consumer{}, false, errFlaky
-}
-
 // TestWhyItFailedIsToldThoughItCannotBeNoted: that there were two failures is
 // no reason to be silent about the first.
 func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	d, err := handoff.New(mute{k.store}, k.sorter, nil)
+	mute := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "fail" {
+			return ddb.Answer{}, errFlaky
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	d, err := handoff.New(mute, k.sorter, nil)
 	k.must(err)
 	cause := errors.New("no")
 	k.poison(1, cause)
@@ -325,7 +325,7 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := &handoff.Memory{}
+		store := handoff.NewMemory()
 		d, err := handoff.New(store, sorter, &handoff.Options{Margin: time.Second, Grace: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)

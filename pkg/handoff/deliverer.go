@@ -16,7 +16,7 @@ import (
 // number of goroutines, and any number of Deliverers in any number of processes
 // may work on the same tables.
 type Deliverer struct {
-	store       Store
+	store       *Store
 	sorter      *cursor.Sorter
 	lease       time.Duration
 	grace       time.Duration
@@ -70,7 +70,7 @@ const minLease = 30 * time.Second
 
 // New returns a Deliverer on the store and on the sorter's tables, or an error
 // that names the option that is out of its bounds.
-func New(store Store, sorter *cursor.Sorter, options *Options) (*Deliverer, error) {
+func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, error) {
 	if options == nil {
 		options = &Options{}
 	}

@@ -24,9 +24,11 @@ type desk struct {
 	t      *testing.T
 	now    time.Time
 	queues *flaky
-	store  *handoff.Memory
-	sorter *cursor.Sorter
-	d      *handoff.Deliverer
+	// consumers has the tables that store is on.
+	consumers *ddb.Memory
+	store     *handoff.Store
+	sorter    *cursor.Sorter
+	d         *handoff.Deliverer
 	// got are the batches that the sink was given, such as "q 1-2,4 #1".
 	got []string
 	// fails says why the sink does not take a batch; nil takes all.
@@ -82,7 +84,8 @@ var errFlaky = errors.New("the store is away")
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), store: &handoff.Memory{}}
+	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), consumers: ddb.NewMemory(handoff.Names{}.Tables()...)}
+	k.store = k.storeOn(k.consumers.Do)
 	clock := func() time.Time { return k.now }
 	var err error
 	k.sorter, err = cursor.New(k.queues.on(t, k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
@@ -91,6 +94,9 @@ func newDesk(t *testing.T) *desk {
 	k.must(err)
 	return k
 }
+
+// storeOn is the store on a view of the consumers' tables.
+func (k *desk) storeOn(view ddb.Func) *handoff.Store { return handoff.NewStore(view, handoff.Names{}) }
 
 func (k *desk) must(err error) {
 	k.t.Helper()

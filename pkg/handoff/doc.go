@@ -1,7 +1,7 @@
 // Package handoff hands every queue's messages on, in order, to named
 // consumers, each with a place of its own.
 //
-// Make a [Store] with [NewDynamo] (or take a [Memory] in tests), a
+// Make a [Store] with [NewDynamo] (or [NewMemory] in tests), a
 // [cursor.Sorter] on the sorter's tables, and a [Deliverer] with [New]. A
 // consumer is a [Reader]: a name, and a function that gets each [Batch]. The
 // Lambda function behind the cursors' stream is [OnStream], which calls

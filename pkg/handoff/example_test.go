@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	d, err := handoff.New(&handoff.Memory{}, sorter, nil)
+	d, err := handoff.New(handoff.NewMemory(), sorter, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func ExampleOnStream() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	d, err := handoff.New(&handoff.Memory{}, sorter, nil) // handoff.NewDynamo in earnest
+	d, err := handoff.New(handoff.NewMemory(), sorter, nil) // handoff.NewDynamo in earnest
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func ExampleDeliverer_Skip() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	d, err := handoff.New(&handoff.Memory{}, sorter, nil)
+	d, err := handoff.New(handoff.NewMemory(), sorter, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func ExampleDeliverer_Sweep() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	d, err := handoff.New(&handoff.Memory{}, sorter, &handoff.Options{Now: clock})
+	d, err := handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Now: clock})
 	if err != nil {
 		log.Fatal(err)
 	}

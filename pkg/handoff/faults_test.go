@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/faulty"
@@ -15,15 +16,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// hurt is a Deliverer on fresh tables of a real server, with a network on which
-// a request can go wrong, and a sink that refuses lower tokens.
+// hurt is a Deliverer on tables of which a request can go wrong, and a sink that
+// refuses lower tokens.
 type hurt struct {
-	t       *testing.T
-	network *faulty.Transport
-	store   handoff.Store
-	sorter  *cursor.Sorter
-	d       *handoff.Deliverer
-	now     time.Time
+	t      *testing.T
+	store  *handoff.Store
+	sorter *cursor.Sorter
+	d      *handoff.Deliverer
+	now    time.Time
 	// poison is a seq that the sink does not take; 0 for none.
 	poison int64
 	// token is the highest that the sink has seen, got what it took, in order,
@@ -32,12 +32,10 @@ type hurt struct {
 	got            []int64
 }
 
-func newHurt(t *testing.T, attempts int) *hurt {
+func newHurt(t *testing.T, store *handoff.Store, queues *cursor.Store) *hurt {
 	t.Helper()
-	h := &hurt{t: t, network: faulty.New(dynamo.Transport()), now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
+	h := &hurt{t: t, store: store, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	clock := func() time.Time { return h.now }
-	var queues *cursor.Store
-	h.store, queues = freshTables(t, localdb.Choose(), &dynamo.Options{Transport: h.network, MaxAttempts: attempts})
 	var err error
 	h.sorter, err = cursor.New(queues, &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
 	h.must(err)
@@ -137,7 +135,7 @@ func (h *hurt) check(skipped int64) {
 }
 
 // TestEveryRequestGoesWrongOnce lets each request of each operation go wrong in
-// each way; the SDK repeats none of them. An operation that fails does no more:
+// each way. An operation that fails does no more:
 // to the tables that is a process that died there, before the request or right
 // after it. Whatever the operation says then, the same one again, after the
 // lease, and a delivery, bring the consumer to where it would have been, and
@@ -242,19 +240,21 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		},
 	} {
 		t.Run(o.name, func(t *testing.T) {
-			goesWrong := func(fault faulty.Fault, k int) bool {
-				h := newHurt(t, 1)
+			goesWrong := func(fault ddbtest.Fault, k int) bool {
+				faults := faultyTables()
+				store, queues := storesOn(t, faults)
+				h := newHurt(t, store, queues)
 				h.must(o.prepare(h))
-				h.network.Fail(k, fault)
+				faults.Fail(k, fault)
 				err := o.do(h)
-				if h.network.Pending() {
+				if faults.Pending() {
 					h.must(err)
 					return false
 				}
-				h.network.Fail(0, "")
+				faults.Fail(0, "")
 				// What fails while it hands on the next batch has committed the
 				// last one all the same, and goes on by itself.
-				if fault == faulty.Repeated && err != nil {
+				if fault == ddbtest.Repeated && err != nil {
 					t.Errorf("%s at request %d: error %v", fault, k, err)
 				}
 				h.check(o.skipped)
@@ -269,7 +269,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 				}
 				return true
 			}
-			for _, fault := range faulty.Faults() {
+			for _, fault := range ddbtest.EveryFault() {
 				k := 1
 				for goesWrong(fault, k) {
 					if k++; k > 50 {
@@ -292,10 +292,12 @@ func firstError(errs ...error) error {
 
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of.
 func TestTheSDKRepeats(t *testing.T) {
-	h := newHurt(t, 3)
+	network := faulty.New(dynamo.Transport())
+	store, queues := freshTables(t, localdb.Choose(), &dynamo.Options{Transport: network, MaxAttempts: 3})
+	h := newHurt(t, store, queues)
 	h.must(firstError(h.put(1), h.deliver(), h.put(2, 3, 4)))
 	for request := 1; request <= 6; request++ {
-		h.network.Fail(request, faulty.Lost)
+		network.Fail(request, faulty.Lost)
 		h.must(h.deliver())
 		h.check(0)
 	}

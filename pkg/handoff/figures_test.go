@@ -20,7 +20,7 @@ type metered struct {
 	t      *testing.T
 	meter  *meter.Meter
 	queues *cursor.Store
-	store  handoff.Store
+	store  *handoff.Store
 	sorter *cursor.Sorter
 	d      *handoff.Deliverer
 	now    time.Time

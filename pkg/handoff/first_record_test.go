@@ -19,7 +19,7 @@ func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := handoff.New(&handoff.Memory{}, sorter, &handoff.Options{Now: clock})
+	d, err := handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := &handoff.Memory{}
+		store := handoff.NewMemory()
 		d, err := handoff.New(store, sorter, &handoff.Options{Now: clock})
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestRefusedStartMakesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := handoff.New(&handoff.Memory{}, sorter, nil)
+	d, err := handoff.New(handoff.NewMemory(), sorter, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

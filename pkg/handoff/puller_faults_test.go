@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/faulty"
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -15,8 +13,8 @@ import (
 // TestPullFaults lets each request of a claim's life go wrong in each way. The
 // caller repeats the call that failed: the claim is made once, and ends once.
 func TestPullFaults(t *testing.T) {
-	network := faulty.New(dynamo.Transport())
-	store, queues := freshTables(t, localdb.Kinds()[0], &dynamo.Options{Transport: network, MaxAttempts: 1})
+	faults := faultyTables()
+	store, queues := storesOn(t, faults)
 	sorter, err := cursor.New(queues, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +39,7 @@ func TestPullFaults(t *testing.T) {
 			return p.Settle(ctx, h, handoff.Aborted, "why")
 		}, handoff.Aborted},
 	} {
-		for _, fault := range faulty.Faults() {
+		for _, fault := range ddbtest.EveryFault() {
 			for nth, pending := 1, false; !pending; nth++ {
 				t.Run(fmt.Sprintf("%s, request %d, %s", name, nth, fault), func(t *testing.T) {
 					queue := fmt.Sprintf("%s %s %d", name, fault, nth)
@@ -51,7 +49,7 @@ func TestPullFaults(t *testing.T) {
 					if _, err := d.Create(t.Context(), queue, "c", handoff.First); err != nil {
 						t.Fatal(err)
 					}
-					network.Fail(nth, fault)
+					faults.Fail(nth, fault)
 					again := func(what string, call func() (handoff.Answer, error)) handoff.Answer {
 						t.Helper()
 						for range 2 {
@@ -73,8 +71,8 @@ func TestPullFaults(t *testing.T) {
 					}
 					again("prepare", func() (handoff.Answer, error) { return p.Prepare(t.Context(), claim.Held()) })
 					again(name, func() (handoff.Answer, error) { return c.end(t.Context(), claim.Held()) })
-					pending = network.Pending()
-					network.Fail(0, "")
+					pending = faults.Pending()
+					faults.Fail(0, "")
 					is, err := store.Consumer(t.Context(), queue, "c")
 					if err != nil || is.Token.N != 1 || is.State != handoff.Idle || is.Outcomes[1] != handoff.Remember(claim.Token, c.want) {
 						t.Errorf("%+v, %v; want one claim, %s", is, err, c.want)

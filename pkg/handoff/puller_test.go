@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/internal/meter"
@@ -17,7 +18,7 @@ import (
 )
 
 // pullEnv is a queue with a consumer on these stores.
-func pullEnv(t *testing.T, store handoff.Store, queues *cursor.Store) (claimstest.Env, *handoff.Deliverer) {
+func pullEnv(t *testing.T, store *handoff.Store, queues *cursor.Store) (claimstest.Env, *handoff.Deliverer) {
 	t.Helper()
 	now := time.Now()
 	clock := func() time.Time { return now }
@@ -56,7 +57,7 @@ func pullEnv(t *testing.T, store handoff.Store, queues *cursor.Store) (claimstes
 func TestPullerConforms(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		claimstest.Run(t, func(t *testing.T) claimstest.Env {
-			env, _ := pullEnv(t, &handoff.Memory{}, cursor.NewMemory())
+			env, _ := pullEnv(t, handoff.NewMemory(), cursor.NewMemory())
 			return env
 		})
 	})
@@ -164,7 +165,7 @@ func TestPullFigures(t *testing.T) {
 func TestQuarantine(t *testing.T) {
 	for _, outcome := range []handoff.TokenOutcome{handoff.Committed, handoff.Aborted} {
 		t.Run(string(outcome), func(t *testing.T) {
-			env, d := pullEnv(t, &handoff.Memory{}, cursor.NewMemory())
+			env, d := pullEnv(t, handoff.NewMemory(), cursor.NewMemory())
 			env.Put(2)
 			ctx := t.Context()
 			claim := func(id string) handoff.Answer {
@@ -241,7 +242,7 @@ func TestQuarantine(t *testing.T) {
 
 // TestAnOperatorSettles a claim in quarantine whose database is gone.
 func TestAnOperatorSettles(t *testing.T) {
-	env, d := pullEnv(t, &handoff.Memory{}, cursor.NewMemory())
+	env, d := pullEnv(t, handoff.NewMemory(), cursor.NewMemory())
 	env.Put(1)
 	ctx := t.Context()
 	a, err := env.Claims.Claim(ctx, handoff.Request{Queue: "q", Consumer: "c", ID: "r1"})
@@ -293,7 +294,7 @@ func TestAnOperatorSettles(t *testing.T) {
 // TestPushLeavesAPreparedClaimAlone: whoever hands on in one phase waits for
 // its end, however old it is.
 func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
-	env, d := pullEnv(t, &handoff.Memory{}, cursor.NewMemory())
+	env, d := pullEnv(t, handoff.NewMemory(), cursor.NewMemory())
 	env.Put(1)
 	a, err := env.Claims.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: "r1"})
 	if err != nil {
@@ -317,29 +318,22 @@ func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 	}
 }
 
-// before is a store on which something happens just before the first claim.
-type before struct {
-	*handoff.Memory
-	first func()
-}
-
-// Claim implements [handoff.Store].
-func (s *before) Claim(ctx context.Context, seen handoff.Consumer, claim handoff.Claim) (handoff.Consumer, bool, error) {
-	if first := s.first; first != nil {
-		s.first = nil
-		first()
-	}
-	return s.Memory.Claim(ctx, seen, claim)
-}
-
 // TestClaimOfAConsumerMadeAnew has a process sleep between its look and its claim,
 // while the consumer is removed and made anew at another place: token and state are
 // what they were. What it read is not handed out, and what is, is what waits there.
 func TestClaimOfAConsumerMadeAnew(t *testing.T) {
-	store := &before{Memory: &handoff.Memory{}}
-	env, d := pullEnv(t, store, cursor.NewMemory())
+	tables := ddb.NewMemory(handoff.Names{}.Tables()...)
+	var asleep func()
+	view := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if while := asleep; while != nil && r.Name() == "claim" {
+			asleep = nil
+			while()
+		}
+		return tables.Do(ctx, r)
+	})
+	env, d := pullEnv(t, handoff.NewStore(view, handoff.Names{}), cursor.NewMemory())
 	env.Put(9)
-	store.first = func() {
+	asleep = func() {
 		o := handoff.Order{Queue: "q", Consumer: "c", Reason: "why"}
 		if _, err := d.Remove(t.Context(), o); err != nil {
 			t.Fatal(err)

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/faulty"
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/claimstest"
@@ -186,8 +185,8 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 // TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that
 // answers, and whoever goes on, each message is answered once, in order.
 func TestEveryRequestOfAPushMayFail(t *testing.T) {
-	network := faulty.New(dynamo.Transport())
-	store, queues := freshTables(t, localdb.Choose(), &dynamo.Options{Transport: network, MaxAttempts: 1})
+	faults := faultyTables()
+	store, queues := storesOn(t, faults)
 	now := time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
 	clock := func() time.Time { return now }
 	newDeliverer := func() (*handoff.Deliverer, *cursor.Sorter) { // a process that knows nothing
@@ -201,7 +200,7 @@ func TestEveryRequestOfAPushMayFail(t *testing.T) {
 		}
 		return d, sorter
 	}
-	for _, fault := range faulty.Faults() {
+	for _, fault := range ddbtest.EveryFault() {
 		for nth, pending := 1, false; !pending; nth++ {
 			t.Run(fmt.Sprintf("%s, request %d", fault, nth), func(t *testing.T) {
 				name := fmt.Sprint(fault, nth)
@@ -216,10 +215,10 @@ func TestEveryRequestOfAPushMayFail(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				network.Fail(nth, fault)
+				faults.Fail(nth, fault)
 				first := d.Deliver(t.Context(), queue, reader, -1)
-				pending = network.Pending()
-				network.Fail(0, "")
+				pending = faults.Pending()
+				faults.Fail(0, "")
 				for range 2 {
 					now = now.Add(2 * time.Minute)
 					d, sorter = newDeliverer()
@@ -256,7 +255,7 @@ func TestABatchOfNobodyTakesNoReplies(t *testing.T) {
 func TestTheIdHasTheWholeToken(t *testing.T) {
 	k := newDesk(t)
 	for _, req := range []string{"r1", "r2"} {
-		store := &handoff.Memory{}
+		store := handoff.NewMemory()
 		d, err := handoff.New(store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }})
 		k.must(err)
 		p, err := handoff.NewPuller(d, nil)
@@ -346,32 +345,15 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k.arrived("n", "1", "2", "far")
 }
 
-// lostDecision is a store on which the answer to a decision is lost, and much
-// happens before the request is repeated.
-type lostDecision struct {
-	*handoff.Memory
-	meanwhile func()
-}
-
-func (s *lostDecision) Decide(ctx context.Context, queue, name string, token handoff.Token, outbox []handoff.Outgoing) (handoff.Consumer, bool, error) {
-	c, made, err := s.Memory.Decide(ctx, queue, name, token, outbox)
-	if s.meanwhile == nil {
-		return c, made, err
-	}
-	s.meanwhile()
-	s.meanwhile = nil
-	return s.Memory.Decide(ctx, queue, name, token, outbox)
-}
-
-// TestADecisionThatWasLost: another process finished the claim, and made the next
+// TestADecisionThatWasLost: the answer is, and before the request is repeated,
+// another process finished the claim, and made the next
 // one. That is none of ours, and is left alone.
 func TestADecisionThatWasLost(t *testing.T) {
 	k := newDesk(t)
 	k.answers()
 	k.put("q", 1, 2, 3, 4)
-	store := &lostDecision{Memory: k.store}
 	var next handoff.Consumer
-	store.meanwhile = func() {
+	meanwhile := func() {
 		k.pass(2 * time.Minute)
 		k.sweep(handoff.SweepOptions{})
 		claim := handoff.Claim{Req: "another", To: 4, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
@@ -382,6 +364,16 @@ func TestADecisionThatWasLost(t *testing.T) {
 			t.Fatalf("%+v, %v, %v", next, mine, err)
 		}
 	}
+	lost := false
+	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		a, err := k.consumers.Do(ctx, r)
+		if lost || r.Name() != "decide" {
+			return a, err
+		}
+		lost = true
+		meanwhile()
+		return k.consumers.Do(ctx, r)
+	})
 	d, err := handoff.New(store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }})
 	k.must(err)
 	if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || done.Ended != handoff.Busy {

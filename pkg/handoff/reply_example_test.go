@@ -16,7 +16,7 @@ func ExampleBatch_Reply() {
 	if err != nil {
 		panic(err)
 	}
-	deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
+	deliverer, err := handoff.New(handoff.NewMemory(), sorter, nil)
 	if err != nil {
 		panic(err)
 	}

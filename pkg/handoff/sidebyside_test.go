@@ -19,7 +19,7 @@ func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := handoff.New(&handoff.Memory{}, sorter, nil)
+		d, err := handoff.New(handoff.NewMemory(), sorter, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

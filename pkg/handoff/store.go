@@ -3,15 +3,20 @@ package handoff
 import (
 	"context"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Store is the view that delivery has of its own tables. [Dynamo] is the real
-// one, [Memory] the one for simulation; the tests of this package and package
-// handofftest hold them to what is said here.
+// Store has the consumers and the acts, on tables as [Names.Tables] defines
+// them: on DynamoDB ([NewDynamo]), or in memory ([NewMemory]).
 //
 // Every method is exactly one request. Writes are atomic and durable when the
-// method returns nil; reads are strong where nothing else is said. All methods
-// may be called by any number of goroutines.
+// method returns nil; reads are strong. All methods may be called by any number
+// of goroutines.
 //
 // A method that returns an error may have taken effect all the same, and a
 // request may take effect twice (the SDK repeats one whose response is lost).
@@ -19,119 +24,97 @@ import (
 // with the consumer that stands there afterwards (the zero Consumer where there
 // is none) and with whether it stands there by this call's doing: the caller
 // looks, then decides.
-type Store interface {
-	// CreateConsumer stores c if its queue has no consumer of its name.
-	//
-	// Lost response: the repeat finds our own LastOp and reports true. Another
-	// did it first: theirs is returned, and false. We die right after: the
-	// consumer is Starting, which whoever comes next goes on with.
-	CreateConsumer(ctx context.Context, c Consumer) (Consumer, bool, error)
+//
+// A consumer's item has less than 1 KB where names and reasons are short, so
+// each write costs 1 write unit.
+type Store struct {
+	engine          ddb.Engine
+	consumers, acts table.Definition
+}
 
-	// Consumer reads a consumer.
-	Consumer(ctx context.Context, queue, name string) (Consumer, error)
+// NewStore returns the store on an engine that has these tables.
+func NewStore(engine ddb.Engine, names Names) *Store {
+	tables := names.Tables()
+	return &Store{engine: engine, consumers: tables[0], acts: tables[1]}
+}
 
-	// Consumers reads the queue's consumers whose names come after `after`, in
-	// the order of their names. next is empty after the last page.
-	Consumers(ctx context.Context, queue, after string) (page []Consumer, next string, err error)
+// NewDynamo returns the store on DynamoDB. It makes no request.
+func NewDynamo(client *dynamodb.Client, names Names) *Store {
+	return NewStore(dynamo.NewEngine(client), names)
+}
 
-	// Claim makes a claim, if the consumer's token, state and place are as seen, it
-	// is neither paused nor starting, and it is Idle or its lease is over before
-	// now and it is not tracked. Taking a claim over makes the old one
-	// Cancelled.
-	//
-	// Lost response: the repeat finds our own token and reports true. Another
-	// did it first: theirs is returned, and false. We die right after: the
-	// lease runs out, and whoever comes next takes over, or, where the claim is
-	// tracked, asks its chain.
-	Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error)
+// NewMemory returns a store in memory, for tests of code that uses this package:
+// everything is gone with the process.
+func NewMemory() *Store {
+	var names Names
+	return NewStore(ddb.NewMemory(names.Tables()...), names)
+}
 
-	// Block makes the consumer Blocked and uses its token up, under Claim's
-	// condition.
-	//
-	// Lost response: the repeat fails and returns it Blocked, with the number
-	// that we gave. Another did it first: theirs is returned. We die right
-	// after: the sweep announces it.
-	Block(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error)
+func keyOf(queue, name string) ddb.Item {
+	return ddb.Fields{attrQueue: ddb.Text(queue), attrConsumer: ddb.Text(name)}.Item()
+}
 
-	// Commit ends the claim of a token: Delivered becomes its To.
-	//
-	// Lost response: the repeat fails and finds the token's outcome, which is
-	// Committed: true. Another ended the claim: false. We die right after: what
-	// came meanwhile has a record in the cursors' stream, or the sweep finds it.
-	Commit(ctx context.Context, queue, name string, token Token) (Consumer, bool, error)
+// CreateConsumer stores c if its queue has no consumer of its name: 1 write
+// unit.
+//
+// Lost response: the repeat finds our own LastOp and reports true. Another did
+// it first: theirs is returned, and false. We die right after: the consumer is
+// Starting, which whoever comes next goes on with.
+func (s *Store) CreateConsumer(ctx context.Context, c Consumer) (Consumer, bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Put{
+		Op: ddb.Op{Op: "create consumer", Table: &s.consumers}, Item: encodeConsumer(c), If: attrQueue.Missing(),
+	})
+	if err != nil || a.Held {
+		return c, a.Held, err
+	}
+	there, err := ddb.Decoded(a.Item, decodeConsumer)
+	return there, there.LastOp == c.LastOp, err
+}
 
-	// CommitAndClaim is Commit and Claim in one, of the range from the old
-	// claim's To on, if the consumer is neither paused nor starting. The new
-	// token has the old one's number and one.
-	//
-	// Lost response: the repeat finds the new token and reports true. Another
-	// ended the claim, or it is paused: false. We die right after: as after
-	// Claim.
-	CommitAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error)
+// Consumer reads a consumer: 1 read unit.
+func (s *Store) Consumer(ctx context.Context, queue, name string) (Consumer, error) {
+	a, err := s.engine.Do(ctx, ddb.Get{
+		Op: ddb.Op{Op: "consumer", Table: &s.consumers}, Key: keyOf(queue, name), Strong: true,
+	})
+	if err != nil {
+		return Consumer{}, err
+	}
+	return ddb.Decoded(a.Item, decodeConsumer)
+}
 
-	// Fail gives the claim of a token back.
-	//
-	// Lost response: the repeat fails; the token's outcome is Aborted, or the
-	// consumer is Blocked under the next number: true. Another ended the
-	// claim: false. We die right after: RetryAt or the operator decides.
-	Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error)
+// Consumers reads the queue's consumers whose names come after `after`, in the
+// order of their names: 1 read unit for each 4 KB, about 10 consumers. next is
+// empty after the last page.
+func (s *Store) Consumers(ctx context.Context, queue, after string) (page []Consumer, next string, err error) {
+	query := ddb.Query{Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue), Strong: true}
+	if after != "" {
+		query.After = keyOf(queue, after)
+	}
+	a, err := s.engine.Do(ctx, query)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, it := range a.Items {
+		c, err := ddb.Decoded(it, decodeConsumer)
+		if err != nil {
+			return nil, "", err
+		}
+		page = append(page, c)
+	}
+	return page, a.Next.Get(attrConsumer).Str(), nil
+}
 
-	// Cancel ends a claim that is not tracked and whose lease was over before
-	// now; block makes the consumer Blocked and uses its token up. It does so
-	// while it is paused too.
-	//
-	// Lost response: the repeat fails and returns what stands there. Another
-	// did it first: the same. We die right after: the consumer is free.
-	Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error)
-
-	// Unblock makes a Blocked consumer Idle if its token and Delivered are as
-	// seen; skip moves Delivered over the message that blocks it.
-	//
-	// Lost response: the repeat fails and finds its own op: true. Another did
-	// it first: false, and nothing is skipped twice. We die right after: the
-	// sweep wakes the consumer up.
-	Unblock(ctx context.Context, seen Consumer, skip bool, op string) (Consumer, bool, error)
-
-	// Rewind sets a consumer to another place, if its token is as seen and no
-	// claim is out. It is Starting then.
-	//
-	// Lost response, another did it first: as with Unblock. We die right
-	// after: whoever comes next goes on with the start.
-	Rewind(ctx context.Context, seen Consumer, delivered int64, op string) (Consumer, bool, error)
-
-	// FinishStart ends the start of this op with the place that it came to.
-	//
-	// Lost response: the repeat fails, and the op is the last one and no
-	// longer Starting: true. Another did it first: the same, at their place.
-	// We die right after: the consumer is free.
-	FinishStart(ctx context.Context, queue, name, op string, delivered int64) (Consumer, bool, error)
-
-	// Pause keeps the consumer from making claims, with a reason; an empty
-	// reason lets it go on. A claim that is out is not touched.
-	//
-	// Lost response, another did it first: the last one wins. We die right
-	// after: nothing is left to do.
-	Pause(ctx context.Context, queue, name, reason string, now time.Time) (Consumer, bool, error)
-
-	// Remove deletes a consumer, if its token is as seen, no claim is out, and
-	// none is quarantined.
-	//
-	// Lost response: the repeat finds none and reports true. Another did it
-	// first: the same. We die right after: nothing is left to do.
-	Remove(ctx context.Context, seen Consumer) (bool, error)
-
-	twoPhase
-	replying
-
-	// RecordAct stores what an operator asks for, or how it ended.
-	//
-	// Lost response: the repeat stores the same. We die right after: the act
-	// stands there as asked for, and its Op tells whether it was done.
-	RecordAct(ctx context.Context, act Act) error
-
-	// Acts reads what operators did to the queue's consumers, the latest
-	// first. next is empty after the last page.
-	Acts(ctx context.Context, queue, after string) (page []Act, next string, err error)
+// update changes a consumer if the condition holds. It returns the consumer
+// that stands there afterwards, and whether the condition held.
+func (s *Store) update(ctx context.Context, op, queue, name string, condition ddb.Cond, do ...ddb.Action) (Consumer, bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Update{
+		Op: ddb.Op{Op: op, Table: &s.consumers}, Key: keyOf(queue, name), If: condition, Do: do,
+	})
+	if err != nil {
+		return Consumer{}, false, err
+	}
+	c, err := ddb.Decoded(a.Item, decodeConsumer)
+	return c, a.Held && err == nil, err
 }
 
 // Claim is what a claim asks for.

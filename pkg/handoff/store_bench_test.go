@@ -19,7 +19,7 @@ var at = time.Date(2126, 3, 4, 5, 6, 7, int(8*time.Millisecond), time.UTC)
 // bench is a store under test, with a queue that no other test has.
 type bench struct {
 	*testing.T
-	*handoff.Dynamo
+	*handoff.Store
 	queue string
 	// faults lets the store's requests go wrong.
 	faults *ddbtest.Faults
@@ -50,7 +50,7 @@ func each(t *testing.T, test func(b *bench)) {
 	t.Helper()
 	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
 		faults := ddbtest.NewFaults(sharedEngine(t, kind))
-		test(&bench{T: t, Dynamo: handoff.NewStore(faults, shared.names), queue: t.Name(), faults: faults})
+		test(&bench{T: t, Store: handoff.NewStore(faults, shared.names), queue: t.Name(), faults: faults})
 	})
 }
 

@@ -109,7 +109,7 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 // first: theirs is returned, and false. We die right after: the lease runs out,
 // and whoever comes next takes over, or, where the claim is tracked, asks its
 // chain.
-func (s *Dynamo) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error) {
+func (s *Store) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error) {
 	// Its own effect ends the condition, so that a repeat cannot count twice.
 	c, made, err := s.update(ctx, "claim", seen.Queue, seen.Name, isTakeable(seen, claim.Now), slices.Concat(
 		takeOver(seen), setClaim(seen.Token.N+1, claim),
@@ -124,7 +124,7 @@ func (s *Dynamo) Claim(ctx context.Context, seen Consumer, claim Claim) (Consume
 // Lost response: the repeat fails and returns it Blocked, with the number that
 // we gave. Another did it first: theirs is returned. We die right after: the
 // sweep announces it.
-func (s *Dynamo) Block(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
+func (s *Store) Block(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
 	return s.update(ctx, "block", seen.Queue, seen.Name, isTakeable(seen, now),
 		append(takeOver(seen), setBlocked(seen.Token.N, now)...)...)
 }
@@ -134,7 +134,7 @@ func (s *Dynamo) Block(ctx context.Context, seen Consumer, now time.Time) (Consu
 // Lost response: the repeat fails and finds the token's outcome, which is
 // Committed: true. Another ended the claim: false. We die right after: what came
 // meanwhile has a record in the cursors' stream, or the sweep finds it.
-func (s *Dynamo) Commit(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+func (s *Store) Commit(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "commit", queue, name, isHeld(token, Started),
 		append(setPassed(), setEnded(token, Committed), attrTracked.Remove())...)
 	return c, made || c.ended(token, Committed), err
@@ -146,13 +146,13 @@ func (s *Dynamo) Commit(ctx context.Context, queue, name string, token Token) (C
 //
 // Lost response: the repeat finds the new token and reports true. Another ended
 // the claim, or it is paused: false. We die right after: as after Claim.
-func (s *Dynamo) CommitAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
+func (s *Store) CommitAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
 	return s.commitAndClaim(ctx, "commit and claim", queue, name, isHeld(token, Started), token, claim)
 }
 
 // commitAndClaim commits the claim of a token, on a condition, and makes the
 // next one.
-func (s *Dynamo) commitAndClaim(ctx context.Context, op, queue, name string, condition ddb.Cond, token Token, claim Claim) (Consumer, bool, error) {
+func (s *Store) commitAndClaim(ctx context.Context, op, queue, name string, condition ddb.Cond, token Token, claim Claim) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, op, queue, name, ddb.And(condition, isFree), append(setClaim(token.N+1, claim),
 		setEnded(token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
 		attrAttempts.Set(ddb.Int(1)), attrFailed.Remove(), attrError.Remove())...)
@@ -164,7 +164,7 @@ func (s *Dynamo) commitAndClaim(ctx context.Context, op, queue, name string, con
 // Lost response: the repeat fails; the token's outcome is Aborted, or the
 // consumer is Blocked under the next number: true. Another ended the claim:
 // false. We die right after: RetryAt or the operator decides.
-func (s *Dynamo) Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
+func (s *Store) Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "fail", queue, name, isHeld(token, Started),
 		append(setFailed(token, failure), attrTracked.Remove())...)
 	return c, made || c.ended(token, Aborted), err
@@ -176,7 +176,7 @@ func (s *Dynamo) Fail(ctx context.Context, queue, name string, token Token, fail
 //
 // Lost response: the repeat fails and returns what stands there. Another did it
 // first: the same. We die right after: the consumer is free.
-func (s *Dynamo) Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error) {
+func (s *Store) Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error) {
 	set := []ddb.Action{setState(Idle)}
 	if block {
 		set = setBlocked(seen.Token.N, now)

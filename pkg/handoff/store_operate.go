@@ -20,7 +20,7 @@ func setOperated(seen Consumer, delivered int64, op string) []ddb.Action {
 // Lost response: the repeat fails and finds its own op: true. Another did it
 // first: false, and nothing is skipped twice. We die right after: the sweep
 // wakes the consumer up.
-func (s *Dynamo) Unblock(ctx context.Context, seen Consumer, skip bool, op string) (Consumer, bool, error) {
+func (s *Store) Unblock(ctx context.Context, seen Consumer, skip bool, op string) (Consumer, bool, error) {
 	delivered := seen.Delivered
 	if skip {
 		delivered++
@@ -36,7 +36,7 @@ func (s *Dynamo) Unblock(ctx context.Context, seen Consumer, skip bool, op strin
 //
 // Lost response, another did it first: as with Unblock. We die right after:
 // whoever comes next goes on with the start.
-func (s *Dynamo) Rewind(ctx context.Context, seen Consumer, delivered int64, op string) (Consumer, bool, error) {
+func (s *Store) Rewind(ctx context.Context, seen Consumer, delivered int64, op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "rewind", seen.Queue, seen.Name,
 		ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),
 		append(setOperated(seen, delivered, op), attrStarting.Set(ddb.Text(op)), attrRewinds.Plus(1), attrSingleTo.Remove())...)
@@ -49,7 +49,7 @@ func (s *Dynamo) Rewind(ctx context.Context, seen Consumer, delivered int64, op 
 // Lost response: the repeat fails, and the op is the last one and no longer
 // Starting: true. Another did it first: the same, at their place. We die right
 // after: the consumer is free.
-func (s *Dynamo) FinishStart(ctx context.Context, queue, name, op string, delivered int64) (Consumer, bool, error) {
+func (s *Store) FinishStart(ctx context.Context, queue, name, op string, delivered int64) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "finish start", queue, name, attrStarting.Eq(ddb.Text(op)),
 		attrDelivered.Set(ddb.Int(delivered)), attrStarting.Remove())
 	return c, made || c.Starting == "" && c.operatedBy(op), err
@@ -60,7 +60,7 @@ func (s *Dynamo) FinishStart(ctx context.Context, queue, name, op string, delive
 //
 // Lost response, another did it first: the last one wins. We die right after:
 // nothing is left to do.
-func (s *Dynamo) Pause(ctx context.Context, queue, name, reason string, now time.Time) (Consumer, bool, error) {
+func (s *Store) Pause(ctx context.Context, queue, name, reason string, now time.Time) (Consumer, bool, error) {
 	set := ddb.Removed(attrPaused, attrPausedSince)
 	if reason != "" {
 		set = []ddb.Action{attrPaused.Set(ddb.Text(reason)), attrPausedSince.Set(ddb.Millis(now))}
@@ -73,7 +73,7 @@ func (s *Dynamo) Pause(ctx context.Context, queue, name, reason string, now time
 //
 // Lost response: the repeat finds none and reports true. Another did it first:
 // the same. We die right after: nothing is left to do.
-func (s *Dynamo) Remove(ctx context.Context, seen Consumer) (bool, error) {
+func (s *Store) Remove(ctx context.Context, seen Consumer) (bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Delete{
 		Op: ddb.Op{Op: "remove", Table: &s.consumers}, Key: keyOf(seen.Queue, seen.Name),
 		If: ddb.Or(attrQueue.Missing(), ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked), attrQuarantine.SizeEq(0))),
@@ -85,7 +85,7 @@ func (s *Dynamo) Remove(ctx context.Context, seen Consumer) (bool, error) {
 //
 // Lost response: the repeat stores the same. We die right after: the act stands
 // there as asked for, and its Op tells whether it was done.
-func (s *Dynamo) RecordAct(ctx context.Context, act Act) error {
+func (s *Store) RecordAct(ctx context.Context, act Act) error {
 	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record act", Table: &s.acts}, Item: encodeAct(act)})
 	return err
 }
@@ -95,7 +95,7 @@ const actsPage = 100
 
 // Acts reads what operators did to the queue's consumers, the latest first: 1
 // read unit for each 4 KB. next is empty after the last page.
-func (s *Dynamo) Acts(ctx context.Context, queue, after string) (page []Act, next string, err error) {
+func (s *Store) Acts(ctx context.Context, queue, after string) (page []Act, next string, err error) {
 	query := ddb.Query{
 		Op: ddb.Op{Op: "acts", Table: &s.acts}, Partition: ddb.Text(queue), Backwards: true, Strong: true, Limit: actsPage,
 	}

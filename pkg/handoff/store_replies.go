@@ -16,7 +16,7 @@ func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t
 // Lost response: the repeat finds it Sending and reports true. Another ended the
 // claim: false, and nobody sees what was staged. We die right after: whoever
 // comes after the lease sends, and finishes.
-func (s *Dynamo) Decide(ctx context.Context, queue, name string, token Token, outbox []Outgoing) (Consumer, bool, error) {
+func (s *Store) Decide(ctx context.Context, queue, name string, token Token, outbox []Outgoing) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "decide", queue, name, isHeld(token, Started),
 		setState(Sending), attrOutbox.Set(encodeOutbox(outbox)))
 	return c, made || c.decided(token), err
@@ -26,7 +26,7 @@ func (s *Dynamo) Decide(ctx context.Context, queue, name string, token Token, ou
 //
 // Lost response, another did it first: the repeat fails and finds the token's
 // outcome, which is Committed: true. We die right after: as after Commit.
-func (s *Dynamo) Finish(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+func (s *Store) Finish(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "finish", queue, name, isOwned(token, Sending),
 		append(setPassed(), setEnded(token, Committed), attrOutbox.Remove())...)
 	return c, made || c.ended(token, Committed), err
@@ -38,7 +38,7 @@ func (s *Dynamo) Finish(ctx context.Context, queue, name string, token Token) (C
 // Lost response, another did it first: the repeat finds the claim's name and
 // reports true. We die right after: the claim is still open, and whoever goes on
 // with it comes here again.
-func (s *Dynamo) Refuse(ctx context.Context, queue, name string, token Token, refused Refused) (Consumer, bool, error) {
+func (s *Store) Refuse(ctx context.Context, queue, name string, token Token, refused Refused) (Consumer, bool, error) {
 	by := ddb.Text(token.String())
 	c, made, err := s.update(ctx, "refuse", queue, name, ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),
 		attrRefused.PlusFrom(ddb.Int(0), refused.N), attrRefusedBy.Set(by), attrRefusedWhy.Set(ddb.Text(refused.Why)),
@@ -51,7 +51,7 @@ func (s *Dynamo) Refuse(ctx context.Context, queue, name string, token Token, re
 //
 // Lost response, another did it first: the number is that, or higher: true. We
 // die right after: nothing is left to do.
-func (s *Dynamo) ToldRefused(ctx context.Context, seen Consumer) (Consumer, bool, error) {
+func (s *Store) ToldRefused(ctx context.Context, seen Consumer) (Consumer, bool, error) {
 	told := ddb.Int(seen.Refused.N)
 	c, made, err := s.update(ctx, "told refused", seen.Queue, seen.Name,
 		ddb.And(attrRefused.Ge(told), ddb.Or(attrRefusedTold.Missing(), attrRefusedTold.Lt(told))),

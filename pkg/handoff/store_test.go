@@ -3,15 +3,36 @@ package handoff_test
 import (
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/handofftest"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// freshTables makes new tables on a server and returns the Stores on them.
-func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (handoff.Store, *cursor.Store) {
+// faultyTables are all tables of this package and those around it, in memory; a
+// request can go wrong.
+func faultyTables() *ddbtest.Faults {
+	var queues cursor.Names
+	all := append(handoff.Names{}.Tables(), xorack.Names{}.Tables()...)
+	all = append(append(all, queues.Tables()...), queues.ArrivalsTable())
+	return ddbtest.NewFaults(ddb.NewMemory(all...))
+}
+
+// storesOn are the stores on the tables of an engine.
+func storesOn(t testing.TB, engine ddb.Engine) (*handoff.Store, *cursor.Store) {
+	t.Helper()
+	queues, err := cursor.NewStore(engine, cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handoff.NewStore(engine, handoff.Names{}), queues
+}
+
+// freshTables makes new tables on a server and returns the stores on them.
+func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (*handoff.Store, *cursor.Store) {
 	t.Helper()
 	if options == nil {
 		options = &dynamo.Options{}
@@ -34,8 +55,4 @@ func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (hand
 		t.Fatal(err)
 	}
 	return handoff.NewDynamo(client, names), store
-}
-
-func TestMemoryConforms(t *testing.T) {
-	handofftest.Run(t, func(*testing.T) handoff.Store { return &handoff.Memory{} })
 }

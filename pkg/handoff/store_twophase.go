@@ -23,7 +23,7 @@ func isOwned(t Token, states ...State) ddb.Cond {
 // Lost response: the repeat finds it Ready and reports true. Another ended the
 // claim: false, and what stands there says how. We die right after: the lease
 // runs out, and the claim is in doubt.
-func (s *Dynamo) Prepare(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+func (s *Store) Prepare(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "prepare", queue, name, isOwned(token, Started), setState(Ready))
 	return c, made || c.owns(token, Ready), err
 }
@@ -33,7 +33,7 @@ func (s *Dynamo) Prepare(ctx context.Context, queue, name string, token Token) (
 //
 // Lost response: the repeat sets the same. Another ended the claim: false. We
 // die right after: the lease runs out later.
-func (s *Dynamo) Extend(ctx context.Context, queue, name string, token Token, until time.Time) (Consumer, bool, error) {
+func (s *Store) Extend(ctx context.Context, queue, name string, token Token, until time.Time) (Consumer, bool, error) {
 	return s.update(ctx, "extend", queue, name, isOwned(token, Started, Ready), attrLeaseUntil.Set(ddb.Millis(until)))
 }
 
@@ -43,7 +43,7 @@ func (s *Dynamo) Extend(ctx context.Context, queue, name string, token Token, un
 // Lost response: the repeat fails and finds the token's outcome, which is
 // Committed: true. Another ended the claim: false. We die right after: as after
 // Commit.
-func (s *Dynamo) CommitPrepared(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+func (s *Store) CommitPrepared(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "commit prepared", queue, name, isOwned(token, Ready, Unknown),
 		append(setPassed(), setEnded(token, Committed))...)
 	return c, made || c.ended(token, Committed), err
@@ -55,7 +55,7 @@ func (s *Dynamo) CommitPrepared(ctx context.Context, queue, name string, token T
 //
 // Lost response: the repeat finds the new token and reports true. Another ended
 // the claim, or it is paused: false. We die right after: as after Claim.
-func (s *Dynamo) CommitPreparedAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
+func (s *Store) CommitPreparedAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
 	return s.commitAndClaim(ctx, "commit prepared and claim", queue, name, isOwned(token, Ready, Unknown), token, claim)
 }
 
@@ -65,7 +65,7 @@ func (s *Dynamo) CommitPreparedAndClaim(ctx context.Context, queue, name string,
 //
 // Lost response: as with Fail. Another ended the claim: false. We die right
 // after: RetryAt or the operator decides.
-func (s *Dynamo) AbortPrepared(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
+func (s *Store) AbortPrepared(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "abort prepared", queue, name, isOwned(token, Started, Ready, Unknown), setFailed(token, failure)...)
 	return c, made || c.ended(token, Aborted), err
 }
@@ -76,7 +76,7 @@ func (s *Dynamo) AbortPrepared(ctx context.Context, queue, name string, token To
 // Lost response: the repeat fails and returns it Unknown. Another did it first,
 // or settled it: what stands there is returned. We die right after: the next
 // sweep announces it.
-func (s *Dynamo) MarkUnknown(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
+func (s *Store) MarkUnknown(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
 	return s.update(ctx, "mark unknown", seen.Queue, seen.Name, ddb.And(isOwned(seen.Token, Ready), isOver(now)), setState(Unknown))
 }
 
@@ -96,7 +96,7 @@ func isAside(t Token, state State) ddb.Cond {
 // Lost response: the repeat fails and finds the token in quarantine: true.
 // Another settled it first: false. We die right after: the next sweep announces
 // it.
-func (s *Dynamo) Quarantine(ctx context.Context, seen Consumer, old time.Time) (Consumer, bool, error) {
+func (s *Store) Quarantine(ctx context.Context, seen Consumer, old time.Time) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "quarantine", seen.Queue, seen.Name,
 		ddb.And(isOwned(seen.Token, Unknown), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),
 		append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)
@@ -113,7 +113,7 @@ func (s *Dynamo) Quarantine(ctx context.Context, seen Consumer, old time.Time) (
 // op: true. Another did it first: the same, but for the op; false where remember
 // failed for a newer outcome, and the claim is still Unknown. We die right
 // after: nothing is left to do.
-func (s *Dynamo) SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool, op string) (Consumer, bool, error) {
+func (s *Store) SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool, op string) (Consumer, bool, error) {
 	condition, set := isAside(token, Unknown), []ddb.Action{asideOf(token.N).Remove()}
 	switch {
 	case outcome != Committed:
@@ -135,7 +135,7 @@ func (s *Dynamo) SettleQuarantined(ctx context.Context, queue, name string, toke
 //
 // Lost response: the repeat finds its own op: true. Another did it first: false.
 // We die right after: nothing is left to do.
-func (s *Dynamo) Release(ctx context.Context, queue, name string, token Token, op string) (Consumer, bool, error) {
+func (s *Store) Release(ctx context.Context, queue, name string, token Token, op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "release", queue, name, isAside(token, quarantinedAborted),
 		asideOf(token.N).Remove(), attrLastOp.Set(ddb.Text(op)))
 	return c, made || c.operatedBy(op), err

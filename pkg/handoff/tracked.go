@@ -26,11 +26,11 @@ func TracksBatch(tag string) bool {
 
 // tracked names a claim whose end a chain decides.
 type tracked struct {
-	reader
-	token Token
+	queue, name string
+	token       Token
 }
 
-func (c Consumer) tracked() tracked { return tracked{reader{c.Queue, c.Name}, c.Token} }
+func (c Consumer) tracked() tracked { return tracked{c.Queue, c.Name, c.Token} }
 
 // Chain is the tag of the chain that decides about the claim that is out: what
 // [xorack.Acker.Get] tells of it says how far the work is. It is empty where no

@@ -18,7 +18,7 @@ func ExampleReader_tracked() {
 	check(err)
 	acker, err := xorack.New(xorack.NewMemory(), nil)
 	check(err)
-	store := &handoff.Memory{}
+	store := handoff.NewMemory()
 	deliverer, err := handoff.New(store, sorter, &handoff.Options{Acker: acker})
 	check(err)
 	for seq := int64(1); seq <= 2; seq++ {

@@ -1,11 +1,8 @@
 // Package consumers is what the simulators of pkg/handoff share: how a consumer
-// is told apart from another one ([Hash]), a consumer as an answer ([Answer]),
-// and the consumers' table as one process sees it ([View]).
+// is told apart from another one ([Hash]), and the tables of a run ([Tables]).
 package consumers
 
 import (
-	"fmt"
-
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -62,41 +59,4 @@ func Hash(d *sim.Digest, c handoff.Consumer) {
 func hashToken(d *sim.Digest, t handoff.Token) {
 	d.Int(t.N)
 	d.Text(t.Req)
-}
-
-// Answer is a consumer, and whether it stands there by the request.
-type Answer struct {
-	handoff.Consumer
-	Made bool
-}
-
-// Hash implements [sim.Hasher].
-func (a Answer) Hash(d *sim.Digest) {
-	Hash(d, a.Consumer)
-	d.Bool(a.Made)
-}
-
-// String is what a trace shows.
-func (a Answer) String() string {
-	return fmt.Sprintf("%s %v %d-%d until %s, delivered %d, outcomes %v, made %v",
-		a.State, a.Token, a.From, a.To, a.LeaseUntil.Format("15:04:05"), a.Delivered, a.Outcomes, a.Made)
-}
-
-// Write is a request of a process that answers with a consumer and whether it
-// made it so.
-func Write(p *sim.Proc, label sim.Label, request func() (handoff.Consumer, bool, error)) (handoff.Consumer, bool, error) {
-	answer, err := sim.Do(p, label, true, func() (Answer, error) {
-		c, made, err := request()
-		return Answer{c, made}, err
-	})
-	return answer.Consumer, answer.Made, err
-}
-
-// Read is a request of a process that reads a consumer strongly.
-func Read(p *sim.Proc, label sim.Label, request func() (handoff.Consumer, error)) (handoff.Consumer, error) {
-	answer, err := sim.Do(p, label, false, func() (Answer, error) {
-		c, err := request()
-		return Answer{c, true}, err
-	})
-	return answer.Consumer, err
 }

@@ -336,6 +336,6 @@ func (m *model) expiring(queue string, last int64) {
 
 // expire deletes what has expired, as TTL does.
 func (m *model) expire() {
-	m.queues.Expire(m.now)
+	m.tables.Expire(m.now)
 	m.changed = true
 }

@@ -19,10 +19,14 @@ var _ archive.Store = shelf{}
 
 // Put implements [archive.Store].
 func (s shelf) Put(_ context.Context, key string, document []byte) error {
-	_, err := write(s.model, s.p, sim.Labelf("archive %s", key), func() (bool, error) {
+	_, err := sim.Do(s.p, sim.Labelf("archive %s", key), true, func() (bool, error) {
+		s.changed = true
 		s.shelved[key] = string(document)
 		return true, nil
 	})
+	if s.p == nil {
+		s.checkNow()
+	}
 	return err
 }
 

@@ -5,20 +5,8 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/sim"
-	"github.com/streamsort/streamsort/internal/sim/consumers"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
 )
-
-type consumersAnswer []handoff.Consumer
-
-// Hash implements [sim.Hasher].
-func (a consumersAnswer) Hash(d *sim.Digest) {
-	d.Int(int64(len(a)))
-	for _, c := range a {
-		consumers.Hash(d, c)
-	}
-}
 
 // hashCursor feeds what can differ in a queue's cursor within a scenario.
 func hashCursor(d *sim.Digest, c cursor.Cursor) {

@@ -1,5 +1,5 @@
 // Package handoffsim plugs pkg/handoff into the simulator: its actors are the
-// package's own code on [handoff.Memory] and [cursor.Store], and its model
+// package's own code on [handoff.Store] and [cursor.Store], and its model
 // checks after every step that
 //
 //	H1 a consumer moves only along the arrows of its state machine
@@ -46,8 +46,7 @@ type reader struct{ queue, name string }
 // to know.
 type model struct {
 	run    *sim.Run
-	queues consumers.Queues
-	store  handoff.Memory
+	tables *consumers.Tables
 	// shelved are the archive's documents, nil where nothing is archived.
 	shelved map[string]string
 	// keep is how long messages are kept; 0 means for ever.
@@ -105,7 +104,7 @@ type state struct {
 
 func newModel(run *sim.Run) *model {
 	return &model{
-		run: run, queues: consumers.NewQueues(), now: start, cursors: map[string]state{}, older: map[string]state{}, consumers: map[reader]handoff.Consumer{},
+		run: run, tables: consumers.NewTables(), now: start, cursors: map[string]state{}, older: map[string]state{}, consumers: map[reader]handoff.Consumer{},
 		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
 		bound: handoff.Reader{MaxMessages: 2, MaxAttempts: attempts},
 	}
@@ -119,11 +118,12 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		p.Knows().Int(at.Unix()) // by no request
 		return at
 	}
-	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0})
+	view := m.view(p)
+	sorter, err := cursor.New(consumers.QueuesOn(view), &cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0})
 	if err != nil {
 		panic(err) // a scenario with options out of bounds
 	}
-	d, err := handoff.New(&view{Store: &m.store, model: m, p: p}, sorter, &handoff.Options{
+	d, err := handoff.New(consumers.On(view), sorter, &handoff.Options{
 		ForEach: fanout.OneByOne,
 		Lease:   lease, Margin: time.Second, Now: now,
 		// A token's number and the process tell its claims apart: a process
@@ -195,7 +195,7 @@ func (m *model) quiet() {
 
 // hinted puts a record of each queue into the stream, before the run.
 func (m *model) hinted() {
-	for _, queue := range m.queues.Names() {
+	for _, queue := range m.tables.Names() {
 		m.records = append(m.records, record{newer: m.cursor(queue)})
 	}
 }
@@ -210,8 +210,8 @@ func (m *model) arrive(message cursor.Message) {
 	if message.Tombstone == "" {
 		message.Body = body(message.Queue, message.Seq)
 	}
-	_, _ = m.queues.PutMessage(ctx, message)
-	_, _, _ = m.queues.Move(ctx, message.Queue, message.Seq-1, message.Seq, m.now)
+	_, _ = m.tables.Queues.PutMessage(ctx, message)
+	_, _, _ = m.tables.Queues.Move(ctx, message.Queue, message.Seq-1, message.Seq, m.now)
 	m.changed = true
 }
 
@@ -219,13 +219,13 @@ func body(queue string, seq int64) []byte { return fmt.Appendf(nil, "%s/%d", que
 
 // cursor is the queue's cursor as it stands.
 func (m *model) cursor(queue string) cursor.Cursor {
-	c, _ := m.queues.Cursor(context.Background(), queue, true)
+	c, _ := m.tables.Queues.Cursor(context.Background(), queue, true)
 	return c
 }
 
 // message is what is stored at a place.
 func (m *model) message(queue string, seq int64) (cursor.Message, bool) {
-	found, ok, _ := m.queues.Message(context.Background(), queue, seq)
+	found, ok, _ := m.tables.Queues.Message(context.Background(), queue, seq)
 	return found, ok
 }
 
@@ -235,7 +235,7 @@ func (m *model) Check() error {
 		return nil
 	}
 	m.changed = false
-	for _, it := range m.queues.Items() {
+	for _, it := range m.tables.Cursors() {
 		queue := it.Get("queue").Str()
 		is, was := m.cursor(queue), m.cursors[queue]
 		if m.streamed && is.Position != was.Position {
@@ -247,7 +247,7 @@ func (m *model) Check() error {
 		if err := errors.Join(m.needed(queue), m.archived(queue)); err != nil {
 			return err
 		}
-		page, _, _ := m.store.Consumers(context.Background(), queue, "")
+		page, _, _ := m.tables.Consumers.Consumers(context.Background(), queue, "")
 		for _, c := range page {
 			at := reader{queue, c.Name}
 			before := m.consumers[at]
@@ -269,7 +269,7 @@ func (m *model) Check() error {
 // needed checks that what a consumer has before it is stored. One that is not
 // yet started may lose it, and says so by where it starts.
 func (m *model) needed(queue string) error {
-	page, _, _ := m.store.Consumers(context.Background(), queue, "")
+	page, _, _ := m.tables.Consumers.Consumers(context.Background(), queue, "")
 	for _, c := range page {
 		if c.Starting == "" {
 			if err := m.whole(c); err != nil {
@@ -399,10 +399,10 @@ func (l *limited) Err() error {
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
 	d.Int(int64(m.running))
-	for _, queue := range m.queues.Names() {
+	for _, queue := range m.tables.Names() {
 		hashCursor(d, m.cursor(queue))
 		hashCursor(d, m.older[queue].Cursor)
-		page, _ := m.queues.Messages(context.Background(), cursor.Query{Queue: queue, Last: cursor.MaxSeq})
+		page, _ := m.tables.Queues.Messages(context.Background(), cursor.Query{Queue: queue, Last: cursor.MaxSeq})
 		hashMessages(d, page.Messages)
 	}
 	for _, at := range m.readers {
@@ -414,7 +414,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		r.hash(d)
 	}
 	for _, walk := range []string{"consumers of moved queues 0/1", "consumers of all queues 0/1"} {
-		progress, _ := m.queues.SweepProgress(context.Background(), walk)
+		progress, _ := m.tables.Queues.SweepProgress(context.Background(), walk)
 		d.Int(progress.Began.Unix())
 		d.Int(progress.Before.Unix())
 		d.Int(progress.Finished.Unix())

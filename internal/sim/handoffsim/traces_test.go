@@ -47,7 +47,7 @@ func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 		m.process("Q", lease-time.Second)
 		m.hinted()
 	}))
-	if _, err := handoff.New(&handoff.Memory{}, nil, &handoff.Options{Lease: lease - 1}); err == nil {
+	if _, err := handoff.New(handoff.NewMemory(), nil, &handoff.Options{Lease: lease - 1}); err == nil {
 		t.Error("a lease shorter than 30 seconds is taken")
 	}
 }
@@ -62,7 +62,7 @@ func TestTraceT6AMessageThatKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := &handoff.Memory{}
+	store := handoff.NewMemory()
 	d, err := handoff.New(store, sorter, &handoff.Options{Lease: lease, Now: clock})
 	if err != nil {
 		t.Fatal(err)

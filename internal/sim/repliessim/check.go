@@ -14,7 +14,7 @@ import (
 
 // Check implements [sim.Model].
 func (m *model) Check() error {
-	is, _ := m.store.Consumer(context.Background(), queue, consumer)
+	is, _ := m.tables.Consumers.Consumer(context.Background(), queue, consumer)
 	if is != m.was {
 		if err := m.arrow(m.was, is); err != nil {
 			return fmt.Errorf("%w\nwas %+v\nis  %+v", err, m.was, is)
@@ -61,7 +61,7 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 
 // look notes the answers that became visible in a queue, and checks R1, R2, R4.
 func (m *model) look(q string) error {
-	it, _ := m.queues.Cursor(context.Background(), q, true)
+	it, _ := m.tables.Queues.Cursor(context.Background(), q, true)
 	if it.Position <= m.seen[q] {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Text(fmt.Sprint(a))
 	}
 	for _, q := range []string{target, numbers} {
-		it, _ := m.queues.Cursor(context.Background(), q, true)
+		it, _ := m.tables.Queues.Cursor(context.Background(), q, true)
 		d.Int(it.Position)
 		d.Int(it.Parked)
 		d.Int(int64(it.Tail.Len()))

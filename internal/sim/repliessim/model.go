@@ -55,8 +55,7 @@ type answer struct {
 // model is the tables, the database, and what the invariants need to know.
 type model struct {
 	run    *sim.Run
-	queues consumers.Queues
-	store  handoff.Memory
+	tables *consumers.Tables
 	db     *database // nil where the consumer is pushed to
 	now    time.Time
 
@@ -88,7 +87,7 @@ type model struct {
 
 func newModel(run *sim.Run, messages int64) *model {
 	m := &model{
-		run: run, queues: consumers.NewQueues(), now: start, messages: messages,
+		run: run, tables: consumers.NewTables(), now: start, messages: messages,
 		ended: map[string]handoff.TokenOutcome{}, ranges: map[string][2]int64{}, aside: map[string]bool{},
 		seen: map[string]int64{}, rows: map[string]time.Time{}, requests: map[string]int{},
 		announced: map[handoff.AnnouncementKind]int{},
@@ -116,7 +115,7 @@ func (m *model) must(_ any, err error) {
 
 // plain is a Sorter whose requests are no points, and whose messages stay.
 func (m *model) plain() *cursor.Sorter {
-	s, err := cursor.New(m.queues.Store, &cursor.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return m.now }, KeepForever: true})
+	s, err := cursor.New(m.tables.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return m.now }, KeepForever: true})
 	m.must(s, err)
 	return s
 }
@@ -131,7 +130,7 @@ func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
 		ForEach: fanout.OneByOne, Now: now, Retention: keep, NewOp: func() []byte { return []byte(p.Name()) },
 	})
 	m.must(sorter, err)
-	d, err := handoff.New(&consumers.View{Memory: &m.store, P: p, Wrote: m.wrote}, sorter, &handoff.Options{
+	d, err := handoff.New(m.tables.View(p, m.wrote), sorter, &handoff.Options{
 		ForEach: fanout.OneByOne,
 		Lease:   lease, Now: now, NewReq: func() string { return m.request(p) },
 	})

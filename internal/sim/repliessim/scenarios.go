@@ -93,7 +93,7 @@ func (m *model) expiry() {
 			return
 		}
 		m.now = m.now.Add(2 * keep)
-		m.queues.Expire(m.now)
+		m.tables.Expire(m.now)
 		clear(m.rows)
 	})
 }

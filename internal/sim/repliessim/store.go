@@ -12,13 +12,13 @@ import (
 // queueView is the queues' tables as one process sees them. What is asked of the
 // queue that is answered is no point.
 func (m *model) queueView(p *sim.Proc) ddb.Engine {
-	points := simdb.Engine(p, m.queues.Tables, &simdb.Hooks{Perform: m.perform, Hash: hashAnswer})
+	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.perform, Hash: hashAnswer})
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
 		case "put arrival", "ticket", "move", "put message":
 			return points.Do(ctx, r)
 		}
-		a, err := m.queues.Tables.Do(ctx, r)
+		a, err := m.tables.Do(ctx, r)
 		hashAnswer(p.Knows(), r, a) // by no request
 		return a, err
 	})

@@ -21,18 +21,18 @@ func chainsOn(engine ddb.Engine) *xorack.Store {
 
 // chainView is the chains' table as one process sees it.
 func (m *model) chainView(p *sim.Proc) *xorack.Store {
-	engine := simdb.Engine(p, m.chainTable, &simdb.Hooks{Perform: m.chainRequest, Hash: hashAnswer})
+	engine := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.chainRequest, Hash: hashAnswer})
 	return chainsOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if _, isQuery := r.(ddb.Query); isQuery {
 			// No point: the index may be behind, and each chain is read strongly.
-			a, err := m.chainTable.Do(ctx, r)
+			a, err := m.tables.Do(ctx, r)
 			for _, it := range a.Items {
 				p.Knows().Text(it.Get("tag").Str())
 			}
 			return a, err
 		}
 		if r.Name() == "postpone" {
-			return m.chainTable.Do(ctx, r) // no point: nobody waits for it
+			return m.tables.Do(ctx, r) // no point: nobody waits for it
 		}
 		if r.Writes() {
 			p.Knows().Int(m.now.Unix())

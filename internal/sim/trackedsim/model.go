@@ -24,7 +24,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/consumers"
@@ -51,12 +50,10 @@ const (
 // know.
 type model struct {
 	run    *sim.Run
-	queues consumers.Queues
-	store  handoff.Memory
-	// chainTable is the chains, chains their store as no process sees it.
-	chainTable *ddb.Memory
-	chains     *xorack.Store
-	now        time.Time
+	tables *consumers.Tables
+	// chains are as no process sees them.
+	chains *xorack.Store
+	now    time.Time
 
 	// depth is how many edges lie one under the other in a message's tree.
 	depth int
@@ -122,9 +119,9 @@ type end struct {
 }
 
 func newModel(run *sim.Run) *model {
-	table := ddb.NewMemory(xorack.Names{}.Tables()...).Remember()
+	tables := consumers.NewTables(xorack.Names{}.Tables()...)
 	return &model{
-		run: run, queues: consumers.NewQueues(), chainTable: table, chains: chainsOn(table), now: start,
+		run: run, tables: tables, chains: chainsOn(tables), now: start,
 		depth: 1, batch: 1, claims: map[string]*claim{}, done: map[xorack.Edge]bool{},
 	}
 }
@@ -146,7 +143,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 	if err != nil {
 		panic(err) // unreachable: as above
 	}
-	d, err := handoff.New(&view{Store: &m.store, model: m, p: p}, sorter, &handoff.Options{
+	d, err := handoff.New(m.view(p), sorter, &handoff.Options{
 		ForEach: fanout.OneByOne,
 		Lease:   lease, Margin: time.Second, Now: now, Acker: acker,
 		// The number and the process tell a consumer's claims apart, its making
@@ -163,7 +160,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 func (m *model) open(messages int64) {
 	ctx := context.Background()
 	d, _ := m.deliverer(nil, 0)
-	_, _ = m.queues.CreateCursor(ctx, cursor.Cursor{
+	_, _ = m.tables.Queues.CreateCursor(ctx, cursor.Cursor{
 		Queue: queue, Settings: cursor.DefaultSettings(), Announced: -1, GapSince: m.now, Nudged: m.now,
 	})
 	for seq := int64(1); seq <= messages; seq++ {
@@ -178,18 +175,18 @@ func (m *model) open(messages int64) {
 // arrive stores a message and moves the cursor over it.
 func (m *model) arrive(seq int64) {
 	ctx := context.Background()
-	_, _ = m.queues.PutMessage(ctx, cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq), EnqueuedAt: m.now})
-	_, _, _ = m.queues.Move(ctx, queue, seq-1, seq, m.now)
+	_, _ = m.tables.Queues.PutMessage(ctx, cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq), EnqueuedAt: m.now})
+	_, _, _ = m.tables.Queues.Move(ctx, queue, seq-1, seq, m.now)
 	m.records, m.awake = append(m.records, 0), true
 }
 
 func (m *model) standing() handoff.Consumer {
-	c, _ := m.store.Consumer(context.Background(), queue, consumer)
+	c, _ := m.tables.Consumers.Consumer(context.Background(), queue, consumer)
 	return c
 }
 
 func (m *model) cursor() cursor.Cursor {
-	c, _ := m.queues.Cursor(context.Background(), queue, true)
+	c, _ := m.tables.Queues.Cursor(context.Background(), queue, true)
 	return c
 }
 

@@ -1,5 +1,5 @@
 // Package twophasesim plugs the two-phase handoff into the simulator: processes
-// run [handoff.Consume] on [handoff.Puller], against the memory store and a
+// run [handoff.Consume] on [handoff.Puller], against tables in memory and a
 // database of their own, both of which fail, lose answers and outlive their
 // processes. Its model checks after every step that
 //
@@ -24,6 +24,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sim"
 	"github.com/streamsort/streamsort/internal/sim/consumers"
@@ -42,13 +43,15 @@ const (
 // overLease is a time after which a lease is over.
 const overLease = lease + time.Second
 
+// consumersTable is the consumers'.
+var consumersTable = handoff.Names{}.Tables()[0]
+
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // model is the two databases and what the invariants need to know.
 type model struct {
 	run    *sim.Run
-	queues *cursor.Store
-	store  handoff.Memory
+	tables *consumers.Tables
 	db     *database
 	now    time.Time
 
@@ -73,13 +76,13 @@ type model struct {
 
 func newModel(run *sim.Run, messages int64) *model {
 	m := &model{
-		run: run, queues: consumers.NewQueues().Store, now: start, db: newDatabase("db"), messages: messages, keep: 1000,
+		run: run, tables: consumers.NewTables(), now: start, db: newDatabase("db"), messages: messages, keep: 1000,
 		ended: map[handoff.Token]handoff.TokenOutcome{}, ranges: map[handoff.Token][2]int64{},
 		requests: map[string]int{}, announced: map[string]int{},
 	}
 	ctx := context.Background()
 	d := m.deliverer(nil)
-	sorter, err := cursor.New(m.queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(nil)})
+	sorter, err := cursor.New(m.tables.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(nil)})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -103,11 +106,11 @@ func (m *model) clock(p *sim.Proc) func() time.Time {
 }
 
 func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
-	sorter, err := cursor.New(m.queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(p)})
+	sorter, err := cursor.New(m.tables.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(p)})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
-	d, err := handoff.New(&consumers.View{Memory: &m.store, P: p, Wrote: m.wrote}, sorter, &handoff.Options{
+	d, err := handoff.New(m.tables.View(p, m.wrote), sorter, &handoff.Options{
 		ForEach: fanout.OneByOne,
 		Lease:   lease, Now: m.clock(p), NewReq: p.Name, // it names what operators do: claims have names of their own
 	})
@@ -167,7 +170,7 @@ func (m *model) consume(p *sim.Proc, name string, rounds int) error {
 
 // Check implements [sim.Model].
 func (m *model) Check() error {
-	is, _ := m.store.Consumer(context.Background(), queue, consumer)
+	is, _ := m.tables.Consumers.Consumer(context.Background(), queue, consumer)
 	if is != m.was {
 		if err := m.arrow(m.was, is); err != nil {
 			return fmt.Errorf("%w\nwas %+v\nis  %+v", err, m.was, is)
@@ -335,25 +338,26 @@ func (m *model) mend(ctx context.Context, d *handoff.Deliverer, ahead *handoff.A
 
 // tables are the tables as a backup has them, with what the model knows of them.
 type tables struct {
+	item     ddb.Item
 	consumer handoff.Consumer
 	ended    map[handoff.Token]handoff.TokenOutcome
 	ranges   map[handoff.Token][2]int64
 }
 
 func (m *model) backup() tables {
-	return tables{m.was, maps.Clone(m.ended), maps.Clone(m.ranges)}
+	return tables{m.tables.Items(consumersTable.Name)[0], m.was, maps.Clone(m.ended), maps.Clone(m.ranges)}
 }
 
 // restore puts the tables back, while no transaction is under way: what was
 // committed in the database since is known to it alone.
 func (m *model) restore(t tables) {
-	m.store = handoff.Memory{}
-	if _, _, err := m.store.CreateConsumer(context.Background(), t.consumer); err != nil {
-		panic(err) // unreachable: there is none
+	put := ddb.Put{Op: ddb.Op{Op: "restore", Table: &consumersTable}, Item: t.item}
+	if _, err := m.tables.Do(context.Background(), put); err != nil {
+		panic(err) // unreachable: nothing goes wrong in memory
 	}
 	// The sweep's notes go too: they say that it has seen what came since.
 	for _, walk := range []string{"consumers of moved queues 0/1", "consumers of all queues 0/1"} {
-		if err := m.queues.SaveSweepProgress(context.Background(), cursor.Progress{Name: walk}); err != nil {
+		if err := m.tables.Queues.SaveSweepProgress(context.Background(), cursor.Progress{Name: walk}); err != nil {
 			panic(err) // unreachable: nothing goes wrong in memory
 		}
 	}

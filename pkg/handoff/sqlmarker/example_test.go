@@ -25,7 +25,7 @@ func Example() {
 	// handoff.NewDynamo, or handoffhttp.New in the place of all of it.
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	check(err)
-	deliverer, err := handoff.New(&handoff.Memory{}, sorter, nil)
+	deliverer, err := handoff.New(handoff.NewMemory(), sorter, nil)
 	check(err)
 	claims, err := handoff.NewPuller(deliverer, nil)
 	check(err)

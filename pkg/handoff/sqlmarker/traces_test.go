@@ -14,17 +14,17 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff/sqlmarker"
 )
 
-// tables are a queue with a consumer on the memory stores, and their clock.
+// tables are a queue with a consumer in memory, and their clock.
 type tables struct {
 	*testing.T
 	queues *cursor.Store
-	store  handoff.Memory
+	store  *handoff.Store
 	now    time.Time
 }
 
 func newTables(t *testing.T, messages int64) *tables {
 	t.Helper()
-	tb := &tables{T: t, queues: cursor.NewMemory(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	tb := &tables{T: t, queues: cursor.NewMemory(), store: handoff.NewMemory(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	tb.put(1, messages)
 	if _, err := tb.deliverer(0).Create(t.Context(), "q", "c", handoff.First); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func (tb *tables) put(first, last int64) {
 // deliverer is one whose clock is off by skew.
 func (tb *tables) deliverer(skew time.Duration) *handoff.Deliverer {
 	tb.Helper()
-	d, err := handoff.New(&tb.store, tb.sorter(), &handoff.Options{Lease: 30 * time.Second, Now: func() time.Time { return tb.now.Add(skew) }})
+	d, err := handoff.New(tb.store, tb.sorter(), &handoff.Options{Lease: 30 * time.Second, Now: func() time.Time { return tb.now.Add(skew) }})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -6,19 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/faulty"
-	"github.com/streamsort/streamsort/internal/localdb"
-	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// treed is a tracked consumer on fresh tables of a real server.
+// treed is a tracked consumer.
 type treed struct {
 	t      *testing.T
-	store  handoff.Store
+	store  *handoff.Store
 	sorter *cursor.Sorter
 	acker  *xorack.Acker
 	d      *handoff.Deliverer
@@ -32,20 +30,22 @@ type treed struct {
 	to, worked int64
 }
 
-func newTreed(t *testing.T, kind localdb.Kind, options *dynamo.Options) *treed {
+// newTreedOn has tables in memory.
+func newTreedOn(t *testing.T, engine ddb.Engine) *treed {
 	t.Helper()
-	k := &treed{t: t, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC), track: trackTime}
-	clock := func() time.Time { return k.now }
-	store, queues := freshTables(t, kind, options)
-	client, err := dynamo.New(options)
-	k.must(err)
-	names := xorack.Names{Chains: "chains" + localdb.Suffix()}
-	for _, definition := range names.Tables() {
-		k.must(dynamo.CreateTable(t.Context(), client, definition))
+	store, queues := storesOn(t, engine)
+	chains, err := xorack.NewStore(engine, xorack.Names{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	chains, err := xorack.NewDynamo(client, names)
-	k.must(err)
-	k.store = store
+	return newTreed(t, store, queues, chains)
+}
+
+func newTreed(t *testing.T, store *handoff.Store, queues *cursor.Store, chains *xorack.Store) *treed {
+	t.Helper()
+	k := &treed{t: t, store: store, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC), track: trackTime}
+	clock := func() time.Time { return k.now }
+	var err error
 	k.sorter, err = cursor.New(queues, &cursor.Options{Now: clock})
 	k.must(err)
 	k.acker, err = xorack.New(chains, &xorack.Options{Now: clock})
@@ -116,8 +116,7 @@ func (k *treed) standing() handoff.Consumer {
 }
 
 // TestTrackedRequestsGoWrong lets each request of a delivery, of the end of a
-// chain, and of a look at one go wrong in each way, on a real server; the SDK
-// repeats none. What comes next brings the batch to its commit, not before its
+// chain, and of a look at one go wrong in each way. What comes next brings the batch to its commit, not before its
 // work was done.
 func TestTrackedRequestsGoWrong(t *testing.T) {
 	for name, o := range map[string]struct {
@@ -142,20 +141,19 @@ func TestTrackedRequestsGoWrong(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			network := faulty.New(dynamo.Transport())
-			goesWrong := func(fault faulty.Fault, n int) bool {
-				k := newTreed(t, localdb.Choose(), &dynamo.Options{Transport: network, MaxAttempts: 1})
+			goesWrong := func(fault ddbtest.Fault, n int) bool {
+				faults := faultyTables()
+				k := newTreedOn(t, faults)
 				k.put(1, 2, 3)
 				_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
 				k.must(firstError(err, o.prepare(k)))
-				network.Fail(n, fault)
+				faults.Fail(n, fault)
 				err = o.do(k)
-				if network.Pending() {
-					network.Fail(0, "")
+				if faults.Pending() {
 					k.must(err)
 					return false
 				}
-				network.Fail(0, "")
+				faults.Fail(0, "")
 				for round := 0; k.standing().Delivered < 3; round++ {
 					if round > 20 {
 						t.Fatalf("%s at request %d: %+v", fault, n, k.standing())
@@ -176,7 +174,7 @@ func TestTrackedRequestsGoWrong(t *testing.T) {
 				}
 				return true
 			}
-			for _, fault := range faulty.Faults() {
+			for _, fault := range ddbtest.EveryFault() {
 				n := 1
 				for goesWrong(fault, n) {
 					if n++; n > 50 {
@@ -192,51 +190,4 @@ func TestTrackedRequestsGoWrong(t *testing.T) {
 func (k *treed) fail() error {
 	_, err := k.acker.Fail(k.t.Context(), k.edges[0], "no")
 	return err
-}
-
-// TestTrackedFigures pins what a tracked batch costs beside the writes of its
-// edges: a claim, a creation (and one of the index), and a later deadline where the
-// work may take longer than the lease; a commit, and a seal (and one of the index);
-// a nudge where there is more to hand on. A look at a chain that is under way is one
-// write.
-func TestTrackedFigures(t *testing.T) {
-	network := meter.New(dynamo.Transport())
-	k := newTreed(t, localdb.Kinds()[0], &dynamo.Options{Transport: network})
-	k.put(upTo(1, 40)...)
-	k.must(firstError(k.deliver(10), k.work(), k.finish()))
-	k.tags = nil
-	cost := func(name string, want meter.Count, do func() error) {
-		t.Helper()
-		before := network.Counts()
-		k.must(do())
-		counts := network.Counts().Sub(before)
-		w := writes(counts)
-		t.Logf("%-24s %d writes, %.1f write units, %.1f read units", name, w.Requests, counts.Total().Writes, counts.Total().Reads)
-		if total := counts.Total(); w.Requests != want.Requests || total.Writes != want.Writes || total.Reads > want.Reads {
-			t.Errorf("%s: want %d writes, %.1f write units, at most %.1f read units: %v", name, want.Requests, want.Writes, want.Reads, counts)
-		}
-	}
-	cost("deliver", meter.Count{Requests: 3, Writes: 4, Reads: 3}, func() error { return k.deliver(10) })
-	cost("a look before the end", meter.Count{Reads: 1}, func() error { return k.deliver(10) })
-	k.now = k.now.Add(2 * time.Minute)
-	cost("and after the lease", meter.Count{Requests: 1, Writes: 1, Reads: 1}, func() error { return k.deliver(10) })
-	cost("the work of 10", meter.Count{Requests: 10, Writes: 10}, k.work)
-	c, err := k.acker.Get(t.Context(), k.tags[0])
-	k.must(err)
-	cost("the end, with more to do", meter.Count{Requests: 3, Writes: 4, Reads: 1}, func() error {
-		_, err := k.acker.Finish(t.Context(), c, k.d.Ender(nil))
-		return err
-	})
-	k.track = time.Minute
-	cost("deliver, a short track", meter.Count{Requests: 2, Writes: 3, Reads: 3}, func() error { return k.deliver(20) })
-	k.must(k.work())
-	c, err = k.acker.Get(t.Context(), k.tags[1])
-	k.must(err)
-	cost("the end, with nothing", meter.Count{Requests: 2, Writes: 3, Reads: 1}, func() error {
-		_, err := k.acker.Finish(t.Context(), c, k.d.Ender(nil))
-		return err
-	})
-	if c := k.standing(); c.Delivered != 40 {
-		t.Errorf("%+v", c)
-	}
 }

@@ -10,22 +10,20 @@ func deliverySchedule(name string) test { return smallSchedule(deliveries.folder
 
 func deliveryTrace(name string) test { return test{"./internal/sim/handoffsim", "TestTrace" + name} }
 
-// deliveryMutants are bugs in delivery. The store's conditions are planted in
-// the memory store, which is what the simulator runs on; handofftest holds the
-// DynamoDB store to the same.
+// deliveryMutants are bugs in delivery and in its store's requests.
 var deliveryMutants = []mutant{
 	{"commit without token", deliveryFolder, deliveries, []edit{
-		{"memory.go", "held(token), func(c *Consumer) {\n\t\tc.end(Committed)", "func(c Consumer) bool { return c.State == Started }, func(c *Consumer) {\n\t\tc.end(Committed)"},
+		{"store_claims.go", "\"commit\", queue, name, isHeld(token, Started),", "\"commit\", queue, name, isIn(Started),"},
 	}},
 	{"commit without token and state", deliveryFolder, deliveries, []edit{
-		{"memory.go", "held(token), func(c *Consumer) {\n\t\tc.end(Committed)", "func(Consumer) bool { return true }, func(c *Consumer) {\n\t\tc.end(Committed)"},
+		{"store_claims.go", "\"commit\", queue, name, isHeld(token, Started),", "\"commit\", queue, name, attrQueue.Exists(),"},
 	}},
 	{"token number used twice", deliveryFolder, deliveries, []edit{
-		{"memory.go", "c.Token = Token{c.Token.N + 1, claim.Req}", "c.Token = Token{max(c.Token.N, 1), claim.Req}"},
-		{"memory.go", "c.holds(Token{seen.Token.N + 1, claim.Req})", "c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
+		{"store_claims.go", "takeOver(seen), setClaim(seen.Token.N+1, claim),", "takeOver(seen), setClaim(max(seen.Token.N, 1), claim),"},
+		{"store_claims.go", "c.holds(Token{seen.Token.N + 1, claim.Req})", "c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
 	}},
 	{"commit and claim without token", deliveryFolder, deliveries, []edit{
-		{"memory.go", "claim, held(token))", "claim, func(c Consumer) bool { return c.State == Started })"},
+		{"store_claims.go", "isHeld(token, Started), token, claim)", "isIn(Started), token, claim)"},
 	}},
 	{"commit before handing over", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
@@ -35,44 +33,44 @@ var deliveryMutants = []mutant{
 	}},
 	{"takeover ignores the lease: order broken", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "false:"},
-		{"memory.go", "(c.State == Idle || c.over(now) && !c.Tracked)", "(c.State == Idle || c.State == Started)"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "isIn(Idle, Started))"},
 	}},
 	{"stale position", sorterFolder, deliveries, []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
 	}},
 	{"operator without condition: skip", deliveryFolder, deliveries, []edit{
-		{"memory.go", "return c.Token.N == seen.Token.N && c.State == Blocked && c.Delivered == seen.Delivered", "return true"},
+		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),", "attrQueue.Exists(),"},
 	}},
 	{"operator without condition: rewind", deliveryFolder, deliverySchedule("rewound"), []edit{
-		{"memory.go", "return c.Token.N == seen.Token.N && (c.State == Idle || c.State == Blocked)", "return true"},
+		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),", "attrQueue.Exists(),"},
 	}},
 	{"no look after commit (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
 		{"deliver.go", "run.fresh = false\n", "run.fresh = true\n"},
 	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now.Add(2 * time.Second))):"},
-		{"memory.go", "(c.State == Idle || c.over(now) && !c.Tracked)", "(c.State == Idle || c.over(now.Add(2 * time.Second)))"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
 	}},
 	{"attempts counted by failures (T6)", deliveryFolder, deliveryTrace("T6"), []edit{
-		{"memory.go", "c.claim(c.Delivered, claim)\n\t\tc.Attempts++", "c.claim(c.Delivered, claim)"},
-		{"memory.go", "c.end(Aborted)\n", "c.end(Aborted)\n\t\tc.Attempts++\n"},
+		{"store_claims.go", ", attrAttempts.Plus(1)},", "},"},
+		{"store_claims.go", "setEnded(t, Aborted), attr", "setEnded(t, Aborted), attrAttempts.Plus(1), attr"},
 	}},
 	{"the second attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
 		{"deliver.go", "if attempts > 0 || after < singleTo {", "if false {"},
 	}},
 	{"failure without token", deliveryFolder, deliveries, []edit{
-		{"memory.go", "held(token), func(c *Consumer) {\n\t\tc.Tracked = false", "func(c Consumer) bool { return c.State == Started }, func(c *Consumer) {\n\t\tc.Tracked = false"},
+		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isIn(Started),"},
 	}},
 	{"cancel ignores the lease", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "\tcase c.over(now):", "\tcase c.State == Started:"},
-		{"memory.go", "return c.Token.N == seen.Token.N && c.over(now) && !c.Tracked", "return c.Token.N == seen.Token.N && c.State == Started"},
+		{"store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started)),\n"},
 	}},
 	{"claimed while paused", deliveryFolder, deliverySchedule("paused and resumed"), []edit{
-		{"memory.go", "c.Delivered == seen.Delivered && c.Paused == \"\" && c.Starting == \"\" &&", "c.Delivered == seen.Delivered && c.Starting == \"\" &&"},
+		{"store_claims.go", "attrDelivered.Eq(ddb.Int(seen.Delivered)), isFree,", "attrDelivered.Eq(ddb.Int(seen.Delivered)), attrStarting.Missing(),"},
 	}},
 	{"claimed while starting", deliveryFolder, deliverySchedule("rewound"), []edit{
 		{"deliver.go", "case c.Starting != \"\":", "case false:"},
-		{"memory.go", "c.Delivered == seen.Delivered && c.Paused == \"\" && c.Starting == \"\" &&", "c.Delivered == seen.Delivered && c.Paused == \"\" &&"},
+		{"store_claims.go", "attrDelivered.Eq(ddb.Int(seen.Delivered)), isFree,", "attrDelivered.Eq(ddb.Int(seen.Delivered)), attrPaused.Missing(),"},
 	}},
 	{"delivers what the record shows only", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "if run.position <= c.Delivered && !run.fresh {", "if run.position < 0 && !run.fresh {"},
@@ -97,16 +95,16 @@ var deliveryMutants = []mutant{
 		{"sweep.go", "\tcase c.over(now):", "\tcase false:"},
 	}},
 	{"a replay comes one by one", deliveryFolder, test{"./pkg/handoff", "TestReplayComesInBatches"}, []edit{
-		{"memory.go", "c.Delivered, c.Starting, c.SingleTo = delivered, op, 0", "c.Delivered, c.Starting = delivered, op"},
+		{"store_operate.go", "attrRewinds.Plus(1), attrSingleTo.Remove())...)", "attrRewinds.Plus(1))...)"},
 	}},
 	{"steps over what is missing", deliveryFolder, test{"./pkg/handoff", "TestMissing"}, []edit{
 		{"deliver.go", "run.Ended, run.Cause = Missing, missing\n\t\t\treturn batch, nil", "batch.To = missing.Seq\n\t\t\treturn batch, nil"},
 	}},
-	{"own commit not recognised", deliveryFolder, test{"./pkg/handoff", "TestMemoryConforms"}, []edit{
-		{"memory.go", "return c, made || known && outcome == Committed, err", "_, _ = outcome, known\n\treturn c, made, err"},
+	{"own commit not recognised", deliveryFolder, test{"./pkg/handoff", "TestStoreCommit/memory"}, []edit{
+		{"store_claims.go", "return c, made || c.ended(token, Committed), err", "return c, made, err"},
 	}},
-	{"own claim not recognised", deliveryFolder, test{"./pkg/handoff", "TestMemoryConforms"}, []edit{
-		{"memory.go", "return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "return c, made, err"},
+	{"own claim not recognised", deliveryFolder, test{"./pkg/handoff", "TestStoreClaim/memory"}, []edit{
+		{"store_claims.go", "return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "return c, made, err"},
 	}},
 	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
 		{"stream.go", "j.again, j.cause = d.again(done), done.Err", "j.cause = done.Err"},

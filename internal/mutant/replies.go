@@ -7,9 +7,7 @@ func repliesSchedule(name string) test { return smallSchedule(repliesWalked.fold
 
 func replyTrace(name string) test { return test{"./internal/sim/repliessim", "TestTrace" + name} }
 
-// replyMutants are bugs in replies with the commit. As elsewhere, the store's
-// conditions are planted in the memory store, to which the conformance suite holds
-// the other one.
+// replyMutants are bugs in replies with the commit, and in the store's requests.
 var replyMutants = []mutant{
 	{"replies: before the decision (P1)", handoffCode, replyTrace("P1"), []edit{
 		{"send.go", "\tc, decided, err := run.store.Decide(", "\tfor _, one := range staged {\n\t\tif _, err := run.sorter.Place(ctx, one); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, decided, err := run.store.Decide("},
@@ -39,22 +37,22 @@ var replyMutants = []mutant{
 		{"send.go", "\tvar outbox []Outgoing\n\tvar staged []cursor.Staged\n", "\tvar first, outbox []Outgoing\n\tvar staged []cursor.Staged\n\tfor _, p := range b.Held().parcels(replies) {\n\t\tfirst = append(first, p.Outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
 	}},
 	{"replies: what is decided is taken over (P9)", handoffCode, replyTrace("P9"), []edit{
-		{"memory.go", "\t\t\t(c.State == Idle || c.over(now) && !c.Tracked)", "\t\t\t(c.State == Idle || c.State == Sending || c.over(now) && !c.Tracked)"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now), isUntracked)))"},
 		{"deliver.go", "case c.State == Sending && c.LeaseUntil.Before(milliseconds(now)):", "case false:"},
 		{"deliver.go", "case c.State == Ready || c.State == Unknown || c.State == Sending ||", "case c.State == Ready || c.State == Unknown || c.State == Sending && !c.LeaseUntil.Before(milliseconds(now)) ||"},
 	}},
 	{"replies: what is decided fails (P10)", handoffCode, replyTrace("P10"), []edit{
 		{"send.go", "\t\treturn c, run.replying(err)\n", "\t\treturn run.fail(ctx, c, err)\n"},
-		{"memory.go", "func held(t Token) func(Consumer) bool { return func(c Consumer) bool { return c.holds(t) } }", "func held(t Token) func(Consumer) bool {\n\treturn func(c Consumer) bool { return c.owns(t, Started, Sending) }\n}"},
+		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isHeld(token, Started, Sending),"},
 	}},
 	{"replies: decided without the token", handoffCode, repliesWalked, []edit{
-		{"replying.go", "held(token), func(c *Consumer) {\n\t\tc.State, c.Outbox", "func(c Consumer) bool { return c.State == Started }, func(c *Consumer) {\n\t\tc.State, c.Outbox"},
+		{"store_replies.go", "isHeld(token, Started),", "isIn(Started),"},
 	}},
 	{"replies: whose claim it is by now is not looked at", handoffCode, test{"./pkg/handoff", "TestADecisionThatWasLost"}, []edit{
 		{"send.go", "\tif !c.owns(b.Token, Sending) {\n", "\tif false {\n"},
 	}},
-	{"replies: finished without the token", handoffCode, test{"./pkg/handoff", "TestMemoryConformsReplying"}, []edit{
-		{"replying.go", "owned(token, Sending), func(c *Consumer) {", "func(c Consumer) bool { return c.State == Sending }, func(c *Consumer) {"},
+	{"replies: finished without the token", handoffCode, test{"./pkg/handoff", "TestStoreFinish/memory"}, []edit{
+		{"store_replies.go", "isOwned(token, Sending),", "isIn(Sending),"},
 	}},
 	{"replies: of a handler that failed", handoffCode, repliesWalked, []edit{
 		{"deliver.go", "\t\t\treturn run.fail(ctx, c, cause)\n", "\t\t\tif err := run.storeReplies(ctx, batch.Held(), batch.Replies()); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\treturn run.fail(ctx, c, cause)\n"},
@@ -74,11 +72,11 @@ var replyMutants = []mutant{
 	{"replies: refused behind the commit", handoffCode, repliesWalked, []edit{
 		{"send.go", "\tif err := d.refuse(ctx, h, refused); err != nil {\n\t\treturn c, err\n\t}\n\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n", "\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n\tif err == nil {\n\t\terr = d.refuse(ctx, h, refused)\n\t}\n"},
 	}},
-	{"replies: counted as refused at every try", handoffCode, test{"./pkg/handoff", "TestMemoryConformsReplying"}, []edit{
-		{"replying.go", "func(c Consumer) bool { return c.Refused.By != by }", "func(Consumer) bool { return true }"},
+	{"replies: counted as refused at every try", handoffCode, test{"./pkg/handoff", "TestStoreRefuse/memory"}, []edit{
+		{"store_replies.go", "ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),", "attrQueue.Exists(),"},
 	}},
 	{"replies: announced for ever", handoffCode, test{"./pkg/handoff", "TestARefusedReplyGoesOn"}, []edit{
-		{"replying.go", "func(c *Consumer) { c.Refused.Told = seen.Refused.N }", "func(*Consumer) {}"},
+		{"store_replies.go", "\t\tattrRefusedTold.Set(told))", "\t\tattrRefusedTold.Remove())"},
 	}},
 	{"replies: the sweep leaves them to the next record", handoffCode, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
 		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(milliseconds(now)) {", "if false {"},

@@ -13,18 +13,18 @@ func trackedTrace(name string) test { return test{"./internal/sim/trackedsim", "
 // memory store; handofftest holds the one on DynamoDB to the same.
 var trackedMutants = []mutant{
 	{"tracked: plain takeover of a tracked claim", deliveryFolder, trackings, []edit{
-		{"memory.go", "(c.State == Idle || c.over(now) && !c.Tracked)", "(c.State == Idle || c.over(now))"},
+		{"store_claims.go", "isOver(now), isUntracked)))", "isOver(now))))"},
 		{"deliver.go", "if c.Tracked && c.over(now) {", "if false {"},
 	}},
 	{"tracked: the sweep cancels a tracked claim", deliveryFolder, trackings, []edit{
-		{"memory.go", "return c.Token.N == seen.Token.N && c.over(now) && !c.Tracked", "return c.Token.N == seen.Token.N && c.over(now)"},
+		{"store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started), isOver(now)),\n"},
 		{"sweep.go", "\tcase c.Tracked && c.over(now):", "\tcase false:"},
 	}},
 	{"tracked: the mark is not set", deliveryFolder, trackings, []edit{
-		{"memory.go", "\tc.Tracked = claim.Tracked\n", ""},
+		{"store_claims.go", "return append(set, attrTracked.Set(ddb.Bool(true)), attrVersion.Set(ddb.Int(layoutTracked)))", "return append(set, attrTracked.Remove())"},
 	}},
 	{"tracked: the chain is created before the claim", deliveryFolder, trackings, []edit{
-		{"deliver.go", "\tc, mine, err := run.store.Claim(ctx, c, claim)\n", "\tearly := tracked{reader{c.Queue, c.Name}, Token{c.Token.N + 1, claim.Req}}\n" +
+		{"deliver.go", "\tc, mine, err := run.store.Claim(ctx, c, claim)\n", "\tearly := tracked{c.Queue, c.Name, Token{c.Token.N + 1, claim.Req}}\n" +
 			"\tif _, err := run.acker.Create(ctx, early.tag(), &xorack.CreateOptions{Edges: len(batch.Messages), Deadline: run.reader.Track, Data: early.data()}); err != nil {\n" +
 			"\t\treturn c, err\n\t}\n\tc, mine, err := run.store.Claim(ctx, c, claim)\n"},
 		{"deliver.go", "\t\"github.com/streamsort/streamsort/pkg/cursor\"\n", "\t\"github.com/streamsort/streamsort/pkg/cursor\"\n\t\"github.com/streamsort/streamsort/pkg/xorack\"\n"},

@@ -17,18 +17,18 @@ func markerTest(pattern string) test { return test{"./pkg/handoff/sqlmarker", pa
 // simulator's database too, which does as package sqlmarker does.
 var twoPhaseMutants = []mutant{
 	{"two phases: takeover of a prepared claim", handoffCode, twoPhases, []edit{
-		{"memory.go", "(c.State == Idle || c.over(now) && !c.Tracked)", "c.State != Blocked && (c.State == Idle || c.LeaseUntil.Before(milliseconds(now)))"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Ready, Unknown, Sending), isOver(now))))"},
 		{"puller.go", "case c.State == Unknown, c.State == Ready && over:", "case c.State == Unknown:"},
 		{"puller.go", "(!over || c.Tracked), c.State == Ready, c.State == Sending:", "(!over || c.Tracked), c.State == Ready && !over, c.State == Sending:"},
 	}},
-	{"two phases: claim of another place under the same number", handoffCode, test{"./pkg/handoff", "TestMemoryConforms|TestClaimOfAConsumerMadeAnew"}, []edit{
-		{"memory.go", "c.Delivered == seen.Delivered && c.Paused", "c.Paused"},
+	{"two phases: claim of another place under the same number", handoffCode, test{"./pkg/handoff", "TestClaimOfAConsumerMadeAnew"}, []edit{
+		{"store_claims.go", "isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)), isFree,", "isIn(seen.State), isFree,"},
 	}},
 	{"two phases: an effect that fails hides a restore", markerFolder, markerTest("TestAnEffectThatFailsByARestore"), []edit{
 		{"consume.go", "if errors.As(err, &ahead) || errors.As(err, &lost) {", "if (errors.As(err, &ahead) || errors.As(err, &lost)) && false {"},
 	}},
 	{"two phases: prepare without condition", handoffCode, twoPhases, []edit{
-		{"memory_twophase.go", "owned(token, Started), func(c *Consumer) { c.State = Ready }", "Consumer.claimed, func(c *Consumer) { c.State = Ready }"},
+		{"store_twophase.go", "isOwned(token, Started), setState(Ready))", "isIn(Started, Ready, Unknown, Sending), setState(Ready))"},
 	}},
 	{"two phases: no row means aborted", markerFolder, markerTest("TestSettledCannotCommit"), []edit{
 		{"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle", "\tif outcome == string(handoff.Aborted) {\n\t\treturn handoff.Aborted, nil, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle"},
@@ -40,16 +40,16 @@ var twoPhaseMutants = []mutant{
 		{"markers.go", "\treturn handoff.TokenOutcome(outcome), replies, nil\n", "\treturn handoff.Committed, replies, nil\n"},
 	}},
 	{"two phases: commit and claim without the token", handoffCode, twoPhases, []edit{
-		{"memory_twophase.go", "claim, owned(token, Ready, Unknown))", "claim, Consumer.claimed)"},
+		{"store_twophase.go", "isOwned(token, Ready, Unknown), token, claim)", "isIn(Started, Ready, Unknown, Sending), token, claim)"},
 	}},
-	{"two phases: commit and claim before the prepare", handoffCode, test{"./pkg/handoff", "TestMemory"}, []edit{
-		{"memory_twophase.go", "claim, owned(token, Ready, Unknown))", "claim, owned(token, Started, Ready, Unknown))"},
+	{"two phases: commit and claim before the prepare", handoffCode, test{"./pkg/handoff", "TestStoreCommitPreparedAndClaim/memory"}, []edit{
+		{"store_twophase.go", "isOwned(token, Ready, Unknown), token, claim)", "isOwned(token, Started, Ready, Unknown), token, claim)"},
 	}},
 	{"two phases: commit and claim forgets the outcome", handoffCode, twoPhases, []edit{
-		{"memory.go", "\t\t\tc.end(Committed)\n\t\t\tc.Delivered, c.Attempts = c.To, 1\n", "\t\t\tc.Delivered, c.Attempts = c.To, 1\n"},
+		{"store_claims.go", "\t\tsetEnded(token, Committed), attrDelivered.Set", "\t\tattrDelivered.Set"},
 	}},
 	{"two phases: commit and claim from where it was", handoffCode, twoPhases, []edit{
-		{"memory.go", "c.claim(c.To, claim)", "c.claim(c.From, claim)"},
+		{"store_claims.go", "attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),", "attrDelivered.Set(attrTo.Ref()),"},
 	}},
 	{"two phases: abort on a lost database answer (T2)", handoffCode, twoPhases, []edit{
 		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := Aborted, []Reply(nil), error(nil)"},
@@ -64,10 +64,10 @@ var twoPhaseMutants = []mutant{
 		{"database.go", "\td.markers[h] = handoff.Committed\n", ""},
 	}},
 	{"two phases: unconditional quarantine", handoffCode, twoPhases, []edit{
-		{"memory_twophase.go", "return c.owns(seen.Token, Unknown) && c.LeaseUntil.Before(milliseconds(old)) &&\n\t\t\t\tc.Quarantine[MaxQuarantined-1] == Quarantined{}", "return true"},
+		{"store_twophase.go", "ddb.And(isOwned(seen.Token, Unknown), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),", "attrQueue.Exists(),"},
 	}},
 	{"two phases: quarantine forgets the token", handoffCode, twoPhases, []edit{
-		{"memory_twophase.go", "\t\t\tc.setQuarantined(seen.Token.N, aside(seen))\n", ""},
+		{"store_twophase.go", "append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)", "setPassed()...)"},
 	}},
 	{"two phases: forgotten answered as cancelled", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory"}, []edit{
 		{"claims.go", "\treturn Forgotten\n", "\treturn WasCancelled\n"},

@@ -9,8 +9,7 @@ func trackedSchedule(name string) test { return smallSchedule(trackings.folder, 
 func trackedTrace(name string) test { return test{"./internal/sim/trackedsim", "TestTrace" + name} }
 
 // trackedMutants are bugs in tracked delivery: those of docs/acker.md, and what
-// else lies near. The conditions of pkg/handoff's store are planted in its
-// memory store; handofftest holds the one on DynamoDB to the same.
+// else lies near.
 var trackedMutants = []mutant{
 	{"tracked: plain takeover of a tracked claim", deliveryFolder, trackings, []edit{
 		{"store_claims.go", "isOver(now), isUntracked)))", "isOver(now))))"},

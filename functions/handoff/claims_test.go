@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/claimstest"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/claimstest"
 	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
 )
 

@@ -8,8 +8,8 @@ import (
 // Claims is the two-phase protocol as a consumer with a database of its own
 // speaks it: list what is ready, claim it, do the work in a transaction, ask by
 // Prepare whether that may be committed, commit it, and say so. [*Puller] speaks
-// it on the tables, handoffhttp.Client over HTTP; package claimstest holds both
-// to what is said here. [Consume] is the whole loop.
+// it on the tables, handoffhttp.Client over HTTP; both are held to what is said
+// here by the same tests. [Consume] is the whole loop.
 //
 // What can be expected is an [Answer]: its Verdict says how it went. An error
 // means that nothing is known: the call may have taken effect, and is to be

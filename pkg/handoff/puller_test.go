@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/claimstest"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/internal/meter"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/claimstest"
 )
 
 // pullEnv is a queue with a consumer on these stores.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/claimstest"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/claimstest"
 )
 
 // answers makes the desk's sink answer each message to queue x, and to the

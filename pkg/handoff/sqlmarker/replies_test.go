@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/claimstest"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/claimstest"
 	"github.com/streamsort/streamsort/pkg/handoff/sqlmarker"
 )
 

@@ -12,7 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
+	"strings"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,12 +29,26 @@ type source struct {
 	folder string // relative to it
 }
 
-// output is where the function is built.
-func (s source) output(buildDir string) string {
+// versionName is of a folder that the go command names no program after.
+var versionName = regexp.MustCompile(`^v[0-9]+$`)
+
+// program is where the function is built, and the run that builds it. Functions
+// whose folders lie side by side are built by one run, which names each program after
+// its folder.
+func (s source) program(buildDir string) (string, buildRun, error) {
 	if buildDir == "" {
 		buildDir = filepath.Join(s.module, ".build", "localstack")
 	}
-	return filepath.Join(buildDir, runtime.GOARCH, s.folder, "bootstrap")
+	parent, name := filepath.Split(s.folder)
+	alone := name == "." || versionName.MatchString(name)
+	if alone {
+		parent, name = s.folder, "bootstrap"
+	}
+	program, err := filepath.Abs(filepath.Join(buildDir, runtime.GOARCH, parent, "_", name))
+	if alone {
+		return program, buildRun{s.module, program}, err
+	}
+	return program, buildRun{s.module, filepath.Dir(program) + string(filepath.Separator)}, err
 }
 
 // findSource finds the Go module that holds a function's folder: the nearest
@@ -50,28 +68,16 @@ func findSource(templatePath string, f template.Function) (source, error) {
 	}
 }
 
-// build builds all functions, two at a time, and returns the path of each
-// one's executable by its name, in a folder with its files.
+// build builds all functions and returns the path of each one's program by its
+// name, in a folder with its files.
 func build(ctx context.Context, all []*loaded, config Config) (map[string]string, error) {
-	paths := map[string]string{}
-	sources := map[string]source{} // by output
-	var errs []error
-	for _, l := range all {
-		for _, f := range l.Functions {
-			s, err := findSource(l.path, f)
-			errs = append(errs, err)
-			out, err := filepath.Abs(s.output(config.BuildDir))
-			errs = append(errs, err)
-			paths[f.Name], sources[out] = out, s
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
+	paths, runs, err := plan(all, config.BuildDir)
+	if err != nil {
 		return nil, err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(2)
-	for out, s := range sources {
-		group.Go(func() error { return s.build(ctx, out, config.Logger) })
+	for r, folders := range runs {
+		group.Go(func() error { return r.build(ctx, folders, config.Logger) })
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
@@ -91,6 +97,30 @@ func build(ctx context.Context, all []*loaded, config Config) (map[string]string
 	return paths, nil
 }
 
+// buildRun is one run of the go command, which is much quicker than one for each
+// program: out is a program, or, with a separator at its end, a folder of them.
+type buildRun struct{ module, out string }
+
+// plan is the path of each function's program by its name, and the folders that
+// each run builds.
+func plan(all []*loaded, buildDir string) (map[string]string, map[buildRun][]string, error) {
+	paths, runs := map[string]string{}, map[buildRun][]string{}
+	var errs []error
+	for _, l := range all {
+		for _, f := range l.Functions {
+			s, err := findSource(l.path, f)
+			errs = append(errs, err)
+			program, r, err := s.program(buildDir)
+			errs = append(errs, err)
+			paths[f.Name] = program
+			if folder := filepath.ToSlash(s.folder); !slices.Contains(runs[r], folder) {
+				runs[r] = append(runs[r], folder)
+			}
+		}
+	}
+	return paths, runs, errors.Join(errs...)
+}
+
 // unpack makes a folder with a function's files and a link to its program, and
 // returns the link. Other functions, also of other runs, may be built from the
 // same source: the folder is named by what is in it.
@@ -99,7 +129,7 @@ func unpack(program string, f template.Function) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	folder := filepath.Join(filepath.Dir(program), fmt.Sprintf("%x", sha256.Sum256(text)))
+	folder := fmt.Sprintf("%s-%x", program, sha256.Sum256(text))
 	link := filepath.Join(folder, "bootstrap")
 	if _, err := os.Lstat(link); err == nil {
 		return link, nil
@@ -123,21 +153,33 @@ func unpack(program string, f template.Function) (string, error) {
 	return link, nil
 }
 
-// build builds with the flags of a deployment, but for this machine. Go's
-// cache makes it quick where nothing changed.
-func (s source) build(ctx context.Context, out string, logger *slog.Logger) error {
-	logger.Info("building function", "source", filepath.ToSlash(s.folder))
-	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+// build builds with the flags of a deployment, but for this machine, which is quick
+// where nothing changed. Another stack that starts waits: it would link the same
+// programs, and write them while they run.
+func (r buildRun) build(ctx context.Context, folders []string, logger *slog.Logger) error {
+	logger.Info("building functions", "sources", folders)
+	if err := os.MkdirAll(filepath.Dir(r.out), 0o755); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(filepath.Dir(r.out), ".lock"), os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
 	command := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath",
-		"-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w", "-o", out, "./"+filepath.ToSlash(s.folder))
-	command.Dir = s.module
+		"-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w", "-o", r.out)
+	for _, folder := range folders {
+		command.Args = append(command.Args, "./"+folder)
+	}
+	command.Dir = r.module
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
 	if err := command.Run(); err != nil {
-		return fmt.Errorf("build %s in %s: %w\n%s", s.folder, s.module, err, said.String())
+		return fmt.Errorf("build %s in %s: %w\n%s", strings.Join(folders, ", "), r.module, err, said.String())
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,22 +24,8 @@ import (
 	"github.com/streamsort/streamsort/internal/localdb"
 )
 
-// buildDir is shared by all tests, so that each function is linked once.
-var buildDir string
-
-func TestMain(m *testing.M) {
-	var err error
-	if buildDir, err = os.MkdirTemp("", "streamsort-localstack-*"); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(buildDir)
-	os.Exit(code)
-}
-
 func run(t *testing.T, c Config) *Stack {
 	t.Helper()
-	c.BuildDir = buildDir
 	c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -252,7 +239,7 @@ func TestClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours := func() []string {
-		out, _ := exec.Command("pgrep", "-f", buildDir).Output()
+		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", "/[.]build/localstack/").Output()
 		return strings.Fields(string(out))
 	}
 	if len(ours()) == 0 {
@@ -347,10 +334,6 @@ func TestRunErrors(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			c.config.BuildDir = buildDir
-			if c.name == "does not compile" {
-				c.config.BuildDir = ""
-			}
 			c.config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 			s, err := Run(t.Context(), c.config)
 			if err == nil {

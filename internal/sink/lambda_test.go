@@ -203,8 +203,8 @@ func TestLambdaEndsWithTheContext(t *testing.T) {
 // TestLambdaForReal calls a function that runs.
 func TestLambdaForReal(t *testing.T) {
 	stack, err := localstack.Run(within(t, 3*time.Minute), localstack.Config{
-		Templates: []string{"testdata/taker.template.json"}, BuildDir: t.TempDir(),
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Templates: []string{"testdata/taker.template.json"},
+		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,43 +2,36 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// queueAnswer is a queue's status, as callers see it.
-type queueAnswer struct {
-	Status   int           `json:"status"`
-	Queue    string        `json:"queue"`
-	Kind     string        `json:"kind"`
-	First    jsonseq.Seq   `json:"first"`
-	Position jsonseq.Seq   `json:"position"`
-	Parked   jsonseq.Seq   `json:"parked"`
-	GapOpen  bool          `json:"gapOpen"`
-	GapSince *time.Time    `json:"gapSince,omitempty"`
-	GapAge   float64       `json:"gapAgeSeconds,omitempty"`
-	Policy   cursor.Policy `json:"policy"`
-	GapAfter string        `json:"gapAfter"`
-	MaxAhead int64         `json:"maxAhead"`
-	Mode     cursor.Mode   `json:"mode"`
-}
-
-func (c *call) queueAnswer(it cursor.Cursor) queueAnswer {
-	a := queueAnswer{
-		Status: http.StatusOK, Queue: c.Short(it.Queue), Kind: it.Settings.Kind.String(), First: jsonseq.Seq(it.Settings.First),
-		Position: jsonseq.Seq(it.Position), Parked: jsonseq.Seq(it.Parked), GapOpen: it.GapOpen(),
-		Policy: it.Settings.Policy, GapAfter: it.Settings.GapAfter.String(), MaxAhead: it.Settings.MaxAhead, Mode: it.Settings.Mode,
+// queueAnswer is a queue's status and settings, as callers see them.
+func (c *call) queueAnswer(it cursor.Cursor) map[string]any {
+	a := map[string]any{
+		"status": http.StatusOK, "queue": c.Short(it.Queue), "position": jsonseq.Seq(it.Position), "parked": jsonseq.Seq(it.Parked),
+		"gapOpen": it.GapOpen(),
 	}
-	if a.GapOpen {
-		a.GapSince, a.GapAge = &it.GapSince, c.age(it.GapSince)
+	for name, value := range it.Settings.All() {
+		switch value := value.(type) {
+		case int64:
+			a[name] = jsonseq.Seq(value)
+		case time.Duration:
+			a[name] = value.String()
+		default:
+			a[name] = value
+		}
+	}
+	if it.GapOpen() {
+		a["gapSince"] = it.GapSince
+		if age := c.age(it.GapSince); age > 0 {
+			a["gapAgeSeconds"] = age
+		}
 	}
 	return a
 }
@@ -127,27 +120,16 @@ func configureQueue(ctx context.Context, c *call) (int, any, error) {
 	}
 	queue, change := "", cursor.Change{}
 	for _, m := range members {
-		var err error
-		switch m.Name {
-		case "queue":
-			queue, err = strictjson.Text(m.Value)
-		case "kind":
-			change.Kind, err = pointer(message.Kind(m.Value))
-		case "first":
-			change.First, err = pointer(jsonseq.Read(m.Value))
-		case "policy":
-			change.Policy, err = textOf[cursor.Policy](m.Value)
-		case "gapAfter":
-			change.GapAfter, err = durationOf(m.Value)
-		case "maxAhead":
-			change.MaxAhead, err = pointer(jsonseq.Read(m.Value))
-		case "mode":
-			change.Mode, err = textOf[cursor.Mode](m.Value)
-		default:
-			err = errors.New("is not a setting: queue, kind, first, policy, gapAfter, maxAhead and mode are")
+		text := string(m.Value)
+		if m.Name == "queue" || text[0] == '"' {
+			if text, err = strictjson.Text(m.Value); err != nil {
+				return 0, nil, httpapi.Invalid(m.Name, err.Error())
+			}
 		}
-		if err != nil {
-			return 0, nil, httpapi.Invalid(m.Name, err.Error())
+		if m.Name == "queue" {
+			queue = text
+		} else if err := change.Set(m.Name, text); err != nil {
+			return 0, nil, err
 		}
 	}
 	queue, err = c.Full("queue", queue)
@@ -159,24 +141,4 @@ func configureQueue(ctx context.Context, c *call) (int, any, error) {
 		return 0, nil, err
 	}
 	return http.StatusOK, c.queueAnswer(it), nil
-}
-
-func pointer[T any](value T, err error) (*T, error) { return &value, err }
-
-func textOf[T ~string](raw json.RawMessage) (*T, error) {
-	text, err := strictjson.Text(raw)
-	value := T(text)
-	return &value, err
-}
-
-func durationOf(raw json.RawMessage) (*time.Duration, error) {
-	text, err := strictjson.Text(raw)
-	if err != nil {
-		return nil, err
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return nil, errors.New(`must be a duration such as "90s", "5m" or "48h"`)
-	}
-	return &d, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/sink"
+	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -45,10 +46,10 @@ func readersFrom(folder string) ([]handoff.Reader, error) {
 // handing hands batches to a sink. A message that the sink can never take
 // blocks the consumer without being tried again: it would fail the same way,
 // and its queue would wait in silence for longer.
-func handing(to sink.Sink) func(context.Context, handoff.Batch) error {
+func handing(to kind.Sink) func(context.Context, handoff.Batch) error {
 	return func(ctx context.Context, batch handoff.Batch) error {
 		err := to.Send(ctx, batch)
-		var tooLarge *sink.TooLargeError
+		var tooLarge *kind.TooLargeError
 		if errors.As(err, &tooLarge) {
 			return handoff.Permanent(err)
 		}

@@ -70,7 +70,7 @@ func (c *Client) SendBatch(ctx context.Context, queueURL string, entries []Entry
 		in.Entries = append(in.Entries, entry{e.ID, e.Body, e.Group, e.DeduplicationID, e.Attributes})
 	}
 	var out Verdicts
-	err := c.callJSON(ctx, "application/x-amz-json-1.0", "AmazonSQS.SendMessageBatch", in, &out)
+	err := c.JSON(ctx, "application/x-amz-json-1.0", "AmazonSQS.SendMessageBatch", in, &out)
 	return out, err
 }
 

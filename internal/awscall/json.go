@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 )
 
-// callJSON calls an action of a service whose requests and answers are JSON.
-func (c *Client) callJSON(ctx context.Context, contentType, target string, in, out any) error {
+// JSON calls an action of a service whose requests and answers are JSON: target is
+// the header X-Amz-Target.
+func (c *Client) JSON(ctx context.Context, contentType, target string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -40,6 +41,6 @@ type PutResult struct {
 // Lost response: the events are there twice.
 func (c *Client) PutEvents(ctx context.Context, events []PutEvent) ([]PutResult, error) {
 	var out struct{ Entries []PutResult }
-	err := c.callJSON(ctx, "application/x-amz-json-1.1", "AWSEvents.PutEvents", struct{ Entries []PutEvent }{events}, &out)
+	err := c.JSON(ctx, "application/x-amz-json-1.1", "AWSEvents.PutEvents", struct{ Entries []PutEvent }{events}, &out)
 	return out.Entries, err
 }

@@ -15,7 +15,7 @@ var errNoText = errors.New("the answer has no text")
 // Lost response: it is fetched again.
 func (c *Client) Secret(ctx context.Context, arn string) (string, error) {
 	var out struct{ SecretString *string }
-	err := c.callJSON(ctx, "application/x-amz-json-1.1", "secretsmanager.GetSecretValue", map[string]any{"SecretId": arn}, &out)
+	err := c.JSON(ctx, "application/x-amz-json-1.1", "secretsmanager.GetSecretValue", map[string]any{"SecretId": arn}, &out)
 	return text(out.SecretString, err)
 }
 
@@ -25,7 +25,7 @@ func (c *Client) Secret(ctx context.Context, arn string) (string, error) {
 // Lost response: it is fetched again.
 func (c *Client) Parameter(ctx context.Context, arn string) (string, error) {
 	var out struct{ Parameter struct{ Value *string } }
-	err := c.callJSON(ctx, "application/x-amz-json-1.1", "AmazonSSM.GetParameter", map[string]any{"Name": arn, "WithDecryption": true}, &out)
+	err := c.JSON(ctx, "application/x-amz-json-1.1", "AmazonSSM.GetParameter", map[string]any{"Name": arn, "WithDecryption": true}, &out)
 	return text(out.Parameter.Value, err)
 }
 

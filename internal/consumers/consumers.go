@@ -56,7 +56,7 @@ type Consumer struct {
 }
 
 // HasSink reports whether process hands the consumer's batches on.
-func (c Consumer) HasSink() bool { return c.Sink != sink.Config{} }
+func (c Consumer) HasSink() bool { return !c.Sink.IsZero() }
 
 // Read reads the file's text. lookup finds the variables of the environment
 // that it names, as os.LookupEnv does.

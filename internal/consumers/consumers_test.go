@@ -1,6 +1,7 @@
 package consumers_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -25,6 +26,15 @@ func TestTenantsPrefixes(t *testing.T) {
 	}
 }
 
+// config is a sink's configuration.
+func config(t *testing.T, raw string) (c sink.Config) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(raw), &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestRead(t *testing.T) {
 	got, err := consumers.Read([]byte(`{"consumers": [
 		{"name": "billing", "sink": {"kind": "sqs", "arn": "`+queueARN+`", "maxEntries": 1}},
@@ -40,16 +50,16 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []consumers.Consumer{
-		{Reader: handoff.Reader{Name: "billing"}, Sink: sink.Config{Kind: sink.SQS, ARN: queueARN, MaxEntries: 1}},
+		{Reader: handoff.Reader{Name: "billing"}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`","maxEntries":1}`)},
 		{
 			Reader: handoff.Reader{Name: "search", Start: handoff.Latest, Prefix: "shop/", MaxMessages: 10, MaxBytes: 1_000_000, MaxAttempts: 3},
-			Sink:   sink.Config{Kind: sink.Lambda, ARN: "arn:aws:lambda:eu-west-1:123456789012:function:f"},
+			Sink:   config(t, `{"kind":"lambda","arn":"arn:aws:lambda:eu-west-1:123456789012:function:f"}`),
 		},
 		{Reader: handoff.Reader{Name: "books"}},
-		{Reader: handoff.Reader{Name: "words", Track: 15 * time.Minute}, Sink: sink.Config{Kind: sink.SQS, ARN: queueARN}},
-		{Reader: handoff.Reader{Name: "late", Start: handoff.At(7)}, Sink: sink.Config{Kind: sink.SQS, ARN: queueARN}},
+		{Reader: handoff.Reader{Name: "words", Track: 15 * time.Minute}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
+		{Reader: handoff.Reader{Name: "late", Start: handoff.At(7)}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 	}
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b handoff.Start) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b handoff.Start) bool { return a == b }), cmp.Comparer(func(a, b sink.Config) bool { return a == b })); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}
 }

@@ -111,7 +111,7 @@ var replyMutants = []mutant{
 	{"replies: attributes take no room", handoffCode, test{"./pkg/handoff", "TestWhatIsTakenCanBeStored"}, []edit{
 		{"reply.go", "size += attributeOverhead + ", "size += "},
 	}},
-	{"replies: of two lists in an answer the last counts", "internal/sink", test{"./internal/sink", "TestLambdaAnswers"}, []edit{
+	{"replies: of two lists in an answer the last counts", "internal/sink/lambda", test{"./internal/sink/lambda", "TestLambdaAnswers"}, []edit{
 		{"lambda.go", "if *counts != nil {", "if false {"},
 	}},
 	{"replies: a marker without them", markerFolder, markerTest("TestEachMessageIsAnsweredOnce"), []edit{

@@ -101,7 +101,7 @@ var trackedMutants = []mutant{
 	{"tracked: nothing is asked of the chain while the consumer is paused", deliveryFolder, test{"./pkg/handoff", "TestADoneTreeIsCommittedByWhoeverLooks"}, []edit{
 		{"deliver.go", "if c.Tracked && c.over(now) {", "if c.Tracked && c.over(now) && c.Paused == \"\" {"},
 	}},
-	{"tracked: a repeat under a new token is dropped by the queue", "internal/sink", test{"./internal/sink", "TestTrackedFifoItems"}, []edit{
-		{"fifo.go", "\t\t\twritten.dedup += \".\" + b.Edges[i].Op().String()\n", ""},
+	{"tracked: a repeat under a new token is dropped by the queue", "internal/sink/fifo", test{"./internal/sink/fifo", "TestTrackedFifoItems"}, []edit{
+		{"fifo.go", "\t\t\twritten.Dedup += \".\" + b.Edges[i].Op().String()\n", ""},
 	}},
 }

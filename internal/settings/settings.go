@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"time"
+	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -30,9 +31,7 @@ type Settings struct {
 	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
 	// STREAMSORT_ACTS_TABLE. NewDeliverer needs both, nothing else does.
 	Consumers handoff.Names
-	// Defaults are the settings of new queues: STREAMSORT_FIRST_SEQ,
-	// STREAMSORT_POLICY, STREAMSORT_GAP_AFTER, STREAMSORT_MAX_AHEAD,
-	// STREAMSORT_MODE.
+	// Defaults are the settings of new queues, each from its [QueueVariable].
 	Defaults cursor.Settings
 	// Retention is STREAMSORT_RETENTION; 0 there means KeepForever.
 	Retention   time.Duration
@@ -77,7 +76,6 @@ type Settings struct {
 // FromEnvironment reads and checks all variables. The error joins everything
 // that is wrong.
 func FromEnvironment() (Settings, error) {
-	defaults := cursor.DefaultSettings()
 	var r reader
 	s := Settings{
 		Names: cursor.Names{
@@ -92,13 +90,7 @@ func FromEnvironment() (Settings, error) {
 			Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE"),
 			Acts:      os.Getenv("STREAMSORT_ACTS_TABLE"),
 		},
-		Defaults: cursor.Settings{
-			First:    r.number("STREAMSORT_FIRST_SEQ", defaults.First),
-			Policy:   cursor.Policy(cmp.Or(os.Getenv("STREAMSORT_POLICY"), string(defaults.Policy))),
-			GapAfter: r.duration("STREAMSORT_GAP_AFTER", defaults.GapAfter),
-			MaxAhead: r.number("STREAMSORT_MAX_AHEAD", defaults.MaxAhead),
-			Mode:     cursor.Mode(cmp.Or(os.Getenv("STREAMSORT_MODE"), string(defaults.Mode))),
-		},
+		Defaults:       r.queueSettings(),
 		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),
 		BatchSize:      int(r.number("STREAMSORT_BATCH_SIZE", 0)),
 		QueueProp:      os.Getenv("STREAMSORT_QUEUE_PROP"),
@@ -208,13 +200,45 @@ func (r *reader) readers(name string) (all []handoff.Reader) {
 	return all
 }
 
-// variables are the names under which the sorter's fields are set here.
+// QueueVariable is the variable that sets one of the settings of new queues, by its
+// name: STREAMSORT_MAX_AHEAD for maxAhead. The kind has none: a queue is of the kind
+// of its first put.
+func QueueVariable(name string) string {
+	switch name {
+	case "kind":
+		return ""
+	case "first":
+		return "STREAMSORT_FIRST_SEQ"
+	}
+	variable := "STREAMSORT_"
+	for _, c := range name {
+		if unicode.IsUpper(c) {
+			variable += "_"
+		}
+		variable += string(unicode.ToUpper(c))
+	}
+	return variable
+}
+
+// queueSettings are the settings of new queues.
+func (r *reader) queueSettings() cursor.Settings {
+	defaults := cursor.DefaultSettings()
+	var change cursor.Change
+	for name := range defaults.All() {
+		text := os.Getenv(QueueVariable(name))
+		if text == "" {
+			continue
+		}
+		var invalid *cursor.InvalidError
+		if err := change.Set(name, text); errors.As(err, &invalid) {
+			r.fail(QueueVariable(name), invalid.Problem+", not "+strconv.Quote(text))
+		}
+	}
+	return defaults.With(change)
+}
+
+// variables are the names under which the sorter's other fields are set here.
 var variables = map[string]string{
-	"first":     "STREAMSORT_FIRST_SEQ",
-	"policy":    "STREAMSORT_POLICY",
-	"gapAfter":  "STREAMSORT_GAP_AFTER",
-	"maxAhead":  "STREAMSORT_MAX_AHEAD",
-	"mode":      "STREAMSORT_MODE",
 	"retention": "STREAMSORT_RETENTION",
 	"batchSize": "STREAMSORT_BATCH_SIZE",
 	"queue key": "STREAMSORT_QUEUE_KEY",
@@ -229,7 +253,7 @@ func (r *reader) check(s Settings) {
 	}
 	var invalid *cursor.InvalidError
 	if errors.As(err, &invalid) {
-		r.fail(cmp.Or(variables[invalid.Field], invalid.Field), invalid.Problem)
+		r.fail(cmp.Or(variables[invalid.Field], QueueVariable(invalid.Field)), invalid.Problem)
 	} else if err != nil {
 		r.errs = append(r.errs, err)
 	}

@@ -2,10 +2,9 @@ package sink
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 const (
@@ -16,18 +15,32 @@ const (
 )
 
 func TestConfig(t *testing.T) {
-	for raw, want := range map[string]Config{
-		`{"kind":"lambda","arn":"` + functionARN + `:live"}`:                       {Kind: Lambda, ARN: functionARN + ":live"},
-		`{"kind":"sqs","arn":"` + queueARN + `","maxBytes":2048}`:                  {Kind: SQS, ARN: queueARN, MaxBytes: 2048},
-		`{"kind":"sns","arn":"` + topicARN + `","maxBytes":1048576}`:               {Kind: SNS, ARN: topicARN, MaxBytes: 1 << 20},
-		`{"kind":"eventbridge","arn":"` + busARN + `","maxEntries":1}`:             {Kind: EventBridge, ARN: busARN, MaxEntries: 1},
-		`{"kind":"sqs","arn":"arn:aws-cn:sqs:cn-north-1:123456789012:a-b_c.fifo"}`: {Kind: SQS, ARN: "arn:aws-cn:sqs:cn-north-1:123456789012:a-b_c.fifo"},
+	for _, raw := range []string{
+		`{"kind":"lambda","arn":"` + functionARN + `:live"}`,
+		`{"kind":"sqs","arn":"` + queueARN + `","maxBytes":2048}`,
+		`{"kind":"sns","arn":"` + topicARN + `","maxBytes":1048576}`,
+		`{"kind":"eventbridge","arn":"` + busARN + `","maxEntries":1}`,
+		`{"arn":"arn:aws-cn:sqs:cn-north-1:123456789012:a-b_c.fifo","kind":"sqs"}`,
 	} {
 		var got Config
-		if err := json.Unmarshal([]byte(raw), &got); err != nil {
-			t.Errorf("%s: %v", raw, err)
-		} else if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", raw, diff)
+		if err := json.Unmarshal([]byte(raw), &got); err != nil || got.IsZero() {
+			t.Errorf("%s: %+v, %v", raw, got, err)
+		}
+	}
+}
+
+// Each kind's example is one of its own, and of no other kind.
+func TestExamples(t *testing.T) {
+	for _, of := range kinds {
+		for _, other := range kinds {
+			var c Config
+			err := json.Unmarshal(fmt.Appendf(nil, `{"kind":%q,"arn":%q}`, other.Name, of.Example), &c)
+			if same := of.Name == other.Name; same != (err == nil) {
+				t.Errorf("%s as %s: %v", of.Example, other.Name, err)
+			}
+		}
+		if of.Action == "" {
+			t.Errorf("%s: nothing is allowed", of.Name)
 		}
 	}
 }
@@ -39,13 +52,14 @@ func TestConfigErrors(t *testing.T) {
 		`{"arn":"x"}`:                        "kind is missing",
 		`{"kind":"kafka","arn":"x"}`:         `kind "kafka" is not known: it must be lambda, sqs, sns or eventbridge`,
 		`{"kind":7}`:                         "kind must be a string",
-		`{"Kind":"sqs"}`:                     "Kind is not known",
+		`{"Kind":"sqs"}`:                     "kind is missing",
 		`{"kind":"sqs","url":"x"}`:           "url is not known",
 		`{"kind":"sqs","kind":"sns"}`:        `the member "kind" twice`,
 		`{"kind":"sqs"}`:                     "arn is missing: it must be like arn:aws:sqs:",
 		`{"kind":"sqs","arn":"orders.fifo"}`: "is no ARN",
 		`{"kind":"sqs","arn":"` + topicARN + `"}`:                              `is of the service "sns"`,
 		`{"kind":"sqs","arn":"arn:aws:sqs:::q.fifo"}`:                          "has no partition, region or account",
+		`{"kind":"sqs","arn":"arn:aws-mars:sqs:mars-1:0:a.fifo"}`:              `partition "aws-mars"`,
 		`{"kind":"sqs","arn":"arn:aws:sqs:us-east-1:0:orders"}`:                "is not of a FIFO one",
 		`{"kind":"sqs","arn":"arn:aws:sqs:us-east-1:0:.fifo"}`:                 "names something else",
 		`{"kind":"sns","arn":"` + topicARN + `:0b5e-subscription"}`:            "is not of a FIFO one",
@@ -64,13 +78,13 @@ func TestConfigErrors(t *testing.T) {
 		`{"kind":"eventbridge","arn":"` + busARN + `","maxEntries":1.5}`:       "maxEntries must be a positive integer",
 		`{"kind":"eventbridge","arn":"` + busARN + `","maxEntries":null}`:      "maxEntries must be a positive integer",
 	} {
-		got := Config{Kind: "as it was"}
+		var got Config
 		err := json.Unmarshal([]byte(raw), &got)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.200s: error %v, want %q", raw, err, want)
 		}
-		if got.Kind != "as it was" {
-			t.Errorf("%.200s: changed the value", raw)
+		if !got.IsZero() {
+			t.Errorf("%.200s: set the value", raw)
 		}
 		if err != nil && len(err.Error()) > 1500 {
 			t.Errorf("%.200s: an error of %d bytes", raw, len(err.Error()))
@@ -85,17 +99,7 @@ func TestNewErrors(t *testing.T) {
 	if _, err := New(Config{}, nil); err == nil || !strings.Contains(err.Error(), "kind is missing") {
 		t.Errorf("no config: %v", err)
 	}
-	if _, err := New(Config{Kind: SQS, ARN: queueARN}, nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+	if _, err := New(set{Kind: "sqs", ARN: queueARN}.config(t), nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("no region: %v", err)
-	}
-	t.Setenv("AWS_REGION", "eu-west-1")
-	t.Setenv("AWS_ACCESS_KEY_ID", "id")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	if _, err := New(Config{Kind: SQS, ARN: "arn:aws-mars:sqs:mars-1:0:a.fifo"}, nil); err == nil || !strings.Contains(err.Error(), `partition "aws-mars"`) {
-		t.Errorf("unknown partition: %v", err)
-	}
-	s, err := New(Config{Kind: SQS, ARN: "arn:aws-cn:sqs:cn-north-1:12:a.fifo"}, nil)
-	if err != nil || s.(*sqsSink).url != "https://sqs.cn-north-1.amazonaws.com.cn/12/a.fifo" || s.(*sqsSink).client.Endpoint() != "https://sqs.cn-north-1.amazonaws.com.cn" {
-		t.Errorf("url: %+v, %v", s, err)
 	}
 }

@@ -1,8 +1,9 @@
 // Package sink hands batches of messages to where the ready-made consumer
 // delivers them: a Lambda function, an SQS FIFO queue, an SNS FIFO topic or an
-// EventBridge bus.
+// EventBridge bus. Each kind is a folder here; package kind is what they are made
+// of, and docs/extend.md how to add one.
 //
-// Read a [Config] from JSON, call [New] once, and [Sink.Send] for each batch.
+// Read a [Config] from JSON, call [New] once, and [kind.Sink.Send] for each batch.
 // A sink stores nothing, and starts nothing that runs after Send returns.
 //
 // # What is promised
@@ -12,7 +13,7 @@
 // first messages alone, again. So delivery is at least once; each repeat has a
 // token with a higher number.
 //
-// A message that can never fit the sink's limits is a [*TooLargeError]. It is
+// A message that can never fit the sink's limits is a [*kind.TooLargeError]. It is
 // found before the first request, so that nothing of the batch has left: the
 // messages before it go out in a shorter batch, once.
 //
@@ -23,7 +24,7 @@
 //
 // # What is sent
 //
-//   - lambda: one JSON document for the batch ([Document]); one that is over
+//   - lambda: one JSON document for the batch ([lambda.Document]); one that is over
 //     the limit goes as several, each with its own from and to, one after the
 //     other. A function that fails, or that answers anything but nothing, null
 //     or a JSON object, has not taken it. As a process that dies takes no part
@@ -36,10 +37,10 @@
 //     consumers may share a queue and a replay goes through; that of a tracked
 //     message has its edge, too. The body is text
 //     where SQS takes it as it is, else base64 ("encoding" says which). The
-//     attributes are listed at [fifoMessage]. The skipped seqs of a batch are
+//     attributes are listed at [fifo.Message]. The skipped seqs of a batch are
 //     not told.
 //   - eventbridge: one event a message, source "streamsort", detail type
-//     "message"; its detail is a [Detail]. The skipped seqs are not told.
+//     "message"; its detail is an [eventbridge.Detail]. The skipped seqs are not told.
 //
 // Queues have their whole names there. The tenant that one has in front (package
 // pkg/tenant) is told beside it: a member, or an attribute.

@@ -1,28 +1,76 @@
 package sink
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
-	"github.com/streamsort/streamsort/internal/awscall"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/internal/sink/eventbridge"
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/internal/sink/lambda"
+	"github.com/streamsort/streamsort/internal/sink/sns"
+	"github.com/streamsort/streamsort/internal/sink/sqs"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
-// Sink takes a consumer's batches. It may be used by any number of goroutines,
-// for different queues.
-type Sink interface {
-	// Send hands one batch on, and returns when the sink has taken all of it,
-	// or has not. ctx bounds it, with all repeats.
-	//
-	// Lost response: what was sent goes again and is dropped by SQS and SNS; a
-	// function and EventBridge may get it twice. Another process sends the same
-	// batch at the same time: the same. We die right after: the batch is sent
-	// again under the consumer's next claim, with a higher token.
-	Send(ctx context.Context, b handoff.Batch) error
+// kinds are all kinds of sink. A new one is a folder here, and a line.
+var kinds = []kind.Kind{
+	lambda.Kind,
+	sqs.Kind,
+	sns.Kind,
+	eventbridge.Kind,
 }
+
+// KindOf is the kind of a name. The error begins with the member "kind", and names
+// those that are known.
+func KindOf(name string) (kind.Kind, error) {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		if k.Name == name {
+			return k, nil
+		}
+		names[i] = k.Name
+	}
+	last := len(names) - 1
+	known := strings.Join(names[:last], ", ") + " or " + names[last]
+	if name == "" {
+		return kind.Kind{}, fmt.Errorf("kind is missing: it must be %s", known)
+	}
+	return kind.Kind{}, fmt.Errorf("kind %q is not known: it must be %s", kind.Bounded(name), known)
+}
+
+// Config says which sink. In JSON it is read strictly: unknown members, and
+// values out of their bounds, are errors that name the field. Its member "kind" is
+// the name of a kind, which says what other members there are.
+type Config struct{ settings kind.Settings }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Config) UnmarshalJSON(raw []byte) error {
+	members, err := strictjson.Members(raw)
+	if err != nil {
+		return err
+	}
+	text, rest := strictjson.Take(members, "kind")
+	name := ""
+	if text != nil {
+		if name, err = strictjson.Text(text); err != nil {
+			return fmt.Errorf("kind %w", err)
+		}
+	}
+	of, err := KindOf(name)
+	if err != nil {
+		return err
+	}
+	settings, err := of.Read(rest)
+	if err != nil {
+		return err
+	}
+	c.settings = settings
+	return nil
+}
+
+// IsZero reports whether the configuration says nothing.
+func (c Config) IsZero() bool { return c.settings == nil }
 
 // Options are what New can do without.
 type Options struct {
@@ -35,25 +83,12 @@ type Options struct {
 // and who we are there is read from the environment, as package awsenv does:
 // AWS_ENDPOINT_URL_LAMBDA, _SQS, _SNS or _EVENTBRIDGE, else AWS_ENDPOINT_URL.
 // The region is that of the ARN.
-func New(config Config, options *Options) (Sink, error) {
-	target, err := config.check()
-	if err != nil {
+func New(config Config, options *Options) (kind.Sink, error) {
+	if config.IsZero() {
+		_, err := KindOf("")
 		return nil, err
 	}
-	if partition, _ := awscall.Partition(target.Region); target.Partition != partition {
-		return nil, fmt.Errorf("arn %q is of the partition %q: its region is of %q", bounded(config.ARN), target.Partition, partition)
-	}
-	transport := newTransport(options)
-	limits := config.limits()
-	switch config.Kind {
-	case Lambda:
-		return newLambda(target, limits, transport)
-	case SQS:
-		return newSQS(target, limits, transport)
-	case SNS:
-		return newSNS(target, limits, transport)
-	}
-	return newEventBridge(target, limits, transport)
+	return config.settings.Open(newTransport(options))
 }
 
 func newTransport(options *Options) http.RoundTripper {
@@ -63,33 +98,4 @@ func newTransport(options *Options) http.RoundTripper {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64 // queues are handed on side by side
 	return transport
-}
-
-// requestTimeout bounds one try of a request that is answered at once.
-const requestTimeout = 10 * time.Second
-
-// TooLargeError is a message that the sink can never take.
-type TooLargeError struct {
-	// Kind is the sink's kind.
-	Kind Kind
-	// Seq is the message's.
-	Seq int64
-	// Bytes is what the message takes there, with its attributes; Limit is
-	// what the sink takes.
-	Bytes, Limit int
-}
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("message %d takes %d bytes in the sink: %s takes at most %d", e.Seq, e.Bytes, e.Kind, e.Limit)
-}
-
-// maxErrorText bounds what is kept of a sink's own words, in bytes.
-const maxErrorText = 512
-
-// bounded is the beginning of a sink's own words.
-func bounded(text string) string {
-	if len(text) <= maxErrorText {
-		return strings.ToValidUTF8(text, "\uFFFD")
-	}
-	return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 }

@@ -15,13 +15,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/internal/sink/sinktest"
 )
 
 // wire answers as SQS, SNS or EventBridge, and refuses what a test says. The
 // requests are kept by the seqs of their entries.
 type wire struct {
 	t        *testing.T
-	kind     Kind
+	kind     string
 	refuse   func(request int, seq string) bool
 	requests [][]string
 }
@@ -31,9 +34,9 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := map[Kind]func([]byte) string{SQS: w.sqs, SNS: w.sns, EventBridge: w.eventBridge}[w.kind](raw)
+	answer := map[string]func([]byte) string{"sqs": w.sqs, "sns": w.sns, "eventbridge": w.eventBridge}[w.kind](raw)
 	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}}
-	if w.kind == SNS {
+	if w.kind == "sns" {
 		header.Set("Content-Type", "text/xml")
 	}
 	return &http.Response{
@@ -49,7 +52,7 @@ func (w *wire) verdict(seq string) bool {
 }
 
 func (w *wire) sqs(raw []byte) string {
-	in := decode[struct {
+	in := sinktest.Decode[struct {
 		Entries []struct {
 			ID, MessageBody, MessageGroupID, MessageDeduplicationID string
 			MessageAttributes                                       map[string]struct{ StringValue string }
@@ -104,7 +107,7 @@ func (w *wire) sns(raw []byte) string {
 }
 
 func (w *wire) eventBridge(raw []byte) string {
-	in := decode[struct {
+	in := sinktest.Decode[struct {
 		Entries []struct{ EventBusName, Source, DetailType, Detail string }
 	}](w.t, raw)
 	w.requests = append(w.requests, nil)
@@ -114,7 +117,7 @@ func (w *wire) eventBridge(raw []byte) string {
 		if e.EventBusName != busARN || e.Source != "streamsort" || e.DetailType != "message" {
 			w.t.Errorf("entry %+v", e)
 		}
-		if w.verdict(string(decode[struct{ Seq json.RawMessage }](w.t, []byte(e.Detail)).Seq)) {
+		if w.verdict(string(sinktest.Decode[struct{ Seq json.RawMessage }](w.t, []byte(e.Detail)).Seq)) {
 			verdicts = append(verdicts, `{"EventId":"e"}`)
 		} else {
 			verdicts = append(verdicts, `{"ErrorCode":"InternalFailure","ErrorMessage":"later"}`)
@@ -124,22 +127,54 @@ func (w *wire) eventBridge(raw []byte) string {
 	return fmt.Sprintf(`{"FailedEntryCount":%d,"Entries":[%s]}`, failed, strings.Join(verdicts, ","))
 }
 
-var wires = []Config{{Kind: SQS, ARN: queueARN}, {Kind: SNS, ARN: topicARN}, {Kind: EventBridge, ARN: busARN}}
+// set is a configuration.
+type set struct {
+	Kind       string `json:"kind,omitempty"`
+	ARN        string `json:"arn,omitempty"`
+	MaxBytes   int    `json:"maxBytes,omitempty"`
+	MaxEntries int    `json:"maxEntries,omitempty"`
+}
+
+// config is the configuration as it is read.
+func (s set) config(t *testing.T) (c Config) {
+	t.Helper()
+	raw, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(raw, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// open opens the sink, whose requests the transport answers.
+func (s set) open(t *testing.T, transport http.RoundTripper) kind.Sink {
+	t.Helper()
+	sinktest.Environment(t, "http://nowhere")
+	opened, err := New(s.config(t), &Options{Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+var wires = []set{{Kind: "sqs", ARN: queueARN}, {Kind: "sns", ARN: topicARN}, {Kind: "eventbridge", ARN: busARN}}
 
 // TestPartialFailures: the second entry of the first request is refused. SQS and
 // SNS let nothing else overtake it, EventBridge has no order to keep.
 func TestPartialFailures(t *testing.T) {
 	for _, config := range wires {
-		t.Run(string(config.Kind), func(t *testing.T) {
+		t.Run(config.Kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				config.MaxEntries = 3
 				w := &wire{t: t, kind: config.Kind, refuse: func(request int, seq string) bool { return request == 0 && seq == "2" }}
-				s := newSink(t, config, "http://nowhere", &Options{Transport: w})
-				if err := s.Send(t.Context(), batchOf("q", bodies(5)...)); err != nil {
+				s := config.open(t, w)
+				if err := s.Send(t.Context(), sinktest.Batch("q", sinktest.Bodies(5)...)); err != nil {
 					t.Fatal(err)
 				}
 				want := [][]string{{"1", "2", "3"}, {"2"}, {"4"}, {"5"}}
-				if config.Kind == EventBridge {
+				if config.Kind == "eventbridge" {
 					want = [][]string{{"1", "2", "3"}, {"2", "4", "5"}}
 				}
 				if diff := cmp.Diff(want, w.requests); diff != "" {
@@ -156,23 +191,23 @@ func TestRequests(t *testing.T) {
 	large := strings.Repeat("x", 300*1024)
 	for _, c := range []struct {
 		name   string
-		set    Config
+		set    set
 		bodies []string
-		want   map[Kind]int
+		want   map[string]int
 	}{
-		{"many", Config{}, bodies(25), map[Kind]int{SQS: 3, SNS: 3, EventBridge: 3}},
-		{"none", Config{}, nil, map[Kind]int{}},
-		{"one by one", Config{MaxEntries: 1}, bodies(5), map[Kind]int{SQS: 5, SNS: 5, EventBridge: 5}},
+		{"many", set{}, sinktest.Bodies(25), map[string]int{"sqs": 3, "sns": 3, "eventbridge": 3}},
+		{"none", set{}, nil, map[string]int{}},
+		{"one by one", set{MaxEntries: 1}, sinktest.Bodies(5), map[string]int{"sqs": 5, "sns": 5, "eventbridge": 5}},
 		// A body in base64 is a third longer, in EventBridge's detail.
-		{"large", Config{}, []string{"1", large, large, large, large}, map[Kind]int{SQS: 2, EventBridge: 2}},
-		{"large, and room for them", Config{MaxBytes: 400 << 10}, []string{"1", large[:200<<10], large[:200<<10]}, map[Kind]int{SQS: 2, SNS: 2, EventBridge: 2}},
+		{"large", set{}, []string{"1", large, large, large, large}, map[string]int{"sqs": 2, "eventbridge": 2}},
+		{"large, and room for them", set{MaxBytes: 400 << 10}, []string{"1", large[:200<<10], large[:200<<10]}, map[string]int{"sqs": 2, "sns": 2, "eventbridge": 2}},
 	} {
 		for _, config := range wires {
-			t.Run(c.name+"/"+string(config.Kind), func(t *testing.T) {
+			t.Run(c.name+"/"+config.Kind, func(t *testing.T) {
 				config.MaxEntries, config.MaxBytes = c.set.MaxEntries, c.set.MaxBytes
 				w := &wire{t: t, kind: config.Kind}
-				err := newSink(t, config, "http://nowhere", &Options{Transport: w}).Send(t.Context(), batchOf("q", c.bodies...))
-				if tooLarge := config.Kind == SNS && c.name == "large"; tooLarge != (err != nil) {
+				err := config.open(t, w).Send(t.Context(), sinktest.Batch("q", c.bodies...))
+				if tooLarge := config.Kind == "sns" && c.name == "large"; tooLarge != (err != nil) {
 					t.Errorf("error %v", err)
 				}
 				if len(w.requests) != c.want[config.Kind] {
@@ -187,12 +222,12 @@ func TestRequests(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	for _, config := range wires {
 		for name, answer := range map[string]string{"empty": "", "object": "{}", "HTML": "<p>", "other": `{"Entries":[{}],"Successful":[{"Id":"7"},{"Id":"x"},{}]}`, "changed": `{"Successful":[{"Id":"0","MD5OfMessageBody":"0"}]}`} {
-			t.Run(string(config.Kind)+"/"+name, func(t *testing.T) {
+			t.Run(config.Kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newSink(t, config, "http://nowhere", &Options{Transport: transport(func(r *http.Request) (*http.Response, error) {
+					s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
 						return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(answer))}, nil
-					})})
-					if err := s.Send(t.Context(), batchOf("q", "1")); err == nil {
+					}))
+					if err := s.Send(t.Context(), sinktest.Batch("q", "1")); err == nil {
 						t.Error("it was taken for success")
 					} else if len(err.Error()) > 1000 {
 						t.Errorf("an error of %d bytes: %v", len(err.Error()), err)
@@ -207,17 +242,17 @@ func TestGarbage(t *testing.T) {
 // ids.
 func TestLostResponse(t *testing.T) {
 	for _, config := range wires {
-		t.Run(string(config.Kind), func(t *testing.T) {
+		t.Run(config.Kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &wire{t: t, kind: config.Kind}
-				s := newSink(t, config, "http://nowhere", &Options{Transport: transport(func(r *http.Request) (*http.Response, error) {
+				s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
 					response, err := w.RoundTrip(r)
 					if len(w.requests) == 1 {
 						return nil, io.ErrUnexpectedEOF
 					}
 					return response, err
-				})})
-				if err := s.Send(t.Context(), batchOf("q", "1", "2")); err != nil {
+				}))
+				if err := s.Send(t.Context(), sinktest.Batch("q", "1", "2")); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff([][]string{{"1", "2"}, {"1", "2"}}, w.requests); diff != "" {
@@ -232,16 +267,16 @@ func TestLostResponse(t *testing.T) {
 // the context ends it all.
 func TestHangs(t *testing.T) {
 	for _, config := range wires {
-		t.Run(string(config.Kind), func(t *testing.T) {
+		t.Run(config.Kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				requests := 0
-				s := newSink(t, config, "http://nowhere", &Options{Transport: transport(func(r *http.Request) (*http.Response, error) {
+				s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
 					requests++
 					<-r.Context().Done()
 					return nil, r.Context().Err()
-				})})
+				}))
 				start := time.Now()
-				if err := s.Send(within(t, 15*time.Second), batchOf("q", "1")); err == nil {
+				if err := s.Send(sinktest.Within(t, 15*time.Second), sinktest.Batch("q", "1")); err == nil {
 					t.Error("it was taken for success")
 				}
 				if took := time.Since(start); took != 15*time.Second || requests < 2 {
@@ -249,24 +284,5 @@ func TestHangs(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestGreatIntegers(t *testing.T) {
-	for document, want := range map[string]bool{
-		`{"n":9223372036854775807}`:    false,
-		`{"n":-9223372036854775808}`:   false,
-		`{"n":9223372036854775808}`:    true,
-		`[[-9223372036854775809]]`:     true,
-		`{"n":"99999999999999999999"}`: false,
-		`{"99999999999999999999":1}`:   false,
-		`{"n":0.99999999999999999999}`: false,
-		`{"n":99999999999999999999e1}`: false,
-		`7`:                            false,
-		``:                             false,
-	} {
-		if got := hasGreatInteger([]byte(document)); got != want {
-			t.Errorf("%s: %v, want %v", document, got, want)
-		}
 	}
 }

@@ -40,7 +40,7 @@
 //	parked       N  the highest seq known to be stored beyond a gap; never lowered
 //	gapSince     N  ms, when the gap opened or the position last moved
 //	change       S  what the last write was: advance, park, other
-//	policy, gapAfter, maxAhead, mode   the queue's settings
+//	             and each of the queue's [Settings], by its name
 //	announced    N  the gap that was announced as open, where one is
 //
 // and those of a queue in arrival order, of layout 2,

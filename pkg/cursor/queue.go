@@ -48,7 +48,7 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 		case cur.Exists():
 			return cur, ErrFirstFixed
 		}
-		settings := change.applyTo(s.defaults)
+		settings := s.defaults.With(change)
 		cur, err = s.create(ctx, queue, settings)
 		if err != nil {
 			return Cursor{}, err

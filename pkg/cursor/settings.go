@@ -1,7 +1,10 @@
 package cursor
 
 import (
+	"errors"
+	"iter"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -147,8 +150,87 @@ func (c Change) Validate() error {
 	return nil
 }
 
-// applyTo is s with the changes made.
-func (c Change) applyTo(s Settings) Settings {
+// setting is one of the settings, by the name under which callers, configurations
+// and tables have it.
+type setting struct {
+	name string
+	// tell is its value: an int64, a duration or a string.
+	tell func(Settings) any
+	// set reads a text of its value, whatever its bounds.
+	set func(c *Change, text string) error
+}
+
+var settings = []setting{
+	{
+		"kind", func(s Settings) any { return s.Kind.String() },
+		func(c *Change, text string) (err error) { c.Kind, err = pointer(ParseKind(text)); return err },
+	},
+	{
+		"first", func(s Settings) any { return s.First },
+		func(c *Change, text string) (err error) { c.First, err = pointer(ParseSeq(text)); return err },
+	},
+	{
+		"policy", func(s Settings) any { return string(s.Policy) },
+		func(c *Change, text string) (err error) { c.Policy, err = pointer(Policy(text), nil); return err },
+	},
+	{
+		"gapAfter", func(s Settings) any { return s.GapAfter },
+		func(c *Change, text string) (err error) { c.GapAfter, err = pointer(parseDuration(text)); return err },
+	},
+	{
+		"maxAhead", func(s Settings) any { return s.MaxAhead },
+		func(c *Change, text string) (err error) { c.MaxAhead, err = pointer(ParseSeq(text)); return err },
+	},
+	{
+		"mode", func(s Settings) any { return string(s.Mode) },
+		func(c *Change, text string) (err error) { c.Mode, err = pointer(Mode(text), nil); return err },
+	},
+}
+
+func pointer[T any](value T, err error) (*T, error) { return &value, err }
+
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, &InvalidError{Problem: `must be a duration such as "90s", "5m" or "48h"`}
+	}
+	return d, nil
+}
+
+// All are the settings by their names, each an int64, a time.Duration or a string.
+func (s Settings) All() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for _, of := range settings {
+			if !yield(of.name, of.tell(s)) {
+				return
+			}
+		}
+	}
+}
+
+// Set changes the setting of a name, as [Settings.All] has it, to what the text says.
+// A name that there is none of, and a text that cannot be read, are an
+// [InvalidError]; whether the value is within its bounds is for Validate to say.
+func (c *Change) Set(name, text string) error {
+	names := make([]string, len(settings))
+	for i, of := range settings {
+		if of.name != name {
+			names[i] = of.name
+			continue
+		}
+		var invalid *InvalidError
+		if err := of.set(c, text); errors.As(err, &invalid) {
+			return &InvalidError{Field: name, Problem: invalid.Problem}
+		}
+		return nil
+	}
+	last := len(names) - 1
+	return &InvalidError{Field: name, Problem: "is not a setting: " + strings.Join(names[:last], ", ") + " and " + names[last] + " are"}
+}
+
+
+// With is s with the changes made.
+func (s Settings) With(c Change) Settings {
 	if c.First != nil {
 		s.First = *c.First
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/sink"
 )
 
 // Consumer is one that process hands every queue's messages on to.
@@ -147,26 +148,23 @@ func consumersFile(all []Consumer) (text string, variables map[string]string, er
 	return string(raw), variables, err
 }
 
-// lookOf is an ARN as a sink of this kind has it, to check the rest by.
+// lookOf is an ARN as a sink of this kind has it, to check the rest by; nothing for
+// a kind that is not known, which is told with the rest.
 func lookOf(kind string) string {
-	resources := map[string]string{
-		"lambda": "lambda:us-east-1:000000000000:function:f", "sqs": "sqs:us-east-1:000000000000:q.fifo",
-		"sns": "sns:us-east-1:000000000000:t.fifo", "eventbridge": "events:us-east-1:000000000000:event-bus/b",
-	}
-	return "arn:aws:" + resources[kind]
+	known, _ := sink.KindOf(kind)
+	return known.Example
 }
 
 // toSinks allows process to hand batches to the sinks, and to use their keys.
 func toSinks(all []Consumer) []awsiam.PolicyStatement {
-	actions := map[string]string{
-		"lambda": "lambda:InvokeFunction", "sqs": "sqs:SendMessage", "sns": "sns:Publish", "eventbridge": "events:PutEvents",
-	}
 	var statements []awsiam.PolicyStatement
 	for _, c := range all {
 		if c.Sink == nil {
 			continue
 		}
-		statements = append(statements, allow([]string{actions[c.Sink.Kind]}, c.Sink.ARN))
+		// consumersFile has read it: its kind is known.
+		kind, _ := sink.KindOf(c.Sink.Kind)
+		statements = append(statements, allow([]string{kind.Action}, c.Sink.ARN))
 		if c.Sink.Key != nil {
 			statements = append(statements, allow([]string{"kms:Decrypt", "kms:GenerateDataKey"}, c.Sink.Key))
 		}

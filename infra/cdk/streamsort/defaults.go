@@ -31,12 +31,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.SeqKey = cmp.Or(d.SeqKey, "seq")
 	d.Removal = cmp.Or(d.Removal, Retain)
 
-	queue := cursor.DefaultSettings()
-	d.FirstSeq = orNew(d.FirstSeq, queue.First)
-	d.Policy = cmp.Or(d.Policy, queue.Policy)
-	d.GapAfter = cmp.Or(d.GapAfter, queue.GapAfter)
-	d.MaxAhead = cmp.Or(d.MaxAhead, queue.MaxAhead)
-	d.Mode = cmp.Or(d.Mode, queue.Mode)
+	d.setQueueDefaults()
 	d.Retention = orNew(d.Retention, 14*24*time.Hour)
 	d.BatchSize = cmp.Or(d.BatchSize, 25)
 

@@ -266,17 +266,13 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 		"STREAMSORT_ARRIVALS_TABLE": *s.ArrivalsTable.TableName(),
 		"STREAMSORT_QUEUE_KEY":      p.QueueKey,
 		"STREAMSORT_SEQ_KEY":        p.SeqKey,
-		"STREAMSORT_FIRST_SEQ":      strconv.FormatInt(*p.FirstSeq, 10),
-		"STREAMSORT_POLICY":         string(p.Policy),
-		"STREAMSORT_GAP_AFTER":      text(p.GapAfter),
-		"STREAMSORT_MAX_AHEAD":      strconv.FormatInt(p.MaxAhead, 10),
-		"STREAMSORT_MODE":           string(p.Mode),
 		"STREAMSORT_RETENTION":      text(*p.Retention),
 		"STREAMSORT_BATCH_SIZE":     strconv.Itoa(p.BatchSize),
 		// Two stacks in one account are told apart in the metrics by this.
 		"POWERTOOLS_SERVICE_NAME":      s.service(),
 		"POWERTOOLS_METRICS_NAMESPACE": metricsNamespace,
 	}
+	maps.Copy(all, p.queueVariables())
 	maps.Copy(all, own)
 	environment := map[string]*string{}
 	for name, value := range all {

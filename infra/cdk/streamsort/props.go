@@ -1,10 +1,13 @@
 package streamsort
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 
+	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -301,4 +304,40 @@ type Props struct {
 	// which is the repository's dist as seen from infra/cdk, where the CDK
 	// command runs the app.
 	Binaries string
+}
+
+// setQueueDefaults fills in the settings of new queues.
+func (p *Props) setQueueDefaults() {
+	queue := cursor.DefaultSettings()
+	p.FirstSeq = orNew(p.FirstSeq, queue.First)
+	p.Policy = cmp.Or(p.Policy, queue.Policy)
+	p.GapAfter = cmp.Or(p.GapAfter, queue.GapAfter)
+	p.MaxAhead = cmp.Or(p.MaxAhead, queue.MaxAhead)
+	p.Mode = cmp.Or(p.Mode, queue.Mode)
+}
+
+// checkQueueSettings checks the settings of new queues.
+func (p Props) checkQueueSettings(c *checker) {
+	if *p.FirstSeq < 0 {
+		c.fail("firstSeq", "is %d; write a number from 0 to %d", *p.FirstSeq, int64(cursor.MaxSeq))
+	}
+	oneOf(c, "policy", p.Policy, cursor.PolicyWait, cursor.PolicySkip, cursor.PolicyAlert)
+	between(c, "gapAfter", p.GapAfter, cursor.MinGapAfter, cursor.MaxGapAfter)
+	between(c, "maxAhead", p.MaxAhead, cursor.MinMaxAhead, cursor.MaxMaxAhead)
+	oneOf(c, "mode", p.Mode, cursor.ModeSync, cursor.ModeAsync)
+}
+
+// queueVariables tell the functions the settings of new queues.
+func (p Props) queueVariables() map[string]string {
+	queue := cursor.Settings{First: *p.FirstSeq, Policy: p.Policy, GapAfter: p.GapAfter, MaxAhead: p.MaxAhead, Mode: p.Mode}
+	variables := map[string]string{}
+	for name, value := range queue.All() {
+		if d, ok := value.(time.Duration); ok {
+			value = text(d)
+		}
+		if variable := settings.QueueVariable(name); variable != "" {
+			variables[variable] = fmt.Sprint(value)
+		}
+	}
+	return variables
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 var variable = regexp.MustCompile(`"(STREAMSORT_[A-Z_]+)"`)
@@ -32,6 +35,11 @@ func TestFunctionsReadWhatTheyAreTold(t *testing.T) {
 		}
 		for _, found := range variable.FindAllStringSubmatch(string(text), -1) {
 			read[found[1]] = true
+		}
+	}
+	for name := range cursor.DefaultSettings().All() {
+		if variable := settings.QueueVariable(name); variable != "" {
+			read[variable] = true
 		}
 	}
 	told := map[string]bool{}

@@ -76,13 +76,7 @@ func (p Props) checkTables(c *checker) {
 }
 
 func (p Props) checkQueues(c *checker) {
-	if *p.FirstSeq < 0 {
-		c.fail("firstSeq", "is %d; write a number from 0 to %d", *p.FirstSeq, int64(cursor.MaxSeq))
-	}
-	oneOf(c, "policy", p.Policy, cursor.PolicyWait, cursor.PolicySkip, cursor.PolicyAlert)
-	between(c, "gapAfter", p.GapAfter, cursor.MinGapAfter, cursor.MaxGapAfter)
-	between(c, "maxAhead", p.MaxAhead, cursor.MinMaxAhead, cursor.MaxMaxAhead)
-	oneOf(c, "mode", p.Mode, cursor.ModeSync, cursor.ModeAsync)
+	p.checkQueueSettings(c)
 	if *p.Retention != 0 && (*p.Retention < cursor.MinRetention || *p.Retention > cursor.MaxRetention) {
 		c.fail("retention", "is %s; write a duration from %s to %s, or 0 to keep messages for ever",
 			text(*p.Retention), text(cursor.MinRetention), text(cursor.MaxRetention))

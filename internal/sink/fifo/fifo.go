@@ -1,4 +1,6 @@
-package sink
+// Package fifo is messages as SQS FIFO queues and SNS FIFO topics take them: the
+// entries of a request, and what its answer tells of each.
+package fifo
 
 import (
 	"crypto/sha256"
@@ -8,13 +10,14 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// fifoMessage is a message as SQS and SNS take it. Its attributes are
+// Message is a message as SQS and SNS take it. Its attributes are
 //
 //	queue        the queue's name
 //	tenant       whose it is, where the name has a tenant in front
@@ -30,27 +33,27 @@ import (
 //
 // Each is a String, but a Binary of the same UTF-8 bytes where it has
 // characters that SQS does not take.
-type fifoMessage struct {
-	group, dedup, body string
-	attributes         []attribute
+type Message struct {
+	Group, Dedup, Body string
+	Attributes         []Attribute
 }
 
-// attribute is a message attribute of SQS and SNS.
-type attribute struct {
-	name, dataType, value string
+// Attribute is a message attribute of SQS and SNS.
+type Attribute struct {
+	Name, DataType, Value string
 }
 
-// fifoItems are the messages of a batch.
-func fifoItems(b handoff.Batch) ([]item[fifoMessage], error) {
+// Items are the messages of a batch.
+func Items(b handoff.Batch) ([]kind.Item[Message], error) {
 	group, dedup := groupOf(b.Queue), dedupPrefix(b)
 	of, _ := tenant.Split(b.Queue)
-	items := make([]item[fifoMessage], 0, len(b.Messages))
+	items := make([]kind.Item[Message], 0, len(b.Messages))
 	for i, m := range b.Messages {
-		written := fifoMessage{group: group, dedup: dedupOf(dedup, m.Seq, b.Rewinds)}
+		written := Message{Group: group, Dedup: dedupOf(dedup, m.Seq, b.Rewinds)}
 		if b.Edges != nil {
 			// Handed on again it is other work, which must not be dropped: its first
 			// edge's chain has failed.
-			written.dedup += "." + b.Edges[i].Op().String()
+			written.Dedup += "." + b.Edges[i].Op().String()
 		}
 		add := func(name, value string) {
 			dataType := "String"
@@ -58,7 +61,7 @@ func fifoItems(b handoff.Batch) ([]item[fifoMessage], error) {
 				dataType = "Binary"
 			}
 			if value != "" {
-				written.attributes = append(written.attributes, attribute{name, dataType, value})
+				written.Attributes = append(written.Attributes, Attribute{name, dataType, value})
 			}
 		}
 		add("queue", b.Queue)
@@ -66,7 +69,7 @@ func fifoItems(b handoff.Batch) ([]item[fifoMessage], error) {
 		add("seq", strconv.FormatInt(m.Seq, 10))
 		add("consumer", b.Consumer)
 		add("token", b.Token.String())
-		add("edge", edgeOf(b, i))
+		add("edge", kind.EdgeOf(b, i))
 		if m.ContentType == "" {
 			m.ContentType = cursor.DefaultContentType
 		}
@@ -80,19 +83,19 @@ func fifoItems(b handoff.Batch) ([]item[fifoMessage], error) {
 			add("attributes", string(own))
 		}
 		var encoding string
-		written.body, encoding = textOf(m.Body)
+		written.Body, encoding = textOf(m.Body)
 		add("encoding", encoding)
-		items = append(items, item[fifoMessage]{m.Seq, written.bytes(), written})
+		items = append(items, kind.Item[Message]{Seq: m.Seq, Bytes: written.bytes(), Entry: written})
 	}
 	return items, nil
 }
 
 // bytes is what a message takes of the services' limits: its body, and the
 // names, types and values of its attributes.
-func (m *fifoMessage) bytes() int {
-	total := len(m.body)
-	for _, a := range m.attributes {
-		total += len(a.name) + len(a.dataType) + len(a.value)
+func (m *Message) bytes() int {
+	total := len(m.Body)
+	for _, a := range m.Attributes {
+		total += len(a.Name) + len(a.DataType) + len(a.Value)
 	}
 	return total
 }

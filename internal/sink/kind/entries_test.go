@@ -1,4 +1,4 @@
-package sink
+package kind
 
 import (
 	"context"
@@ -20,15 +20,15 @@ type service struct {
 	taken    []int64
 }
 
-func (s *service) put(_ context.Context, seqs []int64) ([]refusal, error) {
-	var refusals []refusal
+func (s *service) put(_ context.Context, seqs []int64) ([]Refusal, error) {
+	var refusals []Refusal
 	for i, seq := range seqs {
 		refused := false
 		for _, bad := range s.refuse[len(s.requests)] {
 			refused = refused || bad == seq
 		}
 		if refused {
-			refusals = append(refusals, refusal{i, "InternalError", "try later", s.final})
+			refusals = append(refusals, Refusal{i, "InternalError", "try later", s.final})
 		} else {
 			s.taken = append(s.taken, seq)
 		}
@@ -37,10 +37,10 @@ func (s *service) put(_ context.Context, seqs []int64) ([]refusal, error) {
 	return refusals, nil
 }
 
-func itemsOf(sizes ...int) []item[int64] {
-	var items []item[int64]
+func itemsOf(sizes ...int) []Item[int64] {
+	var items []Item[int64]
 	for i, size := range sizes {
-		items = append(items, item[int64]{int64(i + 1), size, int64(i + 1)})
+		items = append(items, Item[int64]{int64(i + 1), size, int64(i + 1)})
 	}
 	return items
 }
@@ -67,7 +67,7 @@ func TestSplitting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s service
-			if err := sendAll(t.Context(), "q", itemsOf(c.sizes...), limits{SQS, 100, 10}, true, s.put); err != nil {
+			if err := SendAll(t.Context(), "q", itemsOf(c.sizes...), Limits{"sqs", 100, 10}, true, s.put); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, s.requests); diff != "" {
@@ -80,9 +80,9 @@ func TestSplitting(t *testing.T) {
 // TestTooLarge: nothing leaves where a message cannot.
 func TestTooLarge(t *testing.T) {
 	var s service
-	err := sendAll(t.Context(), "q", itemsOf(1, 100, 101, 500), limits{SNS, 100, 10}, true, s.put)
+	err := SendAll(t.Context(), "q", itemsOf(1, 100, 101, 500), Limits{"sns", 100, 10}, true, s.put)
 	var tooLarge *TooLargeError
-	if !errors.As(err, &tooLarge) || *tooLarge != (TooLargeError{SNS, 3, 101, 100}) {
+	if !errors.As(err, &tooLarge) || *tooLarge != (TooLargeError{"sns", 3, 101, 100}) {
 		t.Errorf("error %v, want message 3's", err)
 	}
 	if len(s.requests) != 0 {
@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := service{refuse: c.refuse}
-				if err := sendAll(t.Context(), "q", itemsOf(times(6, 1)...), limits{SQS, 4, 10}, c.ordered, s.put); err != nil {
+				if err := SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered, s.put); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(c.requests, s.requests); diff != "" {
@@ -150,7 +150,7 @@ func TestRefusedTooOften(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := service{refuse: always, final: c.final}
-				err := sendAll(t.Context(), "q", itemsOf(1, 1, 1), limits{SQS, 100, 10}, true, s.put)
+				err := SendAll(t.Context(), "q", itemsOf(1, 1, 1), Limits{"sqs", 100, 10}, true, s.put)
 				if err == nil || !strings.Contains(err.Error(), "sqs refused message 2: InternalError: try later") {
 					t.Errorf("error %v, want the refusal", err)
 				}
@@ -167,7 +167,7 @@ func TestRefusedUntilTheContextEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		s := service{refuse: map[int][]int64{0: {1}}}
-		err := sendAll(ctx, "q", itemsOf(1), limits{SQS, 100, 10}, true, s.put)
+		err := SendAll(ctx, "q", itemsOf(1), Limits{"sqs", 100, 10}, true, s.put)
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "try later") {
 			t.Errorf("error %v, want the deadline and the refusal", err)
 		}
@@ -176,7 +176,7 @@ func TestRefusedUntilTheContextEnds(t *testing.T) {
 
 func TestRequestFails(t *testing.T) {
 	broken := errors.New("broken")
-	err := sendAll(t.Context(), "q", itemsOf(1), limits{SQS, 100, 10}, true, func(context.Context, []int64) ([]refusal, error) { return nil, broken })
+	err := SendAll(t.Context(), "q", itemsOf(1), Limits{"sqs", 100, 10}, true, func(context.Context, []int64) ([]Refusal, error) { return nil, broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("error %v, want the request's", err)
 	}

@@ -1,11 +1,15 @@
-package sink
+package fifo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/sink/sinktest"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 func TestGroupOf(t *testing.T) {
@@ -39,7 +43,7 @@ func TestDedup(t *testing.T) {
 		for _, queue := range []string{"c", "bc", strings.Repeat("q", 1024)} {
 			for _, seq := range []int64{1, 11, 1<<63 - 1} {
 				for _, rewinds := range []int64{0, 1, 1<<63 - 1} {
-					b := batchOf(queue)
+					b := sinktest.Batch(queue)
 					b.Consumer = consumer
 					what := fmt.Sprint(consumer, "/", queue, "/", seq, "/", rewinds)
 					id := dedupOf(dedupPrefix(b), seq, rewinds)
@@ -51,16 +55,16 @@ func TestDedup(t *testing.T) {
 			}
 		}
 	}
-	b := batchOf("q", "1")
+	b := sinktest.Batch("q", "1")
 	again := b
 	again.Attempt, again.Token.N = 3, 9
-	first, err := fifoItems(b)
+	first, err := Items(b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := fifoItems(again)
-	if err != nil || first[0].entry.dedup != second[0].entry.dedup {
-		t.Errorf("a repeat has the id %s, first it was %s: %v", second[0].entry.dedup, first[0].entry.dedup, err)
+	second, err := Items(again)
+	if err != nil || first[0].Entry.Dedup != second[0].Entry.Dedup {
+		t.Errorf("a repeat has the id %s, first it was %s: %v", second[0].Entry.Dedup, first[0].Entry.Dedup, err)
 	}
 }
 
@@ -86,15 +90,15 @@ func TestTextOf(t *testing.T) {
 }
 
 func TestFifoItems(t *testing.T) {
-	b := batchOf("a queue\x01", "x")
+	b := sinktest.Batch("a queue\x01", "x")
 	m := &b.Messages[0]
 	m.Seq, m.ID, m.ContentType, m.Attributes = 1<<62, "id", "text/plain", map[string]string{"b": "<2>", "a": "1"}
-	items, err := fifoItems(b)
+	items, err := Items(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := items[0]
-	want := []attribute{
+	want := []Attribute{
 		{"queue", "Binary", "a queue\x01"},
 		{"seq", "String", "4611686018427387904"},
 		{"consumer", "String", "c"},
@@ -103,40 +107,74 @@ func TestFifoItems(t *testing.T) {
 		{"id", "String", "id"},
 		{"attributes", "String", `{"a":"1","b":"<2>"}`},
 	}
-	if diff := cmp.Diff(want, got.entry.attributes, cmp.AllowUnexported(attribute{})); diff != "" {
+	if diff := cmp.Diff(want, got.Entry.Attributes); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
 	size := 1
 	for _, a := range want {
-		size += len(a.name + a.dataType + a.value)
+		size += len(a.Name + a.DataType + a.Value)
 	}
-	if got.bytes != size || got.seq != m.Seq {
-		t.Errorf("seq %d of %d bytes, want %d of %d", got.seq, got.bytes, m.Seq, size)
+	if got.Bytes != size || got.Seq != m.Seq {
+		t.Errorf("seq %d of %d bytes, want %d of %d", got.Seq, got.Bytes, m.Seq, size)
 	}
 }
 
 // TestTrackedFifoItems: each message has its edge, and one that is handed on
 // again under another is not dropped as a repeat.
 func TestTrackedFifoItems(t *testing.T) {
-	b := tracked(batchOf("q", "1", "2"), "first")
-	first, err := fifoItems(b)
+	b := sinktest.Tracked(sinktest.Batch("q", "1", "2"), "first")
+	first, err := Items(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, it := range first {
-		if got := it.entry.attributes[4]; got != (attribute{"edge", "String", b.Edges[i].String()}) {
+		if got := it.Entry.Attributes[4]; got != (Attribute{"edge", "String", b.Edges[i].String()}) {
 			t.Errorf("attribute %+v, want the edge", got)
 		}
-		if len(it.entry.dedup) > 128 {
-			t.Errorf("the id has %d characters", len(it.entry.dedup))
+		if len(it.Entry.Dedup) > 128 {
+			t.Errorf("the id has %d characters", len(it.Entry.Dedup))
 		}
 	}
-	repeated, err := fifoItems(b)
-	if err != nil || repeated[0].entry.dedup != first[0].entry.dedup {
-		t.Errorf("a repeat has the id %s, first it was %s: %v", repeated[0].entry.dedup, first[0].entry.dedup, err)
+	repeated, err := Items(b)
+	if err != nil || repeated[0].Entry.Dedup != first[0].Entry.Dedup {
+		t.Errorf("a repeat has the id %s, first it was %s: %v", repeated[0].Entry.Dedup, first[0].Entry.Dedup, err)
 	}
-	again, err := fifoItems(tracked(b, "again"))
-	if err != nil || again[0].entry.dedup == first[0].entry.dedup {
-		t.Errorf("handed on again it has the same id %s: %v", again[0].entry.dedup, err)
+	again, err := Items(sinktest.Tracked(b, "again"))
+	if err != nil || again[0].Entry.Dedup == first[0].Entry.Dedup {
+		t.Errorf("handed on again it has the same id %s: %v", again[0].Entry.Dedup, err)
+	}
+}
+
+// TestLargestMessage: every message that the sorter takes fits a queue, and a topic
+// that was told to take as much; not one as topics usually are.
+func TestLargestMessage(t *testing.T) {
+	b := sinktest.Batch(strings.Repeat("\x01", cursor.MaxQueueName))
+	b.Consumer = strings.Repeat("\x01", 1024)
+	b.Messages = []cursor.Message{{
+		Queue: b.Queue, Seq: cursor.MaxSeq, ID: strings.Repeat("\x01", cursor.MaxID),
+		Body: make([]byte, cursor.MaxBody), ContentType: strings.Repeat("\x01", cursor.MaxContentType),
+		Attributes: map[string]string{"k": strings.Repeat("\x01", cursor.MaxAttributes-1)},
+	}}
+	items, err := Items(b)
+	if err != nil || items[0].Bytes > 1<<20 || items[0].Bytes <= 256<<10 {
+		t.Errorf("%d bytes, %v", items[0].Bytes, err)
+	}
+}
+
+// The tenant of a queue is told beside its whole name; a queue without one has
+// nothing more than before.
+func TestTenantIsTold(t *testing.T) {
+	items, err := Items(sinktest.Batch("@acme/orders", "{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := items[0].Entry; m.Group != "@acme/orders" || !slices.Contains(m.Attributes, Attribute{"tenant", "String", "acme"}) {
+		t.Errorf("entry %+v", m)
+	}
+	for _, queue := range []string{"orders", "a/b", "@acme", "@a b/c"} {
+		items, err := Items(sinktest.Batch(queue, "{}"))
+		if err != nil || slices.ContainsFunc(items[0].Entry.Attributes, func(a Attribute) bool { return a.Name == "tenant" }) {
+			t.Errorf("%s: %+v, %v", queue, items, err)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package sink
+package kind
 
 import (
 	"context"
@@ -9,39 +9,40 @@ import (
 	"time"
 )
 
-// item is what becomes one entry of a request.
-type item[T any] struct {
-	seq   int64
-	bytes int
-	entry T
+// Item is a message as it becomes one entry of a request.
+type Item[T any] struct {
+	Seq   int64
+	Bytes int
+	Entry T
 }
 
 // fit reports the first item that no request can hold.
-func fit[T any](items []item[T], l limits) error {
+func fit[T any](items []Item[T], l Limits) error {
 	for _, it := range items {
-		if it.bytes > l.bytes {
-			return &TooLargeError{l.kind, it.seq, it.bytes, l.bytes}
+		if it.Bytes > l.Bytes {
+			return &TooLargeError{l.Kind, it.Seq, it.Bytes, l.Bytes}
 		}
 	}
 	return nil
 }
 
 // take is how many of the first items one request holds.
-func take[T any](items []item[T], l limits) int {
+func take[T any](items []Item[T], l Limits) int {
 	n, bytes := 0, 0
-	for n < len(items) && n < l.entries && bytes+items[n].bytes <= l.bytes {
-		bytes += items[n].bytes
+	for n < len(items) && n < l.Entries && bytes+items[n].Bytes <= l.Bytes {
+		bytes += items[n].Bytes
 		n++
 	}
 	return n
 }
 
-// refusal is an entry that a request did not take.
-type refusal struct {
-	index   int // in the request
-	code    string
-	message string
-	final   bool // no repeat can mend it
+// Refusal is an entry that a request did not take.
+type Refusal struct {
+	// Index is its place in the request.
+	Index         int
+	Code, Message string
+	// Final tells that no repeat can mend it.
+	Final bool
 }
 
 // tries is how often an entry is sent at most, as long as it is the first that
@@ -49,12 +50,12 @@ type refusal struct {
 // queues to serve.
 const tries = 5
 
-// sendAll sends all items in their order, in as few requests as the limits
+// SendAll sends all items in their order, in as few requests as the limits
 // allow. put makes one request and tells which entries it did not take, in
 // order; they go again before anything later, and the rest of the batch one by
 // one where the sink keeps an order and later entries were taken.
-func sendAll[T any](ctx context.Context, queue string, items []item[T], l limits, ordered bool,
-	put func(context.Context, []T) ([]refusal, error),
+func SendAll[T any](ctx context.Context, queue string, items []Item[T], l Limits, ordered bool,
+	put func(context.Context, []T) ([]Refusal, error),
 ) error {
 	if err := fit(items, l); err != nil {
 		return err
@@ -63,7 +64,7 @@ func sendAll[T any](ctx context.Context, queue string, items []item[T], l limits
 		sent := items[:take(items, l)]
 		entries := make([]T, len(sent))
 		for i := range sent {
-			entries[i] = sent[i].entry
+			entries[i] = sent[i].Entry
 		}
 		refusals, err := put(ctx, entries)
 		if err != nil {
@@ -74,16 +75,16 @@ func sendAll[T any](ctx context.Context, queue string, items []item[T], l limits
 			continue
 		}
 		first := refusals[0]
-		if ordered && len(sent)-first.index > len(refusals) {
-			slog.WarnContext(ctx, "sink.overtaken", "queue", queue, "seq", sent[first.index].seq, "code", first.code)
-			l.entries = 1
+		if ordered && len(sent)-first.Index > len(refusals) {
+			slog.WarnContext(ctx, "sink.overtaken", "queue", queue, "seq", sent[first.Index].Seq, "code", first.Code)
+			l.Entries = 1
 		}
-		if first.index > 0 {
+		if first.Index > 0 {
 			refused = 0
 		}
 		refused++
-		err = fmt.Errorf("%s refused message %d: %s", l.kind, sent[first.index].seq, bounded(first.code+": "+first.message))
-		if first.final || refused == tries {
+		err = fmt.Errorf("%s refused message %d: %s", l.Kind, sent[first.Index].Seq, Bounded(first.Code+": "+first.Message))
+		if first.Final || refused == tries {
 			return err
 		}
 		items = append(again(sent, refusals), items[len(sent):]...)
@@ -95,10 +96,10 @@ func sendAll[T any](ctx context.Context, queue string, items []item[T], l limits
 }
 
 // again are the refused of the items that were sent, in order.
-func again[T any](sent []item[T], refusals []refusal) []item[T] {
-	items := make([]item[T], 0, len(refusals))
+func again[T any](sent []Item[T], refusals []Refusal) []Item[T] {
+	items := make([]Item[T], 0, len(refusals))
 	for _, r := range refusals {
-		items = append(items, sent[r.index])
+		items = append(items, sent[r.Index])
 	}
 	return items
 }

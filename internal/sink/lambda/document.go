@@ -1,10 +1,10 @@
-package sink
+package lambda
 
 import (
 	"encoding/json"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -58,7 +58,7 @@ func (p part) bytes() int {
 // documents writes a batch in as few documents as the limit allows, at least
 // one. They are written one after the other, and follow each other without a
 // gap.
-func documents(b handoff.Batch, l limits) ([][]byte, error) {
+func documents(b handoff.Batch, l kind.Limits) ([][]byte, error) {
 	parts, err := partsOf(b)
 	if err != nil {
 		return nil, err
@@ -68,10 +68,10 @@ func documents(b handoff.Batch, l limits) ([][]byte, error) {
 		return nil, err
 	}
 	// The seqs of a part may be longer than the whole's.
-	room := l.bytes - len(empty) - 2*skippedBytes
+	room := l.Bytes - len(empty) - 2*skippedBytes
 	for _, p := range parts {
 		if p.bytes() > room {
-			return nil, &TooLargeError{l.kind, p.seq, p.bytes() + l.bytes - room, l.bytes}
+			return nil, &kind.TooLargeError{Kind: l.Kind, Seq: p.seq, Bytes: p.bytes() + l.Bytes - room, Limit: l.Bytes}
 		}
 	}
 	var all [][]byte
@@ -94,23 +94,6 @@ func documents(b handoff.Batch, l limits) ([][]byte, error) {
 	return all, nil
 }
 
-// messageOf is the batch's i-th message, with its edge where the batch is
-// tracked.
-func messageOf(b handoff.Batch, i int) message.Document {
-	written := message.New(b.Messages[i])
-	written.Edge = edgeOf(b, i)
-	return written
-}
-
-// edgeOf is the token of the i-th message's edge, empty where the batch is not
-// tracked.
-func edgeOf(b handoff.Batch, i int) string {
-	if b.Edges == nil {
-		return ""
-	}
-	return b.Edges[i].String()
-}
-
 // partsOf are the batch's messages and skipped seqs, in the order of their
 // seqs.
 func partsOf(b handoff.Batch) ([]part, error) {
@@ -122,7 +105,7 @@ func partsOf(b handoff.Batch) ([]part, error) {
 			parts = append(parts, part{seq: skipped[0]})
 			skipped = skipped[1:]
 		}
-		written, err := strictjson.Marshal(messageOf(b, i))
+		written, err := strictjson.Marshal(kind.MessageOf(b, i))
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package sink
+package lambda
 
 import (
 	"errors"
@@ -7,14 +7,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-var all = limits{Lambda, 6 << 20, 0}
+var all = kind.Limits{Kind: "lambda", Bytes: 6 << 20}
 
 func TestDocument(t *testing.T) {
-	b := batchOf("q", `{"a":"<é>"}`, `{ "spaced": 1 }`, "\x00", "", "plain")
+	b := sinktest.Batch("q", `{"a":"<é>"}`, `{ "spaced": 1 }`, "\x00", "", "plain")
 	b.Messages[0].ID, b.Messages[0].Attributes = "id", map[string]string{"k": "v"}
 	b.Messages[4].ContentType, b.Messages[4].Seq = "text/plain", 1<<53+1
 	b.From, b.To, b.Skipped, b.Attempt, b.Rewinds = -1, 1<<53+2, []int64{0, 5, 1<<53 + 2}, 2, 3
@@ -44,13 +46,13 @@ type span struct {
 // TestDocumentsFollow: whatever the limit, the documents are within it, follow
 // each other without a gap, and have each seq once.
 func TestDocumentsFollow(t *testing.T) {
-	b := batchOf("queue", bodies(40)...)
+	b := sinktest.Batch("queue", sinktest.Bodies(40)...)
 	b.To = 43
 	b.Messages = append(b.Messages[:20], b.Messages[21:]...)
 	b.Skipped = []int64{21, 41, 42, 43}
 	fewest := 0
 	for _, limit := range []int{1 << 20, 2000, 1000, 500, 400} {
-		written, err := documents(b, limits{Lambda, limit, 0})
+		written, err := documents(b, kind.Limits{Kind: "lambda", Bytes: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +65,7 @@ func TestDocumentsFollow(t *testing.T) {
 			if len(raw) > limit {
 				t.Errorf("a document of %d bytes, at most %d are taken", len(raw), limit)
 			}
-			d := decode[span](t, raw)
+			d := sinktest.Decode[span](t, raw)
 			if d.From != at || d.To <= d.From {
 				t.Errorf("a document from %d to %d follows one to %d", d.From, d.To, at)
 			}
@@ -88,7 +90,7 @@ func TestDocumentsFollow(t *testing.T) {
 }
 
 func TestDocumentOfSkippedAlone(t *testing.T) {
-	b := batchOf("q")
+	b := sinktest.Batch("q")
 	b.From, b.To, b.Skipped = 3, 5, []int64{4, 5}
 	written, err := documents(b, all)
 	if err != nil || len(written) != 1 || !strings.HasSuffix(string(written[0]), `"messages":[],"skipped":[4,5]}`) {
@@ -97,16 +99,16 @@ func TestDocumentOfSkippedAlone(t *testing.T) {
 }
 
 func TestDocumentTooLarge(t *testing.T) {
-	b := batchOf("q", "1", `"`+strings.Repeat("x", 2000)+`"`)
-	_, err := documents(b, limits{Lambda, 2000, 0})
-	var tooLarge *TooLargeError
+	b := sinktest.Batch("q", "1", `"`+strings.Repeat("x", 2000)+`"`)
+	_, err := documents(b, kind.Limits{Kind: "lambda", Bytes: 2000})
+	var tooLarge *kind.TooLargeError
 	if !errors.As(err, &tooLarge) || tooLarge.Seq != 2 || tooLarge.Limit != 2000 || tooLarge.Bytes <= 2000 {
 		t.Errorf("error %v, want message 2's", err)
 	}
 }
 
-// TestLargestMessage: every message that the sorter takes fits a function and a
-// queue, however it is written, and so a batch of any.
+// TestLargestMessage: every message that the sorter takes fits a function, however it
+// is written, and so a batch of any.
 func TestLargestMessage(t *testing.T) {
 	m := cursor.Message{
 		Queue: strings.Repeat("\x01", cursor.MaxQueueName), Seq: cursor.MaxSeq, ID: strings.Repeat("\x01", cursor.MaxID),
@@ -116,7 +118,7 @@ func TestLargestMessage(t *testing.T) {
 	if err := m.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	b := batchOf(m.Queue)
+	b := sinktest.Batch(m.Queue)
 	b.Consumer = strings.Repeat("\x01", 1024)
 	for range 20 {
 		b.Messages = append(b.Messages, m)
@@ -126,31 +128,20 @@ func TestLargestMessage(t *testing.T) {
 	if err != nil || len(written) != 2 {
 		t.Errorf("%d documents, %v", len(written), err)
 	}
-	items, err := fifoItems(b)
-	if err != nil || fit(items, Config{Kind: SQS}.limits()) != nil {
-		t.Errorf("SQS: %d bytes, %v", items[0].bytes, err)
-	}
-	var tooLarge *TooLargeError
-	if err := fit(items, Config{Kind: SNS}.limits()); !errors.As(err, &tooLarge) {
-		t.Errorf("SNS took %d bytes: %v", items[0].bytes, err)
-	}
-	if err := fit(items, Config{Kind: SNS, MaxBytes: 1 << 20}.limits()); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestTrackedDocuments: each message has its own edge, whichever document it is
 // in.
 func TestTrackedDocuments(t *testing.T) {
-	b := tracked(batchOf("q", bodies(5)...), "t")
+	b := sinktest.Tracked(sinktest.Batch("q", sinktest.Bodies(5)...), "t")
 	small := all
-	small.bytes = 700
+	small.Bytes = 700
 	written, err := documents(b, small)
 	if err != nil || len(written) < 2 {
 		t.Fatalf("%d documents, %v", len(written), err)
 	}
 	for _, document := range written {
-		for _, m := range decode[struct {
+		for _, m := range sinktest.Decode[struct {
 			Messages []struct {
 				Seq  int
 				Edge xorack.Edge
@@ -160,5 +151,13 @@ func TestTrackedDocuments(t *testing.T) {
 				t.Errorf("message %d has the edge %s", m.Seq, m.Edge)
 			}
 		}
+	}
+}
+
+// The tenant of a queue is told beside its whole name.
+func TestTenantIsTold(t *testing.T) {
+	written, err := documents(sinktest.Batch("@acme/orders", "{}"), all)
+	if err != nil || !strings.HasPrefix(string(written[0]), `{"queue":"@acme/orders","tenant":"acme","consumer":"c"`) {
+		t.Errorf("document %s, %v", written, err)
 	}
 }

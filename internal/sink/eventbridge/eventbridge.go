@@ -1,4 +1,5 @@
-package sink
+// Package eventbridge is the kind of sink that is an EventBridge bus.
+package eventbridge
 
 import (
 	"bytes"
@@ -9,11 +10,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws/arn"
-
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -37,23 +37,32 @@ type Detail struct {
 	message.Document
 }
 
-type eventBridgeSink struct {
+// Kind is an EventBridge bus.
+var Kind = kind.Resource{
+	Name: "eventbridge", Looks: "arn:aws:events:REGION:ACCOUNT:event-bus/NAME", Action: "events:PutEvents",
+	// "PutEvents", Amazon EventBridge API Reference. "Less than 1 MB" is read as the
+	// smaller of its two meanings.
+	Bytes: 1_000_000, MaxBytes: 1_000_000, Entries: 10,
+	Open: open,
+}.Kind()
+
+type bus struct {
 	client *awscall.Client
 	arn    string
-	limits limits
+	limits kind.Limits
 }
 
-func newEventBridge(target arn.ARN, l limits, transport http.RoundTripper) (*eventBridgeSink, error) {
-	client, err := awscall.New(awscall.EventBridge, awscall.Options{Region: target.Region, Transport: transport, Timeout: requestTimeout})
-	return &eventBridgeSink{arn: target.String(), limits: l, client: client}, err
+func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
+	client, err := awscall.New(awscall.EventBridge, awscall.Options{Region: t.ARN.Region, Transport: transport, Timeout: kind.RequestTimeout})
+	return &bus{arn: t.ARN.String(), limits: t.Limits, client: client}, err
 }
 
-// Send implements Sink.
-func (s *eventBridgeSink) Send(ctx context.Context, b handoff.Batch) error {
-	items := make([]item[string], 0, len(b.Messages))
+// Send implements [kind.Sink].
+func (s *bus) Send(ctx context.Context, b handoff.Batch) error {
+	items := make([]kind.Item[string], 0, len(b.Messages))
 	of, _ := tenant.Split(b.Queue)
 	for i, m := range b.Messages {
-		written := messageOf(b, i)
+		written := kind.MessageOf(b, i)
 		if written.Body != nil && hasGreatInteger(written.Body) {
 			encoded := base64.StdEncoding.EncodeToString(m.Body)
 			written.Body, written.BodyBase64 = nil, &encoded
@@ -65,13 +74,13 @@ func (s *eventBridgeSink) Send(ctx context.Context, b handoff.Batch) error {
 		if err != nil {
 			return err
 		}
-		items = append(items, item[string]{m.Seq, len(Source) + len(DetailType) + len(detail), string(detail)})
+		items = append(items, kind.Item[string]{Seq: m.Seq, Bytes: len(Source) + len(DetailType) + len(detail), Entry: string(detail)})
 	}
-	return sendAll(ctx, b.Queue, items, s.limits, false, s.put)
+	return kind.SendAll(ctx, b.Queue, items, s.limits, false, s.put)
 }
 
 // put is one PutEvents. The answer's entries are in the order of the request's.
-func (s *eventBridgeSink) put(ctx context.Context, details []string) ([]refusal, error) {
+func (s *bus) put(ctx context.Context, details []string) ([]kind.Refusal, error) {
 	events := make([]awscall.PutEvent, len(details))
 	for i, detail := range details {
 		events[i] = awscall.PutEvent{EventBusName: s.arn, Source: Source, DetailType: DetailType, Detail: detail}
@@ -83,10 +92,10 @@ func (s *eventBridgeSink) put(ctx context.Context, details []string) ([]refusal,
 	if len(results) != len(details) {
 		return nil, fmt.Errorf("put %d events on %s: the answer has %d entries", len(details), s.arn, len(results))
 	}
-	var refusals []refusal
+	var refusals []kind.Refusal
 	for i, result := range results {
 		if result.EventID == "" {
-			refusals = append(refusals, refusal{index: i, code: result.ErrorCode, message: result.ErrorMessage})
+			refusals = append(refusals, kind.Refusal{Index: i, Code: result.ErrorCode, Message: result.ErrorMessage})
 		}
 	}
 	return refusals, nil

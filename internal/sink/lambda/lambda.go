@@ -1,4 +1,6 @@
-package sink
+// Package lambda is the kind of sink that is a Lambda function, called
+// synchronously.
+package lambda
 
 import (
 	"bytes"
@@ -9,40 +11,48 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/reply"
+	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-type lambdaSink struct {
+// Kind is a Lambda function.
+var Kind = kind.Resource{
+	Name: "lambda", Looks: "arn:aws:lambda:REGION:ACCOUNT:function:NAME", Action: "lambda:InvokeFunction",
+	// "Invoke", AWS Lambda API Reference. A request has one document.
+	Bytes: 6 << 20, MaxBytes: 6 << 20,
+	Open: open,
+}.Kind()
+
+type function struct {
 	client *awscall.Client
 	arn    string
-	limits limits
+	limits kind.Limits
 }
 
-// newLambda sets no time limit on a request: it takes as long as the function,
+// open sets no time limit on a request: it takes as long as the function,
 // and Send's context ends it. Only a call that was throttled, and so did not
 // run, is repeated here. One that may run yet would run twice at once; the
 // consumer repeats it under its next claim.
-func newLambda(target arn.ARN, l limits, transport http.RoundTripper) (*lambdaSink, error) {
+func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 	throttled := retry.RetryableErrorCode{Codes: map[string]struct{}{
 		"TooManyRequestsException": {}, "EC2ThrottledException": {},
 	}}
 	client, err := awscall.New(awscall.Lambda, awscall.Options{
-		Region: target.Region, Transport: transport,
+		Region: t.ARN.Region, Transport: transport,
 		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
 			o.Retryables = []retry.IsErrorRetryable{throttled}
 		}),
 	})
-	return &lambdaSink{arn: target.String(), limits: l, client: client}, err
+	return &function{arn: t.ARN.String(), limits: t.Limits, client: client}, err
 }
 
-// Send implements Sink.
-func (s *lambdaSink) Send(ctx context.Context, b handoff.Batch) error {
+// Send implements [kind.Sink].
+func (s *function) Send(ctx context.Context, b handoff.Batch) error {
 	documents, err := documents(b, s.limits)
 	if err != nil {
 		return err
@@ -60,7 +70,7 @@ func (s *lambdaSink) Send(ctx context.Context, b handoff.Batch) error {
 }
 
 // invoke calls the function once, and returns the replies of its answer.
-func (s *lambdaSink) invoke(ctx context.Context, document []byte) ([]handoff.Reply, error) {
+func (s *function) invoke(ctx context.Context, document []byte) ([]handoff.Reply, error) {
 	out, err := s.client.Invoke(ctx, s.arn, awscall.RequestResponse, document)
 	switch {
 	case err != nil:
@@ -79,12 +89,12 @@ func (s *lambdaSink) invoke(ctx context.Context, document []byte) ([]handoff.Rep
 
 // reason is what a failed function says: the type and the text of its error
 // where it wrote them as Lambda's runtimes do.
-func reason(kind string, payload []byte) string {
+func reason(failure string, payload []byte) string {
 	var said struct{ ErrorType, ErrorMessage string }
 	if json.Unmarshal(payload, &said) == nil && said.ErrorType+said.ErrorMessage != "" {
-		return bounded(said.ErrorType + ": " + said.ErrorMessage)
+		return kind.Bounded(said.ErrorType + ": " + said.ErrorMessage)
 	}
-	return bounded(kind + ": " + string(payload[:min(len(payload), maxErrorText)]))
+	return kind.Bounded(failure + ": " + string(payload[:min(len(payload), kind.MaxErrorText)]))
 }
 
 // readAnswer takes nothing, null or a JSON object, and returns the replies of its

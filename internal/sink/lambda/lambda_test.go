@@ -1,4 +1,4 @@
-package sink
+package lambda
 
 import (
 	"context"
@@ -15,9 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
+
+const functionARN = "arn:aws:lambda:us-east-1:000000000000:function:orders"
 
 // invoked is a server of Lambda's Invoke action that notes its payloads.
 func invoked(t *testing.T, answer http.HandlerFunc) (endpoint string, payloads *[]string) {
@@ -92,8 +95,8 @@ func TestLambdaAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			endpoint, payloads := invoked(t, c.answer)
-			s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
-			err := s.Send(within(t, time.Minute), batchOf("q", "1", "2").Answerable())
+			s := sinktest.Open(t, Kind, functionARN, endpoint)
+			err := s.Send(sinktest.Within(t, time.Minute), sinktest.Batch("q", "1", "2").Answerable())
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("error %v", err)
@@ -120,9 +123,9 @@ func TestLambdaReplies(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"replies":[{"queue":"x","body":2}]}`)
 	})
-	s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
-	b := batchOf("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...).Answerable()
-	if err := s.Send(within(t, time.Minute), b); err != nil {
+	s := sinktest.Open(t, Kind, functionARN, endpoint)
+	b := sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...).Answerable()
+	if err := s.Send(sinktest.Within(t, time.Minute), b); err != nil {
 		t.Fatal(err)
 	}
 	seq := int64(9007199254740993)
@@ -149,8 +152,8 @@ func TestLambdaRepeats(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler) // the response is lost
 	})
-	s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
-	if err := s.Send(within(t, time.Minute), batchOf("q", "1")); err == nil {
+	s := sinktest.Open(t, Kind, functionARN, endpoint)
+	if err := s.Send(sinktest.Within(t, time.Minute), sinktest.Batch("q", "1")); err == nil {
 		t.Error("a lost response was taken for success")
 	}
 	if len(*payloads) != 2 {
@@ -167,9 +170,9 @@ func TestLambdaParts(t *testing.T) {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")
 		}
 	})
-	s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
-	b := batchOf("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...) // 20 times 467 KB of base64
-	if err := s.Send(within(t, time.Minute), b); err != nil {
+	s := sinktest.Open(t, Kind, functionARN, endpoint)
+	b := sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...) // 20 times 467 KB of base64
+	if err := s.Send(sinktest.Within(t, time.Minute), b); err != nil {
 		t.Fatal(err)
 	}
 	var spans []int64
@@ -177,13 +180,13 @@ func TestLambdaParts(t *testing.T) {
 		if len(raw) > 6<<20 {
 			t.Errorf("a payload of %d bytes", len(raw))
 		}
-		spans = append(spans, decode[span](t, []byte(raw)).To)
+		spans = append(spans, sinktest.Decode[span](t, []byte(raw)).To)
 	}
 	if diff := cmp.Diff([]int64{13, 20}, spans); diff != "" {
 		t.Errorf("ends of the parts (-want +got):\n%s", diff)
 	}
 	fail, *payloads = true, nil
-	if err := s.Send(within(t, time.Minute), b); err == nil || len(*payloads) != 1 {
+	if err := s.Send(sinktest.Within(t, time.Minute), b); err == nil || len(*payloads) != 1 {
 		t.Errorf("%d calls, error %v; want one that fails", len(*payloads), err)
 	}
 }
@@ -194,16 +197,16 @@ func TestLambdaEndsWithTheContext(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	s := newSink(t, Config{Kind: Lambda, ARN: functionARN}, endpoint, nil)
-	if err := s.Send(ctx, batchOf("q", "1")); err == nil {
+	s := sinktest.Open(t, Kind, functionARN, endpoint)
+	if err := s.Send(ctx, sinktest.Batch("q", "1")); err == nil {
 		t.Error("a call that was cut off was taken for success")
 	}
 }
 
 // TestLambdaForReal calls a function that runs.
 func TestLambdaForReal(t *testing.T) {
-	stack, err := localstack.Run(within(t, 3*time.Minute), localstack.Config{
-		Templates: []string{"testdata/taker.template.json"},
+	stack, err := localstack.Run(sinktest.Within(t, 3*time.Minute), localstack.Config{
+		Templates: []string{"../testdata/taker.template.json"},
 		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
@@ -217,11 +220,11 @@ func TestLambdaForReal(t *testing.T) {
 		defer mu.Unlock()
 		said = append(said, l.Text)
 	}))
-	s := newSink(t, Config{Kind: Lambda, ARN: "arn:aws:lambda:us-east-1:000000000000:function:taker-Taker"}, stack.URL(), nil)
+	s := sinktest.Open(t, Kind, "arn:aws:lambda:us-east-1:000000000000:function:taker-Taker", stack.URL())
 	for do, want := range map[string]string{"": "", "object": "", "fail": "errorString: this one is bad", "garbage": "neither null", "exit": "Runtime.ExitError"} {
-		b := batchOf("q", bodies(3)...)
+		b := sinktest.Batch("q", sinktest.Bodies(3)...)
 		b.Messages[0].Attributes = map[string]string{"do": do}
-		err := s.Send(within(t, time.Minute), b)
+		err := s.Send(sinktest.Within(t, time.Minute), b)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: error %v, want %q", do, err, want)
 		}
@@ -231,8 +234,8 @@ func TestLambdaForReal(t *testing.T) {
 	if !slices.Contains(said, "taken q 0 3 3") {
 		t.Errorf("the function said %q", said)
 	}
-	other := newSink(t, Config{Kind: Lambda, ARN: functionARN}, stack.URL(), nil)
-	if err := other.Send(t.Context(), batchOf("q", "1")); err == nil || !strings.Contains(err.Error(), "ResourceNotFound") {
+	other := sinktest.Open(t, Kind, functionARN, stack.URL())
+	if err := other.Send(t.Context(), sinktest.Batch("q", "1")); err == nil || !strings.Contains(err.Error(), "ResourceNotFound") {
 		t.Errorf("no such function: %v", err)
 	}
 }

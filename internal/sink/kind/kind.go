@@ -1,0 +1,64 @@
+// Package kind is what all kinds of sink are made of. Each has a folder of its own
+// beside this one, which says what it is by a [Kind]; package sink has them all in
+// one table.
+//
+// A kind whose sinks have an ARN makes its Kind by [Resource.Kind], and one that
+// takes several messages in a request sends them by [SendAll].
+package kind
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// Kind is a kind of sink.
+type Kind struct {
+	// Name is what a configuration calls it.
+	Name string
+	// Example is an ARN as its sinks have it, Action what IAM must allow for one.
+	Example, Action string
+	// Read reads a configuration's members but for its kind: strictly, so that a
+	// member that is not known, or out of its bounds, is an error that begins with
+	// the member's name.
+	Read func([]strictjson.Member) (Settings, error)
+}
+
+// Settings are what a configuration says of one sink. They are within their bounds.
+type Settings interface {
+	// Open returns the sink. It makes no request; later ones go through the transport.
+	Open(http.RoundTripper) (Sink, error)
+}
+
+// Sink takes a consumer's batches. It may be used by any number of goroutines,
+// for different queues.
+type Sink interface {
+	// Send hands one batch on, and returns when the sink has taken all of it,
+	// or has not. ctx bounds it, with all repeats.
+	//
+	// Lost response: what was sent goes again and is dropped by SQS and SNS; a
+	// function and EventBridge may get it twice. Another process sends the same
+	// batch at the same time: the same. We die right after: the batch is sent
+	// again under the consumer's next claim, with a higher token.
+	Send(ctx context.Context, b handoff.Batch) error
+}
+
+// MessageOf is the batch's i-th message as a document, with its edge where the batch
+// is tracked.
+func MessageOf(b handoff.Batch, i int) message.Document {
+	written := message.New(b.Messages[i])
+	written.Edge = EdgeOf(b, i)
+	return written
+}
+
+// EdgeOf is the token of the i-th message's edge, empty where the batch is not
+// tracked.
+func EdgeOf(b handoff.Batch, i int) string {
+	if b.Edges == nil {
+		return ""
+	}
+	return b.Edges[i].String()
+}

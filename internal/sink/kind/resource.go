@@ -1,0 +1,130 @@
+package kind
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+
+	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/strictjson"
+)
+
+// Resource is a kind whose sinks are resources of AWS: each has an ARN. In a
+// configuration its members are
+//
+//	arn         the sink's
+//	maxBytes    bounds one request and one message, where the sink's own bound is not
+//	            the usual one: at least 1,024
+//	maxEntries  bounds the messages of one request; not there where it has no entries
+type Resource struct {
+	// Name is what a configuration calls the kind.
+	Name string
+	// Looks is how its ARNs look, for people: arn:aws:lambda:REGION:ACCOUNT:function:NAME
+	Looks string
+	// Action is what IAM must allow for one.
+	Action string
+	// Bytes is how many bytes one request takes, MaxBytes how many it may be told to
+	// take.
+	Bytes, MaxBytes int
+	// Entries is how many messages one request takes; 0 where it has one document.
+	Entries int
+	// Open makes the sink of a target; it makes no request.
+	Open func(Target, http.RoundTripper) (Sink, error)
+}
+
+// Target is one sink, and what a request to it may hold.
+type Target struct {
+	ARN    arn.ARN
+	Limits Limits
+}
+
+// minBytes is the least that a request is told to take.
+const minBytes = 1024
+
+// Kind is the resource as a kind of sink.
+func (r Resource) Kind() Kind {
+	return Kind{
+		Name: r.Name, Action: r.Action, Read: r.read,
+		Example: strings.NewReplacer("REGION", "us-east-1", "ACCOUNT", "000000000000").Replace(r.Looks),
+	}
+}
+
+// settings are a target, and of which kind it is.
+type settings struct {
+	Target
+	of *Resource
+}
+
+// Open implements [Settings].
+func (s settings) Open(transport http.RoundTripper) (Sink, error) {
+	return s.of.Open(s.Target, transport)
+}
+
+func (r *Resource) read(members []strictjson.Member) (Settings, error) {
+	t, text := Target{Limits: Limits{r.Name, r.Bytes, r.Entries}}, ""
+	for _, m := range members {
+		var err error
+		switch m.Name {
+		case "arn":
+			text, err = strictjson.Text(m.Value)
+		case "maxBytes":
+			t.Limits.Bytes, err = strictjson.Positive(m.Value)
+		case "maxEntries":
+			t.Limits.Entries, err = strictjson.Positive(m.Value)
+		default:
+			err = errors.New("is not known: there are kind, arn, maxBytes and maxEntries")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s %w", m.Name, err)
+		}
+	}
+	var err error
+	t.ARN, err = r.parse(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("arn %w", err)
+	case t.Limits.Bytes < minBytes || t.Limits.Bytes > r.MaxBytes:
+		return nil, fmt.Errorf("maxBytes is %d: for %s it must be from %d to %d", t.Limits.Bytes, r.Name, minBytes, r.MaxBytes)
+	case t.Limits.Entries > 0 && r.Entries == 0:
+		return nil, fmt.Errorf("maxEntries is set: %s has no entries, and takes it not", r.Name)
+	case t.Limits.Entries > r.Entries:
+		return nil, fmt.Errorf("maxEntries is %d: it must be from 1 to %d", t.Limits.Entries, r.Entries)
+	}
+	return settings{t, r}, nil
+}
+
+// parse reads an ARN, which must look like the kind's.
+func (r *Resource) parse(text string) (arn.ARN, error) {
+	if text == "" {
+		return arn.ARN{}, fmt.Errorf("is missing: it must be like %s", r.Looks)
+	}
+	looks, err := arn.Parse(r.Looks)
+	if err != nil {
+		return looks, err
+	}
+	prefix, suffix, _ := strings.Cut(looks.Resource, "NAME")
+	target, err := arn.Parse(text)
+	name := strings.TrimSuffix(strings.TrimPrefix(target.Resource, prefix), suffix)
+	partition, _ := awscall.Partition(target.Region)
+	wrong := ""
+	switch {
+	case err != nil:
+		wrong = "is no ARN"
+	case target.Service != looks.Service:
+		wrong = fmt.Sprintf("is of the service %q", target.Service)
+	case target.Partition == "" || target.Region == "" || target.AccountID == "":
+		wrong = "has no partition, region or account"
+	case suffix != "" && !strings.HasSuffix(target.Resource, suffix):
+		wrong = "is not of a FIFO one"
+	case !strings.HasPrefix(target.Resource, prefix) || name == "" || suffix != "" && strings.ContainsAny(name, ":/"):
+		wrong = "names something else"
+	case target.Partition != partition:
+		wrong = fmt.Sprintf("is of the partition %q, and its region of %q", target.Partition, partition)
+	default:
+		return target, nil
+	}
+	return target, fmt.Errorf("%q %s: it must be like %s", Bounded(text), wrong, r.Looks)
+}

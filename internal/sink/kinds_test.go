@@ -1,0 +1,50 @@
+package sink
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/internal/strictjson"
+)
+
+// kafka is a kind whose sinks are nobody's.
+type kafka struct{ kind.Sink }
+
+func (k kafka) Open(http.RoundTripper) (kind.Sink, error) { return k, nil }
+
+// A kind that is in the table is itself, and no other one.
+func TestAKindIsItsOwn(t *testing.T) {
+	before := kinds
+	defer func() { kinds = before }()
+	kinds = append(kinds[:len(kinds):len(kinds)], kind.Kind{Name: "kafka", Read: func(members []strictjson.Member) (kind.Settings, error) {
+		if len(members) != 1 || members[0].Name != "topic" {
+			t.Errorf("members %v", members)
+		}
+		return kafka{}, nil
+	}})
+	var c Config
+	if err := json.Unmarshal([]byte(`{"topic":"orders","kind":"kafka"}`), &c); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(c, nil)
+	if _, is := s.(kafka); !is || err != nil {
+		t.Errorf("a sink of the kind kafka is a %T, %v", s, err)
+	}
+}
+
+// One that is not in the table is refused, with the field and the kinds that are.
+func TestUnknownKinds(t *testing.T) {
+	for _, name := range []string{"kafka", "Lambda", "sqs ", "eventBridge"} {
+		var c Config
+		err := json.Unmarshal([]byte(`{"kind":"`+name+`","arn":"`+queueARN+`"}`), &c)
+		if err == nil || !strings.HasPrefix(err.Error(), `kind "`+name+`" is not known: it must be lambda, sqs, sns or eventbridge`) || !c.IsZero() {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := KindOf(name); err == nil {
+			t.Errorf("%s is a kind", name)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package cursor_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Each setting has its name, by which it is told and set.
+func TestSettingsByTheirNames(t *testing.T) {
+	want := cursor.Settings{
+		Kind: cursor.KindArrival, First: 7, Policy: cursor.PolicyAlert, GapAfter: 90 * time.Second, MaxAhead: 3, Mode: cursor.ModeAsync,
+	}
+	var change cursor.Change
+	names := 0
+	for name, value := range want.All() {
+		names++
+		if err := change.Set(name, fmt.Sprint(value)); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := cursor.DefaultSettings().With(change); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if fields := reflect.TypeFor[cursor.Settings]().NumField(); names != fields || reflect.TypeFor[cursor.Change]().NumField() != fields {
+		t.Errorf("%d names of %d settings, of which %d can be changed", names, fields, reflect.TypeFor[cursor.Change]().NumField())
+	}
+}
+
+func TestSettingsThatCannotBeRead(t *testing.T) {
+	for name, text := range map[string]string{"kind": "fifo", "first": "-1", "gapAfter": "5", "maxAhead": "many", "MaxAhead": "1", "": "1"} {
+		var change cursor.Change
+		var invalid *cursor.InvalidError
+		if err := change.Set(name, text); !errors.As(err, &invalid) || invalid.Field != name {
+			t.Errorf("%s %s: error %v", name, text, err)
+		}
+	}
+	var change cursor.Change
+	if err := change.Set("other", "1"); !strings.HasSuffix(err.Error(), "is not a setting: kind, first, policy, gapAfter, maxAhead and mode are") {
+		t.Error(err)
+	}
+}

@@ -228,7 +228,6 @@ func (c *Change) Set(name, text string) error {
 	return &InvalidError{Field: name, Problem: "is not a setting: " + strings.Join(names[:last], ", ") + " and " + names[last] + " are"}
 }
 
-
 // With is s with the changes made.
 func (s Settings) With(c Change) Settings {
 	if c.First != nil {

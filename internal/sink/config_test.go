@@ -50,7 +50,7 @@ func TestConfigErrors(t *testing.T) {
 		`[]`:                                 "must be a JSON object",
 		`{}`:                                 "kind is missing",
 		`{"arn":"x"}`:                        "kind is missing",
-		`{"kind":"kafka","arn":"x"}`:         `kind "kafka" is not known: it must be lambda, sqs, sns or eventbridge`,
+		`{"kind":"kafka","arn":"x"}`:         `kind "kafka" is not known`,
 		`{"kind":7}`:                         "kind must be a string",
 		`{"Kind":"sqs"}`:                     "kind is missing",
 		`{"kind":"sqs","url":"x"}`:           "url is not known",

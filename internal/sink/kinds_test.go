@@ -40,8 +40,13 @@ func TestUnknownKinds(t *testing.T) {
 	for _, name := range []string{"kafka", "Lambda", "sqs ", "eventBridge"} {
 		var c Config
 		err := json.Unmarshal([]byte(`{"kind":"`+name+`","arn":"`+queueARN+`"}`), &c)
-		if err == nil || !strings.HasPrefix(err.Error(), `kind "`+name+`" is not known: it must be lambda, sqs, sns or eventbridge`) || !c.IsZero() {
-			t.Errorf("%s: %v", name, err)
+		if err == nil || !strings.HasPrefix(err.Error(), `kind "`+name+`" is not known`) || !c.IsZero() {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, known := range kinds {
+			if !strings.Contains(err.Error(), known.Name) {
+				t.Errorf("%s: %v: no %s", name, err, known.Name)
+			}
 		}
 		if _, err := KindOf(name); err == nil {
 			t.Errorf("%s is a kind", name)

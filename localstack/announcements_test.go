@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -38,12 +37,6 @@ type heard struct {
 // into quarantine: both are heard of on the bus, on the topic and by the function,
 // with what an operator must know.
 func TestDoubtsAreAnnounced(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts MiniStack")
-	}
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed")
-	}
 	s := run(t, Config{
 		Templates: []string{"../infra/cdk/streamsort.template.json", "testdata/announcements.template.json"},
 		Env: map[string]string{

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -172,12 +171,6 @@ func (w sender) stored(queue string) (all []string) {
 // the function was not allowed was called, and nothing that it was allowed was
 // not.
 func TestWebhooks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts MiniStack")
-	}
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed")
-	}
 	const path = "testdata/webhooks.patch.json"
 	tables, services := newRecorder(t), newRecorder(t)
 	server, err := localdb.Start(t.Context(), localdb.Kinds()[0], "") // its own: the template names the tables
@@ -215,6 +208,9 @@ func TestWebhooks(t *testing.T) {
 	})
 
 	all := deliveries(t)
+	if testing.Short() {
+		all = all[:len(all)/10]
+	}
 	w.rotate(all)
 	w.others()
 

@@ -17,10 +17,14 @@ var shared = struct {
 }{servers: map[Kind]*Server{}}
 
 // Kinds are the servers that integration tests run on: the given one alone
-// where there is one, else dynoxide and DynamoDB Local.
+// where there is one, else dynoxide and DynamoDB Local, which needs seconds of
+// both processors to start. Under -short it is the one of local work.
 func Kinds() []Kind {
-	if os.Getenv(endpointVariable) != "" {
+	switch {
+	case os.Getenv(endpointVariable) != "":
 		return []Kind{Given}
+	case testing.Short():
+		return []Kind{Choose()}
 	}
 	return []Kind{Dynoxide, DynamoDBLocal}
 }

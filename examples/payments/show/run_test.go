@@ -9,9 +9,6 @@ import (
 )
 
 func TestEveryOrderIsChargedOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for claims of killed processes to run out")
-	}
 	var out bytes.Buffer
 	if err := run(t.Context(), 10, 5, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)

@@ -9,9 +9,6 @@ import (
 )
 
 func TestTreesAreDone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts the stack")
-	}
 	var out bytes.Buffer
 	if err := run(t.Context(), library, failing, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)

@@ -8,10 +8,4 @@ import (
 
 func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, Small()) }
 
-func TestRandomSchedules(t *testing.T) {
-	runs := uint64(10_000)
-	if testing.Short() {
-		runs = 1_000
-	}
-	simtest.Random(t, Shuffled, runs)
-}
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, Shuffled, 10_000) }

@@ -28,9 +28,13 @@ func Small(t *testing.T, scenarios []sim.Scenario) {
 	}
 }
 
-// Random walks a random schedule of each scenario, of the seeds from 1 on.
+// Random walks a random schedule of each scenario, of the seeds from 1 on; under
+// -short, of a tenth of them.
 func Random(t *testing.T, scenario func(seed uint64) sim.Scenario, runs uint64) {
 	t.Helper()
+	if testing.Short() {
+		runs /= 10
+	}
 	for seed := uint64(1); seed <= runs; seed++ {
 		if failure := scenario(seed).Random(seed); failure != nil {
 			t.Fatal(failure)

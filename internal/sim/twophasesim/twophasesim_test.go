@@ -8,10 +8,4 @@ import (
 
 func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, Small()) }
 
-func TestRandomSchedules(t *testing.T) {
-	runs := uint64(20_000)
-	if testing.Short() {
-		runs = 2_000
-	}
-	simtest.Random(t, Shuffled, runs)
-}
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, Shuffled, 20_000) }

@@ -85,13 +85,24 @@ local: deps ## start the local stack and leave it running
 	@$(GO) build -o .build/streamsort ./cmd/streamsort
 	@exec .build/streamsort local
 
+# make test is what a developer runs before a commit: every kind of test, and less of
+# each (one server, fewer rounds). make check leaves nothing out.
 .PHONY: test
-test: deps test-root test-infra ## run every test: unit, conformance, simulation, integration, infrastructure
-
-.PHONY: test-root
-test-root: deps
+test: deps infra/cdk/node_modules/.installed ## the tests to run before a commit: every kind, less of each
 	$(GO) vet ./...
-	$(GO) test -timeout 12m ./...
+	$(GO) test -short -timeout 12m ./...
+	cd pkg/dedup/dedupotel && $(GO) test ./...
+	cd infra/cdk && $(GO) test -short -timeout 12m .
+
+.PHONY: check
+check: test-whole test-infra deploy-local ## all that CI runs beside lint: every test whole, a deployment, planted bugs, a short soak
+	@$(MAKE) --no-print-directory mutants CHANGED=1
+	@TIME=20s $(MAKE) --no-print-directory soak
+
+.PHONY: test-whole
+test-whole: deps ## every test, whole
+	$(GO) vet ./...
+	$(GO) test -timeout 20m ./...
 	cd pkg/dedup/dedupotel && $(GO) vet ./... && $(GO) test ./...
 
 .PHONY: test-infra

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("CDK_VALIDATION", "false"); err != nil {
 		panic(err)
 	}
+	jsii.Close() // jsii has the environment of when it was initialised; this begins anew
 	code := m.Run()
 	jsii.Close()
 	os.Exit(code)

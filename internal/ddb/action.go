@@ -26,7 +26,7 @@ type Action struct {
 	Path  Path
 	Value Value
 	// From is what PlusFrom begins at.
-	From Value
+	From *Value
 }
 
 // Set gives a path a value, or that of a [Path.Ref]. The zero Value removes what is
@@ -46,7 +46,7 @@ func (p Path) Plus(n int64) Action { return Action{Verb: Plus, Path: p, Value: I
 
 // PlusFrom adds to a number, which counts as from where there is none.
 func (p Path) PlusFrom(from Value, n int64) Action {
-	return Action{Verb: PlusFrom, Path: p, Value: Int(n), From: from}
+	return Action{Verb: PlusFrom, Path: p, Value: Int(n), From: &from}
 }
 
 // Append appends a list to one that must be there.
@@ -200,7 +200,7 @@ func (a Action) result(before Item) (Value, error) {
 		return v, nil
 	case PlusFrom:
 		if there.kind == None {
-			there = a.From
+			there = *a.From
 		}
 		return sumOf(a.Path, there, v)
 	case Plus:

@@ -1,11 +1,11 @@
 package ddb
 
 import (
+	"bytes"
 	"encoding/hex"
 	"math/big"
 	"math/bits"
 	"strconv"
-	"strings"
 	"unicode"
 )
 
@@ -26,11 +26,27 @@ func (v Value) Halves() (hi int64, lo uint64) { return v.hi, v.lo }
 
 // Decimal is a Number in decimal digits.
 func (v Value) Decimal() string {
-	if n, ok := v.Int64(); ok {
-		return strconv.FormatInt(n, 10)
+	var buffer [40]byte
+	if v.hi < 0 {
+		buffer[0] = '-'
+		return string(v.digits(buffer[:1]))
 	}
-	n := new(big.Int).Lsh(big.NewInt(v.hi), 64)
-	return n.Add(n, new(big.Int).SetUint64(v.lo)).String()
+	return string(v.digits(buffer[:0]))
+}
+
+// digits appends a Number's decimal digits, without its sign.
+func (v Value) digits(to []byte) []byte {
+	hi, lo := v.magnitude()
+	if hi == 0 {
+		return strconv.AppendUint(to, lo, 10)
+	}
+	const chunk, zeros = 1e19, "0000000000000000000"
+	upper, lower := bits.Div64(hi, lo, chunk)
+	to = append(strconv.AppendUint(to, upper, 10), zeros...)
+	var buffer [len(zeros)]byte
+	digits := strconv.AppendUint(buffer[:0], lower, 10)
+	copy(to[len(to)-len(digits):], digits)
+	return to
 }
 
 // ParseNumber reads decimal digits; anything but an integer of at most 38 of
@@ -78,27 +94,12 @@ func (v Value) plus(o Value) (sum Value, ok bool) {
 // numberSize is one byte for each two significant digits, and one; and one for
 // a sign. Zeros at the end are not significant.
 func (v Value) numberSize() int {
-	size := (v.significant()+1)/2 + 1
+	var buffer [40]byte
+	size := (len(bytes.TrimRight(v.digits(buffer[:0]), "0"))+1)/2 + 1
 	if v.hi < 0 {
 		size++
 	}
 	return size
-}
-
-// significant is how many significant digits a Number has.
-func (v Value) significant() int {
-	n, ok := v.Int64()
-	if !ok {
-		return len(strings.Trim(v.Decimal(), "-0"))
-	}
-	for n != 0 && n%10 == 0 {
-		n /= 10
-	}
-	digits := 0
-	for ; n != 0; n /= 10 {
-		digits++
-	}
-	return digits
 }
 
 // printable is bytes as a text that can be read.

@@ -228,7 +228,7 @@ func (x *expression) action(a ddb.Action) {
 		x.path(a.Path)
 		x.write(" + ")
 	case ddb.PlusFrom:
-		x.ifNotExists(a.Path, a.From)
+		x.ifNotExists(a.Path, *a.From)
 		x.write(" + ")
 	case ddb.Append:
 		x.write("list_append(")

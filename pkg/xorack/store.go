@@ -68,28 +68,38 @@ func (s *Store) Expire(now time.Time) int {
 	return 0
 }
 
-// What conditions ask of a chain's item, which may be none.
+// What conditions ask of a chain's item. isOpen is for items that may be none, or
+// of a chain that was not created; isRunning for those that are neither.
 var (
-	isOpen   = ddb.And(attrRecorded.Missing(), ddb.Or(attrCreated.Missing(), attrSum.Ne(ddb.Int(0))))
-	isKnown  = ddb.Or(attrVersion.Missing(), attrVersion.Le(ddb.Int(layout)))
-	hasEdges = attrStampLen.Missing()
+	isOpen    = ddb.And(attrRecorded.Missing(), ddb.Or(attrCreated.Missing(), attrSum.Ne(ddb.Int(0))))
+	isRunning = ddb.And(attrRecorded.Missing(), attrSum.Ne(ddb.Int(0)))
+	isKnown   = attrVersion.Le(ddb.Int(layout))
+	hasEdges  = attrStampLen.Missing()
 )
 
 func isThis(inc Incarnation) ddb.Cond { return attrIncarnation.Eq(ddb.Blob(inc[:])) }
 
 func isSame(inc Incarnation) ddb.Cond { return ddb.Or(attrIncarnation.Missing(), isThis(inc)) }
 
-// setKnown is in every update that may make the item.
-var setKnown = attrVersion.SetIfMissing(ddb.Int(layout))
-
 func (s *Store) op(name string) ddb.Op { return ddb.Op{Op: name, Table: s.table} }
 
 func (s *Store) key(tag string) ddb.Item { return ddb.Fields{s.tagKey: ddb.Text(tag)}.Item() }
 
-// update changes the chain under a tag if the condition holds. It returns the
-// chain that stands there afterwards and whether the condition held.
+// upsert changes the chain under a tag, or makes it, if the condition holds.
+func (s *Store) upsert(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (Chain, bool, error) {
+	return s.do(ctx, op, tag, ddb.And(condition, ddb.Or(attrVersion.Missing(), isKnown)),
+		append(do, attrVersion.SetIfMissing(ddb.Int(layout))))
+}
+
+// update changes the chain under a tag, if it is there and the condition holds.
 func (s *Store) update(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (Chain, bool, error) {
-	a, err := s.engine.Do(ctx, ddb.Update{Op: s.op(op), Key: s.key(tag), If: ddb.And(condition, isKnown), Do: do})
+	return s.do(ctx, op, tag, ddb.And(condition, isKnown), do)
+}
+
+// do returns the chain that stands there afterwards and whether the condition
+// held.
+func (s *Store) do(ctx context.Context, op, tag string, condition ddb.Cond, do []ddb.Action) (Chain, bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Update{Op: s.op(op), Key: s.key(tag), If: condition, Do: do})
 	if err != nil {
 		return Chain{}, false, err
 	}

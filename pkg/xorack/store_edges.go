@@ -22,8 +22,8 @@ func (s *Store) Create(ctx context.Context, c Chain) (Chain, bool, error) {
 	do := make([]ddb.Action, 0, it.Len())
 	for name, value := range it.All() {
 		switch attr := ddb.Path(name); attr {
-		case s.tagKey:
-		case attrVersion, attrSeen:
+		case s.tagKey, attrVersion:
+		case attrSeen:
 			do = append(do, attr.SetIfMissing(value))
 		case attrSum, attrEdges, attrStamps:
 			do = append(do, attr.Add(value))
@@ -35,7 +35,7 @@ func (s *Store) Create(ctx context.Context, c Chain) (Chain, bool, error) {
 	if c.HasStamps() {
 		kind = mayHaveStamps(c.StampLen)
 	}
-	return s.update(ctx, "create", c.Tag,
+	return s.upsert(ctx, "create", c.Tag,
 		ddb.And(attrCreated.Missing(), attrRecorded.Missing(), isSame(c.Incarnation), kind), do...)
 }
 
@@ -52,7 +52,7 @@ func (s *Store) Create(ctx context.Context, c Chain) (Chain, bool, error) {
 func (s *Store) Replace(ctx context.Context, c, seen Chain) (Chain, bool, error) {
 	isOver := ddb.And(isThis(seen.Incarnation), ddb.Or(attrCreated.Missing(), attrExpiresOn.Le(ddb.Seconds(c.Created))))
 	if seen.Recorded == Deleted {
-		isOver = ddb.And(attrRecorded.Eq(ddb.Text(string(Deleted))), attrLastOp.Eq(ddb.Blob(seen.LastOp[:])), attrDue.Missing())
+		isOver = ddb.And(attrLastOp.Eq(ddb.Blob(seen.LastOp[:])), attrDue.Missing())
 	}
 	a, err := s.engine.Do(ctx, ddb.Put{Op: s.op("replace"), Item: s.encode(c), If: ddb.And(isOver, isKnown)})
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Store) Apply(ctx context.Context, w Work) (Chain, bool, error) {
 	}
 	last := w.Ops[len(w.Ops)-1]
 	do := []ddb.Action{
-		setKnown, attrIncarnation.Set(ddb.Blob(w.Incarnation[:])), attrSeen.Set(ddb.Millis(w.Now)),
+		attrIncarnation.Set(ddb.Blob(w.Incarnation[:])), attrSeen.Set(ddb.Millis(w.Now)),
 		attrLastOp.Set(ddb.Blob(last[:])), attrExpiresOn.SetIfMissing(ddb.Seconds(w.Orphan)),
 		attrSum.Add(w.Delta.value()), attrEdges.Add(ddb.Int(w.Edges)), attrOps.Add(opsValue(w.Ops)),
 		attrSplits.Add(splitsValue(w.Splits)),
@@ -112,7 +112,7 @@ func (s *Store) Apply(ctx context.Context, w Work) (Chain, bool, error) {
 	}
 	// One Not around all: a hundred of them would be more operators than an
 	// expression may have.
-	return s.update(ctx, "apply", w.Tag,
+	return s.upsert(ctx, "apply", w.Tag,
 		ddb.And(isOpen, isSame(w.Incarnation), hasEdges, ddb.Not(ddb.Or(counted...)),
 			ddb.Or(attrOps.Missing(), attrOps.SizeLe(w.Room))), do...)
 }
@@ -135,8 +135,8 @@ type Failure struct {
 //
 // One UpdateItem, ALL_NEW; up to 2 write units of the index.
 func (s *Store) Fail(ctx context.Context, f Failure) (Chain, bool, error) {
-	return s.update(ctx, "fail", f.Tag,
+	return s.upsert(ctx, "fail", f.Tag,
 		ddb.And(isOpen, isSame(f.Incarnation), hasEdges, ddb.Not(attrOps.Contains(ddb.Blob(f.Op[:])))),
-		append(endNow(f.Tag, Failed, f.Now), setKnown, attrIncarnation.Set(ddb.Blob(f.Incarnation[:])),
+		append(endNow(f.Tag, Failed, f.Now), attrIncarnation.Set(ddb.Blob(f.Incarnation[:])),
 			attrReason.Set(ddb.Text(f.Reason)), attrLastOp.Set(ddb.Blob(f.Op[:])))...)
 }

@@ -31,12 +31,18 @@ func testCreateOverOrphans(t *testing.T, s *xorack.Store) {
 	same(t, "end", want.End(), xorack.Done)
 }
 
-func testOrphanAtZero(t *testing.T, s *xorack.Store) {
+// zeroOrphan is what two operations left that came before their chain.
+func zeroOrphan(t *testing.T, s *xorack.Store, tag string) xorack.Chain {
+	t.Helper()
 	for i, n := range []int64{-100, 100} {
-		_, _, err := s.Apply(t.Context(), work("zero a", n, i))
+		_, _, err := s.Apply(t.Context(), work(tag, n, i))
 		check(t, err)
 	}
-	orphan := standing(t, s, "zero a")
+	return standing(t, s, tag)
+}
+
+func testOrphanAtZero(t *testing.T, s *xorack.Store) {
+	orphan := zeroOrphan(t, s, "zero a")
 	same(t, "end", orphan.End(), xorack.Open)
 	orphan.Sum, orphan.Edges, orphan.Ops, orphan.LastOp = sum(7), 6, []xorack.Op{op(0), op(1), op(2)}, op(2)
 	answers(t, s, "goes on", orphan, true)(s.Apply(t.Context(), work("zero a", 7, 2)))
@@ -215,6 +221,9 @@ func testFail(t *testing.T, s *xorack.Store) {
 	check(t, err)
 	answers(t, s, "after the end", done, false)(s.Fail(t.Context(), failure("fail c", 2)))
 
+	zero := zeroOrphan(t, s, "fail e")
+	answers(t, s, "an orphan at zero", failed(zero, 2), true)(s.Fail(t.Context(), failure("fail e", 2)))
+
 	stamped := create(t, s, newStamped("fail d", "mark01aa"))
 	answers(t, s, "of stamps", stamped, false)(s.Fail(t.Context(), failure("fail d", 1)))
 }
@@ -232,8 +241,7 @@ func testDelete(t *testing.T, s *xorack.Store) {
 	check(t, err)
 	answers(t, s, "after the end", done, false)(s.Delete(t.Context(), "delete c", op(5), now))
 
-	orphan, _, err := s.Apply(t.Context(), work("delete d", -100, 1))
-	check(t, err)
+	orphan := zeroOrphan(t, s, "delete d")
 	orphan.Recorded, orphan.LastOp, orphan.EndedAt, orphan.Due, orphan.ExpiresOn = xorack.Deleted, op(5), now, now, xorack.Never
 	answers(t, s, "an orphan", orphan, true)(s.Delete(t.Context(), "delete d", op(5), now))
 

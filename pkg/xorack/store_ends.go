@@ -26,7 +26,7 @@ func endNow(tag string, how End, now time.Time) []ddb.Action {
 func (s *Store) Extend(ctx context.Context, tag string, inc Incarnation, deadline time.Time) (Chain, bool, error) {
 	// Only a chain that is created has a deadline.
 	later := ddb.Millis(deadline)
-	return s.update(ctx, "extend", tag, ddb.And(isThis(inc), isOpen, attrDeadline.Lt(later)), attrDeadline.Set(later))
+	return s.update(ctx, "extend", tag, ddb.And(isThis(inc), isRunning, attrDeadline.Lt(later)), attrDeadline.Set(later))
 }
 
 // Overdue is a chain that is to time out. Abandon takes no Seen, TimeOut no
@@ -56,7 +56,7 @@ func (s *Store) TimeOut(ctx context.Context, o Overdue) (Chain, bool, error) {
 	if !o.Seen.IsZero() {
 		isOverdue = ddb.And(attrCreated.Exists(), attrSeen.Eq(ddb.Millis(o.Seen)))
 	}
-	return s.update(ctx, "time out", o.Tag, ddb.And(isThis(o.Incarnation), isOpen, isOverdue),
+	return s.update(ctx, "time out", o.Tag, ddb.And(isThis(o.Incarnation), isRunning, isOverdue),
 		attrRecorded.Set(ddb.Text(string(TimedOut))), attrReason.Set(ddb.Text(o.Reason)), attrEndedAt.Set(ddb.Millis(o.Now)))
 }
 
@@ -69,13 +69,13 @@ func (s *Store) TimeOut(ctx context.Context, o Overdue) (Chain, bool, error) {
 //
 // One UpdateItem, ALL_NEW; up to 2 write units of the index.
 func (s *Store) Abandon(ctx context.Context, o Overdue) (Chain, bool, error) {
-	do := append(endNow(o.Tag, TimedOut, o.Now), setKnown,
+	do := append(endNow(o.Tag, TimedOut, o.Now),
 		attrIncarnation.Set(ddb.Blob(o.Incarnation[:])), attrReason.Set(ddb.Text(o.Reason)))
 	if o.Data != "" {
 		do = append(do, attrData.Set(ddb.Text(o.Data)))
 	}
 	isOverdue := ddb.Or(attrCreated.Missing(), attrDeadline.Le(ddb.Millis(o.Now)))
-	return s.update(ctx, "abandon", o.Tag, ddb.And(isOpen, isSame(o.Incarnation), hasEdges, isOverdue), do...)
+	return s.upsert(ctx, "abandon", o.Tag, ddb.And(isOpen, isSame(o.Incarnation), hasEdges, isOverdue), do...)
 }
 
 // Postpone moves Due from one time to another, if the chain is not ended and of
@@ -86,7 +86,7 @@ func (s *Store) Abandon(ctx context.Context, o Overdue) (Chain, bool, error) {
 //
 // One UpdateItem, ALL_NEW; 2 write units of the index.
 func (s *Store) Postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error) {
-	return s.update(ctx, "postpone", tag, ddb.And(isThis(inc), isOpen, attrDue.Eq(ddb.Millis(from))), attrDue.Set(ddb.Millis(to)))
+	return s.update(ctx, "postpone", tag, ddb.And(isThis(inc), isRunning, attrDue.Eq(ddb.Millis(from))), attrDue.Set(ddb.Millis(to)))
 }
 
 // Delete ends a chain of edges as Deleted, if it is there and not ended, and
@@ -97,7 +97,7 @@ func (s *Store) Postpone(ctx context.Context, tag string, inc Incarnation, from,
 //
 // One UpdateItem, ALL_NEW; up to 2 write units of the index.
 func (s *Store) Delete(ctx context.Context, tag string, op Op, now time.Time) (Chain, bool, error) {
-	return s.update(ctx, "delete", tag, ddb.And(s.tagKey.Exists(), isOpen, hasEdges),
+	return s.update(ctx, "delete", tag, ddb.And(isOpen, hasEdges),
 		append(endNow(tag, Deleted, now), attrLastOp.Set(ddb.Blob(op[:])))...)
 }
 
@@ -110,7 +110,7 @@ func (s *Store) Delete(ctx context.Context, tag string, op Op, now time.Time) (C
 //
 // One UpdateItem, ALL_NEW; 1 write unit of the index.
 func (s *Store) Seal(ctx context.Context, tag string, inc Incarnation, ended, expires time.Time) (Chain, bool, error) {
-	return s.update(ctx, "seal", tag, ddb.And(isThis(inc), attrDue.Exists(), ddb.Not(isOpen)),
+	return s.update(ctx, "seal", tag, ddb.And(isThis(inc), attrDue.Exists(), ddb.Not(isRunning)),
 		attrRecorded.SetIfMissing(ddb.Text(string(Done))), attrEndedAt.SetIfMissing(ddb.Millis(ended)),
 		attrExpiresOn.Set(ddb.Seconds(expires)), attrDue.Remove(), attrDueShard.Remove())
 }

@@ -19,6 +19,11 @@ func testExtend(t *testing.T, s *xorack.Store) {
 	check(t, err)
 	answers(t, s, "after the end", ended, false)(s.Extend(t.Context(), "extend a", inc, later.Add(time.Hour)))
 
+	create(t, s, newChain("extend d"))
+	done, _, err := s.Apply(t.Context(), work("extend d", -100, 1))
+	check(t, err)
+	answers(t, s, "when it is done", done, false)(s.Extend(t.Context(), "extend d", inc, later))
+
 	orphan, _, err := s.Apply(t.Context(), work("extend b", 1, 1))
 	check(t, err)
 	answers(t, s, "not created", orphan, false)(s.Extend(t.Context(), "extend b", inc, later))
@@ -114,6 +119,10 @@ func testPostpone(t *testing.T, s *xorack.Store) {
 	ended, _, err := s.Fail(t.Context(), failure("postpone a", 1))
 	check(t, err)
 	answers(t, s, "after the end", ended, false)(s.Postpone(t.Context(), "postpone a", inc, ended.Due, to))
+	create(t, s, newChain("postpone c"))
+	done, _, err := s.Apply(t.Context(), work("postpone c", -100, 1))
+	check(t, err)
+	answers(t, s, "when it is done", done, false)(s.Postpone(t.Context(), "postpone c", inc, from, to))
 	orphan, _, err := s.Apply(t.Context(), work("postpone b", 1, 1))
 	check(t, err)
 	answers(t, s, "not due", orphan, false)(s.Postpone(t.Context(), "postpone b", inc, from, to))

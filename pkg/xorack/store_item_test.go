@@ -2,6 +2,7 @@ package xorack_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,9 +68,7 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 			}
 			memory, s := inMemory(t)
 			check(t, c.before(s).err)
-			newer := chainItems(memory)["t"].Merge(ddb.Fields{"v": ddb.Int(2)}.Item())
-			_, err := memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: newer})
-			check(t, err)
+			newer := layout(t, memory, 2)
 			if a := c.write(s); a.changed || !errors.Is(a.err, xorack.ErrNewerLayout) {
 				t.Errorf("changed %v, %v", a.changed, a.err)
 			}
@@ -81,6 +80,28 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOlderLayoutStays: who changes an item does not bring it to this layout.
+func TestOlderLayoutStays(t *testing.T) {
+	for name, c := range writes(t) {
+		memory, s := inMemory(t)
+		check(t, c.before(s).err)
+		layout(t, memory, 0)
+		check(t, c.write(s).err)
+		if v, _ := chainItems(memory)["t"].Get("v").Int64(); v != 0 && !strings.HasPrefix(name, "replace") {
+			t.Errorf("after %s: layout %d", name, v)
+		}
+	}
+}
+
+// layout gives the chain's item another layout, and returns it.
+func layout(t *testing.T, memory *ddb.Memory, v int64) ddb.Item {
+	t.Helper()
+	it := chainItems(memory)["t"].Merge(ddb.Fields{"v": ddb.Int(v)}.Item())
+	_, err := memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it})
+	check(t, err)
+	return it
 }
 
 // TestNothingLeftOfTheIndex: the record of an ended chain keeps no attribute of

@@ -34,9 +34,9 @@ type Stamp struct {
 // One UpdateItem, ALL_NEW.
 func (s *Store) AddStamp(ctx context.Context, w Stamp) (Chain, bool, error) {
 	length := len(w.Marked) - stampMark
-	return s.update(ctx, "stamp", w.Tag,
+	return s.upsert(ctx, "stamp", w.Tag,
 		ddb.And(attrRecorded.Missing(), mayHaveStamps(length), ddb.Or(attrStamps.Missing(), attrStamps.SizeLe(w.Room))),
-		setKnown, attrStampLen.Set(ddb.Int(int64(length))), attrSeen.Set(ddb.Millis(w.Now)),
+		attrStampLen.Set(ddb.Int(int64(length))), attrSeen.Set(ddb.Millis(w.Now)),
 		attrExpiresOn.SetIfMissing(ddb.Seconds(w.Orphan)), attrStamps.Add(ddb.Blobs(w.Marked)))
 }
 

@@ -10,6 +10,7 @@ package dynamo
 
 import (
 	"cmp"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -41,15 +42,31 @@ func retryer(attempts int) aws.Retryer {
 	})
 }
 
-// httpClient keeps enough connections open for a group put's parallel writes:
+// HTTPClient keeps enough connections open for a group put's parallel writes:
 // net/http keeps two, and every further one would pay for a handshake. The
 // time-outs are those of a small request: one that hangs is repeated within
 // the call that asked for it.
-func httpClient(transport http.RoundTripper) *http.Client {
+func HTTPClient(transport http.RoundTripper) *http.Client {
 	if transport == nil {
 		transport = Transport()
 	}
-	return &http.Client{Transport: transport, Timeout: 10 * time.Second}
+	return &http.Client{Transport: plainBody{transport}, Timeout: 10 * time.Second}
+}
+
+// plainBody gives the network request bodies that can only be read. The SDK closes
+// a body when its response begins, and the WriteTo of a closed body answers io.EOF,
+// which net/http takes for a failure if it is just then looking whether there is
+// more of the body than was announced: it closes the connection while the response
+// is being read.
+type plainBody struct{ next http.RoundTripper }
+
+func (p plainBody) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil && r.Body != http.NoBody {
+		plain := *r
+		plain.Body = struct{ io.ReadCloser }{r.Body}
+		r = &plain
+	}
+	return p.next.RoundTrip(r)
 }
 
 // Transport is the network as the clients use it.
@@ -82,7 +99,7 @@ func New(options *Options) (*dynamodb.Client, error) {
 		Region:       s.Region,
 		Credentials:  s.Credentials,
 		BaseEndpoint: s.Endpoint,
-		HTTPClient:   httpClient(options.Transport),
+		HTTPClient:   HTTPClient(options.Transport),
 		Retryer:      retryer(options.MaxAttempts),
 	}), nil
 }

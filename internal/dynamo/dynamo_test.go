@@ -1,8 +1,10 @@
 package dynamo_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -128,5 +130,37 @@ func TestTranslate(t *testing.T) {
 	}
 	if _, failed := dynamo.ConditionFailed(nil); failed {
 		t.Error("nil is a failed condition")
+	}
+}
+
+// closing closes a request's body before net/http has looked whether there is more of
+// it than was announced, as the SDK may.
+type closing struct {
+	next http.RoundTripper
+	err  error
+}
+
+func (c *closing) RoundTrip(r *http.Request) (*http.Response, error) {
+	whole, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	_ = r.Body.Close()
+	_, c.err = io.Copy(io.Discard, r.Body)
+	again := *r
+	again.Body = io.NopCloser(bytes.NewReader(whole))
+	return c.next.RoundTrip(&again)
+}
+
+// TestClosedBodyIsAtItsEnd: what is left of a closed body is nothing, and no error, for
+// which net/http closes the connection under the response that is being read.
+func TestClosedBodyIsAtItsEnd(t *testing.T) {
+	network := &closing{next: dynamo.Transport()}
+	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Choose()), Transport: network, MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.ListTables(t.Context(), &dynamodb.ListTablesInput{}); err != nil || network.err != nil {
+		t.Errorf("a list of tables: %v; the rest of a closed body: %v", err, network.err)
 	}
 }

@@ -3,8 +3,6 @@
 package streams
 
 import (
-	"net/http"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
@@ -23,6 +21,6 @@ func New(endpoint string) (*dynamodbstreams.Client, error) {
 		Region:       s.Region,
 		Credentials:  s.Credentials,
 		BaseEndpoint: s.Endpoint,
-		HTTPClient:   &http.Client{Transport: dynamo.Transport(), Timeout: 10 * time.Second},
+		HTTPClient:   dynamo.HTTPClient(nil),
 	}), nil
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/sources"
 )
 
 // maxZip bounds what of a function is uploaded, and loaded at a cold start.
@@ -24,6 +26,9 @@ func TestZips(t *testing.T) {
 	}
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("make build: %v\n%s", err, said)
+	}
+	if err := sources.Note(t.Context(), ".", "./..."); err != nil {
+		t.Fatal(err)
 	}
 	programs, err := filepath.Glob(filepath.Join(dist, "arm64", "*", "bootstrap"))
 	if err != nil || len(programs) < least {

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/streamsort/streamsort/internal/sources"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -169,11 +170,17 @@ func (r buildRun) build(ctx context.Context, folders []string, logger *slog.Logg
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
-	command := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath",
-		"-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w", "-o", r.out)
-	for _, folder := range folders {
-		command.Args = append(command.Args, "./"+folder)
+	packages := make([]string, len(folders))
+	for i, folder := range folders {
+		packages[i] = "./" + folder
 	}
+	if err := sources.Note(ctx, r.module, packages...); err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, "go", append([]string{
+		"build", "-buildvcs=false", "-trimpath",
+		"-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w", "-o", r.out,
+	}, packages...)...)
 	command.Dir = r.module
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	var said bytes.Buffer

@@ -21,6 +21,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
+	"github.com/streamsort/streamsort/internal/sources"
 	"github.com/streamsort/streamsort/localstack/lambda"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		echo = filepath.Join(dir, "bootstrap")
 		build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", echo, "../testdata/echo")
 		build.Stderr = os.Stderr
-		err = build.Run()
+		err = errors.Join(build.Run(), sources.Note(context.Background(), ".", "../testdata/echo"))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "building echo:", err)

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/streamsort/streamsort/internal/sources"
 )
 
 var probe string // path of the built probe function
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 		probe = filepath.Join(dir, "bootstrap")
 		build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", probe, "./testdata/probe")
 		build.Stderr = os.Stderr
-		err = build.Run()
+		err = errors.Join(build.Run(), sources.Note(context.Background(), ".", "./testdata/probe"))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "building the probe:", err)

@@ -1,0 +1,56 @@
+// Package sources tells the go command what the programs that a test builds are made
+// of. Call [Note] with them.
+//
+// The go command takes a test's result from its cache unless the test's own code has
+// changed, or a file that the test asked for; it does not see what another command
+// reads. Without a note a test that builds a function passes from the cache after the
+// function was changed.
+package sources
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// format lists the files of each package of the main module.
+const format = `{{if and .Module .Module.Main}}{{range .GoFiles}}{{$.Dir}}/{{.}}
+{{end}}{{range .EmbedFiles}}{{$.Dir}}/{{.}}
+{{end}}{{end}}`
+
+// Note asks for each file that the packages are built from, as seen from a folder of
+// their module. Where no test runs it does nothing.
+func Note(ctx context.Context, folder string, packages ...string) error {
+	if !testing.Testing() {
+		return nil
+	}
+	files, err := list(ctx, folder, packages)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if _, err := os.Stat(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func list(ctx context.Context, folder string, packages []string) ([]string, error) {
+	command := exec.CommandContext(ctx, "go", append([]string{"list", "-e", "-deps", "-f", format}, packages...)...)
+	command.Dir = folder
+	said, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list in %s: %w", folder, err)
+	}
+	var files []string
+	for line := range strings.Lines(string(said)) {
+		if file := strings.TrimSpace(line); file != "" {
+			files = append(files, file)
+		}
+	}
+	return files, nil
+}

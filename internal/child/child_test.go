@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // TestParentKilled kills a process that has started a child: the child dies too.
 func TestParentKilled(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux kills a child with its parent")
+		t.Skip("only Linux kills a child with its parent") //nolint:forbidigo // as package child says
 	}
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), "CHILD_TEST_PARENT=1")

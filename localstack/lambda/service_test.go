@@ -298,7 +298,7 @@ func TestLogs(t *testing.T) {
 // until the next request.
 func TestFrozen(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("looks into /proc")
+		t.Skip("looks into /proc") //nolint:forbidigo // there is none elsewhere
 	}
 	s := serve(t, Config{}, Function{Reserved: -1})
 	path := filepath.Join(t.TempDir(), "ticks")

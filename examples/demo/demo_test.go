@@ -26,7 +26,7 @@ func some(all ...options) []options {
 }
 
 func TestDemo(t *testing.T) {
-	for _, o := range some(options{mode: "sync", chaos: true}, options{mode: "sync"}, options{mode: "async", chaos: true}, options{mode: "async"}) {
+	for _, o := range some(options{mode: "async"}, options{mode: "async", chaos: true}, options{mode: "sync"}, options{mode: "sync", chaos: true}) {
 		t.Run(fmt.Sprintf("%s, chaos %v", o.mode, o.chaos), func(t *testing.T) {
 			o.count = 200
 			var out bytes.Buffer

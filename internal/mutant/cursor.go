@@ -38,7 +38,7 @@ var sorterMutants = []mutant{
 		{"advance.go", "if !p.fresh {", "if false {"},
 	}},
 	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
-		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq)), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq))))"},
+		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq))))"},
 		{"heal.go", "if to == p.cur.Position {\n", "if to == p.cur.Position {\n\t\t\tif cur, err := s.store.OpenGap(ctx, p.cur.Queue, to, s.now()); err == nil {\n\t\t\t\tp.cur = cur\n\t\t\t}\n"},
 	}},
 	{"duplicate does not advance", sorterFolder, schedules, []edit{

@@ -74,26 +74,24 @@ func (s *Store) Move(ctx context.Context, queue string, from, to int64, now time
 }
 
 // OpenGap raises Parked to seq of a numbered queue and sets GapSince to now, if
-// the position is before seq-1, no gap is open, and Parked is less than seq. It
-// returns the cursor that stands there afterwards. One UpdateItem; 1 write
-// unit.
+// the position is before seq-1 and no gap is open. It returns the cursor that
+// stands there afterwards. One UpdateItem; 1 write unit.
 //
 // Lost response: the repeat fails, and returns Parked at seq. Another did it
 // first: theirs is returned, and may need WidenGap. We die right after: the gap
 // is on record, which was all.
 func (s *Store) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "open gap", queue,
-		ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq)), isNumbered),
+		ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), isNumbered),
 		attrParked.Set(ddb.Int(seq)), attrGapSince.Set(ddb.Millis(now)), changePark)
 	return c, err
 }
 
-// WidenGap raises Parked to seq and keeps GapSince, if the position is before
-// seq-1, a gap is open, and Parked is less than seq. The rest is as with
-// OpenGap.
+// WidenGap raises Parked to seq and keeps GapSince, if a gap is open and Parked
+// is less than seq. The rest is as with OpenGap.
 func (s *Store) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, error) {
 	c, _, err := s.update(ctx, "widen gap", queue,
-		ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Gt(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq)), isNumbered),
+		ddb.And(attrParked.Gt(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq)), isNumbered),
 		attrParked.Set(ddb.Int(seq)), changePark)
 	return c, err
 }

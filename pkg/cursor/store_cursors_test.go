@@ -279,6 +279,9 @@ func TestStoreScan(t *testing.T) {
 		settles(t, "queues moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later})
 		}, moved)
+		settles(t, "queues nudged at that time", func() map[string]bool {
+			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Second)})
+		}, map[string]bool{"q7": true})
 		settles(t, "none moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Minute)})
 		}, map[string]bool{})

@@ -111,9 +111,9 @@ func (s *Store) Messages(ctx context.Context, query Query) (Page, error) {
 func (s *Store) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) (there bool, err error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: "keep message", Table: s.messages}, Key: s.messageKey(queue, seq), Quiet: true,
-		// Without the first half, a message that was deleted meanwhile would
-		// come back as a hollow item.
-		If: ddb.And(s.queueKey.Exists(), attrExpiresOn.Lt(ddb.Seconds(until))),
+		// One that was deleted meanwhile has no time, and so does not come back
+		// as a hollow item.
+		If: attrExpiresOn.Lt(ddb.Seconds(until)),
 		Do: []ddb.Action{attrExpiresOn.Set(ddb.Seconds(until))},
 	})
 	return a.Held || a.Item.Exists(), err

@@ -56,8 +56,10 @@ func (m *model) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		for _, it := range a.Items {
 			hashArrival(d, it)
 		}
-	case "keep arrival", "keep message":
-		// Its first condition is that it is there, or is the one that is meant.
+	case "keep message":
+		d.Bool(a.Held || a.Item.Exists())
+	case "keep arrival":
+		// Its first condition is that it is the one that is meant.
 		d.Bool(a.Held || r.(ddb.Update).If.Conds[0].Holds(a.Item))
 	}
 }

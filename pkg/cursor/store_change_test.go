@@ -1,0 +1,77 @@
+package cursor_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// TestStoreTellsTheStreamWhatChanged: event source mappings filter on what the
+// last write to a cursor says that it was, and a write that changes nothing must
+// not be made.
+func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		names := freshNames()
+		tables := ddbtest.Open(t, kind, tablesOf(names)...)
+		var last ddb.Answer
+		s := storeOn(t, ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			a, err := tables.Do(ctx, r)
+			last = a
+			return a, err
+		}), names)
+		wrote := func(what string, err error, held bool, change string) {
+			t.Helper()
+			check(t, err)
+			same(t, what+" was made", last.Held, held)
+			same(t, what, last.Item.Get("change").Str(), change)
+		}
+		advance := func(queue string) {
+			t.Helper()
+			wrote("nudge", s.Nudge(t.Context(), queue, at), true, "advance")
+		}
+		create(t, s, newCursor("q"))
+		_ = standing(t, s, "q")
+		same(t, "made", last.Item.Get("change").Str(), "other")
+		_, _, err := s.Move(t.Context(), "q", 0, 1, at)
+		wrote("move", err, true, "advance")
+		_, err = s.OpenGap(t.Context(), "q", 5, at)
+		wrote("open gap", err, true, "park")
+		advance("q")
+		_, err = s.WidenGap(t.Context(), "q", 5)
+		wrote("no wider gap", err, false, "advance")
+		_, err = s.WidenGap(t.Context(), "q", 7)
+		wrote("widen gap", err, true, "park")
+		_, _, err = s.Configure(t.Context(), "q", cursor.Change{})
+		wrote("configure", err, true, "other")
+		advance("q")
+		_, err = s.Announce(t.Context(), "q", -1, 2)
+		wrote("announce", err, true, "other")
+		advance("q")
+		_, err = s.RaiseFloor(t.Context(), "q", 1, at)
+		wrote("raise floor", err, true, "other")
+
+		create(t, s, arrivalCursor("arrival"))
+		c, _, err := s.Ticket(t.Context(), "arrival", entries("e", cursor.OrderItemEntries), cursor.Range{}, at)
+		wrote("ticket", err, true, "advance")
+		_, _, err = s.TrimTail(t.Context(), c)
+		wrote("trim tail", err, true, "other")
+
+		until := at.Add(2 * time.Hour)
+		put(t, s, wholeMessage("q", 1))
+		a := wholeArrival("arrival", "a", 7)
+		putArrival(t, s, a, a)
+		for _, held := range []bool{true, false} {
+			_, err = s.KeepUntil(t.Context(), "q", 1, until)
+			check(t, err)
+			same(t, "message kept", last.Held, held)
+			_, err = s.KeepArrival(t.Context(), "arrival", cursor.HashOf("a"), 7, until)
+			check(t, err)
+			same(t, "arrival kept", last.Held, held)
+		}
+	})
+}

@@ -9,9 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -154,26 +152,25 @@ func (t *tally) print(s *session) error {
 	return errors.New(strings.Join(t.refused, "\n"))
 }
 
-// place is how a problem names a message of a call.
-var place = regexp.MustCompile(`messages\[(\d+)\](\.?)`)
-
 // inLines is an error whose messages are named by the lines that they came in.
 func inLines(err error, batch []numbered) error {
-	if err == nil {
-		return nil
+	var problem *client.Problem
+	if !errors.As(err, &problem) || len(problem.Errors) == 0 {
+		return err
 	}
-	return errors.New(place.ReplaceAllStringFunc(err.Error(), func(found string) string {
-		parts := place.FindStringSubmatch(found)
-		i, err := strconv.Atoi(parts[1])
-		if err != nil || i >= len(batch) {
-			return found
-		}
-		line := fmt.Sprintf("line %d", batch[i].number)
-		if parts[2] != "" { // a field follows
-			line += ": "
-		}
-		return line
-	}))
+	f := problem.Errors[0]
+	name, i, ok := f.Of("messages")
+	if !ok || i >= len(batch) {
+		return err
+	}
+	line := fmt.Sprintf("%d: line %d", problem.Status, batch[i].number)
+	if name != "" {
+		line += ": " + name
+	}
+	if f.Other != nil && *f.Other < len(batch) {
+		return fmt.Errorf("%s is that of line %d, which is a different message", line, batch[*f.Other].number)
+	}
+	return fmt.Errorf("%s %s", line, f.Detail)
 }
 
 // batches reads a JSON document a line, and hands them on in batches, byte for

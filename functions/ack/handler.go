@@ -6,8 +6,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -161,7 +162,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return 0, nil, httpapi.Invalid("body", err.Error())
+		return 0, nil, invalid.Named("body", err)
 	}
 	batch, rest := strictjson.Take(members, "operations")
 	if batch == nil {
@@ -172,9 +173,9 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 		return s.do(ctx, c, o).document()
 	}
 	if len(rest) > 0 {
-		return 0, nil, httpapi.Invalid(rest[0].Name, "must not stand beside operations")
+		return 0, nil, invalid.New(invalid.Clash, rest[0].Name, "must not stand beside operations")
 	}
-	orders, err := readOrders(ctx, c.Scope, batch)
+	orders, err := readOrders(c.Scope, batch)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -182,13 +183,4 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 		Status  int      `json:"status"`
 		Results []result `json:"results"`
 	}{http.StatusOK, s.doAll(ctx, c, orders)}, nil
-}
-
-// prefixed says which operation of a batch an error is about.
-func prefixed(ctx context.Context, err error, prefix string) error {
-	problem := httpapi.ProblemOf(ctx, err)
-	for i, e := range problem.Errors {
-		problem.Errors[i].Field = strings.TrimSuffix(prefix+"."+e.Field, ".")
-	}
-	return problem
 }

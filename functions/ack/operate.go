@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -53,7 +55,7 @@ func (s *service) merge(ctx context.Context, c *httpapi.Call, orders []order, wo
 // edged is the result of an operation on an edge.
 func (s *service) edged(ctx context.Context, c *httpapi.Call, o order, r xorack.Result, err error) result {
 	if err != nil {
-		return failed(o, problemOf(ctx, o, err))
+		return refused(ctx, c, o, err)
 	}
 	a := told(o, r.Outcome)
 	a.Chain = s.answer(c, r.Chain)
@@ -72,7 +74,7 @@ func (s *service) do(ctx context.Context, c *httpapi.Call, o order) result {
 	case "stamp":
 		state, err := s.stamper.Stamp(ctx, o.tag, o.stamp, &xorack.StampOptions{ID: o.id})
 		if err != nil {
-			return failed(o, problemOf(ctx, o, err))
+			return refused(ctx, c, o, err)
 		}
 		c.Metrics.Count("Acks", 1)
 		return stamped(o, state)
@@ -99,7 +101,7 @@ func (s *service) do(ctx context.Context, c *httpapi.Call, o order) result {
 	}
 	chain, err := s.acker.Get(ctx, o.tag)
 	if err != nil {
-		return failed(o, problemOf(ctx, o, err))
+		return refused(ctx, c, o, err)
 	}
 	return result{Status: http.StatusOK, Operation: o.operation, Chain: s.answer(c, chain)}
 }
@@ -109,7 +111,7 @@ func (s *service) create(ctx context.Context, c *httpapi.Call, o order) result {
 	if o.stamp != nil {
 		state, err := s.stamper.Create(ctx, o.tag, o.stamp, &xorack.StampOptions{ID: o.id, Deadline: o.deadline})
 		if err != nil {
-			return failed(o, problemOf(ctx, o, err))
+			return refused(ctx, c, o, err)
 		}
 		c.Metrics.Count("ChainsCreated", 1)
 		return stamped(o, state)
@@ -118,7 +120,7 @@ func (s *service) create(ctx context.Context, c *httpapi.Call, o order) result {
 		ID: o.id, Edges: o.edges, Deadline: o.deadline, Idle: o.idle, Parent: o.parent,
 	})
 	if err != nil {
-		return failed(o, problemOf(ctx, o, err))
+		return refused(ctx, c, o, err)
 	}
 	c.Metrics.Count("ChainsCreated", 1)
 	r := told(o, created.Outcome)
@@ -134,32 +136,46 @@ func (s *service) remove(ctx context.Context, c *httpapi.Call, o order) result {
 	r, err := s.acker.Delete(ctx, o.tag)
 	if errors.Is(err, xorack.ErrOtherKind) {
 		if err := s.stamper.Delete(ctx, o.tag); err != nil {
-			return failed(o, problemOf(ctx, o, err))
+			return refused(ctx, c, o, err)
 		}
 		return told(o, xorack.Ended)
 	}
 	if err != nil {
-		return failed(o, problemOf(ctx, o, err))
+		return refused(ctx, c, o, err)
 	}
 	a := told(o, r.Outcome)
 	a.Chain = s.answer(c, r.Chain)
 	return a
 }
 
-// problemOf says what an error of the acker is to the caller.
-func problemOf(ctx context.Context, o order, err error) *httpapi.Problem {
-	var invalid *xorack.InvalidError
+// refused is the result of an order that failed.
+func refused(ctx context.Context, c *httpapi.Call, o order, err error) result {
+	problem := problemOf(err)
+	if problem == nil {
+		problem = httpapi.ProblemOf(ctx, c.Scope, asAsked(o, err))
+	}
+	return failed(o, problem)
+}
+
+// asAsked is an error of the acker in the words of the order.
+func asAsked(o order, err error) error {
+	var wrong *invalid.Error
+	switch {
+	case errors.Is(err, xorack.ErrZeroBufferNoOp):
+		return invalid.New(invalid.Malformed, "stamp", "is all zeros: it changes nothing")
+	case o.operation == "extend" && errors.As(err, &wrong) && wrong.Field == "deadline":
+		return invalid.Named("until", wrong)
+	}
+	return err
+}
+
+// problemOf says what an error of the acker is to the caller, nil for one that
+// others have too.
+func problemOf(err error) *httpapi.Problem {
 	conflict := func(kind, title, detail string) *httpapi.Problem {
 		return &httpapi.Problem{Status: http.StatusConflict, Type: kind, Title: title, Detail: detail}
 	}
 	switch {
-	case errors.As(err, &invalid):
-		if o.operation == "extend" && invalid.Field == "deadline" {
-			return httpapi.Invalid("until", invalid.Problem)
-		}
-		return httpapi.Invalid(invalid.Field, invalid.Problem)
-	case errors.Is(err, xorack.ErrZeroBufferNoOp):
-		return httpapi.Invalid("stamp", "is all zeros: it changes nothing")
 	case errors.Is(err, xorack.ErrTagNotFound):
 		return &httpapi.Problem{
 			Status: http.StatusNotFound, Type: "no-chain", Title: "There is no such chain", Detail: "no chain is stored under this tag",
@@ -175,5 +191,5 @@ func problemOf(ctx context.Context, o order, err error) *httpapi.Problem {
 	case errors.Is(err, xorack.ErrChainFull):
 		return conflict("chain-full", "The chain is full", "it has as many operations as one may have; larger trees use chains in chains")
 	}
-	return httpapi.ProblemOf(ctx, err)
+	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -11,7 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -66,28 +66,27 @@ var fields = map[string]struct{ required, optional []string }{
 }
 
 // readOrders reads a batch.
-func readOrders(ctx context.Context, scope tenancy.Scope, raw json.RawMessage) ([]order, error) {
+func readOrders(scope tenancy.Scope, raw json.RawMessage) ([]order, error) {
 	elements, err := strictjson.Elements(raw)
 	if err != nil {
-		return nil, httpapi.Invalid("operations", err.Error())
+		return nil, invalid.Named("operations", err)
 	}
 	if len(elements) == 0 || len(elements) > maxOrders {
-		return nil, httpapi.Invalid("operations", fmt.Sprintf("must have 1 to %d elements", maxOrders))
+		return nil, invalid.New(invalid.OutOfRange, "operations", fmt.Sprintf("must have 1 to %d elements", maxOrders))
 	}
 	orders, tokens := make([]order, len(elements)), 0
 	for i, element := range elements {
-		at := fmt.Sprintf("operations[%d]", i)
 		members, err := strictjson.Members(element)
 		if err != nil {
-			return nil, httpapi.Invalid(at, err.Error())
+			return nil, invalid.Within("operations", i, err)
 		}
 		if orders[i], err = readOrder(scope, members); err != nil {
-			return nil, prefixed(ctx, err, at)
+			return nil, invalid.Within("operations", i, err)
 		}
 		tokens += orders[i].tokens()
 	}
 	if tokens > maxTokens {
-		return nil, httpapi.Invalid("operations", fmt.Sprintf("start edges whose tokens take more than %d bytes", maxTokens))
+		return nil, invalid.New(invalid.OutOfRange, "operations", fmt.Sprintf("start edges whose tokens take more than %d bytes", maxTokens))
 	}
 	return orders, nil
 }
@@ -98,37 +97,37 @@ func readOrder(scope tenancy.Scope, members []strictjson.Member) (order, error) 
 	o := order{limit: someOutstandings}
 	var err error
 	if name == nil {
-		return o, httpapi.Invalid("operation", "is missing")
+		return o, invalid.New(invalid.Missing, "operation", "is missing")
 	}
 	if o.operation, err = strictjson.Text(name); err != nil {
-		return o, httpapi.Invalid("operation", err.Error())
+		return o, invalid.Named("operation", err)
 	}
 	known, ok := fields[o.operation]
 	if !ok {
-		return o, httpapi.Invalid("operation", "must be create, done, add, fan, fail, extend, stamp, get, outstanding or delete")
+		return o, invalid.New(invalid.Unknown, "operation", "must be create, done, add, fan, fail, extend, stamp, get, outstanding or delete")
 	}
 	seen := map[string]bool{}
 	// The edge first and its children last: they derive from it and its batch.
 	slices.SortStableFunc(members, func(a, b strictjson.Member) int { return bytes.Compare([]byte(rank(a)), []byte(rank(b))) })
 	for _, m := range members {
 		if !slices.Contains(known.required, m.Name) && !slices.Contains(known.optional, m.Name) {
-			return o, httpapi.Invalid(m.Name, "is not a member of "+o.operation)
+			return o, invalid.New(invalid.Unknown, m.Name, "is not a member of "+o.operation)
 		}
 		seen[m.Name] = true
 		if err := o.set(m); err != nil {
-			return o, httpapi.Invalid(m.Name, err.Error())
+			return o, invalid.Named(m.Name, err)
 		}
 	}
 	for _, name := range known.required {
 		if !seen[name] {
-			return o, httpapi.Invalid(name, "is missing")
+			return o, invalid.New(invalid.Missing, name, "is missing")
 		}
 	}
 	if err := o.stampGiven(seen); err != nil {
 		return o, err
 	}
 	if o.operation == "outstanding" && o.tokens() > maxTokens {
-		return o, httpapi.Invalid("limit", fmt.Sprintf("is %d: so many tokens and paths may take more than %d bytes", o.limit, maxTokens))
+		return o, invalid.New(invalid.OutOfRange, "limit", fmt.Sprintf("is %d: so many tokens and paths may take more than %d bytes", o.limit, maxTokens))
 	}
 	return o, o.name(scope)
 }
@@ -140,7 +139,7 @@ func (o *order) name(scope tenancy.Scope) (err error) {
 		return err
 	}
 	if handoff.TracksBatch(o.tag) && slices.Contains([]string{"create", "stamp", "delete"}, o.operation) {
-		return httpapi.Invalid("tag", fmt.Sprintf("must not begin with %s: such chains are those of tracked batches", handoff.TrackedPrefix))
+		return invalid.New(invalid.Misplaced, "tag", fmt.Sprintf("must not begin with %s: such chains are those of tracked batches", handoff.TrackedPrefix))
 	}
 	if !o.edge.IsZero() {
 		err = scope.Owns("edge", o.edge.Tag())
@@ -181,11 +180,11 @@ func (o order) stampGiven(seen map[string]bool) error {
 	given := seen["stamp"] || seen["stampBase64"]
 	switch {
 	case seen["stamp"] && seen["stampBase64"]:
-		return httpapi.Invalid("stampBase64", "must not stand beside stamp")
+		return invalid.New(invalid.Clash, "stampBase64", "must not stand beside stamp")
 	case o.operation == "stamp" && !given:
-		return httpapi.Invalid("stamp", "is missing")
+		return invalid.New(invalid.Missing, "stamp", "is missing")
 	case o.operation == "create" && given && (seen["edges"] || seen["idle"] || seen["parent"]):
-		return httpapi.Invalid("stamp", "must not stand beside edges, idle or parent")
+		return invalid.New(invalid.Clash, "stamp", "must not stand beside edges, idle or parent")
 	}
 	return nil
 }
@@ -208,9 +207,9 @@ func (o *order) set(m strictjson.Member) (err error) {
 	case "reason":
 		o.reason = text
 	case "edge":
-		o.edge, err = parseEdge(text)
+		o.edge, err = xorack.ParseEdge(text)
 	case "parent":
-		o.parent, err = parseEdge(text)
+		o.parent, err = xorack.ParseEdge(text)
 	case "edges":
 		most := xorack.MaxOps
 		if o.operation == "fan" {
@@ -243,15 +242,6 @@ func (o *order) set(m strictjson.Member) (err error) {
 	return err
 }
 
-// parseEdge reads a token, and says only what is wrong with it.
-func parseEdge(token string) (xorack.Edge, error) {
-	e, err := xorack.ParseEdge(token)
-	if invalid, ok := err.(*xorack.InvalidError); ok { //nolint:errorlint // it is never wrapped
-		return e, fmt.Errorf("%s", invalid.Problem)
-	}
-	return e, err
-}
-
 func duration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
@@ -264,7 +254,7 @@ func duration(text string) (time.Duration, error) {
 func count(raw json.RawMessage, least, most int) (int, error) {
 	n, err := strconv.Atoi(string(raw))
 	if err != nil || n < least || n > most || strconv.Itoa(n) != string(raw) {
-		return 0, fmt.Errorf("must be an integer from %d to %d", least, most)
+		return 0, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("must be an integer from %d to %d", least, most))
 	}
 	return n, nil
 }
@@ -276,7 +266,7 @@ func (o *order) readChildren(raw json.RawMessage) ([]xorack.Edge, error) {
 	if !strictjson.IsArray(raw) {
 		n, err := count(raw, 0, xorack.MaxOps)
 		if err != nil {
-			return nil, fmt.Errorf("%w, or an array of names", err)
+			return nil, invalid.New(invalid.OutOfRange, "", err.Error()+", or an array of names")
 		}
 		if o.operation != "add" {
 			return o.edge.Children(n), nil
@@ -292,13 +282,13 @@ func (o *order) readChildren(raw json.RawMessage) ([]xorack.Edge, error) {
 		return nil, err
 	}
 	if len(elements) > xorack.MaxOps {
-		return nil, fmt.Errorf("has more than %d names", xorack.MaxOps)
+		return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has more than %d names", xorack.MaxOps))
 	}
 	edges := make([]xorack.Edge, len(elements))
 	for i, element := range elements {
 		name, err := strictjson.Text(element)
 		if err != nil {
-			return nil, fmt.Errorf("has an element that %w", err)
+			return nil, invalid.New(invalid.Malformed, "", "has an element that "+err.Error())
 		}
 		edges[i] = o.edge.Named(name)
 	}

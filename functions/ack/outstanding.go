@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -50,7 +52,7 @@ func (s *service) outstanding(ctx context.Context, call *httpapi.Call, o order) 
 		err = xorack.ErrOtherKind
 	}
 	if err != nil {
-		return failed(o, problemOf(ctx, o, err))
+		return refused(ctx, call, o, err)
 	}
 	found := []waiting{}
 	more := false
@@ -82,7 +84,7 @@ func readTree(raw json.RawMessage) (roots []tree, longest int, err error) {
 		return nil, 0, err
 	}
 	if len(roots) == 0 {
-		return nil, 0, errors.New("must have a root edge")
+		return nil, 0, invalid.New(invalid.Missing, "", "must have a root edge")
 	}
 	if _, named := roots[0].key.(string); named {
 		return nil, 0, errors.New("must be how many root edges there are, or an array of what each starts: they have no names")
@@ -93,7 +95,7 @@ func readTree(raw json.RawMessage) (roots []tree, longest int, err error) {
 // treeReader is how many edges a tree may still have, and the longest path so far.
 type treeReader struct{ left, longest int }
 
-var errTreeTooLarge = fmt.Errorf("has more than %d edges, or more than %d levels", maxTree, maxTreeDepth)
+var errTreeTooLarge = invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has more than %d edges, or more than %d levels", maxTree, maxTreeDepth))
 
 // trees reads what an edge starts, at the end of a path of so many bytes.
 func (r *treeReader) trees(raw json.RawMessage, depth, path int) ([]tree, error) {

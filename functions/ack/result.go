@@ -27,6 +27,7 @@ type result struct {
 	Acked  *bool        `json:"acked,omitempty"`
 	Chain  *chainAnswer `json:"chain,omitempty"`
 	Type   string       `json:"type,omitempty"`
+	Code   string       `json:"code,omitempty"`
 	Detail string       `json:"detail,omitempty"`
 
 	problem *httpapi.Problem
@@ -42,7 +43,7 @@ func (r result) document() (int, any, error) {
 
 // failed is a result that is a problem.
 func failed(o order, problem *httpapi.Problem) result {
-	return result{Status: problem.Status, Operation: o.operation, Type: httpapi.ProblemBase + problem.Type, Detail: problem.Error(), problem: problem}
+	return result{Status: problem.Status, Operation: o.operation, Type: httpapi.ProblemBase + problem.Type, Code: problem.Code(), Detail: problem.Error(), problem: problem}
 }
 
 // chainAnswer is a chain, as callers see it.

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -23,7 +24,7 @@ func (c *call) put() (*intake.Put, error) {
 	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return nil, httpapi.Invalid("body", err.Error())
+		return nil, invalid.Named("body", err)
 	}
 	key = c.IdempotencyKey
 	if c.Direct {
@@ -34,13 +35,13 @@ func (c *call) put() (*intake.Put, error) {
 	for _, m := range members {
 		if m.Name == "messages" {
 			if len(members) > 1 {
-				return nil, httpapi.Invalid("messages", "must stand alone: what is beside it belongs into each message")
+				return nil, invalid.New(invalid.Clash, "messages", "must stand alone: what is beside it belongs into each message")
 			}
 			return p, readList(p, m.Value, key)
 		}
 	}
 	p.Single = true
-	return p, read(p, "", members, key)
+	return p, read(p, members, key)
 }
 
 // directKey takes the member that is to a direct invoke what the header
@@ -53,9 +54,9 @@ func directKey(members []strictjson.Member) (string, []strictjson.Member, error)
 	key, err := strictjson.Text(value)
 	switch {
 	case err != nil:
-		return "", nil, httpapi.Invalid("idempotencyKey", err.Error())
+		return "", nil, invalid.Named("idempotencyKey", err)
 	case key == "" || len(key) > cursor.MaxID:
-		return "", nil, httpapi.Invalid("idempotencyKey", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(key), cursor.MaxID))
+		return "", nil, invalid.New(invalid.TextCode(key, cursor.MaxID), "idempotencyKey", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(key), cursor.MaxID))
 	}
 	return key, rest, nil
 }
@@ -68,34 +69,34 @@ func readList(p *intake.Put, raw json.RawMessage, key string) error {
 	for i, raw := range list {
 		members, err := strictjson.Members(raw)
 		if err != nil {
-			return httpapi.Invalid(fmt.Sprintf("messages[%d]", i), err.Error())
+			return invalid.Within("messages", i, err)
 		}
-		if err := read(p, fmt.Sprintf("messages[%d].", i), members, key); err != nil {
-			return err
+		if err := read(p, members, key); err != nil {
+			return invalid.Within("messages", i, err)
 		}
 	}
 	return nil
 }
 
 // read reads one message.
-func read(p *intake.Put, prefix string, members []strictjson.Member, key string) error {
-	m, numbered, err := message.Read(prefix, members)
+func read(p *intake.Put, members []strictjson.Member, key string) error {
+	m, numbered, err := message.Read(members)
 	if err != nil {
 		return err
 	}
-	return add(p, prefix, m, numbered, key)
+	return add(p, m, numbered, key)
 }
 
 // add adds a message to a put. Without a seq it is known by the call's key,
 // together with all others of its queue, or by its own id.
-func add(p *intake.Put, prefix string, m cursor.Message, numbered bool, key string) error {
+func add(p *intake.Put, m cursor.Message, numbered bool, key string) error {
 	switch {
 	case numbered:
 		p.Add(m)
 	case key != "":
 		p.Join(m, key)
 	case m.ID == "":
-		return httpapi.Invalid(prefix+"seq", "is missing, and so is id: a numbered queue needs a seq; one in arrival order an id, or the header Idempotency-Key")
+		return invalid.New(invalid.Missing, "seq", "is missing, and so is id: a numbered queue needs a seq; one in arrival order an id, or the header Idempotency-Key")
 	default:
 		id := m.ID
 		m.ID = ""

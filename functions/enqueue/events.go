@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
@@ -71,9 +72,9 @@ func (p *paths) byName() map[string]*string {
 func (p *paths) parse(key string) (*props, error) {
 	switch {
 	case p.queue == "":
-		return nil, httpapi.Invalid("queueProp", "is missing beside seqProp or idProp")
+		return nil, invalid.New(invalid.Missing, "queueProp", "is missing beside seqProp or idProp")
 	case p.seq == "" && p.id == "" && key == "":
-		return nil, httpapi.Invalid("seqProp", "is missing beside queueProp, and so is idProp: numbered queues need a seqProp; those in arrival order an idProp, or the header Idempotency-Key")
+		return nil, invalid.New(invalid.Missing, "seqProp", "is missing beside queueProp, and so is idProp: numbered queues need a seqProp; those in arrival order an idProp, or the header Idempotency-Key")
 	}
 	parsed := props{written: *p}
 	for _, one := range []struct {
@@ -85,7 +86,7 @@ func (p *paths) parse(key string) (*props, error) {
 		}
 		var err error
 		if *one.path, err = strictjson.ParseFieldPath(one.text); err != nil {
-			return nil, httpapi.Invalid(one.name, err.Error())
+			return nil, invalid.Named(one.name, err)
 		}
 	}
 	return &parsed, nil
@@ -123,7 +124,7 @@ func (c *call) directProps() (given paths, event json.RawMessage, key string, er
 			continue
 		}
 		if *known[name], err = strictjson.Text(value); err != nil {
-			return paths{}, nil, "", httpapi.Invalid(name, err.Error())
+			return paths{}, nil, "", invalid.Named(name, err)
 		}
 	}
 	return given, event, key, nil
@@ -134,32 +135,32 @@ func (c *call) directProps() (given paths, event json.RawMessage, key string, er
 func (p *props) events(put *intake.Put, raw json.RawMessage, key string) error {
 	if !strictjson.IsArray(raw) {
 		put.Single = true
-		return p.event(put, "", raw, key)
+		return p.event(put, raw, key)
 	}
 	list, err := elements("body", raw)
 	if err != nil {
 		return err
 	}
 	for i, event := range list {
-		if err := p.event(put, fmt.Sprintf("messages[%d].", i), event, key); err != nil {
-			return err
+		if err := p.event(put, event, key); err != nil {
+			return invalid.Within("messages", i, err)
 		}
 	}
 	return nil
 }
 
 // event adds the message of a raw event.
-func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key string) error {
+func (p *props) event(put *intake.Put, event json.RawMessage, key string) error {
 	m := cursor.Message{Body: event}
 	if _, err := strictjson.Members(event); err != nil {
-		return httpapi.Invalid(prefix+"body", err.Error())
+		return invalid.Named("body", err)
 	}
 	queue, err := p.queue.Find(event)
 	if err == nil {
 		m.Queue, err = message.Name(queue)
 	}
 	if err != nil {
-		return invalidProp(prefix, "queue", p.written.queue, err)
+		return invalidProp("queue", p.written.queue, err)
 	}
 	if p.id != nil {
 		id, err := p.id.Find(event)
@@ -167,7 +168,7 @@ func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key
 			m.ID, err = message.Name(id)
 		}
 		if err != nil {
-			return invalidProp(prefix, "id", p.written.id, err)
+			return invalidProp("id", p.written.id, err)
 		}
 	}
 	if p.seq != nil {
@@ -176,14 +177,16 @@ func (p *props) event(put *intake.Put, prefix string, event json.RawMessage, key
 			m.Seq, err = jsonseq.Read(seq)
 		}
 		if err != nil {
-			return invalidProp(prefix, "seq", p.written.seq, err)
+			return invalidProp("seq", p.written.seq, err)
 		}
 	}
-	return add(put, prefix, m, p.seq != nil, key)
+	return add(put, m, p.seq != nil, key)
 }
 
 // invalidProp is the problem of a field that is taken from an event, with the path
 // that led to it.
-func invalidProp(prefix, field, path string, err error) error {
-	return httpapi.Invalid(prefix+field, fmt.Sprintf("%v (%sProp=%s)", err, field, path))
+func invalidProp(field, path string, err error) error {
+	wrong := invalid.Named(field, err)
+	wrong.Problem += fmt.Sprintf(" (%sProp=%s)", field, path)
+	return wrong
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/settings"
@@ -90,14 +92,14 @@ func (c *call) routeDirect() (operation, error) {
 		if c.paths.queue != "" && strictjson.IsArray(c.Body) {
 			return putMessages, nil
 		}
-		return nil, httpapi.Invalid("event", err.Error())
+		return nil, invalid.Named("event", err)
 	}
 	value, rest := strictjson.Take(members, "operation")
 	hasQueue := slices.ContainsFunc(rest, func(m strictjson.Member) bool { return m.Name == "queue" })
 	name := ""
 	if value != nil {
 		if name, err = strictjson.Text(value); err != nil && c.paths.queue == "" {
-			return nil, httpapi.Invalid("operation", err.Error())
+			return nil, invalid.Named("operation", err)
 		}
 	}
 	do := directOperations[name]
@@ -107,7 +109,7 @@ func (c *call) routeDirect() (operation, error) {
 	case name == "":
 		return putMessages, nil
 	case do == nil:
-		return nil, httpapi.Invalid("operation", "must be put, read, status, gaps or configure")
+		return nil, invalid.New(invalid.Unknown, "operation", "must be put, read, status, gaps or configure")
 	}
 	if name == "put" || name == "configure" {
 		return do, c.SetBody(rest)

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
@@ -25,27 +28,16 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 		return 0, nil, err
 	}
 	if p.Single {
-		if err := answers[0].Problem(); err != nil {
-			return 0, nil, err
-		}
-		return answers[0].Status, answers[0], nil
+		return answers[0].Status, answers[0], answers[0].Refused()
 	}
-	unknown := 0
+	if !slices.ContainsFunc(answers, func(a intake.Answer) bool { return a.Failure == nil }) {
+		return 0, nil, invalid.Within("messages", 0, answers[0].Failure)
+	}
 	for i, answer := range answers {
-		if f := answer.Failure; f != nil {
-			unknown++
-			answers[i].Status, answers[i].Detail = f.Status, f.Detail
-			if len(f.Errors) > 0 {
-				answers[i].Detail = f.Errors[0].Field + " " + f.Errors[0].Detail
-			}
+		if answer.Failure != nil {
+			problem := httpapi.ProblemOf(ctx, c.Scope, answer.Failure)
+			answers[i].Status, answers[i].Code, answers[i].Detail = problem.Status, problem.Code(), problem.Error()
 		}
-	}
-	if unknown == len(answers) {
-		problem := answers[0].Failure
-		for i := range problem.Errors {
-			problem.Errors[i].Field = "messages[0]." + problem.Errors[i].Field
-		}
-		return 0, nil, problem
 	}
 	return http.StatusOK, struct {
 		Status  int             `json:"status"`
@@ -57,9 +49,9 @@ func elements(field string, raw json.RawMessage) ([]json.RawMessage, error) {
 	list, err := strictjson.Elements(raw)
 	switch {
 	case err != nil:
-		return nil, httpapi.Invalid(field, err.Error())
+		return nil, invalid.Named(field, err)
 	case len(list) == 0 || len(list) > maxMessages:
-		return nil, httpapi.Invalid(field, fmt.Sprintf("has %d messages: it must have 1 to %d", len(list), maxMessages))
+		return nil, invalid.New(invalid.OutOfRange, field, fmt.Sprintf("has %d messages: it must have 1 to %d", len(list), maxMessages))
 	}
 	return list, nil
 }

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -116,14 +117,14 @@ func configureQueue(ctx context.Context, c *call) (int, any, error) {
 	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return 0, nil, httpapi.Invalid("body", err.Error())
+		return 0, nil, invalid.Named("body", err)
 	}
 	queue, change := "", cursor.Change{}
 	for _, m := range members {
 		text := string(m.Value)
 		if m.Name == "queue" || text[0] == '"' {
 			if text, err = strictjson.Text(m.Value); err != nil {
-				return 0, nil, httpapi.Invalid(m.Name, err.Error())
+				return 0, nil, invalid.Named(m.Name, err)
 			}
 		}
 		if m.Name == "queue" {

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
 )
@@ -77,7 +78,7 @@ func (c *call) seq(name string, otherwise int64) (int64, error) {
 	}
 	seq, err := jsonseq.Read(json.RawMessage(text))
 	if err != nil {
-		return 0, httpapi.Invalid(name, err.Error())
+		return 0, invalid.Named(name, err)
 	}
 	return seq, nil
 }

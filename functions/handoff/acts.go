@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/tenancy"
@@ -22,7 +24,7 @@ func (s *service) act(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	}
 	after, err := kinds[o.act].do(ctx, s.deliverer, o)
 	if err != nil {
-		return 0, nil, refused(ctx, o, after, err)
+		return 0, nil, refused(ctx, c.Scope, o, after, err)
 	}
 	c.Metrics.Count("Acts", 1)
 	document := operated{Status: http.StatusOK, ID: o.Op, Act: o.act, Queue: c.Short(o.Queue), Consumer: o.Consumer}
@@ -34,18 +36,19 @@ func (s *service) act(ctx context.Context, c *httpapi.Call) (int, any, error) {
 
 // refused says why an order was not carried out. The id is what makes a repeat
 // safe, so it is told where we made it up.
-func refused(ctx context.Context, o order, c handoff.Consumer, err error) error {
+func refused(ctx context.Context, scope tenancy.Scope, o order, c handoff.Consumer, err error) error {
+	var wrong *invalid.Error
 	problem := problemOf(err)
 	if problem == nil {
-		problem = httpapi.ProblemOf(ctx, err)
+		problem = httpapi.ProblemOf(ctx, scope, err)
 	}
 	switch {
 	case errors.Is(err, handoff.ErrClaimed) && c.Tracked:
-		problem.Detail = fmt.Sprintf("the claim ends when its chain %q does; to give its batch up, fail an edge that is outstanding in it", c.Chain())
+		problem.Detail = fmt.Sprintf("the claim ends when its chain %q does; to give its batch up, fail an edge that is outstanding in it", scope.Short(c.Chain()))
 	case errors.Is(err, handoff.ErrClaimed):
 		problem.Detail = fmt.Sprintf("the claim ends at %s at the latest; pause the consumer and wait for its end",
 			c.LeaseUntil.Format(time.RFC3339))
-	case problem.Status == http.StatusBadRequest && c.State == handoff.Blocked && kinds[o.act].place == "seq":
+	case errors.As(err, &wrong) && wrong.Field == "seq" && wrong.Code == invalid.Clash:
 		// The request is fine: it is the consumer that has moved on since.
 		problem = notBlocked(fmt.Sprintf("the consumer is blocked on %d, not on %d", c.Delivered+1, o.seq))
 	case problem.Status == http.StatusServiceUnavailable:
@@ -116,7 +119,7 @@ func (s *service) acts(ctx context.Context, c *httpapi.Call) (int, any, error) {
 		}
 	}
 	if len(after) > maxNext || !utf8.ValidString(after) {
-		return 0, nil, httpapi.Invalid("after", `must be the "next" of an earlier answer`)
+		return 0, nil, invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer`)
 	}
 	page, next, err := s.deliverer.Acts(ctx, given["queue"], after)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/reply"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -122,7 +123,7 @@ var bounds = map[string][2]int64{"maxMessages": {1, 1000}, "maxBytes": {1, maxAn
 func bound(name, text string, to *int) error {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if b := bounds[name]; err != nil || n < b[0] || n > b[1] {
-		return httpapi.Invalid(name, fmt.Sprintf("must be an integer from %d to %d", b[0], b[1]))
+		return invalid.New(invalid.OutOfRange, name, fmt.Sprintf("must be an integer from %d to %d", b[0], b[1]))
 	}
 	*to = int(n)
 	return nil
@@ -169,7 +170,7 @@ func readPull(c *httpapi.Call, names ...string) (pull, error) {
 func (p *pull) readAll(members []strictjson.Member, names []string) error {
 	for _, m := range members {
 		if !slices.Contains(names, m.Name) {
-			return httpapi.Invalid(m.Name, "is not a field of this: "+strings.Join(names, ", ")+" are")
+			return invalid.New(invalid.Unknown, m.Name, "is not a field of this: "+strings.Join(names, ", ")+" are")
 		}
 		if err := p.read(m); err != nil {
 			return err
@@ -183,7 +184,7 @@ func (p *pull) readAll(members []strictjson.Member, names []string) error {
 func (p *pull) readNext(raw json.RawMessage) error {
 	members, err := strictjson.Members(raw)
 	if err != nil {
-		return httpapi.Invalid("next", err.Error())
+		return invalid.Named("next", err)
 	}
 	next := pull{Request: handoff.Request{Bounds: handoff.Bounds{MaxBytes: maxAnswerBytes}}}
 	if err := next.readAll(members, []string{"request", "maxMessages", "maxBytes", "leaseSeconds"}); err != nil {
@@ -232,7 +233,7 @@ func (p *pull) read(m strictjson.Member) error {
 		return p.readReplies(m.Value)
 	}
 	if err != nil {
-		return httpapi.Invalid(m.Name, err.Error())
+		return invalid.Named(m.Name, err)
 	}
 	return nil
 }
@@ -241,25 +242,21 @@ func (p *pull) read(m strictjson.Member) error {
 func (p *pull) readReplies(raw []byte) error {
 	var err error
 	p.replies, err = reply.Read(raw)
-	var invalid *cursor.InvalidError
-	if errors.As(err, &invalid) {
-		return httpapi.Invalid(invalid.Field, invalid.Problem)
-	}
-	return nil
+	return err
 }
 
 func readSeqs(raw json.RawMessage) ([]int64, error) {
 	elements, err := strictjson.Elements(raw)
 	if err != nil {
-		return nil, httpapi.Invalid("seqs", err.Error())
+		return nil, invalid.Named("seqs", err)
 	}
 	if len(elements) == 0 {
-		return nil, httpapi.Invalid("seqs", "is empty")
+		return nil, invalid.New(invalid.Missing, "seqs", "is empty")
 	}
 	seqs := make([]int64, len(elements))
 	for i, element := range elements {
 		if seqs[i], err = jsonseq.Read(element); err != nil {
-			return nil, httpapi.Invalid(fmt.Sprintf("seqs[%d]", i), err.Error())
+			return nil, invalid.Within("seqs", i, err)
 		}
 	}
 	return seqs, nil
@@ -305,7 +302,7 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 		return 0, nil, err
 	}
 	if len(p.replies) > 0 && p.act != actCommit && (p.act != actSettle || p.outcome != handoff.Committed) {
-		return 0, nil, httpapi.Invalid("replies", "belong to commit, and to settle as COMMITTED")
+		return 0, nil, invalid.New(invalid.Misplaced, "replies", "belong to commit, and to settle as COMMITTED")
 	}
 	h := handoff.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.token}
 	if p.next != nil {
@@ -325,7 +322,7 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 	case actSettle:
 		a, err = pull.Settle(ctx, h, p.outcome, p.reason, p.replies...)
 	default:
-		return 0, nil, httpapi.Invalid("act", "must be extend, prepare, commit, abort or settle")
+		return 0, nil, invalid.New(invalid.Unknown, "act", "must be extend, prepare, commit, abort or settle")
 	}
 	return pulled(c, a, err)
 }
@@ -333,7 +330,7 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 // commitAndClaim commits a claim and makes the next one.
 func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h handoff.Held, p pull) (int, any, error) {
 	if p.act != actCommit {
-		return 0, nil, httpapi.Invalid("next", "is a field of commit only")
+		return 0, nil, invalid.New(invalid.Misplaced, "next", "is a field of commit only")
 	}
 	p.next.Queue, p.next.Consumer = h.Queue, h.Consumer
 	done, next, err := s.puller().CommitAndClaim(ctx, h, *p.next, p.replies...)

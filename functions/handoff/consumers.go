@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
@@ -254,10 +256,10 @@ func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error)
 			known, err = message.Kind(m.Value)
 			kind = &known
 		default:
-			err = errors.New("is not a field of a new consumer: queue, consumer, start and kind are")
+			err = invalid.New(invalid.Unknown, "", "is not a field of a new consumer: queue, consumer, start and kind are")
 		}
 		if err != nil {
-			return 0, nil, httpapi.Invalid(m.Name, err.Error())
+			return 0, nil, invalid.Named(m.Name, err)
 		}
 	}
 	if queue, err = c.Full("queue", queue); err != nil {

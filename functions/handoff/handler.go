@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
@@ -66,13 +68,13 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return nil, httpapi.Invalid("event", err.Error())
+		return nil, invalid.Named("event", err)
 	}
 	value, rest := strictjson.Take(members, "operation")
 	name := ""
 	if value != nil {
 		if name, err = strictjson.Text(value); err != nil {
-			return nil, httpapi.Invalid("operation", err.Error())
+			return nil, invalid.Named("operation", err)
 		}
 	} else if act, _ := strictjson.Take(members, "act"); act != nil {
 		name = "act"
@@ -93,7 +95,7 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	case "onClaim":
 		return s.onClaim, c.SetBody(rest)
 	}
-	return nil, httpapi.Invalid("operation", "must be status, create, acts, act, list, claim or onClaim")
+	return nil, invalid.New(invalid.Unknown, "operation", "must be status, create, acts, act, list, claim or onClaim")
 }
 
 // body reads the members of a request that has no parameters.
@@ -103,7 +105,7 @@ func body(c *httpapi.Call) ([]strictjson.Member, error) {
 	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return nil, httpapi.Invalid("body", err.Error())
+		return nil, invalid.Named("body", err)
 	}
 	return members, nil
 }

@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -79,7 +80,7 @@ func readOrder(c *httpapi.Call) (order, error) {
 			o.Reason, err = strictjson.Text(m.Value)
 		case "id":
 			if o.Op, err = strictjson.Text(m.Value); err == nil && o.Op == "" {
-				err = errors.New("is empty")
+				err = invalid.New(invalid.Missing, "", "is empty")
 			}
 		case "seq":
 			o.seq, err = jsonseq.Read(m.Value)
@@ -92,10 +93,10 @@ func readOrder(c *httpapi.Call) (order, error) {
 			text, err = strictjson.Text(m.Value)
 			o.outcome = handoff.TokenOutcome(text)
 		default:
-			err = errors.New("is not a field of an act: act, queue, consumer, reason, id, seq, start, token and outcome are")
+			err = invalid.New(invalid.Unknown, "", "is not a field of an act: act, queue, consumer, reason, id, seq, start, token and outcome are")
 		}
 		if err != nil {
-			return o, httpapi.Invalid(m.Name, err.Error())
+			return o, invalid.Named(m.Name, err)
 		}
 	}
 	if o.Queue, err = c.Full("queue", o.Queue); err != nil {
@@ -103,17 +104,17 @@ func readOrder(c *httpapi.Call) (order, error) {
 	}
 	kind, known := kinds[o.act]
 	if !known {
-		return o, httpapi.Invalid("act", "must be skip, redrive, rewind, pause, resume, settle, release or remove")
+		return o, invalid.New(invalid.Unknown, "act", "must be skip, redrive, rewind, pause, resume, settle, release or remove")
 	}
 	if given["outcome"] && o.act != handoff.ActSettle {
-		return o, httpapi.Invalid("outcome", "is not a field of "+o.act)
+		return o, invalid.New(invalid.Misplaced, "outcome", "is not a field of "+o.act)
 	}
 	for _, place := range []string{"seq", "start", "token"} {
 		if place == kind.place && !given[place] {
-			return o, httpapi.Invalid(place, "is missing")
+			return o, invalid.New(invalid.Missing, place, "is missing")
 		}
 		if place != kind.place && given[place] {
-			return o, httpapi.Invalid(place, "is not a field of "+o.act)
+			return o, invalid.New(invalid.Misplaced, place, "is not a field of "+o.act)
 		}
 	}
 	if !given["id"] {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
@@ -86,7 +89,7 @@ func (s *service) handler(out io.Writer) handler {
 func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	switch {
 	case c.Direct:
-		return 0, nil, httpapi.Invalid("event", "is a direct invoke: signed requests come by the HTTP API alone")
+		return 0, nil, invalid.New(invalid.Misplaced, "event", "is a direct invoke: signed requests come by the HTTP API alone")
 	case c.Method != http.MethodPost:
 		return 0, nil, &httpapi.Problem{
 			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
@@ -107,7 +110,7 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err != nil {
 		// A sender that signs and is not understood is one of ours to mend.
 		c.Metrics.Count("WebhooksInvalid", 1)
-		problem := httpapi.ProblemOf(ctx, err)
+		problem := httpapi.ProblemOf(ctx, c.Scope, err)
 		slog.WarnContext(ctx, "not understood", "source", source.Name, "field", problem.Errors[0].Field, "problem", problem.Type)
 		return 0, nil, err
 	}
@@ -173,9 +176,10 @@ func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.So
 		// detail of the body from one attempt to the next, and would try for days.
 		return http.StatusOK, answer{http.StatusOK, cursor.Duplicate, a.Detail}, nil
 	}
-	if problem := a.Problem(); problem != nil {
+	err = a.Refused()
+	var problem *httpapi.Problem
+	if errors.As(err, &problem) {
 		problem.More = nil
-		return 0, nil, problem
 	}
-	return a.Status, answer{Status: a.Status, Outcome: a.Outcome}, nil
+	return a.Status, answer{Status: a.Status, Outcome: a.Outcome}, err
 }

@@ -244,7 +244,7 @@ func TestRefused(t *testing.T) {
 		"an Idempotency-Key of 2 KB": flipped.with("Idempotency-Key", strings.Repeat("k", 2000)),
 	} {
 		a := s.send(r)
-		const want = `{"status":401,"title":"The request is not signed as it must be","type":"https://streamsort.dev/problems/not-signed"}`
+		const want = `{"code":"not-signed","status":401,"title":"The request is not signed as it must be","type":"https://streamsort.dev/problems/not-signed"}`
 		if a.Status != 401 || a.Body != want {
 			t.Errorf("%s: %d %s", name, a.Status, a.Body)
 		}

@@ -361,7 +361,7 @@ func testForgotten(b *bench) {
 func (b *bench) refused(field string, err error) {
 	b.Helper()
 	var invalid *cursor.InvalidError
-	if !errors.As(err, &invalid) || invalid.Field != field {
+	if !errors.As(err, &invalid) || invalid.Path() != field {
 		b.Errorf("error %v, want one of the field %s", err, field)
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/streamsort/streamsort/internal/awsenv"
@@ -94,7 +96,32 @@ func NewSigned(base string, through *http.Client, service string, keys awsenv.Se
 type Problem struct {
 	Status int    `json:"status"`
 	Type   string `json:"type"`
+	Code   string `json:"code"`
 	Detail string `json:"detail"`
+	// Errors are the fields that are wrong.
+	Errors []FieldError `json:"errors"`
+}
+
+// FieldError is a field that is wrong.
+type FieldError struct {
+	Field  string       `json:"field"`
+	Code   invalid.Code `json:"code"`
+	Detail string       `json:"detail"`
+	// Index is the place of the element that it is in, Other that of the one that it
+	// clashes with; nil where there is none.
+	Index *int `json:"index"`
+	Other *int `json:"other"`
+}
+
+// Of is the field's name in an element of a list, and the element's place; ok is false
+// where it is in none of that list.
+func (f FieldError) Of(list string) (name string, index int, ok bool) {
+	if f.Index == nil {
+		return "", 0, false
+	}
+	element := invalid.Element{List: list, Index: *f.Index}.String()
+	name, ok = strings.CutPrefix(f.Field, element)
+	return strings.TrimPrefix(name, "."), *f.Index, ok
 }
 
 func (p *Problem) Error() string { return fmt.Sprintf("%d: %s", p.Status, p.Detail) }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
@@ -64,12 +66,11 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 	}()
 	status, document, err := a.do(ctx, c, raw)
 	if err != nil {
-		problem := a.problemOf(ctx, err)
+		problem := a.problemOf(ctx, c.Scope, err)
 		if problem.Status >= http.StatusInternalServerError {
 			c.Metrics.Count("Errors", 1)
 		}
 		slog.InfoContext(ctx, "answered", c.told("status", problem.Status, "problem", problem.Type)...)
-		problem.shorten(c.Scope)
 		return c.Problem(problem)
 	}
 	slog.InfoContext(ctx, "answered", c.told("status", status)...)
@@ -96,13 +97,13 @@ func (a *API) do(ctx context.Context, c *Call, raw json.RawMessage) (status int,
 }
 
 // problemOf is what an error is to the caller.
-func (a *API) problemOf(ctx context.Context, err error) *Problem {
+func (a *API) problemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 	if a.Problem != nil {
 		if problem := a.Problem(err); problem != nil {
 			return problem
 		}
 	}
-	return ProblemOf(ctx, err)
+	return ProblemOf(ctx, scope, err)
 }
 
 // told is what is logged of a call: its tenant too, where there is one.
@@ -144,7 +145,7 @@ func (a *API) route(c *Call) (Operation, error) {
 func (c *Call) SetBody(members []strictjson.Member) error {
 	body, err := strictjson.Object(members)
 	if err != nil {
-		return Invalid("event", err.Error())
+		return invalid.Named("event", err)
 	}
 	c.Body = body
 	return nil
@@ -159,7 +160,7 @@ func (c *Call) SetQuery(members []strictjson.Member) error {
 		if strings.HasPrefix(value, `"`) {
 			text, err := strictjson.Text(m.Value)
 			if err != nil {
-				return Invalid(m.Name, err.Error())
+				return invalid.Named(m.Name, err)
 			}
 			value = text
 		}
@@ -180,7 +181,7 @@ func (r *Request) Limit() (int, error) {
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil || limit < 1 || limit > maxLimit {
-		return 0, Invalid("limit", fmt.Sprintf("must be an integer from 1 to %d", maxLimit))
+		return 0, invalid.New(invalid.OutOfRange, "limit", fmt.Sprintf("must be an integer from 1 to %d", maxLimit))
 	}
 	return limit, nil
 }

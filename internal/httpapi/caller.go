@@ -3,6 +3,8 @@ package httpapi
 import (
 	"encoding/json"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/tenancy"
 )
 
@@ -50,7 +52,7 @@ func notLikeAnEvent(raw json.RawMessage) error {
 		RequestContext json.RawMessage `json:"requestContext"`
 	}
 	if json.Unmarshal(raw, &event) == nil && len(event.RequestContext) > 0 {
-		return Invalid("requestContext", "is that of an event which cannot be read")
+		return invalid.New(invalid.Malformed, "requestContext", "is that of an event which cannot be read")
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/tenancy"
 )
 
@@ -32,16 +34,30 @@ type Problem struct {
 
 // FieldError says what is wrong with a field, and what its bound is.
 type FieldError struct {
+	// Field is the way to it (messages[7].body), Detail says what is wrong, in words
+	// that stand behind it.
 	Field  string `json:"field"`
 	Detail string `json:"detail"`
+	// Code is why.
+	Code invalid.Code `json:"code"`
+	// Index is the place of the element that the field is in, where it is in a list;
+	// Other that of the element that it clashes with.
+	Index *int `json:"index,omitempty"`
+	Other *int `json:"other,omitempty"`
 }
 
-// Invalid is the problem of a field that is out of its bounds.
-func Invalid(field, detail string) *Problem {
-	return &Problem{
-		Status: http.StatusBadRequest, Type: "invalid", Title: "The request is not valid",
-		Errors: []FieldError{{field, detail}},
+// newFieldError tells of a field, with the queue's name as the caller gave it.
+func newFieldError(scope tenancy.Scope, wrong *invalid.Error) FieldError {
+	said := *wrong
+	said.Queue = scope.Short(wrong.Queue)
+	f := FieldError{Field: said.Path(), Code: said.Code, Detail: said.What()}
+	if len(said.At) > 0 {
+		f.Index = &said.At[0].Index
 	}
+	if said.Twin != nil {
+		f.Other = &said.Twin.Index
+	}
+	return f
 }
 
 // Error is the problem in a sentence: the detail, or what is wrong with the first
@@ -53,8 +69,20 @@ func (p *Problem) Error() string {
 	return p.Detail
 }
 
+// Code is what a program tells the problem by: the reason why a field is invalid, and
+// the type of every other problem.
+func (p *Problem) Code() string {
+	if p.Type == typeInvalid {
+		return string(p.Errors[0].Code)
+	}
+	return p.Type
+}
+
+// typeInvalid is the type of a problem with a field that has no type of its own.
+const typeInvalid = "invalid"
+
 func (p *Problem) document() map[string]any {
-	document := map[string]any{"type": ProblemBase + p.Type, "title": p.Title, "status": p.Status}
+	document := map[string]any{"type": ProblemBase + p.Type, "code": p.Code(), "title": p.Title, "status": p.Status}
 	if detail := p.Error(); detail != "" {
 		document["detail"] = detail
 	}
@@ -72,14 +100,6 @@ func (p *Problem) document() map[string]any {
 func NotJSON() *Problem {
 	return &Problem{
 		Status: http.StatusUnsupportedMediaType, Type: "not-json", Title: "The request is not JSON",
-		Errors: []FieldError{{"content-type", "must be application/json or end in +json"}},
-	}
-}
-
-// shorten takes the tenant off the names that the problem quotes.
-func (p *Problem) shorten(scope tenancy.Scope) {
-	p.Detail = scope.Told(p.Detail)
-	for i, e := range p.Errors {
-		p.Errors[i].Detail = scope.Told(e.Detail)
+		Errors: []FieldError{{Field: "content-type", Code: invalid.Malformed, Detail: "must be application/json or end in +json"}},
 	}
 }

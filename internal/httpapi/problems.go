@@ -7,29 +7,25 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // ProblemOf says what an error is to the caller: one that is a Problem already, of
 // the sorter, or of whose names they are. One that nobody expects is logged, and
-// told to nobody.
-func ProblemOf(ctx context.Context, err error) *Problem {
+// told to nobody. Names are told as the scope's callers give them.
+func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 	var problem *Problem
-	var invalid *cursor.InvalidError
+	var wrong *invalid.Error
 	var missing *cursor.MissingError
-	var notYours *tenancy.NotYoursError
 	var noTenant *tenancy.NoTenantError
 	switch {
 	case errors.As(err, &problem):
 		return problem
-	case errors.As(err, &invalid):
-		return Invalid(invalid.Field, invalid.Problem)
-	case errors.As(err, &notYours):
-		return &Problem{
-			Status: http.StatusForbidden, Type: "not-yours", Title: "The request names what is another's",
-			Errors: []FieldError{{notYours.Field, "is not of this tenant"}},
-		}
+	case errors.As(err, &wrong):
+		return fieldProblem(newFieldError(scope, wrong), wrong)
 	case errors.As(err, &noTenant):
 		return &Problem{Status: http.StatusForbidden, Type: "no-tenant", Title: "The caller is no tenant", Detail: noTenant.Why}
 	case errors.As(err, &missing):
@@ -45,12 +41,12 @@ func ProblemOf(ctx context.Context, err error) *Problem {
 	case errors.Is(err, cursor.ErrFirstFixed):
 		return &Problem{
 			Status: http.StatusConflict, Type: "first-fixed", Title: "The first seq of a queue cannot be changed",
-			Errors: []FieldError{{Field: "first", Detail: "is fixed when the queue is made"}},
+			Errors: []FieldError{{Field: "first", Code: invalid.Clash, Detail: "is fixed when the queue is made"}},
 		}
 	case errors.Is(err, cursor.ErrKindFixed):
 		return &Problem{
 			Status: http.StatusConflict, Type: "kind-fixed", Title: "The kind of a queue cannot be changed",
-			Errors: []FieldError{{Field: "kind", Detail: "is fixed when the queue is made"}},
+			Errors: []FieldError{{Field: "kind", Code: invalid.Clash, Detail: "is fixed when the queue is made"}},
 		}
 	case errors.Is(err, cursor.ErrExpired):
 		return &Problem{
@@ -67,6 +63,24 @@ func ProblemOf(ctx context.Context, err error) *Problem {
 	}
 	slog.ErrorContext(ctx, "unexpected", "error", err)
 	return unexpected()
+}
+
+// fieldProblem is the problem of a field that can never be accepted.
+func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
+	p := &Problem{Status: http.StatusBadRequest, Type: typeInvalid, Title: "The request is not valid", Errors: []FieldError{f}}
+	switch {
+	case errors.Is(wrong, tenancy.ErrNotYours):
+		p.Status, p.Type, p.Title = http.StatusForbidden, "not-yours", "The request names what is another's"
+	case isMessage(wrong) && wrong.Code == invalid.TooLarge:
+		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large", "The message is too large"
+	}
+	return p
+}
+
+// isMessage reports whether the field is the body of a message that is put, or all
+// that are put under one id.
+func isMessage(wrong *invalid.Error) bool {
+	return (wrong.Field == "body" || wrong.Field == "messages") && (len(wrong.At) == 0 || wrong.At[0].List == "messages")
 }
 
 func unexpected() *Problem {

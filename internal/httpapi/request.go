@@ -17,6 +17,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
 )
@@ -109,7 +111,7 @@ func decode(raw json.RawMessage) (Request, error) {
 		r.shape, r.Method, path = payload, e.RequestContext.HTTP.Method, e.RawPath
 		query, err := url.ParseQuery(e.RawQueryString)
 		if err != nil {
-			return r, Invalid("query", "is not a query string: "+err.Error())
+			return r, invalid.New(invalid.Malformed, "query", "is not a query string: "+err.Error())
 		}
 		r.Query = query
 	}
@@ -129,14 +131,14 @@ func decode(raw json.RawMessage) (Request, error) {
 	if e.IsBase64Encoded {
 		body, err := base64.StdEncoding.DecodeString(string(r.Body))
 		if err != nil {
-			return r, Invalid("body", "is not base64, and the event says so: "+err.Error())
+			return r, invalid.New(invalid.Malformed, "body", "is not base64, and the event says so: "+err.Error())
 		}
 		r.Body = body
 	}
 	if len(r.Body) > MaxBody {
 		return r, &Problem{
 			Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",
-			Errors: []FieldError{{"body", "has more than 6291456 bytes"}},
+			Errors: []FieldError{{Field: "body", Code: invalid.TooLarge, Detail: "has more than 6291456 bytes"}},
 		}
 	}
 	r.setHeaders(e.Headers)
@@ -165,7 +167,7 @@ func (r *Request) setIdempotencyKey(value string) error {
 		value = value[1 : len(value)-1]
 	}
 	if value == "" || len(value) > maxIdempotencyKey {
-		return Invalid("Idempotency-Key", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(value), maxIdempotencyKey))
+		return invalid.New(invalid.TextCode(value, maxIdempotencyKey), "Idempotency-Key", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(value), maxIdempotencyKey))
 	}
 	r.IdempotencyKey = value
 	return nil
@@ -182,7 +184,7 @@ func (r *Request) checkJSON() error {
 		return NotJSON()
 	}
 	if !utf8.Valid(r.Body) {
-		return Invalid("body", "is not valid UTF-8")
+		return invalid.New(invalid.Malformed, "body", "is not valid UTF-8")
 	}
 	return nil
 }
@@ -197,7 +199,7 @@ func (r *Request) One(name string) (string, error) {
 	case 1:
 		return values[0], nil
 	}
-	return "", Invalid(name, "is given more than once")
+	return "", invalid.New(invalid.Clash, name, "is given more than once")
 }
 
 // Only is an error if there is a query parameter that is none of these.
@@ -209,9 +211,9 @@ func (r *Request) Only(names ...string) error {
 		}
 		switch {
 		case !known && len(names) == 0:
-			return Invalid(given, "is not a parameter of this request: it has none")
+			return invalid.New(invalid.Unknown, given, "is not a parameter of this request: it has none")
 		case !known:
-			return Invalid(given, "is not a parameter of this request: "+strings.Join(names, ", ")+" are")
+			return invalid.New(invalid.Unknown, given, "is not a parameter of this request: "+strings.Join(names, ", ")+" are")
 		}
 	}
 	return nil

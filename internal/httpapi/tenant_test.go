@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // asked answers with whose names the call's are.
@@ -105,16 +106,25 @@ func TestDirectInvokesOperate(t *testing.T) {
 	}
 }
 
-// A problem quotes names as the tenant gave them.
-func TestProblemsQuoteNamesAsTheyWereGiven(t *testing.T) {
-	p := httpapi.Invalid("id", `is that of another arrival in queue "@acme/q"`)
-	p.Detail = `queue "@acme/@acme/q" and "@acmee/q"`
-	a := &httpapi.API{
-		Routes:      map[string]map[string]httpapi.Operation{"queues": {http.MethodGet: func(context.Context, *httpapi.Call) (int, any, error) { return 0, nil, p }}},
-		TenantClaim: "org", Emitter: emf.New(io.Discard, emf.Names{}),
-	}
-	raw, err := a.Handle(t.Context(), json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
-	if err != nil || p.Errors[0].Detail != `is that of another arrival in queue "q"` || p.Detail != `queue "@acme/q" and "@acmee/q"` {
-		t.Errorf("a problem with a name in it: %s, %v", raw, err)
+// A problem names queues as the tenant named them, and another's not at all.
+func TestProblemsNameQueuesAsTheyWereGiven(t *testing.T) {
+	for queue, want := range map[string]string{
+		"@acme/q": `queue \"q\" is not there`, "@acme/@acme/q": `queue \"@acme/q\" is not there`, "@acmee/q": `queue is not there`, "q": `queue is not there`,
+	} {
+		refuse := func(context.Context, *httpapi.Call) (int, any, error) {
+			return 0, nil, &invalid.Error{Field: "queue", Code: invalid.Clash, Problem: "is not there", Queue: queue}
+		}
+		a := &httpapi.API{
+			Routes:      map[string]map[string]httpapi.Operation{"queues": {http.MethodGet: refuse}},
+			TenantClaim: "org", Emitter: emf.New(io.Discard, emf.Names{}),
+		}
+		raw, err := a.Handle(t.Context(), json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
+		var answer struct{ Body string }
+		if err == nil {
+			err = json.Unmarshal(raw, &answer)
+		}
+		if err != nil || !strings.Contains(answer.Body, want) {
+			t.Errorf("%s: %s, %v; want %s", queue, answer.Body, err, want)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package intake
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -20,10 +19,12 @@ type Answer struct {
 	Old    *jsonseq.Seq `json:"old,omitempty"`
 	New    *jsonseq.Seq `json:"new,omitempty"`
 	Detail string       `json:"detail,omitempty"`
+	// Code is that of the problem with a message that has no outcome.
+	Code string `json:"code,omitempty"`
 
 	// Failure is why the message's fate is unknown, or that it is not for this
 	// queue; nil where the outcome says it all.
-	Failure *httpapi.Problem `json:"-"`
+	Failure error `json:"-"`
 }
 
 // statusOf is the HTTP status of each outcome.
@@ -78,9 +79,9 @@ func (p *Put) newArrivalAnswer(r cursor.Appended, n int) Answer {
 
 func seqOf(seq int64) *jsonseq.Seq { return (*jsonseq.Seq)(&seq) }
 
-// Problem is the problem document of an answer that is no success, for a call
-// that brought one message; nil of one that is.
-func (a Answer) Problem() *httpapi.Problem {
+// Refused is the error of an answer that is no success, for a call that brought one
+// message; nil of one that is. Where the answer has an outcome it is a problem.
+func (a Answer) Refused() error {
 	switch {
 	case a.Failure != nil:
 		return a.Failure
@@ -96,19 +97,6 @@ func (a Answer) Problem() *httpapi.Problem {
 	}
 	if a.Outcome == cursor.Full {
 		p.RetryAfter = 1
-	}
-	return p
-}
-
-// tooLarge gives a body over its limit the status that HTTP has for it.
-func tooLarge(p *httpapi.Problem) *httpapi.Problem {
-	if len(p.Errors) != 1 {
-		return p
-	}
-	field, detail := "."+p.Errors[0].Field, p.Errors[0].Detail
-	if strings.HasSuffix(field, ".body") && strings.HasPrefix(detail, "has ") ||
-		strings.HasSuffix(field, ".messages") && strings.HasPrefix(detail, "have ") {
-		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large", "The message is too large"
 	}
 	return p
 }

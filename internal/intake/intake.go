@@ -1,7 +1,7 @@
 // Package intake is what the functions that take messages in have in common: it
 // gathers the messages of one call ([Put]), stores them through pkg/cursor
 // ([Put.Store]), counts what became of each, and tells it as callers see it
-// ([Answer], [Answer.Problem]).
+// ([Answer], [Answer.Refused]).
 //
 // A message with a seq goes to a numbered queue, one without to a queue in
 // arrival order, under an id by which its repeat is known. Both are right to
@@ -14,11 +14,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/emf"
-	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -83,35 +82,31 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 	if len(p.arrivals) > 0 {
 		// All is looked at before anything is stored.
 		if err := cursor.ValidateArrivals(p.arrivals); err != nil {
-			return nil, p.problem(ctx, err, p.arrived)
+			return nil, p.inCall(err, p.arrived)
 		}
 	}
 	answers := make([]Answer, p.count)
 	if len(p.messages) > 0 {
 		results, err := sorter.PutGroup(ctx, p.messages)
 		if err != nil {
-			return nil, p.problem(ctx, err, p.numbered)
+			return nil, p.inCall(err, p.numbered)
 		}
 		for i, result := range results {
 			count(metrics, result)
 			answers[p.numbered[i][0]] = p.newAnswer(result)
-			if result.Err != nil {
-				answers[p.numbered[i][0]].Failure = httpapi.ProblemOf(ctx, result.Err)
-			}
+			answers[p.numbered[i][0]].Failure = result.Err
 		}
 	}
 	if len(p.arrivals) > 0 {
 		results, err := sorter.AppendGroup(ctx, p.arrivals)
 		if err != nil {
-			return nil, p.problem(ctx, err, p.arrived)
+			return nil, p.inCall(err, p.arrived)
 		}
 		for i, result := range results {
 			countArrival(metrics, result, len(p.arrived[i]))
 			for n, place := range p.arrived[i] {
 				answers[place] = p.newArrivalAnswer(result, n)
-				if result.Err != nil {
-					answers[place].Failure = httpapi.ProblemOf(ctx, result.Err)
-				}
+				answers[place].Failure = result.Err
 			}
 		}
 	}
@@ -127,8 +122,8 @@ func (p *Put) mixed() error {
 	}
 	for i, a := range p.arrivals {
 		if numbered[a.Queue] {
-			return httpapi.Invalid(fmt.Sprintf("messages[%d].seq", p.arrived[i][0]),
-				"is missing, and another message for the same queue has one: a queue takes messages with a seq or without, as its first put has them")
+			return p.in(p.arrived[i][0], invalid.New(invalid.Missing, "seq",
+				"is missing, and another message for the same queue has one: a queue takes messages with a seq or without, as its first put has them"))
 		}
 	}
 	return nil
@@ -137,14 +132,12 @@ func (p *Put) mixed() error {
 // name puts the tenant in front of each queue and id.
 func (p *Put) name() error {
 	full := func(place int, field string, name *string) (err error) {
-		switch {
-		case field == "id" && p.key != "" && *name == p.key:
-			field = "Idempotency-Key"
-		case !p.Single:
-			field = fmt.Sprintf("messages[%d].%s", place, field)
+		if field == "id" && p.key != "" && *name == p.key {
+			*name, err = p.Scope.Full("Idempotency-Key", *name)
+			return err
 		}
 		*name, err = p.Scope.Full(field, *name)
-		return err
+		return p.in(place, err)
 	}
 	for i := range p.messages {
 		m, place := &p.messages[i], p.numbered[i][0]
@@ -166,45 +159,42 @@ func (p *Put) name() error {
 	return nil
 }
 
-// problem is what an error of the sorter is to the caller, who knows the
-// messages by their places in the call.
-func (p *Put) problem(ctx context.Context, err error, places [][]int) error {
-	return tooLarge(p.reindexed(httpapi.ProblemOf(ctx, err), places))
+// inCall is an error of the sorter about the messages of a part of the call, as the
+// caller knows them: by their places in the call, and by its key.
+func (p *Put) inCall(err error, places [][]int) error {
+	var wrong *invalid.Error
+	if !errors.As(err, &wrong) || len(wrong.At) == 0 {
+		return err
+	}
+	told := *wrong
+	part, place := places[wrong.At[0].Index], 0
+	if len(wrong.At) > 1 {
+		place = wrong.At[1].Index
+	}
+	told.At = []invalid.Element{{List: listOfCall, Index: part[place]}}
+	if wrong.Twin != nil {
+		told.Twin = &invalid.Element{List: listOfCall, Index: places[wrong.Twin.Index][0]}
+	}
+	together := wrong.Field == "messages"
+	if p.Single || together {
+		told.At = nil
+	}
+	if together && wrong.Code == invalid.TooLarge {
+		told.Queue, told.Problem = "", fmt.Sprintf("have %d bytes together for queue %q: at most %d are taken under one Idempotency-Key",
+			wrong.Size, p.Scope.Short(wrong.Queue), wrong.Most)
+	}
+	return &told
 }
 
-// reindexed makes a problem speak of the messages by their places in the call,
-// where it speaks of them by their index in a part of it.
-func (p *Put) reindexed(problem *httpapi.Problem, places [][]int) *httpapi.Problem {
-	for i, e := range problem.Errors {
-		outer, rest, ok := index(e.Field)
-		if !ok || outer >= len(places) {
-			continue
-		}
-		place := places[outer][0]
-		if inner, innerRest, ok := index(rest); ok && inner < len(places[outer]) {
-			place, rest = places[outer][inner], innerRest
-		}
-		field := fmt.Sprintf("messages[%d].%s", place, rest)
-		if p.Single || rest == "messages" {
-			field = rest
-		}
-		problem.Errors[i].Field = field
-		if rest == "messages" { // several have one id: the caller knows it as the call's key
-			problem.Errors[i].Detail = strings.Replace(e.Detail, "under one id", "under one Idempotency-Key", 1)
-		}
-	}
-	return problem
-}
+// listOfCall is the list of a call's messages.
+const listOfCall = "messages"
 
-// index reads "messages[7].rest".
-func index(field string) (n int, rest string, ok bool) {
-	text, ok := strings.CutPrefix(field, "messages[")
-	if !ok {
-		return 0, field, false
+// in puts a message's place in the call before an error about it.
+func (p *Put) in(place int, err error) error {
+	if p.Single {
+		return err
 	}
-	text, rest, ok = strings.Cut(text, "].")
-	n, err := strconv.Atoi(text)
-	return n, rest, ok && err == nil
+	return invalid.Within(listOfCall, place, err)
 }
 
 // count counts what became of a message.
@@ -258,8 +248,8 @@ func countArrival(metrics *emf.Metrics, r cursor.Appended, n int) {
 
 // countError counts what is not the caller's mistake.
 func countError(metrics *emf.Metrics, err error) {
-	var invalid *cursor.InvalidError
-	if err != nil && !errors.As(err, &invalid) {
+	var wrong *invalid.Error
+	if err != nil && !errors.As(err, &wrong) {
 		metrics.Count("Errors", 1)
 	}
 }

@@ -5,10 +5,11 @@ package jsonseq
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -40,7 +41,7 @@ func (s *Seq) UnmarshalJSON(raw []byte) error {
 }
 
 // Read reads a caller's seq: an integer, or a string of its canonical decimal
-// digits.
+// digits. Its error is as those of package strictjson.
 func Read(raw json.RawMessage) (int64, error) {
 	text := string(raw)
 	if strings.HasPrefix(text, `"`) {
@@ -50,9 +51,8 @@ func Read(raw json.RawMessage) (int64, error) {
 		}
 	}
 	seq, err := cursor.ParseSeq(text)
-	var invalid *cursor.InvalidError
-	if errors.As(err, &invalid) {
-		return 0, errors.New(invalid.Problem)
+	if err != nil {
+		return 0, invalid.Named("", err)
 	}
-	return seq, err
+	return seq, nil
 }

@@ -2,7 +2,8 @@ package message
 
 import (
 	"encoding/json"
-	"errors"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -15,11 +16,7 @@ func Kind(raw json.RawMessage) (cursor.Kind, error) {
 	if err != nil {
 		return "", err
 	}
-	kind, err := cursor.ParseKind(text)
-	if err != nil {
-		return "", errors.New("must be numbered or arrival")
-	}
-	return kind, nil
+	return cursor.ParseKind(text)
 }
 
 // Name reads what names a thing in somebody else's document: a string, or an
@@ -32,5 +29,5 @@ func Name(raw json.RawMessage) (string, error) {
 	if _, notSeq := jsonseq.Read(raw); notSeq == nil {
 		return string(raw), nil
 	}
-	return "", errors.New("must be a string or an integer")
+	return "", invalid.New(invalid.Malformed, "", "must be a string or an integer")
 }

@@ -3,20 +3,18 @@ package message
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Read reads a message's document, and whether it has a seq. prefix stands before
-// the fields' names in the error, a *cursor.InvalidError.
-func Read(prefix string, members []strictjson.Member) (m cursor.Message, numbered bool, err error) {
-	invalid := func(field, problem string) (cursor.Message, bool, error) {
-		return m, false, &cursor.InvalidError{Field: prefix + field, Problem: problem}
-	}
+// Read reads a message's document, and whether it has a seq. The error is an
+// [invalid.Error].
+func Read(members []strictjson.Member) (m cursor.Message, numbered bool, err error) {
 	given := map[string]bool{}
 	for _, member := range members {
 		given[member.Name] = true
@@ -26,7 +24,7 @@ func Read(prefix string, members []strictjson.Member) (m cursor.Message, numbere
 			m.Queue, err = strictjson.Text(member.Value)
 		case "seq":
 			if m.Seq, err = jsonseq.Read(member.Value); string(member.Value) == "null" {
-				err = fmt.Errorf("%w (leave it out for a queue in arrival order)", err)
+				err = invalid.New(invalid.Malformed, "", err.Error()+" (leave it out for a queue in arrival order)")
 			}
 		case "id":
 			m.ID, err = strictjson.Text(member.Value)
@@ -39,17 +37,21 @@ func Read(prefix string, members []strictjson.Member) (m cursor.Message, numbere
 		case "bodyBase64":
 			m.Body, err = base64Text(member.Value)
 		default:
-			err = errors.New("is not a field of a message: queue, seq, id, body, bodyBase64, contentType and attributes are")
+			err = invalid.New(invalid.Unknown, "", "is not a field of a message: queue, seq, id, body, bodyBase64, contentType and attributes are")
 		}
 		if err != nil {
-			return invalid(member.Name, err.Error())
+			return m, false, invalid.Named(member.Name, err)
 		}
 	}
 	if !given["queue"] {
-		return invalid("queue", "is missing")
+		return m, false, invalid.New(invalid.Missing, "queue", "is missing")
 	}
 	if given["body"] == given["bodyBase64"] {
-		return invalid("body", "must be given, or bodyBase64 instead, and not both")
+		code := invalid.Missing
+		if given["body"] {
+			code = invalid.Clash
+		}
+		return m, false, invalid.New(code, "body", "must be given, or bodyBase64 instead, and not both")
 	}
 	if given["bodyBase64"] && !given["contentType"] {
 		m.ContentType = "application/octet-stream"
@@ -66,7 +68,7 @@ func attributes(raw json.RawMessage) (map[string]string, error) {
 	for _, m := range members {
 		value, err := strictjson.Text(m.Value)
 		if err != nil {
-			return nil, fmt.Errorf("must have strings as values: %q %w", m.Name, err)
+			return nil, invalid.New(invalid.Malformed, "", fmt.Sprintf("must have strings as values: %q %v", m.Name, err))
 		}
 		attributes[m.Name] = value
 	}
@@ -80,7 +82,7 @@ func base64Text(raw json.RawMessage) ([]byte, error) {
 	}
 	body, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, fmt.Errorf("is not base64: %w", err)
+		return nil, invalid.New(invalid.Malformed, "", "is not base64: "+err.Error())
 	}
 	return body, nil
 }

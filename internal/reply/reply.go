@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -19,19 +21,19 @@ func Read(raw json.RawMessage) ([]handoff.Reply, error) {
 	list, err := strictjson.Elements(raw)
 	switch {
 	case err != nil:
-		return nil, &cursor.InvalidError{Field: "replies", Problem: err.Error()}
+		return nil, invalid.Named("replies", err)
 	case len(list) > handoff.MaxReplies:
-		return nil, &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("are %d: there are at most %d", len(list), handoff.MaxReplies)}
+		return nil, &cursor.InvalidError{Field: "replies", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are %d: there are at most %d", len(list), handoff.MaxReplies)}
 	}
 	replies := make([]handoff.Reply, len(list))
 	for i, raw := range list {
 		members, err := strictjson.Members(raw)
 		if err != nil {
-			return nil, &cursor.InvalidError{Field: fmt.Sprintf("replies[%d]", i), Problem: err.Error()}
+			return nil, invalid.Within("replies", i, err)
 		}
-		m, numbered, err := message.Read(fmt.Sprintf("replies[%d].", i), members)
+		m, numbered, err := message.Read(members)
 		if err != nil {
-			return nil, err
+			return nil, invalid.Within("replies", i, err)
 		}
 		replies[i] = handoff.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes}
 		if numbered {

@@ -3,8 +3,9 @@ package strictjson
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // FieldPath is the way to a field of nested objects: names with dots between;
@@ -29,25 +30,27 @@ func ParseFieldPath(text string) (FieldPath, error) {
 	}
 	path = append(path, name.String())
 	if len(path) > 20 {
-		return nil, errors.New("has more than 20 names")
+		return nil, invalid.New(invalid.OutOfRange, "", "has more than 20 names")
 	}
 	for _, name := range path {
 		if name == "" {
-			return nil, errors.New("has an empty name")
+			return nil, malformed("has an empty name")
 		}
 	}
 	return path, nil
 }
 
-// ErrNoField is in the errors of [FieldPath.Find] where there is no such field.
-var ErrNoField = errors.New("is missing: the event has no field")
+// ErrNoField is what the error of [FieldPath.Find] comes of where there is no such
+// field.
+var ErrNoField = errors.New("there is no such field")
 
 // Find is the field's value in an event, which is an object.
 func (p FieldPath) Find(raw json.RawMessage) (json.RawMessage, error) {
 	for i, name := range p {
 		members, err := Members(raw)
 		if err != nil {
-			return nil, fmt.Errorf("is missing: %s %w", strings.Join(append([]string{"event"}, p[:i]...), "."), err)
+			within := strings.Join(append([]string{"event"}, p[:i]...), ".")
+			return nil, invalid.New(invalid.Missing, "", "is missing: "+within+" "+err.Error())
 		}
 		found := false
 		for _, member := range members {
@@ -56,7 +59,9 @@ func (p FieldPath) Find(raw json.RawMessage) (json.RawMessage, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%w %s", ErrNoField, strings.Join(p[:i+1], "."))
+			return nil, &invalid.Error{
+				Code: invalid.Missing, Problem: "is missing: the event has no field " + strings.Join(p[:i+1], "."), Err: ErrNoField,
+			}
 		}
 	}
 	return raw, nil

@@ -6,7 +6,7 @@
 // [Text] and [Positive]; a field of somebody else's document is found by its
 // [FieldPath]. [Marshal] writes.
 //
-// An error says what is wrong without the field's name, which its caller knows.
+// An error is an [invalid.Error] without the field's name, which its caller knows.
 package strictjson
 
 import (
@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Member is a member of a JSON object, its value as it came.
@@ -23,9 +25,6 @@ type Member struct {
 	Name  string
 	Value json.RawMessage
 }
-
-// errNotObject: the value is JSON, and no object.
-var errNotObject = errors.New("must be a JSON object")
 
 // Members reads an object's members in their order. A name that stands twice
 // is an error: readers disagree which of the two counts.
@@ -36,7 +35,7 @@ func Members(raw []byte) ([]Member, error) {
 		return nil, broken(err)
 	}
 	if token != json.Delim('{') {
-		return nil, errNotObject
+		return nil, malformed("must be a JSON object")
 	}
 	var members []Member
 	seen := map[string]bool{}
@@ -47,7 +46,7 @@ func Members(raw []byte) ([]Member, error) {
 		}
 		name, _ := token.(string)
 		if seen[name] {
-			return nil, fmt.Errorf("has the member %q twice", name)
+			return nil, invalid.New(invalid.Clash, "", fmt.Sprintf("has the member %q twice", name))
 		}
 		seen[name] = true
 		var value json.RawMessage
@@ -63,7 +62,7 @@ func Members(raw []byte) ([]Member, error) {
 func Elements(raw []byte) ([]json.RawMessage, error) {
 	var elements []json.RawMessage
 	if !IsArray(raw) {
-		return nil, errors.New("must be a JSON array")
+		return nil, malformed("must be a JSON array")
 	}
 	if err := json.Unmarshal(raw, &elements); err != nil {
 		return nil, broken(err)
@@ -80,19 +79,22 @@ func end(decoder *json.Decoder) error {
 		return broken(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("has more after the end of the JSON value")
+		return malformed("has more after the end of the JSON value")
 	}
 	return nil
 }
 
+func malformed(problem string) error { return invalid.New(invalid.Malformed, "", problem) }
+
 func broken(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("is broken JSON: it ends too early")
+		return malformed("is broken JSON: it ends too early")
 	}
+	// encoding/json has no other name for it.
 	if strings.Contains(err.Error(), "exceeded max depth") {
-		return errors.New("is nested deeper than 10,000 levels")
+		return invalid.New(invalid.OutOfRange, "", "is nested deeper than 10,000 levels")
 	}
-	return fmt.Errorf("is broken JSON: %w", err)
+	return malformed("is broken JSON: " + err.Error())
 }
 
 // Take takes the member of a name out of a document's members; nil where

@@ -2,7 +2,6 @@ package strictjson
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 )
 
@@ -11,12 +10,12 @@ import (
 func Text(raw json.RawMessage) (string, error) {
 	var text *string
 	if err := json.Unmarshal(raw, &text); err != nil || text == nil {
-		return "", errors.New("must be a string")
+		return "", malformed("must be a string")
 	}
 	replaced := strings.Count(*text, "\uFFFD")
 	written := strings.Count(string(raw), "\uFFFD") + strings.Count(strings.ToLower(string(raw)), `\ufffd`)
 	if replaced != written {
-		return "", errors.New("has a surrogate without its other half, so it is not valid UTF-8")
+		return "", malformed("has a surrogate without its other half, so it is not valid UTF-8")
 	}
 	return *text, nil
 }
@@ -26,7 +25,7 @@ func Text(raw json.RawMessage) (string, error) {
 func Positive(raw json.RawMessage) (int, error) {
 	var value *int
 	if json.Unmarshal(raw, &value) != nil || value == nil || *value < 1 {
-		return 0, errors.New("must be a positive integer")
+		return 0, malformed("must be a positive integer")
 	}
 	return *value, nil
 }

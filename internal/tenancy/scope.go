@@ -8,9 +8,12 @@
 package tenancy
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -29,7 +32,7 @@ type Scope struct{ tenant string }
 func (s Scope) Tenant() string { return s.tenant }
 
 // Full is the stored name of what the caller names. An empty name stays empty, for
-// whoever misses it to say so. The error, a *cursor.InvalidError, says how much of
+// whoever misses it to say so. The error, an [invalid.Error], says how much of
 // the room the tenant takes.
 func (s Scope) Full(field, name string) (string, error) {
 	if s.tenant == "" || name == "" {
@@ -38,8 +41,11 @@ func (s Scope) Full(field, name string) (string, error) {
 	full := tenant.Name(s.tenant, name)
 	if len(full) > cursor.MaxQueueName {
 		taken := len(full) - len(name)
-		return "", &cursor.InvalidError{Field: field, Problem: fmt.Sprintf("has %d bytes: it must have at most %d, since the tenant before it takes %d of %d",
-			len(name), cursor.MaxQueueName-taken, taken, cursor.MaxQueueName)}
+		return "", &invalid.Error{
+			Field: field, Code: invalid.TooLarge, Size: len(name), Most: cursor.MaxQueueName - taken,
+			Problem: fmt.Sprintf("has %d bytes: it must have at most %d, since the tenant before it takes %d of %d",
+				len(name), cursor.MaxQueueName-taken, taken, cursor.MaxQueueName),
+		}
 	}
 	return full, nil
 }
@@ -65,19 +71,17 @@ func (s Scope) ShortID(full string) string {
 	return s.Short(full)
 }
 
-// Owns is a [NotYoursError] where the stored name is another's: a token that the
+// ErrNotYours is what an error of [Scope.Owns] comes of.
+var ErrNotYours = errors.New("the request names what is another's")
+
+// Owns is an [invalid.Error] where the stored name is another's: a token that the
 // caller was given by somebody else holds it.
 func (s Scope) Owns(field, full string) error {
 	if s.tenant == "" || s.Short(full) != "" {
 		return nil
 	}
-	return &NotYoursError{field}
+	return &invalid.Error{Field: field, Code: invalid.Clash, Problem: "is not of this tenant", Err: ErrNotYours}
 }
-
-// NotYoursError says that a field of a request names what is another's.
-type NotYoursError struct{ Field string }
-
-func (e *NotYoursError) Error() string { return e.Field + " is not of this tenant" }
 
 // Told is a text of ours with the caller's own names in it, where it quotes stored
 // ones.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/tenancy"
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // acme is the scope of the tenant acme.
@@ -49,8 +49,9 @@ func TestOwns(t *testing.T) {
 		t.Error(err)
 	}
 	for _, foreign := range []string{"@globex/q", "q", "@acme", "@ACME/q", ""} {
-		var not *tenancy.NotYoursError
-		if err := scope.Owns("edge", foreign); !errors.As(err, &not) || not.Field != "edge" {
+		err := scope.Owns("edge", foreign)
+		var wrong *invalid.Error
+		if !errors.Is(err, tenancy.ErrNotYours) || !errors.As(err, &wrong) || wrong.Field != "edge" {
 			t.Errorf("%q: %v", foreign, err)
 		}
 	}
@@ -59,8 +60,9 @@ func TestOwns(t *testing.T) {
 // The tenant takes its part of a name's room.
 func TestLongNames(t *testing.T) {
 	_, err := acme(t).Full("queue", strings.Repeat("n", 1019))
-	var invalid *cursor.InvalidError
-	if !errors.As(err, &invalid) || err.Error() != "queue has 1019 bytes: it must have at most 1018, since the tenant before it takes 6 of 1024" {
+	var wrong *invalid.Error
+	if !errors.As(err, &wrong) || wrong.Code != invalid.TooLarge || wrong.Size != 1019 || wrong.Most != 1018 ||
+		err.Error() != "queue has 1019 bytes: it must have at most 1018, since the tenant before it takes 6 of 1024" {
 		t.Errorf("a long name: %v", err)
 	}
 }

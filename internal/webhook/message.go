@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"mime"
-	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -31,10 +32,10 @@ func (s *Source) Message(r *httpapi.Request) (cursor.Message, error) {
 		return m, err
 	}
 	if m.Queue, err = s.queue(r); err != nil {
-		return m, httpapi.Invalid("queue", err.Error())
+		return m, invalid.Named("queue", err)
 	}
 	if m.ID, err = s.id(r); err != nil {
-		return m, httpapi.Invalid("id", err.Error())
+		return m, invalid.Named("id", err)
 	}
 	if s.Numbered() {
 		seq, err := s.Seq.Find(r.Body)
@@ -42,7 +43,7 @@ func (s *Source) Message(r *httpapi.Request) (cursor.Message, error) {
 			m.Seq, err = jsonseq.Read(seq)
 		}
 		if err != nil {
-			return m, httpapi.Invalid("seq", err.Error())
+			return m, invalid.Named("seq", err)
 		}
 	}
 	for name, from := range s.Attributes {
@@ -56,12 +57,9 @@ func (s *Source) Message(r *httpapi.Request) (cursor.Message, error) {
 	return m, nil
 }
 
-// TooLarge is the problem of a body that has more bytes than it may.
+// TooLarge is the error of a body that has more bytes than it may.
 func TooLarge(most int) error {
-	return &httpapi.Problem{
-		Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The message is too large",
-		Errors: []httpapi.FieldError{{Field: "body", Detail: fmt.Sprintf("has more than %d bytes", most)}},
-	}
+	return &invalid.Error{Field: "body", Code: invalid.TooLarge, Problem: fmt.Sprintf("has more than %d bytes", most), Most: most}
 }
 
 // contentType is the body's, empty where it is that of a message that names
@@ -76,9 +74,9 @@ func (s *Source) contentType(r *httpapi.Request) (string, error) {
 	}
 	switch {
 	case !utf8.Valid(r.Body):
-		return "", httpapi.Invalid("body", "is not valid UTF-8")
+		return "", invalid.New(invalid.Malformed, "body", "is not valid UTF-8")
 	case !json.Valid(r.Body):
-		return "", httpapi.Invalid("body", "is not JSON")
+		return "", invalid.New(invalid.Malformed, "body", "is not JSON")
 	}
 	if media, _, err := mime.ParseMediaType(given); given == "" || err == nil && media == cursor.DefaultContentType {
 		return "", nil
@@ -89,6 +87,10 @@ func (s *Source) contentType(r *httpapi.Request) (string, error) {
 // errEmpty: there is a value, and nothing in it.
 var errEmpty = errors.New("is empty")
 
+func empty(problem string) error {
+	return &invalid.Error{Code: invalid.Missing, Problem: problem, Err: errEmpty}
+}
+
 // queue is the queue's name.
 func (s *Source) queue(r *httpapi.Request) (string, error) {
 	if s.Queue.Fixed != "" {
@@ -97,7 +99,7 @@ func (s *Source) queue(r *httpapi.Request) (string, error) {
 	name, err := s.Queue.find(r)
 	switch {
 	case err == nil && s.Prefix == "" && strings.HasPrefix(name, "@"):
-		return "", errors.New("begins with '@', as the queues of tenants do: a source without a prefix may name none")
+		return "", invalid.New(invalid.Misplaced, "", "begins with '@', as the queues of tenants do: a source without a prefix may name none")
 	case err == nil:
 		return s.Prefix + name, nil
 	case s.Default != "" && (errors.Is(err, errEmpty) || errors.Is(err, strictjson.ErrNoField)):
@@ -113,7 +115,7 @@ func (s *Source) id(r *httpapi.Request) (string, error) {
 	}
 	id, err := s.ID.find(r)
 	if err == nil && len(id) > cursor.MaxID {
-		err = fmt.Errorf("has %d bytes: at most %d are taken", len(id), cursor.MaxID)
+		err = invalid.New(invalid.TooLarge, "", fmt.Sprintf("has %d bytes: at most %d are taken", len(id), cursor.MaxID))
 	}
 	return id, err
 }
@@ -130,7 +132,7 @@ func (p Place) find(r *httpapi.Request) (value string, err error) {
 			return "", fmt.Errorf("must stand once in the header %s, without a comma", p.Header)
 		}
 		if value == "" {
-			return "", fmt.Errorf("%w: the header %s is missing", errEmpty, p.Header)
+			return "", empty("is empty: the header " + p.Header + " is missing")
 		}
 		return value, nil
 	}
@@ -139,10 +141,10 @@ func (p Place) find(r *httpapi.Request) (value string, err error) {
 		return "", err
 	}
 	if string(raw) == "null" {
-		return "", fmt.Errorf("%w: the field is null", errEmpty)
+		return "", empty("is empty: the field is null")
 	}
 	if value, err = message.Name(raw); err == nil && value == "" {
-		err = errEmpty
+		err = empty("is empty")
 	}
 	return value, err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -78,15 +80,15 @@ func (a *Archive) Replay(ctx context.Context, r Range, limit int) (Replayed, err
 func (a *Archive) ready(ctx context.Context, r Range) error {
 	switch {
 	case r.From < 0 || r.To < r.From:
-		return &cursor.InvalidError{Field: "to", Problem: fmt.Sprintf("is %d: it must be from %d on", r.To, r.From)}
+		return &cursor.InvalidError{Field: "to", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d on", r.To, r.From)}
 	case r.Into == r.Queue:
-		return &cursor.InvalidError{Field: "into", Problem: "must be another queue"}
+		return &cursor.InvalidError{Field: "into", Code: invalid.Clash, Problem: "must be another queue"}
 	}
 	if err := cursor.ValidateQueue(r.Queue); err != nil {
 		return err
 	}
 	if cursor.ValidateQueue(r.Into) != nil {
-		return &cursor.InvalidError{Field: "into", Problem: "must be the name of a queue"}
+		return &cursor.InvalidError{Field: "into", Code: invalid.TextCode(r.Into, cursor.MaxQueueName), Problem: "must be the name of a queue"}
 	}
 	it, err := a.sorter.Status(ctx, r.Into)
 	if errors.Is(err, cursor.ErrNoQueue) {
@@ -97,9 +99,9 @@ func (a *Archive) ready(ctx context.Context, r Range) error {
 	case err != nil:
 		return err
 	case it.Settings.Kind == cursor.KindArrival:
-		return &cursor.InvalidError{Field: "into", Problem: "must not be in arrival order"}
+		return &cursor.InvalidError{Field: "into", Code: invalid.Clash, Problem: "must not be in arrival order"}
 	case it.Position < r.From-1 || it.Settings.First > r.From:
-		return &cursor.InvalidError{Field: "into", Problem: fmt.Sprintf(
+		return &cursor.InvalidError{Field: "into", Code: invalid.Clash, Problem: fmt.Sprintf(
 			"begins at %d and has come to %d: it must have come to %d, or be a new queue", it.Settings.First, it.Position, r.From-1)}
 	}
 	return nil

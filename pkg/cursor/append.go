@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // inArrivalOrder and inNumbers say what is wrong with a put of the other kind.
@@ -114,12 +116,14 @@ func groupArrivals(arrivals []Arrival) ([][]*appending, error) {
 	firstOf := map[name]*appending{}
 	for i, a := range arrivals {
 		if err := a.Validate(); err != nil {
-			return nil, inGroup(i, err)
+			return nil, invalid.Within("arrivals", i, err)
 		}
 		a.Digest = a.digest()
 		if first := firstOf[name{a.Queue, a.ID}]; first != nil {
 			if !first.same(a) || len(first.Messages) != len(a.Messages) {
-				return nil, inGroup(i, &InvalidError{Field: "id", Problem: fmt.Sprintf("is that of messages[%d], which is a different message", first.places[0])})
+				return nil, invalid.Within("arrivals", i, &InvalidError{
+					Field: "id", Code: invalid.Clash, Problem: "which is a different message", Twin: &invalid.Element{List: "arrivals", Index: first.places[0]},
+				})
 			}
 			first.places = append(first.places, i)
 			continue
@@ -141,7 +145,7 @@ func groupArrivals(arrivals []Arrival) ([][]*appending, error) {
 func (s *Sorter) appendQueue(ctx context.Context, arrivals []*appending, results []Appended) {
 	cur, err := s.lookToAppend(ctx, arrivals[0].Queue)
 	if err == nil && cur.Settings.Kind != KindArrival {
-		err = invalidSeq("is missing: " + inNumbers)
+		err = invalidSeq(invalid.Missing, "is missing: "+inNumbers)
 	}
 	if err == nil {
 		s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })
@@ -249,7 +253,7 @@ func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor
 	case !cur.Exists():
 		return Cursor{}, ErrNoQueue
 	case numbered(cur):
-		return Cursor{}, invalidSeq("is missing: " + inNumbers)
+		return Cursor{}, invalidSeq(invalid.Missing, "is missing: "+inNumbers)
 	case given:
 		moved, i := Range{cur.Position - tail.Seqs(), cur.Position}, 0
 		for p := range tail.places(moved.From) {

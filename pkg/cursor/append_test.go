@@ -232,10 +232,10 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 		a := arrival("a")
 		c.change(&a)
 		var invalid *cursor.InvalidError
-		if _, err := b.sorter.Append(t.Context(), a); !errors.As(err, &invalid) || invalid.Field != c.field {
+		if _, err := b.sorter.Append(t.Context(), a); !errors.As(err, &invalid) || invalid.Path() != c.field {
 			t.Errorf("%s: error %v, want one of %s", name, err, c.field)
 		}
-		if _, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{arrival("good"), a}); !errors.As(err, &invalid) || invalid.Field != "messages[1]."+c.field {
+		if _, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{arrival("good"), a}); !errors.As(err, &invalid) || invalid.Path() != "arrivals[1]."+c.field {
 			t.Errorf("%s in a group: error %v", name, err)
 		}
 		if queues := b.queues(); len(queues) != 0 {
@@ -246,7 +246,7 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 	other := arrival("a")
 	other.Messages[0].Body = nil
 	var invalid *cursor.InvalidError
-	if _, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{arrival("a"), other}); !errors.As(err, &invalid) || invalid.Field != "messages[1].id" {
+	if _, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{arrival("a"), other}); !errors.As(err, &invalid) || invalid.Path() != "arrivals[1].id" {
 		t.Errorf("two under one id: %v", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Bounds of an arrival.
@@ -53,32 +55,35 @@ func (a *Arrival) Validate() error {
 	case ValidateQueue(a.Queue) != nil:
 		return ValidateQueue(a.Queue)
 	case a.ID == "":
-		return &InvalidError{Field: "id", Problem: "is missing: without a seq, a message is known by it; it must have 1 to " + strconv.Itoa(MaxID) + " bytes"}
+		return &InvalidError{Field: "id", Code: invalid.Missing, Problem: "is missing: without a seq, a message is known by it; it must have 1 to " + strconv.Itoa(MaxID) + " bytes"}
 	case len(a.ID) > MaxID:
-		return &InvalidError{Field: "id", Problem: fmt.Sprintf("has %d bytes: it must have 1 to %d", len(a.ID), MaxID)}
+		return &InvalidError{Field: "id", Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: it must have 1 to %d", len(a.ID), MaxID)}
 	case !utf8.ValidString(a.ID):
-		return &InvalidError{Field: "id", Problem: "is not valid UTF-8"}
+		return &InvalidError{Field: "id", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
 	case len(a.Messages) == 0 || len(a.Messages) > MaxArrivalMessages:
-		return &InvalidError{Field: "messages", Problem: fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), MaxArrivalMessages)}
+		return &InvalidError{Field: "messages", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), MaxArrivalMessages)}
 	}
 	for i, m := range a.Messages {
 		err := a.validateMessage(m)
 		if err != nil && len(a.Messages) > 1 {
-			err = inGroup(i, err)
+			err = invalid.Within("messages", i, err)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if size := len(frames(a.Messages)); len(a.Messages) > 1 && size > MaxArrivalBytes {
-		return &InvalidError{Field: "messages", Problem: fmt.Sprintf("have %d bytes together for queue %q: at most %d are taken under one id", size, a.Queue, MaxArrivalBytes)}
+		return &InvalidError{
+			Field: "messages", Code: invalid.TooLarge, Queue: a.Queue, Size: size, Most: MaxArrivalBytes,
+			Problem: fmt.Sprintf("have %d bytes together: at most %d are taken under one id", size, MaxArrivalBytes),
+		}
 	}
 	return nil
 }
 
 func (a *Arrival) validateMessage(m Message) error {
 	if m.Seq != 0 {
-		return invalidSeq("must not be given: " + inArrivalOrder)
+		return invalidSeq(invalid.Misplaced, "must not be given: "+inArrivalOrder)
 	}
 	m.Queue = a.Queue
 	return m.Validate()

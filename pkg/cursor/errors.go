@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
@@ -33,15 +35,9 @@ var (
 	ErrNewerLayout = errors.New("item was written by a newer version")
 )
 
-// InvalidError is an input that can never be accepted. Field says where it
-// stands, by the name that a caller of the HTTP interface sees ("seq",
-// "messages[3].seq"), and Problem what is wrong and what the bound is.
-type InvalidError struct {
-	Field   string
-	Problem string
-}
-
-func (e *InvalidError) Error() string { return e.Field + " " + e.Problem }
+// InvalidError is an input that can never be accepted: which field, in which of the
+// messages or arrivals, and why.
+type InvalidError = invalid.Error
 
 // MissingError is a seq at or under a queue's position at which nothing is
 // stored: what was there has been deleted, by the retention or by hand. A

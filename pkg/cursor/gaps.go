@@ -3,6 +3,8 @@ package cursor
 import (
 	"context"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Gap is a run of seqs that are missing while later ones are stored.
@@ -115,7 +117,7 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 		return Advance{}, err
 	}
 	if len(reason) == 0 || len(reason) > maxReason {
-		return Advance{}, &InvalidError{Field: "reason", Problem: "must be 1 to 500 bytes"}
+		return Advance{}, &InvalidError{Field: "reason", Code: invalid.TextCode(reason, maxReason), Problem: "must be 1 to 500 bytes"}
 	}
 	if err := s.putTombstone(ctx, queue, seq, reason); err != nil {
 		return Advance{}, err

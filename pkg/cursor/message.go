@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Bounds of a message, in bytes.
@@ -65,40 +67,46 @@ func (m *Message) Validate() error {
 	case ValidateQueue(m.Queue) != nil:
 		return ValidateQueue(m.Queue)
 	case m.Seq < 0:
-		return invalidSeq("is negative: it must be from 0 to 9223372036854775807")
+		return invalidSeq(invalid.OutOfRange, "is negative: it must be from 0 to 9223372036854775807")
 	case len(m.ID) > MaxID:
-		return &InvalidError{Field: "id", Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.ID), MaxID)}
+		return tooLarge("id", len(m.ID), MaxID)
 	case !utf8.ValidString(m.ID):
-		return &InvalidError{Field: "id", Problem: "is not valid UTF-8"}
+		return &InvalidError{Field: "id", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
 	case len(m.Body) > MaxBody:
-		return &InvalidError{Field: "body", Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.Body), MaxBody)}
+		return tooLarge("body", len(m.Body), MaxBody)
 	case len(m.ContentType) > MaxContentType:
-		return &InvalidError{Field: "contentType", Problem: fmt.Sprintf("has %d bytes: at most %d are taken", len(m.ContentType), MaxContentType)}
+		return tooLarge("contentType", len(m.ContentType), MaxContentType)
 	case !utf8.ValidString(m.ContentType):
-		return &InvalidError{Field: "contentType", Problem: "is not valid UTF-8"}
+		return &InvalidError{Field: "contentType", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
 	}
 	size := 0
 	for name, value := range m.Attributes {
 		if name == "" || !utf8.ValidString(name) || !utf8.ValidString(value) {
-			return &InvalidError{Field: "attributes", Problem: "must have non-empty names and be valid UTF-8"}
+			return &InvalidError{Field: "attributes", Code: invalid.Malformed, Problem: "must have non-empty names and be valid UTF-8"}
 		}
 		size += len(name) + len(value)
 	}
 	if size > MaxAttributes {
-		return &InvalidError{Field: "attributes", Problem: fmt.Sprintf("have %d bytes: at most %d are taken", size, MaxAttributes)}
+		return &InvalidError{Field: "attributes", Code: invalid.TooLarge, Problem: fmt.Sprintf("have %d bytes: at most %d are taken", size, MaxAttributes)}
 	}
 	return nil
+}
+
+func tooLarge(field string, size, most int) error {
+	return &InvalidError{
+		Field: field, Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: at most %d are taken", size, most), Size: size, Most: most,
+	}
 }
 
 // ValidateQueue reports a queue name that cannot be used.
 func ValidateQueue(queue string) error {
 	switch {
 	case queue == "":
-		return &InvalidError{Field: "queue", Problem: "is missing: it must be a name of 1 to 1024 bytes"}
+		return &InvalidError{Field: "queue", Code: invalid.Missing, Problem: "is missing: it must be a name of 1 to 1024 bytes"}
 	case len(queue) > MaxQueueName:
-		return &InvalidError{Field: "queue", Problem: fmt.Sprintf("has %d bytes: it must be a name of 1 to %d bytes", len(queue), MaxQueueName)}
+		return &InvalidError{Field: "queue", Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: it must be a name of 1 to %d bytes", len(queue), MaxQueueName)}
 	case !utf8.ValidString(queue):
-		return &InvalidError{Field: "queue", Problem: "is not valid UTF-8"}
+		return &InvalidError{Field: "queue", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
 	}
 	return nil
 }

@@ -3,9 +3,9 @@ package cursor
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Put stores one message and, in synchronous mode, moves the queue's cursor
@@ -55,13 +55,15 @@ func group(messages []Message) ([][]int, error) {
 	for i := range messages {
 		m := &messages[i]
 		if err := m.Validate(); err != nil {
-			return nil, inGroup(i, err)
+			return nil, invalid.Within("messages", i, err)
 		}
 		at := place{m.Queue, m.Seq}
 		if first, ok := firstOf[at]; !ok {
 			firstOf[at] = i
 		} else if !bytes.Equal(messages[first].digest(), m.digest()) {
-			return nil, inGroup(i, invalidSeq(fmt.Sprintf("is that of messages[%d], which is a different message", first)))
+			return nil, invalid.Within("messages", i, &InvalidError{
+				Field: "seq", Code: invalid.Clash, Problem: "which is a different message", Twin: &invalid.Element{List: "messages", Index: first},
+			})
 		}
 		g, ok := groupOf[m.Queue]
 		if !ok {
@@ -74,21 +76,12 @@ func group(messages []Message) ([][]int, error) {
 	return groups, nil
 }
 
-// inGroup names the message that an InvalidError is about.
-func inGroup(i int, err error) error {
-	var invalid *InvalidError
-	if errors.As(err, &invalid) {
-		return &InvalidError{Field: fmt.Sprintf("messages[%d].%s", i, invalid.Field), Problem: invalid.Problem}
-	}
-	return err
-}
-
 // putQueue puts the messages at these places, all of one queue.
 func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int, results []Result) {
 	queue := messages[places[0]].Queue
 	cur, err := s.look(ctx, queue)
 	if err == nil && !numbered(cur) {
-		err = invalidSeq("must not be given: " + inArrivalOrder)
+		err = invalidSeq(invalid.Misplaced, "must not be given: "+inArrivalOrder)
 	}
 	if err == nil && slices.ContainsFunc(places, func(i int) bool { return !cur.fits(messages[i].Seq) }) {
 		// Whoever is told FULL may give up: memory is not good enough for that.

@@ -3,6 +3,8 @@ package cursor
 import (
 	"math"
 	"strconv"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // MaxSeq is the highest seq that a message can have: 2^63-1.
@@ -15,24 +17,24 @@ const MaxSeq = math.MaxInt64
 func ParseSeq(text string) (int64, error) {
 	switch {
 	case text == "":
-		return 0, invalidSeq("is empty")
+		return 0, invalidSeq(invalid.Missing, "is empty")
 	case len(text) > 1 && text[0] == '0':
-		return 0, invalidSeq("has leading zeros")
+		return 0, invalidSeq(invalid.Malformed, "has leading zeros")
 	}
 	for _, c := range []byte(text) {
 		if c < '0' || c > '9' {
-			return 0, invalidSeq("is not an integer from 0 to 9223372036854775807 written in plain digits")
+			return 0, invalidSeq(invalid.Malformed, "is not an integer from 0 to 9223372036854775807 written in plain digits")
 		}
 	}
 	seq, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, invalidSeq("is over 9223372036854775807")
+		return 0, invalidSeq(invalid.OutOfRange, "is over 9223372036854775807")
 	}
 	return seq, nil
 }
 
-func invalidSeq(problem string) error {
-	return &InvalidError{Field: "seq", Problem: problem}
+func invalidSeq(code invalid.Code, problem string) error {
+	return &InvalidError{Field: "seq", Code: code, Problem: problem}
 }
 
 // Range is the seqs From < seq <= To.

@@ -1,11 +1,12 @@
 package cursor
 
 import (
-	"errors"
 	"iter"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Policy is what happens to a gap that stays open.
@@ -61,7 +62,7 @@ func ParseKind(text string) (Kind, error) {
 			return k, nil
 		}
 	}
-	return "", &InvalidError{Field: "kind", Problem: "must be numbered or arrival"}
+	return "", &InvalidError{Field: "kind", Code: invalid.Unknown, Problem: "must be numbered or arrival"}
 }
 
 // Bounds of the settings.
@@ -120,26 +121,26 @@ type Change struct {
 // Validate reports the first setting that is out of its bounds.
 func (c Change) Validate() error {
 	if c.First != nil && *c.First < 0 {
-		return &InvalidError{Field: "first", Problem: "must be from 0 to 9223372036854775807"}
+		return &InvalidError{Field: "first", Code: invalid.OutOfRange, Problem: "must be from 0 to 9223372036854775807"}
 	}
 	if c.Policy != nil {
 		switch *c.Policy {
 		case PolicyWait, PolicySkip, PolicyAlert:
 		default:
-			return &InvalidError{Field: "policy", Problem: "must be wait, skip or alert"}
+			return &InvalidError{Field: "policy", Code: invalid.Unknown, Problem: "must be wait, skip or alert"}
 		}
 	}
 	if c.GapAfter != nil && (*c.GapAfter < MinGapAfter || *c.GapAfter > MaxGapAfter) {
-		return &InvalidError{Field: "gapAfter", Problem: "must be from 1s to 8760h"}
+		return &InvalidError{Field: "gapAfter", Code: invalid.OutOfRange, Problem: "must be from 1s to 8760h"}
 	}
 	if c.MaxAhead != nil && (*c.MaxAhead < MinMaxAhead || *c.MaxAhead > MaxMaxAhead) {
-		return &InvalidError{Field: "maxAhead", Problem: "must be from 1 to " + strconv.Itoa(MaxMaxAhead)}
+		return &InvalidError{Field: "maxAhead", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(MaxMaxAhead)}
 	}
 	if c.Mode != nil {
 		switch *c.Mode {
 		case ModeSync, ModeAsync:
 		default:
-			return &InvalidError{Field: "mode", Problem: "must be sync or async"}
+			return &InvalidError{Field: "mode", Code: invalid.Unknown, Problem: "must be sync or async"}
 		}
 	}
 	if c.Kind != nil {
@@ -192,7 +193,7 @@ func pointer[T any](value T, err error) (*T, error) { return &value, err }
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, &InvalidError{Problem: `must be a duration such as "90s", "5m" or "48h"`}
+		return 0, &InvalidError{Code: invalid.Malformed, Problem: `must be a duration such as "90s", "5m" or "48h"`}
 	}
 	return d, nil
 }
@@ -218,14 +219,13 @@ func (c *Change) Set(name, text string) error {
 			names[i] = of.name
 			continue
 		}
-		var invalid *InvalidError
-		if err := of.set(c, text); errors.As(err, &invalid) {
-			return &InvalidError{Field: name, Problem: invalid.Problem}
+		if err := of.set(c, text); err != nil {
+			return invalid.Named(name, err)
 		}
 		return nil
 	}
 	last := len(names) - 1
-	return &InvalidError{Field: name, Problem: "is not a setting: " + strings.Join(names[:last], ", ") + " and " + names[last] + " are"}
+	return &InvalidError{Field: name, Code: invalid.Unknown, Problem: "is not a setting: " + strings.Join(names[:last], ", ") + " and " + names[last] + " are"}
 }
 
 // With is s with the changes made.

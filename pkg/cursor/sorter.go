@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/fanout"
 )
 
@@ -86,13 +88,13 @@ func New(store *Store, options *Options) (*Sorter, error) {
 	case options.Retention != 0:
 		s.retention = options.Retention
 		if s.retention < MinRetention || s.retention > MaxRetention {
-			return nil, &InvalidError{Field: "retention", Problem: "must be from 4h to 87600h"}
+			return nil, &InvalidError{Field: "retention", Code: invalid.OutOfRange, Problem: "must be from 4h to 87600h"}
 		}
 	}
 	if options.BatchSize != 0 {
 		s.batchSize = options.BatchSize
 		if s.batchSize < 1 || s.batchSize > maxBatchSize {
-			return nil, &InvalidError{Field: "batchSize", Problem: "must be from 1 to " + strconv.Itoa(maxBatchSize)}
+			return nil, &InvalidError{Field: "batchSize", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(maxBatchSize)}
 		}
 	}
 	if s.now == nil {

@@ -207,11 +207,11 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 		bad := body(2)
 		c.change(&bad)
 		var invalid *cursor.InvalidError
-		if _, err := b.sorter.Put(t.Context(), bad); !errors.As(err, &invalid) || invalid.Field != c.field {
+		if _, err := b.sorter.Put(t.Context(), bad); !errors.As(err, &invalid) || invalid.Path() != c.field {
 			t.Errorf("put: error %v, want one that names %s", err, c.field)
 		}
 		_, err := b.sorter.PutGroup(t.Context(), []cursor.Message{body(1), bad})
-		if !errors.As(err, &invalid) || invalid.Field != "messages[1]."+c.field {
+		if !errors.As(err, &invalid) || invalid.Path() != "messages[1]."+c.field {
 			t.Errorf("group: error %v, want one that names messages[1].%s", err, c.field)
 		}
 		if queues := b.queues(); len(queues) != 0 {
@@ -342,7 +342,7 @@ func TestNewNamesTheOptionThatIsOutOfBounds(t *testing.T) {
 		"first":     {Defaults: &cursor.Settings{First: -1}},
 	} {
 		var invalid *cursor.InvalidError
-		if _, err := cursor.New(cursor.NewMemory(), &options); !errors.As(err, &invalid) || invalid.Field != field {
+		if _, err := cursor.New(cursor.NewMemory(), &options); !errors.As(err, &invalid) || invalid.Path() != field {
 			t.Errorf("error %v, want one that names %s", err, field)
 		}
 	}

@@ -2,7 +2,8 @@ package cursor
 
 import (
 	"context"
-	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Staged is an arrival that is stored and was not given a place: nobody sees it
@@ -49,7 +50,7 @@ func (s *Sorter) Stage(ctx context.Context, kind Kind, arrivals ...Arrival) ([]S
 			return nil, err
 		}
 		if new.result.Outcome == Conflict {
-			return nil, &InvalidError{Field: "id", Problem: fmt.Sprintf("is that of another arrival in queue %q", a.Queue)}
+			return nil, &InvalidError{Field: "id", Code: invalid.Clash, Problem: "is that of another arrival", Queue: a.Queue}
 		}
 		staged[i].arrival = new.Arrival
 	}
@@ -65,7 +66,7 @@ func (s *Sorter) lookToStage(ctx context.Context, kind Kind, queue string) (Curs
 	}
 	cur, err := look(ctx, queue)
 	if err == nil && cur.Settings.Kind != kind {
-		err = &InvalidError{Field: "queue", Problem: fmt.Sprintf("%q does not take it: %s", queue, what)}
+		err = &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "does not take it: " + what, Queue: queue}
 	}
 	return cur, err
 }

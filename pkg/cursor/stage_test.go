@@ -79,7 +79,7 @@ func TestStageRefuses(t *testing.T) {
 		arrival cursor.Arrival
 		want    string
 	}{
-		"another under the id":     {cursor.KindArrival, other, `id is that of another arrival in queue "q"`},
+		"another under the id":     {cursor.KindArrival, other, `id is that of another arrival (queue "q")`},
 		"the queue is numbered":    {cursor.KindArrival, inNumbers, `queue "n" does not take it: the queue is numbered`},
 		"the queue is in arrivals": {cursor.KindNumbered, arrival("c"), `queue "q" does not take it: the queue is in arrival order`},
 		"out of bounds":            {cursor.KindArrival, cursor.Arrival{Queue: "q", ID: "d"}, "messages are 0"},

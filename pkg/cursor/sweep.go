@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // SweepOptions are the parts of a sweep that have defaults. Each zero field
@@ -54,13 +56,13 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 	}
 	switch {
 	case o.Segments < 1 || o.Segments > 1000:
-		return o, &InvalidError{Field: "segments", Problem: "must be from 1 to 1000"}
+		return o, &InvalidError{Field: "segments", Code: invalid.OutOfRange, Problem: "must be from 1 to 1000"}
 	case o.Limit < 1:
-		return o, &InvalidError{Field: "limit", Problem: "must be 1 or more"}
+		return o, &InvalidError{Field: "limit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
 	case o.SkipLimit < 1:
-		return o, &InvalidError{Field: "skipLimit", Problem: "must be 1 or more"}
+		return o, &InvalidError{Field: "skipLimit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
 	case s.retention > 0 && (o.FullEvery < 0 || o.FullEvery > s.retention/4):
-		return o, &InvalidError{Field: "fullEvery", Problem: "must be at most a quarter of the retention, " + (s.retention / 4).String()}
+		return o, &InvalidError{Field: "fullEvery", Code: invalid.OutOfRange, Problem: "must be at most a quarter of the retention, " + (s.retention / 4).String()}
 	}
 	return o, nil
 }

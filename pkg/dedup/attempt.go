@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Start is what [Deduplicator.TryStart] found.
@@ -90,7 +92,7 @@ func (d *Deduplicator[ID, R]) attempt(r Row) *Attempt[ID, R] {
 // gets it, or the zero Attempt.
 func (a *Attempt[ID, R]) made() error {
 	if a == nil || a.d == nil {
-		return &InvalidError{Field: "attempt", Problem: "must be one that TryStart returned"}
+		return &InvalidError{Field: "attempt", Code: invalid.Missing, Problem: "must be one that TryStart returned"}
 	}
 	return nil
 }
@@ -276,7 +278,7 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 		return err
 	}
 	if lease < shortestLease || lease > longestLease {
-		return &InvalidError{Field: "lease", Problem: "must be from " + shortestLease.String() + " to " + longestLease.String()}
+		return &InvalidError{Field: "lease", Code: invalid.OutOfRange, Problem: "must be from " + shortestLease.String() + " to " + longestLease.String()}
 	}
 	if a.d.off {
 		return nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -148,5 +150,5 @@ func invalidID(err error) error {
 	if invalid, is := asExact[*InvalidError](err); is && invalid.Field == "id" {
 		return err
 	}
-	return &InvalidError{Field: "id", Problem: "cannot be made a key: " + err.Error()}
+	return &InvalidError{Field: "id", Code: invalid.Malformed, Problem: "cannot be made a key: " + err.Error()}
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"reflect"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Deduplicator runs effects once for each id, for one processor: one kind of
@@ -66,7 +68,7 @@ type Outcome[R any] struct {
 // made reports a Deduplicator that New did not return: nil, or the zero one.
 func (d *Deduplicator[ID, R]) made() error {
 	if d == nil || d.store == nil {
-		return &InvalidError{Field: "deduplicator", Problem: "must be one that New returned"}
+		return &InvalidError{Field: "deduplicator", Code: invalid.Missing, Problem: "must be one that New returned"}
 	}
 	return nil
 }
@@ -82,7 +84,7 @@ func (d *Deduplicator[ID, R]) Key(id ID) (Key, error) {
 	}
 	if text == "" {
 		// With a prefix it would look like one.
-		return Key{}, &InvalidError{Field: "id", Problem: "must not be empty"}
+		return Key{}, &InvalidError{Field: "id", Code: invalid.Missing, Problem: "must not be empty"}
 	}
 	k := Key{ID: d.options.KeyPrefix + text, Processor: d.processor}
 	return k, k.validate()

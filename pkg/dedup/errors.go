@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
@@ -33,17 +35,14 @@ var (
 	ErrNoTime = errors.New("the deadline is too near to start")
 )
 
-// InvalidError is an input or an option that can never be accepted. Field says
-// which, and Problem what is wrong and what the bound is.
-type InvalidError struct {
-	Field   string
-	Problem string
-}
-
-func (e *InvalidError) Error() string { return e.Field + " " + e.Problem }
+// InvalidError is an input or an option that can never be accepted: which field, and
+// why.
+type InvalidError = invalid.Error
 
 // missing is the error of something that must be given and is nil.
-func missing(field string) error { return &InvalidError{Field: field, Problem: "must not be nil"} }
+func missing(field string) error {
+	return &InvalidError{Field: field, Code: invalid.Missing, Problem: "must not be nil"}
+}
 
 // asExact reports whether the error is an E, and not one that wraps an E: what
 // this package fails with wraps what effects, codecs and stores failed with,

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Bounds of a key.
@@ -27,28 +29,31 @@ const resultPrefix = "#"
 // validate reports an id that is not 1 to 1,024 bytes of UTF-8, or a processor
 // that is not 1 to 255 bytes of UTF-8 or begins with '#'.
 func (k Key) validate() error {
-	if problem := nameProblem(k.ID, maxID); problem != "" {
-		return &InvalidError{Field: "id", Problem: problem}
+	if err := checkName("id", k.ID, maxID); err != nil {
+		return err
 	}
-	if problem := nameProblem(k.Processor, maxProcessor); problem != "" {
-		return &InvalidError{Field: "processor", Problem: problem}
+	if err := checkName("processor", k.Processor, maxProcessor); err != nil {
+		return err
 	}
 	if strings.HasPrefix(k.Processor, resultPrefix) {
-		return &InvalidError{Field: "processor", Problem: "must not begin with " + resultPrefix}
+		return &InvalidError{Field: "processor", Code: invalid.Misplaced, Problem: "must not begin with " + resultPrefix}
 	}
 	return nil
 }
 
-func nameProblem(name string, longest int) string {
+func checkName(field, name string, longest int) error {
+	problem := ""
 	switch {
 	case name == "":
-		return "must not be empty"
+		problem = "must not be empty"
 	case len(name) > longest:
-		return "must have at most " + strconv.Itoa(longest) + " bytes"
+		problem = "must have at most " + strconv.Itoa(longest) + " bytes"
 	case !utf8.ValidString(name):
-		return "must be valid UTF-8"
+		problem = "must be valid UTF-8"
+	default:
+		return nil
 	}
-	return ""
+	return &InvalidError{Field: field, Code: invalid.TextCode(name, longest), Problem: problem}
 }
 
 // joined is the key in a table that has one key only. The length keeps two

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -53,7 +55,7 @@ func (n Names) validate() error {
 	n = n.withDefaults()
 	for name := range n.Attributes {
 		if !slices.Contains(attributes, ddb.Path(name)) {
-			return &InvalidError{Field: "names.attributes", Problem: "has " + name + ", which is not an attribute of the table"}
+			return &InvalidError{Field: "names.attributes", Code: invalid.Misplaced, Problem: "has " + name + ", which is not an attribute of the table"}
 		}
 	}
 	names := make([]string, 0, 2+len(attributes))
@@ -64,9 +66,9 @@ func (n Names) validate() error {
 	for i, name := range names {
 		switch {
 		case len(name) > 255:
-			return &InvalidError{Field: "names", Problem: "has one that is longer than 255 bytes"}
+			return &InvalidError{Field: "names", Code: invalid.TooLarge, Problem: "has one that is longer than 255 bytes"}
 		case slices.Contains(names[:i], name):
-			return &InvalidError{Field: "names", Problem: "has " + name + " for two attributes"}
+			return &InvalidError{Field: "names", Code: invalid.Clash, Problem: "has " + name + " for two attributes"}
 		}
 	}
 	return nil

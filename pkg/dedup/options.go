@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Options are the parts of a [Deduplicator] that have defaults. A nil Options
@@ -153,7 +155,7 @@ func OffInEnvironment() bool {
 // withDefaults checks the options and fills in what is not given.
 func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 	if o.KeepForever && o.TTL != 0 {
-		return o, &InvalidError{Field: "ttl", Problem: "must be 0 where keepForever is set"}
+		return o, &InvalidError{Field: "ttl", Code: invalid.Clash, Problem: "must be 0 where keepForever is set"}
 	}
 	for _, bound := range []struct {
 		field       string
@@ -171,23 +173,23 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		case v == 0:
 			*bound.value = bound.otherwise
 		case v < bound.least || v > bound.most:
-			return o, &InvalidError{Field: bound.field, Problem: "must be from " + bound.least.String() + " to " + bound.most.String()}
+			return o, &InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: "must be from " + bound.least.String() + " to " + bound.most.String()}
 		}
 	}
 	if o.ResultTTL > o.TTL && !o.KeepForever {
-		return o, &InvalidError{Field: "resultTTL", Problem: "must be at most the ttl, " + o.TTL.String()}
+		return o, &InvalidError{Field: "resultTTL", Code: invalid.OutOfRange, Problem: "must be at most the ttl, " + o.TTL.String()}
 	}
 	if o.KeyPrefix != "" {
 		// At least one byte is left for the id.
-		if problem := nameProblem(o.KeyPrefix, maxID-1); problem != "" {
-			return o, &InvalidError{Field: "keyPrefix", Problem: problem}
+		if err := checkName("keyPrefix", o.KeyPrefix, maxID-1); err != nil {
+			return o, err
 		}
 	}
 	if o.MaxAttempts < 0 || o.MaxAttempts > 1_000_000 {
-		return o, &InvalidError{Field: "maxAttempts", Problem: "must be from 0 to 1000000"}
+		return o, &InvalidError{Field: "maxAttempts", Code: invalid.OutOfRange, Problem: "must be from 0 to 1000000"}
 	}
 	if o.CacheSize < 0 || o.CacheSize > 1_000_000 {
-		return o, &InvalidError{Field: "cacheSize", Problem: "must be from 0 to 1000000"}
+		return o, &InvalidError{Field: "cacheSize", Code: invalid.OutOfRange, Problem: "must be from 0 to 1000000"}
 	}
 	if err := o.Poll.validate(o.Lease); err != nil {
 		return o, err
@@ -206,7 +208,7 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		o.Codec = jsonCodec{}
 	}
 	if name := o.Codec.Name(); name == "" || len(name) > 32 || strings.Contains(name, "+") {
-		return o, &InvalidError{Field: "codec", Problem: "must have a name of 1 to 32 bytes without '+'"}
+		return o, &InvalidError{Field: "codec", Code: invalid.Malformed, Problem: "must have a name of 1 to 32 bytes without '+'"}
 	}
 	if o.OnError == nil {
 		o.OnError = func(error) Failure { return Forget }

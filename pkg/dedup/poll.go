@@ -3,6 +3,8 @@ package dedup
 import (
 	"math"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Poll says how a caller waits while another one runs the effect: how long
@@ -53,13 +55,13 @@ func (p Poll) validate(lease time.Duration) error {
 	}
 	switch {
 	case p.delay < time.Millisecond:
-		return &InvalidError{Field: "poll delay", Problem: "must be at least 1ms"}
+		return &InvalidError{Field: "poll delay", Code: invalid.OutOfRange, Problem: "must be at least 1ms"}
 	case p.most < p.delay:
-		return &InvalidError{Field: "poll wait", Problem: "must be at least the delay, " + p.delay.String()}
+		return &InvalidError{Field: "poll wait", Code: invalid.OutOfRange, Problem: "must be at least the delay, " + p.delay.String()}
 	case lease > 0 && p.most > lease:
-		return &InvalidError{Field: "poll wait", Problem: "must be at most the lease, " + lease.String()}
+		return &InvalidError{Field: "poll wait", Code: invalid.OutOfRange, Problem: "must be at most the lease, " + lease.String()}
 	case !(p.factor >= 1 && p.factor <= 100):
-		return &InvalidError{Field: "poll factor", Problem: "must be from 1 to 100"}
+		return &InvalidError{Field: "poll factor", Code: invalid.OutOfRange, Problem: "must be from 1 to 100"}
 	}
 	return nil
 }

@@ -85,8 +85,8 @@ type Audit struct {
 
 func (a Audit) validate() error {
 	for _, text := range []struct{ field, value string }{{"by", a.By}, {"reason", a.Reason}} {
-		if problem := nameProblem(text.value, maxMessage); problem != "" {
-			return &InvalidError{Field: text.field, Problem: problem}
+		if err := checkName(text.field, text.value, maxMessage); err != nil {
+			return err
 		}
 	}
 	return nil

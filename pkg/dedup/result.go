@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 const (
@@ -31,7 +33,7 @@ func (d *Deduplicator[ID, R]) place(ctx context.Context, o Owner, value R, expir
 	encoded, err := encode(d.options.Codec, value)
 	if err != nil {
 		made.result.Place = Omitted
-		made.refused = &InvalidError{Field: "result", Problem: "cannot be encoded: " + err.Error()}
+		made.refused = &InvalidError{Field: "result", Code: invalid.Malformed, Problem: "cannot be encoded: " + err.Error()}
 		return made, nil
 	}
 	made.result.Codec, made.stored = d.options.Codec.Name(), encoded

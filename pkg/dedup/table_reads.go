@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
@@ -35,7 +37,7 @@ func (t *Table) Rows(ctx context.Context, scan RowScan) (RowPage, error) {
 	request := ddb.Scan{Op: t.op("list"), Limit: scan.Limit, Filter: ddb.And(filter...)}
 	if scan.After != "" {
 		if request.After = t.names.place(scan.After); !request.After.Exists() {
-			return RowPage{}, &InvalidError{Field: "after", Problem: "is not where a page ended"}
+			return RowPage{}, &InvalidError{Field: "after", Code: invalid.Malformed, Problem: "is not where a page ended"}
 		}
 	}
 	a, err := t.engine.Do(ctx, request)

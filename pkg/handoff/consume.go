@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -170,11 +172,11 @@ func newConsuming(claims Claims, db Database, queue, consumer string, options *C
 	}
 	switch name := db.Name(); {
 	case len(name) == 0 || len(name) > 40:
-		return nil, &cursor.InvalidError{Field: "database", Problem: "must have a name of 1 to 40 bytes"}
+		return nil, &cursor.InvalidError{Field: "database", Code: invalid.TextCode(name, 40), Problem: "must have a name of 1 to 40 bytes"}
 	case run.Poll < 0:
-		return nil, &cursor.InvalidError{Field: "poll", Problem: "must not be negative"}
+		return nil, &cursor.InvalidError{Field: "poll", Code: invalid.OutOfRange, Problem: "must not be negative"}
 	case run.KeepMarkers < 1:
-		return nil, &cursor.InvalidError{Field: "keepMarkers", Problem: "must be 1 or more"}
+		return nil, &cursor.InvalidError{Field: "keepMarkers", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
 	}
 	_, err := Request{Queue: queue, Consumer: consumer, ID: "x", Bounds: run.Bounds, Lease: run.Lease}.checked(run.Lease)
 	return run, err

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -177,13 +179,13 @@ const maxError = 300
 // 128 of a-z, A-Z, 0-9, '.', '-' and '_'.
 func ValidateConsumer(name string) error {
 	if len(name) == 0 || len(name) > MaxConsumerName {
-		return &cursor.InvalidError{Field: "consumer", Problem: fmt.Sprintf("has %d bytes: it must have 1 to %d", len(name), MaxConsumerName)}
+		return &cursor.InvalidError{Field: "consumer", Code: invalid.TextCode(name, MaxConsumerName), Problem: fmt.Sprintf("has %d bytes: it must have 1 to %d", len(name), MaxConsumerName)}
 	}
 	for i := range len(name) {
 		switch b := name[i]; {
 		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '-', b == '_':
 		default:
-			return &cursor.InvalidError{Field: "consumer", Problem: "must be of a-z, A-Z, 0-9, '.', '-' and '_'"}
+			return &cursor.InvalidError{Field: "consumer", Code: invalid.Malformed, Problem: "must be of a-z, A-Z, 0-9, '.', '-' and '_'"}
 		}
 	}
 	return nil

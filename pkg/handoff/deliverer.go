@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -94,7 +96,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 			continue
 		}
 		if bound.given < bound.low || bound.given > bound.high {
-			return nil, &cursor.InvalidError{Field: bound.field, Problem: fmt.Sprintf("must be from %s to %s", bound.low, bound.high)}
+			return nil, &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("must be from %s to %s", bound.low, bound.high)}
 		}
 		*bound.to = bound.given
 	}
@@ -194,7 +196,7 @@ func (r Reader) Validate() error {
 		{"maxAttempts", r.MaxAttempts, minAttempts, maxAttempts},
 	} {
 		if bound.given < bound.low || bound.given > bound.high {
-			return &cursor.InvalidError{Field: bound.field, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
+			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
 		}
 	}
 	return validateTrack(r.Track)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -36,9 +38,9 @@ type Order struct {
 func (o Order) validate() error {
 	switch {
 	case len(o.Reason) == 0 || len(o.Reason) > MaxReason || !utf8.ValidString(o.Reason):
-		return &cursor.InvalidError{Field: "reason", Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", MaxReason)}
+		return &cursor.InvalidError{Field: "reason", Code: invalid.TextCode(o.Reason, MaxReason), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", MaxReason)}
 	case len(o.Op) > MaxOp || !utf8.ValidString(o.Op):
-		return &cursor.InvalidError{Field: "id", Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", MaxOp)}
+		return &cursor.InvalidError{Field: "id", Code: invalid.TextCode(o.Op, MaxOp), Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", MaxOp)}
 	}
 	return validate(o.Queue, o.Consumer)
 }
@@ -63,7 +65,7 @@ func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64
 		case c.State != Blocked:
 			return c, ErrNotBlocked
 		case seq != c.Delivered+1:
-			return c, &cursor.InvalidError{Field: "seq", Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
+			return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
 		}
 		return made(d.store.Unblock(ctx, c, kind == ActSkip, op))
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -20,7 +22,7 @@ const (
 // settled otherwise.
 func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token, outcome TokenOutcome) (Consumer, error) {
 	if outcome != Committed && outcome != Aborted {
-		return Consumer{}, &cursor.InvalidError{Field: "outcome", Problem: "must be COMMITTED or ABORTED"}
+		return Consumer{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
 	}
 	o.Reason = fmt.Sprintf("%s as %s: %s", token, outcome, o.Reason)
 	return d.act(ctx, o, ActSettle, token.N, func(op string, c Consumer) (Consumer, error) {

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -37,7 +39,7 @@ func NewPuller(d *Deliverer, options *PullOptions) (*Puller, error) {
 		p.maxAttempts = options.MaxAttempts
 	}
 	if p.maxAttempts < minAttempts || p.maxAttempts > maxAttempts {
-		return nil, &cursor.InvalidError{Field: "maxAttempts", Problem: fmt.Sprintf("must be from %d to %d", minAttempts, maxAttempts)}
+		return nil, &cursor.InvalidError{Field: "maxAttempts", Code: invalid.OutOfRange, Problem: fmt.Sprintf("must be from %d to %d", minAttempts, maxAttempts)}
 	}
 	return p, nil
 }
@@ -130,7 +132,7 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 		return r, err
 	}
 	if limit := cmp.Or(r.MaxMessages, maxMessages); len(r.Seqs) > limit {
-		return r, &cursor.InvalidError{Field: "seqs", Problem: fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit)}
+		return r, &cursor.InvalidError{Field: "seqs", Code: invalid.OutOfRange, Problem: fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit)}
 	}
 	b = b.withDefaults()
 	r.Bounds = Bounds{b.MaxMessages, b.MaxBytes}
@@ -139,14 +141,14 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 
 func validateReq(req string) error {
 	if len(req) == 0 || len(req) > MaxOp || !utf8.ValidString(req) {
-		return &cursor.InvalidError{Field: "request", Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", MaxOp)}
+		return &cursor.InvalidError{Field: "request", Code: invalid.TextCode(req, MaxOp), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", MaxOp)}
 	}
 	return nil
 }
 
 func validateLease(lease time.Duration) error {
 	if lease < minLease || lease > maxLease {
-		return &cursor.InvalidError{Field: "lease", Problem: fmt.Sprintf("must be from %s to %s", minLease, maxLease)}
+		return &cursor.InvalidError{Field: "lease", Code: invalid.OutOfRange, Problem: fmt.Sprintf("must be from %s to %s", minLease, maxLease)}
 	}
 	return nil
 }

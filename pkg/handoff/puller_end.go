@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -15,10 +17,10 @@ func (h Held) checked() error {
 		return err
 	}
 	if h.Token.N < 1 {
-		return &cursor.InvalidError{Field: "token", Problem: "must have a number of 1 or more"}
+		return &cursor.InvalidError{Field: "token", Code: invalid.OutOfRange, Problem: "must have a number of 1 or more"}
 	}
 	if validateReq(h.Token.Req) != nil {
-		return &cursor.InvalidError{Field: "token", Problem: fmt.Sprintf("must have a request of 1 to %d bytes of UTF-8", MaxOp)}
+		return &cursor.InvalidError{Field: "token", Code: invalid.TextCode(h.Token.Req, MaxOp), Problem: fmt.Sprintf("must have a request of 1 to %d bytes of UTF-8", MaxOp)}
 	}
 	return nil
 }
@@ -137,7 +139,7 @@ func (p *Puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reaso
 		return p.Commit(ctx, h, replies...)
 	case Aborted:
 	default:
-		return Answer{}, &cursor.InvalidError{Field: "outcome", Problem: "must be COMMITTED or ABORTED"}
+		return Answer{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
 	}
 	return p.abort(ctx, h, reason, func(c Consumer, f Failure) (Consumer, bool, error) {
 		switch c.judge(h.Token) {

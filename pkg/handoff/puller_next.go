@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -59,13 +61,13 @@ func (p *Puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies 
 func (r Request) following(h Held, lease time.Duration) (Request, error) {
 	switch {
 	case r.Queue != h.Queue:
-		return r, &cursor.InvalidError{Field: "queue", Problem: "must be that of the claim to commit"}
+		return r, &cursor.InvalidError{Field: "queue", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
 	case r.Consumer != h.Consumer:
-		return r, &cursor.InvalidError{Field: "consumer", Problem: "must be that of the claim to commit"}
+		return r, &cursor.InvalidError{Field: "consumer", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
 	case r.ID == h.Token.Req:
-		return r, &cursor.InvalidError{Field: "request", Problem: "must not be that of the claim to commit"}
+		return r, &cursor.InvalidError{Field: "request", Code: invalid.Misplaced, Problem: "must not be that of the claim to commit"}
 	case len(r.Seqs) > 0:
-		return r, &cursor.InvalidError{Field: "seqs", Problem: "must not be given beside a commit"}
+		return r, &cursor.InvalidError{Field: "seqs", Code: invalid.Misplaced, Problem: "must not be given beside a commit"}
 	}
 	return r.checked(lease)
 }

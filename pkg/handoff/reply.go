@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -64,7 +66,7 @@ func (r Reply) validate() error {
 		m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)
 	}
 	if _, taken := r.Attributes[attrReplySeq]; taken {
-		return &cursor.InvalidError{Field: "attributes", Problem: "must not have the name " + attrReplySeq}
+		return &cursor.InvalidError{Field: "attributes", Code: invalid.Misplaced, Problem: "must not have the name " + attrReplySeq}
 	}
 	return m.Validate()
 }
@@ -149,25 +151,21 @@ func (o *outbox) add(replies ...Reply) error {
 // join adds a reply, or says why it cannot join those before it.
 func (g *gathered) join(r Reply) error {
 	i := len(g.replies)
-	of := func(field, problem string) error {
-		return &cursor.InvalidError{Field: fmt.Sprintf("replies[%d].%s", i, field), Problem: problem}
-	}
-	var invalid *cursor.InvalidError
-	if err := r.validate(); errors.As(err, &invalid) {
-		return of(invalid.Field, invalid.Problem)
+	if err := r.validate(); err != nil {
+		return invalid.Within("replies", i, err)
 	}
 	numbered, known := g.numbered[r.Queue]
 	switch g.size += r.size(); {
 	case i >= MaxReplies:
-		return &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("are more than %d: a claim has at most so many", MaxReplies)}
+		return &cursor.InvalidError{Field: "replies", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are more than %d: a claim has at most so many", MaxReplies)}
 	case g.size > MaxReplyBytes:
-		return &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("have more than %d bytes together, %d a reply and %d an attribute for what is around them included", MaxReplyBytes, replyOverhead, attributeOverhead)}
+		return &cursor.InvalidError{Field: "replies", Code: invalid.TooLarge, Problem: fmt.Sprintf("have more than %d bytes together, %d a reply and %d an attribute for what is around them included", MaxReplyBytes, replyOverhead, attributeOverhead)}
 	case !known && len(g.numbered) == MaxReplyQueues:
-		return &cursor.InvalidError{Field: "replies", Problem: fmt.Sprintf("go to more than %d queues: a claim sends to at most so many", MaxReplyQueues)}
+		return &cursor.InvalidError{Field: "replies", Code: invalid.OutOfRange, Problem: fmt.Sprintf("go to more than %d queues: a claim sends to at most so many", MaxReplyQueues)}
 	case known && numbered != (r.Seq != nil):
-		return of("seq", "must be given in all replies to a queue, or in none")
+		return invalid.Within("replies", i, invalid.New(invalid.Clash, "seq", "must be given in all replies to a queue, or in none"))
 	case r.Seq != nil && g.taken[place{r.Queue, *r.Seq}]:
-		return of("seq", "is that of another reply to the same queue")
+		return invalid.Within("replies", i, invalid.New(invalid.Clash, "seq", "is that of another reply to the same queue"))
 	}
 	if r.Seq != nil {
 		g.taken[place{r.Queue, *r.Seq}] = true

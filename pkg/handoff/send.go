@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -81,7 +83,7 @@ func (d *Deliverer) known(ctx context.Context, queue string) error {
 	}
 	there, err := d.sorter.Known(ctx, queue)
 	if err == nil && !there {
-		err = &cursor.InvalidError{Field: "queue", Problem: fmt.Sprintf("%q is not there, and replies make none", queue)}
+		err = &cursor.InvalidError{Field: "queue", Code: invalid.Clash, Problem: "is not there, and replies make none", Queue: queue}
 	}
 	return err
 }

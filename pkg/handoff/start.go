@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -47,7 +49,7 @@ func ParseStart(text string) (Start, error) {
 	}
 	seq, err := cursor.ParseSeq(text)
 	if err != nil {
-		return Start{}, &cursor.InvalidError{Field: "start", Problem: "must be first, latest or a seq"}
+		return Start{}, &cursor.InvalidError{Field: "start", Code: invalid.Malformed, Problem: "must be first, latest or a seq"}
 	}
 	return At(seq), nil
 }
@@ -86,7 +88,7 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 		if start.at && start.seq != d.sorter.Defaults().First {
 			// Nothing is made for a start that is refused: the queue's kind, once
 			// it is made, stays.
-			return Consumer{}, &cursor.InvalidError{Field: "start", Problem: fmt.Sprintf(
+			return Consumer{}, &cursor.InvalidError{Field: "start", Code: invalid.OutOfRange, Problem: fmt.Sprintf(
 				"is %d: the queue has no message yet, and will begin at %d", start.seq, d.sorter.Defaults().First)}
 		}
 		it, err = d.sorter.Configure(ctx, queue, cursor.Change{Kind: start.kind})
@@ -129,7 +131,7 @@ func (d *Deliverer) place(ctx context.Context, it cursor.Cursor, start Start) (i
 		return it.Position, nil
 	case start.at:
 		if start.seq-1 < it.Floor || start.seq-1 > it.Position {
-			return 0, &cursor.InvalidError{Field: "start", Problem: fmt.Sprintf("is %d: it must be from %d to %d", start.seq, it.Floor+1, it.Position+1)}
+			return 0, &cursor.InvalidError{Field: "start", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", start.seq, it.Floor+1, it.Position+1)}
 		}
 		return start.seq - 1, nil
 	}

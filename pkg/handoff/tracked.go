@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -79,14 +81,14 @@ func trackedOf(c xorack.Chain) (t tracked, known bool) {
 // validateTrack reports how long a batch's work must not take.
 func validateTrack(track time.Duration) error {
 	if track != 0 && (track < time.Second || track > xorack.MaxDeadline) {
-		return &cursor.InvalidError{Field: "track", Problem: "must be 0, or from 1s to " + xorack.MaxDeadline.String()}
+		return &cursor.InvalidError{Field: "track", Code: invalid.OutOfRange, Problem: "must be 0, or from 1s to " + xorack.MaxDeadline.String()}
 	}
 	return nil
 }
 
 // errNoAcker is told where a claim is tracked, or ought to be, and nobody said
 // where the chains are.
-var errNoAcker = &cursor.InvalidError{Field: "acker", Problem: "is missing: a consumer is tracked"}
+var errNoAcker = &cursor.InvalidError{Field: "acker", Code: invalid.Missing, Problem: "is missing: a consumer is tracked"}
 
 // track opens the chain of a claim that has just been made, hands the batch on
 // with the chain's root edges, and leaves the claim to the chain. Where the

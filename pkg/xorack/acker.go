@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/fanout"
 )
 
@@ -79,7 +81,7 @@ func New(store *Store, options *Options) (*Acker, error) {
 		a.tombstone = DefaultTombstone
 	}
 	if a.tombstone < MinTombstone || a.tombstone > maxTombstone {
-		return nil, &InvalidError{Field: "tombstone", Problem: "must be from 1h to 87600h"}
+		return nil, &InvalidError{Field: "tombstone", Code: invalid.OutOfRange, Problem: "must be from 1h to 87600h"}
 	}
 	if a.now == nil {
 		a.now = time.Now
@@ -173,9 +175,9 @@ func (a *Acker) Get(ctx context.Context, tag string) (Chain, error) {
 func validateReason(reason string) error {
 	switch {
 	case reason == "" || len(reason) > MaxReason:
-		return &InvalidError{Field: "reason", Problem: "must have 1 to " + strconv.Itoa(MaxReason) + " bytes"}
+		return &InvalidError{Field: "reason", Code: invalid.TextCode(reason, MaxReason), Problem: "must have 1 to " + strconv.Itoa(MaxReason) + " bytes"}
 	case !utf8.ValidString(reason):
-		return &InvalidError{Field: "reason", Problem: "is not valid UTF-8"}
+		return &InvalidError{Field: "reason", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
 	}
 	return nil
 }

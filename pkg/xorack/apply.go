@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Operation is an edge's end, or edges that it starts before: see [EndOf] and
@@ -69,26 +71,26 @@ func (o Operation) conditions() int {
 
 func (o Operation) validate() error {
 	if o.edge.IsZero() {
-		return &InvalidError{Field: "edge", Problem: "must not be empty"}
+		return &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
 	}
 	if len(o.batch) > MaxTag {
-		return &InvalidError{Field: "batch", Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
+		return &InvalidError{Field: "batch", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
 	}
 	if len(o.children) > MaxOps {
-		return &InvalidError{Field: "children", Problem: "are more than " + strconv.Itoa(MaxOps) + ": use a fan"}
+		return &InvalidError{Field: "children", Code: invalid.OutOfRange, Problem: "are more than " + strconv.Itoa(MaxOps) + ": use a fan"}
 	}
 	if !o.ends && len(o.children) == 0 {
-		return &InvalidError{Field: "children", Problem: "must not be empty: there is nothing to add"}
+		return &InvalidError{Field: "children", Code: invalid.Missing, Problem: "must not be empty: there is nothing to add"}
 	}
 	seen := make(map[[12]byte]bool, len(o.children)+1)
 	seen[o.edge.id] = true
 	for i, child := range o.children {
-		field := "children[" + strconv.Itoa(i) + "]"
+		at := []invalid.Element{{List: "children", Index: i}}
 		if child.tag != o.edge.tag || child.inc != o.edge.inc {
-			return &InvalidError{Field: field, Problem: "belongs to another chain than its parent"}
+			return &InvalidError{At: at, Code: invalid.Clash, Problem: "belongs to another chain than its parent"}
 		}
 		if seen[child.id] {
-			return &InvalidError{Field: field, Problem: "is there twice, or is the parent"}
+			return &InvalidError{At: at, Code: invalid.Clash, Problem: "is there twice, or is the parent"}
 		}
 		seen[child.id] = true
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // CreateOptions are the parts of a chain that have defaults. A nil
@@ -44,15 +46,15 @@ func (o CreateOptions) withDefaults() CreateOptions {
 func (o CreateOptions) validate(tag string) error {
 	switch {
 	case len(o.ID) > MaxTag:
-		return &InvalidError{Field: "id", Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
+		return &InvalidError{Field: "id", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
 	case o.Edges < 1 || o.Edges > MaxOps:
-		return &InvalidError{Field: "edges", Problem: "must be from 1 to " + strconv.Itoa(MaxOps)}
+		return &InvalidError{Field: "edges", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(MaxOps)}
 	case o.Deadline < time.Millisecond || o.Deadline > MaxDeadline:
-		return &InvalidError{Field: "deadline", Problem: "must be from 1ms to " + MaxDeadline.String()}
+		return &InvalidError{Field: "deadline", Code: invalid.OutOfRange, Problem: "must be from 1ms to " + MaxDeadline.String()}
 	case o.Idle != 0 && o.Idle < time.Millisecond || o.Idle > MaxDeadline:
-		return &InvalidError{Field: "idle", Problem: "must be 0, or from 1ms to " + MaxDeadline.String()}
+		return &InvalidError{Field: "idle", Code: invalid.OutOfRange, Problem: "must be 0, or from 1ms to " + MaxDeadline.String()}
 	case o.Parent.tag == tag:
-		return &InvalidError{Field: "parent", Problem: "must be an edge of another chain"}
+		return &InvalidError{Field: "parent", Code: invalid.Clash, Problem: "must be an edge of another chain"}
 	}
 	return validateData(o.Data)
 }
@@ -60,9 +62,9 @@ func (o CreateOptions) validate(tag string) error {
 func validateData(data string) error {
 	switch {
 	case len(data) > MaxData:
-		return &InvalidError{Field: "data", Problem: "is longer than " + strconv.Itoa(MaxData) + " bytes"}
+		return &InvalidError{Field: "data", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(MaxData) + " bytes"}
 	case !utf8.ValidString(data):
-		return &InvalidError{Field: "data", Problem: "is not valid UTF-8"}
+		return &InvalidError{Field: "data", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
 	}
 	return nil
 }

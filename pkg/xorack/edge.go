@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // MaxTag is the most bytes of a tag, which is valid UTF-8 and not empty.
@@ -182,23 +184,23 @@ func (e *Edge) UnmarshalText(token []byte) (err error) {
 // ParseEdge reads a token. One in which anything was altered is an
 // [InvalidError].
 func ParseEdge(token string) (Edge, error) {
-	invalid := func(problem string) (Edge, error) {
-		return Edge{}, &InvalidError{Field: "edge", Problem: problem}
+	malformed := func(problem string) (Edge, error) {
+		return Edge{}, &InvalidError{Field: "edge", Code: invalid.Malformed, Problem: problem}
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	// The decoder takes ends of lines, wherever they stand.
 	if err != nil || len(raw) <= tokenHead || strings.ContainsAny(token, "\r\n") {
-		return invalid("is not a token")
+		return malformed("is not a token")
 	}
 	if raw[0] != tokenVersion {
-		return invalid("is a token of version " + strconv.Itoa(int(raw[0])) + ", and this program knows version 1")
+		return malformed("is a token of version " + strconv.Itoa(int(raw[0])) + ", and this program knows version 1")
 	}
 	e := Edge{tag: string(raw[tokenHead:]), inc: Incarnation(raw[1:9]), id: [12]byte(raw[9:21])}
 	if binary.BigEndian.Uint32(raw[21:]) != e.checksum() {
-		return invalid("is a token that was altered")
+		return malformed("is a token that was altered")
 	}
 	if ValidateTag(e.tag) != nil {
-		return invalid("is a token of a tag that cannot be")
+		return malformed("is a token of a tag that cannot be")
 	}
 	return e, nil
 }
@@ -208,11 +210,11 @@ func ParseEdge(token string) (Edge, error) {
 func ValidateTag(tag string) error {
 	switch {
 	case tag == "":
-		return &InvalidError{Field: "tag", Problem: "must not be empty"}
+		return &InvalidError{Field: "tag", Code: invalid.Missing, Problem: "must not be empty"}
 	case len(tag) > MaxTag:
-		return &InvalidError{Field: "tag", Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
+		return &InvalidError{Field: "tag", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
 	case !utf8.ValidString(tag):
-		return &InvalidError{Field: "tag", Problem: "is not valid UTF-8"}
+		return &InvalidError{Field: "tag", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
 	}
 	return nil
 }

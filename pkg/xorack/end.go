@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Fail ends a chain as Failed, because an edge's work failed for good. An edge
@@ -13,7 +15,7 @@ import (
 // It costs one write, and up to two of the index.
 func (a *Acker) Fail(ctx context.Context, e Edge, reason string) (Result, error) {
 	if e.IsZero() {
-		return Result{}, &InvalidError{Field: "edge", Problem: "must not be empty"}
+		return Result{}, &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
 	}
 	if err := validateReason(reason); err != nil {
 		return Result{}, err
@@ -49,11 +51,11 @@ func failOutcome(c Chain, e Edge) Outcome {
 // It costs one write.
 func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result, error) {
 	if e.IsZero() {
-		return Result{}, &InvalidError{Field: "edge", Problem: "must not be empty"}
+		return Result{}, &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
 	}
 	deadline = milliseconds(deadline)
 	if now := a.now(); !deadline.After(now) || deadline.Sub(now) > MaxDeadline {
-		return Result{}, &InvalidError{Field: "deadline", Problem: "must be ahead, by at most " + MaxDeadline.String()}
+		return Result{}, &InvalidError{Field: "deadline", Code: invalid.OutOfRange, Problem: "must be ahead, by at most " + MaxDeadline.String()}
 	}
 	c, extended, err := a.store.Extend(ctx, e.tag, e.inc, deadline)
 	if err != nil {
@@ -81,7 +83,7 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 // It costs one write, and up to two of the index.
 func (a *Acker) Abandon(ctx context.Context, e Edge, data, reason string) (Chain, error) {
 	if e.IsZero() {
-		return Chain{}, &InvalidError{Field: "edge", Problem: "must not be empty"}
+		return Chain{}, &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
 	}
 	if err := errors.Join(validateData(data), validateReason(reason)); err != nil {
 		return Chain{}, err
@@ -127,10 +129,10 @@ func (a *Acker) Delete(ctx context.Context, tag string) (Result, error) {
 // them.
 func (a *Acker) Outstanding(ctx context.Context, tag string, roots, limit int, children func(Edge) []Edge) ([]Edge, error) {
 	if roots < 1 || roots > MaxOps {
-		return nil, &InvalidError{Field: "roots", Problem: "must be from 1 to " + strconv.Itoa(MaxOps)}
+		return nil, &InvalidError{Field: "roots", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(MaxOps)}
 	}
 	if limit < 1 {
-		return nil, &InvalidError{Field: "limit", Problem: "must be 1 or more"}
+		return nil, &InvalidError{Field: "limit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
 	}
 	c, err := a.Get(ctx, tag)
 	if err != nil {

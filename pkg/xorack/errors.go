@@ -3,6 +3,8 @@ package xorack
 import (
 	"errors"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
@@ -52,12 +54,6 @@ var (
 	ErrStaleLocalData = errors.New("stale local data")
 )
 
-// InvalidError is an input that can never be accepted. Field says where it
-// stands, by the name that a caller of the HTTP interface sees ("tag",
-// "children"), and Problem what is wrong and what the bound is.
-type InvalidError struct {
-	Field   string
-	Problem string
-}
-
-func (e *InvalidError) Error() string { return e.Field + " " + e.Problem }
+// InvalidError is an input that can never be accepted: which field, in which of the
+// children, and why.
+type InvalidError = invalid.Error

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
@@ -101,10 +103,10 @@ func (e Edge) fanChild(i int) Edge { return e.derived(forFan, number(i)) }
 // through [Options].ForEach.
 func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
 	if e.IsZero() {
-		return Result{}, &InvalidError{Field: "edge", Problem: "must not be empty"}
+		return Result{}, &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
 	}
 	if n < 1 || n > MaxFan {
-		return Result{}, &InvalidError{Field: "edges", Problem: "must be from 1 to " + strconv.Itoa(MaxFan)}
+		return Result{}, &InvalidError{Field: "edges", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(MaxFan)}
 	}
 	var chains []fanned
 	children := fan(e, e.fanChild, n, func(f fanned) { chains = append(chains, f) }, func(Edge) {})

@@ -120,7 +120,7 @@ func TestInvalid(t *testing.T) {
 			before := f.chain("t")
 			err := c.do(t.Context(), f)
 			var invalid *xorack.InvalidError
-			if !errors.As(err, &invalid) || invalid.Field != c.field {
+			if !errors.As(err, &invalid) || invalid.Path() != c.field {
 				t.Errorf("error %v, want one of the field %s", err, c.field)
 			}
 			if diff := cmp.Diff(before, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {

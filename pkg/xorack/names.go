@@ -3,6 +3,8 @@ package xorack
 import (
 	"cmp"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -46,11 +48,11 @@ func (n Names) Tables() []table.Definition {
 func (n Names) Validate() error {
 	n = n.withDefaults()
 	if len(n.TagKey) > 255 {
-		return &InvalidError{Field: "tag key", Problem: "is longer than 255 bytes"}
+		return &InvalidError{Field: "tag key", Code: invalid.TooLarge, Problem: "is longer than 255 bytes"}
 	}
 	for _, taken := range fixedAttributes {
 		if ddb.Path(n.TagKey) == taken {
-			return &InvalidError{Field: "tag key", Problem: "must not be " + n.TagKey + ": another attribute has that name"}
+			return &InvalidError{Field: "tag key", Code: invalid.Misplaced, Problem: "must not be " + n.TagKey + ": another attribute has that name"}
 		}
 	}
 	return nil

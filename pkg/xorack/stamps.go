@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 const (
@@ -88,9 +90,9 @@ func validateStamp(tag string, stamp []byte, o StampOptions) error {
 	}
 	switch {
 	case len(stamp) == 0 || len(stamp) > MaxStamp:
-		return &InvalidError{Field: "stamp", Problem: "must have 1 to " + strconv.Itoa(MaxStamp) + " bytes"}
+		return &InvalidError{Field: "stamp", Code: invalid.TextCode(string(stamp), MaxStamp), Problem: "must have 1 to " + strconv.Itoa(MaxStamp) + " bytes"}
 	case len(o.ID) > MaxTag:
-		return &InvalidError{Field: "id", Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
+		return &InvalidError{Field: "id", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
 	case isZero(stamp):
 		return ErrZeroBufferNoOp
 	}
@@ -123,7 +125,7 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 		return State{}, err
 	}
 	if o.Deadline < time.Millisecond || o.Deadline > MaxDeadline {
-		return State{}, &InvalidError{Field: "deadline", Problem: "must be from 1ms to " + MaxDeadline.String()}
+		return State{}, &InvalidError{Field: "deadline", Code: invalid.OutOfRange, Problem: "must be from 1ms to " + MaxDeadline.String()}
 	}
 	id := o.ID
 	if id == "" {

@@ -142,7 +142,7 @@ func TestStampErrors(t *testing.T) {
 		},
 	} {
 		var invalid *xorack.InvalidError
-		if err := do(); !errors.As(err, &invalid) || invalid.Field != field {
+		if err := do(); !errors.As(err, &invalid) || invalid.Path() != field {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

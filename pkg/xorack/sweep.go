@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // SweepOptions are the parts of a sweep that have defaults. Each zero field
@@ -57,7 +59,7 @@ func (a *Acker) Sweep(ctx context.Context, o SweepOptions) (SweepReport, error) 
 		o.Limit = 10_000
 	}
 	if o.Limit < 0 {
-		return SweepReport{}, &InvalidError{Field: "limit", Problem: "must be 1 or more"}
+		return SweepReport{}, &InvalidError{Field: "limit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
 	}
 	run := sweepRun{acker: a, announce: o.Announce, now: a.now()}
 	left, places := o.Limit, make([]DueChain, dueShards)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -91,5 +93,5 @@ func resultNotStored[R any](out dedup.Outcome[R], err error) bool {
 
 // missing is the error of something that must be given and is nil.
 func missing(field string) error {
-	return &dedup.InvalidError{Field: field, Problem: "must not be nil"}
+	return &dedup.InvalidError{Field: field, Code: invalid.Missing, Problem: "must not be nil"}
 }

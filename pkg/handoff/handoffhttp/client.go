@@ -21,6 +21,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -184,20 +186,26 @@ func told(err error) error {
 	if !errors.As(err, &problem) {
 		return err
 	}
-	switch _, kind, _ := strings.Cut(problem.Type, "/problems/"); kind {
+	switch problem.Code {
 	case "no-consumer":
 		return handoff.ErrNoConsumer
 	case "no-queue":
 		return cursor.ErrNoQueue
-	case "invalid":
-		// The detail begins with the field's name.
-		field, what, _ := strings.Cut(problem.Detail, " ")
-		if field == "leaseSeconds" {
-			field = "lease"
-		}
-		return &cursor.InvalidError{Field: field, Problem: what}
 	}
-	return err
+	if problem.Status != http.StatusBadRequest || len(problem.Errors) == 0 {
+		return err
+	}
+	f := problem.Errors[0]
+	wrong := invalid.New(f.Code, f.Field, f.Detail)
+	for _, list := range []string{"replies", "seqs"} {
+		if name, index, ok := f.Of(list); ok {
+			wrong.At, wrong.Field = []invalid.Element{{List: list, Index: index}}, name
+		}
+	}
+	if wrong.Field == "leaseSeconds" {
+		wrong.Field = "lease"
+	}
+	return wrong
 }
 
 // seconds is a lease as it travels, rounded up.
@@ -260,10 +268,10 @@ func (c *Client) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.R
 	following := requested(r)
 	// They are the commit's; what differs is refused here, as where the tables are.
 	if r.Queue != h.Queue {
-		return done, next, &cursor.InvalidError{Field: "queue", Problem: "must be that of the claim to commit"}
+		return done, next, &cursor.InvalidError{Field: "queue", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
 	}
 	if r.Consumer != h.Consumer {
-		return done, next, &cursor.InvalidError{Field: "consumer", Problem: "must be that of the claim to commit"}
+		return done, next, &cursor.InvalidError{Field: "consumer", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
 	}
 	following.Queue, following.Consumer = "", ""
 	text, err := handoff.EncodeReplies(replies)

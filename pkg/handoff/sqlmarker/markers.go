@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/streamsort/streamsort/pkg/invalid"
+
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -45,7 +47,7 @@ const MaxStack = 200
 // error that names both versions where they are of another one.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect, stack string) (*Markers, error) {
 	if len(stack) == 0 || len(stack) > MaxStack {
-		return nil, &cursor.InvalidError{Field: "stack", Problem: fmt.Sprintf("must have 1 to %d bytes", MaxStack)}
+		return nil, &cursor.InvalidError{Field: "stack", Code: invalid.TextCode(stack, MaxStack), Problem: fmt.Sprintf("must have 1 to %d bytes", MaxStack)}
 	}
 	var version int
 	m := &Markers{db: db, dialect: dialect, stack: stack}

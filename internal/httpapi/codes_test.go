@@ -1,0 +1,44 @@
+package httpapi_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// The contract has every reason for which a field is refused, and docs/problems.md
+// every code of the contract.
+func TestCodesAreListed(t *testing.T) {
+	root, err := localdb.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "problems.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := httpapitest.Contract(t).Components.Schemas
+	reasons := map[any]bool{}
+	for _, reason := range schemas["Reason"].Value.Enum {
+		reasons[reason] = true
+	}
+	for _, code := range []invalid.Code{
+		invalid.Missing, invalid.Unknown, invalid.Malformed, invalid.TooLarge, invalid.OutOfRange, invalid.Misplaced, invalid.Clash,
+	} {
+		if !reasons[string(code)] {
+			t.Errorf("docs/openapi.yaml has no reason %s", code)
+		}
+	}
+	for _, part := range schemas["Code"].Value.AnyOf {
+		for _, code := range part.Value.Enum {
+			if !strings.Contains(string(page), "| `"+code.(string)+"` |") {
+				t.Errorf("docs/problems.md has no row of %s", code)
+			}
+		}
+	}
+}

@@ -73,7 +73,7 @@ TIME ?= 10m
 RATE ?=
 .PHONY: soak
 soak: deps ## put the stack under load and faults, and check each sink: TIME=10m RATE=40
-	@TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(GO) run ./soak
+	@TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(GO) run ./verify/soak
 
 .PHONY: ledger
 ledger: deps ## book messages in a database exactly once, while all is killed: INPUT=file.ndjson
@@ -129,14 +129,14 @@ SEED ?=
 RUNS ?=
 .PHONY: sim
 sim: ## simulate: every schedule of small cases, a million random ones (FULL=1, SEED=…)
-	@$(GO) run ./internal/sim/cmd/sim $(if $(FULL),-full) $(if $(SEED),-seed $(SEED)) $(if $(RUNS),-runs $(RUNS))
+	@$(GO) run ./verify/sim/cmd/sim $(if $(FULL),-full) $(if $(SEED),-seed $(SEED)) $(if $(RUNS),-runs $(RUNS))
 
 .PHONY: bench
 bench: deps ## print the figures: cost of each operation, size, start, throughput
 	@$(GO) test ./pkg/cursor ./pkg/handoff ./pkg/dedup -run 'Figure|Dearer' -v | grep -E 'ours|units|PASS:|FAIL'
 	@$(GO) test ./pkg/dedup -run '^$$' -bench Once -benchmem | grep -E 'Benchmark|FAIL'
 	@$(GO) test ./pkg/xorack -run 'Figure|ManyFinish' -v | grep -E 'units|PASS:|FAIL'
-	@$(GO) run ./bench
+	@$(GO) run ./verify/bench
 
 # make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.
 BATCH ?= 1
@@ -144,11 +144,11 @@ DISORDER ?= 0
 QUEUES ?= 100
 .PHONY: cost
 cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=…
-	@$(GO) run ./bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES)
+	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES)
 
 .PHONY: mutants
 mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed; CLAUSES=1: each clause of the stores' requests)
-	@$(GO) run ./internal/mutant $(if $(CHANGED),-changed) $(if $(CLAUSES),-clauses)
+	@$(GO) run ./verify/mutant $(if $(CHANGED),-changed) $(if $(CLAUSES),-clauses)
 
 .PHONY: fuzz
 fuzz: ## look for inputs that break the readers, 20 seconds each

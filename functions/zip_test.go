@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/sources"
+	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
 // maxZip bounds what of a function is uploaded, and loaded at a cold start.

@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/streamsort/streamsort/internal/sources"
+	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -35,7 +35,7 @@ var unrecorded = map[string]string{
 // each kind: nothing that is called is missing, and nothing that is allowed is
 // unneeded.
 func TestLeastPrivilege(t *testing.T) {
-	const path = "../soak/streamsort.patch.json"
+	const path = "../verify/soak/streamsort.patch.json"
 	text, err := template.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func reason(u use) string {
 // the cursors' stream beside process: it would do part of process's work.
 func onlySinks(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../soak/sinks.template.json")
+	text, err := os.ReadFile("../verify/soak/sinks.template.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/localstack/lambda"
 	"github.com/streamsort/streamsort/localstack/ministack"
 	"github.com/streamsort/streamsort/localstack/template"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack"
 )
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/internal/traffic"
 	"github.com/streamsort/streamsort/localstack"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/internal/traffic"
 )
 
 // data are real payloads, out of order, some of them twice.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/localstack"
 )
 

@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/streamsort/streamsort/internal/traffic"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/localdb"
-	"github.com/streamsort/streamsort/internal/mortal"
-	"github.com/streamsort/streamsort/internal/progress"
-	"github.com/streamsort/streamsort/internal/traffic"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/mortal"
+	"github.com/streamsort/streamsort/internal/dev/progress"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )

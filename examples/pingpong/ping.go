@@ -11,7 +11,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"github.com/streamsort/streamsort/internal/mortal"
+	"github.com/streamsort/streamsort/internal/dev/mortal"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
 	"github.com/streamsort/streamsort/pkg/handoff/sqlmarker"

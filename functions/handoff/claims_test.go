@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/claimstest"
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/dev/claimstest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"

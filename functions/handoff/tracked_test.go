@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 

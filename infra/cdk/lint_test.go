@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/pyenv"
+	"github.com/streamsort/streamsort/internal/dev/pyenv"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -28,7 +28,7 @@ func TestTemplatesLint(t *testing.T) {
 		prefix + "budgetDollars": "250", prefix + "budgetSubscriber": "people@example.com",
 		prefix + "announceTopic": "arn:aws:sns:us-east-1:123456789012:people",
 		prefix + "tenantIssuer":  "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "tenant",
-		prefix + "consumersFile": "../../soak/consumers.json",
+		prefix + "consumersFile": "../../verify/soak/consumers.json",
 	})), 0o644); err != nil {
 		t.Fatal(err)
 	}

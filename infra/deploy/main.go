@@ -11,8 +11,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/streamsort/streamsort/internal/cdkcli"
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/dev/cdkcli"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
 func main() {

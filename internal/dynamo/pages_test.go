@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
 // TestPagesEndAtOneMegabyte reads items of sizes that fill pages, on every

@@ -17,7 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/awsenv"
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/traffic"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 

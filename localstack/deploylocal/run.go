@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/cdkcli"
-	"github.com/streamsort/streamsort/internal/localdb"
-	"github.com/streamsort/streamsort/internal/traffic"
+	"github.com/streamsort/streamsort/internal/dev/cdkcli"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 

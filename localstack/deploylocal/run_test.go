@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/traffic"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
 // A body comes out of its other form byte for byte, and the rest stays.

@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/cdkcli"
+	"github.com/streamsort/streamsort/internal/dev/cdkcli"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 

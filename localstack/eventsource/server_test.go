@@ -17,9 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
-	"github.com/streamsort/streamsort/internal/localdb"
 	"github.com/streamsort/streamsort/localstack/eventsource"
 	"github.com/streamsort/streamsort/pkg/table"
 )

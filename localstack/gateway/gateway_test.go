@@ -21,7 +21,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
-	"github.com/streamsort/streamsort/internal/sources"
+	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/localstack/lambda"
 	"github.com/streamsort/streamsort/localstack/template"
 )

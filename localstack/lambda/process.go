@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/streamsort/streamsort/internal/child"
+	"github.com/streamsort/streamsort/internal/dev/child"
 )
 
 // process is a function's process, the leader of a process group of its own.

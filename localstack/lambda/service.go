@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/child"
+	"github.com/streamsort/streamsort/internal/dev/child"
 )
 
 // Limits of the Invoke action ("Lambda quotas", AWS Lambda Developer Guide).

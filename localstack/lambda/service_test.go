@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/streamsort/streamsort/internal/sources"
+	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
 var probe string // path of the built probe function

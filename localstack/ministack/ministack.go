@@ -25,8 +25,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/child"
-	"github.com/streamsort/streamsort/internal/pyenv"
+	"github.com/streamsort/streamsort/internal/dev/child"
+	"github.com/streamsort/streamsort/internal/dev/pyenv"
 )
 
 //go:embed requirements.txt

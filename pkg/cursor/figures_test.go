@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/localdb"
-	"github.com/streamsort/streamsort/internal/meter"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/cost"
-	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/internal/dev/cost"
+	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -51,7 +51,7 @@ func unitsOf(messages int, count func() meter.Counts) cost.Units {
 func checkUnits(t *testing.T, mode string, order cost.Order, size int, got, want cost.Units) {
 	t.Helper()
 	if math.Abs(got.Writes-want.Writes) > 0.0051 || math.Abs(got.Reads-want.Reads) > 0.011 {
-		t.Errorf("%s, disorder %s, batches of %d: {%.3g, %.3g}, internal/cost has {%.3g, %.3g}",
+		t.Errorf("%s, disorder %s, batches of %d: {%.3g, %.3g}, internal/dev/cost has {%.3g, %.3g}",
 			mode, order, size, got.Writes, got.Reads, want.Writes, want.Reads)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
-	"github.com/streamsort/streamsort/internal/meter"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 

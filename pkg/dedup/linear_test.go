@@ -11,8 +11,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/ddb/ddbtest"
-	"github.com/streamsort/streamsort/internal/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/localdb"
-	"github.com/streamsort/streamsort/internal/progress"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/localstack"
 )
 

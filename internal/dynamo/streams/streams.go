@@ -3,7 +3,6 @@
 package streams
 
 import (
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/streamsort/streamsort/internal/awsenv"

@@ -8,7 +8,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"github.com/streamsort/streamsort/internal/localpg"
+	"github.com/streamsort/streamsort/internal/dev/localpg"
 	"github.com/streamsort/streamsort/pkg/handoff/sqlmarker"
 )
 

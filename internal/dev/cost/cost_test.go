@@ -1,0 +1,144 @@
+package cost
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+func bills(t *testing.T, w Workload) map[string]Bill {
+	t.Helper()
+	if err := w.Check(); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]Bill{}
+	for _, b := range w.Bills() {
+		all[b.Name] = b
+	}
+	return all
+}
+
+// The formulae, worked out by hand for a million messages in a month.
+func TestBills(t *testing.T) {
+	single := Workload{Rate: 1e6 / month, Batch: 1, Disorder: InOrder, Queues: 1_000_000}
+	batches := Workload{Rate: 1e6 / month, Batch: 25, Disorder: Window8, Queues: 1_000_000}
+	for _, c := range []struct {
+		name string
+		got  float64
+		want float64
+	}{
+		{"two writes a message; sort looks once at each", bills(t, single)["sync"].Requests, 2.01*0.625 + 0.005*0.125 + 0.125},
+		{"alone in its stream batch", bills(t, single)["async"].Requests, 2.01*0.625 + 4.005*0.125},
+		{"a claim, a commit, two looks and a page for each move", bills(t, single)["sync, one consumer"].Requests, bills(t, single)["sync"].Requests + 1.01*(2*0.625+2.5*0.125)},
+		{"the older algorithm", bills(t, single)["aws-stream-sort"].Requests, 2*0.625 + 0.125},
+		{"an API request a message", bills(t, single)["sync"].API, 1},
+		{"enqueue and sort, 12 and 7 ms of half a GB", bills(t, single)["sync"].Functions, 0.4 + 19e3*0.5*0.0000133334 + sweeps*(0.2e-6+0.052*0.5*gbSecond)},
+		{"enqueue alone moves nothing, sort asks four times", bills(t, single)["async"].Functions, 0.4 + 29e3*0.5*0.0000133334 + sweeps*(0.2e-6+0.052*0.5*gbSecond)},
+		{"14 of 30.4 days, 327 bytes", bills(t, single)["sync"].Stored, 1e6 / month * 14 * 86400 * 327 / (1 << 30) * 0.45},
+		{"sent, received and deleted", bills(t, single)["SQS FIFO"].Total(), 1.5},
+		{"batches of 25; sort looks once at each", bills(t, batches)["sync"].Requests, 1.11*0.625 + 0.035*0.125 + 0.125/25},
+		{"a request has 25 messages", bills(t, batches)["sync"].API, 0.04},
+		{"a FIFO request has ten at most", bills(t, batches)["SQS FIFO"].Total(), 0.15},
+	} {
+		if math.Abs(c.got-c.want) > 1e-6 {
+			t.Errorf("%s: $%.6f, want $%.6f", c.name, c.got, c.want)
+		}
+	}
+}
+
+// More comes together where the rate is higher: a message costs less.
+func TestBusyQueuesAreCheaper(t *testing.T) {
+	quiet := Workload{Rate: 0.1, Batch: 1, Disorder: InOrder, Queues: 10}
+	busy := Workload{Rate: 1000, Batch: 1, Disorder: InOrder, Queues: 10}
+	for name, b := range bills(t, busy) {
+		few := bills(t, quiet)[name]
+		if b.Total()/busy.Messages() > few.Total()/quiet.Messages()+1e-15 {
+			t.Errorf("%s: $%.2f a million where busy, $%.2f where quiet", name, b.Total()/busy.Messages()*million, few.Total()/quiet.Messages()*million)
+		}
+	}
+}
+
+func TestAt(t *testing.T) {
+	measured := Producer[Window8]
+	for size, want := range map[float64]Units{
+		1: measured[0], 5: measured[1], 25: measured[2], 100: measured[3], 500: measured[3],
+		// Over 1/size, 2 lies 3/8 of the way from 5 to 1.
+		2: {1.48 + 0.375*0.42, 0.165 + 0.375*0.98},
+	} {
+		if got := at(measured, size); math.Abs(got.Writes-want.Writes) > 1e-9 || math.Abs(got.Reads-want.Reads) > 1e-9 {
+			t.Errorf("batches of %g: %v, want %v", size, got, want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	good := Workload{Rate: 100, Batch: 25, Disorder: Window8, Queues: 10}
+	for _, c := range []struct {
+		spoil func(*Workload)
+		want  string
+	}{
+		{func(w *Workload) { w.Rate = 0 }, "rate is 0; write messages a second, above 0 and up to 1000000"},
+		{func(w *Workload) { w.Rate = math.NaN() }, "rate is NaN"},
+		{func(w *Workload) { w.Rate = math.Inf(1) }, "rate is +Inf"},
+		{func(w *Workload) { w.Batch = 0 }, "batch is 0; write how many messages a request has, 1 to 500"},
+		{func(w *Workload) { w.Batch = 501 }, "batch is 501"},
+		{func(w *Workload) { w.Disorder = "4" }, `disorder is "4"; write one of 0, 8, 32, reverse, random`},
+		{func(w *Workload) { w.Queues = 0 }, "queues is 0; write how many queues share the rate"},
+		{func(w *Workload) { w.Rate, w.Queues = 5500, 5 }, "write queues 6 or more"},
+	} {
+		w := good
+		c.spoil(&w)
+		if err := w.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want %q", w, err, c.want)
+		}
+	}
+	if err := good.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	var out bytes.Buffer
+	if err := (Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}).Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"100 messages a second (262.8 million a month)", "sync, one consumer", "async, one consumer", "aws-stream-sort", "SQS FIFO", "a million", "0.15",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// The bill's alarms and dashboards are those of the template that deploys.
+func TestFixed(t *testing.T) {
+	root, err := localdb.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := template.ReadFile(filepath.Join(root, "examples", "demo", "streamsort.patch.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Resources map[string]struct{ Type string }
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, resource := range document.Resources {
+		count[resource.Type]++
+	}
+	if count["AWS::CloudWatch::Alarm"] != alarms || count["AWS::CloudWatch::Dashboard"] != dashboards {
+		t.Errorf("the template has %d alarms and %d dashboards, the bill %d and %d",
+			count["AWS::CloudWatch::Alarm"], count["AWS::CloudWatch::Dashboard"], alarms, dashboards)
+	}
+}

@@ -1,0 +1,32 @@
+package cost
+
+import "github.com/streamsort/streamsort/internal/dev/meter"
+
+// What AWS publishes for us-east-1, on demand, in dollars. The free tier and
+// the lower prices of very large amounts are left out: a bill may be less.
+const (
+	writeUnits = meter.WritePrice / million // a write request unit of DynamoDB
+	readUnits  = meter.ReadPrice / million  // a read request unit
+	// A GB of a standard table for a month, and of its point-in-time recovery.
+	// https://aws.amazon.com/dynamodb/pricing/on-demand/
+	storedGB = 0.25 + 0.20
+	// A request to an HTTP API, up to 512 KB.
+	// https://aws.amazon.com/api-gateway/pricing/
+	apiRequest = 1.00 / million
+	// https://aws.amazon.com/lambda/pricing/
+	invocation = 0.20 / million
+	gbSecond   = 0.0000133334 // arm64
+	// A GB taken into CloudWatch Logs, a metric and an alarm for a month.
+	// https://aws.amazon.com/cloudwatch/pricing/
+	loggedGB  = 0.50
+	metric    = 0.30
+	alarm     = 0.10
+	dashboard = 3.00
+	// A request to a FIFO queue, up to 64 KB or ten messages.
+	// https://aws.amazon.com/sqs/pricing/
+	fifoRequest = 0.50 / million
+
+	million = 1e6
+	gb      = 1 << 30
+	month   = 730 * 3600 // seconds, as AWS counts
+)

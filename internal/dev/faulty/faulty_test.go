@@ -1,0 +1,63 @@
+package faulty_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/faulty"
+)
+
+func TestOneRequestGoesWrong(t *testing.T) {
+	for fault, want := range map[faulty.Fault]struct {
+		status  int
+		effects int
+	}{
+		faulty.Refused:   {500, 2},
+		faulty.Throttled: {400, 2},
+		faulty.Failed:    {500, 3},
+		faulty.Lost:      {0, 3},
+		faulty.TimedOut:  {0, 3},
+		faulty.Repeated:  {200, 4},
+	} {
+		effects := 0
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if body, err := io.ReadAll(r.Body); err == nil && string(body) == "x" {
+				effects++
+			}
+		}))
+		transport := faulty.New(http.DefaultTransport)
+		transport.Fail(2, fault)
+		for i := 1; i <= 3; i++ {
+			if pending := transport.Pending(); pending != (i <= 2) {
+				t.Errorf("%s: pending %v before request %d", fault, pending, i)
+			}
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader("x"))
+			request.RequestURI = ""
+			response, err := transport.RoundTrip(request)
+			status := 0
+			if err == nil {
+				status = response.StatusCode
+				_ = response.Body.Close()
+			}
+			expected := 200
+			if i == 2 {
+				expected = want.status
+			}
+			if status != expected {
+				t.Errorf("%s: request %d: status %d, error %v; want %d", fault, i, status, err, expected)
+			}
+			if i == 2 && fault == faulty.TimedOut && !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("error %v, want a time-out", err)
+			}
+		}
+		server.Close()
+		if effects != want.effects {
+			t.Errorf("%s: %d requests took effect, want %d", fault, effects, want.effects)
+		}
+	}
+}

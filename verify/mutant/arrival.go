@@ -1,0 +1,145 @@
+package main
+
+var (
+	arrivalSchedules = test{"./verify/sim/arrivalsim", "TestEverySmallSchedule|TestRandomSchedules"}
+	arrivalTables    = test{"./pkg/cursor", "TestStore/memory"}
+)
+
+func arrivalTrace(name string) test {
+	return test{"./verify/sim/arrivalsim", "TestTrace" + name}
+}
+
+// arrivalMutants are bugs in queues in arrival order.
+var arrivalMutants = []mutant{
+	{"ticket without its begin (R1)", sorterFolder, arrivalTrace("R1"), []edit{
+		{"store_order.go", "attrTailFrom.Le(from), ddb.And(", "attrTailFrom.Exists(), ddb.And("},
+	}},
+	{"ticket without the prints (R1)", sorterFolder, arrivalTrace("R1"), []edit{
+		{"prints.go", "c.PrintsFrom <= seen && !c.Prints.mayHave(e)", "c.PrintsFrom <= seen"},
+	}},
+	{"prints of more than they are (R9)", sorterFolder, arrivalTrace("R9"), []edit{
+		{"prints.go", "c.PrintsFrom = c.TailFrom - int64(kept.len())\n", "\n"},
+	}},
+	{"prints of the first ones, not the last", sorterFolder, arrivalTables, []edit{
+		{"prints.go", "c.Prints = kept + first.prints()", "if c.Prints = kept; kept == \"\" {\n\t\tc.Prints = first.prints()\n\t}"},
+	}},
+	{"trimmed without a print", sorterFolder, arrivalSchedules, []edit{
+		{"prints.go", "c.Prints = kept + first.prints()", "c.Prints = kept"},
+	}},
+	{"no prints in the table", sorterFolder, arrivalTables, []edit{
+		{"store_order.go", "ddb.Not(ddb.Or(inPrints...))", "attrPrints.Exists()"},
+	}},
+	{"all prints kept", sorterFolder, arrivalTables, []edit{
+		{"prints.go", "kept = kept[more*printSize:]", "kept = kept[more*0:]"},
+	}},
+	{"ticket given twice", sorterFolder, arrivalSchedules, []edit{
+		{"store_order.go", "MaxSeq-entries.Seqs())),\n\t\t\tddb.Not(ddb.Or(inTail...))),", "MaxSeq-entries.Seqs()))),"},
+	}},
+	{"place before what the arrival has seen", sorterFolder, test{"./pkg/cursor", "TestTablesOfDifferentTimes"}, []edit{
+		{"store_order.go", "attrPosition.Ge(ddb.Int(seen.To)), ", ""},
+	}},
+	{"ticket that is asked for again and again", sorterFolder, test{"./pkg/cursor", "TestAPlaceThatLooksTheSame"}, []edit{
+		{"append.go", "case cur.Tail.Contains(a.entry()):", "case false:"},
+	}},
+	{"prints taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPrints"}, []edit{
+		{"item.go", "if err := c.checkPrints(); err != nil {", "if err := c.checkPrints(); err != nil && d.Err != nil {"},
+	}},
+	{"places taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPlaces"}, []edit{
+		{"item_arrival.go", "count < 1 || count > MaxArrivalMessages {\n\t\t\td.Fail(attribute", "count < 0 {\n\t\t\td.Fail(attribute"},
+	}},
+	{"looks no sooner where it was overtaken", sorterFolder, test{"./pkg/cursor", "TestAProcessThatWasOvertaken"}, []edit{
+		{"append.go", "\t\ts.memory.crowd(queue)\n", ""},
+	}},
+	{"order item expires with what it names", sorterFolder, test{"./pkg/cursor", "TestOrderItemsOutlive"}, []edit{
+		{"flush.go", "s.expiry().Add(orderGrace)", "s.expiry()"},
+	}},
+	{"another order item taken for the tail's", sorterFolder, test{"./pkg/cursor", "TestAnOrderItemOfATime"}, []edit{
+		{"flush.go", "if there.Entries != first {", "if there.Entries == \"\" {"},
+	}},
+	{"ticket beyond the room", sorterFolder, arrivalSchedules, []edit{
+		{"store_order.go", "\t\t\tattrTail.SizeLe(MaxTail-entries.Len()),\n", ""},
+	}},
+	{"repeat with its own position (R2)", sorterFolder, arrivalTrace("R2"), []edit{
+		{"append.go", "a.Seen, a.seen = there.Seen, there.Seen", "a.Seen, a.seen = cur.Position, cur.Position"},
+	}},
+	{"trim before the order item (R3)", sorterFolder, arrivalTrace("R3"), []edit{
+		{"flush.go", "there, err := s.store.PutOrderItem(ctx, o)", "_, _, err := s.store.TrimTail(ctx, cur)\n\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tthere, err := s.store.PutOrderItem(ctx, o)"},
+	}},
+	{"flush of all that is seen (R4)", sorterFolder, arrivalTrace("R4"), []edit{
+		{"flush.go", "first, _ := cur.Tail.First(OrderItemEntries)", "first := cur.Tail"},
+	}},
+	{"place before the message (R5)", sorterFolder, arrivalTrace("R5"), []edit{
+		{"append.go", "s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\terr = s.ticketAll(ctx, arrivals)", "for _, a := range arrivals {\n\t\t\ta.Seen, a.seen, a.mine = cur.Position, cur.Position, true\n\t\t}\n\t\tif err = s.ticketAll(ctx, arrivals); err == nil {\n\t\t\ts.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\t}"},
+	}},
+	{"place of an earlier arrival (R6)", sorterFolder, arrivalTrace("R6"), []edit{
+		{"arrival.go", "Seen: shortSeen(a.Seen)}", "Seen: 0}"},
+		{"arrival.go", "return shortSeen(a.Seen) == e.Seen && len", "return len"},
+	}},
+	{"kept, though it has its place", sorterFolder, test{"./pkg/cursor", "TestAnIdIsGoodAgain"}, []edit{
+		{"append.go", "due = inTail(due, cur)\n", ""},
+	}},
+	{"place short before the end (R7)", sorterFolder, arrivalTrace("R7"), []edit{
+		{"append.go", "a.due = s.expiresSoon(there.ExpiresOn)", "a.due = false"},
+	}},
+	{"order item expires first (R8)", sorterFolder, arrivalTrace("R8"), []edit{
+		{"keep_arrival.go", "_, err := k.sorter.store.KeepUntil(ctx, k.queue, o.Last, k.sorter.orderExpiry())", "var err error"},
+	}},
+	{"no search before the tail", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "s.memory.crowd(queue)\n\t\treturn Cursor{}, s.search(ctx, arrivals, cur)", "for _, a := range arrivals {\n\t\t\ta.seen = max(a.seen, cur.TailFrom)\n\t\t}\n\t\treturn Cursor{}, nil"},
+	}},
+	{"search in the last order item only", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true}", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true, Backwards: true, Limit: 1}"},
+	}},
+	{"weak search", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true}", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom}"},
+	}},
+	{"places in the tail overlooked", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "case found:", "case found && false:"},
+	}},
+	{"group by the highest position", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "Range{min(seen.From, a.seen), max(seen.To, a.seen)}", "Range{max(seen.From, a.seen), max(seen.To, a.seen)}"},
+	}},
+	{"unconditional put of an arrival", sorterFolder, arrivalSchedules, []edit{
+		{"store_arrivals.go", "ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(a.EnqueuedAt)))", "ddb.Cond{}"},
+	}},
+	{"expired arrival in the way", sorterFolder, arrivalTables, []edit{
+		{"store_arrivals.go", "ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(a.EnqueuedAt)))", "s.queueKey.Missing()"},
+	}},
+	{"unconditional trim", sorterFolder, arrivalSchedules, []edit{
+		{"store_order.go", "attrTailFrom.Eq(ddb.Int(seen.TailFrom))", "isArrivalOrder"},
+	}},
+	{"other bytes under an id", sorterFolder, arrivalSchedules, []edit{
+		{"arrival.go", "a.ID == other.ID && bytes.Equal(a.Digest, other.Digest)", "a.ID == other.ID && bytes.Equal(a.Digest[:0], other.Digest[:0])"},
+	}},
+	{"conflict gets a place", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "\t\ta.result.Outcome = Conflict\n\t\treturn nil\n", "\t\ta.Seen, a.seen = there.Seen, there.Seen\n\t\treturn nil\n"},
+	}},
+	{"kept, whoever has its id now", sorterFolder, arrivalTables, []edit{
+		{"store_arrivals.go", "isThis := attrSeen.Eq(ddb.Int(seen))", "isThis := attrSeen.Exists()"},
+	}},
+	{"undelivered ones are not kept", sorterFolder, arrivalSchedules, []edit{
+		{"keep_arrival.go", "if there && k.sorter.expiresSoon(a.ExpiresOn) {", "if there && false {"},
+	}},
+	{"a later one read under the id", sorterFolder, test{"./pkg/cursor", "TestAnIdIsGoodAgain"}, []edit{
+		{"arrival.go", "return shortSeen(a.Seen) == e.Seen && len", "return len"},
+	}},
+	{"no strong read of arrivals", sorterFolder, arrivalSchedules, []edit{
+		{"places.go", "if strong || len(found) == len(places) {", "if true {"},
+	}},
+	{"no strong read of order items", sorterFolder, arrivalSchedules, []edit{
+		{"places.go", "\t\t\t\tif strong {\n", "\t\t\t\tif true {\n"},
+	}},
+	{"reader steps over an order item", sorterFolder, arrivalSchedules, []edit{
+		{"places.go", "if o.after() > expect || expect >= upTo {", "if expect >= upTo {"},
+	}},
+	{"second place where the first is unknown", sorterFolder, test{"./pkg/cursor", "TestARepeatWhosePlaceIsGoneIsStale"}, []edit{
+		{"append.go", "if a.open() && a.seen < unknown {", "if a.open() && a.seen < min(unknown, 0) {"},
+	}},
+	{"numbered move of a queue in arrival order", sorterFolder, arrivalTables, []edit{
+		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Eq(ddb.Int(from))"},
+	}},
+	// Only a server that removes elements one by one shows it.
+	{"tail trimmed from the front, one by one", sorterFolder, test{"./pkg/cursor", "TestStoreTicket"}, []edit{
+		{"store_order.go", "attrTail.Index(OrderItemEntries-1-i)", "attrTail.Index(i)"},
+	}},
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/streamsort/streamsort/internal/dev/clause"
+)
+
+// store is a package's store, whose requests have clauses: what its conditions
+// ask, and what its updates change.
+type store struct {
+	folder string
+	// tests are those that have to notice when one is dropped. The first ones
+	// make every request there is, and no others.
+	tests []test
+}
+
+// clauseMutants drops each clause of every store's requests, one at a time, at
+// run time: the tests are built once. It prints those that nothing catches.
+func clauseMutants(root, only string, out io.Writer) error {
+	scratch, err := os.MkdirTemp("", "clauses")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	var survived []string
+	dropped := 0
+	for _, s := range stores {
+		if only != "" && s.folder != only {
+			continue
+		}
+		clauses, green, err := s.try(root, scratch, out)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.folder, err)
+		}
+		dropped += clauses
+		for _, name := range green {
+			survived = append(survived, s.folder+": "+name)
+		}
+	}
+	fmt.Fprintf(out, "%d clauses dropped, %d caught\n", dropped, dropped-len(survived))
+	if len(survived) > 0 {
+		return fmt.Errorf("not caught:\n%s", strings.Join(survived, "\n"))
+	}
+	return nil
+}
+
+// binary is a test of a store, built.
+type binary struct {
+	test
+	path, folder string
+}
+
+// try drops each of the store's clauses. It returns how many there are, and
+// those that survived.
+func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
+	binaries := make([]binary, len(s.tests))
+	for i, t := range s.tests {
+		binaries[i] = binary{t, filepath.Join(scratch, strings.NewReplacer(".", "", "/", "-").Replace(t.folder)), filepath.Join(root, t.folder)}
+		build := exec.Command("go", "test", "-c", "-o", binaries[i].path, t.folder)
+		build.Dir = root
+		if said, err := build.CombinedOutput(); err != nil {
+			return 0, nil, fmt.Errorf("does not compile: %s", bytes.TrimSpace(said))
+		}
+	}
+	record := filepath.Join(scratch, "clauses")
+	if said, err := binaries[0].run(clause.Recorded + "=" + record); err != nil {
+		return 0, nil, fmt.Errorf("%s is red as it is: %w\n%s", binaries[0].pattern, err, said)
+	}
+	text, err := os.ReadFile(record)
+	if err != nil {
+		return 0, nil, err
+	}
+	names := strings.Split(strings.TrimSpace(string(text)), "\n")
+	_ = os.Remove(record)
+	survived, err := dropEach(names, binaries, out)
+	return len(names), survived, err
+}
+
+// dropEach runs the tests without each of the clauses.
+func dropEach(names []string, binaries []binary, out io.Writer) (survived []string, err error) {
+	var (
+		mu   sync.Mutex
+		wait sync.WaitGroup
+	)
+	next := make(chan string)
+	for range workers {
+		wait.Go(func() {
+			for name := range next {
+				by, failure := catch(name, binaries)
+				mu.Lock()
+				err = errors.Join(err, failure)
+				if by == "" && failure == nil {
+					survived = append(survived, name)
+					fmt.Fprintf(out, "GREEN  %s\n", name)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, name := range names {
+		next <- name
+	}
+	close(next)
+	wait.Wait()
+	slices.Sort(survived)
+	return survived, err
+}
+
+// catch is the test that fails without a clause, empty where none does.
+func catch(name string, binaries []binary) (string, error) {
+	for _, b := range binaries {
+		said, err := b.run(clause.Dropped + "=" + name)
+		var exit *exec.ExitError
+		switch {
+		case err == nil:
+		case errors.As(err, &exit):
+			by, _ := redTest(string(said), err, nil)
+			return b.pattern + " " + by, nil
+		default:
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// run runs the test with a variable set. What goes on for ever is killed, which
+// is red as well.
+func (b binary) run(variable string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
+	defer cancel()
+	run := exec.CommandContext(ctx, b.path, "-test.run", b.pattern, "-test.failfast", "-test.v")
+	run.Dir, run.Env = b.folder, append(os.Environ(), variable)
+	return run.CombinedOutput()
+}

@@ -1,0 +1,113 @@
+package main
+
+// sorterFolder has the code that the sorter's bugs are planted in.
+const sorterFolder = "pkg/cursor"
+
+// schedules are the tests that walk all small schedules and random ones.
+var schedules = test{"./verify/sim/cursorsim", "TestEverySmallSchedule|TestRandomSchedules"}
+
+func trace(name string) test { return test{"./verify/sim/cursorsim", "TestTrace" + name} }
+
+// sorterMutants are bugs in the sorter.
+var sorterMutants = []mutant{
+	{"unconditional move", sorterFolder, schedules, []edit{
+		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Exists()"},
+	}},
+	{"move if position <= to", sorterFolder, schedules, []edit{
+		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Le(ddb.Int(to))"},
+	}},
+	{"stale cursor read", sorterFolder, schedules, []edit{
+		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
+	}},
+	{"stale scan", sorterFolder, schedules, []edit{
+		{"advance.go", "Limit: limit, Strong: true", "Limit: limit, Strong: false"},
+	}},
+	{"no rescan after a move", sorterFolder, schedules, []edit{
+		{"advance.go", "if !mine || !p.cur.GapOpen() {", "if mine || !p.cur.GapOpen() {"},
+	}},
+	{"unconditional put", sorterFolder, schedules, []edit{
+		{"store_messages.go", "encodeMessage(m, s.names), s.queueKey.Missing())", "encodeMessage(m, s.names), ddb.Cond{})"},
+	}},
+	{"own move not recognised (V2)", sorterFolder, trace("V2"), []edit{
+		{"advance.go", "if !moved && cur.Position != to {", "if !moved {"},
+	}},
+	{"park without its position condition", sorterFolder, schedules, []edit{
+		{"store_cursors.go", "attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(", "attrParked.Le("},
+	}},
+	{"no read after the put", sorterFolder, schedules, []edit{
+		{"advance.go", "if !p.fresh {", "if false {"},
+	}},
+	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
+		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq))))"},
+		{"heal.go", "if to == p.cur.Position {\n", "if to == p.cur.Position {\n\t\t\tif cur, err := s.store.OpenGap(ctx, p.cur.Queue, to, s.now()); err == nil {\n\t\t\t\tp.cur = cur\n\t\t\t}\n"},
+	}},
+	{"duplicate does not advance", sorterFolder, schedules, []edit{
+		{"put.go", "r.Seq > cur.Position && r.Outcome != Full", "r.Seq > cur.Position && r.Outcome != Full && r.Outcome != Duplicate"},
+	}},
+	{"heal without scan", sorterFolder, schedules, []edit{
+		{"heal.go", "if err := s.sweepUp(ctx, own, always, &p); err != nil {", "if err := error(nil); err != nil {"},
+	}},
+	{"healer stops at the position (V3)", sorterFolder, trace("V3"), []edit{
+		{"heal.go", "if !always && !cur.GapOpen() && (!any || highest <= cur.Position) {", "if !always && (!any || highest <= cur.Position) {"},
+	}},
+	{"healer delegates (V4)", sorterFolder, trace("V4"), []edit{
+		{"heal.go", "if _, err := s.move(ctx, to, p); err != nil {", "if mine, err := s.move(ctx, to, p); err != nil || !mine {"},
+	}},
+	{"batch parks and stops (V5)", sorterFolder, trace("V5"), []edit{
+		{"advance.go", "if err := s.park(ctx, highest, p); err != nil {", "if err := s.park(ctx, highest, p); true {"},
+	}},
+	{"unconditional tombstone", sorterFolder, schedules, []edit{
+		{"store_messages.go", "a, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())", "condition := s.queueKey.Missing()\n\tif m.Tombstone != \"\" {\n\t\tcondition = ddb.Cond{}\n\t}\n\ta, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), condition)"},
+	}},
+	{"all gaps skipped by the head's age", sorterFolder, schedules, []edit{
+		{"gaps.go", "skipped = Range{max(cur.Position, stored-1-int64(limit)), stored - 1}", "skipped = Range{max(cur.Position, cur.Parked-1-int64(limit)), cur.Parked - 1}"},
+	}},
+	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
+		{"store_cursors.go", "attrPosition.Set(ddb.Int(to)), attrGapSince.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(to)),"},
+	}},
+	{"full from memory (V11)", sorterFolder, trace("V11"), []edit{
+		{"put.go", "if err == nil && slices.ContainsFunc(", "if false && slices.ContainsFunc("},
+	}},
+	{"no look before the put (V7)", sorterFolder, trace("V7"), []edit{
+		{"put.go", "case m.Seq <= cur.Position:", "case false:"},
+	}},
+	{"memory without an age limit", sorterFolder, schedules, []edit{
+		{"memo.go", "if !ok || m.now().Sub(found.read) > memoAge {", "if !ok {"},
+	}},
+	{"no cursor first (V1)", sorterFolder, trace("V1"), []edit{
+		{"put.go", "return s.createNumbered(ctx, queue)", "return newCursor(queue, s.defaults, s.now()), nil"},
+	}},
+	{"retention eats what is parked (V8)", sorterFolder, trace("V8"), []edit{
+		{"retention.go", "if s.retention == 0 {", "if true {"},
+	}},
+	{"a queue can begin anew (V9)", sorterFolder, trace("V9"), []edit{
+		{"store_cursors.go", "attrFirst.Eq(ddb.Int(*c.First))", "attrFirst.Exists()"},
+	}},
+	{"sweep sees only gaps on record (V10)", sorterFolder, trace("V10"), []edit{
+		{"sweep.go", "Every: o.FullEvery}", "Every: o.FullEvery, Only: func(Progress) CursorFilter { return CursorFilter{Gaps: true} }}"},
+	}},
+	{"reader steps over a hole", sorterFolder, schedules, []edit{
+		{"read.go", "if m.Seq != expect+1 {", "if m.Seq <= expect {"},
+	}},
+	{"reader ends at a hole, silently", sorterFolder, schedules, []edit{
+		{"read.go", "strong = !whole\n", "if strong = !whole; strong {\n\t\t\t\treturn\n\t\t\t}\n"},
+	}},
+	{"no strong read where a hole is seen", sorterFolder, schedules, []edit{
+		{"read.go", "strong = !whole\n", "_ = whole\n"},
+	}},
+	{"stale hole taken for a deletion", sorterFolder, schedules, []edit{
+		{"read.go", "if strong && expect == before {", "if expect == before {"},
+	}},
+	{"range from the queue's begin", sorterFolder, schedules, []edit{
+		{"stream.go", "from = c.Position\n", "from = c.Settings.First - 1\n"},
+	}},
+	{"advance that failed counts as done", sorterFolder, schedules, []edit{
+		{"stream.go", "return FailedAt(raw, err)", "continue"},
+	}},
+	{"seq 0 taken for nothing seen", sorterFolder, test{"./pkg/cursor", "TestHealOfAQueueThatStartsAtZero"}, []edit{
+		{"advance.go", "return end, end, err", "return end, 0, err"},
+	}},
+	{"nothing known taken for seq 0", sorterFolder, test{"./pkg/cursor", "TestRecheckOfAnEmptyQueueThatStartsAtZero"}, []edit{
+		{"seq.go", "highest, found := int64(-1), false", "highest, found := int64(0), false"},
+	}},
+}

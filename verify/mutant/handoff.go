@@ -1,0 +1,133 @@
+package main
+
+// deliveryFolder has the code that delivery's bugs are planted in.
+const deliveryFolder = "pkg/handoff"
+
+// deliveries are the tests that walk all small schedules and random ones.
+var deliveries = test{"./verify/sim/handoffsim", "TestEverySmallSchedule|TestRandomSchedules"}
+
+func deliverySchedule(name string) test { return smallSchedule(deliveries.folder, name) }
+
+func deliveryTrace(name string) test { return test{"./verify/sim/handoffsim", "TestTrace" + name} }
+
+// deliveryMutants are bugs in delivery and in its store's requests.
+var deliveryMutants = []mutant{
+	{"commit without token", deliveryFolder, deliveries, []edit{
+		{"store_claims.go", "\"commit\", queue, name, isHeld(token, Started),", "\"commit\", queue, name, isIn(Started),"},
+	}},
+	{"commit without token and state", deliveryFolder, deliveries, []edit{
+		{"store_claims.go", "\"commit\", queue, name, isHeld(token, Started),", "\"commit\", queue, name, attrQueue.Exists(),"},
+	}},
+	{"token number used twice", deliveryFolder, deliveries, []edit{
+		{"store_claims.go", "takeOver(seen), setClaim(seen.Token.N+1, claim),", "takeOver(seen), setClaim(max(seen.Token.N, 1), claim),"},
+		{"store_claims.go", "c.holds(Token{seen.Token.N + 1, claim.Req})", "c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
+	}},
+	{"commit and claim without token", deliveryFolder, deliveries, []edit{
+		{"store_claims.go", "isHeld(token, Started), token, claim)", "isIn(Started), token, claim)"},
+	}},
+	{"commit before handing over", deliveryFolder, deliveries, []edit{
+		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
+	}},
+	{"takeover ignores the lease: claims for ever", deliveryFolder, deliveries, []edit{
+		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "false:"},
+	}},
+	{"takeover ignores the lease: order broken", deliveryFolder, deliveries, []edit{
+		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "false:"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "isIn(Idle, Started))"},
+	}},
+	{"stale position", sorterFolder, deliveries, []edit{
+		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
+	}},
+	{"operator without condition: skip", deliveryFolder, deliveries, []edit{
+		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),", "attrQueue.Exists(),"},
+	}},
+	{"operator without condition: rewind", deliveryFolder, deliverySchedule("rewound"), []edit{
+		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),", "attrQueue.Exists(),"},
+	}},
+	{"no look after commit (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
+		{"deliver.go", "run.fresh = false\n", "run.fresh = true\n"},
+	}},
+	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
+		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now.Add(2 * time.Second))):"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
+	}},
+	{"attempts counted by failures (T6)", deliveryFolder, deliveryTrace("T6"), []edit{
+		{"store_claims.go", ", attrAttempts.Plus(1)},", "},"},
+		{"store_claims.go", "setEnded(t, Aborted), attr", "setEnded(t, Aborted), attrAttempts.Plus(1), attr"},
+	}},
+	{"the second attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
+		{"deliver.go", "if attempts > 0 || after < singleTo {", "if false {"},
+	}},
+	{"failure without token", deliveryFolder, deliveries, []edit{
+		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isIn(Started),"},
+	}},
+	{"cancel ignores the lease", deliveryFolder, deliveries, []edit{
+		{"sweep.go", "\tcase c.over(now):", "\tcase c.State == Started:"},
+		{"store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started)),\n"},
+	}},
+	{"claimed while paused", deliveryFolder, deliverySchedule("paused and resumed"), []edit{
+		{"store_claims.go", "attrDelivered.Eq(ddb.Int(seen.Delivered)), isFree,", "attrDelivered.Eq(ddb.Int(seen.Delivered)), attrStarting.Missing(),"},
+	}},
+	{"claimed while starting", deliveryFolder, deliverySchedule("rewound"), []edit{
+		{"deliver.go", "case c.Starting != \"\":", "case false:"},
+		{"store_claims.go", "attrDelivered.Eq(ddb.Int(seen.Delivered)), isFree,", "attrDelivered.Eq(ddb.Int(seen.Delivered)), attrPaused.Missing(),"},
+	}},
+	{"delivers what the record shows only", deliveryFolder, deliveries, []edit{
+		{"deliver.go", "if run.position <= c.Delivered && !run.fresh {", "if run.position < 0 && !run.fresh {"},
+	}},
+	{"a failure of the store ends nothing", deliveryFolder, test{"./pkg/handoff", "TestDeliverEndsWhereTheStoreFails"}, []edit{
+		{"deliver.go", "if err != nil {\n\t\t\treturn err\n\t\t}\n\t\trun.Record = c\n", "run.Record = c\n"},
+	}},
+	{"nobody is woken up after a rewind's death (T12)", deliveryFolder, deliveryTrace("T12"), []edit{
+		{"operate.go", "if err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
+	}},
+	{"nobody is woken up after a slow start (T11)", deliveryFolder, deliveryTrace("T11"), []edit{
+		{"start.go", "// Whoever began the start may have slept since then.\n\tif err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
+	}},
+	{"a queue that the sweep failed on is left to the full round", deliveryFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
+		{"sweep.go", "unseen = d.sorter.Nudge(ctx, it.Queue) != nil", "unseen = true"},
+		{"../cursor/walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
+	}},
+	{"a round that failed counts as one", sorterFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
+		{"walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
+	}},
+	{"dead claims are left to the next record", deliveryFolder, test{"./pkg/handoff", "TestSweepEndsDeadClaims"}, []edit{
+		{"sweep.go", "\tcase c.over(now):", "\tcase false:"},
+	}},
+	{"a replay comes one by one", deliveryFolder, test{"./pkg/handoff", "TestReplayComesInBatches"}, []edit{
+		{"store_operate.go", "attrRewinds.Plus(1), attrSingleTo.Remove())...)", "attrRewinds.Plus(1))...)"},
+	}},
+	{"steps over what is missing", deliveryFolder, test{"./pkg/handoff", "TestMissing"}, []edit{
+		{"deliver.go", "run.Ended, run.Cause = Missing, missing\n\t\t\treturn batch, nil", "batch.To = missing.Seq\n\t\t\treturn batch, nil"},
+	}},
+	{"own commit not recognised", deliveryFolder, test{"./pkg/handoff", "TestStoreCommit/memory"}, []edit{
+		{"store_claims.go", "return c, made || c.ended(token, Committed), err", "return c, made, err"},
+	}},
+	{"own claim not recognised", deliveryFolder, test{"./pkg/handoff", "TestStoreClaim/memory"}, []edit{
+		{"store_claims.go", "return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "return c, made, err"},
+	}},
+	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
+		{"stream.go", "j.again, j.cause = d.again(done), done.Err", "j.cause = done.Err"},
+	}},
+	{"a queue that goes on failing holds up its shard", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther"}, []edit{
+		{"stream.go", "return done.Record.RetryAt.Sub(d.now()) <= soon", "return true"},
+	}},
+	{"nobody nudges who lags", deliveryFolder, deliveries, []edit{
+		{"sweep.go", "if lags {", "if false {"},
+	}},
+	{"deleted up to the floor, whoever began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
+		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},
+	}},
+	{"a start that does not look at the floor (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
+		{"start.go", "max(c.Delivered, it.Floor), it.Position)", "c.Delivered, it.Position)"},
+	}},
+	{"a start that does not look at what is there (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
+		{"start.go", "c.Queue, c.Name, c.Starting, missing)", "c.Queue, c.Name, c.Starting, c.Delivered+0*missing)"},
+	}},
+	{"a start that keeps nothing (T10)", sorterFolder, deliveryTrace("T10"), []edit{
+		{"retention.go", "if s.keepDue(m) {", "if false {"},
+	}},
+	{"the slowest consumer is not looked for (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
+		{"operate.go", " < seq {", " > seq {"},
+	}},
+}

@@ -1,0 +1,257 @@
+// Command mutant plants known bugs, one at a time, and demands that the tests
+// named for each turn red: tests that cannot fail show nothing. A bug is a few
+// replacements of text ([mutant]); the files themselves stay as they are (go
+// test -overlay). It prints a table, and ends with 1 where a bug survives or
+// can no longer be planted.
+//
+//	go run ./verify/mutant            all
+//	go run ./verify/mutant -changed   those that a change since BASE can concern
+//	                                    (origin/main, or the commit before)
+//	go run ./verify/mutant -only V2   those whose name has the text
+//	go run ./verify/mutant -clauses   no planted bugs: each clause of the stores'
+//	                                    requests left out, one at a time
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// mutant is a planted bug.
+type mutant struct {
+	name string
+	// folder has the files, from the project's root.
+	folder string
+	// caught is what must turn red.
+	caught test
+	edits  []edit
+}
+
+// test is the tests of a package that a pattern of go test -run selects.
+type test struct{ folder, pattern string }
+
+// smallSchedule is the test that walks one of a simulator's small scenarios: for a
+// bug that shows in it, and late in a walk of all.
+func smallSchedule(folder, name string) test {
+	return test{folder, "TestEverySmallSchedule/^" + name + "$"}
+}
+
+// edit replaces a text that occurs exactly once in a file.
+type edit struct{ file, find, replace string }
+
+// mutants are those of all packages.
+func mutants() []mutant {
+	return slices.Concat(sorterMutants, arrivalMutants, deliveryMutants, twoPhaseMutants, archiveMutants, replyMutants,
+		dedupMutants, ackerMutants, trackedMutants, webhookMutants, tenantMutants)
+}
+
+// timeLimit is how long a mutant's tests may take; many bugs make something
+// go on for ever, which is red as well.
+const timeLimit = 2 * time.Minute
+
+// workers is how many mutants are tried side by side.
+const workers = 2
+
+func main() {
+	if err := run(os.Args[1:], os.Getenv("BASE"), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(arguments []string, base string, out io.Writer) error {
+	flags := flag.NewFlagSet("mutant", flag.ContinueOnError)
+	changed := flags.Bool("changed", false, "only bugs that a change since BASE can concern")
+	only := flags.String("only", "", "only bugs whose name has this text")
+	clauses := flags.Bool("clauses", false, "drop each clause of the stores' requests instead")
+	folder := flags.String("in", "", "only bugs planted in this folder")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	root, err := moduleFolder()
+	if err != nil {
+		return err
+	}
+	if *clauses {
+		return clauseMutants(root, *folder, out)
+	}
+	chosen := mutants()
+	if *changed {
+		if chosen, err = inChanged(root, base, chosen); err != nil {
+			return err
+		}
+	}
+	asked := func(m mutant) bool {
+		return strings.Contains(m.name, *only) && (*folder == "" || m.folder == *folder)
+	}
+	if !slices.ContainsFunc(mutants(), asked) {
+		return fmt.Errorf("no bug in folder %q has %q in its name", *folder, *only)
+	}
+	chosen = slices.DeleteFunc(chosen, func(m mutant) bool { return !asked(m) })
+	return tryAll(root, chosen, out)
+}
+
+// moduleFolder is the root of the module that the command runs in.
+func moduleFolder() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// verdict is what became of a mutant.
+type verdict struct {
+	// by is the test that caught it, empty where it survived.
+	by   string
+	err  error
+	took time.Duration
+}
+
+func tryAll(root string, all []mutant, out io.Writer) error {
+	scratch, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	verdicts := make([]verdict, len(all))
+	var (
+		mu   sync.Mutex
+		wait sync.WaitGroup
+	)
+	next := make(chan int)
+	for range workers {
+		wait.Go(func() {
+			for i := range next {
+				began := time.Now()
+				by, err := all[i].try(root, filepath.Join(scratch, fmt.Sprint(i)))
+				verdicts[i] = verdict{by, err, time.Since(began)}
+				mu.Lock()
+				fmt.Fprintln(out, line(all[i], verdicts[i]))
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range all {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+	var failed []string
+	for i, v := range verdicts {
+		if v.by == "" {
+			failed = append(failed, all[i].name)
+		}
+	}
+	fmt.Fprintf(out, "%d planted, %d caught\n", len(all), len(all)-len(failed))
+	if len(failed) > 0 {
+		return fmt.Errorf("not caught: %s", strings.Join(failed, "; "))
+	}
+	return nil
+}
+
+func line(m mutant, v verdict) string {
+	colour, by := "red", v.by
+	switch {
+	case v.err != nil:
+		colour, by = "ERROR", v.err.Error()
+	case v.by == "":
+		colour, by = "GREEN", "survived "+m.caught.pattern
+	}
+	return fmt.Sprintf("%-6s %-38s %5.1f s  %s", colour, m.name, v.took.Seconds(), by)
+}
+
+// try plants the bug and runs its tests. It returns the test that caught it.
+func (m mutant) try(root, scratch string) (string, error) {
+	if err := os.Mkdir(scratch, 0o700); err != nil {
+		return "", err
+	}
+	overlay, err := m.plant(root, scratch)
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(scratch, "test")
+	build := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", binary, m.caught.folder)
+	build.Dir = root
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("does not compile: %s", strings.TrimSpace(string(said)))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
+	defer cancel()
+	run := exec.CommandContext(ctx, binary, "-test.run", m.caught.pattern, "-test.failfast", "-test.v")
+	run.Dir = filepath.Join(root, m.caught.folder)
+	said, err := run.CombinedOutput()
+	return redTest(string(said), err, ctx.Err())
+}
+
+// plant writes the changed files and the overlay that puts them in the place
+// of the true ones.
+func (m mutant) plant(root, scratch string) (string, error) {
+	replace := map[string]string{}
+	for i, e := range m.edits {
+		path := filepath.Join(root, m.folder, e.file)
+		source := path
+		if planted, ok := replace[path]; ok {
+			source = planted
+		}
+		text, err := os.ReadFile(source)
+		if err != nil {
+			return "", err
+		}
+		if n := strings.Count(string(text), e.find); n != 1 {
+			return "", fmt.Errorf("%s has the text %q %d times, want once", e.file, e.find, n)
+		}
+		replace[path] = filepath.Join(scratch, fmt.Sprintf("%d.go", i))
+		changed := strings.Replace(string(text), e.find, e.replace, 1)
+		if err := os.WriteFile(replace[path], []byte(changed), 0o600); err != nil {
+			return "", err
+		}
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(scratch, "overlay.json")
+	return path, os.WriteFile(path, overlay, 0o600)
+}
+
+var (
+	failLine  = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	beganLine = regexp.MustCompile(`(?m)^=== RUN   (\S+)`)
+)
+
+// redTest is the test that failed, the innermost one of nested ones: the last
+// that began where the whole run broke off.
+func redTest(said string, err, timeout error) (string, error) {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "", nil
+	case timeout == nil && !errors.As(err, &exit):
+		return "", err
+	}
+	if failed := failLine.FindAllStringSubmatch(said, -1); len(failed) > 0 {
+		return failed[len(failed)-1][1], nil
+	}
+	began := beganLine.FindAllStringSubmatch(said, -1)
+	if len(began) == 0 {
+		return "", fmt.Errorf("broke off before any test: %.200s", said)
+	}
+	why := "panicked"
+	if timeout != nil {
+		why = "did not end"
+	}
+	return began[len(began)-1][1] + " " + why, nil
+}

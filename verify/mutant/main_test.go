@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/dedupsim"
+	"github.com/streamsort/streamsort/verify/sim/handoffsim"
+	"github.com/streamsort/streamsort/verify/sim/repliessim"
+	"github.com/streamsort/streamsort/verify/sim/trackedsim"
+	"github.com/streamsort/streamsort/verify/sim/xoracksim"
+)
+
+// module makes a module with one function and its test.
+func module(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":        "module example.com/one\n\ngo 1.26\n",
+		"p/one.go":      "package p\n\nfunc one() int { return 1 }\n",
+		"p/one_test.go": "package p\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif one() != 1 {\n\t\tt.Fatal()\n\t}\n}\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func TestVerdicts(t *testing.T) {
+	one := test{"./p", "TestOne"}
+	for name, c := range map[string]struct {
+		m    mutant
+		want string
+		ok   bool
+	}{
+		"caught":         {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2"}}}, "red    m", true},
+		"panics":         {mutant{"m", "p", one, []edit{{"one.go", "return 1", "panic(1)"}}}, "TestOne", true},
+		"two edits":      {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2"}, {"one.go", "return 2", "return 3"}}}, "red    m", true},
+		"survives":       {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2 - 1"}}}, "survived TestOne", false},
+		"no such test":   {mutant{"m", "p", test{"./p", "TestTwo"}, []edit{{"one.go", "return 1", "return 2"}}}, "survived TestTwo", false},
+		"text is gone":   {mutant{"m", "p", one, []edit{{"one.go", "return 7", "return 2"}}}, "0 times", false},
+		"text is twice":  {mutant{"m", "p", one, []edit{{"one.go", "n", "m"}}}, "times, want once", false},
+		"does not build": {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return"}}}, "does not compile", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			err := tryAll(module(t), []mutant{c.m}, &out)
+			if (err == nil) != c.ok || !strings.Contains(out.String(), c.want) {
+				t.Errorf("error %v, said:\n%s\nwant %q", err, out.String(), c.want)
+			}
+		})
+	}
+}
+
+// TestEveryMutantCanBePlanted: a change of the code that moves a text away is
+// noticed without waiting for the mutants' own run.
+func TestEveryMutantCanBePlanted(t *testing.T) {
+	root, err := moduleFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutants() {
+		if _, err := m.plant(root, t.TempDir()); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
+// TestSmallSchedulesAreThere: a scenario that goes by another name is noticed
+// without waiting for the mutants' own run.
+func TestSmallSchedulesAreThere(t *testing.T) {
+	there := map[string]bool{}
+	for folder, suite := range map[string]sim.Suite{
+		deliveries.folder: handoffsim.Suite(), repliesWalked.folder: repliessim.Suite(), dedupSchedules.folder: dedupsim.Suite(),
+		ackerSchedules.folder: xoracksim.Suite(), trackings.folder: trackedsim.Suite(),
+	} {
+		for _, s := range suite.Small {
+			there[fmt.Sprint(smallSchedule(folder, s.Name))] = true
+		}
+	}
+	for _, m := range mutants() {
+		if strings.Contains(m.caught.pattern, "/^") && !there[fmt.Sprint(m.caught)] {
+			t.Errorf("%s: no scenario %s in %s", m.name, m.caught.pattern, m.caught.folder)
+		}
+	}
+}

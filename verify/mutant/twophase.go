@@ -1,0 +1,115 @@
+package main
+
+// The folders that the two-phase handoff's bugs are planted in.
+const (
+	handoffCode  = "pkg/handoff"
+	markerFolder = "pkg/handoff/sqlmarker"
+	databaseSim  = "verify/sim/twophasesim"
+)
+
+// twoPhases are the tests that walk the schedules of two databases.
+var twoPhases = test{"./verify/sim/twophasesim", "TestEverySmallSchedule|TestRandomSchedules"}
+
+func markerTest(pattern string) test { return test{"./pkg/handoff/sqlmarker", pattern} }
+
+// twoPhaseMutants are bugs in the two-phase handoff: in the store, in the loop
+// of a consumer, and in the markers of its database; these are planted in the
+// simulator's database too, which does as package sqlmarker does.
+var twoPhaseMutants = []mutant{
+	{"two phases: takeover of a prepared claim", handoffCode, twoPhases, []edit{
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Ready, Unknown, Sending), isOver(now))))"},
+		{"puller.go", "case c.State == Unknown, c.State == Ready && over:", "case c.State == Unknown:"},
+		{"puller.go", "(!over || c.Tracked), c.State == Ready, c.State == Sending:", "(!over || c.Tracked), c.State == Ready && !over, c.State == Sending:"},
+	}},
+	{"two phases: claim of another place under the same number", handoffCode, test{"./pkg/handoff", "TestClaimOfAConsumerMadeAnew"}, []edit{
+		{"store_claims.go", "isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)), isFree,", "isIn(seen.State), isFree,"},
+	}},
+	{"two phases: an effect that fails hides a restore", markerFolder, markerTest("TestAnEffectThatFailsByARestore"), []edit{
+		{"consume.go", "if errors.As(err, &ahead) || errors.As(err, &lost) {", "if (errors.As(err, &ahead) || errors.As(err, &lost)) && false {"},
+	}},
+	{"two phases: prepare without condition", handoffCode, twoPhases, []edit{
+		{"store_twophase.go", "isOwned(token, Started), setState(Ready))", "isIn(Started, Ready, Unknown, Sending), setState(Ready))"},
+	}},
+	{"two phases: no row means aborted", markerFolder, markerTest("TestSettledCannotCommit"), []edit{
+		{"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle", "\tif outcome == string(handoff.Aborted) {\n\t\treturn handoff.Aborted, nil, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle"},
+	}},
+	{"two phases: no row means aborted (simulated)", databaseSim, twoPhases, []edit{
+		{"database.go", "\t\td.markers[h] = handoff.Aborted\n", "\t\treturn handoff.Aborted, nil\n"},
+	}},
+	{"two phases: a conflict is a commit (T1)", markerFolder, markerTest("TestTraceT1"), []edit{
+		{"markers.go", "\treturn handoff.TokenOutcome(outcome), replies, nil\n", "\treturn handoff.Committed, replies, nil\n"},
+	}},
+	{"two phases: commit and claim without the token", handoffCode, twoPhases, []edit{
+		{"store_twophase.go", "isOwned(token, Ready, Unknown), token, claim)", "isIn(Started, Ready, Unknown, Sending), token, claim)"},
+	}},
+	{"two phases: commit and claim before the prepare", handoffCode, test{"./pkg/handoff", "TestStoreCommitPreparedAndClaim/memory"}, []edit{
+		{"store_twophase.go", "isOwned(token, Ready, Unknown), token, claim)", "isOwned(token, Started, Ready, Unknown), token, claim)"},
+	}},
+	{"two phases: commit and claim forgets the outcome", handoffCode, twoPhases, []edit{
+		{"store_claims.go", "\t\tsetEnded(token, Committed), attrDelivered.Set", "\t\tattrDelivered.Set"},
+	}},
+	{"two phases: commit and claim from where it was", handoffCode, twoPhases, []edit{
+		{"store_claims.go", "attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),", "attrDelivered.Set(attrTo.Ref()),"},
+	}},
+	{"two phases: abort on a lost database answer (T2)", handoffCode, twoPhases, []edit{
+		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := Aborted, []Reply(nil), error(nil)"},
+	}},
+	{"two phases: bare abort after the prepare (T2)", handoffCode, markerTest("TestTraceT2"), []edit{
+		{"puller_end.go", "if c.judge(h.Token) != NotPrepared {", "if v := c.judge(h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
+	}},
+	{"two phases: no marker", markerFolder, markerTest("TestLostAnswersAreSettled"), []edit{
+		{"consume.go", "\tif err := d.Mark(ctx, tx, b, committed, b.Replies()...); err != nil {\n\t\treturn err\n\t}\n", ""},
+	}},
+	{"two phases: no marker (simulated)", databaseSim, twoPhases, []edit{
+		{"database.go", "\td.markers[h] = handoff.Committed\n", ""},
+	}},
+	{"two phases: unconditional quarantine", handoffCode, twoPhases, []edit{
+		{"store_twophase.go", "ddb.And(isOwned(seen.Token, Unknown), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),", "attrQueue.Exists(),"},
+	}},
+	{"two phases: quarantine forgets the token", handoffCode, twoPhases, []edit{
+		{"store_twophase.go", "append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)", "setPassed()...)"},
+	}},
+	{"two phases: forgotten answered as cancelled", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory"}, []edit{
+		{"claims.go", "\treturn Forgotten\n", "\treturn WasCancelled\n"},
+	}},
+	{"two phases: markers dropped without a floor (T3)", markerFolder, markerTest("TestForget|TestTraceT3"), []edit{
+		{"markers.go", "\tif _, err := tx.ExecContext(ctx, m.dialect.Raise, append([]any{under}, key...)...); err != nil {\n\t\treturn false, err\n\t}\n", ""},
+	}},
+	{"two phases: marker outside the transaction", markerFolder, markerTest("TestRolledBackIsAborted"), []edit{
+		{"markers.go", "done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text, b.Rewinds, b.To)...)", "done, err := m.db.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text, b.Rewinds, b.To)...)"},
+	}},
+	{"two phases: marker outside the transaction (simulated)", databaseSim, twoPhases, []edit{
+		{"database.go", "\tif c.refuses(b) {\n", "\tc.db.markers[h] = handoff.Committed\n\tif c.refuses(b) {\n"},
+		{"database.go", "\tif d.markers[h] != \"\" {\n\t\treturn errSettled\n\t}\n", ""},
+	}},
+	{"two phases: marker keyed by the number alone", markerFolder, markerTest("TestTheWholeKeyTells"), []edit{
+		{"markers.go", "h.Token.N, h.Token.Req)", "h.Token.N, \"\")"},
+	}},
+	{"two phases: no look after the commit (T4)", handoffCode, markerTest("TestTraceT4"), []edit{
+		{"consume.go", "\trun.Observe(Step{Verdict: OK, Batch: a.Batch})\n", "\trun.Observe(Step{Verdict: OK, Batch: a.Batch})\n\trun.ended = run.UntilEmpty\n"},
+	}},
+	{"two phases: a restored database is not noticed", databaseSim, twoPhases, []edit{
+		{"database.go", "case last < committed:", "case false:"},
+	}},
+	{"two phases: restored tables are not noticed (simulated)", databaseSim, twoPhases, []edit{
+		{"database.go", "last.rewinds == b.Rewinds && last.to > b.From {", "false {"},
+	}},
+	{"two phases: restored tables are not noticed", markerFolder, markerTest("TestRestoredTables"), []edit{
+		{"markers.go", "rewinds == b.Rewinds && upTo > b.From:", "false:"},
+	}},
+	{"two phases: a taken over claim is taken for restored tables", handoffCode, markerTest("TestATakenOverClaimIsNoRestore"), []edit{
+		{"consume.go", "errors.As(err, &ahead) && failed == nil && aborted.Verdict == OK:", "errors.As(err, &ahead) && (failed == nil || aborted.Verdict == OK):"},
+	}},
+	{"two phases: what an effect fails with ends the loop", handoffCode, markerTest("TestABadReplyFailsTheTransaction"), []edit{
+		{"consume.go", "\t\t\terr = errors.New(err.Error())\n", ""},
+	}},
+	{"two phases: settled without looking at the floor", markerFolder, markerTest("TestForget"), []edit{
+		{"markers.go", "\tif h.Token.N < floor {\n", "\tif false {\n"},
+	}},
+	{"two phases: another database settles", handoffCode, markerTest("TestAnotherDatabasesClaimIsNotSettled"), []edit{
+		{"consume.go", "\treturn strings.HasPrefix(h.Token.Req, run.db.Name()+\"-\")\n", "\treturn strings.HasPrefix(h.Token.Req, \"\")\n"},
+	}},
+	{"two phases: the sweep quarantines at once", handoffCode, test{"./pkg/handoff", "TestQuarantine"}, []edit{
+		{"sweep_doubt.go", "old := now.Add(-r.options.SettleWithin)", "old := now"},
+	}},
+}

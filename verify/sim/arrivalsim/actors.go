@@ -1,0 +1,204 @@
+package arrivalsim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// call is one call of a producer: a group of arrivals.
+type call []cursor.Arrival
+
+// one is an arrival of n messages. The payload tells two under one id apart.
+func one(id, payload string, n int) cursor.Arrival {
+	a := cursor.Arrival{Queue: queue, ID: id}
+	for i := range n {
+		a.Messages = append(a.Messages, cursor.Message{Body: fmt.Appendf(nil, "%s%d%s", id, i, payload)})
+	}
+	return a
+}
+
+// calls are appends of one message each.
+func calls(ids ...string) []call {
+	list := make([]call, len(ids))
+	for i, id := range ids {
+		list[i] = call{one(id, "", 1)}
+	}
+	return list
+}
+
+// patience is how often a producer gives a call that failed.
+const patience = 2
+
+// producer makes its calls one after the other, in one process, and repeats one
+// that failed.
+func (m *model) producer(name string, list ...call) {
+	m.know(list)
+	m.run.Go(name, func(p *sim.Proc) {
+		s := m.process(p)
+		for _, c := range list {
+			if m.keep > 0 && p.Choose(sim.Labelf("next call"), nil, "") < 0 {
+				return
+			}
+			for attempt := 0; attempt < patience && !m.call(p, s, c); attempt++ {
+				if p.Dead() {
+					return
+				}
+			}
+		}
+	})
+}
+
+// know notes the ids of calls.
+func (m *model) know(list []call) {
+	for _, c := range list {
+		for _, a := range c {
+			if !slices.Contains(m.ids, a.ID) {
+				m.ids = append(m.ids, a.ID)
+			}
+		}
+	}
+}
+
+// call makes one call and checks its answers; false where it has to be repeated.
+func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
+	m.running++
+	defer func() { m.running-- }()
+	for _, a := range c {
+		m.attempts[a.ID]++
+	}
+	results, err := s.AppendGroup(context.Background(), slices.Clone(c))
+	if p.Dead() {
+		return false
+	}
+	if err != nil {
+		m.run.Violation("a call that is right was refused: %v", err)
+		return true
+	}
+	known, last := true, int64(0)
+	for i, r := range results {
+		if r.Err != nil {
+			if !isFault(r.Err) {
+				m.run.Violation("S6: %s was told an error that no fault made: %v", c[i].ID, r.Err)
+			}
+			known = false
+			continue
+		}
+		m.told(c[i], r)
+		if r.Outcome == cursor.Advanced && r.Moved != (cursor.Range{}) {
+			if r.Seqs.From < last {
+				m.run.Violation("%s came behind others of its call, and got %v", c[i].ID, r.Seqs)
+			}
+			last = r.Seqs.To
+		}
+	}
+	return known
+}
+
+// others append so many messages of their own, in each of so many steps.
+func (m *model) others(steps, entries int) {
+	m.run.Go("others", func(p *sim.Proc) {
+		for i := range steps {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("%d messages", entries), func() bool {
+				return m.cursor().Tail.Len()+entries <= cursor.MaxTail
+			}, "") < 0 {
+				return
+			}
+			m.crowd(fmt.Sprint("other", i, "."), entries)
+		}
+	})
+}
+
+// turnover has others fill the tail and flush it, so many times, in one step.
+func (m *model) turnover(times int) {
+	m.run.Go("turnover", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("%d order items", times), nil, "") < 0 {
+			return
+		}
+		for i := range times {
+			if missing := cursor.OrderItemEntries - m.cursor().Tail.Len(); missing > 0 {
+				m.crowd(fmt.Sprint("turnover", i, "."), missing)
+			}
+			m.flushed()
+		}
+	})
+}
+
+// reader reads what has come, so many times, each time in a process that knows
+// nothing.
+func (m *model) reader(times int) {
+	m.reads = true
+	m.run.Go("reader", func(p *sim.Proc) {
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("look"), func() bool { return m.cursor().Position > m.delivered }, "") < 0 {
+				return
+			}
+			m.running++
+			err := m.readOnce(p)
+			m.running--
+			if p.Dead() {
+				return
+			}
+			if err != nil {
+				m.run.Violation("the reader: %v", err)
+			}
+		}
+	})
+}
+
+func (m *model) readOnce(p *sim.Proc) error {
+	s := m.process(p)
+	it, err := s.Status(context.Background(), queue)
+	if err != nil {
+		return nil
+	}
+	after := m.delivered
+	for message, err := range s.Read(context.Background(), queue, after, it.Position) {
+		if p.Dead() || isFault(err) {
+			return nil
+		}
+		if err == nil {
+			err = m.read(after, message)
+		}
+		if err != nil {
+			return err
+		}
+		after = message.Seq
+	}
+	m.delivered = after
+	return nil
+}
+
+// keeper lets time pass, so many times, keeps what is undelivered as the sweep
+// does, and deletes what has expired.
+func (m *model) keeper(times int, step time.Duration) {
+	m.run.Go("keeper", func(p *sim.Proc) {
+		s := m.process(p)
+		for range times {
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.running == 0 }, step.String()) < 0 {
+				return
+			}
+			m.now, m.changed = m.now.Add(step), true
+			m.running++
+			failed := false
+			for attempt := 0; attempt < patience; attempt++ {
+				_, err := s.KeepUndelivered(context.Background(), queue, m.delivered)
+				if failed = err != nil; p.Dead() || !failed {
+					break
+				}
+			}
+			m.running--
+			if p.Dead() || failed {
+				return // a sweep that does not run is an alarm
+			}
+			m.store.Expire(m.now)
+			m.changed = true
+		}
+	})
+}

@@ -1,0 +1,28 @@
+// Command sim walks the schedules of all suites: every one of the small
+// scenarios, with -full of the large ones as well, and then random ones. It
+// ends with 1 where one of them leads to what must not be, and prints its seed
+// and the shortest trace that it finds. SEED=N, or -seed N, repeats one.
+package main
+
+import (
+	"os"
+
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/arrivalsim"
+	"github.com/streamsort/streamsort/verify/sim/cursorsim"
+	"github.com/streamsort/streamsort/verify/sim/dedupsim"
+	"github.com/streamsort/streamsort/verify/sim/handoffsim"
+	"github.com/streamsort/streamsort/verify/sim/repliessim"
+	"github.com/streamsort/streamsort/verify/sim/trackedsim"
+	"github.com/streamsort/streamsort/verify/sim/twophasesim"
+	"github.com/streamsort/streamsort/verify/sim/xoracksim"
+)
+
+// suites are those of all packages that have one.
+func suites() []sim.Suite {
+	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), arrivalsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite(), trackedsim.Suite()}
+}
+
+func main() {
+	os.Exit(command(suites(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// tally is a number that two actors raise; it is to be 2 in the end.
+type tally struct{ value int }
+
+func (*tally) Check() error { return nil }
+
+func (t *tally) Final() error {
+	if t.value != 2 {
+		return fmt.Errorf("counted %d", t.value)
+	}
+	return nil
+}
+
+func (t *tally) Snapshot(d *sim.Digest) { d.Int(int64(t.value)) }
+
+// counting is a scenario of two actors that count, in one request each or, if
+// broken, in two: then one of them can be lost.
+func counting(name string, broken bool) sim.Scenario {
+	return sim.Scenario{Name: name, New: func(r *sim.Run) sim.Model {
+		count := &tally{}
+		for _, actor := range []string{"A", "B"} {
+			r.Go(actor, func(p *sim.Proc) {
+				seen := 0
+				if broken {
+					seen, _ = sim.Do(p, sim.Labelf("read"), false, func() (int, error) { return count.value, nil })
+				}
+				_, _ = sim.Do(p, sim.Labelf("write"), true, func() (int, error) {
+					if !broken {
+						seen = count.value
+					}
+					count.value = seen + 1
+					return 0, nil
+				})
+			})
+		}
+		return count
+	}}
+}
+
+// counters is a suite of which some part may be broken.
+func counters(small, large, random bool) []sim.Suite {
+	return []sim.Suite{{
+		Name:   "counters",
+		Small:  []sim.Scenario{counting("small", small)},
+		Large:  []sim.Scenario{counting("large", large)},
+		Random: func(seed uint64) sim.Scenario { return counting(fmt.Sprint("shuffled ", seed), random) },
+	}}
+}
+
+// shortest is the trace of the least that goes wrong: four steps, and what
+// each was answered.
+var shortest = regexp.MustCompile(`(?s)counted 1\n(\S: (read|write) \n    \S got \[.*?\]\n){4}$`)
+
+func TestExitCodeAndWords(t *testing.T) {
+	sound := counters(false, false, false)
+	for name, c := range map[string]struct {
+		suites    []sim.Suite
+		arguments []string
+		env       map[string]string
+		code      int
+		// said and problem are in what is printed, on standard output and on
+		// standard error; unsaid is not.
+		said, unsaid, problem string
+	}{
+		"all is well":         {sound, []string{"-runs", "10"}, nil, 0, "10 random schedules from seed", "large", ""},
+		"another suite":       {sound, nil, map[string]string{"SUITE": "clocks"}, 2, "", "random", `suite "clocks": there are counters`},
+		"one suite":           {sound, []string{"-suite", "counters", "-runs", "10"}, nil, 0, "10 random schedules from seed", "large", ""},
+		"small is broken":     {counters(true, false, false), nil, nil, 1, "", "random", "small: counted 1"},
+		"large is not walked": {counters(false, true, false), []string{"-runs", "1"}, nil, 0, "schedule of 1 scenarios", "large", ""},
+		"large is broken":     {counters(false, true, false), []string{"-full"}, nil, 1, "small: ", "random", "large: counted 1"},
+		"FULL":                {counters(false, true, false), nil, map[string]string{"FULL": "1"}, 1, "", "random", "large: counted 1"},
+		"random is broken":    {counters(false, false, true), []string{"-runs", "1000"}, nil, 1, "small: ", "ends well", "(SEED="},
+		"time is up":          {sound, []string{"-runs", "18446744073709551615", "-seconds", "1"}, nil, 0, "random schedules from seed", "", ""},
+		"one seed":            {counters(true, true, false), []string{"-seed", "7"}, nil, 0, "counters: seed 7 ends well\n", "small", ""},
+		"SEED":                {sound, nil, map[string]string{"SEED": "8"}, 0, "counters: seed 8 ends well\n", "small", ""},
+		"no number":           {sound, []string{"-seed", "x"}, nil, 2, "", "small", `seed "x": must be a whole number`},
+		"no such flag":        {sound, []string{"-sed", "7"}, nil, 2, "", "small", "-sed"},
+		"no flag":             {sound, []string{"7"}, nil, 2, "", "small", `argument "7"`},
+		"help":                {sound, []string{"-h"}, nil, 0, "", "small", "-seed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, problems bytes.Buffer
+			code := command(c.suites, c.arguments, func(name string) string { return c.env[name] }, &out, &problems)
+			if code != c.code || !strings.Contains(out.String(), c.said) || !strings.Contains(problems.String(), c.problem) {
+				t.Errorf("exit code %d, want %d with %q and %q; said:\n%s%s", code, c.code, c.said, c.problem, &out, &problems)
+			}
+			if c.unsaid != "" && strings.Contains(out.String(), c.unsaid) {
+				t.Errorf("said %q:\n%s", c.unsaid, &out)
+			}
+			if code == 1 && !shortest.MatchString(problems.String()) {
+				t.Errorf("no shortest trace:\n%s", &problems)
+			}
+		})
+	}
+}
+
+func TestSeedRepeatsTheScheduleAndItsTrace(t *testing.T) {
+	broken := counters(false, false, true)
+	var out, first bytes.Buffer
+	none := func(string) string { return "" }
+	if code := command(broken, []string{"-runs", "1000"}, none, &out, &first); code != 1 {
+		t.Fatalf("exit code %d, want 1", code)
+	}
+	seed := regexp.MustCompile(`SEED=(\d+)`).FindStringSubmatch(first.String())
+	if seed == nil {
+		t.Fatalf("no seed in:\n%s", &first)
+	}
+	for range 2 {
+		var again bytes.Buffer
+		if code := command(broken, []string{"-seed", seed[1]}, none, &out, &again); code != 1 {
+			t.Fatalf("exit code %d, want 1", code)
+		}
+		if again.String() != first.String() {
+			t.Errorf("the seed was first said to lead to:\n%sand leads to:\n%s", &first, &again)
+		}
+	}
+}
+
+// TestEverySuiteCanBeRepeated: what the command runs is there, and a seed of
+// it ends well.
+func TestEverySuiteCanBeRepeated(t *testing.T) {
+	var out, problems bytes.Buffer
+	if code := command(suites(), []string{"-seed", "1"}, func(string) string { return "" }, &out, &problems); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &problems)
+	}
+	for _, suite := range suites() {
+		if len(suite.Small) == 0 || !strings.Contains(out.String(), suite.Name+": seed 1 ends well") {
+			t.Errorf("suite %s: %d small scenarios; said %s", suite.Name, len(suite.Small), &out)
+		}
+	}
+}

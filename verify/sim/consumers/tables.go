@@ -1,0 +1,91 @@
+package consumers
+
+import (
+	"context"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// Tables are the tables of a run, as they stand: requests to them are no points.
+type Tables struct {
+	*ddb.Memory
+	Queues    *cursor.Store
+	Consumers *handoff.Store
+
+	// decoder is a store that finds one item, whatever it is asked.
+	decoder *handoff.Store
+	item    ddb.Item
+}
+
+// NewTables returns empty tables of queues and of consumers, and more.
+func NewTables(more ...table.Definition) *Tables {
+	var queues cursor.Names
+	definitions := append(append(queues.Tables(), queues.ArrivalsTable()), handoff.Names{}.Tables()...)
+	t := &Tables{Memory: ddb.NewMemory(append(definitions, more...)...).Remember()}
+	t.Queues, t.Consumers = QueuesOn(t), On(t)
+	t.decoder = On(ddb.Func(func(context.Context, ddb.Request) (ddb.Answer, error) { return ddb.Answer{Item: t.item}, nil }))
+	return t
+}
+
+// QueuesOn are the queues as somebody sees them.
+func QueuesOn(engine ddb.Engine) *cursor.Store {
+	s, err := cursor.NewStore(engine, cursor.Names{})
+	if err != nil {
+		panic(err) // unreachable: the names are the defaults
+	}
+	return s
+}
+
+// On are the consumers as somebody sees them.
+func On(engine ddb.Engine) *handoff.Store { return handoff.NewStore(engine, handoff.Names{}) }
+
+// Names are the names of all queues that have a cursor, sorted.
+func (t *Tables) Names() []string {
+	items := t.Cursors()
+	names := make([]string, len(items))
+	for i, it := range items {
+		names[i] = it.Get("queue").Str()
+	}
+	return names
+}
+
+// Cursors are the cursors' items, by the names of their queues.
+func (t *Tables) Cursors() []ddb.Item { return t.Items("streamsort-cursors") }
+
+// Decoded is an item of the consumers' table as package handoff reads it.
+func (t *Tables) Decoded(it ddb.Item) handoff.Consumer {
+	t.item = it
+	c, err := t.decoder.Consumer(context.Background(), "", "")
+	if err != nil {
+		panic(err) // unreachable: what is stored can be read
+	}
+	return c
+}
+
+// HashAnswer feeds all of an answer about consumers that a process acts on. What
+// stands there tells it most often whether a write is its own.
+func (t *Tables) HashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
+	it := a.Item
+	switch r.Name() {
+	case "remove":
+		d.Bool(a.Held)
+		return
+	case "consumers":
+		d.Int(int64(len(a.Items)))
+		for _, it := range a.Items {
+			Hash(d, t.Decoded(it))
+		}
+		return
+	case "create consumer":
+		if a.Held {
+			it = r.(ddb.Put).Item
+		}
+	case "block", "cancel", "mark unknown", "settle quarantined":
+		d.Bool(a.Held)
+	}
+	Hash(d, t.Decoded(it))
+}

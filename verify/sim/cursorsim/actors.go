@@ -1,0 +1,300 @@
+package cursorsim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// put is one call of a producer: a group of seqs of one queue. The payload
+// tells different messages under one seq apart.
+type put struct {
+	queue   string
+	payload string
+	seqs    []int64
+}
+
+// puts are calls with the default queue and payload, one seq each.
+func puts(seqs ...int64) []put {
+	calls := make([]put, len(seqs))
+	for i, seq := range seqs {
+		calls[i] = put{seqs: []int64{seq}}
+	}
+	return calls
+}
+
+const defaultQueue = "q"
+
+func (c put) messages() []cursor.Message {
+	queue := c.queue
+	if queue == "" {
+		queue = defaultQueue
+	}
+	messages := make([]cursor.Message, len(c.seqs))
+	for i, seq := range c.seqs {
+		messages[i] = cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%d%s", seq, c.payload)}
+	}
+	return messages
+}
+
+// writer makes its calls one after the other, in one process, and repeats a
+// call that failed, at most once.
+func (m *model) writer(name string, calls ...put) {
+	m.run.Go(name, func(p *sim.Proc) {
+		s, view := m.sorter(p)
+		for i, call := range calls {
+			if m.keep > 0 && p.Choose(sim.Labelf("next call"), nil, "") < 0 {
+				// A point at which no call is under way: time that is long
+				// against a call passes only then.
+				return
+			}
+			done := false
+			for attempt := 0; attempt < 2 && !done; attempt++ {
+				view.begin(2*i + attempt)
+				done = m.call(p, s, call)
+			}
+			if !done {
+				m.unfinished = true
+			}
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// call makes one call and checks its answers; false where it has to be
+// repeated.
+func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
+	m.running++
+	defer func() { m.running-- }()
+	messages := c.messages()
+	queue := messages[0].Queue
+	before := m.settings.First - 1
+	if at := m.cursor(queue); at.Exists() {
+		before = at.Position
+	}
+	if m.settings.MaxAhead < cursor.DefaultSettings().MaxAhead {
+		// Only where a queue can be full is this more than is asked for below.
+		p.Knows().Int(before)
+	}
+	for _, message := range messages {
+		payload := queue + string(message.Body)
+		m.attempts[payload]++
+		var attempt sim.Digest
+		attempt.Text(payload)
+		m.attemptsSum += attempt.Sum()
+	}
+	results, err := s.PutGroup(context.Background(), messages)
+	if p.Dead() {
+		return false
+	}
+	if err != nil {
+		m.run.Violation("a call that is right was refused: %v", err)
+		return true
+	}
+	known := true
+	for i, result := range results {
+		if result.Err != nil {
+			known = false
+			continue
+		}
+		if result.Deferred != nil {
+			m.unfinished = true
+		}
+		m.checkAnswer(messages[i], result, before)
+	}
+	return known
+}
+
+// checkAnswer checks what a producer was told, when the position was `before`
+// as it asked.
+func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int64) {
+	at := place{message.Queue, message.Seq}
+	stored, ever := m.stored[at]
+	there, now := m.message(at)
+	position := m.cursor(at.queue).Position
+	wrong := func(why string) { m.run.Violation("seq %d was told %s: %s", at.seq, r.Outcome, why) }
+	if r.Outcome.Durable() && (!ever || !same(stored, message)) {
+		wrong("S5: it was never stored")
+	}
+	switch r.Outcome {
+	case cursor.Advanced:
+		if position < at.seq {
+			wrong("the position is before it")
+		}
+	case cursor.Duplicate:
+		if m.attempts[at.queue+string(message.Body)] == 1 {
+			wrong("it was put only once")
+		}
+	case cursor.Conflict:
+		if same(stored, message) || stored.Tombstone != "" {
+			wrong("no other message is there")
+		}
+	case cursor.Late:
+		if stored.Tombstone == "" {
+			wrong("there is no tombstone")
+		}
+	case cursor.Stale:
+		if now && same(there, message) || at.seq > position {
+			wrong("it is there, or ahead")
+		}
+	case cursor.Full:
+		if at.seq <= before+m.settings.MaxAhead {
+			wrong("it fitted when it was asked")
+		}
+	}
+	if r.New > position {
+		wrong(fmt.Sprintf("the position is said to be %d, and is %d", r.New, position))
+	}
+	for _, moved := range r.Moves {
+		if moved.To > position || moved.From >= moved.To {
+			wrong(fmt.Sprintf("a move %v that nobody made", moved))
+		}
+	}
+}
+
+// handler is the function behind the messages' stream: it takes the oldest
+// record until the heal succeeds. The stream may drop a record or hand it out
+// again; the handler may die.
+func (m *model) handler() {
+	m.handled = true
+	m.run.Daemon("handler", func(p *sim.Proc) {
+		s, _ := m.sorter(p)
+		for {
+			// A heal begins with a strong read: what the process remembers
+			// matters to nobody.
+			p.Forget()
+			way := p.Choose(sim.Labelf("next record"), func() bool { return len(m.records) > 0 }, "", "drops it", "hands it out twice")
+			if way < 0 {
+				return
+			}
+			r := m.records[0]
+			if way == 1 {
+				m.records, m.dropped = m.records[1:], true
+				continue
+			}
+			m.running++
+			_, err := s.Heal(context.Background(), r.queue, r.seq)
+			m.running--
+			if p.Dead() {
+				return
+			}
+			if err == nil && way == 0 {
+				m.records = m.records[1:]
+			}
+		}
+	})
+}
+
+// sweeper runs the sweep a number of times.
+func (m *model) sweeper(times int) {
+	m.run.Go("sweep", func(p *sim.Proc) {
+		s, _ := m.sorter(p)
+		for i := range times {
+			// As with the handler.
+			p.Forget().Int(int64(i))
+			m.running++
+			if _, err := s.Sweep(context.Background(), cursor.SweepOptions{Segments: 1, FullEvery: time.Minute, SkipLimit: 2}); err != nil {
+				m.unfinished = true // as with the skipper
+			}
+			m.running--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// skipper skips the default queue's gap a number of times, at most two seqs a
+// call.
+func (m *model) skipper(times int) {
+	m.run.Go("skipper", func(p *sim.Proc) {
+		s, _ := m.sorter(p)
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if _, _, err := s.SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 2); err != nil {
+				// A tombstone may be in, and the cursor before it.
+				m.unfinished = true
+			}
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// clock lets time pass, a number of times. None passes while a cursor is being
+// written: a gap's age counts from when the request was sent, and nobody
+// promises more than that the policy's time is long against a request's.
+func (m *model) clock(times int, step time.Duration) {
+	m.run.Go("clock", func(p *sim.Proc) {
+		for range times {
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.writing == 0 }, step.String()) < 0 {
+				return
+			}
+			m.now, m.changed = m.now.Add(step), true
+		}
+	})
+}
+
+// expiry deletes what has expired, as TTL does, once after each of a number of
+// ticks of the clock. It waits until nothing is undelivered: what the sweep
+// does for that is the keeper's part.
+func (m *model) expiry(times int, step time.Duration) {
+	m.run.Go("expiry", func(p *sim.Proc) {
+		for range times {
+			if p.Choose(sim.Labelf("tick and expire"), func() bool { return m.running == 0 && !m.undelivered() }, step.String()) < 0 {
+				return
+			}
+			m.now, m.changed = m.now.Add(step), true
+			m.expire()
+		}
+	})
+}
+
+// keeper lets time pass, keeps what is undelivered as the sweep does in each
+// period, and deletes what has expired.
+func (m *model) keeper(periods int, period time.Duration) {
+	m.run.Go("keeper", func(p *sim.Proc) {
+		s, _ := m.sorter(p)
+		for range 2 * periods {
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.running == 0 }, period.String()) < 0 {
+				return
+			}
+			m.now, m.changed = m.now.Add(period), true
+			if c := m.cursor(defaultQueue); c.Exists() {
+				m.running++
+				_, err := s.KeepUndelivered(context.Background(), c.Queue, c.Position)
+				m.running--
+				if err != nil {
+					return
+				}
+			}
+			m.expire()
+		}
+	})
+}
+
+// undelivered reports whether a message is beyond its queue's position.
+func (m *model) undelivered() bool {
+	for _, queue := range m.queues() {
+		if len(m.messagesFrom(queue, m.cursor(queue).Position+1)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// expire deletes what has expired, and checks that it was handed on.
+func (m *model) expire() {
+	m.store.Expire(m.now)
+	for at := range m.stored {
+		if _, there := m.message(at); !there && at.seq > m.cursor(at.queue).Position {
+			m.run.Violation("the message at %v was deleted before it was handed on", at)
+		}
+	}
+}

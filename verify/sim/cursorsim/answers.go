@@ -1,0 +1,81 @@
+package cursorsim
+
+import (
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// standing is the item that a request found, stored, or was refused for.
+func standing(r ddb.Request, a ddb.Answer) ddb.Item {
+	if put, ok := r.(ddb.Put); ok && a.Held {
+		return put.Item
+	}
+	return a.Item
+}
+
+// hash feeds all of an answer that a process can act on.
+func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
+	switch r.Name() {
+	case "get cursor", "create cursor", "open gap", "widen gap":
+		hashCursor(d, standing(r, a))
+	case "move", "configure":
+		hashCursor(d, a.Item)
+		d.Bool(a.Held)
+	case "get message", "put message":
+		// Of a put, it matters whether it is the very one that was put. Nobody
+		// needs to know whose other one it is: it is the same to have read it.
+		put, _ := r.(ddb.Put)
+		d.Bool(a.Held || put.Item.Exists() && a.Item.Get("op").Equal(put.Item.Get("op")))
+		hashOf(d, standing(r, a), "seq", "body", "tombstone")
+	case "query messages":
+		d.Int(int64(len(a.Items)))
+		for _, it := range a.Items {
+			hashOf(d, it, "seq", "body", "tombstone", "expiresOn")
+		}
+		d.Bool(a.Next.Exists())
+	case "keep message":
+		d.Bool(a.Held || a.Item.Exists())
+	case "scan cursors":
+		for _, it := range a.Items {
+			d.Text(it.Get("queue").Str())
+			hashCursor(d, it)
+		}
+		d.Digest(a.Next.Digest())
+	case "announce":
+		hashOf(d, a.Item, "announced")
+	case "get sweep progress":
+		hashOf(d, a.Item, "after", "began", "finished")
+	}
+}
+
+// hashCursor feeds what can differ in a queue's cursor within a scenario.
+func hashCursor(d *sim.Digest, it ddb.Item) {
+	hashOf(d, it, "position", "parked", "gapSince", "announced", "maxAhead", "mode")
+}
+
+func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
+	for _, attribute := range attributes {
+		it.Get(attribute).Digest(d)
+	}
+}
+
+// state is a cursor as it stood, and its item.
+type state struct {
+	cursor.Cursor
+	item ddb.Item
+}
+
+// remembered is what a process remembers of a queue's cursor.
+type remembered struct {
+	item ddb.Item
+	read time.Time
+}
+
+// positionOf is the position in a cursor's item.
+func positionOf(it ddb.Item) int64 {
+	position, _ := it.Get("position").Int64()
+	return position
+}

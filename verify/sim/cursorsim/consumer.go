@@ -1,0 +1,272 @@
+package cursorsim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// change is a record of the cursors' stream: a write that changed a cursor.
+// older is the zero Cursor where the write made it.
+type change struct{ older, newer cursor.Cursor }
+
+// consumerPage is how many messages a consumer is shown at once, where a table
+// stops at 1 MB: readers have to go on from there.
+const consumerPage = 2
+
+// consumer is a function of a user's own behind the cursors' stream, which
+// keeps no state: it takes all records that wait, as one event, until they
+// succeed. The stream may drop a record or hand the event out again; what is
+// done with a batch may fail, before or after its effect; the function may
+// die.
+//
+// A record that names messages which the retention has deleted never succeeds:
+// the event source mapping gives it up.
+func (m *model) consumer() {
+	m.consumed = true
+	m.run.Daemon("consumer", func(p *sim.Proc) {
+		s, view := m.sorter(p)
+		view.page = consumerPage
+		for {
+			// Nothing is kept from one event to the next.
+			p.Forget()
+			way := p.Choose(sim.Labelf("next event"), func() bool { return len(m.changes) > 0 }, "", "drops a record", "hands it out twice")
+			if way < 0 {
+				return
+			}
+			if way == 1 {
+				m.changes, m.lost = m.changes[1:], true
+				continue
+			}
+			// Records are only added behind these while the event is worked on.
+			p.Knows().Int(int64(len(m.changes)))
+			m.running++
+			done := m.deliver(s, m.changes, func(b cursor.Batch) error {
+				_, err := sim.Do(p, sim.Labelf("hand on %s %d..%d", b.Queue, b.From, b.To), true, func() (bool, error) {
+					m.handOn(b)
+					return true, nil
+				})
+				return err
+			}, p.Dead)
+			m.running--
+			if p.Dead() {
+				return
+			}
+			if way == 0 {
+				m.changes = m.changes[done:]
+			}
+		}
+	})
+}
+
+// deliver gives the records to cursor.OnStream as one event, checks each batch
+// that comes of it before take gets it, and returns how many of the records
+// the stream is done with.
+func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Batch) error, dead func() bool) int {
+	tiles := tiling{model: m, records: records}
+	var missing *cursor.MissingError
+	handle := cursor.OnStream(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {
+		tiles.check(b)
+		return take(b)
+	}, &cursor.OnStreamOptions{Failed: func(err error) { errors.As(err, &missing) }})
+	event := cursor.StreamEvent{}
+	for i, record := range records {
+		event.Records = append(event.Records, record.json(i))
+	}
+	response, err := handle(context.Background(), event)
+	switch {
+	case dead():
+		return 0
+	case err != nil:
+		m.run.Violation("an event that is right was refused: %v", err)
+		return 0
+	case len(response.BatchItemFailures) == 0:
+		tiles.end(len(records))
+		return len(records)
+	}
+	done := m.failedRecord(response, len(records))
+	tiles.end(done)
+	if missing != nil {
+		if _, there := m.message(place{missing.Queue, missing.Seq}); there {
+			m.run.Violation("seq %d is said to be missing, and is there", missing.Seq)
+		}
+		m.lost = true
+		return done + 1
+	}
+	return done
+}
+
+// failedRecord is the index of the record that is to come again, with all that
+// follow.
+func (m *model) failedRecord(response events.DynamoDBEventResponse, records int) int {
+	failed, err := strconv.Atoi(response.BatchItemFailures[0].ItemIdentifier)
+	if err != nil || failed >= records {
+		m.run.Violation("a record failed that nobody handed out: %v", response.BatchItemFailures)
+		return 0
+	}
+	return failed
+}
+
+// tiling checks that the batches of an event are its moves, in their order,
+// each in pieces that lie end to end.
+type tiling struct {
+	*model
+	records []change
+	// at is the record whose pieces come, within what was handed on of it.
+	at     int
+	within int64
+}
+
+// check checks a batch that is about to be handed on.
+func (t *tiling) check(b cursor.Batch) {
+	for t.within == 0 && t.at < len(t.records) && !t.records[t.at].moves() {
+		t.at++
+	}
+	if t.at == len(t.records) {
+		t.run.Violation("%s %d..%d was handed on, and no record is left that moved", b.Queue, b.From, b.To)
+		return
+	}
+	record := t.records[t.at]
+	from, to := record.older.Position+t.within, record.newer.Position
+	if b.Queue != record.newer.Queue || b.From != from || b.To <= from || b.To > to {
+		t.run.Violation("S3: %s %d..%d was handed on, want what follows %d up to %d of %s",
+			b.Queue, b.From, b.To, from, to, record.newer.Queue)
+		return
+	}
+	t.within += b.To - b.From
+	if b.To == to {
+		t.at, t.within = t.at+1, 0
+	}
+	t.checkContent(b)
+}
+
+// end checks that the moves of the first records were handed on whole.
+func (t *tiling) end(records int) {
+	for ; t.at < records; t.at++ {
+		if record := t.records[t.at]; record.moves() {
+			t.run.Violation("of the move of %s from %d to %d only %d were handed on",
+				record.newer.Queue, record.older.Position, record.newer.Position, t.within)
+			return
+		}
+	}
+}
+
+// checkContent checks that a batch is what is stored at its seqs, in order and
+// whole, and not beyond the position.
+func (m *model) checkContent(b cursor.Batch) {
+	if position := m.cursor(b.Queue).Position; b.To > position {
+		m.run.Violation("%s %d..%d was handed on, and the position is %d", b.Queue, b.From, b.To, position)
+	}
+	messages, skipped := b.Messages, b.Skipped
+	for seq := b.From + 1; seq <= b.To; seq++ {
+		stored, ever := m.stored[place{b.Queue, seq}]
+		switch {
+		case ever && stored.Tombstone == "" && len(messages) > 0 && messages[0].Seq == seq && same(messages[0], stored):
+			messages = messages[1:]
+		case ever && stored.Tombstone != "" && len(skipped) > 0 && skipped[0] == seq:
+			skipped = skipped[1:]
+		default:
+			m.run.Violation("S4: %s %d..%d was handed on without seq %d as it was accepted", b.Queue, b.From, b.To, seq)
+			return
+		}
+	}
+	if len(messages)+len(skipped) > 0 {
+		m.run.Violation("%s %d..%d was handed on with %d messages and %d skipped seqs too many", b.Queue, b.From, b.To, len(messages), len(skipped))
+	}
+}
+
+// handOn is what a batch is handed on for. It may come more than once.
+func (m *model) handOn(b cursor.Batch) {
+	for seq := b.From + 1; seq <= b.To; seq++ {
+		m.handed[place{b.Queue, seq}] = true
+	}
+}
+
+// allHandedOn checks that everything up to the positions was handed on, if the
+// stream lost no record.
+func (m *model) allHandedOn() error {
+	if !m.consumed || m.lost {
+		return nil
+	}
+	for _, queue := range m.queues() {
+		c := m.cursor(queue)
+		for seq := c.Settings.First; seq <= c.Position; seq++ {
+			if !m.handed[place{queue, seq}] {
+				return fmt.Errorf("seq %d of %s was accepted and never handed on, and the position is %d", seq, queue, c.Position)
+			}
+		}
+	}
+	return nil
+}
+
+// consumeRest hands on what is left in the stream when all faults are over and
+// the last sweep was run, on the tables themselves.
+func (m *model) consumeRest(s *cursor.Sorter) error {
+	if !m.consumed {
+		return nil
+	}
+	for _, queue := range m.queues() {
+		for _, message := range m.messagesFrom(queue, 0) {
+			at := place{queue, message.Seq}
+			if _, known := m.stored[at]; !known && message.Tombstone != "" {
+				m.stored[at] = message // the last sweep's own
+			}
+		}
+	}
+	m.deliver(s, m.changes, func(b cursor.Batch) error { m.handOn(b); return nil }, func() bool { return false })
+	if err := m.run.Err(); err != nil {
+		return err
+	}
+	return m.allHandedOn()
+}
+
+// hashConsumer feeds what the consumer has before it and behind it.
+func (m *model) hashConsumer(d *sim.Digest) {
+	d.Int(int64(len(m.changes)))
+	for _, record := range m.changes {
+		d.Text(record.newer.Queue)
+		d.Bool(record.older.Exists())
+		d.Int(record.older.Position)
+		d.Int(record.newer.Position)
+	}
+	d.Bool(m.lost)
+	if m.lost {
+		return // nobody asks any more
+	}
+	var sum int64
+	for at := range m.handed {
+		var one sim.Digest
+		one.Text(at.queue)
+		one.Int(at.seq)
+		sum += one.Sum()
+	}
+	d.Int(sum)
+}
+
+// moves reports whether the record is of a move.
+func (c change) moves() bool { return c.older.Exists() && c.newer.Position > c.older.Position }
+
+// json is the record as Lambda gets it, with its index in the event for its
+// sequence number.
+func (c change) json(index int) json.RawMessage {
+	if !c.older.Exists() {
+		return fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","NewImage":%s}}`, index, image(c.newer))
+	}
+	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`,
+		index, image(c.older), image(c.newer))
+}
+
+// image is a cursor as the stream shows it.
+func image(c cursor.Cursor) []byte {
+	return fmt.Appendf(nil, `{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"%d"},"position":{"N":"%d"},"parked":{"N":"%d"},`+
+		`"gapSince":{"N":"%d"},"change":{"S":"advance"},"policy":{"S":%q},"gapAfter":{"N":"%d"},"maxAhead":{"N":"%d"},"mode":{"S":%q}}`,
+		c.Queue, c.Settings.First, c.Position, c.Parked, c.GapSince.UnixMilli(), c.Settings.Policy,
+		c.Settings.GapAfter.Milliseconds(), c.Settings.MaxAhead, c.Settings.Mode)
+}

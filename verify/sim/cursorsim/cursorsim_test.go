@@ -1,0 +1,12 @@
+package cursorsim_test
+
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/verify/sim/cursorsim"
+	"github.com/streamsort/streamsort/verify/sim/simtest"
+)
+
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, cursorsim.Small()) }
+
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, cursorsim.Shuffled, 20_000) }

@@ -1,0 +1,379 @@
+// Package cursorsim plugs pkg/cursor into the simulator: its actors are the
+// package's own code on [ddb.Memory], and its model checks the sorter's
+// invariants after every step.
+//
+//	S1 the position never decreases
+//	S2 every seq at or under it is stored or has a tombstone
+//	S3 moves tile: each starts where the last ended
+//	S4 an accepted message never changes
+//	S5 an answer that says durable is true
+//	L1 once faults stop, the position reaches the end of the gap-free run
+//
+// and, where a consumer stands behind the cursors' stream, that all it is
+// handed is gap-free, in order, as it was accepted, and not beyond the
+// position, and that nothing is left out unless the stream lost a record; that
+// no message is deleted, or accepted, such that it is never handed on; that a
+// seq is skipped only if it was missing long enough; and that each answer says
+// what was so.
+package cursorsim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
+)
+
+// start is when every run begins.
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// place is a seq of a queue.
+type place struct {
+	queue string
+	seq   int64
+}
+
+// record is a record of the messages' stream.
+type record struct {
+	queue string
+	seq   int64
+}
+
+// model is the tables, the stream and all that the invariants need to know.
+type model struct {
+	run    *sim.Run
+	tables *ddb.Memory
+	store  *cursor.Store
+	// knownCursors and knownMessages are what stands in the tables, by queue,
+	// as far as somebody asked since it last changed.
+	knownCursors  map[string]cursor.Cursor
+	knownMessages map[string][]cursor.Message
+	settings      cursor.Settings
+	keep          time.Duration
+	now           time.Time
+
+	// cursors are the last two states of each queue's cursor; stored is what
+	// was ever stored under a seq.
+	cursors map[string][]state
+	stored  map[place]cursor.Message
+	// changed tells that the tables or the clock did since the last Check.
+	changed bool
+	// records wait for the stream's handler; dropped tells that the stream
+	// lost one.
+	records []record
+	dropped bool
+	handled bool
+	// holeSince is since when a seq is missing while a later one is stored.
+	holeSince map[place]time.Time
+	// attempts counts how often a payload was given to a put, attemptsSum
+	// tells all of that in a number.
+	attempts    map[string]int
+	attemptsSum int64
+	// unfinished tells that a writer died in a call, or gave it up, or that a
+	// skip or a sweep did.
+	unfinished bool
+	// changes are the records of the cursors' stream that wait for the
+	// consumer, where there is one; lost tells that one of them was dropped or
+	// given up, handed what the consumer was handed.
+	changes        []change
+	consumed, lost bool
+	handed         map[place]bool
+	// running counts operations under way: the longest of them is shorter
+	// than the time that must pass before a message is deleted.
+	running int
+	// writing counts writes of cursors under way.
+	writing int
+}
+
+func newModel(run *sim.Run, settings cursor.Settings) *model {
+	tables := ddb.NewMemory(cursor.Names{}.Tables()...).Remember()
+	m := &model{
+		run: run, tables: tables, store: storeOn(tables), settings: settings, now: start,
+		knownCursors: map[string]cursor.Cursor{}, knownMessages: map[string][]cursor.Message{},
+		cursors: map[string][]state{}, stored: map[place]cursor.Message{},
+		holeSince: map[place]time.Time{}, attempts: map[string]int{}, handed: map[place]bool{},
+	}
+	tables.OnChange(func(c ddb.Change) {
+		is := c.After
+		if !is.Exists() {
+			is = c.Before
+		}
+		queue := is.Get("queue").Str()
+		delete(m.knownCursors, queue)
+		delete(m.knownMessages, queue)
+	})
+	return m
+}
+
+func storeOn(engine ddb.Engine) *cursor.Store {
+	s, err := cursor.NewStore(engine, cursor.Names{})
+	if err != nil {
+		panic(err) // unreachable: the names are the defaults
+	}
+	return s
+}
+
+// sorter is a process: a Sorter with a memory of its own, on its view of the
+// tables.
+func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
+	ops := 0
+	v := &view{model: m, p: p, tables: simdb.Engine(p, m.tables, m.hooks()), memo: map[string]remembered{}}
+	s, err := cursor.New(storeOn(v), &cursor.Options{
+		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.now },
+		// A mark of the process and its own count: one that counted all puts
+		// would tell two schedules apart that are alike.
+		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
+	})
+	if err != nil {
+		panic(err) // a scenario with settings out of bounds
+	}
+	return s, v
+}
+
+// create makes the default queue before the run: there are fewer states then,
+// and a few scenarios that make it themselves show that part.
+func (m *model) create() {
+	s, err := cursor.New(m.store, &cursor.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return m.now }})
+	if err != nil {
+		panic(err) // unreachable: no option is out of its bounds
+	}
+	if _, err := s.Configure(context.Background(), defaultQueue, cursor.Change{
+		First: &m.settings.First, Policy: &m.settings.Policy, GapAfter: &m.settings.GapAfter,
+		MaxAhead: &m.settings.MaxAhead, Mode: &m.settings.Mode,
+	}); err != nil {
+		panic(err) // a scenario with settings out of bounds
+	}
+	m.changed = true
+	_ = m.Check() // notes the cursor; there is nothing yet that could be wrong
+}
+
+// cursor is the queue's cursor as it stands.
+func (m *model) cursor(queue string) cursor.Cursor {
+	c, known := m.knownCursors[queue]
+	if !known {
+		c, _ = m.store.Cursor(context.Background(), queue, true)
+		m.knownCursors[queue] = c
+	}
+	return c
+}
+
+// messages are those of a queue, in their order.
+func (m *model) messages(queue string) []cursor.Message {
+	messages, known := m.knownMessages[queue]
+	if !known {
+		page, _ := m.store.Messages(context.Background(), cursor.Query{Queue: queue, Last: cursor.MaxSeq, Strong: true})
+		messages = page.Messages
+		m.knownMessages[queue] = messages
+	}
+	return messages
+}
+
+// queues are the names of all queues, sorted.
+func (m *model) queues() []string {
+	items := m.tables.Items("streamsort-cursors")
+	names := make([]string, len(items))
+	for i, it := range items {
+		names[i] = it.Get("queue").Str()
+	}
+	return names
+}
+
+// message is what is stored at a place.
+func (m *model) message(at place) (cursor.Message, bool) {
+	from := m.messagesFrom(at.queue, at.seq)
+	if len(from) == 0 || from[0].Seq != at.seq {
+		return cursor.Message{}, false
+	}
+	return from[0], true
+}
+
+// runEnd is the end of the run that is stored behind the position.
+func (m *model) runEnd(queue string) int64 {
+	seq := m.cursor(queue).Position
+	for {
+		if _, ok := m.message(place{queue, seq + 1}); !ok {
+			return seq
+		}
+		seq++
+	}
+}
+
+// Check implements [sim.Model].
+func (m *model) Check() error {
+	if !m.changed {
+		return nil
+	}
+	m.changed = false
+	for _, it := range m.tables.Items("streamsort-cursors") {
+		c := m.cursor(it.Get("queue").Str())
+		seen := m.cursors[c.Queue]
+		if last := len(seen) - 1; last < 0 || seen[last].Cursor != c {
+			var older cursor.Cursor
+			if last >= 0 {
+				older = seen[last].Cursor
+			}
+			if last >= 0 && c.Position < older.Position {
+				return fmt.Errorf("S1: the position went back from %d to %d", older.Position, c.Position)
+			}
+			if m.consumed {
+				m.changes = append(m.changes, change{older, c})
+			}
+			m.cursors[c.Queue] = append(seen[max(last, 0):], state{c, it})
+		}
+		m.holes(c)
+	}
+	return nil
+}
+
+// unchanged checks S4.
+func (m *model) unchanged() error {
+	for at, was := range m.stored {
+		if now, ok := m.message(at); ok && !same(now, was) {
+			return fmt.Errorf("S4: the message at %v changed", at)
+		}
+	}
+	return nil
+}
+
+func same(a, b cursor.Message) bool {
+	return bytes.Equal(a.Body, b.Body) && a.ID == b.ID && a.Tombstone == b.Tombstone
+}
+
+// holes notes since when seqs are missing while later ones are stored.
+func (m *model) holes(c cursor.Cursor) {
+	expect := c.Position + 1
+	for _, stored := range m.messagesFrom(c.Queue, expect) {
+		for ; expect < stored.Seq; expect++ {
+			if _, known := m.holeSince[place{c.Queue, expect}]; !known {
+				m.holeSince[place{c.Queue, expect}] = m.now
+			}
+		}
+		delete(m.holeSince, place{c.Queue, stored.Seq})
+		expect = stored.Seq + 1
+	}
+}
+
+// messagesFrom is what is stored from a seq on.
+func (m *model) messagesFrom(queue string, first int64) []cursor.Message {
+	messages := m.messages(queue)
+	for i, message := range messages {
+		if message.Seq >= first {
+			return messages[i:]
+		}
+	}
+	return nil
+}
+
+// Final implements [sim.Model].
+func (m *model) Final() error {
+	if m.handled && !m.dropped {
+		// The stream's handler has seen every record: nothing is left for a
+		// sweep to find.
+		if err := m.reached("the stream's handler"); err != nil {
+			return err
+		}
+	}
+	if !m.unfinished && m.settings.Mode == cursor.ModeSync {
+		// Every call came to its end, if only by being repeated.
+		if err := m.reached("the writers"); err != nil {
+			return err
+		}
+	}
+	if err := m.allHandedOn(); err != nil {
+		return err
+	}
+	m.now = m.now.Add(24 * time.Hour)
+	s, err := cursor.New(m.store, &cursor.Options{ForEach: fanout.OneByOne, Defaults: &m.settings, Now: func() time.Time { return m.now }})
+	if err != nil {
+		return err
+	}
+	if _, err := s.Sweep(&limited{Context: context.Background(), left: 10_000}, cursor.SweepOptions{Segments: 1}); err != nil {
+		return err
+	}
+	if err := m.reached("the sweep"); err != nil {
+		return err
+	}
+	for _, queue := range m.queues() {
+		c := m.cursor(queue)
+		if waiting := m.messagesFrom(queue, c.Position+1); len(waiting) > 0 && !c.GapOpen() {
+			return fmt.Errorf("L2: seq %d waits behind a gap that is not on record", waiting[0].Seq)
+		}
+	}
+	m.changed = true
+	if err := m.Check(); err != nil {
+		return err
+	}
+	if err := m.consumeRest(s); err != nil {
+		return err
+	}
+	return m.unchanged()
+}
+
+// limited is a context that ends after a number of requests: what goes on
+// without end is found that way.
+type limited struct {
+	context.Context
+	left int
+}
+
+// Err implements [context.Context].
+func (l *limited) Err() error {
+	if l.left--; l.left < 0 {
+		return errors.New("no end after so many requests")
+	}
+	return nil
+}
+
+func (m *model) reached(by string) error {
+	for _, queue := range m.queues() {
+		if end := m.runEnd(queue); m.cursor(queue).Position != end {
+			return fmt.Errorf("L1: after %s the position is %d, and the run ends at %d", by, m.cursor(queue).Position, end)
+		}
+	}
+	return nil
+}
+
+// Snapshot implements [sim.Model].
+func (m *model) Snapshot(d *sim.Digest) {
+	d.Int(m.now.Unix())
+	d.Int(int64(m.running))
+	d.Bool(m.dropped)
+	d.Bool(m.unfinished)
+	d.Int(int64(len(m.records)))
+	for _, r := range m.records {
+		d.Text(r.queue)
+		d.Int(r.seq)
+	}
+	for _, queue := range m.queues() {
+		d.Text(queue)
+		// What a stale read can still show is part of the state.
+		for _, c := range m.cursors[queue] {
+			hashCursor(d, c.item)
+		}
+		messages := m.messagesFrom(queue, 0)
+		d.Int(int64(len(messages)))
+		for _, stored := range messages {
+			d.Int(stored.Seq)
+			d.Text(string(stored.Body))
+			d.Text(stored.Tombstone)
+			d.Int(stored.ExpiresOn.Unix())
+		}
+		for _, stored := range messages {
+			// All seqs of one hole are missing since the same moment.
+			if since, hole := m.holeSince[place{queue, stored.Seq - 1}]; hole {
+				d.Int(since.Unix())
+			}
+		}
+	}
+	// Which messages were deleted, and which puts were tried more than once.
+	d.Int(int64(len(m.stored)))
+	d.Int(m.attemptsSum)
+	m.hashConsumer(d)
+}

@@ -1,0 +1,237 @@
+package cursorsim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// Suite is what there is to run.
+func Suite() sim.Suite {
+	return sim.Suite{Name: "cursor", Small: Small(), Large: Large(), Random: Shuffled}
+}
+
+// scenario makes a Scenario of a set of actors.
+func scenario(name string, faults int, settings func(*cursor.Settings), actors func(*model)) sim.Scenario {
+	return onNew(name, faults, settings, func(m *model) {
+		m.create()
+		actors(m)
+	})
+}
+
+// onNew is a scenario that begins before the queue has a cursor.
+func onNew(name string, faults int, settings func(*cursor.Settings), actors func(*model)) sim.Scenario {
+	s := cursor.DefaultSettings()
+	if settings != nil {
+		settings(&s)
+	}
+	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
+		m := newModel(run, s)
+		actors(m)
+		return m
+	}}
+}
+
+func async(s *cursor.Settings) { s.Mode = cursor.ModeAsync }
+
+// Small are scenarios of which every schedule is walked in seconds.
+func Small() []sim.Scenario {
+	return []sim.Scenario{
+		onNew("two writers in order", 1, nil, func(m *model) {
+			m.writer("A", puts(1)...)
+			m.writer("B", puts(2)...)
+			m.handler()
+		}),
+		scenario("batch without handler", 1, nil, func(m *model) {
+			m.writer("A", put{seqs: []int64{2, 4}})
+			m.writer("B", puts(1, 3)...)
+		}),
+		scenario("one message from two writers", 1, nil, func(m *model) {
+			m.writer("A", puts(1)...)
+			m.writer("B", puts(1)...)
+			m.handler()
+		}),
+		scenario("two messages under one seq", 1, nil, func(m *model) {
+			m.writer("A", puts(1)...)
+			m.writer("B", put{payload: "other", seqs: []int64{1}})
+			m.handler()
+		}),
+		scenario("asynchronous", 1, async, func(m *model) {
+			m.writer("A", puts(1)...)
+			m.writer("B", puts(2)...)
+			m.handler()
+		}),
+		scenario("skip", 0, skipSettings, func(m *model) {
+			m.writer("A", puts(3, 1)...)
+			m.skipper(2)
+			m.clock(2, time.Second)
+		}),
+		scenario("skip behind a second gap", 0, skipSettings, func(m *model) {
+			m.writer("A", puts(2, 4, 1)...)
+			m.skipper(1)
+			m.clock(2, time.Second)
+		}),
+		scenario("skip with a fault", 1, skipSettings, func(m *model) {
+			m.writer("A", puts(3)...)
+			m.skipper(1)
+			m.clock(1, 2*time.Second)
+			m.handler()
+		}),
+		scenario("full", 1, func(s *cursor.Settings) { s.MaxAhead = 1 }, func(m *model) {
+			m.writer("A", puts(1, 2)...)
+			m.writer("B", puts(1, 3)...)
+		}),
+		scenario("deleted after it was passed", 0, nil, func(m *model) {
+			m.keep = cursor.MinRetention
+			m.writer("A", puts(2, 1)...)
+			m.writer("B", puts(1, 2)...)
+			m.expiry(1, cursor.MinRetention)
+		}),
+		scenario("kept while it waits", 1, nil, func(m *model) {
+			m.keep = cursor.MinRetention
+			m.writer("A", puts(3, 2)...)
+			m.keeper(3, cursor.MinRetention/4)
+		}),
+		onNew("two queues", 0, nil, func(m *model) {
+			m.writer("A", put{queue: "a", seqs: []int64{1}}, put{queue: "b", seqs: []int64{2}})
+			m.writer("B", put{queue: "b", seqs: []int64{1}})
+			m.handler()
+		}),
+		scenario("handed on", 2, nil, func(m *model) {
+			m.writer("A", puts(1)...)
+			m.writer("B", puts(2)...)
+			m.consumer()
+		}),
+		scenario("handed on in pages", 2, nil, func(m *model) {
+			m.writer("A", put{seqs: []int64{2, 3}}, put{seqs: []int64{1}})
+			m.consumer()
+		}),
+		onNew("handed on, asynchronous", 2, async, func(m *model) {
+			m.writer("A", puts(2, 1)...)
+			m.handler()
+			m.consumer()
+		}),
+		scenario("handed on with skipped seqs", 2, skipSettings, func(m *model) {
+			m.writer("A", puts(3)...)
+			m.skipper(1)
+			m.clock(1, 2*time.Second)
+			m.consumer()
+		}),
+		scenario("deleted before it was handed on", 2, nil, func(m *model) {
+			m.keep = cursor.MinRetention
+			m.writer("A", puts(1, 2)...)
+			m.expiry(1, cursor.MinRetention)
+			m.consumer()
+		}),
+		// The largest one comes last: planted bugs are found sooner so.
+		scenario("two writers, one with a batch around the other's", 1, nil, func(m *model) {
+			m.writer("A", put{seqs: []int64{2, 4}})
+			m.writer("B", puts(1)...)
+			m.handler()
+		}),
+	}
+}
+
+func skipSettings(s *cursor.Settings) {
+	s.Policy, s.GapAfter = cursor.PolicySkip, 2*time.Second
+}
+
+// Large are scenarios of which every schedule is walked in minutes.
+func Large() []sim.Scenario {
+	return []sim.Scenario{
+		scenario("two writers in order, 2 faults", 2, nil, func(m *model) {
+			m.writer("A", puts(1)...)
+			m.writer("B", puts(2)...)
+			m.handler()
+		}),
+		scenario("three writers, reversed, 1 fault", 1, nil, func(m *model) {
+			m.writer("A", puts(3)...)
+			m.writer("B", puts(2)...)
+			m.writer("C", puts(1)...)
+			m.handler()
+		}),
+		scenario("three writers without handler, 2 faults", 2, nil, func(m *model) {
+			m.writer("A", puts(3)...)
+			m.writer("B", puts(2)...)
+			m.writer("C", puts(1)...)
+		}),
+		scenario("batch and writer, 2 faults", 2, nil, func(m *model) {
+			m.writer("A", put{seqs: []int64{2, 4}})
+			m.writer("B", puts(1)...)
+			m.handler()
+		}),
+		scenario("skip, 2 faults", 2, skipSettings, func(m *model) {
+			m.writer("A", puts(3, 1)...)
+			m.skipper(2)
+			m.clock(2, time.Second)
+			m.handler()
+		}),
+	}
+}
+
+// Shuffled is the scenario of a seed: up to four writers that put up to ten
+// seqs of two queues in any order, some twice, some in groups, some under the
+// same seq with another payload, with the stream's handler, the sweep, a
+// consumer behind the cursors' stream, time that passes, and up to six faults.
+func Shuffled(seed uint64) sim.Scenario {
+	return sim.Scenario{
+		Name:   fmt.Sprint("shuffled ", seed),
+		Faults: int(seed % 7),
+		New: func(run *sim.Run) sim.Model {
+			random := rand.New(rand.NewPCG(seed, 1))
+			s := cursor.DefaultSettings()
+			s.First = int64(random.IntN(2))
+			s.GapAfter = 2 * time.Second
+			s.MaxAhead = 3 + random.Int64N(10)
+			switch random.IntN(4) {
+			case 0:
+				s.Mode = cursor.ModeAsync
+			case 1:
+				s.Policy = cursor.PolicySkip
+			case 2:
+				s.Policy = cursor.PolicyAlert
+			}
+			m := newModel(run, s)
+			count := 2 + random.IntN(9)
+			var calls []put
+			for queue := range 1 + random.IntN(2) {
+				for _, i := range random.Perm(count) {
+					call := put{queue: fmt.Sprint("q", queue), seqs: []int64{s.First + int64(i)}}
+					if random.IntN(6) == 0 {
+						calls = append(calls, call)
+					}
+					if random.IntN(10) == 0 {
+						call.payload = "other"
+					}
+					if random.IntN(3) == 0 {
+						call.seqs = append(call.seqs, s.First+int64((i+2)%count))
+					}
+					calls = append(calls, call)
+				}
+			}
+			writers := 1 + random.IntN(4)
+			share := make([][]put, writers)
+			for _, call := range calls {
+				w := random.IntN(writers)
+				share[w] = append(share[w], call)
+			}
+			for i, own := range share {
+				m.writer(fmt.Sprintf("writer %d", i), own...)
+			}
+			if random.IntN(4) > 0 {
+				m.handler()
+			}
+			if random.IntN(2) == 0 {
+				m.sweeper(2)
+				m.clock(3, time.Second)
+			}
+			if random.IntN(2) == 0 {
+				m.consumer()
+			}
+			return m
+		},
+	}
+}

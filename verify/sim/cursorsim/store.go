@@ -1,0 +1,271 @@
+package cursorsim
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
+)
+
+// view is the tables as one process sees them, and what it remembers of them.
+type view struct {
+	*model
+	p      *sim.Proc
+	tables ddb.Engine
+	// memo is the same as the memory of the process's Sorter: all of what it
+	// keeps from one operation to the next.
+	memo map[string]remembered
+	// putting is true in a call of a producer, at is the place in its program,
+	// puts are the answers to the call's puts, moves the moves that it tried.
+	putting     bool
+	at          int
+	puts, moves sim.Digest
+	// page, if not 0, is the most messages that a query without a limit shows.
+	page int
+}
+
+// forget makes the process's state what its Sorter remembers and at, the
+// place in its own program.
+func (v *view) forget(at int) *sim.Digest {
+	d := v.p.Forget()
+	d.Int(int64(at))
+	for _, queue := range slices.Sorted(maps.Keys(v.memo)) {
+		d.Text(queue)
+		hashCursor(d, v.memo[queue].item)
+		d.Int(v.memo[queue].read.Unix())
+	}
+	return d
+}
+
+// begin is the begin of a producer's call.
+func (v *view) begin(at int) {
+	v.putting, v.at, v.puts, v.moves = true, at, sim.Digest{}, sim.Digest{}
+	v.forget(at)
+}
+
+// settle is called after a strong look at a cursor, or a write of one. A
+// producer's call goes on from there with nothing but what its puts were
+// answered, the moves it made and this cursor: each later one replaces the
+// earlier in all that Sorter.advance does. A call is of one queue: see put.
+func (v *view) settle(kind int64, r ddb.Request, a ddb.Answer) {
+	if !v.putting {
+		return
+	}
+	d := v.forget(v.at)
+	d.Int(kind)
+	d.Digest(v.puts)
+	d.Digest(v.moves)
+	hash(d, r, a)
+}
+
+// remember does what the Sorter does with a cursor that a request was answered
+// which began at this time.
+func (v *view) remember(it ddb.Item, began time.Time) {
+	queue := it.Get("queue").Str()
+	if was, ok := v.memo[queue]; ok && positionOf(was.item) > positionOf(it) {
+		return
+	}
+	v.memo[queue] = remembered{it, began}
+}
+
+// The kinds of request after which a call settles.
+const (
+	kindLook = iota + 1
+	kindCreate
+	kindMove
+	kindPark
+	kindConfigure
+)
+
+// kinds are those of the requests by which a process comes to know a cursor.
+var kinds = map[string]int64{
+	"get cursor": kindLook, "create cursor": kindCreate, "move": kindMove, "open gap": kindPark, "widen gap": kindPark,
+	"configure": kindConfigure,
+}
+
+// Do implements [ddb.Engine].
+func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	kind, began := kinds[r.Name()], v.now
+	if query, ok := r.(ddb.Query); ok && query.Limit == 0 {
+		query.Limit = v.page
+		r = query
+	}
+	if kind == kindMove {
+		// One that fails may count as the call's own all the same.
+		from, to := moveOf(r.(ddb.Update))
+		v.moves.Int(from)
+		v.moves.Int(to)
+	}
+	if r.Writes() && kind > 0 {
+		v.writing++
+		defer func() { v.writing-- }()
+	}
+	a, err := v.tables.Do(ctx, r)
+	switch {
+	case kind > 0 && err == nil:
+		if it := standing(r, a); it.Exists() {
+			v.remember(it, began)
+		}
+		if kind != kindLook || simdb.IsStrong(r) {
+			v.settle(kind, r, a)
+		}
+	case v.putting && (r.Name() == "put message" || r.Name() == "get message"):
+		// A message that is read was passed; or is of a scan, which does no harm
+		// here.
+		v.puts.Bool(err == nil)
+		hash(&v.puts, r, a)
+	}
+	return a, err
+}
+
+// moveOf are the positions that a move is from and to. One without a condition
+// on the position is from -1, which none is.
+func moveOf(move ddb.Update) (from, to int64) {
+	from = -1
+	for _, condition := range move.If.Conds {
+		if condition.Path == "position" {
+			from, _ = condition.Values[0].Int64()
+		}
+	}
+	for _, action := range move.Do {
+		if action.Path == "position" {
+			to, _ = action.Value.Int64()
+		}
+	}
+	return from, to
+}
+
+// hooks are what the model has to say to the processes' requests.
+func (m *model) hooks() *simdb.Hooks {
+	return &simdb.Hooks{Perform: m.perform, Older: m.older, Hash: hash}
+}
+
+// perform has a request done, and checks what it did.
+func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+	m.changed = m.changed || r.Writes()
+	switch r := r.(type) {
+	case ddb.Update:
+		queue := r.Key.Get("queue").Str()
+		switch r.Name() {
+		case "move":
+			before := m.cursor(queue)
+			a, err := do()
+			if a.Held {
+				from, to := moveOf(r)
+				m.checkMove(before, cursor.Range{From: from, To: to})
+			}
+			return a, err
+		case "open gap", "widen gap":
+			before := m.cursor(queue)
+			a, err := do()
+			m.checkPark(before, m.cursor(queue))
+			return a, err
+		case "keep message":
+			at := placeOf(r.Key)
+			_, before := m.message(at)
+			a, err := do()
+			if _, after := m.message(at); after && !before {
+				m.run.Violation("a hollow message was made at %d", at.seq)
+			}
+			return a, err
+		}
+	case ddb.Put:
+		if r.Name() == "put message" {
+			at := placeOf(r.Item)
+			_, occupied := m.message(at)
+			a, err := do()
+			if now, _ := m.message(at); !occupied || !same(now, m.stored[at]) {
+				m.checkPut(at, now)
+			}
+			return a, err
+		}
+	}
+	return do()
+}
+
+// placeOf is the place of a message's item or key.
+func placeOf(it ddb.Item) place {
+	seq, _ := it.Get("seq").Int64()
+	return place{it.Get("queue").Str(), seq}
+}
+
+// older are what a weak read may be answered: of a cursor, that there is none,
+// or what stood there before; of messages, without any one of them, or all.
+func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
+	switch r := r.(type) {
+	case ddb.Get:
+		seen := m.cursors[r.Key.Get("queue").Str()]
+		if len(seen) == 0 {
+			return nil
+		}
+		older := []func() (ddb.Answer, error){func() (ddb.Answer, error) { return ddb.Answer{}, nil }}
+		if len(seen) > 1 {
+			older = append(older, func() (ddb.Answer, error) { return ddb.Answer{Item: seen[0].item}, nil })
+		}
+		return older
+	case ddb.Query:
+		without := func(hidden func(i int) bool) func() (ddb.Answer, error) {
+			return func() (ddb.Answer, error) {
+				a, err := now()
+				at := -1
+				a.Items = slices.DeleteFunc(a.Items, func(ddb.Item) bool { at++; return hidden(at) })
+				return a, err
+			}
+		}
+		older := []func() (ddb.Answer, error){without(func(int) bool { return true })}
+		for one := range 3 {
+			older = append(older, without(func(i int) bool { return i == one }))
+		}
+		return older
+	}
+	return nil
+}
+
+// checkMove checks S2 and S3 for a move that was made.
+func (m *model) checkMove(before cursor.Cursor, moved cursor.Range) {
+	if before.Position != moved.From || moved.To <= moved.From {
+		m.run.Violation("S3: a move from %d to %d, while the position was %d", moved.From, moved.To, before.Position)
+	}
+	for seq := moved.From + 1; seq <= moved.To; seq++ {
+		if _, ok := m.message(place{before.Queue, seq}); !ok {
+			m.run.Violation("S2: the position moved to %d, and seq %d is not stored", moved.To, seq)
+		}
+	}
+}
+
+// checkPark checks that a gap that was just put on record is one.
+func (m *model) checkPark(before, after cursor.Cursor) {
+	switch {
+	case after.Parked < before.Parked:
+		m.run.Violation("parked was lowered from %d to %d", before.Parked, after.Parked)
+	case after.Parked > before.Parked && after.Parked <= after.Position+1:
+		m.run.Violation("a gap is on record up to %d, and the position is %d", after.Parked, after.Position)
+	}
+}
+
+// checkPut checks a message or tombstone that was just stored.
+func (m *model) checkPut(at place, stored cursor.Message) {
+	if was, ever := m.stored[at]; ever && !same(was, stored) {
+		m.run.Violation("S4: the message at %v was replaced", at)
+	}
+	c := m.cursor(at.queue)
+	if !c.Exists() {
+		m.run.Violation("queue %s has messages and no cursor: no sweep finds it", at.queue)
+	}
+	if at.seq <= c.Position {
+		m.run.Violation("a message at %v was stored behind the position %d: it is never handed on", at, c.Position)
+	}
+	if stored.Tombstone != "" {
+		since, hole := m.holeSince[at]
+		if !hole || m.now.Sub(since) < m.settings.GapAfter {
+			m.run.Violation("seq %d was skipped after %v as a missing one (hole: %v)", at.seq, m.now.Sub(since), hole)
+		}
+	}
+	m.stored[at] = stored
+	m.records = append(m.records, record(at))
+}

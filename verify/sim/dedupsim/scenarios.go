@@ -1,0 +1,238 @@
+package dedupsim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// Suite is what there is to run.
+func Suite() sim.Suite {
+	return sim.Suite{Name: "dedup", Small: Small(), Large: Large(), Random: Shuffled}
+}
+
+func scenario(name string, faults int, s settings, actors func(*model)) sim.Scenario {
+	if s.ttl == 0 {
+		s.ttl = 24 * time.Hour
+	}
+	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
+		m := newModel(run, s)
+		actors(m)
+		return m
+	}}
+}
+
+// over is a time after which a lease is over by every clock within the margin.
+const over = lease + margin
+
+// Small are scenarios of which every schedule is walked in seconds.
+func Small() []sim.Scenario {
+	return []sim.Scenario{
+		scenario("two callers", 2, settings{}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+		}),
+		scenario("two callers and time", 1, settings{}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(over)
+		}),
+		scenario("an effect that fails", 1, settings{}, func(m *model) {
+			m.caller("A", 0, calls(refused, once)...)
+			m.caller("B", 0, calls(once)...)
+		}),
+		scenario("an error that is remembered", 1, settings{}, func(m *model) {
+			m.caller("A", 0, calls(remembered)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(over)
+		}),
+		scenario("payloads", 1, settings{}, func(m *model) {
+			m.caller("A", 0, call{once, "one"})
+			m.caller("B", 0, call{once, "two"})
+			m.passes(over)
+		}),
+		scenario("a payload that failed", 1, settings{}, func(m *model) {
+			m.caller("A", 0, call{refused, "one"})
+			m.caller("B", 0, call{once, "two"})
+			m.passes(over)
+		}),
+		scenario("a late copy", 1, settings{late: true}, func(m *model) {
+			m.caller("A", 0, calls(refused)...)
+			m.caller("B", 0, calls(once)...)
+			m.network(1)
+		}),
+		scenario("a late copy after a takeover", 1, settings{late: true}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(refused)...)
+			m.passes(over)
+			m.network(1)
+		}),
+		scenario("extended", 1, settings{}, func(m *model) {
+			m.caller("A", 0, calls(manual)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(over)
+		}),
+		scenario("clocks apart within the margin", 0, settings{}, func(m *model) {
+			m.caller("A", -margin/2, calls(once)...)
+			m.caller("B", margin/2, calls(once)...)
+			m.passes(lease-time.Second, time.Second, margin)
+		}),
+		scenario("clocks far apart", 1, settings{farApart: true}, func(m *model) {
+			m.caller("A", -10*time.Minute, calls(once)...)
+			m.caller("B", 10*time.Minute, calls(once)...)
+			m.passes(over)
+		}),
+		scenario("expires", 0, settings{ttl: ttl}, func(m *model) {
+			m.caller("A", 0, calls(once, once)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(ttl, ttl)
+		}),
+		scenario("expires before its lease would", 0, settings{ttl: time.Second}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(2*time.Second, over)
+		}),
+		scenario("deleted by TTL, clocks far apart", 1, settings{farApart: true, ttl: time.Second}, func(m *model) {
+			m.caller("A", 10*time.Minute, calls(once)...)
+			m.caller("B", -10*time.Minute, calls(once)...)
+			m.expiry(10*time.Minute+2*time.Second, 2*time.Hour)
+		}),
+		scenario("invalidated", 1, settings{}, func(m *model) {
+			m.caller("A", 0, calls(once, invalidate)...)
+			m.caller("B", 0, calls(once)...)
+		}),
+		scenario("invalidated by two", 0, settings{}, func(m *model) {
+			m.caller("A", 0, calls(once, invalidate)...)
+			m.caller("B", 0, calls(invalidate, once)...)
+		}),
+		scenario("released by force", 1, settings{}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(force, once)...)
+		}),
+		scenario("invalidated, and a stale look", 1, settings{}, func(m *model) {
+			m.caller("A", 0, calls(once, invalidate, once)...)
+			m.caller("B", 0, calls(once)...)
+		}),
+		scenario("quarantined", 1, settings{maxAttempts: 2}, func(m *model) {
+			m.caller("A", 0, calls(refused, once)...)
+			m.caller("B", 0, calls(refused)...)
+			m.passes(over)
+		}),
+		scenario("released", 1, settings{maxAttempts: 1}, func(m *model) {
+			m.caller("A", 0, calls(refused, once)...)
+			m.caller("B", 0, calls(release)...)
+		}),
+		scenario("a result of its own", 1, settings{large: true}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(over)
+		}),
+		scenario("looks first", 1, settings{lookFirst: true}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(over)
+		}),
+		scenario("a cache", 1, settings{cache: 2, ttl: ttl}, func(m *model) {
+			m.caller("A", 0, calls(once, once)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(ttl)
+		}),
+		// The largest one comes last: planted bugs are found sooner so.
+		scenario("three callers and time", 0, settings{alike: true}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+			m.caller("C", 0, calls(once)...)
+			m.passes(over)
+		}),
+	}
+}
+
+// Large are scenarios of which every schedule is walked in minutes.
+func Large() []sim.Scenario {
+	return []sim.Scenario{
+		scenario("three callers, 2 faults", 2, settings{fewer: 1, alike: true}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+			m.caller("C", 0, calls(once)...)
+		}),
+		scenario("three callers and time, 1 fault", 1, settings{fewer: 1, alike: true}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+			m.caller("C", 0, calls(once)...)
+			m.passes(over)
+		}),
+		scenario("three callers and time, 2 faults", 2, settings{fewer: 1, alike: true}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+			m.caller("C", 0, calls(once)...)
+			m.passes(over)
+		}),
+		scenario("two callers and time, 2 faults", 2, settings{}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(over)
+		}),
+		scenario("extended, 2 faults", 2, settings{}, func(m *model) {
+			m.caller("A", 0, calls(manual)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(over, over)
+		}),
+		scenario("three callers, one fails, 2 faults", 2, settings{fewer: 1, alike: true}, func(m *model) {
+			m.caller("A", 0, calls(refused)...)
+			m.caller("B", 0, calls(once)...)
+			m.caller("C", 0, calls(once)...)
+		}),
+		scenario("two late copies", 2, settings{late: true}, func(m *model) {
+			m.caller("A", 0, calls(once)...)
+			m.caller("B", 0, calls(refused)...)
+			m.passes(over)
+			m.network(2)
+		}),
+	}
+}
+
+// Shuffled is the scenario of a seed: two to four processes whose clocks are
+// apart, each with up to four calls of any kind, with payloads or without, and
+// time that passes, TTL that deletes, late copies, and up to six faults.
+func Shuffled(seed uint64) sim.Scenario {
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := settings{
+		maxAttempts: []int{0, 0, 2, 3}[random.IntN(4)], lookFirst: random.IntN(4) == 0,
+		cache: random.IntN(3) / 2, ttl: []time.Duration{time.Second, ttl, 24 * time.Hour}[random.IntN(3)],
+		farApart: random.IntN(3) == 0, late: random.IntN(3) == 0, large: random.IntN(4) == 0,
+	}
+	return scenario(fmt.Sprint("shuffled ", seed), int(seed%7), s, func(m *model) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		actions := []action{once, once, once, refused, remembered, manual, invalidate, release}
+		for n := range 2 + random.IntN(3) {
+			skew := time.Duration(random.Int64N(int64(margin)+1)) - margin/2
+			if s.farApart {
+				skew = time.Duration(random.Int64N(int64(20*time.Minute))) - 10*time.Minute
+			}
+			skew = skew.Truncate(time.Millisecond)
+			var all []call
+			for range 1 + random.IntN(4) {
+				c := call{do: actions[random.IntN(len(actions))]}
+				if random.IntN(3) == 0 && c.do != manual {
+					c.payload = []string{"one", "two"}[random.IntN(2)]
+				}
+				all = append(all, c)
+			}
+			m.caller(string(rune('A'+n)), skew, all...)
+		}
+		steps := []time.Duration{time.Second, lease - time.Second, lease, margin, over, ttl}
+		var passes []time.Duration
+		for range random.IntN(5) {
+			passes = append(passes, steps[random.IntN(len(steps))])
+		}
+		m.passes(passes...)
+		if random.IntN(3) == 0 {
+			m.expiry(time.Minute, 2*time.Hour)
+		}
+		if s.late {
+			m.network(2)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package dedupsim
+
+import (
+	"context"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
+)
+
+// kind is what a request does, by its name.
+type kind string
+
+const (
+	claiming       kind = "claim"
+	replacing      kind = "replace"
+	completing     kind = "complete"
+	failing        kind = "fail"
+	extending      kind = "extend"
+	invalidating   kind = "invalidate"
+	overriding     kind = "override"
+	reading        kind = "read"
+	puttingResult  kind = "put result"
+	gettingResult  kind = "get result"
+	deletingResult kind = "delete result"
+)
+
+func kindOf(r ddb.Request) kind { return kind(r.Name()) }
+
+// ofRow reports whether it is about the row, not about a result's item.
+func (k kind) ofRow() bool { return k != puttingResult && k != gettingResult && k != deletingResult }
+
+// claims reports whether it can make an owner.
+func (k kind) claims() bool { return k == claiming || k == replacing }
+
+// ends reports whether only the owner may do it.
+func (k kind) ends() bool { return k == completing || k == failing || k == extending }
+
+// table is the table as the process sees it.
+func (c *process) table() *dedup.Table {
+	engine := simdb.Engine(c.p, c.tables(), &simdb.Hooks{
+		Label: label, Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
+	})
+	return newTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if k := kindOf(r); k.claims() || k == overriding {
+			defer func() { c.asking-- }()
+		}
+		a, err := engine.Do(ctx, r)
+		if k := kindOf(r); err == nil && (k.claims() || k == reading) {
+			c.learns(k, c.rowOf(a.Item), done(r, a))
+		}
+		return a, err
+	}))
+}
+
+func newTable(engine ddb.Engine) *dedup.Table {
+	table, err := dedup.NewTable(engine, dedup.Names{})
+	if err != nil {
+		panic(err) // unreachable: the default names
+	}
+	return table
+}
+
+// tables answer also when the lease is over, with which the context of an effect
+// ends: a request that is sent arrives.
+func (m *model) tables() ddb.Engine {
+	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		return m.memory.Do(context.WithoutCancel(ctx), r)
+	})
+}
+
+func label(r ddb.Request) string {
+	if kindOf(r) == reading && !simdb.IsStrong(r) {
+		return "read (any)"
+	}
+	return r.Name()
+}
+
+// performs makes a request, and checks what a write of the row did.
+func (c *process) performs(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+	if !r.Writes() || !kindOf(r).ofRow() {
+		return do()
+	}
+	w := write{kind: kindOf(r), by: c.by, do: do}
+	if w.kind.claims() || w.kind.ends() {
+		w.token = c.token
+	}
+	if w.kind.claims() {
+		w.clock = c.asked
+	}
+	if w.kind.ends() {
+		w.fence = c.fence
+	}
+	if c.copying && len(c.strays) < 4 {
+		c.strays = append(c.strays, w)
+	}
+	return c.perform(w)
+}
+
+// olderAnswers are what a read that is not strong may show beside what is there:
+// an older row, or no item of a result.
+func (c *process) olderAnswers(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
+	if kindOf(r) == gettingResult {
+		return []func() (ddb.Answer, error){func() (ddb.Answer, error) { return ddb.Answer{}, nil }}
+	}
+	var older []func() (ddb.Answer, error)
+	for _, it := range c.older {
+		older = append(older, func() (ddb.Answer, error) { return ddb.Answer{Item: it}, nil })
+	}
+	return older
+}
+
+// done reports whether a write had its effect, or a read found something.
+func done(r ddb.Request, a ddb.Answer) bool { return a.Held || !r.Writes() && a.Item.Exists() }
+
+// hashAnswer feeds what the process is told.
+func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
+	d.Bool(done(r, a))
+	if kindOf(r).ofRow() {
+		c.hash(d, c.rowOf(a.Item))
+		return
+	}
+	d.Digest(a.Item.Digest())
+}
+
+// rowOf is an item as the package reads it.
+func (m *model) rowOf(it ddb.Item) dedup.Row {
+	r, err := m.table.Decode(it)
+	if err != nil {
+		m.run.Violation("a row that cannot be read: %v", err)
+	}
+	return r
+}

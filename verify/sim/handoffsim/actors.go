@@ -1,0 +1,341 @@
+package handoffsim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+const (
+	defaultQueue    = "q"
+	defaultConsumer = "c"
+)
+
+// producer lets messages arrive one by one; a negative seq is that of a
+// tombstone.
+func (m *model) producer(name, queue string, seqs ...int64) {
+	m.run.Go(name, func(p *sim.Proc) {
+		for i, seq := range seqs {
+			p.Forget().Int(int64(i))
+			message := cursor.Message{Queue: queue, Seq: seq}
+			if seq < 0 {
+				message.Seq, message.Tombstone = -seq, "skipped"
+			}
+			if p.Choose(sim.Labelf("%d arrives", seq), nil, "") < 0 {
+				return
+			}
+			m.arrive(message)
+		}
+	})
+}
+
+// clock lets time pass, a number of times, at any moment: whoever has a claim
+// then may find it taken over.
+func (m *model) clock(times int, step time.Duration) {
+	m.run.Go("clock", func(p *sim.Proc) {
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("tick"), nil, step.String()) < 0 {
+				return
+			}
+			m.now = m.now.Add(step)
+		}
+	})
+}
+
+// slowClock lets so much time pass that the longest operations but a creator's
+// are shorter.
+func (m *model) slowClock(times int, step time.Duration) {
+	m.run.Go("clock", func(p *sim.Proc) {
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.running+m.nudging == 0 }, step.String()) < 0 {
+				return
+			}
+			m.now = m.now.Add(step)
+			m.expire()
+		}
+	})
+}
+
+// handler is the function behind the cursors' stream, for one process.
+func (m *model) handler(p *sim.Proc, d *handoff.Deliverer, names ...string) (func(context.Context, cursor.StreamEvent) ([]int, error), error) {
+	if len(names) == 0 {
+		for _, at := range m.readers {
+			names = append(names, at.name)
+		}
+	}
+	var readers []handoff.Reader
+	for i, name := range names {
+		r := m.bound
+		r.Name = name
+		r.Handle = func(_ context.Context, b handoff.Batch) error {
+			answer, err := sim.Do(p, sim.Labelf("hand on %s %d to %d under %v", b.Queue, b.From, b.To, b.Token), true, func() (bool, error) {
+				err := m.take(b)
+				return err == nil, err
+			})
+			p.Knows().Bool(answer)
+			return err
+		}
+		if i == 0 || names[i-1] != name {
+			readers = append(readers, r)
+		}
+	}
+	handle, err := handoff.OnStream(d, cursor.Names{}, readers...)
+	return func(ctx context.Context, e cursor.StreamEvent) ([]int, error) {
+		response, err := handle(ctx, e)
+		var failed []int
+		for _, item := range response.BatchItemFailures {
+			index, wrong := strconv.Atoi(item.ItemIdentifier)
+			err = errors.Join(err, wrong)
+			failed = append(failed, index)
+		}
+		return failed, err
+	}, err
+}
+
+// retries is how often the event source mapping hands a record out.
+const retries = 2
+
+// process is a function behind the cursors' stream: it takes all records that
+// wait, as one event. The stream may drop a record or hand the event out again
+// to whoever comes; the process may die, and another takes its place. Several
+// processes share the stream: a record that one has taken no other gets.
+func (m *model) process(name string, skew time.Duration, consumers ...string) {
+	m.streamed = true
+	m.run.Daemon(name, func(p *sim.Proc) {
+		d, _ := m.deliverer(p, skew)
+		handle, err := m.handler(p, d, consumers...)
+		if err != nil {
+			panic(err) // a scenario with readers out of bounds
+		}
+		for {
+			// Nothing is kept from one event to the next.
+			p.Forget()
+			way := p.Choose(sim.Labelf("next event"), func() bool { return len(m.records) > 0 }, "", "drops a record", "hands it out twice")
+			if way < 0 {
+				return
+			}
+			if way == 1 {
+				m.records = m.records[1:]
+				continue
+			}
+			taken := append([]record(nil), m.records...)
+			for _, r := range taken {
+				r.hash(p.Knows())
+			}
+			if way == 0 {
+				m.records = nil
+			}
+			m.running++
+			failed, err := handle(context.Background(), event(taken))
+			m.running--
+			switch {
+			case err != nil:
+				m.run.Violation("an event that is right was refused: %v", err)
+			case p.Dead():
+				failed = []int{0}
+			}
+			if way == 0 && len(failed) > 0 {
+				m.again(taken[failed[0]:])
+			}
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// again hands records out again, unless that was done often enough.
+func (m *model) again(failed []record) {
+	var left []record
+	for _, r := range failed {
+		if r.tries++; r.tries < retries {
+			left = append(left, r)
+		}
+	}
+	m.records = append(left, m.records...)
+}
+
+// sweeper runs the sweep a number of times; deleting says that it deletes what
+// all are past.
+func (m *model) sweeper(times int, deleting bool) { m.sweeperAs("sweep", times, deleting) }
+
+// sweeperAs is a sweeper with a name of its own.
+func (m *model) sweeperAs(name string, times int, deleting bool) {
+	m.run.Go(name, func(p *sim.Proc) {
+		d, sorter := m.deliverer(p, 0)
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("sweep"), nil, "") < 0 {
+				return
+			}
+			m.running++
+			// What fails is for the next run.
+			_, _ = d.Sweep(context.Background(), handoff.SweepOptions{
+				Segments: 1, MaxAttempts: attempts, FullEvery: 24 * time.Hour, Delete: deleting, Archive: m.archive(p, sorter),
+			})
+			m.running--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// keeper keeps what is not delivered from expiring, as the sorter's sweep does
+// in each quarter of the retention, and lets that time pass.
+func (m *model) keeper(periods int) {
+	m.run.Go("keeper", func(p *sim.Proc) {
+		d, s := m.deliverer(p, 0)
+		for i := range periods {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.running == 0 }, (m.keep/4).String()) < 0 {
+				return
+			}
+			m.now = m.now.Add(m.keep / 4)
+			m.expire()
+			m.running++
+			for !p.Dead() {
+				// One that fails is run again, in time.
+				if m.keepOnce(p, d, s) == nil {
+					break
+				}
+			}
+			m.running--
+		}
+	})
+}
+
+func (m *model) keepOnce(p *sim.Proc, d *handoff.Deliverer, s *cursor.Sorter) error {
+	ctx := context.Background()
+	it, err := s.Status(ctx, defaultQueue)
+	if err != nil {
+		return err
+	}
+	after := it.Position
+	delivered := d.Delivered
+	if a := m.archive(p, s); a != nil {
+		delivered = a.Delivered(delivered)
+	}
+	seq, some, err := delivered(ctx, defaultQueue)
+	if err != nil {
+		return err
+	}
+	if some {
+		after = min(after, seq)
+	}
+	_, err = s.KeepUndelivered(ctx, defaultQueue, after)
+	return err
+}
+
+// creator makes a consumer, and tries again where that failed.
+func (m *model) creator(name string, starts handoff.Start) {
+	m.run.Go("creator of "+name, func(p *sim.Proc) {
+		d, _ := m.deliverer(p, 0)
+		for range 2 {
+			made, err := d.Create(context.Background(), defaultQueue, name, starts)
+			if p.Dead() || err == nil {
+				m.checkStart(p, made, starts)
+				return
+			}
+		}
+	})
+}
+
+// checkStart checks where a consumer began.
+func (m *model) checkStart(p *sim.Proc, made handoff.Consumer, starts handoff.Start) {
+	if p.Dead() {
+		return
+	}
+	if made.Starting != "" {
+		m.run.Violation("the consumer is said to be ready, and it starts %q", made.Starting)
+	}
+	oldest := int64(1)
+	for ; oldest <= made.Delivered; oldest++ {
+		if _, there := m.message(defaultQueue, oldest); there {
+			break
+		}
+	}
+	if starts == handoff.First && oldest <= made.Delivered && oldest > m.cursor(defaultQueue).Floor {
+		m.run.Violation("it starts behind %d, and %d is the oldest", made.Delivered, oldest)
+	}
+}
+
+// operation is what an operator does.
+type operation struct {
+	kind  string
+	seq   int64
+	start handoff.Start
+}
+
+// operator does one after the other, and each again, under the same name,
+// where it failed.
+func (m *model) operator(name string, operations ...operation) {
+	m.run.Go(name, func(p *sim.Proc) {
+		d, _ := m.deliverer(p, 0)
+		for i, o := range operations {
+			p.Forget().Int(int64(i))
+			op := fmt.Sprint(name, " ", i)
+			m.orders[op] = order{o.kind, o.seq}
+			if p.Choose(sim.Labelf("asks for %s", o.kind), nil, "") < 0 {
+				return
+			}
+			m.running++
+			for range 2 {
+				if err := m.operation(d, o, op); err == nil || p.Dead() {
+					break
+				}
+			}
+			m.running--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+func (m *model) operation(d *handoff.Deliverer, o operation, op string) error {
+	ctx := context.Background()
+	asked := handoff.Order{Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: op}
+	var err error
+	switch o.kind {
+	case handoff.ActSkip:
+		_, err = d.Skip(ctx, asked, o.seq)
+	case handoff.ActRedrive:
+		_, err = d.Redrive(ctx, asked, o.seq)
+	case handoff.ActRewind:
+		_, err = d.Rewind(ctx, asked, o.start)
+	case handoff.ActPause:
+		_, err = d.Pause(ctx, asked)
+	case handoff.ActResume:
+		_, err = d.Resume(ctx, asked)
+	}
+	var invalid *cursor.InvalidError
+	switch {
+	case errors.Is(err, handoff.ErrNotBlocked), errors.Is(err, handoff.ErrClaimed), errors.As(err, &invalid):
+		return nil // that is an answer
+	}
+	return err
+}
+
+// expiring stores messages that expire.
+func (m *model) expiring(queue string, last int64) {
+	m.keep = cursor.MinRetention
+	for seq := int64(1); seq <= last; seq++ {
+		m.arrive(cursor.Message{Queue: queue, Seq: seq})
+	}
+	m.settle()
+}
+
+// expire deletes what has expired, as TTL does.
+func (m *model) expire() {
+	m.tables.Expire(m.now)
+	m.changed = true
+}

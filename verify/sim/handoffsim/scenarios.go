@@ -1,0 +1,237 @@
+package handoffsim
+
+import (
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// Suite is what there is to run.
+func Suite() sim.Suite {
+	return sim.Suite{Name: "handoff", Small: Small(), Large: Large(), Random: Shuffled}
+}
+
+// scenario makes a Scenario of a queue, its messages, a consumer and a set of
+// actors.
+func scenario(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
+	return onNew(name, faults, messages, func(m *model) {
+		m.consumer(defaultQueue, defaultConsumer)
+		actors(m)
+	})
+}
+
+// onNew is a scenario that begins before the queue has a consumer.
+func onNew(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
+	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
+		m := newModel(run)
+		m.certain = faults == 0
+		stored := make([]cursor.Message, messages)
+		for i := range stored {
+			stored[i] = cursor.Message{Queue: defaultQueue, Seq: int64(i) + 1}
+		}
+		m.open(defaultQueue, stored...)
+		actors(m)
+		return m
+	}}
+}
+
+// overLease is a tick after which a claim may be taken over.
+const overLease = lease + time.Second
+
+// Small are scenarios of which every schedule is walked in seconds.
+func Small() []sim.Scenario {
+	return []sim.Scenario{
+		scenario("one process", 2, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2, 3)
+			m.process("P", 0)
+		}),
+		scenario("two processes", 0, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2, 3)
+			m.process("P", 0)
+			m.process("Q", 0)
+		}),
+		scenario("two processes, 1 fault", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.process("Q", 0)
+		}),
+		scenario("a zombie", 0, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2, 3)
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.clock(1, overLease)
+		}),
+		scenario("a zombie, 1 fault", 1, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2)
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.clock(1, overLease)
+		}),
+		scenario("clocks apart", 0, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.process("Q", 2*overLease)
+		}),
+		scenario("one process and the sweep", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.sweeper(1, false)
+			m.clock(1, overLease)
+		}),
+		scenario("a message that no sink takes", 0, 0, func(m *model) {
+			m.poison = 2
+			m.producer("A", defaultQueue, 1, 2, 3)
+			m.process("P", 0)
+			m.clock(2, overLease)
+			m.operator("op", operation{kind: handoff.ActSkip, seq: 2})
+		}),
+		scenario("a message that no sink ever takes", 1, 3, func(m *model) {
+			m.poison, m.permanent = 2, true
+			m.producer("A", defaultQueue, 4)
+			m.process("P", 0)
+			m.operator("op", operation{kind: handoff.ActRedrive, seq: 2}, operation{kind: handoff.ActSkip, seq: 2})
+		}),
+		scenario("two operators", 1, 1, func(m *model) {
+			m.poison, m.permanent = 1, true
+			m.producer("A", defaultQueue, 2)
+			m.process("P", 0)
+			m.operator("O", operation{kind: handoff.ActSkip, seq: 1})
+			m.operator("R", operation{kind: handoff.ActSkip, seq: 1})
+		}),
+		scenario("paused and resumed", 1, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2)
+			m.process("P", 0)
+			m.operator("O", operation{kind: handoff.ActPause}, operation{kind: handoff.ActResume})
+		}),
+		scenario("rewound", 1, 2, func(m *model) {
+			m.producer("A", defaultQueue, 3)
+			m.process("P", 0)
+			m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+		}),
+		scenario("rewound under a zombie", 0, 2, func(m *model) {
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.hinted()
+			m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+			m.clock(1, overLease)
+		}),
+		scenario("two consumers", 1, 0, func(m *model) {
+			m.consumer(defaultQueue, "d")
+			m.producer("A", defaultQueue, 1, -2)
+			m.process("P", 0)
+		}),
+		onNew("begins while messages arrive", 1, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2)
+			m.process("P", 0, defaultConsumer)
+			m.process("Q", 0, defaultConsumer)
+		}),
+		scenario("read in pages, with a skipped seq", 2, 1, func(m *model) {
+			m.page = 1
+			m.bound.MaxMessages = 3
+			m.producer("A", defaultQueue, -2, 3)
+			m.process("P", 0)
+		}),
+		scenario("begins while the past is deleted", 0, 2, func(m *model) {
+			m.slow = true
+			m.caughtUp()
+			m.sweeper(2, true)
+			m.slowClock(2, cursor.DeleteAfter)
+			m.creator("d", handoff.First)
+		}),
+		scenario("rewound while the past is deleted", 0, 2, func(m *model) {
+			m.caughtUp()
+			m.sweeper(2, true)
+			m.slowClock(2, cursor.DeleteAfter)
+			m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+		}),
+		scenario("rewound after a quiet time", 1, 1, func(m *model) {
+			m.caughtUp()
+			m.quiet()
+			m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+		}),
+		onNew("begins after a quiet time", 1, 1, func(m *model) {
+			m.quiet()
+			m.creator("d", handoff.First)
+		}),
+		onNew("begins slowly", 0, 1, func(m *model) {
+			m.certain = false // nobody reads for it
+			m.sweeper(1, false)
+			m.slowClock(2, time.Hour)
+			m.creator("d", handoff.First)
+		}),
+		scenario("the sweep fails", 2, 1, func(m *model) {
+			m.quiet()
+			m.sweeper(1, false)
+		}),
+		onNew("begins while messages expire", 0, 0, func(m *model) {
+			m.expiring(defaultQueue, 2)
+			m.keeper(5)
+			m.creator("d", handoff.First)
+		}),
+		scenario("archived, then deleted", 2, 2, func(m *model) {
+			m.shelved = map[string]string{}
+			m.caughtUp()
+			m.sweeper(2, true)
+			m.slowClock(2, cursor.DeleteAfter)
+		}),
+		scenario("archived and deleted by two sweeps", 0, 2, func(m *model) {
+			m.shelved = map[string]string{}
+			m.caughtUp()
+			m.sweeper(2, true)
+			m.sweeperAs("other sweep", 1, true)
+			m.slowClock(2, cursor.DeleteAfter)
+		}),
+		scenario("kept until it is archived", 1, 0, func(m *model) {
+			m.shelved = map[string]string{}
+			m.expiring(defaultQueue, 2)
+			m.hinted()
+			m.caughtUp()
+			m.sweeper(1, false)
+			m.keeper(5)
+		}),
+		scenario("kept while it lags", 1, 0, func(m *model) {
+			m.expiring(defaultQueue, 2)
+			m.keeper(5)
+			m.process("P", 0)
+			m.hinted()
+		}),
+	}
+}
+
+// Large are scenarios of which every schedule is walked in minutes.
+func Large() []sim.Scenario {
+	return []sim.Scenario{
+		scenario("two processes, 2 faults", 2, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.process("Q", 0)
+		}),
+		scenario("two processes and the sweep at once", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.sweeper(1, false)
+			m.clock(1, overLease)
+		}),
+		scenario("begins while the past is deleted, 1 fault", 1, 2, func(m *model) {
+			m.slow = true
+			m.caughtUp()
+			m.sweeper(2, true)
+			m.slowClock(2, cursor.DeleteAfter)
+			m.creator("d", handoff.First)
+		}),
+		scenario("begins and is kept while messages expire, 1 fault", 1, 0, func(m *model) {
+			m.expiring(defaultQueue, 3)
+			m.keeper(5)
+			m.creator("d", handoff.First)
+		}),
+		scenario("clocks apart, 1 fault", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.process("Q", 2*overLease)
+			m.clock(1, overLease)
+		}),
+	}
+}

@@ -1,0 +1,92 @@
+package repliessim
+
+import (
+	"context"
+	"errors"
+
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// database is a consumer's own: its markers, each with its replies, as package
+// sqlmarker keeps them.
+type database struct {
+	markers map[handoff.Held]marker
+}
+
+type marker struct {
+	outcome handoff.TokenOutcome
+	replies []handoff.Reply
+}
+
+// committed reports whether a claim is committed in the database.
+func (d *database) committed(token string) bool {
+	for h, row := range d.markers {
+		if h.Token.String() == token {
+			return row.outcome == handoff.Committed
+		}
+	}
+	return false
+}
+
+// connection is the database as one process sees it; p is nil for one that is no
+// point.
+type connection struct {
+	*model
+	p *sim.Proc
+}
+
+var _ handoff.Database = connection{}
+
+var (
+	errSettled = errors.New("settled already")
+	errLost    = errors.New("the answer to the commit was lost")
+)
+
+// Name implements [handoff.Database].
+func (c connection) Name() string { return "db" }
+
+// Apply implements [handoff.Database].
+func (c connection) Apply(ctx context.Context, b handoff.Batch, _ int64, prepare func(context.Context) error) error {
+	h := b.Held()
+	if err := c.replies(b); err != nil {
+		c.run.Violation("a reply was not taken: %w", err)
+	}
+	if c.failing && c.p.Choose(sim.Labelf("the effect of %v", h.Token), nil, "", "fails") != 0 {
+		return errors.New("no such account")
+	}
+	if err := prepare(ctx); err != nil {
+		return err
+	}
+	tries := 0
+	_, err := sim.Do(c.p, sim.Labelf("commit %d to %d under %v in the database", b.From, b.To, h.Token), true, func() (bool, error) {
+		if tries++; tries > 1 {
+			return false, errLost // nobody repeats a commit
+		}
+		if c.db.markers[h].outcome != "" {
+			return false, errSettled
+		}
+		c.db.markers[h] = marker{handoff.Committed, b.Replies()}
+		return true, nil
+	})
+	return err
+}
+
+// Settle implements [handoff.Database].
+func (c connection) Settle(_ context.Context, h handoff.Held, _ int64) (handoff.TokenOutcome, []handoff.Reply, error) {
+	var row marker
+	_, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
+		if c.db.markers[h].outcome == "" {
+			c.db.markers[h] = marker{outcome: handoff.Aborted}
+		}
+		row = c.db.markers[h]
+		return string(row.outcome), nil
+	})
+	return row.outcome, row.replies, err
+}
+
+// Check implements [handoff.Database].
+func (c connection) Check(context.Context, string, string, int64) error { return nil }
+
+// Forget implements [handoff.Database].
+func (c connection) Forget(context.Context, string, string, int64) error { return nil }

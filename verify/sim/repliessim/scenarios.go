@@ -1,0 +1,217 @@
+package repliessim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// Suite is what there is to run.
+func Suite() sim.Suite {
+	return sim.Suite{Name: "replies", Small: Small(), Large: Large(), Random: Shuffled}
+}
+
+func scenario(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
+	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
+		m := newModel(run, messages)
+		actors(m)
+		return m
+	}}
+}
+
+// pushed starts a process that is pushed to so many times; where it dies, another
+// follows.
+func (m *model) pushed(name string, rounds int) {
+	m.run.Daemon(name, func(p *sim.Proc) { m.push(p, rounds) })
+}
+
+// pulling starts a process that pulls, and waits so many times.
+func (m *model) pulling(name string, rounds int) {
+	if m.db == nil {
+		m.db = &database{markers: map[handoff.Held]marker{}}
+	}
+	m.run.Daemon(name, func(p *sim.Proc) {
+		_ = m.pull(p, rounds) // what failed is for the next one
+	})
+}
+
+// another is the body of a message that is no answer.
+const another = "another"
+
+// take has a message of somebody else's under a seq of numbers.
+func (m *model) take(seq int64) {
+	m.byNumber, m.taken = true, seq
+	m.must(m.plain().Put(context.Background(), cursor.Message{Queue: numbers, Seq: seq, Body: []byte(another)}))
+}
+
+// ticks lets time pass, at any moments.
+func (m *model) ticks(steps ...time.Duration) {
+	m.run.Go("clock", func(p *sim.Proc) {
+		for i, step := range steps {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("%v pass", step), nil, "") < 0 {
+				return
+			}
+			m.now = m.now.Add(step)
+		}
+	})
+}
+
+// sweeper runs the sweep a number of times.
+func (m *model) sweeper(times int) {
+	m.run.Go("sweep", func(p *sim.Proc) {
+		d := m.deliverer(p)
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("sweep"), nil, "") < 0 {
+				return
+			}
+			m.calls++
+			_ = m.sweep(d) // what fails is for the next run
+			m.calls--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// expiry lets so much time pass that all replies are deleted, while nobody is at a
+// call, and no claim waits to be settled.
+func (m *model) expiry() {
+	m.run.Go("expiry", func(p *sim.Proc) {
+		ready := func() bool {
+			return m.calls == 0 && len(m.visible) > 0 && (m.was.State == handoff.Idle || m.was.State == handoff.Started) &&
+				m.was.Quarantine[0] == (handoff.Quarantined{})
+		}
+		if p.Choose(sim.Labelf("all expires"), ready, "") < 0 {
+			return
+		}
+		m.now = m.now.Add(2 * keep)
+		m.tables.Expire(m.now)
+		clear(m.rows)
+	})
+}
+
+// Small are scenarios of which every schedule is walked in seconds.
+func Small() []sim.Scenario {
+	return []sim.Scenario{
+		scenario("pushed, 2 faults", 2, 2, func(m *model) {
+			m.pushed("P", 1)
+		}),
+		scenario("pushed to two, and time", 1, 1, func(m *model) {
+			m.pushed("P", 1)
+			m.pushed("Q", 1)
+			m.ticks(overLease)
+		}),
+		scenario("pushed, a handler that fails", 2, 1, func(m *model) {
+			m.failing = true
+			m.pushed("P", 2)
+			m.ticks(time.Second)
+		}),
+		scenario("pushed, and swept", 2, 1, func(m *model) {
+			m.pushed("P", 1)
+			m.ticks(overLease)
+			m.sweeper(1)
+		}),
+		scenario("pushed, by number", 1, 2, func(m *model) {
+			m.byNumber = true
+			m.pushed("P", 1)
+			m.ticks(overLease)
+		}),
+		scenario("pushed, by a number that is taken", 1, 2, func(m *model) {
+			m.take(1)
+			m.pushed("P", 1)
+			m.ticks(overLease)
+		}),
+		scenario("pulled, 2 faults", 2, 2, func(m *model) {
+			m.pulling("P", 0)
+		}),
+		scenario("pulled by two, and time", 1, 1, func(m *model) {
+			m.pulling("P", 0)
+			m.pulling("Q", 0)
+			m.ticks(overLease)
+		}),
+		scenario("pulled, an effect that fails", 2, 1, func(m *model) {
+			m.failing = true
+			m.pulling("P", 1)
+			m.ticks(time.Second)
+		}),
+		scenario("pulled, and quarantined", 1, 2, func(m *model) {
+			m.pulling("P", 0)
+			m.ticks(within + overLease)
+			m.sweeper(1)
+		}),
+		scenario("pulled, and all expires", 1, 1, func(m *model) {
+			m.pulling("P", 1)
+			m.expiry()
+		}),
+		scenario("pulled, by a number that is taken", 1, 2, func(m *model) {
+			m.take(1)
+			m.pulling("P", 0)
+		}),
+	}
+}
+
+// Large are scenarios whose schedules take minutes.
+func Large() []sim.Scenario {
+	return []sim.Scenario{
+		scenario("pushed to two, time, and 2 messages", 1, 2, func(m *model) {
+			m.pushed("P", 1)
+			m.pushed("Q", 1)
+			m.ticks(overLease)
+		}),
+		scenario("pushed to two, time, and swept", 1, 1, func(m *model) {
+			m.pushed("P", 1)
+			m.pushed("Q", 1)
+			m.ticks(overLease)
+			m.sweeper(1)
+		}),
+		scenario("pulled by two, 2 faults", 2, 1, func(m *model) {
+			m.pulling("P", 0)
+			m.pulling("Q", 0)
+			m.ticks(overLease)
+		}),
+	}
+}
+
+// Shuffled is a random scenario.
+func Shuffled(seed uint64) sim.Scenario {
+	random := rand.New(rand.NewPCG(seed, 1))
+	messages := 1 + random.Int64N(4)
+	pulled, processes, steps, sweeps := random.IntN(2) == 0, 1+random.IntN(3), random.IntN(4), random.IntN(3)
+	failing, byNumber, taken, expires := random.IntN(3) == 0, random.IntN(2) == 0, random.IntN(4) == 0, random.IntN(3) == 0
+	name := fmt.Sprintf("shuffled: pulled %v, %d processes, %d messages, %d ticks, %d sweeps, failing %v, by number %v, taken %v, expires %v",
+		pulled, processes, messages, steps, sweeps, failing, byNumber, taken, expires && pulled)
+	return scenario(name, 1+random.IntN(4), messages, func(m *model) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		m.failing, m.byNumber = failing, byNumber
+		if byNumber && taken {
+			m.take(1 + random.Int64N(messages))
+		}
+		for i := range processes {
+			name := string(rune('P' + i))
+			if pulled {
+				m.pulling(name, random.IntN(3))
+			} else {
+				m.pushed(name, 1+random.IntN(3))
+			}
+		}
+		var ticks []time.Duration
+		for range steps {
+			ticks = append(ticks, []time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
+		}
+		m.ticks(ticks...)
+		if sweeps > 0 {
+			m.sweeper(sweeps)
+		}
+		if expires && pulled {
+			m.expiry()
+		}
+	})
+}

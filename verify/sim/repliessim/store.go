@@ -1,0 +1,78 @@
+package repliessim
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
+)
+
+// queueView is the queues' tables as one process sees them. What is asked of the
+// queue that is answered is no point.
+func (m *model) queueView(p *sim.Proc) ddb.Engine {
+	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.perform, Hash: hashAnswer})
+	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		switch r.Name() {
+		case "put arrival", "ticket", "move", "put message":
+			return points.Do(ctx, r)
+		}
+		a, err := m.tables.Do(ctx, r)
+		hashAnswer(p.Knows(), r, a) // by no request
+		return a, err
+	})
+}
+
+// hashAnswer feeds all of an answer that a process can act on.
+func hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
+	it := a.Item
+	if put, ok := r.(ddb.Put); ok && a.Held {
+		it = put.Item
+	}
+	switch r.Name() {
+	case "put arrival":
+		hashArrival(d, it)
+	case "ticket", "move":
+		hashOf(d, it, "position", "parked", "tail")
+		d.Bool(a.Held)
+	case "get cursor":
+		hashOf(d, it, "position", "parked", "tail")
+		d.Bool(simdb.IsStrong(r))
+	case "put message", "get message":
+		hashOf(d, it, "body", "op")
+	case "get arrivals":
+		for _, found := range a.Items {
+			hashArrival(d, found)
+		}
+		d.Int(int64(len(a.Items)))
+	}
+}
+
+func hashArrival(d *sim.Digest, it ddb.Item) { hashOf(d, it, "id", "op", "seen", "expiresOn") }
+
+func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
+	for _, attribute := range attributes {
+		it.Get(attribute).Digest(d)
+	}
+}
+
+// perform has a request done, and notes what stands there after a put.
+func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+	a, err := do()
+	put, ok := r.(ddb.Put)
+	if !ok {
+		return a, err
+	}
+	there := a.Item
+	if a.Held {
+		there = put.Item
+	}
+	key := there.Get("seq").String()
+	if r.Name() == "put arrival" {
+		key = there.Get("id").Str()
+	}
+	expiresOn, _ := there.Get("expiresOn").Int64()
+	m.rows[there.Get("queue").Str()+"/"+key] = time.Unix(expiresOn, 0).UTC()
+	return a, err
+}

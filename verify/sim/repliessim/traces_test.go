@@ -1,0 +1,90 @@
+package repliessim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/verify/sim/simtest"
+)
+
+// The traces by which other designs fail. Each is a scenario of its own, walked
+// whole; its wrong variant is planted in verify/mutant.
+
+func trace(t *testing.T, faults int, messages int64, actors func(*model)) {
+	t.Helper()
+	simtest.EverySchedule(t, scenario(t.Name(), faults, messages, actors))
+}
+
+// TestTraceP1: a pushed consumer's replies are sent before the decision. Its claim
+// is taken over in between: the answer of a claim that is cancelled is visible.
+func TestTraceP1(t *testing.T) {
+	trace(t, 1, 1, func(m *model) {
+		m.pushed("P", 1)
+		m.ticks(overLease)
+	})
+}
+
+// TestTraceP2: the claim is finished before they are sent. Its process dies in
+// between, and nobody ever sends them.
+func TestTraceP2(t *testing.T) {
+	trace(t, 1, 1, func(m *model) { m.pushed("P", 1) })
+}
+
+// TestTraceP3: the same in two phases.
+func TestTraceP3(t *testing.T) {
+	trace(t, 1, 1, func(m *model) { m.pulling("P", 0) })
+}
+
+// TestTraceP4: the id of a reply has no token in it. What a claim staged that was
+// taken over stands under it, and swallows the answer of the next claim.
+func TestTraceP4(t *testing.T) {
+	trace(t, 1, 1, func(m *model) {
+		m.pushed("P", 2)
+		m.ticks(overLease)
+	})
+}
+
+// TestTraceP5: a claim is settled by its marker, and without its replies.
+func TestTraceP5(t *testing.T) {
+	trace(t, 1, 1, func(m *model) { m.pulling("P", 0) })
+}
+
+// TestTraceP6: a commit whose answer was lost is repeated when its replies have
+// expired: they are stored again.
+func TestTraceP6(t *testing.T) {
+	trace(t, 1, 1, func(m *model) {
+		m.pulling("P", 1)
+		m.expiry()
+	})
+}
+
+// TestTraceP7: the replies are stored at the prepare. Then the database rolls the
+// transaction back.
+func TestTraceP7(t *testing.T) {
+	trace(t, 1, 1, func(m *model) { m.pulling("P", 0) })
+}
+
+// TestTraceP8: the claim is decided before its replies are staged. Its process
+// dies in between, and nobody has them.
+func TestTraceP8(t *testing.T) {
+	trace(t, 1, 1, func(m *model) { m.pushed("P", 1) })
+}
+
+// TestTraceP9: a claim that is decided is taken over, and its messages are
+// answered by two claims.
+func TestTraceP9(t *testing.T) {
+	trace(t, 1, 1, func(m *model) {
+		m.pushed("P", 2)
+		m.ticks(overLease)
+	})
+}
+
+// TestTraceP10: a claim that is decided is given back because a reply could not be
+// sent.
+func TestTraceP10(t *testing.T) {
+	trace(t, 1, 2, func(m *model) {
+		m.byNumber = true
+		m.pushed("P", 2)
+		m.ticks(time.Second)
+	})
+}

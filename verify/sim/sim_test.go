@@ -1,0 +1,192 @@
+package sim_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// counter is a store of one number that actors raise.
+type counter struct {
+	value, done int
+	strict      bool
+}
+
+func (c *counter) Check() error { return nil }
+func (c *counter) Final() error {
+	if c.strict && c.value != c.done || c.value < c.done {
+		return fmt.Errorf("counted %d, done %d", c.value, c.done)
+	}
+	return nil
+}
+
+func (c *counter) Snapshot(d *sim.Digest) {
+	d.Int(int64(c.value))
+	d.Int(int64(c.done))
+}
+
+// racy has two actors that read, add one and write: an update can get lost.
+func racy(faults int) sim.Scenario {
+	return sim.Scenario{Name: "racy", Faults: faults, New: func(r *sim.Run) sim.Model {
+		c := &counter{}
+		for i := range 2 {
+			r.Go(fmt.Sprint("actor ", i), func(p *sim.Proc) {
+				value, err := sim.Do(p, sim.Labelf("read"), false, func() (int, error) { return c.value, nil })
+				if err != nil {
+					return
+				}
+				_, err = sim.Do(p, sim.Labelf("write"), true, func() (int, error) { c.value = value + 1; return 0, nil })
+				if err == nil {
+					c.done++
+				}
+			})
+		}
+		return c
+	}}
+}
+
+// atomic has two actors that add one in one request.
+func atomic(faults int, strict bool) sim.Scenario {
+	return sim.Scenario{Name: "atomic", Faults: faults, New: func(r *sim.Run) sim.Model {
+		c := &counter{strict: strict}
+		for i := range 2 {
+			r.Go(fmt.Sprint("actor ", i), func(p *sim.Proc) {
+				if _, err := sim.Do(p, sim.Labelf("add"), true, func() (int, error) { c.value++; return c.value, nil }); err == nil {
+					c.done++
+				}
+			})
+		}
+		return c
+	}}
+}
+
+func TestExploreFindsALostUpdate(t *testing.T) {
+	_, failure := racy(0).Explore(nil)
+	if failure == nil {
+		t.Fatal("no failure found")
+	}
+	steps := 0
+	for _, line := range failure.Trace {
+		if !strings.HasPrefix(line, " ") {
+			steps++
+		}
+	}
+	if steps != 4 {
+		t.Errorf("the trace has %d steps, want the shortest, 4:\n%v", steps, failure)
+	}
+}
+
+func TestRandomFindsALostUpdateAndRepeatsIt(t *testing.T) {
+	for seed := uint64(1); seed < 100; seed++ {
+		failure := racy(0).Random(seed)
+		if failure == nil {
+			continue
+		}
+		again := racy(0).Random(seed)
+		if again == nil || again.Error() != failure.Error() {
+			t.Fatalf("the same seed gave another result:\n%v\n%v", failure, again)
+		}
+		if !strings.Contains(failure.Error(), fmt.Sprintf("SEED=%d", seed)) {
+			t.Errorf("the failure does not say its seed: %v", failure)
+		}
+		return
+	}
+	t.Fatal("no failure found")
+}
+
+func TestFaults(t *testing.T) {
+	if states, failure := atomic(0, true).Explore(nil); failure != nil || states < 3 {
+		t.Errorf("without faults: %d states, %v", states, failure)
+	}
+	if _, failure := atomic(1, false).Explore(nil); failure != nil {
+		t.Errorf("an addition that was answered is there: %v", failure)
+	}
+	_, failure := atomic(1, true).Explore(nil)
+	if failure == nil {
+		t.Fatal("a lost response counts twice: that was not found")
+	}
+	if !strings.Contains(failure.Error(), "lost") && !strings.Contains(failure.Error(), "after its effect") {
+		t.Errorf("the trace shows no fault: %v", failure)
+	}
+}
+
+type nothing struct{}
+
+func (nothing) Check() error         { return nil }
+func (nothing) Final() error         { return nil }
+func (nothing) Snapshot(*sim.Digest) {}
+
+func TestDaemonIsFollowedByAnother(t *testing.T) {
+	starts, deaths := map[int]bool{}, 0
+	scenario := sim.Scenario{Name: "daemon", Faults: 2, New: func(r *sim.Run) sim.Model {
+		started := 0
+		r.Daemon("daemon", func(p *sim.Proc) {
+			started++
+			starts[started] = true
+			if _, err := sim.Do(p, sim.Labelf("write"), true, func() (int, error) { return 0, nil }); errors.Is(err, sim.ErrDead) && p.Dead() {
+				deaths++
+			}
+		})
+		return nothing{}
+	}}
+	if _, failure := scenario.Explore(nil); failure != nil {
+		t.Fatal(failure)
+	}
+	if !starts[3] || starts[4] || deaths == 0 {
+		t.Errorf("starts %v, deaths %d; want up to 3 starts with 2 faults", starts, deaths)
+	}
+}
+
+func TestChooseWaits(t *testing.T) {
+	scenario := sim.Scenario{Name: "choose", Faults: 1, New: func(r *sim.Run) sim.Model {
+		open := false
+		r.Go("waiter", func(p *sim.Proc) {
+			if p.Choose(sim.Labelf("pass"), func() bool { return open }, "", "dropped") == 0 && !open {
+				r.Violation("passed a closed door")
+			}
+		})
+		r.Go("opener", func(p *sim.Proc) {
+			_, _ = sim.Do(p, sim.Labelf("open"), true, func() (int, error) { open = true; return 0, nil })
+		})
+		return nothing{}
+	}}
+	if _, failure := scenario.Explore(nil); failure != nil {
+		t.Fatal(failure)
+	}
+}
+
+func TestEndlessRunIsAFailure(t *testing.T) {
+	scenario := sim.Scenario{Name: "endless", New: func(r *sim.Run) sim.Model {
+		r.Go("actor", func(p *sim.Proc) {
+			for !p.Dead() {
+				_, _ = sim.Do(p, sim.Labelf("read"), false, func() (int, error) { return 0, nil })
+			}
+		})
+		return nothing{}
+	}}
+	if failure := scenario.Random(1); failure == nil {
+		t.Error("no failure")
+	}
+}
+
+// TestNobody: what is asked before a run and after it is just done.
+func TestNobody(t *testing.T) {
+	var nobody *sim.Proc
+	if answer, err := sim.Do(nobody, sim.Labelf("write"), true, func() (int, error) { return 7, nil }); answer != 7 || err != nil {
+		t.Errorf("a write: %d, %v", answer, err)
+	}
+	stale := func() (int, error) { return 6, nil }
+	if answer, err := sim.Read(nobody, sim.Labelf("read"), func() (int, error) { return 7, nil }, stale); answer != 7 || err != nil {
+		t.Errorf("a read: %d, %v", answer, err)
+	}
+	if way := nobody.Choose(sim.Labelf("go on"), nil, "", "fails"); way != 0 {
+		t.Errorf("a choice: %d", way)
+	}
+	nobody.Knows().Int(1)
+	if *nobody.Knows() != (sim.Digest{}) || nobody.Dead() || nobody.Name() == "" {
+		t.Errorf("it knows %v, is dead %v, is called %q", *nobody.Knows(), nobody.Dead(), nobody.Name())
+	}
+}

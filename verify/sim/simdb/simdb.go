@@ -1,0 +1,135 @@
+// Package simdb is the tables of a simulated run as its actors see them: each
+// request of an actor is a point at which another may run, and may go wrong in
+// every way that package sim knows. What runs is the code that deploys, with its
+// own conditions and updates, on [ddb.Memory].
+package simdb
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/clause"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// Hooks are what a model has to say to its actors' requests. Nil means that it
+// has nothing to say.
+type Hooks struct {
+	// Label says what a request is, for traces. Its name and key if nil.
+	Label func(ddb.Request) string
+	// Perform is called when a request reaches the tables, also where it does so
+	// twice, or its answer gets lost: it calls do, and may look at the tables
+	// before and after.
+	Perform func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error)
+	// Older are the answers that a read which is not strong may get beside that
+	// of now.
+	Older func(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error)
+	// Hash feeds all of an answer that the actor can act on. All of it if nil.
+	Hash func(*sim.Digest, ddb.Request, ddb.Answer)
+}
+
+// Engine is the tables as an actor sees them; nil for who sets a run up, or
+// looks after it.
+func Engine(p *sim.Proc, tables ddb.Engine, h *Hooks) ddb.Engine {
+	tables = clause.Layer(tables)
+	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		request := func() (answer, error) {
+			a, err := perform(ctx, tables, h, r)
+			return answer{a, r, h}, err
+		}
+		label := func() string { return h.label(r) }
+		if r.Writes() {
+			got, err := sim.Do(p, label, true, request)
+			return got.Answer, err
+		}
+		got, err := sim.Read(p, label, request, older(ctx, tables, h, r)...)
+		return got.Answer, err
+	})
+}
+
+func perform(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) (ddb.Answer, error) {
+	do := func() (ddb.Answer, error) { return tables.Do(ctx, r) }
+	if h.Perform == nil {
+		return do()
+	}
+	return h.Perform(r, do)
+}
+
+func older(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) []func() (answer, error) {
+	if h.Older == nil || IsStrong(r) {
+		return nil
+	}
+	var all []func() (answer, error)
+	for _, one := range h.Older(r, func() (ddb.Answer, error) { return tables.Do(ctx, r) }) {
+		all = append(all, func() (answer, error) {
+			a, err := one()
+			return answer{a, r, h}, err
+		})
+	}
+	return all
+}
+
+// IsStrong reports whether a read sees every write that was answered before it.
+func IsStrong(r ddb.Request) bool {
+	switch r := r.(type) {
+	case ddb.Get:
+		return r.Strong
+	case ddb.Query:
+		return r.Strong
+	case ddb.BatchGet:
+		return r.Strong
+	}
+	return false
+}
+
+func (h *Hooks) label(r ddb.Request) string {
+	if h.Label != nil {
+		return h.Label(r)
+	}
+	return Label(r)
+}
+
+// Label is a request's name and what it is about.
+func Label(r ddb.Request) string {
+	switch r := r.(type) {
+	case ddb.Get:
+		return fmt.Sprintf("%s %v", r.Op.Op, r.Key)
+	case ddb.Put:
+		return fmt.Sprintf("%s %v", r.Op.Op, ddb.KeyOf(r.Table, r.Item))
+	case ddb.Update:
+		return fmt.Sprintf("%s %v", r.Op.Op, r.Key)
+	case ddb.Delete:
+		return fmt.Sprintf("%s %v", r.Op.Op, r.Key)
+	case ddb.Query:
+		return fmt.Sprintf("%s %v", r.Op.Op, r.Partition)
+	}
+	return r.Name()
+}
+
+// answer is an answer as the simulator hashes and prints it.
+type answer struct {
+	ddb.Answer
+	r ddb.Request
+	h *Hooks
+}
+
+// Hash implements [sim.Hasher].
+func (a answer) Hash(d *sim.Digest) {
+	if a.h != nil && a.h.Hash != nil {
+		a.h.Hash(d, a.r, a.Answer)
+		return
+	}
+	d.Bool(a.Held)
+	d.Digest(a.Item.Digest())
+	d.Int(int64(len(a.Items)))
+	for _, it := range a.Items {
+		d.Digest(it.Digest())
+	}
+	d.Digest(a.Next.Digest())
+}
+
+// String is for traces.
+func (a answer) String() string {
+	return fmt.Sprintf("held %v, %v %v", a.Held, a.Item, a.Items)
+}

@@ -1,0 +1,43 @@
+// Package simtest has the tests that every suite of the simulator has: call
+// [Small] and [Random] for what it runs, and [EverySchedule] for a trace.
+package simtest
+
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// EverySchedule walks all of a scenario. One in which nothing happens fails too.
+func EverySchedule(t *testing.T, s sim.Scenario) {
+	t.Helper()
+	states, failure := s.Explore(nil)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	if states < 2 {
+		t.Errorf("%d states: nothing happens here", states)
+	}
+	t.Logf("%d states", states)
+}
+
+// Small walks all of each scenario, in a test of its own.
+func Small(t *testing.T, scenarios []sim.Scenario) {
+	for _, s := range scenarios {
+		t.Run(s.Name, func(t *testing.T) { EverySchedule(t, s) })
+	}
+}
+
+// Random walks a random schedule of each scenario, of the seeds from 1 on; under
+// -short, of a tenth of them.
+func Random(t *testing.T, scenario func(seed uint64) sim.Scenario, runs uint64) {
+	t.Helper()
+	if testing.Short() {
+		runs /= 10
+	}
+	for seed := uint64(1); seed <= runs; seed++ {
+		if failure := scenario(seed).Random(seed); failure != nil {
+			t.Fatal(failure)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package twophasesim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/consumers"
+)
+
+// Suite is what there is to run.
+func Suite() sim.Suite {
+	return sim.Suite{Name: "twophase", Small: Small(), Large: Large(), Random: Shuffled}
+}
+
+func scenario(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
+	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
+		m := newModel(run, messages)
+		actors(m)
+		return m
+	}}
+}
+
+// process consumes until nothing is ready, or it has to wait; it is followed by
+// another where it dies.
+func (m *model) process(name string) {
+	m.run.Daemon(name, func(p *sim.Proc) { _ = m.consume(p, name, 0) })
+}
+
+// patient is a process that waits a number of times.
+func (m *model) patient(name string, rounds int) {
+	m.run.Daemon(name, func(p *sim.Proc) { _ = m.consume(p, name, rounds) })
+}
+
+// ticks lets time pass, at any moments.
+func (m *model) ticks(steps ...time.Duration) {
+	m.run.Go("clock", func(p *sim.Proc) {
+		for i, step := range steps {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("%v pass", step), nil, "") < 0 {
+				return
+			}
+			m.now = m.now.Add(step)
+		}
+	})
+}
+
+// sweeper runs the sweep a number of times.
+func (m *model) sweeper(times int) {
+	m.run.Go("sweep", func(p *sim.Proc) {
+		d := m.deliverer(p)
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("sweep"), nil, "") < 0 {
+				return
+			}
+			_ = m.sweep(context.Background(), d) // what fails is for the next run
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// restorer puts the database back to a backup that it makes at any moment
+// before.
+func (m *model) restorer() {
+	m.run.Go("restorer", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("backup"), nil, "") < 0 {
+			return
+		}
+		backup := m.db.copied()
+		backup.hash(p.Knows())
+		if p.Choose(sim.Labelf("restore"), nil, "") < 0 {
+			return
+		}
+		backup.epoch = m.db.epoch + 1
+		for _, e := range m.db.effects[len(backup.effects):] {
+			backup.lost = append(backup.lost, e.token)
+		}
+		m.db = backup
+	})
+}
+
+// tablesRestorer puts the tables back to a backup that it makes at any moment
+// before, as an operator does: with all consumers stopped.
+func (m *model) tablesRestorer() {
+	m.run.Go("restorer of the tables", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("backup of the tables"), nil, "") < 0 {
+			return
+		}
+		backup := m.backup()
+		consumers.Hash(p.Knows(), backup.consumer)
+		if p.Choose(sim.Labelf("restore of the tables"), nil, "") < 0 {
+			return
+		}
+		m.restore(backup)
+	})
+}
+
+// Small are scenarios of which every schedule is walked in seconds.
+func Small() []sim.Scenario {
+	return []sim.Scenario{
+		scenario("one process, every fault twice", 2, 2, func(m *model) {
+			m.process("P")
+		}),
+		scenario("two processes, two batches, two faults", 2, 2, func(m *model) {
+			m.process("P")
+			m.process("Q")
+		}),
+		scenario("two processes and time", 1, 1, func(m *model) {
+			m.process("P")
+			m.process("Q")
+			m.ticks(overLease)
+		}),
+		scenario("a sweep", 1, 1, func(m *model) {
+			m.process("P")
+			m.ticks(overLease)
+			m.sweeper(1)
+		}),
+		scenario("quarantine", 1, 2, func(m *model) {
+			m.process("P")
+			m.ticks(within + overLease)
+			m.sweeper(1)
+		}),
+		scenario("a message that no transaction takes", 1, 2, func(m *model) {
+			m.poison = 2
+			m.process("P")
+			m.ticks(10 * time.Minute)
+		}),
+		scenario("restored", 1, 2, func(m *model) {
+			m.process("P")
+			m.restorer()
+		}),
+		scenario("the tables are restored", 1, 2, func(m *model) {
+			m.process("P")
+			m.tablesRestorer()
+		}),
+		scenario("the tables are restored, and time", 0, 2, func(m *model) {
+			m.process("P")
+			m.ticks(overLease)
+			m.tablesRestorer()
+		}),
+		scenario("few markers", 1, 3, func(m *model) {
+			m.keep = 1
+			m.process("P")
+			m.ticks(overLease)
+		}),
+	}
+}
+
+// Large are scenarios whose schedules take minutes.
+func Large() []sim.Scenario {
+	return []sim.Scenario{
+		scenario("two processes, time, and the tables are restored", 0, 2, func(m *model) {
+			m.process("P")
+			m.process("Q")
+			m.ticks(overLease)
+			m.tablesRestorer()
+		}),
+		scenario("two processes, time and a sweep", 1, 1, func(m *model) {
+			m.process("P")
+			m.process("Q")
+			m.ticks(overLease)
+			m.sweeper(1)
+		}),
+		scenario("two processes and quarantine", 1, 1, func(m *model) {
+			m.process("P")
+			m.process("Q")
+			m.ticks(within + overLease)
+			m.sweeper(1)
+		}),
+	}
+}
+
+// Shuffled is a random scenario.
+func Shuffled(seed uint64) sim.Scenario {
+	random := rand.New(rand.NewPCG(seed, 1))
+	messages := 1 + random.Int64N(4)
+	processes, steps, sweeps := 1+random.IntN(3), random.IntN(4), random.IntN(3)
+	poison, restored, keep := random.IntN(4) == 0, random.IntN(6) == 0, random.IntN(3) == 0
+	name := fmt.Sprintf("shuffled: %d processes, %d messages, %d ticks, %d sweeps, poison %v, restored %v, few markers %v",
+		processes, messages, steps, sweeps, poison, restored, keep)
+	return scenario(name, 1+random.IntN(4), messages, func(m *model) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		if poison {
+			m.poison = 1 + random.Int64N(messages)
+		}
+		if keep {
+			m.keep = 1
+		}
+		for i := range processes {
+			m.patient(string(rune('P'+i)), random.IntN(3))
+		}
+		var ticks []time.Duration
+		for range steps {
+			ticks = append(ticks, []time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
+		}
+		m.ticks(ticks...)
+		if sweeps > 0 {
+			m.sweeper(sweeps)
+		}
+		if restored {
+			m.restorer()
+		}
+	})
+}

@@ -1,0 +1,183 @@
+package xoracksim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// Final implements [sim.Model].
+func (m *model) Final() error {
+	if m.handled && !m.dropped {
+		// The stream's handler has seen every record: nothing is left for the
+		// sweep but time.
+		if err := m.settled("the stream's handler"); err != nil {
+			return err
+		}
+	}
+	// Within its own time the sweep finds every end whose record was lost, and
+	// the ends that follow from it: five levels of chains here at most.
+	for range 5 {
+		m.now = m.now.Add(20 * time.Minute)
+		if err := m.sweep(); err != nil {
+			return err
+		}
+	}
+	if err := m.settled("the sweep"); err != nil {
+		return err
+	}
+	// And in the end every chain that was created ends.
+	for range 3 {
+		m.now = m.now.Add(xorack.MaxDeadline + 24*time.Hour)
+		if err := m.sweep(); err != nil {
+			return err
+		}
+	}
+	for _, t := range m.trees {
+		c := m.chain(t.tag)
+		if c.Incarnation == t.inc() && c.IsCreated() && !c.Sealed() {
+			return fmt.Errorf("liveness: %s is %q, and not sealed", t.tag, c.End())
+		}
+		if how, ended := m.ends[t]; ended && m.announcedOf(t) != how.how {
+			return fmt.Errorf("liveness: %s ended as %s, and was announced as %q", t.tag, how.how, m.announcedOf(t))
+		}
+	}
+	for tag := range m.stamped {
+		if c := m.chain(tag); c.IsCreated() && !c.Sealed() {
+			return fmt.Errorf("liveness: %s is %q, and not sealed", tag, c.End())
+		}
+	}
+	return nil
+}
+
+// announcedOf is how a tree's chain was announced; as it ended, for a part of
+// a fan, which is not.
+func (m *model) announcedOf(t *tree) xorack.End {
+	if t.part {
+		return m.ends[t].how
+	}
+	return m.announced[xorack.Chain{Tag: t.tag, Incarnation: t.inc()}.EventID()]
+}
+
+// sweep runs one sweep, in which nothing goes wrong.
+func (m *model) sweep() error {
+	a, err := xorack.New(m.calm(), &xorack.Options{
+		ForEach:   fanout.OneByOne,
+		Tombstone: 365 * 24 * time.Hour, Now: func() time.Time { return m.now },
+	})
+	if err != nil {
+		return err
+	}
+	_, err = a.Sweep(&limited{Context: context.Background(), left: 10_000}, xorack.SweepOptions{
+		Announce: func(_ context.Context, c xorack.Chain) error {
+			if was, twice := m.announced[c.EventID()]; twice && was != c.End() {
+				return fmt.Errorf("A4: %s was announced as %s and as %s", c.Tag, was, c.End())
+			}
+			m.announced[c.EventID()] = c.End()
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	m.changed = true
+	return m.Check()
+}
+
+// settled checks that all chains whose work was all done are done.
+func (m *model) settled(by string) error {
+	for _, t := range m.trees {
+		c := m.chain(t.tag)
+		if t.stranger || t.mayFail || c.Incarnation != t.inc() || !c.IsCreated() {
+			continue
+		}
+		if c.End() != xorack.Done && c.End() != xorack.TimedOut {
+			return fmt.Errorf("liveness: after %s %s is %q, and its work was all done", by, t.tag, c.End())
+		}
+		if !c.Sealed() {
+			return fmt.Errorf("liveness: after %s %s is %s, and not sealed", by, t.tag, c.End())
+		}
+	}
+	for tag, stamps := range m.stamped {
+		c := m.chain(tag)
+		if c.IsCreated() && c.Recorded == xorack.Open && max(m.stampsIn[tag], len(c.Stamps)) == len(stamps) {
+			return fmt.Errorf("liveness: after %s %s is open, and its stamps are all there", by, tag)
+		}
+	}
+	return nil
+}
+
+// limited is a context that ends after a number of requests: what goes on
+// without end is found that way.
+type limited struct {
+	context.Context
+	left int
+}
+
+// Err implements [context.Context].
+func (l *limited) Err() error {
+	if l.left--; l.left < 0 {
+		return errors.New("no end after so many requests")
+	}
+	return nil
+}
+
+// calm is the table on which nothing goes wrong, with the check of a seal.
+func (m *model) calm() *xorack.Store {
+	return storeOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() != "seal" {
+			return m.memory.Do(ctx, r)
+		}
+		before := m.chain(tagOf(r))
+		a, err := m.memory.Do(ctx, r)
+		if a.Held {
+			m.checkSeal(before)
+		}
+		return a, errors.Join(err, m.run.Err())
+	}))
+}
+
+// Snapshot implements [sim.Model].
+func (m *model) Snapshot(d *sim.Digest) {
+	d.Int(m.now.UnixMilli())
+	d.Bool(m.dropped)
+	d.Int(int64(m.waiting))
+	for _, emitted := range m.emitted {
+		d.Bool(emitted)
+	}
+	m.memory.Snapshot(d)
+	d.Int(int64(len(m.records)))
+	for _, r := range m.records {
+		d.Digest(r.image.Digest())
+	}
+	for _, t := range m.trees {
+		d.Text(string(m.ends[t].how))
+		by := m.endedBy[t]
+		d.Text(string(by[:]))
+		d.Text(string(m.announcedOf(t)))
+		d.Bool(m.seen[t])
+		d.Bool(m.gone[t])
+	}
+	for _, tag := range slices.Sorted(stampedTags(m)) {
+		c := m.chain(tag)
+		d.Int(int64(m.stampsIn[tag]))
+		d.Text(string(m.announced[c.EventID()]))
+	}
+}
+
+func stampedTags(m *model) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for tag := range m.stamped {
+			if !yield(tag) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package xoracksim
+
+import (
+	"context"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
+)
+
+// chains is the table.
+var chains = xorack.Names{}.Tables()[0]
+
+// storeOn is the store on a view of the table.
+func storeOn(engine ddb.Engine) *xorack.Store {
+	s, err := xorack.NewStore(engine, xorack.Names{})
+	if err != nil {
+		panic(err) // unreachable: the names are the default ones
+	}
+	return s
+}
+
+// view is the table as one process sees it.
+func (m *model) view(p *sim.Proc) *xorack.Store {
+	engine := simdb.Engine(p, m.memory, &simdb.Hooks{Label: m.label, Perform: m.perform, Older: m.older})
+	return storeOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if q, isQuery := r.(ddb.Query); isQuery && len(m.everDue(q)) == 0 {
+			return ddb.Answer{}, nil // a part that never had a chain is not worth a point
+		}
+		// The time by which a request was made: it may wait.
+		p.Knows().Int(m.now.Sub(start).Milliseconds())
+		return engine.Do(ctx, r)
+	}))
+}
+
+// tagOf is whose chain a write writes.
+func tagOf(r ddb.Request) string {
+	switch r := r.(type) {
+	case ddb.Update:
+		return r.Key.Get("tag").Str()
+	case ddb.Put:
+		return r.Item.Get("tag").Str()
+	}
+	return ""
+}
+
+// perform does a request, and checks what a write did.
+func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+	if !r.Writes() {
+		return do()
+	}
+	before := m.chain(tagOf(r))
+	a, err := do()
+	if !a.Held {
+		return a, err
+	}
+	m.changed = true
+	if r.Name() == "seal" {
+		m.checkSeal(before)
+	}
+	image := a.Item
+	if put, isPut := r.(ddb.Put); isPut {
+		image = put.Item
+	}
+	m.wrote(before, record{m.chain(tagOf(r)), image})
+	return a, err
+}
+
+// older is what the index may show beside what it should: nothing, or chains
+// that have left it.
+func (m *model) older(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
+	return []func() (ddb.Answer, error){
+		func() (ddb.Answer, error) { return ddb.Answer{}, nil },
+		func() (ddb.Answer, error) { return ddb.Answer{Items: m.everDue(r.(ddb.Query))}, nil },
+	}
+}
+
+// everDue are the entries of chains of a part that were ever due.
+func (m *model) everDue(q ddb.Query) []ddb.Item {
+	var all []ddb.Item
+	if q.After.Exists() {
+		return all
+	}
+	for _, it := range m.memory.Items(chains.Name) {
+		if shard := m.dueShards[it.Get("tag").Str()]; shard.Equal(q.Partition) {
+			all = append(all, ddb.Fields{"tag": it.Get("tag"), "dueShard": shard, "due": ddb.Millis(start)}.Item())
+		}
+	}
+	return all
+}
+
+// label says what a request is, and names the operations in it.
+func (m *model) label(r ddb.Request) string {
+	label := simdb.Label(r)
+	u, _ := r.(ddb.Update)
+	var ops [][]byte
+	for _, a := range u.Do {
+		switch {
+		case a.Path == "ops":
+			ops = a.Value.Members()
+		case a.Path == "lastOp" && ops == nil:
+			ops = [][]byte{a.Value.Bytes()}
+		}
+	}
+	names := []string{label}
+	for i, op := range ops {
+		if i == 5 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, m.opName(xorack.Op(op)))
+	}
+	return strings.Join(names, " ")
+}
+
+// opName is what a trace calls an operation.
+func (m *model) opName(op xorack.Op) string {
+	for _, t := range m.trees {
+		for _, n := range t.nodes {
+			switch op {
+			case n.edge.Op():
+				return n.name()
+			case n.addOp:
+				return "add of " + n.name()
+			}
+		}
+	}
+	return op.String()
+}

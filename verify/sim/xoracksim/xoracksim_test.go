@@ -1,0 +1,12 @@
+package xoracksim_test
+
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/verify/sim/simtest"
+	"github.com/streamsort/streamsort/verify/sim/xoracksim"
+)
+
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, xoracksim.Small()) }
+
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, xoracksim.Shuffled, 20_000) }

@@ -88,7 +88,7 @@ func TestCommandSynthesizesGolden(t *testing.T) {
 	synth := exec.Command("node", command, "synth", "--quiet", "--app", program, "--output", out,
 		"--context", prefix+"binaries="+binaries(t))
 	synth.Env = append(withoutAWS(os.Environ()), asApp+"=1", "HOME="+t.TempDir(), "XDG_CACHE_HOME="+cacheDir(t),
-		"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1", "CDK_DISABLE_CLI_TELEMETRY=true")
+		"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1", "CDK_DISABLE_CLI_TELEMETRY=true", "CDK_VALIDATION=true")
 	if output, err := synth.CombinedOutput(); err != nil {
 		t.Fatalf("cdk synth: %v\n%s", err, output)
 	}

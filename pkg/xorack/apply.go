@@ -137,7 +137,10 @@ func (a *Acker) one(ctx context.Context, o Operation) (Result, error) {
 // Apply does many operations, those of one chain as one write for each
 // MaxMerge of them, of which a call of Add counts as two; the calls of Add go
 // first. The results are in the order of the operations; one that is
-// there twice counts once. The error of a chain is that of all its operations.
+// there twice counts once. A chain stops at its first error, which is that of
+// all its operations that were not done before: an end would count, and the
+// edges to be added before it would not. For the same reason an invalid call
+// of Add holds its edge's end back.
 func (a *Acker) Apply(ctx context.Context, operations []Operation) ([]Result, []error) {
 	results, errs := make([]Result, len(operations)), make([]error, len(operations))
 	type place struct {
@@ -146,8 +149,17 @@ func (a *Acker) Apply(ctx context.Context, operations []Operation) ([]Result, []
 	}
 	groups := map[place][]int{}
 	var order []place
+	badAdds := map[[12]byte]error{}
 	for i, o := range operations {
-		if errs[i] = o.validate(); errs[i] != nil {
+		if errs[i] = o.validate(); errs[i] != nil && !o.ends {
+			badAdds[o.edge.id] = errs[i]
+		}
+	}
+	for i, o := range operations {
+		if errs[i] == nil && o.ends {
+			errs[i] = badAdds[o.edge.id]
+		}
+		if errs[i] != nil {
 			continue
 		}
 		at := place{o.edge.tag, o.edge.inc}
@@ -157,12 +169,16 @@ func (a *Acker) Apply(ctx context.Context, operations []Operation) ([]Result, []
 		groups[at] = append(groups[at], i)
 	}
 	for _, at := range order {
+		var err error
 		for chunk := range merges(operations, groups[at]) {
 			group := make([]Operation, len(chunk))
 			for i, n := range chunk {
 				group[i] = operations[n]
 			}
-			done, err := a.merge(ctx, group)
+			var done []Result
+			if err == nil {
+				done, err = a.merge(ctx, group)
+			}
 			for i, n := range chunk {
 				if errs[n] = err; err == nil {
 					results[n] = done[i]

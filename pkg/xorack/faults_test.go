@@ -365,3 +365,55 @@ func TestManyFinishOneChain(t *testing.T) {
 		})
 	}
 }
+
+// TestAChainStopsAtItsFirstError: where the edges that were to be added are not, the
+// ends of those that add them do not count. Else the sum would be zero, and the chain
+// done, while their children have not begun.
+func TestAChainStopsAtItsFirstError(t *testing.T) {
+	h := newHurt(t)
+	created, err := h.acker.Create(t.Context(), "t", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := created.Roots[0]
+	parts := root.Children(60)
+	var operations []xorack.Operation
+	for _, part := range parts {
+		operations = append(operations, xorack.StartOf(part, "b", part.Child(0)))
+	}
+	for _, part := range parts {
+		operations = append(operations, xorack.EndOf(part))
+	}
+	if _, err := h.acker.Done(t.Context(), root, parts...); err != nil {
+		t.Fatal(err)
+	}
+	h.faults.Fail(1, ddbtest.Throttled)
+	_, errs := h.acker.Apply(t.Context(), operations)
+	for i, err := range errs {
+		if err == nil {
+			t.Fatalf("operation %d counted after the first write of its chain had failed", i)
+		}
+	}
+	results, errs := h.acker.Apply(t.Context(), operations)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if c := results[0].Chain; c.End() != xorack.Open {
+		t.Errorf("the chain has ended, and 60 edges are outstanding: %+v", c)
+	}
+}
+
+// TestAnInvalidAddHoldsTheEndBack: the caller can mend the one, and repeat both.
+func TestAnInvalidAddHoldsTheEndBack(t *testing.T) {
+	h := newHurt(t)
+	created, err := h.acker.Create(t.Context(), "t", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := created.Roots[0]
+	var bad *xorack.InvalidError
+	_, errs := h.acker.Apply(t.Context(), []xorack.Operation{xorack.StartOf(root, "b", root), xorack.EndOf(root)})
+	if !errors.As(errs[0], &bad) || !errors.As(errs[1], &bad) {
+		t.Errorf("errors %v, want that of the call of Add for both", errs)
+	}
+}

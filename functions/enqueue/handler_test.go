@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -155,6 +156,55 @@ func TestBodiesAreHandedOnByteForByte(t *testing.T) {
 	s.Want("binary", s.Request("POST", "/messages", "", fmt.Sprintf(`{"queue":"q","seq":%d,"bodyBase64":%q,"id":"i","attributes":{"a":"b"}}`, next, binary)), 200)
 	s.Want("binary read", s.Request("GET", "/messages", fmt.Sprintf("queue=q&after=%d", next-1), ""), 200,
 		`"bodyBase64":"`+binary+`"`, `"contentType":"application/octet-stream"`, `"attributes":{"a":"b"}`, `"id":"i"`)
+}
+
+// TestAnswersStayBelowLambdas6MB: whatever the messages hold, an answer is one that
+// Lambda takes, and each has the next messages.
+func TestAnswersStayBelowLambdas6MB(t *testing.T) {
+	const most = 6 << 20
+	attributes := map[string]string{"a": strings.Repeat("\x01", 8000)}
+	for name, m := range map[string]cursor.Message{
+		"HTML":       {Body: []byte(`"` + strings.Repeat("<&>", 110_000) + `"`)},
+		"quoted":     {Body: []byte(`"` + strings.Repeat(`\"`, 160_000) + `"`)},
+		"binary":     {Body: bytes.Repeat([]byte{0xff}, 340_000), ContentType: "application/octet-stream"},
+		"separators": {Body: []byte(`"` + strings.Repeat("\u2028", 110_000) + `"`)},
+		"attributes": {Body: []byte(`1`), Attributes: attributes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, nil)
+			sorter, err := cursor.New(s.memory, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := int64(20)
+			if m.Attributes != nil {
+				all = 150
+			}
+			for seq := range all {
+				m.Queue, m.Seq = "q", seq+1
+				if _, err := sorter.Put(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			answers := 0
+			for after := int64(0); after < all; answers++ {
+				raw := s.Invoke(httpapitest.V2("GET", "/messages", fmt.Sprintf("queue=q&limit=1000&after=%d", after), "", false))
+				if len(raw) > most {
+					t.Fatalf("an answer of %d bytes, and Lambda's have at most %d", len(raw), most)
+				}
+				var answer struct {
+					StatusCode int
+					Body       string
+				}
+				var page struct{ Last int64 }
+				if err := errors.Join(json.Unmarshal([]byte(raw), &answer), json.Unmarshal([]byte(answer.Body), &page)); err != nil || page.Last <= after {
+					t.Fatalf("status %d, last %d after %d: %v", answer.StatusCode, page.Last, after, err)
+				}
+				after = page.Last
+			}
+			t.Logf("%d messages in %d answers", all, answers)
+		})
+	}
 }
 
 func TestSeqsBeyondWhatJSONReadersTake(t *testing.T) {

@@ -11,10 +11,6 @@ import (
 	"github.com/streamsort/streamsort/internal/message"
 )
 
-// maxAnswer is how many bytes of bodies one answer holds, so that it stays
-// below Lambda's 6 MB however they are written. The first message always fits.
-const maxAnswer = 3 << 20
-
 // readMessages reads a range of a queue, in order, up to its position.
 func readMessages(ctx context.Context, c *call) (int, any, error) {
 	if err := c.Only("queue", "after", "to", "limit"); err != nil {
@@ -53,11 +49,11 @@ func readMessages(ctx context.Context, c *call) (int, any, error) {
 			}
 			return 0, nil, err
 		}
-		if size += len(m.Body); size > maxAnswer && len(messages) > 0 {
+		m.ID = c.ShortID(m.ID)
+		if size += message.Size(m); size > message.MaxAnswer {
 			break
 		}
 		last = m.Seq
-		m.ID = c.ShortID(m.ID)
 		messages = append(messages, message.New(m))
 	}
 	return http.StatusOK, struct {

@@ -38,5 +38,5 @@ func (r *Request) write(status int, headers map[string]string, document any) (js
 	if err != nil || r.shape == direct {
 		return body, err
 	}
-	return json.Marshal(response{StatusCode: status, Headers: headers, Body: string(body)})
+	return strictjson.Marshal(response{StatusCode: status, Headers: headers, Body: string(body)})
 }

@@ -57,6 +57,26 @@ func New(m cursor.Message) Document {
 	return written
 }
 
+// MaxAnswer is how many bytes the messages of an answer take at most, as [Size]
+// counts them: with what is around them they stay below the 6 MB (6,291,456 bytes) of a
+// Lambda function's answer. Each message alone fits, whatever is in it: an item of
+// DynamoDB has at most 400 KB.
+const MaxAnswer = 6_000_000
+
+// Size is how many bytes a message takes in the answer to an HTTP request: its document
+// is JSON within a string of JSON, where each quotation mark and backslash is two bytes.
+func Size(m cursor.Message) int {
+	document, err := strictjson.Marshal(New(m))
+	if err != nil {
+		return MaxAnswer // it is in no document; whoever writes the answer says so
+	}
+	text, err := strictjson.Marshal(string(document))
+	if err != nil {
+		return MaxAnswer
+	}
+	return len(text)
+}
+
 // depth is how deep a JSON value is nested.
 func depth(value []byte) int {
 	deepest, now, inText := 0, 0, false

@@ -67,12 +67,12 @@ var fields = map[string]struct{ required, optional []string }{
 
 // readOrders reads a batch.
 func readOrders(scope tenancy.Scope, raw json.RawMessage) ([]order, error) {
-	elements, err := strictjson.Elements(raw)
+	elements, err := strictjson.Elements(raw, maxOrders)
 	if err != nil {
 		return nil, invalid.Named("operations", err)
 	}
-	if len(elements) == 0 || len(elements) > maxOrders {
-		return nil, invalid.New(invalid.OutOfRange, "operations", fmt.Sprintf("must have 1 to %d elements", maxOrders))
+	if len(elements) == 0 {
+		return nil, invalid.New(invalid.OutOfRange, "operations", fmt.Sprintf("is empty: it must have 1 to %d elements", maxOrders))
 	}
 	orders, tokens := make([]order, len(elements)), 0
 	for i, element := range elements {
@@ -277,12 +277,9 @@ func (o *order) readChildren(raw json.RawMessage) ([]xorack.Edge, error) {
 		}
 		return edges, nil
 	}
-	elements, err := strictjson.Elements(raw)
+	elements, err := strictjson.Elements(raw, xorack.MaxOps)
 	if err != nil {
 		return nil, err
-	}
-	if len(elements) > xorack.MaxOps {
-		return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has more than %d names", xorack.MaxOps))
 	}
 	edges := make([]xorack.Edge, len(elements))
 	for i, element := range elements {

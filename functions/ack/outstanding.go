@@ -120,7 +120,11 @@ func (r *treeReader) trees(raw json.RawMessage, depth, path int) ([]tree, error)
 		trees = append(trees, t)
 		return err
 	}
-	if elements, err := strictjson.Elements(raw); err == nil {
+	if strictjson.IsArray(raw) {
+		elements, err := strictjson.Elements(raw, maxTree)
+		if err != nil {
+			return nil, err
+		}
 		for i, element := range elements {
 			if err := add(i, element); err != nil {
 				return nil, err

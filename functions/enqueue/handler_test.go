@@ -116,7 +116,7 @@ func TestBatch(t *testing.T) {
 	for i := range maxMessages + 1 {
 		fmt.Fprintf(&many, `,{"queue":"q","seq":%d,"body":0}`, i+1)
 	}
-	s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"field":"messages"`, "1 to 500")
+	s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"field":"messages"`, "more than 500")
 }
 
 // TestBodiesAreHandedOnByteForByte: what a JSON reader would call the same is

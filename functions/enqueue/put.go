@@ -46,12 +46,12 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 }
 
 func elements(field string, raw json.RawMessage) ([]json.RawMessage, error) {
-	list, err := strictjson.Elements(raw)
+	list, err := strictjson.Elements(raw, maxMessages)
 	switch {
 	case err != nil:
 		return nil, invalid.Named(field, err)
-	case len(list) == 0 || len(list) > maxMessages:
-		return nil, invalid.New(invalid.OutOfRange, field, fmt.Sprintf("has %d messages: it must have 1 to %d", len(list), maxMessages))
+	case len(list) == 0:
+		return nil, invalid.New(invalid.OutOfRange, field, fmt.Sprintf("is empty: it must have 1 to %d messages", maxMessages))
 	}
 	return list, nil
 }

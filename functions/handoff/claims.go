@@ -246,7 +246,7 @@ func (p *pull) readReplies(raw []byte) error {
 }
 
 func readSeqs(raw json.RawMessage) ([]int64, error) {
-	elements, err := strictjson.Elements(raw)
+	elements, err := strictjson.Elements(raw, int(bounds["maxMessages"][1]))
 	if err != nil {
 		return nil, invalid.Named("seqs", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -77,7 +78,7 @@ func (l List[T]) elements(text []byte) ([]json.RawMessage, error) {
 		if m.Name != l.Name {
 			return nil, fmt.Errorf("%s is not known: there is %s", m.Name, l.Name)
 		}
-		if list, err = strictjson.Elements(m.Value); err != nil {
+		if list, err = strictjson.Elements(m.Value, math.MaxInt); err != nil {
 			return nil, fmt.Errorf("%s %w", l.Name, err)
 		}
 	}

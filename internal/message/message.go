@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"time"
+	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -98,7 +99,7 @@ func depth(value []byte) int {
 }
 
 func unchanged(body []byte) bool {
-	if !json.Valid(body) {
+	if !json.Valid(body) || !utf8.Valid(body) {
 		return false
 	}
 	written, err := strictjson.Marshal(json.RawMessage(body))

@@ -9,13 +9,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// A body that readers cannot look into travels in base64, and so does not stop
-// its queue.
-func TestDeepBodiesTravelInBase64(t *testing.T) {
+// A body that readers cannot look into, or would read as another one, travels in
+// base64, and so does not stop its queue.
+func TestBodiesThatTravelInBase64(t *testing.T) {
 	nested := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 	for body, plain := range map[string]bool{
 		`{"a":1}`: true, nested(maxDepth): true, nested(maxDepth + 1): false, nested(9_999): false, nested(20_000): false,
-		`"` + nested(maxDepth+1) + `\"["`: true, // brackets in a text are no levels
+		`"` + nested(maxDepth+1) + `\"["`: true,  // brackets in a text are no levels
+		"\"\xff\"":                        false, // no UTF-8: it came in base64, and would go on as U+FFFD
 	} {
 		m := New(cursor.Message{Queue: "q", Seq: 1, Body: []byte(body)})
 		if (m.Body != nil) != plain || (m.BodyBase64 != nil) == plain {

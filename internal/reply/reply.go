@@ -4,26 +4,21 @@ package reply
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // Read reads a JSON array of replies: messages as they are put, each with its
-// queue. The error is a *cursor.InvalidError that names the reply and the field;
+// queue. The error is an [invalid.Error] that names the reply and the field;
 // their bounds are not looked at.
 func Read(raw json.RawMessage) ([]handoff.Reply, error) {
-	list, err := strictjson.Elements(raw)
-	switch {
-	case err != nil:
+	list, err := strictjson.Elements(raw, handoff.MaxReplies)
+	if err != nil {
 		return nil, invalid.Named("replies", err)
-	case len(list) > handoff.MaxReplies:
-		return nil, &cursor.InvalidError{Field: "replies", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are %d: there are at most %d", len(list), handoff.MaxReplies)}
 	}
 	replies := make([]handoff.Reply, len(list))
 	for i, raw := range list {

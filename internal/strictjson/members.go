@@ -40,11 +40,15 @@ func Members(raw []byte) ([]Member, error) {
 	var members []Member
 	seen := map[string]bool{}
 	for decoder.More() {
+		before := decoder.InputOffset()
 		token, err := decoder.Token()
 		if err != nil {
 			return nil, broken(err)
 		}
 		name, _ := token.(string)
+		if err := wellFormed(raw[before:decoder.InputOffset()]); err != nil {
+			return nil, invalid.New(invalid.Malformed, "", fmt.Sprintf("has a member %q whose name %s", name, err))
+		}
 		if seen[name] {
 			return nil, invalid.New(invalid.Clash, "", fmt.Sprintf("has the member %q twice", name))
 		}
@@ -58,22 +62,35 @@ func Members(raw []byte) ([]Member, error) {
 	return members, end(decoder)
 }
 
-// Elements reads an array's elements, each as it came.
-func Elements(raw []byte) ([]json.RawMessage, error) {
-	var elements []json.RawMessage
+// Elements reads an array's elements, each as it came, and looks at no more than one
+// beyond the most that there may be: whoever sends a list of millions of numbers shall
+// not take their memory.
+func Elements(raw []byte, most int) ([]json.RawMessage, error) {
 	if !IsArray(raw) {
 		return nil, malformed("must be a JSON array")
 	}
-	if err := json.Unmarshal(raw, &elements); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := decoder.Token(); err != nil {
 		return nil, broken(err)
 	}
-	return elements, nil
+	var elements []json.RawMessage
+	for decoder.More() {
+		if len(elements) == most {
+			return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has more than %d elements", most))
+		}
+		var element json.RawMessage
+		if err := decoder.Decode(&element); err != nil {
+			return nil, broken(err)
+		}
+		elements = append(elements, element)
+	}
+	return elements, end(decoder)
 }
 
 // IsArray reports whether a value is an array, if it is anything.
 func IsArray(raw []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("[")) }
 
-// end reads the end of the object and makes sure that nothing follows.
+// end reads the end of the object or array and makes sure that nothing follows.
 func end(decoder *json.Decoder) error {
 	if _, err := decoder.Token(); err != nil {
 		return broken(err)

@@ -2,6 +2,7 @@ package strictjson_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -30,24 +31,48 @@ func TestMembers(t *testing.T) {
 }
 
 func TestElements(t *testing.T) {
-	got, err := strictjson.Elements([]byte(` [1, {"a" : 2}]`))
+	got, err := strictjson.Elements([]byte(` [1, {"a" : 2}]`), 2)
 	if err != nil || len(got) != 2 || string(got[1]) != `{"a" : 2}` {
 		t.Errorf("%s, %v", got, err)
 	}
-	for _, text := range []string{``, `{}`, `[`, `[1`, `null`} {
-		if _, err := strictjson.Elements([]byte(text)); err == nil {
+	for _, text := range []string{``, `{}`, `[`, `[1`, `null`, `[] 1`, `[1,]`, `[1,1,1`} {
+		if _, err := strictjson.Elements([]byte(text), 2); err == nil {
 			t.Errorf("%s: no error", text)
 		}
 	}
 }
 
+// TestElementsOfALongList: millions of numbers are refused for the memory of a few.
+func TestElementsOfALongList(t *testing.T) {
+	list := []byte("[" + strings.Repeat("1,", 3<<20) + "1]")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := strictjson.Elements(list, 500)
+	runtime.ReadMemStats(&after)
+	if err == nil || after.TotalAlloc-before.TotalAlloc > 1<<20 {
+		t.Errorf("%d bytes for %v, and 500 elements take less than a megabyte", after.TotalAlloc-before.TotalAlloc, err)
+	}
+}
+
+// TestNamesOfMembers: a name that is no UTF-8 is not taken for another one.
+func TestNamesOfMembers(t *testing.T) {
+	for _, text := range []string{`{"\ud800":1}`, "{\"\xff\":1}", `{"a":1,"b\udc00":2}`} {
+		if got, err := strictjson.Members([]byte(text)); err == nil {
+			t.Errorf("%s: %v, no error", text, got)
+		}
+	}
+	if _, err := strictjson.Members([]byte("{\"a\":\"\\ud800\", \"b\":\"\xff\"}")); err != nil {
+		t.Errorf("values, which are for others to read: %v", err)
+	}
+}
+
 func TestText(t *testing.T) {
-	for raw, want := range map[string]string{`"a"`: "a", `""`: "", `"\u00e9"`: "é", `"\ud83d\ude00"`: "😀", `"\ufffd"`: "\uFFFD", "\"\uFFFD\"": "\uFFFD", `"\uFFFD"`: "\uFFFD"} {
+	for raw, want := range map[string]string{`"a"`: "a", `""`: "", `"\u00e9"`: "é", `"\ud83d\ude00"`: "😀", `"\ufffd"`: "\uFFFD", "\"\uFFFD\"": "\uFFFD", `"\uFFFD"`: "\uFFFD", `"\\ufffd"`: `\ufffd`, `"\\\\ud800"`: `\\ud800`, `"\n\ud83d\ude00\t"`: "\n😀\t"} {
 		if got, err := strictjson.Text(json.RawMessage(raw)); err != nil || got != want {
 			t.Errorf("%s: %q, %v", raw, got, err)
 		}
 	}
-	for _, raw := range []string{`7`, `null`, `{}`, `"\ud800"`, `"\ud800\ud800"`, `"a\udc00"`, `"\ufffd\ud800"`} {
+	for _, raw := range []string{`7`, `null`, `{}`, `"\ud800"`, `"\ud800\ud800"`, `"a\udc00"`, `"\ufffd\ud800"`, `"\\ufffd\ud800"`, `"\ud800\n"`, `"\ud800x"`, `"\ude00\ud83d"`, "\"\xff\"", "\"\xed\xa0\x80\""} {
 		if got, err := strictjson.Text(json.RawMessage(raw)); err == nil {
 			t.Errorf("%s: %q, no error", raw, got)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -124,7 +125,7 @@ func (h *held) refresh(ctx context.Context, fetch func(context.Context, Referenc
 func parseSecrets(text string) ([][]byte, error) {
 	list := []string{strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")}
 	if strictjson.IsArray([]byte(text)) {
-		elements, err := strictjson.Elements([]byte(text))
+		elements, err := strictjson.Elements([]byte(text), math.MaxInt)
 		if err != nil {
 			return nil, errors.New("its value starts as a JSON list, and is none")
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -156,6 +158,37 @@ func TestBodiesAreHandedOnByteForByte(t *testing.T) {
 	s.Want("binary", s.Request("POST", "/messages", "", fmt.Sprintf(`{"queue":"q","seq":%d,"bodyBase64":%q,"id":"i","attributes":{"a":"b"}}`, next, binary)), 200)
 	s.Want("binary read", s.Request("GET", "/messages", fmt.Sprintf("queue=q&after=%d", next-1), ""), 200,
 		`"bodyBase64":"`+binary+`"`, `"contentType":"application/octet-stream"`, `"attributes":{"a":"b"}`, `"id":"i"`)
+}
+
+// refusing is an engine that does not answer puts of a queue's messages.
+type refusing struct {
+	ddb.Engine
+	queue string
+}
+
+func (r refusing) Do(ctx context.Context, request ddb.Request) (ddb.Answer, error) {
+	if put, is := request.(ddb.Put); is && put.Item.Get("queue").String() == r.queue {
+		return ddb.Answer{}, ddb.ErrUnavailable
+	}
+	return r.Engine.Do(ctx, request)
+}
+
+// TestWhatMustBeRepeatedIsTold: a message that can never be stored does not hide another
+// one that may be stored, and whose caller has to come again.
+func TestWhatMustBeRepeatedIsTold(t *testing.T) {
+	var names cursor.Names
+	store, err := cursor.NewStore(refusing{ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), "b"}, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, func(service *service) {
+		if service.sorter, err = cursor.New(store, nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"a","kind":"arrival"}`), 200)
+	s.Want("both", s.Request("POST", "/messages", "", `{"messages":[{"queue":"a","seq":1,"body":1},{"queue":"b","seq":1,"body":1}]}`), 503, "repeating the request is safe")
+	s.Want("alone", s.Request("POST", "/messages", "", `{"messages":[{"queue":"a","seq":1,"body":1}]}`), 400, `"field":"messages[0].seq"`)
 }
 
 // TestAnswersStayBelowLambdas6MB: whatever the messages hold, an answer is one that

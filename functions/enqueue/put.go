@@ -31,7 +31,7 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 		return answers[0].Status, answers[0], answers[0].Refused()
 	}
 	if !slices.ContainsFunc(answers, func(a intake.Answer) bool { return a.Failure == nil }) {
-		return 0, nil, invalid.Within("messages", 0, answers[0].Failure)
+		return 0, nil, c.failureOf(ctx, answers)
 	}
 	for i, answer := range answers {
 		if answer.Failure != nil {
@@ -43,6 +43,16 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 		Status  int             `json:"status"`
 		Results []intake.Answer `json:"results"`
 	}{http.StatusOK, answers}, nil
+}
+
+// failureOf is what a call is told none of whose messages is known to be stored: the
+// first failure that repeating mends, for such a message may be stored, and its caller
+// has to come again; without one, the first.
+func (c *call) failureOf(ctx context.Context, answers []intake.Answer) error {
+	first := max(0, slices.IndexFunc(answers, func(a intake.Answer) bool {
+		return httpapi.ProblemOf(ctx, c.Scope, a.Failure).Status >= http.StatusInternalServerError
+	}))
+	return invalid.Within("messages", first, answers[first].Failure)
 }
 
 func elements(field string, raw json.RawMessage) ([]json.RawMessage, error) {

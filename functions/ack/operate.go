@@ -5,9 +5,8 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 

@@ -10,11 +10,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 

@@ -7,11 +7,10 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // maxMessages is how many messages one call takes.

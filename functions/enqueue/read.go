@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // readMessages reads a range of a queue, in order, up to its position.

@@ -8,12 +8,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // act does what an operator asks for.
@@ -42,12 +41,13 @@ func refused(ctx context.Context, scope tenancy.Scope, o order, c handoff.Consum
 	if problem == nil {
 		problem = httpapi.ProblemOf(ctx, scope, err)
 	}
+	var claimed *handoff.ClaimedError
 	switch {
-	case errors.Is(err, handoff.ErrClaimed) && c.Tracked:
-		problem.Detail = fmt.Sprintf("the claim ends when its chain %q does; to give its batch up, fail an edge that is outstanding in it", scope.Short(c.Chain()))
-	case errors.Is(err, handoff.ErrClaimed):
+	case errors.As(err, &claimed) && claimed.Chain != "":
+		problem.Detail = fmt.Sprintf("the claim ends when its chain %q does; to give its batch up, fail an edge that is outstanding in it", scope.Short(claimed.Chain))
+	case errors.As(err, &claimed):
 		problem.Detail = fmt.Sprintf("the claim ends at %s at the latest; pause the consumer and wait for its end",
-			c.LeaseUntil.Format(time.RFC3339))
+			claimed.Until.Format(time.RFC3339))
 	case errors.As(err, &wrong) && wrong.Field == "seq" && wrong.Code == invalid.Clash:
 		// The request is fine: it is the consumer that has moved on since.
 		problem = notBlocked(fmt.Sprintf("the consumer is blocked on %d, not on %d", c.Delivered+1, o.seq))
@@ -84,10 +84,12 @@ type recordedAct struct {
 }
 
 func newRecordedAct(scope tenancy.Scope, a handoff.Act) recordedAct {
-	r := recordedAct{At: a.At, ID: a.Op, Act: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Outcome: open, Error: scope.Told(a.Error)}
-	if a.Kind == handoff.ActReply {
-		// Of replies to any queue of the stack, in our words.
-		r.Reason, r.Error = scope.ToldOfOthers(a.Reason), scope.ToldOfOthers(a.Error)
+	r := recordedAct{At: a.At, ID: a.Op, Act: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Outcome: open, Error: a.Error}
+	if a.Chain != "" {
+		r.Error += fmt.Sprintf(" until its chain %q ends", scope.Short(a.Chain))
+	}
+	if a.ReplyQueue != "" {
+		r.Reason += " " + toQueue(scope, a.ReplyQueue)
 	}
 	if a.Seq >= 0 {
 		seq := jsonseq.Seq(a.Seq)

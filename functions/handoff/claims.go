@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
@@ -20,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // maxAnswerBytes bounds the bodies of an answer: in base64, with what is around
@@ -51,7 +50,7 @@ type claimDocument struct {
 func newClaimDocument(scope tenancy.Scope, a handoff.Answer) claimDocument {
 	d := claimDocument{
 		Status: http.StatusOK, Answer: a.Verdict, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
-		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: told(scope, a.Detail),
+		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: told(scope, a.ReplyQueue, a.Detail),
 	}
 	if a.Token.N > 0 {
 		d.Token = a.Token.String()

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -18,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // consumerAnswer is a consumer, as callers see it.
@@ -84,17 +83,21 @@ type pausedAnswer struct {
 	Since  time.Time `json:"since"`
 }
 
-// replying is what the handing on of replies begins an error with. They may be to any
-// queue of the stack.
-const replying = "replies to queue "
-
-// told is why something failed, as a caller may be told it: the words of a sink or of
-// the caller's own, or, where they are about replies, ours.
-func told(scope tenancy.Scope, why string) string {
-	if strings.Contains(why, replying) {
-		return scope.ToldOfOthers(why)
+// told is why something failed, in words, and where it is about replies, to which
+// queue they go: it may be any queue of the stack.
+func told(scope tenancy.Scope, replyQueue, why string) string {
+	if replyQueue == "" {
+		return why
 	}
-	return scope.Told(why)
+	return "replies " + toQueue(scope, replyQueue) + ": " + why
+}
+
+// toQueue names a queue as the caller does, and another's not at all.
+func toQueue(scope tenancy.Scope, full string) string {
+	if name := scope.Short(full); name != "" {
+		return fmt.Sprintf("to queue %q", name)
+	}
+	return "to a queue of another"
 }
 
 func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswer {
@@ -107,7 +110,7 @@ func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswe
 		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, scope.Short(c.Chain())}
 	}
 	if c.Error != "" {
-		a.Failure = &failureAnswer{Error: told(scope, c.Error), At: c.Failed}
+		a.Failure = &failureAnswer{Error: told(scope, c.ReplyQueue, c.Error), At: c.Failed}
 		if !c.RetryAt.IsZero() {
 			a.Failure.RetryAt = &c.RetryAt
 		}
@@ -119,7 +122,7 @@ func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswe
 		a.Paused = &pausedAnswer{c.Paused, c.PausedSince}
 	}
 	if r := c.Refused; r.N > 0 {
-		a.Refused = &refusedAnswer{r.N, r.By, scope.ToldOfOthers(r.Why), r.Since}
+		a.Refused = &refusedAnswer{r.N, r.By, toQueue(scope, r.Queue) + ": " + r.Why, r.Since}
 	}
 	for _, q := range c.Quarantine {
 		if q != (handoff.Quarantined{}) {

@@ -5,12 +5,11 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // order is what an operator asks for.

@@ -12,13 +12,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // handler is the type of the function that Lambda calls.

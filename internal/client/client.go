@@ -18,12 +18,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/streamsort/streamsort/internal/awsenv"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Client is a client of one API. Its methods may be called by any number of

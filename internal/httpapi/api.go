@@ -11,11 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // API answers the requests of one function.

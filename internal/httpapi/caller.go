@@ -3,9 +3,8 @@ package httpapi
 import (
 	"encoding/json"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // callerOf reads who calls from the parts of the event that the caller has no hand

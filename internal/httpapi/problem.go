@@ -3,9 +3,8 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // ProblemBase is what the types of problems begin with; docs/problems.md

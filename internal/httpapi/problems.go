@@ -7,10 +7,9 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // ProblemOf says what an error is to the caller: one that is a Problem already, of

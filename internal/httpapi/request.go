@@ -17,10 +17,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // MaxBody is the most bytes that the body of a request may have: 6 MB, as

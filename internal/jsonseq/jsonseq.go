@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // maxExact is the highest integer that every JSON reader takes exactly.

@@ -5,11 +5,10 @@ package reply
 import (
 	"encoding/json"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Read reads a JSON array of replies: messages as they are put, each with its

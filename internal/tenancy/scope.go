@@ -10,12 +10,9 @@ package tenancy
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
-
-	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
@@ -81,30 +78,4 @@ func (s Scope) Owns(field, full string) error {
 		return nil
 	}
 	return &invalid.Error{Field: field, Code: invalid.Clash, Problem: "is not of this tenant", Err: ErrNotYours}
-}
-
-// Told is a text of ours with the caller's own names in it, where it quotes stored
-// ones.
-func (s Scope) Told(text string) string {
-	if s.tenant == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, `"`+tenant.Name(s.tenant, ""), `"`)
-}
-
-// quoted is a quoted text, which may have been cut off.
-var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.?)*(?:"|$)`)
-
-// ToldOfOthers is Told of a text that may quote others' names too: another stands in
-// their place.
-func (s Scope) ToldOfOthers(text string) string {
-	if s.tenant == "" {
-		return text
-	}
-	return quoted.ReplaceAllStringFunc(text, func(name string) string {
-		if own := s.Told(name); own != name {
-			return own
-		}
-		return "of another"
-	})
 }

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Range is what is to be replayed: the messages From to To of Queue, both of

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // What a store can fail with, beside the error of an ended context. All of

@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Sorter stores messages that arrive in any order and moves each queue's

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Codec turns results into bytes and back. It may be used by any number of

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // What a store can fail with, beside the error of an ended context. The request

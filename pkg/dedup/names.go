@@ -5,9 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 

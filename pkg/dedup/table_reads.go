@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Decode is an item of the table as a row; the zero Row for none. The error is a

@@ -59,6 +59,6 @@ func newAnnouncement(kind AnnouncementKind, c Consumer, position int64, since, n
 		// rewinds two stays at one place.
 		ID:    fmt.Sprintf("%s/%d/%s/%d/%s/%d/%d", kind, len(c.Queue), c.Queue, len(c.Name), c.Name, c.Delivered+1, c.Rewinds),
 		Queue: c.Queue, Consumer: c.Name, Delivered: c.Delivered, Position: position,
-		Since: since, Age: now.Sub(since), Attempts: c.Attempts, Error: c.Error,
+		Since: since, Age: now.Sub(since), Attempts: c.Attempts, Error: c.Cause(),
 	}
 }

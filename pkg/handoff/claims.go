@@ -166,8 +166,10 @@ type Answer struct {
 	Committed int64
 	// Unsettled are the claims in quarantine that are not settled.
 	Unsettled []Held
-	// Detail says more, to people.
-	Detail string
+	// Detail says more, to people. Where ReplyQueue is not empty, it is about the
+	// replies to that queue, which is not in it. Over HTTP, it is.
+	Detail     string
+	ReplyQueue string
 }
 
 // judge says what became of a claim, or what it is at.

@@ -7,9 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // State is what a consumer of a queue is at.
@@ -91,9 +90,11 @@ type Consumer struct {
 	// RetryAt is when a batch that failed is tried again; the zero time means
 	// at once.
 	RetryAt time.Time
-	// Failed is when a batch last failed since the last commit, Error why.
-	Failed time.Time
-	Error  string
+	// Failed is when a batch last failed since the last commit, Error why. Where that
+	// is about replies, ReplyQueue is the queue that they go to; it is not in Error.
+	Failed     time.Time
+	Error      string
+	ReplyQueue string
 	// BlockedSince is since when the state is Blocked.
 	BlockedSince time.Time
 	// Outcomes are those of the last claims, each in the slot N mod 4.
@@ -134,11 +135,20 @@ type Outgoing struct {
 type Refused struct {
 	// N counts them, Told is how many of them were announced.
 	N, Told int64
-	// By is the last claim that had such ones, Why what became of the last one,
-	// Since when that was.
-	By    string
-	Why   string
-	Since time.Time
+	// By is the last claim that had such ones. Queue is where the last one was to go
+	// to, Why what became of it, Since when that was.
+	By         string
+	Queue, Why string
+	Since      time.Time
+}
+
+// Cause is why a batch last failed, in a sentence for whoever may know the names of all
+// queues.
+func (c Consumer) Cause() string {
+	if c.ReplyQueue == "" {
+		return c.Error
+	}
+	return aboutReplies(c.ReplyQueue, c.Error)
 }
 
 // Exists is false in the zero Consumer.

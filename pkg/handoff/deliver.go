@@ -349,8 +349,9 @@ func retryAfter(n int) time.Duration {
 // fail gives a claim back whose batch was not handed on.
 func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consumer, error) {
 	now := run.now()
+	why, replyQueue := words(cause)
 	failure := Failure{
-		Error: cut(strings.ToValidUTF8(cause.Error(), "?"), maxError), Now: now, RetryAt: now.Add(retryAfter(c.Attempts)),
+		Error: cut(strings.ToValidUTF8(why, "?"), maxError), ReplyQueue: replyQueue, Now: now, RetryAt: now.Add(retryAfter(c.Attempts)),
 		Block: c.Attempts >= run.reader.MaxAttempts || isPermanent(cause) && c.To == c.From+1,
 	}
 	if isPermanent(cause) {

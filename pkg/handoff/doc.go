@@ -36,12 +36,13 @@
 //	singleTo     N  up to this seq one message is claimed at a time
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last
+//	replyQueue   S  where error is about replies: the queue that they go to
 //	outcomes     M  what became of the last four claims, in slot n mod 4, with a
 //	                short hash of each claim's request
 //	quarantine   M  claims that stayed in doubt too long, by their numbers
 //	outbox       L  of a claim that is SENDING: the queues that it has replies for
 //	refused, refusedTold   how many replies could never be stored, and were announced
-//	refusedBy, refusedWhy, refusedSince   the last claim that had such ones
+//	refusedBy, refusedQueue, refusedWhy, refusedSince   the last claim that had such ones
 //	paused, pausedSince   why nothing is claimed, and since when
 //	rewinds      N  how often the consumer was set to another place
 //	starting     S  the operation that sets it to a place, until that is done
@@ -52,7 +53,10 @@
 // one write unit.
 //
 // The acts table, what an operator did an item, under (queue, act): who asked
-// for what, when, why, and how it ended.
+// for what, when, why, and how it ended. Where its error is that a tracked claim is
+// out, "chain" is the claim's; where it is about replies, "replyQueue" is where they
+// were to go. No error that is kept has a queue's or a chain's name in it: whoever
+// shows it names what the reader may know.
 //
 // # The states of a consumer
 //

@@ -2,8 +2,11 @@ package handoff
 
 import (
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 var (
@@ -32,6 +35,66 @@ var (
 	// and decide again.
 	ErrOutran = errors.New("the consumer was changed meanwhile")
 )
+
+// ClaimedError is [ErrClaimed] with what ends the claim that is out.
+type ClaimedError struct {
+	// Chain is the tag of the chain of a tracked claim, by its whole name: nothing else
+	// ends it. It is empty where the claim ends with its lease at the latest.
+	Chain string
+	// Until is when the lease is over.
+	Until time.Time
+}
+
+func (e *ClaimedError) Error() string {
+	if e.Chain != "" {
+		return fmt.Sprintf("%s until its chain %q ends", ErrClaimed, e.Chain)
+	}
+	return fmt.Sprintf("%s until %s", ErrClaimed, e.Until.Format("15:04:05.000"))
+}
+
+func (e *ClaimedError) Unwrap() error { return ErrClaimed }
+
+// ReplyError is why the replies of a claim to one queue are not stored.
+type ReplyError struct {
+	// Queue is the queue that they go to, by its whole name.
+	Queue string
+	// Err is why.
+	Err error
+}
+
+func (e *ReplyError) Error() string { return aboutReplies(e.Queue, unnamed(e.Err)) }
+
+func (e *ReplyError) Unwrap() error { return e.Err }
+
+// aboutReplies says what is wrong with the replies to a queue.
+func aboutReplies(queue, why string) string {
+	return fmt.Sprintf("replies to queue %q: %s", queue, why)
+}
+
+// words are an error's, as they are kept, and the queue where they are about the
+// replies to one: it is kept beside them, since not everybody who is told the words
+// may know its name.
+func words(err error) (why, replyQueue string) {
+	var reply *ReplyError
+	if errors.As(err, &reply) {
+		return unnamed(reply.Err), reply.Queue
+	}
+	return err.Error(), ""
+}
+
+// unnamed are the words of an error about a queue, without its name.
+func unnamed(err error) string {
+	var wrong *invalid.Error
+	switch {
+	case !errors.As(err, &wrong):
+		return err.Error()
+	case wrong.Field == "queue":
+		return "the queue " + wrong.Problem
+	}
+	without := *wrong
+	without.Queue = ""
+	return without.Error()
+}
 
 // permanent marks an error that no repeat can mend.
 type permanent struct{ error }

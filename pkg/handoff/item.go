@@ -33,6 +33,7 @@ const (
 	attrRetryAt      ddb.Path = "retryAt" // ms
 	attrFailed       ddb.Path = "failed"  // ms
 	attrError        ddb.Path = "error"
+	attrReplyQueue   ddb.Path = "replyQueue"
 	attrBlockedSince ddb.Path = "blockedSince" // ms
 	attrOutcomes     ddb.Path = "outcomes"
 	attrQuarantine   ddb.Path = "quarantine"
@@ -46,6 +47,7 @@ const (
 	attrRefused      ddb.Path = "refused"
 	attrRefusedTold  ddb.Path = "refusedTold"
 	attrRefusedBy    ddb.Path = "refusedBy"
+	attrRefusedQueue ddb.Path = "refusedQueue"
 	attrRefusedWhy   ddb.Path = "refusedWhy"
 	attrRefusedSince ddb.Path = "refusedSince" // ms
 
@@ -56,6 +58,7 @@ const (
 	attrSeq    ddb.Path = "seq"
 	attrReason ddb.Path = "reason"
 	attrDone   ddb.Path = "done"
+	attrChain  ddb.Path = "chain"
 
 	// Within an outcome.
 	attrN       ddb.Path = "n"
@@ -127,6 +130,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		RetryAt:      d.MillisOr(attrRetryAt),
 		Failed:       d.MillisOr(attrFailed),
 		Error:        d.TextOr(attrError, ""),
+		ReplyQueue:   d.TextOr(attrReplyQueue, ""),
 		BlockedSince: d.MillisOr(attrBlockedSince),
 		Paused:       d.TextOr(attrPaused, ""),
 		PausedSince:  d.MillisOr(attrPausedSince),
@@ -184,6 +188,12 @@ func encodeAct(a Act) ddb.Item {
 	if a.Error != "" {
 		fields[attrError] = ddb.Text(a.Error)
 	}
+	if a.Chain != "" {
+		fields[attrChain] = ddb.Text(a.Chain)
+	}
+	if a.ReplyQueue != "" {
+		fields[attrReplyQueue] = ddb.Text(a.ReplyQueue)
+	}
 	return fields.Item()
 }
 
@@ -200,6 +210,9 @@ func decodeAct(it ddb.Item) (Act, error) {
 		Reason:   d.Text(attrReason),
 		Done:     d.True(attrDone),
 		Error:    d.TextOr(attrError, ""),
+		Chain:    d.TextOr(attrChain, ""),
+
+		ReplyQueue: d.TextOr(attrReplyQueue, ""),
 	}
 	if d.Err != nil {
 		return Act{}, fmt.Errorf("act: %w", d.Err)

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // The kinds of an Act.
@@ -107,10 +106,7 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 // claimedUntil says what ends the claim that is out: of a tracked one, nothing
 // but its chain.
 func (c Consumer) claimedUntil() error {
-	if c.Tracked {
-		return fmt.Errorf("%w until its chain %q ends", ErrClaimed, c.Chain())
-	}
-	return fmt.Errorf("%w until %s", ErrClaimed, c.LeaseUntil.Format("15:04:05.000"))
+	return &ClaimedError{Chain: c.Chain(), Until: c.LeaseUntil}
 }
 
 // Pause keeps a consumer from making claims. One that is out ends normally.
@@ -183,6 +179,10 @@ func (d *Deliverer) act(ctx context.Context, o Order, kind string, seq int64, do
 		act.Done = failed == nil
 		if failed != nil {
 			act.Error = failed.Error()
+			var claimed *ClaimedError
+			if errors.As(failed, &claimed) && claimed.Chain != "" {
+				act.Error, act.Chain = ErrClaimed.Error(), claimed.Chain
+			}
 		}
 		if err := errors.Join(failed, d.store.RecordAct(ctx, act)); err != nil {
 			return done, err

@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // The kinds of an Act on a claim in quarantine.

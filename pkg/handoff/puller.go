@@ -9,9 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Puller speaks [Claims] on the tables. It may be used by any number of
@@ -225,11 +224,11 @@ func (c Consumer) held(v Verdict) Answer {
 			a.Until = time.Time{}
 		}
 	case WaitUntil:
-		a.Until, a.Detail = c.RetryAt, c.Error
+		a.Until, a.Detail, a.ReplyQueue = c.RetryAt, c.Error, c.ReplyQueue
 	case OnHold:
 		a.Detail = c.Paused
 	case Stuck:
-		a.From, a.To, a.Detail = c.Delivered, c.Delivered+1, c.Error
+		a.From, a.To, a.Detail, a.ReplyQueue = c.Delivered, c.Delivered+1, c.Error, c.ReplyQueue
 	}
 	return a
 }
@@ -266,7 +265,8 @@ func (p *Puller) head(ctx context.Context, c Consumer, r Request) (Batch, Answer
 	b.Attempt, b.Rewinds = c.Attempts+1, c.Rewinds
 	switch {
 	case run.Ended == Missing:
-		a.Verdict, a.From, a.To, a.Detail = Gone, c.Delivered, c.Delivered+1, run.Cause.Error()
+		a.Verdict, a.From, a.To = Gone, c.Delivered, c.Delivered+1
+		a.Detail = fmt.Sprintf("seq %d is at or under the position, but not stored", a.To)
 	case len(r.Seqs) > 0 && !slices.Equal(r.Seqs, seqsOf(b)):
 		a.Verdict, a.Detail = NotHead, fmt.Sprintf("the messages that wait first, and that a claim may have, are %d", seqsOf(b))
 	}

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // checked reports a claim's name that cannot be one.

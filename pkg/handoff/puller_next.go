@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // CommitAndClaim implements [Claims]: 2 reads, the range, and 1 write; where

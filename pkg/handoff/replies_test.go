@@ -77,18 +77,20 @@ func TestNoRepliesOfAFailure(t *testing.T) {
 func TestABadReplyFailsItsBatch(t *testing.T) {
 	for name, c := range map[string]struct {
 		replies []handoff.Reply
+		queue   string
 		want    string
 	}{
-		"malformed queue":       {[]handoff.Reply{{Queue: "x"}, {Queue: strings.Repeat("x", 1025)}}, "replies[1].queue has 1025 bytes"},
-		"too many":              {slices.Repeat([]handoff.Reply{{Queue: "x"}}, 501), "replies are more than 500"},
-		"queue of another kind": {[]handoff.Reply{{Queue: "x"}, {Queue: "q"}}, `replies to queue "q": queue "q" does not take it: the queue is numbered`},
+		"malformed queue":       {[]handoff.Reply{{Queue: "x"}, {Queue: strings.Repeat("x", 1025)}}, "", "replies[1].queue has 1025 bytes"},
+		"too many":              {slices.Repeat([]handoff.Reply{{Queue: "x"}}, 501), "", "replies are more than 500"},
+		"queue of another kind": {[]handoff.Reply{{Queue: "x"}, {Queue: "q"}}, "q", `replies to queue "q": the queue does not take it`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newDesk(t)
 			k.fails = func(b handoff.Batch) error { return b.Reply(c.replies...) }
 			k.put("q", 1)
-			if done := k.ends("q", handoff.Failed); !strings.Contains(done.Record.Error, c.want) {
-				t.Errorf("the record says %q, want %q", done.Record.Error, c.want)
+			record := k.ends("q", handoff.Failed).Record
+			if record.ReplyQueue != c.queue || strings.Contains(record.Error, `"q"`) || !strings.Contains(record.Cause(), c.want) {
+				t.Errorf("the record says %q of queue %q, and in words %q, want %q", record.Error, record.ReplyQueue, record.Cause(), c.want)
 			}
 			k.arrived("x")
 			k.at("q", 0, handoff.Idle)
@@ -127,15 +129,15 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 	c := k.at("q", 2, handoff.Idle)
 	k.arrived("x", "re 1", "re 2")
 	k.arrived("n", "1", "re 2")
-	if c.Refused.N != 1 || c.Refused.Told != 0 || c.Refused.Why != `to queue "n": seq 1: conflict` {
+	if c.Refused.N != 1 || c.Refused.Told != 0 || c.Refused.Queue != "n" || c.Refused.Why != "seq 1: conflict" {
 		t.Errorf("%+v", c.Refused)
 	}
 	acts, _, err := k.d.Acts(t.Context(), "q", "")
-	if err != nil || len(acts) != 1 || acts[0].Kind != handoff.ActReply || acts[0].Error != "seq 1: conflict" || acts[0].Done {
+	if err != nil || len(acts) != 1 || acts[0].Kind != handoff.ActReply || acts[0].ReplyQueue != "n" || acts[0].Error != "seq 1: conflict" || acts[0].Done {
 		t.Errorf("acts %+v, %v", acts, err)
 	}
 	k.sweep(handoff.SweepOptions{})
-	if len(k.announced) != 1 || k.announced[0].Kind != handoff.ConsumerReplyRefused || !strings.Contains(k.announced[0].Error, "1 replies were refused") {
+	if len(k.announced) != 1 || k.announced[0].Kind != handoff.ConsumerReplyRefused || !strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`) {
 		t.Errorf("announced %+v", k.announced)
 	}
 	k.sweep(handoff.SweepOptions{FullEvery: time.Nanosecond})
@@ -291,8 +293,8 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	replies := []handoff.Reply{{Queue: "x", Body: []byte("known")}, {Queue: "nowhere", Body: []byte("unknown")}}
 	k.fails = func(b handoff.Batch) error { return b.Reply(replies...) }
 	k.put("q", 1)
-	if done := k.ends("q", handoff.Failed); !strings.Contains(done.Record.Error, `queue "nowhere" is not there`) {
-		t.Errorf("the record says %q", done.Record.Error)
+	if record := k.ends("q", handoff.Failed).Record; record.ReplyQueue != "nowhere" || !strings.Contains(record.Error, "the queue is not there") {
+		t.Errorf("the record says %q of queue %q", record.Error, record.ReplyQueue)
 	}
 	k.arrived("x")
 	k.arrived("nowhere")
@@ -310,7 +312,7 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	}
 	k.arrived("x", "known")
 	k.arrived("nowhere")
-	if c, err := k.store.Consumer(t.Context(), "q", "pull"); err != nil || c.Refused.N != 1 || !strings.Contains(c.Refused.Why, "is not there") {
+	if c, err := k.store.Consumer(t.Context(), "q", "pull"); err != nil || c.Refused.N != 1 || c.Refused.Queue != "nowhere" {
 		t.Errorf("%+v, %v", c.Refused, err)
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Bounds of the replies of one claim.

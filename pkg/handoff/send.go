@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // lost is replies to one queue that can never be stored, and why.
@@ -42,7 +41,7 @@ func (p *Puller) replyFirst(ctx context.Context, c Consumer, h Held, replies []R
 	err = p.d.storeReplies(ctx, h, replies)
 	if errors.Is(err, ErrNoRoom) {
 		a = c.held(NoRoom)
-		a.Detail = err.Error()
+		a.Detail, a.ReplyQueue = words(err)
 		return a, true, nil
 	}
 	return Answer{}, false, err
@@ -58,7 +57,7 @@ func (d *Deliverer) storeReplies(ctx context.Context, h Held, replies []Reply) e
 		var invalid *cursor.InvalidError
 		switch {
 		case errors.As(err, &invalid):
-			l, err = lost{n: len(p.messages), why: err.Error()}, nil
+			l, err = lost{n: len(p.messages), why: unnamed(err)}, nil
 		case err != nil:
 		case p.Numbered:
 			l, err = d.putReplies(ctx, p.numberedMessages())
@@ -68,7 +67,7 @@ func (d *Deliverer) storeReplies(ctx context.Context, h Held, replies []Reply) e
 			l, err = appendRefused(len(p.messages), stored, err)
 		}
 		if err != nil {
-			return fmt.Errorf("replies to queue %q: %w", p.Queue, err)
+			return &ReplyError{p.Queue, err}
 		}
 		refused = l.addTo(refused, p.Queue)
 	}
@@ -102,9 +101,9 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 		var invalid *cursor.InvalidError
 		switch {
 		case errors.As(err, &invalid):
-			return run.fail(ctx, c, fmt.Errorf("replies to queue %q: %w", p.Queue, err))
+			return run.fail(ctx, c, &ReplyError{p.Queue, err})
 		case err != nil:
-			return c, fmt.Errorf("replies to queue %q: %w", p.Queue, err)
+			return c, &ReplyError{p.Queue, err}
 		}
 		outbox, staged = append(outbox, p.Outgoing), append(staged, one...)
 	}
@@ -159,7 +158,7 @@ func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Sta
 			l, err = d.send(ctx, o, one)
 		}
 		if err != nil {
-			return c, fmt.Errorf("replies to queue %q: %w", o.Queue, err)
+			return c, &ReplyError{o.Queue, err}
 		}
 		refused = l.addTo(refused, o.Queue)
 	}
@@ -178,7 +177,7 @@ func (d *Deliverer) send(ctx context.Context, o Outgoing, staged cursor.Staged) 
 	if o.Numbered {
 		messages, err := unstaged(o.Queue, staged.Messages())
 		if err != nil {
-			return lost{n: len(messages), why: err.Error()}, nil
+			return lost{n: len(messages), why: unnamed(err)}, nil
 		}
 		return d.putReplies(ctx, messages)
 	}
@@ -192,7 +191,7 @@ func appendRefused(n int, stored cursor.Appended, err error) (lost, error) {
 	var invalid *cursor.InvalidError
 	switch {
 	case errors.As(err, &invalid), errors.Is(err, cursor.ErrExpired), errors.Is(err, cursor.ErrNoQueue):
-		return lost{n: n, why: err.Error()}, nil
+		return lost{n: n, why: unnamed(err)}, nil
 	case err != nil:
 		return lost{}, err
 	case stored.Outcome == cursor.Conflict:
@@ -207,13 +206,13 @@ func appendRefused(n int, stored cursor.Appended, err error) (lost, error) {
 func (d *Deliverer) putReplies(ctx context.Context, messages []cursor.Message) (l lost, err error) {
 	results, err := d.sorter.PutGroup(ctx, messages)
 	if err != nil {
-		return lost{n: len(messages), why: err.Error()}, nil // an InvalidError
+		return lost{n: len(messages), why: unnamed(err)}, nil // an InvalidError
 	}
 	for _, r := range results {
 		var invalid *cursor.InvalidError
 		switch {
 		case errors.As(r.Err, &invalid):
-			l.n, l.why = l.n+1, r.Err.Error()
+			l.n, l.why = l.n+1, unnamed(r.Err)
 		case errors.Join(r.Err, r.Deferred) != nil:
 			// One that is stored and not in order yet is not visible either.
 			return lost{}, errors.Join(r.Err, r.Deferred)
@@ -240,14 +239,14 @@ func (d *Deliverer) refuse(ctx context.Context, h Held, refused []lost) error {
 	now, sum := d.now(), Refused{Since: d.now()}
 	for _, l := range refused {
 		sum.N += int64(l.n)
-		sum.Why = cut(fmt.Sprintf("to queue %q: %s", l.queue, l.why), maxError)
+		sum.Why, sum.Queue = cut(l.why, maxError), l.queue
 		replies := fmt.Sprintf("%d replies", l.n)
 		if l.n == 1 {
 			replies = "1 reply"
 		}
 		act := Act{
 			Queue: h.Queue, Consumer: h.Consumer, At: milliseconds(now), Op: h.replyID(l.queue), Kind: ActReply, Seq: -1,
-			Reason: cut(fmt.Sprintf("%s of claim %s to queue %q", replies, h.Token, l.queue), MaxReason), Error: cut(l.why, MaxReason),
+			Reason: fmt.Sprintf("%s of claim %s", replies, h.Token), Error: cut(l.why, MaxReason), ReplyQueue: l.queue,
 		}
 		if err := d.store.RecordAct(ctx, act); err != nil {
 			return err

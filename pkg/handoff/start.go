@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Start is where a consumer begins. The zero Start is First.

@@ -132,9 +132,12 @@ type Claim struct {
 
 // Failure is why a claim is given back.
 type Failure struct {
-	Error   string
-	Now     time.Time
-	RetryAt time.Time
+	Error string
+	// ReplyQueue is the queue whose replies Error is about; empty where it is about
+	// none.
+	ReplyQueue string
+	Now        time.Time
+	RetryAt    time.Time
 	// Block makes the consumer Blocked.
 	Block bool
 }
@@ -157,4 +160,8 @@ type Act struct {
 	// while it is under way.
 	Done  bool
 	Error string
+	// Chain is the tag of the chain that the act would have had to wait for, where Error
+	// says that a claim is out; ReplyQueue is the queue that the replies of an ActReply
+	// were to go to. Neither is in Error.
+	Chain, ReplyQueue string
 }

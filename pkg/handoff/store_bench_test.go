@@ -127,14 +127,14 @@ func ended(c handoff.Consumer, outcome handoff.TokenOutcome) handoff.Consumer {
 func committed(c handoff.Consumer) handoff.Consumer {
 	c = ended(c, handoff.Committed)
 	c.State, c.Delivered, c.Attempts = handoff.Idle, c.To, 0
-	c.Failed, c.Error, c.Tracked = time.Time{}, "", false
+	c.Failed, c.Error, c.ReplyQueue, c.Tracked = time.Time{}, "", "", false
 	return c
 }
 
 // failed is c after a failure.
 func failed(c handoff.Consumer, f handoff.Failure) handoff.Consumer {
 	c = ended(c, handoff.Aborted)
-	c.SingleTo, c.Failed, c.Error, c.Tracked = c.To, f.Now, f.Error, false
+	c.SingleTo, c.Failed, c.Error, c.ReplyQueue, c.Tracked = c.To, f.Now, f.Error, f.ReplyQueue, false
 	if f.Block {
 		return blocked(c, f.Now)
 	}
@@ -149,5 +149,5 @@ func blocked(c handoff.Consumer, now time.Time) handoff.Consumer {
 }
 
 func failure(block bool) handoff.Failure {
-	return handoff.Failure{Error: "no", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block}
+	return handoff.Failure{Error: "no", ReplyQueue: "x", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block}
 }

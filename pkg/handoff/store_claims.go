@@ -76,7 +76,7 @@ func setClaim(n int64, claim Claim) []ddb.Action {
 
 // setPassed is what a consumer is that has its claim's range behind it.
 func setPassed() []ddb.Action {
-	return append(ddb.Removed(attrRetryAt, attrFailed, attrError),
+	return append(ddb.Removed(attrRetryAt, attrFailed, attrError, attrReplyQueue),
 		setState(Idle), attrDelivered.Set(attrTo.Ref()), attrAttempts.Set(ddb.Int(0)))
 }
 
@@ -94,6 +94,11 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 		setEnded(t, Aborted), attrSingleTo.Set(attrTo.Ref()),
 		attrFailed.Set(ddb.Millis(failure.Now)), attrError.Set(ddb.Text(failure.Error)),
 	}
+	about := attrReplyQueue.Remove()
+	if failure.ReplyQueue != "" {
+		about = attrReplyQueue.Set(ddb.Text(failure.ReplyQueue))
+	}
+	set = append(set, about)
 	if failure.Block {
 		return append(set, setBlocked(t.N, failure.Now)...)
 	}
@@ -155,7 +160,7 @@ func (s *Store) CommitAndClaim(ctx context.Context, queue, name string, token To
 func (s *Store) commitAndClaim(ctx context.Context, op, queue, name string, condition ddb.Cond, token Token, claim Claim) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, op, queue, name, ddb.And(condition, isFree), append(setClaim(token.N+1, claim),
 		setEnded(token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
-		attrAttempts.Set(ddb.Int(1)), attrFailed.Remove(), attrError.Remove())...)
+		attrAttempts.Set(ddb.Int(1)), attrFailed.Remove(), attrError.Remove(), attrReplyQueue.Remove())...)
 	return c, made || c.holds(Token{token.N + 1, claim.Req}), err
 }
 

@@ -203,6 +203,11 @@ func TestStoreFail(t *testing.T) {
 		want := failed(c, failure(false))
 		b.answer("failed", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
 		b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		aside := failure(false)
+		aside.ReplyQueue = ""
+		c = b.claim(want, "r of no replies", 4)
+		want = failed(c, aside)
+		b.answer("failed, about no replies", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, aside))
 		c = b.claim(want, "r2", 4)
 		want = failed(c, failure(true))
 		b.answer("failed for good", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(true)))

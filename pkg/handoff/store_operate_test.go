@@ -115,7 +115,7 @@ func TestStoreUnblock(t *testing.T) {
 		stuck = b.answer("failed", failed(claimed, failure(true)), true)(b.Fail(b.Context(), b.queue, "a", claimed.Token, failure(true)))
 		want = stuck
 		want.State, want.Attempts, want.LastOp, want.BlockedSince = handoff.Idle, 0, "op 3", time.Time{}
-		want.Failed, want.Error = time.Time{}, ""
+		want.Failed, want.Error, want.ReplyQueue = time.Time{}, "", ""
 		want.Token.N++
 		b.answer("redriven", want, true)(b.Unblock(b.Context(), stuck, false, "op 3"))
 
@@ -149,7 +149,7 @@ func TestStoreRewind(t *testing.T) {
 		stuck = b.answer("failed", failed(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "stuck", stuck.Token, failure(true)))
 		want = stuck
 		want.State, want.Delivered, want.Rewinds, want.BlockedSince = handoff.Idle, 9, 1, time.Time{}
-		want.Attempts, want.SingleTo, want.Failed, want.Error = 0, 0, time.Time{}, ""
+		want.Attempts, want.SingleTo, want.Failed, want.Error, want.ReplyQueue = 0, 0, time.Time{}, "", ""
 		want.Starting, want.LastOp = "op 1", "op 1"
 		want.Token.N++
 		b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))
@@ -215,7 +215,7 @@ func TestStoreActs(t *testing.T) {
 		for _, a := range []handoff.Act{first, second, first} {
 			b.check(b.RecordAct(b.Context(), a))
 		}
-		second.Error = "no"
+		second.Error, second.Chain, second.ReplyQueue = "no", "chain", "x"
 		first.Done = true
 		b.check(b.RecordAct(b.Context(), first))
 		b.check(b.RecordAct(b.Context(), second))

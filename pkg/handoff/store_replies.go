@@ -41,7 +41,8 @@ func (s *Store) Finish(ctx context.Context, queue, name string, token Token) (Co
 func (s *Store) Refuse(ctx context.Context, queue, name string, token Token, refused Refused) (Consumer, bool, error) {
 	by := ddb.Text(token.String())
 	c, made, err := s.update(ctx, "refuse", queue, name, ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),
-		attrRefused.PlusFrom(ddb.Int(0), refused.N), attrRefusedBy.Set(by), attrRefusedWhy.Set(ddb.Text(refused.Why)),
+		attrRefused.PlusFrom(ddb.Int(0), refused.N), attrRefusedBy.Set(by), attrRefusedQueue.Set(ddb.Text(refused.Queue)),
+		attrRefusedWhy.Set(ddb.Text(refused.Why)),
 		attrRefusedSince.Set(ddb.Millis(refused.Since)))
 	return c, made || c.Refused.By == token.String(), err
 }
@@ -77,7 +78,7 @@ func encodeOutbox(outbox []Outgoing) ddb.Value {
 func decodeReplying(d *ddb.Decoder, c *Consumer) {
 	c.Refused = Refused{
 		N: d.NumberOr(attrRefused, 0), Told: d.NumberOr(attrRefusedTold, 0),
-		By: d.TextOr(attrRefusedBy, ""), Why: d.TextOr(attrRefusedWhy, ""), Since: d.MillisOr(attrRefusedSince),
+		By: d.TextOr(attrRefusedBy, ""), Queue: d.TextOr(attrRefusedQueue, ""), Why: d.TextOr(attrRefusedWhy, ""), Since: d.MillisOr(attrRefusedSince),
 	}
 	list := d.ListOr(attrOutbox)
 	if len(list) > MaxReplyQueues {

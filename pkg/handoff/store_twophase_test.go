@@ -35,7 +35,7 @@ func aside(c handoff.Consumer) handoff.Consumer {
 		}
 	}
 	c.State, c.Delivered, c.Attempts = handoff.Idle, c.To, 0
-	c.Failed, c.Error = time.Time{}, ""
+	c.Failed, c.Error, c.ReplyQueue = time.Time{}, "", ""
 	return c
 }
 

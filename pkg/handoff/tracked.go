@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )

@@ -23,8 +23,14 @@ func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 		"remove": func() (handoff.Consumer, error) { return k.d.Remove(t.Context(), order()) },
 		"rewind": func() (handoff.Consumer, error) { return k.d.Rewind(t.Context(), order(), handoff.At(1)) },
 	} {
-		if _, err := act(); !errors.Is(err, handoff.ErrClaimed) || !strings.Contains(err.Error(), k.tags[0]) {
+		_, err := act()
+		var claimed *handoff.ClaimedError
+		if !errors.As(err, &claimed) || !errors.Is(err, handoff.ErrClaimed) || claimed.Chain != k.tags[0] {
 			t.Errorf("%s: error %v; want that the claim is out, and its chain", name, err)
+		}
+		acts, _, err := k.d.Acts(t.Context(), "q", "")
+		if err != nil || len(acts) == 0 || acts[0].Chain != k.tags[0] || strings.Contains(acts[0].Error, k.tags[0]) {
+			t.Errorf("%s: acts %+v, %v; want the chain beside the error", name, acts, err)
 		}
 	}
 	for name, act := range map[string]func() (handoff.Consumer, error){

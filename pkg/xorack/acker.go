@@ -7,9 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Bounds and defaults of an [Acker].

@@ -3,9 +3,8 @@ package xorack
 import (
 	"errors"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // What a store can fail with, beside the error of an ended context. Both mean

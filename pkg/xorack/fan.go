@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 

@@ -38,8 +38,8 @@ var tenantMutants = []mutant{
 	{"tenants: a tenant may have a slash", "pkg/tenant", test{"./pkg/tenant", "TestValidate"}, []edit{
 		{"tenant.go", "const allowed = \"._-:@|+=\"", "const allowed = \"._-:@|+=/\""},
 	}},
-	{"tenants: replies tell of others' queues", tenantCode, test{"./functions/handoff", "TestRepliesToOthers"}, []edit{
-		{"scope.go", `return "of another"`, `return name`},
+	{"tenants: replies tell of others' queues", "functions/handoff", test{"./functions/handoff", "TestRepliesToOthers"}, []edit{
+		{"consumers.go", `return "to a queue of another"`, `return "to queue " + full`},
 	}},
 	{"tenants: an id is anybody's", "internal/intake", twoTenants, []edit{
 		{"intake.go", `cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID))`, `full(place, "queue", &m.Queue)`},
@@ -49,6 +49,12 @@ var tenantMutants = []mutant{
 	}},
 	{"tenants: a chain is told by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
 		{"consumers.go", "scope.Short(c.Chain())", "c.Chain()"},
+	}},
+	{"tenants: an act tells a chain's whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
+		{"acts.go", "scope.Short(a.Chain)", "a.Chain"},
+	}},
+	{"replies: a record names their queue in words", "pkg/handoff", test{"./pkg/handoff", "TestABadReplyFailsItsBatch"}, []edit{
+		{"errors.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},
 	}},
 	{"tenants: a batch's chain may be made by anybody", "functions/ack", test{"./functions/ack", "TestBadInput"}, []edit{
 		{"order.go", "if handoff.TracksBatch(o.tag) &&", "if strings.HasPrefix(o.tag, handoff.TrackedPrefix) &&"},

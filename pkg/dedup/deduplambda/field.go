@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Field returns a function that reads the key of an event from one of its

@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // MissingKey is what becomes of an event without a key.

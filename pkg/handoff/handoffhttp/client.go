@@ -21,11 +21,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
-
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Client is a client of one API. Its methods may be called by any number of

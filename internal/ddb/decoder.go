@@ -3,6 +3,8 @@ package ddb
 import (
 	"fmt"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // Decoder reads attributes and keeps the first error in Err, so that an item is
@@ -125,11 +127,10 @@ func (d *Decoder) MembersOr(name Path) [][]byte {
 	return v.Members()
 }
 
-// Layout checks the version in the item's attribute: one above known was
-// written by a later version of the program, which keeps something in it that
-// this one does not know, and fails with newer.
-func (d *Decoder) Layout(name Path, known int64, newer error) {
+// Layout checks the version in the item's attribute: one above known is
+// [table.ErrNewerLayout].
+func (d *Decoder) Layout(name Path, known int64) {
 	if v := d.Number(name); d.Err == nil && v > known {
-		d.Err, d.Failed = fmt.Errorf("%w: layout %d, and this one knows %d", newer, v, known), name
+		d.Err, d.Failed = fmt.Errorf("%w: layout %d, and this one knows %d", table.ErrNewerLayout, v, known), name
 	}
 }

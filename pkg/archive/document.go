@@ -5,20 +5,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // layout is the version of the documents.
 const layout = 1
-
-// ErrNewerLayout: a document was written by a later version of this package.
-var ErrNewerLayout = errors.New("the document was written by a newer version")
 
 // maxEscaped bounds a queue's name in a key, which in S3 has 1,024 bytes.
 const maxEscaped = 900
@@ -77,7 +74,7 @@ func decode(raw []byte, queue string, seq int64) (cursor.Message, error) {
 	case !found:
 		return cursor.Message{}, fmt.Errorf("the archive of queue %q has no document of a message under %d: it has one line", queue, seq)
 	case h.Version > layout:
-		return cursor.Message{}, ErrNewerLayout
+		return cursor.Message{}, fmt.Errorf("the archive of queue %q has a document under %d that was %w", queue, seq, table.ErrNewerLayout)
 	case h.Queue != queue || h.Seq != seq:
 		return cursor.Message{}, fmt.Errorf("the archive of queue %q has the message %d of queue %q under %d", queue, h.Seq, h.Queue, seq)
 	}
@@ -112,7 +109,7 @@ func decodeMark(raw []byte) (int64, error) {
 		return -1, fmt.Errorf("the archive's mark: %w", err)
 	}
 	if m.Version > layout {
-		return -1, ErrNewerLayout
+		return -1, fmt.Errorf("the archive's mark was %w", table.ErrNewerLayout)
 	}
 	return m.To, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // imageOf is an item as a stream shows it.
@@ -109,8 +110,8 @@ func TestOlderVersionsRefuseArrivals(t *testing.T) {
 		"arrival":    encodeArrival(Arrival{Queue: "q", ID: "a", Messages: make([]Message, 1)}, names),
 	} {
 		d := ddb.Decoder{Item: it}
-		d.Layout(attrVersion, layoutOld, ErrNewerLayout)
-		if !errors.Is(d.Err, ErrNewerLayout) {
+		d.Layout(attrVersion, layoutOld)
+		if !errors.Is(d.Err, table.ErrNewerLayout) {
 			t.Errorf("%s: error %v, want ErrNewerLayout", name, d.Err)
 		}
 	}

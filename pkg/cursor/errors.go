@@ -29,9 +29,6 @@ var (
 	// ErrExpired: an arrival that was stored before was deleted while it was to
 	// get its place.
 	ErrExpired = errors.New("the arrival expired")
-	// ErrNewerLayout: an item was written by a later version of this package,
-	// which keeps something in it that this version does not know.
-	ErrNewerLayout = errors.New("item was written by a newer version")
 )
 
 // InvalidError is an input that can never be accepted: which field, in which of the

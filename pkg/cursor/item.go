@@ -10,7 +10,7 @@ import (
 // layout is the version of the items' layout, kept in each item's "v".
 //
 // Compatibility: a reader takes items of this layout and of older ones, and
-// refuses newer ones ([ErrNewerLayout]). Adding an attribute that older
+// refuses newer ones ([table.ErrNewerLayout]). Adding an attribute that older
 // versions may ignore does not raise the version; giving an attribute another
 // meaning does.
 //
@@ -85,7 +85,7 @@ var (
 )
 
 // checkLayout checks the item's version.
-func checkLayout(d *ddb.Decoder) { d.Layout(attrVersion, layout, ErrNewerLayout) }
+func checkLayout(d *ddb.Decoder) { d.Layout(attrVersion, layout) }
 
 // text, blob, millis and seconds are none for what is empty: it is left out of
 // the item.

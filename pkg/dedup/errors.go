@@ -20,9 +20,6 @@ var (
 )
 
 var (
-	// ErrNewerLayout: a row was written by a later version of this package,
-	// which keeps something in it that this version does not know.
-	ErrNewerLayout = errors.New("row was written by a newer version")
 	// ErrLeaseOver is the cause with which the context of an effect ends when
 	// its lease does: from then on another one may run.
 	ErrLeaseOver = errors.New("the lease is over")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 func TestInvalidOptions(t *testing.T) {
@@ -210,7 +211,7 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 		_, err := d.Once(t.Context(), name, never(t))
 		bad := as[*dedup.RowError](t, err)
 		if _, field, _ := strings.Cut(" "+name, " "); name == "newer" {
-			if !errors.Is(err, dedup.ErrNewerLayout) {
+			if !errors.Is(err, table.ErrNewerLayout) {
 				t.Errorf("%s: %v, want ErrNewerLayout", name, err)
 			}
 		} else if want := strings.TrimPrefix(field, "wrong "); bad.Field != want {

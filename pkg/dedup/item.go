@@ -10,7 +10,7 @@ import (
 // layout is the version of the items' layout, kept in each item's "v".
 //
 // Compatibility: a reader takes items of this layout and of older ones, and
-// refuses newer ones ([ErrNewerLayout]); the condition of every write of a row
+// refuses newer ones ([table.ErrNewerLayout]); the condition of every write of a row
 // refuses them too.
 // Adding an attribute that older versions may ignore does not raise the
 // version; giving an attribute another meaning does.
@@ -148,7 +148,7 @@ func (n Names) decodeRow(it ddb.Item) (Row, error) {
 	}
 	d := ddb.Decoder{Item: n.plain(it)}
 	r := Row{Key: k}
-	d.Layout(attrVersion, layout, ErrNewerLayout)
+	d.Layout(attrVersion, layout)
 	r.Fence = d.Number(attrFence)
 	r.Attempt = d.Number(attrAttempt)
 	token := d.BytesOr(attrToken)

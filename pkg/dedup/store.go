@@ -19,7 +19,7 @@ import (
 // A write whose condition does not hold changes nothing. It returns the row
 // that stands there, the zero Row where none does, and false; the caller looks
 // for its own token there, then decides. A row that a later version of this
-// package wrote is not changed: the error is [ErrNewerLayout].
+// package wrote is not changed: the error is [table.ErrNewerLayout].
 type Store interface {
 	// Claim makes the caller the owner of a key: where there is no row; or
 	// where the row is valid and not completed, its lease is over by more than

@@ -68,7 +68,7 @@ func (t *Table) Result(ctx context.Context, k Key, token Token, strong bool) ([]
 		return nil, false, err
 	}
 	d := ddb.Decoder{Item: t.names.plain(a.Item)}
-	d.Layout(attrVersion, layout, ErrNewerLayout)
+	d.Layout(attrVersion, layout)
 	body := d.BytesOr(attrResult)
 	if d.Err != nil {
 		return nil, false, &RowError{Key: k, Field: string(d.Failed), Err: d.Err}

@@ -14,6 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduptest"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // open makes a new table with these names on an engine of a kind.
@@ -150,7 +151,7 @@ func TestNewerLayout(t *testing.T) {
 			}
 			want := row(newer, 2, c.row)
 			put(t, engine, names, want)
-			if _, done, err := c.write(newer); done || !errors.Is(err, dedup.ErrNewerLayout) {
+			if _, done, err := c.write(newer); done || !errors.Is(err, table.ErrNewerLayout) {
 				t.Errorf("%s: done %v, %v; want that a newer version wrote it", name, done, err)
 			}
 			definition := &names.Tables()[0]

@@ -15,9 +15,6 @@ var (
 	// ErrUnavailable: no answer, or a fault of the server. The request may
 	// have taken effect all the same.
 	ErrUnavailable = ddb.ErrUnavailable
-	// ErrNewerLayout: an item was written by a later version of this package,
-	// which keeps something in it that this version does not know.
-	ErrNewerLayout = errors.New("item was written by a newer version")
 
 	// ErrNoConsumer: the queue has no consumer of this name.
 	ErrNoConsumer = errors.New("no such consumer")

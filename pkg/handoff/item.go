@@ -114,7 +114,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		return Consumer{}, nil
 	}
 	d := ddb.Decoder{Item: it}
-	d.Layout(attrVersion, layoutTracked, ErrNewerLayout)
+	d.Layout(attrVersion, layoutTracked)
 	c := Consumer{
 		Queue:        d.Text(attrQueue),
 		Name:         d.Text(attrConsumer),
@@ -199,7 +199,7 @@ func encodeAct(a Act) ddb.Item {
 
 func decodeAct(it ddb.Item) (Act, error) {
 	d := ddb.Decoder{Item: it}
-	d.Layout(attrVersion, layout, ErrNewerLayout)
+	d.Layout(attrVersion, layout)
 	a := Act{
 		Queue:    d.Text(attrQueue),
 		Consumer: d.Text(attrConsumer),

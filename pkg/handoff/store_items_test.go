@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // stored is what stands in a table, with "q" for the queue.
@@ -71,13 +72,13 @@ func TestStoreNewerLayout(t *testing.T) {
 			Do:  []ddb.Action{ddb.Path("v").Set(ddb.Int(3))},
 		})
 		b.check(err)
-		if _, err := b.Consumer(b.Context(), b.queue, "a"); !errors.Is(err, handoff.ErrNewerLayout) {
+		if _, err := b.Consumer(b.Context(), b.queue, "a"); !errors.Is(err, table.ErrNewerLayout) {
 			b.Errorf("get: error %v", err)
 		}
-		if _, _, err := b.Consumers(b.Context(), b.queue, ""); !errors.Is(err, handoff.ErrNewerLayout) {
+		if _, _, err := b.Consumers(b.Context(), b.queue, ""); !errors.Is(err, table.ErrNewerLayout) {
 			b.Errorf("list: error %v", err)
 		}
-		if _, made, err := b.Claim(b.Context(), b.fresh("a"), claim("r", 5)); made || !errors.Is(err, handoff.ErrNewerLayout) {
+		if _, made, err := b.Claim(b.Context(), b.fresh("a"), claim("r", 5)); made || !errors.Is(err, table.ErrNewerLayout) {
 			b.Errorf("claim: made %v, error %v", made, err)
 		}
 	})

@@ -34,9 +34,6 @@ var (
 	// ErrOtherKind: edges were asked of a chain of stamps, or stamps of a chain
 	// of edges.
 	ErrOtherKind = errors.New("the chain is of the other kind")
-	// ErrNewerLayout: the item was written by a later version of this package,
-	// which keeps something in it that this version does not know.
-	ErrNewerLayout = errors.New("item was written by a newer version")
 )
 
 // The remaining errors of xor-ack-dynamodb, with its meanings.

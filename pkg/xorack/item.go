@@ -10,7 +10,7 @@ import (
 // layout is the version of the items' layout, kept in each item's "v".
 //
 // Compatibility: a reader takes items of this layout and of older ones, and
-// refuses newer ones ([ErrNewerLayout]); so does a writer, in its condition.
+// refuses newer ones ([table.ErrNewerLayout]); so does a writer, in its condition.
 // Adding an attribute that older versions may ignore does not raise the
 // version; giving an attribute another meaning does.
 const layout = 1
@@ -120,7 +120,7 @@ func decodeChain(it ddb.Item, tagKey ddb.Path) (Chain, error) {
 		return Chain{}, nil
 	}
 	d := decoder{ddb.Decoder{Item: it}}
-	d.Layout(attrVersion, layout, ErrNewerLayout)
+	d.Layout(attrVersion, layout)
 	c := Chain{
 		Tag:         d.Text(tagKey),
 		Incarnation: Incarnation(d.eight(attrIncarnation)),

@@ -23,7 +23,7 @@ import (
 // So each write says in its condition what must still be so, answers with the
 // chain that stands there afterwards and whether this request changed it, and
 // leaves a mark by which its repeat finds it. An item of a newer layout is not
-// written: [ErrNewerLayout].
+// written: [table.ErrNewerLayout].
 //
 // "Not ended" means [Chain.End] is Open; "same incarnation" that the record
 // has none, or this one.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -69,13 +70,13 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 			memory, s := inMemory(t)
 			check(t, c.before(s).err)
 			newer := layout(t, memory, 2)
-			if a := c.write(s); a.changed || !errors.Is(a.err, xorack.ErrNewerLayout) {
+			if a := c.write(s); a.changed || !errors.Is(a.err, table.ErrNewerLayout) {
 				t.Errorf("changed %v, %v", a.changed, a.err)
 			}
 			if is := chainItems(memory)["t"]; !is.Equal(newer) {
 				t.Errorf("it was %v, and is %v", newer, is)
 			}
-			if _, err := s.Chain(t.Context(), "t"); !errors.Is(err, xorack.ErrNewerLayout) {
+			if _, err := s.Chain(t.Context(), "t"); !errors.Is(err, table.ErrNewerLayout) {
 				t.Errorf("read: %v", err)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -178,7 +179,7 @@ func TestOnEnds(t *testing.T) {
 	if len(announced) != 2 || announced[0] != announced[1] || !strings.HasPrefix(announced[0], "t DONE 4s ") {
 		t.Errorf("announced %q", announced)
 	}
-	if !errors.Is(failures[1], xorack.ErrNewerLayout) {
+	if !errors.Is(failures[1], table.ErrNewerLayout) {
 		t.Errorf("a newer layout: %v", failures[1])
 	}
 	for _, broken := range []string{`{}`, `7`, `{"dynamodb":{"NewImage":7}}`} {

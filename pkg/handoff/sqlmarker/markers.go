@@ -9,6 +9,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // layout is the version of the tables: since 2 a marker has replies, since 3 its
@@ -57,7 +58,7 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect, stack string) (*Mark
 	case version < layout:
 		return nil, fmt.Errorf("the marker tables have version %d, and this program needs %d: call Install", version, layout)
 	case version > layout:
-		return nil, fmt.Errorf("the marker tables have version %d: this program knows %d", version, layout)
+		return nil, fmt.Errorf("the marker tables were %w: %d, and this program knows %d", table.ErrNewerLayout, version, layout)
 	}
 	return m, nil
 }

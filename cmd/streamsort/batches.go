@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
 	"github.com/streamsort/streamsort/localstack/eventsource"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // batches prints what a consumer behind the cursors' stream is handed. It reads
@@ -37,7 +38,7 @@ func (c *tailCommand) batches(s *session) error {
 	if err != nil {
 		return err
 	}
-	table, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.CursorsTable})
+	described, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.CursorsTable})
 	if err != nil {
 		return fmt.Errorf("table %s: %w", c.CursorsTable, dynamo.Translate(err))
 	}
@@ -59,11 +60,11 @@ func (c *tailCommand) batches(s *session) error {
 			b.Queue, b.From+1, b.To, count(len(b.Messages), "message", "messages"), len(b.Skipped))
 	}, &cursor.OnStreamOptions{Failed: func(err error) { fmt.Fprintln(s.errOut, "streamsort:", err) }})
 	runner, err := eventsource.New(eventsource.Mapping{
-		ID: "tail", FunctionName: "tail", StreamARN: aws.ToString(table.Table.LatestStreamArn),
+		ID: "tail", FunctionName: "tail", StreamARN: aws.ToString(described.Table.LatestStreamArn),
 		StartingPosition:      eventsource.TrimHorizon,
 		FunctionResponseTypes: []string{eventsource.ReportBatchItemFailures},
 	}, eventsource.Config{Streams: reader, Invoke: func(ctx context.Context, payload []byte) ([]byte, string, error) {
-		var event cursor.StreamEvent
+		var event table.StreamEvent
 		if err := json.Unmarshal(payload, &event); err != nil {
 			return nil, err.Error(), nil
 		}

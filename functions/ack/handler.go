@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -73,27 +74,27 @@ func (s *service) handle(ctx context.Context, raw json.RawMessage) (json.RawMess
 
 // streamEvent reads a batch of a DynamoDB stream's records. Nothing else has
 // them.
-func streamEvent(raw json.RawMessage) (xorack.StreamEvent, bool) {
+func streamEvent(raw json.RawMessage) (table.StreamEvent, bool) {
 	var sources struct {
 		Records []struct {
 			EventSource string `json:"eventSource"`
 		}
 	}
 	if err := json.Unmarshal(raw, &sources); err != nil || len(sources.Records) == 0 {
-		return xorack.StreamEvent{}, false
+		return table.StreamEvent{}, false
 	}
 	for _, record := range sources.Records {
 		if record.EventSource != "aws:dynamodb" {
-			return xorack.StreamEvent{}, false
+			return table.StreamEvent{}, false
 		}
 	}
-	var event xorack.StreamEvent
+	var event table.StreamEvent
 	err := json.Unmarshal(raw, &event)
 	return event, err == nil
 }
 
 // ends sees to the chains that a batch of records shows as ended.
-func (s *service) ends(ctx context.Context, event xorack.StreamEvent) (json.RawMessage, error) {
+func (s *service) ends(ctx context.Context, event table.StreamEvent) (json.RawMessage, error) {
 	metrics := s.emitter.Begin()
 	defer metrics.Flush()
 	metrics.Count("StreamRecords", len(event.Records))

@@ -16,11 +16,12 @@ import (
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // handler is the type of the function that Lambda calls.
-type handler = func(context.Context, cursor.StreamEvent) (events.DynamoDBEventResponse, error)
+type handler = func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error)
 
 // fromEnvironment makes the handler of the environment's tables and of the
 // consumers.json that lies beside the program. Metrics go to out.
@@ -70,7 +71,7 @@ func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, reader
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, event cursor.StreamEvent) (events.DynamoDBEventResponse, error) {
+	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		seen.begin()
 		defer seen.flush()
 		response, err := deliver(ctx, event)

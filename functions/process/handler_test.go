@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -32,9 +33,9 @@ func record(sequence int, queue string, position int64) string {
 	return fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`, sequence, image(0), image(position))
 }
 
-func event(t *testing.T, records ...string) cursor.StreamEvent {
+func event(t *testing.T, records ...string) table.StreamEvent {
 	t.Helper()
-	var e cursor.StreamEvent
+	var e table.StreamEvent
 	if err := json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &e); err != nil {
 		t.Fatal(err)
 	}

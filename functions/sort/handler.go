@@ -10,10 +10,11 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // handler is the type of the function that Lambda calls.
-type handler = func(context.Context, cursor.StreamEvent) (events.DynamoDBEventResponse, error)
+type handler = func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error)
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
 // out.
@@ -32,7 +33,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 // newHandler returns the handler: a batch of records in, the first record that
 // has to come again out.
 func newHandler(sorter *cursor.Sorter, names cursor.Names, emitter *emf.Emitter) handler {
-	return func(ctx context.Context, event cursor.StreamEvent) (events.DynamoDBEventResponse, error) {
+	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		metrics := emitter.Begin()
 		defer metrics.Flush()
 		metrics.Count("StreamRecords", len(event.Records))

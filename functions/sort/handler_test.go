@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // record is a record of the messages' stream as Lambda hands it on.
@@ -25,9 +26,9 @@ func record(sequence int, queue string, seq int64) string {
 	}`, queue, seq, sequence)
 }
 
-func event(t *testing.T, records ...string) cursor.StreamEvent {
+func event(t *testing.T, records ...string) table.StreamEvent {
 	t.Helper()
-	var e cursor.StreamEvent
+	var e table.StreamEvent
 	if err := json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &e); err != nil {
 		t.Fatal(err)
 	}

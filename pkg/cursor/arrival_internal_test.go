@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -49,7 +50,7 @@ func TestOnStreamHandsOnArrivals(t *testing.T) {
 		if c.Table.Name != "streamsort-cursors" {
 			return
 		}
-		record := streamRecord{EventName: "MODIFY"}
+		record := stream.Record{EventName: "MODIFY"}
 		if !c.Before.Exists() {
 			record.EventName = "INSERT"
 		}
@@ -88,7 +89,7 @@ func TestOnStreamHandsOnArrivals(t *testing.T) {
 			got = append(got, string(m.Body))
 		}
 		return nil
-	}, &OnStreamOptions{Failed: func(err error) { t.Error(err) }})(t.Context(), StreamEvent{Records: records})
+	}, &OnStreamOptions{Failed: func(err error) { t.Error(err) }})(t.Context(), table.StreamEvent{Records: records})
 	if err != nil || len(response.BatchItemFailures) > 0 {
 		t.Fatalf("%v, %v", response, err)
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"reflect"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/stream"
 )
 
 // FuzzDecodeItem: an item that anybody may have written is decoded or refused,
@@ -30,7 +32,9 @@ func FuzzDecodeItem(f *testing.F) {
 	}
 	names := Names{}.withDefaults()
 	f.Fuzz(func(t *testing.T, text []byte) {
-		it, err := image(text)
+		var record stream.Record
+		record.Change.NewImage = text
+		it, err := record.New()
 		if err != nil {
 			return
 		}

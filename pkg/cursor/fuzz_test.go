@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // FuzzParseSeq: a seq has one spelling, and no text makes it panic.
@@ -42,7 +43,7 @@ func FuzzStreamRecord(f *testing.F) {
 		if !json.Valid([]byte(record)) {
 			return // Lambda hands out JSON
 		}
-		event := cursor.StreamEvent{Records: []json.RawMessage{json.RawMessage(record)}}
+		event := table.StreamEvent{Records: []json.RawMessage{json.RawMessage(record)}}
 		s, err := cursor.New(cursor.NewMemory(), nil)
 		if err != nil {
 			t.Fatal(err)

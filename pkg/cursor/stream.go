@@ -7,53 +7,11 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/stream"
+	"github.com/streamsort/streamsort/pkg/table"
 )
-
-// StreamEvent is what Lambda hands to a function behind a DynamoDB stream.
-// Records are decoded one by one, so that a record that cannot be read fails
-// alone.
-type StreamEvent struct {
-	Records []json.RawMessage `json:"Records"`
-}
-
-// streamRecord is the part of a record that is read here.
-type streamRecord struct {
-	EventName string `json:"eventName"`
-	Change    struct {
-		SequenceNumber string          `json:"SequenceNumber"`
-		Keys           json.RawMessage `json:"Keys"`
-		NewImage       json.RawMessage `json:"NewImage"`
-		OldImage       json.RawMessage `json:"OldImage"`
-	} `json:"dynamodb"`
-}
-
-// image decodes an image or the keys; none where the record has none.
-func image(raw json.RawMessage) (ddb.Item, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return ddb.Item{}, nil
-	}
-	it, err := attributevalue.UnmarshalMapJSON(raw)
-	return dynamo.FromSDK(it), err
-}
-
-// FailedAt is the answer that makes Lambda repeat a batch from this record on,
-// for the handlers of this project. A record without a sequence number cannot be named: the error then fails
-// the whole batch.
-func FailedAt(raw json.RawMessage, cause error) (events.DynamoDBEventResponse, error) {
-	var record streamRecord
-	// What can be read of a broken record is enough to name it.
-	_ = json.Unmarshal(raw, &record)
-	if record.Change.SequenceNumber == "" {
-		return events.DynamoDBEventResponse{}, fmt.Errorf("record without a sequence number: %w", cause)
-	}
-	return events.DynamoDBEventResponse{
-		BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: record.Change.SequenceNumber}},
-	}, nil
-}
 
 // OnMessagesOptions are what a handler of the messages' stream tells of its work.
 // A nil OnMessagesOptions means nobody is told.
@@ -72,12 +30,12 @@ type OnMessagesOptions struct {
 // A queue that fails keeps no other queue of the batch back; the batch is
 // repeated from the first record of such a queue on, which does no harm to the
 // others.
-func OnMessages(s *Sorter, names Names, options *OnMessagesOptions) func(context.Context, StreamEvent) (events.DynamoDBEventResponse, error) {
+func OnMessages(s *Sorter, names Names, options *OnMessagesOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	if options == nil {
 		options = &OnMessagesOptions{}
 	}
 	names = names.withDefaults()
-	return func(ctx context.Context, event StreamEvent) (events.DynamoDBEventResponse, error) {
+	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		type batch struct {
 			queue string
 			first int
@@ -127,28 +85,25 @@ func OnMessages(s *Sorter, names Names, options *OnMessagesOptions) func(context
 		if lowest == nil {
 			return events.DynamoDBEventResponse{}, nil
 		}
-		return FailedAt(event.Records[lowest.first], lowest.err)
+		return stream.FailedAt(event.Records[lowest.first], lowest.err)
 	}
 }
 
 // storedKey is the queue and seq that a record says are stored; stored is
 // false for a record that says nothing of the kind (a deletion).
 func storedKey(raw json.RawMessage, names Names) (queue string, seq int64, stored bool, err error) {
-	var record streamRecord
-	if err := json.Unmarshal(raw, &record); err != nil {
-		return "", 0, false, fmt.Errorf("stream record: %w", err)
+	record, err := stream.Read(raw)
+	if err != nil || record.Removed() {
+		return "", 0, false, err
 	}
-	if record.EventName == "REMOVE" {
-		return "", 0, false, nil
-	}
-	keys, err := image(record.Change.Keys)
+	keys, err := record.Keys()
 	if err != nil {
-		return "", 0, false, fmt.Errorf("keys of stream record %s: %w", record.Change.SequenceNumber, err)
+		return "", 0, false, err
 	}
 	d := ddb.Decoder{Item: keys}
 	queue, seq = d.Text(names.queueKey()), d.Number(names.seqKey())
 	if d.Err != nil {
-		return "", 0, false, fmt.Errorf("keys of stream record %s: %w", record.Change.SequenceNumber, d.Err)
+		return "", 0, false, record.In(fmt.Errorf("keys: %w", d.Err))
 	}
 	return queue, seq, true, nil
 }
@@ -187,9 +142,9 @@ type OnStreamOptions struct {
 //	lambda.Start(cursor.OnStream(sorter, cursor.Names{}, handle, nil))
 //
 // The event source mapping must have ReportBatchItemFailures on.
-func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error, options *OnStreamOptions) func(context.Context, StreamEvent) (events.DynamoDBEventResponse, error) {
+func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error, options *OnStreamOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	names = names.withDefaults()
-	return func(ctx context.Context, event StreamEvent) (events.DynamoDBEventResponse, error) {
+	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		for _, raw := range event.Records {
 			cur, moved, err := advanceOf(raw, names)
 			if err == nil && moved.To > moved.From {
@@ -199,7 +154,7 @@ func OnStream(s *Sorter, names Names, handle func(context.Context, Batch) error,
 				if options != nil && options.Failed != nil {
 					options.Failed(err)
 				}
-				return FailedAt(raw, err)
+				return stream.FailedAt(raw, err)
 			}
 		}
 		return events.DynamoDBEventResponse{}, nil
@@ -243,36 +198,30 @@ func AdvanceOf(raw json.RawMessage, names Names) (queue string, moved Range, err
 
 // advanceOf returns the cursor after the change as well.
 func advanceOf(raw json.RawMessage, names Names) (Cursor, Range, error) {
-	var record streamRecord
-	if err := json.Unmarshal(raw, &record); err != nil {
-		return Cursor{}, Range{}, fmt.Errorf("stream record: %w", err)
+	record, err := stream.Read(raw)
+	if err != nil || record.Removed() {
+		return Cursor{}, Range{}, err
 	}
-	if record.EventName == "REMOVE" {
-		return Cursor{}, Range{}, nil
-	}
-	inRecord := func(err error) error {
-		return fmt.Errorf("stream record %s: %w", record.Change.SequenceNumber, err)
-	}
-	newer, err := image(record.Change.NewImage)
+	newer, err := record.New()
 	if err != nil {
-		return Cursor{}, Range{}, inRecord(err)
+		return Cursor{}, Range{}, err
 	}
-	older, err := image(record.Change.OldImage)
+	older, err := record.Old()
 	if err != nil {
-		return Cursor{}, Range{}, inRecord(err)
+		return Cursor{}, Range{}, err
 	}
-	if !newer.Exists() || !older.Exists() && record.EventName == "MODIFY" {
-		return Cursor{}, Range{}, inRecord(errNoImages)
+	if !newer.Exists() || !older.Exists() && record.Modified() {
+		return Cursor{}, Range{}, record.In(errNoImages)
 	}
 	to, err := decodeCursor(newer, names)
 	if err != nil {
-		return Cursor{}, Range{}, inRecord(err)
+		return Cursor{}, Range{}, record.In(err)
 	}
 	from := to.Settings.First - 1
 	if older.Exists() {
 		c, err := decodeCursor(older, names)
 		if err != nil {
-			return Cursor{}, Range{}, inRecord(err)
+			return Cursor{}, Range{}, record.In(err)
 		}
 		from = c.Position
 	}

@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
-func event(t *testing.T, records ...string) cursor.StreamEvent {
+func event(t *testing.T, records ...string) table.StreamEvent {
 	t.Helper()
-	e := cursor.StreamEvent{}
+	e := table.StreamEvent{}
 	for _, r := range records {
 		e.Records = append(e.Records, json.RawMessage(r))
 	}

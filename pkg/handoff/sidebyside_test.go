@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // Whoever says nothing of it has the queues of a batch of records delivered side by
@@ -32,7 +33,7 @@ func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		event := cursor.StreamEvent{}
+		event := table.StreamEvent{}
 		for i := range 3 {
 			queue := fmt.Sprint("q", i)
 			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {

@@ -7,7 +7,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // OnStream returns the handler of a Lambda function behind the stream of the
@@ -26,13 +28,13 @@ import (
 // of its shard.
 //
 // It returns an InvalidError for a reader that is out of its bounds.
-func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context.Context, cursor.StreamEvent) (events.DynamoDBEventResponse, error), error) {
+func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
 	for _, r := range readers {
 		if err := d.takes(r); err != nil {
 			return nil, err
 		}
 	}
-	return func(ctx context.Context, event cursor.StreamEvent) (events.DynamoDBEventResponse, error) {
+	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		hints, broken := hintsOf(event, names)
 		if broken != nil {
 			d.observe(Delivery{Err: broken.err})
@@ -58,7 +60,7 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 		if worst == nil {
 			return events.DynamoDBEventResponse{}, nil
 		}
-		return cursor.FailedAt(event.Records[worst.first], worst.err)
+		return stream.FailedAt(event.Records[worst.first], worst.err)
 	}, nil
 }
 
@@ -93,7 +95,7 @@ func (h *hint) work(readers []Reader) {
 
 // hintsOf reads the records of a batch, once a queue, and the first one that
 // cannot be read.
-func hintsOf(event cursor.StreamEvent, names cursor.Names) (hints []hint, broken *hint) {
+func hintsOf(event table.StreamEvent, names cursor.Names) (hints []hint, broken *hint) {
 	place := map[string]int{}
 	for i, raw := range event.Records {
 		queue, moved, err := cursor.AdvanceOf(raw, names)

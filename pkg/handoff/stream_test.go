@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // moved is a record of the cursors' stream.
@@ -34,7 +35,7 @@ func (k *desk) stream(want events.DynamoDBEventResponse, records ...json.RawMess
 	k.t.Helper()
 	handle, err := handoff.OnStream(k.d, cursor.Names{}, k.reader())
 	k.must(err)
-	got, err := handle(k.t.Context(), cursor.StreamEvent{Records: records})
+	got, err := handle(k.t.Context(), table.StreamEvent{Records: records})
 	k.must(err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		k.t.Errorf("answer (-want +got):\n%s", diff)
@@ -126,7 +127,7 @@ func TestBadRecords(t *testing.T) {
 			k.put("b", 1)
 			handle, err := handoff.OnStream(k.d, cursor.Names{}, k.reader())
 			k.must(err)
-			got, err := handle(t.Context(), cursor.StreamEvent{Records: []json.RawMessage{
+			got, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{
 				moved(1, "a", 0, 1), json.RawMessage(record), moved(3, "b", 0, 1),
 			}})
 			if name == "no JSON" {
@@ -152,7 +153,7 @@ func TestReadersOfAStream(t *testing.T) {
 	all.Name = "all"
 	handle, err := handoff.OnStream(k.d, cursor.Names{}, r, all)
 	k.must(err)
-	_, err = handle(t.Context(), cursor.StreamEvent{Records: []json.RawMessage{moved(1, "orders/1", 0, 1), moved(2, "other", 0, 1)}})
+	_, err = handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "orders/1", 0, 1), moved(2, "other", 0, 1)}})
 	k.must(err)
 	k.gets("orders/1 1 #1", "orders/1 1 #1", "other 1 #1")
 	wrong.Name = "no such name"

@@ -4,56 +4,33 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/stream"
+	"github.com/streamsort/streamsort/pkg/table"
 )
-
-// StreamEvent is what Lambda hands to a function behind a DynamoDB stream.
-// Records are decoded one by one, so that a record that cannot be read fails
-// alone.
-type StreamEvent struct {
-	Records []json.RawMessage `json:"Records"`
-}
-
-// streamRecord is the part of a record that is read here.
-type streamRecord struct {
-	EventName string `json:"eventName"`
-	Change    struct {
-		SequenceNumber string          `json:"SequenceNumber"`
-		NewImage       json.RawMessage `json:"NewImage"`
-	} `json:"dynamodb"`
-}
 
 var errNoImage = errors.New("has no new image: the chains' stream must show NEW_IMAGE or NEW_AND_OLD_IMAGES")
 
 // ChainOf is the chain as a record of the table's stream shows it; the zero
 // Chain for the record of a deletion.
 func ChainOf(raw json.RawMessage, names Names) (Chain, error) {
-	var record streamRecord
-	if err := json.Unmarshal(raw, &record); err != nil {
-		return Chain{}, fmt.Errorf("stream record: %w", err)
+	record, err := stream.Read(raw)
+	if err != nil || record.Removed() {
+		return Chain{}, err
 	}
-	if record.EventName == "REMOVE" {
-		return Chain{}, nil
-	}
-	inRecord := func(err error) error {
-		return fmt.Errorf("stream record %s: %w", record.Change.SequenceNumber, err)
-	}
-	if len(record.Change.NewImage) == 0 || string(record.Change.NewImage) == "null" {
-		return Chain{}, inRecord(errNoImage)
-	}
-	image, err := attributevalue.UnmarshalMapJSON(record.Change.NewImage)
+	image, err := record.New()
 	if err != nil {
-		return Chain{}, inRecord(err)
+		return Chain{}, err
 	}
-	c, err := decodeChain(dynamo.FromSDK(image), ddb.Path(names.withDefaults().TagKey))
+	if !image.Exists() {
+		return Chain{}, record.In(errNoImage)
+	}
+	c, err := decodeChain(image, ddb.Path(names.withDefaults().TagKey))
 	if err != nil {
-		return Chain{}, inRecord(err)
+		return Chain{}, record.In(err)
 	}
 	return c, nil
 }
@@ -80,11 +57,11 @@ type OnEndsOptions struct {
 //
 // What that leaves out, a chain of stamps that is acked and whose stamper died
 // before it said so, the sweep finds.
-func OnEnds(a *Acker, names Names, announce Announce, options *OnEndsOptions) func(context.Context, StreamEvent) (events.DynamoDBEventResponse, error) {
+func OnEnds(a *Acker, names Names, announce Announce, options *OnEndsOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	if options == nil {
 		options = &OnEndsOptions{}
 	}
-	return func(ctx context.Context, event StreamEvent) (events.DynamoDBEventResponse, error) {
+	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		errs := make([]error, len(event.Records))
 		ended := make([]Chain, len(event.Records))
 		a.forEach(len(event.Records), func(i int) {
@@ -98,28 +75,23 @@ func OnEnds(a *Acker, names Names, announce Announce, options *OnEndsOptions) fu
 				ended[i] = c
 			}
 		})
-		var response events.DynamoDBEventResponse
+		failed := -1
 		for i, err := range errs {
-			if err == nil {
-				if ended[i].Exists() && options.Finished != nil {
-					options.Finished(ended[i])
+			switch {
+			case err != nil:
+				if options.Failed != nil {
+					options.Failed(err)
 				}
-				continue
+				if failed < 0 {
+					failed = i
+				}
+			case ended[i].Exists() && options.Finished != nil:
+				options.Finished(ended[i])
 			}
-			if options.Failed != nil {
-				options.Failed(err)
-			}
-			if len(response.BatchItemFailures) > 0 {
-				continue
-			}
-			var record streamRecord
-			// What can be read of a broken record is enough to name it.
-			_ = json.Unmarshal(event.Records[i], &record)
-			if record.Change.SequenceNumber == "" {
-				return events.DynamoDBEventResponse{}, fmt.Errorf("record without a sequence number: %w", err)
-			}
-			response.BatchItemFailures = []events.DynamoDBBatchItemFailure{{ItemIdentifier: record.Change.SequenceNumber}}
 		}
-		return response, nil
+		if failed < 0 {
+			return events.DynamoDBEventResponse{}, nil
+		}
+		return stream.FailedAt(event.Records[failed], errs[failed])
 	}
 }

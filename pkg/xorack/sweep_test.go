@@ -162,7 +162,7 @@ func TestOnEnds(t *testing.T) {
 		announced = append(announced, fmt.Sprint(c.Tag, " ", c.End(), " ", c.Age(time.Time{}), " ", c.EventID()))
 		return nil
 	}, &xorack.OnEndsOptions{Failed: func(err error) { failures = append(failures, err) }})
-	response, err := handle(t.Context(), xorack.StreamEvent{Records: []json.RawMessage{
+	response, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{
 		record(1, "INSERT", strings.Replace(doneImage, `"N":"0"`, `"N":"7"`, 1)),
 		record(2, "MODIFY", doneImage),
 		record(3, "MODIFY", strings.Replace(doneImage, `"due":{"N":"9000"},`, "", 1)),
@@ -183,7 +183,7 @@ func TestOnEnds(t *testing.T) {
 		t.Errorf("a newer layout: %v", failures[1])
 	}
 	for _, broken := range []string{`{}`, `7`, `{"dynamodb":{"NewImage":7}}`} {
-		if _, err := handle(t.Context(), xorack.StreamEvent{Records: []json.RawMessage{[]byte(broken)}}); err == nil {
+		if _, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{[]byte(broken)}}); err == nil {
 			t.Errorf("%s: no error", broken)
 		}
 	}

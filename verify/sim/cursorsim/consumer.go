@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -76,7 +77,7 @@ func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Bat
 		tiles.check(b)
 		return take(b)
 	}, &cursor.OnStreamOptions{Failed: func(err error) { errors.As(err, &missing) }})
-	event := cursor.StreamEvent{}
+	event := table.StreamEvent{}
 	for i, record := range records {
 		event.Records = append(event.Records, record.json(i))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -65,7 +66,7 @@ func (m *model) slowClock(times int, step time.Duration) {
 }
 
 // handler is the function behind the cursors' stream, for one process.
-func (m *model) handler(p *sim.Proc, d *handoff.Deliverer, names ...string) (func(context.Context, cursor.StreamEvent) ([]int, error), error) {
+func (m *model) handler(p *sim.Proc, d *handoff.Deliverer, names ...string) (func(context.Context, table.StreamEvent) ([]int, error), error) {
 	if len(names) == 0 {
 		for _, at := range m.readers {
 			names = append(names, at.name)
@@ -88,7 +89,7 @@ func (m *model) handler(p *sim.Proc, d *handoff.Deliverer, names ...string) (fun
 		}
 	}
 	handle, err := handoff.OnStream(d, cursor.Names{}, readers...)
-	return func(ctx context.Context, e cursor.StreamEvent) ([]int, error) {
+	return func(ctx context.Context, e table.StreamEvent) ([]int, error) {
 		response, err := handle(ctx, e)
 		var failed []int
 		for _, item := range response.BatchItemFailures {

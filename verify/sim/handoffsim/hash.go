@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -42,8 +43,8 @@ func (r record) hash(d *sim.Digest) {
 
 // event is the records as Lambda hands them out, with their indexes for their
 // sequence numbers.
-func event(records []record) cursor.StreamEvent {
-	var e cursor.StreamEvent
+func event(records []record) table.StreamEvent {
+	var e table.StreamEvent
 	for i, r := range records {
 		e.Records = append(e.Records, r.json(i))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
 )
@@ -50,11 +51,11 @@ func (m *model) reader(p *sim.Proc) handoff.Reader {
 }
 
 // event is a record of the cursors' stream over nothing, as a nudge makes it.
-func (m *model) event() cursor.StreamEvent {
+func (m *model) event() table.StreamEvent {
 	it := m.cursor()
 	image := fmt.Sprintf(`{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"0"},"gapSince":{"N":"0"},`+
 		`"change":{"S":"advance"},"policy":{"S":"wait"},"gapAfter":{"N":"300000"},"maxAhead":{"N":"100000"},"mode":{"S":"sync"}}`, queue, it.Position)
-	var e cursor.StreamEvent
+	var e table.StreamEvent
 	e.Records = []json.RawMessage{json.RawMessage(
 		`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"0","OldImage":` + image + `,"NewImage":` + image + `}}`)}
 	return e

@@ -79,12 +79,15 @@ func (d *Decoder) Number128(name Path) (hi int64, lo uint64) {
 	return v.hi, v.lo
 }
 
+// Millis reads a time that must be there.
+func (d *Decoder) Millis(name Path) time.Time { return fromMillis(d.Number(name)) }
+
 // MillisOr reads a time that may be missing: the zero time then.
 func (d *Decoder) MillisOr(name Path) time.Time {
 	if !d.Item.Has(name) {
 		return time.Time{}
 	}
-	return time.UnixMilli(d.Number(name)).UTC()
+	return d.Millis(name)
 }
 
 // SecondsOr reads a time of TTL's that may be missing: the zero time then.

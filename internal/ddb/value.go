@@ -62,6 +62,12 @@ func Int128(hi int64, lo uint64) Value { return Value{kind: Number, hi: hi, lo: 
 // Millis is a time in milliseconds since 1970.
 func Millis(t time.Time) Value { return Int(t.UnixMilli()) }
 
+// ToMillis is a time as the tables keep it, and as it is read again: to the
+// millisecond, in UTC.
+func ToMillis(t time.Time) time.Time { return fromMillis(t.UnixMilli()) }
+
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
 // Seconds is a time in seconds since 1970, as TTL wants it.
 func Seconds(t time.Time) Value { return Int(t.Unix()) }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -184,7 +185,7 @@ func (s *Sorter) lookToAppend(ctx context.Context, queue string) (Cursor, error)
 // storeArrival is step 1: the arrival is stored, or what stands under its id is
 // looked at. It has no place yet: nobody but a repeat sees it.
 func (s *Sorter) storeArrival(ctx context.Context, a *appending, cur Cursor) error {
-	a.Op, a.EnqueuedAt, a.ExpiresOn, a.Seen = s.newOp(), milliseconds(s.now()), s.expiry(), cur.Position
+	a.Op, a.EnqueuedAt, a.ExpiresOn, a.Seen = s.newOp(), ddb.ToMillis(s.now()), s.expiry(), cur.Position
 	there, err := s.store.PutArrival(ctx, a.Arrival)
 	if err != nil {
 		return err

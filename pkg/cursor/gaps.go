@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -132,7 +133,7 @@ const maxReason = 500
 func (s *Sorter) putTombstone(ctx context.Context, queue string, seq int64, reason string) error {
 	_, err := s.store.PutMessage(ctx, Message{
 		Queue: queue, Seq: seq, Tombstone: reason,
-		Op: s.newOp(), EnqueuedAt: milliseconds(s.now()), ExpiresOn: s.expiry(),
+		Op: s.newOp(), EnqueuedAt: ddb.ToMillis(s.now()), ExpiresOn: s.expiry(),
 	})
 	return err
 }

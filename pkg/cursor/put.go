@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -168,7 +169,7 @@ func (s *Sorter) putOne(ctx context.Context, m Message, cur Cursor) Result {
 		result.Outcome = Full
 	default:
 		m.Op = s.newOp()
-		m.EnqueuedAt = milliseconds(s.now())
+		m.EnqueuedAt = ddb.ToMillis(s.now())
 		m.ExpiresOn = s.expiry()
 		m.Tombstone = ""
 		there, err := s.store.PutMessage(ctx, m)

@@ -1,6 +1,10 @@
 package cursor
 
-import "time"
+import (
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
 
 // Cursor is the durable record of a queue: how far it is gap-free, what is
 // parked beyond a gap, and the queue's settings. The zero Cursor means that
@@ -54,7 +58,7 @@ func newCursor(queue string, settings Settings, now time.Time) Cursor {
 		Settings:  settings,
 		Position:  settings.First - 1,
 		Parked:    settings.First - 1,
-		GapSince:  milliseconds(now),
+		GapSince:  ddb.ToMillis(now),
 		Floor:     settings.First - 1,
 		Announced: noneAnnounced,
 	}
@@ -65,9 +69,6 @@ func newCursor(queue string, settings Settings, now time.Time) Cursor {
 }
 
 const noneAnnounced = -1
-
-// milliseconds is t as the tables keep it.
-func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
 // fits reports whether seq may be stored while the position is this one.
 func (c Cursor) fits(seq int64) bool {

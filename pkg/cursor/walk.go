@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // Walk is a look at all queues, a bounded part of it a run. Where a run
@@ -64,7 +66,7 @@ func (s *Sorter) walkSegment(ctx context.Context, walk Walk, segment int, visit 
 		if walk.Every > 0 && !last.Finished.IsZero() && s.now().Sub(last.Finished) < walk.Every {
 			return nil
 		}
-		progress = Progress{Name: name, Began: milliseconds(s.now()), Finished: last.Finished, Before: last.Began}
+		progress = Progress{Name: name, Began: ddb.ToMillis(s.now()), Finished: last.Finished, Before: last.Began}
 	}
 	var only CursorFilter
 	if walk.Only != nil {
@@ -91,7 +93,7 @@ func (s *Sorter) walkSegment(ctx context.Context, walk Walk, segment int, visit 
 		}
 		progress.After = page.Next
 		if page.Next == "" {
-			progress.Finished = milliseconds(s.now())
+			progress.Finished = ddb.ToMillis(s.now())
 		}
 		if err := s.store.SaveSweepProgress(ctx, progress); err != nil {
 			return errors.Join(firstErr, fmt.Errorf("%s: %w", name, err))

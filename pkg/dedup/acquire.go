@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // verdict is what a row means to a caller.
@@ -67,7 +69,7 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (remember
 		return remembered{}, Row{}, false, err
 	}
 	for {
-		now := milliseconds(d.options.Now())
+		now := ddb.ToMillis(d.options.Now())
 		switch d.judge(r, a.payload, now) {
 		case free, expired:
 			var mine bool

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -131,7 +132,7 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	if a.completed && a.placed != nil {
 		return a.placed.refused
 	}
-	now := milliseconds(a.d.options.Now())
+	now := ddb.ToMillis(a.d.options.Now())
 	completion := Completion{At: now}
 	completion.ValidUntil, completion.ExpiresOn = a.d.validity(now, time.Time{})
 	if err := a.place(ctx, value, completion); err != nil {
@@ -231,7 +232,7 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	}
 	judged = true
 	if failure == Remember {
-		now := milliseconds(a.d.options.Now())
+		now := ddb.ToMillis(a.d.options.Now())
 		c := Completion{At: now, Failed: true, Error: message}
 		c.ValidUntil, c.ExpiresOn = a.d.validity(now, time.Time{})
 		return a.complete(ctx, c, nil)
@@ -288,7 +289,7 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 	if a.failing {
 		return ErrEnded
 	}
-	now := milliseconds(a.d.options.Now())
+	now := ddb.ToMillis(a.d.options.Now())
 	e := Extension{LeaseUntil: now.Add(lease)}
 	e.ValidUntil, e.ExpiresOn = a.d.validity(now, e.LeaseUntil)
 	r, _, err := a.d.store.Extend(ctx, a.owner, e)

@@ -2,7 +2,6 @@ package dedup
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 )
@@ -156,9 +155,9 @@ func (n Names) decodeRow(it ddb.Item) (Row, error) {
 		d.Fail(attrToken, "is missing or does not have 16 bytes")
 	}
 	copy(r.Token[:], token)
-	r.StartedAt = time.UnixMilli(d.Number(attrStartedAt)).UTC()
-	r.LeaseUntil = time.UnixMilli(d.Number(attrLeaseUntil)).UTC()
-	r.ValidUntil = time.UnixMilli(d.Number(attrValidUntil)).UTC()
+	r.StartedAt = d.Millis(attrStartedAt)
+	r.LeaseUntil = d.Millis(attrLeaseUntil)
+	r.ValidUntil = d.Millis(attrValidUntil)
 	r.ExpiresOn = d.SecondsOr(attrExpiresOn)
 	r.Payload = d.BytesOr(attrPayloadHash)
 	r.CompletedAt = d.MillisOr(attrCompletedAt)

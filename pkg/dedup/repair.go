@@ -5,6 +5,8 @@ import (
 	"context"
 	"iter"
 	"slices"
+
+	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // Entry is a row and its state by this process's clock.
@@ -123,7 +125,7 @@ func (d *Deduplicator[ID, R]) override(ctx context.Context, id ID, audit Audit, 
 	}
 	for {
 		r, found, err := d.store.Row(ctx, k, true)
-		now := milliseconds(d.options.Now())
+		now := ddb.ToMillis(d.options.Now())
 		switch {
 		case err != nil || !found || r.expired(now) || r.completed():
 			return false, err

@@ -1,6 +1,8 @@
 package dedup
 
-import "time"
+import (
+	"time"
+)
 
 // Row is what is stored under a key. Times are kept to the millisecond.
 type Row struct {
@@ -131,6 +133,3 @@ func (r Row) status(now time.Time, margin time.Duration, maxAttempts int64) Stat
 	}
 	return TimedOut
 }
-
-// milliseconds is a time as the table keeps it.
-func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -159,7 +160,7 @@ func (c Consumer) holds(t Token) bool { return c.State == Started && c.Token == 
 
 // over reports whether a claim is out whose lease is over.
 func (c Consumer) over(now time.Time) bool {
-	return c.State == Started && c.LeaseUntil.Before(milliseconds(now))
+	return c.State == Started && c.LeaseUntil.Before(ddb.ToMillis(now))
 }
 
 // outcome is what became of the claim of a token, where it is remembered.
@@ -214,6 +215,3 @@ func cut(s string, limit int) string {
 	}
 	return s[:limit]
 }
-
-// milliseconds is t as the tables keep it.
-func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -158,7 +159,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		}
 		run.Record = started
 		return run.ready(ctx)
-	case c.State == Sending && c.LeaseUntil.Before(milliseconds(now)):
+	case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):
 		// Forward only: it is as good as committed, also while it is paused.
 		finished, err := run.forward(ctx, c, nil)
 		if err != nil {
@@ -171,7 +172,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 	case c.State == Blocked:
 		run.Ended = IsBlocked
 	case c.State == Ready || c.State == Unknown || c.State == Sending ||
-		c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):
+		c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
 		run.Ended = Busy
 	case c.State == Idle && now.Before(c.RetryAt):
 		run.Ended = Waiting

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -171,7 +172,7 @@ func (d *Deliverer) act(ctx context.Context, o Order, kind string, seq int64, do
 	// another one before is not taken for this one done.
 	op := fmt.Sprintf("%s %d %s", kind, seq, o.Op)
 	if c.LastOp != op {
-		act := Act{Queue: o.Queue, Consumer: o.Consumer, At: milliseconds(d.now()), Op: o.Op, Kind: kind, Seq: seq, Reason: o.Reason}
+		act := Act{Queue: o.Queue, Consumer: o.Consumer, At: ddb.ToMillis(d.now()), Op: o.Op, Kind: kind, Seq: seq, Reason: o.Reason}
 		if err := d.store.RecordAct(ctx, act); err != nil {
 			return c, err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -196,7 +197,7 @@ func (p *Puller) claimedBatch(ctx context.Context, c Consumer) (Batch, error) {
 
 // hindered says why nothing can be claimed; OK where something can.
 func (c Consumer) hindered(now time.Time) Verdict {
-	over := c.LeaseUntil.Before(milliseconds(now))
+	over := c.LeaseUntil.Before(ddb.ToMillis(now))
 	switch {
 	case c.State == Unknown, c.State == Ready && over:
 		return InDoubt

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -245,7 +246,7 @@ func (d *Deliverer) refuse(ctx context.Context, h Held, refused []lost) error {
 			replies = "1 reply"
 		}
 		act := Act{
-			Queue: h.Queue, Consumer: h.Consumer, At: milliseconds(now), Op: h.replyID(l.queue), Kind: ActReply, Seq: -1,
+			Queue: h.Queue, Consumer: h.Consumer, At: ddb.ToMillis(now), Op: h.replyID(l.queue), Kind: ActReply, Seq: -1,
 			Reason: fmt.Sprintf("%s of claim %s", replies, h.Token), Error: cut(l.why, MaxReason), ReplyQueue: l.queue,
 		}
 		if err := d.store.RecordAct(ctx, act); err != nil {

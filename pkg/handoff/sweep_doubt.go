@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -13,14 +14,14 @@ import (
 // then, and whether it must be looked at again although it lacks nothing.
 func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Consumer, bool, error) {
 	now := r.now()
-	if c.State == Ready && c.LeaseUntil.Before(milliseconds(now)) {
+	if c.State == Ready && c.LeaseUntil.Before(ddb.ToMillis(now)) {
 		marked, _, err := r.store.MarkUnknown(ctx, c, now)
 		if err != nil {
 			return c, true, err
 		}
 		c = marked
 	}
-	if old := now.Add(-r.options.SettleWithin); c.State == Unknown && c.LeaseUntil.Before(milliseconds(old)) {
+	if old := now.Add(-r.options.SettleWithin); c.State == Unknown && c.LeaseUntil.Before(ddb.ToMillis(old)) {
 		aside, _, err := r.store.Quarantine(ctx, c, old)
 		if err != nil {
 			return c, true, err

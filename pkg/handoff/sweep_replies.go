@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -13,7 +14,7 @@ import (
 // returns the consumer as it is then.
 func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (Consumer, error) {
 	now := r.now()
-	if c.State == Sending && c.LeaseUntil.Before(milliseconds(now)) {
+	if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {
 		finished, err := r.forward(ctx, c, nil)
 		switch {
 		case errors.Is(err, ErrNoRoom):

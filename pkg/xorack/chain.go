@@ -187,6 +187,4 @@ func dueShard(tag string) int64 {
 // year 9892, a number of few digits: each two of them are a byte.
 var Never = time.Unix(250_000_000_000, 0).UTC()
 
-func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
-
 func seconds(t time.Time) time.Time { return time.Unix(t.Unix(), 0).UTC() }

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -139,7 +140,7 @@ func createOutcome(c Chain) Outcome {
 
 // fresh is a chain of edges at its creation.
 func (a *Acker) fresh(tag string, o CreateOptions) Chain {
-	now := milliseconds(a.now())
+	now := ddb.ToMillis(a.now())
 	c := Chain{
 		Tag: tag, Incarnation: incarnationOf(tag, o.ID), Edges: int64(o.Edges), Options: o.digest(),
 		Created: now, Seen: now, Deadline: now.Add(o.Deadline).Truncate(time.Millisecond), Idle: o.Idle.Truncate(time.Millisecond),
@@ -165,7 +166,7 @@ const minLook = 15 * time.Minute
 // write's record, the end is announced at this look; and as the looks are ever
 // farther apart, they are few.
 func (c Chain) nextLook(now time.Time) time.Time {
-	next := milliseconds(now.Add(max(minLook, now.Sub(c.Created))))
+	next := ddb.ToMillis(now.Add(max(minLook, now.Sub(c.Created))))
 	if c.Deadline.Before(next) {
 		next = c.Deadline
 	}

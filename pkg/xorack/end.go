@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -53,7 +54,7 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 	if e.IsZero() {
 		return Result{}, &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
 	}
-	deadline = milliseconds(deadline)
+	deadline = ddb.ToMillis(deadline)
 	if now := a.now(); !deadline.After(now) || deadline.Sub(now) > MaxDeadline {
 		return Result{}, &InvalidError{Field: "deadline", Code: invalid.OutOfRange, Problem: "must be ahead, by at most " + MaxDeadline.String()}
 	}

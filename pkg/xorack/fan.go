@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
@@ -132,7 +133,7 @@ func (a *Acker) createParts(ctx context.Context, e Edge, chains []fanned) error 
 	if err != nil || above.End() != Open || above.Has(e.Op()) {
 		return err
 	}
-	deadline := milliseconds(a.now().Add(MaxDeadline))
+	deadline := ddb.ToMillis(a.now().Add(MaxDeadline))
 	if above.IsCreated() {
 		deadline = above.Deadline.Add(partGrace)
 	}

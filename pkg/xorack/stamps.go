@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -141,14 +142,14 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 
 // fresh is a chain of stamps at its creation.
 func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Duration) Chain {
-	now := milliseconds(s.acker.now())
+	now := ddb.ToMillis(s.acker.now())
 	// The incarnation tells the options as well: each byte that the record does
 	// not have makes room for stamps in its first KB.
 	hash := derive(forStamps, []byte(tag), []byte(id), number(int(deadline)), stamp)
 	c := Chain{
 		Tag: tag, Incarnation: Incarnation(hash[:8]), StampLen: len(stamp),
 		Stamps: [][]byte{s.marked(forStamps, stamp, id)}, Created: now, Seen: now,
-		Deadline: milliseconds(now.Add(deadline)), ExpiresOn: Never,
+		Deadline: ddb.ToMillis(now.Add(deadline)), ExpiresOn: Never,
 	}
 	c.Due = c.nextLook(now)
 	return c

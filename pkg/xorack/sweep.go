@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -182,7 +183,7 @@ func (r *sweepRun) prolong(ctx context.Context, c Chain) (Chain, error) {
 	}
 	until := whole.Deadline
 	if until.Before(r.now) {
-		until = milliseconds(r.now)
+		until = ddb.ToMillis(r.now)
 	}
 	c, _, err = r.acker.store.Extend(ctx, c.Tag, c.Incarnation, until.Add(partGrace))
 	return c, err

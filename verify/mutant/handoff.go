@@ -29,10 +29,10 @@ var deliveryMutants = []mutant{
 		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
 	}},
 	{"takeover ignores the lease: claims for ever", deliveryFolder, deliveries, []edit{
-		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "false:"},
+		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "false:"},
 	}},
 	{"takeover ignores the lease: order broken", deliveryFolder, deliveries, []edit{
-		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "false:"},
+		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "false:"},
 		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "isIn(Idle, Started))"},
 	}},
 	{"stale position", sorterFolder, deliveries, []edit{
@@ -48,7 +48,7 @@ var deliveryMutants = []mutant{
 		{"deliver.go", "run.fresh = false\n", "run.fresh = true\n"},
 	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
-		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now)):", "c.State == Started && !c.LeaseUntil.Before(milliseconds(now.Add(2 * time.Second))):"},
+		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now.Add(2 * time.Second))):"},
 		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
 	}},
 	{"attempts counted by failures (T6)", deliveryFolder, deliveryTrace("T6"), []edit{

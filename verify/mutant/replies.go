@@ -38,8 +38,8 @@ var replyMutants = []mutant{
 	}},
 	{"replies: what is decided is taken over (P9)", handoffCode, replyTrace("P9"), []edit{
 		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now), isUntracked)))"},
-		{"deliver.go", "case c.State == Sending && c.LeaseUntil.Before(milliseconds(now)):", "case false:"},
-		{"deliver.go", "case c.State == Ready || c.State == Unknown || c.State == Sending ||", "case c.State == Ready || c.State == Unknown || c.State == Sending && !c.LeaseUntil.Before(milliseconds(now)) ||"},
+		{"deliver.go", "case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):", "case false:"},
+		{"deliver.go", "case c.State == Ready || c.State == Unknown || c.State == Sending ||", "case c.State == Ready || c.State == Unknown || c.State == Sending && !c.LeaseUntil.Before(ddb.ToMillis(now)) ||"},
 	}},
 	{"replies: what is decided fails (P10)", handoffCode, replyTrace("P10"), []edit{
 		{"send.go", "\t\treturn c, run.replying(err)\n", "\t\treturn run.fail(ctx, c, err)\n"},
@@ -79,7 +79,7 @@ var replyMutants = []mutant{
 		{"store_replies.go", "\t\tattrRefusedTold.Set(told))", "\t\tattrRefusedTold.Remove())"},
 	}},
 	{"replies: the sweep leaves them to the next record", handoffCode, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
-		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(milliseconds(now)) {", "if false {"},
+		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {", "if false {"},
 	}},
 	{"replies: a claim while they are sent is tried", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{
 		{"puller.go", "(!over || c.Tracked), c.State == Ready, c.State == Sending:", "(!over || c.Tracked), c.State == Ready:"},

@@ -25,9 +25,6 @@ func Number(n int64) types.AttributeValue {
 // Millis is a time as the tables keep it, in milliseconds since 1970.
 func Millis(t time.Time) types.AttributeValue { return Number(t.UnixMilli()) }
 
-// Map is a map as the SDK has it.
-func Map(m Item) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
-
 // Decoder reads attributes and keeps the first error in Err, so that an item is
 // decoded in one go and checked once.
 type Decoder struct {
@@ -76,14 +73,6 @@ func (d *Decoder) Number(name string) int64 {
 	return value
 }
 
-// NumberOr reads an integer that may be missing.
-func (d *Decoder) NumberOr(name string, otherwise int64) int64 {
-	if _, ok := d.Item[name]; !ok {
-		return otherwise
-	}
-	return d.Number(name)
-}
-
 // MillisOr reads a time that may be missing: the zero time then.
 func (d *Decoder) MillisOr(name string) time.Time {
 	if _, ok := d.Item[name]; !ok {
@@ -104,66 +93,4 @@ func (d *Decoder) BytesOr(name string) []byte {
 		return nil
 	}
 	return b.Value
-}
-
-// MapOr reads a map that may be missing: nil then.
-func (d *Decoder) MapOr(name string) Item {
-	value, ok := d.Item[name]
-	if !ok {
-		return nil
-	}
-	m, ok := value.(*types.AttributeValueMemberM)
-	if !ok {
-		d.Fail(name, "is not a map")
-		return nil
-	}
-	return m.Value
-}
-
-// Layout checks the version in the item's attribute: one above known was
-// written by a later version of the program, which keeps something in it that
-// this one does not know, and fails with newer.
-func (d *Decoder) Layout(name string, known int64, newer error) {
-	if v := d.Number(name); d.Err == nil && v > known {
-		d.Err, d.Failed = fmt.Errorf("%w: layout %d, and this one knows %d", newer, v, known), name
-	}
-}
-
-// Expression collects the placeholders of an expression: #name stands for the
-// attribute of that name, and :name for a value.
-type Expression struct {
-	Names  map[string]string
-	values Item
-}
-
-// NewExpression returns one without placeholders.
-func NewExpression() *Expression { return &Expression{Names: map[string]string{}, values: Item{}} }
-
-// Use names attributes: Use("position") lets the expression say #position.
-func (e *Expression) Use(attributes ...string) *Expression {
-	for _, name := range attributes {
-		e.Names["#"+name] = name
-	}
-	return e
-}
-
-// Key names an attribute by another word than its own, as where the tables'
-// user has chosen its name.
-func (e *Expression) Key(placeholder, attribute string) *Expression {
-	e.Names[placeholder] = attribute
-	return e
-}
-
-// Value sets :name.
-func (e *Expression) Value(name string, value types.AttributeValue) *Expression {
-	e.values[":"+name] = value
-	return e
-}
-
-// Values are the values as a request takes them: nil where there are none.
-func (e *Expression) Values() Item {
-	if len(e.values) == 0 {
-		return nil
-	}
-	return e.values
 }

@@ -32,7 +32,7 @@ func Members(raw []byte) ([]Member, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	token, err := decoder.Token()
 	if err != nil {
-		return nil, broken(err)
+		return nil, broken(raw, err)
 	}
 	if token != json.Delim('{') {
 		return nil, malformed("must be a JSON object")
@@ -43,7 +43,7 @@ func Members(raw []byte) ([]Member, error) {
 		before := decoder.InputOffset()
 		token, err := decoder.Token()
 		if err != nil {
-			return nil, broken(err)
+			return nil, broken(raw, err)
 		}
 		name, _ := token.(string)
 		if err := wellFormed(raw[before:decoder.InputOffset()]); err != nil {
@@ -55,11 +55,11 @@ func Members(raw []byte) ([]Member, error) {
 		seen[name] = true
 		var value json.RawMessage
 		if err := decoder.Decode(&value); err != nil {
-			return nil, broken(err)
+			return nil, broken(raw, err)
 		}
 		members = append(members, Member{name, value})
 	}
-	return members, end(decoder)
+	return members, end(decoder, raw)
 }
 
 // Elements reads an array's elements, each as it came, and looks at no more than one
@@ -71,7 +71,7 @@ func Elements(raw []byte, most int) ([]json.RawMessage, error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := decoder.Token(); err != nil {
-		return nil, broken(err)
+		return nil, broken(raw, err)
 	}
 	var elements []json.RawMessage
 	for decoder.More() {
@@ -80,20 +80,20 @@ func Elements(raw []byte, most int) ([]json.RawMessage, error) {
 		}
 		var element json.RawMessage
 		if err := decoder.Decode(&element); err != nil {
-			return nil, broken(err)
+			return nil, broken(raw, err)
 		}
 		elements = append(elements, element)
 	}
-	return elements, end(decoder)
+	return elements, end(decoder, raw)
 }
 
 // IsArray reports whether a value is an array, if it is anything.
 func IsArray(raw []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("[")) }
 
 // end reads the end of the object or array and makes sure that nothing follows.
-func end(decoder *json.Decoder) error {
+func end(decoder *json.Decoder, raw []byte) error {
 	if _, err := decoder.Token(); err != nil {
-		return broken(err)
+		return broken(raw, err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return malformed("has more after the end of the JSON value")
@@ -103,15 +103,39 @@ func end(decoder *json.Decoder) error {
 
 func malformed(problem string) error { return invalid.New(invalid.Malformed, "", problem) }
 
-func broken(err error) error {
+// maxDepth is how deep encoding/json reads.
+const maxDepth = 10_000
+
+func broken(raw []byte, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return malformed("is broken JSON: it ends too early")
 	}
-	// encoding/json has no other name for it.
-	if strings.Contains(err.Error(), "exceeded max depth") {
+	if isDeeper(raw, maxDepth) {
 		return invalid.New(invalid.OutOfRange, "", "is nested deeper than 10,000 levels")
 	}
 	return malformed("is broken JSON: " + err.Error())
+}
+
+// isDeeper reports whether arrays and objects are nested deeper than this.
+// encoding/json has no name for such an error.
+func isDeeper(raw []byte, depth int) bool {
+	within, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch b := raw[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '[', b == '{':
+			if within++; within > depth {
+				return true
+			}
+		case b == ']', b == '}':
+			within--
+		}
+	}
+	return false
 }
 
 // Take takes the member of a name out of a document's members; nil where

@@ -2,6 +2,7 @@ package strictjson_test
 
 import (
 	"encoding/json"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 func TestMembers(t *testing.T) {
@@ -105,9 +107,16 @@ func TestFieldPath(t *testing.T) {
 }
 
 func TestTooDeepIsToldSo(t *testing.T) {
-	_, err := strictjson.Members([]byte(`{"body":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`))
-	if err == nil || !strings.Contains(err.Error(), "nested deeper than 10,000 levels") {
-		t.Errorf("error %v", err)
+	for document, want := range map[string]invalid.Code{
+		`{"body":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`: invalid.OutOfRange,
+		`{"a\"":"` + strings.Repeat("[", 10_001) + `","b":x}`:                        invalid.Malformed,
+		`{"a":[` + strings.Repeat("[],", 10_001) + `x]}`:                             invalid.Malformed,
+	} {
+		_, err := strictjson.Members([]byte(document))
+		var wrong *invalid.Error
+		if !errors.As(err, &wrong) || wrong.Code != want {
+			t.Errorf("%.20s: error %v, want the code %s", document, err, want)
+		}
 	}
 }
 

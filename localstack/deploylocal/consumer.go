@@ -75,7 +75,7 @@ func (t *trial) readLog(ctx context.Context) error {
 		}
 		if err := t.server.JSON(ctx, "logs", "Logs_20140328.FilterLogEvents", input, &page); err != nil {
 			// Lambda makes the group with the first line.
-			if strings.Contains(err.Error(), "ResourceNotFoundException") {
+			if ministack.NoResource(err) {
 				return nil
 			}
 			return err

@@ -87,7 +87,7 @@ func (t *trial) sendToShop(ctx context.Context, address string) error {
 func (t *trial) booked(ctx context.Context, function string) (int, error) {
 	var page struct{ Events []struct{ Message string } }
 	err := t.server.JSON(ctx, "logs", "Logs_20140328.FilterLogEvents", map[string]string{"logGroupName": "/aws/lambda/" + function}, &page)
-	if err != nil && strings.Contains(err.Error(), "ResourceNotFoundException") {
+	if ministack.NoResource(err) {
 		return 0, nil // Lambda makes the group with the first line
 	}
 	last := 0

@@ -6,9 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -48,9 +50,35 @@ func (s *Server) Request(ctx context.Context, service string, request *http.Requ
 		return nil, err
 	}
 	if response.StatusCode/100 != 2 {
-		return nil, fmt.Errorf("MiniStack answered %s: %s", response.Status, text)
+		return nil, refused(response.Status, text)
 	}
 	return text, nil
+}
+
+// RefusedError is an answer that is no success.
+type RefusedError struct {
+	// Status is that of HTTP, Text the answer.
+	Status, Text string
+	// Type is what a service whose protocol is JSON calls the error.
+	Type string
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("MiniStack answered %s: %s", e.Status, e.Text)
+}
+
+func refused(status string, text []byte) *RefusedError {
+	var said struct {
+		Type string `json:"__type"`
+	}
+	_ = json.Unmarshal(text, &said) // other protocols have no such type
+	return &RefusedError{Status: status, Text: string(text), Type: said.Type[strings.LastIndex(said.Type, "#")+1:]}
+}
+
+// NoResource reports whether a call failed because what it names is not there.
+func NoResource(err error) bool {
+	var refused *RefusedError
+	return errors.As(err, &refused) && refused.Type == "ResourceNotFoundException"
 }
 
 // JSON makes a call of a service whose protocol is JSON: target is its

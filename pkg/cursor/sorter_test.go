@@ -222,7 +222,8 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	other := body(1)
 	other.Body = []byte("another")
 	_, err := b.sorter.PutGroup(t.Context(), []cursor.Message{body(1), body(2), other})
-	if err == nil || !strings.Contains(err.Error(), "messages[2].seq") || !strings.Contains(err.Error(), "messages[0]") {
+	var twice *cursor.InvalidError
+	if !errors.As(err, &twice) || twice.Path() != "messages[2].seq" || twice.Twin == nil || twice.Twin.Index != 0 {
 		t.Errorf("two messages under one seq: error %v", err)
 	}
 	if queues := b.queues(); len(queues) != 0 {

@@ -3,11 +3,11 @@ package cursor_test
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // stage stages an arrival in a process that knows nothing yet.
@@ -77,17 +77,19 @@ func TestStageRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind    cursor.Kind
 		arrival cursor.Arrival
-		want    string
+		field   string
+		queue   string
+		code    invalid.Code
 	}{
-		"another under the id":     {cursor.KindArrival, other, `id is that of another arrival (queue "q")`},
-		"the queue is numbered":    {cursor.KindArrival, inNumbers, `queue "n" does not take it: the queue is numbered`},
-		"the queue is in arrivals": {cursor.KindNumbered, arrival("c"), `queue "q" does not take it: the queue is in arrival order`},
-		"out of bounds":            {cursor.KindArrival, cursor.Arrival{Queue: "q", ID: "d"}, "messages are 0"},
+		"another under the id":     {cursor.KindArrival, other, "id", "q", invalid.Clash},
+		"the queue is numbered":    {cursor.KindArrival, inNumbers, "queue", "n", invalid.Clash},
+		"the queue is in arrivals": {cursor.KindNumbered, arrival("c"), "queue", "q", invalid.Clash},
+		"out of bounds":            {cursor.KindArrival, cursor.Arrival{Queue: "q", ID: "d"}, "messages", "", invalid.OutOfRange},
 	} {
 		_, err := b.process(cursor.Options{}).Stage(t.Context(), c.kind, c.arrival)
-		var invalid *cursor.InvalidError
-		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
+		var wrong *invalid.Error
+		if !errors.As(err, &wrong) || wrong.Path() != c.field || wrong.Queue != c.queue || wrong.Code != c.code {
+			t.Errorf("%s: %v, want %+v", name, err, c)
 		}
 	}
 	staged := b.stage(cursor.KindNumbered, inNumbers)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -163,7 +162,8 @@ func TestSweepNamesTheOptionThatIsOutOfBounds(t *testing.T) {
 		"skipLimit": {SkipLimit: -1},
 		"fullEvery": {FullEvery: 365 * 24 * time.Hour},
 	} {
-		if _, err := b.sorter.Sweep(t.Context(), options); err == nil || !strings.HasPrefix(err.Error(), field) {
+		var invalid *cursor.InvalidError
+		if _, err := b.sorter.Sweep(t.Context(), options); !errors.As(err, &invalid) || invalid.Field != field {
 			t.Errorf("error %v, want one that names %s", err, field)
 		}
 	}

@@ -50,7 +50,7 @@ func roomOf(rooms map[string][]string, folder string) (string, bool) {
 }
 
 // importsOf is what each package of the module imports of it, but in its tests,
-// by folder. The files are read here: what another command told would not make
+// by folder. The files are read here: what another command prints would not make
 // the test run again.
 func importsOf(t *testing.T, root string) map[string][]string {
 	t.Helper()

@@ -59,8 +59,8 @@ type accepted struct {
 	traffic.Arrival
 }
 
-// acceptance is the messages with the seqs that the answers told, and what is
-// wrong with the answers. Each repeat must be told the seq of the first, each
+// acceptance is the messages with the seqs of the answers, and what is
+// wrong with the answers. Each repeat must get the seq of the first, each
 // queue must have given its seqs without a gap, and a message that was answered
 // before another was sent must have the lower one.
 func acceptance(arrivals []traffic.Arrival, answers []answered) (numbered []traffic.Arrival, wrong []string) {
@@ -72,7 +72,7 @@ func acceptance(arrivals []traffic.Arrival, answers []answered) (numbered []traf
 			wrong = append(wrong, err.Error())
 		}
 		if m.Seq = int64(r.Seq); m.Seq == 0 {
-			wrong = append(wrong, fmt.Sprintf("queue %s: %s was told %s", a.Queue, m.id, r.Outcome.Outcome))
+			wrong = append(wrong, fmt.Sprintf("queue %s: %s was answered %s", a.Queue, m.id, r.Outcome.Outcome))
 			continue
 		}
 		if queues[a.Queue] == nil {

@@ -31,7 +31,7 @@ type options struct {
 	count int
 	// mode is sync or async: who moves the cursors.
 	mode string
-	// chaos kills function processes and hands batches on twice.
+	// chaos kills function processes and delivers batches twice.
 	chaos bool
 	// arrival leaves the numbers out: the queues give them, in arrival order.
 	arrival bool
@@ -258,8 +258,8 @@ const (
 	batchSize = 25
 )
 
-// answered is what a client was told of a message, and from when to when it
-// waited for the answer.
+// answered is the answer for a message, and from when to when the client
+// waited for it.
 type answered struct {
 	client.Outcome
 	began, ended time.Time

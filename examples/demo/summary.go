@@ -19,7 +19,7 @@ type summary struct {
 	outcomes map[string]int
 	ways     []*way
 	chaos    bool
-	// arrival tells that the queues gave the numbers; wrong is what is wrong with
+	// arrival says that the queues gave the numbers; wrong is what is wrong with
 	// how they did.
 	arrival bool
 	wrong   []string
@@ -37,15 +37,15 @@ func summarise(out io.Writer, s summary) error {
 	for _, m := range s.stack.Mappings() {
 		repeatedByStream += m.Stats.Repeated
 	}
-	var told []string
+	var outcomes []string
 	for _, outcome := range slices.Sorted(maps.Keys(s.outcomes)) {
-		told = append(told, fmt.Sprintf("%d %s", s.outcomes[outcome], outcome))
+		outcomes = append(outcomes, fmt.Sprintf("%d %s", s.outcomes[outcome], outcome))
 	}
 	per := float64(max(want, 1))
 	type row struct{ name, value string }
 	rows := []row{
 		{"in", fmt.Sprintf("%d messages, sent in %.1fs", s.arrivals, s.sent.Seconds())},
-		{"told", strings.Join(told, ", ")},
+		{"answers", strings.Join(outcomes, ", ")},
 		{"duplicates", fmt.Sprint(s.outcomes["duplicate"])},
 		{"conflicts", fmt.Sprint(s.outcomes["conflict"])},
 	}

@@ -36,7 +36,7 @@ func (p *payments) handle(ctx context.Context, batch handoff.Batch) error {
 }
 
 // chargeID is the message's place in its queue: it stays the same however often
-// the message is sent or handed on.
+// the message is sent or delivered.
 func chargeID(m cursor.Message) (string, error) {
 	return m.Queue + "/" + strconv.FormatInt(m.Seq, 10), nil
 }

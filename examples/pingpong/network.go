@@ -13,7 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
-// lossy is a network in front of a server that loses responses, once it is told to.
+// lossy is a network in front of a server that loses responses, once it is switched on.
 type lossy struct {
 	*httptest.Server
 	losing          atomic.Bool

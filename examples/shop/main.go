@@ -1,6 +1,6 @@
 // Command shop is a CDK app of a user's own: a stack with a Streamsort in it, a
-// Lambda function that consumes its messages, and a queue that its process hands
-// them on to. `npx cdk deploy` runs it; README.md has the rest.
+// Lambda function that consumes its messages, and a queue that its process
+// delivers them to. `npx cdk deploy` runs it; README.md has the rest.
 package main
 
 import (

@@ -39,9 +39,9 @@ func TestShop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`[{\"name\":\"books\"},{\"name\":\"billing\"}]`,                // the sweep sees to both
+		`[{\"name\":\"books\"},{\"name\":\"billing\"}]`,                // the sweep looks after both
 		`"STREAMSORT_MESSAGES_TABLE"`, `"TableName":"orders-messages"`, // and its tables are its own
-		`"consumers.json":"{\"consumers\":[{\"name\":\"billing\",\"sink\":{`, // process hands on to the queue
+		`"consumers.json":"{\"consumers\":[{\"name\":\"billing\",\"sink\":{`, // process delivers to the queue
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the template has no %s", want)

@@ -57,6 +57,6 @@ func connect(ctx context.Context, queues cursor.Names, consumers handoff.Names) 
 // observe logs what did not go well.
 func observe(done handoff.Delivery) {
 	if err := errors.Join(done.Err, done.Cause); err != nil {
-		slog.Error("not handed on", "queue", done.Queue, "ended", string(done.Ended), "error", err)
+		slog.Error("not delivered", "queue", done.Queue, "ended", string(done.Ended), "error", err)
 	}
 }

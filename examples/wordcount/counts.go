@@ -25,7 +25,7 @@ type counts struct {
 	failing string
 }
 
-// count counts an occurrence of a word: one write. It tells which attempt it is
+// count counts an occurrence of a word: one write. It returns which attempt it is
 // where the word is the failing one, and 1 otherwise.
 //
 // Lost response, another did it first: the edge is in the set. We die right

@@ -1,8 +1,8 @@
 // Command wordcount counts the words of databases, and knows when all words of
-// one are counted. It is three Lambda functions in one program, told apart by
-// their handlers' names: DATABASE takes a database from the sorter and hands its
-// files on, FILE a file and hands its words on, WORD counts a word. A fourth one,
-// END, is told when a database is through.
+// one are counted. It is three Lambda functions in one program, distinguished by their
+// handlers' names: DATABASE takes a database from the sorter and passes on its
+// files, FILE takes a file and passes on its words, WORD counts a word. A fourth one,
+// END, is notified when a database is through.
 //
 //	database ─┬─ file 0 ─┬─ word 0
 //	          │          └─ word 1
@@ -91,7 +91,7 @@ func onStream(client *dynamodb.Client, handle func(context.Context, handoff.Batc
 	return handoff.OnStream(deliverer, names, handoff.Reader{Name: "wordcount", Prefix: "databases/", Handle: handle})
 }
 
-// invoker hands work on to a function: Lambda takes it at once, and repeats it
+// invoker passes work to a function: Lambda takes it at once, and repeats it
 // twice where the function fails.
 func invoker(settings aws.Config, function string) func(context.Context, []byte) error {
 	client := lambdaapi.NewFromConfig(settings)

@@ -19,11 +19,11 @@ import (
 const deadline = time.Hour
 
 // steps are the functions. Each may run several times for the same work, after a
-// crash or a retry: it then ends the same edge, starts the same edges, and hands
-// the same work on, which changes nothing in the chain.
+// crash or a retry: it then ends the same edge, starts the same edges, and passes
+// on the same work, which changes nothing in the chain.
 type steps struct {
 	acker *xorack.Acker
-	// next hands work on to the next function.
+	// next passes work to the next function.
 	next   func(ctx context.Context, work []byte) error
 	counts *counts
 }
@@ -38,7 +38,7 @@ type file struct {
 	Text string `json:"text"`
 }
 
-// fileWork and wordWork are what one function hands on to the next: the work, and
+// fileWork and wordWork are what one function passes to the next: the work, and
 // its edge, as a token.
 type fileWork struct {
 	Edge xorack.Edge `json:"edge"`
@@ -61,7 +61,7 @@ func (s *steps) databases(ctx context.Context, batch handoff.Batch) error {
 }
 
 // database creates the chain of a message's tree, which has its place in the queue
-// as tag, and hands the files on. The root edge is the database itself.
+// as tag, and passes on the files. The root edge is the database itself.
 func (s *steps) database(ctx context.Context, m cursor.Message) error {
 	var d database
 	if err := json.Unmarshal(m.Body, &d); err != nil {
@@ -78,7 +78,7 @@ func (s *steps) database(ctx context.Context, m cursor.Message) error {
 	})
 }
 
-// file hands a file's words on. Which words there are follows from the file alone,
+// file passes on a file's words. Which words there are follows from the file alone,
 // so a repeat starts the same edges.
 func (s *steps) file(ctx context.Context, w fileWork) error {
 	return grow(ctx, s, step{"file", w.Name, w.Edge}, wordsOf(w.Text), func(edge xorack.Edge, word string) any {
@@ -104,8 +104,8 @@ type step struct {
 }
 
 // grow ends a step's edge and starts one edge for each child, in one write, and
-// then hands the children on. Dying between the two leaves edges without work;
-// whoever repeats the step hands them on.
+// then passes on the children. Dying between the two leaves edges without work;
+// whoever repeats the step passes them on.
 func grow[T any](ctx context.Context, s *steps, at step, children []T, work func(xorack.Edge, T) any) error {
 	edges := at.edge.Children(len(children))
 	result, err := s.acker.Done(ctx, at.edge, edges...)
@@ -122,7 +122,7 @@ func grow[T any](ctx context.Context, s *steps, at step, children []T, work func
 			return err
 		}
 		if err := s.next(ctx, payload); err != nil {
-			return fmt.Errorf("hand on child %d: %w", i, err)
+			return fmt.Errorf("pass on child %d: %w", i, err)
 		}
 	}
 	return nil
@@ -151,8 +151,8 @@ type ending struct {
 	Seconds    float64 `json:"ageSeconds"`
 }
 
-// end is told of each chain's end, at least once, and each time under the same id.
-// Here is where work goes that must wait until all words are counted. It is told
+// end is notified of each chain's end, at least once, and each time under the same id.
+// Here is where work goes that must wait until all words are counted. It is notified
 // of every chain in the table, also of those of other programs, and of the sweep's
 // announcements of queues and consumers, which are none of its business.
 func end(ctx context.Context, e ending) error {

@@ -30,7 +30,7 @@ type work struct {
 }
 
 // TestAnyOrderAndRepeats runs the functions as Lambda may: each work twice, in any
-// order, some of them dying before they have handed all on. The tree is done once
+// order, some of them dying before they have passed all on. The tree is done once
 // its last word is counted, and each word counts once.
 func TestAnyOrderAndRepeats(t *testing.T) {
 	for seed := range uint64(20) {

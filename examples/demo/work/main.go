@@ -1,7 +1,7 @@
-// Command work is what the demo's tracked consumer hands messages to: two Lambda
-// functions in one program, told apart by their handlers' names. RECEIVE is
-// process's sink: it ends each message's edge, starts one under it, and hands the
-// message on. WORK does the message's work, and ends that edge. The batch is
+// Command work is what the demo's tracked consumer delivers messages to: two Lambda
+// functions in one program, distinguished by their handlers' names. RECEIVE is
+// process's sink: it ends each message's edge, starts one under it, and passes the message on
+// to WORK, which does the message's work and ends that edge. The batch is
 // committed when all of them have ended.
 package main
 
@@ -83,7 +83,7 @@ type seen struct {
 	SHA256 string      `json:"sha256"`
 }
 
-// job is a message's work, as one function hands it on to the next.
+// job is a message's work, as RECEIVE passes it to WORK.
 type job struct {
 	Queue string      `json:"queue"`
 	Seq   json.Number `json:"seq"`

@@ -21,7 +21,7 @@ type bank struct {
 	receipts map[string]int
 	// last is the seq of each account's latest charge.
 	last map[string]int64
-	// again counts the requests for an id that is charged, wrong tells what
+	// again counts the requests for an id that is charged; wrong has what
 	// must not be.
 	again int
 	wrong []string
@@ -46,7 +46,7 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]int{"number": receipt}) // a killed function hangs up
 }
 
-// charge books a charge, and tells whether it was booked before.
+// charge books a charge, and reports whether it was booked before.
 func (b *bank) charge(id, account string, seq int64, attempt int) (receipt int, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

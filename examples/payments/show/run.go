@@ -55,7 +55,7 @@ func run(ctx context.Context, accounts, orders int, out io.Writer) error {
 	}{
 		{"orders", accounts * orders},
 		{"charged", charges},
-		{"asked again", fmt.Sprintf("%d, each told as a later attempt", again)},
+		{"asked again", fmt.Sprintf("%d, each as a later attempt", again)},
 		{"order violations", len(wrong)},
 		{"processes killed", stack.Killed()},
 		{"seconds", fmt.Sprintf("%.1f", time.Since(began).Seconds())},

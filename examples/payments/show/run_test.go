@@ -25,8 +25,8 @@ func TestBankSeesWhatIsWrong(t *testing.T) {
 		wrong   int
 	}{
 		"right":                  {[]string{"a/1 1", "a/2 1", "b/1 1"}, 0},
-		"again, told":            {[]string{"a/1 1", "a/1 2", "a/2 1"}, 0},
-		"again, not told":        {[]string{"a/1 1", "a/1 1"}, 1},
+		"again, as attempt 2":    {[]string{"a/1 1", "a/1 2", "a/2 1"}, 0},
+		"again, as attempt 1":    {[]string{"a/1 1", "a/1 1"}, 1},
 		"out of order":           {[]string{"a/2 1", "a/1 1"}, 2},
 		"one left out":           {[]string{"a/1 1", "a/3 1"}, 1},
 		"accounts are their own": {[]string{"a/1 1", "b/1 1", "b/2 1", "a/2 1"}, 0},

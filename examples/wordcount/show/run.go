@@ -63,7 +63,7 @@ func run(ctx context.Context, databases []database, failing string, out io.Write
 	return report(ctx, stack, watcher, databases, failing, out)
 }
 
-// start starts the stack and the example on it. The acker's function tells the
+// start starts the stack and the example on it. The acker's function notifies the
 // example's of each end.
 func start(ctx context.Context, failing string) (*localstack.Stack, error) {
 	root, err := localdb.Root()
@@ -86,7 +86,7 @@ func start(ctx context.Context, failing string) (*localstack.Stack, error) {
 	})
 }
 
-// send sends the databases, the last one first: the sorter hands them on in order.
+// send sends the databases, the last one first: the sorter delivers them in order.
 func send(ctx context.Context, base string, databases []database) error {
 	api, err := client.New(base)
 	if err != nil {
@@ -122,7 +122,7 @@ func report(ctx context.Context, stack *localstack.Stack, w *watcher, databases 
 	var wrong []error
 	var all []ended
 	for i := range databases {
-		// The end is told before it is sealed.
+		// The end is announced before it is sealed.
 		sealed, err := await(ctx, store, tagOf(i))
 		if err != nil {
 			return err
@@ -147,11 +147,11 @@ func report(ctx context.Context, stack *localstack.Stack, w *watcher, databases 
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "\n==> every tree is DONE, told once its last word was counted, and every word is counted once")
+	fmt.Fprintln(out, "\n==> every tree is DONE, announced once its last word was counted, and every word is counted once")
 	return nil
 }
 
-// inOrder tells whether the databases' chains were created in the sorter's order.
+// inOrder reports whether the databases' chains were created in the sorter's order.
 func inOrder(steps []line, databases int) error {
 	var created []string
 	for _, s := range steps {

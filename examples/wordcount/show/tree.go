@@ -125,10 +125,10 @@ func (e ended) check(d database, failing string) error {
 			add("ended %s with %d edges and %d ended, want DONE with %d", l.Outcome, l.Edges, l.Ended, d.edges())
 		}
 		if l.ID == "" || l.ID != e.ends[0].ID {
-			add("the end was told under the ids %q and %q", e.ends[0].ID, l.ID)
+			add("the end was announced under the ids %q and %q", e.ends[0].ID, l.ID)
 		}
 	}
-	// Who repeats the step that ended the tree is told so again.
+	// A repeat of the step that ended the tree is answered the same.
 	last := map[string]bool{}
 	for _, s := range e.steps {
 		if s.Outcome == "ended" {
@@ -139,7 +139,7 @@ func (e ended) check(d database, failing string) error {
 		}
 	}
 	if len(e.ends) == 0 || len(last) != 1 {
-		add("%d steps ended the tree, and %d ends were told", len(last), len(e.ends))
+		add("%d steps ended the tree, and %d ends were announced", len(last), len(e.ends))
 	}
 	if !maps.Equal(e.counts, d.counts()) {
 		add("counted %v, want %v", e.counts, d.counts())

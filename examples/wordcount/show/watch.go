@@ -35,7 +35,7 @@ type watcher struct {
 	steps  []line
 	failed []line
 	ends   []line
-	// missing are the tags whose end is not told yet; all is closed when there
+	// missing are the tags whose end is not announced yet; all is closed when there
 	// are none.
 	missing map[string]bool
 	all     chan struct{}
@@ -66,7 +66,7 @@ func (w *watcher) see(logged localstack.Line) {
 		fmt.Fprintf(w.out, "    %-20s %-18s FAILS, attempt %d\n", l.Tag, "word "+l.Name, l.Attempt)
 	case "end":
 		w.ends = append(w.ends, l)
-		fmt.Fprintf(w.out, "    %-20s %s, told as %s\n", l.Tag, strings.TrimSpace(l.Outcome+" "+l.Reason), l.ID)
+		fmt.Fprintf(w.out, "    %-20s %s, announced as %s\n", l.Tag, strings.TrimSpace(l.Outcome+" "+l.Reason), l.ID)
 		if w.missing[l.Tag] {
 			delete(w.missing, l.Tag)
 			if len(w.missing) == 0 {

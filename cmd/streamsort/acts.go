@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// order is what all that operators do has.
+// order is what every operation on a consumer has.
 type order struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" help:"The consumer's name."`
 	Reason   string `required:"" help:"Why: it is kept."`
-	ID       string `help:"What to call this act: it is not done twice under one id. A random one where none is given."`
+	ID       string `help:"What to call this operation: it is not done twice under one id. A random one where none is given."`
 }
 
-// act asks for an act. Its id is made here, so that the client may repeat it.
+// act asks for an operation. Its id is made here, so that the client may repeat it.
 func (s *session) act(name string, o order, what string, place map[string]any) error {
 	document := map[string]any{
 		"act": name, "queue": o.Queue, "consumer": o.Consumer, "reason": o.Reason,

@@ -37,8 +37,8 @@ type commands struct {
 	Settle    settleCommand    `cmd:"" help:"Say how a claim in quarantine ended, where its database is gone."`
 	Release   releaseCommand   `cmd:"" help:"Give up the messages of an aborted claim in quarantine."`
 	Remove    removeCommand    `cmd:"" help:"Delete a consumer of a queue."`
-	Replay    replayCommand    `cmd:"" help:"Put archived messages to another queue, to be handed on again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
-	Acts      actsCommand      `cmd:"" help:"Print what operators did to a queue's consumers, the latest first."`
+	Replay    replayCommand    `cmd:"" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
+	Acts      actsCommand      `cmd:"" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
 }
 
 // session is what every verb works with.

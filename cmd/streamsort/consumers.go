@@ -11,7 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 )
 
-// consumer is a consumer as the API tells of it.
+// consumer is a consumer as the API shows it.
 type consumer struct {
 	Consumer, State          string
 	Delivered, Position, Lag seq
@@ -117,8 +117,8 @@ func (c *consumersCommand) Run(s *session) error {
 	return err
 }
 
-// pages asks for one page after the other, and hands on what each lists under
-// a name.
+// pages asks for one page after the other, and calls hand for each element of the list
+// under name.
 func (s *session) pages(path string, query url.Values, name string, hand func(json.RawMessage) error) error {
 	for {
 		var page map[string]json.RawMessage

@@ -1,4 +1,4 @@
-// Command streamsort runs the stack on this machine, feeds it, and tells of its
+// Command streamsort runs the stack on this machine, feeds it, and shows its
 // queues. `streamsort --help` lists the verbs.
 package main
 

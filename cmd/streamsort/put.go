@@ -131,20 +131,20 @@ func outcomeOf(r client.Outcome) string {
 	return "invalid"
 }
 
-// print tells what became of the messages. The error names those that were
+// print prints what became of the messages. The error names those that were
 // refused.
 func (t *tally) print(s *session) error {
-	var told []string
+	var outcomes []string
 	for _, outcome := range slices.Sorted(maps.Keys(t.outcomes)) {
-		told = append(told, fmt.Sprintf("%d %s", t.outcomes[outcome], outcome))
+		outcomes = append(outcomes, fmt.Sprintf("%d %s", t.outcomes[outcome], outcome))
 	}
 	document, err := json.Marshal(map[string]any{"messages": t.total, "outcomes": t.outcomes})
 	if err != nil {
 		return err
 	}
 	text := count(t.total, "message", "messages")
-	if len(told) > 0 {
-		text += ": " + strings.Join(told, ", ")
+	if len(outcomes) > 0 {
+		text += ": " + strings.Join(outcomes, ", ")
 	}
 	if err := s.print(document, "%s\n", text); err != nil || len(t.refused) == 0 {
 		return err
@@ -173,7 +173,7 @@ func inLines(err error, batch []numbered) error {
 	return fmt.Errorf("%s %s", line, f.Detail)
 }
 
-// batches reads a JSON document a line, and hands them on in batches, byte for
+// batches reads a JSON document a line, and calls hand with batches of them, byte for
 // byte. Empty lines are passed over.
 func batches(in io.Reader, size int, hand func([]numbered) error) error {
 	lines := bufio.NewScanner(in)

@@ -89,7 +89,7 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// TestBothKindsInOneCall: each message goes where it belongs, or is told why
+// TestBothKindsInOneCall: each message goes where it belongs, or is answered why
 // not.
 func TestBothKindsInOneCall(t *testing.T) {
 	s := newServer(t, nil)

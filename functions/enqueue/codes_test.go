@@ -7,7 +7,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestCodes: a program is told by a code what its request is refused for, and by their
+// TestCodes: a program learns from a code why its request is refused, and from their
 // places which messages of the call it is about, whatever parts the call is stored in.
 func TestCodes(t *testing.T) {
 	s := newServer(t, nil)

@@ -1,4 +1,4 @@
-// Command enqueue is the function that takes messages in and tells of queues,
+// Command enqueue is the function that takes messages in and shows queues,
 // behind an HTTP API, a REST API or a function URL, or invoked directly.
 package main
 

@@ -44,9 +44,9 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 	}{http.StatusOK, answers}, nil
 }
 
-// failureOf is what a call is told none of whose messages is known to be stored: the
-// first failure that repeating mends, for such a message may be stored, and its caller
-// has to come again; without one, the first.
+// failureOf is the answer to a call none of whose messages is known to be stored: the
+// first failure that a repeat may fix, for such a message may be stored, and its
+// caller has to repeat; without one, the first.
 func (c *call) failureOf(ctx context.Context, answers []intake.Answer) error {
 	first := max(0, slices.IndexFunc(answers, func(a intake.Answer) bool {
 		return httpapi.ProblemOf(ctx, c.Scope, a.Failure).Status >= http.StatusInternalServerError

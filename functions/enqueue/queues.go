@@ -48,7 +48,7 @@ func (c *call) queue() (string, error) {
 	return c.Full("queue", queue)
 }
 
-// queueStatus tells how far a queue is.
+// queueStatus answers how far a queue is.
 func queueStatus(ctx context.Context, c *call) (int, any, error) {
 	if err := c.Only("queue"); err != nil {
 		return 0, nil, err

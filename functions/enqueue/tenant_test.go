@@ -24,7 +24,7 @@ func TestTenants(t *testing.T) {
 			a := s.RequestAs("org", of, method, path, query, body)
 			s.Want(of, a, status, parts...)
 			if strings.Contains(a.Body, "@") {
-				t.Errorf("%s is told of whole names: %s", of, a.Body)
+				t.Errorf("%s gets whole names: %s", of, a.Body)
 			}
 		}
 		as("POST", "/messages", "", `{"queue":"q","seq":1,"id":"i","body":"`+of+`"}`, 200, `"advanced","queue":"q"`)
@@ -57,7 +57,7 @@ func TestTenants(t *testing.T) {
 }
 
 // Whatever a tenant sends, all that is stored is its own, and nothing of another's
-// is told or changed.
+// is shown or changed.
 func FuzzTenant(f *testing.F) {
 	for _, seed := range []struct{ method, resource, query, key, body string }{
 		{"POST", "messages", "", "", `{"queue":"@globex/q","seq":2,"id":"i","body":1}`},
@@ -103,7 +103,7 @@ func FuzzTenant(f *testing.F) {
 			t.Errorf("%s, %v", answer, err)
 		}
 		if strings.Contains(string(answer), "secret") && !strings.Contains(body+query, "secret") {
-			t.Errorf("told of another's: %s", answer)
+			t.Errorf("shown another's: %s", answer)
 		}
 		for _, queue := range queuesOf(t, memory) {
 			if !strings.HasPrefix(queue, "@acme/") && !slices.Contains(others, queue) {

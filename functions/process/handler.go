@@ -65,7 +65,7 @@ func ackerFor(readers []handoff.Reader, client *dynamodb.Client) (*xorack.Acker,
 }
 
 // newHandler returns the handler: a batch of records in, the first record that
-// has to come again out. The Deliverer must tell what it does to seen.
+// has to come again out. The Deliverer must report what it does to seen.
 func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader) (handler, error) {
 	deliver, err := handoff.OnStream(d, names, readers...)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *observer) flush() {
 	o.metrics.Flush()
 }
 
-// delivery is told how each delivery ended. What a sink said is logged; of a
+// delivery logs and counts how a delivery ended. What a sink said is logged; of a
 // message nothing but its seq.
 func (o *observer) delivery(done handoff.Delivery) {
 	o.mu.Lock()
@@ -121,10 +121,10 @@ func (o *observer) delivery(done handoff.Delivery) {
 		log.Warn("the replies of a claim wait for room", "error", done.Cause)
 	case done.Cause != nil:
 		metrics.Count("DeliveriesFailed", 1)
-		log.Warn("a batch was not handed on", "ended", string(done.Ended), "error", done.Cause)
+		log.Warn("a batch was not delivered", "ended", string(done.Ended), "error", done.Cause)
 	case done.Ended == handoff.Lost:
 		metrics.Count("DeliveriesLost", 1)
-		log.Warn("the claim was taken over; what was handed on may come again")
+		log.Warn("the claim was taken over; what was delivered may come again")
 	}
 	if done.Ended == handoff.IsBlocked {
 		metrics.Count("DeliveriesBlocked", 1)

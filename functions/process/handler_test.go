@@ -23,7 +23,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// record is a record of the cursors' stream as Lambda hands it on: the cursor
+// record is a record of the cursors' stream as Lambda passes it on: the cursor
 // moved from its start to a position.
 func record(sequence int, queue string, position int64) string {
 	image := func(position int64) string {

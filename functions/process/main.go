@@ -1,5 +1,5 @@
 // Command process is the ready-made consumer behind the cursors table's stream:
-// it hands every queue's messages on, in order, to the sinks that consumers.json
+// it delivers every queue's messages, in order, to the sinks that consumers.json
 // names.
 package main
 

@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// record is a record of the messages' stream as Lambda hands it on.
+// record is a record of the messages' stream as Lambda passes it on.
 func record(sequence int, queue string, seq int64) string {
 	return fmt.Sprintf(`{
 		"eventID": "c4ca4238a0b923820dcc509a6f75849b", "eventName": "INSERT", "eventVersion": "1.1",

@@ -25,7 +25,7 @@ const margin = 5 * time.Second
 // report is what a run saw and did.
 type report struct {
 	// Queues is of the queues' gaps, positions and expiry, Consumers of those
-	// that the queues' messages are handed on to, Chains of the acker's.
+	// that the queues' messages are delivered to, Chains of the acker's.
 	Queues    cursor.SweepReport
 	Consumers handoff.SweepReport
 	Chains    xorack.SweepReport
@@ -92,7 +92,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 }
 
 // run is the handler. The queues come first: what they move is what consumers
-// wait for. A queue, a consumer or a chain that could not be seen to fails the
+// wait for. A queue, a consumer or a chain that could not be handled fails the
 // invocation, after all others were.
 func (s *sweeper) run(ctx context.Context, _ json.RawMessage) (report, error) {
 	metrics := s.emitter.Begin()

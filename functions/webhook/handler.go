@@ -82,9 +82,9 @@ func (s *service) handler(out io.Writer) handler {
 	return (&httpapi.API{Any: s.receive, Emitter: settings.NewEmitter(out)}).Handle
 }
 
-// receive takes one request. What is wrong before the signature is known to be
-// right is told in the same words whatever it is, and whether or not there is
-// such a source.
+// receive takes one request. Before the signature is known to be right,
+// whatever is wrong is answered in the same words, also where there is no
+// such source.
 func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	switch {
 	case c.Direct:
@@ -107,7 +107,7 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 	}
 	m, err := source.Message(&c.Request)
 	if err != nil {
-		// A sender that signs and is not understood is one of ours to mend.
+		// A sender that signs and is not understood has a wrong description here.
 		c.Metrics.Count("WebhooksInvalid", 1)
 		problem := httpapi.ProblemOf(ctx, c.Scope, err)
 		slog.WarnContext(ctx, "not understood", "source", source.Name, "field", problem.Errors[0].Field, "problem", problem.Type)
@@ -118,7 +118,7 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 }
 
 // authenticate is the problem of a request that the source has not signed, or of
-// which that cannot be told.
+// which that cannot be known.
 func (s *service) authenticate(ctx context.Context, c *httpapi.Call, source *webhook.Source) error {
 	claim, why := source.Signature.Read(c.Headers, s.now())
 	if why == "" {
@@ -127,7 +127,7 @@ func (s *service) authenticate(ctx context.Context, c *httpapi.Call, source *web
 			slog.ErrorContext(ctx, "the secrets cannot be had", "source", source.Name, "error", err)
 			return &httpapi.Problem{
 				Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
-				Detail: "whether the request is signed cannot be told now; repeating it is safe", RetryAfter: 1,
+				Detail: "whether the request is signed cannot be known now; repeating it is safe", RetryAfter: 1,
 			}
 		}
 		if signed {
@@ -140,7 +140,7 @@ func (s *service) authenticate(ctx context.Context, c *httpapi.Call, source *web
 	return refused()
 }
 
-// refused is what everybody is told who has not signed.
+// refused is the answer to everybody who has not signed.
 func refused() error {
 	return &httpapi.Problem{
 		Status: http.StatusUnauthorized, Type: "not-signed", Title: "The request is not signed as it must be",

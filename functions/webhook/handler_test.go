@@ -90,7 +90,7 @@ func newService(t testing.TB, memory *cursor.Store, clock func() time.Time, fetc
 type request struct {
 	source, body string
 	headers      map[string]string
-	binary       bool // API Gateway hands the body on in base64
+	binary       bool // API Gateway passes the body on in base64
 }
 
 func (s *server) send(r request) httpapitest.Answer {
@@ -215,7 +215,7 @@ func TestOtherSenders(t *testing.T) {
 	s.wantStored("raw", fmt.Sprintf("1 %x \xff\x00 no textimage/png", sha256.Sum256([]byte(bytes.body))))
 }
 
-// Whoever has not signed is told the same, whatever is wrong and whether or not
+// Whoever has not signed is answered the same, whatever is wrong and whether or not
 // there is such a source, and nothing is stored.
 func TestRefused(t *testing.T) {
 	s := newServer(t)
@@ -261,7 +261,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What is signed and cannot be taken is told what is wrong with it.
+// To what is signed and cannot be taken, the answer says what is wrong.
 func TestNotUnderstood(t *testing.T) {
 	s := newServer(t)
 	shop := func(domain, id string) request {
@@ -321,7 +321,7 @@ func TestSecretsCannotBeHad(t *testing.T) {
 	}
 	s.wantStored("github/other", "no queue")
 	if !strings.Contains(s.logs.String(), "AccessDeniedException") || !strings.Contains(s.logs.String(), `"Errors":1`) {
-		t.Error("nobody is told")
+		t.Error("it is not logged")
 	}
 	s.err = nil
 	s.now = s.now.Add(time.Second)

@@ -1,10 +1,10 @@
-// Package announce tells people what happens to their queues and consumers:
+// Package announce announces what happens to queues and consumers:
 // each announcement is a line in the log and, where a bus is named, an event on
 // EventBridge, with source "streamsort" and the announcement's kind as its
 // detail type; where a topic is named, a message on SNS with the same document,
 // and the attributes "source" and "kind" to filter by; where a function is named, an
-// asynchronous invocation with that document. Each of the three is told, also
-// where another could not be.
+// asynchronous invocation with that document. Each of the three gets it,
+// also where another could not.
 //
 // Names are whole, as they are stored; where one has a tenant in front (package
 // pkg/tenant), the document has the member "tenant".
@@ -30,7 +30,7 @@ import (
 // Source is the source of all events.
 const Source = "streamsort"
 
-// Announcer hands announcements on.
+// Announcer publishes announcements.
 type Announcer struct {
 	bus, topic, function string
 	events               *awscall.Client // nil without a bus
@@ -74,7 +74,7 @@ func New(bus, topic, function string) (*Announcer, error) {
 	return a, nil
 }
 
-// send hands one announcement on to everybody. Lost response: it goes out
+// send publishes one announcement to everybody. Lost response: it goes out
 // twice, under the same id. We die right after: the next run of the sweep, or
 // whoever finishes the chain, repeats it.
 func (a *Announcer) send(ctx context.Context, kind string, detail any) error {

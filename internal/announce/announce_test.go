@@ -143,7 +143,7 @@ func TestNewRefusesATopic(t *testing.T) {
 	}
 }
 
-// TestAnnounceToAFunction has a function told with the document of the events,
+// TestAnnounceToAFunction has a function invoked with the document of the events,
 // beside a bus; also where the bus refuses.
 func TestAnnounceToAFunction(t *testing.T) {
 	const function = "arn:aws:lambda:us-east-1:123456789012:function:people:live"

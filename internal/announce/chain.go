@@ -55,8 +55,8 @@ func (a *Announcer) Chain(ctx context.Context, c xorack.Chain) error {
 }
 
 // Batches logs the end of each tracked batch's chain whose work was not done, as
-// [Announcer.Chain] does: nobody else is told of it, and the batch comes again.
-// Then it goes on to end, which sees to all ends.
+// [Announcer.Chain] does: it is published nowhere else, and the batch comes again.
+// Then it calls end, which handles every end.
 func Batches(end xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, c xorack.Chain) error {
 		if handoff.TracksBatch(c.Tag) && c.End() != xorack.Done {

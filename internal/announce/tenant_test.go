@@ -9,7 +9,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// The tenant of a queue or a tag is told beside the whole name.
+// The tenant of a queue or a tag stands beside the whole name.
 func TestTenantIsTold(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
 	a, err := announce.New("people", "", "")

@@ -35,7 +35,7 @@ type Taken struct {
 }
 
 // Failed is an entry that was refused. SenderFault means that no repeat can
-// mend it.
+// fix it.
 type Failed struct {
 	ID          string `json:"Id" xml:"Id"`
 	Code        string
@@ -43,7 +43,7 @@ type Failed struct {
 	SenderFault bool
 }
 
-// Verdicts are what an answer tells of each entry of a batch. It may leave
+// Verdicts are what an answer says of each entry of a batch. It may leave
 // entries out.
 type Verdicts struct {
 	Successful []Taken  `xml:"Successful>member"`

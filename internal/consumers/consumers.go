@@ -10,7 +10,7 @@
 //	]}
 //
 // One without a sink is read by a function of the user's own: process passes it
-// over, and the sweep, which knows of it by this, sees to it.
+// over, and the sweep, which knows of it by this, looks after it.
 //
 // One with track is committed when the work of its messages is done, which may
 // take so long: see [handoff.Reader].
@@ -49,13 +49,13 @@ func Variable(i int) string { return fmt.Sprintf("STREAMSORT_SINK_%d", i) }
 const Max = 20
 
 // Consumer is one of the file: a reader, still without its handler, and where
-// it hands its batches on; Sink is the zero Config where another function does.
+// it delivers its batches; Sink is the zero Config where another function does.
 type Consumer struct {
 	Reader handoff.Reader
 	Sink   sink.Config
 }
 
-// HasSink reports whether process hands the consumer's batches on.
+// HasSink reports whether process delivers the consumer's batches.
 func (c Consumer) HasSink() bool { return !c.Sink.IsZero() }
 
 // Read reads the file's text. lookup finds the variables of the environment
@@ -80,7 +80,7 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 		case "prefix":
 			c.Reader.Prefix, err = strictjson.Text(m.Value)
 			if all := c.Reader.Prefix == "@"; err == nil && tenant.IsCut(c.Reader.Prefix) && !all {
-				// The queues of a tenant whose name begins so would be handed on too.
+				// The queues of a tenant whose name begins so would be delivered too.
 				err = errors.New("begins with '@', and with no whole tenant: it must be like @acme/, or @ for all tenants, or begin otherwise")
 			}
 		case "start":

@@ -9,7 +9,7 @@ import (
 // Clauses are the names of all parts of a request of which a bug could be that
 // they are not there, or are not as strict: each comparison and each group of a
 // condition, each bound of a comparison, and each change of an update. A name
-// tells the request's and the part, without values:
+// has the request's and the part, without values:
 //
 //	seal if inc = ?
 //	seal does expiresOn

@@ -156,7 +156,7 @@ func (it Item) Only(attributes ...Path) Item {
 	return sealed(only)
 }
 
-// Digest tells the item from others.
+// Digest distinguishes the item from others.
 func (it Item) Digest() digest.Digest {
 	if it.image == nil {
 		return digest.Digest{}

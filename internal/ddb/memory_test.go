@@ -78,9 +78,9 @@ func TestSegmentsAreTheWhole(t *testing.T) {
 	}
 }
 
-// TestChangesAreTold: a change is told once, and a write that changes nothing
+// TestChangesAreReported: a change is reported once, and a write that changes nothing
 // makes none, as on a stream.
-func TestChangesAreTold(t *testing.T) {
+func TestChangesAreReported(t *testing.T) {
 	m := ddb.NewMemory(things)
 	var changes []string
 	m.OnChange(func(c ddb.Change) { changes = append(changes, fmt.Sprint(c.Before, " to ", c.After)) })

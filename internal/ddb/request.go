@@ -46,8 +46,8 @@ type Answer struct {
 	Next Item
 	// Left are the keys of what a batch did not do, and has to be asked again.
 	Left []Item
-	// Units are what DynamoDB charges. On DynamoDB they are told only by an
-	// Engine that asks for them.
+	// Units are what DynamoDB charges. On DynamoDB only an Engine that asks
+	// for them has them.
 	Units Units
 }
 

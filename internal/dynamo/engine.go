@@ -16,7 +16,7 @@ import (
 // seven times as long, and 46 KB of each function.
 type Engine struct {
 	client *dynamodb.Client
-	// Units has DynamoDB tell what each request was charged.
+	// Units has DynamoDB answer what each request was charged.
 	Units bool
 }
 
@@ -54,7 +54,7 @@ func (e *Engine) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	return ddb.Answer{}, fmt.Errorf("a request of type %T", r)
 }
 
-// capacity is what the answers are to tell of their price.
+// capacity is what the answers shall say of their price.
 func (e *Engine) capacity() types.ReturnConsumedCapacity {
 	if e.Units {
 		return types.ReturnConsumedCapacityIndexes
@@ -236,7 +236,7 @@ func (e *Engine) batchWrite(ctx context.Context, r ddb.BatchWrite) (ddb.Answer, 
 	return a, nil
 }
 
-// units are what an answer tells of its price.
+// units are what an answer says of its price.
 func units(capacity *types.ConsumedCapacity, write bool) ddb.Units {
 	if capacity == nil {
 		return ddb.Units{}

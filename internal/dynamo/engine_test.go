@@ -146,7 +146,7 @@ var differences = []known{
 }
 
 // chargedElsewise reports whether a server charges a request otherwise than
-// DynamoDB does: the units of neither are told with a failed condition, and
+// DynamoDB does: neither has its units with a failed condition, and
 // DynamoDB Local charges nothing for a page or a batch that found nothing, more
 // than is written by a batch, and an index for an entry that stays as it is.
 func chargedElsewise(kind localdb.Kind, r ddb.Request, memory answer) bool {

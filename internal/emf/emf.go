@@ -43,7 +43,7 @@ type Emitter struct {
 	mu                           sync.Mutex // one line at a time
 }
 
-// Names are what the metrics of a process are told apart by.
+// Names distinguish the metrics of a process from others.
 type Names struct {
 	// Namespace is CloudWatch's; Streamsort where it is empty.
 	Namespace string

@@ -1,11 +1,11 @@
 // Package intake is what the functions that take messages in have in common: it
 // gathers the messages of one call ([Put]), stores them through pkg/cursor
-// ([Put.Store]), counts what became of each, and tells it as callers see it
+// ([Put.Store]), counts what became of each, and answers it as callers see it
 // ([Answer], [Answer.Refused]).
 //
 // A message with a seq goes to a numbered queue, one without to a queue in
 // arrival order, under an id by which its repeat is known. Both are right to
-// repeat at any time: whoever is not told what became of a message sends it
+// repeat at any time: whoever gets no answer for a message sends it
 // again.
 package intake
 
@@ -26,7 +26,7 @@ type Put struct {
 	// Scope is whose names the messages' queues and ids are: an operator's where it
 	// is not set.
 	Scope tenancy.Scope
-	// Single tells that it is one message, and not in a list.
+	// Single means that it is one message, and not in a list.
 	Single bool
 	// count is how many messages there are; messages are those with a seq,
 	// arrivals the others. numbered and arrived are their places in the call.
@@ -70,7 +70,7 @@ func (p *Put) Join(m cursor.Message, id string) {
 
 // Store stores the messages: those with a seq, then the others. The answers are
 // in the order of the call. An error means that nothing was stored; what
-// happens later is told for each message.
+// happens later is in each message's answer.
 func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Metrics) ([]Answer, error) {
 	if err := p.name(); err != nil {
 		return nil, err
@@ -165,24 +165,24 @@ func (p *Put) inCall(err error, places [][]int) error {
 	if !errors.As(err, &wrong) || len(wrong.At) == 0 {
 		return err
 	}
-	told := *wrong
+	seen := *wrong
 	part, place := places[wrong.At[0].Index], 0
 	if len(wrong.At) > 1 {
 		place = wrong.At[1].Index
 	}
-	told.At = []invalid.Element{{List: listOfCall, Index: part[place]}}
+	seen.At = []invalid.Element{{List: listOfCall, Index: part[place]}}
 	if wrong.Twin != nil {
-		told.Twin = &invalid.Element{List: listOfCall, Index: places[wrong.Twin.Index][0]}
+		seen.Twin = &invalid.Element{List: listOfCall, Index: places[wrong.Twin.Index][0]}
 	}
 	together := wrong.Field == "messages"
 	if p.Single || together {
-		told.At = nil
+		seen.At = nil
 	}
 	if together && wrong.Code == invalid.TooLarge {
-		told.Queue, told.Problem = "", fmt.Sprintf("have %d bytes together for queue %q: at most %d are taken under one Idempotency-Key",
+		seen.Queue, seen.Problem = "", fmt.Sprintf("have %d bytes together for queue %q: at most %d are taken under one Idempotency-Key",
 			wrong.Size, p.Scope.Short(wrong.Queue), wrong.Most)
 	}
-	return &told
+	return &seen
 }
 
 // listOfCall is the list of a call's messages.
@@ -213,7 +213,7 @@ func count(metrics *emf.Metrics, r cursor.Result) {
 	case cursor.Full:
 		metrics.Count("Full", 1)
 	}
-	// The moves of a group are told with each of its messages: count them
+	// The moves of a group are in the answer of each of its messages: count them
 	// where the group's first seq of the move is.
 	for _, moved := range r.Moves {
 		if r.Seq == moved.From+1 {
@@ -238,7 +238,7 @@ func countArrival(metrics *emf.Metrics, r cursor.Appended, n int) {
 	case cursor.Full:
 		metrics.Count("Full", n)
 	}
-	// The move of several is told with each of them.
+	// The move of several is in the answer of each of them.
 	if r.Moved != (cursor.Range{}) && r.Seqs.From == r.Moved.From {
 		metrics.Count("Advances", 1)
 	}

@@ -25,7 +25,7 @@ type Document struct {
 	Attributes  map[string]string `json:"attributes,omitempty"`
 	EnqueuedAt  time.Time         `json:"enqueuedAt"`
 	Tombstone   string            `json:"tombstone,omitempty"`
-	// Edge is the token of a tracked message's work, where a sink is told it.
+	// Edge is the token of a tracked message's work, where a sink gets it.
 	Edge string `json:"edge,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// Acks are what a function that works on chains is told by its environment.
+// Acks are what a function that works on chains gets from its environment.
 type Acks struct {
 	// Names are the chains' table and its key: STREAMSORT_CHAINS_TABLE must be
 	// set, STREAMSORT_TAG_KEY may.
@@ -20,7 +20,7 @@ type Acks struct {
 	TenantClaim string
 	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC,
 	// AnnounceFunction STREAMSORT_ANNOUNCE_FUNCTION, the ARN of a function: each that
-	// is set is told how chains end. All empty means log and metrics only.
+	// is set is notified how chains end. All empty means log and metrics only.
 	EventBus, AnnounceTopic, AnnounceFunction string
 }
 

@@ -11,7 +11,7 @@ import (
 // NewDeliverer makes the Deliverer on the tables, and the Sorter that it works
 // with: both on one client, so that one set of connections serves them, and all
 // else that is made on it. acker has the chains of tracked batches; nil where
-// none are met. observe, if not nil, is told how each delivery ended. It makes no
+// none are met. observe, if not nil, gets how each delivery ended. It makes no
 // request.
 //
 // The error names STREAMSORT_CONSUMERS_TABLE and STREAMSORT_ACTS_TABLE where

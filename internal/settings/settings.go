@@ -21,7 +21,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// Settings are what a function is told by its environment.
+// Settings are what a function gets from its environment.
 type Settings struct {
 	// Names are the tables and their keys: STREAMSORT_MESSAGES_TABLE,
 	// STREAMSORT_CURSORS_TABLE and STREAMSORT_SWEEPS_TABLE must be set;
@@ -47,7 +47,7 @@ type Settings struct {
 	TenantClaim string
 	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC,
 	// AnnounceFunction STREAMSORT_ANNOUNCE_FUNCTION, the ARN of a function: each
-	// that is set is told. All empty means log and metrics only.
+	// that is set is notified. All empty means log and metrics only.
 	EventBus, AnnounceTopic, AnnounceFunction string
 	// FullSweepEvery, SweepSegments and SweepLimit are
 	// STREAMSORT_FULL_SWEEP_EVERY, STREAMSORT_SWEEP_SEGMENTS and

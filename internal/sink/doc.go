@@ -38,12 +38,12 @@
 //     message has its edge, too. The body is text
 //     where SQS takes it as it is, else base64 ("encoding" says which). The
 //     attributes are listed at [fifo.Message]. The skipped seqs of a batch are
-//     not told.
+//     not sent.
 //   - eventbridge: one event a message, source "streamsort", detail type
-//     "message"; its detail is an [eventbridge.Detail]. The skipped seqs are not told.
+//     "message"; its detail is an [eventbridge.Detail]. The skipped seqs are not sent.
 //
 // Queues have their whole names there. The tenant that one has in front (package
-// pkg/tenant) is told beside it: a member, or an attribute.
+// pkg/tenant) is sent beside it: a member, or an attribute.
 //
 // # Tracked consumers
 //
@@ -52,7 +52,7 @@
 // in an event's detail, an attribute of SQS and SNS. To take a message is then
 // not to have done it: whoever has done its work says so of the edge, to the ack
 // function or by package xorack, and may start edges of its own under it.
-// Messages that were handed on again have other edges: those of the first time
+// Messages that were delivered again have other edges: those of the first time
 // are of no use any more, and say so.
 //
 // # FIFO and failures within a request

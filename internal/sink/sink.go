@@ -96,6 +96,6 @@ func newTransport(options *Options) http.RoundTripper {
 		return options.Transport
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64 // queues are handed on side by side
+	transport.MaxIdleConnsPerHost = 64 // queues are delivered in parallel
 	return transport
 }

@@ -44,7 +44,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// verdict notes an entry of the latest request, and tells whether it is taken.
+// verdict notes an entry of the latest request, and reports whether it is taken.
 func (w *wire) verdict(seq string) bool {
 	request := len(w.requests) - 1
 	w.requests[request] = append(w.requests[request], seq)

@@ -60,9 +60,9 @@ type draft struct {
 	Source
 	scheme    string
 	tolerance time.Duration
-	// given tells which members there are.
+	// given has the members that are there.
 	given map[string]bool
-	// prefixed tells that the queue has a prefix, if only an empty one.
+	// prefixed says that the queue has a prefix, if only an empty one.
 	prefixed bool
 }
 

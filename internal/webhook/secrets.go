@@ -41,7 +41,7 @@ type Secrets struct {
 	held  map[Reference]*held
 }
 
-// NewSecrets returns Secrets that asks fetch for a value. now tells the time,
+// NewSecrets returns Secrets that asks fetch for a value. now is the clock,
 // and may go back: what was fetched later is fetched anew then.
 func NewSecrets(fetch func(context.Context, Reference) (string, error), now func() time.Time) *Secrets {
 	// A process may be frozen for hours, in which its monotonic clock stands.

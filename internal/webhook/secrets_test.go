@@ -105,14 +105,14 @@ func TestStoreFails(t *testing.T) {
 	v.want("what is known goes on", oldSecret, true, false, 3)
 	v.now = v.now.Add(webhook.Interval)
 	v.want("another signature may be a new secret's", newSecret, false, true, 4)
-	v.want("and cannot be told", newSecret, false, true, 4)
+	v.want("and cannot be known", newSecret, false, true, 4)
 	v.want("what is known goes on", oldSecret, true, false, 4)
 	v.now = v.now.Add(webhook.Lifetime)
 	v.want("until its lifetime is over", oldSecret, false, true, 5)
 	v.want("for all", oldSecret, false, true, 5)
 }
 
-// A value that is no secret is told so without a word of it.
+// A value that is no secret is reported without a word of it.
 func TestBadValues(t *testing.T) {
 	for value, want := range map[string]string{
 		"":                                "secret 1 of 1 has not from 16 to 1024 bytes",

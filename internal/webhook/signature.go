@@ -14,9 +14,9 @@ import (
 type Signature struct {
 	// header holds the signature, in small letters, behind prefix.
 	header, prefix string
-	// base64 tells that it is written so, and not in hexadecimal digits.
+	// base64 says that it is written so, and not in hexadecimal digits.
 	base64 bool
-	// list tells that the header is Stripe's list of a timestamp and signatures.
+	// list says that the header is Stripe's list of a timestamp and signatures.
 	list bool
 	// timestampHeader holds the timestamp that is signed too, in seconds since
 	// 1970; empty where there is none, or where the list has it.
@@ -69,8 +69,8 @@ var schemes = map[string]struct {
 	},
 }
 
-// Refusal is why a request is refused, for the log of whoever operates this: no
-// sender is told. Empty means that it is not.
+// Refusal is why a request is refused, for the operator's log; no sender gets
+// it. Empty means that it is not refused.
 type Refusal string
 
 // The reasons.

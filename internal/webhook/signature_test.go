@@ -89,7 +89,7 @@ func TestKnownAnswers(t *testing.T) {
 	}
 }
 
-// What is wrong with a signature's header is told apart for the log; none of it
+// What is wrong with a signature's header is distinguished for the log; none of it
 // is a claim.
 func TestRefusedHeaders(t *testing.T) {
 	const secret, body = "a secret of this length", `{"id":"1"}`

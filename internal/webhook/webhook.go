@@ -2,7 +2,7 @@
 // GitHub, Stripe and Shopify, under their own HMAC signatures.
 //
 // Call [Read] for the sources that a file describes. Of a request, [Claim] is
-// what its headers say ([Signature.Read]), [Secrets.Check] tells whether one of
+// what its headers say ([Signature.Read]), [Secrets.Check] reports whether one of
 // the source's secrets made it, and [Source.Message] is the message that it
 // brings. In this order: nothing of a body is looked at before the signature is
 // known to be right.
@@ -82,7 +82,7 @@ type Source struct {
 	MaxBody int
 }
 
-// Numbered tells that the source's messages have seqs.
+// Numbered says that the source's messages have seqs.
 func (s *Source) Numbered() bool { return s.Seq != nil }
 
 // Place is where a value is found in a request: one of its fields is set, or

@@ -83,7 +83,7 @@ func (c *CLI) Run(ctx context.Context, call Call) error {
 	if command.Dir == "" {
 		command.Dir = c.Folder
 	}
-	// A terminal is handed on as it is: the command asks its questions there.
+	// A terminal is passed on as it is: the command asks its questions there.
 	command.Stdout, command.Stderr = call.Stdout, io.MultiWriter(orDiscard(call.Stderr), said)
 	if file, ok := call.Stdout.(*os.File); !ok || !isTerminal(file) {
 		command.Stdout = io.MultiWriter(orDiscard(call.Stdout), said)

@@ -191,7 +191,7 @@ func testBadReplies(b *bench) {
 	b.arrived("x0", "1")
 }
 
-// testWhileAPushIsSent: a consumer that is pushed to has handed a batch on, and its
+// testWhileAPushIsSent: a consumer that is pushed to has delivered a batch, and its
 // replies are still to be sent: nothing can be claimed before they are, nobody knows
 // when that is, and its claim is as good as committed.
 func testWhileAPushIsSent(b *bench) {

@@ -73,7 +73,7 @@ var Older = map[Order]Units{
 // Pinned by "heal, nothing to do" of TestFigures in pkg/cursor.
 var Heal = Units{0, 1}
 
-// Deliver is what handing a batch on takes, apart from reading its messages:
+// Deliver is what delivering a batch takes, apart from reading its messages:
 // a claim, a commit and two looks. Measured by TestDeliver.
 var Deliver = Units{2, 2}
 

@@ -16,7 +16,7 @@ import (
 // queue is the one that messages of 100 bytes take 227 bytes in.
 const queue = "octo-org/octo-repo"
 
-// TestDeliver measures what a batch takes to be handed on, by AWS's rules.
+// TestDeliver measures what a batch takes to be delivered, by AWS's rules.
 func TestDeliver(t *testing.T) {
 	metered := meter.New(dynamo.Transport())
 	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Kinds()[0]), Transport: metered})

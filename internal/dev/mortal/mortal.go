@@ -3,7 +3,7 @@
 //
 // A program that starts copies of itself calls [Keep], which starts another where
 // one died; each copy consumes through [AtRandom]. Where a certain step is to be
-// the last, [Claims] is told so. What a death leaves behind is what any crash
+// the last, [Claims] has it as an option. What a death leaves behind is what any crash
 // leaves: claims until their lease ends, and transactions that were not committed.
 package mortal
 
@@ -44,7 +44,7 @@ type Claims struct {
 	Last func(Step) bool
 }
 
-// variable tells a copy how many steps it survives on average; 0 or none means
+// variable holds for a copy how many steps it survives on average; 0 or none means
 // that it lives.
 const variable = "MORTAL_ONE_STEP_IN"
 

@@ -46,7 +46,7 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	began := time.Now()
-	last, moved, told, tellAt, sweepAt := -1, began, 0, began.Add(tellEvery), began.Add(sweepEvery)
+	last, moved, reported, tellAt, sweepAt := -1, began, 0, began.Add(tellEvery), began.Add(sweepEvery)
 	explained := false
 	for {
 		count, left, err := look(ctx)
@@ -62,8 +62,8 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 			return nil
 		case now.Sub(moved) > w.Patience:
 			return fmt.Errorf("%d of %d %s, and no more for %v%s", count, w.Total, w.What, w.Patience, why(left))
-		case count != told && now.After(tellAt):
-			told, tellAt = count, now.Add(tellEvery)
+		case count != reported && now.After(tellAt):
+			reported, tellAt = count, now.Add(tellEvery)
 			fmt.Fprintf(w.Out, "    %d of %d %s\n", count, w.Total, w.What)
 		case w.Sweep != nil && !explained && now.Sub(moved) > still:
 			explained = true

@@ -1,7 +1,7 @@
 // Package traffic is what a trial of the whole sends, and a check of what comes
 // out of it.
 //
-// [Read] or [Generate] make the [Arrival]s; a [Watcher] is told each line of a
+// [Read] or [Generate] make the [Arrival]s; a [Watcher] gets each line of a
 // consumer's log (examples/receiver and examples/webhooks write them), and
 // [Watcher.State] says what came out so far, and what should not have.
 package traffic

@@ -27,7 +27,7 @@ func Entries(messages []Message) []awscall.Entry {
 	return entries
 }
 
-// Verdicts are what an answer of SQS or SNS tells of each entry of a request.
+// Verdicts are what an answer of SQS or SNS says of each entry of a request.
 type Verdicts []*kind.Refusal
 
 // NewVerdicts are those of an answer that names none of n entries.

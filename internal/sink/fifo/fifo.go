@@ -1,5 +1,5 @@
 // Package fifo is messages as SQS FIFO queues and SNS FIFO topics take them: the
-// entries of a request, and what its answer tells of each.
+// entries of a request, and what its answer says of each.
 package fifo
 
 import (

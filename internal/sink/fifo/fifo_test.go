@@ -119,7 +119,7 @@ func TestFifoItems(t *testing.T) {
 	}
 }
 
-// TestTrackedFifoItems: each message has its edge, and one that is handed on
+// TestTrackedFifoItems: each message has its edge, and one that is delivered
 // again under another is not dropped as a repeat.
 func TestTrackedFifoItems(t *testing.T) {
 	b := sinktest.Tracked(sinktest.Batch("q", "1", "2"), "first")
@@ -141,12 +141,12 @@ func TestTrackedFifoItems(t *testing.T) {
 	}
 	again, err := Items(sinktest.Tracked(b, "again"))
 	if err != nil || again[0].Entry.Dedup == first[0].Entry.Dedup {
-		t.Errorf("handed on again it has the same id %s: %v", again[0].Entry.Dedup, err)
+		t.Errorf("delivered again it has the same id %s: %v", again[0].Entry.Dedup, err)
 	}
 }
 
 // TestLargestMessage: every message that the sorter takes fits a queue, and a topic
-// that was told to take as much; not one as topics usually are.
+// that was configured to take as much; not one as topics usually are.
 func TestLargestMessage(t *testing.T) {
 	b := sinktest.Batch(strings.Repeat("\x01", cursor.MaxQueueName))
 	b.Consumer = strings.Repeat("\x01", 1024)
@@ -161,7 +161,7 @@ func TestLargestMessage(t *testing.T) {
 	}
 }
 
-// The tenant of a queue is told beside its whole name; a queue without one has
+// The tenant of a queue stands beside its whole name; a queue without one has
 // nothing more than before.
 func TestTenantIsTold(t *testing.T) {
 	items, err := Items(sinktest.Batch("@acme/orders", "{}"))

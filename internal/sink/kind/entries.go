@@ -41,7 +41,7 @@ type Refusal struct {
 	// Index is its place in the request.
 	Index         int
 	Code, Message string
-	// Final tells that no repeat can mend it.
+	// Final means that no repeat can help.
 	Final bool
 }
 
@@ -51,7 +51,7 @@ type Refusal struct {
 const tries = 5
 
 // SendAll sends all items in their order, in as few requests as the limits
-// allow. put makes one request and tells which entries it did not take, in
+// allow. put makes one request and returns which entries it did not take, in
 // order; they go again before anything later, and the rest of the batch one by
 // one where the sink keeps an order and later entries were taken.
 func SendAll[T any](ctx context.Context, queue string, items []Item[T], l Limits, ordered bool,

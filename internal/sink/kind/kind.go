@@ -36,7 +36,7 @@ type Settings interface {
 // Sink takes a consumer's batches. It may be used by any number of goroutines,
 // for different queues.
 type Sink interface {
-	// Send hands one batch on, and returns when the sink has taken all of it,
+	// Send delivers one batch, and returns when the sink has taken all of it,
 	// or has not. ctx bounds it, with all repeats.
 	//
 	// Lost response: what was sent goes again and is dropped by SQS and SNS; a

@@ -26,7 +26,7 @@ type Resource struct {
 	Looks string
 	// Action is what IAM must allow for one.
 	Action string
-	// Bytes is how many bytes one request takes, MaxBytes how many it may be told to
+	// Bytes is how many bytes one request takes, MaxBytes how many it may be configured to
 	// take.
 	Bytes, MaxBytes int
 	// Entries is how many messages one request takes; 0 where it has one document.
@@ -41,7 +41,7 @@ type Target struct {
 	Limits Limits
 }
 
-// minBytes is the least that a request is told to take.
+// minBytes is the least that a request may be configured to take.
 const minBytes = 1024
 
 // Kind is the resource as a kind of sink.

@@ -26,13 +26,13 @@ type Document struct {
 	// message or as skipped.
 	From jsonseq.Seq `json:"from"`
 	To   jsonseq.Seq `json:"to"`
-	// Attempt is 1 the first time that the range is handed on.
+	// Attempt is 1 the first time that the range is delivered.
 	Attempt int `json:"attempt"`
 	// Rewinds is how often the consumer was set back.
 	Rewinds int64 `json:"rewinds"`
 	// Messages are in the order of their seqs, each as [message.Document] says. Those
 	// of a tracked consumer have their edge: when the message's work is done, the
-	// function, or whichever it hands the work on to, says so under this token.
+	// function, or whichever it passes the work to, says so under this token.
 	Messages []json.RawMessage `json:"messages"`
 	// Skipped are the seqs that will never come.
 	Skipped []jsonseq.Seq `json:"skipped"`

@@ -154,7 +154,7 @@ func TestTrackedDocuments(t *testing.T) {
 	}
 }
 
-// The tenant of a queue is told beside its whole name.
+// The tenant of a queue stands beside its whole name.
 func TestTenantIsTold(t *testing.T) {
 	written, err := documents(sinktest.Batch("@acme/orders", "{}"), all)
 	if err != nil || !strings.HasPrefix(string(written[0]), `{"queue":"@acme/orders","tenant":"acme","consumer":"c"`) {

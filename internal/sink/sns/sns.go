@@ -47,10 +47,10 @@ func (s *topic) put(ctx context.Context, messages []fifo.Message) ([]kind.Refusa
 	if err != nil {
 		return nil, fmt.Errorf("publish %d messages to %s: %w", len(messages), s.arn, err)
 	}
-	told := fifo.NewVerdicts(len(messages))
+	verdicts := fifo.NewVerdicts(len(messages))
 	for _, taken := range out.Successful {
-		told.Taken(taken.ID)
+		verdicts.Taken(taken.ID)
 	}
-	told.Refused(out.Failed)
-	return told.Refusals(), nil
+	verdicts.Refused(out.Failed)
+	return verdicts.Refusals(), nil
 }

@@ -53,15 +53,15 @@ func (s *queue) put(ctx context.Context, messages []fifo.Message) ([]kind.Refusa
 	if err != nil {
 		return nil, fmt.Errorf("send %d messages to %s: %w", len(messages), s.url, err)
 	}
-	told := fifo.NewVerdicts(len(messages))
+	verdicts := fifo.NewVerdicts(len(messages))
 	for _, taken := range out.Successful {
-		i, ok := told.Taken(taken.ID)
+		i, ok := verdicts.Taken(taken.ID)
 		if ok && !isSumOf(taken.MD5OfMessageBody, messages[i].Body) {
 			return nil, fmt.Errorf("%s took a message that was changed on its way: its deduplication id is %s", s.url, messages[i].Dedup)
 		}
 	}
-	told.Refused(out.Failed)
-	return told.Refusals(), nil
+	verdicts.Refused(out.Failed)
+	return verdicts.Refusals(), nil
 }
 
 // isSumOf reports whether SQS's sum is that of a body; it may leave it out.

@@ -15,8 +15,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// told are the ends that a function of a user's was told of, by tag.
-type told struct {
+// notified are the ends that a function of a user's was notified of, by tag.
+type notified struct {
 	mu   sync.Mutex
 	ends map[string][]endLine
 }
@@ -26,7 +26,7 @@ type endLine struct {
 	Edges, Ended                      int
 }
 
-func (w *told) see(l Line) {
+func (w *notified) see(l Line) {
 	var e endLine
 	if json.Unmarshal([]byte(l.Text), &e) != nil || e.Message != "end" {
 		return
@@ -37,7 +37,7 @@ func (w *told) see(l Line) {
 }
 
 // outcomes are the ends by tag, and whether all of a tag have one id.
-func (w *told) outcomes(t *testing.T) map[string]string {
+func (w *notified) outcomes(t *testing.T) map[string]string {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,7 +45,7 @@ func (w *told) outcomes(t *testing.T) map[string]string {
 	for tag, ends := range w.ends {
 		for _, e := range ends {
 			if e.ID == "" || e.ID != ends[0].ID || e.Outcome != ends[0].Outcome {
-				t.Errorf("%s was told as %+v", tag, ends)
+				t.Errorf("%s was announced as %+v", tag, ends)
 			}
 		}
 		// The reason of a time-out says when.
@@ -56,7 +56,7 @@ func (w *told) outcomes(t *testing.T) map[string]string {
 }
 
 // TestEndsOfChains has chains end in every way behind this project's own template:
-// a function of a user's is told of each end through the table's stream, also
+// a function of a user's is notified of each end through the table's stream, also
 // where batches come twice and late, and nothing is left to do afterwards.
 func TestEndsOfChains(t *testing.T) {
 	runs := map[string]Chaos{
@@ -76,10 +76,10 @@ func TestEndsOfChains(t *testing.T) {
 				},
 				Chaos: chaos,
 			})
-			w := &told{ends: map[string][]endLine{}}
+			w := &notified{ends: map[string][]endLine{}}
 			t.Cleanup(s.Subscribe(w.see))
 			want := endChains(t, s)
-			waitFor(t, "all ends to be told", func() bool { return len(w.outcomes(t)) >= len(want) })
+			waitFor(t, "all ends to be announced", func() bool { return len(w.outcomes(t)) >= len(want) })
 			since := time.Now()
 			waitFor(t, "the streams to be dealt with", func() bool { return s.Idle(since) })
 			if diff := cmp.Diff(want, w.outcomes(t)); diff != "" {
@@ -143,7 +143,7 @@ func endChains(t *testing.T, s *Stack) map[string]string {
 	ack(`{"operation":"stamp","tag":"stamps","stamp":"25"}`)
 	ack(`{"operation":"stamp","tag":"stamps","stamp":"0c"}`)
 
-	// Of a fan, only the chain itself is told of, not its parts.
+	// Of a fan, only the chain itself is announced, not its parts.
 	fan := ack(`{"operation":"fan","edge":%q,"edges":200}`, create("fan")).Edges
 	operations := make([]string, len(fan))
 	for i, edge := range fan {
@@ -178,7 +178,7 @@ func endChains(t *testing.T, s *Stack) map[string]string {
 	}
 }
 
-// nothingIsDue waits until the sweep need look at no chain: each end is told
+// nothingIsDue waits until the sweep need look at no chain: each end is announced
 // before it is sealed.
 func nothingIsDue(t *testing.T, s *Stack) {
 	t.Helper()

@@ -101,7 +101,7 @@ func (s *Stack) serveAll() {
 
 func (s *Stack) warn(message string) { s.config.Logger.Warn(message) }
 
-// mainHandler tells the runner's own paths, Lambda's API and calls of other
+// mainHandler separates the runner's own paths, Lambda's API and calls of other
 // services from requests of the first HTTP API. (Not a ServeMux, which would
 // redirect paths that it finds unclean.)
 func (s *Stack) mainHandler(api http.Handler) http.Handler {

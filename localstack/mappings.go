@@ -100,7 +100,7 @@ func (s *Stack) Mappings() []Mapping {
 	return out
 }
 
-// Idle tells whether all mappings have dealt with everything that was in
+// Idle reports whether all mappings have dealt with everything that was in
 // their streams at a time. Disabled ones do not count.
 func (s *Stack) Idle(since time.Time) bool {
 	for _, m := range s.mappings {

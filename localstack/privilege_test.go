@@ -24,8 +24,8 @@ import (
 // reason: by action and resource, or by the whole use.
 var unrecorded = map[string]string{
 	"logs":                            "Lambda writes a function's log under its role",
-	"xray":                            "Lambda tells of traces under the function's role",
-	"sqs:SendMessage on FailureQueue": "the event source mapping hands over what it gives up on under the function's role",
+	"xray":                            "Lambda sends traces under the function's role",
+	"sqs:SendMessage on FailureQueue": "the event source mapping sends what it gives up on under the function's role",
 	"AckFunction: dynamodb:PutItem on table/streamsort-chains": "create replaces a chain that is over and has expired, days later, where DynamoDB has not deleted it yet: the tests of pkg/xorack do",
 	"dynamodb:UpdateItem on table/streamsort-arrivals":         "pushes the expiry of messages forward that are days old: the tests of pkg/cursor do",
 }
@@ -284,7 +284,7 @@ func everything(t *testing.T, s *Stack) {
 	}
 	call("GET", "/acts?queue=orders", "")
 
-	// Arrival order: put, read, handed on, waited for.
+	// Arrival order: put, read, delivered, waited for.
 	call("POST", "/messages", `{"queue":"arrived","id":"a","body":1}`)
 	call("GET", "/messages?queue=arrived&after=0", "")
 	idle()
@@ -301,7 +301,7 @@ func everything(t *testing.T, s *Stack) {
 	call("GET", "/chains?tag=job", "")
 	trackedDelivery(t, client, put, sweep)
 
-	// Gaps and chains are due by then; the second sweep tells what became of
+	// Gaps and chains are due by then; the second sweep announces what became of
 	// what the first one announced.
 	swept := time.Now()
 	waitFor(t, "what is due in a second", func() bool { return time.Since(swept) > 1500*time.Millisecond })

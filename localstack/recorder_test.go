@@ -21,7 +21,7 @@ type use struct{ function, action, resource string }
 func (u use) String() string { return u.function + ": " + u.action + " on " + u.resource }
 
 // recorder stands before the services that functions call, and notes who calls
-// what. Functions are told apart by their access key, which is their logical id.
+// what. Functions are distinguished by their access key, which is their logical id.
 type recorder struct {
 	*httptest.Server
 	mu     sync.Mutex

@@ -264,8 +264,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestServices has resources of SNS and SQS beside a function, which is told
-// their names and where the services are.
+// TestServices has resources of SNS and SQS beside a function, which gets their
+// names and where the services are.
 func TestServices(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/services.template.json"}})
 	response, err := s.Invoke(t.Context(), "Echo", []byte(`{"rawPath":"/env"}`))

@@ -52,7 +52,7 @@ func makeTables(ctx context.Context, client *dynamodb.Client, all []*loaded) (ma
 	return streams, nil
 }
 
-// same tells whether a table has a definition's keys and stream.
+// same reports whether a table has a definition's keys and stream.
 func same(want table.Definition, got *types.TableDescription) bool {
 	keys := map[types.KeyType]string{}
 	for _, key := range got.KeySchema {

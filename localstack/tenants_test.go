@@ -115,7 +115,7 @@ func (s *tenants) idle() {
 type belongings struct {
 	token, edge, page string
 	// worked is a tracked consumer of the tenant's, batch the edge of what was
-	// handed on to it.
+	// delivered to it.
 	worked *tracker
 	batch  xorack.Edge
 }
@@ -205,7 +205,7 @@ var operations = []struct{ route, query, body string }{
 }
 
 // TestTenants is the matrix of tenants and operations: whatever one tenant names,
-// and whatever tokens it holds, nothing of another's is changed or told.
+// and whatever tokens it holds, nothing of another's is changed or shown.
 func TestTenants(t *testing.T) {
 	s := runTenants(t, Chaos{})
 	s.allIsCovered()
@@ -244,7 +244,7 @@ func TestTenants(t *testing.T) {
 				tells = tells || strings.Contains(text, theirs) && !strings.Contains(sent+body, theirs)
 			}
 			if tells {
-				t.Errorf("tells of another's: %s", what)
+				t.Errorf("shows another's: %s", what)
 			}
 			switch {
 			case status >= 500 || status == 401:
@@ -377,7 +377,7 @@ func (s *tenants) stored(prefix string) map[string]string {
 	return items
 }
 
-// ownNames looks at what a tenant is told of its own, and operators of all.
+// ownNames looks at what a tenant is answered of its own, and operators of all.
 func (s *tenants) ownNames(acme, globex string) {
 	s.t.Helper()
 	for path, want := range map[string]string{
@@ -399,7 +399,7 @@ func (s *tenants) ownNames(acme, globex string) {
 	}
 	status, queue := fetch[map[string]any](s.t, "GET", s.URL()+"/queues?queue=@globex/orders", "")
 	if status != 200 || queue["queue"] != "@globex/orders" || queue["position"] != 2.0 {
-		s.t.Errorf("an operator is told %d %v", status, queue)
+		s.t.Errorf("an operator is answered %d %v", status, queue)
 	}
 	long := strings.Repeat("q", 1019)
 	if status, text := s.ask(acme, "GET", "/queues?queue="+long, ""); status != 400 || !strings.Contains(text, "at most 1018, since the tenant before it takes 6 of 1024") {
@@ -450,7 +450,7 @@ func TestTenantsComeIn(t *testing.T) {
 }
 
 // allIsCovered compares the matrix with what there is: the template's routes, and
-// the operations and acts that the functions themselves list.
+// the operations that the functions themselves list.
 func (s *tenants) allIsCovered() {
 	s.t.Helper()
 	text, err := template.ReadFile(tenantsTemplate)

@@ -44,7 +44,7 @@ func newTracker(t *testing.T, client *dynamodb.Client, queue string) *tracker {
 	return k
 }
 
-// takes is the next message's edge, as soon as it is handed on. Its work may take
+// takes is the next message's edge, as soon as it is delivered. Its work may take
 // so long.
 func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 	k.t.Helper()
@@ -78,8 +78,8 @@ func (k *tracker) comes(delivered int64, failure string, meanwhile func()) {
 	}
 }
 
-// trackedDelivery hands messages on whose work is done, fails, and takes too
-// long: ack sees to the first two ends, the sweep to the third.
+// trackedDelivery delivers messages whose work is done, fails, and takes too
+// long: ack handles the first two ends, the sweep the third.
 func trackedDelivery(t *testing.T, client *dynamodb.Client, put func(queue string, seq int), sweep func()) {
 	t.Helper()
 	k := newTracker(t, client, "tracked")

@@ -150,7 +150,7 @@ func (t *trial) summarise() error {
 	lost := t.watcher.Distinct() - state.Messages
 	for _, row := range []struct{ name, value string }{
 		{"in", fmt.Sprintf("%d messages to %d queues, %d of them while the stack was changed", len(t.arrivals), t.watcher.Queues(), t.inFlight)},
-		{"told", fmt.Sprint(t.outcomes)},
+		{"answers", fmt.Sprint(t.outcomes)},
 		{"out", fmt.Sprintf("%d messages, in %d batches, %d of them again", state.Messages, state.Batches, state.Repeated)},
 		{"order violations", fmt.Sprint(len(state.Violations))},
 		{"lost", fmt.Sprint(lost)},

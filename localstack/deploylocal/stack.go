@@ -77,7 +77,7 @@ func (t *trial) runCDK(ctx context.Context, folder string, env []string, args ..
 	return nil
 }
 
-// refusals shows what a user is told whose account is not ready.
+// refusals shows what a user reads whose account is not ready.
 func (t *trial) refusals(ctx context.Context) error {
 	for _, c := range []struct {
 		what, want string

@@ -24,7 +24,7 @@ type Chaos struct {
 	// LateBy. The lane's order is kept; other lanes go on.
 	Late float64
 	// Drop is the probability, 0 to 1, that a batch is never delivered, and
-	// nobody is told.
+	// nobody is notified.
 	Drop float64
 	// LateBy is the longest time a batch is held back.
 	LateBy time.Duration
@@ -77,5 +77,5 @@ func (c *chaos) late(now time.Time) time.Time {
 	return now.Add(time.Duration(c.dice.Int64N(int64(c.LateBy) + 1)))
 }
 
-// drop tells whether a batch is never delivered.
+// drop reports whether a batch is never delivered.
 func (c *chaos) drop() bool { return c.Drop > 0 && c.dice.Float64() < c.Drop }

@@ -21,7 +21,7 @@ const (
 )
 
 // dropped is the condition of a batch that chaos leaves out: no on-failure
-// message tells of it.
+// message reports it.
 const dropped = "Dropped"
 
 // batch is a run of records of one lane that are sent together.
@@ -68,7 +68,7 @@ func (l *lane) add(r *record, now time.Time) {
 	l.bytes += len(r.json) + 1
 }
 
-// windowOver tells whether a new window starts with the first record that
+// windowOver reports whether a new window starts with the first record that
 // comes: nothing is in work, and the last window is over.
 //
 // "Batching behavior" (invocation-eventsourcemapping.html): "the next
@@ -216,7 +216,7 @@ type tally struct {
 // three with its last record failing, 3 retries: that record was delivered 5
 // times and the message said 4 invocations). Also open: BisectBatch… with the
 // first record of a batch reported. The batch is halved here, since nothing
-// else would tell the bad record from the good ones behind it.
+// else would separate the bad record from the good ones behind it.
 func (l *lane) finish(b *batch, o outcome, now time.Time) tally {
 	l.busy = false
 	var t tally

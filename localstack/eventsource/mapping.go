@@ -73,8 +73,8 @@ type Mapping struct {
 	// 4,096 characters, at most 10. A record has to match one of them.
 	// Without any, every record passes.
 	Filters []string
-	// OnFailureDestination is the ARN of the queue or topic that is told
-	// about discarded records. Empty means that nobody is told.
+	// OnFailureDestination is the ARN of the queue or topic that is notified
+	// of discarded records. Empty means that nobody is.
 	OnFailureDestination string
 	// Disabled is a mapping with Enabled: false. Its Run returns at once.
 	Disabled bool
@@ -177,7 +177,7 @@ func (r rules) check() []error {
 	return errs
 }
 
-// passes tells whether one of the filters lets the record through. Each
+// passes reports whether one of the filters lets the record through. Each
 // record is filtered before it joins a batch, so a batch is filled with
 // records that the function sees: "Control which events Lambda sends to your
 // function" (invocation-eventfiltering.html).

@@ -188,7 +188,7 @@ func place(path []string) string {
 	return b.String()
 }
 
-// matches tells whether a record, decoded into maps, lists, strings,
+// matches reports whether a record, decoded into maps, lists, strings,
 // json.Number, bool and nil, passes the pattern.
 func (p *pattern) matches(event map[string]any) bool {
 	return p.root.matches(event, event)
@@ -244,7 +244,7 @@ func (f fieldPattern) matchesValue(value any) bool {
 	}
 }
 
-// leafExists tells whether there is any scalar at the path, in any element of
+// leafExists reports whether there is any scalar at the path, in any element of
 // the lists on the way.
 func leafExists(value any, path []string) bool {
 	switch v := value.(type) {

@@ -23,9 +23,9 @@ import (
 // how many.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	told := false
-	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "rapid.checks" })
-	if !told {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if !given {
 		if err := flag.Set("rapid.checks", "1000"); err != nil {
 			panic(err)
 		}

@@ -143,7 +143,7 @@ func defaultBackoff(failures int) time.Duration {
 // Stats returns the runner's counters. It may be called at any time.
 func (r *Runner) Stats() Stats { return r.board.read() }
 
-// Idle tells whether everything that was in the stream at this time has been
+// Idle reports whether everything that was in the stream at this time has been
 // read and dealt with: accepted, filtered out, or discarded. For a stream
 // that somebody has stopped writing to at this time it says that the mapping
 // has drained. It may be called at any time.

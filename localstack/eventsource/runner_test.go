@@ -97,7 +97,7 @@ func TestRunnerDelivers(t *testing.T) {
 	})
 }
 
-// What chaos drops is dealt with, and nobody is told.
+// What chaos drops is dealt with, and nobody is notified.
 func TestRunnerChaosDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a")
@@ -106,7 +106,7 @@ func TestRunnerChaosDrops(t *testing.T) {
 			m.BatchSize, m.OnFailureDestination = 2, "failures"
 			c.Chaos = Chaos{Drop: 1}
 			c.OnFailure = func(context.Context, string, []byte) error {
-				t.Error("somebody was told")
+				t.Error("somebody was notified")
 				return nil
 			}
 		})

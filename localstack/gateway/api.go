@@ -29,7 +29,7 @@ type api struct {
 }
 
 // NewAPI answers for an HTTP API. keys are those that tokens are signed with, where
-// routes have a JWT authoriser. warn is told what a client is not: why its
+// routes have a JWT authoriser. warn gets what a client does not: why its
 // answer is a 5xx.
 //
 // Requests go to the stage that the path's first part names, else to $default;

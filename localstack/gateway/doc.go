@@ -10,7 +10,7 @@
 //     checked signature gives, with the access key that the Authorization header
 //     names (AWS4-HMAC-SHA256), or "unsigned".
 //   - Tokens are checked, by keys that are fetched from their issuer.
-//   - API Gateway decodes a path before it tells the function (rawPath); AWS
+//   - API Gateway decodes a path before it passes it to the function (rawPath); AWS
 //     also cuts it at an encoded question mark, which is not repeated here.
 //   - CORS, Lambda authorisers, parameter mapping and throttling are not
 //     run; reading a template that asks for them is an error.

@@ -76,7 +76,7 @@ type target struct {
 	apiID, domain string
 	routeKey      string
 	stage         template.Stage
-	path          string // as the function is told it
+	path          string // as the function gets it
 	parameters    map[string]string
 	iam           bool
 	token         *jwt // where the route has a JWT authoriser
@@ -115,7 +115,7 @@ func newEvent(r *http.Request, body []byte, t target, now time.Time) ([]byte, er
 	return json.Marshal(e)
 }
 
-// isText tells whether API Gateway hands a body on as text. Its documentation
+// isText reports whether API Gateway passes a body on as text. Its documentation
 // says "binary" without a list; this one was measured on AWS by others
 // (ministackorg/ministack#766): everything else, also no content type at all
 // and a form, is base64.

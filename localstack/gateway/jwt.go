@@ -83,7 +83,7 @@ func (k *Keys) get(ctx context.Context, address string, out any) error {
 	return json.NewDecoder(http.MaxBytesReader(nil, response.Body, 1<<20)).Decode(out)
 }
 
-// jwt is what a function is told of a token.
+// jwt is what a function gets of a token.
 type jwt struct {
 	Claims map[string]string `json:"claims"`
 	Scopes []string          `json:"scopes"`
@@ -129,14 +129,14 @@ func (k *Keys) verify(r *http.Request, want template.JWT, now time.Time) (*jwt, 
 	if len(want.Scopes) > 0 && !slices.ContainsFunc(want.Scopes, func(s string) bool { return slices.Contains(scopes, s) }) {
 		return nil, errScope
 	}
-	told := &jwt{Claims: map[string]string{}}
+	verified := &jwt{Claims: map[string]string{}}
 	if len(want.Scopes) > 0 {
-		told.Scopes = scopes
+		verified.Scopes = scopes
 	}
 	for name, value := range claims {
-		told.Claims[name] = claimText(value)
+		verified.Claims[name] = claimText(value)
 	}
-	return told, nil
+	return verified, nil
 }
 
 // check looks at the claims that every token must have.
@@ -204,12 +204,12 @@ func claimText(claim any) string {
 	return "[" + strings.Join(texts, " ") + "]"
 }
 
-// admit lets a request in: told is what the function is told of its token.
-func (a *api) admit(w http.ResponseWriter, r *http.Request, route template.Route) (told *jwt, ok bool) {
+// admit lets a request in: verified is what the function gets of its token.
+func (a *api) admit(w http.ResponseWriter, r *http.Request, route template.Route) (verified *jwt, ok bool) {
 	if route.JWT == nil {
 		return nil, true
 	}
-	told, err := a.keys.verify(r, *route.JWT, time.Now())
+	verified, err := a.keys.verify(r, *route.JWT, time.Now())
 	switch {
 	case errors.Is(err, errScope):
 		w.Header().Set("Www-Authenticate", `Bearer scope="`+strings.Join(route.JWT.Scopes, " ")+`" error="insufficient_scope"`)
@@ -220,5 +220,5 @@ func (a *api) admit(w http.ResponseWriter, r *http.Request, route template.Route
 		w.Header().Set("Www-Authenticate", "Bearer")
 		problem(w, http.StatusUnauthorized, "Unauthorized")
 	}
-	return told, err == nil
+	return verified, err == nil
 }

@@ -76,12 +76,12 @@ func TestVerify(t *testing.T) {
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Authorization", c.token)
-		told, err := keys.verify(r, template.JWT{Issuer: testIssuer, Audience: []string{"shop", "desk"}, Scopes: c.scopes}, now)
-		if c.want == "" && (err != nil || told.Claims["org"] != "acme") {
-			t.Errorf("%s: %+v, %v", name, told, err)
+		verified, err := keys.verify(r, template.JWT{Issuer: testIssuer, Audience: []string{"shop", "desk"}, Scopes: c.scopes}, now)
+		if c.want == "" && (err != nil || verified.Claims["org"] != "acme") {
+			t.Errorf("%s: %+v, %v", name, verified, err)
 		}
 		if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %+v, %v; want %q", name, told, err, c.want)
+			t.Errorf("%s: %+v, %v; want %q", name, verified, err, c.want)
 		}
 	}
 }
@@ -95,14 +95,14 @@ func TestClaims(t *testing.T) {
 		"iss": address, "aud": "shop", "iat": 1, "exp": 9999999999, "n": 7, "list": []any{"a", "b", 1}, "yes": true, "x": claims{"y": 1},
 	}))
 	// No address is given: the issuer tells where its keys are.
-	told, err := NewKeys(nil).verify(r, template.JWT{Issuer: address, Audience: []string{"shop"}}, time.Now())
+	verified, err := NewKeys(nil).verify(r, template.JWT{Issuer: address, Audience: []string{"shop"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{
 		"iss": address, "aud": "shop", "iat": "1", "exp": "9999999999", "n": "7", "list": "[a b 1]", "yes": "true", "x": `{"y":1}`,
 	}
-	if diff := cmp.Diff(want, told.Claims); diff != "" {
+	if diff := cmp.Diff(want, verified.Claims); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }

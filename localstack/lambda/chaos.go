@@ -62,7 +62,7 @@ func (f *function) plan() *kill {
 	return &kill{due: timer.C, timer: timer}
 }
 
-// planned tells whether the request is to be killed at the latest when it answers.
+// planned reports whether the request is to be killed at the latest when it answers.
 func (k *kill) planned() bool { return k.timer != nil }
 
 func (k *kill) stop() {

@@ -76,7 +76,7 @@ func (e *environment) initialise(inv *invocation) *answer {
 	case a := <-e.answers:
 		return a
 	case <-e.process.exited:
-		select { // an error told before the end says more than the end
+		select { // an error reported before the end says more than the end
 		case a := <-e.answers:
 			return a
 		default:
@@ -180,7 +180,7 @@ func (e *environment) setCurrent(inv *invocation) {
 	e.current = inv
 }
 
-// answered tells whether the current request has its answer.
+// answered reports whether the current request has its answer.
 func (e *environment) answered() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

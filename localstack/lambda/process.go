@@ -62,6 +62,6 @@ func (p *process) kill() {
 }
 
 // freeze stops the process group, as Lambda freezes an environment that has
-// no work; resume lets it go on.
+// no work; resume continues it.
 func (p *process) freeze() { child.Signal(p.cmd, syscall.SIGSTOP) }
 func (p *process) resume() { child.Signal(p.cmd, syscall.SIGCONT) }

@@ -54,8 +54,8 @@ func writeInvocation(w http.ResponseWriter, inv *invocation) {
 	_, _ = w.Write(inv.payload)
 }
 
-// response takes the runtime's answer. One above the limit is told to the
-// runtime, and fails the request.
+// response takes the runtime's answer. One above the limit is refused,
+// and fails the request.
 func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxResponse+1))
 	if err != nil {

@@ -39,11 +39,11 @@ type Function struct {
 	ARN       string
 	Bootstrap string        // absolute path of the executable
 	Handler   string        // _HANDLER; "bootstrap" where empty
-	MemoryMB  int           // told to the function, not enforced; 128 where zero
+	MemoryMB  int           // given to the function, not enforced; 128 where zero
 	Timeout   time.Duration // 3 s where zero
 	Reserved  int           // reserved concurrency; negative where none is reserved
 	LogFormat string        // Text or JSON; Text where empty
-	LogLevel  string        // told to the function where not empty
+	LogLevel  string        // given to the function where not empty
 	// Env is added to the variables that Lambda sets, and goes before them.
 	Env map[string]string
 	// Retries of an asynchronous request that failed, how old it may grow, and

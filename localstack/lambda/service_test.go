@@ -358,7 +358,7 @@ func TestNothingLeft(t *testing.T) {
 	waitFor(t, "the child to be gone", func() bool { return gone(child) })
 }
 
-// gone tells whether a process has ended. One that nobody has waited for may
+// gone reports whether a process has ended. One that nobody has waited for may
 // stay as a zombie.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -39,7 +39,7 @@ func (s *Server) beStrict(port string) error {
 	s.process.Env = append(
 		s.process.Env, "AUTH=true", "USE_SSL=1", "MINISTACK_SSL_CERT="+s.Certificate, "MINISTACK_SSL_KEY="+keyFile,
 		// Its functions get its environment: they trust it, and they write JSON,
-		// which it does not tell them though the template says so.
+		// as the template says, which it does not pass on to them.
 		"SSL_CERT_FILE="+s.Certificate, "AWS_CA_BUNDLE="+s.Certificate, "AWS_LAMBDA_LOG_FORMAT=JSON",
 	)
 	return nil

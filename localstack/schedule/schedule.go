@@ -25,7 +25,7 @@ type Schedule struct {
 	every time.Duration  // of a rate, else 0
 	cron  *cron          // of a cron, else nil
 	at    time.Time      // of an at, else zero
-	zone  *time.Location // in which cron and at are told
+	zone  *time.Location // in which cron and at are given
 }
 
 var (

@@ -157,7 +157,7 @@ func (r *reader) permission(_, _ string, p *props) {
 	})
 }
 
-// mayInvoke tells whether a permission lets a service invoke a function for
+// mayInvoke reports whether a permission lets a service invoke a function for
 // one source.
 func (r *reader) mayInvoke(function, principal, sourceARN string) bool {
 	for _, p := range r.permissions {

@@ -78,7 +78,7 @@ func Parse(text []byte) (*Document, error) {
 	return doc, nil
 }
 
-// HasParameter tells whether the template declares a parameter.
+// HasParameter reports whether the template declares a parameter.
 func (d *Document) HasParameter(name string) bool { return d.parameters[name] != nil }
 
 func parseResource(problems *problems, id string, value any) rawResource {

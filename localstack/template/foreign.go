@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// findForeign tells which resources other services have to run.
+// findForeign returns which resources other services have to run.
 func findForeign(resources map[string]rawResource) map[string]bool {
 	foreign := map[string]bool{}
 	used := usedQueues(resources)
@@ -84,7 +84,7 @@ func deadLetters(target any) []string {
 	return references(properties["DeadLetterConfig"])
 }
 
-// policyOf tells whether a queue policy is for a queue that is in use.
+// policyOf reports whether a queue policy is for a queue that is in use.
 func policyOf(policy rawResource, used map[string]bool) bool {
 	return slices.ContainsFunc(references(policy.properties["Queues"]), func(id string) bool { return used[id] })
 }

@@ -83,7 +83,7 @@ func (r *resolver) list(path string, v []any) (any, error) {
 	return out, nil
 }
 
-// intrinsic tells whether an object is a call of an intrinsic function.
+// intrinsic reports whether an object is a call of an intrinsic function.
 func intrinsic(v map[string]any) (name string, argument any, ok bool) {
 	if len(v) != 1 {
 		return "", nil, false

@@ -15,11 +15,11 @@ type Options struct {
 	Parameters map[string]string
 	// Imports are the exports of other stacks, for Fn::ImportValue.
 	Imports map[string]string
-	// Endpoint tells the base URL, without a final slash, at which the HTTP API
+	// Endpoint returns the base URL, without a final slash, at which the HTTP API
 	// or function URL with this logical id and resource type will answer. It is
 	// asked only for those that exist, and may be asked more than once.
 	Endpoint func(logicalID, resourceType string) (string, error)
-	// Foreign tells the return value of a resource that another service runs:
+	// Foreign returns the return value of a resource that another service runs:
 	// of Ref where attribute is empty, else of Fn::GetAtt.
 	Foreign func(logicalID, attribute string) (string, error)
 }

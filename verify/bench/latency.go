@@ -30,7 +30,7 @@ const (
 )
 
 // latency prints how long one message takes from its put, over HTTP, to the
-// call of the function that process hands it on to, all processes warm, and
+// call of the function that process delivers it to, all processes warm, and
 // where the time goes.
 func latency(ctx context.Context, root string) error {
 	fmt.Printf("==> %d messages one by one on the local stack, from the put to the sink called\n", latencyPuts)

@@ -146,7 +146,7 @@ func (b *ackBench) finish(n int, one func(i int) (attempts int, acked bool, err 
 	}
 	took, count := time.Since(began), b.meter.Counts().Sub(before).Total()
 	if acked.Load() != 1 {
-		return "", fmt.Errorf("%d of %d were told that the chain is acked", acked.Load(), n)
+		return "", fmt.Errorf("%d of %d were answered that the chain is acked", acked.Load(), n)
 	}
 	per := func(x float64) float64 { return x / float64(n) }
 	return fmt.Sprintf("%-29s", fmt.Sprintf("%.2f + %.2f, %.1f, %s", per(count.Writes), per(count.Reads), per(float64(attempts.Load())), took.Round(time.Millisecond))), nil

@@ -25,7 +25,7 @@ var deliveryMutants = []mutant{
 	{"commit and claim without token", deliveryFolder, deliveries, []edit{
 		{"store_claims.go", "isHeld(token, Started), token, claim)", "isIn(Started), token, claim)"},
 	}},
-	{"commit before handing over", deliveryFolder, deliveries, []edit{
+	{"commit before the delivery", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
 	}},
 	{"takeover ignores the lease: claims for ever", deliveryFolder, deliveries, []edit{

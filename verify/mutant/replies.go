@@ -66,7 +66,7 @@ var replyMutants = []mutant{
 	{"replies: one that can never be stored holds its queue", handoffCode, repliesWalked, []edit{
 		{"send.go", "\t\tcase !r.Outcome.Durable():\n", "\t\tcase !r.Outcome.Durable():\n\t\t\treturn lost{}, ErrUnavailable\n\t\tcase false:\n"},
 	}},
-	{"replies: one that can never be stored is not told of", handoffCode, repliesWalked, []edit{
+	{"replies: one that can never be stored is not announced", handoffCode, repliesWalked, []edit{
 		{"send.go", "\tif len(refused) == 0 {\n", "\tif len(refused) >= 0 {\n"},
 	}},
 	{"replies: refused behind the commit", handoffCode, repliesWalked, []edit{
@@ -84,7 +84,7 @@ var replyMutants = []mutant{
 	{"replies: a claim while they are sent is tried", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{
 		{"puller.go", "(!over || c.Tracked), c.State == Ready, c.State == Sending:", "(!over || c.Tracked), c.State == Ready:"},
 	}},
-	{"replies: a claim while they are sent is told its lease", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{
+	{"replies: a claim while they are sent is answered its lease", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{
 		{"puller.go", "if c.Tracked || c.State == Sending {", "if c.Tracked {"},
 	}},
 	{"replies: what is decided is nobody's claim", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{

@@ -17,7 +17,7 @@ var tenantMutants = []mutant{
 	{"tenants: an empty name is the tenant's", tenantCode, twoTenants, []edit{
 		{"scope.go", `if s.tenant == "" || name == "" {`, `if s.tenant == "" {`},
 	}},
-	{"tenants: whole names are told", tenantCode, twoTenants, []edit{
+	{"tenants: whole names are shown", tenantCode, twoTenants, []edit{
 		{"scope.go", "if of, name := tenant.Split(full); of == s.tenant {", "if of, name := tenant.Split(full); of == s.tenant && name == full {"},
 	}},
 	{"tenants: an edge is anybody's", tenantCode, itsNames, []edit{
@@ -38,7 +38,7 @@ var tenantMutants = []mutant{
 	{"tenants: a tenant may have a slash", "pkg/tenant", test{"./pkg/tenant", "TestValidate"}, []edit{
 		{"tenant.go", "const allowed = \"._-:@|+=\"", "const allowed = \"._-:@|+=/\""},
 	}},
-	{"tenants: replies tell of others' queues", "functions/handoff", test{"./functions/handoff", "TestRepliesToOthers"}, []edit{
+	{"tenants: replies name others' queues", "functions/handoff", test{"./functions/handoff", "TestRepliesToOthers"}, []edit{
 		{"consumers.go", `return "to a queue of another"`, `return "to queue " + full`},
 	}},
 	{"tenants: an id is anybody's", "internal/intake", twoTenants, []edit{
@@ -47,10 +47,10 @@ var tenantMutants = []mutant{
 	{"tenants: a batch's chain is nobody's", deliveryFolder, test{"./pkg/handoff", "TestATenantsBatchIsItsOwn"}, []edit{
 		{"tracked.go", `if of, _ := tenant.Split(t.queue); of != "" {`, `if of, _ := tenant.Split(t.queue); false {`},
 	}},
-	{"tenants: a chain is told by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
+	{"tenants: a chain is shown by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
 		{"consumers.go", "scope.Short(c.Chain())", "c.Chain()"},
 	}},
-	{"tenants: an act tells a chain's whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
+	{"tenants: an operation shows a chain's whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
 		{"acts.go", "scope.Short(a.Chain)", "a.Chain"},
 	}},
 	{"replies: a record names their queue in words", "pkg/handoff", test{"./pkg/handoff", "TestABadReplyFailsItsBatch"}, []edit{

@@ -28,10 +28,10 @@ var trackedMutants = []mutant{
 			"\t\treturn c, err\n\t}\n\tc, mine, err := run.store.Claim(ctx, c, claim)\n"},
 		{"deliver.go", "\t\"github.com/streamsort/streamsort/pkg/cursor\"\n", "\t\"github.com/streamsort/streamsort/pkg/cursor\"\n\t\"github.com/streamsort/streamsort/pkg/xorack\"\n"},
 	}},
-	{"tracked: handed on under a chain that was ended in advance", deliveryFolder, trackedSchedule("two processes and a lease that is over"), []edit{
+	{"tracked: delivered under a chain that was ended in advance", deliveryFolder, trackedSchedule("two processes and a lease that is over"), []edit{
 		{"tracked.go", "if created.Chain.End() != xorack.Open {", "if false {"},
 	}},
-	{"tracked: handed on before the chain is created", deliveryFolder, trackings, []edit{
+	{"tracked: delivered before the chain is created", deliveryFolder, trackings, []edit{
 		{"tracked.go", "\tcreated, err := run.acker.Create(", "\tbatch.Edges = []xorack.Edge{}\n\tfor i := range batch.Messages {\n\t\tbatch.Edges = append(batch.Edges, t.root(i))\n\t}\n" +
 			"\t_ = run.hand(ctx, batch, c.LeaseUntil)\n\tcreated, err := run.acker.Create("},
 	}},
@@ -54,7 +54,7 @@ var trackedMutants = []mutant{
 	{"tracked: every end is a commit", deliveryFolder, trackings, []edit{
 		{"tracked.go", "\tif chain.End() == xorack.Done {\n\t\treturn d.store.Commit(", "\tif chain.End() != xorack.Open {\n\t\treturn d.store.Commit("},
 	}},
-	{"tracked: committed when it is handed on", deliveryFolder, trackings, []edit{
+	{"tracked: committed when it is delivered", deliveryFolder, trackings, []edit{
 		{"tracked.go", "\tif cause != nil {\n", "\tif cause == nil {\n\t\tif after, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err == nil {\n\t\t\treturn after, nil\n\t\t}\n\t}\n\tif cause != nil {\n"},
 	}},
 	{"tracked: a handler that fails leaves its chain open", deliveryFolder, trackings, []edit{
@@ -63,7 +63,7 @@ var trackedMutants = []mutant{
 	{"tracked: a chain has its whole time when it is created", deliveryFolder, trackings, []edit{
 		{"tracked.go", "Deadline: run.firstDeadline(c)", "Deadline: run.reader.Track"},
 	}},
-	{"tracked: a chain is granted its time before the batch is handed on", deliveryFolder, trackings, []edit{
+	{"tracked: a chain is granted its time before the batch is delivered", deliveryFolder, trackings, []edit{
 		{"tracked.go", "\tcause := run.hand(ctx, batch, c.LeaseUntil)\n", "\tif err := run.grant(ctx, created); err != nil {\n\t\treturn c, err\n\t}\n\tcause := run.hand(ctx, batch, c.LeaseUntil)\n"},
 	}},
 	{"tracked: a chain is never granted its time", deliveryFolder, test{"./pkg/handoff", "TestCommittedWhenItsTreeIsDone"}, []edit{

@@ -67,7 +67,7 @@ var webhookMutants = []mutant{
 	{"webhook: accepted where the secrets cannot be had", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "\t\tif err != nil {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)", "\t\tif err != nil {\n\t\t\tsigned = true\n\t\t}\n\t\tif err != nil && !signed {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)"},
 	}},
-	{"webhook: an unknown sender is told so", "functions/webhook", webhookHandling, []edit{
+	{"webhook: an unknown sender is answered so", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, refused()", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, &httpapi.Problem{Status: http.StatusNotFound, Type: \"no-route\", Title: \"No such sender\"}"},
 	}},
 	{"webhook: a delivery without its id", "functions/webhook", webhookHandling, []edit{

@@ -59,7 +59,7 @@ func (a *announcements) event(m types.Message) error {
 	return nil
 }
 
-// complete tells whether all that has to be announced was.
+// complete reports whether all that has to be announced was.
 func (a *announcements) complete() bool { return len(a.missing()) == 0 }
 
 // missing is what has to be announced and was not.
@@ -75,8 +75,8 @@ func (a *announcements) missing() []string {
 	return all
 }
 
-// told is what was announced, how often, and what is wrong with it.
-func (a *announcements) told() (lines, violations []string) {
+// report is what was announced, how often, and what is wrong with it.
+func (a *announcements) report() (lines, violations []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, said := range slices.Sorted(maps.Keys(a.times)) {

@@ -92,7 +92,7 @@ func TestAnnouncements(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, violations := a.told()
+		_, violations := a.report()
 		if len(a.missing()) != c.missing || len(violations) != c.violations {
 			t.Errorf("%s: missing %q, violations %q", name, a.missing(), violations)
 		}

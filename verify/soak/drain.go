@@ -72,7 +72,7 @@ func (s *soak) drain(ctx context.Context) error {
 	}
 }
 
-// empty tells whether the queues hold nothing of what was there at a time.
+// empty reports whether the queues hold nothing of what was there at a time.
 func (s *soak) empty(since time.Time) bool {
 	return !slices.ContainsFunc(s.readers, func(r *queueReader) bool { return !r.empty(since) })
 }

@@ -43,7 +43,7 @@ func (l *ledger) count() int {
 	return l.total
 }
 
-// due tells whether a consumer has to get a message: all but those behind the
+// due reports whether a consumer has to get a message: all but those behind the
 // gap and, where the consumer does not take poison, those from it on.
 func due(queue string, seq int64, takesPoison bool) bool {
 	return seq < bad || queue != gapQueue && (takesPoison || queue != poisonQueue)

@@ -1,6 +1,6 @@
 // Command soak puts the whole stack under load and faults on this machine, for
-// as long as it is told, and checks all that comes out against all that went
-// in. `make soak` runs it; TIME, RATE and SEED say how.
+// as long as TIME says, and checks all that comes out against all that went
+// in. `make soak` runs it; TIME, RATE and SEED set it up.
 //
 //	producers ──HTTP──► streamsort.patch.json ──► a function that process calls
 //	   200 queues          functions killed,     ──► a FIFO queue
@@ -13,7 +13,7 @@
 // that never fills. The sweep runs every few seconds. When the time is up, the
 // soak waits until everything is out of each sink, and ends with a summary; it
 // fails where something is lost, out of order, changed, repeated without a
-// token that tells it, stuck or not announced.
+// token that shows it, stuck or not announced.
 package main
 
 import (

@@ -58,8 +58,8 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.faulty.RoundTrip(r)
 }
 
-// told are the counts, in words.
-func (n *network) told() string {
+// summary is the counts, in words.
+func (n *network) summary() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var parts []string

@@ -68,8 +68,8 @@ func TestNetwork(t *testing.T) {
 		t.Errorf("%d requests had an effect, of %d", done, requests+2000)
 	}
 	for _, kind := range []faulty.Fault{faulty.Refused, faulty.Throttled, faulty.Lost, faulty.Failed} {
-		if !strings.Contains(n.told(), string(kind)) {
-			t.Errorf("no %q in %q", kind, n.told())
+		if !strings.Contains(n.summary(), string(kind)) {
+			t.Errorf("no %q in %q", kind, n.summary())
 		}
 	}
 }

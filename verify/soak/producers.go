@@ -122,7 +122,7 @@ func (p *producers) put(ctx context.Context, documents []json.RawMessage, expect
 			for i, o := range outcomes {
 				p.outcomes[o.Outcome]++
 				if !slices.Contains(expected, o.Outcome) && len(p.violations) < most {
-					p.violations = append(p.violations, fmt.Sprintf("told %q (%s) where %s was expected: %.200s",
+					p.violations = append(p.violations, fmt.Sprintf("answered %q (%s) where %s was expected: %.200s",
 						o.Outcome, o.Detail, strings.Join(expected, ", "), documents[i]))
 				}
 			}
@@ -137,16 +137,16 @@ func (p *producers) put(ctx context.Context, documents []json.RawMessage, expect
 	}
 }
 
-// counts are how many messages were sent, how many calls made again, and what
-// producers were told that is wrong.
+// counts are how many messages were sent, how many calls made again, and the
+// answers that are wrong.
 func (p *producers) counts() (sent, repeats int, violations []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.sent, p.repeats, slices.Clone(p.violations)
 }
 
-// told are the outcomes, in words.
-func (p *producers) told() string {
+// summary is the outcomes, in words.
+func (p *producers) summary() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var parts []string

@@ -56,7 +56,7 @@ func TestProducersSeeWrongOutcomes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if sent, _, violations := p.counts(); sent != 3 || len(violations) != c.violations {
-			t.Errorf("%s: %d sent, %s, violations %q", name, sent, p.told(), violations)
+			t.Errorf("%s: %d sent, %s, violations %q", name, sent, p.summary(), violations)
 		}
 	}
 }

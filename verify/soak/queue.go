@@ -118,7 +118,7 @@ func (r *queueReader) holds(ctx context.Context) string {
 		out.Attributes[string(types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)])
 }
 
-// empty tells whether nothing that was there at a time is left.
+// empty reports whether nothing that was there at a time is left.
 func (r *queueReader) empty(since time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -67,7 +67,7 @@ func TestQueueReader(t *testing.T) {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
 	if got := w.state(); got != (state{messages: count}) || len(w.missing()) != 0 {
-		t.Errorf("%+v: %q", got, w.told())
+		t.Errorf("%+v: %q", got, w.report())
 	}
 	stop()
 	if err := reader.run(ctx); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 )
 
-// refused tells whether the API gave an answer that no repeat changes.
+// refused reports whether the API gave an answer that no repeat changes.
 func refused(err error) bool {
 	var problem *client.Problem
 	return errors.As(err, &problem) && problem.Status < 500 && problem.Status != http.StatusTooManyRequests
@@ -31,7 +31,7 @@ func configureGap(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// consumerState is a consumer of a queue as the API tells it.
+// consumerState is a consumer of a queue as the API shows it.
 type consumerState struct {
 	Consumer string `json:"consumer"`
 	State    string `json:"state"`

@@ -101,11 +101,11 @@ func (s *soak) work(ctx context.Context) error {
 
 func (s *soak) produceAndDrain(ctx context.Context) error {
 	fmt.Fprintf(s.out, "==> %d messages a second to %d queues, for %s, while things go wrong (SEED=%d)\n", s.rate, queues, s.time, s.seed)
-	told, stop := context.WithCancel(ctx)
+	reporting, stop := context.WithCancel(ctx)
 	defer stop()
-	var telling errgroup.Group
-	telling.Go(func() error { s.tell(told); return nil })
-	defer func() { stop(); _ = telling.Wait() }()
+	var reporters errgroup.Group
+	reporters.Go(func() error { s.tell(reporting); return nil })
+	defer func() { stop(); _ = reporters.Wait() }()
 	if err := s.producers.run(ctx, newTraffic(s.seed, s.in), s.options); err != nil {
 		return err
 	}

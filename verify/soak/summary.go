@@ -12,7 +12,7 @@ import (
 // result is what the soak ends with.
 type result struct {
 	in, sent, repeats int
-	told              string // outcomes
+	answers           string // outcomes
 	sinks             []sinkResult
 	killed, calls     int
 	delivered         int64 // records of streams, with those repeated and dropped
@@ -23,7 +23,7 @@ type result struct {
 	handedOutAgain    int // by SQS, to the soak
 	announced         []string
 	took              time.Duration
-	// wrong is what must not be, but for what the sinks tell.
+	// wrong is what must not be, but for what the sinks report.
 	wrong []string
 }
 
@@ -31,16 +31,16 @@ type result struct {
 type sinkResult struct {
 	name string
 	state
-	told    []string // violations
-	missing []place
+	violated []string // in words
+	missing  []place
 }
 
 // result gathers the figures.
 func (s *soak) result() result {
-	r := result{in: s.in.count(), told: s.producers.told(), network: s.network.told(), faults: s.network.count(), took: time.Since(s.began)}
+	r := result{in: s.in.count(), answers: s.producers.summary(), network: s.network.summary(), faults: s.network.count(), took: time.Since(s.began)}
 	r.sent, r.repeats, r.wrong = s.producers.counts()
 	for _, w := range s.watchers {
-		r.sinks = append(r.sinks, sinkResult{w.name, w.state(), w.told(), w.missing()})
+		r.sinks = append(r.sinks, sinkResult{w.name, w.state(), w.report(), w.missing()})
 	}
 	for _, f := range s.stack.Functions() {
 		r.killed += f.Stats.Killed
@@ -58,7 +58,7 @@ func (s *soak) result() result {
 	for _, said := range s.announcements.missing() {
 		r.wrong = append(r.wrong, "not announced: "+said)
 	}
-	announced, wrong := s.announcements.told()
+	announced, wrong := s.announcements.report()
 	r.announced = announced
 	r.wrong = append(append(r.wrong, wrong...), givenUp(s.stack)...)
 	return r
@@ -84,7 +84,7 @@ func (r result) print(out io.Writer) {
 		fmt.Fprintf(out, "    %-19s %s\n", name, fmt.Sprintf(format, arguments...))
 	}
 	row("in", "%d messages of %d queues; %d were sent, with those sent again and conflicting ones; %d calls made again", r.in, queues, r.sent, r.repeats)
-	row("told", "%s", r.told)
+	row("answers", "%s", r.answers)
 	lost, violations := 0, 0
 	for _, s := range r.sinks {
 		row("out, "+s.name, "%d messages, %d again, %d stale, %d violations, %d lost", s.messages, s.again, s.stale, s.violations, len(s.missing))
@@ -108,7 +108,7 @@ func (r result) print(out io.Writer) {
 func (r result) verdict() error {
 	var errs []error
 	for _, s := range r.sinks {
-		for _, said := range s.told {
+		for _, said := range s.violated {
 			errs = append(errs, errors.New(said))
 		}
 		if len(s.missing) > 0 {

@@ -19,7 +19,7 @@ func TestVerdict(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for want, change := range map[string]func(*result){
-		"2 was due":                       func(r *result) { r.sinks[0].told = []string{"sqs: 2 was due"} },
+		"2 was due":                       func(r *result) { r.sinks[0].violated = []string{"sqs: 2 was due"} },
 		`first is 7 of queue "q"`:         func(r *result) { r.sinks[0].missing = []place{{"q", 7}, {"q", 8}} },
 		"sqs: nothing came out":           func(r *result) { r.sinks[0].messages = 0 },
 		"not announced":                   func(r *result) { r.wrong = []string{"not announced: x"} },

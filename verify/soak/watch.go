@@ -9,7 +9,7 @@ import (
 // output is one message as it came out of a sink.
 type output struct {
 	place
-	// token is the number of the claim under which it was handed on.
+	// token is the number of the claim under which it was delivered.
 	token int64
 	sums
 	// rewritten says that the sink wrote the JSON anew: only its value is kept.
@@ -55,7 +55,7 @@ func newWatcher(name string, allowed rule, takesPoison bool, in *ledger) *watche
 	return &watcher{name: name, allowed: allowed, takesPoison: takesPoison, in: in, queues: map[string]*progress{}}
 }
 
-// most is how many violations are told in words.
+// most is how many violations are reported in words.
 const most = 20
 
 func (w *watcher) wrong(format string, arguments ...any) {
@@ -121,8 +121,8 @@ func (w *watcher) state() state {
 	return state{w.messages, w.again, w.stale, len(w.violations) + w.hidden}
 }
 
-// told are the violations in words.
-func (w *watcher) told() []string {
+// report is the violations in words.
+func (w *watcher) report() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := append([]string(nil), w.violations...)

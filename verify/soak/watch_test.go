@@ -79,10 +79,10 @@ func TestWatcherSeesWhatIsWrong(t *testing.T) {
 				w.take(o)
 			}
 			if got := w.state(); got != c.want {
-				t.Errorf("state %+v, want %+v: %v", got, c.want, w.told())
+				t.Errorf("state %+v, want %+v: %v", got, c.want, w.report())
 			}
-			if told := strings.Join(w.told(), "\n"); !strings.Contains(told, c.says) {
-				t.Errorf("told %q, want %q", told, c.says)
+			if got := strings.Join(w.report(), "\n"); !strings.Contains(got, c.says) {
+				t.Errorf("report %q, want %q", got, c.says)
 			}
 		})
 	}
@@ -104,15 +104,15 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestManyViolations: the first ones are told in words, the others are counted.
+// TestManyViolations: the first ones are reported in words, the others are counted.
 func TestManyViolations(t *testing.T) {
 	w := newWatcher("sink", queued, true, account())
 	for range 2 * most {
 		w.take(came("other", 1, 1, 0))
 	}
-	told := w.told()
-	if w.state().violations != 2*most || len(told) != most+1 || !strings.Contains(told[most], "20 more") {
-		t.Errorf("%d violations, told %q", w.state().violations, told)
+	report := w.report()
+	if w.state().violations != 2*most || len(report) != most+1 || !strings.Contains(report[most], "20 more") {
+		t.Errorf("%d violations, report %q", w.state().violations, report)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestLines(t *testing.T) {
 			w.line(l)
 		}
 		if got := w.state(); got != c.want {
-			t.Errorf("%s: %+v, want %+v: %q", name, got, c.want, w.told())
+			t.Errorf("%s: %+v, want %+v: %q", name, got, c.want, w.report())
 		}
 	}
 }

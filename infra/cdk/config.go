@@ -24,7 +24,7 @@ func addStack(app constructs.Construct) error {
 	values := map[string]any{}
 	context, ok := app.Node().GetAllContext(nil).(map[string]any)
 	if !ok {
-		return errors.New("the context is not an object; mend cdk.json")
+		return errors.New("the context is not an object; fix cdk.json")
 	}
 	for key, value := range context {
 		if name, ours := strings.CutPrefix(key, prefix); ours {

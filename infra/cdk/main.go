@@ -1,5 +1,5 @@
 // Command cdk is the CDK app of Streamsort: `cdk synth` and `cdk deploy` run
-// it. README.md tells how to configure it.
+// it. README.md says how to configure it.
 package main
 
 import (

@@ -19,7 +19,7 @@ const reasons = require('./reasons.json').map(({ rule, resources, reason }) => {
   return { rule, resources: new RegExp(`^(${resources})$`), reason, used: 0 }
 })
 
-// Collector is a logger of cdk-nag's that keeps what it is told.
+// Collector is a logger of cdk-nag's that keeps what it gets.
 class Collector {
   findings = []
   compliant = 0

@@ -41,8 +41,8 @@ func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 }
 
 // sweepAccess: look through all cursors and move them, put tombstones, push
-// the expiry of messages forward, see to the consumers of each queue, note how
-// far it came, and announce what is stuck; archive and delete what was handed on,
+// the expiry of messages forward, look after the consumers of each queue, note how
+// far it came, and announce what is stuck; archive and delete what was delivered,
 // where that is wanted.
 func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	messages := []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}
@@ -122,7 +122,7 @@ func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 	)
 }
 
-// trackAccess: open the chain of a batch, and end one that cannot be handed on.
+// trackAccess: open the chain of a batch, and end one that cannot be delivered.
 func (s *Streamsort) trackAccess() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
 }

@@ -118,8 +118,8 @@ func (s *Streamsort) addAlarms() {
 	all := []alarm{
 		{
 			// The one that watches the one which watches everything else: raised
-			// where no sweep tells of open gaps, not even that there are none.
-			id: "SweepSilentAlarm", description: "The sweep is silent: gaps and stuck consumers are not seen to", metric: sweep("OpenGaps"),
+			// where no sweep reports open gaps, not even that there are none.
+			id: "SweepSilentAlarm", description: "The sweep is silent: gaps and stuck consumers are not handled", metric: sweep("OpenGaps"),
 			statistic: "SampleCount", threshold: 1, period: s.props.SweepInterval, periods: silentSweeps, silent: true,
 		},
 		{
@@ -144,7 +144,7 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Sum", threshold: 1,
 		},
 		{
-			id: "ConsumerLagAlarm", description: "Messages wait for long to be handed on", metric: sweep("ConsumerLag"),
+			id: "ConsumerLagAlarm", description: "Messages wait for long to be delivered", metric: sweep("ConsumerLag"),
 			statistic: "Maximum", threshold: s.props.LagAfter.Seconds(), periods: 3,
 		},
 		{
@@ -184,7 +184,7 @@ func (s *Streamsort) addAlarms() {
 	}
 }
 
-// apiFails tells that an API fails.
+// apiFails says that an API fails.
 func apiFails(id, what string, api awsapigatewayv2.CfnApi) alarm {
 	return alarm{
 		id: id + "FailsAlarm", description: what + " answers with errors of its own side",
@@ -193,7 +193,7 @@ func apiFails(id, what string, api awsapigatewayv2.CfnApi) alarm {
 	}
 }
 
-// callAlarms tell that calls of a function do not go well.
+// callAlarms are raised where calls of a function do not go well.
 func (s *Streamsort) callAlarms(f named) []alarm {
 	return []alarm{
 		{
@@ -208,7 +208,7 @@ func (s *Streamsort) callAlarms(f named) []alarm {
 	}
 }
 
-// streamAlarms tell that a stream's function falls behind.
+// streamAlarms are raised where a stream's function falls behind.
 func streamAlarms(f named) []alarm {
 	var all []alarm
 	for _, a := range []struct {
@@ -226,7 +226,7 @@ func streamAlarms(f named) []alarm {
 // anchor is the section of an alarm in docs/runbook.md.
 func anchor(id string) string { return strings.ToLower(id) }
 
-// addAlarm makes an alarm that tells the topic, where there is one.
+// addAlarm makes an alarm that notifies the topic, where there is one.
 func (s *Streamsort) addAlarm(a alarm) {
 	period := cmp.Or(a.period, max(s.props.SweepInterval, 5*time.Minute))
 	props := &awscloudwatch.CfnAlarmProps{

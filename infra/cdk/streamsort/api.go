@@ -54,7 +54,7 @@ type door struct {
 	api    awsapigatewayv2.CfnApi
 	// rate and burst bound the requests of each route.
 	rate, burst int
-	// caller is what the access log tells of the caller.
+	// caller is what the access log has of the caller.
 	caller string
 	// authorize says who may use a route.
 	authorize func(route, *awsapigatewayv2.CfnRouteProps)

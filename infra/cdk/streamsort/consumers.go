@@ -16,12 +16,12 @@ import (
 	"github.com/streamsort/streamsort/internal/sink"
 )
 
-// Consumer is one that process hands every queue's messages on to.
+// Consumer is one that process delivers every queue's messages to.
 type Consumer struct {
 	// Name is its name: 1 to 128 of a-z, A-Z, 0-9, '.', '-' and '_'. Its place
 	// in each queue is stored under it.
 	Name string `json:"name"`
-	// Sink is where process hands its batches on; nil where a function of your
+	// Sink is where process delivers its batches; nil where a function of your
 	// own reads under this name. The sweep has to know of both: it wakes up
 	// those whose stream record was dropped.
 	Sink *Sink `json:"sink,omitempty"`
@@ -44,7 +44,7 @@ type Consumer struct {
 	MaxAttempts int `json:"maxAttempts,omitempty"`
 	// Track, where it is not empty, is how long the work of a batch may take, such
 	// as "15m": "1s" to "720h". Each message then carries an edge, and the batch is
-	// committed when ack was told that the work of all of them is done, else it
+	// committed when the work of all of them was reported to ack as done, else it
 	// comes again.
 	Track string `json:"track,omitempty"`
 }
@@ -149,7 +149,7 @@ func consumersFile(all []Consumer) (text string, variables map[string]string, er
 }
 
 // lookOf is an ARN as a sink of this kind has it, to check the rest by; nothing for
-// a kind that is not known, which is told with the rest.
+// a kind that is not known, which is reported with the rest.
 func lookOf(kind string) string {
 	known, _ := sink.KindOf(kind)
 	return known.Example
@@ -183,7 +183,7 @@ func tracks(all []Consumer) bool {
 	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Track != "" })
 }
 
-// readersText is what the sweep is told of who reads what.
+// readersText is what the sweep gets of who reads what.
 func readersText(all []Consumer) (string, error) {
 	if len(all) == 0 {
 		return "", nil

@@ -74,7 +74,7 @@ func (s *Streamsort) graphs() []graph {
 	api := func(name, statistic, label string, right bool) line {
 		return line{metric{"AWS/ApiGateway", name, []dimension{{"ApiId", s.api.Ref()}}}, statistic, label, right}
 	}
-	delivered := graph{title: "Out: handed on by process"}
+	delivered := graph{title: "Out: delivered by process"}
 	if s.ProcessFunction != nil {
 		for _, m := range []struct{ name, label string }{
 			{"Delivered", "messages"}, {"DeliveriesFailed", "batches refused"}, {"DeliveriesLost", "claims taken over"},

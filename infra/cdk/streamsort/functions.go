@@ -190,7 +190,7 @@ func (s *Streamsort) consumersEnvironment() map[string]string {
 	}
 }
 
-// readersVariable tells the sweep who reads what.
+// readersVariable says to the sweep who reads what.
 const readersVariable = "STREAMSORT_READERS"
 
 // newFunction makes a function with a log group and a role of its own.
@@ -255,7 +255,7 @@ func retentionDays() []int {
 	}
 }
 
-// environment is what every function is told, and what only this one is. A
+// environment is what every function gets, and what only this one gets. A
 // variable without a value is left out: it means the same.
 func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 	p := s.props
@@ -268,7 +268,7 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 		"STREAMSORT_SEQ_KEY":        p.SeqKey,
 		"STREAMSORT_RETENTION":      text(*p.Retention),
 		"STREAMSORT_BATCH_SIZE":     strconv.Itoa(p.BatchSize),
-		// Two stacks in one account are told apart in the metrics by this.
+		// Two stacks in one account are distinguished in the metrics by this.
 		"POWERTOOLS_SERVICE_NAME":      s.service(),
 		"POWERTOOLS_METRICS_NAMESPACE": metricsNamespace,
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// shared is what every function is told by default.
+// shared is what every function gets by default.
 func shared() object {
 	return object{
 		"STREAMSORT_MESSAGES_TABLE": ref("MessagesTable"), "STREAMSORT_CURSORS_TABLE": ref("CursorsTable"),
@@ -17,7 +17,7 @@ func shared() object {
 	}
 }
 
-// sharedChanged is what every function is told under changedProps.
+// sharedChanged is what every function gets under changedProps.
 func sharedChanged() object {
 	environment := shared()
 	maps.Copy(environment, object{

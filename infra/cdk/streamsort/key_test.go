@@ -73,7 +73,7 @@ func TestNewKey(t *testing.T) {
 		}}},
 	}, statements[1])
 	if tmpl.Outputs["EncryptionKeyArn"] == nil || changed().Outputs["EncryptionKeyArn"] != nil {
-		t.Error("the key is told where the stack makes it, and only there")
+		t.Error("the key is an output where the stack makes it, and only there")
 	}
 }
 

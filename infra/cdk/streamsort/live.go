@@ -17,8 +17,8 @@ import (
 //
 // An event source mapping names the alias, and so is never changed by it: there
 // is one for a stream at all times, it keeps its place in the stream, and calls
-// of one batch go to one version. A mapping for each version would hand every
-// record on twice while there are two.
+// of one batch go to one version. A mapping for each version would deliver every
+// record twice while there are two.
 const alias = "live"
 
 // makeLive publishes a function as it is deployed, and puts the alias on it.
@@ -43,7 +43,7 @@ func (s *Streamsort) liveName(function awslambda.Function) *string {
 	return awscdk.Fn_Join(jsii.String(":"), &[]*string{function.FunctionName(), jsii.String(alias)})
 }
 
-// rollbackAlarm tells that what was deployed last fails. It is quick, and looks
+// rollbackAlarm says that what was deployed last fails. It is quick, and looks
 // at calls of the alias alone; CodeDeploy goes back by it, where Props.Shift has
 // it, and people do otherwise.
 func (s *Streamsort) rollbackAlarm(f named) alarm {

@@ -39,7 +39,7 @@ func TestNagServerless(t *testing.T) {
 	t.Logf("%s", said)
 
 	// A check that finds nothing anywhere would find nothing here either: a function
-	// without memory, timeout and tracing. No reason has a finding there, which is told.
+	// without memory, timeout and tracing. No reason has a finding there, which is reported.
 	said, err = check(file("broken.json", object{"Resources": object{"Bare": object{
 		"Type": "AWS::Lambda::Function",
 		"Properties": object{

@@ -11,11 +11,11 @@ import (
 )
 
 // ownNames are the names that are the same in every stack and do not meet: each is
-// told apart by what it belongs to, or names something of AWS's.
+// distinguished by what it belongs to, or names something of AWS's.
 var ownNames = map[string]string{
 	"AWS::ApiGatewayV2::Authorizer Name":                    "within its API",
 	"AWS::ApiGatewayV2::Stage StageName":                    "within its API",
-	"AWS::CloudWatch::Alarm MetricName":                     "the metric; its dimensions tell stacks apart",
+	"AWS::CloudWatch::Alarm MetricName":                     "the metric; its dimensions distinguish stacks",
 	"AWS::CodeDeploy::DeploymentGroup DeploymentConfigName": "AWS's own configuration",
 	"AWS::IAM::Policy PolicyName":                           "within its role",
 	"AWS::Lambda::Alias Name":                               "within its function",
@@ -35,7 +35,7 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 		props := everyOption()
 		props.Binaries = dir
 		props.SavedQueries = new(true)
-		// The names by default: those that a user gives are the user's to tell apart.
+		// The names by default: those that a user gives are the user's to distinguish.
 		for _, table := range []*string{
 			&props.MessagesTable, &props.CursorsTable, &props.SweepsTable, &props.ConsumersTable, &props.ActsTable,
 			&props.DedupTable, &props.ChainsTable, &props.ArrivalsTable, &props.ArchiveTable,

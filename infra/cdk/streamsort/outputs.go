@@ -5,7 +5,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addOutputs tells what a deployed stack is called. What a consumer's own
+// addOutputs says what a deployed stack's parts are called. What a consumer's own
 // stack needs is exported too: the cursors' stream, to be called by it, and
 // the tables' names, to read the messages from.
 func (s *Streamsort) addOutputs() {

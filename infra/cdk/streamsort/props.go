@@ -63,7 +63,7 @@ type Props struct {
 	// letters with -chains.
 	ChainsTable string
 	// Archive has the sweep archive the messages that all consumers of their
-	// queue have handed on, in a table of its own, before they are deleted or
+	// queue have got, in a table of its own, before they are deleted or
 	// expire: see package archive. ArchiveTable is its name; the stack's id in
 	// small letters with -archive.
 	Archive      bool
@@ -84,7 +84,7 @@ type Props struct {
 	// Policy is what happens to a gap that stays open: cursor.PolicyWait,
 	// cursor.PolicySkip or cursor.PolicyAlert; cursor.PolicyWait.
 	Policy cursor.Policy
-	// GapAfter is the age from which skip and alert act: 1 second to 365
+	// GapAfter is the age from which skip and alert take effect: 1 second to 365
 	// days; 5 minutes.
 	GapAfter time.Duration
 	// MaxAhead is how far beyond the position of its queue a message may be:
@@ -102,7 +102,7 @@ type Props struct {
 	// QueueProp, SeqProp and IDProp name the fields of a raw event that hold its
 	// queue, its seq and its id, dotted where they are nested
 	// ("repository.full_name"). Without SeqProp the queues are in arrival order
-	// and IDProp tells a repeat. None means that events come as the API's own
+	// and a repeat is recognised by IDProp. None means that events come as the API's own
 	// messages.
 	QueueProp, SeqProp, IDProp string
 
@@ -126,7 +126,7 @@ type Props struct {
 	// look at it.
 	SortMaxRecordAge time.Duration
 
-	// Consumers are those that process hands every queue's messages on to, 20
+	// Consumers are those that process delivers every queue's messages to, 20
 	// at most. None means no process: consumers may be functions of your own
 	// behind the cursors' stream as well.
 	Consumers []Consumer
@@ -214,7 +214,7 @@ type Props struct {
 	// them.
 	KnownQueues bool
 	// DeleteDelivered has the sweep delete the messages that all consumers of
-	// their queue have handed on, an hour or more later. A queue without
+	// their queue have got, an hour or more later. A queue without
 	// consumers keeps its messages.
 	DeleteDelivered bool
 
@@ -261,7 +261,7 @@ type Props struct {
 	TenantIssuer, TenantAudience, TenantClaim string
 	// TenantProduceScope, TenantConsumeScope and TenantOperateScope are the scopes
 	// that a token needs to put messages; to read, claim and acknowledge; and to set
-	// queues up and act on consumers. An empty one asks for none, but for the last:
+	// queues up and operate on consumers. An empty one asks for none, but for the last:
 	// without it tenants cannot operate at all.
 	TenantProduceScope, TenantConsumeScope, TenantOperateScope string
 	// TenantRate and TenantBurst are to the tenants' API what APIRate and APIBurst
@@ -276,7 +276,7 @@ type Props struct {
 	EncryptionKey string
 
 	// BudgetDollars, 1 to 1,000,000,000, and BudgetSubscriber, an e-mail address or the
-	// ARN of an SNS topic, both or none, tell when the account's month costs more
+	// ARN of an SNS topic, both or none, report when the account's month costs more
 	// than so many US dollars, or is forecast to.
 	BudgetDollars    int
 	BudgetSubscriber string
@@ -327,7 +327,7 @@ func (p Props) checkQueueSettings(c *checker) {
 	oneOf(c, "mode", p.Mode, cursor.ModeSync, cursor.ModeAsync)
 }
 
-// queueVariables tell the functions the settings of new queues.
+// queueVariables give the functions the settings of new queues.
 func (p Props) queueVariables() map[string]string {
 	queue := cursor.Settings{First: *p.FirstSeq, Policy: p.Policy, GapAfter: p.GapAfter, MaxAhead: p.MaxAhead, Mode: p.Mode}
 	variables := map[string]string{}

@@ -19,7 +19,7 @@ var variable = regexp.MustCompile(`"(STREAMSORT_[A-Z_]+)"`)
 
 // What the stack tells its functions is what they read: a variable that only
 // one side knows of would be a setting without an effect.
-func TestFunctionsReadWhatTheyAreTold(t *testing.T) {
+func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 	read := map[string]bool{}
 	files, err := filepath.Glob("../../../internal/settings/*.go")
 	if err != nil || len(files) == 0 {
@@ -42,7 +42,7 @@ func TestFunctionsReadWhatTheyAreTold(t *testing.T) {
 			read[variable] = true
 		}
 	}
-	told := map[string]bool{}
+	given := map[string]bool{}
 	for _, tmpl := range []template{defaults(), changed()} {
 		for _, resource := range tmpl.Resources {
 			properties, _ := resource["Properties"].(object)
@@ -50,12 +50,12 @@ func TestFunctionsReadWhatTheyAreTold(t *testing.T) {
 			variables, _ := environment["Variables"].(object)
 			for name := range variables {
 				if strings.HasPrefix(name, "STREAMSORT_") && !strings.HasPrefix(name, "STREAMSORT_SINK_") && !strings.HasPrefix(name, "STREAMSORT_WEBHOOK_SECRET_") {
-					told[name] = true
+					given[name] = true
 				}
 			}
 		}
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), slices.Sorted(maps.Keys(told))); diff != "" {
-		t.Errorf("(- read, + told)\n%s", diff)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), slices.Sorted(maps.Keys(given))); diff != "" {
+		t.Errorf("(- read, + given)\n%s", diff)
 	}
 }

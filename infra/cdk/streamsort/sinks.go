@@ -17,7 +17,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// AddSink has process hand every queue's messages on to more consumers, each
+// AddSink has process deliver every queue's messages to more consumers, each
 // with a Sink or a To: as if they had been in Props.Consumers. process is made
 // where there was none, with its mapping, its alarms and its lines on the
 // dashboard.
@@ -69,7 +69,7 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 	return nil
 }
 
-// addReaders tells the sweep of more consumers. Their names must be new.
+// addReaders makes more consumers known to the sweep. Their names must be new.
 func (s *Streamsort) addReaders(more []Consumer) error {
 	joined := slices.Clone(s.consumers)
 	for _, c := range more {

@@ -94,9 +94,9 @@ func TestAddSink(t *testing.T) {
 					t.Errorf("no %s in %s", want, policy)
 				}
 			}
-			told := made.find(t, "AWS::Lambda::Function", "OrdersSweepFunction")["Environment"].(object)["Variables"].(object)["STREAMSORT_READERS"]
-			if told != `[{"name":"billing"},{"name":"search","prefix":"shop/"},{"name":"news"},{"name":"bus"}]` {
-				t.Errorf("the sweep is told of %v", told)
+			readers := made.find(t, "AWS::Lambda::Function", "OrdersSweepFunction")["Environment"].(object)["Variables"].(object)["STREAMSORT_READERS"]
+			if readers != `[{"name":"billing"},{"name":"search","prefix":"shop/"},{"name":"news"},{"name":"bus"}]` {
+				t.Errorf("the sweep gets %v", readers)
 			}
 			made.find(t, "AWS::Lambda::EventSourceMapping", "OrdersProcessMapping")
 			for _, alarm := range []string{"Behind", "FarBehind", "Errors", "Throttles"} {
@@ -128,7 +128,7 @@ func TestAddSinkPacksTheProgramAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if file, _, _ := made.process(t); string(packed) != file || !strings.Contains(file, "billing") || !strings.Contains(file, "search") {
-		t.Errorf("packed %s, told %s", packed, file)
+		t.Errorf("packed %s, described %s", packed, file)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "bootstrap")); err != nil {
 		t.Error(err)

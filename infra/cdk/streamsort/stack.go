@@ -35,7 +35,7 @@ type Streamsort struct {
 
 	scope constructs.Construct
 	id    string
-	// fixed tells that the logical ids are those of the contract.
+	// fixed says that the logical ids are those of the contract.
 	fixed bool
 	api   awsapigatewayv2.CfnApi
 	// tenantAPI is nil where there are no tenants.
@@ -55,7 +55,7 @@ type Streamsort struct {
 	shiftRole awsiam.Role
 	// packs is how often process was packed anew.
 	packs int
-	// consumers are those that the sweep sees to: of process, and of functions
+	// consumers are those that the sweep looks after: of process, and of functions
 	// of the caller's own.
 	consumers []Consumer
 }

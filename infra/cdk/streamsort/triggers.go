@@ -64,7 +64,7 @@ func (s *Streamsort) addProcessMapping() {
 }
 
 // addEndsMapping calls ack with the chains that have ended, or may have: those of
-// stamps tell by a sum that no filter can make. One whose end is seen to is due no
+// stamps end by a sum that no filter can make. One whose end is carried out is due no
 // more: that record calls nobody.
 func (s *Streamsort) addEndsMapping() {
 	p := s.props

@@ -35,7 +35,7 @@ func TestSortMapping(t *testing.T) {
 	diff(t, "SortMapping", want, changed().properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
 }
 
-// Every end passes the filters until it is seen to, and of what has not ended only
+// Every end passes the filters until it is carried out, and of what has not ended only
 // stamps, whose sum no filter knows.
 func TestEndsMapping(t *testing.T) {
 	want := object{

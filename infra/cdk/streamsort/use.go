@@ -23,9 +23,9 @@ const maxReaders = 2
 // The mapping is as process's, by the properties that begin with Process.
 //
 // readers are the names, and the prefixes, of the handoff.Readers in it, so that
-// the sweep sees to them: it wakes up one whose stream record was dropped. Their
+// the sweep looks after them: it wakes up one whose stream record was dropped. Their
 // Sink is nil, and the fields but Name, Prefix and Track are of no use here. Where
-// one has Track, the function may open chains, and is told their table in
+// one has Track, the function may open chains, and gets their table in
 // STREAMSORT_CHAINS_TABLE.
 //
 // It is an error where two functions, process among them, read the stream
@@ -132,7 +132,7 @@ func (s *Streamsort) MetricConsumersBlocked() awscloudwatch.Metric {
 	return s.sweepMetric("ConsumersBlocked")
 }
 
-// MetricConsumerLag is the age of the oldest message that waits to be handed on,
+// MetricConsumerLag is the age of the oldest message that waits to be delivered,
 // in seconds.
 func (s *Streamsort) MetricConsumerLag() awscloudwatch.Metric { return s.sweepMetric("ConsumerLag") }
 

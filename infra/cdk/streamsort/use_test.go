@@ -125,9 +125,9 @@ func TestAddConsumer(t *testing.T) {
 	worker := awsiam.NewUser(stack, jsii.String("Worker"), nil)
 	s.GrantAck(worker)
 	made := read()
-	told := made.find(t, "AWS::Lambda::Function", "OrdersSweepFunction")["Environment"].(object)["Variables"].(object)["STREAMSORT_READERS"]
-	if told != `[{"name":"books","prefix":"shop/"}]` {
-		t.Errorf("the sweep is told of %v", told)
+	readers := made.find(t, "AWS::Lambda::Function", "OrdersSweepFunction")["Environment"].(object)["Variables"].(object)["STREAMSORT_READERS"]
+	if readers != `[{"name":"books","prefix":"shop/"}]` {
+		t.Errorf("the sweep gets %v", readers)
 	}
 	mapping := made.find(t, "AWS::Lambda::EventSourceMapping", "OrdersBooksMapping")
 	filters, err := json.Marshal(mapping["FilterCriteria"])
@@ -137,7 +137,7 @@ func TestAddConsumer(t *testing.T) {
 	variables := made.find(t, "AWS::Lambda::Function", "Books")["Environment"].(object)["Variables"].(object)
 	for _, name := range []string{"MESSAGES", "CURSORS", "CONSUMERS", "DEDUP", "CHAINS"} {
 		if variables["STREAMSORT_"+name+"_TABLE"] == nil {
-			t.Errorf("the function is not told its %s table", strings.ToLower(name))
+			t.Errorf("the function does not get its %s table", strings.ToLower(name))
 		}
 	}
 	for prefix, actions := range map[string][]string{

@@ -1,15 +1,15 @@
-// Package announce announces what happens to queues and consumers:
-// each announcement is a line in the log and, where a bus is named, an event on
-// EventBridge, with source "streamsort" and the announcement's kind as its
-// detail type; where a topic is named, a message on SNS with the same document,
-// and the attributes "source" and "kind" to filter by; where a function is named, an
-// asynchronous invocation with that document. Each of the three gets it,
-// also where another could not.
+// Package announce publishes what happens to queues and consumers.
+// Each announcement is a line in the log. Where a bus is named, it is an event on
+// EventBridge with source "streamsort" and the announcement's kind as its detail
+// type. Where a topic is named, it is a message on SNS with the same document,
+// and the attributes "source" and "kind" to filter by. Where a function is named, it
+// is an asynchronous invocation with that document. One that fails does not
+// keep it from the others.
 //
 // Names are whole, as they are stored; where one has a tenant in front (package
 // pkg/tenant), the document has the member "tenant".
 //
-// An announcement goes out at least once. Its repeats have the same id, by
+// An announcement is published at least once. Its repeats have the same id, by
 // which a reader drops them.
 package announce
 

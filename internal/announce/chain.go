@@ -55,7 +55,7 @@ func (a *Announcer) Chain(ctx context.Context, c xorack.Chain) error {
 }
 
 // Batches logs the end of each tracked batch's chain whose work was not done, as
-// [Announcer.Chain] does: it is published nowhere else, and the batch comes again.
+// [Announcer.Chain] does: it is published nowhere else, since the batch comes again.
 // Then it calls end, which handles every end.
 func Batches(end xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, c xorack.Chain) error {

@@ -3,7 +3,7 @@
 //
 //	{"consumers": [{"name": "billing", …}, …]}
 //
-// What only the deployment knows stands in the function's environment, and the
+// What only the deployment knows is in the function's environment, and the
 // file names the variable: ${NAME}. A [List] says what a file holds;
 // [List.Read] reads it, strictly.
 package assetfile

@@ -139,7 +139,7 @@ func (c *Client) do(ctx context.Context, r request) (*response, error) {
 	}
 }
 
-// wait reports whether it was let wait.
+// wait reports whether it could wait until the end.
 func wait(ctx context.Context, delay time.Duration) bool {
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
@@ -163,7 +163,7 @@ func (c *Client) try(ctx context.Context, r request) (*response, error) {
 	out.Header.Set("User-Agent", "streamsort")
 	// By the trace, Lambda finds functions that call each other in circles. It is in
 	// the environment alone, and the runtime puts another there for each invocation:
-	// so it is read for each request, and cannot be handed in with the options.
+	// so it is read for each request, and cannot be one of the options.
 	if trace := os.Getenv("_X_AMZN_TRACE_ID"); trace != "" && os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "" {
 		out.Header.Set("X-Amzn-Trace-Id", trace)
 	}

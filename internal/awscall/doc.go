@@ -4,13 +4,13 @@
 // to an EventBridge bus, fetch a [Client.Secret] or a [Client.Parameter]. Call [New]
 // once for a service and region.
 //
-// The SDK's clients know every action of their service, and the linker cannot
-// take those away: the four together are 0.6 MB of a function's zip, of 3.2. What is
-// hard is the SDK's here too: the signature (package v4), what is repeated, how
-// often and when (package retry). TestLikeTheSDK holds each request against that of
+// The SDK's clients have every action of their service, and the linker cannot
+// remove those: the four together are 0.6 MB of a function's zip, of 3.2. The hard parts
+// are the SDK's here too: the signature (package v4), and what is repeated, how
+// often and when (package retry). TestLikeTheSDK compares each request with that of
 // the SDK's own client.
 //
-// A client stores nothing and starts nothing. A request that fails is repeated
+// A client stores nothing and starts no goroutine. A request that fails is repeated
 // as the SDK repeats it, three times in all, within the context: an action may
 // have been done more often than it was answered.
 package awscall

@@ -1,5 +1,5 @@
-// Package consumers reads the file that tells functions/process whom it
-// delivers to: consumers.json, which lies beside the function's program.
+// Package consumers reads the file that says to whom
+// functions/process delivers: consumers.json, which lies beside the function's program.
 //
 //	{"consumers": [
 //	  {"name": "billing", "sink": {"kind": "sqs", "arn": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"}},
@@ -17,7 +17,7 @@
 //
 // It is read strictly: a member that is not known, given twice, or out of its
 // bounds is an error that names it. An ARN that is only known once the stack is
-// deployed stands in the function's environment, and the file names the
+// deployed is in the function's environment, and the file names the
 // variable.
 package consumers
 

@@ -1,9 +1,9 @@
 // Package ddb is the kernel under every store: requests to DynamoDB's tables as
 // values, and the engine in memory that answers them. The engine on DynamoDB
-// itself is internal/dynamo.Engine; tests hold the two to each other and to two
+// itself is internal/dynamo.Engine; tests compare the two with each other and with two
 // servers.
 //
-// A store makes one request value in each method and hands it to its [Engine]:
+// A store makes one request value in each method and passes it to its [Engine]:
 //
 //	a, err := s.engine.Do(ctx, ddb.Update{
 //		Op:  ddb.Op{Op: "postpone", Table: s.table},
@@ -13,12 +13,12 @@
 //	})
 //
 // where attrDue is a [Path]: its methods make a condition ([Cond]) or a change
-// ([Action]) of it. What stands there afterwards, or stood in the way, is
-// [Answer.Item], and [Answer.Held] says which; a [Decoder] reads it.
+// ([Action]) of it. [Answer.Item] is the item after the write, or the one that failed
+// the condition, and [Answer.Held] says which; a [Decoder] reads it.
 //
-// Since a request is a value, what is done to requests is done once, around the
-// engine, by functions of one method: faults, meters, the simulator, and the
-// dropping of one clause at a time to see that a test notices.
+// Since a request is a value, faults, meters, the simulator and the
+// dropping of one clause at a time are each
+// written once, around the engine, as functions of one method.
 //
 // Values and items never change once they are made, so they are shared freely.
 //

@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	// ErrThrottled: DynamoDB asks to slow down, and went on to do so while the
+	// ErrThrottled: DynamoDB throttled the request, and continued to while the
 	// SDK repeated the request.
 	ErrThrottled = errors.New("throttled")
 	// ErrUnavailable: no answer, or a fault of the server. The request may have

@@ -130,7 +130,7 @@ func (m *Memory) delete(t *rows, r Delete) (Answer, error) {
 }
 
 // write changes the item under a key if the condition holds. An answer that
-// did not hold has the item that stands in the way.
+// did not hold has the item that failed it.
 func (m *Memory) write(t *rows, key Item, condition Cond, change func(before Item) (Item, error)) (Answer, error) {
 	if err := checkCond(&condition); err != nil {
 		return Answer{}, err

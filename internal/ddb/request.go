@@ -34,7 +34,7 @@ type Request interface {
 
 // Answer is what an Engine answers.
 type Answer struct {
-	// Item is what a Get found, what stands there after an Update whose
+	// Item is what a Get found, the item after an Update whose
 	// condition held, or what stood in the way of a Put, Update or Delete whose
 	// condition did not hold; none where there is none.
 	Item Item

@@ -1,4 +1,4 @@
-// Package digest tells values apart by 128 bits: states of a simulation, items
+// Package digest distinguishes values by 128 bits: states of a simulation, items
 // of a table. [Digest] is fed numbers, truths and texts in an order that the
 // caller keeps to; it is quick, and no protection against an adversary.
 package digest
@@ -9,7 +9,7 @@ import (
 	"math/bits"
 )
 
-// Digest tells states apart: two that were fed the same values are equal. With
+// Digest distinguishes states: two that were fed the same values are equal. With
 // 128 bits, two of a billion different ones are equal with a chance of 1 in
 // 10^20. The zero Digest is ready to use.
 type Digest struct{ a, b uint64 }

@@ -16,7 +16,7 @@ import (
 // seven times as long, and 46 KB of each function.
 type Engine struct {
 	client *dynamodb.Client
-	// Units has DynamoDB answer what each request was charged.
+	// Units has DynamoDB return the consumed capacity of each request.
 	Units bool
 }
 
@@ -54,7 +54,7 @@ func (e *Engine) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	return ddb.Answer{}, fmt.Errorf("a request of type %T", r)
 }
 
-// capacity is what the answers shall say of their price.
+// capacity is whether the answers have the consumed capacity.
 func (e *Engine) capacity() types.ReturnConsumedCapacity {
 	if e.Units {
 		return types.ReturnConsumedCapacityIndexes
@@ -62,7 +62,7 @@ func (e *Engine) capacity() types.ReturnConsumedCapacity {
 	return ""
 }
 
-// onFailure asks for the item that stands in the way of a conditional write.
+// onFailure asks for the item that fails a conditional write.
 func onFailure(condition ddb.Cond) types.ReturnValuesOnConditionCheckFailure {
 	if condition.IsZero() {
 		return ""
@@ -70,7 +70,7 @@ func onFailure(condition ddb.Cond) types.ReturnValuesOnConditionCheckFailure {
 	return types.ReturnValuesOnConditionCheckFailureAllOld
 }
 
-// wrote is the answer to a write: of a failed condition, what stands there.
+// wrote is the answer to a write; of a failed condition, the item that failed it.
 func wrote(there map[string]types.AttributeValue, capacity *types.ConsumedCapacity, err error) (ddb.Answer, error) {
 	if there, failed := ConditionFailed(err); failed {
 		return ddb.Answer{Item: FromSDK(there)}, nil
@@ -236,7 +236,7 @@ func (e *Engine) batchWrite(ctx context.Context, r ddb.BatchWrite) (ddb.Answer, 
 	return a, nil
 }
 
-// units are what an answer says of its price.
+// units is the consumed capacity of an answer.
 func units(capacity *types.ConsumedCapacity, write bool) ddb.Units {
 	if capacity == nil {
 		return ddb.Units{}

@@ -11,7 +11,7 @@ import "sync"
 const width = 64
 
 // SideBySide runs do(0) … do(n-1), up to 64 at a time, and returns when all have
-// returned: nothing goes on after a handler's answer. A single one runs in the
+// returned: nothing runs after a handler's answer. A single one runs in the
 // caller's goroutine.
 func SideBySide(n int, do func(i int)) {
 	if n == 1 {

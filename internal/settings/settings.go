@@ -245,7 +245,7 @@ var variables = map[string]string{
 	"seq key":   "STREAMSORT_SEQ_KEY",
 }
 
-// check has the sorter itself judge what it will be given.
+// check has the sorter itself validate its settings.
 func (r *reader) check(s Settings) {
 	err := s.Names.Validate()
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package sink hands batches of messages to where the ready-made consumer
-// delivers them: a Lambda function, an SQS FIFO queue, an SNS FIFO topic or an
+// Package sink delivers batches of messages to the targets of the
+// ready-made consumer: a Lambda function, an SQS FIFO queue, an SNS FIFO topic or an
 // EventBridge bus. Each kind is a folder here; package kind is what they are made
 // of, and docs/extend.md how to add one.
 //
@@ -27,9 +27,9 @@
 //   - lambda: one JSON document for the batch ([lambda.Document]); one that is over
 //     the limit goes as several, each with its own from and to, one after the
 //     other. A function that fails, or that answers anything but nothing, null
-//     or a JSON object, has not taken it. As a process that dies takes no part
-//     in what its function goes on to do, a function that must not work for a
-//     claim that is over compares tokenN.
+//     or a JSON object, has not taken it. A function runs to its end although
+//     its caller has died, so one that must not work for a claim
+//     that is over compares tokenN.
 //   - sqs, sns: one entry a message. The group is the queue's name where SQS
 //     takes it (1 to 128 characters, letters, digits and punctuation), else
 //     "sha256:" and the name's hash in hex. The deduplication id has the
@@ -49,11 +49,11 @@
 //
 // Where the batch is tracked ([handoff.Reader].Track), each message carries the
 // token of its work's edge: "edge", beside its seq in a function's document and
-// in an event's detail, an attribute of SQS and SNS. To take a message is then
-// not to have done it: whoever has done its work says so of the edge, to the ack
-// function or by package xorack, and may start edges of its own under it.
-// Messages that were delivered again have other edges: those of the first time
-// are of no use any more, and say so.
+// in an event's detail, an attribute of SQS and SNS. Delivery is then not the
+// end of the work: whoever has done it reports the edge as done, to the ack function
+// or by package xorack, and may start edges under it. Messages that
+// are delivered again have other edges; an operation on those of the
+// first time is answered that they have ended.
 //
 // # FIFO and failures within a request
 //

@@ -1,4 +1,4 @@
-// Package sources lets the go command know what the programs that a test builds are made
+// Package sources has the go command know what the programs that a test builds are made
 // of. Call [Note] with them.
 //
 // The go command takes a test's result from its cache unless the test's own code has

@@ -51,7 +51,7 @@ func Items(b handoff.Batch) ([]kind.Item[Message], error) {
 	for i, m := range b.Messages {
 		written := Message{Group: group, Dedup: dedupOf(dedup, m.Seq, b.Rewinds)}
 		if b.Edges != nil {
-			// Handed on again it is other work, which must not be dropped: its first
+			// Delivered again it is other work, which must not be dropped: its first
 			// edge's chain has failed.
 			written.Dedup += "." + b.Edges[i].Op().String()
 		}

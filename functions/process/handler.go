@@ -64,8 +64,8 @@ func ackerFor(readers []handoff.Reader, client *dynamodb.Client) (*xorack.Acker,
 	return acker, err
 }
 
-// newHandler returns the handler: a batch of records in, the first record that
-// has to come again out. The Deliverer must report what it does to seen.
+// newHandler returns the handler, which takes a batch of records and returns the first
+// one that has to be repeated. The Deliverer must report what it does to seen.
 func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader) (handler, error) {
 	deliver, err := handoff.OnStream(d, names, readers...)
 	if err != nil {

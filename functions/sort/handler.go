@@ -30,8 +30,8 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	return newHandler(sorter, s.Names, settings.NewEmitter(out)), nil
 }
 
-// newHandler returns the handler: a batch of records in, the first record that
-// has to come again out.
+// newHandler returns the handler, which takes a batch of records and returns the first
+// one that has to be repeated.
 func newHandler(sorter *cursor.Sorter, names cursor.Names, emitter *emf.Emitter) handler {
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		metrics := emitter.Begin()

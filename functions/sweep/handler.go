@@ -131,7 +131,7 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics) (cursor
 	metrics.Count("Skipped", did.Skipped)
 	metrics.Count("Errors", did.Failed)
 	// These two are written when they are 0 as well: an alarm on them must
-	// tell "no gap" from "no sweep".
+	// distinguish "no gap" from "no sweep".
 	metrics.Add("OpenGaps", emf.Count, float64(did.OpenGaps))
 	metrics.Add("GapAge", emf.Seconds, did.OldestGap.Seconds())
 	return did, err
@@ -159,7 +159,7 @@ func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (han
 	metrics.Count("ArchiveLost", did.Lost)
 	metrics.Count("Deleted", did.Deleted)
 	metrics.Count("Errors", did.Failed)
-	// As above: 0 is a figure, silence is an alarm.
+	// Written as 0 too, as above: an alarm is raised where it is missing.
 	metrics.Add("ConsumersBlocked", emf.Count, float64(did.Blocked))
 	metrics.Add("ConsumersLagging", emf.Count, float64(did.Lagging+did.Missing))
 	metrics.Add("ConsumerLag", emf.Seconds, did.OldestLag.Seconds())
@@ -168,8 +168,8 @@ func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (han
 	return did, err
 }
 
-// sweepChains times chains out, and finishes those that the stream's handler
-// left.
+// sweepChains times chains out, and finishes those that the stream's handler did not
+// finish.
 func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics) (xorack.SweepReport, error) {
 	did, err := s.acker.Sweep(ctx, s.chains)
 	metrics.Count("SweptChains", did.Chains)

@@ -43,7 +43,7 @@ func chargeID(m cursor.Message) (string, error) {
 
 // charge charges the bank for one message. A process may die between the bank's
 // taking it and our remembering it; then it runs again, as a later attempt. So
-// the bank is given the id, by which it can tell: no table can do that for it.
+// the bank is given the id, by which it recognises a repeat: no table can do that for it.
 func (p *payments) charge(ctx context.Context, m cursor.Message) (receipt, error) {
 	id, err := chargeID(m)
 	if err != nil {

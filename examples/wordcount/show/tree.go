@@ -114,7 +114,7 @@ func tries(failed []line, word string) (n int) {
 	return n
 }
 
-// check tells all that is not as it must be.
+// check returns all that is not as it must be.
 func (e ended) check(d database, failing string) error {
 	var wrong []error
 	add := func(format string, arguments ...any) {

@@ -30,7 +30,7 @@ func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 
 // sortAccess: read on from the position and move the cursor; it never writes a
 // message. The event source mapping works under the same role: it reads the
-// stream and hands over what it gives up on.
+// stream and sends on what it gives up on.
 func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),

@@ -127,12 +127,12 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Maximum", threshold: s.props.GapAlarmAfter.Seconds(),
 		},
 		{
-			id: "ConsumersBlockedAlarm", description: "A message fails for good; its queue stands still for a consumer", metric: sweep("ConsumersBlocked"),
+			id: "ConsumersBlockedAlarm", description: "A message fails for good; a consumer is blocked in its queue", metric: sweep("ConsumersBlocked"),
 			statistic: "Maximum", threshold: 1,
 		},
 		{
 			// A claim in doubt settles itself when its consumer is back.
-			id: "ConsumersInDoubtAlarm", description: "A claim was prepared and is not settled; its consumer stands still", metric: sweep("ConsumersInDoubt"),
+			id: "ConsumersInDoubtAlarm", description: "A claim was prepared and is not settled; its consumer waits", metric: sweep("ConsumersInDoubt"),
 			statistic: "Maximum", threshold: 1, periods: 3,
 		},
 		{

@@ -116,7 +116,7 @@ func alarms(t *testing.T, tmpl template) map[string]rule {
 		switch tmpl.Resources["MessagesTable"]["DeletionPolicy"] {
 		case "Delete": // changedProps
 			topic := []any{"arn:aws:sns:eu-west-1:123456789012:people"}
-			diff(t, id+" tells", []any{topic, topic}, []any{p["AlarmActions"], p["OKActions"]})
+			diff(t, id+" notifies", []any{topic, topic}, []any{p["AlarmActions"], p["OKActions"]})
 			if p["Namespace"] == "Streamsort" && service != "orders" {
 				t.Errorf("%s watches service %v", id, service)
 			}

@@ -116,7 +116,7 @@ func (s *Streamsort) addProcess() error {
 		environment = merged(environment, s.trackEnvironment())
 	}
 	s.ProcessFunction = s.newFunction(function{
-		name: "process", id: "Process", description: "Hands messages on, in order",
+		name: "process", id: "Process", description: "Delivers messages, in order",
 		memory: p.ProcessMemory, timeout: p.ProcessTimeout, concurrency: p.ProcessConcurrency,
 		environment: environment,
 		access:      s.processAccess(),

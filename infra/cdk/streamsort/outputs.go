@@ -19,7 +19,7 @@ func (s *Streamsort) addOutputs() {
 	s.output("HandoffFunctionName", "Operates consumers by direct invoke too", s.liveName(s.HandoffFunction))
 	s.output("AckFunctionName", "Works on chains by direct invoke too", s.liveName(s.AckFunction))
 	if s.ProcessFunction != nil {
-		s.output("ProcessFunctionName", "Hands messages on", s.liveName(s.ProcessFunction))
+		s.output("ProcessFunctionName", "Delivers messages", s.liveName(s.ProcessFunction))
 	}
 	if s.WebhookFunction != nil {
 		s.output("WebhookFunctionName", "Takes what senders have signed", s.liveName(s.WebhookFunction))

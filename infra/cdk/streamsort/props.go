@@ -210,7 +210,7 @@ type Props struct {
 	// before its range is set aside, so that later messages go on: 1 minute to
 	// 365 days; 1 hour.
 	SettleWithin time.Duration
-	// KnownQueues lets replies go only to queues that are there, instead of making
+	// KnownQueues allows replies only to queues that are there, instead of making
 	// them.
 	KnownQueues bool
 	// DeleteDelivered has the sweep delete the messages that all consumers of

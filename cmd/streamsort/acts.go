@@ -94,7 +94,7 @@ func (c *releaseCommand) Run(s *session) error {
 	return s.act("release", c.order, "released "+c.Token, map[string]any{"token": c.Token})
 }
 
-// actsCommand prints what operators did.
+// actsCommand prints the audit log.
 type actsCommand struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" optional:"" help:"Only this one's."`

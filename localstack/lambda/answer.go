@@ -16,7 +16,7 @@ type invocation struct {
 	clientContext string
 	trace         string
 	timeout       time.Duration
-	deadline      time.Time // set when it is handed to the runtime
+	deadline      time.Time // set when the runtime gets it
 }
 
 func newInvocation(f *function, r Request) *invocation {

@@ -47,7 +47,7 @@ type Function struct {
 	// Env is added to the variables that Lambda sets, and goes before them.
 	Env map[string]string
 	// Retries of an asynchronous request that failed, how old it may grow, and
-	// what takes it then: the name is handed to Config.OnFailure.
+	// what takes it then: the name is passed to Config.OnFailure.
 	Retries   int
 	MaxAge    time.Duration // 6 h where zero
 	OnFailure string
@@ -152,7 +152,7 @@ func (s *Service) function(name string) (*function, error) {
 type Request struct {
 	Function string // its name
 	Payload  []byte // JSON text of at most MaxPayload bytes; {} where empty
-	// ClientContext is JSON text handed to the function, empty for none.
+	// ClientContext is JSON text for the function, empty for none.
 	ClientContext string
 }
 

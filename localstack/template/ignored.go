@@ -33,7 +33,7 @@ var Ignored = map[string]string{
 }
 
 // Foreign lists the types of other services: the local stack does not run
-// them, but hands them to MiniStack. A queue that only takes what stream
+// them, but passes them to MiniStack. A queue that only takes what stream
 // mappings and asynchronous invocations give up on is not among them, nor is
 // a rule with a schedule.
 var Foreign = map[string]string{

@@ -29,7 +29,7 @@ func handing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("==> a batch handed to a database, beside dynamolock's lock around it, on %s\n", server.Kind)
+	fmt.Printf("==> a batch delivered to a database, beside dynamolock's lock around it, on %s\n", server.Kind)
 	fmt.Printf("    %-58s %6s %6s %12s %11s %6s\n", "", "writes", "reads", "write units", "read units", "ms")
 	line := func(name string, times int, do func(i int) error) error {
 		before, began := count.Counts(), time.Now()

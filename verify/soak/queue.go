@@ -16,7 +16,7 @@ import (
 )
 
 // queueReader takes the messages of one SQS queue, one receive at a time, so
-// that a group's stay in order. What SQS hands out again, because the answer
+// that a group's stay in order. What SQS delivers again, because the answer
 // to a receive was lost or a message not deleted in time, is taken once.
 type queueReader struct {
 	client *sqs.Client
@@ -25,7 +25,7 @@ type queueReader struct {
 	taken  map[string]bool // by SQS's id
 
 	mu      sync.Mutex
-	again   int       // messages that were handed out before
+	again   int       // messages that were delivered before
 	emptyAt time.Time // when the last receive began, if it found nothing
 }
 
@@ -79,7 +79,7 @@ func (r *queueReader) once(ctx context.Context) error {
 		}
 		done[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle}
 	}
-	// One that is not deleted is handed out again, and deleted then.
+	// One that is not deleted is delivered again, and deleted then.
 	_, err = r.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &r.url, Entries: done})
 	return err
 }
@@ -98,14 +98,14 @@ func (r *queueReader) takeOnce(m types.Message) error {
 	return r.take(m)
 }
 
-// handedOutAgain is how many messages SQS handed out more than once.
-func (r *queueReader) handedOutAgain() int {
+// redelivered is how many messages SQS delivered more than once.
+func (r *queueReader) redelivered() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.again
 }
 
-// holds tells how many messages the queue holds, in words.
+// holds says how many messages the queue holds and has in flight.
 func (r *queueReader) holds(ctx context.Context) string {
 	out, err := r.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &r.url, AttributeNames: []types.QueueAttributeName{
 		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
@@ -113,7 +113,7 @@ func (r *queueReader) holds(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("%s holds %s messages, and %s that were handed out", r.url,
+	return fmt.Sprintf("%s holds %s messages, and %s in flight", r.url,
 		out.Attributes[string(types.QueueAttributeNameApproximateNumberOfMessages)],
 		out.Attributes[string(types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)])
 }

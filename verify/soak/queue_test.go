@@ -75,7 +75,7 @@ func TestQueueReader(t *testing.T) {
 	}
 }
 
-// TestQueueReaderTakesOnce: what SQS hands out again is not taken again, and
+// TestQueueReaderTakesOnce: what SQS delivers again is not taken again, and
 // its queue is empty only when it is deleted.
 func TestQueueReaderTakesOnce(t *testing.T) {
 	server := ministack.ForTest(t)
@@ -102,7 +102,7 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 	if _, err := reader.client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}); err != nil {
 		t.Fatal(err)
 	}
-	if said := reader.holds(t.Context()); !strings.HasSuffix(said, "/once holds 1 messages, and 0 that were handed out") {
+	if said := reader.holds(t.Context()); !strings.HasSuffix(said, "/once holds 1 messages, and 0 in flight") {
 		t.Errorf("said %s", said)
 	}
 	since := time.Now()
@@ -111,8 +111,8 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if times != 1 || reader.handedOutAgain() != 1 {
-		t.Errorf("taken %d times, handed out again %d times; want each once", times, reader.handedOutAgain())
+	if times != 1 || reader.redelivered() != 1 {
+		t.Errorf("taken %d times, redelivered %d times; want each once", times, reader.redelivered())
 	}
 }
 

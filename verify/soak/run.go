@@ -50,7 +50,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err := errors.Join(failed, r.verdict()); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "==> everything came out of every sink, in order, unchanged; what stands still was announced")
+	fmt.Fprintln(out, "==> everything came out of every sink, in order, unchanged; what is stuck was announced")
 	return nil
 }
 

@@ -20,7 +20,7 @@ type result struct {
 	network           string
 	faults            int
 	sweeps, failed    int
-	handedOutAgain    int // by SQS, to the soak
+	redelivered       int // by SQS, to the soak
 	announced         []string
 	took              time.Duration
 	// wrong is what must not be, but for what the sinks report.
@@ -53,7 +53,7 @@ func (s *soak) result() result {
 	}
 	r.sweeps, r.failed = s.sweeps.counts()
 	for _, reader := range s.readers {
-		r.handedOutAgain += reader.handedOutAgain()
+		r.redelivered += reader.redelivered()
 	}
 	for _, said := range s.announcements.missing() {
 		r.wrong = append(r.wrong, "not announced: "+said)
@@ -96,7 +96,7 @@ func (r result) print(out io.Writer) {
 	row("processes killed", "%d in %d calls", r.killed, r.calls)
 	row("stream records", "%d delivered, %d repeated, %d dropped", r.delivered, r.repeated, r.dropped)
 	row("DynamoDB", "%s", r.network)
-	row("the soak's queues", "%d messages handed out to the soak again", r.handedOutAgain)
+	row("the soak's queues", "%d messages delivered to the soak again", r.redelivered)
 	row("sweeps", "%d, of which %d failed", r.sweeps, r.failed)
 	for _, said := range r.announced {
 		row("announced", "%s", said)

@@ -187,7 +187,7 @@ func (s *Streamsort) addAlarms() {
 // apiFails says that an API fails.
 func apiFails(id, what string, api awsapigatewayv2.CfnApi) alarm {
 	return alarm{
-		id: id + "FailsAlarm", description: what + " answers with errors of its own side",
+		id: id + "FailsAlarm", description: what + " answers 5xx",
 		metric:    metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", api.Ref()}}},
 		statistic: "Sum", threshold: 1, periods: 3, points: 2,
 	}

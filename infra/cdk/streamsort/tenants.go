@@ -74,8 +74,8 @@ func (p Props) checkTenants(c *checker) {
 // leave to the producers and operators in the account what they have, with
 // throttles that tenants cannot use up.
 //
-// What operates (settings, operations on consumers) is there only under a scope of its own: a token
-// that every user of a tenant's has must not be enough to skip messages.
+// Settings and operations on consumers are there only under a scope of their own:
+// a token that every user of a tenant's has must not be enough to skip messages.
 func (s *Streamsort) addTenants() {
 	s.tenantAPI = s.newAPI("TenantApi", s.id+"-tenants", "Streamsort, for tenants: what their tokens' tenant has, and no more")
 	authorizer := awsapigatewayv2.NewCfnAuthorizer(s.scope, jsii.String("TenantAuthorizer"), &awsapigatewayv2.CfnAuthorizerProps{

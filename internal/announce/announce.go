@@ -3,8 +3,8 @@
 // EventBridge with source "streamsort" and the announcement's kind as its detail
 // type. Where a topic is named, it is a message on SNS with the same document,
 // and the attributes "source" and "kind" to filter by. Where a function is named, it
-// is an asynchronous invocation with that document. One that fails does not
-// keep it from the others.
+// is an asynchronous invocation with that document. If one of them fails,
+// the others still get it.
 //
 // Names are whole, as they are stored; where one has a tenant in front (package
 // pkg/tenant), the document has the member "tenant".

@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	// ErrThrottled: DynamoDB throttled the request, and continued to while the
-	// SDK repeated the request.
+	// ErrThrottled: DynamoDB throttled the request, and all of the
+	// SDK's repeats of it.
 	ErrThrottled = errors.New("throttled")
 	// ErrUnavailable: no answer, or a fault of the server. The request may have
 	// taken effect.

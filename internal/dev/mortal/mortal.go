@@ -1,5 +1,5 @@
-// Package mortal has consumers of the two-phase protocol killed in its midst, as
-// a crash kills them: by SIGKILL, after a step of their own.
+// Package mortal kills consumers in the middle of the two-phase protocol, as
+// a crash does: by SIGKILL, after a step of their own.
 //
 // A program that starts copies of itself calls [Keep], which starts another where
 // one died; each copy consumes through [AtRandom]. Where a certain step is to be

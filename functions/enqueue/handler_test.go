@@ -121,9 +121,9 @@ func TestBatch(t *testing.T) {
 	s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"field":"messages"`, "more than 500")
 }
 
-// TestBodiesAreHandedOnByteForByte: what a JSON reader would call the same is
+// TestBodiesAreDeliveredByteForByte: what a JSON reader would call the same is
 // not the same.
-func TestBodiesAreHandedOnByteForByte(t *testing.T) {
+func TestBodiesAreDeliveredByteForByte(t *testing.T) {
 	s := newServer(t, nil)
 	bodies := []string{`{"b":1,"a":2}`, `1.0`, `"<&>\u00e9é"`, `{ "spaced" :  [ 1 ,2 ] }`, `1e400`, `null`, `"\ud800"`, `{"a":1,"a":2}`}
 	for i, body := range bodies {
@@ -173,9 +173,9 @@ func (r refusing) Do(ctx context.Context, request ddb.Request) (ddb.Answer, erro
 	return r.Engine.Do(ctx, request)
 }
 
-// TestWhatMustBeRepeatedIsTold: a message that can never be stored does not hide another
+// TestAnswerIsWhatMustBeRepeated: a message that can never be stored does not hide another
 // one that may be stored, and whose caller has to come again.
-func TestWhatMustBeRepeatedIsTold(t *testing.T) {
+func TestAnswerIsWhatMustBeRepeated(t *testing.T) {
 	var names cursor.Names
 	store, err := cursor.NewStore(refusing{ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), "b"}, names)
 	if err != nil {

@@ -182,7 +182,7 @@ func TestHandlerSweepsChains(t *testing.T) {
 	hasMetrics(t, &out, `"ChainsTimedOut":1`, `"SweptChains":1`)
 }
 
-func TestHandlerTellsWhatFailed(t *testing.T) {
+func TestHandlerReportsWhatFailed(t *testing.T) {
 	deaf := errors.New("nobody there")
 	s, _ := sweeperOf(t, gapOf(t), &bytes.Buffer{})
 	s.queues.Announce = func(context.Context, cursor.Announcement) error { return deaf }

@@ -66,7 +66,7 @@ func TestAnnounce(t *testing.T) {
 	}
 }
 
-func TestAnnounceTellsARefusal(t *testing.T) {
+func TestAnnounceReportsARefusal(t *testing.T) {
 	bus(t, `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"InternalFailure","ErrorMessage":"try later"}]}`)
 	a, err := announce.New("people", "", "")
 	if err != nil {

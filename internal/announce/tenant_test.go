@@ -10,7 +10,7 @@ import (
 )
 
 // The tenant of a queue or a tag stands beside the whole name.
-func TestTenantIsTold(t *testing.T) {
+func TestTenantIsPublished(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
 	a, err := announce.New("people", "", "")
 	if err != nil {

@@ -137,7 +137,7 @@ func TestAnAnswerIsBounded(t *testing.T) {
 	}
 }
 
-func TestNewTellsWhatIsMissing(t *testing.T) {
+func TestNewReportsWhatIsMissing(t *testing.T) {
 	environment(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	if _, err := awscall.New(awscall.SNS, awscall.Options{}); err == nil || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {

@@ -87,8 +87,8 @@ func (r *refusing) RoundTrip(request *http.Request) (*http.Response, error) {
 	return nil, errRefused
 }
 
-// TestATimeThatIsOverTellsWhatWasWrong: whether it ends in a request or between two.
-func TestATimeThatIsOverTellsWhatWasWrong(t *testing.T) {
+// TestATimeoutReportsWhatWasWrong: whether it ends in a request or between two.
+func TestATimeoutReportsWhatWasWrong(t *testing.T) {
 	for name, requests := range map[string]int{"in the second request": 2, "between two": 0} {
 		synctest.Test(t, func(t *testing.T) {
 			c, err := New("http://127.0.0.1:1")

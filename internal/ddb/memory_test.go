@@ -97,9 +97,9 @@ func TestChangesAreReported(t *testing.T) {
 	}
 }
 
-// TestSnapshotsTellStatesApart: what is stored is all that counts, not how it
+// TestSnapshotsDistinguishStates: what is stored is all that counts, not how it
 // came there.
-func TestSnapshotsTellStatesApart(t *testing.T) {
+func TestSnapshotsDistinguishStates(t *testing.T) {
 	snapshot := func(writes ...ddb.Request) digest.Digest {
 		m := ddb.NewMemory(things)
 		for _, r := range writes {

@@ -106,7 +106,7 @@ func TestFieldPath(t *testing.T) {
 	}
 }
 
-func TestTooDeepIsToldSo(t *testing.T) {
+func TestTooDeepIsReportedSo(t *testing.T) {
 	for document, want := range map[string]invalid.Code{
 		`{"body":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`: invalid.OutOfRange,
 		`{"a\"":"` + strings.Repeat("[", 10_001) + `","b":x}`:                        invalid.Malformed,

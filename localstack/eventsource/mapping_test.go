@@ -68,7 +68,7 @@ func TestMappingBounds(t *testing.T) {
 	}
 }
 
-func TestMappingTellsAllErrors(t *testing.T) {
+func TestMappingReportsAllErrors(t *testing.T) {
 	_, err := Mapping{BatchSize: -1, ParallelizationFactor: 11}.compile()
 	for _, want := range []string{"ID", "FunctionName", "StreamARN", "StartingPosition", "BatchSize", "ParallelizationFactor"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

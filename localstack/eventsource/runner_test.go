@@ -255,7 +255,7 @@ func TestRunnerGathersForTheWindow(t *testing.T) {
 }
 
 // On-failure messages are compared with the example on AWS's page.
-func TestRunnerTellsAboutFailures(t *testing.T) {
+func TestRunnerReportsFailures(t *testing.T) {
 	const wantMessage = `{
 		"requestContext": {
 			"requestId": "UUID", "functionArn": "arn:aws:lambda:us-east-1:000000000000:function:sort",

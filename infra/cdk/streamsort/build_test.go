@@ -29,7 +29,7 @@ func TestFunctionNames(t *testing.T) {
 
 // A package that does not compile is named, with what the go command said.
 // examples/shop builds those that do.
-func TestBuildTellsWhatFails(t *testing.T) {
+func TestBuildReportsWhatFails(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module example.com/x\n\ngo 1.26\n", "bad/main.go": "package main\n\nfunc main() { nothing() }\n"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755); err != nil {

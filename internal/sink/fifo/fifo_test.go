@@ -163,7 +163,7 @@ func TestLargestMessage(t *testing.T) {
 
 // The tenant of a queue stands beside its whole name; a queue without one has
 // nothing more than before.
-func TestTenantIsTold(t *testing.T) {
+func TestTenantIsSent(t *testing.T) {
 	items, err := Items(sinktest.Batch("@acme/orders", "{}"))
 	if err != nil {
 		t.Fatal(err)

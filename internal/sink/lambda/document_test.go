@@ -155,7 +155,7 @@ func TestTrackedDocuments(t *testing.T) {
 }
 
 // The tenant of a queue stands beside its whole name.
-func TestTenantIsTold(t *testing.T) {
+func TestTenantIsSent(t *testing.T) {
 	written, err := documents(sinktest.Batch("@acme/orders", "{}"), all)
 	if err != nil || !strings.HasPrefix(string(written[0]), `{"queue":"@acme/orders","tenant":"acme","consumer":"c"`) {
 		t.Errorf("document %s, %v", written, err)

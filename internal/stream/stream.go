@@ -33,10 +33,10 @@ func Read(raw json.RawMessage) (Record, error) {
 	return r, nil
 }
 
-// Removed: the item was deleted.
+// Removed reports whether the item was deleted.
 func (r Record) Removed() bool { return r.EventName == "REMOVE" }
 
-// Modified: the item was there before.
+// Modified reports whether the item was there before.
 func (r Record) Modified() bool { return r.EventName == "MODIFY" }
 
 // Keys are the item's keys.

@@ -57,12 +57,14 @@ func (s Scenario) follow(tracing bool, choose func(r *Run, step, options int) (i
 }
 
 // Explore walks every schedule of the scenario, and returns how many different
-// states there are. progress, if not nil, is told the number now and then.
-func (s Scenario) Explore(progress func(states int)) (int, *Failure) {
+// states there are. more, if not nil, is told their number after each, and says
+// whether to walk on.
+func (s Scenario) Explore(more func(states int) bool) (int, *Failure) {
+	stopped := false
 	visited := map[Digest]struct{}{}
 	// waiting are the schedules whose next step is still to be walked.
 	waiting := [][]int{nil}
-	for len(waiting) > 0 {
+	for len(waiting) > 0 && !stopped {
 		prefix := waiting[len(waiting)-1]
 		waiting = waiting[:len(waiting)-1]
 		var walked []int
@@ -76,8 +78,8 @@ func (s Scenario) Explore(progress func(states int)) (int, *Failure) {
 				return 0, false
 			}
 			visited[key] = struct{}{}
-			if progress != nil && len(visited)%50_000 == 0 {
-				progress(len(visited))
+			if stopped = more != nil && !more(len(visited)); stopped {
+				return 0, false
 			}
 			for other := options - 1; other > 0; other-- {
 				waiting = append(waiting, append(append([]int(nil), walked...), other))

@@ -9,9 +9,11 @@ import (
 )
 
 // EverySchedule walks all of a scenario. One in which nothing happens fails too.
-func EverySchedule(t *testing.T, s sim.Scenario) {
+func EverySchedule(t *testing.T, s sim.Scenario) { walk(t, s, nil) }
+
+func walk(t *testing.T, s sim.Scenario, more func(states int) bool) {
 	t.Helper()
-	states, failure := s.Explore(nil)
+	states, failure := s.Explore(more)
 	if failure != nil {
 		t.Fatal(failure)
 	}
@@ -21,10 +23,18 @@ func EverySchedule(t *testing.T, s sim.Scenario) {
 	t.Logf("%d states", states)
 }
 
-// Small walks all of each scenario, in a test of its own.
+// shortStates is how many states of a scenario are walked under -short.
+const shortStates = 5_000
+
+// Small walks all of each scenario, in a test of its own; under -short, no more than
+// the first states.
 func Small(t *testing.T, scenarios []sim.Scenario) {
+	var more func(states int) bool
+	if testing.Short() {
+		more = func(states int) bool { return states < shortStates }
+	}
 	for _, s := range scenarios {
-		t.Run(s.Name, func(t *testing.T) { EverySchedule(t, s) })
+		t.Run(s.Name, func(t *testing.T) { walk(t, s, more) })
 	}
 }
 

@@ -45,7 +45,7 @@ func (p *Puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies 
 			return done, Answer{}, err
 		}
 	}
-	if c.owns(h.Token, Ready, Unknown) && c.Paused == "" && c.Starting == "" {
+	if c.owns(h.Token, Ready, Unknown) && c.Paused == "" {
 		done, next, err = p.goOn(ctx, c, h, r)
 		if err != nil || next.Verdict != "" {
 			return done, next, err

@@ -8,9 +8,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// isFree holds where nothing keeps a claim from being made.
-var isFree = ddb.And(attrPaused.Missing(), attrStarting.Missing())
-
 // isUntracked holds where no chain says how the claim ends.
 var isUntracked = attrTracked.Missing()
 
@@ -39,7 +36,8 @@ func isOver(before time.Time) ddb.Cond { return attrLeaseUntil.Lt(ddb.Millis(bef
 // elsewhere under the same number.
 func isTakeable(seen Consumer, now time.Time) ddb.Cond {
 	return ddb.And(
-		isNumber(seen.Token.N), isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)), isFree,
+		isNumber(seen.Token.N), isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),
+		attrPaused.Missing(), attrStarting.Missing(),
 		ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))
 }
 
@@ -66,7 +64,7 @@ func takeOver(seen Consumer) []ddb.Action {
 func setClaim(n int64, claim Claim) []ddb.Action {
 	set := []ddb.Action{
 		setState(Started), attrTokenN.Set(ddb.Int(n)), attrReq.Set(ddb.Text(claim.Req)), attrTo.Set(ddb.Int(claim.To)),
-		attrLeaseUntil.Set(ddb.Millis(claim.LeaseUntil)), attrRetryAt.Remove(),
+		attrLeaseUntil.Set(ddb.Millis(claim.LeaseUntil)),
 	}
 	if !claim.Tracked {
 		return append(set, attrTracked.Remove())
@@ -76,14 +74,14 @@ func setClaim(n int64, claim Claim) []ddb.Action {
 
 // setPassed is what a consumer is that has its claim's range behind it.
 func setPassed() []ddb.Action {
-	return append(ddb.Removed(attrRetryAt, attrFailed, attrError, attrReplyQueue),
+	return append(ddb.Removed(attrFailed, attrError, attrReplyQueue),
 		setState(Idle), attrDelivered.Set(attrTo.Ref()), attrAttempts.Set(ddb.Int(0)))
 }
 
 // setBlocked is a Blocked consumer, its token used up.
 func setBlocked(n int64, now time.Time) []ddb.Action {
 	return []ddb.Action{
-		setState(Blocked), attrTokenN.Set(ddb.Int(n + 1)), attrBlockedSince.Set(ddb.Millis(now)), attrRetryAt.Remove(),
+		setState(Blocked), attrTokenN.Set(ddb.Int(n + 1)), attrBlockedSince.Set(ddb.Millis(now)),
 	}
 }
 
@@ -118,7 +116,7 @@ func (s *Store) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer
 	// Its own effect ends the condition, so that a repeat cannot count twice.
 	c, made, err := s.update(ctx, "claim", seen.Queue, seen.Name, isTakeable(seen, claim.Now), slices.Concat(
 		takeOver(seen), setClaim(seen.Token.N+1, claim),
-		[]ddb.Action{attrFrom.Set(attrDelivered.Ref()), attrAttempts.Plus(1)},
+		[]ddb.Action{attrRetryAt.Remove(), attrFrom.Set(attrDelivered.Ref()), attrAttempts.Plus(1)},
 	)...)
 	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }
@@ -131,7 +129,7 @@ func (s *Store) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer
 // sweep announces it.
 func (s *Store) Block(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
 	return s.update(ctx, "block", seen.Queue, seen.Name, isTakeable(seen, now),
-		append(takeOver(seen), setBlocked(seen.Token.N, now)...)...)
+		slices.Concat(takeOver(seen), setBlocked(seen.Token.N, now), []ddb.Action{attrRetryAt.Remove()})...)
 }
 
 // Commit ends the claim of a token: Delivered becomes its To. 1 write unit.
@@ -146,8 +144,8 @@ func (s *Store) Commit(ctx context.Context, queue, name string, token Token) (Co
 }
 
 // CommitAndClaim is Commit and Claim in one, of the range from the old claim's
-// To on, if the consumer is neither paused nor starting. The new token has the
-// old one's number and one. 1 write unit.
+// To on, if the consumer is not paused. (It is not starting while a claim is out.)
+// The new token has the old one's number and one. 1 write unit.
 //
 // Lost response: the repeat finds the new token and reports true. Another ended
 // the claim, or it is paused: false. We die right after: as after Claim.
@@ -158,7 +156,7 @@ func (s *Store) CommitAndClaim(ctx context.Context, queue, name string, token To
 // commitAndClaim commits the claim of a token, on a condition, and makes the
 // next one.
 func (s *Store) commitAndClaim(ctx context.Context, op, queue, name string, condition ddb.Cond, token Token, claim Claim) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, op, queue, name, ddb.And(condition, isFree), append(setClaim(token.N+1, claim),
+	c, made, err := s.update(ctx, op, queue, name, ddb.And(condition, attrPaused.Missing()), append(setClaim(token.N+1, claim),
 		setEnded(token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
 		attrAttempts.Set(ddb.Int(1)), attrFailed.Remove(), attrError.Remove(), attrReplyQueue.Remove())...)
 	return c, made || c.holds(Token{token.N + 1, claim.Req}), err

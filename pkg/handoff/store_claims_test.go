@@ -98,6 +98,7 @@ func TestStoreTracked(t *testing.T) {
 		b.answer("cancelled for good", c, false)(b.Cancel(b.Context(), c, true, after))
 		b.answer("prepared", c, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
 		b.answer("extended", c, false)(b.Extend(b.Context(), b.queue, "a", c.Token, after))
+		b.answer("decided", c, false)(b.Decide(b.Context(), b.queue, "a", c.Token, outbox))
 		b.answer("settled as aborted", c, false)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(false)))
 		for _, token := range []handoff.Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
 			b.answer("committed with another token", c, false)(b.Commit(b.Context(), b.queue, "a", token))

@@ -9,7 +9,7 @@ import (
 
 // setOperated is what an operator's unblocking or rewinding leaves.
 func setOperated(seen Consumer, delivered int64, op string) []ddb.Action {
-	return append(ddb.Removed(attrRetryAt, attrFailed, attrError, attrReplyQueue, attrBlockedSince),
+	return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrBlockedSince),
 		setState(Idle), attrDelivered.Set(ddb.Int(delivered)), attrAttempts.Set(ddb.Int(0)),
 		attrTokenN.Set(ddb.Int(seen.Token.N+1)), attrLastOp.Set(ddb.Text(op)))
 }
@@ -39,7 +39,8 @@ func (s *Store) Unblock(ctx context.Context, seen Consumer, skip bool, op string
 func (s *Store) Rewind(ctx context.Context, seen Consumer, delivered int64, op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "rewind", seen.Queue, seen.Name,
 		ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),
-		append(setOperated(seen, delivered, op), attrStarting.Set(ddb.Text(op)), attrRewinds.Plus(1), attrSingleTo.Remove())...)
+		append(setOperated(seen, delivered, op), attrStarting.Set(ddb.Text(op)), attrRewinds.Plus(1), attrRetryAt.Remove(),
+			attrSingleTo.Remove())...)
 	return c, made || c.operatedBy(op), err
 }
 

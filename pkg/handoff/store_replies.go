@@ -10,14 +10,15 @@ import (
 // decided reports whether the claim of a token is to be committed, or is.
 func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t, Committed) }
 
-// Decide makes the Started claim of a token Sending, with its outbox: from here
-// on it will be committed. What is in the outbox must be staged. 1 write unit.
+// Decide makes the Started claim of a token Sending, with its outbox, if it is not
+// tracked: from here on it will be committed. What is in the outbox must be staged.
+// 1 write unit.
 //
 // Lost response: the repeat finds it Sending and reports true. Another ended the
 // claim: false, and nobody sees what was staged. We die right after: whoever
 // comes after the lease sends, and finishes.
 func (s *Store) Decide(ctx context.Context, queue, name string, token Token, outbox []Outgoing) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "decide", queue, name, isHeld(token, Started),
+	c, made, err := s.update(ctx, "decide", queue, name, isOwned(token, Started),
 		setState(Sending), attrOutbox.Set(encodeOutbox(outbox)))
 	return c, made || c.decided(token), err
 }
@@ -27,7 +28,7 @@ func (s *Store) Decide(ctx context.Context, queue, name string, token Token, out
 // Lost response, another did it first: the repeat fails and finds the token's
 // outcome, which is Committed: true. We die right after: as after Commit.
 func (s *Store) Finish(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "finish", queue, name, isOwned(token, Sending),
+	c, made, err := s.update(ctx, "finish", queue, name, isHeld(token, Sending),
 		append(setPassed(), setEnded(token, Committed), attrOutbox.Remove())...)
 	return c, made || c.ended(token, Committed), err
 }

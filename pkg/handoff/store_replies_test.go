@@ -125,6 +125,7 @@ func TestStoreRefuse(t *testing.T) {
 		b.answer("told of more than were refused", c, false)(b.ToldRefused(b.Context(), elsewhere))
 		c.Refused.Told = 5
 		b.answer("told of all", c, true)(b.ToldRefused(b.Context(), c))
+		b.answer("told of the former, late", c, true)(b.ToldRefused(b.Context(), before))
 	})
 }
 

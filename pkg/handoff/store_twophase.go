@@ -12,7 +12,7 @@ import (
 // a tracked claim.
 
 // isOwned holds where the claim of a token is out, in one of the states, and not
-// tracked.
+// tracked. It is asked of Started claims: no tracked one gets beyond that state.
 func isOwned(t Token, states ...State) ddb.Cond {
 	return ddb.And(isUntracked, isHeld(t, states...))
 }
@@ -44,19 +44,19 @@ func (s *Store) Extend(ctx context.Context, queue, name string, token Token, unt
 // Committed: true. Another ended the claim: false. We die right after: as after
 // Commit.
 func (s *Store) CommitPrepared(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "commit prepared", queue, name, isOwned(token, Ready, Unknown),
+	c, made, err := s.update(ctx, "commit prepared", queue, name, isHeld(token, Ready, Unknown),
 		append(setPassed(), setEnded(token, Committed))...)
 	return c, made || c.ended(token, Committed), err
 }
 
 // CommitPreparedAndClaim is CommitPrepared and Claim in one, of the range from
-// the old claim's To on, if the consumer is neither paused nor starting. The new
-// token has the old one's number and one. 1 write unit.
+// the old claim's To on, if the consumer is not paused. The new token has the old
+// one's number and one. 1 write unit.
 //
 // Lost response: the repeat finds the new token and reports true. Another ended
 // the claim, or it is paused: false. We die right after: as after Claim.
 func (s *Store) CommitPreparedAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
-	return s.commitAndClaim(ctx, "commit prepared and claim", queue, name, isOwned(token, Ready, Unknown), token, claim)
+	return s.commitAndClaim(ctx, "commit prepared and claim", queue, name, isHeld(token, Ready, Unknown), token, claim)
 }
 
 // AbortPrepared gives the claim of a token back, whatever it is at: Started,
@@ -77,7 +77,7 @@ func (s *Store) AbortPrepared(ctx context.Context, queue, name string, token Tok
 // or settled it: what stands there is returned. We die right after: the next
 // sweep announces it.
 func (s *Store) MarkUnknown(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
-	return s.update(ctx, "mark unknown", seen.Queue, seen.Name, ddb.And(isOwned(seen.Token, Ready), isOver(now)), setState(Unknown))
+	return s.update(ctx, "mark unknown", seen.Queue, seen.Name, ddb.And(isHeld(seen.Token, Ready), isOver(now)), setState(Unknown))
 }
 
 // asideOf is where the claim of a number is in quarantine.
@@ -98,7 +98,7 @@ func isAside(t Token, state State) ddb.Cond {
 // it.
 func (s *Store) Quarantine(ctx context.Context, seen Consumer, old time.Time) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "quarantine", seen.Queue, seen.Name,
-		ddb.And(isOwned(seen.Token, Unknown), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),
+		ddb.And(isHeld(seen.Token, Unknown), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),
 		append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)
 	_, there := c.quarantined(seen.Token)
 	return c, made || there, err

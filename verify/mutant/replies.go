@@ -46,13 +46,13 @@ var replyMutants = []mutant{
 		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isHeld(token, Started, Sending),"},
 	}},
 	{"replies: decided without the token", handoffCode, repliesWalked, []edit{
-		{"store_replies.go", "isHeld(token, Started),", "isIn(Started),"},
+		{"store_replies.go", "isOwned(token, Started),", "isIn(Started),"},
 	}},
 	{"replies: whose claim it is by now is not looked at", handoffCode, test{"./pkg/handoff", "TestADecisionThatWasLost"}, []edit{
 		{"send.go", "\tif !c.owns(b.Token, Sending) {\n", "\tif false {\n"},
 	}},
 	{"replies: finished without the token", handoffCode, test{"./pkg/handoff", "TestStoreFinish/memory"}, []edit{
-		{"store_replies.go", "isOwned(token, Sending),", "isIn(Sending),"},
+		{"store_replies.go", "isHeld(token, Sending),", "isIn(Sending),"},
 	}},
 	{"replies: of a handler that failed", handoffCode, repliesWalked, []edit{
 		{"deliver.go", "\t\t\treturn run.fail(ctx, c, cause)\n", "\t\t\tif err := run.storeReplies(ctx, batch.Held(), batch.Replies()); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\treturn run.fail(ctx, c, cause)\n"},

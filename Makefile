@@ -107,8 +107,9 @@ test: deps deps-infra ## the tests to run before a commit: every kind, less of e
 	cd infra/cdk && $(GO) test $(SHORT) $(UNCACHED) -timeout 12m ./...
 
 .PHONY: check
-check: lint test-whole deploy-local ## all that CI runs: lint, every test whole, a deployment, planted bugs, a short soak
+check: lint test-whole deploy-local ## all that CI runs: lint, every test whole, a deployment, planted bugs, dropped clauses, a short soak
 	@$(MAKE) --no-print-directory mutants CHANGED=1
+	@$(MAKE) --no-print-directory mutants CLAUSES=1
 	@TIME=20s $(MAKE) --no-print-directory soak
 
 .PHONY: test-whole

@@ -3,7 +3,11 @@ package main
 // stores are those of all packages.
 var stores = []store{
 	{sorterFolder, []test{arrivalTables, arrivalSchedules, schedules}, nil},
-	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, nil},
+	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, map[string]string{
+		"list if (resultOf missing and processorId = ?)": "what is read of another processor, and no row, is left out again: the filter saves its way",
+		"list if processorId = ?":                        "as above",
+		"replace does v":                                 "a row that may be replaced has this layout",
+	}},
 	{deliveryFolder, []test{{"./pkg/handoff", "TestStore.*/memory"}, deliveries, twoPhases}, map[string]string{
 		"commit and claim does state":                    "a claim that is committed by a push is Started, as the next one: the two requests share their changes",
 		"commit prepared and claim does tracked":         "nothing is tracked that was prepared: the two requests share their changes",

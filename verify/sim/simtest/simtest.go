@@ -24,7 +24,7 @@ func walk(t *testing.T, s sim.Scenario, more func(states int) bool) {
 }
 
 // shortStates is how many states of a scenario are walked under -short.
-const shortStates = 5_000
+const shortStates = 2_000
 
 // Small walks all of each scenario, in a test of its own; under -short, no more than
 // the first states.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -62,18 +63,27 @@ func (s Scenario) follow(tracing bool, choose func(r *Run, step, options int) (i
 func (s Scenario) Explore(more func(states int) bool) (int, *Failure) {
 	stopped := false
 	visited := map[Digest]struct{}{}
+	var ways *graph
+	if s.Budget > 0 {
+		ways = newGraph()
+	}
 	// waiting are the schedules whose next step is still to be walked.
-	waiting := [][]int{nil}
+	waiting := []branch{{}}
 	for len(waiting) > 0 && !stopped {
-		prefix := waiting[len(waiting)-1]
+		from := waiting[len(waiting)-1]
 		waiting = waiting[:len(waiting)-1]
 		var walked []int
+		at := from.at
 		choices, _, err := s.follow(false, func(r *Run, step, options int) (int, bool) {
-			if step < len(prefix) {
-				walked = append(walked, prefix[step])
-				return prefix[step], true
+			if step < len(from.choices) {
+				walked = append(walked, from.choices[step])
+				return from.choices[step], true
 			}
 			key := r.key()
+			if step > 0 {
+				ways.add(at, walked[step-1], key)
+			}
+			at = key
 			if _, seen := visited[key]; seen {
 				return 0, false
 			}
@@ -82,7 +92,7 @@ func (s Scenario) Explore(more func(states int) bool) (int, *Failure) {
 				return 0, false
 			}
 			for other := options - 1; other > 0; other-- {
-				waiting = append(waiting, append(append([]int(nil), walked...), other))
+				waiting = append(waiting, branch{append(append([]int(nil), walked...), other), key})
 			}
 			walked = append(walked, 0)
 			return 0, true
@@ -91,8 +101,30 @@ func (s Scenario) Explore(more func(states int) bool) (int, *Failure) {
 			return len(visited), s.failure(choices, 0, err)
 		}
 	}
+	if choices := ways.cycle(); choices != nil {
+		return len(visited), s.endless(choices)
+	}
 	return len(visited), nil
 }
+
+// branch is a schedule, and the state at which its last choice is made.
+type branch struct {
+	choices []int
+	at      Digest
+}
+
+// endless is the failure of a schedule that comes to a state for the second time.
+func (s Scenario) endless(choices []int) *Failure {
+	_, trace, _ := s.follow(true, func(_ *Run, step, _ int) (int, bool) {
+		if step < len(choices) {
+			return choices[step], true
+		}
+		return 0, false
+	})
+	return &Failure{Scenario: s.Name, Err: errEndless, Trace: trace}
+}
+
+var errEndless = errors.New("no end: this schedule comes to a state where it was before")
 
 // Random walks one random schedule. The same seed walks the same one.
 func (s Scenario) Random(seed uint64) *Failure {

@@ -7,7 +7,9 @@
 // every request goes through [Do]; what must hold after every step; and what
 // must hold in the end. [Explore] walks every schedule of a small scenario,
 // [Random] walks seeded random ones. Both stop at the first [Failure], which
-// bears the shortest trace that was found for it, and can be replayed.
+// bears the shortest trace that was found for it, and can be replayed. Where a
+// scenario has a budget, Explore also looks for schedules that never end: those
+// that come to a state again.
 //
 // Between two requests an actor runs alone: what it does there touches nothing
 // but its own state. So an actor's state is told by the answers it has got,
@@ -42,6 +44,10 @@ type Scenario struct {
 	Name string
 	// Faults is how many faults may happen in one run.
 	Faults int
+	// Budget, where it is not 0, is how many requests an invocation makes before it
+	// is killed, which is no fault: see [Proc.Invoke]. Every schedule has to come to
+	// an end all the same.
+	Budget int
 	// New sets a run up. It is called for every run, and must do the same
 	// each time.
 	New func(*Run) Model
@@ -63,6 +69,7 @@ type Run struct {
 	model  Model
 	procs  []*Proc
 	faults int
+	budget int
 	trace  []string
 	// tracing is off in the first pass: texts are made only for failures.
 	tracing bool
@@ -108,6 +115,10 @@ type Proc struct {
 	alive  bool
 	dead   bool
 	choice int
+	// invoked tells that the actor's requests count against the budget, spent how
+	// many it has made of it.
+	invoked bool
+	spent   int
 	// seen tells the answers that the actor has got, as far as they matter.
 	seen Digest
 	// alike, where it is not nil, feeds what the model knows of this actor, which
@@ -148,6 +159,8 @@ var (
 		way{name: "dies before", fault: true, death: true},
 		way{name: "response lost, repeated", fault: true},
 		way{name: "fails after its effect", fault: true})
+	// Who has no time left can do nothing else.
+	timeIsUp = []way{{name: "dies", death: true}}
 )
 
 // ErrFault is what a request fails with.
@@ -173,7 +186,7 @@ func (r *Run) start(p *Proc) {
 
 // begin runs the actor up to its first point.
 func (p *Proc) begin() {
-	p.dead, p.seen = false, Digest{}
+	p.dead, p.seen, p.invoked, p.spent = false, Digest{}, false, 0
 	p.next, p.stop = iter.Pull(func(yield func(point) bool) {
 		p.yield = yield
 		growStack()
@@ -211,6 +224,24 @@ func (p *Proc) Dead() bool { return p != nil && p.dead }
 func (p *Proc) Forget() *Digest {
 	p.seen = Digest{}
 	return &p.seen
+}
+
+// Invoke says that an invocation begins here, which may make as many requests as the
+// scenario's budget has. One that would make another is killed instead.
+func (p *Proc) Invoke() { p.invoked, p.spent = true, 0 }
+
+// spend takes a request from the invocation's budget; false where the actor was
+// killed because nothing is left of it.
+func (p *Proc) spend() bool {
+	if !p.invoked || p.run.budget == 0 {
+		return true
+	}
+	if p.spent == p.run.budget {
+		p.reach(point{label: Labelf("the invocation's time is up:"), ways: timeIsUp})
+		return false
+	}
+	p.spent++
+	return true
 }
 
 // Alike says that the actor may change places with every other one that says
@@ -251,6 +282,9 @@ func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, 
 		ways = writeWays
 	}
 	for {
+		if !p.spend() {
+			return zero, ErrDead
+		}
 		chosen, alive := p.reach(point{label: label, ways: ways})
 		if !alive {
 			return zero, ErrDead
@@ -284,6 +318,9 @@ func Read[T any](p *Proc, label Label, request func() (T, error), older ...func(
 	ways := readWays[:len(readWays):len(readWays)]
 	for i := range older {
 		ways = append(ways, way{name: fmt.Sprintf("stale %d", i+1), fault: true})
+	}
+	if !p.spend() {
+		return zero, ErrDead
 	}
 	chosen, alive := p.reach(point{label: label, ways: ways})
 	switch {
@@ -416,6 +453,9 @@ func (r *Run) key() Digest {
 		if p.alive {
 			own.Digest(p.seen)
 		}
+		if r.budget > 0 {
+			own.Int(int64(p.spent))
+		}
 		if p.alike == nil {
 			state.Digest(own)
 			continue
@@ -439,7 +479,7 @@ var ballast = make([]byte, 64<<20)
 // begin starts a run of the scenario.
 func (s Scenario) begin(tracing bool) *Run {
 	runtime.KeepAlive(ballast)
-	r := &Run{faults: s.Faults, tracing: tracing}
+	r := &Run{faults: s.Faults, budget: s.Budget, tracing: tracing}
 	r.model = s.New(r)
 	return r
 }

@@ -1,0 +1,49 @@
+package sim_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// steps is work of several requests, which an actor that is killed begins anew; or
+// goes on with, where it keeps what it has done.
+func steps(budget int, keeps bool) sim.Scenario {
+	return sim.Scenario{Name: "steps", Budget: budget, New: func(r *sim.Run) sim.Model {
+		c := &counter{}
+		r.Daemon("worker", func(p *sim.Proc) {
+			p.Invoke()
+			done := 0
+			if keeps {
+				done = c.value
+			}
+			for ; done < 3; done++ {
+				if _, err := sim.Do(p, sim.Labelf("step"), true, func() (int, error) { c.value = done + 1; return 0, nil }); err != nil {
+					return
+				}
+			}
+		})
+		return c
+	}}
+}
+
+// Whoever begins anew each time, and has too little time for all of it, never ends;
+// who goes on where it was does.
+func TestABudget(t *testing.T) {
+	for _, c := range []struct {
+		budget         int
+		keeps, endless bool
+	}{{1, true, false}, {2, true, false}, {2, false, true}, {3, false, false}} {
+		_, failure := steps(c.budget, c.keeps).Explore(nil)
+		if (failure != nil) != c.endless {
+			t.Errorf("budget %d, keeps %v: %v", c.budget, c.keeps, failure)
+		}
+		if failure != nil && (!strings.Contains(failure.Error(), "no end") || !strings.Contains(strings.Join(failure.Trace, "\n"), "time is up: dies")) {
+			t.Errorf("failure %v, want one without end, and how it comes about", failure)
+		}
+		if failure := steps(c.budget, c.keeps).Random(1); (failure != nil) != c.endless {
+			t.Errorf("budget %d, keeps %v, at random: %v", c.budget, c.keeps, failure)
+		}
+	}
+}

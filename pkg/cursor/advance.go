@@ -11,6 +11,10 @@ type progress struct {
 	// glance is how many messages one read unit is likely to show; 0 where
 	// nothing is known of their size.
 	glance int
+	// full tells that the last look at the messages ended before the run did.
+	full bool
+	// pieces is how many full pieces were moved over behind what was known.
+	pieces int
 	// moves are the moves made, touching ones joined.
 	moves []Range
 	// err is why the advance did not end.
@@ -60,40 +64,58 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 	}
 }
 
+// writerPieces is how many full pieces a call of a producer moves over.
+const writerPieces = 2
+
 // moveOn moves the cursor to `to`, and on over what is parked behind it, until
-// a look at the messages that came after the last move finds nothing more.
+// a look at the messages that came after the last move finds nothing more. Where
+// there is much more, a writer leaves it, and whoever waits for its answer does not
+// wait for that: the gap stays on record, and the record of what it stored brings
+// the stream's handler, which goes on.
 func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
-	if p.cur.Parked > to {
+	look := piece{end: to}
+	if p.cur.Parked > to || p.cur.goesOn() {
 		// A gap is being filled: one move to the end of the run, not two.
-		end, _, err := s.scan(ctx, p, to)
-		if err != nil {
+		var err error
+		if look, err = s.scan(ctx, p, to); err != nil {
 			return err
 		}
-		to = end
 	}
-	for to > p.cur.Position {
-		mine, err := s.move(ctx, to, p)
+	for look.end > p.cur.Position {
+		mine, err := s.move(ctx, look, p)
 		if err != nil {
 			return err
 		}
 		if !mine || !p.cur.GapOpen() {
 			return nil
 		}
-		if to, _, err = s.scan(ctx, p, p.cur.Position); err != nil {
+		if look.full {
+			if p.pieces++; p.pieces >= writerPieces {
+				return nil
+			}
+		}
+		if look, err = s.scan(ctx, p, p.cur.Position); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// move makes one move, and reports whether the cursor came to `to` by it. One
-// that failed and finds the cursor at `to` counts as ours: it may be our own,
-// whose response was lost, and then nobody else looks behind it.
-func (s *Sorter) move(ctx context.Context, to int64, p *progress) (bool, error) {
-	from := p.cur.Position
+// move makes one move, to the end of a piece, and reports whether the cursor
+// came there by it. One that failed and finds the cursor there counts as ours: it
+// may be our own, whose response was lost, and then nobody else looks behind it.
+//
+// A full piece of a run that nobody has on record leaves its last message parked:
+// whoever goes on may die, and the run must not be forgotten then.
+func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error) {
+	from, to := p.cur.Position, look.end
+	request := s.store.Move
+	if look.full && p.cur.Parked < look.end {
+		to, request = look.end-1, s.store.MoveAndPark
+	}
 	moved := false
 	cur, err := s.remembering(func() (cur Cursor, err error) {
-		cur, moved, err = s.store.Move(ctx, p.cur.Queue, from, to, s.now())
+		cur, moved, err = request(ctx, p.cur.Queue, from, to, s.now())
 		return cur, err
 	})
 	if err != nil {
@@ -129,48 +151,74 @@ func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
 	return nil
 }
 
-// scan is the end of the run that is stored from position+1 on (position where
-// nothing is there), and the first seq that was seen beyond it (end where none
-// was).
+// piece is what a look at the messages behind a position found, and what one move
+// goes over.
+type piece struct {
+	// end is the last seq of the run; the position itself where nothing is there.
+	end int64
+	// beyond is the first seq that was seen beyond it; end where none was.
+	beyond int64
+	// full tells that the look ended at its bound, and the run may go on.
+	full bool
+}
+
+// scan looks at the run that is stored from position+1 on, as far as one piece
+// goes: 1,000 messages or a page of 1 MB. So there is a move after a few requests,
+// however long the run is, and whoever dies after it leaves less to do.
 //
 // A strong query pays for the bodies beyond a hole. So the first look is at no
 // more messages than one read unit is likely to show, and at one alone where
 // nothing is known of their size; that one then shows it. Pages grow, so that a
-// short run reads little and a long one needs few requests.
-func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (end, beyond int64, err error) {
-	end = position
-	limit := min(p.glance, s.batchSize)
+// short run reads little and a long one needs few requests; behind a full piece
+// they are as large as they get.
+func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, error) {
+	end, limit := position, min(p.glance, s.batchSize)
+	if p.full {
+		limit = maxBatchSize
+	}
+	p.full = false
 	if limit < 2 && end < MaxSeq {
 		m, found, err := s.store.Message(ctx, p.cur.Queue, end+1)
 		if err != nil || !found {
-			return end, end, err
+			return piece{end, end, false}, err
 		}
 		end, limit = end+1, min(max(readUnit/m.size(), 2), s.batchSize)
 	}
-	for end < MaxSeq {
-		if ahead := p.cur.Parked - end; ahead > 0 {
-			limit = int(min(int64(limit), ahead))
-		} else if ahead == 0 && end > position {
+	for whole := true; end < MaxSeq; {
+		ahead, room := p.cur.Parked-end, maxBatchSize-(end-position)
+		if p.cur.goesOn() {
+			ahead = -1
+		}
+		if ahead == 0 && end > position {
 			// Who stored a message beyond the mark has not looked at the
 			// cursor yet; when they do, they see this move.
-			return end, end, nil
+			break
+		}
+		if room <= 0 || !whole {
+			p.full = true
+			break
+		}
+		limit = int(min(int64(limit), room))
+		if ahead > 0 {
+			limit = int(min(int64(limit), ahead))
 		}
 		page, err := s.store.Messages(ctx, Query{
 			Queue: p.cur.Queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
-			return position, position, err
+			return piece{position, position, false}, err
 		}
 		for _, m := range page.Messages {
 			if m.Seq != end+1 {
-				return end, m.Seq, nil
+				return piece{end, m.Seq, false}, nil
 			}
 			end = m.Seq
 		}
 		if !page.More {
-			return end, end, nil
+			break
 		}
-		limit = min(2*limit, maxBatchSize)
+		whole = len(page.Messages) == limit
+		limit = 2 * limit
 	}
-	return end, end, nil
+	return piece{end, end, p.full}, nil
 }

@@ -342,17 +342,19 @@ func noSeqsLeft(arrivals []*appending, cur Cursor) {
 // looked for in the order items. Those found there are done; the others are
 // sure to have none up to where the tail begins, and that part never changes.
 //
+// A place stands soon after what its arrival has seen. So it begins with as many
+// order items as a read unit shows, each further page has twice as many, and it
+// ends when all are found. Only one that was stored and never got a place is
+// looked for up to the tail.
+//
 // An order item expires later than what it names. Should one be missing all the
 // same (a retention that was made shorter), nothing is sure: such an arrival is
 // Stale, for another place would be a second one.
 func (s *Sorter) search(ctx context.Context, arrivals []*appending, cur Cursor) error {
-	from := cur.TailFrom
-	for _, a := range arrivals {
-		from = min(from, a.seen)
-	}
+	from := leastSeen(arrivals, cur.TailFrom)
 	unknown := from
-	for from < cur.TailFrom {
-		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true})
+	for limit := orderItemsOfUnit; from < cur.TailFrom; limit = min(2*limit, maxOrderItems) {
+		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Limit: limit, Strong: true})
 		if err != nil {
 			return err
 		}
@@ -370,6 +372,7 @@ func (s *Sorter) search(ctx context.Context, arrivals []*appending, cur Cursor) 
 		if !page.More && from < cur.TailFrom {
 			unknown, from = cur.TailFrom, cur.TailFrom
 		}
+		from = max(from, leastSeen(arrivals, cur.TailFrom))
 	}
 	for _, a := range arrivals {
 		if a.open() && a.seen < unknown {
@@ -378,6 +381,24 @@ func (s *Sorter) search(ctx context.Context, arrivals []*appending, cur Cursor) 
 		a.seen = max(a.seen, cur.TailFrom)
 	}
 	return nil
+}
+
+// A read unit shows orderItemsOfUnit order items, of about 400 bytes each, a page of
+// 1 MB less than maxOrderItems.
+const (
+	orderItemsOfUnit = 8
+	maxOrderItems    = 4096
+)
+
+// leastSeen is the least seq behind which an open arrival may have its place; last
+// where none is before it.
+func leastSeen(arrivals []*appending, last int64) int64 {
+	for _, a := range arrivals {
+		if a.open() {
+			last = min(last, a.seen)
+		}
+	}
+	return last
 }
 
 // keepBeforeTicket keeps arrivals that were stored before and expire soon: one

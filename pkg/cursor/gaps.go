@@ -22,48 +22,50 @@ type Gap struct {
 type GapList struct {
 	Cursor Cursor
 	Gaps   []Gap
-	// More is true where there are more gaps than were asked for.
+	// More is true where there may be more gaps than are listed: messages are
+	// parked that were not looked at.
 	More bool
 }
 
+// maxGapPages bounds what one list of gaps reads: pages of at most 1 MB each.
+const maxGapPages = 8
+
 // Gaps lists the first gaps of a queue, at most limit (1 or more). It costs
-// one strong read for the cursor and strong queries over what is parked up to
-// the last gap listed.
+// one strong read for the cursor and strong queries over what is parked: of no
+// more messages than there are gaps to find, at first, and of 8 pages of 1 MB at
+// most.
 func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, error) {
 	cur, err := s.Status(ctx, queue)
 	if err != nil {
 		return GapList{}, err
 	}
 	list := GapList{Cursor: cur}
-	expect := cur.Position + 1
-	for cur.GapOpen() && expect <= cur.Parked {
+	last, more, size := cur.Position, cur.GapOpen(), limit
+	for pages := 0; more && len(list.Gaps) < limit && pages < maxGapPages; pages++ {
 		page, err := s.store.Messages(ctx, Query{
-			Queue: queue, First: expect, Last: cur.Parked, Limit: maxBatchSize, Strong: true, HeadsOnly: true,
+			Queue: queue, First: last + 1, Last: cur.Parked, Limit: min(size, maxBatchSize), Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
 			return GapList{}, err
 		}
 		for _, m := range page.Messages {
-			if m.Seq > expect {
+			if m.Seq > last+1 {
 				if len(list.Gaps) == limit {
 					list.More = true
 					return list, nil
 				}
-				gap := Gap{Missing: Range{expect - 1, m.Seq - 1}}
-				if len(list.Gaps) == 0 && expect == cur.Position+1 {
+				gap := Gap{Missing: Range{last, m.Seq - 1}}
+				if last == cur.Position {
 					gap.Since = cur.GapSince
 				}
 				list.Gaps = append(list.Gaps, gap)
 			}
-			if m.Seq == MaxSeq {
-				return list, nil
-			}
-			expect = m.Seq + 1
+			last = m.Seq
 		}
-		if !page.More {
-			break
-		}
+		more = page.More && last < cur.Parked
+		size *= 2
 	}
+	list.More = more
 	return list, nil
 }
 
@@ -75,14 +77,22 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 //
 // Only the seqs before the first stored one are skipped: the age of the gaps
 // behind it is not known. Tombstones are written from the top down, so that
-// the position, and with it the gap's age, stays until the last one is in. A
-// tombstone is stored under the condition of a message: one that arrives in
-// that instant wins, and one that arrives later is told Late.
+// the position, and with it the gap's age, stays until the last one is in;
+// those of up to 1,000 seqs side by side. A tombstone is stored under the
+// condition of a message: one that arrives in that instant wins, and one that
+// arrives later is told Late.
 //
 // Lost response of a tombstone: the repeat finds it there. Another skipped
 // first: the same. We die right after: the next call goes on below the
-// tombstones that are there.
+// tombstones that are there; where one is missing above them, because it failed
+// beside others that did not, the queue stops there anew.
 func (s *Sorter) SkipGap(ctx context.Context, queue, reason string, age time.Duration, limit int) (Range, Advance, error) {
+	return s.skipGap(ctx, queue, reason, age, limit, func() bool { return true })
+}
+
+// skipGap is SkipGap for as long as goOn says so: it is asked before each 1,000
+// tombstones.
+func (s *Sorter) skipGap(ctx context.Context, queue, reason string, age time.Duration, limit int, goOn func() bool) (Range, Advance, error) {
 	cur, err := s.readCursor(ctx, queue)
 	if err != nil {
 		return Range{}, Advance{}, err
@@ -96,15 +106,44 @@ func (s *Sorter) SkipGap(ctx context.Context, queue, reason string, age time.Dur
 	}
 	var skipped Range
 	if stored > cur.Position+1 {
-		skipped = Range{max(cur.Position, stored-1-int64(limit)), stored - 1}
-		for seq := skipped.To; seq > skipped.From; seq-- {
-			if err := s.putTombstone(ctx, queue, seq, reason); err != nil {
-				return Range{seq, skipped.To}, Advance{Cursor: cur}, err
+		skipped = Range{stored - 1, stored - 1}
+		lowest := max(cur.Position, skipped.To-int64(limit))
+		for skipped.From > lowest && goOn() {
+			from := nextTombstones(skipped.From, lowest, cur.Position)
+			if err := s.putTombstones(ctx, queue, reason, Range{from, skipped.From}); err != nil {
+				return skipped, Advance{Cursor: cur}, err
 			}
+			skipped.From = from
 		}
 	}
 	advance, err := s.heal(ctx, queue, newSeqSet(), true)
 	return skipped, advance, err
+}
+
+// nextTombstones is the seq before those that are written together. The one
+// behind the position is written alone, after all others: the cursor goes over
+// it, and what would still be missing then would be a young gap.
+func nextTombstones(from, lowest, position int64) int64 {
+	next := max(lowest, from-maxBatchSize)
+	if next == position && from > position+1 {
+		next++
+	}
+	return next
+}
+
+// putTombstones stores the tombstones of a range side by side, from the top down.
+// All are tried, whichever fails.
+func (s *Sorter) putTombstones(ctx context.Context, queue, reason string, in Range) error {
+	errs := make([]error, in.To-in.From)
+	s.forEach(len(errs), func(i int) {
+		errs[i] = s.putTombstone(ctx, queue, in.To-int64(i), reason)
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Skip stores that a seq will never come, with the reason, unless something is
@@ -119,6 +158,13 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 	}
 	if len(reason) == 0 || len(reason) > maxReason {
 		return Advance{}, &InvalidError{Field: "reason", Code: invalid.TextCode(reason, maxReason), Problem: "must be 1 to 500 bytes"}
+	}
+	cur, err := s.look(ctx, queue)
+	if err != nil {
+		return Advance{}, err
+	}
+	if !numbered(cur) {
+		return Advance{}, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "has no seq to skip: " + inArrivalOrder, Queue: queue}
 	}
 	if err := s.putTombstone(ctx, queue, seq, reason); err != nil {
 		return Advance{}, err

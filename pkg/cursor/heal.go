@@ -9,6 +9,10 @@ import "context"
 //
 // It costs one strong read where there is nothing to do.
 //
+// It moves the cursor a piece at a time, of at most 1,000 messages, and comes back
+// when nothing is left to move over. Where the context ends first, its error comes
+// back with what was moved until then: call it again.
+//
 // Died right after any of its steps: what is left is what a writer leaves that
 // dies there, and the next call, record or sweep takes it up.
 func (s *Sorter) Heal(ctx context.Context, queue string, known ...int64) (Advance, error) {
@@ -47,39 +51,42 @@ func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool
 	if !always && !cur.GapOpen() && (!any || highest <= cur.Position) {
 		return Advance{Cursor: cur}, nil
 	}
-	if err := s.sweepUp(ctx, own, always, &p); err != nil {
-		return Advance{p.cur, p.moves}, err
+	for {
+		if err := s.sweepUp(ctx, own, always, &p); err != nil {
+			return Advance{p.cur, p.moves}, err
+		}
+		if err := s.advance(ctx, own, &p); err != nil || !p.full {
+			return Advance{p.cur, p.moves}, err
+		}
 	}
-	err = s.advance(ctx, own, &p)
-	return Advance{p.cur, p.moves}, err
 }
 
-// sweepUp moves the cursor until a scan from where it stands is empty. It does
-// not trust another mover to do the rest, for that one may have died; so it
-// scans again after every move, whether the move was its own or not. The first
-// seq seen beyond the hole joins own, so that the gap is put on record.
+// sweepUp moves the cursor, a piece at a time, until a scan from where it stands
+// is empty. It does not trust another mover to do the rest, for that one may have
+// died; so it scans again after every move, whether the move was its own or not.
+// The first seq seen beyond the hole joins own, so that the gap is put on record.
 func (s *Sorter) sweepUp(ctx context.Context, own seqSet, always bool, p *progress) error {
 	for {
-		to, beyond, err := s.scan(ctx, p, p.cur.Position)
+		look, err := s.scan(ctx, p, p.cur.Position)
 		if err != nil {
 			return err
 		}
-		if to == p.cur.Position {
+		if look.end == p.cur.Position {
 			if always && !p.cur.GapOpen() {
-				beyond, err = s.firstStored(ctx, p.cur.Queue, p.cur.Position)
+				look.beyond, err = s.firstStored(ctx, p.cur.Queue, p.cur.Position)
 				if err != nil {
 					return err
 				}
 			}
-			if beyond > p.cur.Position {
-				own.add(beyond)
+			if look.beyond > p.cur.Position {
+				own.add(look.beyond)
 			}
 			return nil
 		}
-		if beyond > to {
-			own.add(beyond)
+		if look.beyond > look.end {
+			own.add(look.beyond)
 		}
-		if _, err := s.move(ctx, to, p); err != nil {
+		if _, err := s.move(ctx, look, p); err != nil {
 			return err
 		}
 	}

@@ -51,6 +51,11 @@ func (c Cursor) Exists() bool { return c.Queue != "" }
 // GapOpen reports whether a message is known to wait behind a missing one.
 func (c Cursor) GapOpen() bool { return c.Parked > c.Position }
 
+// goesOn reports whether the next message is parked itself: a move stopped before
+// it so that what lies behind it is not forgotten ([Store.MoveAndPark]), and Parked
+// says nothing of how far that goes.
+func (c Cursor) goesOn() bool { return c.Parked == c.Position+1 }
+
 // newCursor is the cursor of a queue that has just been made.
 func newCursor(queue string, settings Settings, now time.Time) Cursor {
 	c := Cursor{

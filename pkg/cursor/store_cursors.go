@@ -73,6 +73,18 @@ func (s *Store) Move(ctx context.Context, queue string, from, to int64, now time
 		attrPosition.Set(ddb.Int(to)), attrGapSince.Set(ddb.Millis(now)), changeAdvance)
 }
 
+// MoveAndPark is Move, and raises Parked to `to`+1, if it is less than that. The
+// message under `to`+1 must be stored: the gap that it leaves open is none, and
+// brings whoever looks for gaps.
+//
+// Lost response, another did it first: as with Move; or Parked is higher, and the
+// position is `from`. We die right after: the run that goes on is on record.
+func (s *Store) MoveAndPark(ctx context.Context, queue string, from, to int64, now time.Time) (Cursor, bool, error) {
+	return s.update(ctx, "move and park", queue,
+		ddb.And(attrPosition.Eq(ddb.Int(from)), attrParked.Lt(ddb.Int(to+1)), isNumbered),
+		attrPosition.Set(ddb.Int(to)), attrParked.Set(ddb.Int(to+1)), attrGapSince.Set(ddb.Millis(now)), changeAdvance)
+}
+
 // OpenGap raises Parked to seq of a numbered queue and sets GapSince to now, if
 // the position is before seq-1 and no gap is open. It returns the cursor that
 // stands there afterwards. One UpdateItem; 1 write unit.

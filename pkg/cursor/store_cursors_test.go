@@ -66,6 +66,36 @@ func TestStoreMove(t *testing.T) {
 	})
 }
 
+func TestStoreMoveAndPark(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		create(t, s, newCursor(q))
+		want := newCursor(q)
+		later := at.Add(time.Millisecond)
+		want.Position, want.Parked, want.GapSince = 3, 4, later
+
+		got, moved, err := s.MoveAndPark(t.Context(), q, 0, 3, later)
+		check(t, err)
+		same(t, "moved", moved, true)
+		same(t, "cursor", got, want)
+
+		for what, from := range map[string]int64{"repeated": 0, "from a place ahead": 4} {
+			got, moved, err = s.MoveAndPark(t.Context(), q, from, 5, later.Add(time.Second))
+			check(t, err)
+			same(t, what, moved, false)
+			same(t, "cursor after it", got, want)
+		}
+
+		want, err = s.WidenGap(t.Context(), q, 9)
+		check(t, err)
+		for _, to := range []int64{8, 7} {
+			got, moved, err = s.MoveAndPark(t.Context(), q, 3, to, later)
+			check(t, err)
+			same(t, "what is parked is as far", moved, false)
+			same(t, "cursor after it", got, want)
+		}
+	})
+}
+
 func TestStoreOpenGap(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		create(t, s, newCursor(q))
@@ -234,6 +264,10 @@ func TestStoreNoCursor(t *testing.T) {
 		check(t, err)
 		same(t, "moved", moved, false)
 		same(t, "move", got, none)
+		got, moved, err = s.MoveAndPark(t.Context(), q, 0, 1, at)
+		check(t, err)
+		same(t, "moved and parked", moved, false)
+		same(t, "move and park", got, none)
 		got, err = s.OpenGap(t.Context(), q, 3, at)
 		check(t, err)
 		same(t, "open gap", got, none)

@@ -23,8 +23,8 @@ type SweepOptions struct {
 	// FullEvery is the time between two full rounds, 24 hours where it is 0.
 	// It must be at most a quarter of the retention: see KeepUndelivered.
 	FullEvery time.Duration
-	// SkipLimit is the most tombstones that are written to one queue a run,
-	// 1,000 where it is 0.
+	// SkipLimit is the most tombstones that are written to one queue a run; 0
+	// means as many as there is time for: half of what the context has left.
 	SkipLimit int
 	// Delivered says which seq the slowest consumer of a queue is at: what lies
 	// behind it is kept from expiring. nil, or false, means that nobody reads
@@ -49,7 +49,7 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 		}
 	}
 	if o.SkipLimit == 0 {
-		o.SkipLimit = 1000
+		o.SkipLimit = MaxMaxAhead // no gap is longer
 	}
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
@@ -196,7 +196,7 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 		return cur, err
 	}
 	reason := fmt.Sprintf("skipped after %s", cur.Settings.GapAfter)
-	skipped, advance, err := s.SkipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter, r.options.SkipLimit)
+	skipped, advance, err := s.skipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter, r.options.SkipLimit, shareOf(ctx))
 	r.report.Skipped += int(skipped.To - skipped.From)
 	r.report.Moves += len(advance.Moves)
 	if err != nil {
@@ -206,6 +206,17 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	cur = advance.Cursor
 	cur.Announced = announced
 	return cur, nil
+}
+
+// shareOf tells whether half of the time is left that the context has now, so that
+// one queue leaves the other ones theirs. What it has not done is done by the next run.
+func shareOf(ctx context.Context) func() bool {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return func() bool { return true }
+	}
+	half := time.Until(deadline) / 2
+	return func() bool { return time.Until(deadline) > half }
 }
 
 // keep keeps what is not yet delivered.

@@ -53,6 +53,7 @@ func (m *model) writer(name string, calls ...put) {
 			}
 			done := false
 			for attempt := 0; attempt < 2 && !done; attempt++ {
+				p.Invoke()
 				view.begin(2*i + attempt)
 				done = m.call(p, s, call)
 			}
@@ -177,6 +178,7 @@ func (m *model) handler() {
 				m.records, m.dropped = m.records[1:], true
 				continue
 			}
+			p.Invoke()
 			m.running++
 			_, err := s.Heal(context.Background(), r.queue, r.seq)
 			m.running--

@@ -21,7 +21,7 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	switch r.Name() {
 	case "get cursor", "create cursor", "open gap", "widen gap":
 		hashCursor(d, standing(r, a))
-	case "move", "configure":
+	case "move", "move and park", "configure":
 		hashCursor(d, a.Item)
 		d.Bool(a.Held)
 	case "get message", "put message":

@@ -85,6 +85,11 @@ type model struct {
 	changes        []change
 	consumed, lost bool
 	handed         map[place]bool
+	// page, if not 0, is the most messages that a query of any process shows; piece
+	// is the position from which on a run that is moved in part has to be on record,
+	// -1 where that is not asked.
+	page  int
+	piece int64
 	// running counts operations under way: the longest of them is shorter
 	// than the time that must pass before a message is deleted.
 	running int
@@ -95,7 +100,7 @@ type model struct {
 func newModel(run *sim.Run, settings cursor.Settings) *model {
 	tables := ddb.NewMemory(cursor.Names{}.Tables()...).Remember()
 	m := &model{
-		run: run, tables: tables, store: storeOn(tables), settings: settings, now: start,
+		run: run, tables: tables, store: storeOn(tables), settings: settings, now: start, piece: -1,
 		knownCursors: map[string]cursor.Cursor{}, knownMessages: map[string][]cursor.Message{},
 		cursors: map[string][]state{}, stored: map[place]cursor.Message{},
 		holeSince: map[place]time.Time{}, attempts: map[string]int{}, handed: map[place]bool{},
@@ -124,7 +129,7 @@ func storeOn(engine ddb.Engine) *cursor.Store {
 // tables.
 func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
-	v := &view{model: m, p: p, tables: simdb.Engine(p, m.tables, m.hooks()), memo: map[string]remembered{}}
+	v := &view{model: m, p: p, tables: simdb.Engine(p, m.tables, m.hooks()), memo: map[string]remembered{}, page: m.page}
 	s, err := cursor.New(storeOn(v), &cursor.Options{
 		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.now },
 		// A mark of the process and its own count: one that counted all puts
@@ -280,13 +285,17 @@ func (m *model) Final() error {
 			return err
 		}
 	}
-	if !m.unfinished && m.settings.Mode == cursor.ModeSync {
-		// Every call came to its end, if only by being repeated.
+	if !m.unfinished && m.settings.Mode == cursor.ModeSync && m.page == 0 {
+		// Every call came to its end, if only by being repeated. Of what takes many
+		// pages, it leaves the rest to the handler.
 		if err := m.reached("the writers"); err != nil {
 			return err
 		}
 	}
 	if err := m.allHandedOn(); err != nil {
+		return err
+	}
+	if err := m.onRecord(); err != nil {
 		return err
 	}
 	m.now = m.now.Add(24 * time.Hour)

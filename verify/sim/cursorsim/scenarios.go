@@ -39,7 +39,7 @@ func async(s *cursor.Settings) { s.Mode = cursor.ModeAsync }
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return []sim.Scenario{
+	return append(pieces(), []sim.Scenario{
 		onNew("two writers in order", 1, nil, func(m *model) {
 			m.writer("A", puts(1)...)
 			m.writer("B", puts(2)...)
@@ -132,7 +132,7 @@ func Small() []sim.Scenario {
 			m.writer("B", puts(1)...)
 			m.handler()
 		}),
-	}
+	}...)
 }
 
 func skipSettings(s *cursor.Settings) {
@@ -175,11 +175,18 @@ func Large() []sim.Scenario {
 // Shuffled is the scenario of a seed: up to four writers that put up to ten
 // seqs of two queues in any order, some twice, some in groups, some under the
 // same seq with another payload, with the stream's handler, the sweep, a
-// consumer behind the cursors' stream, time that passes, and up to six faults.
+// consumer behind the cursors' stream, time that passes, and up to six faults. In
+// one of five, pages are short, and producers' and the handler's invocations are
+// killed after a few requests.
 func Shuffled(seed uint64) sim.Scenario {
+	page, budget := 0, 0
+	if seed%5 == 0 {
+		page, budget = piecePage, pieceBudget+2
+	}
 	return sim.Scenario{
 		Name:   fmt.Sprint("shuffled ", seed),
 		Faults: int(seed % 7),
+		Budget: budget,
 		New: func(run *sim.Run) sim.Model {
 			random := rand.New(rand.NewPCG(seed, 1))
 			s := cursor.DefaultSettings()
@@ -195,6 +202,7 @@ func Shuffled(seed uint64) sim.Scenario {
 				s.Policy = cursor.PolicyAlert
 			}
 			m := newModel(run, s)
+			m.page = page
 			count := 2 + random.IntN(9)
 			var calls []put
 			for queue := range 1 + random.IntN(2) {

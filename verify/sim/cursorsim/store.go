@@ -25,7 +25,8 @@ type view struct {
 	putting     bool
 	at          int
 	puts, moves sim.Digest
-	// page, if not 0, is the most messages that a query without a limit shows.
+	// page, if not 0, is the most messages that a query shows, where a table stops
+	// at 1 MB.
 	page int
 }
 
@@ -84,14 +85,14 @@ const (
 
 // kinds are those of the requests by which a process comes to know a cursor.
 var kinds = map[string]int64{
-	"get cursor": kindLook, "create cursor": kindCreate, "move": kindMove, "open gap": kindPark, "widen gap": kindPark,
+	"get cursor": kindLook, "create cursor": kindCreate, "move": kindMove, "move and park": kindMove, "open gap": kindPark, "widen gap": kindPark,
 	"configure": kindConfigure,
 }
 
 // Do implements [ddb.Engine].
 func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	kind, began := kinds[r.Name()], v.now
-	if query, ok := r.(ddb.Query); ok && query.Limit == 0 {
+	if query, ok := r.(ddb.Query); ok && v.page > 0 && (query.Limit == 0 || query.Limit > v.page) {
 		query.Limit = v.page
 		r = query
 	}
@@ -106,6 +107,10 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		defer func() { v.writing-- }()
 	}
 	a, err := v.tables.Do(ctx, r)
+	if v.page > 0 && r.Name() == "query messages" {
+		// Whether a piece was full is kept beyond the next look.
+		v.moves.Bool(a.Next.Exists())
+	}
 	switch {
 	case kind > 0 && err == nil:
 		if it := standing(r, a); it.Exists() {
@@ -152,12 +157,13 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 	case ddb.Update:
 		queue := r.Key.Get("queue").Str()
 		switch r.Name() {
-		case "move":
+		case "move", "move and park":
 			before := m.cursor(queue)
 			a, err := do()
 			if a.Held {
 				from, to := moveOf(r)
 				m.checkMove(before, cursor.Range{From: from, To: to})
+				m.checkMark(before, m.cursor(queue))
 			}
 			return a, err
 		case "open gap", "widen gap":
@@ -194,36 +200,53 @@ func placeOf(it ddb.Item) place {
 	return place{it.Get("queue").Str(), seq}
 }
 
-// older are what a weak read may be answered: of a cursor, that there is none,
-// or what stood there before; of messages, without any one of them, or all.
+// older are what a weak read may be answered: of a cursor or a message, that there
+// is none, of a cursor also what stood there before; of messages, without any one
+// of them, or all; of all cursors, as each was before, or without it.
 func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
+	with := func(change func(items []ddb.Item) []ddb.Item) func() (ddb.Answer, error) {
+		return func() (ddb.Answer, error) {
+			a, err := now()
+			a.Items = change(slices.Clone(a.Items))
+			return a, err
+		}
+	}
+	var older []func() (ddb.Answer, error)
 	switch r := r.(type) {
 	case ddb.Get:
 		seen := m.cursors[r.Key.Get("queue").Str()]
-		if len(seen) == 0 {
+		if r.Name() == "get cursor" && len(seen) == 0 {
 			return nil
 		}
-		older := []func() (ddb.Answer, error){func() (ddb.Answer, error) { return ddb.Answer{}, nil }}
-		if len(seen) > 1 {
+		older = append(older, func() (ddb.Answer, error) { return ddb.Answer{}, nil })
+		if r.Name() == "get cursor" && len(seen) > 1 {
 			older = append(older, func() (ddb.Answer, error) { return ddb.Answer{Item: seen[0].item}, nil })
 		}
-		return older
 	case ddb.Query:
-		without := func(hidden func(i int) bool) func() (ddb.Answer, error) {
-			return func() (ddb.Answer, error) {
-				a, err := now()
-				at := -1
-				a.Items = slices.DeleteFunc(a.Items, func(ddb.Item) bool { at++; return hidden(at) })
-				return a, err
-			}
-		}
-		older := []func() (ddb.Answer, error){without(func(int) bool { return true })}
+		older = append(older, with(func([]ddb.Item) []ddb.Item { return nil }))
 		for one := range 3 {
-			older = append(older, without(func(i int) bool { return i == one }))
+			older = append(older, with(func(items []ddb.Item) []ddb.Item {
+				return slices.Delete(items, min(one, len(items)), min(one+1, len(items)))
+			}))
 		}
-		return older
+	case ddb.Scan:
+		older = append(older, with(func([]ddb.Item) []ddb.Item { return nil }), with(func([]ddb.Item) []ddb.Item {
+			return m.cursorsBefore(r.Filter)
+		}))
 	}
-	return nil
+	return older
+}
+
+// cursorsBefore are the queues' cursors as they stood before their last changes, as
+// far as the filter of a scan shows them.
+func (m *model) cursorsBefore(filter ddb.Cond) []ddb.Item {
+	var items []ddb.Item
+	for _, queue := range m.queues() {
+		if seen := m.cursors[queue]; len(seen) > 0 && filter.Holds(seen[0].item) {
+			items = append(items, seen[0].item)
+		}
+	}
+	return items
 }
 
 // checkMove checks S2 and S3 for a move that was made.
@@ -235,6 +258,17 @@ func (m *model) checkMove(before cursor.Cursor, moved cursor.Range) {
 		if _, ok := m.message(place{before.Queue, seq}); !ok {
 			m.run.Violation("S2: the position moved to %d, and seq %d is not stored", moved.To, seq)
 		}
+	}
+}
+
+// checkMark checks that a move leaves parked as it was, or at a message that is
+// stored behind it.
+func (m *model) checkMark(before, after cursor.Cursor) {
+	if after.Parked == before.Parked {
+		return
+	}
+	if _, stored := m.message(place{after.Queue, after.Parked}); !stored || after.Parked < before.Parked {
+		m.run.Violation("a move to %d raised parked from %d to %d, where nothing is stored", after.Position, before.Parked, after.Parked)
 	}
 }
 

@@ -1,0 +1,109 @@
+package cursor_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// full is a count at its full size; a tenth of it under -short.
+func full(n int64) int64 {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
+// partitionWrites is how many write units a second DynamoDB takes for one queue, whose
+// messages are in one partition.
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
+const partitionWrites = 1000
+
+// TestAGapIsSkippedInOneRun: 100,000 missing messages, as many as a queue may have
+// ahead by default, are skipped by one run of the sweep of 4 minutes.
+func TestAGapIsSkippedInOneRun(t *testing.T) {
+	missing := full(100_000 - 1)
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute }))
+	b.put(body(missing + 1))
+	b.now = b.now.Add(time.Minute)
+	meter := ddbtest.NewMeter(b.tables)
+	b.engine = meter
+	const run = 4 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), run)
+	defer cancel()
+	report, err := b.process(cursor.Options{}).Sweep(ctx, cursor.SweepOptions{})
+	cost := meter.Take()
+	if err != nil || int64(report.Skipped) != missing || b.status().Position != missing+1 {
+		t.Errorf("%+v, %v, position %d; want all %d skipped", report, err, b.status().Position, missing)
+	}
+	// The first round does it all, in half of what is left of the run at most.
+	if seconds := cost.Units.Writes / partitionWrites; seconds > run.Seconds()/2 {
+		t.Errorf("%.0f seconds of writes, want half of %v at most", seconds, run)
+	}
+	pieces := float64(missing)/1000 + 1
+	if over := cost.Units.Writes - float64(missing); over > pieces+20 || float64(cost.Reads) > 2*pieces+60 || cost.Units.Reads > float64(missing)/10 {
+		t.Errorf("%+v for %d missing seqs: want a write each, a move and few reads for each 1,000", cost, missing)
+	}
+	t.Logf("%d missing: %d writes of %.0f units, %d reads of %.0f units, $%.4f", missing, cost.Writes, cost.Units.Writes,
+		cost.Reads, cost.Units.Reads, (cost.Units.Writes*0.625+cost.Units.Reads*0.125)/1e6)
+}
+
+// TestASkipIsGoneOnWith by the next run, where the time of one is not enough.
+func TestASkipIsGoneOnWith(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute }))
+	b.put(body(5001))
+	b.now = b.now.Add(time.Minute)
+	runs := 0
+	for ; b.status().Position < 5001 && runs < 10; runs++ {
+		b.engine = &bounded{b.tables, 2010}
+		_, _ = b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Segments: 1})
+		if cur := b.status(); cur.Position == 0 && b.now.Sub(cur.GapSince) < time.Minute {
+			t.Fatalf("run %d: the gap is young again: %+v", runs, cur)
+		}
+	}
+	if runs > 4 {
+		t.Errorf("%d runs, want no more than the requests take", runs)
+	}
+}
+
+// TestALateRepeatReadsOneUnit, however long the order has become since: here by
+// 200,000 arrivals. Their order items are stored as they would be; of the arrivals
+// themselves, which nobody reads here, only the one that comes again.
+func TestALateRepeatReadsOneUnit(t *testing.T) {
+	b := newBench(t, nil)
+	const since = 200_000
+	if got := b.append(arrival("early")); got != "advanced 1-1" {
+		t.Fatal(got)
+	}
+	for cur := b.status(); cur.Position < since; cur = b.status() {
+		// As many as fill an order item, which is flushed at once.
+		var names []cursor.Entry
+		for len(names)+cur.Tail.Len() < cursor.OrderItemEntries {
+			names = append(names, cursor.Entry{Hash: cursor.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1, Seen: uint32(cur.Position)})
+		}
+		at := cursor.Range{From: cur.Position, To: cur.Position}
+		cur, _, err := b.memory.Ticket(t.Context(), "q", cursor.NewTail(names...), at, b.now)
+		if err == nil {
+			_, err = b.memory.PutOrderItem(t.Context(), cursor.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
+		}
+		if err == nil {
+			cur, _, err = b.memory.TrimTail(t.Context(), cur)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	meter := ddbtest.NewMeter(b.tables)
+	b.engine = meter
+	if got := b.append(arrival("early")); got != "duplicate 1-1" {
+		t.Errorf("told %s, want duplicate 1-1", got)
+	}
+	// The look at the cursor, half a unit, and one page of the order.
+	if cost := meter.Take(); cost.Reads != 2 || cost.Units.Reads != 1.5 {
+		t.Errorf("%+v, want 2 reads of 1.5 units", cost)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -54,9 +55,17 @@ type call struct {
 // operation answers a call: with a status and a document, or with a problem.
 type operation func(context.Context, *call) (int, any, error)
 
+// margins is how long before the function's time is over it stops: so that each
+// message of a call is answered for, also those that there was no time for.
+const margins = time.Second
+
 // on makes the operation one of the function's.
 func (s *service) on(do operation) httpapi.Operation {
-	return func(ctx context.Context, c *httpapi.Call) (int, any, error) { return do(ctx, &call{s, c}) }
+	return func(ctx context.Context, c *httpapi.Call) (int, any, error) {
+		ctx, cancel := margin.Keep(ctx, margins)
+		defer cancel()
+		return do(ctx, &call{s, c})
+	}
 }
 
 // api are the function's operations.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -494,6 +495,41 @@ func FuzzHandle(f *testing.F) {
 		}
 		if status := max(a.Status, a.StatusCode); status < 200 || status >= 500 {
 			t.Errorf("status %d: %s", status, raw)
+		}
+	})
+}
+
+// Each message of a call is answered for before Lambda ends the function: those that
+// were stored, and those that there was no time for.
+func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
+		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if put, ok := r.(ddb.Put); ok && put.Item.Get("queue").Str() == "slow" {
+				<-ctx.Done()
+				return ddb.Answer{}, ctx.Err()
+			}
+			return tables.Do(ctx, r)
+		}), cursor.Names{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sorter, err := cursor.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
+		defer cancel()
+		var logs bytes.Buffer
+		answer, err := (&service{sorter: sorter, now: time.Now}).api(emf.New(&logs, emf.Names{})).Handle(ctx,
+			json.RawMessage(`{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"slow","seq":1,"body":1},{"queue":"q","seq":2,"body":1}]}`))
+		if err != nil || ctx.Err() != nil {
+			t.Fatalf("%s, %v, %v", answer, err, ctx.Err())
+		}
+		for _, want := range []string{`"outcome":"advanced","queue":"q","seq":1`, `{"status":503,"queue":"slow"`, `"outcome":"advanced","queue":"q","seq":2`} {
+			if !strings.Contains(string(answer), want) {
+				t.Errorf("no %s in %s", want, answer)
+			}
 		}
 	})
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -30,16 +33,28 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	return newHandler(sorter, s.Names, settings.NewEmitter(out)), nil
 }
 
+// margins is how long before the function's deadline it stops, and returns which
+// record has to be repeated.
+const margins = 5 * time.Second
+
 // newHandler returns the handler, which takes a batch of records and returns the first
-// one that has to be repeated.
+// one that has to be repeated. So has one whose queue has more to move over than there
+// is time for; it is continued where it stopped.
 func newHandler(sorter *cursor.Sorter, names cursor.Names, emitter *emf.Emitter) handler {
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		metrics := emitter.Begin()
 		defer metrics.Flush()
+		ctx, cancel := margin.Keep(ctx, margins)
+		defer cancel()
 		metrics.Count("StreamRecords", len(event.Records))
 		return cursor.OnMessages(sorter, names, &cursor.OnMessagesOptions{
 			Advanced: func(a cursor.Advance) { metrics.Count("Advances", len(a.Moves)) },
 			Failed: func(err error) {
+				if errors.Is(err, context.DeadlineExceeded) {
+					metrics.Count("Unfinished", 1)
+					slog.InfoContext(ctx, "a queue has more to sort than there was time for")
+					return
+				}
 				metrics.Count("Errors", 1)
 				slog.ErrorContext(ctx, "a queue was not sorted", "error", err)
 			},

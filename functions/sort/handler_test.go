@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -78,6 +82,39 @@ func TestHandlerFailsOneRecord(t *testing.T) {
 	if !strings.Contains(out.String(), `"Errors":1`) {
 		t.Errorf("metrics: %s", &out)
 	}
+}
+
+// A queue that there is no time for comes again, and is no error: it is answered for
+// before Lambda ends the function. The others are done.
+func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
+		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if get, ok := r.(ddb.Get); ok && get.Key.Get("queue").Str() == "slow" {
+				<-ctx.Done()
+				return ddb.Answer{}, ctx.Err()
+			}
+			return tables.Do(ctx, r)
+		}), cursor.Names{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sorter, err := cursor.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var out bytes.Buffer
+		response, err := newHandler(sorter, cursor.Names{}, emf.New(&out, emf.Names{}))(ctx,
+			event(t, record(1, "q", 1), record(2, "slow", 1), record(3, "q", 2)))
+		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || ctx.Err() != nil {
+			t.Errorf("%+v, %v, %v; want that record 2 comes again, in time", response, err, ctx.Err())
+		}
+		if text := out.String(); !strings.Contains(text, `"Unfinished":1`) || strings.Contains(text, `"Errors"`) {
+			t.Errorf("metrics: %s", text)
+		}
+	})
 }
 
 func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {

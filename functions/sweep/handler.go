@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -18,9 +19,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// margin is how long before the function's time is over the sweep stops, so
+// margins is how long before the function's time is over the sweep stops, so
 // that it notes where it stopped.
-const margin = 5 * time.Second
+const margins = 5 * time.Second
 
 // report is what a run saw and did.
 type report struct {
@@ -97,11 +98,8 @@ func fromEnvironment(out io.Writer) (handler, error) {
 func (s *sweeper) run(ctx context.Context, _ json.RawMessage) (report, error) {
 	metrics := s.emitter.Begin()
 	defer metrics.Flush()
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-margin))
-		defer cancel()
-	}
+	ctx, cancel := margin.Keep(ctx, margins)
+	defer cancel()
 	queues, errQueues := s.sweepQueues(ctx, metrics)
 	consumers, errConsumers := s.sweepConsumers(ctx, metrics)
 	chains, errChains := s.sweepChains(ctx, metrics)

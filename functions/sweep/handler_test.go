@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/emf"
@@ -192,12 +193,18 @@ func TestHandlerReportsWhatFailed(t *testing.T) {
 }
 
 func TestHandlerStopsBeforeItsTimeIsOver(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), margin)
-	defer cancel()
-	s, _ := sweeperOf(t, gapOf(t), &bytes.Buffer{})
-	if _, err := s.run(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v, want that there was no time", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+		defer cancel()
+		s, _ := sweeperOf(t, gapOf(t), &bytes.Buffer{})
+		s.queues.Announce = func(ctx context.Context, _ cursor.Announcement) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		if _, err := s.run(ctx, nil); !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			t.Errorf("error %v, want that there was no time, before it was over (%v)", err, ctx.Err())
+		}
+	})
 }
 
 func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -164,4 +165,41 @@ func TestOnStreamStopsAtWhatFails(t *testing.T) {
 			t.Errorf("%s: failure %v, want the handler's", name, failures[0])
 		}
 	}
+}
+
+// TestOnMessagesHandsBack the records of a queue that there was no time for, and not
+// those of others.
+func TestOnMessagesHandsBack(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
+	b.parked(1, 2500, 100, false)
+	other := body(1)
+	other.Queue = "other"
+	b.put(other)
+	// What is moved of the large queue is moved for good.
+	for calls, failed := 0, "2"; failed != ""; calls++ {
+		b.engine = &overdue{bounded{b.tables, 20}}
+		response, err := cursor.OnMessages(b.process(cursor.Options{}), cursor.Names{}, nil)(t.Context(),
+			event(t, stored(1, "other", 1), stored(2, "q", 2500)))
+		if err != nil || calls > 10 {
+			t.Fatalf("call %d: %v, %v", calls, response, err)
+		}
+		if failed = ""; len(response.BatchItemFailures) > 0 {
+			failed = response.BatchItemFailures[0].ItemIdentifier
+		}
+		if cur := b.status(); failed != "2" && cur.Position < 2500 || failed == "1" {
+			t.Errorf("call %d: record %q has to come again, and the position is %d", calls, failed, cur.Position)
+		}
+	}
+}
+
+// overdue is an invocation whose time is over after so many requests.
+type overdue struct{ bounded }
+
+// Do implements [ddb.Engine].
+func (o *overdue) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	a, err := o.bounded.Do(ctx, r)
+	if err != nil {
+		return a, context.DeadlineExceeded
+	}
+	return a, nil
 }

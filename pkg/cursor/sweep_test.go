@@ -168,3 +168,32 @@ func TestSweepNamesTheOptionThatIsOutOfBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestAWalkGoesOnBehindTheQueueItStoppedAt: a queue that takes all the time there is
+// does not hold the others up.
+func TestAWalkGoesOnBehindTheQueueItStoppedAt(t *testing.T) {
+	b := newBench(t, nil)
+	for _, queue := range []string{"a", "b", "c"} {
+		m := body(1)
+		m.Queue = queue
+		b.put(m)
+	}
+	var visited []string
+	for range 4 {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := b.sorter.Walk(ctx, cursor.Walk{Name: "w", Segments: 1, Limit: 10}, func(ctx context.Context, c cursor.Cursor) error {
+			visited = append(visited, c.Queue)
+			if c.Queue == "b" {
+				cancel()
+			}
+			return ctx.Err()
+		})
+		if last := visited[len(visited)-1]; (err == nil) != (last == "c") {
+			t.Errorf("after %s: %v", last, err)
+		}
+		cancel()
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c", "a", "b", "c"}, visited); diff != "" {
+		t.Errorf("visited (-want +got):\n%s", diff)
+	}
+}

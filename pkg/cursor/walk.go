@@ -88,7 +88,10 @@ func (s *Sorter) walkSegment(ctx context.Context, walk Walk, segment int, visit 
 				}
 			}
 			if ctx.Err() != nil {
-				return errors.Join(firstErr, ctx.Err())
+				// What was under way is for the next round: one queue does not hold
+				// the others up.
+				progress.After = c.Queue
+				return errors.Join(firstErr, s.saveLast(ctx, progress))
 			}
 		}
 		progress.After = page.Next
@@ -103,4 +106,14 @@ func (s *Sorter) walkSegment(ctx context.Context, walk Walk, segment int, visit 
 		}
 	}
 	return firstErr
+}
+
+// saveWithin is how long a run whose time is up may take to note where it stopped.
+const saveWithin = 2 * time.Second
+
+// saveLast notes how far a run came whose context has ended.
+func (s *Sorter) saveLast(ctx context.Context, p Progress) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveWithin)
+	defer cancel()
+	return s.store.SaveSweepProgress(ctx, p)
 }

@@ -39,7 +39,7 @@ var sorterMutants = []mutant{
 	}},
 	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
 		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq))))"},
-		{"heal.go", "if to == p.cur.Position {\n", "if to == p.cur.Position {\n\t\t\tif cur, err := s.store.OpenGap(ctx, p.cur.Queue, to, s.now()); err == nil {\n\t\t\t\tp.cur = cur\n\t\t\t}\n"},
+		{"heal.go", "if look.end == p.cur.Position {\n", "if look.end == p.cur.Position {\n\t\t\tif cur, err := s.store.OpenGap(ctx, p.cur.Queue, look.end, s.now()); err == nil {\n\t\t\t\tp.cur = cur\n\t\t\t}\n"},
 	}},
 	{"duplicate does not advance", sorterFolder, schedules, []edit{
 		{"put.go", "r.Seq > cur.Position && r.Outcome != Full", "r.Seq > cur.Position && r.Outcome != Full && r.Outcome != Duplicate"},
@@ -51,7 +51,7 @@ var sorterMutants = []mutant{
 		{"heal.go", "if !always && !cur.GapOpen() && (!any || highest <= cur.Position) {", "if !always && (!any || highest <= cur.Position) {"},
 	}},
 	{"healer delegates (V4)", sorterFolder, trace("V4"), []edit{
-		{"heal.go", "if _, err := s.move(ctx, to, p); err != nil {", "if mine, err := s.move(ctx, to, p); err != nil || !mine {"},
+		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {", "if mine, err := s.move(ctx, look, p); err != nil || !mine {"},
 	}},
 	{"batch parks and stops (V5)", sorterFolder, trace("V5"), []edit{
 		{"advance.go", "if err := s.park(ctx, highest, p); err != nil {", "if err := s.park(ctx, highest, p); true {"},
@@ -60,7 +60,7 @@ var sorterMutants = []mutant{
 		{"store_messages.go", "a, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())", "condition := s.queueKey.Missing()\n\tif m.Tombstone != \"\" {\n\t\tcondition = ddb.Cond{}\n\t}\n\ta, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), condition)"},
 	}},
 	{"all gaps skipped by the head's age", sorterFolder, schedules, []edit{
-		{"gaps.go", "skipped = Range{max(cur.Position, stored-1-int64(limit)), stored - 1}", "skipped = Range{max(cur.Position, cur.Parked-1-int64(limit)), cur.Parked - 1}"},
+		{"gaps.go", "skipped = Range{stored - 1, stored - 1}", "skipped = Range{cur.Parked - 1, cur.Parked - 1}"},
 	}},
 	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
 		{"store_cursors.go", "attrPosition.Set(ddb.Int(to)), attrGapSince.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(to)),"},
@@ -105,7 +105,7 @@ var sorterMutants = []mutant{
 		{"stream.go", "return stream.FailedAt(raw, err)", "continue"},
 	}},
 	{"seq 0 taken for nothing seen", sorterFolder, test{"./pkg/cursor", "TestHealOfAQueueThatStartsAtZero"}, []edit{
-		{"advance.go", "return end, end, err", "return end, 0, err"},
+		{"advance.go", "return piece{end, end, false}, err", "return piece{end, 0, false}, err"},
 	}},
 	{"nothing known taken for seq 0", sorterFolder, test{"./pkg/cursor", "TestRecheckOfAnEmptyQueueThatStartsAtZero"}, []edit{
 		{"seq.go", "highest, found := int64(-1), false", "highest, found := int64(0), false"},

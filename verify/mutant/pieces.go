@@ -1,0 +1,74 @@
+package main
+
+var (
+	// piecesSchedules are the tests of what is too large for one invocation.
+	piecesSchedules = test{"./verify/sim/cursorsim", "TestEverySmallSchedule/^pieces"}
+	pieces          = test{"./pkg/cursor", "TestAFilledGapMovesInPieces|TestAPieceBegins"}
+)
+
+// pieceMutants are bugs in what is too large for one invocation.
+var pieceMutants = []mutant{
+	{"pieces: looked at to the end first (R13)", sorterFolder, piecesSchedules, []edit{
+		{"advance.go", "if room <= 0 || !whole {", "if false {"},
+	}},
+	{"pieces: the move waits for all pages (R13)", sorterFolder, piecesSchedules, []edit{
+		{"advance.go", "whole = len(page.Messages) == limit", "whole = len(page.Messages) > 0"},
+	}},
+	{"pieces: acknowledged after the first one (R14)", sorterFolder, piecesSchedules, []edit{
+		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {", "if _, err := s.move(ctx, look, p); err != nil || look.full {\n\t\t\tp.full = false"},
+	}},
+	{"pieces: acknowledged after a failed move (R14)", sorterFolder, piecesSchedules, []edit{
+		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {\n\t\t\treturn err", "if _, err := s.move(ctx, look, p); err != nil {\n\t\t\treturn nil"},
+	}},
+	{"pieces: acknowledged before the move (R14)", sorterFolder, piecesSchedules, []edit{
+		{"heal.go", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil {\n\t\t\treturn err", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil || look.full {\n\t\t\tp.full = false\n\t\t\treturn err"},
+	}},
+	{"pieces: acknowledged though the time was up (R14)", sorterFolder, test{"./pkg/cursor", "TestOnMessagesHandsBack"}, []edit{
+		{"stream.go", "if b.err == nil {\n\t\t\t\tif options.Advanced", "if b.err == nil || errors.Is(b.err, context.DeadlineExceeded) {\n\t\t\t\tif options.Advanced"},
+	}},
+	{"pieces: no mark (R15)", sorterFolder, piecesSchedules, []edit{
+		{"advance.go", "if look.full && p.cur.Parked < look.end {", "if false {"},
+	}},
+	{"pieces: the mark taken for the end of the run (R15)", sorterFolder, piecesSchedules, []edit{
+		{"record.go", "return c.Parked == c.Position+1", "return false"},
+	}},
+	{"pieces: a mark on a seq that nobody saw (R16)", sorterFolder, piecesSchedules, []edit{
+		{"store_cursors.go", "attrPosition.Set(ddb.Int(to)), attrParked.Set(ddb.Int(to+1))", "attrPosition.Set(ddb.Int(to)), attrParked.Set(ddb.Int(to+2))"},
+	}},
+	{"pieces: the gap's age is kept (R17)", sorterFolder, pieces, []edit{
+		{"store_cursors.go", "attrParked.Set(ddb.Int(to+1)), attrGapSince.Set(ddb.Millis(now)), changeAdvance", "attrParked.Set(ddb.Int(to+1)), changeAdvance"},
+	}},
+	{"pieces: a mark lowers what is parked", sorterFolder, test{"./pkg/cursor", "TestStoreMoveAndPark/memory"}, []edit{
+		{"store_cursors.go", "attrParked.Lt(ddb.Int(to+1)), isNumbered", "isNumbered"},
+	}},
+	{"pieces: a writer moves over all of them", sorterFolder, pieces, []edit{
+		{"advance.go", "if p.pieces++; p.pieces >= writerPieces {", "if p.pieces++; false {"},
+	}},
+	{"a list of gaps reads all that is parked", sorterFolder, test{"./pkg/cursor", "TestGapsReadsWhatItMust"}, []edit{
+		{"gaps.go", "more && len(list.Gaps) < limit && pages < maxGapPages", "more"},
+	}},
+	{"a skip writes a bounded number a run", sorterFolder, test{"./pkg/cursor", "TestAGapIsSkippedInOneRun"}, []edit{
+		{"sweep.go", "o.SkipLimit = MaxMaxAhead", "o.SkipLimit = 1000"},
+	}},
+	{"the tombstone behind the position is written with others", sorterFolder, test{"./pkg/cursor", "TestASkipKeepsTheGapsAge"}, []edit{
+		{"gaps.go", "if next == position && from > position+1 {", "if false {"},
+	}},
+	{"a late repeat reads the whole order", sorterFolder, test{"./pkg/cursor", "TestALateRepeatReadsOneUnit"}, []edit{
+		{"append.go", "from = max(from, leastSeen(arrivals, cur.TailFrom))\n", ""},
+	}},
+	{"a skip takes an order item's key", sorterFolder, test{"./pkg/cursor", "TestSkipOfAQueueInArrivalOrder"}, []edit{
+		{"gaps.go", "if !numbered(cur) {", "if false {"},
+	}},
+	{"a message is read from an older time", sorterFolder, schedules, []edit{
+		{"store_messages.go", "s.messageKey(queue, seq), true)", "s.messageKey(queue, seq), false)"},
+	}},
+	{"what waits beyond the hole is read from an older time", sorterFolder, piecesSchedules, []edit{
+		{"heal.go", "Limit: 1, Strong: true, HeadsOnly", "Limit: 1, Strong: false, HeadsOnly"},
+	}},
+	{"what waits is kept by what stood there earlier", sorterFolder, schedules, []edit{
+		{"retention.go", "First: next + 1, Last: MaxSeq, Limit: maxBatchSize, Strong: true", "First: next + 1, Last: MaxSeq, Limit: maxBatchSize, Strong: false"},
+	}},
+	{"the order is searched as it stood earlier", sorterFolder, arrivalSchedules, []edit{
+		{"append.go", "Limit: limit, Strong: true", "Limit: limit, Strong: false"},
+	}},
+}

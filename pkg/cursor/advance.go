@@ -13,7 +13,8 @@ type progress struct {
 	glance int
 	// full tells that the last look at the messages ended before the run did.
 	full bool
-	// pieces is how many full pieces were moved over behind what was known.
+	// pieces is how many more full pieces it moves over behind what was known; 0
+	// where that does not matter.
 	pieces int
 	// moves are the moves made, touching ones joined.
 	moves []Range
@@ -64,7 +65,8 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 	}
 }
 
-// writerPieces is how many full pieces a call of a producer moves over.
+// writerPieces is how many full pieces a call of a producer moves over; a heal moves
+// over all.
 const writerPieces = 2
 
 // moveOn moves the cursor to `to`, and on over what is parked behind it, until
@@ -90,7 +92,7 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
 			return nil
 		}
 		if look.full {
-			if p.pieces++; p.pieces >= writerPieces {
+			if p.pieces--; p.pieces == 0 {
 				return nil
 			}
 		}

@@ -51,14 +51,11 @@ func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool
 	if !always && !cur.GapOpen() && (!any || highest <= cur.Position) {
 		return Advance{Cursor: cur}, nil
 	}
-	for {
-		if err := s.sweepUp(ctx, own, always, &p); err != nil {
-			return Advance{p.cur, p.moves}, err
-		}
-		if err := s.advance(ctx, own, &p); err != nil || !p.full {
-			return Advance{p.cur, p.moves}, err
-		}
+	if err := s.sweepUp(ctx, own, always, &p); err != nil {
+		return Advance{p.cur, p.moves}, err
 	}
+	err = s.advance(ctx, own, &p)
+	return Advance{p.cur, p.moves}, err
 }
 
 // sweepUp moves the cursor, a piece at a time, until a scan from where it stands

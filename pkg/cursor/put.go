@@ -100,7 +100,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		results[i] = s.putOne(ctx, messages[i], cur)
 	})
 
-	moved := progress{cur: cur}
+	moved := progress{cur: cur, pieces: writerPieces}
 	if cur.Settings.Mode == ModeSync {
 		own, largest := newSeqSet(), 0
 		for _, i := range places {

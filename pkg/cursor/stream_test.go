@@ -177,7 +177,7 @@ func TestOnMessagesHandsBack(t *testing.T) {
 	b.put(other)
 	// What is moved of the large queue is moved for good.
 	for calls, failed := 0, "2"; failed != ""; calls++ {
-		b.engine = &overdue{bounded{b.tables, 20}}
+		b.engine = &overdue{bounded{b.tables, 12}}
 		response, err := cursor.OnMessages(b.process(cursor.Options{}), cursor.Names{}, nil)(t.Context(),
 			event(t, stored(1, "other", 1), stored(2, "q", 2500)))
 		if err != nil || calls > 10 {

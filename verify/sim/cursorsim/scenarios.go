@@ -74,6 +74,12 @@ func Small() []sim.Scenario {
 			m.skipper(1)
 			m.clock(2, time.Second)
 		}),
+		scenario("skip behind a gap that comes meanwhile", 1, skipSettings, func(m *model) {
+			m.before(true, 2)
+			m.writer("A", puts(4)...)
+			m.skipper(1)
+			m.clock(1, 2*time.Second)
+		}),
 		scenario("skip with a fault", 1, skipSettings, func(m *model) {
 			m.writer("A", puts(3)...)
 			m.skipper(1)

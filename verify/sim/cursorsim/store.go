@@ -202,39 +202,46 @@ func placeOf(it ddb.Item) place {
 
 // older are what a weak read may be answered: of a cursor or a message, that there
 // is none, of a cursor also what stood there before; of messages, without any one
-// of them, or all; of all cursors, as each was before, or without it.
-func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
-	with := func(change func(items []ddb.Item) []ddb.Item) func() (ddb.Answer, error) {
-		return func() (ddb.Answer, error) {
-			a, err := now()
-			a.Items = change(slices.Clone(a.Items))
-			return a, err
-		}
+// of the first, or all; of all cursors, as each was before, or none.
+func (m *model) older(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
+	is := func(items ...ddb.Item) func() (ddb.Answer, error) {
+		return func() (ddb.Answer, error) { return ddb.Answer{Items: items}, nil }
 	}
-	var older []func() (ddb.Answer, error)
 	switch r := r.(type) {
 	case ddb.Get:
-		seen := m.cursors[r.Key.Get("queue").Str()]
-		if r.Name() == "get cursor" && len(seen) == 0 {
+		older := []func() (ddb.Answer, error){is()}
+		if seen := m.cursors[r.Key.Get("queue").Str()]; r.Name() == "get cursor" && len(seen) == 0 {
 			return nil
-		}
-		older = append(older, func() (ddb.Answer, error) { return ddb.Answer{}, nil })
-		if r.Name() == "get cursor" && len(seen) > 1 {
+		} else if r.Name() == "get cursor" && len(seen) > 1 {
 			older = append(older, func() (ddb.Answer, error) { return ddb.Answer{Item: seen[0].item}, nil })
 		}
+		return older
 	case ddb.Query:
-		older = append(older, with(func([]ddb.Item) []ddb.Item { return nil }))
-		for one := range 3 {
-			older = append(older, with(func(items []ddb.Item) []ddb.Item {
-				return slices.Delete(items, min(one, len(items)), min(one+1, len(items)))
-			}))
+		older := []func() (ddb.Answer, error){is()}
+		for hidden := range 3 {
+			older = append(older, func() (ddb.Answer, error) { return m.without(hidden, r) })
 		}
+		return older
 	case ddb.Scan:
-		older = append(older, with(func([]ddb.Item) []ddb.Item { return nil }), with(func([]ddb.Item) []ddb.Item {
-			return m.cursorsBefore(r.Filter)
-		}))
+		return []func() (ddb.Answer, error){is(), is(m.cursorsBefore(r.Filter)...)}
 	}
-	return older
+	return nil
+}
+
+// without answers a query as if one of the messages were not stored yet: the page
+// ends with a later one then.
+func (m *model) without(hidden int, r ddb.Query) (ddb.Answer, error) {
+	limit := r.Limit
+	r.Limit = 0
+	a, err := m.tables.Do(context.Background(), r)
+	if hidden < len(a.Items) {
+		a.Items = slices.Delete(slices.Clone(a.Items), hidden, hidden+1)
+	}
+	if limit > 0 && len(a.Items) >= limit {
+		a.Items = a.Items[:limit]
+		a.Next = ddb.KeyOf(r.Table, a.Items[limit-1])
+	}
+	return a, err
 }
 
 // cursorsBefore are the queues' cursors as they stood before their last changes, as

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// lateRepeat repeats the first arrival of a queue when many have come since.
+func lateRepeat(w *world) error {
+	ctx, count := context.Background(), w.of(200_000)
+	arrival := func(n int64) cursor.Arrival {
+		return cursor.Arrival{Queue: "big", ID: fmt.Sprint("order ", n), Messages: []cursor.Message{{Body: []byte("1")}}}
+	}
+	var all spent
+	for first := int64(0); first < count; first += 10_000 {
+		if err := w.invoke(&all, sideBySide(time.Minute), func(s *cursor.Sorter) error {
+			for n := first; n < min(first+10_000, count); n += 500 {
+				var group []cursor.Arrival
+				for i := range min(500, count-n) {
+					group = append(group, arrival(n+i))
+				}
+				results, err := s.AppendGroup(ctx, group)
+				if err != nil {
+					return err
+				}
+				for _, r := range results {
+					if r.Err != nil {
+						return r.Err
+					}
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	w.line(fmt.Sprintf("%d arrivals", count), all)
+
+	var repeat spent
+	var told cursor.Appended
+	if err := w.invoke(&repeat, oneByOne(time.Second), func(s *cursor.Sorter) (err error) {
+		told, err = s.Append(ctx, arrival(0))
+		return err
+	}); err != nil {
+		return err
+	}
+	w.line("the first of them again", repeat)
+	if told.Outcome != cursor.Duplicate {
+		return fmt.Errorf("it was told %s", told.Outcome)
+	}
+	return errors.Join(
+		atMost("requests", float64(repeat.requests), 4),
+		atMost("read units", repeat.units.Reads, 2))
+}

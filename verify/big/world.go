@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// world is tables in memory, the time, and what invocations have cost so far.
+type world struct {
+	tables *ddb.Memory
+	// store is the sorter's tables without any bound: for setting a case up, and for
+	// looking at what came of it.
+	store *cursor.Store
+	now   time.Time
+	part  int64
+	lines []string
+}
+
+func newWorld(part int64) (*world, error) {
+	var names cursor.Names
+	w := &world{
+		tables: ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), part: part,
+		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	var err error
+	w.store, err = cursor.NewStore(w.tables, names)
+	return w, err
+}
+
+// of is a count at the size of this run.
+func (w *world) of(full int64) int64 { return max(full/w.part, 1) }
+
+// budget is what an invocation of a time can do: a request takes 5 ms and 64 are under
+// way at once at most, and 20 MB a second are read. Those of one after the other are the
+// fewest that it can do: a case that makes its requests so says oneByOne.
+type budget struct {
+	requests int
+	bytes    float64
+}
+
+const readRate = 20 << 20
+
+func oneByOne(time time.Duration) budget {
+	return budget{int(time.Seconds() * 200), time.Seconds() * readRate}
+}
+
+// sideBySide is the budget of requests that are made side by side to one partition,
+// which takes 1,000 write units a second.
+func sideBySide(time time.Duration) budget {
+	return budget{int(time.Seconds() * 1000), time.Seconds() * readRate}
+}
+
+// spent is what the invocations of a case did.
+type spent struct {
+	invocations, requests int
+	// most is the most requests that one of them made.
+	most  int
+	units ddb.Units
+}
+
+// line tells what was spent, and for what.
+func (w *world) line(what string, s spent) {
+	w.lines = append(w.lines, fmt.Sprintf("%s: %d invocations, %d requests (at most %d each), %.0f read and %.0f write units, $%.4f",
+		what, s.invocations, s.requests, s.most, s.units.Reads, s.units.Writes, (s.units.Reads*0.125+s.units.Writes*0.625)/1e6))
+}
+
+// invoke is one invocation: a process that knows nothing, on tables that no longer
+// answer when its budget is used up.
+func (w *world) invoke(s *spent, b budget, do func(*cursor.Sorter) error) error {
+	i := &invocation{next: w.tables, left: b}
+	store, err := cursor.NewStore(i, cursor.Names{})
+	if err != nil {
+		return err
+	}
+	sorter, err := cursor.New(store, &cursor.Options{Now: func() time.Time { return w.now }, ForEach: fanout.SideBySide})
+	if err != nil {
+		return err
+	}
+	err = do(sorter)
+	s.invocations++
+	s.requests += i.requests
+	s.most = max(s.most, i.requests)
+	s.units = s.units.Plus(i.units)
+	return err
+}
+
+// invocation is the tables as an invocation sees them.
+type invocation struct {
+	next ddb.Engine
+
+	mu       sync.Mutex
+	left     budget
+	requests int
+	units    ddb.Units
+}
+
+// Do implements [ddb.Engine].
+func (i *invocation) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	i.mu.Lock()
+	if i.left.requests <= 0 || i.left.bytes <= 0 {
+		i.mu.Unlock()
+		return ddb.Answer{}, context.DeadlineExceeded
+	}
+	i.left.requests--
+	i.requests++
+	i.mu.Unlock()
+	a, err := i.next.Do(ctx, r)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.units = i.units.Plus(a.Units)
+	i.left.bytes -= a.Units.Reads * 4096
+	return a, err
+}
+
+// fill stores messages of one size under first to last, as writers do: the bodies are
+// one text in memory, and count each.
+func (w *world) fill(queue string, first, last int64, size int) error {
+	ctx := context.Background()
+	if _, err := w.store.PutMessage(ctx, cursor.Message{
+		Queue: queue, Seq: first, Body: make([]byte, size), Op: []byte("operates"), Digest: make([]byte, 16), EnqueuedAt: w.now,
+	}); err != nil {
+		return err
+	}
+	messages := (cursor.Names{}).Tables()[0]
+	at := ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(first)}.Item()
+	a, err := w.tables.Do(ctx, ddb.Get{Op: ddb.Op{Op: "read back", Table: &messages}, Key: at})
+	if err != nil {
+		return err
+	}
+	fields := ddb.Fields{}
+	for name, value := range a.Item.All() {
+		fields[ddb.Path(name)] = value
+	}
+	for seq := first + 1; seq <= last; seq++ {
+		fields["seq"] = ddb.Int(seq)
+		if _, err := w.tables.Do(ctx, ddb.Put{Op: ddb.Op{Op: "fill", Table: &messages}, Item: fields.Item()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// position is how far a queue is.
+func (w *world) position(queue string) int64 {
+	c, err := w.store.Cursor(context.Background(), queue, true)
+	if err != nil || !c.Exists() {
+		return -1
+	}
+	return c.Position
+}
+
+// atMost is the error of what took more than it may.
+func atMost(what string, got, most float64) error {
+	if got <= most {
+		return nil
+	}
+	return fmt.Errorf("%s: %.0f, want %.0f at most", what, got, most)
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // parked fills a gap behind which as much waits as a queue takes by default. The
@@ -57,7 +58,7 @@ func parked(w *world) error {
 		return fmt.Errorf("after it a producer was told %s, %w", ahead.Outcome, err)
 	}
 
-	event := cursor.StreamEvent{Records: []json.RawMessage{inserted(1, "big", 1), inserted(2, "other", 1)}}
+	event := table.StreamEvent{Records: []json.RawMessage{inserted(1, "big", 1), inserted(2, "other", 1)}}
 	var rest spent
 	for done := false; !done; {
 		before := w.position("big")

@@ -132,6 +132,10 @@ RUNS ?=
 sim: ## simulate: every schedule of small cases, a million random ones (FULL=1, SEED=…)
 	@$(GO) run ./verify/sim/cmd/sim $(if $(FULL),-full) $(if $(SEED),-seed $(SEED)) $(if $(RUNS),-runs $(RUNS))
 
+.PHONY: big
+big: ## do what is rare and large at its full size, within bounds: PART=10 for a tenth
+	@$(GO) run ./verify/big $(if $(PART),-part $(PART))
+
 .PHONY: bench
 bench: deps ## print the figures: cost of each operation, size, start, throughput
 	@$(GO) test ./pkg/cursor ./pkg/handoff ./pkg/dedup -run 'Figure|Dearer' -v | grep -E 'ours|units|PASS:|FAIL'

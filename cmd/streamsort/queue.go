@@ -77,7 +77,7 @@ func (c *gapsCommand) Run(s *session) error {
 		text.WriteString("no gap\n")
 	}
 	if list.More {
-		text.WriteString("and more\n")
+		text.WriteString("and perhaps more\n")
 	}
 	return s.print(raw, "%s", text.String())
 }

@@ -1,6 +1,7 @@
 // Command sort is the function behind the messages table's stream. It heals
 // each queue that a record names, and in asynchronous mode it is what moves the
-// cursors.
+// cursors. A queue with more to move over than one invocation has time for is
+// continued by the next one: its record is returned as one that has to be repeated.
 package main
 
 import (

@@ -85,6 +85,13 @@
 // version number is needed. Nobody ever lowers parked: a gap is open if and
 // only if it is above the position.
 //
+// The move over what was parked is made in pieces, of at most 1,000 messages or
+// 1 MB: the next one starts where the last one ended, in this call or in another
+// one's. Where more may follow than is on record, a piece ends one message early and
+// parks that message, so that the state stays GAP OPEN until the run is over:
+//
+//	GAP OPEN ──move over a piece──► GAP OPEN ──…──► GAP-FREE
+//
 // # Queues in arrival order
 //
 // An arrival is stored first, under its id. Then one update of the cursor gives
@@ -130,9 +137,13 @@
 //
 // A writer that dies after its put leaves a message that the cursor does not
 // know of; one that dies after a move leaves parked messages that nobody moved
-// over. The stream of the messages table names the message, and its handler
+// over, or a part of them. The stream of the messages table names the message, and its handler
 // heals the queue; should the stream drop the record, the sweep does. A put
 // that is repeated is told Duplicate and goes on where the first one stopped.
+//
+// No call needs more time than an invocation has. A put moves over what was known
+// and two full pieces; a heal that is stopped has kept its last piece, and is
+// continued by the same record, which [OnMessages] then names as failed.
 //
 // A response that is lost makes the SDK repeat the request. Each write is made
 // such that its repeat finds its own work: a put by its mark, a move by the

@@ -88,10 +88,10 @@ var arrivalMutants = []mutant{
 		{"append.go", "s.memory.crowd(queue)\n\t\treturn Cursor{}, s.search(ctx, arrivals, cur)", "for _, a := range arrivals {\n\t\t\ta.seen = max(a.seen, cur.TailFrom)\n\t\t}\n\t\treturn Cursor{}, nil"},
 	}},
 	{"search in the last order item only", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true}", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true, Backwards: true, Limit: 1}"},
+		{"append.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: 1, Strong: true, Backwards: true}"},
 	}},
 	{"weak search", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Strong: true}", "Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom}"},
+		{"append.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: limit}"},
 	}},
 	{"places in the tail overlooked", sorterFolder, arrivalSchedules, []edit{
 		{"append.go", "case found:", "case found && false:"},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/cursorsim"
 	"github.com/streamsort/streamsort/verify/sim/dedupsim"
 	"github.com/streamsort/streamsort/verify/sim/handoffsim"
 	"github.com/streamsort/streamsort/verify/sim/repliessim"
@@ -82,7 +83,7 @@ func TestSmallSchedulesAreThere(t *testing.T) {
 	there := map[string]bool{}
 	for folder, suite := range map[string]sim.Suite{
 		deliveries.folder: handoffsim.Suite(), repliesWalked.folder: repliessim.Suite(), dedupSchedules.folder: dedupsim.Suite(),
-		ackerSchedules.folder: xoracksim.Suite(), trackings.folder: trackedsim.Suite(),
+		ackerSchedules.folder: xoracksim.Suite(), trackings.folder: trackedsim.Suite(), schedules.folder: cursorsim.Suite(),
 	} {
 		for _, s := range suite.Small {
 			there[fmt.Sprint(smallSchedule(folder, s.Name))] = true

@@ -1,38 +1,40 @@
 package main
 
+// The tests of what is too large for one invocation: a gap that is filled, and a run of
+// which the stream dropped the records.
 var (
-	// piecesSchedules are the tests of what is too large for one invocation.
-	piecesSchedules = test{"./verify/sim/cursorsim", "TestEverySmallSchedule/^pieces"}
-	pieces          = test{"./pkg/cursor", "TestAFilledGapMovesInPieces|TestAPieceBegins"}
+	filled   = smallSchedule(schedules.folder, "pieces: a gap is filled")
+	noRecord = smallSchedule(schedules.folder, "pieces: a run on no record")
+	pieces   = test{"./pkg/cursor", "TestAFilledGapMovesInPieces|TestAPieceBegins"}
 )
 
 // pieceMutants are bugs in what is too large for one invocation.
 var pieceMutants = []mutant{
-	{"pieces: looked at to the end first (R13)", sorterFolder, piecesSchedules, []edit{
+	{"pieces: looked at to the end first (R13)", sorterFolder, filled, []edit{
 		{"advance.go", "if room <= 0 || !whole {", "if room <= 0 && !whole {"},
 	}},
-	{"pieces: the move waits for all pages (R13)", sorterFolder, piecesSchedules, []edit{
+	{"pieces: the move waits for all pages (R13)", sorterFolder, filled, []edit{
 		{"advance.go", "whole = len(page.Messages) == limit", "whole = len(page.Messages) > 0"},
 	}},
-	{"pieces: acknowledged after the first one (R14)", sorterFolder, piecesSchedules, []edit{
+	{"pieces: acknowledged after the first one (R14)", sorterFolder, filled, []edit{
 		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {", "if _, err := s.move(ctx, look, p); err != nil || look.full {"},
 	}},
-	{"pieces: acknowledged after a failed move (R14)", sorterFolder, piecesSchedules, []edit{
+	{"pieces: acknowledged after a failed move (R14)", sorterFolder, filled, []edit{
 		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {\n\t\t\treturn err", "if _, err := s.move(ctx, look, p); err != nil {\n\t\t\treturn nil"},
 	}},
-	{"pieces: acknowledged before the move (R14)", sorterFolder, piecesSchedules, []edit{
+	{"pieces: acknowledged before the move (R14)", sorterFolder, filled, []edit{
 		{"heal.go", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil {\n\t\t\treturn err", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil || look.full {\n\t\t\treturn err"},
 	}},
 	{"pieces: acknowledged though the time was up (R14)", sorterFolder, test{"./pkg/cursor", "TestOnMessagesHandsBack"}, []edit{
 		{"stream.go", "if b.err == nil {\n\t\t\t\tif options.Advanced", "if b.err == nil || errors.Is(b.err, context.DeadlineExceeded) {\n\t\t\t\tif options.Advanced"},
 	}},
-	{"pieces: no mark (R15)", sorterFolder, piecesSchedules, []edit{
+	{"pieces: no mark (R15)", sorterFolder, noRecord, []edit{
 		{"advance.go", "if look.full && p.cur.Parked < look.end {", "if false {"},
 	}},
-	{"pieces: the mark taken for the end of the run (R15)", sorterFolder, piecesSchedules, []edit{
+	{"pieces: the mark taken for the end of the run (R15)", sorterFolder, noRecord, []edit{
 		{"record.go", "return c.Parked == c.Position+1", "return false"},
 	}},
-	{"pieces: a mark on a seq that nobody saw (R16)", sorterFolder, piecesSchedules, []edit{
+	{"pieces: a mark on a seq that nobody saw (R16)", sorterFolder, noRecord, []edit{
 		{"store_cursors.go", "attrPosition.Set(ddb.Int(to)), attrParked.Set(ddb.Int(to+1))", "attrPosition.Set(ddb.Int(to)), attrParked.Set(ddb.Int(to+2))"},
 	}},
 	{"pieces: the gap's age is kept (R17)", sorterFolder, pieces, []edit{
@@ -62,13 +64,10 @@ var pieceMutants = []mutant{
 	{"a message is read from an older time", sorterFolder, schedules, []edit{
 		{"store_messages.go", "s.messageKey(queue, seq), true)", "s.messageKey(queue, seq), false)"},
 	}},
-	{"what waits beyond the hole is read from an older time", sorterFolder, smallSchedule("./verify/sim/cursorsim", "skip behind a gap that comes meanwhile"), []edit{
+	{"what waits beyond the hole is read from an older time", sorterFolder, smallSchedule(schedules.folder, "skip behind a gap that comes meanwhile"), []edit{
 		{"heal.go", "Limit: 1, Strong: true, HeadsOnly", "Limit: 1, Strong: false, HeadsOnly"},
 	}},
 	{"what waits is kept by what stood there earlier", sorterFolder, schedules, []edit{
 		{"retention.go", "First: next + 1, Last: MaxSeq, Limit: maxBatchSize, Strong: true", "First: next + 1, Last: MaxSeq, Limit: maxBatchSize, Strong: false"},
-	}},
-	{"the order is searched as it stood earlier", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "Limit: limit, Strong: true", "Limit: limit, Strong: false"},
 	}},
 }

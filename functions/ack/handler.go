@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
 // handler is the type of the function that Lambda calls.
@@ -25,7 +26,7 @@ type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
 // service answers requests, and sees to the ends of chains.
 type service struct {
 	acker    *xorack.Acker
-	stamper  *xorack.Stamper
+	stamper  *stamps.Stamper
 	names    xorack.Names
 	announce xorack.Announce
 	emitter  *emf.Emitter
@@ -49,7 +50,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	acker, stamper, err := a.NewAcker(client)
+	acker, err := a.NewAcker(client)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{acker, stamper, a.Names, announce.Batches(deliverer.Ender(announcer.Chain)), settings.NewEmitter(out), time.Now, a.TenantClaim}).handle, nil
+	return (&service{acker, stamps.New(acker), a.Names, announce.Batches(deliverer.Ender(announcer.Chain)), settings.NewEmitter(out), time.Now, a.TenantClaim}).handle, nil
 }
 
 // handle tells a batch of stream records from a request.

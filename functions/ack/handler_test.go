@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
 func TestMain(m *testing.M) {
@@ -68,15 +69,11 @@ func newServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stamper, err := xorack.NewStamper(s.store, options)
-	if err != nil {
-		t.Fatal(err)
-	}
 	announce := func(_ context.Context, c xorack.Chain) error {
 		s.announced = append(s.announced, c.Tag+" "+string(c.End()))
 		return s.refuse
 	}
-	s.handle = (&service{acker: acker, stamper: stamper, announce: announce, emitter: emf.New(&s.logs, emf.Names{}), now: clock}).handle
+	s.handle = (&service{acker: acker, stamper: stamps.New(acker), announce: announce, emitter: emf.New(&s.logs, emf.Names{}), now: clock}).handle
 	s.Client = httpapitest.New(t, s.handle)
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
 // doAll does a batch: first what creates chains and what has stamps, in their
@@ -71,7 +72,7 @@ func (s *service) do(ctx context.Context, c *httpapi.Call, o order) result {
 	case "create":
 		return s.create(ctx, c, o)
 	case "stamp":
-		state, err := s.stamper.Stamp(ctx, o.tag, o.stamp, &xorack.StampOptions{ID: o.id})
+		state, err := s.stamper.Stamp(ctx, o.tag, o.stamp, &stamps.Options{ID: o.id})
 		if err != nil {
 			return refused(ctx, c, o, err)
 		}
@@ -108,7 +109,7 @@ func (s *service) do(ctx context.Context, c *httpapi.Call, o order) result {
 // create creates a chain, of stamps where the order has one.
 func (s *service) create(ctx context.Context, c *httpapi.Call, o order) result {
 	if o.stamp != nil {
-		state, err := s.stamper.Create(ctx, o.tag, o.stamp, &xorack.StampOptions{ID: o.id, Deadline: o.deadline})
+		state, err := s.stamper.Create(ctx, o.tag, o.stamp, &stamps.Options{ID: o.id, Deadline: o.deadline})
 		if err != nil {
 			return refused(ctx, c, o, err)
 		}
@@ -160,7 +161,7 @@ func refused(ctx context.Context, c *httpapi.Call, o order, err error) result {
 func asAsked(o order, err error) error {
 	var wrong *invalid.Error
 	switch {
-	case errors.Is(err, xorack.ErrZeroBufferNoOp):
+	case errors.Is(err, stamps.ErrZeroBufferNoOp):
 		return invalid.New(invalid.Malformed, "stamp", "is all zeros: it changes nothing")
 	case o.operation == "extend" && errors.As(err, &wrong) && wrong.Field == "deadline":
 		return invalid.Named("until", wrong)
@@ -185,7 +186,7 @@ func problemOf(err error) *httpapi.Problem {
 		return conflict("other-chain", "The edge belongs to another chain", "the tag was used by another chain before or since")
 	case errors.Is(err, xorack.ErrOtherKind):
 		return conflict("other-kind", "The chain is of the other kind", "chains have edges or stamps, not both")
-	case errors.Is(err, xorack.ErrBufferLengthsUnequal):
+	case errors.Is(err, stamps.ErrBufferLengthsUnequal):
 		return conflict("stamp-length", "The chain's stamps have another length", err.Error())
 	case errors.Is(err, xorack.ErrChainFull):
 		return conflict("chain-full", "The chain is full", "it has as many operations as one may have; larger trees use chains in chains")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
 // result is what became of an operation, as callers see it.
@@ -122,7 +123,7 @@ func told(o order, outcome xorack.Outcome) result {
 }
 
 // stamped is the result of a stamp's operation.
-func stamped(o order, state xorack.State) result {
+func stamped(o order, state stamps.State) result {
 	r := told(o, state.Outcome)
 	r.Stamp, r.Acked = hex.EncodeToString(state.Stamp), &state.Acked
 	return r

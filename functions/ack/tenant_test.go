@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
 // Whatever a tenant asks of chains, with tokens of its own and of another's, all
@@ -36,10 +37,6 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stamper, err := xorack.NewStamper(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
 		before := map[string]xorack.Chain{}
 		for _, tag := range []string{"@acme/t", "@globex/t", "handoff/x/1-a", "t"} {
 			if _, err := acker.Create(t.Context(), tag, &xorack.CreateOptions{Data: "secret"}); err != nil {
@@ -62,7 +59,7 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := (&service{acker: acker, stamper: stamper, emitter: emf.New(io.Discard, emf.Names{}), now: time.Now, tenantClaim: "org"}).handle(t.Context(), event)
+		answer, err := (&service{acker: acker, stamper: stamps.New(acker), emitter: emf.New(io.Discard, emf.Names{}), now: time.Now, tenantClaim: "org"}).handle(t.Context(), event)
 		var got struct{ StatusCode int }
 		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
 			t.Errorf("%s, %v", answer, err)

@@ -60,7 +60,7 @@ func ackerFor(readers []handoff.Reader, client *dynamodb.Client) (*xorack.Acker,
 	if err != nil {
 		return nil, err
 	}
-	acker, _, err := a.NewAcker(client)
+	acker, err := a.NewAcker(client)
 	return acker, err
 }
 

@@ -62,7 +62,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	acker, _, err := a.NewAcker(client)
+	acker, err := a.NewAcker(client)
 	if err != nil {
 		return nil, err
 	}

@@ -45,17 +45,11 @@ func AcksFromEnvironment() (Acks, error) {
 	return a, r.err()
 }
 
-// NewAcker makes the Acker and the Stamper on the table. It makes no request.
-func (a Acks) NewAcker(client *dynamodb.Client) (*xorack.Acker, *xorack.Stamper, error) {
+// NewAcker makes the Acker on the table. It makes no request.
+func (a Acks) NewAcker(client *dynamodb.Client) (*xorack.Acker, error) {
 	store, err := xorack.NewDynamo(client, a.Names)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	options := &xorack.Options{Tombstone: a.Tombstone}
-	acker, err := xorack.New(store, options)
-	if err != nil {
-		return nil, nil, err
-	}
-	stamper, err := xorack.NewStamper(store, options)
-	return acker, stamper, err
+	return xorack.New(store, &xorack.Options{Tombstone: a.Tombstone})
 }

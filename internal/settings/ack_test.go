@@ -27,9 +27,9 @@ func TestAcks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	acker, stamper, err := a.NewAcker(client)
-	if err != nil || acker == nil || stamper == nil {
-		t.Errorf("acker %v, stamper %v, error %v", acker, stamper, err)
+	acker, err := a.NewAcker(client)
+	if err != nil || acker == nil {
+		t.Errorf("acker %v, error %v", acker, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // Bounds and defaults of an [Acker].
@@ -44,8 +45,8 @@ type Acker struct {
 	forEach   func(n int, do func(i int))
 }
 
-// Options are the parts of an [Acker], or a [Stamper], that have defaults. A
-// nil Options means all of them.
+// Options are the parts of an [Acker] that have defaults. A nil Options means all
+// of them.
 type Options struct {
 	// Tombstone is how long the record of an ended chain is kept, and that of
 	// operations whose chain was never created: 1 hour to 10 years, and 7 days
@@ -98,6 +99,12 @@ func randomOp() (op Op) {
 	// crypto/rand never fails: it ends the program instead.
 	_, _ = rand.Read(op[:])
 	return op
+}
+
+// Base is what package stamps builds on: the table, clock and options of the
+// acker. Nothing else has a use for it.
+func (a *Acker) Base() *chains.Base {
+	return &chains.Base{Table: a.store.table, Tombstone: a.tombstone, Now: a.now, NewOp: func() [8]byte { return a.newOp() }}
 }
 
 // Outcome is what became of an operation.

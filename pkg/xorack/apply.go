@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // Operation is an edge's end, or edges that it starts before: see [EndOf] and
@@ -41,10 +42,10 @@ func (o Operation) op() Op {
 func (o Operation) delta() Sum {
 	var sum Sum
 	for _, child := range o.children {
-		sum = sum.Plus(sumOf(child.id))
+		sum = sum.plus(sumOf(child.id))
 	}
 	if o.ends {
-		sum = sum.Minus(sumOf(o.edge.id))
+		sum = sum.minus(sumOf(o.edge.id))
 	}
 	return sum
 }
@@ -52,7 +53,7 @@ func (o Operation) delta() Sum {
 // split tells the operation with these children from the same one with others.
 func (o Operation) split() Split {
 	op, delta := o.op(), o.delta()
-	hash := derive(forSplit, op[:], number(len(o.children)), []byte(delta.String()))
+	hash := chains.Derive(chains.ForSplit, op[:], chains.Number(len(o.children)), []byte(delta.String()))
 	return Split(hash[:4])
 }
 
@@ -228,7 +229,7 @@ func (a *Acker) merge(ctx context.Context, group []Operation) ([]Result, error) 
 	outcomes := make(map[Op]Outcome, len(order))
 	var c Chain
 	for len(order) > 0 {
-		there, applied, err := a.store.Apply(ctx, a.work(pending, order))
+		there, applied, err := a.store.apply(ctx, a.work(pending, order))
 		if err != nil {
 			return nil, err
 		}
@@ -285,16 +286,16 @@ func refused(c Chain, e Edge) error {
 }
 
 // work is the write for some of the pending operations.
-func (a *Acker) work(pending map[Op]Operation, order []Op) Work {
+func (a *Acker) work(pending map[Op]Operation, order []Op) work {
 	first := pending[order[0]].edge
 	now := a.now()
-	w := Work{
+	w := work{
 		Tag: first.tag, Incarnation: first.inc, Ops: slices.Clone(order), Room: MaxOps - len(order),
 		Now: now, Orphan: now.Add(a.tombstone),
 	}
 	for _, op := range order {
 		o := pending[op]
-		w.Delta, w.Edges = w.Delta.Plus(o.delta()), w.Edges+int64(len(o.children))
+		w.Delta, w.Edges = w.Delta.plus(o.delta()), w.Edges+int64(len(o.children))
 		if len(o.children) > 0 {
 			w.Splits = append(w.Splits, o.split())
 		}

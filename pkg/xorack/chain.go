@@ -1,10 +1,10 @@
 package xorack
 
 import (
-	"crypto/subtle"
-	"hash/fnv"
 	"slices"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // End is how a chain ended.
@@ -86,10 +86,6 @@ func (c Chain) Exists() bool { return c.Tag != "" }
 // HasStamps tells a chain of stamps from one of edges.
 func (c Chain) HasStamps() bool { return c.StampLen > 0 }
 
-// HasEdges tells a chain of edges; a chain that only failed before it was
-// created is neither.
-func (c Chain) HasEdges() bool { return c.Edges > 0 || len(c.Ops) > 0 || !c.Sum.IsZero() }
-
 // IsCreated reports whether the chain was created; operations may come before.
 func (c Chain) IsCreated() bool { return !c.Created.IsZero() }
 
@@ -147,44 +143,11 @@ func compareOps(a, b Op) int { return slices.Compare(a[:], b[:]) }
 func compareSplits(a, b Split) int { return slices.Compare(a[:], b[:]) }
 
 // XOR is what the stamps come to: nil where there are none.
-func (c Chain) XOR() []byte {
-	if len(c.Stamps) == 0 {
-		return nil
-	}
-	state := make([]byte, c.StampLen)
-	for _, stamp := range c.Stamps {
-		subtle.XORBytes(state, state, stamp[stampMark:])
-	}
-	return state
-}
+func (c Chain) XOR() []byte { return chains.XOR(c.Stamps, c.StampLen) }
 
 // acked reports whether a chain of stamps is Done, recorded or not.
-func (c Chain) acked() bool { return c.IsCreated() && len(c.Stamps) > 0 && isZero(c.XOR()) }
-
-func isZero(stamp []byte) bool {
-	for _, b := range stamp {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
+func (c Chain) acked() bool {
+	return c.IsCreated() && len(c.Stamps) > 0 && chains.IsZero(c.XOR())
 }
-
-// dueShards is how many parts the index of due chains has: each takes 1,000
-// writes a second, and a chain makes two.
-const dueShards = 16
-
-// dueShard is the part that a tag's chain is in.
-func dueShard(tag string) int64 {
-	hash := fnv.New32a()
-	hash.Write([]byte(tag))
-	return int64(hash.Sum32() % dueShards)
-}
-
-// Never is an expiry that does not come: a chain is not deleted before it is
-// sealed. It is in the item all the same, so that an operation that comes late
-// does not set the one of an operation that came before creation. It is in the
-// year 9892, a number of few digits: each two of them are a byte.
-var Never = time.Unix(250_000_000_000, 0).UTC()
 
 func seconds(t time.Time) time.Time { return time.Unix(t.Unix(), 0).UTC() }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // CreateOptions are the parts of a chain that have defaults. A nil
@@ -74,11 +75,11 @@ func validateData(data string) error {
 func (o CreateOptions) digest() [8]byte {
 	times := binary.BigEndian.AppendUint64(nil, uint64(o.Deadline))
 	times = binary.BigEndian.AppendUint64(times, uint64(o.Idle))
-	parts := [][]byte{number(o.Edges), times, []byte(o.Parent.tag), o.Parent.inc[:], o.Parent.id[:]}
+	parts := [][]byte{chains.Number(o.Edges), times, []byte(o.Parent.tag), o.Parent.inc[:], o.Parent.id[:]}
 	if o.Data != "" {
 		parts = append(parts, []byte(o.Data))
 	}
-	hash := derive(forOptions, parts...)
+	hash := chains.Derive(chains.ForOptions, parts...)
 	return [8]byte(hash[:8])
 }
 
@@ -144,20 +145,16 @@ func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 	c := Chain{
 		Tag: tag, Incarnation: incarnationOf(tag, o.ID), Edges: int64(o.Edges), Options: o.digest(),
 		Created: now, Seen: now, Deadline: now.Add(o.Deadline).Truncate(time.Millisecond), Idle: o.Idle.Truncate(time.Millisecond),
-		ExpiresOn: Never, Parent: o.Parent, Data: o.Data,
+		ExpiresOn: chains.Never, Parent: o.Parent, Data: o.Data,
 	}
 	for i := range o.Edges {
-		c.Sum = c.Sum.Plus(sumOf(rootOf(tag, c.Incarnation, i).id))
+		c.Sum = c.Sum.plus(sumOf(rootOf(tag, c.Incarnation, i).id))
 	}
 	// The mark of the create: what ended the chain, where it came last.
 	c.LastOp = Op(c.Incarnation)
 	c.Due = c.nextLook(now)
 	return c
 }
-
-// minLook is the shortest time to the sweep's next look at an open chain whose
-// deadline is farther.
-const minLook = 15 * time.Minute
 
 // nextLook is when the sweep must look at an open chain again: at its deadline,
 // when it will have made no progress for too long, and before that when it has
@@ -166,7 +163,7 @@ const minLook = 15 * time.Minute
 // write's record, the end is announced at this look; and as the looks are ever
 // farther apart, they are few.
 func (c Chain) nextLook(now time.Time) time.Time {
-	next := ddb.ToMillis(now.Add(max(minLook, now.Sub(c.Created))))
+	next := ddb.ToMillis(now.Add(max(chains.MinLook, now.Sub(c.Created))))
 	if c.Deadline.Before(next) {
 		next = c.Deadline
 	}
@@ -179,34 +176,28 @@ func (c Chain) nextLook(now time.Time) time.Time {
 // create makes the chain, or finds that it was made, and returns it as it
 // stands.
 func (a *Acker) create(ctx context.Context, c Chain) (Chain, error) {
-	there, created, err := a.store.Create(ctx, c)
+	there, created, err := a.store.create(ctx, c)
 	if err != nil || created {
 		return there, err
 	}
 	for {
 		switch {
-		case there.HasStamps() != c.HasStamps() && there.Incarnation == c.Incarnation:
-			return Chain{}, ErrTagExists
 		case there.Incarnation == c.Incarnation && (!there.IsCreated() || there.Options == c.Options):
 			// Our own, made before; or it failed before it was created.
 			return there, nil
 		case there.HasStamps() && !there.IsCreated() && there.Recorded == Open:
-			// Stamps that came before, and that this chain cannot have.
-			if c.HasStamps() {
-				return Chain{}, ErrBufferLengthsUnequal
-			}
-			return Chain{}, ErrOtherKind
+			return Chain{}, ErrOtherKind // stamps that came before
 		case there.Incarnation == c.Incarnation || !a.replaceable(there):
 			return Chain{}, ErrTagExists
 		}
 		seen := there
-		there, created, err = a.store.Replace(ctx, c, seen)
+		there, created, err = a.store.replace(ctx, c, seen)
 		if err != nil || created {
 			return there, err
 		}
 		if !there.Exists() {
 			// Deleted in between, by its expiry.
-			if there, created, err = a.store.Create(ctx, c); err != nil || created {
+			if there, created, err = a.store.create(ctx, c); err != nil || created {
 				return there, err
 			}
 		}

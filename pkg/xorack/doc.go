@@ -8,8 +8,8 @@
 // from it, in one write. Behind the stream of the chains' table is [OnEnds],
 // and [Acker.Sweep] runs on a schedule: both hand on the end of a chain.
 //
-// [Stamper] is the interface of xor-ack-dynamodb, stamps of bytes, on the same
-// table.
+// Package stamps beside this one is the interface of xor-ack-dynamodb, stamps of
+// bytes, on the same table.
 //
 // # A tree
 //
@@ -38,8 +38,8 @@
 //	ops        BS 8 bytes of each edge that ended, or call of Add
 //	kids       BS 4 bytes that tell the children of each of those that started any
 //	edges      N  how many edges were started
-//	stampLen   N  instead of these, for stamps: their length
-//	stamps     BS and each of them, behind 6 bytes that mark its operation
+//	stampLen   N  instead of these, the length of stamps, and
+//	stamps     BS each of them: package stamps
 //	created    N  ms; missing where operations came before the chain
 //	cd         B  8 bytes that tell the options of its creation
 //	deadline   N  ms, when it times out

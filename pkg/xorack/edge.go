@@ -1,7 +1,6 @@
 package xorack
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -11,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // MaxTag is the most bytes of a tag, which is valid UTF-8 and not empty.
@@ -58,37 +58,8 @@ func (e Edge) Op() Op { return Op(e.id[:8]) }
 // IsZero reports whether this is no edge.
 func (e Edge) IsZero() bool { return e == Edge{} }
 
-// What an id is made for: ids of different kinds never meet.
-const (
-	forIncarnation = iota + 1
-	forRoot
-	forChild
-	forNamed
-	forBatch
-	forFan
-	forOptions
-	forStamps
-	forStamp
-	forEvent
-	forAdded
-	forSplit
-)
-
-// derive is the hash of a kind and parts, each with its length before it.
-func derive(kind byte, parts ...[]byte) [32]byte {
-	hash := sha256.New()
-	hash.Write([]byte{kind})
-	for _, part := range parts {
-		hash.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
-		hash.Write(part)
-	}
-	return [32]byte(hash.Sum(nil))
-}
-
-func number(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }
-
 func incarnationOf(tag, id string) Incarnation {
-	hash := derive(forIncarnation, []byte(tag), []byte(id))
+	hash := chains.Derive(chains.ForIncarnation, []byte(tag), []byte(id))
 	return Incarnation(hash[:8])
 }
 
@@ -98,11 +69,11 @@ func incarnationOf(tag, id string) Incarnation {
 func Root(tag, id string, i int) Edge { return rootOf(tag, incarnationOf(tag, id), i) }
 
 func rootOf(tag string, inc Incarnation, i int) Edge {
-	return Edge{tag: tag, inc: inc, id: edgeID(derive(forRoot, inc[:], number(i)))}
+	return Edge{tag: tag, inc: inc, id: edgeID(chains.Derive(chains.ForRoot, inc[:], chains.Number(i)))}
 }
 
 func (e Edge) derived(kind byte, name []byte) Edge {
-	return Edge{tag: e.tag, inc: e.inc, id: edgeID(derive(kind, e.inc[:], e.id[:], name))}
+	return Edge{tag: e.tag, inc: e.inc, id: edgeID(chains.Derive(kind, e.inc[:], e.id[:], name))}
 }
 
 // opOfBatch is the bit of a mark that tells a call of Add from an edge's end:
@@ -117,7 +88,7 @@ func edgeID(hash [32]byte) [12]byte {
 // Child is the ith edge that follows from this one, from 0. How many there are
 // must be told by the work alone: a handler that runs again must start the
 // same.
-func (e Edge) Child(i int) Edge { return e.derived(forChild, number(i)) }
+func (e Edge) Child(i int) Edge { return e.derived(chains.ForChild, chains.Number(i)) }
 
 // Children are the first n of the edges that Child returns.
 func (e Edge) Children(n int) []Edge {
@@ -130,19 +101,19 @@ func (e Edge) Children(n int) []Edge {
 
 // Named is the edge of this name that follows from this one, for work that is
 // told by a key better than by a number.
-func (e Edge) Named(name string) Edge { return e.derived(forNamed, []byte(name)) }
+func (e Edge) Named(name string) Edge { return e.derived(chains.ForNamed, []byte(name)) }
 
 // Added is the ith edge that an [Acker.Add] of this batch starts, from 0, for
 // work whose parts are told by a number: each batch has edges of its own, and
 // none is one that Child returns.
 func (e Edge) Added(batch string, i int) Edge {
-	hash := derive(forAdded, e.inc[:], e.id[:], []byte(batch), number(i))
+	hash := chains.Derive(chains.ForAdded, e.inc[:], e.id[:], []byte(batch), chains.Number(i))
 	return Edge{tag: e.tag, inc: e.inc, id: edgeID(hash)}
 }
 
 // batchOp is the mark of an [Acker.Add].
 func (e Edge) batchOp(batch string) Op {
-	hash := derive(forBatch, e.inc[:], e.id[:], []byte(batch))
+	hash := chains.Derive(chains.ForBatch, e.inc[:], e.id[:], []byte(batch))
 	hash[0] |= opOfBatch
 	return Op(hash[:8])
 }

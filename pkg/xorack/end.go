@@ -21,7 +21,7 @@ func (a *Acker) Fail(ctx context.Context, e Edge, reason string) (Result, error)
 	if err := validateReason(reason); err != nil {
 		return Result{}, err
 	}
-	c, failed, err := a.store.Fail(ctx, Failure{
+	c, failed, err := a.store.fail(ctx, failure{
 		Tag: e.tag, Incarnation: e.inc, Op: e.Op(), Reason: reason, Now: a.now(),
 	})
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 	if now := a.now(); !deadline.After(now) || deadline.Sub(now) > MaxDeadline {
 		return Result{}, &InvalidError{Field: "deadline", Code: invalid.OutOfRange, Problem: "must be ahead, by at most " + MaxDeadline.String()}
 	}
-	c, extended, err := a.store.Extend(ctx, e.tag, e.inc, deadline)
+	c, extended, err := a.store.extend(ctx, e.tag, e.inc, deadline)
 	if err != nil {
 		return Result{}, err
 	}
@@ -89,7 +89,7 @@ func (a *Acker) Abandon(ctx context.Context, e Edge, data, reason string) (Chain
 	if err := errors.Join(validateData(data), validateReason(reason)); err != nil {
 		return Chain{}, err
 	}
-	c, abandoned, err := a.store.Abandon(ctx, Overdue{Tag: e.tag, Incarnation: e.inc, Data: data, Reason: reason, Now: a.now()})
+	c, abandoned, err := a.store.abandon(ctx, overdue{Tag: e.tag, Incarnation: e.inc, Data: data, Reason: reason, Now: a.now()})
 	if err != nil || abandoned {
 		return c, err
 	}
@@ -106,7 +106,7 @@ func (a *Acker) Delete(ctx context.Context, tag string) (Result, error) {
 		return Result{}, err
 	}
 	op := a.newOp()
-	c, _, err := a.store.Delete(ctx, tag, op, a.now())
+	c, _, err := a.store.delete(ctx, tag, op, a.now())
 	switch {
 	case err != nil:
 		return Result{}, err

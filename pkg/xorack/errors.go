@@ -36,20 +36,6 @@ var (
 	ErrOtherKind = errors.New("the chain is of the other kind")
 )
 
-// The remaining errors of xor-ack-dynamodb, with its meanings.
-var (
-	// ErrBufferLengthsUnequal: stamps of different lengths were put together.
-	ErrBufferLengthsUnequal = errors.New("stamps have different lengths")
-	// ErrLessThanTwoBuffers: XOR was asked of fewer than two stamps.
-	ErrLessThanTwoBuffers = errors.New("fewer than two stamps")
-	// ErrZeroBufferNoOp: a stamp of zeros changes nothing.
-	ErrZeroBufferNoOp = errors.New("stamp is all zeros: it changes nothing")
-	// ErrStaleLocalData: the stamp changed between a read and a write. Nothing
-	// here reads before it writes, so this is never returned; it stands for
-	// callers that still check for it.
-	ErrStaleLocalData = errors.New("stale local data")
-)
-
 // InvalidError is an input that can never be accepted: which field, in which of the
 // children, and why.
 type InvalidError = invalid.Error

@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 const (
@@ -53,7 +54,7 @@ func fan(e Edge, child func(int) Edge, n int, visit func(fanned), leaf func(Edge
 		}
 		size := min(part, n-i*part)
 		width := capacity(size)
-		hash := derive(forFan, c.inc[:], c.id[:], []byte(c.tag))
+		hash := chains.Derive(chains.ForFan, c.inc[:], c.id[:], []byte(c.tag))
 		sub := fanned{under: c, tag: inside(c.tag, "fan."+base64.RawURLEncoding.EncodeToString(hash[:16]))}
 		sub.inc, sub.edges = incarnationOf(sub.tag, ""), (size+width-1)/width
 		visit(sub)
@@ -82,7 +83,7 @@ func (e Edge) Fan(n int) []Edge {
 	return leaves
 }
 
-func (e Edge) fanChild(i int) Edge { return e.derived(forFan, number(i)) }
+func (e Edge) fanChild(i int) Edge { return e.derived(chains.ForFan, chains.Number(i)) }
 
 // Fan ends an edge and starts the n edges that [Edge.Fan] names, 1 to
 // [MaxFan]. More than [FanWidth] of them are put into chains of their own, each

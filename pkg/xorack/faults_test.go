@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
 // hurt is an Acker on a table of its own, with an engine on which a request can
@@ -30,7 +31,7 @@ type hurt struct {
 	plain   *xorack.Store
 	now     time.Time
 	acker   *xorack.Acker
-	stamper *xorack.Stamper
+	stamper *stamps.Stamper
 	// ops counts the marks, which are the same each time.
 	ops byte
 	// announced are the ids of the events.
@@ -53,9 +54,7 @@ func newHurt(t *testing.T) *hurt {
 	if h.acker, err = xorack.New(store, options); err != nil {
 		t.Fatal(err)
 	}
-	if h.stamper, err = xorack.NewStamper(store, options); err != nil {
-		t.Fatal(err)
-	}
+	h.stamper = stamps.New(h.acker)
 	return h
 }
 
@@ -131,12 +130,12 @@ func operations(ctx context.Context) []operation {
 		return firstError(create(h), err)
 	}
 	stamped := func(h *hurt) error {
-		_, err := h.stamper.Create(ctx, "t", []byte("a"), &xorack.StampOptions{ID: "1"})
+		_, err := h.stamper.Create(ctx, "t", []byte("a"), &stamps.Options{ID: "1"})
 		return err
 	}
 	stamp := func(text, id string) func(*hurt) error {
 		return func(h *hurt) error {
-			_, err := h.stamper.Stamp(ctx, "t", []byte(text), &xorack.StampOptions{ID: id})
+			_, err := h.stamper.Stamp(ctx, "t", []byte(text), &stamps.Options{ID: id})
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package xorack_test
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"sync"
 	"testing"
@@ -11,14 +10,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// metered is an Acker and a Stamper on a table of its own, with a Meter between.
+// metered is an Acker on a table of its own, with a Meter between.
 type metered struct {
 	t *testing.T
 	// plain is the table without the Meter.
-	plain   *xorack.Store
-	acker   *xorack.Acker
-	stamper *xorack.Stamper
-	meter   *ddbtest.Meter
+	plain *xorack.Store
+	acker *xorack.Acker
+	meter *ddbtest.Meter
 }
 
 func newMetered(t *testing.T) *metered {
@@ -30,9 +28,6 @@ func newMetered(t *testing.T) *metered {
 	store := storeOn(t, m.meter, xorack.Names{})
 	var err error
 	if m.acker, err = xorack.New(store, &xorack.Options{ForEach: sideBySide}); err != nil {
-		t.Fatal(err)
-	}
-	if m.stamper, err = xorack.NewStamper(store, nil); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -172,44 +167,6 @@ func (m *metered) finishParts(leaves []xorack.Edge) {
 			}
 		})
 		tags = above
-	}
-}
-
-// TestFiguresOfStamps pins the byte interface: 64 stamps of 8 bytes.
-func TestFiguresOfStamps(t *testing.T) {
-	m := newMetered(t)
-	stamps := make([][]byte, 64)
-	for i := range stamps {
-		hash := sha256.Sum256([]byte{byte(i)})
-		stamps[i] = hash[:8]
-	}
-	// The stamps bring what the chain is created with to zero.
-	first, err := xorack.XOR(stamps...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.stamper.Create(t.Context(), tag, first.Stamp, nil); err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	ended := 0
-	cost := m.cost(func() {
-		sideBySide(len(stamps), func(i int) {
-			state, err := m.stamper.Stamp(t.Context(), tag, stamps[i], nil)
-			if err != nil {
-				t.Error(err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if state.Outcome == xorack.Ended {
-				ended++
-			}
-		})
-	})
-	units := cost.Units.Writes + cost.Units.Index
-	t.Logf("64 stamps of 8 bytes: %.3f write units a stamp, %+v", units/64, cost)
-	if units > 1.1*64 || cost.Reads != 0 || ended != 1 {
-		t.Errorf("%+v, %d ended it; want 1.1 units a stamp or less", cost, ended)
 	}
 }
 

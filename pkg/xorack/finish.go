@@ -6,12 +6,14 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // EventID is the id under which the chain's end is announced: the same each
 // time, and another one for another chain of the same tag.
 func (c Chain) EventID() string {
-	hash := derive(forEvent, []byte(c.Tag), c.Incarnation[:])
+	hash := chains.Derive(chains.ForEvent, []byte(c.Tag), c.Incarnation[:])
 	return hex.EncodeToString(hash[:16])
 }
 
@@ -42,7 +44,7 @@ type Announce func(context.Context, Chain) error
 //
 // It costs one write and one of the index, and one more with a parent.
 func (a *Acker) Finish(ctx context.Context, c Chain, announce Announce) (bool, error) {
-	c, _, err := a.settle(ctx, c)
+	c, err := a.settle(ctx, c)
 	if err != nil || c.End() == Open || c.Due.IsZero() {
 		return false, err
 	}
@@ -54,7 +56,7 @@ func (a *Acker) Finish(ctx context.Context, c Chain, announce Announce) (bool, e
 	if err := a.carry(ctx, c); err != nil {
 		return false, err
 	}
-	_, sealed, err := a.store.Seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone))
+	_, sealed, err := a.store.seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone))
 	return sealed, err
 }
 
@@ -87,4 +89,14 @@ func carriedReason(c Chain) string {
 		reason = strings.ToValidUTF8(reason[:MaxReason], "")
 	}
 	return reason
+}
+
+// settle records that a chain of stamps is Done, where its stamps say so and the
+// one who stamped last has not: package stamps.
+func (a *Acker) settle(ctx context.Context, c Chain) (Chain, error) {
+	if c.Recorded != Open || !c.acked() {
+		return c, nil
+	}
+	c, _, err := a.store.settle(ctx, c, a.now())
+	return c, err
 }

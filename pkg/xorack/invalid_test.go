@@ -105,7 +105,7 @@ func TestInvalid(t *testing.T) {
 			return err
 		}},
 		{"long tombstone", "tombstone", func(context.Context, *fixture) error {
-			_, err := xorack.NewStamper(xorack.NewMemory(), &xorack.Options{Tombstone: 11 * 365 * 24 * time.Hour})
+			_, err := xorack.New(xorack.NewMemory(), &xorack.Options{Tombstone: 11 * 365 * 24 * time.Hour})
 			return err
 		}},
 		{"key with the name of another attribute", "tag key", func(context.Context, *fixture) error {

@@ -5,48 +5,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
-
-// layout is the version of the items' layout, kept in each item's "v".
-//
-// Compatibility: a reader takes items of this layout and of older ones, and
-// refuses newer ones ([table.ErrNewerLayout]); so does a writer, in its condition.
-// Adding an attribute that older versions may ignore does not raise the
-// version; giving an attribute another meaning does.
-const layout = 1
-
-// The attributes of the items, all but the key. Their names are short because
-// a chain of 100 edges is to fit into one write unit.
-const (
-	attrVersion     ddb.Path = "v"
-	attrIncarnation ddb.Path = "inc"
-	attrSum         ddb.Path = "n"
-	attrOps         ddb.Path = "ops"
-	attrSplits      ddb.Path = "kids"
-	attrEdges       ddb.Path = "edges"
-	attrStampLen    ddb.Path = "stampLen"
-	attrStamps      ddb.Path = "stamps"
-	attrCreated     ddb.Path = "created" // ms
-	attrOptions     ddb.Path = "cd"
-	attrDeadline    ddb.Path = "deadline" // ms
-	attrIdle        ddb.Path = "idle"     // ms
-	attrSeen        ddb.Path = "seen"     // ms
-	attrDue         ddb.Path = "due"      // ms
-	attrDueShard    ddb.Path = "dueShard"
-	attrLastOp      ddb.Path = "lastOp"
-	attrRecorded    ddb.Path = "st"
-	attrReason      ddb.Path = "reason"
-	attrEndedAt     ddb.Path = "endedAt"   // ms
-	attrExpiresOn   ddb.Path = "expiresOn" // s, the TTL attribute
-	attrParent      ddb.Path = "parent"
-	attrData        ddb.Path = "data"
-)
-
-var fixedAttributes = []ddb.Path{
-	attrVersion, attrIncarnation, attrSum, attrOps, attrSplits, attrEdges, attrStampLen, attrStamps, attrCreated, attrOptions,
-	attrDeadline, attrIdle, attrSeen, attrDue, attrDueShard, attrLastOp, attrRecorded, attrReason, attrEndedAt,
-	attrExpiresOn, attrParent, attrData,
-}
 
 func opsValue(ops []Op) ddb.Value {
 	set := make([][]byte, len(ops))
@@ -83,34 +43,30 @@ func parentValue(parent Edge, sub bool) ddb.Value {
 	return ddb.Blob(append(value, parent.tag...))
 }
 
-// encode is the item of a chain at its creation.
+// encode is the item of a chain of edges at its creation.
 func (s *Store) encode(c Chain) ddb.Item {
 	fields := ddb.Fields{
-		s.tagKey:        ddb.Text(c.Tag),
-		attrVersion:     ddb.Int(layout),
-		attrIncarnation: ddb.Blob(c.Incarnation[:]),
-		attrCreated:     ddb.Millis(c.Created),
-		attrDeadline:    ddb.Millis(c.Deadline),
-		attrSeen:        ddb.Millis(c.Seen),
-		attrDue:         ddb.Millis(c.Due),
-		attrDueShard:    ddb.Int(dueShard(c.Tag)),
-		attrExpiresOn:   ddb.Seconds(c.ExpiresOn),
+		s.table.Tag:        ddb.Text(c.Tag),
+		chains.Version:     ddb.Int(chains.Layout),
+		chains.Incarnation: ddb.Blob(c.Incarnation[:]),
+		chains.Created:     ddb.Millis(c.Created),
+		chains.Deadline:    ddb.Millis(c.Deadline),
+		chains.Seen:        ddb.Millis(c.Seen),
+		chains.Due:         ddb.Millis(c.Due),
+		chains.DueShard:    ddb.Int(chains.DueShardOf(c.Tag)),
+		chains.ExpiresOn:   ddb.Seconds(c.ExpiresOn),
 	}
 	if c.Idle > 0 {
-		fields[attrIdle] = ddb.Int(c.Idle.Milliseconds())
+		fields[chains.Idle] = ddb.Int(c.Idle.Milliseconds())
 	}
 	if !c.Parent.IsZero() {
-		fields[attrParent] = parentValue(c.Parent, c.Sub)
+		fields[chains.Parent] = parentValue(c.Parent, c.Sub)
 	}
 	if c.Data != "" {
-		fields[attrData] = ddb.Text(c.Data)
+		fields[chains.Data] = ddb.Text(c.Data)
 	}
-	if c.HasStamps() {
-		fields[attrStampLen], fields[attrStamps] = ddb.Int(int64(c.StampLen)), ddb.Blobs(c.Stamps...)
-		return fields.Item()
-	}
-	fields[attrSum], fields[attrEdges] = c.Sum.value(), ddb.Int(c.Edges)
-	fields[attrOptions], fields[attrLastOp] = ddb.Blob(c.Options[:]), ddb.Blob(c.LastOp[:])
+	fields[chains.Sum], fields[chains.Edges] = c.Sum.value(), ddb.Int(c.Edges)
+	fields[chains.Options], fields[chains.LastOp] = ddb.Blob(c.Options[:]), ddb.Blob(c.LastOp[:])
 	return fields.Item()
 }
 
@@ -119,73 +75,49 @@ func decodeChain(it ddb.Item, tagKey ddb.Path) (Chain, error) {
 	if !it.Exists() {
 		return Chain{}, nil
 	}
-	d := decoder{ddb.Decoder{Item: it}}
-	d.Layout(attrVersion, layout)
+	d := chains.Decoder{Decoder: ddb.Decoder{Item: it}}
+	d.Layout(chains.Version, chains.Layout)
 	c := Chain{
 		Tag:         d.Text(tagKey),
-		Incarnation: Incarnation(d.eight(attrIncarnation)),
-		Edges:       d.NumberOr(attrEdges, 0),
-		StampLen:    int(d.NumberOr(attrStampLen, 0)),
-		Created:     d.MillisOr(attrCreated),
-		Options:     d.eight(attrOptions),
-		Deadline:    d.MillisOr(attrDeadline),
-		Idle:        time.Duration(d.NumberOr(attrIdle, 0)) * time.Millisecond,
-		Seen:        d.MillisOr(attrSeen),
-		Due:         d.MillisOr(attrDue),
-		LastOp:      Op(d.eight(attrLastOp)),
-		Recorded:    End(d.TextOr(attrRecorded, "")),
-		Reason:      d.TextOr(attrReason, ""),
-		EndedAt:     d.MillisOr(attrEndedAt),
-		ExpiresOn:   d.SecondsOr(attrExpiresOn),
-		Data:        d.TextOr(attrData, ""),
+		Incarnation: Incarnation(d.Eight(chains.Incarnation)),
+		Edges:       d.NumberOr(chains.Edges, 0),
+		StampLen:    int(d.NumberOr(chains.StampLen, 0)),
+		Created:     d.MillisOr(chains.Created),
+		Options:     d.Eight(chains.Options),
+		Deadline:    d.MillisOr(chains.Deadline),
+		Idle:        time.Duration(d.NumberOr(chains.Idle, 0)) * time.Millisecond,
+		Seen:        d.MillisOr(chains.Seen),
+		Due:         d.MillisOr(chains.Due),
+		LastOp:      Op(d.Eight(chains.LastOp)),
+		Recorded:    End(d.TextOr(chains.Recorded, "")),
+		Reason:      d.TextOr(chains.Reason, ""),
+		EndedAt:     d.MillisOr(chains.EndedAt),
+		ExpiresOn:   d.SecondsOr(chains.ExpiresOn),
+		Data:        d.TextOr(chains.Data, ""),
 	}
-	c.Sum.Hi, c.Sum.Lo = d.Number128(attrSum)
-	for _, op := range d.set(attrOps, len(Op{})) {
+	c.Sum.Hi, c.Sum.Lo = d.Number128(chains.Sum)
+	for _, op := range d.Set(chains.Ops, len(Op{})) {
 		c.Ops = append(c.Ops, Op(op))
 	}
-	for _, split := range d.set(attrSplits, len(Split{})) {
+	for _, split := range d.Set(chains.Splits, len(Split{})) {
 		c.Splits = append(c.Splits, Split(split))
 	}
-	c.Stamps = d.set(attrStamps, stampMark+c.StampLen)
-	c.Parent, c.Sub = d.parent()
+	c.Stamps = d.Set(chains.Stamps, chains.StampMark+c.StampLen)
+	c.Parent, c.Sub = parentOf(&d)
 	if d.Err != nil {
 		return Chain{}, fmt.Errorf("chain: %w", d.Err)
 	}
 	return c, nil
 }
 
-// decoder reads what only chains have.
-type decoder struct{ ddb.Decoder }
-
-func (d *decoder) eight(name ddb.Path) (eight [8]byte) {
-	value := d.BytesOr(name)
-	if value != nil && len(value) != len(eight) {
-		d.Fail(name, "is not of 8 bytes")
-		return eight
-	}
-	copy(eight[:], value)
-	return eight
-}
-
-// set reads a set of members of one length that may be missing, sorted.
-func (d *decoder) set(name ddb.Path, length int) [][]byte {
-	members := d.MembersOr(name)
-	for _, member := range members {
-		if len(member) != length {
-			d.Fail(name, fmt.Sprintf("has a member that is not of %d bytes", length))
-			return nil
-		}
-	}
-	return members
-}
-
-func (d *decoder) parent() (parent Edge, sub bool) {
-	value := d.BytesOr(attrParent)
+// parentOf reads the edge of another chain that ends with this one.
+func parentOf(d *chains.Decoder) (parent Edge, sub bool) {
+	value := d.BytesOr(chains.Parent)
 	if value == nil {
 		return Edge{}, false
 	}
 	if len(value) <= parentHead {
-		d.Fail(attrParent, "is not an edge")
+		d.Fail(chains.Parent, "is not an edge")
 		return Edge{}, false
 	}
 	parent = Edge{tag: string(value[parentHead:]), inc: Incarnation(value[1:9]), id: [12]byte(value[9:parentHead])}

@@ -6,6 +6,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // Names are the names of the chains' table and of its key. An empty field
@@ -33,11 +34,11 @@ func (n Names) Tables() []table.Definition {
 		Name:      n.Chains,
 		Partition: table.Key{Name: n.TagKey, Type: table.String},
 		Stream:    table.NewImage,
-		TTL:       string(attrExpiresOn),
+		TTL:       string(chains.ExpiresOn),
 		Index: table.Index{
 			Name:      dueIndex,
-			Partition: table.Key{Name: string(attrDueShard), Type: table.Number},
-			Sort:      table.Key{Name: string(attrDue), Type: table.Number},
+			Partition: table.Key{Name: string(chains.DueShard), Type: table.Number},
+			Sort:      table.Key{Name: string(chains.Due), Type: table.Number},
 		},
 	}}
 }
@@ -49,7 +50,7 @@ func (n Names) Validate() error {
 	if len(n.TagKey) > 255 {
 		return &InvalidError{Field: "tag key", Code: invalid.TooLarge, Problem: "is longer than 255 bytes"}
 	}
-	for _, taken := range fixedAttributes {
+	for _, taken := range chains.Attributes {
 		if ddb.Path(n.TagKey) == taken {
 			return &InvalidError{Field: "tag key", Code: invalid.Misplaced, Problem: "must not be " + n.TagKey + ": another attribute has that name"}
 		}

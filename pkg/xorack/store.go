@@ -8,15 +8,18 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // Store is the chains' table: on DynamoDB as [Names.Tables] defines it
 // ([NewDynamo]), or in memory ([NewMemory]).
 //
-// Every method is exactly one request. Writes are atomic and durable when the
+// It may be used by any number of goroutines; what writes to it is an [Acker].
+type Store struct{ table *chains.Table }
+
+// Every method but Expire is exactly one request. Writes are atomic and durable when the
 // method returns nil; a strong read sees every write that was answered before
-// it began. All methods may be called by any number of goroutines.
+// it began.
 //
 // A method that returns an error may have taken effect all the same, and a
 // request may take effect twice (the SDK repeats one whose response is lost).
@@ -30,11 +33,6 @@ import (
 //
 // A write is charged 1 write unit for each KB of the item, as it was or as it
 // is, whichever is larger; and what is said of the index on top of that.
-type Store struct {
-	engine ddb.Engine
-	table  *table.Definition
-	tagKey ddb.Path
-}
 
 // NewDynamo returns the Store on this table. It makes no request.
 func NewDynamo(client *dynamodb.Client, names Names) (*Store, error) {
@@ -56,13 +54,13 @@ func NewStore(engine ddb.Engine, names Names) (*Store, error) {
 }
 
 func newStore(engine ddb.Engine, names Names) *Store {
-	return &Store{engine: engine, table: &names.Tables()[0], tagKey: ddb.Path(names.withDefaults().TagKey)}
+	return &Store{&chains.Table{Engine: engine, Definition: &names.Tables()[0], Tag: ddb.Path(names.withDefaults().TagKey)}}
 }
 
 // Expire deletes every chain whose ExpiresOn has come, as DynamoDB's TTL does
 // some time later, and returns how many there were. It does so in memory only.
 func (s *Store) Expire(now time.Time) int {
-	if memory, ok := s.engine.(*ddb.Memory); ok {
+	if memory, ok := s.table.Engine.(*ddb.Memory); ok {
 		return memory.Expire(now)
 	}
 	return 0
@@ -71,101 +69,87 @@ func (s *Store) Expire(now time.Time) int {
 // What conditions ask of a chain's item. isOpen is for items that may be none, or
 // of a chain that was not created; isRunning for those that are neither.
 var (
-	isOpen    = ddb.And(attrRecorded.Missing(), ddb.Or(attrCreated.Missing(), attrSum.Ne(ddb.Int(0))))
-	isRunning = ddb.And(attrRecorded.Missing(), attrSum.Ne(ddb.Int(0)))
-	isKnown   = attrVersion.Le(ddb.Int(layout))
-	hasEdges  = attrStampLen.Missing()
+	isOpen    = ddb.And(chains.Recorded.Missing(), ddb.Or(chains.Created.Missing(), chains.Sum.Ne(ddb.Int(0))))
+	isRunning = ddb.And(chains.Recorded.Missing(), chains.Sum.Ne(ddb.Int(0)))
+	hasEdges  = chains.StampLen.Missing()
 )
 
-func isThis(inc Incarnation) ddb.Cond { return attrIncarnation.Eq(ddb.Blob(inc[:])) }
-
-func isSame(inc Incarnation) ddb.Cond { return ddb.Or(attrIncarnation.Missing(), isThis(inc)) }
-
-func (s *Store) op(name string) ddb.Op { return ddb.Op{Op: name, Table: s.table} }
-
-func (s *Store) key(tag string) ddb.Item { return ddb.Fields{s.tagKey: ddb.Text(tag)}.Item() }
-
-// upsert changes the chain under a tag, or makes it, if the condition holds.
+// upsert changes the chain under a tag, or makes it, if the condition holds. It
+// returns the chain that stands there afterwards and whether the condition held.
 func (s *Store) upsert(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (Chain, bool, error) {
-	return s.do(ctx, op, tag, ddb.And(condition, ddb.Or(attrVersion.Missing(), isKnown)),
-		append(do, attrVersion.SetIfMissing(ddb.Int(layout))))
+	return s.decoded(s.table.Upsert(ctx, op, tag, condition, do...))
 }
 
 // update changes the chain under a tag, if it is there and the condition holds.
 func (s *Store) update(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (Chain, bool, error) {
-	return s.do(ctx, op, tag, ddb.And(condition, isKnown), do)
+	return s.decoded(s.table.Update(ctx, op, tag, condition, do...))
 }
 
-// do returns the chain that stands there afterwards and whether the condition
-// held.
-func (s *Store) do(ctx context.Context, op, tag string, condition ddb.Cond, do []ddb.Action) (Chain, bool, error) {
-	a, err := s.engine.Do(ctx, ddb.Update{Op: s.op(op), Key: s.key(tag), If: condition, Do: do})
+// decoded is the answer to a request, with the item as a chain.
+func (s *Store) decoded(it ddb.Item, held bool, err error) (Chain, bool, error) {
 	if err != nil {
 		return Chain{}, false, err
 	}
-	c, err := s.decoded(a.Item)
-	return c, a.Held && err == nil, err
+	c, err := ddb.Decoded(it, func(it ddb.Item) (Chain, error) { return decodeChain(it, s.table.Tag) })
+	return c, held && err == nil, err
 }
 
 // Chain reads a chain strongly; the zero Chain where there is none.
 //
 // One strong GetItem; 1 read unit for each 4 KB.
 func (s *Store) Chain(ctx context.Context, tag string) (Chain, error) {
-	a, err := s.engine.Do(ctx, ddb.Get{Op: s.op("get"), Key: s.key(tag), Strong: true})
-	if err != nil {
-		return Chain{}, err
-	}
-	return s.decoded(a.Item)
+	a, err := s.table.Engine.Do(ctx, ddb.Get{Op: s.table.Op("get"), Key: s.table.Key(tag), Strong: true})
+	c, _, err := s.decoded(a.Item, true, err)
+	return c, err
 }
 
-func (s *Store) decoded(it ddb.Item) (Chain, error) {
-	return ddb.Decoded(it, func(it ddb.Item) (Chain, error) { return decodeChain(it, s.tagKey) })
+// settle records that a chain of stamps is Done, if it has no other stamps than
+// the caller has seen: [chains.Table.Settle].
+func (s *Store) settle(ctx context.Context, c Chain, now time.Time) (Chain, bool, error) {
+	return s.decoded(s.table.Settle(ctx, c.Tag, c.Incarnation, len(c.Stamps), now))
 }
 
-// DueShards is how many parts the chains that are due are in.
-const DueShards = dueShards
-
-// DueQuery asks for chains that are due.
-type DueQuery struct {
-	// Shard is the part, from 0 to DueShards-1.
+// dueQuery asks for chains that are due.
+type dueQuery struct {
+	// Shard is the part, from 0 to chains.DueShards-1.
 	Shard int
 	// At is the time at which they are due.
 	At time.Time
-	// After, where it is not the zero DueChain, is the last one that was read
+	// After, where it is not the zero dueChain, is the last one that was read
 	// before.
-	After DueChain
+	After dueChain
 	// Limit is the most chains to return, from 1 on.
 	Limit int
 }
 
-// DueChain is a chain that is due.
-type DueChain struct {
+// dueChain is a chain that is due.
+type dueChain struct {
 	Tag string
 	Due time.Time
 }
 
-// Due reads which chains of a part are due, the longest due first, not
+// due reads which chains of a part are due, the longest due first, not
 // strongly.
 //
 // One Query of the index; half a read unit for each 4 KB, about 60 tags.
-func (s *Store) Due(ctx context.Context, q DueQuery) ([]DueChain, error) {
+func (s *Store) due(ctx context.Context, q dueQuery) ([]dueChain, error) {
 	query := ddb.Query{
-		Op: s.op("query due chains"), OfIndex: true, Partition: ddb.Int(int64(q.Shard)),
-		Where: attrDue.Le(ddb.Millis(q.At)), Limit: q.Limit,
+		Op: s.table.Op("query due chains"), OfIndex: true, Partition: ddb.Int(int64(q.Shard)),
+		Where: chains.Due.Le(ddb.Millis(q.At)), Limit: q.Limit,
 	}
 	if q.After.Tag != "" {
 		query.After = ddb.Fields{
-			s.tagKey: ddb.Text(q.After.Tag), attrDueShard: query.Partition, attrDue: ddb.Millis(q.After.Due),
+			s.table.Tag: ddb.Text(q.After.Tag), chains.DueShard: query.Partition, chains.Due: ddb.Millis(q.After.Due),
 		}.Item()
 	}
-	a, err := s.engine.Do(ctx, query)
+	a, err := s.table.Engine.Do(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	due := make([]DueChain, 0, len(a.Items))
+	due := make([]dueChain, 0, len(a.Items))
 	for _, it := range a.Items {
 		d := ddb.Decoder{Item: it}
-		due = append(due, DueChain{d.Text(s.tagKey), d.MillisOr(attrDue)})
+		due = append(due, dueChain{d.Text(s.table.Tag), d.MillisOr(chains.Due)})
 		if d.Err != nil {
 			return nil, d.Err
 		}

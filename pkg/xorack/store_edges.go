@@ -6,67 +6,56 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// Create makes a chain of c where none was created, none has ended, and what
-// stands there (operations that came before) is of the same incarnation and
-// kind. Their sums are added; Seen keeps its value.
+// create makes a chain of c where none was created, none has ended, and what
+// stands there (operations that came before) is of the same incarnation and of
+// edges. Their sums are added; Seen keeps its value.
 //
 // Lost response: the repeat finds a chain with our own incarnation and options.
 // Another did it first: the same one, with the same options, is as good as
 // ours. We die right after: a chain that times out.
 //
 // One UpdateItem, ALL_NEW; 1 write unit, and 1 of the index.
-func (s *Store) Create(ctx context.Context, c Chain) (Chain, bool, error) {
+func (s *Store) create(ctx context.Context, c Chain) (Chain, bool, error) {
 	it := s.encode(c)
 	do := make([]ddb.Action, 0, it.Len())
 	for name, value := range it.All() {
 		switch attr := ddb.Path(name); attr {
-		case s.tagKey, attrVersion:
-		case attrSeen:
+		case s.table.Tag, chains.Version:
+		case chains.Seen:
 			do = append(do, attr.SetIfMissing(value))
-		case attrSum, attrEdges, attrStamps:
+		case chains.Sum, chains.Edges:
 			do = append(do, attr.Add(value))
 		default:
 			do = append(do, attr.Set(value))
 		}
 	}
-	kind := hasEdges
-	if c.HasStamps() {
-		kind = mayHaveStamps(c.StampLen)
-	}
 	return s.upsert(ctx, "create", c.Tag,
-		ddb.And(attrCreated.Missing(), attrRecorded.Missing(), isSame(c.Incarnation), kind), do...)
+		ddb.And(chains.Created.Missing(), chains.Recorded.Missing(), chains.IsSame(c.Incarnation), hasEdges), do...)
 }
 
-// Replace stores c in the place of what is left of another chain, if that still
+// replace stores c in the place of what is left of another chain, if that still
 // stands there: one of `seen`'s incarnation that was never created or has
 // expired; or, where `seen` was deleted, the one with its LastOp. Stamps that
 // came before a creation have no incarnation: they stay.
 //
 // Lost response: the repeat finds our own chain. Another did it first: theirs is
-// returned. We die right after: as with Create.
+// returned. We die right after: as with create.
 //
 // One PutItem; 1 write unit for each KB of the larger one, and 1 or 2 of the
 // index.
-func (s *Store) Replace(ctx context.Context, c, seen Chain) (Chain, bool, error) {
-	isOver := ddb.And(isThis(seen.Incarnation), ddb.Or(attrCreated.Missing(), attrExpiresOn.Le(ddb.Seconds(c.Created))))
+func (s *Store) replace(ctx context.Context, c, seen Chain) (Chain, bool, error) {
+	isOver := chains.IsOver(seen.Incarnation, c.Created)
 	if seen.Recorded == Deleted {
-		isOver = ddb.And(attrLastOp.Eq(ddb.Blob(seen.LastOp[:])), attrDue.Missing())
+		isOver = chains.IsDeleted(seen.LastOp)
 	}
-	a, err := s.engine.Do(ctx, ddb.Put{Op: s.op("replace"), Item: s.encode(c), If: ddb.And(isOver, isKnown)})
-	if err != nil {
-		return Chain{}, false, err
-	}
-	if a.Held {
-		return c, true, nil
-	}
-	there, err := s.decoded(a.Item)
-	return there, false, err
+	return s.decoded(s.table.Replace(ctx, s.encode(c), isOver))
 }
 
-// Work is what operations do to a chain's sum.
-type Work struct {
+// work is what operations do to a chain's sum.
+type work struct {
 	Tag         string
 	Incarnation Incarnation
 	// Delta is what they add to the sum, Edges how many edges they start, Ops
@@ -86,7 +75,7 @@ type Work struct {
 	Orphan time.Time
 }
 
-// Apply counts operations, if the chain is not ended, of the same incarnation
+// apply counts operations, if the chain is not ended, of the same incarnation
 // and of edges, has none of them yet, none of the ends that they must come
 // before, and room for all.
 //
@@ -95,17 +84,17 @@ type Work struct {
 // if it ended the chain, the stream's handler and the sweep carry the end on.
 //
 // One UpdateItem, ALL_NEW; the first KB of the item has about 100 operations.
-func (s *Store) Apply(ctx context.Context, w Work) (Chain, bool, error) {
+func (s *Store) apply(ctx context.Context, w work) (Chain, bool, error) {
 	counted := make([]ddb.Cond, 0, len(w.Ops)+len(w.Before))
 	for _, op := range slices.Concat(w.Ops, w.Before) {
-		counted = append(counted, attrOps.Contains(ddb.Blob(op[:])))
+		counted = append(counted, chains.Ops.Contains(ddb.Blob(op[:])))
 	}
 	last := w.Ops[len(w.Ops)-1]
 	do := []ddb.Action{
-		attrIncarnation.Set(ddb.Blob(w.Incarnation[:])), attrSeen.Set(ddb.Millis(w.Now)),
-		attrLastOp.Set(ddb.Blob(last[:])), attrExpiresOn.SetIfMissing(ddb.Seconds(w.Orphan)),
-		attrSum.Add(w.Delta.value()), attrEdges.Add(ddb.Int(w.Edges)), attrOps.Add(opsValue(w.Ops)),
-		attrSplits.Add(splitsValue(w.Splits)),
+		chains.Incarnation.Set(ddb.Blob(w.Incarnation[:])), chains.Seen.Set(ddb.Millis(w.Now)),
+		chains.LastOp.Set(ddb.Blob(last[:])), chains.ExpiresOn.SetIfMissing(ddb.Seconds(w.Orphan)),
+		chains.Sum.Add(w.Delta.value()), chains.Edges.Add(ddb.Int(w.Edges)), chains.Ops.Add(opsValue(w.Ops)),
+		chains.Splits.Add(splitsValue(w.Splits)),
 	}
 	if len(w.Splits) == 0 {
 		do = do[:len(do)-1]
@@ -113,12 +102,12 @@ func (s *Store) Apply(ctx context.Context, w Work) (Chain, bool, error) {
 	// One Not around all: a hundred of them would be more operators than an
 	// expression may have.
 	return s.upsert(ctx, "apply", w.Tag,
-		ddb.And(isOpen, isSame(w.Incarnation), hasEdges, ddb.Not(ddb.Or(counted...)),
-			ddb.Or(attrOps.Missing(), attrOps.SizeLe(w.Room))), do...)
+		ddb.And(isOpen, chains.IsSame(w.Incarnation), hasEdges, ddb.Not(ddb.Or(counted...)),
+			ddb.Or(chains.Ops.Missing(), chains.Ops.SizeLe(w.Room))), do...)
 }
 
-// Failure is an edge that failed.
-type Failure struct {
+// failure is an edge that failed.
+type failure struct {
 	Tag         string
 	Incarnation Incarnation
 	Op          Op
@@ -126,17 +115,17 @@ type Failure struct {
 	Now         time.Time
 }
 
-// Fail ends a chain as Failed, if it is not ended, of the same incarnation and
+// fail ends a chain as Failed, if it is not ended, of the same incarnation and
 // of edges, and the operation has not counted. It makes the chain due, and its
-// expiry [Never].
+// expiry [chains.Never].
 //
 // Lost response: the repeat finds it Failed with its own LastOp. Another ended
-// it first: theirs stays. We die right after: as with Apply.
+// it first: theirs stays. We die right after: as with apply.
 //
 // One UpdateItem, ALL_NEW; up to 2 write units of the index.
-func (s *Store) Fail(ctx context.Context, f Failure) (Chain, bool, error) {
+func (s *Store) fail(ctx context.Context, f failure) (Chain, bool, error) {
 	return s.upsert(ctx, "fail", f.Tag,
-		ddb.And(isOpen, isSame(f.Incarnation), hasEdges, ddb.Not(attrOps.Contains(ddb.Blob(f.Op[:])))),
-		append(endNow(f.Tag, Failed, f.Now), attrIncarnation.Set(ddb.Blob(f.Incarnation[:])),
-			attrReason.Set(ddb.Text(f.Reason)), attrLastOp.Set(ddb.Blob(f.Op[:])))...)
+		ddb.And(isOpen, chains.IsSame(f.Incarnation), hasEdges, ddb.Not(chains.Ops.Contains(ddb.Blob(f.Op[:])))),
+		append(endNow(f.Tag, Failed, f.Now), chains.Incarnation.Set(ddb.Blob(f.Incarnation[:])),
+			chains.Reason.Set(ddb.Text(f.Reason)), chains.LastOp.Set(ddb.Blob(f.Op[:])))...)
 }

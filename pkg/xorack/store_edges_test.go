@@ -55,15 +55,14 @@ func testCreateRefused(t *testing.T, s *xorack.Store) {
 	answers(t, s, "created twice", first, false)(s.Create(t.Context(), other))
 	other.Incarnation = stranger
 	answers(t, s, "by a stranger", first, false)(s.Create(t.Context(), other))
-	answers(t, s, "of stamps", first, false)(s.Create(t.Context(), newStamped("refused a", "mark01aa")))
 
 	orphan, _, err := s.Apply(t.Context(), work("refused b", 5, 1))
 	check(t, err)
 	byStranger := newChain("refused b")
 	byStranger.Incarnation = stranger
 	answers(t, s, "over a stranger's orphan", orphan, false)(s.Create(t.Context(), byStranger))
-	ofStamps := newStamped("refused b", "mark01aa")
-	answers(t, s, "of stamps over an orphan of edges", orphan, false)(s.Create(t.Context(), ofStamps))
+	stamped := put(t, s, xorack.Chain{Tag: "refused d", Incarnation: inc, StampLen: 2, Stamps: [][]byte{[]byte("mark01aa")}})
+	answers(t, s, "over stamps", stamped, false)(s.Create(t.Context(), newChain("refused d")))
 
 	failed, _, err := s.Fail(t.Context(), failure("refused c", 1))
 	check(t, err)
@@ -95,15 +94,13 @@ func testReplace(t *testing.T, s *xorack.Store) {
 	fresh.Tag = "replace b"
 	answers(t, s, "an orphan", fresh, true)(s.Replace(t.Context(), fresh, orphan))
 
-	create(t, s, newStamped("replace c", "mark01aa"))
-	deleted, _, err := s.DeleteStamps(t.Context(), "replace c", op(7), at, at.Add(time.Hour))
-	check(t, err)
-	stamped := newStamped("replace c", "mark02bb")
-	stamped.Incarnation = stranger
-	unseen = deleted
+	deleted := newStamped("replace c", "mark01aa")
+	deleted.Recorded, deleted.LastOp, deleted.Due = xorack.Deleted, op(7), time.Time{}
+	put(t, s, deleted)
+	fresh.Tag, unseen = "replace c", deleted
 	unseen.LastOp = op(8)
-	answers(t, s, "deleted by another", deleted, false)(s.Replace(t.Context(), stamped, unseen))
-	answers(t, s, "deleted", stamped, true)(s.Replace(t.Context(), stamped, deleted))
+	answers(t, s, "deleted by another", deleted, false)(s.Replace(t.Context(), fresh, unseen))
+	answers(t, s, "deleted", fresh, true)(s.Replace(t.Context(), fresh, deleted))
 
 	create(t, s, newChain("replace d"))
 	due, _, err := s.Delete(t.Context(), "replace d", op(7), at)
@@ -152,7 +149,7 @@ func testApplyRefused(t *testing.T, s *xorack.Store) {
 	check(t, err)
 	answers(t, s, "after the end", done, false)(s.Apply(t.Context(), work("work refused a", 1, 3)))
 
-	stamped := create(t, s, newStamped("work refused b", "mark01aa"))
+	stamped := put(t, s, newStamped("work refused b", "mark01aa"))
 	answers(t, s, "on stamps", stamped, false)(s.Apply(t.Context(), work("work refused b", 1, 1)))
 }
 
@@ -224,7 +221,7 @@ func testFail(t *testing.T, s *xorack.Store) {
 	zero := zeroOrphan(t, s, "fail e")
 	answers(t, s, "an orphan at zero", failed(zero, 2), true)(s.Fail(t.Context(), failure("fail e", 2)))
 
-	stamped := create(t, s, newStamped("fail d", "mark01aa"))
+	stamped := put(t, s, newStamped("fail d", "mark01aa"))
 	answers(t, s, "of stamps", stamped, false)(s.Fail(t.Context(), failure("fail d", 1)))
 }
 
@@ -245,6 +242,6 @@ func testDelete(t *testing.T, s *xorack.Store) {
 	orphan.Recorded, orphan.LastOp, orphan.EndedAt, orphan.Due, orphan.ExpiresOn = xorack.Deleted, op(5), now, now, xorack.Never
 	answers(t, s, "an orphan", orphan, true)(s.Delete(t.Context(), "delete d", op(5), now))
 
-	stamped := create(t, s, newStamped("delete e", "mark01aa"))
+	stamped := put(t, s, newStamped("delete e", "mark01aa"))
 	answers(t, s, "of stamps", stamped, false)(s.Delete(t.Context(), "delete e", op(5), now))
 }

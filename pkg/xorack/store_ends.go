@@ -5,33 +5,34 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // endNow are the changes of an end that somebody says: the chain is due, so that
 // the sweep finds it, created or not, and does not expire before it is sealed.
 func endNow(tag string, how End, now time.Time) []ddb.Action {
 	return []ddb.Action{
-		attrRecorded.Set(ddb.Text(string(how))), attrEndedAt.Set(ddb.Millis(now)),
-		attrDue.Set(ddb.Millis(now)), attrDueShard.Set(ddb.Int(dueShard(tag))), attrExpiresOn.Set(ddb.Seconds(Never)),
+		chains.Recorded.Set(ddb.Text(string(how))), chains.EndedAt.Set(ddb.Millis(now)),
+		chains.Due.Set(ddb.Millis(now)), chains.DueShard.Set(ddb.Int(chains.DueShardOf(tag))), chains.ExpiresOn.Set(ddb.Seconds(chains.Never)),
 	}
 }
 
-// Extend sets a later deadline, if the chain is created, not ended, and of this
+// extend sets a later deadline, if the chain is created, not ended, and of this
 // incarnation. Due stays: the sweep looks at the old time, and goes away.
 //
 // Lost response, another did it first: the deadline is as late as asked for or
 // later. We die right after: nothing is left to do.
 //
 // One UpdateItem, ALL_NEW.
-func (s *Store) Extend(ctx context.Context, tag string, inc Incarnation, deadline time.Time) (Chain, bool, error) {
+func (s *Store) extend(ctx context.Context, tag string, inc Incarnation, deadline time.Time) (Chain, bool, error) {
 	// Only a chain that is created has a deadline.
 	later := ddb.Millis(deadline)
-	return s.update(ctx, "extend", tag, ddb.And(isThis(inc), isRunning, attrDeadline.Lt(later)), attrDeadline.Set(later))
+	return s.update(ctx, "extend", tag, ddb.And(chains.IsThis(inc), isRunning, chains.Deadline.Lt(later)), chains.Deadline.Set(later))
 }
 
-// Overdue is a chain that is to time out. Abandon takes no Seen, TimeOut no
+// overdue is a chain that is to time out. abandon takes no Seen, timeOut no
 // Data.
-type Overdue struct {
+type overdue struct {
 	Tag         string
 	Incarnation Incarnation
 	Reason      string
@@ -43,7 +44,7 @@ type Overdue struct {
 	Data string
 }
 
-// TimeOut ends a chain as TimedOut, if it is created, not ended, of this
+// timeOut ends a chain as TimedOut, if it is created, not ended, of this
 // incarnation, and its deadline has come; or, where seen is not the zero time,
 // its Seen is still that.
 //
@@ -51,57 +52,57 @@ type Overdue struct {
 // sweep finds it again.
 //
 // One UpdateItem, ALL_NEW.
-func (s *Store) TimeOut(ctx context.Context, o Overdue) (Chain, bool, error) {
-	isOverdue := attrDeadline.Le(ddb.Millis(o.Now))
+func (s *Store) timeOut(ctx context.Context, o overdue) (Chain, bool, error) {
+	isOverdue := chains.Deadline.Le(ddb.Millis(o.Now))
 	if !o.Seen.IsZero() {
-		isOverdue = ddb.And(attrCreated.Exists(), attrSeen.Eq(ddb.Millis(o.Seen)))
+		isOverdue = ddb.And(chains.Created.Exists(), chains.Seen.Eq(ddb.Millis(o.Seen)))
 	}
-	return s.update(ctx, "time out", o.Tag, ddb.And(isThis(o.Incarnation), isRunning, isOverdue),
-		attrRecorded.Set(ddb.Text(string(TimedOut))), attrReason.Set(ddb.Text(o.Reason)), attrEndedAt.Set(ddb.Millis(o.Now)))
+	return s.update(ctx, "time out", o.Tag, ddb.And(chains.IsThis(o.Incarnation), isRunning, isOverdue),
+		chains.Recorded.Set(ddb.Text(string(TimedOut))), chains.Reason.Set(ddb.Text(o.Reason)), chains.EndedAt.Set(ddb.Millis(o.Now)))
 }
 
-// Abandon ends a chain as TimedOut, if it is not ended, of the same incarnation
+// abandon ends a chain as TimedOut, if it is not ended, of the same incarnation
 // and of edges, and was never created or its deadline has come. It makes the
-// chain due, and its expiry [Never].
+// chain due, and its expiry [chains.Never].
 //
 // Lost response, another ended it first: it has ended. We die right after: as
-// with Fail.
+// with fail.
 //
 // One UpdateItem, ALL_NEW; up to 2 write units of the index.
-func (s *Store) Abandon(ctx context.Context, o Overdue) (Chain, bool, error) {
+func (s *Store) abandon(ctx context.Context, o overdue) (Chain, bool, error) {
 	do := append(endNow(o.Tag, TimedOut, o.Now),
-		attrIncarnation.Set(ddb.Blob(o.Incarnation[:])), attrReason.Set(ddb.Text(o.Reason)))
+		chains.Incarnation.Set(ddb.Blob(o.Incarnation[:])), chains.Reason.Set(ddb.Text(o.Reason)))
 	if o.Data != "" {
-		do = append(do, attrData.Set(ddb.Text(o.Data)))
+		do = append(do, chains.Data.Set(ddb.Text(o.Data)))
 	}
-	isOverdue := ddb.Or(attrCreated.Missing(), attrDeadline.Le(ddb.Millis(o.Now)))
-	return s.upsert(ctx, "abandon", o.Tag, ddb.And(isOpen, isSame(o.Incarnation), hasEdges, isOverdue), do...)
+	isOverdue := ddb.Or(chains.Created.Missing(), chains.Deadline.Le(ddb.Millis(o.Now)))
+	return s.upsert(ctx, "abandon", o.Tag, ddb.And(isOpen, chains.IsSame(o.Incarnation), hasEdges, isOverdue), do...)
 }
 
-// Postpone moves Due from one time to another, if the chain is not ended and of
+// postpone moves Due from one time to another, if the chain is not ended and of
 // this incarnation.
 //
 // Lost response, another did it first: the sweep looks once more. We die right
 // after: nothing is left to do.
 //
 // One UpdateItem, ALL_NEW; 2 write units of the index.
-func (s *Store) Postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error) {
-	return s.update(ctx, "postpone", tag, ddb.And(isThis(inc), isRunning, attrDue.Eq(ddb.Millis(from))), attrDue.Set(ddb.Millis(to)))
+func (s *Store) postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error) {
+	return s.update(ctx, "postpone", tag, ddb.And(chains.IsThis(inc), isRunning, chains.Due.Eq(ddb.Millis(from))), chains.Due.Set(ddb.Millis(to)))
 }
 
-// Delete ends a chain of edges as Deleted, if it is there and not ended, and
-// makes it due, and its expiry [Never].
+// delete ends a chain of edges as Deleted, if it is there and not ended, and
+// makes it due, and its expiry [chains.Never].
 //
 // Lost response: the repeat finds it Deleted with its own LastOp. Another ended
-// it first: theirs stays. We die right after: as with Fail.
+// it first: theirs stays. We die right after: as with fail.
 //
 // One UpdateItem, ALL_NEW; up to 2 write units of the index.
-func (s *Store) Delete(ctx context.Context, tag string, op Op, now time.Time) (Chain, bool, error) {
+func (s *Store) delete(ctx context.Context, tag string, op Op, now time.Time) (Chain, bool, error) {
 	return s.update(ctx, "delete", tag, ddb.And(isOpen, hasEdges),
-		append(endNow(tag, Deleted, now), attrLastOp.Set(ddb.Blob(op[:])))...)
+		append(endNow(tag, Deleted, now), chains.LastOp.Set(ddb.Blob(op[:])))...)
 }
 
-// Seal records that everything was done for the end of a chain: its end, when it
+// seal records that everything was done for the end of a chain: its end, when it
 // was, and when the record may be deleted. It is due no more. Only an ended chain
 // of this incarnation that is due is sealed.
 //
@@ -109,8 +110,8 @@ func (s *Store) Delete(ctx context.Context, tag string, op Op, now time.Time) (C
 // is left to do.
 //
 // One UpdateItem, ALL_NEW; 1 write unit of the index.
-func (s *Store) Seal(ctx context.Context, tag string, inc Incarnation, ended, expires time.Time) (Chain, bool, error) {
-	return s.update(ctx, "seal", tag, ddb.And(isThis(inc), attrDue.Exists(), ddb.Not(isRunning)),
-		attrRecorded.SetIfMissing(ddb.Text(string(Done))), attrEndedAt.SetIfMissing(ddb.Millis(ended)),
-		attrExpiresOn.Set(ddb.Seconds(expires)), attrDue.Remove(), attrDueShard.Remove())
+func (s *Store) seal(ctx context.Context, tag string, inc Incarnation, ended, expires time.Time) (Chain, bool, error) {
+	return s.update(ctx, "seal", tag, ddb.And(chains.IsThis(inc), chains.Due.Exists(), ddb.Not(isRunning)),
+		chains.Recorded.SetIfMissing(ddb.Text(string(Done))), chains.EndedAt.SetIfMissing(ddb.Millis(ended)),
+		chains.ExpiresOn.Set(ddb.Seconds(expires)), chains.Due.Remove(), chains.DueShard.Remove())
 }

@@ -64,7 +64,7 @@ func testTimeOut(t *testing.T, s *xorack.Store) {
 	idle.Seen = orphan.Seen
 	answers(t, s, "not created, without progress", orphan, false)(s.TimeOut(t.Context(), idle))
 
-	stamped := create(t, s, newStamped("time out e", "mark01aa"))
+	stamped := put(t, s, newStamped("time out e", "mark01aa"))
 	stamped.Recorded, stamped.Reason, stamped.EndedAt = xorack.TimedOut, "late", over
 	answers(t, s, "of stamps", stamped, true)(s.TimeOut(t.Context(), overdue("time out e", over)))
 }
@@ -104,7 +104,7 @@ func testAbandon(t *testing.T, s *xorack.Store) {
 	done, _, err := s.Apply(t.Context(), work("abandon d", -100, 1))
 	check(t, err)
 	answers(t, s, "after the end", done, false)(s.Abandon(t.Context(), overdue("abandon d", now)))
-	stamped := create(t, s, newStamped("abandon e", "mark01aa"))
+	stamped := put(t, s, newStamped("abandon e", "mark01aa"))
 	answers(t, s, "of stamps", stamped, false)(s.Abandon(t.Context(), overdue("abandon e", now)))
 }
 
@@ -152,4 +152,20 @@ func testSeal(t *testing.T, s *xorack.Store) {
 	check(t, err)
 	answers(t, s, "an orphan at zero", orphan, false)(s.Seal(t.Context(), "seal c", inc, at, expires))
 	same(t, "end", orphan.End(), xorack.Open)
+}
+
+func testSettle(t *testing.T, s *xorack.Store) {
+	now := at.Add(time.Hour)
+	want := put(t, s, newStamped("settle a", "mark01aa", "mark02aa"))
+	same(t, "end", want.End(), xorack.Open)
+	before, other := want, want
+	before.Stamps = want.Stamps[:1]
+	answers(t, s, "one stamp too few", want, false)(s.Settle(t.Context(), before, now))
+	other.Incarnation = stranger
+	answers(t, s, "of a stranger", want, false)(s.Settle(t.Context(), other, now))
+	want.Recorded, want.EndedAt = xorack.Done, now
+	answers(t, s, "settle", want, true)(s.Settle(t.Context(), want, now))
+	answers(t, s, "repeated", want, false)(s.Settle(t.Context(), want, now))
+	want.Due, want.ExpiresOn = time.Time{}, at.Add(48*time.Hour)
+	answers(t, s, "sealed", want, true)(s.Seal(t.Context(), "settle a", inc, at, at.Add(48*time.Hour)))
 }

@@ -50,10 +50,7 @@ func TestStore(t *testing.T) {
 			{"postpone", testPostpone},
 			{"delete", testDelete},
 			{"seal", testSeal},
-			{"stamps", testStamps},
-			{"stamps refused", testStampsRefused},
 			{"settle", testSettle},
-			{"delete stamps", testDeleteStamps},
 			{"due", testDue},
 			{"ends are due", testEndsAreDue},
 			{"sums", testSums},
@@ -127,7 +124,7 @@ func newChain(tag string) xorack.Chain {
 	}
 }
 
-// newStamped is a chain of stamps at its creation.
+// newStamped is a chain of stamps, each behind its mark.
 func newStamped(tag string, stamps ...string) xorack.Chain {
 	c := xorack.Chain{
 		Tag: tag, Incarnation: inc, StampLen: 2, Created: at,
@@ -149,13 +146,6 @@ func work(tag string, n int64, ops ...int) xorack.Work {
 		w.Ops = append(w.Ops, op(n))
 	}
 	return w
-}
-
-// stamp is a stamp of two bytes behind its mark.
-func stamp(tag, marked string) xorack.Stamp {
-	return xorack.Stamp{
-		Tag: tag, Marked: []byte(marked), Room: 3, Now: at.Add(time.Minute), Orphan: at.Add(24 * time.Hour),
-	}
 }
 
 // same fails the test where two values differ.
@@ -201,6 +191,14 @@ func create(t *testing.T, s *xorack.Store, c xorack.Chain) xorack.Chain {
 	return c
 }
 
+// put stores a chain of stamps, which package stamps makes.
+func put(t *testing.T, s *xorack.Store, c xorack.Chain) xorack.Chain {
+	t.Helper()
+	check(t, s.Put(t.Context(), c))
+	same(t, "standing", standing(t, s, c.Tag), c)
+	return c
+}
+
 func testSums(t *testing.T, s *xorack.Store) {
 	big := xorack.Sum{Hi: 1<<40 + 12345, Lo: 0x123456789abcdef0}
 	var total xorack.Sum
@@ -229,13 +227,11 @@ func testTags(t *testing.T, s *xorack.Store) {
 
 func testNoChain(t *testing.T, s *xorack.Store) {
 	same(t, "chain", standing(t, s, "none a"), xorack.Chain{})
-	_, _, err := s.DeleteStamps(t.Context(), "none a", op(1), at, at)
-	check(t, err)
-	_, _, err = s.TimeOut(t.Context(), overdue("none a", at))
+	_, _, err := s.TimeOut(t.Context(), overdue("none a", at))
 	check(t, err)
 	_, _, err = s.Seal(t.Context(), "none a", inc, at, at)
 	check(t, err)
-	_, _, err = s.Settle(t.Context(), "none a", inc, 0, at)
+	_, _, err = s.Settle(t.Context(), newStamped("none a"), at)
 	check(t, err)
 	_, _, err = s.Postpone(t.Context(), "none a", inc, at, at)
 	check(t, err)

@@ -14,9 +14,9 @@ import (
 
 var errNoImage = errors.New("has no new image: the chains' stream must show NEW_IMAGE or NEW_AND_OLD_IMAGES")
 
-// ChainOf is the chain as a record of the table's stream shows it; the zero
+// chainOf is the chain as a record of the table's stream shows it; the zero
 // Chain for the record of a deletion.
-func ChainOf(raw json.RawMessage, names Names) (Chain, error) {
+func chainOf(raw json.RawMessage, names Names) (Chain, error) {
 	record, err := stream.Read(raw)
 	if err != nil || record.Removed() {
 		return Chain{}, err
@@ -65,7 +65,7 @@ func OnEnds(a *Acker, names Names, announce Announce, options *OnEndsOptions) fu
 		errs := make([]error, len(event.Records))
 		ended := make([]Chain, len(event.Records))
 		a.forEach(len(event.Records), func(i int) {
-			c, err := ChainOf(event.Records[i], names)
+			c, err := chainOf(event.Records[i], names)
 			if err != nil {
 				errs[i] = err
 				return

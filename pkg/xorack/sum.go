@@ -21,16 +21,16 @@ func sumOf(id [12]byte) Sum {
 	return Sum{Hi: int64(binary.BigEndian.Uint32(id[:4])), Lo: binary.BigEndian.Uint64(id[4:])}
 }
 
-// Plus adds. A chain has at most a thousand operations of a thousand edges of
+// plus adds. A chain has at most a thousand operations of a thousand edges of
 // 96 bits each, so it never overflows.
-func (s Sum) Plus(o Sum) Sum {
+func (s Sum) plus(o Sum) Sum {
 	lo, carry := bits.Add64(s.Lo, o.Lo, 0)
 	hi, _ := bits.Add64(uint64(s.Hi), uint64(o.Hi), carry)
 	return Sum{Hi: int64(hi), Lo: lo}
 }
 
-// Minus subtracts.
-func (s Sum) Minus(o Sum) Sum {
+// minus subtracts.
+func (s Sum) minus(o Sum) Sum {
 	lo, borrow := bits.Sub64(s.Lo, o.Lo, 0)
 	hi, _ := bits.Sub64(uint64(s.Hi), uint64(o.Hi), borrow)
 	return Sum{Hi: int64(hi), Lo: lo}

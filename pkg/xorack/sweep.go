@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // SweepOptions are the parts of a sweep that have defaults. Each zero field
@@ -63,16 +64,16 @@ func (a *Acker) Sweep(ctx context.Context, o SweepOptions) (SweepReport, error) 
 		return SweepReport{}, &InvalidError{Field: "limit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
 	}
 	run := sweepRun{acker: a, announce: o.Announce, now: a.now()}
-	left, places := o.Limit, make([]DueChain, dueShards)
+	left, places := o.Limit, make([]dueChain, chains.DueShards)
 	var open []int
-	for shard := range dueShards {
+	for shard := range chains.DueShards {
 		open = append(open, shard)
 	}
 	// A page of each part in turn, so that none waits for another.
 	for len(open) > 0 && left > 0 && ctx.Err() == nil {
 		shard := open[0]
 		open = open[1:]
-		page, err := a.store.Due(ctx, DueQuery{
+		page, err := a.store.due(ctx, dueQuery{
 			Shard: shard, At: run.now, After: places[shard], Limit: min(sweepPage, left),
 		})
 		if err != nil {
@@ -122,7 +123,7 @@ func (r *sweepRun) add(o SweepReport) {
 }
 
 // chain sees to one chain.
-func (r *sweepRun) chain(ctx context.Context, due DueChain) {
+func (r *sweepRun) chain(ctx context.Context, due dueChain) {
 	did, err := r.see(ctx, due.Tag)
 	did.Chains, did.Late = 1, r.now.Sub(due.Due)
 	if err != nil {
@@ -141,7 +142,7 @@ func (r *sweepRun) see(ctx context.Context, tag string) (did SweepReport, err er
 		return did, err
 	}
 	// A chain of stamps may be acked and nobody has recorded it.
-	if c, _, err = a.settle(ctx, c); err != nil {
+	if c, err = a.settle(ctx, c); err != nil {
 		return did, err
 	}
 	if c.End() == Open {
@@ -155,7 +156,7 @@ func (r *sweepRun) see(ctx context.Context, tag string) (did SweepReport, err er
 	}
 	if c.End() == Open {
 		if next := c.nextLook(r.now); next.After(c.Due) {
-			_, moved, err := a.store.Postpone(ctx, c.Tag, c.Incarnation, c.Due, next)
+			_, moved, err := a.store.postpone(ctx, c.Tag, c.Incarnation, c.Due, next)
 			if moved {
 				did.Postponed = 1
 			}
@@ -185,7 +186,7 @@ func (r *sweepRun) prolong(ctx context.Context, c Chain) (Chain, error) {
 	if until.Before(r.now) {
 		until = ddb.ToMillis(r.now)
 	}
-	c, _, err = r.acker.store.Extend(ctx, c.Tag, c.Incarnation, until.Add(partGrace))
+	c, _, err = r.acker.store.extend(ctx, c.Tag, c.Incarnation, until.Add(partGrace))
 	return c, err
 }
 
@@ -196,7 +197,7 @@ func (r *sweepRun) overdue(ctx context.Context, c Chain) (Chain, bool, error) {
 	if err != nil {
 		return c, false, err
 	}
-	late := Overdue{Tag: c.Tag, Incarnation: c.Incarnation, Now: r.now}
+	late := overdue{Tag: c.Tag, Incarnation: c.Incarnation, Now: r.now}
 	switch {
 	case !c.IsCreated():
 		return c, false, nil
@@ -207,5 +208,5 @@ func (r *sweepRun) overdue(ctx context.Context, c Chain) (Chain, bool, error) {
 	default:
 		return c, false, nil
 	}
-	return r.acker.store.TimeOut(ctx, late)
+	return r.acker.store.timeOut(ctx, late)
 }

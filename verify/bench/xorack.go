@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
 // acking prints what the last stamps of a chain cost, ours beside the algorithm
@@ -56,10 +57,10 @@ func acking(ctx context.Context) error {
 // ackBench is a chains' table, and one of xor-ack-dynamodb, with a meter
 // between.
 type ackBench struct {
-	client *dynamodb.Client
-	meter  *meter.Meter
-	acker  *xorack.Acker
-	stamps *xorack.Stamper
+	client  *dynamodb.Client
+	meter   *meter.Meter
+	acker   *xorack.Acker
+	stamper *stamps.Stamper
 	// plain is not metered.
 	plain *xorack.Store
 	older string
@@ -106,8 +107,8 @@ func newAckBench(ctx context.Context, endpoint string, lost int) (*ackBench, err
 	if b.acker, err = xorack.New(store, &xorack.Options{ForEach: together}); err != nil {
 		return nil, err
 	}
-	b.stamps, err = xorack.NewStamper(store, nil)
-	return b, err
+	b.stamper = stamps.New(b.acker)
+	return b, nil
 }
 
 // together runs do(0) … do(n-1), up to 64 at a time.
@@ -164,32 +165,32 @@ func finishEdges(ctx context.Context, b *ackBench, n int) (string, error) {
 }
 
 // eightBytes are n random stamps, and what they come to.
-func eightBytes(n int) (stamps [][]byte, all []byte) {
-	stamps = make([][]byte, n)
-	for i := range stamps {
-		stamps[i] = make([]byte, 8)
-		_, _ = rand.Read(stamps[i]) // never fails
+func eightBytes(n int) (each [][]byte, all []byte) {
+	each = make([][]byte, n)
+	for i := range each {
+		each[i] = make([]byte, 8)
+		_, _ = rand.Read(each[i]) // never fails
 	}
 	if n == 1 {
-		return stamps, stamps[0]
+		return each, each[0]
 	}
-	state, err := xorack.XOR(stamps...)
+	state, err := stamps.XOR(each...)
 	if err != nil {
 		panic(err) // unreachable: they have one length
 	}
-	return stamps, state.Stamp
+	return each, state.Stamp
 }
 
 func finishStamps(ctx context.Context, b *ackBench, n int) (string, error) {
 	if n >= xorack.MaxOps {
 		return fmt.Sprintf("%-29s", "-"), nil
 	}
-	stamps, all := eightBytes(n)
-	if _, err := b.stamps.Create(ctx, "database/file-000013", all, nil); err != nil {
+	each, all := eightBytes(n)
+	if _, err := b.stamper.Create(ctx, "database/file-000013", all, nil); err != nil {
 		return "", err
 	}
 	return b.finish(n, func(i int) (int, bool, error) {
-		state, err := b.stamps.Stamp(ctx, "database/file-000013", stamps[i], nil)
+		state, err := b.stamper.Stamp(ctx, "database/file-000013", each[i], nil)
 		return 1, state.Outcome == xorack.Ended, err
 	})
 }
@@ -201,11 +202,11 @@ func finishOlder(wait func(int) time.Duration) func(context.Context, *ackBench, 
 			return fmt.Sprintf("%-35s", "-"), nil
 		}
 		x := &xorAck{client: b.client, table: b.older, wait: wait}
-		stamps, all := eightBytes(n)
+		each, all := eightBytes(n)
 		if err := x.create(ctx, "database/file-000013", all); err != nil {
 			return "", err
 		}
-		figure, err := b.finish(n, func(i int) (int, bool, error) { return x.stamp(ctx, "database/file-000013", stamps[i]) })
+		figure, err := b.finish(n, func(i int) (int, bool, error) { return x.stamp(ctx, "database/file-000013", each[i]) })
 		return fmt.Sprintf("%-35s", figure), err
 	}
 }

@@ -15,4 +15,5 @@ var stores = []store{
 		"told refused if refusedTold < ? (bound)":        "it stores the number that stands there",
 	}},
 	{ackerFolder, []test{ackerStore, ackerLayout, ackerSchedules}, nil},
+	{stampsFolder, []test{stampsStore, ackerSchedules}, nil},
 }

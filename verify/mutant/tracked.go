@@ -43,7 +43,7 @@ var trackedMutants = []mutant{
 		{"tracked.go", "\t\"encoding/base64\"\n", "\t\"encoding/base64\"\n\t\"errors\"\n"},
 	}},
 	{"tracked: a chain in its time is ended by who looks", ackerFolder, trackings, []edit{
-		{"store_ends.go", "isOverdue := ddb.Or(attrCreated.Missing(), attrDeadline.Le(ddb.Millis(o.Now)))", "isOverdue := ddb.Cond{}"},
+		{"store_ends.go", "isOverdue := ddb.Or(chains.Created.Missing(), chains.Deadline.Le(ddb.Millis(o.Now)))", "isOverdue := ddb.Cond{}"},
 	}},
 	{"tracked: the lease is the chain's deadline", deliveryFolder, trackings, []edit{
 		{

@@ -1,7 +1,12 @@
 package main
 
-// ackerFolder has the code that the acker's bugs are planted in.
-const ackerFolder = "pkg/xorack"
+// The folders that the acker's bugs are planted in.
+const (
+	ackerFolder  = "pkg/xorack"
+	stampsFolder = "pkg/xorack/stamps"
+	// chainsFolder is what both write with.
+	chainsFolder = "pkg/xorack/internal/chains"
+)
 
 // ackerSchedules are the tests that walk all small schedules and random ones.
 var ackerSchedules = test{"./verify/sim/xoracksim", "TestEverySmallSchedule|TestRandomSchedules"}
@@ -14,52 +19,53 @@ func ackerTrace(name string) test { return test{"./verify/sim/xoracksim", "TestT
 var (
 	ackerStore  = test{"./pkg/xorack", "TestStore/memory"}
 	ackerLayout = test{"./pkg/xorack", "TestNewerLayoutIsNotWritten|TestOlderLayoutStays|TestNothingLeftOfTheIndex"}
+	stampsStore = test{"./pkg/xorack/stamps", "TestStore/memory|TestNewerLayoutIsNotWritten"}
 )
 
 // ackerMutants are bugs in the acker, those of its store among them: the
 // simulator runs the store that deploys.
 var ackerMutants = []mutant{
 	{"acker: generations of marks", ackerFolder, ackerTrace("Generations"), []edit{
-		{"store_edges.go", "attrOps.Add(opsValue(w.Ops))", "attrOps.Set(opsValue(w.Ops))"},
+		{"store_edges.go", "chains.Ops.Add(opsValue(w.Ops))", "chains.Ops.Set(opsValue(w.Ops))"},
 	}},
 	{"acker: end as a second write", ackerFolder, ackerTrace("SecondWrite"), []edit{
 		{"chain.go", "case c.IsCreated() && !c.HasStamps() && c.Sum.IsZero():", "case false:"},
-		{"apply.go", "\t\tc = there\n", "\t\tif c = there; c.Recorded == Open && c.Sum.IsZero() {\n\t\t\tif c, _, err = a.store.Seal(ctx, c.Tag, c.Incarnation, c.Seen, a.now()); err != nil {\n\t\t\t\treturn nil, err\n\t\t\t}\n\t\t}\n"},
+		{"apply.go", "\t\tc = there\n", "\t\tif c = there; c.Recorded == Open && c.Sum.IsZero() {\n\t\t\tif c, _, err = a.store.seal(ctx, c.Tag, c.Incarnation, c.Seen, a.now()); err != nil {\n\t\t\t\treturn nil, err\n\t\t\t}\n\t\t}\n"},
 	}},
 	{"acker: end guarded by st only", ackerFolder, ackerTrace("JoinedAfterTheEnd"), []edit{
-		{"store.go", "ddb.And(attrRecorded.Missing(), ddb.Or(attrCreated.Missing(), attrSum.Ne(ddb.Int(0))))", "attrRecorded.Missing()"},
-		{"store.go", "ddb.And(attrRecorded.Missing(), attrSum.Ne(ddb.Int(0)))", "attrRecorded.Missing()"},
+		{"store.go", "ddb.And(chains.Recorded.Missing(), ddb.Or(chains.Created.Missing(), chains.Sum.Ne(ddb.Int(0))))", "chains.Recorded.Missing()"},
+		{"store.go", "ddb.And(chains.Recorded.Missing(), chains.Sum.Ne(ddb.Int(0)))", "chains.Recorded.Missing()"},
 	}},
 	{"acker: TTL from the deadline", ackerFolder, ackerTrace("TTLFromTheDeadline"), []edit{
-		{"create.go", "ExpiresOn: Never, Parent: o.Parent,", "ExpiresOn: now.Add(o.Deadline), Parent: o.Parent,"},
+		{"create.go", "ExpiresOn: chains.Never, Parent: o.Parent,", "ExpiresOn: now.Add(o.Deadline), Parent: o.Parent,"},
 	}},
 	{"acker: bare XOR", ackerFolder, ackerTrace("BareXOR"), []edit{
 		{"store_edges.go", ", ddb.Not(ddb.Or(counted...)),\n", ",\n"},
 		{"store_edges.go", "\tlast := w.Ops[len(w.Ops)-1]\n", "\tlast := w.Ops[len(w.Ops)-1]\n\tc, _ := s.Chain(ctx, w.Tag)\n"},
-		{"store_edges.go", "attrSum.Add(w.Delta.value())", "attrSum.Set(Sum{c.Sum.Hi ^ w.Delta.Hi, c.Sum.Lo ^ w.Delta.Lo}.value())"},
-		{"apply.go", "sum = sum.Minus(sumOf(o.edge.id))", "sum.Hi, sum.Lo = sum.Hi^sumOf(o.edge.id).Hi, sum.Lo^sumOf(o.edge.id).Lo"},
-		{"apply.go", "sum = sum.Plus(sumOf(child.id))", "sum.Hi, sum.Lo = sum.Hi^sumOf(child.id).Hi, sum.Lo^sumOf(child.id).Lo"},
+		{"store_edges.go", "chains.Sum.Add(w.Delta.value())", "chains.Sum.Set(Sum{c.Sum.Hi ^ w.Delta.Hi, c.Sum.Lo ^ w.Delta.Lo}.value())"},
+		{"apply.go", "sum = sum.minus(sumOf(o.edge.id))", "sum.Hi, sum.Lo = sum.Hi^sumOf(o.edge.id).Hi, sum.Lo^sumOf(o.edge.id).Lo"},
+		{"apply.go", "sum = sum.plus(sumOf(child.id))", "sum.Hi, sum.Lo = sum.Hi^sumOf(child.id).Hi, sum.Lo^sumOf(child.id).Lo"},
 	}},
 	{"acker: fails after its end", ackerFolder, ackerTrace("FailedAfterItsEnd"), []edit{
-		{"store_edges.go", ", ddb.Not(attrOps.Contains(ddb.Blob(f.Op[:])))", ""},
+		{"store_edges.go", ", ddb.Not(chains.Ops.Contains(ddb.Blob(f.Op[:])))", ""},
 	}},
 	{"acker: idle without a look at seen", ackerFolder, ackerTrace("ProgressMeanwhile"), []edit{
-		{"store_ends.go", "ddb.And(attrCreated.Exists(), attrSeen.Eq(ddb.Millis(o.Seen)))", "attrCreated.Exists()"},
+		{"store_ends.go", "ddb.And(chains.Created.Exists(), chains.Seen.Eq(ddb.Millis(o.Seen)))", "chains.Created.Exists()"},
 	}},
 	{"acker: no mark of operations", ackerFolder, ackerSchedules, []edit{
 		{"store_edges.go", ", ddb.Not(ddb.Or(counted...)),\n", ",\n"},
 	}},
 	{"acker: operation after the end", ackerFolder, ackerSchedules, []edit{
-		{"store_edges.go", "ddb.And(isOpen, isSame(w.Incarnation)", "ddb.And(isSame(w.Incarnation)"},
+		{"store_edges.go", "ddb.And(isOpen, chains.IsSame(w.Incarnation)", "ddb.And(chains.IsSame(w.Incarnation)"},
 	}},
 	{"acker: operation before create refused", ackerFolder, ackerSchedules, []edit{
-		{"store_edges.go", "ddb.And(isOpen, isSame(w.Incarnation)", "ddb.And(attrCreated.Exists(), isOpen, isSame(w.Incarnation)"},
+		{"store_edges.go", "ddb.And(isOpen, chains.IsSame(w.Incarnation)", "ddb.And(chains.Created.Exists(), isOpen, chains.IsSame(w.Incarnation)"},
 	}},
 	{"acker: end and children in two writes", ackerFolder, ackerSchedules, []edit{
 		{"apply.go", "return a.one(ctx, EndOf(e, children...))", "if r, err := a.one(ctx, EndOf(e)); err != nil || len(children) == 0 {\n\t\treturn r, err\n\t}\n\treturn a.one(ctx, StartOf(e, \"children\", children...))"},
 	}},
 	{"acker: create as a put", ackerFolder, ackerSchedules, []edit{
-		{"store_edges.go", "case attrSum, attrEdges, attrStamps:\n\t\t\tdo = append(do, attr.Add(value))", "case attrSum:\n\t\t\tdo = append(do, attr.Set(value), attrOps.Remove())"},
+		{"store_edges.go", "case chains.Sum, chains.Edges:\n\t\t\tdo = append(do, attr.Add(value))", "case chains.Sum:\n\t\t\tdo = append(do, attr.Set(value), chains.Ops.Remove())"},
 	}},
 	{"acker: own create not recognised", ackerFolder, ackerSchedules, []edit{
 		{"create.go", "\t\t\treturn there, nil\n\t\tcase", "\t\t\treturn Chain{}, ErrTagExists\n\t\tcase"},
@@ -68,38 +74,38 @@ var ackerMutants = []mutant{
 		{"create.go", "case there.Incarnation == c.Incarnation && (!there.IsCreated() || there.Options == c.Options):", "case there.Incarnation == c.Incarnation && there.Options == c.Options && !a.replaceable(there):"},
 		{"create.go", "case there.Incarnation == c.Incarnation || !a.replaceable(there):", "case !a.replaceable(there):"},
 	}},
-	{"acker: living chain replaced", ackerFolder, ackerSchedule("tag used again"), []edit{
-		{"store_edges.go", "ddb.And(isThis(seen.Incarnation), ddb.Or(attrCreated.Missing(), attrExpiresOn.Le(ddb.Seconds(c.Created))))", "isThis(seen.Incarnation)"},
-		{"create.go", "return !c.ExpiresOn.After(seconds(a.now()))", "return c.End() != Open"},
+	{"acker: living chain replaced", chainsFolder, ackerSchedule("tag used again"), []edit{
+		{"table.go", "ddb.And(IsThis(inc), ddb.Or(Created.Missing(), ExpiresOn.Le(ddb.Seconds(now))))", "IsThis(inc)"},
+		{"../../create.go", "return !c.ExpiresOn.After(seconds(a.now()))", "return c.End() != Open"},
 	}},
-	{"acker: tag used again without incarnation", ackerFolder, ackerSchedule("two for one tag"), []edit{
-		{"store.go", "return ddb.Or(attrIncarnation.Missing(), isThis(inc))", "return ddb.Cond{}"},
+	{"acker: tag used again without incarnation", chainsFolder, ackerSchedule("two for one tag"), []edit{
+		{"table.go", "return ddb.Or(Incarnation.Missing(), IsThis(inc))", "return ddb.Cond{}"},
 	}},
 	{"acker: failure after the end", ackerFolder, ackerTrace("FailedAfterItWasGivenUp"), []edit{
-		{"store_edges.go", "ddb.And(isOpen, isSame(f.Incarnation)", "ddb.And(isSame(f.Incarnation)"},
+		{"store_edges.go", "ddb.And(isOpen, chains.IsSame(f.Incarnation)", "ddb.And(chains.IsSame(f.Incarnation)"},
 	}},
 	{"acker: failure that nobody looks for", ackerFolder, ackerSchedules, []edit{
-		{"store_ends.go", "attrDue.Set(ddb.Millis(now)), attrDueShard", "attrDueShard"},
+		{"store_ends.go", "chains.Due.Set(ddb.Millis(now)), chains.DueShard", "chains.DueShard"},
 	}},
 	{"acker: time-out after the end", ackerFolder, ackerSchedule("time-out"), []edit{
-		{"store_ends.go", "ddb.And(isThis(o.Incarnation), isRunning, isOverdue)", "ddb.And(isThis(o.Incarnation), isOverdue)"},
+		{"store_ends.go", "ddb.And(chains.IsThis(o.Incarnation), isRunning, isOverdue)", "ddb.And(chains.IsThis(o.Incarnation), isOverdue)"},
 	}},
 	{"acker: time-out without the deadline", ackerFolder, ackerSchedules, []edit{
-		{"store_ends.go", "isOverdue := attrDeadline.Le(ddb.Millis(o.Now))", "isOverdue := attrCreated.Exists()"},
+		{"store_ends.go", "isOverdue := chains.Deadline.Le(ddb.Millis(o.Now))", "isOverdue := chains.Created.Exists()"},
 	}},
 	{"acker: time-out without a look at it", ackerFolder, ackerSchedules, []edit{
-		{"store_ends.go", "isOverdue := attrDeadline.Le(ddb.Millis(o.Now))", "isOverdue := attrCreated.Exists()"},
+		{"store_ends.go", "isOverdue := chains.Deadline.Le(ddb.Millis(o.Now))", "isOverdue := chains.Created.Exists()"},
 		{"sweep.go", "case !c.Deadline.After(r.now):", "case !c.Due.After(r.now):"},
 	}},
 	{"acker: deadline goes back", ackerFolder, ackerSchedule("extended"), []edit{
-		{"store_ends.go", "isRunning, attrDeadline.Lt(later))", "isRunning, attrCreated.Exists())"},
+		{"store_ends.go", "isRunning, chains.Deadline.Lt(later))", "isRunning, chains.Created.Exists())"},
 	}},
 	{"acker: extended after the end", ackerFolder, ackerSchedule("extended"), []edit{
-		{"store_ends.go", "ddb.And(isThis(inc), isRunning, attrDeadline", "ddb.And(isThis(inc), attrDeadline"},
+		{"store_ends.go", "ddb.And(chains.IsThis(inc), isRunning, chains.Deadline", "ddb.And(chains.IsThis(inc), chains.Deadline"},
 		{"end.go", "case c.End() != Open:\n\t\treturn Result{already(c.End()), c}, nil\n", ""},
 	}},
 	{"acker: abandoned within its time", ackerFolder, ackerSchedules, []edit{
-		{"store_ends.go", "isOverdue := ddb.Or(attrCreated.Missing(), attrDeadline.Le(ddb.Millis(o.Now)))", "isOverdue := ddb.Cond{}"},
+		{"store_ends.go", "isOverdue := ddb.Or(chains.Created.Missing(), chains.Deadline.Le(ddb.Millis(o.Now)))", "isOverdue := ddb.Cond{}"},
 	}},
 	{"acker: delete after the end", ackerFolder, ackerSchedules, []edit{
 		{"store_ends.go", "ddb.And(isOpen, hasEdges)", "hasEdges"},
@@ -120,7 +126,7 @@ var ackerMutants = []mutant{
 		{"create.go", "if c.Deadline.Before(next) {", "if true {"},
 	}},
 	{"acker: sealed before it is announced", ackerFolder, ackerSchedules, []edit{
-		{"finish.go", "if announce != nil && !c.Sub {", "if _, _, err := a.store.Seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {"},
+		{"finish.go", "if announce != nil && !c.Sub {", "if _, _, err := a.store.seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {"},
 	}},
 	{"acker: end not carried", ackerFolder, ackerSchedule("nested"), []edit{
 		{"finish.go", "if c.Parent.IsZero() {", "if true {"},
@@ -138,27 +144,27 @@ var ackerMutants = []mutant{
 		{"fan.go", "return a.Done(ctx, e, children...)", "_ = children\n\treturn a.Done(ctx, e)"},
 	}},
 	{"acker: sealed whatever stands there", ackerFolder, ackerSchedule("tag used again"), []edit{
-		{"store_ends.go", "ddb.And(isThis(inc), attrDue.Exists(), ddb.Not(isRunning))", "attrDue.Exists()"},
+		{"store_ends.go", "ddb.And(chains.IsThis(inc), chains.Due.Exists(), ddb.Not(isRunning))", "chains.Due.Exists()"},
 		{"finish.go", "if err != nil || c.End() == Open || c.Due.IsZero() {", "if err != nil || c.Due.IsZero() {"},
 	}},
 	{"acker: tombstone too short", ackerFolder, ackerSchedule("expiry"), []edit{
 		{"finish.go", "c.Ended(), a.now().Add(a.tombstone))", "c.Ended(), a.now())"},
 	}},
 	{"acker: expiry set by an operation", ackerFolder, ackerSchedule("no expiry while it is open"), []edit{
-		{"store_edges.go", "attrExpiresOn.SetIfMissing(ddb.Seconds(w.Orphan))", "attrExpiresOn.Set(ddb.Seconds(w.Orphan))"},
+		{"store_edges.go", "chains.ExpiresOn.SetIfMissing(ddb.Seconds(w.Orphan))", "chains.ExpiresOn.Set(ddb.Seconds(w.Orphan))"},
 	}},
-	{"acker: stamps settled without a count", ackerFolder, ackerSchedule("stamps that are zero too early"), []edit{
-		{"store_stamps.go", "attrStamps.SizeEq(stamps))", "attrStamps.Exists())"},
+	{"acker: stamps settled without a count", chainsFolder, ackerSchedule("stamps that are zero too early"), []edit{
+		{"table.go", "Stamps.SizeEq(stamps))", "Stamps.Exists())"},
 	}},
-	{"acker: stamps without marks", ackerFolder, ackerSchedule("stamps that are zero too early"), []edit{
-		{"stamps.go", "return append(op[:stampMark:stampMark], stamp...)", "_ = op\n\treturn append(make([]byte, stampMark, stampMark), stamp...)"},
+	{"acker: stamps without marks", stampsFolder, ackerSchedule("stamps that are zero too early"), []edit{
+		{"stamps.go", "return append(op[:chains.StampMark:chains.StampMark], stamp...)", "_ = op\n\treturn append(make([]byte, chains.StampMark, chains.StampMark), stamp...)"},
 	}},
-	{"acker: repeated stamp counts again", ackerFolder, ackerSchedule("stamps that are zero too early"), []edit{
-		{"stamps.go", "if id != \"\" {\n\t\thash := derive(kind", "if id == \"\" {\n\t\thash := derive(kind"},
+	{"acker: repeated stamp counts again", stampsFolder, ackerSchedule("stamps that are zero too early"), []edit{
+		{"stamps.go", "if id != \"\" {\n\t\thash := chains.Derive(kind", "if id == \"\" {\n\t\thash := chains.Derive(kind"},
 	}},
 	{"acker: acked by nobody's record", ackerFolder, ackerSchedule("stamps, and nobody comes again"), []edit{
-		{"finish.go", "c, _, err := a.settle(ctx, c)\n", "var err error\n"},
-		{"sweep.go", "if c, _, err = a.settle(ctx, c); err != nil {", "if err != nil {"},
+		{"finish.go", "c, err := a.settle(ctx, c)\n", "var err error\n"},
+		{"sweep.go", "if c, err = a.settle(ctx, c); err != nil {", "if err != nil {"},
 	}},
 	{"acker: nobody heals, whoever dies", ackerFolder, test{"./pkg/xorack", "TestWhoeverDiesLeavesNothingUndone"}, []edit{
 		{"sweep.go", "finished, err := a.Finish(ctx, c, r.announce)", "finished, err := false, error(nil)"},
@@ -188,18 +194,18 @@ var ackerMutants = []mutant{
 		{"sweep.go", "a.forEach(len(page), func(i int) { run.chain(ctx, page[i]) })", "for i := range page {\n\t\t\tif run.chain(ctx, page[i]); len(run.errs) > 0 {\n\t\t\t\tbreak\n\t\t\t}\n\t\t}"},
 	}},
 	{"acker: orphan at zero has ended", ackerFolder, ackerStore, []edit{
-		{"store.go", "ddb.Or(attrCreated.Missing(), attrSum.Ne(ddb.Int(0)))", "attrSum.Ne(ddb.Int(0))"},
+		{"store.go", "ddb.Or(chains.Created.Missing(), chains.Sum.Ne(ddb.Int(0)))", "chains.Sum.Ne(ddb.Int(0))"},
 	}},
 	{"acker: progress does not matter", ackerFolder, ackerStore, []edit{
-		{"store_ends.go", "attrSeen.Eq(ddb.Millis(o.Seen))", "attrSeen.Ge(ddb.Millis(o.Seen))"},
+		{"store_ends.go", "chains.Seen.Eq(ddb.Millis(o.Seen))", "chains.Seen.Ge(ddb.Millis(o.Seen))"},
 	}},
-	{"acker: newer layout changed", ackerFolder, ackerLayout, []edit{
-		{"store.go", "ddb.And(condition, isKnown), do)", "condition, do)"},
+	{"acker: newer layout changed", chainsFolder, ackerLayout, []edit{
+		{"table.go", "ddb.And(condition, isKnown), do)", "condition, do)"},
 	}},
-	{"acker: newer layout taken for none", ackerFolder, ackerLayout, []edit{
-		{"store.go", "ddb.And(condition, ddb.Or(attrVersion.Missing(), isKnown))", "condition"},
+	{"acker: newer layout taken for none", chainsFolder, ackerLayout, []edit{
+		{"table.go", "ddb.And(condition, ddb.Or(Version.Missing(), isKnown))", "condition"},
 	}},
-	{"acker: newer layout replaced", ackerFolder, ackerLayout, []edit{
-		{"store_edges.go", "If: ddb.And(isOver, isKnown)", "If: isOver"},
+	{"acker: newer layout replaced", chainsFolder, ackerLayout, []edit{
+		{"table.go", "If: ddb.And(isOver, isKnown)", "If: isOver"},
 	}},
 }

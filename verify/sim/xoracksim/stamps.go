@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -21,12 +22,13 @@ func (m *model) stampOnce(tag string, at int) {
 }
 
 func (m *model) stamp(p *sim.Proc, tag string, at int) error {
-	s, err := xorack.NewStamper(m.view(p), m.options(p))
+	acker, err := xorack.New(m.view(p), m.options(p))
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
-	stamp, options := []byte(m.stamped[tag][at]), &xorack.StampOptions{ID: string(rune('a' + at))}
-	state, err := xorack.State{}, error(nil)
+	s := stamps.New(acker)
+	stamp, options := []byte(m.stamped[tag][at]), &stamps.Options{ID: string(rune('a' + at))}
+	var state stamps.State
 	if at == 0 {
 		state, err = s.Create(context.Background(), tag, stamp, options)
 	} else {

@@ -1,4 +1,4 @@
-package xorack_test
+package stamps_test
 
 import (
 	"bytes"
@@ -9,12 +9,29 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/clause"
+	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-// stamping is a Stamper and an Acker on one store in memory.
+// start is when every test's clock begins.
+var start = time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
+
+// wantError fails the test unless an operation ends in this error.
+func wantError(t *testing.T, want error) func(any, error) {
+	t.Helper()
+	return func(got any, err error) {
+		t.Helper()
+		if !errors.Is(err, want) {
+			t.Errorf("%v, %v; want %v", got, err, want)
+		}
+	}
+}
+
+// stamping is a Stamper and its Acker in memory.
 type stamping struct {
-	*xorack.Stamper
+	*stamps.Stamper
 	acker *xorack.Acker
 	t     *testing.T
 	table *ddb.Memory
@@ -24,23 +41,22 @@ type stamping struct {
 func newStamping(t *testing.T) *stamping {
 	t.Helper()
 	s := &stamping{t: t, now: start}
-	table, store := inMemory(t)
-	s.table = table
-	options := &xorack.Options{Now: func() time.Time { return s.now }}
-	var err error
-	if s.acker, err = xorack.New(store, options); err != nil {
+	s.table = ddb.NewMemory(xorack.Names{}.Tables()...)
+	store, err := xorack.NewStore(clause.Layer(s.table), xorack.Names{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Stamper, err = xorack.NewStamper(store, options); err != nil {
+	if s.acker, err = xorack.New(store, &xorack.Options{Now: func() time.Time { return s.now }}); err != nil {
 		t.Fatal(err)
 	}
+	s.Stamper = stamps.New(s.acker)
 	return s
 }
 
 // want fails the test unless a state is this one.
-func (s *stamping) want(stamp string, outcome xorack.Outcome) func(xorack.State, error) {
+func (s *stamping) want(stamp string, outcome xorack.Outcome) func(stamps.State, error) {
 	s.t.Helper()
-	return func(got xorack.State, err error) {
+	return func(got stamps.State, err error) {
 		s.t.Helper()
 		acked := strings.Trim(stamp, "\x00") == ""
 		if err != nil || string(got.Stamp) != stamp || got.Acked != acked || got.Outcome != outcome {
@@ -51,26 +67,26 @@ func (s *stamping) want(stamp string, outcome xorack.Outcome) func(xorack.State,
 
 func TestXOR(t *testing.T) {
 	a, b := []byte{0x29, 0xff}, []byte{0x25, 0x0f}
-	got, err := xorack.XOR(a, b)
+	got, err := stamps.XOR(a, b)
 	if err != nil || !bytes.Equal(got.Stamp, []byte{0x0c, 0xf0}) || got.Acked {
 		t.Errorf("%x, %v, %v", got.Stamp, got.Acked, err)
 	}
-	if got, err := xorack.XOR(a, b, a, b); err != nil || !got.Acked {
+	if got, err := stamps.XOR(a, b, a, b); err != nil || !got.Acked {
 		t.Errorf("%x, %v, %v", got.Stamp, got.Acked, err)
 	}
 	if a[0] != 0x29 {
 		t.Error("XOR changed its argument")
 	}
-	for _, stamps := range [][][]byte{nil, {a}} {
-		_, err := xorack.XOR(stamps...)
-		wantError(t, xorack.ErrLessThanTwoBuffers)(nil, err)
+	for _, few := range [][][]byte{nil, {a}} {
+		_, err := stamps.XOR(few...)
+		wantError(t, stamps.ErrLessThanTwoBuffers)(nil, err)
 	}
-	_, err = xorack.XOR(a, b, []byte{1})
-	wantError(t, xorack.ErrBufferLengthsUnequal)(nil, err)
+	_, err = stamps.XOR(a, b, []byte{1})
+	wantError(t, stamps.ErrBufferLengthsUnequal)(nil, err)
 }
 
 func TestStampsOfAnyLength(t *testing.T) {
-	for _, length := range []int{1, 2, 8, 64, 1000, xorack.MaxStamp} {
+	for _, length := range []int{1, 2, 8, 64, 1000, stamps.MaxStamp} {
 		s := newStamping(t)
 		one, two := strings.Repeat("a", length), strings.Repeat("\x03", length)
 		s.want(one, xorack.Applied)(s.Create(t.Context(), "t", []byte(one), nil))
@@ -83,22 +99,22 @@ func TestStampsOfAnyLength(t *testing.T) {
 
 func TestStampsAreKnownByTheirID(t *testing.T) {
 	s := newStamping(t)
-	create := func() (xorack.State, error) {
-		return s.Create(t.Context(), "t", []byte("a"), &xorack.StampOptions{ID: "job"})
+	create := func() (stamps.State, error) {
+		return s.Create(t.Context(), "t", []byte("a"), &stamps.Options{ID: "job"})
 	}
 	for range 2 {
 		s.want("a", xorack.Applied)(create())
 	}
 	for range 3 {
-		s.want("\x03", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), &xorack.StampOptions{ID: "1"}))
+		s.want("\x03", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), &stamps.Options{ID: "1"}))
 	}
-	s.want("a", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), &xorack.StampOptions{ID: "2"}))
-	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "t", []byte("a"), &xorack.StampOptions{ID: "3"}))
+	s.want("a", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), &stamps.Options{ID: "2"}))
+	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "t", []byte("a"), &stamps.Options{ID: "3"}))
 	// The one that ended it is told so once; its repeat sees that it is acked.
-	s.want("\x00", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("a"), &xorack.StampOptions{ID: "3"}))
+	s.want("\x00", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("a"), &stamps.Options{ID: "3"}))
 	s.want("\x00", xorack.Applied)(create())
 	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("a"), nil))
-	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("b"), &xorack.StampOptions{ID: "job"}))
+	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("b"), &stamps.Options{ID: "job"}))
 }
 
 func TestStampBeforeCreate(t *testing.T) {
@@ -113,7 +129,7 @@ func TestStampBeforeCreate(t *testing.T) {
 func TestCreateOverStampsThatDoNotFit(t *testing.T) {
 	s := newStamping(t)
 	s.want("b", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), nil))
-	wantError(t, xorack.ErrBufferLengthsUnequal)(s.Create(t.Context(), "t", []byte("bb"), nil))
+	wantError(t, stamps.ErrBufferLengthsUnequal)(s.Create(t.Context(), "t", []byte("bb"), nil))
 	wantError(t, xorack.ErrOtherKind)(s.acker.Create(t.Context(), "t", nil))
 	if err := s.Delete(t.Context(), "t"); err != nil {
 		t.Fatal(err)
@@ -124,36 +140,36 @@ func TestCreateOverStampsThatDoNotFit(t *testing.T) {
 func TestStampErrors(t *testing.T) {
 	s := newStamping(t)
 	s.want("ab", xorack.Applied)(s.Create(t.Context(), "t", []byte("ab"), nil))
-	wantError(t, xorack.ErrBufferLengthsUnequal)(s.Stamp(t.Context(), "t", []byte("abc"), nil))
-	wantError(t, xorack.ErrZeroBufferNoOp)(s.Stamp(t.Context(), "t", []byte{0, 0}, nil))
-	wantError(t, xorack.ErrZeroBufferNoOp)(s.Create(t.Context(), "u", []byte{0}, nil))
+	wantError(t, stamps.ErrBufferLengthsUnequal)(s.Stamp(t.Context(), "t", []byte("abc"), nil))
+	wantError(t, stamps.ErrZeroBufferNoOp)(s.Stamp(t.Context(), "t", []byte{0, 0}, nil))
+	wantError(t, stamps.ErrZeroBufferNoOp)(s.Create(t.Context(), "u", []byte{0}, nil))
 	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("ab"), nil))
 	wantError(t, xorack.ErrTagNotFound)(nil, s.Delete(t.Context(), "none"))
 	for field, do := range map[string]func() error{
 		"stamp": func() error { _, err := s.Stamp(t.Context(), "t", nil, nil); return err },
 		"tag":   func() error { _, err := s.Create(t.Context(), "", []byte("a"), nil); return err },
 		"deadline": func() error {
-			_, err := s.Create(t.Context(), "u", []byte("a"), &xorack.StampOptions{Deadline: -1})
+			_, err := s.Create(t.Context(), "u", []byte("a"), &stamps.Options{Deadline: -1})
 			return err
 		},
 		"id": func() error {
-			_, err := s.Stamp(t.Context(), "t", []byte("ab"), &xorack.StampOptions{ID: strings.Repeat("x", 1025)})
+			_, err := s.Stamp(t.Context(), "t", []byte("ab"), &stamps.Options{ID: strings.Repeat("x", 1025)})
 			return err
 		},
 	} {
-		var invalid *xorack.InvalidError
-		if err := do(); !errors.As(err, &invalid) || invalid.Path() != field {
+		var wrong *invalid.Error
+		if err := do(); !errors.As(err, &wrong) || wrong.Path() != field {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	var invalid *xorack.InvalidError
-	if _, err := s.Stamp(t.Context(), "t", make([]byte, xorack.MaxStamp+1), nil); !errors.As(err, &invalid) || invalid.Field != "stamp" {
+	var wrong *invalid.Error
+	if _, err := s.Stamp(t.Context(), "t", make([]byte, stamps.MaxStamp+1), nil); !errors.As(err, &wrong) || wrong.Field != "stamp" {
 		t.Errorf("a stamp that is too long: %v", err)
 	}
-	if err := s.Delete(t.Context(), ""); !errors.As(err, &invalid) {
+	if err := s.Delete(t.Context(), ""); !errors.As(err, &wrong) {
 		t.Errorf("delete of an empty tag: %v", err)
 	}
-	if got := chainItems(s.table); len(got) != 1 {
+	if got := s.table.Items(xorack.Names{}.Tables()[0].Name); len(got) != 1 {
 		t.Errorf("chains %v, want t only", got)
 	}
 
@@ -178,7 +194,7 @@ func TestStampErrors(t *testing.T) {
 
 func TestStampsFull(t *testing.T) {
 	s := newStamping(t)
-	big := make([]byte, xorack.MaxStamp)
+	big := make([]byte, stamps.MaxStamp)
 	big[0] = 1
 	if _, err := s.Create(t.Context(), "t", big, nil); err != nil {
 		t.Fatal(err)
@@ -221,8 +237,8 @@ func TestDeleteStamps(t *testing.T) {
 // those of edges do.
 func TestStampsTimeOutAndAnnounce(t *testing.T) {
 	s := newStamping(t)
-	s.want("a", xorack.Applied)(s.Create(t.Context(), "late", []byte("a"), &xorack.StampOptions{Deadline: time.Minute}))
-	s.want("a", xorack.Applied)(s.Create(t.Context(), "done", []byte("a"), &xorack.StampOptions{Deadline: time.Minute}))
+	s.want("a", xorack.Applied)(s.Create(t.Context(), "late", []byte("a"), &stamps.Options{Deadline: time.Minute}))
+	s.want("a", xorack.Applied)(s.Create(t.Context(), "done", []byte("a"), &stamps.Options{Deadline: time.Minute}))
 	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "done", []byte("a"), nil))
 	s.now = start.Add(time.Minute)
 	ends := map[string]xorack.End{}

@@ -1,0 +1,92 @@
+package xorack
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
+)
+
+// What tests of the store ask for, and nobody else.
+type (
+	Work     = work
+	Failure  = failure
+	Overdue  = overdue
+	DueQuery = dueQuery
+	DueChain = dueChain
+)
+
+const DueShards = chains.DueShards
+
+var Never = chains.Never
+
+func (s Sum) Plus(o Sum) Sum { return s.plus(o) }
+
+func (s Sum) Minus(o Sum) Sum { return s.minus(o) }
+
+func (s *Store) Create(ctx context.Context, c Chain) (Chain, bool, error) { return s.create(ctx, c) }
+
+func (s *Store) Replace(ctx context.Context, c, seen Chain) (Chain, bool, error) {
+	return s.replace(ctx, c, seen)
+}
+
+func (s *Store) Apply(ctx context.Context, w Work) (Chain, bool, error) { return s.apply(ctx, w) }
+
+func (s *Store) Fail(ctx context.Context, f Failure) (Chain, bool, error) { return s.fail(ctx, f) }
+
+func (s *Store) Extend(ctx context.Context, tag string, inc Incarnation, deadline time.Time) (Chain, bool, error) {
+	return s.extend(ctx, tag, inc, deadline)
+}
+
+func (s *Store) TimeOut(ctx context.Context, o Overdue) (Chain, bool, error) {
+	return s.timeOut(ctx, o)
+}
+
+func (s *Store) Abandon(ctx context.Context, o Overdue) (Chain, bool, error) {
+	return s.abandon(ctx, o)
+}
+
+func (s *Store) Postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error) {
+	return s.postpone(ctx, tag, inc, from, to)
+}
+
+func (s *Store) Delete(ctx context.Context, tag string, op Op, now time.Time) (Chain, bool, error) {
+	return s.delete(ctx, tag, op, now)
+}
+
+func (s *Store) Seal(ctx context.Context, tag string, inc Incarnation, ended, expires time.Time) (Chain, bool, error) {
+	return s.seal(ctx, tag, inc, ended, expires)
+}
+
+func (s *Store) Settle(ctx context.Context, c Chain, now time.Time) (Chain, bool, error) {
+	return s.settle(ctx, c, now)
+}
+
+func (s *Store) Due(ctx context.Context, q DueQuery) ([]DueChain, error) { return s.due(ctx, q) }
+
+// Put stores a chain of stamps, as package stamps does.
+func (s *Store) Put(ctx context.Context, c Chain) error {
+	fields := ddb.Fields{
+		s.table.Tag: ddb.Text(c.Tag), chains.Version: ddb.Int(chains.Layout), chains.Incarnation: ddb.Blob(c.Incarnation[:]),
+		chains.StampLen: ddb.Int(int64(c.StampLen)), chains.Stamps: ddb.Blobs(c.Stamps...),
+	}
+	for name, at := range map[ddb.Path]time.Time{
+		chains.Created: c.Created, chains.Deadline: c.Deadline, chains.Seen: c.Seen, chains.Due: c.Due,
+	} {
+		if !at.IsZero() {
+			fields[name] = ddb.Millis(at)
+		}
+	}
+	if !c.Due.IsZero() {
+		fields[chains.DueShard] = ddb.Int(chains.DueShardOf(c.Tag))
+	}
+	if !c.ExpiresOn.IsZero() {
+		fields[chains.ExpiresOn] = ddb.Seconds(c.ExpiresOn)
+	}
+	if c.Recorded != Open {
+		fields[chains.Recorded], fields[chains.LastOp] = ddb.Text(string(c.Recorded)), ddb.Blob(c.LastOp[:])
+	}
+	_, err := s.table.Engine.Do(ctx, ddb.Put{Op: s.table.Op("put"), Item: fields.Item()})
+	return err
+}

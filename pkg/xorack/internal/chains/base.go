@@ -1,0 +1,13 @@
+package chains
+
+import "time"
+
+// Base is what an acker works with, and the stamps beside it.
+type Base struct {
+	*Table
+	// Tombstone is how long the record of an ended chain is kept.
+	Tombstone time.Duration
+	// Now is the clock, NewOp a mark that no other operation has.
+	Now   func() time.Time
+	NewOp func() [8]byte
+}

@@ -1,0 +1,322 @@
+package stamps
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/clause"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
+)
+
+// at is a moment that all parts of the table keep exactly. It is far ahead: a
+// chain whose time has come may be deleted at any moment.
+var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
+
+// TestStore holds the store on each engine to what its methods say. All tests
+// share a table: each has tags of its own.
+func TestStore(t *testing.T) {
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		names := xorack.Names{Chains: "stamps" + localdb.Suffix(), TagKey: "tagID"}
+		definition := names.Tables()[0]
+		// Nobody reads its stream here.
+		definition.Stream = table.NoStream
+		s := storeOn(t, ddbtest.Open(t, kind, definition), names)
+		for _, c := range []struct {
+			name string
+			test func(*testing.T, *store)
+		}{
+			{"create", testCreate},
+			{"create refused", testCreateRefused},
+			{"replace", testReplace},
+			{"add", testAdd},
+			{"add refused", testAddRefused},
+			{"settle", testSettle},
+			{"delete", testDelete},
+		} {
+			t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+		}
+	})
+}
+
+func storeOn(t *testing.T, engine ddb.Engine, names xorack.Names) *store {
+	t.Helper()
+	under, err := xorack.NewStore(engine, names)
+	check(t, err)
+	acker, err := xorack.New(under, nil)
+	check(t, err)
+	return New(acker).store
+}
+
+// inc is the incarnation of all chains of these tests but strangers.
+var inc = [8]byte{1, 2, 3, 4, 5, 6, 7, 8}
+
+// stranger is another one.
+var stranger = [8]byte{9, 9, 9, 9, 9, 9, 9, 9}
+
+func op(n byte) [8]byte { return [8]byte{n} }
+
+// newChain is a chain of stamps of two bytes at its creation, each behind its
+// mark.
+func newChain(tag string, marked ...string) chain {
+	return chain{
+		tag: tag, incarnation: inc, length: 2, stamps: bytesOf(marked...), created: at,
+		deadline: at.Add(time.Hour), seen: at, due: at.Add(time.Minute), expires: chains.Never,
+	}
+}
+
+func bytesOf(texts ...string) [][]byte {
+	var all [][]byte
+	for _, text := range texts {
+		all = append(all, []byte(text))
+	}
+	return all
+}
+
+// stamp is a stamp behind its mark.
+func stamp(tag, marked string) addition {
+	return addition{tag: tag, marked: []byte(marked), room: 3, now: at.Add(time.Minute), orphan: at.Add(24 * time.Hour)}
+}
+
+// same fails the test where two values differ.
+func same[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(chain{})); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func standing(t *testing.T, s *store, tag string) chain {
+	t.Helper()
+	a, err := s.Engine.Do(t.Context(), ddb.Get{Op: s.Op("get"), Key: s.Key(tag), Strong: true})
+	check(t, err)
+	c, err := s.decode(a.Item)
+	check(t, err)
+	return c
+}
+
+// answers fails the test unless a write answers with this chain and this word
+// on whether it changed it, and the chain stands there.
+func answers(t *testing.T, s *store, what string, want chain, changes bool) func(chain, bool, error) {
+	t.Helper()
+	return func(got chain, changed bool, err error) {
+		t.Helper()
+		check(t, err)
+		same(t, what+": changed", changed, changes)
+		same(t, what, got, want)
+		if want.tag != "" {
+			same(t, what+": standing", standing(t, s, want.tag), want)
+		}
+	}
+}
+
+func create(t *testing.T, s *store, c chain) chain {
+	t.Helper()
+	answers(t, s, "create", c, true)(s.create(t.Context(), c))
+	return c
+}
+
+// edges makes a chain of edges, or what is left of one.
+func edges(t *testing.T, s *store, tag string, also ddb.Fields) chain {
+	t.Helper()
+	fields := ddb.Fields{
+		s.Tag: ddb.Text(tag), chains.Version: ddb.Int(chains.Layout), chains.Incarnation: ddb.Blob(inc[:]), chains.Sum: ddb.Int(5),
+	}
+	_, err := s.Engine.Do(t.Context(), ddb.Put{Op: s.Op("put"), Item: fields.Item().Merge(also.Item())})
+	check(t, err)
+	return standing(t, s, tag)
+}
+
+func testCreate(t *testing.T, s *store) {
+	create(t, s, newChain("create a", "mark01aa"))
+
+	orphan := chain{tag: "create b", length: 2, stamps: bytesOf("mark01bb"), seen: at.Add(time.Minute), expires: at.Add(24 * time.Hour)}
+	answers(t, s, "before creation", orphan, true)(s.add(t.Context(), stamp("create b", "mark01bb")))
+	want := newChain("create b", "mark01bb", "mark02cc")
+	want.seen = orphan.seen
+	answers(t, s, "created over it", want, true)(s.create(t.Context(), newChain("create b", "mark02cc")))
+}
+
+func testCreateRefused(t *testing.T, s *store) {
+	first := create(t, s, newChain("create refused a", "mark01aa"))
+	answers(t, s, "twice", first, false)(s.create(t.Context(), newChain("create refused a", "mark02aa")))
+	other := newChain("create refused a", "mark02bbb")
+	other.length, other.incarnation = 3, stranger
+	answers(t, s, "by a stranger", first, false)(s.create(t.Context(), other))
+
+	_, _, err := s.add(t.Context(), stamp("create refused b", "mark01aa"))
+	check(t, err)
+	orphan := standing(t, s, "create refused b")
+	other.tag = "create refused b"
+	answers(t, s, "over orphans of another length", orphan, false)(s.create(t.Context(), other))
+	left := edges(t, s, "create refused c", nil)
+	answers(t, s, "over an orphan of edges", left, false)(s.create(t.Context(), newChain("create refused c", "mark01aa")))
+	failed := edges(t, s, "create refused d", ddb.Fields{chains.Recorded: ddb.Text("FAILED")})
+	answers(t, s, "over a failed one", failed, false)(s.create(t.Context(), newChain("create refused d", "mark01aa")))
+
+	deleted, _, err := s.delete(t.Context(), "create refused b", op(5), at, at)
+	check(t, err)
+	answers(t, s, "after it was deleted", deleted, false)(s.create(t.Context(), newChain("create refused b", "mark01aa")))
+}
+
+func testReplace(t *testing.T, s *store) {
+	old := create(t, s, newChain("replace a", "mark01aa"))
+	fresh := newChain("replace a", "mark02bb")
+	fresh.incarnation = stranger
+	answers(t, s, "a living one", old, false)(s.replace(t.Context(), fresh, old))
+	deleted, _, err := s.delete(t.Context(), "replace a", op(7), at, at.Add(48*time.Hour))
+	check(t, err)
+	unseen := deleted
+	unseen.lastOp = op(8)
+	answers(t, s, "deleted by another", deleted, false)(s.replace(t.Context(), fresh, unseen))
+	answers(t, s, "deleted", fresh, true)(s.replace(t.Context(), fresh, deleted))
+	answers(t, s, "repeated", fresh, false)(s.replace(t.Context(), fresh, deleted))
+
+	expired := ddb.Fields{chains.Created: ddb.Millis(at), chains.ExpiresOn: ddb.Seconds(at)}
+	seen := edges(t, s, "replace b", expired)
+	fresh.tag, fresh.created = "replace b", at.Add(-time.Second)
+	answers(t, s, "a second before", seen, false)(s.replace(t.Context(), fresh, seen))
+	fresh.created = at
+	unseen = seen
+	unseen.incarnation = stranger
+	answers(t, s, "another than was seen", seen, false)(s.replace(t.Context(), fresh, unseen))
+	answers(t, s, "expired", fresh, true)(s.replace(t.Context(), fresh, seen))
+
+	left := edges(t, s, "replace c", nil)
+	fresh.tag = "replace c"
+	answers(t, s, "an orphan of edges", fresh, true)(s.replace(t.Context(), fresh, left))
+
+	due := edges(t, s, "replace d", ddb.Fields{
+		chains.Recorded: ddb.Text("DELETED"), chains.LastOp: ddb.Blob([]byte("ateight.")),
+		chains.Due: ddb.Millis(at), chains.DueShard: ddb.Int(chains.DueShardOf("replace d")),
+	})
+	fresh.tag = "replace d"
+	answers(t, s, "deleted, and not sealed", due, false)(s.replace(t.Context(), fresh, due))
+	answers(t, s, "nothing", chain{}, false)(s.replace(t.Context(), newChain("replace e", "mark01aa"), old))
+}
+
+func testAdd(t *testing.T, s *store) {
+	want := create(t, s, newChain("add a", "mark05aa"))
+	want.stamps, want.seen = bytesOf("mark01bb", "mark05aa"), at.Add(time.Minute)
+	answers(t, s, "stamp", want, true)(s.add(t.Context(), stamp("add a", "mark01bb")))
+	answers(t, s, "repeated", want, true)(s.add(t.Context(), stamp("add a", "mark01bb")))
+	want.stamps = bytesOf("mark01bb", "mark02bb", "mark05aa")
+	answers(t, s, "the same stamp of another operation", want, true)(s.add(t.Context(), stamp("add a", "mark02bb")))
+	same(t, "XOR", want.xor(), []byte("aa"))
+}
+
+func testAddRefused(t *testing.T, s *store) {
+	open := create(t, s, newChain("add refused a", "mark01aa"))
+	answers(t, s, "another length", open, false)(s.add(t.Context(), stamp("add refused a", "mark02bbb")))
+	left := edges(t, s, "add refused b", nil)
+	answers(t, s, "on edges", left, false)(s.add(t.Context(), stamp("add refused b", "mark01aa")))
+	for _, marked := range []string{"mark02aa", "mark03aa", "mark04aa"} {
+		_, added, err := s.add(t.Context(), stamp("add refused a", marked))
+		check(t, err)
+		same(t, "added", added, true)
+	}
+	full := standing(t, s, "add refused a")
+	answers(t, s, "one too many", full, false)(s.add(t.Context(), stamp("add refused a", "mark05aa")))
+}
+
+func testSettle(t *testing.T, s *store) {
+	now := at.Add(time.Hour)
+	before := create(t, s, newChain("settle a", "mark01aa"))
+	want, _, err := s.add(t.Context(), stamp("settle a", "mark02aa"))
+	check(t, err)
+	answers(t, s, "one stamp too few", want, false)(s.settle(t.Context(), before, now))
+	other := want
+	other.incarnation = stranger
+	answers(t, s, "of a stranger", want, false)(s.settle(t.Context(), other, now))
+	want.recorded, want.ended = xorack.Done, now
+	answers(t, s, "settle", want, true)(s.settle(t.Context(), want, now))
+	answers(t, s, "repeated", want, false)(s.settle(t.Context(), want, now))
+	answers(t, s, "and a stamp", want, false)(s.add(t.Context(), stamp("settle a", "mark03aa")))
+
+	_, _, err = s.add(t.Context(), stamp("settle b", "mark01aa"))
+	check(t, err)
+	orphan, _, err := s.add(t.Context(), stamp("settle b", "mark02aa"))
+	check(t, err)
+	claimed := orphan
+	claimed.incarnation = inc
+	answers(t, s, "not created", orphan, false)(s.settle(t.Context(), claimed, now))
+	answers(t, s, "nothing", chain{}, false)(s.settle(t.Context(), newChain("settle c"), now))
+}
+
+func testDelete(t *testing.T, s *store) {
+	now, expires := at.Add(time.Minute), at.Add(48*time.Hour)
+	want := create(t, s, newChain("delete a", "mark01aa"))
+	want.recorded, want.lastOp, want.ended, want.expires, want.due = xorack.Deleted, op(5), now, expires, time.Time{}
+	answers(t, s, "delete", want, true)(s.delete(t.Context(), "delete a", op(5), now, expires))
+	answers(t, s, "again", want, false)(s.delete(t.Context(), "delete a", op(6), now, expires))
+	answers(t, s, "and a stamp", want, false)(s.add(t.Context(), stamp("delete a", "mark02aa")))
+	answers(t, s, "nothing", chain{}, false)(s.delete(t.Context(), "delete b", op(5), now, expires))
+	left := edges(t, s, "delete c", nil)
+	answers(t, s, "of edges", left, false)(s.delete(t.Context(), "delete c", op(5), now, expires))
+}
+
+// TestNewerLayoutIsNotWritten: an item that a later version wrote stays as it is
+// under each write, and one of an older layout is not brought to this one.
+func TestNewerLayoutIsNotWritten(t *testing.T) {
+	ctx := t.Context()
+	fresh := newChain("t", "mark01aa")
+	fresh.incarnation = stranger
+	stamped := func(s *store) (chain, bool, error) { return s.create(ctx, newChain("t", "mark01aa")) }
+	orphan := func(s *store) (chain, bool, error) { return s.add(ctx, stamp("t", "mark02aa")) }
+	deleted := func(s *store) (chain, bool, error) {
+		if _, _, err := stamped(s); err != nil {
+			return chain{}, false, err
+		}
+		return s.delete(ctx, "t", op(7), at, at.Add(time.Hour))
+	}
+	for name, c := range map[string]struct {
+		before, write func(*store) (chain, bool, error)
+	}{
+		"create": {orphan, stamped},
+		"replace": {deleted, func(s *store) (chain, bool, error) {
+			return s.replace(ctx, fresh, chain{recorded: xorack.Deleted, lastOp: op(7)})
+		}},
+		"add":    {stamped, orphan},
+		"settle": {stamped, func(s *store) (chain, bool, error) { return s.settle(ctx, newChain("t", "mark01aa"), at) }},
+		"delete": {stamped, func(s *store) (chain, bool, error) { return s.delete(ctx, "t", op(1), at, at) }},
+	} {
+		for v, refused := range map[int64]bool{0: false, 2: true} {
+			memory := ddb.NewMemory(xorack.Names{}.Tables()...)
+			s := storeOn(t, clause.Layer(memory), xorack.Names{})
+			_, _, err := c.before(s)
+			check(t, err)
+			items := func() ddb.Item { return memory.Items(xorack.Names{}.Tables()[0].Name)[0] }
+			it := items().Merge(ddb.Fields{chains.Version: ddb.Int(v)}.Item())
+			_, err = memory.Do(ctx, ddb.Put{Op: s.Op("put"), Item: it})
+			check(t, err)
+			_, changed, err := c.write(s)
+			if changed == refused || errors.Is(err, table.ErrNewerLayout) != refused {
+				t.Errorf("%s of layout %d: changed %v, %v", name, v, changed, err)
+			}
+			if refused && !items().Equal(it) {
+				t.Errorf("%s: it was %v, and is %v", name, it, items())
+			}
+			if is, _ := items().Get("v").Int64(); is != v && !strings.HasPrefix(name, "replace") {
+				t.Errorf("after %s: layout %d, and it was %d", name, is, v)
+			}
+			if name == "delete" && !refused && (items().Has("due") || items().Has("dueShard")) {
+				t.Errorf("it is deleted, and in the index: %v", items())
+			}
+		}
+	}
+}

@@ -43,7 +43,7 @@ func (c *tailCommand) batches(s *session) error {
 		return fmt.Errorf("table %s: %w", c.CursorsTable, dynamo.Translate(err))
 	}
 	printed := 0
-	handle := cursor.OnStream(sorter, names, func(_ context.Context, b cursor.Batch) error {
+	handle := cursor.StatelessConsumer(sorter, names, func(_ context.Context, b cursor.Batch) error {
 		if c.Queue != "" && b.Queue != c.Queue || ctx.Err() != nil {
 			return nil
 		}
@@ -58,7 +58,7 @@ func (c *tailCommand) batches(s *session) error {
 		}
 		return s.print(document, "%s\t%d to %d\t%s, %d skipped\n",
 			b.Queue, b.From+1, b.To, count(len(b.Messages), "message", "messages"), len(b.Skipped))
-	}, &cursor.OnStreamOptions{Failed: func(err error) { fmt.Fprintln(s.errOut, "streamsort:", err) }})
+	}, &cursor.StatelessOptions{Failed: func(err error) { fmt.Fprintln(s.errOut, "streamsort:", err) }})
 	runner, err := eventsource.New(eventsource.Mapping{
 		ID: "tail", FunctionName: "tail", StreamARN: aws.ToString(described.Table.LatestStreamArn),
 		StartingPosition:      eventsource.TrimHorizon,

@@ -29,9 +29,9 @@ func imageOf(t *testing.T, it ddb.Item) json.RawMessage {
 	return raw
 }
 
-// TestOnStreamHandsOnArrivals: what a record shows is enough to find them, with
+// TestStatelessConsumerHandsOnArrivals: what a record shows is enough to find them, with
 // no other read of the cursor.
-func TestOnStreamHandsOnArrivals(t *testing.T) {
+func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 	var names Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
 	process := func(engine ddb.Engine) *Sorter {
@@ -80,7 +80,7 @@ func TestOnStreamHandsOnArrivals(t *testing.T) {
 	}))
 	var got []string
 	last := int64(0)
-	response, err := OnStream(reader, Names{}, func(_ context.Context, b Batch) error {
+	response, err := StatelessConsumer(reader, Names{}, func(_ context.Context, b Batch) error {
 		if b.From != last {
 			t.Errorf("a batch from %d, and the last one ended at %d", b.From, last)
 		}
@@ -89,7 +89,7 @@ func TestOnStreamHandsOnArrivals(t *testing.T) {
 			got = append(got, string(m.Body))
 		}
 		return nil
-	}, &OnStreamOptions{Failed: func(err error) { t.Error(err) }})(t.Context(), table.StreamEvent{Records: records})
+	}, &StatelessOptions{Failed: func(err error) { t.Error(err) }})(t.Context(), table.StreamEvent{Records: records})
 	if err != nil || len(response.BatchItemFailures) > 0 {
 		t.Fatalf("%v, %v", response, err)
 	}

@@ -52,7 +52,7 @@ func FuzzStreamRecord(f *testing.F) {
 		if _, err := s.Put(t.Context(), one); err != nil {
 			t.Fatal(err)
 		}
-		response, err := cursor.OnStream(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {
+		response, err := cursor.StatelessConsumer(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {
 			if b.Queue == "q" && b.To > 1 {
 				t.Errorf("batch %d to %d of a queue with one message", b.From, b.To)
 			}

@@ -89,9 +89,9 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 	}
 }
 
-func TestOnStreamHandsOnInOrder(t *testing.T) {
+func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
 	b := newBench(t, nil)
-	const count = cursor.MaxBatchMessages + 10
+	const count = 500 + 10
 	for seq := int64(1); seq <= count; seq++ {
 		b.put(body(seq))
 	}
@@ -102,7 +102,7 @@ func TestOnStreamHandsOnInOrder(t *testing.T) {
 	}
 	var got []string
 	next := int64(1)
-	handle := cursor.OnStream(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
+	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
 		got = append(got, fmt.Sprintf("%s %d→%d %d skipped %v", batch.Queue, batch.From, batch.To, len(batch.Messages), batch.Skipped))
 		for _, m := range batch.Messages {
 			if m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next) {
@@ -130,7 +130,7 @@ func TestOnStreamHandsOnInOrder(t *testing.T) {
 	}
 }
 
-func TestOnStreamStopsAtWhatFails(t *testing.T) {
+func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
 	b := newBench(t, nil)
 	for seq := int64(1); seq <= 3; seq++ {
 		b.put(body(seq))
@@ -150,13 +150,13 @@ func TestOnStreamStopsAtWhatFails(t *testing.T) {
 	} {
 		var failures []error
 		handed := 0
-		handle := cursor.OnStream(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
+		handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
 			handed++
 			if batch.From == 1 {
 				return c.err
 			}
 			return nil
-		}, &cursor.OnStreamOptions{Failed: func(err error) { failures = append(failures, err) }})
+		}, &cursor.StatelessOptions{Failed: func(err error) { failures = append(failures, err) }})
 		response, err := handle(t.Context(), event(t, moved(1, "q", 0, 1), c.second, moved(3, "q", 2, 3)))
 		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1 {
 			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)

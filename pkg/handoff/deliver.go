@@ -392,28 +392,15 @@ func (run *delivery) read(ctx context.Context, after, singleTo int64, attempts i
 	if upTo-after > limit {
 		upTo = after + limit
 	}
-	batch, size := Batch{Queue: run.Queue, Consumer: run.Consumer, From: after, To: after}, 0
-	for m, err := range run.sorter.Read(ctx, run.Queue, after, upTo) {
-		var missing *cursor.MissingError
-		switch {
-		case errors.As(err, &missing) && batch.To > after:
-			return batch, nil
-		case errors.As(err, &missing):
+	part, err := run.sorter.ReadBatch(ctx, run.Queue, after, upTo, run.reader.MaxBytes)
+	var missing *cursor.MissingError
+	if errors.As(err, &missing) {
+		if part.To == after {
 			run.Ended, run.Cause = Missing, missing
-			return batch, nil
-		case err != nil:
-			return batch, fmt.Errorf("read queue %q: %w", run.Queue, err)
 		}
-		if batch.To > after && size+len(m.Body) > run.reader.MaxBytes {
-			break
-		}
-		batch.To = m.Seq
-		if m.Tombstone != "" {
-			batch.Skipped = append(batch.Skipped, m.Seq)
-			continue
-		}
-		batch.Messages = append(batch.Messages, m)
-		size += len(m.Body)
+		err = nil
 	}
-	return batch, nil
+	return Batch{
+		Queue: run.Queue, Consumer: run.Consumer, From: part.From, To: part.To, Messages: part.Messages, Skipped: part.Skipped,
+	}, err
 }

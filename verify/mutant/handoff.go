@@ -98,7 +98,7 @@ var deliveryMutants = []mutant{
 		{"store_operate.go", "attrRetryAt.Remove(),\n\t\t\tattrSingleTo.Remove())...)", "attrRetryAt.Remove())...)"},
 	}},
 	{"steps over what is missing", deliveryFolder, test{"./pkg/handoff", "TestMissing"}, []edit{
-		{"deliver.go", "run.Ended, run.Cause = Missing, missing\n\t\t\treturn batch, nil", "batch.To = missing.Seq\n\t\t\treturn batch, nil"},
+		{"deliver.go", "run.Ended, run.Cause = Missing, missing\n", "part.To = missing.Seq\n"},
 	}},
 	{"own commit not recognised", deliveryFolder, test{"./pkg/handoff", "TestStoreCommit/memory"}, []edit{
 		{"store_claims.go", "return c, made || c.ended(token, Committed), err", "return c, made, err"},

@@ -67,16 +67,16 @@ func (m *model) consumer() {
 	})
 }
 
-// deliver gives the records to cursor.OnStream as one event, checks each batch
+// deliver gives the records to cursor.StatelessConsumer as one event, checks each batch
 // that comes of it before take gets it, and returns how many of the records
 // the stream is done with.
 func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Batch) error, dead func() bool) int {
 	tiles := tiling{model: m, records: records}
 	var missing *cursor.MissingError
-	handle := cursor.OnStream(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {
+	handle := cursor.StatelessConsumer(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {
 		tiles.check(b)
 		return take(b)
-	}, &cursor.OnStreamOptions{Failed: func(err error) { errors.As(err, &missing) }})
+	}, &cursor.StatelessOptions{Failed: func(err error) { errors.As(err, &missing) }})
 	event := table.StreamEvent{}
 	for i, record := range records {
 		event.Records = append(event.Records, record.json(i))

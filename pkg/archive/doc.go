@@ -13,7 +13,10 @@
 // A document a message, under the queue's name and the seq; and one a queue,
 // which is its mark: up to which seq it is archived. A document is a line of
 // JSON with everything but the body, and then the body as it came. Nothing in an
-// archive expires: give a bucket a lifecycle rule, if you want one.
+// archive expires: give a bucket a lifecycle rule, if you want one. In a table they
+// are, a document an item, under (key):
+//
+//	document     B  the line and the body
 //
 //	stored ──every consumer is past it──► archived ──mark──► deleted, or expired
 //

@@ -41,8 +41,11 @@
 //	parked       N  the highest seq known to be stored beyond a gap; never lowered
 //	gapSince     N  ms, when the gap opened or the position last moved
 //	change       S  what the last write was: advance, park, other
-//	             and each of the queue's [Settings], by its name
+//	policy, gapAfter, maxAhead, mode, kind   the queue's other [Settings]
 //	announced    N  the gap that was announced as open, where one is
+//	floor        N  the seq up to which all consumers are past, and messages may be deleted
+//	floorSince   N  ms, when floor was last raised
+//	nudged       N  ms, when the queue's consumers were last woken up by hand
 //
 // and those of a queue in arrival order, of layout 2,
 //
@@ -52,6 +55,11 @@
 //	printsFrom   N  the seq before those of the prints
 //
 // The sweeps table, a segment an item, under (name): how far a sweep has come.
+//
+//	after        S  the last queue that it has looked at; empty between two rounds
+//	began        N  ms, when the round began; or before, where a visit failed in it
+//	before       N  ms, when the round before it began
+//	finished     N  ms, when the last whole round ended
 //
 // For queues in arrival order, the arrivals table, what came under one id an
 // item, under (queue, idHash):

@@ -74,8 +74,10 @@
 //
 // A row stays under 1 KB, for every claim that fails pays for its size. A
 // larger result has an item of its own, under the same id and the processor
-// "#" and the token ("#" and the token alone in a table with one key), with v,
-// resultOf (the processor), result and expiresOn.
+// "#" and the token ("#" and the token alone in a table with one key), with
+//
+//	v, result, expiresOn   as of a row
+//	resultOf      S  the processor
 //
 // # The states of a key
 //

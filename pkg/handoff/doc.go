@@ -37,9 +37,13 @@
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last
 //	replyQueue   S  where error is about replies: the queue that they go to
-//	outcomes     M  what became of the last four claims, in slot n mod 4, with a
-//	                short hash of each claim's request
-//	quarantine   M  claims that stayed in doubt too long, by their numbers
+//	outcomes     M  what became of the last four claims, in slot tokenN mod 4, of each
+//	  n          N  its number
+//	  outcome    S  COMMITTED, ABORTED or CANCELLED
+//	  sum        S  a short hash of its request
+//	quarantine   M  claims that stayed in doubt too long, by their numbers, with req,
+//	                from, to and state of each, and
+//	  since      N  ms
 //	outbox       L  of a claim that is SENDING: the queues that it has replies for
 //	refused, refusedTold   how many replies could never be stored, and were announced
 //	refusedBy, refusedQueue, refusedWhy, refusedSince   the last claim that had such ones
@@ -52,11 +56,22 @@
 // conditional update; with short names it has less than 1 KB and a step costs
 // one write unit.
 //
-// The acts table, what an operator did an item, under (queue, act): who asked
-// for what, when, why, and how it ended. Where its error is that a tracked claim is
-// out, "chain" is the claim's; where it is about replies, "replyQueue" is where they
-// were to go. No error that is kept has a queue's or a chain's name in it: whoever
-// shows it names what the reader may know.
+// The acts table, what an operator did an item, under (queue, act), which is at,
+// consumer and op put together:
+//
+//	v            N  layout of the item, 1
+//	consumer     S  whose
+//	at           N  ms, when it was asked for
+//	op           S  what the operator called it
+//	kind         S  skip, redrive, rewind, pause, resume or remove
+//	seq          N  the message or the place that it is about; -1 where there is none
+//	reason       S  why
+//	done, error  BOOL, S  how it ended; neither while it is under way
+//	chain        S  where error is that a tracked claim is out: the claim's
+//	replyQueue   S  where error is about replies: where they were to go
+//
+// No error that is kept has a queue's or a chain's name in it: whoever shows it names
+// what the reader may know.
 //
 // # The states of a consumer
 //

@@ -45,15 +45,15 @@ var _ Store = (*Table)(nil)
 
 // NewDynamo returns the Store on this table. It makes no request.
 func NewDynamo(client *dynamodb.Client, names Names) *Table {
-	return NewTable(dynamo.NewEngine(client), names)
+	return newTable(dynamo.NewEngine(client), names)
 }
 
 // NewMemory returns a Store in memory, for tests of code that uses this package.
 // Everything is gone with the process.
-func NewMemory() *Table { return NewTable(ddb.NewMemory(Names{}.Tables()...), Names{}) }
+func NewMemory() *Table { return newTable(ddb.NewMemory(Names{}.Tables()...), Names{}) }
 
-// NewTable returns the Store on the table of an engine.
-func NewTable(engine ddb.Engine, names Names) *Table { return &Table{engine, &names.Tables()[0]} }
+// newTable returns the Store on the table of an engine.
+func newTable(engine ddb.Engine, names Names) *Table { return &Table{engine, &names.Tables()[0]} }
 
 // Put implements [Store]: one PutItem; 1 write unit for each KB.
 func (t *Table) Put(ctx context.Context, key string, document []byte) error {

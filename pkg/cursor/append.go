@@ -40,7 +40,7 @@ type Appended struct {
 // [Sorter.AppendGroup]; warm it costs two writes and no read, and a twelfth of
 // a write more for what keeps the cursor small.
 func (s *Sorter) Append(ctx context.Context, a Arrival) (Appended, error) {
-	if err := a.Validate(); err != nil {
+	if err := a.validate(); err != nil {
 		return Appended{}, err
 	}
 	a.Digest = a.digest()
@@ -116,7 +116,7 @@ func groupArrivals(arrivals []Arrival) ([][]*appending, error) {
 	type name struct{ queue, id string }
 	firstOf := map[name]*appending{}
 	for i, a := range arrivals {
-		if err := a.Validate(); err != nil {
+		if err := a.validate(); err != nil {
 			return nil, invalid.Within("arrivals", i, err)
 		}
 		a.Digest = a.digest()
@@ -289,7 +289,7 @@ func inTail(arrivals []*appending, cur Cursor) []*appending {
 		switch {
 		case found:
 			a.done(seqs)
-		case cur.Tail.Contains(a.entry()):
+		case cur.Tail.contains(a.entry()):
 			a.result.Err = fmt.Errorf("queue %q: an earlier arrival under the id %q has a place that looks the same", cur.Queue, a.ID)
 		default:
 			others = append(others, a)

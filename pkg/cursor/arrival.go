@@ -49,8 +49,8 @@ func (a *Arrival) entry() Entry {
 	return Entry{Hash: HashOf(a.ID), Count: len(a.Messages), Seen: shortSeen(a.Seen)}
 }
 
-// Validate reports the first field that is out of its bounds.
-func (a *Arrival) Validate() error {
+// validate reports the first field that is out of its bounds.
+func (a *Arrival) validate() error {
 	switch {
 	case ValidateQueue(a.Queue) != nil:
 		return ValidateQueue(a.Queue)

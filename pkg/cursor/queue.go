@@ -29,7 +29,7 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
 	}
-	if err := change.Validate(); err != nil {
+	if err := change.validate(); err != nil {
 		return Cursor{}, err
 	}
 	for {

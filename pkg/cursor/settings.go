@@ -103,9 +103,9 @@ func DefaultSettings() Settings {
 	return Settings{First: 1, Policy: PolicyWait, GapAfter: 5 * time.Minute, MaxAhead: 100_000, Mode: ModeSync}
 }
 
-// Validate reports the first setting that is out of its bounds.
-func (s Settings) Validate() error {
-	return Change{First: &s.First, Policy: &s.Policy, GapAfter: &s.GapAfter, MaxAhead: &s.MaxAhead, Mode: &s.Mode, Kind: &s.Kind}.Validate()
+// validate reports the first setting that is out of its bounds.
+func (s Settings) validate() error {
+	return Change{First: &s.First, Policy: &s.Policy, GapAfter: &s.GapAfter, MaxAhead: &s.MaxAhead, Mode: &s.Mode, Kind: &s.Kind}.validate()
 }
 
 // Change is a change of a queue's settings: nil keeps what is there.
@@ -118,8 +118,8 @@ type Change struct {
 	Kind     *Kind
 }
 
-// Validate reports the first setting that is out of its bounds.
-func (c Change) Validate() error {
+// validate reports the first setting that is out of its bounds.
+func (c Change) validate() error {
 	if c.First != nil && *c.First < 0 {
 		return &InvalidError{Field: "first", Code: invalid.OutOfRange, Problem: "must be from 0 to 9223372036854775807"}
 	}
@@ -211,7 +211,7 @@ func (s Settings) All() iter.Seq2[string, any] {
 
 // Set changes the setting of a name, as [Settings.All] has it, to what the text says.
 // A name that there is none of, and a text that cannot be read, are an
-// [InvalidError]; whether the value is within its bounds is for Validate to say.
+// [InvalidError]; whether the value is within its bounds is told where the change is applied.
 func (c *Change) Set(name, text string) error {
 	names := make([]string, len(settings))
 	for i, of := range settings {

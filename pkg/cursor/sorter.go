@@ -78,7 +78,7 @@ func New(store *Store, options *Options) (*Sorter, error) {
 	if options.Defaults != nil {
 		s.defaults = *options.Defaults
 	}
-	if err := s.defaults.Validate(); err != nil {
+	if err := s.defaults.validate(); err != nil {
 		return nil, err
 	}
 	switch {

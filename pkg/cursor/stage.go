@@ -37,7 +37,7 @@ func (s Staged) Messages() []Message { return s.arrival.Messages }
 func (s *Sorter) Stage(ctx context.Context, kind Kind, arrivals ...Arrival) ([]Staged, error) {
 	staged := make([]Staged, len(arrivals))
 	for i, a := range arrivals {
-		if err := a.Validate(); err != nil {
+		if err := a.validate(); err != nil {
 			return nil, err
 		}
 		a.Digest = a.digest()

@@ -92,8 +92,8 @@ func (t Tail) Seqs() int64 {
 	return seqs
 }
 
-// Contains reports whether an entry is among them.
-func (t Tail) Contains(e Entry) bool {
+// contains reports whether an entry is among them.
+func (t Tail) contains(e Entry) bool {
 	for i := range t.Len() {
 		if t.At(i) == e {
 			return true

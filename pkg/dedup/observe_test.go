@@ -3,8 +3,6 @@ package dedup_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -103,46 +101,14 @@ func TestWhatIsTold(t *testing.T) {
 	})
 }
 
-// TestNobodyIsTold: a trace may have no end, and metrics no reader.
+// TestNobodyIsTold: a trace may have no end.
 func TestNobodyIsTold(t *testing.T) {
-	metrics := dedup.NewMetrics(nil, dedup.MetricNames{})
 	d := process(t, dedup.NewMemory(), &options{
-		Observe: metrics.Observe,
 		Trace: func(ctx context.Context, _ string, _ dedup.Key) (context.Context, func(error)) {
 			return ctx, nil
 		},
 	})
 	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", func(context.Context) (string, error) { return "x", nil })); out.Value != "x" {
 		t.Errorf("%+v", out)
-	}
-	metrics.Flush()
-}
-
-func TestMetrics(t *testing.T) {
-	var out bytes.Buffer
-	metrics := dedup.NewMetrics(&out, dedup.MetricNames{})
-	metrics.Flush() // ColdStart
-	out.Reset()
-	d := process(t, dedup.NewMemory(), &options{Observe: metrics.Observe, MaxAttempts: 1})
-	var ran atomic.Int64
-	for range 3 {
-		_, _ = d.Once(t.Context(), "a", returns("x", &ran))
-	}
-	for range 2 {
-		_, _ = d.Once(t.Context(), "b", failsWith(errors.New("x")))
-	}
-	metrics.Flush()
-	var line map[string]any
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
-		t.Fatal(err, out.String())
-	}
-	for name, want := range map[string]any{"DedupNew": 2.0, "DedupDuplicate": 2.0, "DedupFailed": 1.0, "DedupQuarantined": 1.0, "DedupLost": nil} {
-		if line[name] != want {
-			t.Errorf("%s %v, want %v", name, line[name], want)
-		}
-	}
-	out.Reset()
-	if metrics.Flush(); out.Len() > 0 {
-		t.Errorf("flushed twice: %s", &out)
 	}
 }

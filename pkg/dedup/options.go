@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"log/slog"
 	mathrand "math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -76,13 +74,14 @@ type Options[ID, R any] struct {
 	CacheAge  time.Duration
 
 	// Off switches deduplication off: every effect runs, and nothing is stored, for
-	// tests and development. Whoever used Powertools gives it [OffInEnvironment].
+	// tests and development. Package deduplambda has the variable by which Powertools does.
 	Off bool
 
 	// Logger gets what happens: looks at DEBUG, what came of a call at INFO,
 	// time-outs, lost claims and errors at WARN. nil means nobody.
 	Logger *slog.Logger
-	// Observe is told what happens; nil means nobody. See [Metrics].
+	// Observe is told what happens; nil means nobody. See the Metrics
+	// of package deduplambda.
 	Observe func(context.Context, Event)
 	// Trace is called as an operation begins (once, try_start, poll,
 	// invalidate), and the function that it returns as it ends; nil means that
@@ -143,14 +142,6 @@ const (
 	// stays under 1 KB.
 	maxMessage = 256
 )
-
-// OffInEnvironment reports whether POWERTOOLS_IDEMPOTENCY_DISABLED is true, 1, yes
-// or on: by that, programs that use Powertools switch deduplication off.
-func OffInEnvironment() bool {
-	value := strings.ToLower(os.Getenv("POWERTOOLS_IDEMPOTENCY_DISABLED"))
-	off, err := strconv.ParseBool(value)
-	return err == nil && off || value == "yes" || value == "on"
-}
 
 // withDefaults checks the options and fills in what is not given.
 func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {

@@ -23,8 +23,8 @@ import (
 	"strings"
 )
 
-// MaxBytes is the most bytes of a tenant.
-const MaxBytes = 64
+// maxBytes is the most bytes of a tenant.
+const maxBytes = 64
 
 // What stands before a tenant, and between it and the name.
 const begin, end = "@", "/"
@@ -35,11 +35,11 @@ const begin, end = "@", "/"
 // writes a claim that is a list; and nothing but ASCII, which looks like itself.
 const allowed = "._-:@|+="
 
-// Validate reports a text that is no tenant: it must have 1 to [MaxBytes] of the
+// Validate reports a text that is no tenant: it must have 1 to 64 of the
 // letters A to Z and a to z, the digits, and . _ - : @ | + =
 func Validate(tenant string) error {
-	if tenant == "" || len(tenant) > MaxBytes {
-		return fmt.Errorf("has %d bytes: it must have 1 to %d", len(tenant), MaxBytes)
+	if tenant == "" || len(tenant) > maxBytes {
+		return fmt.Errorf("has %d bytes: it must have 1 to %d", len(tenant), maxBytes)
 	}
 	for i := range len(tenant) {
 		c := tenant[i]

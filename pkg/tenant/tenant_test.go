@@ -21,14 +21,14 @@ func ExampleSplit() {
 func TestValidate(t *testing.T) {
 	for _, good := range []string{
 		"a", "acme", "org_9K2", "auth0|5f7c8ec7", "it@acme.example", "00000000-0000-4000-8000-000000000000",
-		"@", "urn:acme:shop", strings.Repeat("x", tenant.MaxBytes),
+		"@", "urn:acme:shop", strings.Repeat("x", 64),
 	} {
 		if err := tenant.Validate(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
 	for _, bad := range []string{
-		"", "a/b", "/", "[a b]", "a b", "a,b", "a\x00", "a\n", "é", "a\u2215b", "%2F", `a"b`, `a\b`, "\xff", strings.Repeat("x", tenant.MaxBytes+1),
+		"", "a/b", "/", "[a b]", "a b", "a,b", "a\x00", "a\n", "é", "a\u2215b", "%2F", `a"b`, `a\b`, "\xff", strings.Repeat("x", 65),
 	} {
 		if tenant.Validate(bad) == nil {
 			t.Errorf("%q is a tenant", bad)
@@ -47,7 +47,7 @@ func TestSplitWithoutATenant(t *testing.T) {
 func TestIsCut(t *testing.T) {
 	for prefix, want := range map[string]bool{
 		"": false, "orders/": false, "a@b": false, "@acme/": false, "@acme/orders": false, "@a@b/": false,
-		"@": true, "@acme": true, "@/": true, "@a b/": true, "@\u00e9/": true, "@" + strings.Repeat("x", tenant.MaxBytes+1) + "/": true,
+		"@": true, "@acme": true, "@/": true, "@a b/": true, "@\u00e9/": true, "@" + strings.Repeat("x", 65) + "/": true,
 	} {
 		if got := tenant.IsCut(prefix); got != want {
 			t.Errorf("%q: %v", prefix, got)

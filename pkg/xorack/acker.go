@@ -17,8 +17,8 @@ const (
 	// MaxOps is the most operations of a chain: edges that end, and calls of
 	// Add. It is also the most edges that one operation starts.
 	MaxOps = 1000
-	// MaxMerge is the most operations that go as one write.
-	MaxMerge = 100
+	// maxMerge is the most operations that go as one write.
+	maxMerge = 100
 	// MaxReason is the most bytes of a failure's reason.
 	MaxReason = 256
 	// MaxData is the most bytes that are kept with a chain.

@@ -136,7 +136,7 @@ func (a *Acker) one(ctx context.Context, o Operation) (Result, error) {
 }
 
 // Apply does many operations, those of one chain as one write for each
-// MaxMerge of them, of which a call of Add counts as two; the calls of Add go
+// 100 of them, of which a call of Add counts as two; the calls of Add go
 // first. The results are in the order of the operations; one that is
 // there twice counts once. A chain stops at its first error, which is that of
 // all its operations that were not done before: an end would count, and the
@@ -202,7 +202,7 @@ func merges(operations []Operation, places []int) iter.Seq[[]int] {
 		conditions := 0
 		for _, n := range places {
 			more := operations[n].conditions()
-			if conditions+more > MaxMerge {
+			if conditions+more > maxMerge {
 				if !yield(chunk) {
 					return
 				}

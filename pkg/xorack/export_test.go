@@ -17,7 +17,10 @@ type (
 	DueChain = dueChain
 )
 
-const DueShards = chains.DueShards
+const (
+	DueShards = chains.DueShards
+	MaxMerge  = maxMerge
+)
 
 var Never = chains.Never
 

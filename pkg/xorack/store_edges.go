@@ -59,13 +59,13 @@ type work struct {
 	Tag         string
 	Incarnation Incarnation
 	// Delta is what they add to the sum, Edges how many edges they start, Ops
-	// their marks: 1 to MaxMerge different ones. The last one becomes LastOp.
+	// their marks: 1 to maxMerge different ones. The last one becomes LastOp.
 	Delta Sum
 	Edges int64
 	Ops   []Op
 	// Splits tell the children of those that start any; Before are the marks
 	// of the edges that must not have ended: those under which edges start.
-	// Of Ops and Before there are at most MaxMerge together.
+	// Of Ops and Before there are at most maxMerge together.
 	Splits []Split
 	Before []Op
 	// Room is the most operations that the chain may have before.

@@ -39,7 +39,7 @@ var arrivalMutants = []mutant{
 		{"store_order.go", "attrPosition.Ge(ddb.Int(seen.To)), ", ""},
 	}},
 	{"ticket that is asked for again and again", sorterFolder, test{"./pkg/cursor", "TestAPlaceThatLooksTheSame"}, []edit{
-		{"append.go", "case cur.Tail.Contains(a.entry()):", "case false:"},
+		{"append.go", "case cur.Tail.contains(a.entry()):", "case false:"},
 	}},
 	{"prints taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPrints"}, []edit{
 		{"item.go", "if err := c.checkPrints(); err != nil {", "if err := c.checkPrints(); err != nil && d.Err != nil {"},

@@ -5,4 +5,7 @@
 //   - [HTTPv2], [HTTPv1] and [FunctionURL] those of HTTP events with an
 //     Idempotency-Key;
 //   - [OnSQS], [OnDynamoDB] and [OnKinesis] those of batches.
+//
+// [Metrics] writes what happens as CloudWatch metrics, and [OffInEnvironment] is
+// the variable by which Powertools switches deduplication off.
 package deduplambda

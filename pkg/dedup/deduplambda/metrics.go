@@ -1,16 +1,17 @@
-package dedup
+package deduplambda
 
 import (
 	"context"
 	"io"
 
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
 // Metrics counts events, and writes the counts as CloudWatch metrics in the
 // Embedded Metric Format: DedupNew, DedupDuplicate, DedupWaited,
 // DedupTakenOver, DedupLost, DedupFailed, DedupQuarantined. Give its Observe to
-// Options.Observe, and call Flush before a handler returns.
+// [dedup.Options].Observe, and call Flush before a handler returns.
 type Metrics struct {
 	current *emf.Metrics
 }
@@ -29,13 +30,13 @@ func NewMetrics(out io.Writer, names MetricNames) *Metrics {
 	return &Metrics{emf.New(out, names).Begin()}
 }
 
-var metricNames = map[EventKind]string{
-	EventNew: "DedupNew", EventDuplicate: "DedupDuplicate", EventWaited: "DedupWaited", EventTakenOver: "DedupTakenOver",
-	EventLost: "DedupLost", EventFailed: "DedupFailed", EventQuarantined: "DedupQuarantined",
+var metricNames = map[dedup.EventKind]string{
+	dedup.EventNew: "DedupNew", dedup.EventDuplicate: "DedupDuplicate", dedup.EventWaited: "DedupWaited", dedup.EventTakenOver: "DedupTakenOver",
+	dedup.EventLost: "DedupLost", dedup.EventFailed: "DedupFailed", dedup.EventQuarantined: "DedupQuarantined",
 }
 
 // Observe counts an event.
-func (m *Metrics) Observe(_ context.Context, e Event) {
+func (m *Metrics) Observe(_ context.Context, e dedup.Event) {
 	if name, counted := metricNames[e.Kind]; counted {
 		m.current.Count(name, 1)
 	}

@@ -62,7 +62,7 @@ func (s *store) replace(ctx context.Context, c, seen chain) (chain, bool, error)
 	if seen.recorded == xorack.Deleted {
 		isOver = chains.IsDeleted(seen.lastOp)
 	}
-	return s.decoded(s.Table.Replace(ctx, s.encode(c), isOver))
+	return s.decoded(s.Replace(ctx, s.encode(c), isOver))
 }
 
 // addition is what a stamp does to its chain.
@@ -93,9 +93,9 @@ func (s *store) add(ctx context.Context, w addition) (chain, bool, error) {
 }
 
 // settle records that a chain is done, if it has no other stamps than the caller
-// has seen: [chains.Table.Settle].
+// has seen: [chains.Settle].
 func (s *store) settle(ctx context.Context, c chain, now time.Time) (chain, bool, error) {
-	return s.decoded(s.Table.Settle(ctx, c.tag, c.incarnation, len(c.stamps), now))
+	return s.decoded(s.Settle(ctx, c.tag, c.incarnation, len(c.stamps), now))
 }
 
 // delete ends a chain of stamps as Deleted, if it is there and not deleted.

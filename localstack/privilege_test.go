@@ -248,7 +248,7 @@ func everything(t *testing.T, s *Stack) {
 	// process: a queue that has been quiet for long has its first consumers.
 	past := time.Now().Add(-time.Hour)
 	if _, err := store.CreateCursor(t.Context(), cursor.Cursor{
-		Queue: "quiet", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, GapSince: past,
+		Queue: "quiet", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, MovedAt: past,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func everything(t *testing.T, s *Stack) {
 
 	// handoff: a queue that no consumer has, whose message is about to expire.
 	if _, err := store.CreateCursor(t.Context(), cursor.Cursor{
-		Queue: "expiring", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, GapSince: past,
+		Queue: "expiring", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, MovedAt: past,
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -24,12 +24,12 @@ type statusCommand struct {
 // Run implements the verb.
 func (c *statusCommand) Run(s *session) error {
 	var q struct {
-		First, Position, Parked seq
-		GapOpen                 bool
-		GapAgeSeconds           float64
-		Policy, GapAfter, Mode  string
-		Kind                    string
-		MaxAhead                int64
+		First, Position, MaxParked seq
+		GapOpen                    bool
+		GapAgeSeconds              float64
+		Policy, GapAfter, Mode     string
+		Kind                       string
+		MaxAhead                   int64
 	}
 	raw, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *statusCommand) Run(s *session) error {
 	}
 	gap := "no gap"
 	if q.GapOpen {
-		gap = fmt.Sprintf("a gap for %.0fs, parked up to %s", q.GapAgeSeconds, q.Parked)
+		gap = fmt.Sprintf("a gap for %.0fs, parked up to %s", q.GapAgeSeconds, q.MaxParked)
 	}
 	return s.print(raw, "%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
 		c.Queue, q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)

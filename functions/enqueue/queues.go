@@ -14,7 +14,7 @@ import (
 // queueAnswer is a queue's status and settings, as callers see them.
 func (c *call) queueAnswer(it cursor.Cursor) map[string]any {
 	a := map[string]any{
-		"status": http.StatusOK, "queue": c.Short(it.Queue), "position": jsonseq.Seq(it.Position), "parked": jsonseq.Seq(it.Parked),
+		"status": http.StatusOK, "queue": c.Short(it.Queue), "position": jsonseq.Seq(it.Position), "maxParked": jsonseq.Seq(it.MaxParked),
 		"gapOpen": it.GapOpen(),
 	}
 	for name, value := range it.Settings.All() {
@@ -28,8 +28,8 @@ func (c *call) queueAnswer(it cursor.Cursor) map[string]any {
 		}
 	}
 	if it.GapOpen() {
-		a["gapSince"] = it.GapSince
-		if age := c.age(it.GapSince); age > 0 {
+		a["gapSince"] = it.MovedAt
+		if age := c.age(it.MovedAt); age > 0 {
 			a["gapAgeSeconds"] = age
 		}
 	}
@@ -98,13 +98,13 @@ func queueGaps(ctx context.Context, c *call) (int, any, error) {
 		}
 	}
 	return http.StatusOK, struct {
-		Status   int         `json:"status"`
-		Queue    string      `json:"queue"`
-		Position jsonseq.Seq `json:"position"`
-		Parked   jsonseq.Seq `json:"parked"`
-		Gaps     []gapAnswer `json:"gaps"`
-		More     bool        `json:"more"`
-	}{http.StatusOK, c.Short(queue), jsonseq.Seq(list.Cursor.Position), jsonseq.Seq(list.Cursor.Parked), gaps, list.More}, nil
+		Status    int         `json:"status"`
+		Queue     string      `json:"queue"`
+		Position  jsonseq.Seq `json:"position"`
+		MaxParked jsonseq.Seq `json:"maxParked"`
+		Gaps      []gapAnswer `json:"gaps"`
+		More      bool        `json:"more"`
+	}{http.StatusOK, c.Short(queue), jsonseq.Seq(list.Cursor.Position), jsonseq.Seq(list.Cursor.MaxParked), gaps, list.More}, nil
 }
 
 // configureQueue changes a queue's settings, or makes the queue with them.

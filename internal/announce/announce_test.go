@@ -45,7 +45,7 @@ func bus(t *testing.T, answer string) *[]string {
 
 func said() cursor.Announcement {
 	return cursor.Announcement{
-		Kind: cursor.GapOpened, ID: "gap.opened/1/q/3", Queue: "q", Missing: cursor.Range{From: 2, To: 4}, Parked: cursor.MaxSeq,
+		Kind: cursor.GapOpened, ID: "gap.opened/1/q/3", Queue: "q", Missing: cursor.Range{From: 2, To: 4}, MaxParked: cursor.MaxSeq,
 		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second,
 	}
 }
@@ -60,7 +60,7 @@ func TestAnnounce(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{`people streamsort gap.opened {"id":"gap.opened/1/q/3","kind":"gap.opened","queue":"q",` +
-		`"missingAfter":2,"missingUpTo":4,"parked":"9223372036854775807","since":"2026-01-02T03:04:05Z","ageSeconds":90}`}
+		`"missingAfter":2,"missingUpTo":4,"maxParked":"9223372036854775807","since":"2026-01-02T03:04:05Z","ageSeconds":90}`}
 	if diff := cmp.Diff(want, *details); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

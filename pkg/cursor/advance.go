@@ -56,7 +56,7 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 			p.cur, p.fresh = cur, true
 			continue
 		}
-		if highest <= p.cur.Position || p.cur.Parked >= highest {
+		if highest <= p.cur.Position || p.cur.MaxParked >= highest {
 			return nil
 		}
 		if err := s.park(ctx, highest, p); err != nil {
@@ -76,7 +76,7 @@ const writerPieces = 2
 // the stream's handler, which goes on.
 func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
 	look := piece{end: to}
-	if p.cur.Parked > to || p.cur.goesOn() {
+	if p.cur.MaxParked > to || p.cur.goesOn() {
 		// A gap is being filled: one move to the end of the run, not two.
 		var err error
 		if look, err = s.scan(ctx, p, to); err != nil {
@@ -112,7 +112,7 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
 func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error) {
 	from, to := p.cur.Position, look.end
 	request := s.store.Move
-	if look.full && p.cur.Parked < look.end {
+	if look.full && p.cur.MaxParked < look.end {
 		to, request = look.end-1, s.store.MoveAndPark
 	}
 	moved := false
@@ -187,7 +187,7 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 		end, limit = end+1, min(max(readUnit/m.size(), 2), s.batchSize)
 	}
 	for whole := true; end < MaxSeq; {
-		ahead, room := p.cur.Parked-end, maxBatchSize-(end-position)
+		ahead, room := p.cur.MaxParked-end, maxBatchSize-(end-position)
 		if p.cur.goesOn() {
 			ahead = -1
 		}

@@ -28,7 +28,7 @@ type Announcement struct {
 	// Missing are the seqs From < seq <= To that are (or were) missing.
 	Missing Range
 	// Parked is the highest seq known to wait behind the gap.
-	Parked int64
+	MaxParked int64
 	// Since is when the gap opened, Age how long that is ago; zero where the
 	// gap is gone.
 	Since time.Time
@@ -39,10 +39,10 @@ func newAnnouncement(kind AnnouncementKind, cur Cursor, missing Range) Announcem
 	return Announcement{
 		Kind: kind,
 		// The queue's length keeps any two queues' ids apart.
-		ID:      fmt.Sprintf("%s/%d/%s/%d", kind, len(cur.Queue), cur.Queue, missing.From+1),
-		Queue:   cur.Queue,
-		Missing: missing,
-		Parked:  cur.Parked,
+		ID:        fmt.Sprintf("%s/%d/%s/%d", kind, len(cur.Queue), cur.Queue, missing.From+1),
+		Queue:     cur.Queue,
+		Missing:   missing,
+		MaxParked: cur.MaxParked,
 	}
 }
 
@@ -62,7 +62,7 @@ func (r *sweepRun) announceOpen(ctx context.Context, cur Cursor, age time.Durati
 		return cur, err
 	}
 	a := newAnnouncement(GapOpened, cur, Range{cur.Position, max(stored-1, cur.Position)})
-	a.Since, a.Age = cur.GapSince, age
+	a.Since, a.Age = cur.MovedAt, age
 	if err := r.announce(ctx, a); err != nil {
 		return cur, err
 	}

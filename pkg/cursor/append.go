@@ -150,7 +150,7 @@ func (s *Sorter) appendQueue(ctx context.Context, arrivals []*appending, results
 	}
 	if err == nil {
 		s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })
-		err = s.ticketAll(ctx, arrivals)
+		err = s.allocateAll(ctx, arrivals)
 	}
 	for _, a := range arrivals {
 		if err != nil && a.open() {
@@ -170,7 +170,7 @@ func (s *Sorter) appendQueue(ctx context.Context, arrivals []*appending, results
 // Any older one is right; but one far behind costs a search, so what is
 // remembered is used only while it is young.
 func (s *Sorter) lookToAppend(ctx context.Context, queue string) (Cursor, error) {
-	if cur, ok := s.memory.getToAppend(queue); ok {
+	if cur, ok := s.seen.getToAppend(queue); ok {
 		return cur, nil
 	}
 	cur, err := s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
@@ -202,25 +202,25 @@ func (s *Sorter) storeArrival(ctx context.Context, a *appending, cur Cursor) err
 	return nil
 }
 
-// maxTickets is how many places one request gives.
-const maxTickets = 25
+// maxAllocations is how many places one request gives.
+const maxAllocations = 25
 
-// ticketAll is step 2: all that are stored get their places.
-func (s *Sorter) ticketAll(ctx context.Context, arrivals []*appending) error {
-	if err := s.keepBeforeTicket(ctx, arrivals); err != nil {
+// allocateAll is step 2: all that are stored get their places.
+func (s *Sorter) allocateAll(ctx context.Context, arrivals []*appending) error {
+	if err := s.keepBeforeAllocation(ctx, arrivals); err != nil {
 		return err
 	}
 	for waited := false; ; {
 		var next []*appending
 		for _, a := range arrivals {
-			if a.open() && len(next) < maxTickets {
+			if a.open() && len(next) < maxAllocations {
 				next = append(next, a)
 			}
 		}
 		if len(next) == 0 {
 			return nil
 		}
-		full, err := s.ticket(ctx, next)
+		full, err := s.allocate(ctx, next)
 		if err != nil {
 			return err
 		}
@@ -234,10 +234,10 @@ func (s *Sorter) ticketAll(ctx context.Context, arrivals []*appending) error {
 	}
 }
 
-// ticket asks once for places, and looks what the answer means: for some of the
+// allocate asks once for places, and looks what the answer means: for some of the
 // arrivals it may be that they have theirs already. It returns the cursor where
 // there is no room in its tail.
-func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor, err error) {
+func (s *Sorter) allocate(ctx context.Context, arrivals []*appending) (full Cursor, err error) {
 	queue, seen := arrivals[0].Queue, Range{arrivals[0].seen, arrivals[0].seen}
 	entries := make([]Entry, len(arrivals))
 	for i, a := range arrivals {
@@ -245,7 +245,7 @@ func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor
 	}
 	tail, given := NewTail(entries...), false
 	cur, err := s.remembering(func() (cur Cursor, err error) {
-		cur, given, err = s.store.Ticket(ctx, queue, tail, seen, s.now())
+		cur, given, err = s.store.Allocate(ctx, queue, tail, seen, s.now())
 		return cur, err
 	})
 	switch {
@@ -265,12 +265,12 @@ func (s *Sorter) ticket(ctx context.Context, arrivals []*appending) (full Cursor
 		s.flushAfter(ctx, cur, tail.Len())
 		return Cursor{}, nil
 	}
-	// From here on, each reason for which it was refused leads to another ticket
+	// From here on, each reason for which it was refused leads to another allocation
 	// that has not that reason, or to none.
 	arrivals = notAhead(inTail(arrivals, cur), cur)
 	switch {
 	case cur.TailFrom > notBefore(arrivals, cur):
-		s.memory.crowd(queue)
+		s.seen.crowd(queue)
 		return Cursor{}, s.search(ctx, arrivals, cur)
 	case cur.Position > MaxSeq-tail.Seqs():
 		noSeqsLeft(arrivals, cur)
@@ -401,10 +401,10 @@ func leastSeen(arrivals []*appending, last int64) int64 {
 	return last
 }
 
-// keepBeforeTicket keeps arrivals that were stored before and expire soon: one
+// keepBeforeAllocation keeps arrivals that were stored before and expire soon: one
 // that gets its place now must be there until it is delivered. One that has its
 // place is left alone, for its order item expires when it was to.
-func (s *Sorter) keepBeforeTicket(ctx context.Context, arrivals []*appending) error {
+func (s *Sorter) keepBeforeAllocation(ctx context.Context, arrivals []*appending) error {
 	var due []*appending
 	for _, a := range arrivals {
 		if a.open() && a.due {

@@ -66,7 +66,7 @@ func TestEveryRequestOfAnAppendGoesWrongOnce(t *testing.T) {
 		{"several under one id", group("a", 1), []cursor.Arrival{several("b", 3)}},
 		{"group with a repeat", group("a", 2), append(group("b", 2), arrival("a1"))},
 		{"flush", group("a", 22), group("b", 3)},
-		{"two tickets and two flushes", group("a", 22), group("b", 50)},
+		{"two allocations and two flushes", group("a", 22), group("b", 50)},
 		{"repeat after its order item", group("a", 60), group("a", 1)},
 	} {
 		t.Run(operation.name, func(t *testing.T) {

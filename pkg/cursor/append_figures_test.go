@@ -45,7 +45,7 @@ func (m *metered) append(arrivals ...cursor.Arrival) {
 }
 
 // TestAppendFigures pins what an append costs with writers in processes of
-// their own: at most 2.2 requests and 2.3 write units. No ticket of writers that
+// their own: at most 2.2 requests and 2.3 write units. No allocation of writers that
 // take turns fails; where they come as they like, one may sleep for so long that
 // it searches, or that the tail which it flushes fills up.
 func TestAppendFigures(t *testing.T) {
@@ -81,17 +81,17 @@ func TestAppendFigures(t *testing.T) {
 			if err != nil || cur.Position != int64(1+c.writers*each) {
 				t.Errorf("position %d, %v", cur.Position, err)
 			}
-			// Each put has one ticket that is given, each order item one trim.
+			// Each put has one allocation that is given, each order item one trim.
 			trims := int(cur.TailFrom) / cursor.OrderItemEntries
 			failed := counts["UpdateItem"].Requests - c.writers*each - trims
 			total, n := counts.Total(), float64(c.writers*each)
-			t.Logf("%d writers: ours %.3f requests, %.3f write units, %.3f read units a put, $%.2f a million (SQS FIFO: $0.50); %d tickets failed (%v)", c.writers,
+			t.Logf("%d writers: ours %.3f requests, %.3f write units, %.3f read units a put, $%.2f a million (SQS FIFO: $0.50); %d allocations failed (%v)", c.writers,
 				float64(total.Requests)/n, total.Writes/n, total.Reads/n, total.Dollars()/n, failed, counts)
 			if float64(total.Requests)/n > 2.2 || total.Writes/n > 2.3 {
 				t.Errorf("more than 2.2 requests or 2.3 units: %v", counts)
 			}
 			if c.takeTurns && failed > 0 {
-				t.Errorf("%d tickets failed", failed)
+				t.Errorf("%d allocations failed", failed)
 			}
 		})
 	}
@@ -121,7 +121,7 @@ func TestFiguresOfAWriterThatWasOvertaken(t *testing.T) {
 			m.sorter = slow
 			counts := m.cost(func() { m.append(next()) })
 			if counts["Query"].Requests != c.searches || counts["UpdateItem"].Requests != 1+c.searches || counts["PutItem"].Requests != 1 {
-				t.Errorf("%v; want the put, %d searches and a ticket more than that", counts, c.searches)
+				t.Errorf("%v; want the put, %d searches and an allocation more than that", counts, c.searches)
 			}
 		})
 	}
@@ -261,9 +261,9 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 		entries = append(entries, cursor.Entry{Hash: cursor.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
 	}
 	_, err := m.store.CreateCursor(t.Context(), cursor.Cursor{
-		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_043_006, Parked: 1_000_000_006, GapSince: now, Announced: -1,
+		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_043_006, MaxParked: 1_000_000_006, MovedAt: now, Announced: -1,
 		Floor: 1_000_000_007, FloorSince: now, Nudged: now, TailFrom: 1_000_024_006, Tail: cursor.NewTail(entries...),
-		PrintsFrom: 1_000_000_006, Prints: cursor.Prints(strings.Repeat("abcd", 2*cursor.OrderItemEntries)),
+		FingerprintsFrom: 1_000_000_006, Fingerprints: cursor.Fingerprints(strings.Repeat("abcd", 2*cursor.OrderItemEntries)),
 	})
 	if err != nil {
 		t.Fatal(err)

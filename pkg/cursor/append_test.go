@@ -393,9 +393,9 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 func TestARepeatShortBeforeTheEndIsKept(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 1)
-	b.engine = noTickets(b.tables)
+	b.engine = noAllocations(b.tables)
 	if _, err := b.process(cursor.Options{}).Append(t.Context(), arrival("x")); err == nil {
-		t.Fatal("a ticket was given")
+		t.Fatal("an allocation was given")
 	}
 	b.engine = b.tables
 	b.fill("b", 100)
@@ -408,14 +408,14 @@ func TestARepeatShortBeforeTheEndIsKept(t *testing.T) {
 	}
 }
 
-// noTickets is an engine that gives no places.
-func noTickets(engine ddb.Engine) ddb.Engine {
+// noAllocations is an engine that gives no places.
+func noAllocations(engine ddb.Engine) ddb.Engine {
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() == "ticket" {
-			return ddb.Answer{}, errNoTickets
+		if r.Name() == "allocation" {
+			return ddb.Answer{}, errNoAllocations
 		}
 		return engine.Do(ctx, r)
 	})
 }
 
-var errNoTickets = errors.New("no tickets")
+var errNoAllocations = errors.New("no allocations")

@@ -51,8 +51,8 @@
 //
 //	tail         L  the last places: a list of 14 bytes each (see [Entry])
 //	tailFrom     N  the seq before those of the tail
-//	prints       S  the places that left the tail last, 4 characters each (see [Prints])
-//	printsFrom   N  the seq before those of the prints
+//	prints       S  the places that left the tail last, 4 characters each (see [Fingerprints])
+//	printsFrom   N  the seq before those of the fingerprints
 //
 // The sweeps table, a segment an item, under (name): how far a sweep has come.
 //
@@ -108,21 +108,21 @@
 // the tail. That update is the move itself, so there is never a gap, and nothing
 // to heal; and it adds to what stands there, so writers do not collide.
 //
-//	(nothing) ──put──► STORED, without a place ──ticket──► IN THE TAIL
+//	(nothing) ──put──► STORED, without a place ──allocation──► IN THE TAIL
 //	                     │ nobody comes                       │ flush: 24 places
 //	                     ▼                                    ▼ at once
 //	                  (expires)                           IN AN ORDER ITEM
 //
-// A ticket that is repeated must find its place. As long as that is in the tail,
+// An allocation that is repeated must find its place. As long as that is in the tail,
 // the condition "not in the tail" fails, and the answer shows it. It can have
 // left the tail only if the tail now begins behind a position that the queue had
-// before the arrival was stored, which is kept with it. The prints tell of the
+// before the arrival was stored, which is kept with it. The fingerprints tell of the
 // places between the two, if they reach back so far, whether one can be the
-// arrival's; where it can be, the ticket fails, and the place is looked for in
+// arrival's; where it can be, the allocation fails, and the place is looked for in
 // the order items.
 //
 // The tail is flushed by first storing the order item and then trimming the
-// tail, which leaves the prints; the first 24 entries of a tail never change, so
+// tail, which leaves the fingerprints; the first 24 entries of a tail never change, so
 // anybody may do both, any number of times.
 //
 // # What is guaranteed

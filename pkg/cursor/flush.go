@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// flushAfter flushes the tail if the ticket of so many entries, which made it
+// flushAfter flushes the tail if the allocation of so many entries, which made it
 // what it is, filled an order item: that is one writer's. Should it die, those
 // do it who find no room.
 //
 // During the two requests of a flush each of w other writers gets about one
-// ticket, for which there is room in the tail.
+// allocation, for which there is room in the tail.
 func (s *Sorter) flushAfter(ctx context.Context, cur Cursor, entries int) {
 	if now := cur.Tail.Len(); now < OrderItemEntries || now-entries >= OrderItemEntries {
 		return

@@ -43,7 +43,7 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 	last, more, size := cur.Position, cur.GapOpen(), limit
 	for pages := 0; more && len(list.Gaps) < limit && pages < maxGapPages; pages++ {
 		page, err := s.store.Messages(ctx, Query{
-			Queue: queue, First: last + 1, Last: cur.Parked, Limit: min(size, maxBatchSize), Strong: true, HeadsOnly: true,
+			Queue: queue, First: last + 1, Last: cur.MaxParked, Limit: min(size, maxBatchSize), Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
 			return GapList{}, err
@@ -56,13 +56,13 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 				}
 				gap := Gap{Missing: Range{last, m.Seq - 1}}
 				if last == cur.Position {
-					gap.Since = cur.GapSince
+					gap.Since = cur.MovedAt
 				}
 				list.Gaps = append(list.Gaps, gap)
 			}
 			last = m.Seq
 		}
-		more = page.More && last < cur.Parked
+		more = page.More && last < cur.MaxParked
 		size *= 2
 	}
 	list.More = more
@@ -97,7 +97,7 @@ func (s *Sorter) skipGap(ctx context.Context, queue, reason string, age time.Dur
 	if err != nil {
 		return Range{}, Advance{}, err
 	}
-	if !cur.GapOpen() || s.now().Sub(cur.GapSince) < age {
+	if !cur.GapOpen() || s.now().Sub(cur.MovedAt) < age {
 		return Range{}, Advance{Cursor: cur}, nil
 	}
 	stored, err := s.firstStored(ctx, queue, cur.Position)

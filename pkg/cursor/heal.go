@@ -44,7 +44,7 @@ func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool
 		return Advance{}, err
 	}
 	if !numbered(cur) {
-		return Advance{Cursor: cur}, nil // a ticket is the move itself
+		return Advance{Cursor: cur}, nil // an allocation is the move itself
 	}
 	p := progress{cur: cur, fresh: true}
 	highest, any := own.max()

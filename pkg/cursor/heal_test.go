@@ -14,7 +14,7 @@ func TestHealOfAQueueThatStartsAtZero(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.First, s.Mode = 0, cursor.ModeAsync }))
 	b.put(body(2))
 	it, err := b.sorter.Heal(t.Context(), "q", 2)
-	if err != nil || it.Cursor.Position != -1 || it.Cursor.Parked != 2 {
+	if err != nil || it.Cursor.Position != -1 || it.Cursor.MaxParked != 2 {
 		t.Errorf("%+v, %v; want position -1, parked 2", it, err)
 	}
 }
@@ -29,7 +29,7 @@ func TestRecheckOfAnEmptyQueueThatStartsAtZero(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	it, err := b.sorter.Recheck(ctx, "q")
-	if err != nil || it.Cursor.Position != -1 || it.Cursor.Parked != -1 {
+	if err != nil || it.Cursor.Position != -1 || it.Cursor.MaxParked != -1 {
 		t.Errorf("%+v, %v; want position and parked -1", it, err)
 	}
 }

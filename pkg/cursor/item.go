@@ -38,8 +38,8 @@ const (
 
 	attrFirst     ddb.Path = "first"
 	attrPosition  ddb.Path = "position"
-	attrParked    ddb.Path = "parked"
-	attrGapSince  ddb.Path = "gapSince" // ms
+	attrMaxParked ddb.Path = "parked"
+	attrMovedAt   ddb.Path = "gapSince" // ms
 	attrChange    ddb.Path = "change"
 	attrPolicy    ddb.Path = "policy"
 	attrGapAfter  ddb.Path = "gapAfter" // ms
@@ -52,8 +52,8 @@ const (
 	attrTailFrom  ddb.Path = "tailFrom"
 	attrTail      ddb.Path = "tail"
 
-	attrPrintsFrom ddb.Path = "printsFrom"
-	attrPrints     ddb.Path = "prints"
+	attrFingerprintsFrom ddb.Path = "printsFrom"
+	attrFingerprints     ddb.Path = "prints"
 
 	attrEntries   ddb.Path = "entries" // of an order item
 	attrIDHash    ddb.Path = "idHash"
@@ -72,9 +72,9 @@ const (
 
 var fixedAttributes = []ddb.Path{
 	attrVersion, attrID, attrBody, attrContentType, attrAttributes, attrDigest, attrEnqueuedAt, attrExpiresOn,
-	attrTombstone, attrOp, attrFirst, attrPosition, attrParked, attrGapSince, attrChange, attrPolicy, attrGapAfter,
+	attrTombstone, attrOp, attrFirst, attrPosition, attrMaxParked, attrMovedAt, attrChange, attrPolicy, attrGapAfter,
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail,
-	attrPrintsFrom, attrPrints, attrEntries, attrIDHash, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
+	attrFingerprintsFrom, attrFingerprints, attrEntries, attrIDHash, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 }
 
 // What the last write to a cursor was: event source mappings filter on it.
@@ -192,8 +192,8 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 		attrVersion:      ddb.Int(layoutOld),
 		attrFirst:        ddb.Int(c.Settings.First),
 		attrPosition:     ddb.Int(c.Position),
-		attrParked:       ddb.Int(c.Parked),
-		attrGapSince:     ddb.Millis(c.GapSince),
+		attrMaxParked:    ddb.Int(c.MaxParked),
+		attrMovedAt:      ddb.Millis(c.MovedAt),
 		attrChange:       changeOther.Value,
 		attrPolicy:       ddb.Text(string(c.Settings.Policy)),
 		attrGapAfter:     ddb.Int(c.Settings.GapAfter.Milliseconds()),
@@ -210,8 +210,8 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 		it[attrVersion] = ddb.Int(layoutArrival)
 		it[attrTailFrom] = ddb.Int(c.TailFrom)
 		it[attrTail] = encodeTail(c.Tail)
-		it[attrPrintsFrom] = ddb.Int(c.PrintsFrom)
-		it[attrPrints] = ddb.Text(string(c.Prints))
+		it[attrFingerprintsFrom] = ddb.Int(c.FingerprintsFrom)
+		it[attrFingerprints] = ddb.Text(string(c.Fingerprints))
 	}
 	return it.Item()
 }
@@ -241,8 +241,8 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 			Mode:     Mode(d.Text(attrMode)),
 		},
 		Position:   d.Number(attrPosition),
-		Parked:     d.Number(attrParked),
-		GapSince:   d.MillisOr(attrGapSince),
+		MaxParked:  d.Number(attrMaxParked),
+		MovedAt:    d.MillisOr(attrMovedAt),
 		Announced:  d.NumberOr(attrAnnounced, noneAnnounced),
 		FloorSince: d.MillisOr(attrFloorAt),
 		Nudged:     d.MillisOr(attrNudged),
@@ -251,12 +251,12 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 	if it.Has(attrTailFrom) {
 		c.Settings.Kind = KindArrival
 		c.TailFrom, c.Tail = d.Number(attrTailFrom), decodeTail(&d)
-		c.PrintsFrom, c.Prints = d.Number(attrPrintsFrom), Prints(d.Text(attrPrints))
+		c.FingerprintsFrom, c.Fingerprints = d.Number(attrFingerprintsFrom), Fingerprints(d.Text(attrFingerprints))
 		if d.Err == nil && c.Position-c.TailFrom != c.Tail.Seqs() {
 			d.Fail(attrTail, fmt.Sprintf("is of %d seqs behind %d, and the position is %d", c.Tail.Seqs(), c.TailFrom, c.Position))
 		}
-		if err := c.checkPrints(); err != nil {
-			d.Fail(attrPrints, err.Error())
+		if err := c.checkFingerprints(); err != nil {
+			d.Fail(attrFingerprints, err.Error())
 		}
 	}
 	if d.Err != nil {

@@ -121,7 +121,7 @@ func TestAFilledGapMovesInPieces(t *testing.T) {
 					t.Fatalf("invocation %d did nothing: position %d", invocations, after.Position)
 				}
 				if after.Position > before.Position && after.Position < c.count && !after.GapOpen() {
-					t.Errorf("invocation %d left a run that is not on record: position %d, parked %d", invocations, after.Position, after.Parked)
+					t.Errorf("invocation %d left a run that is not on record: position %d, parked %d", invocations, after.Position, after.MaxParked)
 				}
 			}
 			if now := b.status().Position; now != c.count {
@@ -141,7 +141,7 @@ func TestAPieceBeginsTheGapsAgeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := b.invocation(9).Heal(t.Context(), "q", 1)
-	if cur := b.status(); err == nil || cur.Position == 0 || !cur.GapSince.Equal(b.now) {
+	if cur := b.status(); err == nil || cur.Position == 0 || !cur.MovedAt.Equal(b.now) {
 		t.Errorf("%+v, %v; want a piece moved, and the gap's age from now", cur, err)
 	}
 }

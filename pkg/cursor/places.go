@@ -8,7 +8,7 @@ import (
 // arrivalQueue is the queue's cursor if it is in arrival order, with a position
 // of upTo or more. It makes no request where what is remembered tells.
 func (s *Sorter) arrivalQueue(ctx context.Context, queue string, upTo int64) (cur Cursor, arrival bool, err error) {
-	cur, known := s.memory.get(queue)
+	cur, known := s.seen.get(queue)
 	if known && numbered(cur) {
 		return cur, false, nil
 	}

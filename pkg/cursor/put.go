@@ -124,7 +124,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 // before anything is put. A queue without a cursor gets one first, so that a
 // sweep over all cursors finds every queue that has a message.
 func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
-	if cur, ok := s.memory.get(queue); ok {
+	if cur, ok := s.seen.get(queue); ok {
 		return cur, nil
 	}
 	cur, err := s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })

@@ -66,7 +66,7 @@ func (s *Sorter) Known(ctx context.Context, queue string) (bool, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return false, err
 	}
-	if _, seen := s.memory.get(queue); seen {
+	if _, seen := s.seen.get(queue); seen {
 		return true, nil
 	}
 	cur, err := s.readCursor(ctx, queue)

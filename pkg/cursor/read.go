@@ -14,7 +14,7 @@ import (
 // such a read did not show a message that must be there. A page is read when
 // the one before it has been taken.
 func (s *Sorter) Read(ctx context.Context, queue string, after, upTo int64) iter.Seq2[Message, error] {
-	cur, _ := s.memory.get(queue)
+	cur, _ := s.seen.get(queue)
 	return s.readFrom(ctx, cur, queue, after, upTo)
 }
 

@@ -22,7 +22,7 @@ type Batch struct {
 // upTo is as with [Sorter.Read]. Where a seq is not stored the error is a
 // [MissingError], and the batch what comes before it.
 func (s *Sorter) ReadBatch(ctx context.Context, queue string, after, upTo int64, maxBytes int) (Batch, error) {
-	cur, _ := s.memory.get(queue)
+	cur, _ := s.seen.get(queue)
 	return s.readBatch(ctx, cur, queue, after, upTo, maxBytes)
 }
 

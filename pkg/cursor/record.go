@@ -18,10 +18,10 @@ type Cursor struct {
 	Position int64
 	// Parked is the highest seq that is known to be stored beyond a gap. It is
 	// never lowered: a gap is open if and only if Parked > Position.
-	Parked int64
-	// GapSince is when the gap at Position+1 opened, or the position last
+	MaxParked int64
+	// MovedAt is when the gap at Position+1 opened, or the position last
 	// moved, to the millisecond. It means nothing while no gap is open.
-	GapSince time.Time
+	MovedAt time.Time
 	// Floor is the seq up to which messages may have been deleted because every
 	// consumer is past them; First-1 where none were. It never decreases.
 	Floor int64
@@ -39,22 +39,22 @@ type Cursor struct {
 	// items. Of a numbered queue they are zero.
 	TailFrom int64
 	Tail     Tail
-	// Prints are of the places that left the tail last: of all those of the seqs
-	// from PrintsFrom+1 up to TailFrom, and maybe of some before.
-	PrintsFrom int64
-	Prints     Prints
+	// Fingerprints are of the places that left the tail last: of all those of the seqs
+	// from FingerprintsFrom+1 up to TailFrom, and maybe of some before.
+	FingerprintsFrom int64
+	Fingerprints     Fingerprints
 }
 
 // Exists is false in the zero Cursor.
 func (c Cursor) Exists() bool { return c.Queue != "" }
 
 // GapOpen reports whether a message is known to wait behind a missing one.
-func (c Cursor) GapOpen() bool { return c.Parked > c.Position }
+func (c Cursor) GapOpen() bool { return c.MaxParked > c.Position }
 
 // goesOn reports whether the next message is parked itself: a move stopped before
 // it so that what lies behind it is not forgotten ([Store.MoveAndPark]), and Parked
 // says nothing of how far that goes.
-func (c Cursor) goesOn() bool { return c.Parked == c.Position+1 }
+func (c Cursor) goesOn() bool { return c.MaxParked == c.Position+1 }
 
 // newCursor is the cursor of a queue that has just been made.
 func newCursor(queue string, settings Settings, now time.Time) Cursor {
@@ -62,13 +62,13 @@ func newCursor(queue string, settings Settings, now time.Time) Cursor {
 		Queue:     queue,
 		Settings:  settings,
 		Position:  settings.First - 1,
-		Parked:    settings.First - 1,
-		GapSince:  ddb.ToMillis(now),
+		MaxParked: settings.First - 1,
+		MovedAt:   ddb.ToMillis(now),
 		Floor:     settings.First - 1,
 		Announced: noneAnnounced,
 	}
 	if settings.Kind == KindArrival {
-		c.TailFrom, c.PrintsFrom = c.Position, c.Position
+		c.TailFrom, c.FingerprintsFrom = c.Position, c.Position
 	}
 	return c
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// patient is an engine that ends an append which asks for more tickets than any
+// patient is an engine that ends an append which asks for more allocations than any
 // needs.
 func patient(engine ddb.Engine) ddb.Engine {
-	tickets := 0
+	allocations := 0
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() == "ticket" {
-			if tickets++; tickets > 10 {
+		if r.Name() == "allocation" {
+			if allocations++; allocations > 10 {
 				return ddb.Answer{}, errEndless
 			}
 		}
@@ -26,7 +26,7 @@ func patient(engine ddb.Engine) ddb.Engine {
 	})
 }
 
-var errEndless = errors.New("more than 10 tickets")
+var errEndless = errors.New("more than 10 allocations")
 
 // appendPatiently appends in a process that knows nothing yet.
 func (b *bench) appendPatiently(a cursor.Arrival) (cursor.Appended, error) {
@@ -60,8 +60,8 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 10)
 	ahead := arrival("ahead")
-	b.engine = noTickets(b.tables)
-	if _, err := b.process(cursor.Options{}).Append(t.Context(), ahead); !errors.Is(err, errNoTickets) {
+	b.engine = noAllocations(b.tables)
+	if _, err := b.process(cursor.Options{}).Append(t.Context(), ahead); !errors.Is(err, errNoAllocations) {
 		t.Fatal(err)
 	}
 	stored, _, err := b.memory.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: "q", Keys: []cursor.Hash{cursor.HashOf("ahead")}})
@@ -100,7 +100,7 @@ func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
 	}
 	b.fill("a", 1)
 	place := cursor.NewTail(cursor.Entry{Hash: cursor.HashOf("late"), Count: 1, Seen: 0})
-	if _, given, err := b.memory.Ticket(t.Context(), "q", place, cursor.Range{From: first, To: first}, b.now); err != nil || !given {
+	if _, given, err := b.memory.Allocate(t.Context(), "q", place, cursor.Range{From: first, To: first}, b.now); err != nil || !given {
 		t.Fatal(given, err)
 	}
 	if r, err := b.appendPatiently(arrival("late")); err == nil || errors.Is(err, errEndless) {

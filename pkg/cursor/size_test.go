@@ -61,7 +61,7 @@ func TestASkipIsGoneOnWith(t *testing.T) {
 	for ; b.status().Position < 5001 && runs < 10; runs++ {
 		b.engine = &bounded{b.tables, 2010}
 		_, _ = b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Segments: 1})
-		if cur := b.status(); cur.Position == 0 && b.now.Sub(cur.GapSince) < time.Minute {
+		if cur := b.status(); cur.Position == 0 && b.now.Sub(cur.MovedAt) < time.Minute {
 			t.Fatalf("run %d: the gap is young again: %+v", runs, cur)
 		}
 	}
@@ -86,7 +86,7 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 			names = append(names, cursor.Entry{Hash: cursor.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1, Seen: uint32(cur.Position)})
 		}
 		at := cursor.Range{From: cur.Position, To: cur.Position}
-		cur, _, err := b.memory.Ticket(t.Context(), "q", cursor.NewTail(names...), at, b.now)
+		cur, _, err := b.memory.Allocate(t.Context(), "q", cursor.NewTail(names...), at, b.now)
 		if err == nil {
 			_, err = b.memory.PutOrderItem(t.Context(), cursor.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
 		}

@@ -24,7 +24,7 @@ type Sorter struct {
 	now       func() time.Time
 	newOp     func() []byte
 	forEach   func(n int, do func(i int))
-	memory    *memo
+	seen      *seenCursors
 }
 
 // Options are the parts of a [Sorter] that have defaults. A nil Options means
@@ -105,7 +105,7 @@ func New(store *Store, options *Options) (*Sorter, error) {
 	if s.forEach == nil {
 		s.forEach = fanout.SideBySide
 	}
-	s.memory = newMemo(s.now)
+	s.seen = newSeenCursors(s.now)
 	return s, nil
 }
 
@@ -139,7 +139,7 @@ func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
 	began := s.now()
 	cur, err := request()
 	if err == nil && cur.Exists() {
-		s.memory.put(cur, began)
+		s.seen.put(cur, began)
 	}
 	return cur, err
 }

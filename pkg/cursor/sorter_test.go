@@ -153,8 +153,8 @@ func TestSorterAsynchronous(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if advance.Cursor.Position != 1 || advance.Cursor.Parked != 3 {
-		t.Errorf("after the heal: position %d, parked %d; want 1 and 3", advance.Cursor.Position, advance.Cursor.Parked)
+	if advance.Cursor.Position != 1 || advance.Cursor.MaxParked != 3 {
+		t.Errorf("after the heal: position %d, parked %d; want 1 and 3", advance.Cursor.Position, advance.Cursor.MaxParked)
 	}
 	b.want("the missing one", b.put(body(2)), "stored 1→1")
 	advance, err = b.sorter.Heal(t.Context(), "q", 2)

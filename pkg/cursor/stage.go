@@ -95,7 +95,7 @@ func (s *Sorter) Place(ctx context.Context, staged Staged) (Appended, error) {
 	a := &appending{Arrival: staged.arrival, mine: true, seen: staged.arrival.Seen}
 	a.due = s.expiresSoon(a.ExpiresOn)
 	a.result.Queue = a.Queue
-	err := s.ticketAll(ctx, []*appending{a})
+	err := s.allocateAll(ctx, []*appending{a})
 	if err == nil {
 		err = a.result.Err
 	}

@@ -170,10 +170,10 @@ func TestStoreArrivals(t *testing.T) {
 // seen is what one arrival has seen.
 func seen(position int64) cursor.Range { return cursor.Range{From: position, To: position} }
 
-func TestStoreTicket(t *testing.T) {
+func TestStoreAllocation(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		one := entries("e", 1)
-		_, done, err := s.Ticket(t.Context(), q, one, cursor.Range{}, at)
+		_, done, err := s.Allocate(t.Context(), q, one, cursor.Range{}, at)
 		check(t, err)
 		same(t, "given in a queue that is not there", done, false)
 		same(t, "cursor", standing(t, s, q), cursor.Cursor{})
@@ -182,37 +182,37 @@ func TestStoreTicket(t *testing.T) {
 		create(t, s, want)
 		between := func(name string, entries cursor.Tail, lowest, highest int64, given bool) {
 			t.Helper()
-			now := want.GapSince.Add(time.Second)
+			now := want.MovedAt.Add(time.Second)
 			if given {
-				want.Position, want.Tail, want.GapSince = want.Position+entries.Seqs(), want.Tail+entries, now
+				want.Position, want.Tail, want.MovedAt = want.Position+entries.Seqs(), want.Tail+entries, now
 			}
-			got, done, err := s.Ticket(t.Context(), q, entries, cursor.Range{From: lowest, To: highest}, now)
+			got, done, err := s.Allocate(t.Context(), q, entries, cursor.Range{From: lowest, To: highest}, now)
 			check(t, err)
 			same(t, name, done, given)
 			same(t, name+", cursor", got, want)
 			same(t, name+", read", standing(t, s, q), want)
 		}
-		ticket := func(name string, entries cursor.Tail, seen int64, given bool) {
+		allocation := func(name string, entries cursor.Tail, seen int64, given bool) {
 			t.Helper()
 			between(name, entries, seen, seen, given)
 		}
-		ticket("given", one, 0, true)
-		ticket("repeated", one, 0, false)
-		ticket("with another", entries("e", 2), 0, false)
+		allocation("given", one, 0, true)
+		allocation("repeated", one, 0, false)
+		allocation("with another", entries("e", 2), 0, false)
 		again := one.At(0)
 		again.Seen = 1
-		ticket("a later one under the id", cursor.NewTail(again), 0, true)
+		allocation("a later one under the id", cursor.NewTail(again), 0, true)
 		several := cursor.NewTail(cursor.Entry{Hash: cursor.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
 		between("seen more than the queue has", several, 0, want.Position+1, false)
 		between("several", several, 0, want.Position, true)
-		ticket("as many as there is room", entries("f", cursor.MaxTail-4), 3, true)
-		ticket("full", entries("g", 1), 3, false)
+		allocation("as many as there is room", entries("f", cursor.MaxTail-4), 3, true)
+		allocation("full", entries("g", 1), 3, false)
 
-		trim := func(printsFrom int64, printed ...cursor.Tail) {
+		trim := func(fingerprintsFrom int64, printed ...cursor.Tail) {
 			t.Helper()
 			seen := want
 			first, rest := want.Tail.First(cursor.OrderItemEntries)
-			want.TailFrom, want.Tail, want.PrintsFrom, want.Prints = want.TailFrom+first.Seqs(), rest, printsFrom, prints(append(printed, first)...)
+			want.TailFrom, want.Tail, want.FingerprintsFrom, want.Fingerprints = want.TailFrom+first.Seqs(), rest, fingerprintsFrom, fingerprints(append(printed, first)...)
 			for _, first := range []bool{true, false} {
 				got, trimmed, err := s.TrimTail(t.Context(), seen)
 				check(t, err)
@@ -223,27 +223,27 @@ func TestStoreTicket(t *testing.T) {
 		left, _ := want.Tail.First(cursor.OrderItemEntries)
 		trim(0)
 		to := want.TailFrom
-		ticket("of one that left the tail", one, 0, false)
-		ticket("beside one that left the tail", cursor.NewTail(entries("h", 1).At(0), left.At(5)), to-1, false)
-		ticket("others left the tail", entries("h", 2), 0, true)
-		ticket("of one that left the tail before it was stored", one, to, true)
-		ticket("more than there is room", entries("i", cursor.MaxTail-want.Tail.Len()+1), to, false)
-		ticket("all the room", entries("i", cursor.MaxTail-want.Tail.Len()), to, true)
+		allocation("of one that left the tail", one, 0, false)
+		allocation("beside one that left the tail", cursor.NewTail(entries("h", 1).At(0), left.At(5)), to-1, false)
+		allocation("others left the tail", entries("h", 2), 0, true)
+		allocation("of one that left the tail before it was stored", one, to, true)
+		allocation("more than there is room", entries("i", cursor.MaxTail-want.Tail.Len()+1), to, false)
+		allocation("all the room", entries("i", cursor.MaxTail-want.Tail.Len()), to, true)
 
-		// The prints are of the last two order items; of the first of these, they
+		// The fingerprints are of the last two order items; of the first of these, they
 		// count each entry as one seq.
 		second, _ := want.Tail.First(cursor.OrderItemEntries)
 		trim(0, left)
-		ticket("in the second order item", cursor.NewTail(second.At(7)), to, false)
+		allocation("in the second order item", cursor.NewTail(second.At(7)), to, false)
 		trim(want.TailFrom-cursor.OrderItemEntries, second)
-		ticket("seen too little", entries("j", 1), want.PrintsFrom-1, false)
-		ticket("seen enough", entries("j", 1), want.PrintsFrom, true)
-		ticket("in no print any more", cursor.NewTail(left.At(5)), want.PrintsFrom, true)
+		allocation("seen too little", entries("j", 1), want.FingerprintsFrom-1, false)
+		allocation("seen enough", entries("j", 1), want.FingerprintsFrom, true)
+		allocation("in no print any more", cursor.NewTail(left.At(5)), want.FingerprintsFrom, true)
 	})
 }
 
-// prints are the short names of entries: each says the first 3 bytes of a hash.
-func prints(tails ...cursor.Tail) cursor.Prints {
+// fingerprints are the short names of entries: each says the first 3 bytes of a hash.
+func fingerprints(tails ...cursor.Tail) cursor.Fingerprints {
 	text := ""
 	for _, tail := range tails {
 		for i := range tail.Len() {
@@ -251,7 +251,7 @@ func prints(tails ...cursor.Tail) cursor.Prints {
 			text += base64.RawURLEncoding.EncodeToString(hash[:3])
 		}
 	}
-	return cursor.Prints(text)
+	return cursor.Fingerprints(text)
 }
 
 func TestStoreKinds(t *testing.T) {
@@ -259,9 +259,9 @@ func TestStoreKinds(t *testing.T) {
 		numbered, arrival := q+" numbered", q+" arrival"
 		want := newCursor(numbered)
 		create(t, s, want)
-		got, done, err := s.Ticket(t.Context(), numbered, entries("e", 1), cursor.Range{}, at)
+		got, done, err := s.Allocate(t.Context(), numbered, entries("e", 1), cursor.Range{}, at)
 		check(t, err)
-		same(t, "ticket of a numbered queue", done, false)
+		same(t, "allocation of a numbered queue", done, false)
 		same(t, "cursor", got, want)
 		got, done, err = s.TrimTail(t.Context(), want)
 		check(t, err)
@@ -281,7 +281,7 @@ func TestStoreKinds(t *testing.T) {
 		got, err = s.OpenGap(t.Context(), arrival, 5, at)
 		check(t, err)
 		same(t, "gap opened", got, want)
-		want.Parked = 3
+		want.MaxParked = 3
 		want.Queue = q + " odd" // no arrival-order queue has a gap: this one shows the condition
 		create(t, s, want)
 		got, err = s.WidenGap(t.Context(), q+" odd", 5)
@@ -306,16 +306,16 @@ func TestStoreKinds(t *testing.T) {
 func TestStoreLastSeqs(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := arrivalCursor(q)
-		want.Settings.First, want.Position, want.Parked, want.Floor, want.TailFrom = cursor.MaxSeq-1, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2
-		want.PrintsFrom = want.TailFrom
+		want.Settings.First, want.Position, want.MaxParked, want.Floor, want.TailFrom = cursor.MaxSeq-1, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2
+		want.FingerprintsFrom = want.TailFrom
 		create(t, s, want)
 		three := cursor.NewTail(cursor.Entry{Count: 3})
-		got, done, err := s.Ticket(t.Context(), q, three, seen(want.TailFrom), at)
+		got, done, err := s.Allocate(t.Context(), q, three, seen(want.TailFrom), at)
 		check(t, err)
 		same(t, "three", done, false)
 		same(t, "cursor", got, want)
 		two := cursor.NewTail(cursor.Entry{Count: 2})
-		got, done, err = s.Ticket(t.Context(), q, two, seen(want.TailFrom), at)
+		got, done, err = s.Allocate(t.Context(), q, two, seen(want.TailFrom), at)
 		check(t, err)
 		same(t, "two", done, true)
 		want.Position, want.Tail = cursor.MaxSeq, two
@@ -418,8 +418,8 @@ func TestStoreKeepArrival(t *testing.T) {
 	})
 }
 
-// TestStoreRacingTickets has many tickets at once: each is given its own seqs.
-func TestStoreRacingTickets(t *testing.T) {
+// TestStoreRacingAllocations has many allocations at once: each is given its own seqs.
+func TestStoreRacingAllocations(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		create(t, s, arrivalCursor(q))
 		const racers = 16
@@ -428,7 +428,7 @@ func TestStoreRacingTickets(t *testing.T) {
 		ends := map[int64]bool{}
 		for i := range racers {
 			group.Go(func() {
-				c, done, err := s.Ticket(context.WithoutCancel(t.Context()), q, entries(fmt.Sprint("racer", i), 2), cursor.Range{}, at)
+				c, done, err := s.Allocate(context.WithoutCancel(t.Context()), q, entries(fmt.Sprint("racer", i), 2), cursor.Range{}, at)
 				if err != nil || !done {
 					t.Error(done, err)
 				}

@@ -62,8 +62,8 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		wrote("raise floor", err, true, "other")
 
 		create(t, s, arrivalCursor("arrival"))
-		c, _, err := s.Ticket(t.Context(), "arrival", entries("e", cursor.OrderItemEntries), cursor.Range{}, at)
-		wrote("ticket", err, true, "advance")
+		c, _, err := s.Allocate(t.Context(), "arrival", entries("e", cursor.OrderItemEntries), cursor.Range{}, at)
+		wrote("allocation", err, true, "advance")
 		_, _, err = s.TrimTail(t.Context(), c)
 		wrote("trim tail", err, true, "other")
 

@@ -61,7 +61,7 @@ var (
 )
 
 // Move sets the position of a numbered queue to `to` if it is `from`, and
-// GapSince to now. It returns the cursor that stands there afterwards, and
+// MovedAt to now. It returns the cursor that stands there afterwards, and
 // whether this request moved it. One UpdateItem; 1 write unit.
 //
 // Lost response: the repeat fails, and the cursor it returns is at `to` or
@@ -70,7 +70,7 @@ var (
 func (s *Store) Move(ctx context.Context, queue string, from, to int64, now time.Time) (Cursor, bool, error) {
 	return s.update(ctx, "move", queue,
 		ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered),
-		attrPosition.Set(ddb.Int(to)), attrGapSince.Set(ddb.Millis(now)), changeAdvance)
+		attrPosition.Set(ddb.Int(to)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
 // MoveAndPark is Move, and raises Parked to `to`+1, if it is less than that. The
@@ -81,11 +81,11 @@ func (s *Store) Move(ctx context.Context, queue string, from, to int64, now time
 // position is `from`. We die right after: the run that goes on is on record.
 func (s *Store) MoveAndPark(ctx context.Context, queue string, from, to int64, now time.Time) (Cursor, bool, error) {
 	return s.update(ctx, "move and park", queue,
-		ddb.And(attrPosition.Eq(ddb.Int(from)), attrParked.Lt(ddb.Int(to+1)), isNumbered),
-		attrPosition.Set(ddb.Int(to)), attrParked.Set(ddb.Int(to+1)), attrGapSince.Set(ddb.Millis(now)), changeAdvance)
+		ddb.And(attrPosition.Eq(ddb.Int(from)), attrMaxParked.Lt(ddb.Int(to+1)), isNumbered),
+		attrPosition.Set(ddb.Int(to)), attrMaxParked.Set(ddb.Int(to+1)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
-// OpenGap raises Parked to seq of a numbered queue and sets GapSince to now, if
+// OpenGap raises Parked to seq of a numbered queue and sets MovedAt to now, if
 // the position is before seq-1 and no gap is open. It returns the cursor that
 // stands there afterwards. One UpdateItem; 1 write unit.
 //
@@ -94,17 +94,17 @@ func (s *Store) MoveAndPark(ctx context.Context, queue string, from, to int64, n
 // is on record, which was all.
 func (s *Store) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "open gap", queue,
-		ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), isNumbered),
-		attrParked.Set(ddb.Int(seq)), attrGapSince.Set(ddb.Millis(now)), changePark)
+		ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), isNumbered),
+		attrMaxParked.Set(ddb.Int(seq)), attrMovedAt.Set(ddb.Millis(now)), changePark)
 	return c, err
 }
 
-// WidenGap raises Parked to seq and keeps GapSince, if a gap is open and Parked
+// WidenGap raises Parked to seq and keeps MovedAt, if a gap is open and Parked
 // is less than seq. The rest is as with OpenGap.
 func (s *Store) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, error) {
 	c, _, err := s.update(ctx, "widen gap", queue,
-		ddb.And(attrParked.Gt(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq)), isNumbered),
-		attrParked.Set(ddb.Int(seq)), changePark)
+		ddb.And(attrMaxParked.Gt(attrPosition.Ref()), attrMaxParked.Lt(ddb.Int(seq)), isNumbered),
+		attrMaxParked.Set(ddb.Int(seq)), changePark)
 	return c, err
 }
 
@@ -221,11 +221,11 @@ type CursorFilter struct {
 func (f CursorFilter) condition() ddb.Cond {
 	var gaps, moved ddb.Cond
 	if f.Gaps {
-		gaps = ddb.Or(attrParked.Gt(attrPosition.Ref()), attrAnnounced.Exists())
+		gaps = ddb.Or(attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists())
 	}
 	if !f.MovedSince.IsZero() {
 		since := ddb.Millis(f.MovedSince)
-		moved = ddb.Or(attrGapSince.Ge(since), attrNudged.Ge(since))
+		moved = ddb.Or(attrMovedAt.Ge(since), attrNudged.Ge(since))
 	}
 	return ddb.And(gaps, moved)
 }

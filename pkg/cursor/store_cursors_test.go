@@ -36,7 +36,7 @@ func TestStoreCursor(t *testing.T) {
 		same(t, "created again", got, want)
 
 		noted := newCursor(q + " noted")
-		noted.Announced, noted.Settings.First, noted.Position, noted.Parked, noted.Floor = 0, 0, -1, -1, -1
+		noted.Announced, noted.Settings.First, noted.Position, noted.MaxParked, noted.Floor = 0, 0, -1, -1, -1
 		create(t, s, noted)
 		same(t, "with everything at its lowest", standing(t, s, q+" noted"), noted)
 	})
@@ -47,7 +47,7 @@ func TestStoreMove(t *testing.T) {
 		create(t, s, newCursor(q))
 		want := newCursor(q)
 		later := at.Add(time.Millisecond)
-		want.Position, want.GapSince = 3, later
+		want.Position, want.MovedAt = 3, later
 
 		got, moved, err := s.Move(t.Context(), q, 0, 3, later)
 		check(t, err)
@@ -71,7 +71,7 @@ func TestStoreMoveAndPark(t *testing.T) {
 		create(t, s, newCursor(q))
 		want := newCursor(q)
 		later := at.Add(time.Millisecond)
-		want.Position, want.Parked, want.GapSince = 3, 4, later
+		want.Position, want.MaxParked, want.MovedAt = 3, 4, later
 
 		got, moved, err := s.MoveAndPark(t.Context(), q, 0, 3, later)
 		check(t, err)
@@ -106,7 +106,7 @@ func TestStoreOpenGap(t *testing.T) {
 		same(t, "the next seq is no gap", got, want)
 
 		later := at.Add(time.Minute)
-		want.Parked, want.GapSince = 5, later
+		want.MaxParked, want.MovedAt = 5, later
 		got, err = s.OpenGap(t.Context(), q, 5, later)
 		check(t, err)
 		same(t, "opened", got, want)
@@ -121,7 +121,7 @@ func TestStoreOpenGap(t *testing.T) {
 		check(t, err)
 		want.Position = 5
 		same(t, "closed", got, want)
-		want.Parked, want.GapSince = 8, at.Add(time.Hour)
+		want.MaxParked, want.MovedAt = 8, at.Add(time.Hour)
 		got, err = s.OpenGap(t.Context(), q, 8, at.Add(time.Hour))
 		check(t, err)
 		same(t, "opened again", got, want)
@@ -138,7 +138,7 @@ func TestStoreWidenGap(t *testing.T) {
 
 		want, err = s.OpenGap(t.Context(), q, 3, at)
 		check(t, err)
-		want.Parked = 5
+		want.MaxParked = 5
 		got, err = s.WidenGap(t.Context(), q, 5)
 		check(t, err)
 		same(t, "widened", got, want)

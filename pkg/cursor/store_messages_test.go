@@ -178,7 +178,7 @@ func TestStoreSeqs(t *testing.T) {
 		same(t, "seqs", got, seqs)
 
 		c := newCursor(q)
-		c.Settings.First, c.Position, c.Parked = cursor.MaxSeq, cursor.MaxSeq-1, cursor.MaxSeq-1
+		c.Settings.First, c.Position, c.MaxParked = cursor.MaxSeq, cursor.MaxSeq-1, cursor.MaxSeq-1
 		create(t, s, c)
 		moved, ok, err := s.Move(t.Context(), q, cursor.MaxSeq-1, cursor.MaxSeq, at)
 		check(t, err)

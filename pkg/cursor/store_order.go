@@ -7,38 +7,38 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// Ticket gives entries the seqs behind the position: they join the tail, and the
+// Allocate gives entries the seqs behind the position: they join the tail, and the
 // position rises by what they count. It does so if the queue is in arrival
 // order, none of the entries has a place behind seen.From, the position is
 // seen.To or more, the tail has at most MaxTail entries afterwards, and the
-// position does not pass MaxSeq. GapSince becomes now. It returns the cursor
+// position does not pass MaxSeq. MovedAt becomes now. It returns the cursor
 // that stands there afterwards, and whether this request gave the places. One
 // UpdateItem; 1 write unit, where the queue's name is of usual length.
 //
 // What the entries' arrivals have seen lies between seen.From and seen.To. An
 // entry has no place behind seen.From if it is not in the tail, and either
-// TailFrom is not above seen.From, or PrintsFrom is not and its print is not
-// among the Prints.
+// TailFrom is not above seen.From, or FingerprintsFrom is not and its print is not
+// among the Fingerprints.
 //
 // Lost response: the repeat fails, and the entries are in the tail that it
 // returns; or TailFrom is above seen.From, and they may be in an order item.
 // Another did it first: the same. We die right after: the messages have their
 // places, and a repeat is told which.
-func (s *Store) Ticket(ctx context.Context, queue string, entries Tail, seen Range, now time.Time) (Cursor, bool, error) {
+func (s *Store) Allocate(ctx context.Context, queue string, entries Tail, seen Range, now time.Time) (Cursor, bool, error) {
 	// A condition may have 300 operators: two for each of these.
 	inTail, inPrints := make([]ddb.Cond, entries.Len()), make([]ddb.Cond, entries.Len())
 	for i := range entries.Len() {
 		inTail[i] = attrTail.Contains(encodeEntry(entries, i))
-		inPrints[i] = attrPrints.Contains(ddb.Text(string(printOf(entries.At(i)))))
+		inPrints[i] = attrFingerprints.Contains(ddb.Text(string(fingerprintOf(entries.At(i)))))
 	}
 	from := ddb.Int(seen.From)
-	return s.update(ctx, "ticket", queue,
+	return s.update(ctx, "allocation", queue,
 		ddb.And(
-			ddb.Or(attrTailFrom.Le(from), ddb.And(attrPrintsFrom.Le(from), ddb.Not(ddb.Or(inPrints...)))),
+			ddb.Or(attrTailFrom.Le(from), ddb.And(attrFingerprintsFrom.Le(from), ddb.Not(ddb.Or(inPrints...)))),
 			attrTail.SizeLe(MaxTail-entries.Len()),
 			attrPosition.Ge(ddb.Int(seen.To)), attrPosition.Le(ddb.Int(MaxSeq-entries.Seqs())),
 			ddb.Not(ddb.Or(inTail...))),
-		attrPosition.Plus(entries.Seqs()), attrTail.Append(encodeTail(entries)), attrGapSince.Set(ddb.Millis(now)), changeAdvance)
+		attrPosition.Plus(entries.Seqs()), attrTail.Append(encodeTail(entries)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
 // PutOrderItem stores o if nothing is stored under its queue and seq, and
@@ -60,7 +60,7 @@ func (s *Store) decodeOrderItem(it ddb.Item) (OrderItem, error) {
 }
 
 // TrimTail takes the first OrderItemEntries entries out of the tail of a cursor
-// that was seen, and puts their prints behind the others, if TailFrom is still
+// that was seen, and puts their fingerprints behind the others, if TailFrom is still
 // what was seen. Their order item must be stored. It returns the cursor that
 // stands there afterwards, and whether this request changed it. One UpdateItem;
 // 1 write unit.
@@ -70,8 +70,8 @@ func (s *Store) decodeOrderItem(it ddb.Item) (OrderItem, error) {
 func (s *Store) TrimTail(ctx context.Context, seen Cursor) (Cursor, bool, error) {
 	next := seen.trimmed()
 	do := []ddb.Action{
-		attrTailFrom.Set(ddb.Int(next.TailFrom)), attrPrintsFrom.Set(ddb.Int(next.PrintsFrom)),
-		attrPrints.Set(ddb.Text(string(next.Prints))), changeOther,
+		attrTailFrom.Set(ddb.Int(next.TailFrom)), attrFingerprintsFrom.Set(ddb.Int(next.FingerprintsFrom)),
+		attrFingerprints.Set(ddb.Text(string(next.Fingerprints))), changeOther,
 	}
 	// From the last to the first: dynoxide 1.2.1 removes them one after the
 	// other, DynamoDB all at once.

@@ -96,7 +96,7 @@ func settings() cursor.Settings {
 }
 
 func newCursor(queue string) cursor.Cursor {
-	return cursor.Cursor{Queue: queue, Settings: settings(), GapSince: at, Announced: -1}
+	return cursor.Cursor{Queue: queue, Settings: settings(), MovedAt: at, Announced: -1}
 }
 
 func wholeMessage(queue string, seq int64) cursor.Message {

@@ -184,7 +184,7 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	if !cur.GapOpen() {
 		return cur, nil
 	}
-	age := s.now().Sub(cur.GapSince)
+	age := s.now().Sub(cur.MovedAt)
 	if !r.full {
 		r.report.OpenGaps++
 		r.report.OldestGap = max(r.report.OldestGap, age)

@@ -116,8 +116,8 @@ func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cur.Position != 2 || cur.Parked != 4 || report.Moves != 1 {
-		t.Errorf("position %d, parked %d, report %+v; want 2, 4 and one move", cur.Position, cur.Parked, report)
+	if cur.Position != 2 || cur.MaxParked != 4 || report.Moves != 1 {
+		t.Errorf("position %d, parked %d, report %+v; want 2, 4 and one move", cur.Position, cur.MaxParked, report)
 	}
 	m := body(3)
 	if _, err := b.memory.PutMessage(t.Context(), m); err != nil {

@@ -48,7 +48,7 @@ const entrySize = len(Hash{}) + 4
 // Bounds of the tail of a cursor, in entries.
 const (
 	// MaxTail is the most entries that a cursor has. With up to 38 of them, and
-	// all prints, it stays below 1 KB, which is one write unit, where the queue's
+	// all fingerprints, it stays below 1 KB, which is one write unit, where the queue's
 	// name has up to 64 bytes; it has more only while so many writers are at it
 	// that a unit more is cheaper than a request that finds no room.
 	MaxTail = 64

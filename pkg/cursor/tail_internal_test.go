@@ -35,25 +35,25 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 				left = append(left, p)
 			}
 			c = c.trimmed()
-			if err := c.checkPrints(); err != nil {
+			if err := c.checkFingerprints(); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			for _, p := range left {
-				for _, seen := range []int64{p.seqs.From, max(c.PrintsFrom, p.seqs.From-1), c.PrintsFrom, p.seqs.From - 1000} {
+				for _, seen := range []int64{p.seqs.From, max(c.FingerprintsFrom, p.seqs.From-1), c.FingerprintsFrom, p.seqs.From - 1000} {
 					if seen <= p.seqs.From && c.without(p.Entry, seen) {
-						t.Fatalf("seed %d: the place of the seqs %v is overlooked by one that has seen %d, before a tail from %d with prints from %d", seed, p.seqs, seen, c.TailFrom, c.PrintsFrom)
+						t.Fatalf("seed %d: the place of the seqs %v is overlooked by one that has seen %d, before a tail from %d with fingerprints from %d", seed, p.seqs, seen, c.TailFrom, c.FingerprintsFrom)
 					}
 				}
 			}
 			// What comes later has no print, so the last 24 places are none of its.
-			if e := (Entry{Count: 1}); c.Prints.len() > maxPrints || !c.Prints.mayHave(e) && !c.without(e, left[len(left)-OrderItemEntries].seqs.From) {
-				t.Fatalf("seed %d: %d prints from %d tell nothing of the last order item, before %d", seed, c.Prints.len(), c.PrintsFrom, c.TailFrom)
+			if e := (Entry{Count: 1}); c.Fingerprints.len() > maxFingerprints || !c.Fingerprints.mayHave(e) && !c.without(e, left[len(left)-OrderItemEntries].seqs.From) {
+				t.Fatalf("seed %d: %d fingerprints from %d tell nothing of the last order item, before %d", seed, c.Fingerprints.len(), c.FingerprintsFrom, c.TailFrom)
 			}
 		}
 	}
 }
 
-// TestDamagedPrintsAreRefused: where prints are missing, a place would be given
+// TestDamagedPrintsAreRefused: where fingerprints are missing, a place would be given
 // twice.
 func TestDamagedPrintsAreRefused(t *testing.T) {
 	names := Names{}.withDefaults()
@@ -72,16 +72,16 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 	}
 	none := ddb.Value{}
 	for name, change := range map[string]ddb.Fields{
-		"no prints":                 {attrPrints: none},
-		"prints of another type":    {attrPrints: ddb.Int(1)},
-		"no begin":                  {attrPrintsFrom: none},
-		"none":                      {attrPrints: ddb.Text("")},
-		"a part of one":             {attrPrints: ddb.Text(string(good.Prints[:190]))},
-		"more than there are":       {attrPrints: ddb.Text(string(good.Prints + "abcd"))},
-		"a begin behind the tail's": {attrPrintsFrom: ddb.Int(good.TailFrom + 1)},
-		"a begin that is too late":  {attrPrintsFrom: ddb.Int(good.TailFrom - 47)},
-		"a begin that is too early": {attrPrints: ddb.Text("abcd"), attrTailFrom: ddb.Int(1000), attrPosition: ddb.Int(1000)},
-		"a begin before the queue":  {attrPrintsFrom: ddb.Int(9)},
+		"no prints":                 {attrFingerprints: none},
+		"prints of another type":    {attrFingerprints: ddb.Int(1)},
+		"no begin":                  {attrFingerprintsFrom: none},
+		"none":                      {attrFingerprints: ddb.Text("")},
+		"a part of one":             {attrFingerprints: ddb.Text(string(good.Fingerprints[:190]))},
+		"more than there are":       {attrFingerprints: ddb.Text(string(good.Fingerprints + "abcd"))},
+		"a begin behind the tail's": {attrFingerprintsFrom: ddb.Int(good.TailFrom + 1)},
+		"a begin that is too late":  {attrFingerprintsFrom: ddb.Int(good.TailFrom - 47)},
+		"a begin that is too early": {attrFingerprints: ddb.Text("abcd"), attrTailFrom: ddb.Int(1000), attrPosition: ddb.Int(1000)},
+		"a begin before the queue":  {attrFingerprintsFrom: ddb.Int(9)},
 	} {
 		it := ddb.Fields{}
 		for attribute, value := range encodeCursor(good, names).All() {

@@ -193,7 +193,7 @@ func TestQuietSweepFigure(t *testing.T) {
 	m.each(count/part, func(i int) error {
 		queue := fmt.Sprintf("octo-org/repository-%05d", i)
 		_, err := m.queues.CreateCursor(t.Context(), cursor.Cursor{
-			Queue: queue, Settings: cursor.DefaultSettings(), GapSince: m.now, Announced: -1,
+			Queue: queue, Settings: cursor.DefaultSettings(), MovedAt: m.now, Announced: -1,
 		})
 		if err != nil {
 			return err

@@ -153,7 +153,7 @@ const awake = 5 * time.Minute
 // right after that write leaves no other trace.
 func (d *Deliverer) keepAwake(ctx context.Context, it cursor.Cursor) error {
 	since := d.now().Add(-awake)
-	if it.GapSince.After(since) || it.Nudged.After(since) {
+	if it.MovedAt.After(since) || it.Nudged.After(since) {
 		return nil
 	}
 	return d.sorter.Nudge(ctx, it.Queue)

@@ -11,44 +11,44 @@ func arrivalTrace(name string) test {
 
 // arrivalMutants are bugs in queues in arrival order.
 var arrivalMutants = []mutant{
-	{"ticket without its begin (R1)", sorterFolder, arrivalTrace("R1"), []edit{
+	{"allocation without its begin (R1)", sorterFolder, arrivalTrace("R1"), []edit{
 		{"store_order.go", "attrTailFrom.Le(from), ddb.And(", "attrTailFrom.Exists(), ddb.And("},
 	}},
-	{"ticket without the prints (R1)", sorterFolder, arrivalTrace("R1"), []edit{
-		{"prints.go", "c.PrintsFrom <= seen && !c.Prints.mayHave(e)", "c.PrintsFrom <= seen"},
+	{"allocation without the fingerprints (R1)", sorterFolder, arrivalTrace("R1"), []edit{
+		{"prints.go", "c.FingerprintsFrom <= seen && !c.Fingerprints.mayHave(e)", "c.FingerprintsFrom <= seen"},
 	}},
 	{"prints of more than they are (R9)", sorterFolder, arrivalTrace("R9"), []edit{
-		{"prints.go", "c.PrintsFrom = c.TailFrom - int64(kept.len())\n", "\n"},
+		{"prints.go", "c.FingerprintsFrom = c.TailFrom - int64(kept.len())\n", "\n"},
 	}},
 	{"prints of the first ones, not the last", sorterFolder, arrivalTables, []edit{
-		{"prints.go", "c.Prints = kept + first.prints()", "if c.Prints = kept; kept == \"\" {\n\t\tc.Prints = first.prints()\n\t}"},
+		{"prints.go", "c.Fingerprints = kept + first.fingerprints()", "if c.Fingerprints = kept; kept == \"\" {\n\t\tc.Fingerprints = first.fingerprints()\n\t}"},
 	}},
 	{"trimmed without a print", sorterFolder, arrivalSchedules, []edit{
-		{"prints.go", "c.Prints = kept + first.prints()", "c.Prints = kept"},
+		{"prints.go", "c.Fingerprints = kept + first.fingerprints()", "c.Fingerprints = kept"},
 	}},
-	{"no prints in the table", sorterFolder, arrivalTables, []edit{
-		{"store_order.go", "ddb.Not(ddb.Or(inPrints...))", "attrPrints.Exists()"},
+	{"no fingerprints in the table", sorterFolder, arrivalTables, []edit{
+		{"store_order.go", "ddb.Not(ddb.Or(inPrints...))", "attrFingerprints.Exists()"},
 	}},
-	{"all prints kept", sorterFolder, arrivalTables, []edit{
-		{"prints.go", "kept = kept[more*printSize:]", "kept = kept[more*0:]"},
+	{"all fingerprints kept", sorterFolder, arrivalTables, []edit{
+		{"prints.go", "kept = kept[more*fingerprintSize:]", "kept = kept[more*0:]"},
 	}},
-	{"ticket given twice", sorterFolder, arrivalSchedules, []edit{
+	{"allocation given twice", sorterFolder, arrivalSchedules, []edit{
 		{"store_order.go", "MaxSeq-entries.Seqs())),\n\t\t\tddb.Not(ddb.Or(inTail...))),", "MaxSeq-entries.Seqs()))),"},
 	}},
 	{"place before what the arrival has seen", sorterFolder, test{"./pkg/cursor", "TestTablesOfDifferentTimes"}, []edit{
 		{"store_order.go", "attrPosition.Ge(ddb.Int(seen.To)), ", ""},
 	}},
-	{"ticket that is asked for again and again", sorterFolder, test{"./pkg/cursor", "TestAPlaceThatLooksTheSame"}, []edit{
+	{"allocation that is asked for again and again", sorterFolder, test{"./pkg/cursor", "TestAPlaceThatLooksTheSame"}, []edit{
 		{"append.go", "case cur.Tail.contains(a.entry()):", "case false:"},
 	}},
 	{"prints taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPrints"}, []edit{
-		{"item.go", "if err := c.checkPrints(); err != nil {", "if err := c.checkPrints(); err != nil && d.Err != nil {"},
+		{"item.go", "if err := c.checkFingerprints(); err != nil {", "if err := c.checkFingerprints(); err != nil && d.Err != nil {"},
 	}},
 	{"places taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPlaces"}, []edit{
 		{"item_arrival.go", "count < 1 || count > MaxArrivalMessages {\n\t\t\td.Fail(attribute", "count < 0 {\n\t\t\td.Fail(attribute"},
 	}},
 	{"looks no sooner where it was overtaken", sorterFolder, test{"./pkg/cursor", "TestAProcessThatWasOvertaken"}, []edit{
-		{"append.go", "\t\ts.memory.crowd(queue)\n", ""},
+		{"append.go", "\t\ts.seen.crowd(queue)\n", ""},
 	}},
 	{"order item expires with what it names", sorterFolder, test{"./pkg/cursor", "TestOrderItemsOutlive"}, []edit{
 		{"flush.go", "s.expiry().Add(orderGrace)", "s.expiry()"},
@@ -56,7 +56,7 @@ var arrivalMutants = []mutant{
 	{"another order item taken for the tail's", sorterFolder, test{"./pkg/cursor", "TestAnOrderItemOfATime"}, []edit{
 		{"flush.go", "if there.Entries != first {", "if there.Entries == \"\" {"},
 	}},
-	{"ticket beyond the room", sorterFolder, arrivalSchedules, []edit{
+	{"allocation beyond the room", sorterFolder, arrivalSchedules, []edit{
 		{"store_order.go", "\t\t\tattrTail.SizeLe(MaxTail-entries.Len()),\n", ""},
 	}},
 	{"repeat with its own position (R2)", sorterFolder, arrivalTrace("R2"), []edit{
@@ -69,7 +69,7 @@ var arrivalMutants = []mutant{
 		{"flush.go", "first, _ := cur.Tail.First(OrderItemEntries)", "first := cur.Tail"},
 	}},
 	{"place before the message (R5)", sorterFolder, arrivalTrace("R5"), []edit{
-		{"append.go", "s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\terr = s.ticketAll(ctx, arrivals)", "for _, a := range arrivals {\n\t\t\ta.Seen, a.seen, a.mine = cur.Position, cur.Position, true\n\t\t}\n\t\tif err = s.ticketAll(ctx, arrivals); err == nil {\n\t\t\ts.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\t}"},
+		{"append.go", "s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\terr = s.allocateAll(ctx, arrivals)", "for _, a := range arrivals {\n\t\t\ta.Seen, a.seen, a.mine = cur.Position, cur.Position, true\n\t\t}\n\t\tif err = s.allocateAll(ctx, arrivals); err == nil {\n\t\t\ts.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\t}"},
 	}},
 	{"place of an earlier arrival (R6)", sorterFolder, arrivalTrace("R6"), []edit{
 		{"arrival.go", "Seen: shortSeen(a.Seen)}", "Seen: 0}"},
@@ -85,7 +85,7 @@ var arrivalMutants = []mutant{
 		{"keep_arrival.go", "_, err := k.sorter.store.KeepUntil(ctx, k.queue, o.Last, k.sorter.orderExpiry())", "var err error"},
 	}},
 	{"no search before the tail", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "s.memory.crowd(queue)\n\t\treturn Cursor{}, s.search(ctx, arrivals, cur)", "for _, a := range arrivals {\n\t\t\ta.seen = max(a.seen, cur.TailFrom)\n\t\t}\n\t\treturn Cursor{}, nil"},
+		{"append.go", "s.seen.crowd(queue)\n\t\treturn Cursor{}, s.search(ctx, arrivals, cur)", "for _, a := range arrivals {\n\t\t\ta.seen = max(a.seen, cur.TailFrom)\n\t\t}\n\t\treturn Cursor{}, nil"},
 	}},
 	{"search in the last order item only", sorterFolder, arrivalSchedules, []edit{
 		{"append.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: 1, Strong: true, Backwards: true}"},
@@ -139,7 +139,7 @@ var arrivalMutants = []mutant{
 		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Eq(ddb.Int(from))"},
 	}},
 	// Only a server that removes elements one by one shows it.
-	{"tail trimmed from the front, one by one", sorterFolder, test{"./pkg/cursor", "TestStoreTicket"}, []edit{
+	{"tail trimmed from the front, one by one", sorterFolder, test{"./pkg/cursor", "TestStoreAllocation"}, []edit{
 		{"store_order.go", "attrTail.Index(OrderItemEntries-1-i)", "attrTail.Index(i)"},
 	}},
 }

@@ -32,13 +32,13 @@ var sorterMutants = []mutant{
 		{"advance.go", "if !moved && cur.Position != to {", "if !moved {"},
 	}},
 	{"park without its position condition", sorterFolder, schedules, []edit{
-		{"store_cursors.go", "attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(", "attrParked.Le("},
+		{"store_cursors.go", "attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(", "attrMaxParked.Le("},
 	}},
 	{"no read after the put", sorterFolder, schedules, []edit{
 		{"advance.go", "if !p.fresh {", "if false {"},
 	}},
 	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
-		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrParked.Le(attrPosition.Ref()), attrParked.Lt(ddb.Int(seq))))"},
+		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), attrMaxParked.Lt(ddb.Int(seq))))"},
 		{"heal.go", "if look.end == p.cur.Position {\n", "if look.end == p.cur.Position {\n\t\t\tif cur, err := s.store.OpenGap(ctx, p.cur.Queue, look.end, s.now()); err == nil {\n\t\t\t\tp.cur = cur\n\t\t\t}\n"},
 	}},
 	{"duplicate does not advance", sorterFolder, schedules, []edit{
@@ -60,10 +60,10 @@ var sorterMutants = []mutant{
 		{"store_messages.go", "a, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())", "condition := s.queueKey.Missing()\n\tif m.Tombstone != \"\" {\n\t\tcondition = ddb.Cond{}\n\t}\n\ta, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), condition)"},
 	}},
 	{"all gaps skipped by the head's age", sorterFolder, schedules, []edit{
-		{"gaps.go", "skipped = Range{stored - 1, stored - 1}", "skipped = Range{cur.Parked - 1, cur.Parked - 1}"},
+		{"gaps.go", "skipped = Range{stored - 1, stored - 1}", "skipped = Range{cur.MaxParked - 1, cur.MaxParked - 1}"},
 	}},
 	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
-		{"store_cursors.go", "attrPosition.Set(ddb.Int(to)), attrGapSince.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(to)),"},
+		{"store_cursors.go", "attrPosition.Set(ddb.Int(to)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(to)),"},
 	}},
 	{"full from memory (V11)", sorterFolder, trace("V11"), []edit{
 		{"put.go", "if err == nil && slices.ContainsFunc(", "if false && slices.ContainsFunc("},
@@ -72,7 +72,7 @@ var sorterMutants = []mutant{
 		{"put.go", "case m.Seq <= cur.Position:", "case false:"},
 	}},
 	{"memory without an age limit", sorterFolder, schedules, []edit{
-		{"memo.go", "if !ok || m.now().Sub(found.read) > memoAge {", "if !ok {"},
+		{"seen.go", "if !ok || m.now().Sub(found.read) > memoAge {", "if !ok {"},
 	}},
 	{"no cursor first (V1)", sorterFolder, trace("V1"), []edit{
 		{"put.go", "return s.createNumbered(ctx, queue)", "return newCursor(queue, s.defaults, s.now()), nil"},

@@ -144,7 +144,7 @@ func (m *model) plain() *cursor.Sorter {
 func (m *model) create(entries int) {
 	settings := cursor.DefaultSettings()
 	settings.Kind = cursor.KindArrival
-	c := cursor.Cursor{Queue: queue, Settings: settings, GapSince: m.now, Announced: -1}
+	c := cursor.Cursor{Queue: queue, Settings: settings, MovedAt: m.now, Announced: -1}
 	if _, err := m.store.CreateCursor(context.Background(), c); err != nil {
 		panic(err) // unreachable: the context has not ended
 	}
@@ -161,7 +161,7 @@ func (m *model) crowd(name string, entries int) {
 		_, _ = m.tables.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put arrival", Table: &arrivalsTable}, Item: it})
 		m.known.arrivals[cursor.HashOf(c.arrivals[i].ID)] = c.arrivals[i]
 	}
-	_, _, _ = storeOn(m.view(nil)).Ticket(ctx, queue, c.tail, cursor.Range{From: at, To: at}, m.now)
+	_, _, _ = storeOn(m.view(nil)).Allocate(ctx, queue, c.tail, cursor.Range{From: at, To: at}, m.now)
 	_ = m.Check() // notes the cursor
 }
 
@@ -217,7 +217,7 @@ func (m *model) items() []cursor.OrderItem {
 	return m.known.items
 }
 
-// given notes the places that a ticket gave, and checks O3 and O4.
+// given notes the places that an allocation gave, and checks O3 and O4.
 func (m *model) given(before, after cursor.Cursor) {
 	at := before.Position
 	for i := before.Tail.Len(); i < after.Tail.Len(); i++ {

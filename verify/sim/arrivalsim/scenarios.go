@@ -16,7 +16,7 @@ func Suite() sim.Suite {
 	return sim.Suite{Name: "arrival", Small: Small(), Large: Large(), Random: Shuffled}
 }
 
-// nearly is how many entries a tail has that the next ticket takes to where it
+// nearly is how many entries a tail has that the next allocation takes to where it
 // is flushed.
 const nearly = cursor.OrderItemEntries - 1
 
@@ -63,7 +63,7 @@ func Small() []sim.Scenario {
 			m.producer("A", calls("a")...)
 			m.producer("B", calls("b")...)
 		}),
-		scenario("a lost ticket goes into an order item", 1, nearly, func(m *model) {
+		scenario("a lost allocation goes into an order item", 1, nearly, func(m *model) {
 			m.producer("A", calls("a")...)
 			m.producer("B", calls("b", "c")...)
 			m.others(1, nearly-1)
@@ -73,7 +73,7 @@ func Small() []sim.Scenario {
 			m.producer("B", calls("a")...)
 			m.others(1, nearly-1)
 		}),
-		scenario("a lost ticket leaves the prints", 1, 0, func(m *model) {
+		scenario("a lost allocation leaves the prints", 1, 0, func(m *model) {
 			m.producer("A", calls("a")...)
 			m.turnover(3)
 		}),
@@ -139,7 +139,7 @@ func Large() []sim.Scenario {
 			m.producer("B", calls("b")...)
 			m.producer("C", calls("c")...)
 		}),
-		scenario("a lost ticket goes into an order item, 2 faults", 2, nearly, func(m *model) {
+		scenario("a lost allocation goes into an order item, 2 faults", 2, nearly, func(m *model) {
 			m.producer("A", calls("a")...)
 			m.producer("B", calls("b", "c")...)
 			m.others(1, nearly-1)

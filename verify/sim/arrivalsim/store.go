@@ -13,7 +13,7 @@ import (
 // points are the requests that are points of a run. What is not here, queues in
 // arrival order do not ask for, or it decides nothing.
 var points = map[string]bool{
-	"create cursor": true, "get cursor": true, "put arrival": true, "ticket": true, "put order item": true, "trim tail": true,
+	"create cursor": true, "get cursor": true, "put arrival": true, "allocation": true, "put order item": true, "trim tail": true,
 	"query order items": true, "get arrivals": true, "keep arrival": true, "keep message": true,
 }
 
@@ -31,7 +31,7 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 // hash feeds all of an answer that a process can act on.
 func (m *model) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	switch r.Name() {
-	case "get cursor", "create cursor", "ticket", "trim tail":
+	case "get cursor", "create cursor", "allocation", "trim tail":
 		it := a.Item
 		if put, ok := r.(ddb.Put); ok && a.Held {
 			it = put.Item
@@ -82,7 +82,7 @@ func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	m.changed = m.changed || r.Writes()
 	switch r.Name() {
-	case "ticket":
+	case "allocation":
 		before := m.cursor()
 		a, err := do()
 		if a.Held {

@@ -11,7 +11,7 @@ import (
 // scenario just large enough for it, of which every schedule is walked; each has
 // its planted bug in verify/mutant, which makes it fail.
 
-// R1: A's ticket takes effect and its response is lost. Others get places until
+// R1: A's allocation takes effect and its response is lost. Others get places until
 // A's is flushed to an order item. If the repeat does not ask that the tail
 // begins where A had looked, A gets a second place.
 func TestTraceR1TicketWithoutItsBegin(t *testing.T) {
@@ -86,8 +86,8 @@ func TestTraceR8OrderItemExpiresFirst(t *testing.T) {
 	}))
 }
 
-// R9: A's ticket takes effect and its response is lost. Others get places until
-// A's has left the prints too. If these claim to be of all before the tail that
+// R9: A's allocation takes effect and its response is lost. Others get places until
+// A's has left the fingerprints too. If these claim to be of all before the tail that
 // was ever flushed, A gets a second place.
 func TestTraceR9PrintsOfMoreThanTheyAre(t *testing.T) {
 	simtest.EverySchedule(t, scenario("R9", 1, 0, func(m *model) {

@@ -89,7 +89,7 @@ func (m *model) frequent() {
 func (m *model) onRecord() error {
 	c := m.cursor(defaultQueue)
 	if end := m.runEnd(defaultQueue); m.piece >= 0 && c.Position > m.piece && end > c.Position {
-		return fmt.Errorf("L1: the position is %d, the run ends at %d, and parked is %d: who began to move over it is gone, and left nothing of it on record", c.Position, end, c.Parked)
+		return fmt.Errorf("L1: the position is %d, the run ends at %d, and parked is %d: who began to move over it is gone, and left nothing of it on record", c.Position, end, c.MaxParked)
 	}
 	return nil
 }

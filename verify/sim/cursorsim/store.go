@@ -271,21 +271,21 @@ func (m *model) checkMove(before cursor.Cursor, moved cursor.Range) {
 // checkMark checks that a move leaves parked as it was, or at a message that is
 // stored behind it.
 func (m *model) checkMark(before, after cursor.Cursor) {
-	if after.Parked == before.Parked {
+	if after.MaxParked == before.MaxParked {
 		return
 	}
-	if _, stored := m.message(place{after.Queue, after.Parked}); !stored || after.Parked < before.Parked {
-		m.run.Violation("a move to %d raised parked from %d to %d, where nothing is stored", after.Position, before.Parked, after.Parked)
+	if _, stored := m.message(place{after.Queue, after.MaxParked}); !stored || after.MaxParked < before.MaxParked {
+		m.run.Violation("a move to %d raised parked from %d to %d, where nothing is stored", after.Position, before.MaxParked, after.MaxParked)
 	}
 }
 
 // checkPark checks that a gap that was just put on record is one.
 func (m *model) checkPark(before, after cursor.Cursor) {
 	switch {
-	case after.Parked < before.Parked:
-		m.run.Violation("parked was lowered from %d to %d", before.Parked, after.Parked)
-	case after.Parked > before.Parked && after.Parked <= after.Position+1:
-		m.run.Violation("a gap is on record up to %d, and the position is %d", after.Parked, after.Position)
+	case after.MaxParked < before.MaxParked:
+		m.run.Violation("parked was lowered from %d to %d", before.MaxParked, after.MaxParked)
+	case after.MaxParked > before.MaxParked && after.MaxParked <= after.Position+1:
+		m.run.Violation("a gap is on record up to %d, and the position is %d", after.MaxParked, after.Position)
 	}
 }
 

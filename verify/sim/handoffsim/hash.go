@@ -13,7 +13,7 @@ import (
 func hashCursor(d *sim.Digest, c cursor.Cursor) {
 	d.Text(c.Queue)
 	d.Int(c.Position)
-	d.Int(c.GapSince.Unix())
+	d.Int(c.MovedAt.Unix())
 	d.Int(c.Nudged.Unix())
 	d.Int(c.Floor)
 	d.Int(c.FloorSince.Unix())
@@ -63,6 +63,6 @@ func (r record) json(index int) json.RawMessage {
 func image(c cursor.Cursor) []byte {
 	return fmt.Appendf(nil, `{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"%d"},"position":{"N":"%d"},"parked":{"N":"%d"},`+
 		`"gapSince":{"N":"%d"},"change":{"S":"advance"},"policy":{"S":%q},"gapAfter":{"N":"%d"},"maxAhead":{"N":"%d"},"mode":{"S":%q}}`,
-		c.Queue, c.Settings.First, c.Position, c.Parked, c.GapSince.UnixMilli(), c.Settings.Policy,
+		c.Queue, c.Settings.First, c.Position, c.MaxParked, c.MovedAt.UnixMilli(), c.Settings.Policy,
 		c.Settings.GapAfter.Milliseconds(), c.Settings.MaxAhead, c.Settings.Mode)
 }

@@ -223,7 +223,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	for _, q := range []string{target, numbers} {
 		it, _ := m.tables.Queues.Cursor(context.Background(), q, true)
 		d.Int(it.Position)
-		d.Int(it.Parked)
+		d.Int(it.MaxParked)
 		d.Int(int64(it.Tail.Len()))
 	}
 	var sum int64

@@ -15,7 +15,7 @@ func (m *model) queueView(p *sim.Proc) ddb.Engine {
 	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.perform, Hash: hashAnswer})
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
-		case "put arrival", "ticket", "move", "put message":
+		case "put arrival", "allocation", "move", "put message":
 			return points.Do(ctx, r)
 		}
 		a, err := m.tables.Do(ctx, r)
@@ -33,7 +33,7 @@ func hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	switch r.Name() {
 	case "put arrival":
 		hashArrival(d, it)
-	case "ticket", "move":
+	case "allocation", "move":
 		hashOf(d, it, "position", "parked", "tail")
 		d.Bool(a.Held)
 	case "get cursor":

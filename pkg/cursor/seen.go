@@ -14,21 +14,21 @@ const (
 	// to find it, or it would be accepted and never delivered. MinRetention
 	// leaves room for both.
 	memoAge = 30 * time.Minute
-	// memoQueues is how many queues a process remembers.
-	memoQueues = 10_000
+	// maxSeenCursors is how many queues a process remembers.
+	maxSeenCursors = 10_000
 )
 
-// memo remembers the cursors that a process has seen. What it says is a lower
+// seenCursors remembers the cursors that a process has seen. What it says is a lower
 // bound of the position: good enough to say that a seq fits, never to say that
 // a queue is full.
-type memo struct {
+type seenCursors struct {
 	now func() time.Time
 	mu  sync.Mutex
 	// lru is guarded by mu.
-	lru *simplelru.LRU[string, memory]
+	lru *simplelru.LRU[string, seenCursor]
 }
 
-type memory struct {
+type seenCursor struct {
 	cursor Cursor
 	read   time.Time
 	// crowded is when an append last found that others had left behind what was
@@ -36,17 +36,17 @@ type memory struct {
 	crowded time.Time
 }
 
-func newMemo(now func() time.Time) *memo {
-	lru, err := simplelru.NewLRU[string, memory](memoQueues, nil)
+func newSeenCursors(now func() time.Time) *seenCursors {
+	lru, err := simplelru.NewLRU[string, seenCursor](maxSeenCursors, nil)
 	if err != nil {
 		// unreachable: the size is a positive constant
 		panic(err)
 	}
-	return &memo{now: now, lru: lru}
+	return &seenCursors{now: now, lru: lru}
 }
 
 // get returns the queue's cursor where it is remembered and young enough.
-func (m *memo) get(queue string) (Cursor, bool) {
+func (m *seenCursors) get(queue string) (Cursor, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found, ok := m.lru.Get(queue)
@@ -62,7 +62,7 @@ func (m *memo) get(queue string) (Cursor, bool) {
 const appendAge = 10 * time.Second
 
 // getToAppend is get for an append.
-func (m *memo) getToAppend(queue string) (Cursor, bool) {
+func (m *seenCursors) getToAppend(queue string) (Cursor, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found, ok := m.lru.Get(queue)
@@ -86,7 +86,7 @@ func (m *memo) getToAppend(queue string) (Cursor, bool) {
 const crowdedAge = 100 * time.Millisecond
 
 // crowd notes that what is remembered of a queue was too old to append to it.
-func (m *memo) crowd(queue string) {
+func (m *seenCursors) crowd(queue string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if found, ok := m.lru.Peek(queue); ok {
@@ -97,12 +97,12 @@ func (m *memo) crowd(queue string) {
 
 // put remembers a cursor that was read at this time or later, unless a higher
 // position is remembered already.
-func (m *memo) put(c Cursor, read time.Time) {
+func (m *seenCursors) put(c Cursor, read time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found, ok := m.lru.Peek(c.Queue)
 	if ok && found.cursor.Position > c.Position {
 		return
 	}
-	m.lru.Add(c.Queue, memory{c, read, found.crowded})
+	m.lru.Add(c.Queue, seenCursor{c, read, found.crowded})
 }

@@ -138,7 +138,7 @@ big: ## do what is rare and large at its full size, within bounds: PART=10 for a
 
 .PHONY: bench
 bench: deps ## print the figures: cost of each operation, size, start, throughput
-	@$(GO) test ./pkg/cursor ./pkg/handoff ./pkg/dedup -run 'Figure|Dearer' -v | grep -E 'ours|units|PASS:|FAIL'
+	@$(GO) test ./pkg/cursor ./pkg/handoff ./pkg/handoff/pull ./pkg/dedup -run 'Figure|Dearer' -v | grep -E 'ours|units|PASS:|FAIL'
 	@$(GO) test ./pkg/dedup -run '^$$' -bench Once -benchmem | grep -E 'Benchmark|FAIL'
 	@$(GO) test ./pkg/xorack -run 'Figure|ManyFinish' -v | grep -E 'units|PASS:|FAIL'
 	@$(GO) run ./verify/bench

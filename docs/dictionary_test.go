@@ -15,10 +15,10 @@ import (
 // dictionaries are where each package lists what its store writes: a section of a
 // package's comment.
 var dictionaries = map[string]string{
+	"internal/record":            "pkg/handoff/doc.go",
 	"pkg/archive":                "pkg/archive/doc.go",
 	"pkg/cursor":                 "pkg/cursor/doc.go",
 	"pkg/dedup":                  "pkg/dedup/doc.go",
-	"pkg/handoff":                "pkg/handoff/doc.go",
 	"pkg/xorack/internal/chains": "pkg/xorack/doc.go",
 }
 

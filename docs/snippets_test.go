@@ -24,8 +24,9 @@ var packages = map[string]string{
 	"dynamodb":    "github.com/aws/aws-sdk-go-v2/service/dynamodb",
 	"cursor":      module + "pkg/cursor",
 	"handoff":     module + "pkg/handoff",
-	"handoffhttp": module + "pkg/handoff/handoffhttp",
-	"sqlmarker":   module + "pkg/handoff/sqlmarker",
+	"pull":        module + "pkg/handoff/pull",
+	"pullhttp":    module + "pkg/handoff/pull/pullhttp",
+	"sqlmarker":   module + "pkg/handoff/pull/sqlmarker",
 	"xorack":      module + "pkg/xorack",
 	"dedup":       module + "pkg/dedup",
 	"deduplambda": module + "pkg/dedup/deduplambda",
@@ -43,7 +44,7 @@ var (
 	names     cursor.Names
 	sorter    *cursor.Sorter
 	deliverer *handoff.Deliverer
-	claims    handoff.Claims
+	claims    pull.Claims
 	markers   *sqlmarker.Markers
 	acker     *xorack.Acker
 	err       error

@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -116,9 +117,9 @@ func answers(t *testing.T, consumers *handoff.Store, call func(method, path, bod
 		t.Fatal(err)
 	}
 	past := time.Now().Add(-time.Minute)
-	c, mine, err := consumers.Claim(t.Context(), c, handoff.Claim{Req: "r1", To: 1, Now: past, LeaseUntil: past})
+	c, mine, err := consumers.Claim(t.Context(), c, record.Claim{Req: "r1", To: 1, Now: past, LeaseUntil: past})
 	if err == nil && mine {
-		_, mine, err = consumers.Decide(t.Context(), "orders", "died", c.Token, []handoff.Outgoing{{Queue: "pulled-answers"}})
+		_, mine, err = consumers.Decide(t.Context(), "orders", "died", c.Token, []record.Outgoing{{Queue: "pulled-answers"}})
 	}
 	if err != nil || !mine {
 		t.Fatalf("%v, %v", mine, err)

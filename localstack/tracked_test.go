@@ -56,7 +56,7 @@ func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 		if done.Err != nil {
 			k.t.Fatal(done.Err)
 		}
-		return done.Ended == handoff.Tracked
+		return done.Ended == handoff.EndedTracked
 	})
 	return edge
 }

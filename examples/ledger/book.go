@@ -16,8 +16,9 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
-	"github.com/streamsort/streamsort/pkg/handoff/sqlmarker"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/handoff/pull/pullhttp"
+	"github.com/streamsort/streamsort/pkg/handoff/pull/sqlmarker"
 )
 
 // consumerName is the consumer of every queue.
@@ -48,7 +49,7 @@ func open(ctx context.Context, path string) (*sql.DB, error) {
 // The arguments are the API's URL, the path of the books, and the queues.
 func consume(ctx context.Context, arguments []string) error {
 	api, path, queues := arguments[0], arguments[1], arguments[2:]
-	claims, err := handoffhttp.New(api)
+	claims, err := pullhttp.New(api)
 	if err != nil {
 		return err
 	}
@@ -68,8 +69,8 @@ func consume(ctx context.Context, arguments []string) error {
 	errs := make([]error, len(queues))
 	for i, queue := range queues {
 		all.Go(func() {
-			errs[i] = markers.Consume(ctx, mortal.AtRandom(claims), queue, consumerName, book, &handoff.ConsumeOptions{
-				Bounds: handoff.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
+			errs[i] = markers.Consume(ctx, mortal.AtRandom(claims), queue, consumerName, book, &pull.ConsumeOptions{
+				Bounds: pull.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
 			})
 		})
 	}

@@ -13,8 +13,9 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/mortal"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
-	"github.com/streamsort/streamsort/pkg/handoff/sqlmarker"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/handoff/pull/pullhttp"
+	"github.com/streamsort/streamsort/pkg/handoff/pull/sqlmarker"
 )
 
 // The queues, and the consumer of pongs.
@@ -49,7 +50,7 @@ func open(ctx context.Context, path string) (*sql.DB, error) {
 // The arguments are the API's URL, the path of the database, and how often a ball
 // is hit in all.
 func ping(ctx context.Context, arguments []string) error {
-	claims, err := handoffhttp.New(arguments[0])
+	claims, err := pullhttp.New(arguments[0])
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func ping(ctx context.Context, arguments []string) error {
 		return err
 	}
 	hit := func(ctx context.Context, tx *sql.Tx, b handoff.Batch) error { return hit(ctx, tx, b, last) }
-	return markers.Consume(ctx, mortal.AtRandom(claims), pongs, pinger, hit, &handoff.ConsumeOptions{
+	return markers.Consume(ctx, mortal.AtRandom(claims), pongs, pinger, hit, &pull.ConsumeOptions{
 		Lease: 30 * time.Second, Poll: 50 * time.Millisecond,
 	})
 }

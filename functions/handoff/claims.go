@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -29,7 +30,7 @@ const maxAnswerBytes = 3 << 20
 // From and To are the first and the last seq of the claim's range.
 type claimDocument struct {
 	Status    int                `json:"status"`
-	Answer    handoff.Verdict    `json:"answer"`
+	Answer    pull.Verdict       `json:"answer"`
 	Queue     string             `json:"queue"`
 	Consumer  string             `json:"consumer"`
 	Token     string             `json:"token,omitempty"`
@@ -47,7 +48,7 @@ type claimDocument struct {
 	Next *claimDocument `json:"next,omitempty"`
 }
 
-func newClaimDocument(scope tenancy.Scope, a handoff.Answer) claimDocument {
+func newClaimDocument(scope tenancy.Scope, a pull.Answer) claimDocument {
 	d := claimDocument{
 		Status: http.StatusOK, Answer: a.Verdict, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
 		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: told(scope, a.ReplyQueue, a.Detail),
@@ -76,19 +77,19 @@ func newClaimDocument(scope tenancy.Scope, a handoff.Answer) claimDocument {
 }
 
 // pulled answers with how a call went, or why it could not be made.
-func pulled(c *httpapi.Call, a handoff.Answer, err error) (int, any, error) {
+func pulled(c *httpapi.Call, a pull.Answer, err error) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if a.Verdict == handoff.OK {
+	if a.Verdict == pull.OK {
 		c.Metrics.Count("Claims", 1)
 	}
 	return http.StatusOK, newClaimDocument(c.Scope, a), nil
 }
 
 // puller is the two-phase protocol on the deliverer's tables.
-func (s *service) puller() *handoff.Puller {
-	p, err := handoff.NewPuller(s.deliverer, nil)
+func (s *service) puller() *pull.Puller {
+	p, err := pull.New(s.deliverer, nil)
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -101,7 +102,7 @@ func (s *service) listReady(ctx context.Context, c *httpapi.Call) (int, any, err
 	if err != nil {
 		return 0, nil, err
 	}
-	bounds := handoff.Bounds{MaxBytes: maxAnswerBytes}
+	bounds := pull.Bounds{MaxBytes: maxAnswerBytes}
 	for name, to := range map[string]*int{"maxMessages": &bounds.MaxMessages, "maxBytes": &bounds.MaxBytes} {
 		if given[name] == "" {
 			continue
@@ -128,21 +129,21 @@ func bound(name, text string, to *int) error {
 	return nil
 }
 
-// pull is a document of the two-phase protocol.
-type pull struct {
-	handoff.Request
+// claimOrder is a document of the two-phase protocol.
+type claimOrder struct {
+	pull.Request
 	act     string
 	token   handoff.Token
 	outcome handoff.TokenOutcome
 	reason  string
 	// next is the claim to make with a commit, nil for none.
-	next    *handoff.Request
+	next    *pull.Request
 	replies []handoff.Reply
 }
 
 // readPull reads a document that may have these members.
-func readPull(c *httpapi.Call, names ...string) (pull, error) {
-	p := pull{Request: handoff.Request{Bounds: handoff.Bounds{MaxBytes: maxAnswerBytes}}}
+func readPull(c *httpapi.Call, names ...string) (claimOrder, error) {
+	p := claimOrder{Request: pull.Request{Bounds: pull.Bounds{MaxBytes: maxAnswerBytes}}}
 	members, err := body(c)
 	if err != nil {
 		return p, err
@@ -166,7 +167,7 @@ func readPull(c *httpapi.Call, names ...string) (pull, error) {
 }
 
 // readAll reads members, which have to be among the named ones.
-func (p *pull) readAll(members []strictjson.Member, names []string) error {
+func (p *claimOrder) readAll(members []strictjson.Member, names []string) error {
 	for _, m := range members {
 		if !slices.Contains(names, m.Name) {
 			return invalid.New(invalid.Unknown, m.Name, "is not a field of this: "+strings.Join(names, ", ")+" are")
@@ -180,12 +181,12 @@ func (p *pull) readAll(members []strictjson.Member, names []string) error {
 
 // readNext reads the claim to make with a commit: the queue and the consumer
 // are the commit's.
-func (p *pull) readNext(raw json.RawMessage) error {
+func (p *claimOrder) readNext(raw json.RawMessage) error {
 	members, err := strictjson.Members(raw)
 	if err != nil {
 		return invalid.Named("next", err)
 	}
-	next := pull{Request: handoff.Request{Bounds: handoff.Bounds{MaxBytes: maxAnswerBytes}}}
+	next := claimOrder{Request: pull.Request{Bounds: pull.Bounds{MaxBytes: maxAnswerBytes}}}
 	if err := next.readAll(members, []string{"request", "maxMessages", "maxBytes", "leaseSeconds"}); err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (p *pull) readNext(raw json.RawMessage) error {
 	return nil
 }
 
-func (p *pull) read(m strictjson.Member) error {
+func (p *claimOrder) read(m strictjson.Member) error {
 	var err error
 	switch m.Name {
 	case "queue":
@@ -238,7 +239,7 @@ func (p *pull) read(m strictjson.Member) error {
 }
 
 // readReplies reads the replies of a commit.
-func (p *pull) readReplies(raw []byte) error {
+func (p *claimOrder) readReplies(raw []byte) error {
 	var err error
 	p.replies, err = reply.Read(raw)
 	return err
@@ -303,23 +304,23 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 	if len(p.replies) > 0 && p.act != actCommit && (p.act != actSettle || p.outcome != handoff.Committed) {
 		return 0, nil, invalid.New(invalid.Misplaced, "replies", "belong to commit, and to settle as COMMITTED")
 	}
-	h := handoff.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.token}
+	h := pull.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.token}
 	if p.next != nil {
 		return s.commitAndClaim(ctx, c, h, p)
 	}
-	pull := s.puller()
-	var a handoff.Answer
+	puller := s.puller()
+	var a pull.Answer
 	switch p.act {
 	case actExtend:
-		a, err = pull.Extend(ctx, h, p.Lease)
+		a, err = puller.Extend(ctx, h, p.Lease)
 	case actPrepare:
-		a, err = pull.Prepare(ctx, h)
+		a, err = puller.Prepare(ctx, h)
 	case actCommit:
-		a, err = pull.Commit(ctx, h, p.replies...)
+		a, err = puller.Commit(ctx, h, p.replies...)
 	case actAbort:
-		a, err = pull.Abort(ctx, h, p.reason)
+		a, err = puller.Abort(ctx, h, p.reason)
 	case actSettle:
-		a, err = pull.Settle(ctx, h, p.outcome, p.reason, p.replies...)
+		a, err = puller.Settle(ctx, h, p.outcome, p.reason, p.replies...)
 	default:
 		return 0, nil, invalid.New(invalid.Unknown, "act", "must be extend, prepare, commit, abort or settle")
 	}
@@ -327,7 +328,7 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 }
 
 // commitAndClaim commits a claim and makes the next one.
-func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h handoff.Held, p pull) (int, any, error) {
+func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h pull.Held, p claimOrder) (int, any, error) {
 	if p.act != actCommit {
 		return 0, nil, invalid.New(invalid.Misplaced, "next", "is a field of commit only")
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/handoff/pull/pullhttp"
 )
 
 // web is the handler behind HTTP; every answer is held to the contract.
@@ -38,7 +39,7 @@ func (s *server) web() string {
 func TestClaimsConformOverHTTP(t *testing.T) {
 	claimstest.Run(t, func(t *testing.T) claimstest.Env {
 		s := newServer(t, localdb.Choose())
-		claims, err := handoffhttp.New(s.web())
+		claims, err := pullhttp.New(s.web())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,15 +132,15 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.create(`{"queue":"q","consumer":"c"}`)
-		claims, err := handoffhttp.New(s.web())
+		claims, err := pullhttp.New(s.web())
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := claims.List(t.Context(), "q", "c", handoff.Bounds{})
+		got, err := claims.List(t.Context(), "q", "c", pull.Bounds{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), "q", "c", handoff.Bounds{})
+		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), "q", "c", pull.Bounds{})
 		if err != nil {
 			t.Fatal(err)
 		}

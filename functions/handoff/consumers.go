@@ -105,9 +105,8 @@ func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswe
 		Consumer: c.Name, State: c.State, Delivered: jsonseq.Seq(c.Delivered), Attempts: c.Attempts,
 		Rewinds: c.Rewinds, Starting: c.Starting != "",
 	}
-	switch c.State {
-	case handoff.Started, handoff.Ready, handoff.Unknown, handoff.Sending:
-		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, scope.Short(c.Chain())}
+	if c.Claimed() {
+		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, scope.Short(handoff.ChainOf(c))}
 	}
 	if c.Error != "" {
 		a.Failure = &failureAnswer{Error: told(scope, c.ReplyQueue, c.Error), At: c.Failed}

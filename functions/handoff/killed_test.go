@@ -35,8 +35,9 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/handoffhttp"
-	"github.com/streamsort/streamsort/pkg/handoff/sqlmarker"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/handoff/pull/pullhttp"
+	"github.com/streamsort/streamsort/pkg/handoff/pull/sqlmarker"
 )
 
 func TestMain(m *testing.M) {
@@ -160,7 +161,7 @@ func bookTransfers(ctx context.Context, tx *sql.Tx, b handoff.Batch) error {
 // runConsumer consumes over HTTP, until it is killed.
 func runConsumer() error {
 	ctx := context.Background()
-	claims, err := handoffhttp.New(os.Getenv(childAPI))
+	claims, err := pullhttp.New(os.Getenv(childAPI))
 	if err != nil {
 		return err
 	}
@@ -181,8 +182,8 @@ func runConsumer() error {
 	}
 	last := mortal.Step(os.Getenv(childDieAt))
 	dying := mortal.Claims{Claims: claims, Last: func(taken mortal.Step) bool { return taken == last }}
-	return markers.Consume(ctx, dying, "q", "ledger", bookTransfers, &handoff.ConsumeOptions{
-		Bounds: handoff.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Beat: 300 * time.Millisecond,
+	return markers.Consume(ctx, dying, "q", "ledger", bookTransfers, &pull.ConsumeOptions{
+		Bounds: pull.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Beat: 300 * time.Millisecond,
 		Poll: 30 * time.Millisecond, KeepMarkers: 50, Now: fastClock(beganAt()),
 	})
 }

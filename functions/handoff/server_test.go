@@ -16,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -70,12 +71,12 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 		t.Fatal(err)
 	}
 	engine := dynamo.NewEngine(client)
-	s.consumers = handoff.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	s.consumers = record.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if s.before != nil {
 			s.before(r)
 		}
 		return engine.Do(ctx, r)
-	}), names)
+	}), names.Tables())
 	if s.deliverer, err = handoff.New(s.consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func (s *server) block(queue, consumer string, seq int64) {
 		}
 		return nil
 	})
-	if done.Ended != handoff.IsBlocked {
+	if done.Ended != handoff.EndedBlocked {
 		s.t.Fatalf("%+v, want it blocked", done)
 	}
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
 
 // A function of the account's answers a tenant's batch with replies to queues of
@@ -43,7 +45,7 @@ func TestRepliesToOthers(t *testing.T) {
 		done := s.deliver("@acme/orders", name, func(b handoff.Batch) error {
 			return b.Reply(handoff.Reply{Queue: queue, Seq: &seq, Body: []byte("1")})
 		})
-		if done.Ended != handoff.Failed {
+		if done.Ended != handoff.EndedFailed {
 			t.Fatalf("a numbered reply to a queue in arrival order: %+v", done)
 		}
 		want := `"replies to a queue of another: the queue does not take it`
@@ -63,7 +65,7 @@ func TestRepliesToOthers(t *testing.T) {
 		_, err := s.sorter.Put(t.Context(), cursor.Message{Queue: "@globex/later", Seq: 1, Body: []byte("another")})
 		return err
 	})
-	if done.Ended != handoff.CaughtUp {
+	if done.Ended != handoff.EndedCaughtUp {
 		t.Fatalf("%+v", done)
 	}
 	as("GET", "/consumers", "queue=asked&consumer=books", "", `"refused":{"count":1`, `"reason":"to a queue of another: seq 1: conflict"`)
@@ -88,11 +90,11 @@ func TestATenantsChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, made, err := s.consumers.Claim(t.Context(), seen, handoff.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute), Tracked: true})
+	c, made, err := s.consumers.Claim(t.Context(), seen, record.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute), Tracked: true})
 	if err != nil || !made {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	chain := strings.TrimPrefix(c.Chain(), "@acme/")
+	chain := strings.TrimPrefix(handoff.ChainOf(c), "@acme/")
 	remove := `{"act":"remove","queue":"orders","consumer":"billing","reason":"r"}`
 	for _, asked := range []struct {
 		answer httpapitest.Answer
@@ -136,7 +138,7 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims, err := handoff.NewPuller(deliverer, nil)
+		claims, err := pull.New(deliverer, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,11 +150,11 @@ func FuzzTenant(f *testing.F) {
 			if _, err := deliverer.Create(t.Context(), queue, "c", handoff.First); err != nil {
 				t.Fatal(err)
 			}
-			a, err := claims.Claim(t.Context(), handoff.Request{Queue: queue, Consumer: "c", ID: "r"})
-			if err != nil || a.Verdict != handoff.OK {
+			a, err := claims.Claim(t.Context(), pull.Request{Queue: queue, Consumer: "c", ID: "r"})
+			if err != nil || a.Verdict != pull.OK {
 				t.Fatalf("%+v, %v", a, err)
 			}
-			if _, err := claims.Prepare(t.Context(), handoff.Held{Queue: queue, Consumer: "c", Token: a.Token}); err != nil {
+			if _, err := claims.Prepare(t.Context(), pull.Held{Queue: queue, Consumer: "c", Token: a.Token}); err != nil {
 				t.Fatal(err)
 			}
 		}

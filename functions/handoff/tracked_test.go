@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -18,16 +19,16 @@ func TestATrackedClaimNamesItsChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _, err := s.consumers.Claim(t.Context(), seen, handoff.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute), Tracked: true})
-	if err != nil || c.Chain() == "" {
+	c, _, err := s.consumers.Claim(t.Context(), seen, record.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute), Tracked: true})
+	if err != nil || handoff.ChainOf(c) == "" {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	s.Want("its chain", s.status(), 200, `"state":"STARTED"`, `"chain":"`+c.Chain()+`"`)
+	s.Want("its chain", s.status(), 200, `"state":"STARTED"`, `"chain":"`+handoff.ChainOf(c)+`"`)
 	// Its lease is no promise: the operator is told what the claim waits for.
 	s.now = s.now.Add(time.Hour)
-	s.Want("remove", s.act("remove", ""), 409, `"detail":"the claim ends when its chain \"`+c.Chain()+`\" does`)
+	s.Want("remove", s.act("remove", ""), 409, `"detail":"the claim ends when its chain \"`+handoff.ChainOf(c)+`\" does`)
 	for _, act := range []string{"prepare", "commit", "abort", "extend"} {
 		s.Want(act, s.Request("PATCH", "/claims", "", `{"act":"`+act+`","queue":"q","consumer":"billing","token":"`+c.Token.String()+`"}`), 200, `"answer":"FOREIGN"`)
 	}
-	s.Want("still out", s.status(), 200, `"state":"STARTED"`, `"chain":"`+c.Chain()+`"`)
+	s.Want("still out", s.status(), 200, `"state":"STARTED"`, `"chain":"`+handoff.ChainOf(c)+`"`)
 }

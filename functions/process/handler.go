@@ -116,17 +116,17 @@ func (o *observer) delivery(done handoff.Delivery) {
 	case done.Err != nil:
 		metrics.Count("Errors", 1)
 		log.Error("the delivery could not go on", "error", done.Err)
-	case done.Ended == handoff.Replying:
+	case done.Ended == handoff.EndedReplying:
 		metrics.Count("RepliesWaiting", 1)
 		log.Warn("the replies of a claim wait for room", "error", done.Cause)
 	case done.Cause != nil:
 		metrics.Count("DeliveriesFailed", 1)
 		log.Warn("a batch was not delivered", "ended", string(done.Ended), "error", done.Cause)
-	case done.Ended == handoff.Lost:
+	case done.Ended == handoff.EndedLost:
 		metrics.Count("DeliveriesLost", 1)
 		log.Warn("the claim was taken over; what was delivered may come again")
 	}
-	if done.Ended == handoff.IsBlocked {
+	if done.Ended == handoff.EndedBlocked {
 		metrics.Count("DeliveriesBlocked", 1)
 	}
 }

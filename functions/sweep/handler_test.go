@@ -13,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -102,7 +103,7 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error {
 		return handoff.Permanent(errors.New("no luck"))
 	}}
-	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Ended != handoff.IsBlocked {
+	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Ended != handoff.EndedBlocked {
 		t.Fatalf("%+v", done)
 	}
 	for range 2 {
@@ -135,15 +136,15 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 	if _, err := s.deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
 		t.Fatal(err)
 	}
-	pull, err := handoff.NewPuller(s.deliverer, nil)
+	claims, err := pull.New(s.deliverer, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := pull.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: "r"})
+	a, err := claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pull.Prepare(t.Context(), a.Held()); err != nil {
+	if _, err := claims.Prepare(t.Context(), a.Held()); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"consumer.in-doubt", "consumer.quarantined"} {

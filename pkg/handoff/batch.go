@@ -1,25 +1,12 @@
 package handoff
 
 import (
-	"strconv"
+	"errors"
 
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
-
-// Token says whose claim it is. Its number rises with every claim of a
-// consumer, so a sink that remembers the highest number it has seen, and
-// refuses lower ones, is safe from a process that wakes up after its claim was
-// taken over.
-type Token struct {
-	// N is the claim's number, from 1 up.
-	N int64
-	// Req is what the claimer called its request, 1 to 64 characters.
-	Req string
-}
-
-// String is the token as it travels: number, hyphen, request.
-func (t Token) String() string { return strconv.FormatInt(t.N, 10) + "-" + t.Req }
 
 // Batch is a part of a queue, in order and without a gap, handed on to one
 // consumer under a claim.
@@ -46,5 +33,41 @@ type Batch struct {
 	Rewinds int64
 
 	// outbox gathers the replies of a batch that takes some: see Reply.
-	outbox *outbox
+	outbox *record.Outbox
+}
+
+// errNoReplies: a batch that is tracked, or was not claimed by this package's own
+// loops.
+var errNoReplies = errors.New("this batch takes no replies: it is tracked, or its claim is committed by Claims.Commit, which takes them")
+
+// Reply adds replies to the commit of the batch: they are stored exactly once if
+// the batch is committed, in this order in each queue, and not at all otherwise.
+// Call it before the handler, or the effect, returns. They are copied: what they
+// were made from may be used again.
+//
+// The error is a *cursor.InvalidError, and none of the replies was added: one of
+// them is out of its bounds, or they are too many. The batch fails, also where the
+// handler does not return the error: a batch is not committed without a reply that
+// it was to have.
+func (b Batch) Reply(replies ...Reply) error {
+	if b.outbox == nil {
+		return errNoReplies
+	}
+	return b.outbox.Add(replies...)
+}
+
+// Replies are those that were added to the batch. The error is why some were
+// refused: then the batch must not be committed, though its handler says so.
+func (b Batch) Replies() ([]Reply, error) {
+	if b.outbox == nil {
+		return nil, nil
+	}
+	return b.outbox.Replies()
+}
+
+// Answerable is the batch, such that replies can be added to it: for who applies
+// what was claimed, and for tests of handlers.
+func (b Batch) Answerable() Batch {
+	b.outbox = &record.Outbox{}
+	return b
 }

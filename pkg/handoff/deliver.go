@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -15,33 +16,33 @@ import (
 type Ended string
 
 const (
-	// CaughtUp: everything up to the position is handed on.
-	CaughtUp Ended = "caught-up"
-	// Busy: another has a claim out. It looks again when it has committed.
-	Busy Ended = "busy"
-	// OutOfTime: there is more, and the time is up.
-	OutOfTime Ended = "out-of-time"
-	// Failed: the handler failed. It is tried again, from RetryAt on.
-	Failed Ended = "failed"
-	// Waiting: it failed before, and RetryAt has not come.
-	Waiting Ended = "waiting"
-	// IsBlocked: it failed as often as it may, and waits for an operator.
-	IsBlocked Ended = "blocked"
-	// IsPaused: an operator paused it.
-	IsPaused Ended = "paused"
-	// Replying: the replies of the last claim cannot be stored yet, because a
+	// EndedCaughtUp: everything up to the position is handed on.
+	EndedCaughtUp Ended = "CAUGHT_UP"
+	// EndedBusy: another has a claim out. It looks again when it has committed.
+	EndedBusy Ended = "BUSY"
+	// EndedOutOfTime: there is more, and the time is up.
+	EndedOutOfTime Ended = "OUT_OF_TIME"
+	// EndedFailed: the handler failed. It is tried again, from RetryAt on.
+	EndedFailed Ended = "FAILED"
+	// EndedWaiting: it failed before, and RetryAt has not come.
+	EndedWaiting Ended = "WAITING"
+	// EndedBlocked: it failed as often as it may, and waits for an operator.
+	EndedBlocked Ended = "BLOCKED"
+	// EndedPaused: an operator paused it.
+	EndedPaused Ended = "PAUSED"
+	// EndedReplying: the replies of the last claim cannot be stored yet, because a
 	// queue that they go to is full. They are tried again by the next delivery,
 	// and by the sweep; nothing else is handed on before.
-	Replying Ended = "replying"
-	// Missing: the next message is not stored any more. Nothing is stepped
+	EndedReplying Ended = "REPLYING"
+	// EndedMissing: the next message is not stored any more. Nothing is stepped
 	// over: an operator has to set the consumer behind the loss.
-	Missing Ended = "missing"
-	// Lost: the claim was taken over, or ended by an operator, while the
+	EndedMissing Ended = "MISSING"
+	// EndedLost: the claim was taken over, or ended by an operator, while the
 	// handler was at it. What it did may be done again.
-	Lost Ended = "lost"
-	// Tracked: a batch was handed on, and the chain of its work decides about it.
+	EndedLost Ended = "LOST"
+	// EndedTracked: a batch was handed on, and the chain of its work decides about it.
 	// What comes behind it is handed on when the chain has ended.
-	Tracked Ended = "tracked"
+	EndedTracked Ended = "TRACKED"
 )
 
 // Delivery is what became of a queue for one consumer.
@@ -125,11 +126,11 @@ func (run *delivery) deliver(ctx context.Context) error {
 // ready reports whether a claim should be made, and says why not.
 func (run *delivery) ready(ctx context.Context) (bool, error) {
 	c, now := run.Record, run.now()
-	if c.Tracked && c.over(now) {
+	if c.Tracked && over(c, now) {
 		if run.acker == nil {
 			// This reader is not tracked any more. The chain's end ends the claim,
 			// or the sweep does.
-			run.Ended = Busy
+			run.Ended = EndedBusy
 			return false, nil
 		}
 		after, ended, err := run.ask(ctx, c, run.reader.MaxAttempts)
@@ -137,10 +138,10 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		case err != nil:
 			return false, err
 		case !ended:
-			run.Ended = Busy
+			run.Ended = EndedBusy
 			return false, nil
 		case !after.Exists():
-			run.Ended = Lost // it was removed
+			run.Ended = EndedLost // it was removed
 			return false, nil
 		}
 		// While the claim was out, whoever moved the cursor went away.
@@ -152,7 +153,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		started, err := run.finishStart(ctx, c)
 		switch {
 		case errors.Is(err, ErrOutran) && !started.Exists():
-			run.Ended = Lost // it was removed
+			run.Ended = EndedLost // it was removed
 			return false, nil
 		case err != nil && !errors.Is(err, ErrOutran):
 			return false, err
@@ -161,21 +162,21 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		return run.ready(ctx)
 	case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):
 		// Forward only: it is as good as committed, also while it is paused.
-		finished, err := run.forward(ctx, c, nil)
+		finished, err := run.Tables().Forward(ctx, c, nil)
 		if err != nil {
 			return false, run.replying(err)
 		}
 		run.Record, run.fresh = finished, false
 		return run.ready(ctx)
 	case c.Paused != "":
-		run.Ended = IsPaused
+		run.Ended = EndedPaused
 	case c.State == Blocked:
-		run.Ended = IsBlocked
+		run.Ended = EndedBlocked
 	case c.State == Ready || c.State == Unknown || c.State == Sending ||
 		c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
-		run.Ended = Busy
+		run.Ended = EndedBusy
 	case c.State == Idle && now.Before(c.RetryAt):
-		run.Ended = Waiting
+		run.Ended = EndedWaiting
 	}
 	if run.Ended != "" {
 		return false, nil
@@ -188,11 +189,11 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		run.position, run.fresh = it.Position, true
 	}
 	if run.position <= c.Delivered {
-		run.Ended = CaughtUp
+		run.Ended = EndedCaughtUp
 		return false, nil
 	}
 	if !run.inTime(ctx) {
-		run.Ended = OutOfTime
+		run.Ended = EndedOutOfTime
 		return false, nil
 	}
 	return true, nil
@@ -214,7 +215,7 @@ func (run *delivery) leaseUntil(ctx context.Context, now time.Time) time.Time {
 		return now.Add(run.lease)
 	}
 	lease := deadline.Add(run.grace)
-	if least := now.Add(minLease); lease.Before(least) {
+	if least := now.Add(record.MinLease); lease.Before(least) {
 		return least
 	}
 	return lease
@@ -227,7 +228,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	if c.Attempts >= run.reader.MaxAttempts {
 		blocked, made, err := run.store.Block(ctx, c, run.now())
 		if err == nil && made {
-			run.Ended = IsBlocked
+			run.Ended = EndedBlocked
 		}
 		return blocked, err
 	}
@@ -253,11 +254,11 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		if c.Tracked {
 			return run.track(ctx, c, batch)
 		}
-		batch.outbox = &outbox{}
+		batch.outbox = &record.Outbox{}
 		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
 			return run.fail(ctx, c, cause)
 		}
-		if replies := batch.Replies(); len(replies) > 0 {
+		if replies, _ := batch.Replies(); len(replies) > 0 {
 			return run.reply(ctx, c, batch, replies)
 		}
 		c, mine, batch, err = run.commit(ctx, c, batch)
@@ -269,9 +270,9 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	return c, nil
 }
 
-func (run *delivery) claim(ctx context.Context, to int64) Claim {
+func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
 	now := run.now()
-	return Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
+	return record.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
 }
 
 // commit commits a batch that was handed on. Where more is known to be there,
@@ -298,7 +299,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		run.Ended = ""
 		return c, false, Batch{}, err
 	case !made:
-		run.Ended = Lost
+		run.Ended = EndedLost
 	default:
 		run.handedOn(done)
 	}
@@ -330,29 +331,16 @@ func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time
 	if err := run.reader.Handle(ctx, batch); err != nil {
 		return err
 	}
-	return batch.refusal()
-}
-
-// retryAfter is how long after its n-th failure a message is tried again: long
-// enough that a sink which is away for minutes does not block its queues.
-func retryAfter(n int) time.Duration {
-	switch n {
-	case 1:
-		return time.Second
-	case 2:
-		return 10 * time.Second
-	case 3:
-		return time.Minute
-	}
-	return 5 * time.Minute
+	_, err = batch.Replies()
+	return err
 }
 
 // fail gives a claim back whose batch was not handed on.
 func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consumer, error) {
 	now := run.now()
-	why, replyQueue := words(cause)
-	failure := Failure{
-		Error: cut(strings.ToValidUTF8(why, "?"), maxError), ReplyQueue: replyQueue, Now: now, RetryAt: now.Add(retryAfter(c.Attempts)),
+	why, replyQueue := record.Words(cause)
+	failure := record.Failure{
+		Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts)),
 		Block: c.Attempts >= run.reader.MaxAttempts || isPermanent(cause) && c.To == c.From+1,
 	}
 	if isPermanent(cause) {
@@ -370,37 +358,32 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 	}
 	switch {
 	case !made:
-		run.Ended = Lost
+		run.Ended = EndedLost
 	case after.State == Blocked:
-		run.Ended = IsBlocked
+		run.Ended = EndedBlocked
 	case isPermanent(cause):
 		// Go on: one message at a time, up to the bad one.
 	default:
-		run.Ended = Failed
+		run.Ended = EndedFailed
 	}
 	return after, nil
 }
 
-// read reads the next batch: as many messages as fit, and one where an earlier
-// attempt failed. Ended is Missing where the next one is not there.
+// read reads the next batch. Ended is Missing where the next message is not there.
 func (run *delivery) read(ctx context.Context, after, singleTo int64, attempts int) (Batch, error) {
-	limit := int64(run.reader.MaxMessages)
-	if attempts > 0 || after < singleTo {
-		limit = 1
+	reading := record.Reading{
+		Sorter: run.sorter, Queue: run.Queue, Position: run.position,
+		MaxMessages: run.reader.MaxMessages, MaxBytes: run.reader.MaxBytes,
 	}
-	upTo := run.position
-	if upTo-after > limit {
-		upTo = after + limit
-	}
-	part, err := run.sorter.ReadBatch(ctx, run.Queue, after, upTo, run.reader.MaxBytes)
+	got, err := reading.Next(ctx, after, singleTo, attempts)
 	var missing *cursor.MissingError
 	if errors.As(err, &missing) {
-		if part.To == after {
-			run.Ended, run.Cause = Missing, missing
-		}
-		err = nil
+		run.Ended, run.Cause, err = EndedMissing, missing, nil
 	}
-	return Batch{
-		Queue: run.Queue, Consumer: run.Consumer, From: part.From, To: part.To, Messages: part.Messages, Skipped: part.Skipped,
-	}, err
+	return Batch{Queue: run.Queue, Consumer: run.Consumer, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}, err
+}
+
+// over reports whether a claim is out whose lease is over.
+func over(c Consumer, now time.Time) bool {
+	return c.State == Started && c.LeaseUntil.Before(ddb.ToMillis(now))
 }

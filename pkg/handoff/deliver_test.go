@@ -18,16 +18,16 @@ import (
 func TestDeliverInOrderInBatches(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 2, 1, 4, 3, 5, 7)
-	done := k.ends("q", handoff.CaughtUp)
+	done := k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5 #1")
 	k.at("q", 5, handoff.Idle)
 	if done.Batches != 2 || done.Messages != 5 {
 		t.Errorf("%d batches of %d messages, want 2 of 5", done.Batches, done.Messages)
 	}
 	k.put("q", 6)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 6,7 #1")
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.gets()
 }
 
@@ -36,7 +36,7 @@ func TestSkippedSeqsAreNamed(t *testing.T) {
 	k.put("q", 1, 4)
 	_, _, err := k.sorter.SkipGap(t.Context(), "q", "lost", 0, 10)
 	k.must(err)
-	done := k.ends("q", handoff.CaughtUp)
+	done := k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 1,no 2,no 3 #1", "q 4 #1")
 	if done.Messages != 2 || done.Skipped != 2 {
 		t.Errorf("%d messages and %d skipped, want 2 and 2", done.Messages, done.Skipped)
@@ -60,14 +60,14 @@ func TestAFailedBatchComesAgainOneByOne(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 7)...)
 	k.poison(2, errors.New("no"))
-	done := k.ends("q", handoff.Failed)
+	done := k.ends("q", handoff.EndedFailed)
 	if done.Cause == nil || done.Cause.Error() != "no" {
 		t.Errorf("cause %v, want what the sink said", done.Cause)
 	}
-	k.ends("q", handoff.Waiting)
+	k.ends("q", handoff.EndedWaiting)
 	k.gets("q 1,2,3 #1")
 	k.pass(time.Second)
-	k.ends("q", handoff.Failed)
+	k.ends("q", handoff.EndedFailed)
 	k.gets("q 1 #2", "q 2 #1")
 	c := k.at("q", 1, handoff.Idle)
 	if c.Error != "no" || !c.Failed.Equal(k.now) || !c.RetryAt.After(k.now) {
@@ -75,7 +75,7 @@ func TestAFailedBatchComesAgainOneByOne(t *testing.T) {
 	}
 	k.fails = nil
 	k.pass(time.Second)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	// Behind the one that failed alone they come in batches again.
 	k.gets("q 2 #2", "q 3,4,5 #1", "q 6,7 #1")
 	if c := k.at("q", 7, handoff.Idle); c.Error != "" || !c.Failed.IsZero() || c.Attempts != 0 {
@@ -90,7 +90,7 @@ func TestBlockedAfterItsAttempts(t *testing.T) {
 	for _, wait := range []time.Duration{0, time.Second, 10 * time.Second} {
 		k.pass(wait - time.Millisecond)
 		if wait > 0 {
-			k.ends("q", handoff.Waiting)
+			k.ends("q", handoff.EndedWaiting)
 		}
 		k.pass(time.Millisecond)
 		k.deliver("q")
@@ -101,7 +101,7 @@ func TestBlockedAfterItsAttempts(t *testing.T) {
 		t.Errorf("%+v; want why, and since when", c)
 	}
 	k.pass(time.Hour)
-	k.ends("q", handoff.IsBlocked)
+	k.ends("q", handoff.EndedBlocked)
 	k.gets()
 }
 
@@ -109,7 +109,7 @@ func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3)
 	k.poison(2, handoff.Permanent(errors.New("too large")))
-	done := k.ends("q", handoff.IsBlocked)
+	done := k.ends("q", handoff.EndedBlocked)
 	k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #1")
 	k.at("q", 1, handoff.Blocked)
 	if done.Cause == nil || done.Batches != 1 {
@@ -124,7 +124,7 @@ func TestAPanicIsAFailure(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	k.fails = func(handoff.Batch) error { panic("oops") }
-	k.ends("q", handoff.Failed)
+	k.ends("q", handoff.EndedFailed)
 	if c := k.standing("q"); c.Error != "panic: oops" {
 		t.Errorf("the error is %q", c.Error)
 	}
@@ -134,7 +134,7 @@ func TestWhyItFailedIsKeptShort(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	k.fails = func(handoff.Batch) error { return errors.New(strings.Repeat("é", 1000) + "\xff") }
-	k.ends("q", handoff.Failed)
+	k.ends("q", handoff.EndedFailed)
 	if c := k.standing("q"); len(c.Error) > 300 || len(c.Error) < 290 || !utf8.ValidString(c.Error) {
 		t.Errorf("%d bytes are kept, valid: %v", len(c.Error), utf8.ValidString(c.Error))
 	}
@@ -146,7 +146,7 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 	for _, request := range []string{"cursor", "messages"} {
 		k := newDesk(t)
 		k.put("q", 1)
-		k.ends("q", handoff.CaughtUp)
+		k.ends("q", handoff.EndedCaughtUp)
 		k.put("q", 2)
 		asked := 0
 		k.queues.fail = func(r, _ string) error {
@@ -167,7 +167,7 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 			t.Errorf("%s fails: error %v, ended %q", request, done.Err, done.Ended)
 		}
 		k.queues.fail = nil
-		k.ends("q", handoff.CaughtUp)
+		k.ends("q", handoff.EndedCaughtUp)
 		k.at("q", 2, handoff.Idle)
 	}
 }
@@ -202,7 +202,7 @@ func TestMissing(t *testing.T) {
 	_, err = k.queues.DeleteMessages(t.Context(), "q", []int64{2})
 	k.must(err)
 	for range 2 {
-		done := k.ends("q", handoff.Missing)
+		done := k.ends("q", handoff.EndedMissing)
 		var missing *cursor.MissingError
 		if !errors.As(done.Cause, &missing) || missing.Seq != 2 {
 			t.Errorf("cause %v, want that 2 is missing", done.Cause)
@@ -212,7 +212,7 @@ func TestMissing(t *testing.T) {
 	k.gets("q 1 #1")
 	_, err = k.d.Rewind(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, handoff.At(3))
 	k.must(err)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 3,4,5 #1")
 }
 
@@ -221,12 +221,12 @@ func TestBusyAndTakenOver(t *testing.T) {
 	k.put("q", 1, 2)
 	k.fails = func(handoff.Batch) error {
 		k.fails = nil
-		k.ends("q", handoff.Busy)
+		k.ends("q", handoff.EndedBusy)
 		k.pass(time.Minute + time.Millisecond)
-		k.ends("q", handoff.CaughtUp) // another takes over, one message at a time
+		k.ends("q", handoff.EndedCaughtUp) // another takes over, one message at a time
 		return nil
 	}
-	done := k.ends("q", handoff.Lost)
+	done := k.ends("q", handoff.EndedLost)
 	k.gets("q 1,2 #1", "q 1 #2", "q 2 #1")
 	if done.Batches != 0 || done.Messages != 0 {
 		t.Errorf("%+v; want nothing that counts as handed on", done)
@@ -237,10 +237,10 @@ func TestBusyAndTakenOver(t *testing.T) {
 	k.fails = func(handoff.Batch) error {
 		k.fails = nil
 		k.pass(time.Minute + time.Millisecond)
-		k.ends("q", handoff.CaughtUp)
+		k.ends("q", handoff.EndedCaughtUp)
 		return errors.New("no")
 	}
-	k.ends("q", handoff.Lost)
+	k.ends("q", handoff.EndedLost)
 	if c := k.at("q", 3, handoff.Idle); c.Error != "" {
 		t.Errorf("%+v; want nothing left of the failure", c)
 	}
@@ -259,7 +259,7 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 		}
 		return nil
 	}
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 1 #1", "q 2 #1", "q 3 #1", "q 4 #1")
 }
 
@@ -274,7 +274,7 @@ func TestCatchUp(t *testing.T) {
 	r.MaxMessages = 100
 	done := k.d.Deliver(t.Context(), "q", r, -1)
 	k.must(done.Err)
-	if done.Messages != count || done.Ended != handoff.CaughtUp {
+	if done.Messages != count || done.Ended != handoff.EndedCaughtUp {
 		t.Errorf("%d messages, %s; want %d", done.Messages, done.Ended, count)
 	}
 }
@@ -352,7 +352,7 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 			return nil
 		}}
 		done := d.Deliver(ctx, "q", r, -1)
-		if done.Err != nil || done.Ended != handoff.OutOfTime || done.Batches != 3 || time.Since(began) != 33*time.Second {
+		if done.Err != nil || done.Ended != handoff.EndedOutOfTime || done.Batches != 3 || time.Since(began) != 33*time.Second {
 			t.Errorf("%s after %d batches and %s (%v); want out-of-time after 3, and 33s", done.Ended, done.Batches, time.Since(began), done.Err)
 		}
 		if c, err := store.Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != handoff.Idle {
@@ -362,7 +362,7 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 		r.Handle = func(ctx context.Context, _ handoff.Batch) error { <-ctx.Done(); return ctx.Err() }
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		if done := d.Deliver(ctx, "q", r, -1); done.Ended != handoff.Failed || ctx.Err() != nil {
+		if done := d.Deliver(ctx, "q", r, -1); done.Ended != handoff.EndedFailed || ctx.Err() != nil {
 			t.Errorf("%s (%v), the context's error %v; want a failure before the deadline", done.Ended, done.Err, ctx.Err())
 		}
 	})
@@ -414,7 +414,7 @@ func TestObserve(t *testing.T) {
 	k.must(err)
 	d.Deliver(t.Context(), "q", k.reader(), 1)
 	d.Deliver(t.Context(), "", k.reader(), 1)
-	if len(seen) != 2 || seen[0].Messages != 1 || seen[0].Ended != handoff.CaughtUp || seen[1].Err == nil {
+	if len(seen) != 2 || seen[0].Messages != 1 || seen[0].Ended != handoff.EndedCaughtUp || seen[1].Err == nil {
 		t.Errorf("it was told %+v", seen)
 	}
 }

@@ -2,12 +2,11 @@ package handoff
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -67,8 +66,6 @@ type Options struct {
 	KnownQueues bool
 }
 
-const minLease = 30 * time.Second
-
 // New returns a Deliverer on the store and on the sorter's tables, or an error
 // that names the option that is out of its bounds.
 func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, error) {
@@ -87,7 +84,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		to        *time.Duration
 		low, high time.Duration
 	}{
-		{"lease", options.Lease, &d.lease, minLease, 12 * time.Hour},
+		{"lease", options.Lease, &d.lease, record.MinLease, record.MaxLease},
 		{"grace", options.Grace, &d.grace, time.Second, time.Hour},
 		{"margin", options.Margin, &d.margin, 100 * time.Millisecond, 5 * time.Minute},
 	} {
@@ -103,7 +100,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		d.now = time.Now
 	}
 	if d.newReq == nil {
-		d.newReq = randomReq
+		d.newReq = record.RandomReq
 	}
 	if d.forEach == nil {
 		d.forEach = fanout.SideBySide
@@ -114,11 +111,12 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 	return d, nil
 }
 
-func randomReq() string {
-	req := make([]byte, 8)
-	// crypto/rand never fails: it ends the program instead.
-	_, _ = rand.Read(req)
-	return hex.EncodeToString(req)
+// Tables is what package pull works on too. Its type is internal: it is not for
+// users.
+func (d *Deliverer) Tables() record.Tables {
+	return record.Tables{
+		Store: d.store, Sorter: d.sorter, Now: d.now, Lease: d.lease, KnownQueues: d.knownQueues, FinishStart: d.finishStart,
+	}
 }
 
 // Reader is a named consumer and what it does with its batches. The zero
@@ -157,21 +155,10 @@ type Reader struct {
 	Track time.Duration
 }
 
-// Bounds and defaults of a Reader.
-const (
-	defaultMessages = 100
-	maxMessages     = 1000
-	defaultBytes    = 4 << 20
-	maxBytes        = 16 << 20
-	defaultAttempts = 5
-	minAttempts     = 2
-	maxAttempts     = 1000
-)
-
 // withDefaults is r with its zero fields filled in.
 func (r Reader) withDefaults() Reader {
 	for field, fallback := range map[*int]int{
-		&r.MaxMessages: defaultMessages, &r.MaxBytes: defaultBytes, &r.MaxAttempts: defaultAttempts,
+		&r.MaxMessages: record.DefaultMessages, &r.MaxBytes: record.DefaultBytes, &r.MaxAttempts: record.DefaultAttempts,
 	} {
 		if *field == 0 {
 			*field = fallback
@@ -190,9 +177,9 @@ func (r Reader) Validate() error {
 		field            string
 		given, low, high int
 	}{
-		{"maxMessages", r.MaxMessages, 1, maxMessages},
-		{"maxBytes", r.MaxBytes, 1, maxBytes},
-		{"maxAttempts", r.MaxAttempts, minAttempts, maxAttempts},
+		{"maxMessages", r.MaxMessages, 1, record.MaxMessages},
+		{"maxBytes", r.MaxBytes, 1, record.MaxBytes},
+		{"maxAttempts", r.MaxAttempts, record.MinAttempts, record.MaxAttempts},
 	} {
 		if bound.given < bound.low || bound.given > bound.high {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}

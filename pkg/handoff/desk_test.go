@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -96,7 +97,9 @@ func newDesk(t *testing.T) *desk {
 }
 
 // storeOn is the store on a view of the consumers' tables.
-func (k *desk) storeOn(view ddb.Func) *handoff.Store { return handoff.NewStore(view, handoff.Names{}) }
+func (k *desk) storeOn(view ddb.Func) *handoff.Store {
+	return record.NewStore(view, handoff.Names{}.Tables())
+}
 
 func (k *desk) must(err error) {
 	k.t.Helper()

@@ -96,23 +96,10 @@
 // # Two phases
 //
 // A consumer with a database of its own pulls, and has each message's effect
-// exactly once: see [Claims], [NewPuller], [Consume] and package sqlmarker. Its
-// claim is prepared before its database commits:
-//
-//	          claim            prepare               commit, or settled as
-//	IDLE ─────────► STARTED ─────────► READY ──────► COMMITTED by its marker
-//	 ▲                 │                │  │ lease over        │
-//	 │ abort;          │ settled as     │  ▼                   ▼
-//	 │ lease over:     │ ABORTED by     │ UNKNOWN ───────────► IDLE, delivered = to
-//	 │ CANCELLED       │ its marker     │  │    too long: and the claim
-//	 └─────────────────┴────────────────┴──┘    is kept in quarantine
-//
-// While more is known to wait, a commit makes the next claim in the same write
-// ([Claims].CommitAndClaim): READY goes to STARTED under the next number.
-//
-// A claim that is READY or UNKNOWN is never taken over, and never handed out
-// again before it is settled. What is in quarantine is announced until its
-// database, or an operator ([Deliverer.SettleQuarantined], Release), settles it.
+// exactly once: see package pull. Its claim is READY or UNKNOWN meanwhile, and then
+// nobody else takes it over. What stayed in doubt too long is in quarantine, which is
+// announced until the database, or an operator ([Deliverer.SettleQuarantined],
+// Release), settles it.
 //
 // # Replies
 //

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/internal/record"
 )
 
 var (
@@ -17,7 +17,10 @@ var (
 	ErrUnavailable = ddb.ErrUnavailable
 
 	// ErrNoConsumer: the queue has no consumer of this name.
-	ErrNoConsumer = errors.New("no such consumer")
+	ErrNoConsumer = record.ErrNoConsumer
+	// ErrOutran: somebody else changed the consumer at the same moment. Look,
+	// and decide again.
+	ErrOutran = record.ErrOutran
 	// ErrNotBlocked: there is nothing to skip or to redrive.
 	ErrNotBlocked = errors.New("the consumer is not blocked")
 	// ErrClaimed: a claim is out, and the operation has to wait for its end.
@@ -28,9 +31,6 @@ var (
 	// ErrNotQuarantined: no claim of this token is in quarantine, or it is settled
 	// otherwise.
 	ErrNotQuarantined = errors.New("no such claim is in quarantine")
-	// ErrOutran: somebody else changed the consumer at the same moment. Look,
-	// and decide again.
-	ErrOutran = errors.New("the consumer was changed meanwhile")
 )
 
 // ClaimedError is [ErrClaimed] with what ends the claim that is out.
@@ -50,48 +50,6 @@ func (e *ClaimedError) Error() string {
 }
 
 func (e *ClaimedError) Unwrap() error { return ErrClaimed }
-
-// ReplyError is why the replies of a claim to one queue are not stored.
-type ReplyError struct {
-	// Queue is the queue that they go to, by its whole name.
-	Queue string
-	// Err is why.
-	Err error
-}
-
-func (e *ReplyError) Error() string { return aboutReplies(e.Queue, unnamed(e.Err)) }
-
-func (e *ReplyError) Unwrap() error { return e.Err }
-
-// aboutReplies says what is wrong with the replies to a queue.
-func aboutReplies(queue, why string) string {
-	return fmt.Sprintf("replies to queue %q: %s", queue, why)
-}
-
-// words are an error's, as they are kept, and the queue where they are about the
-// replies to one: it is kept beside them, since not everybody who is told the words
-// may know its name.
-func words(err error) (why, replyQueue string) {
-	var reply *ReplyError
-	if errors.As(err, &reply) {
-		return unnamed(reply.Err), reply.Queue
-	}
-	return err.Error(), ""
-}
-
-// unnamed are the words of an error about a queue, without its name.
-func unnamed(err error) string {
-	var wrong *invalid.Error
-	switch {
-	case !errors.As(err, &wrong):
-		return err.Error()
-	case wrong.Field == "queue":
-		return "the queue " + wrong.Problem
-	}
-	without := *wrong
-	without.Queue = ""
-	return without.Error()
-}
 
 // permanent marks an error that no repeat can mend.
 type permanent struct{ error }

@@ -47,7 +47,7 @@ func Example() {
 	//   {"order":2}
 	// token 2:
 	//   {"order":3}
-	// caught-up at 3
+	// CAUGHT_UP at 3
 }
 
 // A function behind the cursors' stream, for one consumer of all queues whose
@@ -130,10 +130,10 @@ func ExampleDeliverer_Skip() {
 	fmt.Println(d.Deliver(ctx, "orders", billing, -1).Ended)
 	// Output:
 	// billed 1 to 1
-	// blocked
+	// BLOCKED
 	// BLOCKED on 2 because of no such customer
 	// billed 3 to 3
-	// caught-up
+	// CAUGHT_UP
 }
 
 // The sweep announces who lags, with each run until that is over.

@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -181,7 +182,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 				if err := firstError(h.put(1), h.deliver(), h.put(2)); err != nil {
 					return err
 				}
-				_, _, err := h.store.Claim(h.t.Context(), h.standing(), handoff.Claim{Req: "dead", To: 2, Now: h.now, LeaseUntil: h.now.Add(time.Minute)})
+				_, _, err := h.store.Claim(h.t.Context(), h.standing(), record.Claim{Req: "dead", To: 2, Now: h.now, LeaseUntil: h.now.Add(time.Minute)})
 				h.now = h.now.Add(2 * time.Minute)
 				return err
 			},
@@ -232,7 +233,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 				if err := firstError(h.put(1), h.deliver(), h.put(2)); err != nil {
 					return err
 				}
-				_, _, err := h.store.Claim(h.t.Context(), h.standing(), handoff.Claim{Req: "dead", To: 2, Now: h.now, LeaseUntil: h.now.Add(time.Minute)})
+				_, _, err := h.store.Claim(h.t.Context(), h.standing(), record.Claim{Req: "dead", To: 2, Now: h.now, LeaseUntil: h.now.Add(time.Minute)})
 				h.now = h.now.Add(2 * time.Minute)
 				return err
 			},

@@ -68,7 +68,7 @@ func (m *metered) deliver(known int64) handoff.Delivery {
 		Name: "billing", MaxMessages: 100, Handle: func(context.Context, handoff.Batch) error { return nil },
 	}, known)
 	m.must(done.Err)
-	if done.Ended != handoff.CaughtUp {
+	if done.Ended != handoff.EndedCaughtUp {
 		m.t.Fatalf("it ended as %s", done.Ended)
 	}
 	return done

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -45,7 +46,7 @@ func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
 		handed += len(b.Messages)
 		return nil
 	}}
-	if done := d.Deliver(t.Context(), "q", reader, -1); done.Ended != handoff.CaughtUp || handed != 1 {
+	if done := d.Deliver(t.Context(), "q", reader, -1); done.Ended != handoff.EndedCaughtUp || handed != 1 {
 		t.Errorf("%+v, handed on %d", done, handed)
 	}
 	now = now.Add(5 * time.Minute)
@@ -79,7 +80,7 @@ func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 		}
 		for _, req := range []string{"a", "b"} { // each dies
 			now = now.Add(time.Hour)
-			claim := handoff.Claim{Req: req, To: 1, Now: now, LeaseUntil: now.Add(time.Minute)}
+			claim := record.Claim{Req: req, To: 1, Now: now, LeaseUntil: now.Add(time.Minute)}
 			if c, _, err = store.Claim(t.Context(), c, claim); err != nil {
 				t.Fatal(err)
 			}

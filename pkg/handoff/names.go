@@ -3,6 +3,7 @@ package handoff
 import (
 	"cmp"
 
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -24,16 +25,5 @@ func (n Names) withDefaults() Names {
 // order. Neither has a stream, and nothing in them expires.
 func (n Names) Tables() []table.Definition {
 	n = n.withDefaults()
-	return []table.Definition{
-		{
-			Name:      n.Consumers,
-			Partition: table.Key{Name: string(attrQueue), Type: table.String},
-			Sort:      table.Key{Name: string(attrConsumer), Type: table.String},
-		},
-		{
-			Name:      n.Acts,
-			Partition: table.Key{Name: string(attrQueue), Type: table.String},
-			Sort:      table.Key{Name: string(attrAct), Type: table.String},
-		},
-	}
+	return record.Definitions(n.Consumers, n.Acts)
 }

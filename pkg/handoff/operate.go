@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -21,7 +22,7 @@ const (
 	ActRemove  = "remove"
 	// ActReply is nobody's act, but the record of replies that could never be
 	// stored.
-	ActReply = "reply"
+	ActReply = record.ActReply
 )
 
 // Order is what an operator asks for. It is kept in the acts table, with how it
@@ -37,10 +38,10 @@ type Order struct {
 
 func (o Order) validate() error {
 	switch {
-	case len(o.Reason) == 0 || len(o.Reason) > MaxReason || !utf8.ValidString(o.Reason):
-		return &cursor.InvalidError{Field: "reason", Code: invalid.TextCode(o.Reason, MaxReason), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", MaxReason)}
-	case len(o.Op) > MaxOp || !utf8.ValidString(o.Op):
-		return &cursor.InvalidError{Field: "id", Code: invalid.TextCode(o.Op, MaxOp), Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", MaxOp)}
+	case len(o.Reason) == 0 || len(o.Reason) > record.MaxReason || !utf8.ValidString(o.Reason):
+		return &cursor.InvalidError{Field: "reason", Code: invalid.TextCode(o.Reason, record.MaxReason), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", record.MaxReason)}
+	case len(o.Op) > record.MaxOp || !utf8.ValidString(o.Op):
+		return &cursor.InvalidError{Field: "id", Code: invalid.TextCode(o.Op, record.MaxOp), Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", record.MaxOp)}
 	}
 	return validate(o.Queue, o.Consumer)
 }
@@ -82,8 +83,8 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 		seq = start.seq
 	}
 	return d.act(ctx, o, ActRewind, seq, func(op string, c Consumer) (Consumer, error) {
-		if c.claimed() {
-			return c, c.claimedUntil()
+		if c.Claimed() {
+			return c, claimedUntil(c)
 		}
 		it, err := d.sorter.Status(ctx, o.Queue)
 		if err != nil {
@@ -94,7 +95,7 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 			return c, err
 		}
 		// Nobody knows whether those messages were handed on.
-		if delivered < c.unsettledTo() {
+		if delivered < unsettledTo(c) {
 			return c, ErrQuarantined
 		}
 		if err := d.keepAwake(ctx, it); err != nil {
@@ -106,8 +107,8 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 
 // claimedUntil says what ends the claim that is out: of a tracked one, nothing
 // but its chain.
-func (c Consumer) claimedUntil() error {
-	return &ClaimedError{Chain: c.Chain(), Until: c.LeaseUntil}
+func claimedUntil(c Consumer) error {
+	return &ClaimedError{Chain: ChainOf(c), Until: c.LeaseUntil}
 }
 
 // Pause keeps a consumer from making claims. One that is out ends normally.
@@ -130,8 +131,8 @@ func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
 func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
 	return d.act(ctx, o, ActRemove, -1, func(_ string, c Consumer) (Consumer, error) {
 		switch {
-		case c.claimed():
-			return c, c.claimedUntil()
+		case c.Claimed():
+			return c, claimedUntil(c)
 		case c.Quarantine[0] != Quarantined{}:
 			return c, ErrQuarantined
 		}
@@ -264,7 +265,7 @@ func (d *Deliverer) Acts(ctx context.Context, queue, after string) (page []Act, 
 func (d *Deliverer) Delivered(ctx context.Context, queue string) (seq int64, any bool, err error) {
 	consumers, err := d.consumers(ctx, queue)
 	for i, c := range consumers {
-		if past := c.past(); i == 0 || past < seq {
+		if past := past(c); i == 0 || past < seq {
 			seq = past
 		}
 	}

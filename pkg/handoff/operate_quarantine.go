@@ -25,7 +25,7 @@ func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token,
 	}
 	o.Reason = fmt.Sprintf("%s as %s: %s", token, outcome, o.Reason)
 	return d.act(ctx, o, ActSettle, token.N, func(op string, c Consumer) (Consumer, error) {
-		switch q, there := c.quarantined(token); {
+		switch q, there := c.Quarantined(token); {
 		case there && !q.Unsettled() && outcome == Aborted:
 			return c, nil // by its own database
 		case !there:
@@ -46,7 +46,7 @@ func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token,
 func (d *Deliverer) Release(ctx context.Context, o Order, token Token) (Consumer, error) {
 	o.Reason = fmt.Sprintf("%s: %s", token, o.Reason)
 	return d.act(ctx, o, ActRelease, token.N, func(op string, c Consumer) (Consumer, error) {
-		switch q, there := c.quarantined(token); {
+		switch q, there := c.Quarantined(token); {
 		case !there:
 			return c, ErrNotQuarantined
 		case q.Unsettled():
@@ -54,4 +54,27 @@ func (d *Deliverer) Release(ctx context.Context, o Order, token Token) (Consumer
 		}
 		return made(d.store.Release(ctx, c.Queue, c.Name, token, op))
 	})
+}
+
+// unsettledTo is the highest seq of which nobody knows whether it was handed
+// on; -1 where there is none.
+func unsettledTo(c Consumer) int64 {
+	to := int64(-1)
+	for _, q := range c.Quarantine {
+		if q.Unsettled() {
+			to = max(to, q.To)
+		}
+	}
+	return to
+}
+
+// past is the seq up to which the consumer needs nothing any more.
+func past(c Consumer) int64 {
+	past := c.Delivered
+	for _, q := range c.Quarantine {
+		if q != (Quarantined{}) {
+			past = min(past, q.From)
+		}
+	}
+	return past
 }

@@ -54,7 +54,7 @@ func TestSkip(t *testing.T) {
 	if _, err := k.d.Skip(t.Context(), order("other"), 3); !errors.Is(err, handoff.ErrNotBlocked) {
 		t.Errorf("error %v, want ErrNotBlocked", err)
 	}
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 3 #1")
 	k.acts("skip 3 done=false the consumer is not blocked", "skip 2 done=true ",
 		"skip 3 done=false seq is 3: the consumer is blocked on 2")
@@ -76,7 +76,7 @@ func TestRedrive(t *testing.T) {
 	k.fails, k.got = nil, nil
 	_, err = k.d.Redrive(t.Context(), order("op 2"), 1)
 	k.must(err)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.at("q", 2, handoff.Idle)
 }
 
@@ -88,13 +88,13 @@ func TestPauseAndResume(t *testing.T) {
 		return err
 	}
 	// What is out ends normally.
-	k.ends("q", handoff.IsPaused)
+	k.ends("q", handoff.EndedPaused)
 	k.gets("q 1,2,3 #1")
 	c := k.at("q", 3, handoff.Idle)
 	if c.Paused != "because" || !c.PausedSince.Equal(k.now) {
 		t.Errorf("%+v; want why, and since when", c)
 	}
-	k.ends("q", handoff.IsPaused)
+	k.ends("q", handoff.EndedPaused)
 	k.fails = nil
 	k.pass(time.Second)
 	before, err := k.sorter.Status(t.Context(), "q")
@@ -106,7 +106,7 @@ func TestPauseAndResume(t *testing.T) {
 	if !after.Nudged.After(before.Nudged) {
 		t.Error("nobody is woken up")
 	}
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 4,5,6 #1")
 	k.acts("resume -1 done=true ", "pause -1 done=true ")
 }
@@ -114,7 +114,7 @@ func TestPauseAndResume(t *testing.T) {
 func TestRewind(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.got = nil
 	for _, c := range []struct {
 		to   handoff.Start
@@ -127,7 +127,7 @@ func TestRewind(t *testing.T) {
 			t.Errorf("to %s: %+v; want at %d", c.to, got, c.want)
 		}
 	}
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5,6 #1")
 	if c := k.standing("q"); c.Rewinds != 5 {
 		t.Errorf("%d rewinds, want 5", c.Rewinds)
@@ -150,7 +150,7 @@ func TestRewind(t *testing.T) {
 func TestRewindPastWhatIsKept(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	_, err := k.queues.DeleteMessages(t.Context(), "q", []int64{1, 2, 3})
 	k.must(err)
 	k.got = nil
@@ -159,7 +159,7 @@ func TestRewindPastWhatIsKept(t *testing.T) {
 	if got.Delivered != 3 {
 		t.Errorf("it begins behind %d, want behind 3, the last one lost", got.Delivered)
 	}
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 4,5,6 #1")
 }
 
@@ -194,7 +194,7 @@ func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
 		}
 		return nil
 	}
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 1 #1")
 	_, err := k.d.Remove(t.Context(), order("d 2"))
 	k.must(err)
@@ -203,7 +203,7 @@ func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
 	}
 	// A reader that still runs begins anew.
 	k.fails = nil
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 1 #1")
 }
 
@@ -213,7 +213,7 @@ func TestBadOrders(t *testing.T) {
 	if _, err := k.d.Pause(t.Context(), order("op")); !errors.Is(err, handoff.ErrNoConsumer) {
 		t.Errorf("error %v, want ErrNoConsumer", err)
 	}
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	for field, change := range map[string]func(*handoff.Order){
 		"reason":   func(o *handoff.Order) { o.Reason = "" },
 		"id":       func(o *handoff.Order) { o.Op = strings.Repeat("x", 65) },
@@ -278,7 +278,7 @@ func TestCreateTwice(t *testing.T) {
 	k.put("q", 1, 2)
 	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
 	k.must(err)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	c, err := k.d.Create(t.Context(), "q", "c", handoff.First)
 	k.must(err)
 	if c.Delivered != 2 {
@@ -292,6 +292,6 @@ func TestCreateTwice(t *testing.T) {
 	}
 	k.put("new", 1)
 	k.got = nil
-	k.ends("new", handoff.CaughtUp)
+	k.ends("new", handoff.EndedCaughtUp)
 	k.gets("new 1 #1")
 }

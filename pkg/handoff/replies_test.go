@@ -12,8 +12,10 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
 
 // answers makes the desk's sink answer each message to queue x, and to the
@@ -49,7 +51,7 @@ func TestPushedReplies(t *testing.T) {
 	k := newDesk(t)
 	k.answers()
 	k.put("q", 1, 2, 3, 4)
-	done := k.ends("q", handoff.CaughtUp)
+	done := k.ends("q", handoff.EndedCaughtUp)
 	k.at("q", 4, handoff.Idle)
 	k.arrived("x", "re 1", "re 2", "re 3", "re 4")
 	k.arrived("n", "re 1", "re 2", "re 3", "re 4")
@@ -65,11 +67,11 @@ func TestNoRepliesOfAFailure(t *testing.T) {
 	answer := k.fails
 	k.fails = func(b handoff.Batch) error { return errors.Join(answer(b), errors.New("no")) }
 	k.put("q", 1)
-	k.ends("q", handoff.Failed)
+	k.ends("q", handoff.EndedFailed)
 	k.arrived("x")
 	k.answers()
 	k.pass(time.Minute)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.arrived("x", "re 1")
 }
 
@@ -88,7 +90,7 @@ func TestABadReplyFailsItsBatch(t *testing.T) {
 			k := newDesk(t)
 			k.fails = func(b handoff.Batch) error { return b.Reply(c.replies...) }
 			k.put("q", 1)
-			record := k.ends("q", handoff.Failed).Record
+			record := k.ends("q", handoff.EndedFailed).Record
 			if record.ReplyQueue != c.queue || strings.Contains(record.Error, `"q"`) || !strings.Contains(record.Cause(), c.want) {
 				t.Errorf("the record says %q of queue %q, and in words %q, want %q", record.Error, record.ReplyQueue, record.Cause(), c.want)
 			}
@@ -108,14 +110,14 @@ func TestABadReplyThatIsIgnored(t *testing.T) {
 		return nil
 	}
 	k.put("q", 1)
-	if done := k.ends("q", handoff.Failed); !strings.Contains(done.Record.Error, "replies[1].queue has 1025 bytes") {
+	if done := k.ends("q", handoff.EndedFailed); !strings.Contains(done.Record.Error, "replies[1].queue has 1025 bytes") {
 		t.Errorf("the record says %q, want what was refused first", done.Record.Error)
 	}
 	k.arrived("x")
 	k.at("q", 0, handoff.Idle)
 	k.answers()
 	k.pass(time.Minute)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.arrived("x", "re 1")
 }
 
@@ -125,7 +127,7 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 	k.put("n", 1) // another message has the seq
 	k.answers()
 	k.put("q", 1, 2)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	c := k.at("q", 2, handoff.Idle)
 	k.arrived("x", "re 1", "re 2")
 	k.arrived("n", "1", "re 2")
@@ -157,13 +159,13 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 		return b.Reply(handoff.Reply{Queue: "x", Body: []byte("first")}, handoff.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
-	if done := k.ends("q", handoff.Replying); !errors.Is(done.Cause, handoff.ErrNoRoom) {
+	if done := k.ends("q", handoff.EndedReplying); !errors.Is(done.Cause, record.ErrNoRoom) {
 		t.Errorf("cause %v", done.Cause)
 	}
 	k.at("q", 0, handoff.Sending)
-	k.ends("q", handoff.Busy)
+	k.ends("q", handoff.EndedBusy)
 	k.pass(20 * time.Minute)
-	k.ends("q", handoff.Replying)
+	k.ends("q", handoff.EndedReplying)
 	k.sweep(handoff.SweepOptions{})
 	kinds := []handoff.AnnouncementKind{}
 	for _, a := range k.announced {
@@ -224,7 +226,7 @@ func TestEveryRequestOfAPushMayFail(t *testing.T) {
 				for range 2 {
 					now = now.Add(2 * time.Minute)
 					d, sorter = newDeliverer()
-					if done := d.Deliver(t.Context(), queue, reader, -1); done.Err != nil || done.Ended != handoff.CaughtUp {
+					if done := d.Deliver(t.Context(), queue, reader, -1); done.Err != nil || done.Ended != handoff.EndedCaughtUp {
 						t.Fatalf("after %+v: %+v", first, done)
 					}
 				}
@@ -260,14 +262,14 @@ func TestTheIdHasTheWholeToken(t *testing.T) {
 		store := handoff.NewMemory()
 		d, err := handoff.New(store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }})
 		k.must(err)
-		p, err := handoff.NewPuller(d, nil)
+		p, err := pull.New(d, nil)
 		k.must(err)
 		if req == "r1" {
 			k.put("q", 1)
 		}
 		_, err = d.Create(t.Context(), "q", "c", handoff.First)
 		k.must(err)
-		a, err := p.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: req})
+		a, err := p.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: req})
 		k.must(err)
 		_, err = p.Prepare(t.Context(), a.Held())
 		k.must(err)
@@ -293,21 +295,21 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	replies := []handoff.Reply{{Queue: "x", Body: []byte("known")}, {Queue: "nowhere", Body: []byte("unknown")}}
 	k.fails = func(b handoff.Batch) error { return b.Reply(replies...) }
 	k.put("q", 1)
-	if record := k.ends("q", handoff.Failed).Record; record.ReplyQueue != "nowhere" || !strings.Contains(record.Error, "the queue is not there") {
+	if record := k.ends("q", handoff.EndedFailed).Record; record.ReplyQueue != "nowhere" || !strings.Contains(record.Error, "the queue is not there") {
 		t.Errorf("the record says %q of queue %q", record.Error, record.ReplyQueue)
 	}
 	k.arrived("x")
 	k.arrived("nowhere")
 
-	p, err := handoff.NewPuller(k.d, nil)
+	p, err := pull.New(k.d, nil)
 	k.must(err)
 	_, err = k.d.Create(t.Context(), "q", "pull", handoff.First)
 	k.must(err)
-	a, err := p.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "pull", ID: "r"})
+	a, err := p.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "pull", ID: "r"})
 	k.must(err)
 	_, err = p.Prepare(t.Context(), a.Held())
 	k.must(err)
-	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Verdict != handoff.OK {
+	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Verdict != pull.OK {
 		t.Errorf("%+v, %v", done, err)
 	}
 	k.arrived("x", "known")
@@ -329,7 +331,7 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 		return b.Reply(handoff.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
-	k.ends("q", handoff.Replying)
+	k.ends("q", handoff.EndedReplying)
 	k.put("q", 2)
 	order := handoff.Order{Queue: "q", Consumer: "c", Reason: "why"}
 	_, err = k.d.Pause(t.Context(), order)
@@ -342,7 +344,7 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 	}
 	k.put("n", 1, 2)
 	k.pass(2 * time.Minute)
-	k.ends("q", handoff.IsPaused)
+	k.ends("q", handoff.EndedPaused)
 	k.at("q", 1, handoff.Idle)
 	k.arrived("n", "1", "2", "far")
 }
@@ -358,7 +360,7 @@ func TestADecisionThatWasLost(t *testing.T) {
 	meanwhile := func() {
 		k.pass(2 * time.Minute)
 		k.sweep(handoff.SweepOptions{})
-		claim := handoff.Claim{Req: "another", To: 4, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+		claim := record.Claim{Req: "another", To: 4, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
 		var mine bool
 		var err error
 		next, mine, err = k.store.Claim(t.Context(), k.standing("q"), claim)
@@ -378,7 +380,7 @@ func TestADecisionThatWasLost(t *testing.T) {
 	})
 	d, err := handoff.New(store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }})
 	k.must(err)
-	if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || done.Ended != handoff.Busy {
+	if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || done.Ended != handoff.EndedBusy {
 		t.Errorf("%s, %v; want that it is busy", done.Ended, done.Err)
 	}
 	if is := k.standing("q"); is != next {

@@ -28,7 +28,7 @@ func TestAReplyIsTakenAsItIs(t *testing.T) {
 		return nil
 	}
 	k.put("q", 1)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	k.arrived("n", "re 1", "re 2", "re 3")
 	if c := k.at("q", 1, handoff.Idle); c.Refused.N != 0 {
 		t.Errorf("%+v", c.Refused)
@@ -56,7 +56,7 @@ func TestWhatIsTakenCanBeStored(t *testing.T) {
 				return err
 			}
 			k.put("q", 1)
-			if done := k.ends("q", handoff.Failed); taken {
+			if done := k.ends("q", handoff.EndedFailed); taken {
 				t.Errorf("it was taken, and failed later: %s", done.Record.Error)
 			}
 		})

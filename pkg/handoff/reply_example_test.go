@@ -38,7 +38,7 @@ func ExampleBatch_Reply() {
 		fmt.Printf("%d %s %v\n", m.Seq, m.Body, err)
 	}
 	// Output:
-	// caught-up
+	// CAUGHT_UP
 	// 1 paid an apple <nil>
 	// 2 paid a pear <nil>
 }

@@ -122,6 +122,25 @@ func validate(queue, name string) error {
 	return ValidateConsumer(name)
 }
 
+// maxConsumerName is the most bytes of a consumer's name.
+const maxConsumerName = 128
+
+// ValidateConsumer reports a consumer's name that cannot be used: it has 1 to
+// 128 of a-z, A-Z, 0-9, '.', '-' and '_'.
+func ValidateConsumer(name string) error {
+	if len(name) == 0 || len(name) > maxConsumerName {
+		return &cursor.InvalidError{Field: "consumer", Code: invalid.TextCode(name, maxConsumerName), Problem: fmt.Sprintf("has %d bytes: it must have 1 to %d", len(name), maxConsumerName)}
+	}
+	for i := range len(name) {
+		switch b := name[i]; {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '-', b == '_':
+		default:
+			return &cursor.InvalidError{Field: "consumer", Code: invalid.Malformed, Problem: "must be of a-z, A-Z, 0-9, '.', '-' and '_'"}
+		}
+	}
+	return nil
+}
+
 // place is the Delivered that a start means. The position in it was read
 // before what is stored is looked at: what is deleted meanwhile lies below.
 func (d *Deliverer) place(ctx context.Context, it cursor.Cursor, start Start) (int64, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -28,7 +29,7 @@ func storesOn(t testing.TB, engine ddb.Engine) (*handoff.Store, *cursor.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return handoff.NewStore(engine, handoff.Names{}), queues
+	return record.NewStore(engine, handoff.Names{}.Tables()), queues
 }
 
 // freshTables makes new tables on a server and returns the stores on them.

@@ -122,9 +122,9 @@ const soon = 5 * time.Second
 // again reports whether the mapping should hand the record out again.
 func (d *Deliverer) again(done Delivery) bool {
 	switch {
-	case done.Err != nil, done.Ended == OutOfTime:
+	case done.Err != nil, done.Ended == EndedOutOfTime:
 		return true
-	case done.Ended == Failed, done.Ended == Waiting:
+	case done.Ended == EndedFailed, done.Ended == EndedWaiting:
 		return done.Record.RetryAt.Sub(d.now()) <= soon
 	}
 	return false

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -57,7 +58,7 @@ type SweepOptions struct {
 
 func (o SweepOptions) withDefaults() (SweepOptions, error) {
 	for field, fallback := range map[*int]int{
-		&o.Segments: 4, &o.Limit: 10_000, &o.MaxAttempts: defaultAttempts, &o.DeleteLimit: 10_000,
+		&o.Segments: 4, &o.Limit: 10_000, &o.MaxAttempts: record.DefaultAttempts, &o.DeleteLimit: 10_000,
 	} {
 		if *field == 0 {
 			*field = fallback
@@ -75,7 +76,7 @@ func (o SweepOptions) withDefaults() (SweepOptions, error) {
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
-	if o.Segments < 1 || o.Segments > 1000 || o.Limit < 1 || o.MaxAttempts < minAttempts || o.DeleteLimit < 1 ||
+	if o.Segments < 1 || o.Segments > 1000 || o.Limit < 1 || o.MaxAttempts < record.MinAttempts || o.DeleteLimit < 1 ||
 		o.FullEvery < 0 || o.LagAfter < 0 || o.SettleWithin < time.Minute {
 		return o, errors.New("segments must be from 1 to 1000, maxAttempts 2 or more, settleWithin a minute or more, limits and times positive")
 	}
@@ -291,7 +292,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		c = started
 	}
 	switch {
-	case c.Tracked && c.over(now):
+	case c.Tracked && over(c, now):
 		after, ended, err := r.ask(ctx, c, r.maxAttempts(c.Name))
 		if err != nil {
 			return true, err
@@ -300,7 +301,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 			r.report.Carried++
 		}
 		c = after
-	case c.over(now):
+	case over(c, now):
 		block := c.Attempts >= r.maxAttempts(c.Name)
 		ended, made, err := r.store.Cancel(ctx, c, block, now)
 		if err != nil {

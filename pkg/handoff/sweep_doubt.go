@@ -30,7 +30,8 @@ func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Co
 	}
 	if c.State == Unknown {
 		r.report.InDoubt++
-		if err := r.announce(ctx, newDoubt(ConsumerInDoubt, c, aside(c), it.Position, now)); err != nil {
+		doubt := Quarantined{Token: c.Token, From: c.From, To: c.To, State: Unknown, Since: c.LeaseUntil}
+		if err := r.announce(ctx, newDoubt(ConsumerInDoubt, c, doubt, it.Position, now)); err != nil {
 			return c, true, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -15,9 +16,9 @@ import (
 func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (Consumer, error) {
 	now := r.now()
 	if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {
-		finished, err := r.forward(ctx, c, nil)
+		finished, err := r.Tables().Forward(ctx, c, nil)
 		switch {
-		case errors.Is(err, ErrNoRoom):
+		case errors.Is(err, record.ErrNoRoom):
 			if now.Sub(c.LeaseUntil) < r.options.LagAfter {
 				break
 			}

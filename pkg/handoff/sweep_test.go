@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -39,8 +40,8 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 	k := newDesk(t)
 	k.put("lags", 1)
 	k.put("well", 1)
-	k.ends("lags", handoff.CaughtUp)
-	k.ends("well", handoff.CaughtUp)
+	k.ends("lags", handoff.EndedCaughtUp)
+	k.ends("well", handoff.EndedCaughtUp)
 	k.put("lags", 2)
 	var report handoff.SweepReport
 	if k.nudged("well", func() {
@@ -60,7 +61,7 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 			t.Fatalf("%+v", report)
 		}
 	}
-	k.ends("lags", handoff.CaughtUp)
+	k.ends("lags", handoff.EndedCaughtUp)
 	k.everyFive()
 	if report := k.everyFive(); report.Nudged != 0 || report.Lagging != 0 {
 		t.Errorf("%+v; want nobody who lags", report)
@@ -73,7 +74,7 @@ func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
 	k := newDesk(t)
 	for _, queue := range []string{"a", "b", "c"} {
 		k.put(queue, 1)
-		k.ends(queue, handoff.CaughtUp)
+		k.ends(queue, handoff.EndedCaughtUp)
 	}
 	looked := func() int { return k.everyFive().Queues }
 	looked()
@@ -102,7 +103,7 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 	k.must(err)
 	for attempt := 1; attempt <= 3; attempt++ {
 		c := k.standing("q")
-		_, made, err := k.store.Claim(t.Context(), c, handoff.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Hour)})
+		_, made, err := k.store.Claim(t.Context(), c, record.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Hour)})
 		k.must(err)
 		if report := k.everyFive(); !made || report.Cancelled != 0 {
 			t.Errorf("%+v, made %v; want a claim that is left alone", report, made)
@@ -121,7 +122,7 @@ func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
 	k.put("q", 1)
 	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
 	k.must(err)
-	_, _, err = k.store.Claim(t.Context(), k.standing("q"), handoff.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+	_, _, err = k.store.Claim(t.Context(), k.standing("q"), record.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 	k.must(err)
 	_, err = k.d.Pause(t.Context(), order("p"))
 	k.must(err)
@@ -196,7 +197,7 @@ func TestAnnouncementThatIsNotTaken(t *testing.T) {
 	k.put("well", 1)
 	k.block("q", 1)
 	k.put("other", 1)
-	k.ends("other", handoff.CaughtUp)
+	k.ends("other", handoff.EndedCaughtUp)
 	k.put("other", 2)
 	k.pass(5 * time.Minute)
 	report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{Announce: func(context.Context, handoff.Announcement) error {
@@ -252,7 +253,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 5)...)
 	k.put("nobody's", 1)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	slow := k.reader()
 	slow.Name = "slow"
 	slow.MaxMessages = 2
@@ -302,7 +303,7 @@ func TestArchivedBeforeDeletion(t *testing.T) {
 		shelf := archive.New(archive.NewMemory(), k.sorter)
 		k.put("q", upTo(1, 8)...)
 		k.put("nobody's", 1)
-		k.ends("q", handoff.CaughtUp)
+		k.ends("q", handoff.EndedCaughtUp)
 		_, err := k.queues.DeleteMessages(t.Context(), "q", upTo(2, 5))
 		k.must(err)
 		archived, deleted, lost := 0, 0, 0
@@ -336,7 +337,7 @@ func TestArchivedBeforeDeletion(t *testing.T) {
 func TestRetentionLooksAtTheSlowest(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 4)...)
-	k.ends("q", handoff.CaughtUp)
+	k.ends("q", handoff.EndedCaughtUp)
 	_, err := k.d.Create(t.Context(), "q", "slow", handoff.At(3))
 	k.must(err)
 	for range 8 {

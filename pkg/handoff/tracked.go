@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -31,16 +32,16 @@ type tracked struct {
 	token       Token
 }
 
-func (c Consumer) tracked() tracked { return tracked{c.Queue, c.Name, c.Token} }
+func trackedBy(c Consumer) tracked { return tracked{c.Queue, c.Name, c.Token} }
 
-// Chain is the tag of the chain that decides about the claim that is out: what
+// ChainOf is the tag of the chain that decides about the claim that is out: what
 // [xorack.Acker.Get] tells of it says how far the work is. It is empty where no
 // claim is out, or none that is tracked.
-func (c Consumer) Chain() string {
+func ChainOf(c Consumer) string {
 	if !c.Tracked {
 		return ""
 	}
-	return c.tracked().tag()
+	return trackedBy(c).tag()
 }
 
 // tag is the chain's: the same names, number and request are the same claim,
@@ -102,7 +103,7 @@ var errNoAcker = &cursor.InvalidError{Field: "acker", Code: invalid.Missing, Pro
 // response that is lost: the create is repeated, and so may be the handing over,
 // under the same edges.
 func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consumer, error) {
-	t := c.tracked()
+	t := trackedBy(c)
 	created, err := run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{
 		Edges: len(batch.Messages), Deadline: run.firstDeadline(c), Data: t.data(),
 	})
@@ -129,7 +130,7 @@ func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consum
 		}
 		// All that was handed on has been taken, and goes on.
 	}
-	run.Ended, run.Tracked, run.Cause = Tracked, run.Tracked+1, cause
+	run.Ended, run.Tracked, run.Cause = EndedTracked, run.Tracked+1, cause
 	return c, run.grant(ctx, created)
 }
 
@@ -160,7 +161,7 @@ func (run *delivery) grant(ctx context.Context, created xorack.Created) error {
 // not waited for. A root edge whose work is done cannot fail; if all are done,
 // the chain stays as it is.
 func (run *delivery) giveUp(ctx context.Context, created xorack.Created, cause error) (xorack.Chain, error) {
-	reason := cut(strings.ToValidUTF8(cause.Error(), "?"), xorack.MaxReason)
+	reason := record.Cut(strings.ToValidUTF8(cause.Error(), "?"), xorack.MaxReason)
 	if reason == "" {
 		reason = "the handing over failed"
 	}
@@ -186,7 +187,7 @@ func (d *Deliverer) ask(ctx context.Context, c Consumer, maxAttempts int) (Consu
 	if d.acker == nil {
 		return c, false, errNoAcker
 	}
-	t := c.tracked()
+	t := trackedBy(c)
 	chain, err := d.acker.Abandon(ctx, t.root(0), t.data(), "the claim's lease is over, and no work is under way in time")
 	if err != nil || chain.End() == xorack.Open {
 		return c, false, err
@@ -208,8 +209,8 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain, m
 	if chain.Reason != "" {
 		why += ": " + chain.Reason
 	}
-	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, Failure{
-		Error: cut(why, maxError), Now: now, RetryAt: now.Add(retryAfter(c.Attempts)),
+	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, record.Failure{
+		Error: record.Cut(why, record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts)),
 		Block: maxAttempts > 0 && c.Attempts >= maxAttempts,
 	})
 }
@@ -252,7 +253,7 @@ func (d *Deliverer) ended(ctx context.Context, chain xorack.Chain) error {
 			return err
 		}
 	}
-	if c.holds(t.token) {
+	if c.State == Started && c.Token == t.token {
 		if c, _, err = d.endAs(ctx, c, chain, 0); err != nil {
 			return err
 		}

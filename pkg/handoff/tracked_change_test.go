@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
 
 // TestAnOpenTreeKeepsItsConsumer: what an operator may not do meanwhile is
@@ -16,7 +18,7 @@ import (
 func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2)
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	k.pass(10 * time.Minute) // the lease is over
 	order := func() handoff.Order { return handoff.Order{Queue: "q", Consumer: "c", Reason: "why"} }
 	for name, act := range map[string]func() (handoff.Consumer, error){
@@ -89,7 +91,7 @@ func TestPoisonBlocksAlone(t *testing.T) {
 			k.fails = nil
 			_, err := k.d.Skip(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)
 			k.must(err)
-			k.ends(handoff.Tracked)
+			k.ends(handoff.EndedTracked)
 			k.works(k.edges...)
 			k.finishes()
 			k.at("q", 3, handoff.Idle)
@@ -107,22 +109,22 @@ func TestPermanentIsSoWhoeverEndsTheClaim(t *testing.T) {
 		state     handoff.State
 		token     int64
 	}{
-		"alone":      {[]int64{1}, func(*trackedDesk) {}, handoff.IsBlocked, handoff.Blocked, 2},
-		"in a batch": {[]int64{1, 2}, func(*trackedDesk) {}, handoff.Waiting, handoff.Idle, 1},
+		"alone":      {[]int64{1}, func(*trackedDesk) {}, handoff.EndedBlocked, handoff.Blocked, 2},
+		"in a batch": {[]int64{1, 2}, func(*trackedDesk) {}, handoff.EndedWaiting, handoff.Idle, 1},
 		"and the consumer is paused": {[]int64{1}, func(k *trackedDesk) {
 			_, err := k.d.Pause(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"})
 			k.must(err)
-		}, handoff.IsPaused, handoff.Idle, 1},
+		}, handoff.EndedPaused, handoff.Idle, 1},
 		"and the batch is claimed again": {[]int64{1}, func(k *trackedDesk) {
 			k.pass(2 * time.Second)
 			k.fails = nil
-			k.ends(handoff.Tracked)
-		}, handoff.Busy, handoff.Started, 2},
+			k.ends(handoff.EndedTracked)
+		}, handoff.EndedBusy, handoff.Started, 2},
 		"and the batch is tried again in vain": {[]int64{1}, func(k *trackedDesk) {
 			k.pass(2 * time.Second)
 			k.fails = func(handoff.Batch) error { return errors.New("another time") }
-			k.ends(handoff.Failed)
-		}, handoff.Waiting, handoff.Idle, 2},
+			k.ends(handoff.EndedFailed)
+		}, handoff.EndedWaiting, handoff.Idle, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t)
@@ -169,16 +171,16 @@ func TestTrackIsChanged(t *testing.T) {
 		want handoff.Ended
 		at   int64
 	}{
-		"to off, done":              {plain, true, 2 * time.Minute, handoff.CaughtUp, 2},
-		"to off, open":              {plain, false, 2 * time.Minute, handoff.Busy, 0},
-		"to off, late":              {plain, false, trackTime, handoff.Waiting, 0},
-		"to longer, in its time":    {longer, false, trackTime - time.Second, handoff.Busy, 0},
-		"to longer, late as it was": {longer, false, trackTime, handoff.Waiting, 0},
+		"to off, done":              {plain, true, 2 * time.Minute, handoff.EndedCaughtUp, 2},
+		"to off, open":              {plain, false, 2 * time.Minute, handoff.EndedBusy, 0},
+		"to off, late":              {plain, false, trackTime, handoff.EndedWaiting, 0},
+		"to longer, in its time":    {longer, false, trackTime - time.Second, handoff.EndedBusy, 0},
+		"to longer, late as it was": {longer, false, trackTime, handoff.EndedWaiting, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t)
 			k.put("q", 1, 2)
-			k.ends(handoff.Tracked)
+			k.ends(handoff.EndedTracked)
 			if c.done {
 				k.works(k.edges...)
 			}
@@ -195,13 +197,13 @@ func TestTrackIsChanged(t *testing.T) {
 		k.put("q", 1)
 		k.must(k.d.Deliver(t.Context(), "q", plain(k), -1).Err)
 		k.put("q", 2)
-		_, made, err := k.store.Claim(t.Context(), k.standing("q"), handoff.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+		_, made, err := k.store.Claim(t.Context(), k.standing("q"), record.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 		if err != nil || !made {
 			t.Fatalf("made %v, error %v", made, err)
 		}
-		k.ends(handoff.Busy)
+		k.ends(handoff.EndedBusy)
 		k.pass(2 * time.Minute)
-		k.ends(handoff.Tracked)
+		k.ends(handoff.EndedTracked)
 		if c := k.at("q", 1, handoff.Started); !c.Tracked || c.Attempts != 2 {
 			t.Errorf("%+v; want a tracked claim, the second", c)
 		}
@@ -217,26 +219,26 @@ func TestTrackIsChanged(t *testing.T) {
 func TestPullersLeaveTrackedClaimsAlone(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
-	k.ends(handoff.Tracked)
-	p, err := handoff.NewPuller(k.d, nil)
+	k.ends(handoff.EndedTracked)
+	p, err := pull.New(k.d, nil)
 	k.must(err)
 	c := k.standing("q")
-	h := handoff.Held{Queue: "q", Consumer: "c", Token: c.Token}
+	h := pull.Held{Queue: "q", Consumer: "c", Token: c.Token}
 	k.pass(2 * time.Minute)
-	answers := map[string]func() (handoff.Answer, error){
-		"prepare": func() (handoff.Answer, error) { return p.Prepare(t.Context(), h) },
-		"extend":  func() (handoff.Answer, error) { return p.Extend(t.Context(), h, time.Minute) },
-		"commit":  func() (handoff.Answer, error) { return p.Commit(t.Context(), h) },
-		"abort":   func() (handoff.Answer, error) { return p.Abort(t.Context(), h, "no") },
-		"settle":  func() (handoff.Answer, error) { return p.Settle(t.Context(), h, handoff.Aborted, "no") },
+	answers := map[string]func() (pull.Answer, error){
+		"prepare": func() (pull.Answer, error) { return p.Prepare(t.Context(), h) },
+		"extend":  func() (pull.Answer, error) { return p.Extend(t.Context(), h, time.Minute) },
+		"commit":  func() (pull.Answer, error) { return p.Commit(t.Context(), h) },
+		"abort":   func() (pull.Answer, error) { return p.Abort(t.Context(), h, "no") },
+		"settle":  func() (pull.Answer, error) { return p.Settle(t.Context(), h, handoff.Aborted, "no") },
 	}
 	for name, do := range answers {
-		if a, err := do(); err != nil || a.Verdict != handoff.Foreign {
+		if a, err := do(); err != nil || a.Verdict != pull.Foreign {
 			t.Errorf("%s: %s, error %v", name, a.Verdict, err)
 		}
 	}
 	// Its lease does not say when it ends: who waited for that would not wait.
-	if a, err := p.Claim(t.Context(), handoff.Request{Queue: "q", Consumer: "c", ID: "r"}); err != nil || a.Verdict != handoff.BusyUntil || !a.Until.IsZero() {
+	if a, err := p.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"}); err != nil || a.Verdict != pull.Busy || !a.Until.IsZero() {
 		t.Errorf("claim: %s until %s, error %v", a.Verdict, a.Until, err)
 	}
 	if now := k.standing("q"); now != c {

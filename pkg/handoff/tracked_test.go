@@ -108,7 +108,7 @@ func (k *trackedDesk) finishes() {
 func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2, 3, 4)
-	done := k.ends(handoff.Tracked)
+	done := k.ends(handoff.EndedTracked)
 	if done.Tracked != 1 || done.Batches != 0 {
 		t.Errorf("%d batches are tracked, %d committed; want 1 and 0", done.Tracked, done.Batches)
 	}
@@ -117,28 +117,28 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 		t.Fatalf("%d edges of 3 messages", len(k.edges))
 	}
 	first := k.edges
-	k.ends(handoff.Busy)
+	k.ends(handoff.EndedBusy)
 	k.pass(10 * time.Minute) // the lease is over
-	k.ends(handoff.Busy)
+	k.ends(handoff.EndedBusy)
 	child := first[0].Child(0)
 	_, err := k.acker.Done(t.Context(), first[0], child)
 	k.must(err)
 	k.works(first[1], first[2])
 	k.finishes()
-	k.ends(handoff.Busy)
+	k.ends(handoff.EndedBusy)
 	if c := k.at("q", 0, handoff.Started); !c.Tracked {
 		t.Error("the claim is not tracked")
 	}
 	k.works(child)
 	k.finishes()
 	k.at("q", 3, handoff.Idle)
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	k.gets("q 4 #1")
 	k.works(k.edges...)
 	k.finishes()
 	k.finishes() // late records do nothing
 	k.at("q", 4, handoff.Idle)
-	k.ends(handoff.CaughtUp)
+	k.ends(handoff.EndedCaughtUp)
 }
 
 // TestADoneTreeIsCommittedByWhoeverLooks: the stream's record was dropped.
@@ -156,7 +156,7 @@ func TestADoneTreeIsCommittedByWhoeverLooks(t *testing.T) {
 		} {
 			k := newTrackedDesk(t)
 			k.put("q", 1, 2, 3)
-			k.ends(handoff.Tracked)
+			k.ends(handoff.EndedTracked)
 			k.works(k.edges...)
 			if paused {
 				_, err := k.d.Pause(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"})
@@ -181,22 +181,22 @@ func TestAFailedTreeComesAgain(t *testing.T) {
 		k.must(err)
 		k.finishes()
 	}
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	fail()
 	c := k.at("q", 0, handoff.Idle)
 	if c.Error != "FAILED: no" || !c.RetryAt.Equal(k.now.Add(time.Second)) {
 		t.Errorf("%+v; want why, and when again", c)
 	}
-	k.ends(handoff.Waiting)
+	k.ends(handoff.EndedWaiting)
 	k.pass(time.Second)
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	fail()
 	k.pass(10 * time.Second)
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	fail()
 	k.gets("q 1,2 #1", "q 1 #2", "q 1 #3")
 	k.pass(time.Minute)
-	k.ends(handoff.IsBlocked)
+	k.ends(handoff.EndedBlocked)
 	k.at("q", 0, handoff.Blocked)
 	if k.tags[0] == k.tags[1] || k.tags[1] == k.tags[2] {
 		t.Errorf("two claims share a chain: %q", k.tags)
@@ -209,14 +209,14 @@ func TestALateTreeComesAgain(t *testing.T) {
 	for _, swept := range []bool{true, false} {
 		k := newTrackedDesk(t)
 		k.put("q", 1)
-		k.ends(handoff.Tracked)
+		k.ends(handoff.EndedTracked)
 		old := k.edges
 		k.pass(trackTime)
 		if swept {
 			_, err := k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)})
 			k.must(err)
 		} else {
-			k.ends(handoff.Waiting)
+			k.ends(handoff.EndedWaiting)
 		}
 		c := k.at("q", 0, handoff.Idle)
 		if !strings.HasPrefix(c.Error, "TIMED_OUT: ") {
@@ -228,7 +228,7 @@ func TestALateTreeComesAgain(t *testing.T) {
 			t.Errorf("swept %v: the late work is %s", swept, r.Outcome)
 		}
 		k.pass(time.Minute)
-		k.ends(handoff.Tracked)
+		k.ends(handoff.EndedTracked)
 		k.finishes()
 		k.at("q", 0, handoff.Started)
 		k.works(k.edges...)
@@ -241,13 +241,13 @@ func TestALateTreeComesAgain(t *testing.T) {
 func TestExtendedChainsAreWaitedFor(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	_, err := k.acker.Extend(t.Context(), k.edges[0], k.now.Add(3*trackTime))
 	k.must(err)
 	k.pass(2 * trackTime)
-	k.ends(handoff.Busy)
+	k.ends(handoff.EndedBusy)
 	k.pass(trackTime)
-	k.ends(handoff.Waiting)
+	k.ends(handoff.EndedWaiting)
 }
 
 // TestAClaimWithoutItsChainIsGivenBack: who made it died before the chain was
@@ -262,13 +262,13 @@ func TestAClaimWithoutItsChainIsGivenBack(t *testing.T) {
 	k.gets()
 	k.at("q", 0, handoff.Started)
 	k.pass(2 * time.Minute)
-	k.ends(handoff.Waiting)
+	k.ends(handoff.EndedWaiting)
 	c := k.at("q", 0, handoff.Idle)
 	if !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 {
 		t.Errorf("%+v; want why, and one attempt", c)
 	}
 	k.pass(time.Minute)
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	k.gets("q 1 #2")
 }
 
@@ -277,7 +277,7 @@ func TestAClaimWithoutItsChainIsGivenBack(t *testing.T) {
 // chain's whole time.
 func TestABatchThatWasNotHandedOnComesAfterItsLease(t *testing.T) {
 	for name, look := range map[string]func(*trackedDesk){
-		"delivery": func(k *trackedDesk) { k.ends(handoff.Waiting) },
+		"delivery": func(k *trackedDesk) { k.ends(handoff.EndedWaiting) },
 		"sweep": func(k *trackedDesk) {
 			if report := k.sweep(handoff.SweepOptions{}); report.Carried != 1 {
 				k.t.Errorf("%+v; want one claim that was carried", report)
@@ -294,14 +294,14 @@ func TestABatchThatWasNotHandedOnComesAfterItsLease(t *testing.T) {
 				}
 				k.fails = nil
 				k.pass(50 * time.Second)
-				k.ends(handoff.Busy)
+				k.ends(handoff.EndedBusy)
 				k.pass(11 * time.Second)
 				look(k)
 				if c := k.at("q", 0, handoff.Idle); !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 {
 					t.Errorf("%+v; want why, and one attempt", c)
 				}
 				k.pass(time.Minute)
-				k.ends(handoff.Tracked)
+				k.ends(handoff.EndedTracked)
 				k.works(k.edges...)
 				k.finishes()
 				k.at("q", 1, handoff.Idle)
@@ -320,7 +320,7 @@ func TestAShortTrackIsNotExtended(t *testing.T) {
 	k.must(done.Err)
 	chain, err := k.acker.Get(t.Context(), k.tags[0])
 	k.must(err)
-	if done.Ended != handoff.Tracked || !chain.Deadline.Equal(k.now.Add(time.Minute)) {
+	if done.Ended != handoff.EndedTracked || !chain.Deadline.Equal(k.now.Add(time.Minute)) {
 		t.Errorf("it ended as %s, the chain is late at %s", done.Ended, chain.Deadline)
 	}
 }
@@ -333,16 +333,16 @@ func TestNothingIsHandedOnUnderAnEndedChain(t *testing.T) {
 	d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() == "create" {
 			k.pass(2 * time.Minute)
-			k.ends(handoff.Waiting)
+			k.ends(handoff.EndedWaiting)
 			k.pass(2 * time.Second)
-			k.ends(handoff.Tracked)
+			k.ends(handoff.EndedTracked)
 		}
 		return k.chains.Do(ctx, r)
 	}))
 	done := d.Deliver(t.Context(), "q", k.reader(), -1)
 	k.must(done.Err)
 	k.gets("q 1 #2")
-	if c := k.at("q", 0, handoff.Started); c.Token.N != 2 || done.Ended != handoff.Busy {
+	if c := k.at("q", 0, handoff.Started); c.Token.N != 2 || done.Ended != handoff.EndedBusy {
 		t.Errorf("it ended as %s at %v; want busy with the second claim", done.Ended, c.Token)
 	}
 }
@@ -352,7 +352,7 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2)
 	k.fails = func(handoff.Batch) error { return errors.New("no") }
-	if done := k.ends(handoff.Failed); done.Cause == nil || done.Tracked != 0 {
+	if done := k.ends(handoff.EndedFailed); done.Cause == nil || done.Tracked != 0 {
 		t.Errorf("%+v; want why", done)
 	}
 	k.at("q", 0, handoff.Idle)
@@ -367,7 +367,7 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 	}
 	k.fails = func(handoff.Batch) error { return handoff.Permanent(errors.New("never")) }
 	k.pass(time.Minute)
-	k.ends(handoff.IsBlocked)
+	k.ends(handoff.EndedBlocked)
 }
 
 // TestAHandlerThatFailsWhereWorkIsDone: what is done cannot fail. Where all of
@@ -379,9 +379,9 @@ func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
 		state handoff.State
 		at    int64
 	}{
-		"one of two":            {func(k *trackedDesk, e []xorack.Edge) { k.works(e[0]) }, handoff.Failed, handoff.Idle, 0},
-		"both":                  {func(k *trackedDesk, e []xorack.Edge) { k.works(e...) }, handoff.CaughtUp, handoff.Idle, 2},
-		"both, with more to do": {func(k *trackedDesk, e []xorack.Edge) { k.works(e[1]); k.continues(e[0]) }, handoff.Tracked, handoff.Started, 0},
+		"one of two":            {func(k *trackedDesk, e []xorack.Edge) { k.works(e[0]) }, handoff.EndedFailed, handoff.Idle, 0},
+		"both":                  {func(k *trackedDesk, e []xorack.Edge) { k.works(e...) }, handoff.EndedCaughtUp, handoff.Idle, 2},
+		"both, with more to do": {func(k *trackedDesk, e []xorack.Edge) { k.works(e[1]); k.continues(e[0]) }, handoff.EndedTracked, handoff.Started, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t)
@@ -409,7 +409,7 @@ func TestSkippedSeqsAreNotTracked(t *testing.T) {
 	k.put("q", 4)
 	_, _, err := k.sorter.SkipGap(t.Context(), "q", "lost", 0, 10)
 	k.must(err)
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")
 	if len(k.tags) != 1 || len(k.edges) != 1 {
 		t.Errorf("%d chains, %d edges; want 1 and 1", len(k.tags), len(k.edges))
@@ -440,7 +440,7 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 	ends := func(done handoff.Delivery) {
 		t.Helper()
 		k.must(done.Err)
-		if done.Ended != handoff.Tracked {
+		if done.Ended != handoff.EndedTracked {
 			t.Fatalf("it ended as %s (%v)", done.Ended, done.Cause)
 		}
 	}
@@ -448,7 +448,7 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 		k.put(queue, 1, 2)
 		ends(k.d.Deliver(t.Context(), queue, k.reader(), -1))
 		tag := k.edges[0].Tag()
-		if !strings.HasPrefix(tag, whose) || !handoff.TracksBatch(tag) || k.standing(queue).Chain() != tag {
+		if !strings.HasPrefix(tag, whose) || !handoff.TracksBatch(tag) || handoff.ChainOf(k.standing(queue)) != tag {
 			t.Errorf("%s: the chain is %s, want it to begin with %s", queue, tag, whose)
 		}
 		of, name, _ := strings.Cut(tag, "handoff/")
@@ -473,13 +473,13 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 func TestAConsumerMadeAnewMeetsNoOldChain(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	k.works(k.edges...)
 	k.finishes()
 	_, err := k.d.Remove(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"})
 	k.must(err)
 	k.finishes() // of a consumer that is gone
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	k.gets("q 1 #1", "q 1 #1")
 	k.finishes()
 	if c := k.at("q", 0, handoff.Started); c.Token.N != 1 || k.tags[0] == k.tags[1] {
@@ -513,7 +513,7 @@ func TestOtherEndsGoOn(t *testing.T) {
 func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2, 3, 4)
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	k.works(k.edges...)
 	for _, request := range []string{"cursor", "nudge"} {
 		k.queues.fail = func(r, _ string) error {
@@ -561,11 +561,11 @@ func TestTrackIsChecked(t *testing.T) {
 	// One that is tracked no more leaves the last tracked claim to others; a
 	// sweep that could not end it says so.
 	k.put("q", 1)
-	k.ends(handoff.Tracked)
+	k.ends(handoff.EndedTracked)
 	k.pass(time.Hour)
 	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }})
 	k.must(err)
-	if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || done.Ended != handoff.Busy {
+	if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || done.Ended != handoff.EndedBusy {
 		t.Errorf("it ended as %s, error %v", done.Ended, done.Err)
 	}
 	_, err = d.Sweep(t.Context(), handoff.SweepOptions{})

@@ -13,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -77,7 +78,7 @@ func claims(ctx context.Context, client *dynamodb.Client, line func(string, int,
 	if err != nil {
 		return err
 	}
-	pull, err := handoff.NewPuller(d, nil)
+	claims, err := pull.New(d, nil)
 	if err != nil {
 		return err
 	}
@@ -91,39 +92,39 @@ func claims(ctx context.Context, client *dynamodb.Client, line func(string, int,
 	if _, err := d.Create(ctx, handedQueue, "ledger", handoff.First); err != nil {
 		return err
 	}
-	request := func(i int) handoff.Request {
-		return handoff.Request{
-			Queue: handedQueue, Consumer: "ledger", ID: fmt.Sprint("r", i), Bounds: handoff.Bounds{MaxMessages: batchOf},
+	request := func(i int) pull.Request {
+		return pull.Request{
+			Queue: handedQueue, Consumer: "ledger", ID: fmt.Sprint("r", i), Bounds: pull.Bounds{MaxMessages: batchOf},
 		}
 	}
-	expect := func(a handoff.Answer, err error) error {
-		if err == nil && a.Verdict != handoff.OK {
+	expect := func(a pull.Answer, err error) error {
+		if err == nil && a.Verdict != pull.OK {
 			err = fmt.Errorf("answered %s", a.Verdict)
 		}
 		return err
 	}
-	var a handoff.Answer
+	var a pull.Answer
 	err = line(fmt.Sprintf("ours: claim, prepare, commit of %d", batchOf), batches, func(i int) error {
 		var err error
-		if a, err = pull.Claim(ctx, request(i)); expect(a, err) != nil {
+		if a, err = claims.Claim(ctx, request(i)); expect(a, err) != nil {
 			return expect(a, err)
 		}
-		if err := expect(pull.Prepare(ctx, a.Held())); err != nil {
+		if err := expect(claims.Prepare(ctx, a.Held())); err != nil {
 			return err
 		}
-		return expect(pull.Commit(ctx, a.Held()))
+		return expect(claims.Commit(ctx, a.Held()))
 	})
 	if err != nil {
 		return err
 	}
-	if a, err = pull.Claim(ctx, request(batches)); expect(a, err) != nil {
+	if a, err = claims.Claim(ctx, request(batches)); expect(a, err) != nil {
 		return expect(a, err)
 	}
 	err = line(fmt.Sprintf("ours: prepare of %d, commit and claim of the next %d", batchOf, batchOf), batches, func(i int) error {
-		if err := expect(pull.Prepare(ctx, a.Held())); err != nil {
+		if err := expect(claims.Prepare(ctx, a.Held())); err != nil {
 			return err
 		}
-		done, next, err := pull.CommitAndClaim(ctx, a.Held(), request(batches+1+i))
+		done, next, err := claims.CommitAndClaim(ctx, a.Held(), request(batches+1+i))
 		if a = next; expect(done, err) != nil {
 			return expect(done, err)
 		}
@@ -132,14 +133,14 @@ func claims(ctx context.Context, client *dynamodb.Client, line func(string, int,
 	if err != nil {
 		return err
 	}
-	if err := expect(pull.Prepare(ctx, a.Held())); err != nil {
+	if err := expect(claims.Prepare(ctx, a.Held())); err != nil {
 		return err
 	}
-	if err := expect(pull.Commit(ctx, a.Held())); err != nil {
+	if err := expect(claims.Commit(ctx, a.Held())); err != nil {
 		return err
 	}
 	return line("ours: nothing ready", batches, func(i int) error {
-		_, err := pull.Claim(ctx, request(3*batches+i))
+		_, err := claims.Claim(ctx, request(3*batches+i))
 		return err
 	})
 }

@@ -1,7 +1,10 @@
 package main
 
-// deliveryFolder has the code that delivery's bugs are planted in.
-const deliveryFolder = "pkg/handoff"
+// deliveryFolder and recordFolder have the code that delivery's bugs are planted in.
+const (
+	deliveryFolder = "pkg/handoff"
+	recordFolder   = "internal/record"
+)
 
 // deliveries are the tests that walk all small schedules and random ones.
 var deliveries = test{"./verify/sim/handoffsim", "TestEverySmallSchedule|TestRandomSchedules"}
@@ -12,17 +15,17 @@ func deliveryTrace(name string) test { return test{"./verify/sim/handoffsim", "T
 
 // deliveryMutants are bugs in delivery and in its store's requests.
 var deliveryMutants = []mutant{
-	{"commit without token", deliveryFolder, deliveries, []edit{
+	{"commit without token", recordFolder, deliveries, []edit{
 		{"store_claims.go", "\"commit\", queue, name, isHeld(token, Started),", "\"commit\", queue, name, isIn(Started),"},
 	}},
-	{"commit without token and state", deliveryFolder, deliveries, []edit{
+	{"commit without token and state", recordFolder, deliveries, []edit{
 		{"store_claims.go", "\"commit\", queue, name, isHeld(token, Started),", "\"commit\", queue, name, attrQueue.Exists(),"},
 	}},
-	{"token number used twice", deliveryFolder, deliveries, []edit{
+	{"token number used twice", recordFolder, deliveries, []edit{
 		{"store_claims.go", "takeOver(seen), setClaim(seen.Token.N+1, claim),", "takeOver(seen), setClaim(max(seen.Token.N, 1), claim),"},
 		{"store_claims.go", "c.holds(Token{seen.Token.N + 1, claim.Req})", "c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
 	}},
-	{"commit and claim without token", deliveryFolder, deliveries, []edit{
+	{"commit and claim without token", recordFolder, deliveries, []edit{
 		{"store_claims.go", "isHeld(token, Started), token, claim)", "isIn(Started), token, claim)"},
 	}},
 	{"commit before the delivery", deliveryFolder, deliveries, []edit{
@@ -33,15 +36,15 @@ var deliveryMutants = []mutant{
 	}},
 	{"takeover ignores the lease: order broken", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "false:"},
-		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "isIn(Idle, Started))"},
+		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "isIn(Idle, Started))"},
 	}},
 	{"stale position", sorterFolder, deliveries, []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
 	}},
-	{"operator without condition: skip", deliveryFolder, deliveries, []edit{
+	{"operator without condition: skip", recordFolder, deliveries, []edit{
 		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),", "attrQueue.Exists(),"},
 	}},
-	{"operator without condition: rewind", deliveryFolder, deliverySchedule("rewound"), []edit{
+	{"operator without condition: rewind", recordFolder, deliverySchedule("rewound"), []edit{
 		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),", "attrQueue.Exists(),"},
 	}},
 	{"no look after commit (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
@@ -49,28 +52,28 @@ var deliveryMutants = []mutant{
 	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now.Add(2 * time.Second))):"},
-		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
+		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
 	}},
-	{"attempts counted by failures (T6)", deliveryFolder, deliveryTrace("T6"), []edit{
+	{"attempts counted by failures (T6)", recordFolder, deliveryTrace("T6"), []edit{
 		{"store_claims.go", ", attrAttempts.Plus(1)},", "},"},
 		{"store_claims.go", "setEnded(t, Aborted), attr", "setEnded(t, Aborted), attrAttempts.Plus(1), attr"},
 	}},
-	{"the second attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
-		{"deliver.go", "if attempts > 0 || after < singleTo {", "if false {"},
+	{"the second attempt has all again (T7)", recordFolder, deliveryTrace("T7"), []edit{
+		{"read.go", "if attempts > 0 || after < singleTo {", "if false {"},
 	}},
-	{"failure without token", deliveryFolder, deliveries, []edit{
+	{"failure without token", recordFolder, deliveries, []edit{
 		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isIn(Started),"},
 	}},
 	{"cancel ignores the lease", deliveryFolder, deliveries, []edit{
-		{"sweep.go", "\tcase c.over(now):", "\tcase c.State == Started:"},
-		{"store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started)),\n"},
+		{"sweep.go", "\tcase over(c, now):", "\tcase c.State == Started:"},
+		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started)),\n"},
 	}},
-	{"claimed while paused", deliveryFolder, deliverySchedule("paused and resumed"), []edit{
+	{"claimed while paused", recordFolder, deliverySchedule("paused and resumed"), []edit{
 		{"store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrStarting.Missing(),"},
 	}},
 	{"claimed while starting", deliveryFolder, deliverySchedule("rewound"), []edit{
 		{"deliver.go", "case c.Starting != \"\":", "case false:"},
-		{"store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrPaused.Missing(),"},
+		{"../../internal/record/store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrPaused.Missing(),"},
 	}},
 	{"delivers what the record shows only", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "if run.position <= c.Delivered && !run.fresh {", "if run.position < 0 && !run.fresh {"},
@@ -92,18 +95,18 @@ var deliveryMutants = []mutant{
 		{"walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
 	}},
 	{"dead claims are left to the next record", deliveryFolder, test{"./pkg/handoff", "TestSweepEndsDeadClaims"}, []edit{
-		{"sweep.go", "\tcase c.over(now):", "\tcase false:"},
+		{"sweep.go", "\tcase over(c, now):", "\tcase false:"},
 	}},
-	{"a replay comes one by one", deliveryFolder, test{"./pkg/handoff", "TestReplayComesInBatches"}, []edit{
+	{"a replay comes one by one", recordFolder, test{"./pkg/handoff", "TestReplayComesInBatches"}, []edit{
 		{"store_operate.go", "attrRetryAt.Remove(),\n\t\t\tattrSingleTo.Remove())...)", "attrRetryAt.Remove())...)"},
 	}},
 	{"steps over what is missing", deliveryFolder, test{"./pkg/handoff", "TestMissing"}, []edit{
-		{"deliver.go", "run.Ended, run.Cause = Missing, missing\n", "part.To = missing.Seq\n"},
+		{"deliver.go", "run.Ended, run.Cause, err = EndedMissing, missing, nil\n", "got.To, err = missing.Seq, nil\n"},
 	}},
-	{"own commit not recognised", deliveryFolder, test{"./pkg/handoff", "TestStoreCommit/memory"}, []edit{
+	{"own commit not recognised", recordFolder, test{"./internal/record", "TestStoreCommit/memory"}, []edit{
 		{"store_claims.go", "return c, made || c.ended(token, Committed), err", "return c, made, err"},
 	}},
-	{"own claim not recognised", deliveryFolder, test{"./pkg/handoff", "TestStoreClaim/memory"}, []edit{
+	{"own claim not recognised", recordFolder, test{"./internal/record", "TestStoreClaim/memory"}, []edit{
 		{"store_claims.go", "return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "return c, made, err"},
 	}},
 	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{

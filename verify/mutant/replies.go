@@ -9,113 +9,113 @@ func replyTrace(name string) test { return test{"./verify/sim/repliessim", "Test
 
 // replyMutants are bugs in replies with the commit, and in the store's requests.
 var replyMutants = []mutant{
-	{"replies: before the decision (P1)", handoffCode, replyTrace("P1"), []edit{
-		{"send.go", "\tc, decided, err := run.store.Decide(", "\tfor _, one := range staged {\n\t\tif _, err := run.sorter.Place(ctx, one); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, decided, err := run.store.Decide("},
+	{"replies: before the decision (P1)", deliveryFolder, replyTrace("P1"), []edit{
+		{"reply.go", "\tc, decided, err := run.store.Decide(", "\tfor _, one := range staged {\n\t\tif _, err := run.sorter.Place(ctx, one); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, decided, err := run.store.Decide("},
 	}},
-	{"replies: finished before they are sent (P2)", handoffCode, replyTrace("P2"), []edit{
-		{"send.go", "\tfor i, o := range c.Outbox {\n", "\tif _, _, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\treturn c, err\n\t}\n\tfor i, o := range c.Outbox {\n"},
+	{"replies: finished before they are sent (P2)", recordFolder, replyTrace("P2"), []edit{
+		{"send.go", "\tfor i, o := range c.Outbox {\n", "\tif _, _, err := t.Store.Finish(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\treturn c, err\n\t}\n\tfor i, o := range c.Outbox {\n"},
 	}},
-	{"replies: committed before they are stored (P3)", handoffCode, replyTrace("P3"), []edit{
-		{"send.go", "\terr = p.d.storeReplies(ctx, h, replies)\n", "\tif _, err := p.commit(ctx, h); err != nil {\n\t\treturn Answer{}, false, err\n\t}\n\terr = p.d.storeReplies(ctx, h, replies)\n"},
+	{"replies: committed before they are stored (P3)", pullFolder, replyTrace("P3"), []edit{
+		{"puller_end.go", "\terr = p.t.StoreReplies(ctx, record.Held(h), replies)\n", "\tif _, err := p.commit(ctx, h); err != nil {\n\t\treturn Answer{}, false, err\n\t}\n\terr = p.t.StoreReplies(ctx, record.Held(h), replies)\n"},
 	}},
-	{"replies: an id without the token (P4)", handoffCode, replyTrace("P4"), []edit{
+	{"replies: an id without the token (P4)", recordFolder, replyTrace("P4"), []edit{
 		{"reply.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue}", "queue}"},
 	}},
-	{"replies: an id without the request", handoffCode, test{"./pkg/handoff", "TestTheIdHasTheWholeToken"}, []edit{
+	{"replies: an id without the request", recordFolder, test{"./pkg/handoff", "TestTheIdHasTheWholeToken"}, []edit{
 		{"reply.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue}", "strconv.FormatInt(h.Token.N, 10), queue}"},
 	}},
-	{"replies: settled without them (P5)", handoffCode, replyTrace("P5"), []edit{
+	{"replies: settled without them (P5)", pullFolder, replyTrace("P5"), []edit{
 		{"consume.go", "run.claims.Settle(ctx, h, outcome, reason, replies...)", "run.claims.Settle(ctx, h, outcome, reason, replies[:0]...)"},
 	}},
-	{"replies: no look before a commit that is repeated (P6)", handoffCode, replyTrace("P6"), []edit{
-		{"send.go", "case Prepared, InDoubt, InQuarantine:\n", "case Prepared, InDoubt, InQuarantine, WasCommitted:\n"},
+	{"replies: no look before a commit that is repeated (P6)", pullFolder, replyTrace("P6"), []edit{
+		{"puller_end.go", "case Prepared, InDoubt, Quarantined:\n", "case Prepared, InDoubt, Quarantined, Committed:\n"},
 	}},
-	{"replies: at the prepare (P7)", handoffCode, replyTrace("P7"), []edit{
-		{"consume.go", "\t\tif err == nil && p.Verdict != OK {\n\t\t\terr = refused{p.Verdict}\n", "\t\tif err == nil && p.Verdict == OK {\n\t\t\t_, err = run.claims.Commit(ctx, h, a.Replies()...)\n\t\t} else if err == nil {\n\t\t\terr = refused{p.Verdict}\n"},
+	{"replies: at the prepare (P7)", pullFolder, replyTrace("P7"), []edit{
+		{"consume.go", "\t\tif err == nil && p.Verdict != OK {\n\t\t\terr = refused{p.Verdict}\n", "\t\tif err == nil && p.Verdict == OK {\n\t\t\treplies, _ := a.Replies()\n\t\t\t_, err = run.claims.Commit(ctx, h, replies...)\n\t\t} else if err == nil {\n\t\t\terr = refused{p.Verdict}\n"},
 	}},
-	{"replies: decided before they are staged (P8)", handoffCode, replyTrace("P8"), []edit{
-		{"send.go", "\tvar outbox []Outgoing\n\tvar staged []cursor.Staged\n", "\tvar first, outbox []Outgoing\n\tvar staged []cursor.Staged\n\tfor _, p := range b.Held().parcels(replies) {\n\t\tfirst = append(first, p.Outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
+	{"replies: decided before they are staged (P8)", deliveryFolder, replyTrace("P8"), []edit{
+		{"reply.go", "\tvar outbox []record.Outgoing\n\tvar staged []cursor.Staged\n", "\tvar first, outbox []record.Outgoing\n\tvar staged []cursor.Staged\n\tfor _, p := range held.Parcels(replies) {\n\t\tfirst = append(first, p.Outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
 	}},
-	{"replies: what is decided is taken over (P9)", handoffCode, replyTrace("P9"), []edit{
-		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now), isUntracked)))"},
+	{"replies: what is decided is taken over (P9)", deliveryFolder, replyTrace("P9"), []edit{
+		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now), isUntracked)))"},
 		{"deliver.go", "case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):", "case false:"},
 		{"deliver.go", "case c.State == Ready || c.State == Unknown || c.State == Sending ||", "case c.State == Ready || c.State == Unknown || c.State == Sending && !c.LeaseUntil.Before(ddb.ToMillis(now)) ||"},
 	}},
-	{"replies: what is decided fails (P10)", handoffCode, replyTrace("P10"), []edit{
-		{"send.go", "\t\treturn c, run.replying(err)\n", "\t\treturn run.fail(ctx, c, err)\n"},
-		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isHeld(token, Started, Sending),"},
+	{"replies: what is decided fails (P10)", deliveryFolder, replyTrace("P10"), []edit{
+		{"reply.go", "\t\treturn c, run.replying(err)\n", "\t\treturn run.fail(ctx, c, err)\n"},
+		{"../../internal/record/store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isHeld(token, Started, Sending),"},
 	}},
-	{"replies: decided without the token", handoffCode, repliesWalked, []edit{
+	{"replies: decided without the token", recordFolder, repliesWalked, []edit{
 		{"store_replies.go", "isOwned(token, Started),", "isIn(Started),"},
 	}},
-	{"replies: whose claim it is by now is not looked at", handoffCode, test{"./pkg/handoff", "TestADecisionThatWasLost"}, []edit{
-		{"send.go", "\tif !c.owns(b.Token, Sending) {\n", "\tif false {\n"},
+	{"replies: whose claim it is by now is not looked at", deliveryFolder, test{"./pkg/handoff", "TestADecisionThatWasLost"}, []edit{
+		{"reply.go", "\tif c.Token != b.Token || c.State != Sending {\n", "\tif false {\n"},
 	}},
-	{"replies: finished without the token", handoffCode, test{"./pkg/handoff", "TestStoreFinish/memory"}, []edit{
+	{"replies: finished without the token", recordFolder, test{"./internal/record", "TestStoreFinish/memory"}, []edit{
 		{"store_replies.go", "isHeld(token, Sending),", "isIn(Sending),"},
 	}},
-	{"replies: of a handler that failed", handoffCode, repliesWalked, []edit{
-		{"deliver.go", "\t\t\treturn run.fail(ctx, c, cause)\n", "\t\t\tif err := run.storeReplies(ctx, batch.Held(), batch.Replies()); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\treturn run.fail(ctx, c, cause)\n"},
+	{"replies: of a handler that failed", deliveryFolder, repliesWalked, []edit{
+		{"deliver.go", "\t\t\treturn run.fail(ctx, c, cause)\n", "\t\t\treplies, _ := batch.Replies()\n\t\t\theld := record.Held{Queue: batch.Queue, Consumer: batch.Consumer, Token: batch.Token}\n\t\t\tif err := run.Tables().StoreReplies(ctx, held, replies); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\treturn run.fail(ctx, c, cause)\n"},
 	}},
-	{"replies: forgotten by a commit that claims", handoffCode, repliesSchedule("pulled, 2 faults"), []edit{
+	{"replies: forgotten by a commit that claims", pullFolder, repliesSchedule("pulled, 2 faults"), []edit{
 		{"puller_next.go", "\tif len(replies) > 0 {\n", "\tif len(replies) < 0 {\n"},
 	}},
-	{"replies: those of a claim in quarantine are not stored", handoffCode, repliesSchedule("pulled, and quarantined"), []edit{
-		{"send.go", "case Prepared, InDoubt, InQuarantine:\n\tdefault:", "case Prepared, InDoubt:\n\tcase InQuarantine:\n\t\treturn Answer{}, false, nil\n\tdefault:"},
+	{"replies: those of a claim in quarantine are not stored", pullFolder, repliesSchedule("pulled, and quarantined"), []edit{
+		{"puller_end.go", "case Prepared, InDoubt, Quarantined:\n\tdefault:", "case Prepared, InDoubt:\n\tcase Quarantined:\n\t\treturn Answer{}, false, nil\n\tdefault:"},
 	}},
-	{"replies: one that can never be stored holds its queue", handoffCode, repliesWalked, []edit{
-		{"send.go", "\t\tcase !r.Outcome.Durable():\n", "\t\tcase !r.Outcome.Durable():\n\t\t\treturn lost{}, ErrUnavailable\n\t\tcase false:\n"},
+	{"replies: one that can never be stored holds its queue", recordFolder, repliesWalked, []edit{
+		{"send.go", "\t\tcase !r.Outcome.Durable():\n", "\t\tcase !r.Outcome.Durable():\n\t\t\treturn lost{}, ddb.ErrUnavailable\n\t\tcase false:\n"},
 	}},
-	{"replies: one that can never be stored is not announced", handoffCode, repliesWalked, []edit{
+	{"replies: one that can never be stored is not announced", recordFolder, repliesWalked, []edit{
 		{"send.go", "\tif len(refused) == 0 {\n", "\tif len(refused) >= 0 {\n"},
 	}},
-	{"replies: refused behind the commit", handoffCode, repliesWalked, []edit{
-		{"send.go", "\tif err := d.refuse(ctx, h, refused); err != nil {\n\t\treturn c, err\n\t}\n\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n", "\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n\tif err == nil {\n\t\terr = d.refuse(ctx, h, refused)\n\t}\n"},
+	{"replies: refused behind the commit", recordFolder, repliesWalked, []edit{
+		{"send.go", "\tif err := t.refuse(ctx, h, refused); err != nil {\n\t\treturn c, err\n\t}\n\tfinished, done, err := t.Store.Finish(ctx, c.Queue, c.Name, c.Token)\n", "\tfinished, done, err := t.Store.Finish(ctx, c.Queue, c.Name, c.Token)\n\tif err == nil {\n\t\terr = t.refuse(ctx, h, refused)\n\t}\n"},
 	}},
-	{"replies: counted as refused at every try", handoffCode, test{"./pkg/handoff", "TestStoreRefuse/memory"}, []edit{
+	{"replies: counted as refused at every try", recordFolder, test{"./internal/record", "TestStoreRefuse/memory"}, []edit{
 		{"store_replies.go", "ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),", "attrQueue.Exists(),"},
 	}},
-	{"replies: announced for ever", handoffCode, test{"./pkg/handoff", "TestARefusedReplyGoesOn"}, []edit{
+	{"replies: announced for ever", recordFolder, test{"./pkg/handoff", "TestARefusedReplyGoesOn"}, []edit{
 		{"store_replies.go", "\t\tattrRefusedTold.Set(told))", "\t\tattrRefusedTold.Remove())"},
 	}},
-	{"replies: the sweep leaves them to the next record", handoffCode, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
+	{"replies: the sweep leaves them to the next record", deliveryFolder, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
 		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {", "if false {"},
 	}},
-	{"replies: a claim while they are sent is tried", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "(!over || c.Tracked), c.State == Ready, c.State == Sending:", "(!over || c.Tracked), c.State == Ready:"},
+	{"replies: a claim while they are sent is tried", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
+		{"puller.go", "(!over || c.Tracked), c.State == handoff.Ready, c.State == handoff.Sending:", "(!over || c.Tracked), c.State == handoff.Ready:"},
 	}},
-	{"replies: a claim while they are sent is answered its lease", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "if c.Tracked || c.State == Sending {", "if c.Tracked {"},
+	{"replies: a claim while they are sent is answered its lease", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
+		{"puller.go", "if c.Tracked || c.State == handoff.Sending {", "if c.Tracked {"},
 	}},
-	{"replies: what is decided is nobody's claim", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"claims.go", "\tcase c.owns(t, Sending):\n\t\treturn WasCommitted // as good as\n", ""},
+	{"replies: what is decided is nobody's claim", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
+		{"claims.go", "\tcase out && c.State == handoff.Sending:\n\t\treturn Committed // as good as\n", ""},
 	}},
-	{"replies: a full queue loses them", handoffCode, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
+	{"replies: a full queue loses them", recordFolder, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
 		{"send.go", "\t\tcase r.Outcome == cursor.Full:\n", "\t\tcase false:\n"},
 	}},
-	{"replies: stored, and not in order yet", handoffCode, repliesWalked, []edit{
+	{"replies: stored, and not in order yet", recordFolder, repliesWalked, []edit{
 		{"send.go", "case errors.Join(r.Err, r.Deferred) != nil:", "case r.Err != nil:"},
 	}},
-	{"replies: what they are made from is kept", handoffCode, test{"./pkg/handoff", "TestAReplyIsTakenAsItIs"}, []edit{
+	{"replies: what they are made from is kept", recordFolder, test{"./pkg/handoff", "TestAReplyIsTakenAsItIs"}, []edit{
 		{"reply.go", "append(g.replies, r.clone())", "append(g.replies, r)"},
 	}},
-	{"replies: pushed without one that was refused", handoffCode, test{"./pkg/handoff", "TestABadReplyThatIsIgnored"}, []edit{
-		{"deliver.go", "\treturn batch.refusal()\n", "\treturn nil\n"},
+	{"replies: pushed without one that was refused", deliveryFolder, test{"./pkg/handoff", "TestABadReplyThatIsIgnored"}, []edit{
+		{"deliver.go", "\t_, err = batch.Replies()\n\treturn err\n", "\treturn nil\n"},
 	}},
-	{"replies: committed without one that was refused", handoffCode, test{"./pkg/handoff/sqlmarker", "TestABadReplyThatIsIgnored"}, []edit{
-		{"consume.go", "if err := a.refusal(); err != nil {", "if err := a.refusal(); err != nil && false {"},
+	{"replies: committed without one that was refused", pullFolder, test{"./pkg/handoff/pull/sqlmarker", "TestABadReplyThatIsIgnored"}, []edit{
+		{"consume.go", "if _, err := a.Replies(); err != nil {", "if _, err := a.Replies(); err != nil && false {"},
 	}},
-	{"replies: the seq's attribute is not counted", handoffCode, test{"./pkg/handoff", "TestWhatIsTakenCanBeStored"}, []edit{
+	{"replies: the seq's attribute is not counted", recordFolder, test{"./pkg/handoff", "TestWhatIsTakenCanBeStored"}, []edit{
 		{"reply.go", "m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)", "m.Seq = *r.Seq"},
 	}},
-	{"replies: attributes take no room", handoffCode, test{"./pkg/handoff", "TestWhatIsTakenCanBeStored"}, []edit{
+	{"replies: attributes take no room", recordFolder, test{"./pkg/handoff", "TestWhatIsTakenCanBeStored"}, []edit{
 		{"reply.go", "size += attributeOverhead + ", "size += "},
 	}},
 	{"replies: of two lists in an answer the last counts", "internal/sink/lambda", test{"./internal/sink/lambda", "TestLambdaAnswers"}, []edit{
 		{"lambda.go", "if *counts != nil {", "if false {"},
 	}},
 	{"replies: a marker without them", markerFolder, markerTest("TestEachMessageIsAnsweredOnce"), []edit{
-		{"consume.go", "d.Mark(ctx, tx, b, committed, b.Replies()...)", "d.Mark(ctx, tx, b, committed)"},
+		{"consume.go", "d.Mark(ctx, tx, b, committed, replies...)", "d.Mark(ctx, tx, b, committed, replies[:0]...)"},
 	}},
 	{"replies: older tables are opened", markerFolder, markerTest("TestOlderTables"), []edit{
 		{"markers.go", "case version < layout:", "case version < layout-1:"},

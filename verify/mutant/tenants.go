@@ -48,12 +48,12 @@ var tenantMutants = []mutant{
 		{"tracked.go", `if of, _ := tenant.Split(t.queue); of != "" {`, `if of, _ := tenant.Split(t.queue); false {`},
 	}},
 	{"tenants: a chain is shown by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
-		{"consumers.go", "scope.Short(c.Chain())", "c.Chain()"},
+		{"consumers.go", "scope.Short(handoff.ChainOf(c))", "handoff.ChainOf(c)"},
 	}},
 	{"tenants: an operation shows a chain's whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
 		{"acts.go", "scope.Short(a.Chain)", "a.Chain"},
 	}},
-	{"replies: a record names their queue in words", "pkg/handoff", test{"./pkg/handoff", "TestABadReplyFailsItsBatch"}, []edit{
+	{"replies: a record names their queue in words", recordFolder, test{"./pkg/handoff", "TestABadReplyFailsItsBatch"}, []edit{
 		{"errors.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},
 	}},
 	{"tenants: a batch's chain may be made by anybody", "functions/ack", test{"./functions/ack", "TestBadInput"}, []edit{

@@ -12,14 +12,14 @@ func trackedTrace(name string) test { return test{"./verify/sim/trackedsim", "Te
 // else lies near.
 var trackedMutants = []mutant{
 	{"tracked: plain takeover of a tracked claim", deliveryFolder, trackings, []edit{
-		{"store_claims.go", "isOver(now), isUntracked)))", "isOver(now))))"},
-		{"deliver.go", "if c.Tracked && c.over(now) {", "if false {"},
+		{"../../internal/record/store_claims.go", "isOver(now), isUntracked)))", "isOver(now))))"},
+		{"deliver.go", "if c.Tracked && over(c, now) {", "if false {"},
 	}},
 	{"tracked: the sweep cancels a tracked claim", deliveryFolder, trackings, []edit{
-		{"store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started), isOver(now)),\n"},
-		{"sweep.go", "\tcase c.Tracked && c.over(now):", "\tcase false:"},
+		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started), isOver(now)),\n"},
+		{"sweep.go", "\tcase c.Tracked && over(c, now):", "\tcase false:"},
 	}},
-	{"tracked: the mark is not set", deliveryFolder, trackings, []edit{
+	{"tracked: the mark is not set", recordFolder, trackings, []edit{
 		{"store_claims.go", "return append(set, attrTracked.Set(ddb.Bool(true)), attrVersion.Set(ddb.Int(layoutTracked)))", "return append(set, attrTracked.Remove())"},
 	}},
 	{"tracked: the chain is created before the claim", deliveryFolder, trackings, []edit{
@@ -77,15 +77,15 @@ var trackedMutants = []mutant{
 	}},
 	{"tracked: a tag without its req", deliveryFolder, trackedTrace("EndOfAnEarlierConsumersChain"), []edit{
 		{"tracked.go", "+ \"/\" + t.token.String()", "+ \"/\" + strconv.FormatInt(t.token.N, 10) + \"-\""},
-		{"tracked.go", "\tif c.holds(t.token) {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
+		{"tracked.go", "\tif c.State == Started && c.Token == t.token {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
 	}},
 	{"tracked: ended under the number alone", deliveryFolder, trackedTrace("EndOfAnEarlierConsumersChain"), []edit{
-		{"tracked.go", "\tif c.holds(t.token) {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
+		{"tracked.go", "\tif c.State == Started && c.Token == t.token {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
 	}},
 	{"tracked: nobody is woken up where the end was refused", deliveryFolder, trackings, []edit{
 		{
-			"tracked.go", "\tif c.holds(t.token) {\n\t\tif c, _, err = d.endAs(ctx, c, chain, 0); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n",
-			"\tseen, err := d.store.Consumer(ctx, t.queue, t.name)\n\tif err != nil || !seen.holds(t.token) {\n\t\treturn err\n\t}\n" +
+			"tracked.go", "\tif c.State == Started && c.Token == t.token {\n\t\tif c, _, err = d.endAs(ctx, c, chain, 0); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n",
+			"\tseen, err := d.store.Consumer(ctx, t.queue, t.name)\n\tif err != nil || seen.State != Started || seen.Token != t.token {\n\t\treturn err\n\t}\n" +
 				"\tif c, _, err = d.endAs(ctx, seen, chain, 0); err != nil {\n\t\treturn err\n\t}\n",
 		},
 	}},
@@ -99,7 +99,7 @@ var trackedMutants = []mutant{
 		{"finish.go", "\t\tif err := announce(ctx, c); err != nil {\n\t\t\treturn false, err\n\t\t}\n", "\t\t_ = announce(ctx, c)\n"},
 	}},
 	{"tracked: nothing is asked of the chain while the consumer is paused", deliveryFolder, test{"./pkg/handoff", "TestADoneTreeIsCommittedByWhoeverLooks"}, []edit{
-		{"deliver.go", "if c.Tracked && c.over(now) {", "if c.Tracked && c.over(now) && c.Paused == \"\" {"},
+		{"deliver.go", "if c.Tracked && over(c, now) {", "if c.Tracked && over(c, now) && c.Paused == \"\" {"},
 	}},
 	{"tracked: a repeat under a new token is dropped by the queue", "internal/sink/fifo", test{"./internal/sink/fifo", "TestTrackedFifoItems"}, []edit{
 		{"fifo.go", "\t\t\twritten.Dedup += \".\" + b.Edges[i].Op().String()\n", ""},

@@ -2,32 +2,32 @@ package main
 
 // The folders that the two-phase handoff's bugs are planted in.
 const (
-	handoffCode  = "pkg/handoff"
-	markerFolder = "pkg/handoff/sqlmarker"
+	pullFolder   = "pkg/handoff/pull"
+	markerFolder = "pkg/handoff/pull/sqlmarker"
 	databaseSim  = "verify/sim/twophasesim"
 )
 
 // twoPhases are the tests that walk the schedules of two databases.
 var twoPhases = test{"./verify/sim/twophasesim", "TestEverySmallSchedule|TestRandomSchedules"}
 
-func markerTest(pattern string) test { return test{"./pkg/handoff/sqlmarker", pattern} }
+func markerTest(pattern string) test { return test{"./pkg/handoff/pull/sqlmarker", pattern} }
 
 // twoPhaseMutants are bugs in the two-phase handoff: in the store, in the loop
 // of a consumer, and in the markers of its database; these are planted in the
 // simulator's database too, which does as package sqlmarker does.
 var twoPhaseMutants = []mutant{
-	{"two phases: takeover of a prepared claim", handoffCode, twoPhases, []edit{
-		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Ready, Unknown, Sending), isOver(now))))"},
-		{"puller.go", "case c.State == Unknown, c.State == Ready && over:", "case c.State == Unknown:"},
-		{"puller.go", "(!over || c.Tracked), c.State == Ready, c.State == Sending:", "(!over || c.Tracked), c.State == Ready && !over, c.State == Sending:"},
+	{"two phases: takeover of a prepared claim", pullFolder, twoPhases, []edit{
+		{"../../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Ready, Unknown, Sending), isOver(now))))"},
+		{"puller.go", "case c.State == handoff.Unknown, c.State == handoff.Ready && over:", "case c.State == handoff.Unknown:"},
+		{"puller.go", "(!over || c.Tracked), c.State == handoff.Ready, c.State == handoff.Sending:", "(!over || c.Tracked), c.State == handoff.Ready && !over, c.State == handoff.Sending:"},
 	}},
-	{"two phases: claim of another place under the same number", handoffCode, test{"./pkg/handoff", "TestClaimOfAConsumerMadeAnew"}, []edit{
+	{"two phases: claim of another place under the same number", recordFolder, test{"./pkg/handoff/pull", "TestClaimOfAConsumerMadeAnew"}, []edit{
 		{"store_claims.go", "isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
 	}},
 	{"two phases: an effect that fails hides a restore", markerFolder, markerTest("TestAnEffectThatFailsByARestore"), []edit{
 		{"consume.go", "if errors.As(err, &ahead) || errors.As(err, &lost) {", "if (errors.As(err, &ahead) || errors.As(err, &lost)) && false {"},
 	}},
-	{"two phases: prepare without condition", handoffCode, twoPhases, []edit{
+	{"two phases: prepare without condition", recordFolder, twoPhases, []edit{
 		{"store_twophase.go", "isOwned(token, Started), setState(Ready))", "isIn(Started, Ready, Unknown, Sending), setState(Ready))"},
 	}},
 	{"two phases: no row means aborted", markerFolder, markerTest("TestSettledCannotCommit"), []edit{
@@ -39,38 +39,38 @@ var twoPhaseMutants = []mutant{
 	{"two phases: a conflict is a commit (T1)", markerFolder, markerTest("TestTraceT1"), []edit{
 		{"markers.go", "\treturn handoff.TokenOutcome(outcome), replies, nil\n", "\treturn handoff.Committed, replies, nil\n"},
 	}},
-	{"two phases: commit and claim without the token", handoffCode, twoPhases, []edit{
+	{"two phases: commit and claim without the token", recordFolder, twoPhases, []edit{
 		{"store_twophase.go", "isHeld(token, Ready, Unknown), token, claim)", "isIn(Started, Ready, Unknown, Sending), token, claim)"},
 	}},
-	{"two phases: commit and claim before the prepare", handoffCode, test{"./pkg/handoff", "TestStoreCommitPreparedAndClaim/memory"}, []edit{
+	{"two phases: commit and claim before the prepare", recordFolder, test{"./internal/record", "TestStoreCommitPreparedAndClaim/memory"}, []edit{
 		{"store_twophase.go", "isHeld(token, Ready, Unknown), token, claim)", "isHeld(token, Started, Ready, Unknown), token, claim)"},
 	}},
-	{"two phases: commit and claim forgets the outcome", handoffCode, twoPhases, []edit{
+	{"two phases: commit and claim forgets the outcome", recordFolder, twoPhases, []edit{
 		{"store_claims.go", "\t\tsetEnded(token, Committed), attrDelivered.Set", "\t\tattrDelivered.Set"},
 	}},
-	{"two phases: commit and claim from where it was", handoffCode, twoPhases, []edit{
+	{"two phases: commit and claim from where it was", recordFolder, twoPhases, []edit{
 		{"store_claims.go", "attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),", "attrDelivered.Set(attrTo.Ref()),"},
 	}},
-	{"two phases: abort on a lost database answer (T2)", handoffCode, twoPhases, []edit{
-		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := Aborted, []Reply(nil), error(nil)"},
+	{"two phases: abort on a lost database answer (T2)", pullFolder, twoPhases, []edit{
+		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := handoff.Aborted, []handoff.Reply(nil), error(nil)"},
 	}},
-	{"two phases: bare abort after the prepare (T2)", handoffCode, markerTest("TestTraceT2"), []edit{
-		{"puller_end.go", "if c.judge(h.Token) != NotPrepared {", "if v := c.judge(h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
+	{"two phases: bare abort after the prepare (T2)", pullFolder, markerTest("TestTraceT2"), []edit{
+		{"puller_end.go", "if judge(c, h.Token) != NotPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.t.Store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
 	}},
 	{"two phases: no marker", markerFolder, markerTest("TestLostAnswersAreSettled"), []edit{
-		{"consume.go", "\tif err := d.Mark(ctx, tx, b, committed, b.Replies()...); err != nil {\n\t\treturn err\n\t}\n", ""},
+		{"consume.go", "\tif err := d.Mark(ctx, tx, b, committed, replies...); err != nil {\n\t\treturn err\n\t}\n", "\t_ = replies\n"},
 	}},
 	{"two phases: no marker (simulated)", databaseSim, twoPhases, []edit{
 		{"database.go", "\td.markers[h] = handoff.Committed\n", ""},
 	}},
-	{"two phases: unconditional quarantine", handoffCode, twoPhases, []edit{
+	{"two phases: unconditional quarantine", recordFolder, twoPhases, []edit{
 		{"store_twophase.go", "ddb.And(isHeld(seen.Token, Unknown), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),", "attrQueue.Exists(),"},
 	}},
-	{"two phases: quarantine forgets the token", handoffCode, twoPhases, []edit{
+	{"two phases: quarantine forgets the token", recordFolder, twoPhases, []edit{
 		{"store_twophase.go", "append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)", "setPassed()...)"},
 	}},
-	{"two phases: forgotten answered as cancelled", handoffCode, test{"./pkg/handoff", "TestPullerConforms/memory"}, []edit{
-		{"claims.go", "\treturn Forgotten\n", "\treturn WasCancelled\n"},
+	{"two phases: forgotten answered as cancelled", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory"}, []edit{
+		{"claims.go", "\treturn Forgotten\n", "\treturn Cancelled\n"},
 	}},
 	{"two phases: markers dropped without a floor (T3)", markerFolder, markerTest("TestForget|TestTraceT3"), []edit{
 		{"markers.go", "\tif _, err := tx.ExecContext(ctx, m.dialect.Raise, append([]any{under}, key...)...); err != nil {\n\t\treturn false, err\n\t}\n", ""},
@@ -85,7 +85,7 @@ var twoPhaseMutants = []mutant{
 	{"two phases: marker keyed by the number alone", markerFolder, markerTest("TestTheWholeKeyTells"), []edit{
 		{"markers.go", "h.Token.N, h.Token.Req)", "h.Token.N, \"\")"},
 	}},
-	{"two phases: no look after the commit (T4)", handoffCode, markerTest("TestTraceT4"), []edit{
+	{"two phases: no look after the commit (T4)", pullFolder, markerTest("TestTraceT4"), []edit{
 		{"consume.go", "\trun.Observe(Step{Verdict: OK, Batch: a.Batch})\n", "\trun.Observe(Step{Verdict: OK, Batch: a.Batch})\n\trun.ended = run.UntilEmpty\n"},
 	}},
 	{"two phases: a restored database is not noticed", databaseSim, twoPhases, []edit{
@@ -97,19 +97,19 @@ var twoPhaseMutants = []mutant{
 	{"two phases: restored tables are not noticed", markerFolder, markerTest("TestRestoredTables"), []edit{
 		{"markers.go", "rewinds == b.Rewinds && upTo > b.From:", "false:"},
 	}},
-	{"two phases: a taken over claim is taken for restored tables", handoffCode, markerTest("TestATakenOverClaimIsNoRestore"), []edit{
+	{"two phases: a taken over claim is taken for restored tables", pullFolder, markerTest("TestATakenOverClaimIsNoRestore"), []edit{
 		{"consume.go", "errors.As(err, &ahead) && failed == nil && aborted.Verdict == OK:", "errors.As(err, &ahead) && (failed == nil || aborted.Verdict == OK):"},
 	}},
-	{"two phases: what an effect fails with ends the loop", handoffCode, markerTest("TestABadReplyFailsTheTransaction"), []edit{
+	{"two phases: what an effect fails with ends the loop", pullFolder, markerTest("TestABadReplyFailsTheTransaction"), []edit{
 		{"consume.go", "\t\t\terr = errors.New(err.Error())\n", ""},
 	}},
 	{"two phases: settled without looking at the floor", markerFolder, markerTest("TestForget"), []edit{
 		{"markers.go", "\tif h.Token.N < floor {\n", "\tif false {\n"},
 	}},
-	{"two phases: another database settles", handoffCode, markerTest("TestAnotherDatabasesClaimIsNotSettled"), []edit{
+	{"two phases: another database settles", pullFolder, markerTest("TestAnotherDatabasesClaimIsNotSettled"), []edit{
 		{"consume.go", "\treturn strings.HasPrefix(h.Token.Req, run.db.Name()+\"-\")\n", "\treturn strings.HasPrefix(h.Token.Req, \"\")\n"},
 	}},
-	{"two phases: the sweep quarantines at once", handoffCode, test{"./pkg/handoff", "TestQuarantine"}, []edit{
+	{"two phases: the sweep quarantines at once", deliveryFolder, test{"./pkg/handoff/pull", "TestQuarantine"}, []edit{
 		{"sweep_doubt.go", "old := now.Add(-r.options.SettleWithin)", "old := now"},
 	}},
 }

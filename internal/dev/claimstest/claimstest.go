@@ -1,4 +1,4 @@
-// Package claimstest holds every implementation of [handoff.Claims] to what that
+// Package claimstest holds every implementation of [pull.Claims] to what that
 // interface promises. Call [Run] from a test of the implementation.
 package claimstest
 
@@ -12,11 +12,12 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
 
 // Env is a queue "q" with a consumer "c" at its beginning, and no messages yet.
 type Env struct {
-	Claims handoff.Claims
+	Claims pull.Claims
 	// Put puts that many messages more, numbered from 1 on; the body of each is
 	// its number.
 	Put func(n int)
@@ -78,8 +79,8 @@ type bench struct {
 }
 
 // is checks an answer's verdict.
-func (b *bench) is(what string, want handoff.Verdict) func(handoff.Answer, error) handoff.Answer {
-	return func(a handoff.Answer, err error) handoff.Answer {
+func (b *bench) is(what string, want pull.Verdict) func(pull.Answer, error) pull.Answer {
+	return func(a pull.Answer, err error) pull.Answer {
 		b.Helper()
 		if err != nil {
 			b.Fatalf("%s: %v", what, err)
@@ -91,28 +92,28 @@ func (b *bench) is(what string, want handoff.Verdict) func(handoff.Answer, error
 	}
 }
 
-func request(id string, n int) handoff.Request {
-	return handoff.Request{Queue: "q", Consumer: "c", ID: id, Bounds: handoff.Bounds{MaxMessages: n}}
+func request(id string, n int) pull.Request {
+	return pull.Request{Queue: "q", Consumer: "c", ID: id, Bounds: pull.Bounds{MaxMessages: n}}
 }
 
 // claim claims up to n messages.
-func (b *bench) claim(id string, n int) handoff.Answer {
+func (b *bench) claim(id string, n int) pull.Answer {
 	b.Helper()
-	return b.is("claim", handoff.OK)(b.Claims.Claim(b.Context(), request(id, n)))
+	return b.is("claim", pull.OK)(b.Claims.Claim(b.Context(), request(id, n)))
 }
 
-func (b *bench) prepare(a handoff.Answer) {
+func (b *bench) prepare(a pull.Answer) {
 	b.Helper()
-	b.is("prepare", handoff.OK)(b.Claims.Prepare(b.Context(), a.Held()))
+	b.is("prepare", pull.OK)(b.Claims.Prepare(b.Context(), a.Held()))
 }
 
-func (b *bench) commit(a handoff.Answer) {
+func (b *bench) commit(a pull.Answer) {
 	b.Helper()
-	b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held()))
 }
 
 // has checks a batch's range and messages.
-func (b *bench) has(a handoff.Answer, from, to int64) {
+func (b *bench) has(a pull.Answer, from, to int64) {
 	b.Helper()
 	ok := a.From == from && a.To == to && int64(len(a.Messages)) == to-from && a.Queue == "q" && a.Consumer == "c"
 	for i, m := range a.Messages {
@@ -144,26 +145,26 @@ func testWhole(b *bench) {
 	b.prepare(second)
 	b.commit(second)
 	b.commit(first)
-	b.is("prepare after the end", handoff.WasCommitted)(b.Claims.Prepare(b.Context(), first.Held()))
-	b.is("abort after the end", handoff.WasCommitted)(b.Claims.Abort(b.Context(), first.Held(), "late"))
+	b.is("prepare after the end", pull.Committed)(b.Claims.Prepare(b.Context(), first.Held()))
+	b.is("abort after the end", pull.Committed)(b.Claims.Abort(b.Context(), first.Held(), "late"))
 }
 
 func testList(b *bench) {
 	b.Put(3)
 	for range 2 { // it claims nothing
-		b.has(b.is("list", handoff.OK)(b.Claims.List(b.Context(), "q", "c", handoff.Bounds{MaxMessages: 2})), 0, 2)
+		b.has(b.is("list", pull.OK)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{MaxMessages: 2})), 0, 2)
 	}
 	b.has(b.claim("r1", 3), 0, 3)
-	b.is("list while a claim is out", handoff.BusyUntil)(b.Claims.List(b.Context(), "q", "c", handoff.Bounds{}))
+	b.is("list while a claim is out", pull.Busy)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{}))
 }
 
 func testListed(b *bench) {
 	b.Put(3)
 	r := request("r1", 0)
 	r.Seqs, r.MaxBytes = []int64{1, 2}, 1
-	b.is("claim of more bytes than it may have", handoff.NotHead)(b.Claims.Claim(b.Context(), r))
+	b.is("claim of more bytes than it may have", pull.NotHead)(b.Claims.Claim(b.Context(), r))
 	r.MaxBytes = 0
-	b.has(b.is("claim", handoff.OK)(b.Claims.Claim(b.Context(), r)), 0, 2)
+	b.has(b.is("claim", pull.OK)(b.Claims.Claim(b.Context(), r)), 0, 2)
 }
 
 func testNotHead(b *bench) {
@@ -171,7 +172,7 @@ func testNotHead(b *bench) {
 	for _, seqs := range [][]int64{{2}, {1, 3}, {2, 3}, {3, 2, 1}, {1, 1}, {0, 1}, {1, 2, 3, 4}, {9}} {
 		r := request("r1", 0)
 		r.Seqs = seqs
-		b.is(fmt.Sprint("claim of ", seqs), handoff.NotHead)(b.Claims.Claim(b.Context(), r))
+		b.is(fmt.Sprint("claim of ", seqs), pull.NotHead)(b.Claims.Claim(b.Context(), r))
 	}
 	b.has(b.claim("r2", 9), 0, 3)
 }
@@ -181,15 +182,15 @@ func testNothing(b *bench) {
 	a := b.claim("r1", 1)
 	b.prepare(a)
 	b.commit(a)
-	b.is("claim", handoff.Nothing)(b.Claims.Claim(b.Context(), request("r2", 1)))
-	b.is("list", handoff.Nothing)(b.Claims.List(b.Context(), "q", "c", handoff.Bounds{}))
+	b.is("claim", pull.Nothing)(b.Claims.Claim(b.Context(), request("r2", 1)))
+	b.is("list", pull.Nothing)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{}))
 }
 
 func testBounds(b *bench) {
 	b.Put(12)
 	r := request("r1", 0)
 	r.MaxBytes = 10 // 1 to 9 have a byte each, 10 has two
-	b.has(b.is("claim", handoff.OK)(b.Claims.Claim(b.Context(), r)), 0, 9)
+	b.has(b.is("claim", pull.OK)(b.Claims.Claim(b.Context(), r)), 0, 9)
 }
 
 func testSameRequest(b *bench) {
@@ -202,9 +203,9 @@ func testSameRequest(b *bench) {
 		b.Errorf("token %v, and again %v", first.Token, again.Token)
 	}
 	b.prepare(first)
-	b.is("claim again after its prepare", handoff.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
+	b.is("claim again after its prepare", pull.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
 	b.commit(first)
-	b.is("claim again after its end", handoff.WasCommitted)(b.Claims.Claim(b.Context(), request("r1", 2)))
+	b.is("claim again after its end", pull.Committed)(b.Claims.Claim(b.Context(), request("r1", 2)))
 }
 
 func testBusy(b *bench) {
@@ -214,7 +215,7 @@ func testBusy(b *bench) {
 		if prepared {
 			b.prepare(a)
 		}
-		busy := b.is("claim by another", handoff.BusyUntil)(b.Claims.Claim(b.Context(), request("r2", 1)))
+		busy := b.is("claim by another", pull.Busy)(b.Claims.Claim(b.Context(), request("r2", 1)))
 		if !busy.Until.Equal(a.Until) {
 			b.Errorf("busy until %v, want %v", busy.Until, a.Until)
 		}
@@ -234,11 +235,11 @@ func testCancelled(b *bench) {
 		b.Errorf("attempt %d, want 2", taken.Attempt)
 	}
 	for range 2 {
-		b.is("prepare of the old one", handoff.WasCancelled)(b.Claims.Prepare(b.Context(), old.Held()))
-		b.is("commit of the old one", handoff.WasCancelled)(b.Claims.Commit(b.Context(), old.Held()))
-		b.is("abort of the old one", handoff.WasCancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
-		b.is("settling the old one", handoff.WasCancelled)(b.Claims.Settle(b.Context(), old.Held(), handoff.Aborted, "late"))
-		b.is("extending the old one", handoff.WasCancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
+		b.is("prepare of the old one", pull.Cancelled)(b.Claims.Prepare(b.Context(), old.Held()))
+		b.is("commit of the old one", pull.Cancelled)(b.Claims.Commit(b.Context(), old.Held()))
+		b.is("abort of the old one", pull.Cancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
+		b.is("settling the old one", pull.Cancelled)(b.Claims.Settle(b.Context(), old.Held(), handoff.Aborted, "late"))
+		b.is("extending the old one", pull.Cancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
 	}
 	b.prepare(taken)
 	b.commit(taken)
@@ -249,41 +250,41 @@ func testExtended(b *bench) {
 	a := b.claim("r1", 1)
 	b.Pass(50 * time.Second)
 	for range 2 {
-		longer := b.is("extend", handoff.OK)(b.Claims.Extend(b.Context(), a.Held(), 2*time.Minute))
+		longer := b.is("extend", pull.OK)(b.Claims.Extend(b.Context(), a.Held(), 2*time.Minute))
 		if left := longer.Until.Sub(a.Until); left < 100*time.Second || left > 2*time.Minute {
 			b.Errorf("extended by %v, want about 110 seconds", left)
 		}
 	}
 	b.Pass(time.Minute)
-	b.is("claim by another", handoff.BusyUntil)(b.Claims.Claim(b.Context(), request("r2", 1)))
+	b.is("claim by another", pull.Busy)(b.Claims.Claim(b.Context(), request("r2", 1)))
 	b.prepare(a)
-	b.is("extend after the prepare", handoff.OK)(b.Claims.Extend(b.Context(), a.Held(), 0))
+	b.is("extend after the prepare", pull.OK)(b.Claims.Extend(b.Context(), a.Held(), 0))
 }
 
 func testAborted(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 2)
 	for range 2 {
-		b.is("abort", handoff.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
+		b.is("abort", pull.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
 	}
-	wait := b.is("claim", handoff.WaitUntil)(b.Claims.Claim(b.Context(), request("r2", 2)))
+	wait := b.is("claim", pull.Wait)(b.Claims.Claim(b.Context(), request("r2", 2)))
 	if wait.Detail != "no such account" || wait.Until.IsZero() {
 		b.Errorf("%+v; want why, and until when", wait)
 	}
 	b.Pass(2 * time.Second)
 	b.has(b.claim("r3", 2), 0, 1)
-	b.is("prepare of the aborted one", handoff.WasAborted)(b.Claims.Prepare(b.Context(), a.Held()))
-	b.is("commit of the aborted one", handoff.WasAborted)(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("prepare of the aborted one", pull.Aborted)(b.Claims.Prepare(b.Context(), a.Held()))
+	b.is("commit of the aborted one", pull.Aborted)(b.Claims.Commit(b.Context(), a.Held()))
 }
 
 func testBlocked(b *bench) {
 	b.Put(2)
 	for i := range b.Attempts {
 		a := b.claim(fmt.Sprint("r", i), 2)
-		b.is("abort", handoff.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
+		b.is("abort", pull.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
 		b.Pass(10 * time.Minute)
 	}
-	stuck := b.is("claim", handoff.Stuck)(b.Claims.Claim(b.Context(), request("r9", 2)))
+	stuck := b.is("claim", pull.Blocked)(b.Claims.Claim(b.Context(), request("r9", 2)))
 	if stuck.From != 0 || stuck.To != 1 || stuck.Detail != "no such account" {
 		b.Errorf("%+v; want that 1 blocks, and why", stuck)
 	}
@@ -294,18 +295,18 @@ func testInDoubt(b *bench) {
 		b.Put(1)
 		a := b.claim(fmt.Sprint("r", i), 1)
 		b.prepare(a)
-		b.is("a bare abort", handoff.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+		b.is("a bare abort", pull.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
 		b.Pass(time.Minute + time.Second)
-		doubt := b.is("claim", handoff.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
+		doubt := b.is("claim", pull.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
 		if doubt.Held() != a.Held() || doubt.From != a.From || doubt.To != a.To || len(doubt.Messages) > 0 {
 			b.Errorf("%+v; want the claim of %v", doubt, a.Token)
 		}
 		for range 2 {
-			b.is("settle", handoff.OK)(b.Claims.Settle(b.Context(), a.Held(), outcome, "silent"))
+			b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), outcome, "silent"))
 		}
-		other, verdict := handoff.Aborted, handoff.WasCommitted
+		other, verdict := handoff.Aborted, pull.Committed
 		if outcome == handoff.Aborted {
-			other, verdict = handoff.Committed, handoff.WasAborted
+			other, verdict = handoff.Committed, pull.Aborted
 		}
 		b.is("settle otherwise", verdict)(b.Claims.Settle(b.Context(), a.Held(), other, "silent"))
 		b.Pass(time.Minute)
@@ -316,8 +317,8 @@ func testInDoubt(b *bench) {
 func testWrongOrder(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
-	b.is("commit before the prepare", handoff.NotPrepared)(b.Claims.Commit(b.Context(), a.Held()))
-	b.is("settle as committed before it", handoff.NotPrepared)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, ""))
+	b.is("commit before the prepare", pull.NotPrepared)(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("settle as committed before it", pull.NotPrepared)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, ""))
 	b.prepare(a)
 	b.commit(a)
 }
@@ -326,24 +327,24 @@ func testOtherTokens(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 1)
 	for _, token := range []handoff.Token{{N: 1, Req: "forged"}, {N: 2, Req: "r1"}, {N: 9, Req: "r9"}} {
-		h := handoff.Held{Queue: "q", Consumer: "c", Token: token}
-		b.is("prepare", handoff.Foreign)(b.Claims.Prepare(b.Context(), h))
-		b.is("extend", handoff.Foreign)(b.Claims.Extend(b.Context(), h, 0))
-		b.is("commit", handoff.Foreign)(b.Claims.Commit(b.Context(), h))
-		b.is("abort", handoff.Foreign)(b.Claims.Abort(b.Context(), h, "why"))
-		b.is("settle", handoff.Foreign)(b.Claims.Settle(b.Context(), h, handoff.Aborted, "why"))
+		h := pull.Held{Queue: "q", Consumer: "c", Token: token}
+		b.is("prepare", pull.Foreign)(b.Claims.Prepare(b.Context(), h))
+		b.is("extend", pull.Foreign)(b.Claims.Extend(b.Context(), h, 0))
+		b.is("commit", pull.Foreign)(b.Claims.Commit(b.Context(), h))
+		b.is("abort", pull.Foreign)(b.Claims.Abort(b.Context(), h, "why"))
+		b.is("settle", pull.Foreign)(b.Claims.Settle(b.Context(), h, handoff.Aborted, "why"))
 	}
 	b.prepare(a)
 	b.commit(a)
-	forged := handoff.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: a.Token.N, Req: "forged"}}
-	b.is("prepare under an ended number", handoff.Foreign)(b.Claims.Prepare(b.Context(), forged))
-	b.is("commit under an ended number", handoff.Foreign)(b.Claims.Commit(b.Context(), forged))
-	b.is("settle under an ended number", handoff.Foreign)(b.Claims.Settle(b.Context(), forged, handoff.Aborted, "why"))
+	forged := pull.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: a.Token.N, Req: "forged"}}
+	b.is("prepare under an ended number", pull.Foreign)(b.Claims.Prepare(b.Context(), forged))
+	b.is("commit under an ended number", pull.Foreign)(b.Claims.Commit(b.Context(), forged))
+	b.is("settle under an ended number", pull.Foreign)(b.Claims.Settle(b.Context(), forged, handoff.Aborted, "why"))
 }
 
 func testForgotten(b *bench) {
 	b.Put(6)
-	var first handoff.Answer
+	var first pull.Answer
 	for i := range 6 {
 		a := b.claim(fmt.Sprint("r", i), 1)
 		if i == 0 {
@@ -352,9 +353,9 @@ func testForgotten(b *bench) {
 		b.prepare(a)
 		b.commit(a)
 	}
-	b.is("prepare", handoff.Forgotten)(b.Claims.Prepare(b.Context(), first.Held()))
-	b.is("commit", handoff.Forgotten)(b.Claims.Commit(b.Context(), first.Held()))
-	b.is("settle", handoff.Forgotten)(b.Claims.Settle(b.Context(), first.Held(), handoff.Aborted, "why"))
+	b.is("prepare", pull.Forgotten)(b.Claims.Prepare(b.Context(), first.Held()))
+	b.is("commit", pull.Forgotten)(b.Claims.Commit(b.Context(), first.Held()))
+	b.is("settle", pull.Forgotten)(b.Claims.Settle(b.Context(), first.Held(), handoff.Aborted, "why"))
 }
 
 // refused checks that an error names a field.
@@ -370,25 +371,25 @@ func testBadInput(b *bench) {
 	b.Put(1)
 	for _, c := range []struct {
 		field  string
-		change func(*handoff.Request)
+		change func(*pull.Request)
 	}{
-		{"consumer", func(r *handoff.Request) { r.Consumer = "a b" }},
-		{"request", func(r *handoff.Request) { r.ID = "" }},
-		{"request", func(r *handoff.Request) { r.ID = strings.Repeat("x", 65) }},
-		{"maxMessages", func(r *handoff.Request) { r.MaxMessages = -1 }},
-		{"maxMessages", func(r *handoff.Request) { r.MaxMessages = 1001 }},
-		{"maxBytes", func(r *handoff.Request) { r.MaxBytes = 1 << 30 }},
-		{"lease", func(r *handoff.Request) { r.Lease = time.Second }},
-		{"lease", func(r *handoff.Request) { r.Lease = 13 * time.Hour }},
-		{"seqs", func(r *handoff.Request) { r.Seqs = slices.Repeat([]int64{1}, 1001) }},
-		{"seqs", func(r *handoff.Request) { r.Seqs = []int64{1, 2} }}, // maxMessages is 1
+		{"consumer", func(r *pull.Request) { r.Consumer = "a b" }},
+		{"request", func(r *pull.Request) { r.ID = "" }},
+		{"request", func(r *pull.Request) { r.ID = strings.Repeat("x", 65) }},
+		{"maxMessages", func(r *pull.Request) { r.MaxMessages = -1 }},
+		{"maxMessages", func(r *pull.Request) { r.MaxMessages = 1001 }},
+		{"maxBytes", func(r *pull.Request) { r.MaxBytes = 1 << 30 }},
+		{"lease", func(r *pull.Request) { r.Lease = time.Second }},
+		{"lease", func(r *pull.Request) { r.Lease = 13 * time.Hour }},
+		{"seqs", func(r *pull.Request) { r.Seqs = slices.Repeat([]int64{1}, 1001) }},
+		{"seqs", func(r *pull.Request) { r.Seqs = []int64{1, 2} }}, // maxMessages is 1
 	} {
 		r := request("r1", 1)
 		c.change(&r)
 		_, err := b.Claims.Claim(b.Context(), r)
 		b.refused(c.field, err)
 	}
-	h := handoff.Held{Queue: "q", Consumer: "c"}
+	h := pull.Held{Queue: "q", Consumer: "c"}
 	_, err := b.Claims.Prepare(b.Context(), h)
 	b.refused("token", err)
 	h.Token = handoff.Token{N: 1, Req: strings.Repeat("x", 65)}
@@ -409,16 +410,16 @@ func testNotThere(b *bench) {
 	if _, err := b.Claims.Claim(b.Context(), r); !errors.Is(err, handoff.ErrNoConsumer) {
 		b.Errorf("claim: %v", err)
 	}
-	if _, err := b.Claims.List(b.Context(), "other", "c", handoff.Bounds{}); !errors.Is(err, handoff.ErrNoConsumer) {
+	if _, err := b.Claims.List(b.Context(), "other", "c", pull.Bounds{}); !errors.Is(err, handoff.ErrNoConsumer) {
 		b.Errorf("list: %v", err)
 	}
-	h := handoff.Held{Queue: "q", Consumer: "other", Token: handoff.Token{N: 1, Req: "r"}}
-	for what, call := range map[string]func() (handoff.Answer, error){
-		"prepare": func() (handoff.Answer, error) { return b.Claims.Prepare(b.Context(), h) },
-		"extend":  func() (handoff.Answer, error) { return b.Claims.Extend(b.Context(), h, 0) },
-		"commit":  func() (handoff.Answer, error) { return b.Claims.Commit(b.Context(), h) },
-		"abort":   func() (handoff.Answer, error) { return b.Claims.Abort(b.Context(), h, "why") },
-		"settle": func() (handoff.Answer, error) {
+	h := pull.Held{Queue: "q", Consumer: "other", Token: handoff.Token{N: 1, Req: "r"}}
+	for what, call := range map[string]func() (pull.Answer, error){
+		"prepare": func() (pull.Answer, error) { return b.Claims.Prepare(b.Context(), h) },
+		"extend":  func() (pull.Answer, error) { return b.Claims.Extend(b.Context(), h, 0) },
+		"commit":  func() (pull.Answer, error) { return b.Claims.Commit(b.Context(), h) },
+		"abort":   func() (pull.Answer, error) { return b.Claims.Abort(b.Context(), h, "why") },
+		"settle": func() (pull.Answer, error) {
 			return b.Claims.Settle(b.Context(), h, handoff.Aborted, "why")
 		},
 	} {

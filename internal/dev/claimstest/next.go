@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
 
 // goOn commits a claim and makes the next one.
-func (b *bench) goOn(a handoff.Answer, r handoff.Request, commit, claim handoff.Verdict) handoff.Answer {
+func (b *bench) goOn(a pull.Answer, r pull.Request, commit, claim pull.Verdict) pull.Answer {
 	b.Helper()
 	done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), r)
 	if err != nil {
@@ -24,25 +25,25 @@ func testCommitAndClaim(b *bench) {
 	b.Put(5)
 	first := b.claim("r1", 2)
 	b.prepare(first)
-	second := b.goOn(first, request("r2", 2), handoff.OK, handoff.OK)
+	second := b.goOn(first, request("r2", 2), pull.OK, pull.OK)
 	b.has(second, 2, 4)
 	if second.Token != (handoff.Token{N: 2, Req: "r2"}) || second.Attempt != 1 || second.Committed != 1 || second.Until.IsZero() {
 		b.Errorf("%+v; want a claim like any other", second)
 	}
 	b.Put(1)
-	again := b.goOn(first, request("r2", 9), handoff.OK, handoff.OK)
+	again := b.goOn(first, request("r2", 9), pull.OK, pull.OK)
 	b.has(again, 2, 4)
-	b.is("commit of the first", handoff.OK)(b.Claims.Commit(b.Context(), first.Held()))
-	b.has(b.is("claim under the same request", handoff.OK)(b.Claims.Claim(b.Context(), request("r2", 2))), 2, 4)
+	b.is("commit of the first", pull.OK)(b.Claims.Commit(b.Context(), first.Held()))
+	b.has(b.is("claim under the same request", pull.OK)(b.Claims.Claim(b.Context(), request("r2", 2))), 2, 4)
 	b.prepare(second)
-	b.goOn(first, request("r2", 9), handoff.OK, handoff.Prepared)
-	third := b.goOn(second, request("r3", 9), handoff.OK, handoff.OK)
+	b.goOn(first, request("r2", 9), pull.OK, pull.Prepared)
+	third := b.goOn(second, request("r3", 9), pull.OK, pull.OK)
 	b.has(third, 4, 6)
 	// One that is in doubt is as good.
 	b.prepare(third)
 	b.Put(1)
 	b.Pass(time.Minute + time.Second)
-	b.has(b.goOn(third, request("r4", 9), handoff.OK, handoff.OK), 6, 7)
+	b.has(b.goOn(third, request("r4", 9), pull.OK, pull.OK), 6, 7)
 }
 
 func testCommitAndNothing(b *bench) {
@@ -50,19 +51,19 @@ func testCommitAndNothing(b *bench) {
 	first := b.claim("r1", 2)
 	b.prepare(first)
 	for range 2 {
-		b.goOn(first, request("r2", 2), handoff.OK, "")
+		b.goOn(first, request("r2", 2), pull.OK, "")
 	}
-	b.is("claim", handoff.Nothing)(b.Claims.Claim(b.Context(), request("r2", 2)))
+	b.is("claim", pull.Nothing)(b.Claims.Claim(b.Context(), request("r2", 2)))
 }
 
 func testCommitFailsAndClaim(b *bench) {
 	b.Put(3)
 	first := b.claim("r1", 1)
-	b.goOn(first, request("r2", 1), handoff.NotPrepared, "")
+	b.goOn(first, request("r2", 1), pull.NotPrepared, "")
 	forged := first
 	forged.Token.Req = "forged"
-	b.goOn(forged, request("r2", 1), handoff.Foreign, "")
-	for field, r := range map[string]handoff.Request{
+	b.goOn(forged, request("r2", 1), pull.Foreign, "")
+	for field, r := range map[string]pull.Request{
 		"request":     request("r1", 1),
 		"maxMessages": request("r2", 1001),
 		"queue":       {Queue: "other", Consumer: "c", ID: "r2"},
@@ -73,7 +74,7 @@ func testCommitFailsAndClaim(b *bench) {
 	}
 	b.Pass(time.Minute + time.Second)
 	b.has(b.claim("r3", 1), 0, 1)
-	b.goOn(first, request("r2", 1), handoff.WasCancelled, "")
+	b.goOn(first, request("r2", 1), pull.Cancelled, "")
 	_, _, err := b.Claims.CommitAndClaim(b.Context(), first.Held(), request(strings.Repeat("r", 65), 1))
 	b.refused("request", err)
 }

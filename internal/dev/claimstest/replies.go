@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
 
 // arrived checks the bodies of what stands in a queue, and that no two have one
@@ -51,9 +52,9 @@ func testReplies(b *bench) {
 		replies := slices.Concat(to("x", fmt.Sprint(i, "a")), to("y", fmt.Sprint(i, "b")), to("x", fmt.Sprint(i, "c")))
 		replies[0].ID, replies[0].ContentType, replies[0].Attributes = "named"+id, "text/plain", map[string]string{"k": "v"}
 		for range 2 {
-			b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
+			b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
 		}
-		b.is("settle", handoff.OK)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, "", replies...))
+		b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, "", replies...))
 	}
 	b.arrived("x", "0a", "0c", "1a", "1c")
 	b.arrived("y", "0b", "1b")
@@ -70,22 +71,22 @@ func testRepliesAndNext(b *bench) {
 	b.prepare(a)
 	for range 2 {
 		done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), request("r2", 1), to("x", "1")...)
-		b.is("commit", handoff.OK)(done, err)
+		b.is("commit", pull.OK)(done, err)
 		b.has(next, 1, 2)
 		b.arrived("x", "1")
 	}
-	second := handoff.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: 2, Req: "r2"}}
+	second := pull.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: 2, Req: "r2"}}
 	done, next, err := b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
-	if b.is("commit", handoff.NotPrepared)(done, err); next.Verdict != "" {
+	if b.is("commit", pull.NotPrepared)(done, err); next.Verdict != "" {
 		b.Errorf("claimed %+v", next)
 	}
-	b.is("prepare", handoff.OK)(b.Claims.Prepare(b.Context(), second))
+	b.is("prepare", pull.OK)(b.Claims.Prepare(b.Context(), second))
 	done, next, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), at(200_000, to("n", "far")[0]))
-	if b.is("commit", handoff.NoRoom)(done, err); next.Verdict != "" {
+	if b.is("commit", pull.NoRoom)(done, err); next.Verdict != "" {
 		b.Errorf("claimed %+v", next)
 	}
 	done, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
-	b.is("commit", handoff.OK)(done, err)
+	b.is("commit", pull.OK)(done, err)
 	b.arrived("x", "1", "2")
 	_, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("", "2")...)
 	b.refused("replies[0].queue", err)
@@ -99,7 +100,7 @@ func testNumberedReplies(b *bench) {
 	two := to("n", "second", "first")
 	replies := []handoff.Reply{at(2, two[0]), at(1, two[1])}
 	for range 2 {
-		b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
+		b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
 	}
 	b.arrived("n", "first", "second")
 }
@@ -108,14 +109,14 @@ func testNumberedReplies(b *bench) {
 func testRepliesOfNoCommit(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
-	b.is("not prepared", handoff.NotPrepared)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.is("not prepared", pull.NotPrepared)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
 	b.Pass(2 * time.Minute)
 	second := b.claim("r2", 1)
-	b.is("cancelled", handoff.WasCancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.is("cancelled", pull.Cancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
 	b.prepare(second)
-	b.is("aborted by its marker", handoff.OK)(b.Claims.Settle(b.Context(), second.Held(), handoff.Aborted, "why"))
-	b.is("aborted", handoff.WasAborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
-	b.is("foreign", handoff.Foreign)(b.Claims.Settle(b.Context(), handoff.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: 9, Req: "r"}}, handoff.Committed, "", to("x", "no")...))
+	b.is("aborted by its marker", pull.OK)(b.Claims.Settle(b.Context(), second.Held(), handoff.Aborted, "why"))
+	b.is("aborted", pull.Aborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
+	b.is("foreign", pull.Foreign)(b.Claims.Settle(b.Context(), pull.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: 9, Req: "r"}}, handoff.Committed, "", to("x", "no")...))
 	b.arrived("x")
 }
 
@@ -126,7 +127,7 @@ func testRepliesInDoubt(b *bench) {
 	b.prepare(a)
 	b.Pass(2 * time.Minute)
 	for range 2 {
-		b.is("settle", handoff.OK)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, "silent", to("x", "yes")...))
+		b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, "silent", to("x", "yes")...))
 	}
 	b.arrived("x", "yes")
 }
@@ -136,12 +137,12 @@ func testRefusedReplies(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 1)
 	b.prepare(a)
-	b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held(), slices.Concat(to("x", "1"), []handoff.Reply{at(1, to("n", "n1")[0])})...))
+	b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), slices.Concat(to("x", "1"), []handoff.Reply{at(1, to("n", "n1")[0])})...))
 	second := b.claim("r2", 1)
 	b.prepare(second)
 	replies := slices.Concat(to("n", "without a seq"), []handoff.Reply{at(7, to("x", "with one")[0])}, to("y", "2"))
 	for range 2 {
-		b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), second.Held(), replies...))
+		b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), second.Held(), replies...))
 	}
 	b.arrived("x", "1")
 	b.arrived("n", "n1")
@@ -154,8 +155,8 @@ func testNoRoom(b *bench) {
 	a := b.claim("r1", 1)
 	b.prepare(a)
 	far := at(200_000, to("n", "far")[0])
-	b.is("commit", handoff.NoRoom)(b.Claims.Commit(b.Context(), a.Held(), far))
-	b.is("abort", handoff.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+	b.is("commit", pull.NoRoom)(b.Claims.Commit(b.Context(), a.Held(), far))
+	b.is("abort", pull.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
 	b.arrived("n")
 }
 
@@ -187,7 +188,7 @@ func testBadReplies(b *bench) {
 		b.refused(c.field, err)
 	}
 	b.arrived("x0")
-	b.is("commit", handoff.OK)(b.Claims.Commit(b.Context(), a.Held(), to("x0", "1")...))
+	b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), to("x0", "1")...))
 	b.arrived("x0", "1")
 }
 
@@ -196,22 +197,22 @@ func testBadReplies(b *bench) {
 // when that is, and its claim is as good as committed.
 func testWhileAPushIsSent(b *bench) {
 	b.Put(2)
-	var sent handoff.Held
+	var sent pull.Held
 	pushed := b.Deliverer.Deliver(b.Context(), "q", handoff.Reader{Name: "c", MaxMessages: 1, Handle: func(_ context.Context, batch handoff.Batch) error {
-		sent = batch.Held()
+		sent = pull.HeldOf(batch)
 		return batch.Reply(at(200_000, to("n", "far")[0]))
 	}}, -1)
-	if pushed.Ended != handoff.Replying {
+	if pushed.Ended != handoff.EndedReplying {
 		b.Fatalf("%+v; want replies that wait for room", pushed)
 	}
 	for range 2 { // under the lease, and after it
-		busy := b.is("claim", handoff.BusyUntil)(b.Claims.Claim(b.Context(), request("r1", 1)))
+		busy := b.is("claim", pull.Busy)(b.Claims.Claim(b.Context(), request("r1", 1)))
 		if !busy.Until.IsZero() || busy.Token != (handoff.Token{}) || busy.From != 0 || busy.To != 0 {
 			b.Errorf("%+v; want nothing of the claim that is sent, and no time", busy)
 		}
-		b.is("list", handoff.BusyUntil)(b.Claims.List(b.Context(), "q", "c", handoff.Bounds{}))
-		b.is("prepare of what is sent", handoff.WasCommitted)(b.Claims.Prepare(b.Context(), sent))
-		b.is("abort of what is sent", handoff.WasCommitted)(b.Claims.Abort(b.Context(), sent, "why"))
+		b.is("list", pull.Busy)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{}))
+		b.is("prepare of what is sent", pull.Committed)(b.Claims.Prepare(b.Context(), sent))
+		b.is("abort of what is sent", pull.Committed)(b.Claims.Abort(b.Context(), sent, "why"))
 		b.Pass(2 * time.Minute)
 	}
 	b.arrived("n")

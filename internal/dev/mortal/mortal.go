@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
 
 // Step is a step of the protocol, after which a consumer may die.
@@ -39,7 +40,7 @@ func Steps() []Step { return []Step{Claimed, Worked, Prepared, Booked, Committed
 
 // Claims is the protocol as a process speaks it that dies.
 type Claims struct {
-	handoff.Claims
+	pull.Claims
 	// Last reports whether a step that was taken is the process's last.
 	Last func(Step) bool
 }
@@ -51,7 +52,7 @@ const variable = "MORTAL_ONE_STEP_IN"
 // AtRandom is the protocol as a copy speaks it that [Keep] started: it survives
 // [Plan.OneStepIn] steps on average, while there are kills left. In a process that
 // Keep did not start it is the protocol itself.
-func AtRandom(claims handoff.Claims) Claims {
+func AtRandom(claims pull.Claims) Claims {
 	one, _ := strconv.Atoi(os.Getenv(variable))
 	return Claims{claims, func(Step) bool { return one > 0 && rand.IntN(one) == 0 }}
 }
@@ -64,25 +65,25 @@ func (c Claims) step(taken Step) {
 	}
 }
 
-// Claim implements [handoff.Claims].
-func (c Claims) Claim(ctx context.Context, r handoff.Request) (handoff.Answer, error) {
+// Claim implements [pull.Claims].
+func (c Claims) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
 	a, err := c.Claims.Claim(ctx, r)
-	if a.Verdict == handoff.OK {
+	if a.Verdict == pull.OK {
 		c.step(Claimed)
 	}
 	return a, err
 }
 
-// Prepare implements [handoff.Claims].
-func (c Claims) Prepare(ctx context.Context, h handoff.Held) (handoff.Answer, error) {
+// Prepare implements [pull.Claims].
+func (c Claims) Prepare(ctx context.Context, h pull.Held) (pull.Answer, error) {
 	c.step(Worked)
 	a, err := c.Claims.Prepare(ctx, h)
 	c.step(Prepared)
 	return a, err
 }
 
-// CommitAndClaim implements [handoff.Claims].
-func (c Claims) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request, replies ...handoff.Reply) (done, next handoff.Answer, err error) {
+// CommitAndClaim implements [pull.Claims].
+func (c Claims) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...handoff.Reply) (done, next pull.Answer, err error) {
 	c.step(Booked)
 	done, next, err = c.Claims.CommitAndClaim(ctx, h, r, replies...)
 	c.step(Committed)

@@ -13,34 +13,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
 
 // calls are Claims that write down what they were called for.
 type calls struct {
-	handoff.Claims
+	pull.Claims
 	seen []string
 }
 
-func (c *calls) Claim(context.Context, handoff.Request) (handoff.Answer, error) {
+func (c *calls) Claim(context.Context, pull.Request) (pull.Answer, error) {
 	c.seen = append(c.seen, "Claim")
-	return handoff.Answer{Verdict: handoff.OK}, nil
+	return pull.Answer{Verdict: pull.OK}, nil
 }
 
-func (c *calls) Prepare(context.Context, handoff.Held) (handoff.Answer, error) {
+func (c *calls) Prepare(context.Context, pull.Held) (pull.Answer, error) {
 	c.seen = append(c.seen, "Prepare")
-	return handoff.Answer{}, nil
+	return pull.Answer{}, nil
 }
 
-func (c *calls) CommitAndClaim(context.Context, handoff.Held, handoff.Request, ...handoff.Reply) (done, next handoff.Answer, err error) {
+func (c *calls) CommitAndClaim(context.Context, pull.Held, pull.Request, ...handoff.Reply) (done, next pull.Answer, err error) {
 	c.seen = append(c.seen, "CommitAndClaim")
-	return handoff.Answer{}, handoff.Answer{}, nil
+	return pull.Answer{}, pull.Answer{}, nil
 }
 
 // batch takes all steps of a batch.
-func batch(ctx context.Context, c handoff.Claims) error {
-	_, claimed := c.Claim(ctx, handoff.Request{})
-	_, prepared := c.Prepare(ctx, handoff.Held{})
-	_, _, committed := c.CommitAndClaim(ctx, handoff.Held{}, handoff.Request{})
+func batch(ctx context.Context, c pull.Claims) error {
+	_, claimed := c.Claim(ctx, pull.Request{})
+	_, prepared := c.Prepare(ctx, pull.Held{})
+	_, _, committed := c.CommitAndClaim(ctx, pull.Held{}, pull.Request{})
 	return errors.Join(claimed, prepared, committed)
 }
 

@@ -136,7 +136,8 @@ func TestLambdaReplies(t *testing.T) {
 	for range calls - 1 {
 		want = append(want, handoff.Reply{Queue: "x", Body: []byte("2")})
 	}
-	if diff := cmp.Diff(want, b.Replies()); diff != "" || calls < 2 {
+	got, err := b.Replies()
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || calls < 2 {
 		t.Errorf("%d calls, replies (-want +got):\n%s", calls, diff)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -41,7 +42,7 @@ func QueuesOn(engine ddb.Engine) *cursor.Store {
 }
 
 // On are the consumers as somebody sees them.
-func On(engine ddb.Engine) *handoff.Store { return handoff.NewStore(engine, handoff.Names{}) }
+func On(engine ddb.Engine) *handoff.Store { return record.NewStore(engine, handoff.Names{}.Tables()) }
 
 // Names are the names of all queues that have a cursor, sorted.
 func (t *Tables) Names() []string {

@@ -5,13 +5,14 @@ import (
 	"errors"
 
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
 // database is a consumer's own: its markers, each with its replies, as package
 // sqlmarker keeps them.
 type database struct {
-	markers map[handoff.Held]marker
+	markers map[pull.Held]marker
 }
 
 type marker struct {
@@ -36,19 +37,19 @@ type connection struct {
 	p *sim.Proc
 }
 
-var _ handoff.Database = connection{}
+var _ pull.Database = connection{}
 
 var (
 	errSettled = errors.New("settled already")
 	errLost    = errors.New("the answer to the commit was lost")
 )
 
-// Name implements [handoff.Database].
+// Name implements [pull.Database].
 func (c connection) Name() string { return "db" }
 
-// Apply implements [handoff.Database].
+// Apply implements [pull.Database].
 func (c connection) Apply(ctx context.Context, b handoff.Batch, _ int64, prepare func(context.Context) error) error {
-	h := b.Held()
+	h := pull.HeldOf(b)
 	if err := c.replies(b); err != nil {
 		c.run.Violation("a reply was not taken: %w", err)
 	}
@@ -66,14 +67,15 @@ func (c connection) Apply(ctx context.Context, b handoff.Batch, _ int64, prepare
 		if c.db.markers[h].outcome != "" {
 			return false, errSettled
 		}
-		c.db.markers[h] = marker{handoff.Committed, b.Replies()}
+		replies, _ := b.Replies() // with one that was refused the prepare fails
+		c.db.markers[h] = marker{handoff.Committed, replies}
 		return true, nil
 	})
 	return err
 }
 
-// Settle implements [handoff.Database].
-func (c connection) Settle(_ context.Context, h handoff.Held, _ int64) (handoff.TokenOutcome, []handoff.Reply, error) {
+// Settle implements [pull.Database].
+func (c connection) Settle(_ context.Context, h pull.Held, _ int64) (handoff.TokenOutcome, []handoff.Reply, error) {
 	var row marker
 	_, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
 		if c.db.markers[h].outcome == "" {
@@ -85,8 +87,8 @@ func (c connection) Settle(_ context.Context, h handoff.Held, _ int64) (handoff.
 	return row.outcome, row.replies, err
 }
 
-// Check implements [handoff.Database].
+// Check implements [pull.Database].
 func (c connection) Check(context.Context, string, string, int64) error { return nil }
 
-// Forget implements [handoff.Database].
+// Forget implements [pull.Database].
 func (c connection) Forget(context.Context, string, string, int64) error { return nil }

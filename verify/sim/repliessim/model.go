@@ -1,6 +1,6 @@
 // Package repliessim plugs replies into the simulator: processes answer each
 // message of a queue to another one, pushed ones by [handoff.Deliverer.Deliver],
-// pulling ones by [handoff.Consume] with a database of their own, and every
+// pulling ones by [pull.Consume] with a database of their own, and every
 // request to the tables and to the database fails, is lost, or is their last. Its
 // model checks after every step that
 //
@@ -27,6 +27,7 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
 )
@@ -199,11 +200,11 @@ var errEnough = errors.New("enough")
 
 // pull is a process that pulls; rounds is how often it waits for something.
 func (m *model) pull(p *sim.Proc, rounds int) error {
-	puller, err := handoff.NewPuller(m.deliverer(p), &handoff.PullOptions{MaxAttempts: attempts})
+	puller, err := pull.New(m.deliverer(p), &pull.Options{MaxAttempts: attempts})
 	m.must(puller, err)
 	waits := 0
-	return handoff.Consume(context.Background(), counted{puller, m}, connection{m, p}, queue, consumer, &handoff.ConsumeOptions{
-		Bounds: handoff.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true,
+	return pull.Consume(context.Background(), counted{puller, m}, connection{m, p}, queue, consumer, &pull.ConsumeOptions{
+		Bounds: pull.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true,
 		Now: func() time.Time { return m.now }, NewReq: func() string { return m.request(p) },
 		Wait: func(context.Context, time.Duration) error {
 			if waits++; waits > rounds || p.Dead() || p.Choose(sim.Labelf("wait"), nil, "") < 0 {
@@ -219,17 +220,17 @@ func (m *model) pull(p *sim.Proc, rounds int) error {
 
 // counted notes what a process is at.
 type counted struct {
-	handoff.Claims
+	pull.Claims
 	m *model
 }
 
-func (c counted) CommitAndClaim(ctx context.Context, h handoff.Held, r handoff.Request, replies ...handoff.Reply) (done, next handoff.Answer, err error) {
+func (c counted) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...handoff.Reply) (done, next pull.Answer, err error) {
 	c.m.calls++
 	defer func() { c.m.calls-- }()
 	return c.Claims.CommitAndClaim(ctx, h, r, replies...)
 }
 
-func (c counted) Settle(ctx context.Context, h handoff.Held, outcome handoff.TokenOutcome, reason string, replies ...handoff.Reply) (handoff.Answer, error) {
+func (c counted) Settle(ctx context.Context, h pull.Held, outcome handoff.TokenOutcome, reason string, replies ...handoff.Reply) (pull.Answer, error) {
 	c.m.calls++
 	defer func() { c.m.calls-- }()
 	return c.Claims.Settle(ctx, h, outcome, reason, replies...)

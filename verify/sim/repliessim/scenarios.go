@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -33,7 +34,7 @@ func (m *model) pushed(name string, rounds int) {
 // pulling starts a process that pulls, and waits so many times.
 func (m *model) pulling(name string, rounds int) {
 	if m.db == nil {
-		m.db = &database{markers: map[handoff.Held]marker{}}
+		m.db = &database{markers: map[pull.Held]marker{}}
 	}
 	m.run.Daemon(name, func(p *sim.Proc) {
 		_ = m.pull(p, rounds) // what failed is for the next one

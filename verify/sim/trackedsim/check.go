@@ -33,7 +33,7 @@ func (m *model) consumed() error {
 	if claimed {
 		m.awake = true
 		if is.Tracked {
-			tag := is.Chain()
+			tag := handoff.ChainOf(is)
 			before := m.claims[tag]
 			if before == nil {
 				m.tags = append(m.tags, tag)
@@ -54,7 +54,7 @@ func (m *model) claimEnded(was, is handoff.Consumer) error {
 	if !was.Tracked {
 		return fmt.Errorf("D2: the claim of %v was not tracked", was.Token)
 	}
-	tag := was.Chain()
+	tag := handoff.ChainOf(was)
 	c := m.claims[tag]
 	c.outcome = outcome.Outcome
 	switch chain := m.chain(tag); {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -16,7 +17,7 @@ import (
 // last here.
 type database struct {
 	name    string
-	markers map[handoff.Held]handoff.TokenOutcome
+	markers map[pull.Held]handoff.TokenOutcome
 	floor   int64
 	// effects are what was committed, in that order.
 	effects []effect
@@ -36,7 +37,7 @@ type effect struct {
 }
 
 func newDatabase(name string) *database {
-	return &database{name: name, markers: map[handoff.Held]handoff.TokenOutcome{}}
+	return &database{name: name, markers: map[pull.Held]handoff.TokenOutcome{}}
 }
 
 // copied is the database as a backup has it.
@@ -68,10 +69,10 @@ var (
 )
 
 // check is what Mark of package sqlmarker checks.
-func (d *database) check(h handoff.Held, committed int64) error {
+func (d *database) check(h pull.Held, committed int64) error {
 	switch last := d.last(); {
 	case last < committed:
-		return &handoff.RestoredError{Queue: h.Queue, Consumer: h.Consumer, Last: last, Committed: committed}
+		return &pull.RestoredError{Queue: h.Queue, Consumer: h.Consumer, Last: last, Committed: committed}
 	case h.Token.N < d.floor:
 		return errForgotten
 	}
@@ -88,13 +89,13 @@ func (d *database) ahead(b handoff.Batch) error {
 		}
 	}
 	if last.rewinds > b.Rewinds || last.rewinds == b.Rewinds && last.to > b.From {
-		return &handoff.AheadError{Queue: b.Queue, Consumer: b.Consumer, From: b.From, To: last.to}
+		return &pull.AheadError{Queue: b.Queue, Consumer: b.Consumer, From: b.From, To: last.to}
 	}
 	return nil
 }
 
 // commit ends a transaction.
-func (d *database) commit(h handoff.Held, b handoff.Batch, epoch int, committed int64) error {
+func (d *database) commit(h pull.Held, b handoff.Batch, epoch int, committed int64) error {
 	if d.epoch != epoch {
 		return errGone
 	}
@@ -110,7 +111,7 @@ func (d *database) commit(h handoff.Held, b handoff.Batch, epoch int, committed 
 }
 
 // settle is what Settle of package sqlmarker does.
-func (d *database) settle(h handoff.Held, committed int64) (handoff.TokenOutcome, error) {
+func (d *database) settle(h pull.Held, committed int64) (handoff.TokenOutcome, error) {
 	if err := d.check(h, committed); err != nil {
 		return "", err
 	}
@@ -136,14 +137,14 @@ type connection struct {
 	p *sim.Proc
 }
 
-var _ handoff.Database = connection{}
+var _ pull.Database = connection{}
 
-// Name implements [handoff.Database].
+// Name implements [pull.Database].
 func (c connection) Name() string { return c.db.name }
 
-// Apply implements [handoff.Database].
+// Apply implements [pull.Database].
 func (c connection) Apply(ctx context.Context, b handoff.Batch, committed int64, prepare func(context.Context) error) error {
-	h, epoch := b.Held(), c.db.epoch
+	h, epoch := pull.HeldOf(b), c.db.epoch
 	if err := c.db.check(h, committed); err != nil {
 		return err
 	}
@@ -166,8 +167,8 @@ func (c connection) Apply(ctx context.Context, b handoff.Batch, committed int64,
 	return err
 }
 
-// Settle implements [handoff.Database].
-func (c connection) Settle(_ context.Context, h handoff.Held, committed int64) (handoff.TokenOutcome, []handoff.Reply, error) {
+// Settle implements [pull.Database].
+func (c connection) Settle(_ context.Context, h pull.Held, committed int64) (handoff.TokenOutcome, []handoff.Reply, error) {
 	outcome, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
 		outcome, err := c.db.settle(h, committed)
 		return string(outcome), err
@@ -175,14 +176,14 @@ func (c connection) Settle(_ context.Context, h handoff.Held, committed int64) (
 	return handoff.TokenOutcome(outcome), nil, err
 }
 
-// Check implements [handoff.Database].
+// Check implements [pull.Database].
 func (c connection) Check(_ context.Context, queue, consumer string, committed int64) error {
-	err := c.db.check(handoff.Held{Queue: queue, Consumer: consumer, Token: handoff.Token{N: c.db.floor}}, committed)
+	err := c.db.check(pull.Held{Queue: queue, Consumer: consumer, Token: handoff.Token{N: c.db.floor}}, committed)
 	c.p.Knows().Bool(err == nil)
 	return err
 }
 
-// Forget implements [handoff.Database].
+// Forget implements [pull.Database].
 func (c connection) Forget(_ context.Context, _, _ string, under int64) error {
 	_, err := sim.Do(c.p, sim.Labelf("forget the markers under %d", under), true, func() (bool, error) {
 		c.db.forget(under)

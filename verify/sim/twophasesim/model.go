@@ -1,5 +1,5 @@
 // Package twophasesim plugs the two-phase handoff into the simulator: processes
-// run [handoff.Consume] on [handoff.Puller], against tables in memory and a
+// run [pull.Consume] on [pull.Puller], against tables in memory and a
 // database of their own, both of which fail, lose answers and outlive their
 // processes. Its model checks after every step that
 //
@@ -28,6 +28,7 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
 )
@@ -138,14 +139,14 @@ var errEnough = errors.New("enough")
 // consume is a process that consumes: rounds is how often it waits for
 // something before it ends.
 func (m *model) consume(p *sim.Proc, name string, rounds int) error {
-	pull, err := handoff.NewPuller(m.deliverer(p), &handoff.PullOptions{MaxAttempts: attempts})
+	claims, err := pull.New(m.deliverer(p), &pull.Options{MaxAttempts: attempts})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
 	waits := 0
 	ctx := context.Background()
-	err = handoff.Consume(ctx, pull, connection{m, p}, queue, consumer, &handoff.ConsumeOptions{
-		Bounds: handoff.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.keep, Now: m.clock(p),
+	err = pull.Consume(ctx, claims, connection{m, p}, queue, consumer, &pull.ConsumeOptions{
+		Bounds: pull.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.keep, Now: m.clock(p),
 		NewReq: func() string {
 			m.requests[name]++
 			p.Knows().Int(int64(m.requests[name]))
@@ -161,7 +162,7 @@ func (m *model) consume(p *sim.Proc, name string, rounds int) error {
 			return nil
 		},
 	})
-	var ahead *handoff.AheadError
+	var ahead *pull.AheadError
 	if errors.As(err, &ahead) && m.orphans == nil {
 		m.run.Violation("no table was restored: %w", ahead)
 	}
@@ -289,15 +290,15 @@ func (m *model) Final() error {
 			return fmt.Errorf("the last operator: %w", err)
 		}
 		err := m.consume(nil, "last", 10)
-		var restored *handoff.RestoredError
-		var ahead *handoff.AheadError
+		var restored *pull.RestoredError
+		var ahead *pull.AheadError
 		if errors.As(err, &ahead) {
 			if err := m.mend(ctx, d, ahead); err != nil {
 				return err
 			}
 			continue
 		}
-		if errors.As(err, &restored) || errors.Is(err, handoff.ErrContradiction) {
+		if errors.As(err, &restored) || errors.Is(err, pull.ErrContradiction) {
 			if !m.lost() {
 				return fmt.Errorf("nothing was restored: %w", err)
 			}
@@ -328,7 +329,7 @@ func (m *model) operate(ctx context.Context, d *handoff.Deliverer) error {
 
 // mend does what docs/restore.md tells an operator to do where the database is
 // ahead of the tables.
-func (m *model) mend(ctx context.Context, d *handoff.Deliverer, ahead *handoff.AheadError) error {
+func (m *model) mend(ctx context.Context, d *handoff.Deliverer, ahead *pull.AheadError) error {
 	if m.orphans == nil {
 		return fmt.Errorf("no table was restored: %w", ahead)
 	}

@@ -1,0 +1,202 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// State is what a consumer of a queue is at.
+type State string
+
+const (
+	// Idle: nobody has a claim.
+	Idle State = "IDLE"
+	// Started: a claim is out. It ends with its commit, its failure, or after
+	// its lease by whoever comes next.
+	Started State = "STARTED"
+	// Ready is READY_TO_COMMIT: the claim's consumer was told that it may commit
+	// in its own database. Only that database knows whether it did.
+	Ready State = "READY"
+	// Unknown: the claim is in doubt: it was prepared, and then its lease ran
+	// out. It is never handed out again before it is settled.
+	Unknown State = "UNKNOWN"
+	// Sending: the claim's range was handed on, and is as good as committed; its
+	// replies are on their way. It ends in its commit, by whomever.
+	Sending State = "SENDING"
+	// Blocked: the message behind Delivered failed as often as it may. Nothing
+	// is handed on until an operator skips or redrives it.
+	Blocked State = "BLOCKED"
+)
+
+// TokenOutcome is what became of a claim.
+type TokenOutcome string
+
+const (
+	// Committed: the claim's range was handed on.
+	Committed TokenOutcome = "COMMITTED"
+	// Aborted: whoever had the claim gave it back.
+	Aborted TokenOutcome = "ABORTED"
+	// Cancelled: the claim's lease ran out, and another ended it.
+	Cancelled TokenOutcome = "CANCELLED"
+)
+
+// remembered is how many claims' outcomes a consumer remembers.
+const remembered = 4
+
+// Remembered is what became of a claim; the zero value is none.
+type Remembered struct {
+	N       int64
+	Outcome TokenOutcome
+	// Sum is a short hash of the token's request, so that a token of another
+	// request is known to be none; empty in items of earlier versions.
+	Sum string
+}
+
+// Remember is what is remembered of a claim that ended so.
+func Remember(t Token, outcome TokenOutcome) Remembered {
+	sum := sha256.Sum256([]byte(t.Req))
+	return Remembered{t.N, outcome, base64.RawURLEncoding.EncodeToString(sum[:6])}
+}
+
+// Consumer is the durable record of a named reader of one queue: its lock, its
+// state and how far it is. The zero Consumer means that there is none.
+type Consumer struct {
+	Queue string
+	// Name is the consumer's: 1 to 128 bytes.
+	Name string
+	// Delivered is the last seq that was handed on and committed, or skipped.
+	Delivered int64
+	State     State
+	// Token is that of the last claim, From and To its range: From < seq <= To.
+	Token    Token
+	From, To int64
+	// LeaseUntil is when a claim may be taken over, to the millisecond.
+	LeaseUntil time.Time
+	// Tracked: the chain of the claim's work says how the claim ends. It is
+	// never taken over; after its lease its chain is asked.
+	Tracked bool
+	// Attempts is how often the message behind Delivered was claimed. It is
+	// counted by the claim, so that a batch which kills its worker counts.
+	Attempts int
+	// SingleTo: up to this seq one message is claimed at a time, because a
+	// batch up to there failed. The bad message then stands alone.
+	SingleTo int64
+	// RetryAt is when a batch that failed is tried again; the zero time means
+	// at once.
+	RetryAt time.Time
+	// Failed is when a batch last failed since the last commit, Error why. Where that
+	// is about replies, ReplyQueue is the queue that they go to; it is not in Error.
+	Failed     time.Time
+	Error      string
+	ReplyQueue string
+	// BlockedSince is since when the state is Blocked.
+	BlockedSince time.Time
+	// Outcomes are those of the last claims, each in the slot N mod 4.
+	Outcomes [remembered]Remembered
+	// Quarantine are the claims that stayed in doubt too long, by their numbers
+	// from 0 on; the rest are zero.
+	Quarantine [MaxQuarantined]Quarantined
+	// Outbox are the queues that a Sending claim has replies for; the rest are
+	// zero.
+	Outbox [MaxReplyQueues]Outgoing
+	// Refused says which replies could not be stored.
+	Refused Refused
+	// Paused, where it is not empty, says why nothing is claimed, PausedSince
+	// since when.
+	Paused      string
+	PausedSince time.Time
+	// Rewinds is how often the consumer was set to another place.
+	Rewinds int64
+	// Starting, where it is not empty, is the operation that sets the consumer
+	// to a place: nothing is claimed until it is sure that what lies behind
+	// that place is still stored.
+	Starting string
+	// LastOp is the last operation of an operator, or the one that made the
+	// consumer.
+	LastOp string
+}
+
+// Outgoing is a queue for which a claim has replies. They are stored under an id
+// that the claim and the queue tell.
+type Outgoing struct {
+	Queue string
+	// Numbered tells that they have seqs.
+	Numbered bool
+}
+
+// Refused are the replies of a consumer that could never be stored, and are lost:
+// a message with their seq was there, their queue is of the other kind.
+type Refused struct {
+	// N counts them, Told is how many of them were announced.
+	N, Told int64
+	// By is the last claim that had such ones. Queue is where the last one was to go
+	// to, Why what became of it, Since when that was.
+	By         string
+	Queue, Why string
+	Since      time.Time
+}
+
+// Cause is why a batch last failed, in a sentence for whoever may know the names of all
+// queues.
+func (c Consumer) Cause() string {
+	if c.ReplyQueue == "" {
+		return c.Error
+	}
+	return aboutReplies(c.ReplyQueue, c.Error)
+}
+
+// Exists is false in the zero Consumer.
+func (c Consumer) Exists() bool { return c.Queue != "" }
+
+// holds reports whether the consumer's claim is that of this token.
+func (c Consumer) holds(t Token) bool { return c.State == Started && c.Token == t }
+
+// Outcome is what became of the claim of a token, where it is remembered.
+func (c Consumer) Outcome(t Token) (TokenOutcome, bool) {
+	r := c.Outcomes[t.N%remembered]
+	return r.Outcome, c.numbered(t.N) && (r.Sum == "" || r == Remember(t, r.Outcome))
+}
+
+// numbered reports whether the end of the claim of a number is remembered.
+func (c Consumer) numbered(n int64) bool {
+	r := c.Outcomes[n%remembered]
+	return r.N == n && r.Outcome != ""
+}
+
+// Knows reports whether the claim of a number is remembered, or in quarantine.
+func (c Consumer) Knows(n int64) bool {
+	return c.numbered(n) || slices.ContainsFunc(c.Quarantine[:], func(q Quarantined) bool { return q.Token.N == n && n > 0 })
+}
+
+// Claimed reports whether a claim is out, in doubt or not.
+func (c Consumer) Claimed() bool {
+	return c.State == Started || c.State == Ready || c.State == Unknown || c.State == Sending
+}
+
+// Bounds of what an operator says.
+const (
+	MaxOp     = 64
+	MaxReason = 500
+)
+
+// MaxError is how much is kept of why a batch failed, in bytes. The item stays
+// under 1 KB with it, where names are short: a claim then costs 1 write unit.
+const MaxError = 300
+
+// Cut shortens a text to a number of bytes, at the end of a character.
+func Cut(s string, limit int) string {
+	if !utf8.ValidString(s) {
+		s = fmt.Sprintf("%q", s)
+	}
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}

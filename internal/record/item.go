@@ -1,0 +1,221 @@
+package record
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+// The versions of the items' layout, kept in each item's "v": a reader refuses
+// those that it does not know. An item gets a higher one only when it has what
+// older readers must not pass over: they would take a tracked claim over.
+const (
+	layout        = 1
+	layoutTracked = 2
+)
+
+// The attributes of the items.
+const (
+	attrVersion ddb.Path = "v"
+	attrQueue   ddb.Path = "queue"
+
+	attrConsumer     ddb.Path = "consumer"
+	attrDelivered    ddb.Path = "delivered"
+	attrState        ddb.Path = "state"
+	attrTokenN       ddb.Path = "tokenN"
+	attrReq          ddb.Path = "req"
+	attrFrom         ddb.Path = "from"
+	attrTo           ddb.Path = "to"
+	attrLeaseUntil   ddb.Path = "leaseUntil" // ms
+	attrAttempts     ddb.Path = "attempts"
+	attrSingleTo     ddb.Path = "singleTo"
+	attrRetryAt      ddb.Path = "retryAt" // ms
+	attrFailed       ddb.Path = "failed"  // ms
+	attrError        ddb.Path = "error"
+	attrReplyQueue   ddb.Path = "replyQueue"
+	attrBlockedSince ddb.Path = "blockedSince" // ms
+	attrOutcomes     ddb.Path = "outcomes"
+	attrQuarantine   ddb.Path = "quarantine"
+	attrPaused       ddb.Path = "paused"
+	attrPausedSince  ddb.Path = "pausedSince" // ms
+	attrRewinds      ddb.Path = "rewinds"
+	attrStarting     ddb.Path = "starting"
+	attrLastOp       ddb.Path = "lastOp"
+	attrTracked      ddb.Path = "tracked"
+	attrOutbox       ddb.Path = "outbox"
+	attrRefused      ddb.Path = "refused"
+	attrRefusedTold  ddb.Path = "refusedTold"
+	attrRefusedBy    ddb.Path = "refusedBy"
+	attrRefusedQueue ddb.Path = "refusedQueue"
+	attrRefusedWhy   ddb.Path = "refusedWhy"
+	attrRefusedSince ddb.Path = "refusedSince" // ms
+
+	attrAct    ddb.Path = "act"
+	attrAt     ddb.Path = "at" // ms
+	attrOp     ddb.Path = "op"
+	attrKind   ddb.Path = "kind"
+	attrSeq    ddb.Path = "seq"
+	attrReason ddb.Path = "reason"
+	attrDone   ddb.Path = "done"
+	attrChain  ddb.Path = "chain"
+
+	// Within an outcome.
+	attrN       ddb.Path = "n"
+	attrOutcome ddb.Path = "outcome"
+	attrSum     ddb.Path = "sum"
+
+	// Within a quarantined claim, beside req, from, to and state.
+	attrSince ddb.Path = "since" // ms
+)
+
+// slot is where a claim's outcome is remembered.
+func slot(n int64) string { return strconv.FormatInt(n%remembered, 10) }
+
+func encodeOutcome(r Remembered) ddb.Value {
+	return ddb.MapOf(ddb.Fields{
+		attrN: ddb.Int(r.N), attrOutcome: ddb.Text(string(r.Outcome)), attrSum: ddb.Text(r.Sum),
+	})
+}
+
+// encodeConsumer is the item of a consumer that has just been made: both maps
+// are there, so that later updates can set what is in them.
+func encodeConsumer(c Consumer) ddb.Item {
+	outcomes := ddb.Fields{}
+	for _, r := range c.Outcomes {
+		if r.Outcome != "" {
+			outcomes[ddb.Path(slot(r.N))] = encodeOutcome(r)
+		}
+	}
+	fields := ddb.Fields{
+		attrQueue:      ddb.Text(c.Queue),
+		attrConsumer:   ddb.Text(c.Name),
+		attrVersion:    ddb.Int(layout),
+		attrDelivered:  ddb.Int(c.Delivered),
+		attrFrom:       ddb.Int(c.From),
+		attrTo:         ddb.Int(c.To),
+		attrState:      ddb.Text(string(c.State)),
+		attrTokenN:     ddb.Int(c.Token.N),
+		attrAttempts:   ddb.Int(int64(c.Attempts)),
+		attrRewinds:    ddb.Int(c.Rewinds),
+		attrOutcomes:   ddb.MapOf(outcomes),
+		attrQuarantine: ddb.MapOf(nil),
+		attrLastOp:     ddb.Text(c.LastOp),
+	}
+	if c.Starting != "" {
+		fields[attrStarting] = ddb.Text(c.Starting)
+	}
+	return fields.Item()
+}
+
+// decodeConsumer takes an item; the zero Consumer for none.
+func decodeConsumer(it ddb.Item) (Consumer, error) {
+	if !it.Exists() {
+		return Consumer{}, nil
+	}
+	d := ddb.Decoder{Item: it}
+	d.Layout(attrVersion, layoutTracked)
+	c := Consumer{
+		Queue:        d.Text(attrQueue),
+		Name:         d.Text(attrConsumer),
+		Delivered:    d.Number(attrDelivered),
+		State:        State(d.Text(attrState)),
+		Token:        Token{N: d.Number(attrTokenN), Req: d.TextOr(attrReq, "")},
+		From:         d.Number(attrFrom),
+		To:           d.Number(attrTo),
+		LeaseUntil:   d.MillisOr(attrLeaseUntil),
+		Tracked:      it.Has(attrTracked),
+		Attempts:     int(d.Number(attrAttempts)),
+		SingleTo:     d.NumberOr(attrSingleTo, 0),
+		RetryAt:      d.MillisOr(attrRetryAt),
+		Failed:       d.MillisOr(attrFailed),
+		Error:        d.TextOr(attrError, ""),
+		ReplyQueue:   d.TextOr(attrReplyQueue, ""),
+		BlockedSince: d.MillisOr(attrBlockedSince),
+		Paused:       d.TextOr(attrPaused, ""),
+		PausedSince:  d.MillisOr(attrPausedSince),
+		Rewinds:      d.Number(attrRewinds),
+		Starting:     d.TextOr(attrStarting, ""),
+		LastOp:       d.Text(attrLastOp),
+	}
+	switch c.State {
+	case Idle, Started, Ready, Unknown, Sending, Blocked:
+	default:
+		d.Fail(attrState, fmt.Sprintf("is %q, which this version does not know", c.State))
+	}
+	decodeOutcomes(&d, &c)
+	decodeQuarantine(&d, &c)
+	decodeReplying(&d, &c)
+	if d.Err != nil {
+		return Consumer{}, fmt.Errorf("consumer: %w", d.Err)
+	}
+	return c, nil
+}
+
+func decodeOutcomes(d *ddb.Decoder, c *Consumer) {
+	for name, value := range d.MapOr(attrOutcomes).All() {
+		inner := ddb.Decoder{Item: value.Fields()}
+		r := Remembered{inner.Number(attrN), TokenOutcome(inner.Text(attrOutcome)), inner.TextOr(attrSum, "")}
+		if inner.Err != nil || r.N < 0 {
+			d.Fail(attrOutcomes.At(name), "is not an outcome")
+			return
+		}
+		c.Outcomes[r.N%remembered] = r
+	}
+}
+
+// actKey orders a queue's acts by their time; the consumer and the op keep any
+// two apart.
+func actKey(a Act) string {
+	return fmt.Sprintf("%015d %s %s", a.At.UnixMilli(), a.Consumer, a.Op)
+}
+
+func encodeAct(a Act) ddb.Item {
+	fields := ddb.Fields{
+		attrQueue:    ddb.Text(a.Queue),
+		attrAct:      ddb.Text(actKey(a)),
+		attrVersion:  ddb.Int(layout),
+		attrConsumer: ddb.Text(a.Consumer),
+		attrAt:       ddb.Millis(a.At),
+		attrOp:       ddb.Text(a.Op),
+		attrKind:     ddb.Text(a.Kind),
+		attrSeq:      ddb.Int(a.Seq),
+		attrReason:   ddb.Text(a.Reason),
+	}
+	if a.Done {
+		fields[attrDone] = ddb.Bool(true)
+	}
+	if a.Error != "" {
+		fields[attrError] = ddb.Text(a.Error)
+	}
+	if a.Chain != "" {
+		fields[attrChain] = ddb.Text(a.Chain)
+	}
+	if a.ReplyQueue != "" {
+		fields[attrReplyQueue] = ddb.Text(a.ReplyQueue)
+	}
+	return fields.Item()
+}
+
+func decodeAct(it ddb.Item) (Act, error) {
+	d := ddb.Decoder{Item: it}
+	d.Layout(attrVersion, layout)
+	a := Act{
+		Queue:    d.Text(attrQueue),
+		Consumer: d.Text(attrConsumer),
+		At:       d.MillisOr(attrAt),
+		Op:       d.Text(attrOp),
+		Kind:     d.Text(attrKind),
+		Seq:      d.Number(attrSeq),
+		Reason:   d.Text(attrReason),
+		Done:     d.True(attrDone),
+		Error:    d.TextOr(attrError, ""),
+		Chain:    d.TextOr(attrChain, ""),
+
+		ReplyQueue: d.TextOr(attrReplyQueue, ""),
+	}
+	if d.Err != nil {
+		return Act{}, fmt.Errorf("act: %w", d.Err)
+	}
+	return a, nil
+}

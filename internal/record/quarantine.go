@@ -1,0 +1,125 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+// MaxQuarantined is how many claims of a consumer can be in quarantine. Where
+// so many are, the next one stays in doubt, and the consumer waits.
+const MaxQuarantined = 10
+
+// Quarantined is a claim that stayed in doubt too long. The messages behind it
+// are handed on; its own are kept until it is settled.
+type Quarantined struct {
+	Token Token
+	// From and To are its range: From < seq <= To.
+	From, To int64
+	// State is Unknown until it is settled. Then one that was committed is gone
+	// from here, and one that was aborted is marked ABORTED, for an
+	// operator to see to: its messages were not handed on.
+	State State
+	// Since is when its lease ran out.
+	Since time.Time
+}
+
+// QuarantinedAborted is the state of a quarantined claim that was settled as
+// aborted.
+const QuarantinedAborted = State(Aborted)
+
+// Unsettled reports whether nobody knows yet how the claim ended.
+func (q Quarantined) Unsettled() bool { return q.State == Unknown }
+
+// Quarantined is the claim of this token, where it is in quarantine.
+func (c Consumer) Quarantined(t Token) (Quarantined, bool) {
+	for _, q := range c.Quarantine {
+		if q.Token == t && q != (Quarantined{}) {
+			return q, true
+		}
+	}
+	return Quarantined{}, false
+}
+
+// setQuarantined puts q in the place of the quarantined claim of its number, or
+// beside them; the zero Quarantined takes that of a number away. Both keep them
+// in the order of their numbers, without a hole.
+func (c *Consumer) setQuarantined(n int64, q Quarantined) {
+	var list []Quarantined
+	for _, there := range c.Quarantine {
+		if there != (Quarantined{}) && there.Token.N != n {
+			list = append(list, there)
+		}
+	}
+	if q != (Quarantined{}) {
+		place := 0
+		for place < len(list) && list[place].Token.N < n {
+			place++
+		}
+		list = slices.Insert(list, place, q)
+	}
+	c.Quarantine = [MaxQuarantined]Quarantined{}
+	copy(c.Quarantine[:], list)
+}
+
+func encodeQuarantined(q Quarantined) ddb.Value {
+	return ddb.MapOf(ddb.Fields{
+		attrReq: ddb.Text(q.Token.Req), attrFrom: ddb.Int(q.From), attrTo: ddb.Int(q.To),
+		attrState: ddb.Text(string(q.State)), attrSince: ddb.Millis(q.Since),
+	})
+}
+
+func decodeQuarantine(d *ddb.Decoder, c *Consumer) {
+	for name, value := range d.MapOr(attrQuarantine).All() {
+		n, err := strconv.ParseInt(name, 10, 64)
+		if err != nil {
+			d.Fail(attrQuarantine.At(name), "is not a claim")
+			return
+		}
+		inner := ddb.Decoder{Item: value.Fields()}
+		q := Quarantined{
+			Token: Token{N: n, Req: inner.Text(attrReq)}, From: inner.Number(attrFrom), To: inner.Number(attrTo),
+			State: State(inner.Text(attrState)), Since: inner.MillisOr(attrSince),
+		}
+		switch {
+		case inner.Err != nil:
+			d.Fail(attrQuarantine.At(name), inner.Err.Error())
+			return
+		case q.State != Unknown && q.State != QuarantinedAborted:
+			d.Fail(attrQuarantine.At(name), fmt.Sprintf("is %q, which this version does not know", q.State))
+			return
+		}
+		c.setQuarantined(n, q)
+	}
+}
+
+// aside is the claim that is out, as it is quarantined.
+func aside(c Consumer) Quarantined {
+	return Quarantined{Token: c.Token, From: c.From, To: c.To, State: Unknown, Since: c.LeaseUntil}
+}
+
+// owns reports whether the claim of a token is out, in one of the states.
+func (c Consumer) owns(t Token, states ...State) bool {
+	return c.Exists() && c.Token == t && !c.Tracked && slices.Contains(states, c.State)
+}
+
+// ended reports whether the claim of a token is remembered to have ended so.
+func (c Consumer) ended(t Token, outcome TokenOutcome) bool {
+	is, known := c.Outcome(t)
+	return known && is == outcome
+}
+
+// operatedBy reports whether the last operation of an operator is this one.
+func (c Consumer) operatedBy(op string) bool { return op != "" && c.LastOp == op }
+
+// settled reports whether a quarantined claim is known to have ended so.
+func (c Consumer) settled(t Token, outcome TokenOutcome) bool {
+	q, there := c.Quarantined(t)
+	if outcome == Committed {
+		return !there && c.ended(t, Committed)
+	}
+	return there && q.State == QuarantinedAborted
+}

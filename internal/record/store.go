@@ -1,0 +1,171 @@
+package record
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// Store has the consumers and the acts, on tables as [Definitions] has them.
+//
+// Every method is exactly one request. Writes are atomic and durable when the
+// method returns nil; reads are strong. All methods may be called by any number
+// of goroutines.
+//
+// A method that returns an error may have taken effect all the same, and a
+// request may take effect twice (the SDK repeats one whose response is lost).
+// So each write is made such that its second run changes nothing, and answers
+// with the consumer that stands there afterwards (the zero Consumer where there
+// is none) and with whether it stands there by this call's doing: the caller
+// looks, then decides.
+//
+// A consumer's item has less than 1 KB where names and reasons are short, so
+// each write costs 1 write unit.
+type Store struct {
+	engine          ddb.Engine
+	consumers, acts table.Definition
+}
+
+// NewStore returns the store on an engine that has these tables: see [Definitions].
+func NewStore(engine ddb.Engine, tables []table.Definition) *Store {
+	return &Store{engine: engine, consumers: tables[0], acts: tables[1]}
+}
+
+// Definitions are those of the consumers and the acts table, of these names and
+// in this order.
+func Definitions(consumers, acts string) []table.Definition {
+	return []table.Definition{
+		{
+			Name:      consumers,
+			Partition: table.Key{Name: string(attrQueue), Type: table.String},
+			Sort:      table.Key{Name: string(attrConsumer), Type: table.String},
+		},
+		{
+			Name:      acts,
+			Partition: table.Key{Name: string(attrQueue), Type: table.String},
+			Sort:      table.Key{Name: string(attrAct), Type: table.String},
+		},
+	}
+}
+
+func keyOf(queue, name string) ddb.Item {
+	return ddb.Fields{attrQueue: ddb.Text(queue), attrConsumer: ddb.Text(name)}.Item()
+}
+
+// CreateConsumer stores c if its queue has no consumer of its name: 1 write
+// unit.
+//
+// Lost response: the repeat finds our own LastOp and reports true. Another did
+// it first: theirs is returned, and false. We die right after: the consumer is
+// Starting, which whoever comes next goes on with.
+func (s *Store) CreateConsumer(ctx context.Context, c Consumer) (Consumer, bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Put{
+		Op: ddb.Op{Op: "create consumer", Table: &s.consumers}, Item: encodeConsumer(c), If: attrQueue.Missing(),
+	})
+	if err != nil || a.Held {
+		return c, a.Held, err
+	}
+	there, err := ddb.Decoded(a.Item, decodeConsumer)
+	return there, there.LastOp == c.LastOp, err
+}
+
+// Consumer reads a consumer: 1 read unit.
+func (s *Store) Consumer(ctx context.Context, queue, name string) (Consumer, error) {
+	a, err := s.engine.Do(ctx, ddb.Get{
+		Op: ddb.Op{Op: "consumer", Table: &s.consumers}, Key: keyOf(queue, name), Strong: true,
+	})
+	if err != nil {
+		return Consumer{}, err
+	}
+	return ddb.Decoded(a.Item, decodeConsumer)
+}
+
+// Consumers reads the queue's consumers whose names come after `after`, in the
+// order of their names: 1 read unit for each 4 KB, about 10 consumers. next is
+// empty after the last page.
+func (s *Store) Consumers(ctx context.Context, queue, after string) (page []Consumer, next string, err error) {
+	query := ddb.Query{Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue), Strong: true}
+	if after != "" {
+		query.After = keyOf(queue, after)
+	}
+	a, err := s.engine.Do(ctx, query)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, it := range a.Items {
+		c, err := ddb.Decoded(it, decodeConsumer)
+		if err != nil {
+			return nil, "", err
+		}
+		page = append(page, c)
+	}
+	return page, a.Next.Get(attrConsumer).Str(), nil
+}
+
+// update changes a consumer if the condition holds. It returns the consumer
+// that stands there afterwards, and whether the condition held.
+func (s *Store) update(ctx context.Context, op, queue, name string, condition ddb.Cond, do ...ddb.Action) (Consumer, bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Update{
+		Op: ddb.Op{Op: op, Table: &s.consumers}, Key: keyOf(queue, name), If: condition, Do: do,
+	})
+	if err != nil {
+		return Consumer{}, false, err
+	}
+	c, err := ddb.Decoded(a.Item, decodeConsumer)
+	return c, a.Held && err == nil, err
+}
+
+// Claim is what a claim asks for.
+type Claim struct {
+	// Req is what the claimer calls its request, 1 to 64 characters.
+	Req string
+	// To is the last seq of the range, which begins behind Delivered.
+	To int64
+	// Now is the claimer's clock, LeaseUntil when the claim may be taken over.
+	Now, LeaseUntil time.Time
+	// Tracked: the end of a chain ends the claim. The mark goes with the claim's
+	// commit or failure.
+	Tracked bool
+}
+
+// Failure is why a claim is given back.
+type Failure struct {
+	Error string
+	// ReplyQueue is the queue whose replies Error is about; empty where it is about
+	// none.
+	ReplyQueue string
+	Now        time.Time
+	RetryAt    time.Time
+	// Block makes the consumer Blocked.
+	Block bool
+}
+
+// ActReply is the Kind of the Act that is nobody's, but the record of replies that
+// could never be stored.
+const ActReply = "reply"
+
+// Act is what an operator did to a consumer, or asked for.
+type Act struct {
+	Queue    string
+	Consumer string
+	// At is when it was asked for, to the millisecond.
+	At time.Time
+	// Op is what the operator called it: the same Op is the same act.
+	Op string
+	// Kind is skip, redrive, rewind, pause, resume or remove.
+	Kind string
+	// Seq is the message that was skipped or redriven, or the place that was
+	// gone back to; -1 where there is none.
+	Seq    int64
+	Reason string
+	// Done tells that it was done, Error why it was not; neither stands there
+	// while it is under way.
+	Done  bool
+	Error string
+	// Chain is the tag of the chain that the act would have had to wait for, where Error
+	// says that a claim is out; ReplyQueue is the queue that the replies of an ActReply
+	// were to go to. Neither is in Error.
+	Chain, ReplyQueue string
+}

@@ -1,0 +1,154 @@
+package record_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// at is a moment that the tables keep exactly.
+var at = time.Date(2126, 3, 4, 5, 6, 7, int(8*time.Millisecond), time.UTC)
+
+// bench is a store under test, with a queue that no other test has.
+type bench struct {
+	*testing.T
+	*record.Store
+	queue string
+	// faults lets the store's requests go wrong.
+	faults *ddbtest.Faults
+}
+
+// shared are the tables of all benches, on one engine of each kind.
+var shared = struct {
+	sync.Mutex
+	tables  []table.Definition
+	engines map[localdb.Kind]ddb.Engine
+}{
+	tables:  record.Definitions("consumers"+localdb.Suffix(), "acts"+localdb.Suffix()),
+	engines: map[localdb.Kind]ddb.Engine{},
+}
+
+func sharedEngine(t *testing.T, kind localdb.Kind) ddb.Engine {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.engines[kind] == nil {
+		shared.engines[kind] = ddbtest.Open(t, kind, shared.tables...)
+	}
+	return shared.engines[kind]
+}
+
+// each runs a test on every engine.
+func each(t *testing.T, test func(b *bench)) {
+	t.Helper()
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		faults := ddbtest.NewFaults(sharedEngine(t, kind))
+		test(&bench{T: t, Store: record.NewStore(faults, shared.tables), queue: t.Name(), faults: faults})
+	})
+}
+
+func same[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func (b *bench) check(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// answer checks what a write answered, and that it is what stands there.
+func (b *bench) answer(what string, want record.Consumer, wantMade bool) func(record.Consumer, bool, error) record.Consumer {
+	return func(got record.Consumer, made bool, err error) record.Consumer {
+		b.Helper()
+		b.check(err)
+		same(b.T, what+": made", made, wantMade)
+		same(b.T, what, got, want)
+		same(b.T, what+", as it stands there", b.standing(want.Queue, want.Name), want)
+		return got
+	}
+}
+
+func (b *bench) standing(queue, name string) record.Consumer {
+	b.Helper()
+	c, err := b.Consumer(b.Context(), queue, name)
+	b.check(err)
+	return c
+}
+
+// fresh is a consumer that has just been made and started.
+func (b *bench) fresh(name string) record.Consumer {
+	return record.Consumer{Queue: b.queue, Name: name, State: record.Idle, Delivered: 3, From: 3, To: 3, LastOp: "op 0"}
+}
+
+// create makes a consumer.
+func (b *bench) create(c record.Consumer) record.Consumer {
+	b.Helper()
+	return b.answer("created", c, true)(b.CreateConsumer(b.Context(), c))
+}
+
+func claim(req string, to int64) record.Claim {
+	return record.Claim{Req: req, To: to, Now: at, LeaseUntil: at.Add(time.Minute)}
+}
+
+// claimed is c after a claim.
+func claimed(c record.Consumer, claim record.Claim) record.Consumer {
+	c.Token = record.Token{N: c.Token.N + 1, Req: claim.Req}
+	c.State, c.From, c.To, c.LeaseUntil = record.Started, c.Delivered, claim.To, claim.LeaseUntil
+	c.Attempts++
+	c.RetryAt, c.Tracked = time.Time{}, claim.Tracked
+	return c
+}
+
+// claim claims up to a seq.
+func (b *bench) claim(c record.Consumer, req string, to int64) record.Consumer {
+	b.Helper()
+	return b.answer("claimed", claimed(c, claim(req, to)), true)(b.Claim(b.Context(), c, claim(req, to)))
+}
+
+// ended is c with the outcome of its claim remembered.
+func ended(c record.Consumer, outcome record.TokenOutcome) record.Consumer {
+	c.Outcomes[c.Token.N%4] = record.Remember(c.Token, outcome)
+	return c
+}
+
+// committed is c after a commit.
+func committed(c record.Consumer) record.Consumer {
+	c = ended(c, record.Committed)
+	c.State, c.Delivered, c.Attempts = record.Idle, c.To, 0
+	c.Failed, c.Error, c.ReplyQueue, c.Tracked = time.Time{}, "", "", false
+	return c
+}
+
+// failed is c after a failure.
+func failed(c record.Consumer, f record.Failure) record.Consumer {
+	c = ended(c, record.Aborted)
+	c.SingleTo, c.Failed, c.Error, c.ReplyQueue, c.Tracked = c.To, f.Now, f.Error, f.ReplyQueue, false
+	if f.Block {
+		return blocked(c, f.Now)
+	}
+	c.State, c.RetryAt = record.Idle, f.RetryAt
+	return c
+}
+
+func blocked(c record.Consumer, now time.Time) record.Consumer {
+	c.State, c.BlockedSince, c.RetryAt = record.Blocked, now, time.Time{}
+	c.Token.N++
+	return c
+}
+
+func failure(block bool) record.Failure {
+	return record.Failure{Error: "no", ReplyQueue: "x", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block}
+}

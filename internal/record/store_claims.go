@@ -1,0 +1,190 @@
+package record
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+// isUntracked holds where no chain says how the claim ends.
+var isUntracked = attrTracked.Missing()
+
+// isNumber holds where nobody used the token's number up.
+func isNumber(n int64) ddb.Cond { return attrTokenN.Eq(ddb.Int(n)) }
+
+// isIn holds in one of these states.
+func isIn(states ...State) ddb.Cond {
+	values := make([]ddb.Value, len(states))
+	for i, state := range states {
+		values[i] = ddb.Text(string(state))
+	}
+	return attrState.In(values...)
+}
+
+// isHeld holds where the claim of a token is out, tracked or not.
+func isHeld(t Token, states ...State) ddb.Cond {
+	return ddb.And(isNumber(t.N), attrReq.Eq(ddb.Text(t.Req)), isIn(states...))
+}
+
+// isOver holds where the lease was over before a time.
+func isOver(before time.Time) ddb.Cond { return attrLeaseUntil.Lt(ddb.Millis(before)) }
+
+// isTakeable holds where a claim may be made on what was seen. The place is
+// compared too: a consumer that was removed and made anew, or restored, may be
+// elsewhere under the same number.
+func isTakeable(seen Consumer, now time.Time) ddb.Cond {
+	return ddb.And(
+		isNumber(seen.Token.N), isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),
+		attrPaused.Missing(), attrStarting.Missing(),
+		ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))
+}
+
+func setState(s State) ddb.Action { return attrState.Set(ddb.Text(string(s))) }
+
+// setEnded remembers what became of a claim.
+func setEnded(t Token, outcome TokenOutcome) ddb.Action {
+	return attrOutcomes.At(slot(t.N)).Set(encodeOutcome(Remember(t, outcome)))
+}
+
+// takeOver takes down what became of the claim that was seen, where its lease
+// is over.
+func takeOver(seen Consumer) []ddb.Action {
+	if seen.State != Started {
+		return nil
+	}
+	return []ddb.Action{
+		setEnded(seen.Token, Cancelled), attrSingleTo.Set(ddb.Int(max(seen.SingleTo, seen.To))),
+	}
+}
+
+// setClaim is a claim of this number. Whoever does not know the mark of a
+// tracked one must not work on the consumer.
+func setClaim(n int64, claim Claim) []ddb.Action {
+	set := []ddb.Action{
+		setState(Started), attrTokenN.Set(ddb.Int(n)), attrReq.Set(ddb.Text(claim.Req)), attrTo.Set(ddb.Int(claim.To)),
+		attrLeaseUntil.Set(ddb.Millis(claim.LeaseUntil)),
+	}
+	if !claim.Tracked {
+		return append(set, attrTracked.Remove())
+	}
+	return append(set, attrTracked.Set(ddb.Bool(true)), attrVersion.Set(ddb.Int(layoutTracked)))
+}
+
+// setPassed is what a consumer is that has its claim's range behind it.
+func setPassed() []ddb.Action {
+	return append(ddb.Removed(attrFailed, attrError, attrReplyQueue),
+		setState(Idle), attrDelivered.Set(attrTo.Ref()), attrAttempts.Set(ddb.Int(0)))
+}
+
+// setBlocked is a Blocked consumer, its token used up.
+func setBlocked(n int64, now time.Time) []ddb.Action {
+	return []ddb.Action{
+		setState(Blocked), attrTokenN.Set(ddb.Int(n + 1)), attrBlockedSince.Set(ddb.Millis(now)),
+	}
+}
+
+// setFailed takes down that a claim was aborted, and why. Its messages are tried
+// again one by one, or not at all for now.
+func setFailed(t Token, failure Failure) []ddb.Action {
+	set := []ddb.Action{
+		setEnded(t, Aborted), attrSingleTo.Set(attrTo.Ref()),
+		attrFailed.Set(ddb.Millis(failure.Now)), attrError.Set(ddb.Text(failure.Error)),
+	}
+	about := attrReplyQueue.Remove()
+	if failure.ReplyQueue != "" {
+		about = attrReplyQueue.Set(ddb.Text(failure.ReplyQueue))
+	}
+	set = append(set, about)
+	if failure.Block {
+		return append(set, setBlocked(t.N, failure.Now)...)
+	}
+	return append(set, setState(Idle), attrRetryAt.Set(ddb.Millis(failure.RetryAt)))
+}
+
+// Claim makes a claim, if the consumer's token, state and place are as seen, it
+// is neither paused nor starting, and it is Idle or its lease is over before now
+// and it is not tracked. Taking a claim over makes the old one Cancelled. 1
+// write unit.
+//
+// Lost response: the repeat finds our own token and reports true. Another did it
+// first: theirs is returned, and false. We die right after: the lease runs out,
+// and whoever comes next takes over, or, where the claim is tracked, asks its
+// chain.
+func (s *Store) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error) {
+	// Its own effect ends the condition, so that a repeat cannot count twice.
+	c, made, err := s.update(ctx, "claim", seen.Queue, seen.Name, isTakeable(seen, claim.Now), slices.Concat(
+		takeOver(seen), setClaim(seen.Token.N+1, claim),
+		[]ddb.Action{attrRetryAt.Remove(), attrFrom.Set(attrDelivered.Ref()), attrAttempts.Plus(1)},
+	)...)
+	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
+}
+
+// Block makes the consumer Blocked and uses its token up, under Claim's
+// condition. 1 write unit.
+//
+// Lost response: the repeat fails and returns it Blocked, with the number that
+// we gave. Another did it first: theirs is returned. We die right after: the
+// sweep announces it.
+func (s *Store) Block(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
+	return s.update(ctx, "block", seen.Queue, seen.Name, isTakeable(seen, now),
+		slices.Concat(takeOver(seen), setBlocked(seen.Token.N, now), []ddb.Action{attrRetryAt.Remove()})...)
+}
+
+// Commit ends the claim of a token: Delivered becomes its To. 1 write unit.
+//
+// Lost response: the repeat fails and finds the token's outcome, which is
+// Committed: true. Another ended the claim: false. We die right after: what came
+// meanwhile has a record in the cursors' stream, or the sweep finds it.
+func (s *Store) Commit(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "commit", queue, name, isHeld(token, Started),
+		append(setPassed(), setEnded(token, Committed), attrTracked.Remove())...)
+	return c, made || c.ended(token, Committed), err
+}
+
+// CommitAndClaim is Commit and Claim in one, of the range from the old claim's
+// To on, if the consumer is not paused. (It is not starting while a claim is out.)
+// The new token has the old one's number and one. 1 write unit.
+//
+// Lost response: the repeat finds the new token and reports true. Another ended
+// the claim, or it is paused: false. We die right after: as after Claim.
+func (s *Store) CommitAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
+	return s.commitAndClaim(ctx, "commit and claim", queue, name, isHeld(token, Started), token, claim)
+}
+
+// commitAndClaim commits the claim of a token, on a condition, and makes the
+// next one.
+func (s *Store) commitAndClaim(ctx context.Context, op, queue, name string, condition ddb.Cond, token Token, claim Claim) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, op, queue, name, ddb.And(condition, attrPaused.Missing()), append(setClaim(token.N+1, claim),
+		setEnded(token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
+		attrAttempts.Set(ddb.Int(1)), attrFailed.Remove(), attrError.Remove(), attrReplyQueue.Remove())...)
+	return c, made || c.holds(Token{token.N + 1, claim.Req}), err
+}
+
+// Fail gives the claim of a token back. 1 write unit.
+//
+// Lost response: the repeat fails; the token's outcome is Aborted, or the
+// consumer is Blocked under the next number: true. Another ended the claim:
+// false. We die right after: RetryAt or the operator decides.
+func (s *Store) Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "fail", queue, name, isHeld(token, Started),
+		append(setFailed(token, failure), attrTracked.Remove())...)
+	return c, made || c.ended(token, Aborted), err
+}
+
+// Cancel ends a claim that is not tracked and whose lease was over before now;
+// block makes the consumer Blocked and uses its token up. It does so while it is
+// paused too. 1 write unit.
+//
+// Lost response: the repeat fails and returns what stands there. Another did it
+// first: the same. We die right after: the consumer is free.
+func (s *Store) Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error) {
+	set := []ddb.Action{setState(Idle)}
+	if block {
+		set = setBlocked(seen.Token.N, now)
+	}
+	return s.update(ctx, "cancel", seen.Queue, seen.Name,
+		ddb.And(isNumber(seen.Token.N), isIn(Started), isOver(now), isUntracked),
+		append(set, setEnded(seen.Token, Cancelled), attrSingleTo.Set(attrTo.Ref()))...)
+}

@@ -1,0 +1,284 @@
+package record_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/record"
+)
+
+func TestStoreClaim(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		b.create(b.fresh("b"))
+		c = b.claim(c, "r1", 5)
+		// The repeat of a request whose response was lost.
+		b.answer("claimed again", c, true)(b.Claim(b.Context(), b.fresh("a"), claim("r1", 5)))
+		b.answer("claimed by another", c, false)(b.Claim(b.Context(), b.fresh("a"), claim("r2", 9)))
+		same(b.T, "another consumer", b.standing(b.queue, "b"), b.fresh("b"))
+	})
+}
+
+func TestStoreClaimRefused(t *testing.T) {
+	each(t, func(b *bench) {
+		paused := b.fresh("paused")
+		b.create(paused)
+		after := paused
+		after.Paused, after.PausedSince = "why", at
+		b.answer("paused", after, true)(b.Pause(b.Context(), b.queue, "paused", "why", at))
+		b.answer("claimed while paused", after, false)(b.Claim(b.Context(), after, claim("r", 5)))
+		b.answer("blocked while paused", after, false)(b.Block(b.Context(), after, at))
+
+		starting := b.fresh("starting")
+		starting.Starting = "op 0"
+		b.create(starting)
+		b.answer("claimed while starting", starting, false)(b.Claim(b.Context(), starting, claim("r", 5)))
+		b.answer("blocked while starting", starting, false)(b.Block(b.Context(), starting, at))
+
+		stale := b.claim(b.create(b.fresh("stale")), "r1", 5)
+		stale = b.answer("committed", committed(stale), true)(b.Commit(b.Context(), b.queue, "stale", stale.Token))
+		b.answer("claimed with an old token", stale, false)(b.Claim(b.Context(), b.fresh("stale"), claim("r2", 5)))
+		again := b.claim(b.create(b.fresh("again")), "r1", 5)
+		again = b.answer("failed", failed(again, failure(false)), true)(b.Fail(b.Context(), b.queue, "again", again.Token, failure(false)))
+		b.answer("claimed with an old token, at the same place", again, false)(b.Claim(b.Context(), b.fresh("again"), claim("r2", 5)))
+		b.answer("blocked with an old token, at the same place", again, false)(b.Block(b.Context(), b.fresh("again"), at))
+
+		// Removed and made anew elsewhere: its token and state are what they were.
+		elsewhere := b.fresh("elsewhere")
+		elsewhere.Delivered = 9
+		b.create(elsewhere)
+		b.answer("claimed from another place", elsewhere, false)(b.Claim(b.Context(), b.fresh("elsewhere"), claim("r", 5)))
+		b.answer("blocked at another place", elsewhere, false)(b.Block(b.Context(), b.fresh("elsewhere"), at))
+
+		stuck := b.fresh("blocked")
+		stuck = b.claim(b.create(stuck), "r1", 5)
+		stuck = b.answer("failed", failed(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "blocked", stuck.Token, failure(true)))
+		b.answer("claimed while blocked", stuck, false)(b.Claim(b.Context(), stuck, claim("r2", 5)))
+	})
+}
+
+func TestStoreTakeover(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 9)
+		late := claim("r2", 4)
+		late.Now = c.LeaseUntil
+		b.answer("at the lease's end", c, false)(b.Claim(b.Context(), c, late))
+		late.Now, late.LeaseUntil = c.LeaseUntil.Add(time.Millisecond), c.LeaseUntil.Add(time.Hour)
+		b.answer("as if it were free", c, false)(b.Claim(b.Context(), as(c, record.Idle), late))
+		b.answer("blocked as if it were free", c, false)(b.Block(b.Context(), as(c, record.Idle), late.Now))
+		want := ended(c, record.Cancelled)
+		want.SingleTo = 9
+		want = claimed(want, late)
+		b.answer("after it", want, true)(b.Claim(b.Context(), c, late))
+		b.answer("again", want, true)(b.Claim(b.Context(), c, late))
+		b.answer("the old one's commit", want, false)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("the old one's failure", want, false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+	})
+}
+
+// TestStoreTracked: a tracked claim is never taken over, however long its lease is
+// over, and nobody ends it who does not have its token; it ends by its commit
+// or its failure, and the mark with it.
+func TestStoreTracked(t *testing.T) {
+	each(t, func(b *bench) {
+		tracked := claim("r1", 5)
+		tracked.Tracked = true
+		c := b.create(b.fresh("a"))
+		c = b.answer("claimed", claimed(c, tracked), true)(b.Claim(b.Context(), c, tracked))
+		b.answer("again", c, true)(b.Claim(b.Context(), b.fresh("a"), tracked))
+
+		after := c.LeaseUntil.Add(time.Hour)
+		late := claim("r2", 5)
+		late.Now, late.LeaseUntil = after, after.Add(time.Minute)
+		b.answer("taken over", c, false)(b.Claim(b.Context(), c, late))
+		b.answer("blocked", c, false)(b.Block(b.Context(), c, after))
+		b.answer("cancelled", c, false)(b.Cancel(b.Context(), c, false, after))
+		b.answer("cancelled for good", c, false)(b.Cancel(b.Context(), c, true, after))
+		b.answer("prepared", c, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+		b.answer("extended", c, false)(b.Extend(b.Context(), b.queue, "a", c.Token, after))
+		b.answer("decided", c, false)(b.Decide(b.Context(), b.queue, "a", c.Token, outbox))
+		b.answer("settled as aborted", c, false)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(false)))
+		for _, token := range []record.Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
+			b.answer("committed with another token", c, false)(b.Commit(b.Context(), b.queue, "a", token))
+			b.answer("failed with another token", c, false)(b.Fail(b.Context(), b.queue, "a", token, failure(false)))
+		}
+
+		paused := c
+		paused.Paused, paused.PausedSince = "why", at
+		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
+
+		c = b.answer("failed", failed(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		tracked.Req = "r3"
+		c = b.answer("claimed anew", claimed(c, tracked), true)(b.Claim(b.Context(), c, tracked))
+		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+
+		// A claim that is not tracked leaves nothing of the mark.
+		tracked.Req = "r4"
+		c = b.answer("claimed again", claimed(c, tracked), true)(b.Claim(b.Context(), c, tracked))
+		c = b.answer("claimed untracked", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, claim("r5", 6)))
+		late.Req, late.To = "r6", 6
+		want := ended(c, record.Cancelled)
+		want.SingleTo = 6
+		b.answer("taken over", claimed(want, late), true)(b.Claim(b.Context(), c, late))
+	})
+}
+
+func TestStoreBlock(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		want := blocked(c, at)
+		b.answer("blocked", want, true)(b.Block(b.Context(), c, at))
+		b.answer("again", want, false)(b.Block(b.Context(), c, at))
+
+		waiting := b.claim(b.create(b.fresh("waiting")), "r1", 9)
+		waiting = b.answer("failed", failed(waiting, failure(false)), true)(b.Fail(b.Context(), b.queue, "waiting", waiting.Token, failure(false)))
+		b.answer("one that waits", blocked(waiting, at), true)(b.Block(b.Context(), waiting, at))
+
+		dead := b.claim(b.create(b.fresh("dead")), "r1", 9)
+		b.answer("while the claim lives", dead, false)(b.Block(b.Context(), dead, dead.LeaseUntil))
+		after := dead.LeaseUntil.Add(time.Millisecond)
+		want = ended(dead, record.Cancelled)
+		want.SingleTo = 9
+		b.answer("a dead one", blocked(want, after), true)(b.Block(b.Context(), dead, after))
+	})
+}
+
+func TestStoreCommit(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		want := committed(c)
+		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		next := b.claim(want, "r2", 6)
+		b.answer("again, after the next claim", next, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+	})
+}
+
+func TestStoreCommitRefused(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		b.answer("without a claim", c, false)(b.Commit(b.Context(), b.queue, "a", record.Token{N: 0, Req: "r"}))
+		c = b.claim(c, "r1", 5)
+		for _, token := range []record.Token{{N: 2, Req: "r1"}, {N: 1, Req: "r2"}, {N: 0, Req: "r1"}} {
+			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "a", token))
+		}
+		c = b.answer("failed", failed(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.answer("after its failure", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token))
+	})
+}
+
+func TestStoreCommitAndClaim(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		c = b.answer("failed", failed(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		c = b.claim(c, "r2", 5)
+		next := claim("r3", 8)
+		next.LeaseUntil = at.Add(time.Hour)
+		want := claimed(committed(c), next)
+		b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		b.answer("again", want, true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		b.answer("committed again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+	})
+}
+
+func TestStoreCommitAndClaimRefused(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		for _, token := range others(c.Token) {
+			b.answer("with another token", c, false)(b.CommitAndClaim(b.Context(), b.queue, "a", token, claim("r2", 8)))
+		}
+		paused := c
+		paused.Paused, paused.PausedSince = "why", at
+		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, claim("r2", 8)))
+		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+	})
+}
+
+func TestStoreFail(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		want := failed(c, failure(false))
+		b.answer("failed", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		aside := failure(false)
+		aside.ReplyQueue = ""
+		c = b.claim(want, "r of no replies", 4)
+		want = failed(c, aside)
+		b.answer("failed, about no replies", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, aside))
+		c = b.claim(want, "r2", 4)
+		want = failed(c, failure(true))
+		b.answer("failed for good", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(true)))
+		b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(true)))
+	})
+}
+
+func TestStoreCancel(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		b.answer("without a claim", c, false)(b.Cancel(b.Context(), c, false, at.Add(time.Hour)))
+		c = b.claim(c, "r1", 5)
+		b.answer("another claim", c, false)(b.Cancel(b.Context(), b.fresh("a"), false, over(c)))
+		b.answer("while the claim lives", c, false)(b.Cancel(b.Context(), c, false, c.LeaseUntil))
+		paused := c
+		paused.Paused, paused.PausedSince = "why", at
+		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		after := c.LeaseUntil.Add(time.Millisecond)
+		want := ended(paused, record.Cancelled)
+		want.State, want.SingleTo = record.Idle, 5
+		b.answer("cancelled, though paused", want, true)(b.Cancel(b.Context(), c, false, after))
+		b.answer("again", want, false)(b.Cancel(b.Context(), c, false, after))
+
+		worn := b.claim(b.create(b.fresh("b")), "r1", 5)
+		want = ended(worn, record.Cancelled)
+		want.SingleTo = 5
+		b.answer("for good", blocked(want, after), true)(b.Cancel(b.Context(), worn, true, after))
+	})
+}
+
+// TestStoreOutcomes has more claims than outcomes are remembered.
+func TestStoreOutcomes(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		for i := range 9 {
+			c = b.claim(c, fmt.Sprint("r", i), c.Delivered+1)
+			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		}
+		b.answer("one that is remembered", c, true)(b.Commit(b.Context(), b.queue, "a", record.Token{N: 6, Req: "r5"}))
+		b.answer("one that is forgotten", c, false)(b.Commit(b.Context(), b.queue, "a", record.Token{N: 5, Req: "r4"}))
+	})
+}
+
+// TestStoreRacingClaims has many claims at once: exactly one is made.
+func TestStoreRacingClaims(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		const racers = 16
+		var (
+			wait sync.WaitGroup
+			mu   sync.Mutex
+			mine []string
+		)
+		for i := range racers {
+			wait.Go(func() {
+				req := fmt.Sprint("r", i)
+				_, made, err := b.Claim(b.Context(), c, claim(req, 5))
+				if err != nil {
+					b.Error(err)
+				}
+				if made {
+					mu.Lock()
+					defer mu.Unlock()
+					mine = append(mine, req)
+				}
+			})
+		}
+		wait.Wait()
+		if len(mine) != 1 || b.standing(b.queue, "a").Token.Req != mine[0] {
+			b.Errorf("%v say that it is theirs, and it is %v's", mine, b.standing(b.queue, "a").Token)
+		}
+	})
+}

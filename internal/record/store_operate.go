@@ -1,0 +1,118 @@
+package record
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+// setOperated is what an operator's unblocking or rewinding leaves.
+func setOperated(seen Consumer, delivered int64, op string) []ddb.Action {
+	return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrBlockedSince),
+		setState(Idle), attrDelivered.Set(ddb.Int(delivered)), attrAttempts.Set(ddb.Int(0)),
+		attrTokenN.Set(ddb.Int(seen.Token.N+1)), attrLastOp.Set(ddb.Text(op)))
+}
+
+// Unblock makes a Blocked consumer Idle if its token and Delivered are as seen;
+// skip moves Delivered over the message that blocks it. 1 write unit.
+//
+// Lost response: the repeat fails and finds its own op: true. Another did it
+// first: false, and nothing is skipped twice. We die right after: the sweep
+// wakes the consumer up.
+func (s *Store) Unblock(ctx context.Context, seen Consumer, skip bool, op string) (Consumer, bool, error) {
+	delivered := seen.Delivered
+	if skip {
+		delivered++
+	}
+	c, made, err := s.update(ctx, "unblock", seen.Queue, seen.Name,
+		ddb.And(isNumber(seen.Token.N), isIn(Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),
+		setOperated(seen, delivered, op)...)
+	return c, made || c.operatedBy(op), err
+}
+
+// Rewind sets a consumer to another place, if its token is as seen and no claim
+// is out. It is Starting then. 1 write unit.
+//
+// Lost response, another did it first: as with Unblock. We die right after:
+// whoever comes next goes on with the start.
+func (s *Store) Rewind(ctx context.Context, seen Consumer, delivered int64, op string) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "rewind", seen.Queue, seen.Name,
+		ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),
+		append(setOperated(seen, delivered, op), attrStarting.Set(ddb.Text(op)), attrRewinds.Plus(1), attrRetryAt.Remove(),
+			attrSingleTo.Remove())...)
+	return c, made || c.operatedBy(op), err
+}
+
+// FinishStart ends the start of this op with the place that it came to. 1 write
+// unit.
+//
+// Lost response: the repeat fails, and the op is the last one and no longer
+// Starting: true. Another did it first: the same, at their place. We die right
+// after: the consumer is free.
+func (s *Store) FinishStart(ctx context.Context, queue, name, op string, delivered int64) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "finish start", queue, name, attrStarting.Eq(ddb.Text(op)),
+		attrDelivered.Set(ddb.Int(delivered)), attrStarting.Remove())
+	return c, made || c.Starting == "" && c.operatedBy(op), err
+}
+
+// Pause keeps the consumer from making claims, with a reason; an empty reason
+// lets it go on. A claim that is out is not touched. 1 write unit.
+//
+// Lost response, another did it first: the last one wins. We die right after:
+// nothing is left to do.
+func (s *Store) Pause(ctx context.Context, queue, name, reason string, now time.Time) (Consumer, bool, error) {
+	set := ddb.Removed(attrPaused, attrPausedSince)
+	if reason != "" {
+		set = []ddb.Action{attrPaused.Set(ddb.Text(reason)), attrPausedSince.Set(ddb.Millis(now))}
+	}
+	return s.update(ctx, "pause", queue, name, attrQueue.Exists(), set...)
+}
+
+// Remove deletes a consumer, if its token is as seen, no claim is out, and none
+// is quarantined. 1 write unit.
+//
+// Lost response: the repeat finds none and reports true. Another did it first:
+// the same. We die right after: nothing is left to do.
+func (s *Store) Remove(ctx context.Context, seen Consumer) (bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Delete{
+		Op: ddb.Op{Op: "remove", Table: &s.consumers}, Key: keyOf(seen.Queue, seen.Name),
+		If: ddb.Or(attrQueue.Missing(), ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked), attrQuarantine.SizeEq(0))),
+	})
+	return a.Held, err
+}
+
+// RecordAct stores what an operator asks for, or how it ended. 1 write unit.
+//
+// Lost response: the repeat stores the same. We die right after: the act stands
+// there as asked for, and its Op tells whether it was done.
+func (s *Store) RecordAct(ctx context.Context, act Act) error {
+	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record act", Table: &s.acts}, Item: encodeAct(act)})
+	return err
+}
+
+// actsPage is the most acts of a page.
+const actsPage = 100
+
+// Acts reads what operators did to the queue's consumers, the latest first: 1
+// read unit for each 4 KB. next is empty after the last page.
+func (s *Store) Acts(ctx context.Context, queue, after string) (page []Act, next string, err error) {
+	query := ddb.Query{
+		Op: ddb.Op{Op: "acts", Table: &s.acts}, Partition: ddb.Text(queue), Backwards: true, Strong: true, Limit: actsPage,
+	}
+	if after != "" {
+		query.After = ddb.Fields{attrQueue: ddb.Text(queue), attrAct: ddb.Text(after)}.Item()
+	}
+	a, err := s.engine.Do(ctx, query)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, it := range a.Items {
+		act, err := decodeAct(it)
+		if err != nil {
+			return nil, "", err
+		}
+		page = append(page, act)
+	}
+	return page, a.Next.Get(attrAct).Str(), nil
+}

@@ -1,0 +1,268 @@
+package record_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/record"
+)
+
+func TestStoreCreate(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.fresh("a")
+		c.Starting = "op 0"
+		b.create(c)
+		b.answer("again", c, true)(b.CreateConsumer(b.Context(), c))
+		other := c
+		other.LastOp, other.Delivered = "op 1", 9
+		b.answer("by another", c, false)(b.CreateConsumer(b.Context(), other))
+		lowest := b.fresh("lowest")
+		lowest.Delivered, lowest.From, lowest.To = -1, -1, -1
+		b.create(lowest)
+	})
+}
+
+func TestStoreNoConsumer(t *testing.T) {
+	each(t, func(b *bench) {
+		none := record.Consumer{}
+		seen := b.fresh("a")
+		token := record.Token{N: 1, Req: "r"}
+		ctx := b.Context()
+		for what, write := range map[string]func() (record.Consumer, bool, error){
+			"claim":  func() (record.Consumer, bool, error) { return b.Claim(ctx, seen, claim("r", 5)) },
+			"block":  func() (record.Consumer, bool, error) { return b.Block(ctx, seen, at) },
+			"commit": func() (record.Consumer, bool, error) { return b.Commit(ctx, b.queue, "a", token) },
+			"commit and claim": func() (record.Consumer, bool, error) {
+				return b.CommitAndClaim(ctx, b.queue, "a", token, claim("r", 5))
+			},
+			"fail":         func() (record.Consumer, bool, error) { return b.Fail(ctx, b.queue, "a", token, failure(false)) },
+			"cancel":       func() (record.Consumer, bool, error) { return b.Cancel(ctx, seen, false, at) },
+			"unblock":      func() (record.Consumer, bool, error) { return b.Unblock(ctx, seen, true, "op") },
+			"rewind":       func() (record.Consumer, bool, error) { return b.Rewind(ctx, seen, 1, "op") },
+			"finish start": func() (record.Consumer, bool, error) { return b.FinishStart(ctx, b.queue, "a", "op", 1) },
+			"pause":        func() (record.Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) },
+		} {
+			got, made, err := write()
+			b.check(err)
+			same(b.T, what+": made", made, false)
+			same(b.T, what, got, none)
+			same(b.T, what+", as it stands there", b.standing(b.queue, "a"), none)
+		}
+	})
+}
+
+func TestStoreConsumers(t *testing.T) {
+	each(t, func(b *bench) {
+		var want []record.Consumer
+		for i := range 4 {
+			want = append(want, b.create(b.fresh(fmt.Sprint("c", i))))
+		}
+		other := b.fresh("a")
+		other.Queue = b.queue + " 2"
+		b.create(other)
+		page, next, err := b.Consumers(b.Context(), b.queue, "")
+		b.check(err)
+		same(b.T, "all", page, want)
+		same(b.T, "next", next, "")
+		page, next, err = b.Consumers(b.Context(), b.queue+" none", "")
+		b.check(err)
+		same(b.T, "of no queue", len(page), 0)
+		same(b.T, "next of no queue", next, "")
+	})
+}
+
+// TestStorePagesOfConsumers has one consumer a page.
+func TestStorePagesOfConsumers(t *testing.T) {
+	each(t, func(b *bench) {
+		want := []record.Consumer{b.create(b.fresh("a")), b.create(b.fresh("b")), b.create(b.fresh("c"))}
+		var got []record.Consumer
+		for after := ""; len(got) < len(want); {
+			b.faults.Fail(1, ddbtest.Partial)
+			page, next, err := b.Consumers(b.Context(), b.queue, after)
+			b.check(err)
+			same(b.T, "consumers of a page", len(page), 1)
+			got, after = append(got, page...), next
+		}
+		same(b.T, "all", got, want)
+		page, next, err := b.Consumers(b.Context(), b.queue, "c")
+		b.check(err)
+		same(b.T, "after the last", len(page), 0)
+		same(b.T, "next of the last page", next, "")
+	})
+}
+
+func TestStoreUnblock(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		b.answer("not blocked", c, false)(b.Unblock(b.Context(), c, true, "op 1"))
+		stuck := b.answer("blocked", blocked(c, at), true)(b.Block(b.Context(), c, at))
+		elsewhere := stuck
+		elsewhere.Delivered = 7
+		b.answer("at another message", stuck, false)(b.Unblock(b.Context(), elsewhere, true, "op 1"))
+
+		want := stuck
+		want.State, want.Delivered, want.LastOp, want.BlockedSince = record.Idle, 4, "op 1", time.Time{}
+		want.Token.N++
+		b.answer("skipped", want, true)(b.Unblock(b.Context(), stuck, true, "op 1"))
+		b.answer("again", want, true)(b.Unblock(b.Context(), stuck, true, "op 1"))
+		b.answer("by another", want, false)(b.Unblock(b.Context(), stuck, true, "op 2"))
+
+		claimed := b.claim(want, "r", 5)
+		stuck = b.answer("failed", failed(claimed, failure(true)), true)(b.Fail(b.Context(), b.queue, "a", claimed.Token, failure(true)))
+		want = stuck
+		want.State, want.Attempts, want.LastOp, want.BlockedSince = record.Idle, 0, "op 3", time.Time{}
+		want.Failed, want.Error, want.ReplyQueue = time.Time{}, "", ""
+		want.Token.N++
+		b.answer("redriven", want, true)(b.Unblock(b.Context(), stuck, false, "op 3"))
+
+		anew := b.answer("blocked", blocked(want, at), true)(b.Block(b.Context(), want, at))
+		b.answer("blocked anew at the same message", anew, false)(b.Unblock(b.Context(), stuck, true, "op 4"))
+	})
+}
+
+func TestStoreRewind(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		want := c
+		want.Delivered, want.Rewinds, want.Starting, want.LastOp = 1, 1, "op 1", "op 1"
+		want.Token.N++
+		b.answer("set back", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
+		b.answer("again", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
+		b.answer("by another", want, false)(b.Rewind(b.Context(), c, 0, "op 2"))
+
+		waiting := b.claim(b.create(b.fresh("waiting")), "r", 5)
+		waiting = b.answer("failed", failed(waiting, failure(false)), true)(b.Fail(b.Context(), b.queue, "waiting", waiting.Token, failure(false)))
+		want = b.fresh("waiting")
+		want.Token, want.To, want.LeaseUntil, want.Outcomes = waiting.Token, waiting.To, waiting.LeaseUntil, waiting.Outcomes
+		want.Delivered, want.Rewinds, want.Starting, want.LastOp = 1, 1, "op 1", "op 1"
+		want.Token.N++
+		b.answer("one that waits", want, true)(b.Rewind(b.Context(), waiting, 1, "op 1"))
+
+		held := b.claim(b.create(b.fresh("held")), "r", 5)
+		b.answer("while a claim is out", held, false)(b.Rewind(b.Context(), held, 1, "op 1"))
+
+		stuck := b.claim(b.create(b.fresh("stuck")), "r", 8)
+		stuck = b.answer("failed", failed(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "stuck", stuck.Token, failure(true)))
+		want = stuck
+		want.State, want.Delivered, want.Rewinds, want.BlockedSince = record.Idle, 9, 1, time.Time{}
+		want.Attempts, want.SingleTo, want.Failed, want.Error, want.ReplyQueue = 0, 0, time.Time{}, "", ""
+		want.Starting, want.LastOp = "op 1", "op 1"
+		want.Token.N++
+		b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))
+	})
+}
+
+func TestStoreFinishStart(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.fresh("a")
+		c.Starting = "op 0"
+		b.create(c)
+		b.answer("another start", c, false)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 9))
+		want := c
+		want.Starting, want.Delivered = "", 5
+		b.answer("finished", want, true)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 5))
+		b.answer("again, at another place", want, true)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 6))
+		b.answer("another's", want, false)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 6))
+	})
+}
+
+func TestStorePause(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r", 5)
+		want := c
+		want.Paused, want.PausedSince = "why", at
+		b.answer("paused, with a claim out", want, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
+		b.answer("again", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
+	})
+}
+
+func TestStoreRemove(t *testing.T) {
+	each(t, func(b *bench) {
+		remove := func(what string, seen record.Consumer, want bool) {
+			b.Helper()
+			done, err := b.Remove(b.Context(), seen)
+			b.check(err)
+			same(b.T, what, done, want)
+		}
+		c := b.create(b.fresh("a"))
+		held := b.claim(c, "r", 5)
+		remove("with a claim out", held, false)
+		remove("as it was before the claim", c, false)
+		free := b.answer("committed", committed(held), true)(b.Commit(b.Context(), b.queue, "a", held.Token))
+		remove("as it was before it was claimed and committed", c, false)
+		remove("free", free, true)
+		same(b.T, "removed", b.standing(b.queue, "a"), record.Consumer{})
+		remove("again", free, true)
+	})
+}
+
+func (b *bench) act(i int) record.Act {
+	return record.Act{
+		Queue: b.queue, Consumer: "a", At: at.Add(time.Duration(i) * time.Millisecond), Op: fmt.Sprint("op ", i),
+		Kind: "skip", Seq: int64(i), Reason: "why",
+	}
+}
+
+func TestStoreActs(t *testing.T) {
+	each(t, func(b *bench) {
+		first, second := b.act(1), b.act(2)
+		second.Seq = -1
+		for _, a := range []record.Act{first, second, first} {
+			b.check(b.RecordAct(b.Context(), a))
+		}
+		second.Error, second.Chain, second.ReplyQueue = "no", "chain", "x"
+		first.Done = true
+		b.check(b.RecordAct(b.Context(), first))
+		b.check(b.RecordAct(b.Context(), second))
+		other := b.act(3)
+		other.Queue = b.queue + " 2"
+		b.check(b.RecordAct(b.Context(), other))
+		page, next, err := b.Acts(b.Context(), b.queue, "")
+		b.check(err)
+		same(b.T, "acts", page, []record.Act{second, first})
+		same(b.T, "next", next, "")
+	})
+}
+
+func TestStoreActsPages(t *testing.T) {
+	each(t, func(b *bench) {
+		const acts = 130
+		for i := range acts {
+			b.check(b.RecordAct(b.Context(), b.act(i)))
+		}
+		seen := acts
+		for after := ""; ; {
+			page, next, err := b.Acts(b.Context(), b.queue, after)
+			b.check(err)
+			for _, a := range page {
+				seen--
+				same(b.T, "act", a, b.act(seen))
+			}
+			if next == "" {
+				break
+			}
+			after = next
+		}
+		same(b.T, "acts that were not shown", seen, 0)
+	})
+}
+
+func TestStoreEndedContext(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		ctx, cancel := context.WithCancel(b.Context())
+		cancel()
+		if _, _, err := b.Claim(ctx, c, claim("r", 5)); !errors.Is(err, context.Canceled) {
+			b.Errorf("claim: error %v, want that of the context", err)
+		}
+		if _, err := b.Consumer(ctx, b.queue, "a"); !errors.Is(err, context.Canceled) {
+			b.Errorf("get: error %v, want that of the context", err)
+		}
+		same(b.T, "untouched", b.standing(b.queue, "a"), c)
+	})
+}

@@ -1,0 +1,97 @@
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+// decided reports whether the claim of a token is to be committed, or is.
+func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t, Committed) }
+
+// Decide makes the Started claim of a token Sending, with its outbox, if it is not
+// tracked: from here on it will be committed. What is in the outbox must be staged.
+// 1 write unit.
+//
+// Lost response: the repeat finds it Sending and reports true. Another ended the
+// claim: false, and nobody sees what was staged. We die right after: whoever
+// comes after the lease sends, and finishes.
+func (s *Store) Decide(ctx context.Context, queue, name string, token Token, outbox []Outgoing) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "decide", queue, name, isOwned(token, Started),
+		setState(Sending), attrOutbox.Set(encodeOutbox(outbox)))
+	return c, made || c.decided(token), err
+}
+
+// Finish ends the Sending claim of a token, as Commit does. 1 write unit.
+//
+// Lost response, another did it first: the repeat fails and finds the token's
+// outcome, which is Committed: true. We die right after: as after Commit.
+func (s *Store) Finish(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "finish", queue, name, isHeld(token, Sending),
+		append(setPassed(), setEnded(token, Committed), attrOutbox.Remove())...)
+	return c, made || c.ended(token, Committed), err
+}
+
+// Refuse counts replies of a claim that can never be stored, if they are not
+// those that were counted last. 1 write unit.
+//
+// Lost response, another did it first: the repeat finds the claim's name and
+// reports true. We die right after: the claim is still open, and whoever goes on
+// with it comes here again.
+func (s *Store) Refuse(ctx context.Context, queue, name string, token Token, refused Refused) (Consumer, bool, error) {
+	by := ddb.Text(token.String())
+	c, made, err := s.update(ctx, "refuse", queue, name, ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),
+		attrRefused.PlusFrom(ddb.Int(0), refused.N), attrRefusedBy.Set(by), attrRefusedQueue.Set(ddb.Text(refused.Queue)),
+		attrRefusedWhy.Set(ddb.Text(refused.Why)),
+		attrRefusedSince.Set(ddb.Millis(refused.Since)))
+	return c, made || c.Refused.By == token.String(), err
+}
+
+// ToldRefused notes that all that were refused up to the number seen are
+// announced. 1 write unit.
+//
+// Lost response, another did it first: the number is that, or higher: true. We
+// die right after: nothing is left to do.
+func (s *Store) ToldRefused(ctx context.Context, seen Consumer) (Consumer, bool, error) {
+	told := ddb.Int(seen.Refused.N)
+	c, made, err := s.update(ctx, "told refused", seen.Queue, seen.Name,
+		ddb.And(attrRefused.Ge(told), ddb.Or(attrRefusedTold.Missing(), attrRefusedTold.Lt(told))),
+		attrRefusedTold.Set(told))
+	return c, made || c.Refused.Told >= seen.Refused.N, err
+}
+
+// outgoingNumbered is the kind of what goes to a numbered queue.
+const outgoingNumbered = "numbered"
+
+func encodeOutbox(outbox []Outgoing) ddb.Value {
+	list := make([]ddb.Value, len(outbox))
+	for i, o := range outbox {
+		fields := ddb.Fields{attrQueue: ddb.Text(o.Queue)}
+		if o.Numbered {
+			fields[attrKind] = ddb.Text(outgoingNumbered)
+		}
+		list[i] = ddb.MapOf(fields)
+	}
+	return ddb.ListOf(list...)
+}
+
+func decodeReplying(d *ddb.Decoder, c *Consumer) {
+	c.Refused = Refused{
+		N: d.NumberOr(attrRefused, 0), Told: d.NumberOr(attrRefusedTold, 0),
+		By: d.TextOr(attrRefusedBy, ""), Queue: d.TextOr(attrRefusedQueue, ""), Why: d.TextOr(attrRefusedWhy, ""), Since: d.MillisOr(attrRefusedSince),
+	}
+	list := d.ListOr(attrOutbox)
+	if len(list) > MaxReplyQueues {
+		d.Fail(attrOutbox, fmt.Sprintf("has more than %d queues", MaxReplyQueues))
+		return
+	}
+	for i, element := range list {
+		inner := ddb.Decoder{Item: element.Fields()}
+		c.Outbox[i] = Outgoing{Queue: inner.Text(attrQueue), Numbered: inner.TextOr(attrKind, "") == outgoingNumbered}
+		if inner.Err != nil {
+			d.Fail(attrOutbox, inner.Err.Error())
+			return
+		}
+	}
+}

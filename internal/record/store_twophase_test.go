@@ -1,0 +1,365 @@
+package record_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/record"
+)
+
+func as(c record.Consumer, state record.State) record.Consumer {
+	c.State = state
+	return c
+}
+
+func (b *bench) prepare(c record.Consumer) record.Consumer {
+	b.Helper()
+	return b.answer("prepared", as(c, record.Ready), true)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
+}
+
+func over(c record.Consumer) time.Time { return c.LeaseUntil.Add(time.Millisecond) }
+
+// doubted is a claim in doubt.
+func (b *bench) doubted(c record.Consumer) record.Consumer {
+	b.Helper()
+	return b.answer("in doubt", as(c, record.Unknown), true)(b.MarkUnknown(b.Context(), c, over(c)))
+}
+
+// aside is c with its claim in quarantine.
+func aside(c record.Consumer) record.Consumer {
+	for i := range c.Quarantine {
+		if (c.Quarantine[i] == record.Quarantined{}) {
+			c.Quarantine[i] = record.Quarantined{Token: c.Token, From: c.From, To: c.To, State: record.Unknown, Since: c.LeaseUntil}
+			break
+		}
+	}
+	c.State, c.Delivered, c.Attempts = record.Idle, c.To, 0
+	c.Failed, c.Error, c.ReplyQueue = time.Time{}, "", ""
+	return c
+}
+
+// retried is a claim of what failed before.
+func (b *bench) retried() record.Consumer {
+	b.Helper()
+	c := b.claim(b.create(b.fresh("a")), "r0", 5)
+	c = b.answer("failed", failed(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+	return b.claim(c, "r1", 5)
+}
+
+func others(t record.Token) []record.Token {
+	return []record.Token{{N: t.N + 1, Req: t.Req}, {N: t.N, Req: "other"}, {N: t.N - 1, Req: t.Req}}
+}
+
+func TestStorePrepare(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		c = b.prepare(c)
+		b.answer("again", c, true)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+		done := b.answer("committed", committed(c), true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.answer("after the commit", done, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+	})
+}
+
+func TestStorePrepareRefused(t *testing.T) {
+	each(t, func(b *bench) {
+		idle := b.create(b.fresh("a"))
+		b.answer("without a claim", idle, false)(b.Prepare(b.Context(), b.queue, "a", record.Token{N: 0, Req: "r"}))
+		c := b.claim(idle, "r1", 5)
+		for _, token := range others(c.Token) {
+			b.answer("with another token", c, false)(b.Prepare(b.Context(), b.queue, "a", token))
+		}
+		// The lease is nobody's business while nobody took the claim over.
+		late := claim("r2", 5)
+		late.Now, late.LeaseUntil = over(c), over(c).Add(time.Minute)
+		want := ended(c, record.Cancelled)
+		want.SingleTo = 5
+		next := b.answer("taken over", claimed(want, late), true)(b.Claim(b.Context(), c, late))
+		b.answer("a cancelled token", next, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+	})
+}
+
+func TestStoreExtend(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		later := c.LeaseUntil.Add(time.Hour)
+		extended := c
+		extended.LeaseUntil = later
+		for _, token := range others(c.Token) {
+			b.answer("with another token", c, false)(b.Extend(b.Context(), b.queue, "a", token, later))
+		}
+		for range 2 {
+			b.answer("started", extended, true)(b.Extend(b.Context(), b.queue, "a", c.Token, later))
+		}
+		c = b.prepare(extended)
+		c.LeaseUntil = later.Add(time.Hour)
+		b.answer("prepared", c, true)(b.Extend(b.Context(), b.queue, "a", c.Token, c.LeaseUntil))
+		c = b.doubted(c)
+		b.answer("in doubt", c, false)(b.Extend(b.Context(), b.queue, "a", c.Token, later))
+	})
+}
+
+func TestStoreCommitPrepared(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.retried()
+		b.answer("before the prepare", c, false)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		c = b.prepare(c)
+		b.answer("as a claim of one phase", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		for _, token := range others(c.Token) {
+			b.answer("with another token", c, false)(b.CommitPrepared(b.Context(), b.queue, "a", token))
+		}
+		done := b.answer("committed", committed(c), true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.answer("again", done, true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		next := b.claim(done, "r2", 8)
+		b.answer("again, after the next claim", next, true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		next = b.doubted(b.prepare(next))
+		b.answer("in doubt", committed(next), true)(b.CommitPrepared(b.Context(), b.queue, "a", next.Token))
+	})
+}
+
+func TestStoreCommitPreparedAndClaim(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.retried()
+		next := claim("r2", 8)
+		next.LeaseUntil = at.Add(time.Hour)
+		b.answer("before the prepare", c, false)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		c = b.prepare(c)
+		b.answer("as a claim of one phase", c, false)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		for _, token := range others(c.Token) {
+			b.answer("with another token", c, false)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", token, next))
+		}
+		paused := b.answer("paused", pausedOf(c), true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		b.answer("while it is paused", paused, false)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
+		want := claimed(committed(c), next)
+		b.answer("prepared", want, true)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		b.answer("again", want, true)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		b.answer("another's", want, false)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, claim("r9", 8)))
+		c = b.doubted(b.prepare(want))
+		third := claim("r3", 9)
+		b.answer("in doubt", claimed(committed(c), third), true)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, third))
+	})
+}
+
+func pausedOf(c record.Consumer) record.Consumer {
+	c.Paused, c.PausedSince = "why", at
+	return c
+}
+
+func TestStoreAbortPrepared(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		to := int64(5)
+		for i, state := range []func(record.Consumer) record.Consumer{
+			func(c record.Consumer) record.Consumer { return c },
+			b.prepare,
+			func(c record.Consumer) record.Consumer { return b.doubted(b.prepare(c)) },
+		} {
+			c = state(b.claim(c, fmt.Sprint("r", i), to))
+			for _, token := range others(c.Token)[:2] {
+				b.answer("with another token", c, false)(b.AbortPrepared(b.Context(), b.queue, "a", token, failure(false)))
+			}
+			b.answer("as a claim of one phase", c, false)(b.Fail(b.Context(), b.queue, "a", record.Token{N: 99, Req: "r"}, failure(false)))
+			if state := c.State; state != record.Started {
+				b.answer("a bare abort", c, false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+			}
+			token := c.Token
+			c = b.answer("aborted", failed(c, failure(false)), true)(b.AbortPrepared(b.Context(), b.queue, "a", token, failure(false)))
+			b.answer("again", c, true)(b.AbortPrepared(b.Context(), b.queue, "a", token, failure(false)))
+		}
+		c = b.prepare(b.claim(c, "r9", to))
+		want := failed(c, failure(true))
+		b.answer("for good", want, true)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(true)))
+		b.answer("again", want, true)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(true)))
+	})
+}
+
+func TestStoreMarkUnknown(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		b.answer("not prepared", c, false)(b.MarkUnknown(b.Context(), c, over(c)))
+		c = b.prepare(c)
+		b.answer("at the lease's end", c, false)(b.MarkUnknown(b.Context(), c, c.LeaseUntil))
+		for _, token := range others(c.Token) {
+			other := c
+			other.Token = token
+			b.answer("another's", c, false)(b.MarkUnknown(b.Context(), other, over(c)))
+		}
+		c = b.doubted(c)
+		b.answer("again", c, false)(b.MarkUnknown(b.Context(), as(c, record.Ready), over(c)))
+	})
+}
+
+// TestStoreNotTakenOver: a prepared claim is nobody's to take, however old.
+func TestStoreNotTakenOver(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.prepare(b.claim(b.create(b.fresh("a")), "r1", 5))
+		long := c.LeaseUntil.Add(1000 * time.Hour)
+		late := claim("r2", 5)
+		late.Now, late.LeaseUntil = long, long.Add(time.Minute)
+		for range 2 { // prepared, then in doubt
+			for _, seen := range []record.State{c.State, record.Started, record.Idle} {
+				b.answer("claimed", c, false)(b.Claim(b.Context(), as(c, seen), late))
+				b.answer("blocked", c, false)(b.Block(b.Context(), as(c, seen), long))
+			}
+			b.answer("cancelled", c, false)(b.Cancel(b.Context(), c, false, long))
+			b.answer("rewound", c, false)(b.Rewind(b.Context(), c, 1, "op"))
+			done, err := b.Remove(b.Context(), c)
+			b.check(err)
+			same(b.T, "removed", done, false)
+			if c.State == record.Ready {
+				c = b.doubted(c)
+			}
+		}
+	})
+}
+
+func TestStoreQuarantine(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.prepare(b.retried())
+		b.answer("not marked", c, false)(b.Quarantine(b.Context(), c, over(c)))
+		c = b.doubted(c)
+		b.answer("not old enough", c, false)(b.Quarantine(b.Context(), c, c.LeaseUntil))
+		want := aside(c)
+		for _, token := range others(c.Token) {
+			other := c
+			other.Token = token
+			b.answer("another's", c, false)(b.Quarantine(b.Context(), other, over(c)))
+		}
+		b.answer("quarantined", want, true)(b.Quarantine(b.Context(), c, over(c)))
+		b.answer("again", want, true)(b.Quarantine(b.Context(), c, over(c)))
+		b.answer("its commit", want, false)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
+		b.answer("its abort", want, false)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.answer("its prepare", want, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+		done, err := b.Remove(b.Context(), want)
+		b.check(err)
+		same(b.T, "removed", done, false)
+		b.claim(want, "r2", 8)
+	})
+}
+
+// quarantined has that many claims in quarantine.
+func (b *bench) quarantined(n int) record.Consumer {
+	b.Helper()
+	c := b.create(b.fresh("a"))
+	for i := range n {
+		c = b.doubted(b.prepare(b.claim(c, fmt.Sprint("r", i), c.Delivered+1)))
+		c = b.answer("quarantined", aside(c), true)(b.Quarantine(b.Context(), c, over(c)))
+	}
+	return c
+}
+
+func TestStoreFullQuarantine(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.quarantined(record.MaxQuarantined)
+		c = b.doubted(b.prepare(b.claim(c, "more", c.Delivered+1)))
+		b.answer("one too many", c, false)(b.Quarantine(b.Context(), c, over(c)))
+	})
+}
+
+func TestStoreQuarantinedCommitted(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.quarantined(3)
+		token := c.Quarantine[1].Token
+		b.answer("another's", c, false)(b.SettleQuarantined(b.Context(), b.queue, "a", record.Token{N: token.N, Req: "x"}, record.Committed, true, ""))
+		want := c
+		want.Quarantine = [record.MaxQuarantined]record.Quarantined{c.Quarantine[0], c.Quarantine[2]}
+		want.Outcomes[token.N%4] = record.Remember(token, record.Committed)
+		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Committed, true, ""))
+		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Committed, true, ""))
+		b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Aborted, true, ""))
+	})
+}
+
+func TestStoreQuarantinedAborted(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.quarantined(2)
+		token := c.Quarantine[0].Token
+		b.answer("released before it is settled", c, false)(b.Release(b.Context(), b.queue, "a", token, "op"))
+		want := c
+		want.Quarantine[0].State = record.State(record.Aborted)
+		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Aborted, true, ""))
+		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Aborted, true, ""))
+		b.answer("otherwise", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Committed, true, ""))
+		b.answer("another's released", want, false)(b.Release(b.Context(), b.queue, "a", record.Token{N: token.N, Req: "x"}, "op"))
+		gone := c
+		gone.Quarantine = [record.MaxQuarantined]record.Quarantined{c.Quarantine[1]}
+		gone.LastOp = "op"
+		b.answer("released", gone, true)(b.Release(b.Context(), b.queue, "a", token, "op"))
+		b.answer("again", gone, true)(b.Release(b.Context(), b.queue, "a", token, "op"))
+		b.answer("by another", gone, false)(b.Release(b.Context(), b.queue, "a", token, "other"))
+	})
+}
+
+// TestStoreQuarantinedByAnOperator: who did it is known by the operation.
+func TestStoreQuarantinedByAnOperator(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.quarantined(1)
+		token := c.Quarantine[0].Token
+		want := c
+		want.Quarantine, want.LastOp = [record.MaxQuarantined]record.Quarantined{}, "op"
+		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Committed, false, "op"))
+		b.answer("again", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Committed, false, "op"))
+		b.answer("by another", want, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Committed, false, "other"))
+	})
+}
+
+// TestStoreQuarantinedRemembered: an older claim's outcome has the slot.
+func TestStoreQuarantinedRemembered(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		for i := range 4 {
+			c = b.claim(c, fmt.Sprint("n", i), c.Delivered+1)
+			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		}
+		c = b.doubted(b.prepare(b.claim(c, "r", c.Delivered+1)))
+		token := c.Token
+		c = b.answer("quarantined", aside(c), true)(b.Quarantine(b.Context(), c, over(c)))
+		want := c
+		want.Quarantine = [record.MaxQuarantined]record.Quarantined{}
+		want.Outcomes[token.N%4] = record.Remember(token, record.Committed)
+		b.answer("settled", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Committed, true, ""))
+	})
+}
+
+// TestStoreQuarantinedForgotten: a newer claim's outcome has the slot.
+func TestStoreQuarantinedForgotten(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.quarantined(1)
+		token := c.Quarantine[0].Token
+		for i := range 4 {
+			c = b.claim(c, fmt.Sprint("n", i), c.Delivered+1)
+			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		}
+		b.answer("no room", c, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Committed, true, ""))
+		want := c
+		want.Quarantine = [record.MaxQuarantined]record.Quarantined{}
+		b.answer("without it", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Committed, false, ""))
+	})
+}
+
+func TestStoreNoConsumerTwoPhase(t *testing.T) {
+	each(t, func(b *bench) {
+		ctx, token := b.Context(), record.Token{N: 1, Req: "r"}
+		for what, write := range map[string]func() (record.Consumer, bool, error){
+			"prepare":         func() (record.Consumer, bool, error) { return b.Prepare(ctx, b.queue, "a", token) },
+			"extend":          func() (record.Consumer, bool, error) { return b.Extend(ctx, b.queue, "a", token, at) },
+			"commit prepared": func() (record.Consumer, bool, error) { return b.CommitPrepared(ctx, b.queue, "a", token) },
+			"abort prepared": func() (record.Consumer, bool, error) {
+				return b.AbortPrepared(ctx, b.queue, "a", token, failure(false))
+			},
+			"mark unknown": func() (record.Consumer, bool, error) { return b.MarkUnknown(ctx, b.fresh("a"), at) },
+			"quarantine":   func() (record.Consumer, bool, error) { return b.Quarantine(ctx, b.fresh("a"), at) },
+			"settle": func() (record.Consumer, bool, error) {
+				return b.SettleQuarantined(ctx, b.queue, "a", token, record.Committed, true, "")
+			},
+			"release": func() (record.Consumer, bool, error) { return b.Release(ctx, b.queue, "a", token, "op") },
+		} {
+			got, made, err := write()
+			b.check(err)
+			same(b.T, what+": made", made, false)
+			same(b.T, what, got, record.Consumer{})
+			same(b.T, what+", as it stands there", b.standing(b.queue, "a"), record.Consumer{})
+		}
+	})
+}

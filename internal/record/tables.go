@@ -1,0 +1,21 @@
+package record
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Tables are what a Deliverer and a Puller work on.
+type Tables struct {
+	Store  *Store
+	Sorter *cursor.Sorter
+	// Now is the clock, Lease how long a claim is good for.
+	Now   func() time.Time
+	Lease time.Duration
+	// KnownQueues lets replies go only to queues that are there.
+	KnownQueues bool
+	// FinishStart ends the start of a consumer that nobody finished.
+	FinishStart func(context.Context, Consumer) (Consumer, error)
+}

@@ -1,0 +1,205 @@
+package pull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// checked reports a claim's name that cannot be one.
+func (h Held) checked() error {
+	if err := validate(h.Queue, h.Consumer); err != nil {
+		return err
+	}
+	if h.Token.N < 1 {
+		return &cursor.InvalidError{Field: "token", Code: invalid.OutOfRange, Problem: "must have a number of 1 or more"}
+	}
+	if validateReq(h.Token.Req) != nil {
+		return &cursor.InvalidError{Field: "token", Code: invalid.TextCode(h.Token.Req, record.MaxOp), Problem: fmt.Sprintf("must have a request of 1 to %d bytes of UTF-8", record.MaxOp)}
+	}
+	return nil
+}
+
+// told turns what a write answered into what the caller is told. wanted is the
+// verdict under which the write was done before.
+func (h Held) told(c handoff.Consumer, made bool, wanted Verdict) (Answer, error) {
+	if !c.Exists() {
+		return Answer{}, handoff.ErrNoConsumer
+	}
+	v := judge(c, h.Token)
+	a := held(c, v)
+	if made || v == wanted {
+		a.Verdict = OK
+	}
+	if c.Token != h.Token {
+		// Another's claim is no concern of this one.
+		a.Batch, a.Until = handoff.Batch{Queue: h.Queue, Consumer: h.Consumer}, time.Time{}
+	}
+	a.Token = h.Token
+	return a, nil
+}
+
+// Extend implements [Claims]: 1 write.
+func (p *Puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answer, error) {
+	if lease == 0 {
+		lease = p.t.Lease
+	}
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	if err := validateLease(lease); err != nil {
+		return Answer{}, err
+	}
+	c, made, err := p.t.Store.Extend(ctx, h.Queue, h.Consumer, h.Token, p.t.Now().Add(lease))
+	if err != nil {
+		return Answer{}, err
+	}
+	return h.told(c, made, OK)
+}
+
+// Prepare implements [Claims]: 1 write.
+func (p *Puller) Prepare(ctx context.Context, h Held) (Answer, error) {
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	c, made, err := p.t.Store.Prepare(ctx, h.Queue, h.Consumer, h.Token)
+	if err != nil {
+		return Answer{}, err
+	}
+	return h.told(c, made, Prepared)
+}
+
+// Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine.
+// With replies, 1 read more, and for each queue that they go to what cursor's
+// Append or PutGroup cost.
+func (p *Puller) Commit(ctx context.Context, h Held, replies ...handoff.Reply) (Answer, error) {
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	if len(replies) == 0 {
+		return p.commit(ctx, h)
+	}
+	if err := record.ValidateReplies(replies); err != nil {
+		return Answer{}, err
+	}
+	c, err := p.t.Store.Consumer(ctx, h.Queue, h.Consumer)
+	if err != nil {
+		return Answer{}, err
+	}
+	if a, ended, err := p.replyFirst(ctx, c, h, replies); ended || err != nil {
+		return a, err
+	}
+	return p.commit(ctx, h)
+}
+
+// replyFirst is what a two-phase commit does before its update: it looks at the
+// claim, and stores the replies where that can be committed. ended says that it
+// cannot, or not now; then nothing was stored for it. c was read strongly.
+//
+// The look keeps a commit that is repeated long after from storing again what has
+// been stored, handed on and deleted.
+func (p *Puller) replyFirst(ctx context.Context, c handoff.Consumer, h Held, replies []handoff.Reply) (a Answer, ended bool, err error) {
+	switch judge(c, h.Token) {
+	case Prepared, InDoubt, Quarantined:
+	default:
+		a, err = h.told(c, false, Committed)
+		return a, true, err
+	}
+	err = p.t.StoreReplies(ctx, record.Held(h), replies)
+	if errors.Is(err, record.ErrNoRoom) {
+		a = held(c, NoRoom)
+		a.Detail, a.ReplyQueue = record.Words(err)
+		return a, true, nil
+	}
+	return Answer{}, false, err
+}
+
+// commit commits a claim of which nothing is to be stored before.
+func (p *Puller) commit(ctx context.Context, h Held) (Answer, error) {
+	c, made, err := p.t.Store.CommitPrepared(ctx, h.Queue, h.Consumer, h.Token)
+	if err != nil {
+		return Answer{}, err
+	}
+	if judge(c, h.Token) == Quarantined {
+		if c, made, err = p.settleAside(ctx, h, handoff.Committed); err != nil {
+			return Answer{}, err
+		}
+	}
+	return h.told(c, made, Committed)
+}
+
+// settleAside ends a claim in quarantine. Where a newer outcome has its place
+// in the memory, its own is not remembered.
+func (p *Puller) settleAside(ctx context.Context, h Held, outcome handoff.TokenOutcome) (handoff.Consumer, bool, error) {
+	c, made, err := p.t.Store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true, "")
+	if err == nil && !made && judge(c, h.Token) == Quarantined {
+		c, made, err = p.t.Store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, false, "")
+	}
+	return c, made, err
+}
+
+// Abort implements [Claims]: 1 read, 1 write.
+func (p *Puller) Abort(ctx context.Context, h Held, reason string) (Answer, error) {
+	return p.abort(ctx, h, reason, func(c handoff.Consumer, f record.Failure) (handoff.Consumer, bool, error) {
+		if judge(c, h.Token) != NotPrepared {
+			return c, false, nil
+		}
+		return p.t.Store.Fail(ctx, h.Queue, h.Consumer, h.Token, f)
+	})
+}
+
+// Settle implements [Claims]: 1 write after Committed; 1 read and 1 write after
+// Aborted.
+func (p *Puller) Settle(ctx context.Context, h Held, outcome handoff.TokenOutcome, reason string, replies ...handoff.Reply) (Answer, error) {
+	switch outcome {
+	case handoff.Committed:
+		return p.Commit(ctx, h, replies...)
+	case handoff.Aborted:
+	default:
+		return Answer{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
+	}
+	return p.abort(ctx, h, reason, func(c handoff.Consumer, f record.Failure) (handoff.Consumer, bool, error) {
+		switch judge(c, h.Token) {
+		case NotPrepared, Prepared, InDoubt:
+			ended, made, err := p.t.Store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)
+			if err != nil || judge(ended, h.Token) != Quarantined {
+				return ended, made, err
+			}
+		case Quarantined:
+		default:
+			return c, false, nil
+		}
+		return p.settleAside(ctx, h, handoff.Aborted)
+	})
+}
+
+// abort looks at a claim and ends it. How often its messages were tried decides
+// when they come again, and whether they do.
+func (p *Puller) abort(ctx context.Context, h Held, reason string, end func(handoff.Consumer, record.Failure) (handoff.Consumer, bool, error)) (Answer, error) {
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	c, err := p.t.Store.Consumer(ctx, h.Queue, h.Consumer)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !c.Exists() {
+		return Answer{}, handoff.ErrNoConsumer
+	}
+	now := p.t.Now()
+	c, made, err := end(c, record.Failure{
+		Error: record.Cut(strings.ToValidUTF8(reason, "?"), record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts)),
+		Block: c.Attempts >= p.maxAttempts,
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	return h.told(c, made, Aborted)
+}

@@ -1,0 +1,351 @@
+package pull_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/claimstest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/meter"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
+)
+
+// pullEnv is a queue with a consumer on these stores.
+func pullEnv(t *testing.T, store *handoff.Store, queues *cursor.Store) (claimstest.Env, *handoff.Deliverer) {
+	t.Helper()
+	now := time.Now()
+	clock := func() time.Time { return now }
+	sorter, err := cursor.New(queues, &cursor.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := handoff.New(store, sorter, &handoff.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Create(t.Context(), "q", "c", handoff.First); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pull.New(d, &pull.Options{MaxAttempts: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(0)
+	return claimstest.Env{
+		Claims: p, Attempts: 3, Arrived: claimstest.Arrived(t, sorter), Deliverer: d,
+		Put: func(n int) {
+			var messages []cursor.Message
+			for range n {
+				last++
+				messages = append(messages, cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)})
+			}
+			if _, err := sorter.PutGroup(t.Context(), messages); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Pass: func(d time.Duration) { now = now.Add(d) },
+	}, d
+}
+
+func TestPullerConforms(t *testing.T) {
+	t.Run("memory", func(t *testing.T) {
+		claimstest.Run(t, func(t *testing.T) claimstest.Env {
+			env, _ := pullEnv(t, handoff.NewMemory(), cursor.NewMemory())
+			return env
+		})
+	})
+	for _, kind := range localdb.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			claimstest.Run(t, func(t *testing.T) claimstest.Env {
+				store, queues := freshTables(t, kind, dynamo.Options{})
+				env, _ := pullEnv(t, store, queues)
+				return env
+			})
+		})
+	}
+}
+
+// TestPullFigures pins what the two phases cost.
+func TestPullFigures(t *testing.T) {
+	type figure struct {
+		writes, reads         int
+		writeUnits, readUnits float64
+	}
+	m := meter.New(dynamo.Transport())
+	store, queues := freshTables(t, localdb.Kinds()[0], dynamo.Options{Transport: m})
+	env, _ := pullEnv(t, store, queues)
+	ctx := t.Context()
+	must := func(want pull.Verdict) func(pull.Answer, error) pull.Answer {
+		return func(a pull.Answer, err error) pull.Answer {
+			t.Helper()
+			if err != nil || a.Verdict != want {
+				t.Fatalf("%+v, %v; want %s", a, err, want)
+			}
+			return a
+		}
+	}
+	claim := func(id string, want pull.Verdict) pull.Answer {
+		t.Helper()
+		return must(want)(env.Claims.Claim(ctx, pull.Request{Queue: "q", Consumer: "c", ID: id}))
+	}
+	cost := func(name string, want figure, do func()) {
+		t.Helper()
+		before := m.Counts()
+		do()
+		counts := m.Counts().Sub(before)
+		total := counts.Total()
+		writes := counts["PutItem"].Requests + counts["UpdateItem"].Requests
+		got := figure{writes, total.Requests - writes, total.Writes, total.Reads}
+		t.Logf("%-40s %d writes, %d reads, %.0f write units, %.1f read units", name, got.writes, got.reads, got.writeUnits, got.readUnits)
+		if got.writes != want.writes || got.writeUnits != want.writeUnits || got.reads > want.reads || got.readUnits > want.readUnits {
+			t.Errorf("%s: %+v, want %+v (reads at most): %v", name, got, want, counts)
+		}
+	}
+	batch := func(id string) {
+		a := claim(id, pull.OK)
+		must(pull.OK)(env.Claims.Prepare(ctx, a.Held()))
+		must(pull.OK)(env.Claims.Commit(ctx, a.Held()))
+	}
+	env.Put(10)
+	// The range is 10 small messages: 1 read of 1 unit.
+	cost("claim, prepare, commit of 10", figure{3, 3, 3, 3}, func() { batch("r1") })
+	env.Put(100)
+	cost("claim, prepare, commit of 100", figure{3, 4, 3, 7}, func() { batch("r2") })
+	env.Put(20)
+	a := must(pull.OK)(env.Claims.Claim(ctx, pull.Request{Queue: "q", Consumer: "c", ID: "r10", Bounds: pull.Bounds{MaxMessages: 10}}))
+	must(pull.OK)(env.Claims.Prepare(ctx, a.Held()))
+	cost("commit, and claim the next 10", figure{1, 3, 1, 3}, func() {
+		done, next, err := env.Claims.CommitAndClaim(ctx, a.Held(), pull.Request{Queue: "q", Consumer: "c", ID: "r11"})
+		must(pull.OK)(done, err)
+		a = must(pull.OK)(next, err)
+	})
+	must(pull.OK)(env.Claims.Prepare(ctx, a.Held()))
+	cost("commit, and nothing waits", figure{1, 2, 1, 2}, func() {
+		done, next, err := env.Claims.CommitAndClaim(ctx, a.Held(), pull.Request{Queue: "q", Consumer: "c", ID: "r12"})
+		must(pull.OK)(done, err)
+		must("")(next, err)
+	})
+	cost("nothing ready", figure{0, 2, 0, 2}, func() { claim("r3", pull.Nothing) })
+	env.Put(1)
+	cost("list", figure{0, 3, 0, 3}, func() { must(pull.OK)(env.Claims.List(ctx, "q", "c", pull.Bounds{})) })
+	// The queue was not seen in the last seconds: half a unit to look at it.
+	replies := slices.Repeat([]handoff.Reply{{Queue: "x", Body: fmt.Appendf(nil, "%100d", 1)}}, 3)
+	answered := func(id string, n int) func() {
+		a := claim(id, pull.OK)
+		must(pull.OK)(env.Claims.Prepare(ctx, a.Held()))
+		return func() { must(pull.OK)(env.Claims.Commit(ctx, a.Held(), replies[:n]...)) }
+	}
+	cost("commit with 3 replies to a new queue", figure{4, 2, 4, 1.5}, answered("r4", 3))
+	env.Put(1)
+	cost("commit with 3 replies to one queue", figure{3, 1, 3, 1}, answered("r5", 3))
+	env.Put(1)
+	cost("commit without replies", figure{1, 0, 1, 0}, answered("r6", 0))
+	env.Put(1)
+	for _, outcome := range []handoff.TokenOutcome{handoff.Committed, handoff.Aborted} {
+		a := claim("r-"+string(outcome), pull.OK)
+		must(pull.OK)(env.Claims.Prepare(ctx, a.Held()))
+		env.Pass(2 * time.Minute)
+		cost("busy or in doubt", figure{0, 1, 0, 1}, func() { claim("other", pull.InDoubt) })
+		cost("settle as "+string(outcome), figure{1, 1, 1, 1}, func() {
+			must(pull.OK)(env.Claims.Settle(ctx, a.Held(), outcome, "silent"))
+		})
+		env.Put(1)
+	}
+}
+
+// TestQuarantine: a claim that nobody settles is put aside by the sweep, the
+// messages behind it go on, and its consumer settles it when it is back.
+func TestQuarantine(t *testing.T) {
+	for _, outcome := range []handoff.TokenOutcome{handoff.Committed, handoff.Aborted} {
+		t.Run(string(outcome), func(t *testing.T) {
+			env, d := pullEnv(t, handoff.NewMemory(), cursor.NewMemory())
+			env.Put(2)
+			ctx := t.Context()
+			claim := func(id string) pull.Answer {
+				t.Helper()
+				a, err := env.Claims.Claim(ctx, pull.Request{Queue: "q", Consumer: "c", ID: id, Bounds: pull.Bounds{MaxMessages: 1}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return a
+			}
+			heard := map[handoff.AnnouncementKind]handoff.Announcement{}
+			sweep := func() handoff.SweepReport {
+				t.Helper()
+				clear(heard)
+				report, err := d.Sweep(ctx, handoff.SweepOptions{Announce: func(_ context.Context, a handoff.Announcement) error {
+					heard[a.Kind] = a
+					return nil
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return report
+			}
+			first := claim("r1")
+			if _, err := env.Claims.Prepare(ctx, first.Held()); err != nil {
+				t.Fatal(err)
+			}
+			env.Pass(2 * time.Minute)
+			report := sweep()
+			if a := heard[handoff.ConsumerInDoubt]; report.InDoubt != 1 || a.Token != first.Token || a.From != 0 || a.To != 1 {
+				t.Errorf("%+v, announced %+v", report, a)
+			}
+			env.Pass(time.Hour)
+			report = sweep()
+			if a := heard[handoff.ConsumerQuarantined]; report.Quarantined != 1 || report.InDoubt != 0 || a.Token != first.Token || a.State != handoff.Unknown {
+				t.Errorf("%+v, announced %+v", report, a)
+			}
+			// What is aside is kept.
+			if seq, _, err := d.Delivered(ctx, "q"); err != nil || seq != 0 {
+				t.Errorf("everything up to %d may be deleted, %v", seq, err)
+			}
+			second := claim("r2")
+			if second.Verdict != pull.OK || second.From != 1 || len(second.Unsettled) != 1 || second.Unsettled[0] != first.Held() {
+				t.Fatalf("%+v; want message 2, and the claim in quarantine", second)
+			}
+			if _, err := d.Rewind(ctx, handoff.Order{Queue: "q", Consumer: "c", Reason: "why"}, handoff.First); err == nil {
+				t.Error("rewound under a claim in quarantine")
+			}
+			for range 2 {
+				if a, err := env.Claims.Settle(ctx, first.Held(), outcome, "back"); err != nil || a.Verdict != pull.OK {
+					t.Fatalf("settle: %+v, %v", a, err)
+				}
+			}
+			report = sweep()
+			if outcome == handoff.Committed {
+				if report.Quarantined != 0 {
+					t.Errorf("%+v; want nothing in quarantine", report)
+				}
+				return
+			}
+			if a := heard[handoff.ConsumerQuarantined]; report.Quarantined != 1 || a.State != handoff.State(handoff.Aborted) {
+				t.Errorf("%+v, announced %+v; want that its abort is", report, a)
+			}
+			order := handoff.Order{Queue: "q", Consumer: "c", Reason: "given up"}
+			if _, err := d.Release(ctx, order, first.Token); err != nil {
+				t.Fatal(err)
+			}
+			if report = sweep(); report.Quarantined != 0 {
+				t.Errorf("%+v; want nothing in quarantine", report)
+			}
+		})
+	}
+}
+
+// TestAnOperatorSettles a claim in quarantine whose database is gone.
+func TestAnOperatorSettles(t *testing.T) {
+	env, d := pullEnv(t, handoff.NewMemory(), cursor.NewMemory())
+	env.Put(1)
+	ctx := t.Context()
+	a, err := env.Claims.Claim(ctx, pull.Request{Queue: "q", Consumer: "c", ID: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := handoff.Order{Queue: "q", Consumer: "c", Reason: "the database burnt down"}
+	if _, err := d.SettleQuarantined(ctx, order, a.Token, handoff.Committed); !errors.Is(err, handoff.ErrNotQuarantined) {
+		t.Errorf("a claim that is not in quarantine is settled: %v", err)
+	}
+	if _, err := d.Release(ctx, order, a.Token); !errors.Is(err, handoff.ErrNotQuarantined) {
+		t.Errorf("a claim that is not in quarantine is released: %v", err)
+	}
+	if _, err := env.Claims.Prepare(ctx, a.Held()); err != nil {
+		t.Fatal(err)
+	}
+	env.Pass(2 * time.Hour)
+	for range 2 {
+		if _, err := d.Sweep(ctx, handoff.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Release(ctx, order, a.Token); err == nil {
+		t.Error("released before it is settled")
+	}
+	if _, err := d.SettleQuarantined(ctx, order, a.Token, handoff.Cancelled); err == nil {
+		t.Error("settled as cancelled")
+	}
+	order.Op = "mine"
+	for range 2 { // repeated, it finds what it did
+		c, err := d.SettleQuarantined(ctx, order, a.Token, handoff.Committed)
+		if err != nil || c.Quarantine != [record.MaxQuarantined]handoff.Quarantined{} {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+	order.Op = "another's"
+	if _, err := d.SettleQuarantined(ctx, order, a.Token, handoff.Committed); !errors.Is(err, handoff.ErrNotQuarantined) {
+		t.Errorf("settled again: %v", err)
+	}
+	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Verdict != pull.Forgotten {
+		t.Errorf("its commit: %+v, %v", a, err)
+	}
+	acts, _, err := d.Acts(ctx, "q", "")
+	if err != nil || !slices.ContainsFunc(acts, func(a handoff.Act) bool { return a.Kind == handoff.ActSettle && a.Done }) {
+		t.Errorf("acts %+v, %v", acts, err)
+	}
+}
+
+// TestPushLeavesAPreparedClaimAlone: whoever hands on in one phase waits for
+// its end, however old it is.
+func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
+	env, d := pullEnv(t, handoff.NewMemory(), cursor.NewMemory())
+	env.Put(1)
+	a, err := env.Claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := env.Claims.Prepare(t.Context(), a.Held()); err != nil {
+		t.Fatal(err)
+	}
+	reader := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error {
+		t.Error("handed on")
+		return nil
+	}}
+	for range 2 {
+		if done := d.Deliver(t.Context(), "q", reader, -1); done.Ended != handoff.EndedBusy || done.Err != nil {
+			t.Errorf("%+v; want that it is busy", done)
+		}
+		env.Pass(time.Hour)
+		if _, err := d.Sweep(t.Context(), handoff.SweepOptions{SettleWithin: 100 * time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestClaimOfAConsumerMadeAnew has a process sleep between its look and its claim,
+// while the consumer is removed and made anew at another place: token and state are
+// what they were. What it read is not handed out, and what is, is what waits there.
+func TestClaimOfAConsumerMadeAnew(t *testing.T) {
+	tables := ddb.NewMemory(handoff.Names{}.Tables()...)
+	var asleep func()
+	view := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if while := asleep; while != nil && r.Name() == "claim" {
+			asleep = nil
+			while()
+		}
+		return tables.Do(ctx, r)
+	})
+	env, d := pullEnv(t, record.NewStore(view, handoff.Names{}.Tables()), cursor.NewMemory())
+	env.Put(9)
+	asleep = func() {
+		o := handoff.Order{Queue: "q", Consumer: "c", Reason: "why"}
+		if _, err := d.Remove(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Create(t.Context(), "q", "c", handoff.At(6)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := env.Claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r", Bounds: pull.Bounds{MaxMessages: 4}})
+	if err != nil || a.Verdict != pull.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
+		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Verdict, a.From+1, a.To, len(a.Messages), err)
+	}
+}

@@ -24,8 +24,8 @@ const (
 	EndedOutOfTime Ended = "OUT_OF_TIME"
 	// EndedFailed: the handler failed. It is tried again, from RetryAt on.
 	EndedFailed Ended = "FAILED"
-	// EndedWaiting: it failed before, and RetryAt has not come.
-	EndedWaiting Ended = "WAITING"
+	// EndedWait: it failed before, and RetryAt has not come.
+	EndedWait Ended = "WAIT"
 	// EndedBlocked: it failed as often as it may, and waits for an operator.
 	EndedBlocked Ended = "BLOCKED"
 	// EndedPaused: an operator paused it.
@@ -176,7 +176,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
 		run.Ended = EndedBusy
 	case c.State == Idle && now.Before(c.RetryAt):
-		run.Ended = EndedWaiting
+		run.Ended = EndedWait
 	}
 	if run.Ended != "" {
 		return false, nil

@@ -64,7 +64,7 @@ func TestAFailedBatchComesAgainOneByOne(t *testing.T) {
 	if done.Cause == nil || done.Cause.Error() != "no" {
 		t.Errorf("cause %v, want what the sink said", done.Cause)
 	}
-	k.ends("q", handoff.EndedWaiting)
+	k.ends("q", handoff.EndedWait)
 	k.gets("q 1,2,3 #1")
 	k.pass(time.Second)
 	k.ends("q", handoff.EndedFailed)
@@ -90,7 +90,7 @@ func TestBlockedAfterItsAttempts(t *testing.T) {
 	for _, wait := range []time.Duration{0, time.Second, 10 * time.Second} {
 		k.pass(wait - time.Millisecond)
 		if wait > 0 {
-			k.ends("q", handoff.EndedWaiting)
+			k.ends("q", handoff.EndedWait)
 		}
 		k.pass(time.Millisecond)
 		k.deliver("q")

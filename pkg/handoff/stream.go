@@ -124,7 +124,7 @@ func (d *Deliverer) again(done Delivery) bool {
 	switch {
 	case done.Err != nil, done.Ended == EndedOutOfTime:
 		return true
-	case done.Ended == EndedFailed, done.Ended == EndedWaiting:
+	case done.Ended == EndedFailed, done.Ended == EndedWait:
 		return done.Record.RetryAt.Sub(d.now()) <= soon
 	}
 	return false

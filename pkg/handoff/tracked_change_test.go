@@ -110,7 +110,7 @@ func TestPermanentIsSoWhoeverEndsTheClaim(t *testing.T) {
 		token     int64
 	}{
 		"alone":      {[]int64{1}, func(*trackedDesk) {}, handoff.EndedBlocked, handoff.Blocked, 2},
-		"in a batch": {[]int64{1, 2}, func(*trackedDesk) {}, handoff.EndedWaiting, handoff.Idle, 1},
+		"in a batch": {[]int64{1, 2}, func(*trackedDesk) {}, handoff.EndedWait, handoff.Idle, 1},
 		"and the consumer is paused": {[]int64{1}, func(k *trackedDesk) {
 			_, err := k.d.Pause(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"})
 			k.must(err)
@@ -124,7 +124,7 @@ func TestPermanentIsSoWhoeverEndsTheClaim(t *testing.T) {
 			k.pass(2 * time.Second)
 			k.fails = func(handoff.Batch) error { return errors.New("another time") }
 			k.ends(handoff.EndedFailed)
-		}, handoff.EndedWaiting, handoff.Idle, 2},
+		}, handoff.EndedWait, handoff.Idle, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t)
@@ -173,9 +173,9 @@ func TestTrackIsChanged(t *testing.T) {
 	}{
 		"to off, done":              {plain, true, 2 * time.Minute, handoff.EndedCaughtUp, 2},
 		"to off, open":              {plain, false, 2 * time.Minute, handoff.EndedBusy, 0},
-		"to off, late":              {plain, false, trackTime, handoff.EndedWaiting, 0},
+		"to off, late":              {plain, false, trackTime, handoff.EndedWait, 0},
 		"to longer, in its time":    {longer, false, trackTime - time.Second, handoff.EndedBusy, 0},
-		"to longer, late as it was": {longer, false, trackTime, handoff.EndedWaiting, 0},
+		"to longer, late as it was": {longer, false, trackTime, handoff.EndedWait, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t)

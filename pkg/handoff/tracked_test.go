@@ -187,7 +187,7 @@ func TestAFailedTreeComesAgain(t *testing.T) {
 	if c.Error != "FAILED: no" || !c.RetryAt.Equal(k.now.Add(time.Second)) {
 		t.Errorf("%+v; want why, and when again", c)
 	}
-	k.ends(handoff.EndedWaiting)
+	k.ends(handoff.EndedWait)
 	k.pass(time.Second)
 	k.ends(handoff.EndedTracked)
 	fail()
@@ -216,7 +216,7 @@ func TestALateTreeComesAgain(t *testing.T) {
 			_, err := k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)})
 			k.must(err)
 		} else {
-			k.ends(handoff.EndedWaiting)
+			k.ends(handoff.EndedWait)
 		}
 		c := k.at("q", 0, handoff.Idle)
 		if !strings.HasPrefix(c.Error, "TIMED_OUT: ") {
@@ -247,7 +247,7 @@ func TestExtendedChainsAreWaitedFor(t *testing.T) {
 	k.pass(2 * trackTime)
 	k.ends(handoff.EndedBusy)
 	k.pass(trackTime)
-	k.ends(handoff.EndedWaiting)
+	k.ends(handoff.EndedWait)
 }
 
 // TestAClaimWithoutItsChainIsGivenBack: who made it died before the chain was
@@ -262,7 +262,7 @@ func TestAClaimWithoutItsChainIsGivenBack(t *testing.T) {
 	k.gets()
 	k.at("q", 0, handoff.Started)
 	k.pass(2 * time.Minute)
-	k.ends(handoff.EndedWaiting)
+	k.ends(handoff.EndedWait)
 	c := k.at("q", 0, handoff.Idle)
 	if !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 {
 		t.Errorf("%+v; want why, and one attempt", c)
@@ -277,7 +277,7 @@ func TestAClaimWithoutItsChainIsGivenBack(t *testing.T) {
 // chain's whole time.
 func TestABatchThatWasNotHandedOnComesAfterItsLease(t *testing.T) {
 	for name, look := range map[string]func(*trackedDesk){
-		"delivery": func(k *trackedDesk) { k.ends(handoff.EndedWaiting) },
+		"delivery": func(k *trackedDesk) { k.ends(handoff.EndedWait) },
 		"sweep": func(k *trackedDesk) {
 			if report := k.sweep(handoff.SweepOptions{}); report.Carried != 1 {
 				k.t.Errorf("%+v; want one claim that was carried", report)
@@ -333,7 +333,7 @@ func TestNothingIsHandedOnUnderAnEndedChain(t *testing.T) {
 	d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() == "create" {
 			k.pass(2 * time.Minute)
-			k.ends(handoff.EndedWaiting)
+			k.ends(handoff.EndedWait)
 			k.pass(2 * time.Second)
 			k.ends(handoff.EndedTracked)
 		}

@@ -79,7 +79,7 @@ var replyMutants = []mutant{
 		{"store_replies.go", "\t\tattrRefusedTold.Set(told))", "\t\tattrRefusedTold.Remove())"},
 	}},
 	{"replies: the sweep leaves them to the next record", deliveryFolder, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
-		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {", "if false {"},
+		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {", "if false && c.LeaseUntil.Before(ddb.ToMillis(now)) {"},
 	}},
 	{"replies: a claim while they are sent is tried", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
 		{"puller.go", "(!over || c.Tracked), c.State == handoff.Ready, c.State == handoff.Sending:", "(!over || c.Tracked), c.State == handoff.Ready:"},

@@ -55,7 +55,7 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 		{"POST", "/messages", `{"queue":"orders","seq":1,"body":1}`},
 		{"POST", "/consumers", `{"queue":"orders","consumer":"ledger"}`},
 		{"POST", "/claims", `{"queue":"orders","consumer":"ledger","request":"r"}`},
-		{"PATCH", "/claims", `{"act":"prepare","queue":"orders","consumer":"ledger","token":"1-r"}`},
+		{"PATCH", "/claims", `{"action":"prepare","queue":"orders","consumer":"ledger","token":"1-r"}`},
 	} {
 		if status, answer := fetch[map[string]any](t, c.method, s.URL()+c.path, c.body); status != 200 {
 			t.Fatalf("%s: %d %v", c.body, status, answer)

@@ -132,10 +132,10 @@ func (s *tenants) sing() {
 	ask("POST", "/consumers", `{"queue":"orders","consumer":"books"}`)
 	claim := ask("POST", "/claims", `{"queue":"orders","consumer":"books","request":"r","maxMessages":2}`)
 	held := fmt.Sprintf(`"queue":"orders","consumer":"books","token":%q`, field(claim, "token"))
-	ask("PATCH", "/claims", `{"act":"prepare",`+held+`}`)
-	ask("PATCH", "/claims", `{"act":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+`},{"queue":"inbox","seq":1,`+body+`}]}`)
-	ask("PATCH", "/claims", `{"act":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+`}]}`)
-	ask("PATCH", "/claims", `{"act":"commit",`+held+`,"replies":[{`+body+`}]}`)
+	ask("PATCH", "/claims", `{"action":"prepare",`+held+`}`)
+	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+`},{"queue":"inbox","seq":1,`+body+`}]}`)
+	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{"queue":"replies","seq":1,`+body+`}]}`)
+	ask("PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[{`+body+`}]}`)
 
 	// Chains.
 	edge := field(strings.Replace(ask("POST", "/acks", `{"operation":"create","tag":"tree","deadline":"1s"}`), `["`, `"`, 1), "edges")

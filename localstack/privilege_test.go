@@ -102,10 +102,10 @@ func answers(t *testing.T, consumers *handoff.Store, call func(method, path, bod
 
 	call("POST", "/consumers", `{"queue":"orders","consumer":"puller"}`)
 	claim := call("POST", "/claims", `{"queue":"orders","consumer":"puller","request":"r1","maxMessages":1}`)
-	on := func(act, more string) {
+	on := func(action, more string) {
 		t.Helper()
-		if a := call("PATCH", "/claims", fmt.Sprintf(`{"act":%q,"queue":"orders","consumer":"puller","token":%q%s}`, act, claim["token"], more)); a["answer"] != "OK" {
-			t.Errorf("%s: %v", act, a)
+		if a := call("PATCH", "/claims", fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action, claim["token"], more)); a["answer"] != "OK" {
+			t.Errorf("%s: %v", action, a)
 		}
 	}
 	on("prepare", "")
@@ -280,16 +280,16 @@ func everything(t *testing.T, s *Stack) {
 	call("POST", "/consumers", `{"queue":"new","consumer":"operated"}`)
 	call("POST", "/consumers", `{"queue":"expiring","consumer":"operated"}`)
 	call("GET", "/consumers?queue=orders", "")
-	for i, act := range []string{`"act":"pause"`, `"act":"resume"`, `"act":"rewind","start":"first"`, `"act":"remove"`} {
-		call("POST", "/acts", fmt.Sprintf(`{%s,"queue":"orders","consumer":"operated","reason":"trial","id":"act-%d"}`, act, i))
+	for i, op := range []string{`"action":"pause"`, `"action":"resume"`, `"action":"rewind","start":"first"`, `"action":"remove"`} {
+		call("POST", "/operations", fmt.Sprintf(`{%s,"queue":"orders","consumer":"operated","reason":"trial","id":"op-%d"}`, op, i))
 	}
-	call("GET", "/acts?queue=orders", "")
+	call("GET", "/operations?queue=orders", "")
 
 	// Arrival order: put, read, delivered, waited for.
 	call("POST", "/messages", `{"queue":"arrived","id":"a","body":1}`)
 	call("GET", "/messages?queue=arrived&after=0", "")
 	idle()
-	call("POST", "/acts", `{"act":"pause","queue":"arrived","consumer":"receiver","reason":"trial"}`)
+	call("POST", "/operations", `{"action":"pause","queue":"arrived","consumer":"receiver","reason":"trial"}`)
 	call("POST", "/messages", `{"queue":"arrived","id":"b","body":2}`)
 	idle()
 	call("GET", "/consumers?queue=arrived&consumer=receiver", "")

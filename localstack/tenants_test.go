@@ -139,7 +139,7 @@ func (s *tenants) settle(of, token, word string) belongings {
 	s.must(token, "POST", "/consumers", `{"queue":"orders","consumer":"books"}`)
 	s.must(token, "POST", "/consumers", `{"queue":"orders","consumer":"`+text+`"}`)
 	for n := range 3 {
-		s.must(token, "POST", "/acts", fmt.Sprintf(`{"act":"pause","queue":"orders","consumer":"%[2]s","reason":"%[2]s %[3]d","id":"%[1]s-%[3]d"}`, word, text, n))
+		s.must(token, "POST", "/operations", fmt.Sprintf(`{"action":"pause","queue":"orders","consumer":"%[2]s","reason":"%[2]s %[3]d","id":"%[1]s-%[3]d"}`, word, text, n))
 	}
 	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+`","leaseSeconds":3600}`)
 	chain := s.must(token, "POST", "/acks", `{"operation":"create","tag":"tree","id":"`+word+`"}`)
@@ -169,24 +169,24 @@ var operations = []struct{ route, query, body string }{
 	{"GET /consumers", "queue={queue}&consumer=books", ""},
 	{"GET /consumers", "queue={queue}&after={after}&limit=1", ""},
 	{"POST /consumers", "", `{"queue":"{queue}","consumer":"made-{n}","start":"latest"}`},
-	{"GET /acts", "queue={queue}", ""},
-	{"GET /acts", "queue={queue}&after={after}", ""},
+	{"GET /operations", "queue={queue}", ""},
+	{"GET /operations", "queue={queue}&after={after}", ""},
 	{"GET /claims", "queue={queue}&consumer=books", ""},
 	{"POST /claims", "", `{"queue":"{queue}","consumer":"books","request":"{id}"}`},
 	{"POST /claims", "", `{"queue":"{queue}","consumer":"books","request":"r-{n}"}`},
-	{"PATCH /claims", "", `{"act":"extend","queue":"{queue}","consumer":"books","token":"{token}","leaseSeconds":60}`},
-	{"PATCH /claims", "", `{"act":"prepare","queue":"{queue}","consumer":"books","token":"{token}"}`},
-	{"PATCH /claims", "", `{"act":"abort","queue":"{queue}","consumer":"books","token":"{token}","reason":"r"}`},
-	{"PATCH /claims", "", `{"act":"settle","queue":"{queue}","consumer":"books","token":"{token}","outcome":"ABORTED","reason":"r"}`},
-	{"PATCH /claims", "", `{"act":"commit","queue":"{queue}","consumer":"books","token":"{token}"}`},
-	{"POST /acts", "", `{"act":"skip","queue":"{queue}","consumer":"books","reason":"r","seq":1,"id":"{id}"}`},
-	{"POST /acts", "", `{"act":"redrive","queue":"{queue}","consumer":"books","reason":"r","seq":1}`},
-	{"POST /acts", "", `{"act":"pause","queue":"{queue}","consumer":"books","reason":"r"}`},
-	{"POST /acts", "", `{"act":"resume","queue":"{queue}","consumer":"books","reason":"r"}`},
-	{"POST /acts", "", `{"act":"settle","queue":"{queue}","consumer":"books","reason":"r","token":"{token}","outcome":"COMMITTED"}`},
-	{"POST /acts", "", `{"act":"release","queue":"{queue}","consumer":"books","reason":"r","token":"{token}"}`},
-	{"POST /acts", "", `{"act":"rewind","queue":"{queue}","consumer":"books","reason":"r","start":"first"}`},
-	{"POST /acts", "", `{"act":"remove","queue":"{queue}","consumer":"books","reason":"r"}`},
+	{"PATCH /claims", "", `{"action":"extend","queue":"{queue}","consumer":"books","token":"{token}","leaseSeconds":60}`},
+	{"PATCH /claims", "", `{"action":"prepare","queue":"{queue}","consumer":"books","token":"{token}"}`},
+	{"PATCH /claims", "", `{"action":"abort","queue":"{queue}","consumer":"books","token":"{token}","reason":"r"}`},
+	{"PATCH /claims", "", `{"action":"settle","queue":"{queue}","consumer":"books","token":"{token}","outcome":"ABORTED","reason":"r"}`},
+	{"PATCH /claims", "", `{"action":"commit","queue":"{queue}","consumer":"books","token":"{token}"}`},
+	{"POST /operations", "", `{"action":"skip","queue":"{queue}","consumer":"books","reason":"r","seq":1,"id":"{id}"}`},
+	{"POST /operations", "", `{"action":"redrive","queue":"{queue}","consumer":"books","reason":"r","seq":1}`},
+	{"POST /operations", "", `{"action":"pause","queue":"{queue}","consumer":"books","reason":"r"}`},
+	{"POST /operations", "", `{"action":"resume","queue":"{queue}","consumer":"books","reason":"r"}`},
+	{"POST /operations", "", `{"action":"settle","queue":"{queue}","consumer":"books","reason":"r","token":"{token}","outcome":"COMMITTED"}`},
+	{"POST /operations", "", `{"action":"release","queue":"{queue}","consumer":"books","reason":"r","token":"{token}"}`},
+	{"POST /operations", "", `{"action":"rewind","queue":"{queue}","consumer":"books","reason":"r","start":"first"}`},
+	{"POST /operations", "", `{"action":"remove","queue":"{queue}","consumer":"books","reason":"r"}`},
 	{"GET /chains", "tag={tag}", ""},
 	{"POST /acks", "", `{"operation":"outstanding","tag":"{tag}","tree":2}`},
 	{"POST /messages", "queueProp=to&idProp=id", `{"to":"{queue}","id":"{id}","body":"other"}`},
@@ -302,12 +302,12 @@ func (s *tenants) reply(token string, queues []string) {
 		s.must(token, "POST", "/messages", fmt.Sprintf(`{"queue":"asked","seq":%d,"body":1}`, i+1))
 		claim := s.must(token, "POST", "/claims", fmt.Sprintf(`{"queue":"asked","consumer":"books","request":"r-%d"}`, i))
 		held := fmt.Sprintf(`"queue":"asked","consumer":"books","token":%q`, claim["token"])
-		s.must(token, "PATCH", "/claims", `{"act":"prepare",`+held+`}`)
+		s.must(token, "PATCH", "/claims", `{"action":"prepare",`+held+`}`)
 		replies := fmt.Sprintf(`{"queue":%q,"seq":3,"id":"globex-secret-1","body":4}`, queue)
 		if queue == "inbox" {
 			replies = `{"queue":"inbox","id":"globex-secret-a","body":4}`
 		}
-		done := s.must(token, "PATCH", "/claims", `{"act":"commit",`+held+`,"replies":[`+replies+`]}`)
+		done := s.must(token, "PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[`+replies+`]}`)
 		if done["answer"] != "OK" {
 			s.t.Errorf("a commit with a reply to %s: %v", queue, done)
 		}
@@ -383,7 +383,7 @@ func (s *tenants) ownNames(acme, globex string) {
 	for path, want := range map[string]string{
 		"/messages?queue=orders&after=0": `"id":"globex-secret-1"`,
 		"/queues?queue=orders%2F7":       `"queue":"orders/7"`,
-		"/acts?queue=orders":             `"queue":"orders"`,
+		"/operations?queue=orders":       `"queue":"orders"`,
 		"/chains?tag=tree":               `"tag":"tree"`,
 		"/consumers?queue=orders":        `"consumer":"books"`,
 	} {
@@ -474,7 +474,7 @@ func (s *tenants) allIsCovered() {
 		}
 	}
 	token := s.token("acme", tokenScopes)
-	for route, member := range map[string]string{"POST /acks": "operation", "POST /acts": "act", "PATCH /claims": "act"} {
+	for route, member := range map[string]string{"POST /acks": "operation", "POST /operations": "action", "PATCH /claims": "action"} {
 		method, path, _ := strings.Cut(route, " ")
 		_, answer := s.ask(token, method, path, `{"`+member+`":"nothing"}`)
 		_, list, _ := strings.Cut(answer, member+" must be ")

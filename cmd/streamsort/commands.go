@@ -38,7 +38,7 @@ type commands struct {
 	Release   releaseCommand   `cmd:"" help:"Give up the messages of an aborted claim in quarantine."`
 	Remove    removeCommand    `cmd:"" help:"Delete a consumer of a queue."`
 	Replay    replayCommand    `cmd:"" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
-	Acts      actsCommand      `cmd:"" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
+	Audit     auditCommand     `cmd:"" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
 }
 
 // session is what every verb works with.

@@ -483,7 +483,7 @@ func TestRoutesAreTheContract(t *testing.T) {
 
 func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-	tables := []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "ACTS", "CHAINS"}
+	tables := []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS"}
 	for _, missing := range tables {
 		for _, table := range tables {
 			t.Setenv("STREAMSORT_"+table+"_TABLE", "some")

@@ -132,7 +132,7 @@ func bound(name, text string, to *int) error {
 // claimOrder is a document of the two-phase protocol.
 type claimOrder struct {
 	pull.Request
-	act     string
+	action  string
 	token   handoff.Token
 	outcome handoff.TokenOutcome
 	reason  string
@@ -203,8 +203,8 @@ func (p *claimOrder) read(m strictjson.Member) error {
 		p.Consumer, err = strictjson.Text(m.Value)
 	case "request":
 		p.ID, err = strictjson.Text(m.Value)
-	case "act":
-		p.act, err = strictjson.Text(m.Value)
+	case "action":
+		p.action, err = strictjson.Text(m.Value)
 	case "reason":
 		p.reason, err = strictjson.Text(m.Value)
 	case "outcome":
@@ -286,22 +286,22 @@ func (s *service) claim(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	return pulled(c, a, err)
 }
 
-// The acts on a claim.
+// The operations on a claim.
 const (
-	actExtend  = "extend"
-	actPrepare = "prepare"
-	actCommit  = "commit"
-	actAbort   = "abort"
-	actSettle  = "settle"
+	actionExtend  = "extend"
+	actionPrepare = "prepare"
+	actionCommit  = "commit"
+	actionAbort   = "abort"
+	actionSettle  = "settle"
 )
 
 // onClaim prepares, commits, aborts, settles or extends a claim.
 func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	p, err := readPull(c, "act", "queue", "consumer", "token", "leaseSeconds", "outcome", "reason", "next", "replies")
+	p, err := readPull(c, "action", "queue", "consumer", "token", "leaseSeconds", "outcome", "reason", "next", "replies")
 	if err != nil {
 		return 0, nil, err
 	}
-	if len(p.replies) > 0 && p.act != actCommit && (p.act != actSettle || p.outcome != handoff.Committed) {
+	if len(p.replies) > 0 && p.action != actionCommit && (p.action != actionSettle || p.outcome != handoff.Committed) {
 		return 0, nil, invalid.New(invalid.Misplaced, "replies", "belong to commit, and to settle as COMMITTED")
 	}
 	h := pull.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.token}
@@ -310,26 +310,26 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 	}
 	puller := s.puller()
 	var a pull.Answer
-	switch p.act {
-	case actExtend:
+	switch p.action {
+	case actionExtend:
 		a, err = puller.Extend(ctx, h, p.Lease)
-	case actPrepare:
+	case actionPrepare:
 		a, err = puller.Prepare(ctx, h)
-	case actCommit:
+	case actionCommit:
 		a, err = puller.Commit(ctx, h, p.replies...)
-	case actAbort:
+	case actionAbort:
 		a, err = puller.Abort(ctx, h, p.reason)
-	case actSettle:
+	case actionSettle:
 		a, err = puller.Settle(ctx, h, p.outcome, p.reason, p.replies...)
 	default:
-		return 0, nil, invalid.New(invalid.Unknown, "act", "must be extend, prepare, commit, abort or settle")
+		return 0, nil, invalid.New(invalid.Unknown, "action", "must be extend, prepare, commit, abort or settle")
 	}
 	return pulled(c, a, err)
 }
 
 // commitAndClaim commits a claim and makes the next one.
 func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h pull.Held, p claimOrder) (int, any, error) {
-	if p.act != actCommit {
+	if p.action != actionCommit {
 		return 0, nil, invalid.New(invalid.Misplaced, "next", "is a field of commit only")
 	}
 	p.next.Queue, p.next.Consumer = h.Queue, h.Consumer

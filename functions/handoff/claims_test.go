@@ -73,7 +73,7 @@ func TestClaimDocuments(t *testing.T) {
 				t.Errorf("no %s in %s", part, claimed.Body)
 			}
 		}
-		for _, c := range []struct{ act, more, want string }{
+		for _, c := range []struct{ action, more, want string }{
 			{"commit", "", `"answer":"NOT_PREPARED"`},
 			{"extend", `,"leaseSeconds":120`, `"answer":"OK"`},
 			{"prepare", "", `"answer":"OK"`},
@@ -81,9 +81,9 @@ func TestClaimDocuments(t *testing.T) {
 			{"settle", `,"outcome":"COMMITTED"`, `"answer":"OK"`},
 			{"commit", "", `"answer":"OK"`},
 		} {
-			a := s.Request("PATCH", "/claims", "", fmt.Sprintf(`{"act":%q,"queue":"q","consumer":"billing","token":"1-r1"%s}`, c.act, c.more))
+			a := s.Request("PATCH", "/claims", "", fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","token":"1-r1"%s}`, c.action, c.more))
 			if a.Status != 200 || !strings.Contains(a.Body, c.want) {
-				t.Errorf("%s: %d %s, want %s", c.act, a.Status, a.Body, c.want)
+				t.Errorf("%s: %d %s, want %s", c.action, a.Status, a.Body, c.want)
 			}
 		}
 		listed := s.Request("GET", "/claims", "queue=q&consumer=billing", "")
@@ -93,7 +93,7 @@ func TestClaimDocuments(t *testing.T) {
 		for _, direct := range []string{
 			`{"operation":"list","queue":"q","consumer":"billing"}`,
 			`{"operation":"claim","queue":"q","consumer":"billing","request":"r2"}`,
-			`{"operation":"onClaim","act":"prepare","queue":"q","consumer":"billing","token":"2-r2"}`,
+			`{"operation":"onClaim","action":"prepare","queue":"q","consumer":"billing","token":"2-r2"}`,
 		} {
 			if a := s.Invoke(direct); !strings.Contains(a, `"answer":"OK"`) {
 				t.Errorf("%s: %s", direct, a)
@@ -177,13 +177,13 @@ func TestBadClaims(t *testing.T) {
 		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1,1.5]}`, "seqs[1]"},
 		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1,2],"maxMessages":1}`, "seqs"},
 		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","token":"1-r"}`, "token"},
-		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing"}`, "token"},
-		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing","token":"01-r"}`, "token"},
-		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing","token":"r"}`, "token"},
-		{"PATCH", "", `{"act":"prepare","queue":"q","consumer":"billing","token":"1-` + strings.Repeat("r", 65) + `"}`, "token"},
-		{"PATCH", "", `{"act":"undo","queue":"q","consumer":"billing","token":"1-r"}`, "act"},
-		{"PATCH", "", `{"act":"settle","queue":"q","consumer":"billing","token":"1-r","outcome":"CANCELLED"}`, "outcome"},
-		{"PATCH", "", `{"act":"settle","queue":"q","consumer":"billing","token":"1-r"}`, "outcome"},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing"}`, "token"},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"01-r"}`, "token"},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"r"}`, "token"},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-` + strings.Repeat("r", 65) + `"}`, "token"},
+		{"PATCH", "", `{"action":"undo","queue":"q","consumer":"billing","token":"1-r"}`, "action"},
+		{"PATCH", "", `{"action":"settle","queue":"q","consumer":"billing","token":"1-r","outcome":"CANCELLED"}`, "outcome"},
+		{"PATCH", "", `{"action":"settle","queue":"q","consumer":"billing","token":"1-r"}`, "outcome"},
 	} {
 		a := s.Request(c.method, "/claims", c.query, c.body)
 		if a.Status != 400 || !strings.Contains(a.Body, fmt.Sprintf(`"field":%q`, c.field)) {
@@ -216,7 +216,7 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 	s.put("q", 1)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
-	s.Request("PATCH", "/claims", "", `{"act":"prepare","queue":"q","consumer":"billing","token":"1-r1"}`)
+	s.Request("PATCH", "/claims", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-r1"}`)
 	for _, state := range []string{`"state":"UNKNOWN"`, `"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"UNKNOWN"`} {
 		s.now = s.now.Add(31 * time.Minute)
 		if _, err := s.deliverer.Sweep(t.Context(), handoff.SweepOptions{}); err != nil {
@@ -228,9 +228,9 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 		s.now = s.now.Add(31 * time.Minute)
 	}
 	for _, c := range []struct {
-		act, more string
-		status    int
-		problem   string
+		action, more string
+		status       int
+		problem      string
 	}{
 		{"release", `,"token":"1-r1"`, 409, "problems/quarantined"},
 		{"release", `,"token":"1-other"`, 409, "problems/not-quarantined"},
@@ -250,8 +250,8 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 		{"settle", `,"token":"1-r1","outcome":"ABORTED"`, 409, "problems/not-quarantined"},
 		{"rewind", `,"start":1`, 200, ""},
 	} {
-		if a := s.act(c.act, c.more); a.Status != c.status || !strings.Contains(a.Body, c.problem) {
-			t.Errorf("%s%s: %d %s, want %d %s", c.act, c.more, a.Status, a.Body, c.status, c.problem)
+		if a := s.operate(c.action, c.more); a.Status != c.status || !strings.Contains(a.Body, c.problem) {
+			t.Errorf("%s%s: %d %s, want %d %s", c.action, c.more, a.Status, a.Body, c.status, c.problem)
 		}
 	}
 }
@@ -264,12 +264,12 @@ func TestReplyDocuments(t *testing.T) {
 		s.put("n", 1)
 		s.create(`{"queue":"q","consumer":"billing"}`)
 		s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
-		on := func(act, more string) string {
-			return s.Request("PATCH", "/claims", "", `{"act":"`+act+`","queue":"q","consumer":"billing","token":"1-r1"`+more+`}`).Body
+		on := func(action, more string) string {
+			return s.Request("PATCH", "/claims", "", `{"action":"`+action+`","queue":"q","consumer":"billing","token":"1-r1"`+more+`}`).Body
 		}
 		on("prepare", "")
 		const replies = `,"replies":[{"queue":"x","body":{ "a":1}},{"queue":"x","bodyBase64":"AA==","contentType":"a/b"},{"queue":"n","seq":"1","body":1}]`
-		for _, c := range []struct{ act, more, want string }{
+		for _, c := range []struct{ action, more, want string }{
 			{"prepare", replies, `replies belong to commit`},
 			{"settle", `,"outcome":"ABORTED"` + replies, `replies belong to commit`},
 			{"commit", `,"replies":7`, `replies must be a JSON array`},
@@ -279,13 +279,13 @@ func TestReplyDocuments(t *testing.T) {
 			{"commit", replies, `"answer":"OK"`},
 			{"commit", replies, `"answer":"OK"`},
 		} {
-			if got := on(c.act, c.more); !strings.Contains(got, c.want) {
-				t.Errorf("%s%.80s: %s, want %s", c.act, c.more, got, c.want)
+			if got := on(c.action, c.more); !strings.Contains(got, c.want) {
+				t.Errorf("%s%.80s: %s, want %s", c.action, c.more, got, c.want)
 			}
 		}
 		for path, want := range map[string]string{
-			"/consumers": `"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict"`,
-			"/acts":      `"reason":"1 reply of claim 1-r1 to queue \"n\""`,
+			"/consumers":  `"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict"`,
+			"/operations": `"reason":"1 reply of claim 1-r1 to queue \"n\""`,
 		} {
 			if got := s.Request("GET", path, "queue=q", "").Body; !strings.Contains(got, want) {
 				t.Errorf("GET %s: %s, want %s", path, got, want)

@@ -224,12 +224,12 @@ func (s *service) waiting(ctx context.Context, it handoff.Status) (*waitingAnswe
 	return next, nil
 }
 
-// operated is a consumer after it was made, or after an act; of a removed one
+// operated is a consumer after it was made, or after an operation; of a removed one
 // only its name is left.
 type operated struct {
 	Status   int    `json:"status"`
 	ID       string `json:"id,omitempty"`
-	Act      string `json:"act,omitempty"`
+	Action   string `json:"action,omitempty"`
 	Queue    string `json:"queue"`
 	Consumer string `json:"consumer"`
 	*consumerAnswer

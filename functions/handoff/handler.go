@@ -51,9 +51,9 @@ func fromEnvironment(out io.Writer) (handler, error) {
 func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 	return &httpapi.API{
 		Routes: map[string]map[string]httpapi.Operation{
-			"consumers": {http.MethodGet: s.consumers, http.MethodPost: s.create},
-			"acts":      {http.MethodGet: s.acts, http.MethodPost: s.act},
-			"claims":    {http.MethodGet: s.listReady, http.MethodPost: s.claim, http.MethodPatch: s.onClaim},
+			"consumers":  {http.MethodGet: s.consumers, http.MethodPost: s.create},
+			"operations": {http.MethodGet: s.audit, http.MethodPost: s.operate},
+			"claims":     {http.MethodGet: s.listReady, http.MethodPost: s.claim, http.MethodPatch: s.onClaim},
 		},
 		Direct:      s.direct,
 		Problem:     problemOf,
@@ -63,7 +63,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 }
 
 // direct takes the member "operation" out of a direct invoke's document. One
-// without it that has the member "act" is an act.
+// without it that has the member "action" is an operation.
 func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
@@ -75,18 +75,18 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 		if name, err = strictjson.Text(value); err != nil {
 			return nil, invalid.Named("operation", err)
 		}
-	} else if act, _ := strictjson.Take(members, "act"); act != nil {
-		name = "act"
+	} else if action, _ := strictjson.Take(members, "action"); action != nil {
+		name = "operate"
 	}
 	switch name {
 	case "status":
 		return s.consumers, c.SetQuery(rest)
 	case "create":
 		return s.create, c.SetBody(rest)
-	case "acts":
-		return s.acts, c.SetQuery(rest)
-	case "act":
-		return s.act, c.SetBody(rest)
+	case "operations":
+		return s.audit, c.SetQuery(rest)
+	case "operate":
+		return s.operate, c.SetBody(rest)
 	case "list":
 		return s.listReady, c.SetQuery(rest)
 	case "claim":
@@ -94,7 +94,7 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	case "onClaim":
 		return s.onClaim, c.SetBody(rest)
 	}
-	return nil, invalid.New(invalid.Unknown, "operation", "must be status, create, acts, act, list, claim or onClaim")
+	return nil, invalid.New(invalid.Unknown, "operation", "must be status, create, operations, operate, list, claim or onClaim")
 }
 
 // body reads the members of a request that has no parameters.

@@ -39,71 +39,71 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 
 		s.now = s.now.Add(time.Minute)
 		s.Want("lag", s.status(), 200, `"delivered":0`, `"position":5,"lag":5`, `"waiting":{"seq":1,"since":"`+at(0)+`","ageSeconds":60}`)
-		s.Want("not blocked", s.act("skip", `,"seq":1`), 409, "problems/not-blocked", `"id":`)
+		s.Want("not blocked", s.operate("skip", `,"seq":1`), 409, "problems/not-blocked", `"id":`)
 
 		s.block("q", "billing", 3)
 		s.now = s.now.Add(time.Hour)
 		s.Want("blocked", s.status(), 200, `"state":"BLOCKED","delivered":2`, `"failure":{"error":"cannot be billed","at":`,
 			`"blocked":{"seq":3,"since":"`+at(time.Minute)+`","ageSeconds":3600}`, `"lag":3`)
-		s.Want("another seq", s.act("skip", `,"seq":2`), 409, "problems/not-blocked", "blocked on 3, not on 2")
-		s.Want("redriven", s.act("redrive", `,"seq":3,"id":"op-1"`), 200, `"id":"op-1","act":"redrive","queue":"q","consumer":"billing","state":"IDLE","delivered":2`)
+		s.Want("another seq", s.operate("skip", `,"seq":2`), 409, "problems/not-blocked", "blocked on 3, not on 2")
+		s.Want("redriven", s.operate("redrive", `,"seq":3,"id":"op-1"`), 200, `"id":"op-1","action":"redrive","queue":"q","consumer":"billing","state":"IDLE","delivered":2`)
 		s.block("q", "billing", 3)
-		s.Want("skipped", s.act("skip", `,"seq":"3","id":"op-2"`), 200, `"state":"IDLE","delivered":3`)
-		s.Want("skipped again", s.act("skip", `,"seq":3,"id":"op-2"`), 200, `"delivered":3`)
+		s.Want("skipped", s.operate("skip", `,"seq":"3","id":"op-2"`), 200, `"state":"IDLE","delivered":3`)
+		s.Want("skipped again", s.operate("skip", `,"seq":3,"id":"op-2"`), 200, `"delivered":3`)
 		for i, at := range []int{4, 3, 4} {
 			s.now = s.now.Add(time.Second)
-			s.Want("the same id for another act", s.act("rewind", fmt.Sprintf(`,"start":%d,"id":"op-2"`, at)), 200,
+			s.Want("the same id for another operation", s.operate("rewind", fmt.Sprintf(`,"start":%d,"id":"op-2"`, at)), 200,
 				fmt.Sprintf(`"delivered":%d,"attempts":0,"rewinds":%d`, at-1, i+1))
 		}
-		s.Want("skipped by another", s.act("skip", `,"seq":4,"id":"op-3"`), 409, "problems/not-blocked")
+		s.Want("skipped by another", s.operate("skip", `,"seq":4,"id":"op-3"`), 409, "problems/not-blocked")
 
 		done := s.deliver("q", "billing", func(handoff.Batch) error {
 			s.Want("a claim is out", s.status(), 200, `"state":"STARTED"`, `"claim":{"token":"`, `"leaseUntil":"`)
-			s.Want("rewind under a claim", s.act("rewind", `,"start":1`), 409, "problems/claimed", "the claim ends at")
-			s.Want("removal under a claim", s.act("remove", ""), 409, "problems/claimed")
-			s.Want("paused under a claim", s.act("pause", ""), 200, `"state":"STARTED"`, `"paused":{"reason":"because","since":`)
+			s.Want("rewind under a claim", s.operate("rewind", `,"start":1`), 409, "problems/claimed", "the claim ends at")
+			s.Want("removal under a claim", s.operate("remove", ""), 409, "problems/claimed")
+			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"STARTED"`, `"paused":{"reason":"because","since":`)
 			return nil
 		})
 		if done.Ended != handoff.EndedPaused || done.Messages != 1 {
 			s.t.Errorf("%+v, want that it stops after the message that was under way", done)
 		}
-		s.Want("rewound while paused", s.act("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":4`, `"paused"`)
-		s.Want("rewound to the oldest", s.act("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":5`)
-		s.Want("rewound to the end", s.act("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":6`)
-		s.Want("rewound too far", s.act("rewind", `,"start":7`), 400, `"field":"start"`)
-		if a := s.act("resume", ""); strings.Contains(a.Body, "paused") {
+		s.Want("rewound while paused", s.operate("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":4`, `"paused"`)
+		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":5`)
+		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":6`)
+		s.Want("rewound too far", s.operate("rewind", `,"start":7`), 400, `"field":"start"`)
+		if a := s.operate("resume", ""); strings.Contains(a.Body, "paused") {
 			s.t.Errorf("resumed: %s", a.Body)
 		}
 		s.Want("nothing waits", s.status(), 200, `"lag":0`)
 
-		s.Want("removed", s.act("remove", `,"id":"op-9"`), 200, `{"status":200,"id":"op-9","act":"remove","queue":"q","consumer":"billing"}`)
-		s.Want("removed again", s.act("remove", `,"id":"op-9"`), 404, "problems/no-consumer")
+		s.Want("removed", s.operate("remove", `,"id":"op-9"`), 200, `{"status":200,"id":"op-9","action":"remove","queue":"q","consumer":"billing"}`)
+		s.Want("removed again", s.operate("remove", `,"id":"op-9"`), 404, "problems/no-consumer")
 		s.Want("gone", s.status(), 404, "problems/no-consumer")
 		s.Want("the others", s.Request("GET", "/consumers", "queue=q", ""), 200, `[{"consumer":"audit",`, `{"consumer":"now",`)
 
 		var listed struct {
-			Acts []struct{ ID, Act, Consumer, Reason, Outcome, Error string }
+			Operations []struct{ ID, Action, Consumer, Reason, Outcome, Error string }
 		}
-		a := s.Request("GET", "/acts", "queue=q", "")
-		s.Want("the acts", a, 200, `"id":"op-1","act":"redrive","consumer":"billing","seq":3,"reason":"because","outcome":"done"`)
+		a := s.Request("GET", "/operations", "queue=q", "")
+		s.Want("the operations", a, 200, `"id":"op-1","action":"redrive","consumer":"billing","seq":3,"reason":"because","outcome":"done"`)
 		if err := json.Unmarshal([]byte(a.Body), &listed); err != nil {
 			s.t.Fatal(err)
 		}
 		outcomes := map[string]int{}
-		for _, act := range listed.Acts {
-			outcomes[act.Act+" "+act.Outcome]++
+		for _, op := range listed.Operations {
+			outcomes[op.Action+" "+op.Outcome]++
 		}
-		// A second try under one id is the same act; one that was refused is kept.
+		// A second try under one id is the same operation; one that was refused is kept.
 		for what, want := range map[string]int{
 			"skip done": 1, "skip refused": 3, "redrive done": 1, "rewind done": 6, "rewind refused": 2, "pause done": 1,
 			"resume done": 1, "remove done": 1, "remove refused": 1,
 		} {
 			if outcomes[what] != want {
-				s.t.Errorf("%d acts %s, want %d: %s", outcomes[what], what, want, a.Body)
+				s.t.Errorf("%d operations %s, want %d: %s", outcomes[what], what, want, a.Body)
 			}
 		}
-		s.Want("acts of another", s.Request("GET", "/acts", "queue=q&consumer=audit", ""), 200, `"acts":[]`)
-		if metrics := s.logs.String(); !strings.Contains(metrics, `"Acts":1`) || strings.Contains(metrics, `"Errors":`) {
+		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200, `"operations":[]`)
+		if metrics := s.logs.String(); !strings.Contains(metrics, `"Operations":1`) || strings.Contains(metrics, `"Errors":`) {
 			s.t.Errorf("metrics: %s", metrics)
 		}
 	})
@@ -122,7 +122,7 @@ func TestMissing(t *testing.T) {
 			s.t.Fatalf("%+v, want that a message is missing", done)
 		}
 		s.Want("missing", s.status(), 200, `"delivered":3`, `"waiting":{"seq":4,"missing":true}`)
-		s.Want("over it", s.act("rewind", `,"start":4`), 200, `"delivered":6`)
+		s.Want("over it", s.operate("rewind", `,"start":4`), 200, `"delivered":6`)
 		s.Want("there", s.status(), 200, `"waiting":{"seq":7,"since":`)
 	})
 }
@@ -139,22 +139,22 @@ func TestPages(t *testing.T) {
 		}
 		for i := range 120 {
 			s.now = s.now.Add(time.Second)
-			s.Request("POST", "/acts", "", fmt.Sprintf(`{"act":"pause","queue":"q","consumer":"c0","reason":"r","id":"op %d"}`, i))
+			s.Request("POST", "/operations", "", fmt.Sprintf(`{"action":"pause","queue":"q","consumer":"c0","reason":"r","id":"op %d"}`, i))
 		}
 		seen, next := 0, ""
 		for range 3 {
 			var page struct {
-				Acts []struct{ ID string }
-				Next string
+				Operations []struct{ ID string }
+				Next       string
 			}
-			a := s.Request("GET", "/acts", url.Values{"queue": {"q"}, "after": {next}}.Encode(), "")
+			a := s.Request("GET", "/operations", url.Values{"queue": {"q"}, "after": {next}}.Encode(), "")
 			if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
 				s.t.Fatal(err)
 			}
-			for _, act := range page.Acts {
+			for _, op := range page.Operations {
 				seen++
-				if want := fmt.Sprintf("op %d", 120-seen); act.ID != want {
-					s.t.Errorf("act %d is %q, want %q", seen, act.ID, want)
+				if want := fmt.Sprintf("op %d", 120-seen); op.ID != want {
+					s.t.Errorf("op %d is %q, want %q", seen, op.ID, want)
 				}
 			}
 			if next = page.Next; next == "" {
@@ -162,7 +162,7 @@ func TestPages(t *testing.T) {
 			}
 		}
 		if seen != 120 || next != "" {
-			s.t.Errorf("%d acts, next %q", seen, next)
+			s.t.Errorf("%d operations, next %q", seen, next)
 		}
 	})
 }
@@ -174,19 +174,19 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	s.Want("HTTP API, a stage", s.Raw(httpapitest.V2("POST", "/prod/consumers", "", made, false)), 200, `"billing"`)
 	s.Want("REST API", s.Raw(httpapitest.V1("POST", "/consumers", nil, made)), 200, `"billing"`)
 	s.Want("REST API, a parameter", s.Raw(httpapitest.V1("GET", "/consumers", url.Values{"queue": {"q"}}, "")), 200, `"lag":2`)
-	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/acts, /claims, /consumers")
-	if a := s.Raw(httpapitest.V2("DELETE", "/acts", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
+	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/claims, /consumers, /operations")
+	if a := s.Raw(httpapitest.V2("DELETE", "/operations", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
 		t.Errorf("no method: %+v", a)
 	}
 	for _, c := range []struct{ event, want string }{
 		{`{"operation":"create","queue":"q","consumer":"direct","start":2}`, `"delivered":1`},
 		{`{"operation":"status","queue":"q","limit":1}`, `"next":"billing"`},
 		{`{"operation":"status","queue":"q","consumer":"direct"}`, `"lag":1`},
-		{`{"act":"pause","queue":"q","consumer":"direct","reason":"r"}`, `"paused":{"reason":"r"`},
-		{`{"operation":"act","act":"resume","queue":"q","consumer":"direct","reason":"r"}`, `"act":"resume"`},
-		{`{"operation":"acts","queue":"q"}`, `"act":"resume"`},
+		{`{"action":"pause","queue":"q","consumer":"direct","reason":"r"}`, `"paused":{"reason":"r"`},
+		{`{"operation":"operate","action":"resume","queue":"q","consumer":"direct","reason":"r"}`, `"action":"resume"`},
+		{`{"operation":"operations","queue":"q"}`, `"action":"resume"`},
 		{`{"operation":"pause","queue":"q","consumer":"direct","reason":"r"}`, `"status":400`},
-		{`{"act":"destroy","queue":"q","consumer":"direct","reason":"r"}`, `"status":400`},
+		{`{"action":"destroy","queue":"q","consumer":"direct","reason":"r"}`, `"status":400`},
 		{`{"operation":7}`, `"status":400`},
 		{`{"queue":"q"}`, `"status":400`},
 		{`{"operation":"status","queue":"q","queu":1}`, `"status":400`},
@@ -200,7 +200,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	}
 }
 
-// TestRepeatsUnderAnID: whatever request of an act goes wrong, the same order
+// TestRepeatsUnderAnID: whatever request of an operation goes wrong, the same order
 // again comes to its end, and is carried out once.
 func TestRepeatsUnderAnID(t *testing.T) {
 	for _, fault := range faulty.Faults() {
@@ -212,14 +212,14 @@ func TestRepeatsUnderAnID(t *testing.T) {
 			for nth, rewinds := 1, 0; ; nth++ {
 				order := fmt.Sprintf(`,"start":3,"id":"op-%d"`, nth)
 				s.network.Fail(nth, fault)
-				a := s.act("rewind", order)
+				a := s.operate("rewind", order)
 				if s.network.Pending() {
 					s.network.Fail(0, fault)
 					break
 				}
 				if a.Status != http.StatusOK {
 					s.Want("at fault", a, 503, "problems/unavailable", fmt.Sprintf(`"id":"op-%d"`, nth))
-					a = s.act("rewind", order)
+					a = s.operate("rewind", order)
 				}
 				rewinds++
 				s.Want("again", a, 200, `"delivered":2`, fmt.Sprintf(`"rewinds":%d`, rewinds))
@@ -245,9 +245,9 @@ func TestOutran(t *testing.T) {
 			return
 		}
 		s.before = nil
-		s.Want("the first", s.act("skip", `,"seq":2`), 200, `"delivered":2`)
+		s.Want("the first", s.operate("skip", `,"seq":2`), 200, `"delivered":2`)
 	}
-	s.Want("the second", s.act("skip", `,"seq":2`), 409, "problems/outran")
+	s.Want("the second", s.operate("skip", `,"seq":2`), 409, "problems/outran")
 	s.Want("once", s.status(), 200, `"delivered":2`)
 }
 
@@ -259,7 +259,7 @@ func TestNothingIsLogged(t *testing.T) {
 	defer slog.SetDefault(before)
 	s.put("q", 1)
 	s.create(`{"queue":"q","consumer":"billing"}`)
-	s.act("pause", "")
+	s.operate("pause", "")
 	s.status()
 	if text := s.logs.String(); strings.Contains(text, "canary") || strings.Contains(text, "because") || !strings.Contains(text, "answered") {
 		t.Errorf("the log: %s", text)
@@ -267,7 +267,7 @@ func TestNothingIsLogged(t *testing.T) {
 }
 
 // TestRoutesAreTheContract: what the function answers is in the contract, and
-// the contract's consumers and acts are answered.
+// the contract's consumers and operations are answered.
 func TestRoutesAreTheContract(t *testing.T) {
 	routes := (&service{}).api(nil).Routes
 	contract := httpapitest.Contract(t)
@@ -295,7 +295,7 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 		t.Setenv("STREAMSORT_"+name+"_TABLE", "t")
 	}
 	t.Setenv("STREAMSORT_CONSUMERS_TABLE", "")
-	t.Setenv("STREAMSORT_ACTS_TABLE", "a")
+	t.Setenv("STREAMSORT_AUDIT_TABLE", "a")
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 	if _, err := fromEnvironment(io.Discard); err == nil || !strings.Contains(err.Error(), "STREAMSORT_CONSUMERS_TABLE") {
 		t.Errorf("error %v", err)

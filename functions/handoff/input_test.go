@@ -23,8 +23,8 @@ func TestBadInput(t *testing.T) {
 	s.block("q", "billing", 2)
 	before := s.status().Body
 	long := strings.Repeat("x", 1025)
-	act := func(members string) string {
-		return `{"act":"skip","queue":"q","consumer":"billing","reason":"r",` + members + `}`
+	op := func(members string) string {
+		return `{"action":"skip","queue":"q","consumer":"billing","reason":"r",` + members + `}`
 	}
 	for _, c := range []struct{ path, body, field string }{
 		{"/consumers", ``, "body"},
@@ -51,29 +51,29 @@ func TestBadInput(t *testing.T) {
 		{"/consumers", `{"queue":"q","consumer":"a","start":9223372036854775808}`, "start"},
 		{"/consumers", `{"queue":"q","consumer":"a","start":null}`, "start"},
 		{"/consumers", `{"queue":"q","consumer":"a","reason":"r"}`, "reason"},
-		{"/acts", `{}`, "act"},
-		{"/acts", `{"act":7}`, "act"},
-		{"/acts", act(`"act":"skip"`), "body"},
-		{"/acts", `{"act":"create","queue":"q","consumer":"billing","reason":"r"}`, "act"},
-		{"/acts", `{"act":"pause","queue":"q","consumer":"billing"}`, "reason"},
-		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":""}`, "reason"},
-		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"` + long[:501] + `"}`, "reason"},
-		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":[]}`, "reason"},
-		{"/acts", `{"act":"pause","consumer":"billing","reason":"r"}`, "queue"},
-		{"/acts", `{"act":"pause","queue":"q","reason":"r"}`, "consumer"},
-		{"/acts", `{"act":"pause","queue":"q","consumer":"bill/ing","reason":"r"}`, "consumer"},
-		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"r","seq":2}`, "seq"},
-		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"r","id":""}`, "id"},
-		{"/acts", `{"act":"pause","queue":"q","consumer":"billing","reason":"r","id":"` + long[:65] + `"}`, "id"},
-		{"/acts", `{"act":"rewind","queue":"q","consumer":"billing","reason":"r"}`, "start"},
-		{"/acts", `{"act":"rewind","queue":"q","consumer":"billing","reason":"r","start":{}}`, "start"},
-		{"/acts", `{"act":"rewind","queue":"q","consumer":"billing","reason":"r","start":5}`, "start"},
-		{"/acts", `{"act":"redrive","queue":"q","consumer":"billing","reason":"r"}`, "seq"},
-		{"/acts", act(`"seq":-1`), "seq"},
-		{"/acts", act(`"seq":"02"`), "seq"},
-		{"/acts", act(`"seq":2.0`), "seq"},
-		{"/acts", act(`"seq":2,"start":2`), "start"},
-		{"/acts", act(`"seq":2,"by":"me"`), "by"},
+		{"/operations", `{}`, "action"},
+		{"/operations", `{"action":7}`, "action"},
+		{"/operations", op(`"action":"skip"`), "body"},
+		{"/operations", `{"action":"create","queue":"q","consumer":"billing","reason":"r"}`, "action"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing"}`, "reason"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":""}`, "reason"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"` + long[:501] + `"}`, "reason"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":[]}`, "reason"},
+		{"/operations", `{"action":"pause","consumer":"billing","reason":"r"}`, "queue"},
+		{"/operations", `{"action":"pause","queue":"q","reason":"r"}`, "consumer"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"bill/ing","reason":"r"}`, "consumer"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"r","seq":2}`, "seq"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"r","id":""}`, "id"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"r","id":"` + long[:65] + `"}`, "id"},
+		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r"}`, "start"},
+		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r","start":{}}`, "start"},
+		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r","start":5}`, "start"},
+		{"/operations", `{"action":"redrive","queue":"q","consumer":"billing","reason":"r"}`, "seq"},
+		{"/operations", op(`"seq":-1`), "seq"},
+		{"/operations", op(`"seq":"02"`), "seq"},
+		{"/operations", op(`"seq":2.0`), "seq"},
+		{"/operations", op(`"seq":2,"start":2`), "start"},
+		{"/operations", op(`"seq":2,"by":"me"`), "by"},
 	} {
 		a := s.Request("POST", c.path, "", c.body)
 		s.Want(c.path+" "+c.body, a, 400, `"field":"`+c.field+`"`)
@@ -89,19 +89,19 @@ func TestBadInput(t *testing.T) {
 		{"/consumers", "queue=q&limit=0", "limit"},
 		{"/consumers", "queue=q&limit=1001", "limit"},
 		{"/consumers", "queue=q&other=1", "other"},
-		{"/acts", "", "queue"},
-		{"/acts", "queue=" + long, "queue"},
-		{"/acts", "queue=q&consumer=%00", "consumer"},
-		{"/acts", "queue=q&after=%FF", "after"},
-		{"/acts", "queue=q&after=" + long, "after"},
-		{"/acts", "queue=q&limit=1", "limit"},
+		{"/operations", "", "queue"},
+		{"/operations", "queue=" + long, "queue"},
+		{"/operations", "queue=q&consumer=%00", "consumer"},
+		{"/operations", "queue=q&after=%FF", "after"},
+		{"/operations", "queue=q&after=" + long, "after"},
+		{"/operations", "queue=q&limit=1", "limit"},
 	} {
 		s.Want(c.path+"?"+c.query, s.Request("GET", c.path, c.query, ""), 400, `"field":"`+c.field+`"`)
 	}
-	s.Want("a parameter of a post", s.Request("POST", "/acts", "dryRun=1", act(`"seq":2`)), 400, `"field":"dryRun"`, "it has none")
-	s.Want("a consumer that is not there", s.Request("POST", "/acts", "", strings.Replace(act(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
-	s.Want("an after that was never a next", s.Request("GET", "/acts", "queue=q&after=%F0%9F%90%A2", ""), 200)
-	wrong := strings.Replace(httpapitest.V2("POST", "/acts", "", act(`"seq":2`), false), "application/json", "text/plain", 1)
+	s.Want("a parameter of a post", s.Request("POST", "/operations", "dryRun=1", op(`"seq":2`)), 400, `"field":"dryRun"`, "it has none")
+	s.Want("a consumer that is not there", s.Request("POST", "/operations", "", strings.Replace(op(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
+	s.Want("an after that was never a next", s.Request("GET", "/operations", "queue=q&after=%F0%9F%90%A2", ""), 200)
+	wrong := strings.Replace(httpapitest.V2("POST", "/operations", "", op(`"seq":2`), false), "application/json", "text/plain", 1)
 	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
 	if after := s.status().Body; after != before {
 		t.Errorf("something was changed: %s, was %s", after, before)
@@ -111,10 +111,10 @@ func TestBadInput(t *testing.T) {
 func FuzzHandle(f *testing.F) {
 	for _, seed := range []string{
 		httpapitest.V2("POST", "/consumers", "", `{"queue":"q","consumer":"c","start":"latest"}`, false),
-		httpapitest.V2("POST", "/acts", "", `{"act":"rewind","queue":"q","consumer":"c","reason":"r","start":1,"id":"i"}`, false),
-		httpapitest.V2("GET", "/consumers", "queue=q&consumer=c&limit=5&after=b", "", false), httpapitest.V1("GET", "/acts", url.Values{"queue": {"q"}, "after": {"x"}}, ""),
-		`{"act":"skip","queue":"q","consumer":"c","reason":"r","seq":"1"}`, `{"operation":"create","queue":"q","consumer":"c","start":0}`,
-		`{"operation":"status","queue":"q"}`, `{"operation":"acts","queue":"q"}`, `[]`, `{"requestContext":{}}`,
+		httpapitest.V2("POST", "/operations", "", `{"action":"rewind","queue":"q","consumer":"c","reason":"r","start":1,"id":"i"}`, false),
+		httpapitest.V2("GET", "/consumers", "queue=q&consumer=c&limit=5&after=b", "", false), httpapitest.V1("GET", "/operations", url.Values{"queue": {"q"}, "after": {"x"}}, ""),
+		`{"action":"skip","queue":"q","consumer":"c","reason":"r","seq":"1"}`, `{"operation":"create","queue":"q","consumer":"c","start":0}`,
+		`{"operation":"status","queue":"q"}`, `{"operation":"operations","queue":"q"}`, `[]`, `{"requestContext":{}}`,
 	} {
 		f.Add([]byte(seed))
 	}

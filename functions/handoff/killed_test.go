@@ -97,7 +97,7 @@ func tablesOf(endpoint, suffix string, clock func() time.Time) (*handoff.Deliver
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := handoff.New(handoff.NewDynamo(client, handoff.Names{Consumers: "consumers" + suffix, Acts: "acts" + suffix}), sorter, &handoff.Options{Now: clock})
+	d, err := handoff.New(handoff.NewDynamo(client, handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}), sorter, &handoff.Options{Now: clock})
 	return d, sorter, err
 }
 
@@ -231,7 +231,7 @@ func newKilling(t *testing.T, driver, source string) *killing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := handoff.Names{Consumers: "consumers" + suffix, Acts: "acts" + suffix}
+	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
 	for _, definition := range append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable()) {
 		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {

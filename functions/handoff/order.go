@@ -15,49 +15,49 @@ import (
 // order is what an operator asks for.
 type order struct {
 	handoff.Order
-	act   string
-	seq   int64
-	start handoff.Start
+	action string
+	seq    int64
+	start  handoff.Start
 	// token is the claim in quarantine, outcome how it ended.
 	token   handoff.Token
 	outcome handoff.TokenOutcome
 }
 
-// kind is what an act does, and which member says where; empty where none does.
+// kind is what an operation does, and which member says where; empty where none does.
 type kind struct {
 	place string
 	do    func(context.Context, *handoff.Deliverer, order) (handoff.Consumer, error)
 }
 
-// kinds are the acts by their names.
+// kinds are the operations by their names.
 var kinds = map[string]kind{
-	handoff.ActSkip: {"seq", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+	handoff.OpSkip: {"seq", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Skip(ctx, o.Order, o.seq)
 	}},
-	handoff.ActRedrive: {"seq", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+	handoff.OpRedrive: {"seq", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Redrive(ctx, o.Order, o.seq)
 	}},
-	handoff.ActRewind: {"start", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+	handoff.OpRewind: {"start", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Rewind(ctx, o.Order, o.start)
 	}},
-	handoff.ActPause: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+	handoff.OpPause: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Pause(ctx, o.Order)
 	}},
-	handoff.ActResume: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+	handoff.OpResume: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Resume(ctx, o.Order)
 	}},
-	handoff.ActSettle: {"token", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+	handoff.OpSettle: {"token", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.SettleQuarantined(ctx, o.Order, o.token, o.outcome)
 	}},
-	handoff.ActRelease: {"token", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+	handoff.OpRelease: {"token", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Release(ctx, o.Order, o.token)
 	}},
-	handoff.ActRemove: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+	handoff.OpRemove: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Remove(ctx, o.Order)
 	}},
 }
 
-// readOrder reads the document of an act.
+// readOrder reads the document of an operation.
 func readOrder(c *httpapi.Call) (order, error) {
 	var o order
 	members, err := body(c)
@@ -69,8 +69,8 @@ func readOrder(c *httpapi.Call) (order, error) {
 		given[m.Name] = true
 		var err error
 		switch m.Name {
-		case "act":
-			o.act, err = strictjson.Text(m.Value)
+		case "action":
+			o.action, err = strictjson.Text(m.Value)
 		case "queue":
 			o.Queue, err = strictjson.Text(m.Value)
 		case "consumer":
@@ -92,7 +92,7 @@ func readOrder(c *httpapi.Call) (order, error) {
 			text, err = strictjson.Text(m.Value)
 			o.outcome = handoff.TokenOutcome(text)
 		default:
-			err = invalid.New(invalid.Unknown, "", "is not a field of an act: act, queue, consumer, reason, id, seq, start, token and outcome are")
+			err = invalid.New(invalid.Unknown, "", "is not a field of an operation: action, queue, consumer, reason, id, seq, start, token and outcome are")
 		}
 		if err != nil {
 			return o, invalid.Named(m.Name, err)
@@ -101,19 +101,19 @@ func readOrder(c *httpapi.Call) (order, error) {
 	if o.Queue, err = c.Full("queue", o.Queue); err != nil {
 		return o, err
 	}
-	kind, known := kinds[o.act]
+	kind, known := kinds[o.action]
 	if !known {
-		return o, invalid.New(invalid.Unknown, "act", "must be skip, redrive, rewind, pause, resume, settle, release or remove")
+		return o, invalid.New(invalid.Unknown, "action", "must be skip, redrive, rewind, pause, resume, settle, release or remove")
 	}
-	if given["outcome"] && o.act != handoff.ActSettle {
-		return o, invalid.New(invalid.Misplaced, "outcome", "is not a field of "+o.act)
+	if given["outcome"] && o.action != handoff.OpSettle {
+		return o, invalid.New(invalid.Misplaced, "outcome", "is not a field of "+o.action)
 	}
 	for _, place := range []string{"seq", "start", "token"} {
 		if place == kind.place && !given[place] {
 			return o, invalid.New(invalid.Missing, place, "is missing")
 		}
 		if place != kind.place && given[place] {
-			return o, invalid.New(invalid.Misplaced, place, "is not a field of "+o.act)
+			return o, invalid.New(invalid.Misplaced, place, "is not a field of "+o.action)
 		}
 	}
 	if !given["id"] {

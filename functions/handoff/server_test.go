@@ -55,7 +55,7 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	}
 	suffix := localdb.Suffix()
 	s.client, s.messages = client, "messages"+suffix
-	names := handoff.Names{Consumers: "consumers" + suffix, Acts: "acts" + suffix}
+	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
 	for _, definition := range append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable()) {
 		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
@@ -136,11 +136,11 @@ func (s *server) create(document string) httpapitest.Answer {
 	return s.Request("POST", "/consumers", "", document)
 }
 
-// act asks for an act on the consumer "billing" of the queue "q"; more are
+// operate asks for an operation on the consumer "billing" of the queue "q"; more are
 // further members.
-func (s *server) act(name, more string) httpapitest.Answer {
+func (s *server) operate(name, more string) httpapitest.Answer {
 	s.t.Helper()
-	return s.Request("POST", "/acts", "", fmt.Sprintf(`{"act":%q,"queue":"q","consumer":"billing","reason":"because"%s}`, name, more))
+	return s.Request("POST", "/operations", "", fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","reason":"because"%s}`, name, more))
 }
 
 func (s *server) status() httpapitest.Answer {

@@ -69,9 +69,9 @@ func TestRepliesToOthers(t *testing.T) {
 		t.Fatalf("%+v", done)
 	}
 	as("GET", "/consumers", "queue=asked&consumer=books", "", `"refused":{"count":1`, `"reason":"to a queue of another: seq 1: conflict"`)
-	as("GET", "/acts", "queue=asked", "", `"act":"reply"`, `to a queue of another"`, "conflict")
+	as("GET", "/operations", "queue=asked", "", `"action":"reply"`, `to a queue of another"`, "conflict")
 	// Operators are told all.
-	if told := s.Invoke(`{"operation":"acts","queue":"@acme/asked"}`); !strings.Contains(told, "@globex/later") {
+	if told := s.Invoke(`{"operation":"operations","queue":"@acme/asked"}`); !strings.Contains(told, "@globex/later") {
 		t.Errorf("an operator is told %s", told)
 	}
 }
@@ -95,15 +95,15 @@ func TestATenantsChain(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	chain := strings.TrimPrefix(handoff.ChainOf(c), "@acme/")
-	remove := `{"act":"remove","queue":"orders","consumer":"billing","reason":"r"}`
+	remove := `{"action":"remove","queue":"orders","consumer":"billing","reason":"r"}`
 	for _, asked := range []struct {
 		answer httpapitest.Answer
 		status int
 		want   string
 	}{
 		{s.RequestAs("org", "acme", "GET", "/consumers", "queue=orders&consumer=billing", ""), 200, `"chain":"` + chain + `"`},
-		{s.RequestAs("org", "acme", "POST", "/acts", "", remove), 409, `its chain \"` + chain + `\" does`},
-		{s.RequestAs("org", "acme", "GET", "/acts", "queue=orders", ""), 200, `until its chain \"` + chain + `\" ends`},
+		{s.RequestAs("org", "acme", "POST", "/operations", "", remove), 409, `its chain \"` + chain + `\" does`},
+		{s.RequestAs("org", "acme", "GET", "/operations", "queue=orders", ""), 200, `until its chain \"` + chain + `\" ends`},
 	} {
 		s.Want("acme", asked.answer, asked.status, asked.want)
 		if strings.Contains(asked.answer.Body, "@acme") {
@@ -112,17 +112,17 @@ func TestATenantsChain(t *testing.T) {
 	}
 }
 
-// Whatever a tenant asks of consumers, claims and acts, it reaches its own queues only,
+// Whatever a tenant asks of consumers, claims and operations, it reaches its own queues only,
 // with replies too.
 func FuzzTenant(f *testing.F) {
 	for _, seed := range []struct{ method, resource, query, body string }{
-		{"PATCH", "claims", "", `{"act":"commit","queue":"q","consumer":"c","token":"1-r","replies":[{"queue":"@globex/q","seq":2,"id":"i","body":1},{"queue":"/","id":"@globex/i","body":2}]}`},
-		{"PATCH", "claims", "", `{"act":"commit","queue":"q","consumer":"c","token":"1-r","next":{"request":"@globex/q"}}`},
-		{"PATCH", "claims", "", `{"act":"settle","queue":"@globex/q","consumer":"c","token":"1-r","outcome":"ABORTED","reason":"r"}`},
+		{"PATCH", "claims", "", `{"action":"commit","queue":"q","consumer":"c","token":"1-r","replies":[{"queue":"@globex/q","seq":2,"id":"i","body":1},{"queue":"/","id":"@globex/i","body":2}]}`},
+		{"PATCH", "claims", "", `{"action":"commit","queue":"q","consumer":"c","token":"1-r","next":{"request":"@globex/q"}}`},
+		{"PATCH", "claims", "", `{"action":"settle","queue":"@globex/q","consumer":"c","token":"1-r","outcome":"ABORTED","reason":"r"}`},
 		{"POST", "claims", "", `{"queue":"@globex/q","consumer":"c","request":"r"}`},
 		{"POST", "consumers", "", `{"queue":"@globex/q","consumer":"d","start":"latest","kind":"numbered"}`},
-		{"POST", "acts", "", `{"act":"pause","queue":"@globex/q","consumer":"c","reason":"r","id":"i"}`},
-		{"GET", "acts", "queue=@globex/q&after=%40globex", ""},
+		{"POST", "operations", "", `{"action":"pause","queue":"@globex/q","consumer":"c","reason":"r","id":"i"}`},
+		{"GET", "operations", "queue=@globex/q&after=%40globex", ""},
 		{"GET", "consumers", "queue=%40globex%2Fq&consumer=c", ""},
 		{"GET", "claims", "queue=q&consumer=c", ""},
 	} {
@@ -164,11 +164,11 @@ func FuzzTenant(f *testing.F) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				acts, _, err := deliverer.Acts(t.Context(), queue, "")
+				operations, _, err := deliverer.Audit(t.Context(), queue, "")
 				if err != nil {
 					t.Fatal(err)
 				}
-				all += fmt.Sprintf("%+v %+v\n", consumers, acts)
+				all += fmt.Sprintf("%+v %+v\n", consumers, operations)
 			}
 			return all
 		}

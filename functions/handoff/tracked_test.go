@@ -26,9 +26,9 @@ func TestATrackedClaimNamesItsChain(t *testing.T) {
 	s.Want("its chain", s.status(), 200, `"state":"STARTED"`, `"chain":"`+handoff.ChainOf(c)+`"`)
 	// Its lease is no promise: the operator is told what the claim waits for.
 	s.now = s.now.Add(time.Hour)
-	s.Want("remove", s.act("remove", ""), 409, `"detail":"the claim ends when its chain \"`+handoff.ChainOf(c)+`\" does`)
-	for _, act := range []string{"prepare", "commit", "abort", "extend"} {
-		s.Want(act, s.Request("PATCH", "/claims", "", `{"act":"`+act+`","queue":"q","consumer":"billing","token":"`+c.Token.String()+`"}`), 200, `"answer":"FOREIGN"`)
+	s.Want("remove", s.operate("remove", ""), 409, `"detail":"the claim ends when its chain \"`+handoff.ChainOf(c)+`\" does`)
+	for _, op := range []string{"prepare", "commit", "abort", "extend"} {
+		s.Want(op, s.Request("PATCH", "/claims", "", `{"action":"`+op+`","queue":"q","consumer":"billing","token":"`+c.Token.String()+`"}`), 200, `"answer":"FOREIGN"`)
 	}
 	s.Want("still out", s.status(), 200, `"state":"STARTED"`, `"chain":"`+handoff.ChainOf(c)+`"`)
 }

@@ -260,7 +260,7 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 		{"", tracked, ""},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "ACTS", "CHAINS"} {
+			for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS"} {
 				t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
 			}
 			t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))

@@ -51,14 +51,14 @@ const (
 	attrRefusedWhy   ddb.Path = "refusedWhy"
 	attrRefusedSince ddb.Path = "refusedSince" // ms
 
-	attrAct    ddb.Path = "act"
-	attrAt     ddb.Path = "at" // ms
-	attrOp     ddb.Path = "op"
-	attrKind   ddb.Path = "kind"
-	attrSeq    ddb.Path = "seq"
-	attrReason ddb.Path = "reason"
-	attrDone   ddb.Path = "done"
-	attrChain  ddb.Path = "chain"
+	attrOperation ddb.Path = "operation"
+	attrAt        ddb.Path = "at" // ms
+	attrOp        ddb.Path = "op"
+	attrKind      ddb.Path = "kind"
+	attrSeq       ddb.Path = "seq"
+	attrReason    ddb.Path = "reason"
+	attrDone      ddb.Path = "done"
+	attrChain     ddb.Path = "chain"
 
 	// Within an outcome.
 	attrN       ddb.Path = "n"
@@ -164,23 +164,23 @@ func decodeOutcomes(d *ddb.Decoder, c *Consumer) {
 	}
 }
 
-// actKey orders a queue's acts by their time; the consumer and the op keep any
+// operationKey orders a queue's operations by their time; the consumer and the op keep any
 // two apart.
-func actKey(a Act) string {
+func operationKey(a Operation) string {
 	return fmt.Sprintf("%015d %s %s", a.At.UnixMilli(), a.Consumer, a.Op)
 }
 
-func encodeAct(a Act) ddb.Item {
+func encodeOperation(a Operation) ddb.Item {
 	fields := ddb.Fields{
-		attrQueue:    ddb.Text(a.Queue),
-		attrAct:      ddb.Text(actKey(a)),
-		attrVersion:  ddb.Int(layout),
-		attrConsumer: ddb.Text(a.Consumer),
-		attrAt:       ddb.Millis(a.At),
-		attrOp:       ddb.Text(a.Op),
-		attrKind:     ddb.Text(a.Kind),
-		attrSeq:      ddb.Int(a.Seq),
-		attrReason:   ddb.Text(a.Reason),
+		attrQueue:     ddb.Text(a.Queue),
+		attrOperation: ddb.Text(operationKey(a)),
+		attrVersion:   ddb.Int(layout),
+		attrConsumer:  ddb.Text(a.Consumer),
+		attrAt:        ddb.Millis(a.At),
+		attrOp:        ddb.Text(a.Op),
+		attrKind:      ddb.Text(a.Kind),
+		attrSeq:       ddb.Int(a.Seq),
+		attrReason:    ddb.Text(a.Reason),
 	}
 	if a.Done {
 		fields[attrDone] = ddb.Bool(true)
@@ -197,10 +197,10 @@ func encodeAct(a Act) ddb.Item {
 	return fields.Item()
 }
 
-func decodeAct(it ddb.Item) (Act, error) {
+func decodeOperation(it ddb.Item) (Operation, error) {
 	d := ddb.Decoder{Item: it}
 	d.Layout(attrVersion, layout)
-	a := Act{
+	a := Operation{
 		Queue:    d.Text(attrQueue),
 		Consumer: d.Text(attrConsumer),
 		At:       d.MillisOr(attrAt),
@@ -215,7 +215,7 @@ func decodeAct(it ddb.Item) (Act, error) {
 		ReplyQueue: d.TextOr(attrReplyQueue, ""),
 	}
 	if d.Err != nil {
-		return Act{}, fmt.Errorf("act: %w", d.Err)
+		return Operation{}, fmt.Errorf("operation: %w", d.Err)
 	}
 	return a, nil
 }

@@ -174,11 +174,11 @@ func (t Tables) refuse(ctx context.Context, h Held, refused []lost) error {
 		if l.n == 1 {
 			replies = "1 reply"
 		}
-		act := Act{
-			Queue: h.Queue, Consumer: h.Consumer, At: ddb.ToMillis(now), Op: h.replyID(l.queue), Kind: ActReply, Seq: -1,
+		op := Operation{
+			Queue: h.Queue, Consumer: h.Consumer, At: ddb.ToMillis(now), Op: h.replyID(l.queue), Kind: OpReply, Seq: -1,
 			Reason: fmt.Sprintf("%s of claim %s", replies, h.Token), Error: Cut(l.why, MaxReason), ReplyQueue: l.queue,
 		}
-		if err := t.Store.RecordAct(ctx, act); err != nil {
+		if err := t.Store.RecordOperation(ctx, op); err != nil {
 			return err
 		}
 	}

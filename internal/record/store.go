@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Store has the consumers and the acts, on tables as [Definitions] has them.
+// Store has the consumers and the operations, on tables as [Definitions] has them.
 //
 // Every method is exactly one request. Writes are atomic and durable when the
 // method returns nil; reads are strong. All methods may be called by any number
@@ -24,18 +24,18 @@ import (
 // A consumer's item has less than 1 KB where names and reasons are short, so
 // each write costs 1 write unit.
 type Store struct {
-	engine          ddb.Engine
-	consumers, acts table.Definition
+	engine           ddb.Engine
+	consumers, audit table.Definition
 }
 
 // NewStore returns the store on an engine that has these tables: see [Definitions].
 func NewStore(engine ddb.Engine, tables []table.Definition) *Store {
-	return &Store{engine: engine, consumers: tables[0], acts: tables[1]}
+	return &Store{engine: engine, consumers: tables[0], audit: tables[1]}
 }
 
-// Definitions are those of the consumers and the acts table, of these names and
+// Definitions are those of the consumers and the audit table, of these names and
 // in this order.
-func Definitions(consumers, acts string) []table.Definition {
+func Definitions(consumers, audit string) []table.Definition {
 	return []table.Definition{
 		{
 			Name:      consumers,
@@ -43,9 +43,9 @@ func Definitions(consumers, acts string) []table.Definition {
 			Sort:      table.Key{Name: string(attrConsumer), Type: table.String},
 		},
 		{
-			Name:      acts,
+			Name:      audit,
 			Partition: table.Key{Name: string(attrQueue), Type: table.String},
-			Sort:      table.Key{Name: string(attrAct), Type: table.String},
+			Sort:      table.Key{Name: string(attrOperation), Type: table.String},
 		},
 	}
 }
@@ -142,17 +142,17 @@ type Failure struct {
 	Block bool
 }
 
-// ActReply is the Kind of the Act that is nobody's, but the record of replies that
+// OpReply is the Kind of the Operation that is nobody's, but the record of replies that
 // could never be stored.
-const ActReply = "reply"
+const OpReply = "reply"
 
-// Act is what an operator did to a consumer, or asked for.
-type Act struct {
+// Operation is what an operator did to a consumer, or asked for.
+type Operation struct {
 	Queue    string
 	Consumer string
 	// At is when it was asked for, to the millisecond.
 	At time.Time
-	// Op is what the operator called it: the same Op is the same act.
+	// Op is what the operator called it: the same Op is the same operation.
 	Op string
 	// Kind is skip, redrive, rewind, pause, resume or remove.
 	Kind string
@@ -164,8 +164,8 @@ type Act struct {
 	// while it is under way.
 	Done  bool
 	Error string
-	// Chain is the tag of the chain that the act would have had to wait for, where Error
-	// says that a claim is out; ReplyQueue is the queue that the replies of an ActReply
+	// Chain is the tag of the chain that the operation would have had to wait for, where Error
+	// says that a claim is out; ReplyQueue is the queue that the replies of an OpReply
 	// were to go to. Neither is in Error.
 	Chain, ReplyQueue string
 }

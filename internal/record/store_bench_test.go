@@ -32,7 +32,7 @@ var shared = struct {
 	tables  []table.Definition
 	engines map[localdb.Kind]ddb.Engine
 }{
-	tables:  record.Definitions("consumers"+localdb.Suffix(), "acts"+localdb.Suffix()),
+	tables:  record.Definitions("consumers"+localdb.Suffix(), "operations"+localdb.Suffix()),
 	engines: map[localdb.Kind]ddb.Engine{},
 }
 

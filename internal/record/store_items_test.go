@@ -50,10 +50,10 @@ func TestStoreItems(t *testing.T) {
 		d := b.decide(b.claim(b.create(b.fresh("d")), "r1", 5))
 		same(b.T, "decided", b.stored(0, "consumer", d.Name), `{attempts:1 consumer:d delivered:3 from:3 lastOp:op 0 leaseUntil:4928274427008 outbox:[{queue:x} {kind:numbered queue:n}] outcomes:{} quarantine:{} queue:q req:r1 rewinds:0 state:SENDING to:5 tokenN:1 v:1}`)
 
-		act := b.act(1)
-		act.Done, act.Error = true, "no"
-		b.check(b.RecordAct(b.Context(), act))
-		same(b.T, "act", b.stored(1, "act", "004928274367009 a op 1"), `{act:004928274367009 a op 1 at:4928274367009 consumer:a done:true error:no kind:skip op:op 1 queue:q reason:why seq:1 v:1}`)
+		op := b.operation(1)
+		op.Done, op.Error = true, "no"
+		b.check(b.RecordOperation(b.Context(), op))
+		same(b.T, "operation", b.stored(1, "operation", "004928274367009 a op 1"), `{at:4928274367009 consumer:a done:true error:no kind:skip op:op 1 operation:004928274367009 a op 1 queue:q reason:why seq:1 v:1}`)
 	})
 }
 

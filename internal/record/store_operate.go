@@ -82,37 +82,37 @@ func (s *Store) Remove(ctx context.Context, seen Consumer) (bool, error) {
 	return a.Held, err
 }
 
-// RecordAct stores what an operator asks for, or how it ended. 1 write unit.
+// RecordOperation stores what an operator asks for, or how it ended. 1 write unit.
 //
-// Lost response: the repeat stores the same. We die right after: the act stands
+// Lost response: the repeat stores the same. We die right after: the operation stands
 // there as asked for, and its Op tells whether it was done.
-func (s *Store) RecordAct(ctx context.Context, act Act) error {
-	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record act", Table: &s.acts}, Item: encodeAct(act)})
+func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
+	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record operation", Table: &s.audit}, Item: encodeOperation(o)})
 	return err
 }
 
-// actsPage is the most acts of a page.
-const actsPage = 100
+// auditPage is the most operations of a page.
+const auditPage = 100
 
-// Acts reads what operators did to the queue's consumers, the latest first: 1
+// Audit reads what operators did to the queue's consumers, the latest first: 1
 // read unit for each 4 KB. next is empty after the last page.
-func (s *Store) Acts(ctx context.Context, queue, after string) (page []Act, next string, err error) {
+func (s *Store) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
 	query := ddb.Query{
-		Op: ddb.Op{Op: "acts", Table: &s.acts}, Partition: ddb.Text(queue), Backwards: true, Strong: true, Limit: actsPage,
+		Op: ddb.Op{Op: "audit", Table: &s.audit}, Partition: ddb.Text(queue), Backwards: true, Strong: true, Limit: auditPage,
 	}
 	if after != "" {
-		query.After = ddb.Fields{attrQueue: ddb.Text(queue), attrAct: ddb.Text(after)}.Item()
+		query.After = ddb.Fields{attrQueue: ddb.Text(queue), attrOperation: ddb.Text(after)}.Item()
 	}
 	a, err := s.engine.Do(ctx, query)
 	if err != nil {
 		return nil, "", err
 	}
 	for _, it := range a.Items {
-		act, err := decodeAct(it)
+		o, err := decodeOperation(it)
 		if err != nil {
 			return nil, "", err
 		}
-		page = append(page, act)
+		page = append(page, o)
 	}
-	return page, a.Next.Get(attrAct).Str(), nil
+	return page, a.Next.Get(attrOperation).Str(), nil
 }

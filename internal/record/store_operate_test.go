@@ -201,8 +201,8 @@ func TestStoreRemove(t *testing.T) {
 	})
 }
 
-func (b *bench) act(i int) record.Act {
-	return record.Act{
+func (b *bench) operation(i int) record.Operation {
+	return record.Operation{
 		Queue: b.queue, Consumer: "a", At: at.Add(time.Duration(i) * time.Millisecond), Op: fmt.Sprint("op ", i),
 		Kind: "skip", Seq: int64(i), Reason: "why",
 	}
@@ -210,45 +210,45 @@ func (b *bench) act(i int) record.Act {
 
 func TestStoreActs(t *testing.T) {
 	each(t, func(b *bench) {
-		first, second := b.act(1), b.act(2)
+		first, second := b.operation(1), b.operation(2)
 		second.Seq = -1
-		for _, a := range []record.Act{first, second, first} {
-			b.check(b.RecordAct(b.Context(), a))
+		for _, a := range []record.Operation{first, second, first} {
+			b.check(b.RecordOperation(b.Context(), a))
 		}
 		second.Error, second.Chain, second.ReplyQueue = "no", "chain", "x"
 		first.Done = true
-		b.check(b.RecordAct(b.Context(), first))
-		b.check(b.RecordAct(b.Context(), second))
-		other := b.act(3)
+		b.check(b.RecordOperation(b.Context(), first))
+		b.check(b.RecordOperation(b.Context(), second))
+		other := b.operation(3)
 		other.Queue = b.queue + " 2"
-		b.check(b.RecordAct(b.Context(), other))
-		page, next, err := b.Acts(b.Context(), b.queue, "")
+		b.check(b.RecordOperation(b.Context(), other))
+		page, next, err := b.Audit(b.Context(), b.queue, "")
 		b.check(err)
-		same(b.T, "acts", page, []record.Act{second, first})
+		same(b.T, "operations", page, []record.Operation{second, first})
 		same(b.T, "next", next, "")
 	})
 }
 
 func TestStoreActsPages(t *testing.T) {
 	each(t, func(b *bench) {
-		const acts = 130
-		for i := range acts {
-			b.check(b.RecordAct(b.Context(), b.act(i)))
+		const operations = 130
+		for i := range operations {
+			b.check(b.RecordOperation(b.Context(), b.operation(i)))
 		}
-		seen := acts
+		seen := operations
 		for after := ""; ; {
-			page, next, err := b.Acts(b.Context(), b.queue, after)
+			page, next, err := b.Audit(b.Context(), b.queue, after)
 			b.check(err)
 			for _, a := range page {
 				seen--
-				same(b.T, "act", a, b.act(seen))
+				same(b.T, "action", a, b.operation(seen))
 			}
 			if next == "" {
 				break
 			}
 			after = next
 		}
-		same(b.T, "acts that were not shown", seen, 0)
+		same(b.T, "operations that were not shown", seen, 0)
 	})
 }
 

@@ -14,12 +14,12 @@ import (
 // none are met. observe, if not nil, gets how each delivery ended. It makes no
 // request.
 //
-// The error names STREAMSORT_CONSUMERS_TABLE and STREAMSORT_ACTS_TABLE where
+// The error names STREAMSORT_CONSUMERS_TABLE and STREAMSORT_AUDIT_TABLE where
 // they are not set: only what delivers needs them.
 func (s Settings) NewDeliverer(client *dynamodb.Client, acker *xorack.Acker, observe func(handoff.Delivery)) (*handoff.Deliverer, *cursor.Sorter, error) {
 	var r reader
 	r.given("STREAMSORT_CONSUMERS_TABLE", s.Consumers.Consumers)
-	r.given("STREAMSORT_ACTS_TABLE", s.Consumers.Acts)
+	r.given("STREAMSORT_AUDIT_TABLE", s.Consumers.Audit)
 	if err := r.err(); err != nil {
 		return nil, nil, err
 	}

@@ -12,13 +12,13 @@ import (
 func TestDeliverer(t *testing.T) {
 	tables(t)
 	t.Setenv("STREAMSORT_CONSUMERS_TABLE", "k-1")
-	t.Setenv("STREAMSORT_ACTS_TABLE", "a-1")
+	t.Setenv("STREAMSORT_AUDIT_TABLE", "a-1")
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 	s, err := settings.FromEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (handoff.Names{Consumers: "k-1", Acts: "a-1"}); s.Consumers != want {
+	if want := (handoff.Names{Consumers: "k-1", Audit: "a-1"}); s.Consumers != want {
 		t.Errorf("tables %+v, want %+v", s.Consumers, want)
 	}
 	client, err := dynamo.New(nil)
@@ -35,13 +35,13 @@ func TestDeliverer(t *testing.T) {
 func TestOnlyWhatDeliversNeedsItsTables(t *testing.T) {
 	tables(t)
 	t.Setenv("STREAMSORT_CONSUMERS_TABLE", "")
-	t.Setenv("STREAMSORT_ACTS_TABLE", "")
+	t.Setenv("STREAMSORT_AUDIT_TABLE", "")
 	s, err := settings.FromEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = s.NewDeliverer(nil, nil, nil)
-	for _, name := range []string{"STREAMSORT_CONSUMERS_TABLE", "STREAMSORT_ACTS_TABLE"} {
+	for _, name := range []string{"STREAMSORT_CONSUMERS_TABLE", "STREAMSORT_AUDIT_TABLE"} {
 		if err == nil || !strings.Contains(err.Error(), name+" is not set") {
 			t.Errorf("error %v, want one that names %s", err, name)
 		}

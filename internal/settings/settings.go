@@ -29,7 +29,7 @@ type Settings struct {
 	// STREAMSORT_QUEUE_KEY and STREAMSORT_SEQ_KEY may.
 	Names cursor.Names
 	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
-	// STREAMSORT_ACTS_TABLE. NewDeliverer needs both, nothing else does.
+	// STREAMSORT_AUDIT_TABLE. NewDeliverer needs both, nothing else does.
 	Consumers handoff.Names
 	// Defaults are the settings of new queues, each from its [QueueVariable].
 	Defaults cursor.Settings
@@ -88,7 +88,7 @@ func FromEnvironment() (Settings, error) {
 		},
 		Consumers: handoff.Names{
 			Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE"),
-			Acts:      os.Getenv("STREAMSORT_ACTS_TABLE"),
+			Audit:     os.Getenv("STREAMSORT_AUDIT_TABLE"),
 		},
 		Defaults:       r.queueSettings(),
 		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),

@@ -36,13 +36,13 @@ var fields = map[string]string{
 	"putMessages queueProp": way, "putMessages seqProp": way, "putMessages idProp": way,
 
 	"consumer": under, "request": under, "token": under, "batch": under, "children": under, "tree": under,
-	"operate id": under, "act id": under, "consumerStatus after": under, "listActs after": under,
+	"operate id": under, "operateConsumer id": under, "consumerStatus after": under, "listOperations after": under,
 
 	"body": content, "bodyBase64": content, "contentType": content, "attributes": content, "reason": content,
 	"stamp": content, "stampBase64": content, "putMessages event": content,
 
 	"seq": choice, "seqs": choice, "readMessages after": choice, "to": choice, "first": choice, "start": choice,
-	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "act": choice, "outcome": choice, "operation": choice,
+	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "action": choice, "outcome": choice, "operation": choice,
 	"deadline": choice, "idle": choice, "until": choice,
 }
 

@@ -20,7 +20,7 @@ import (
 // that a caller names goes through [Scope.Full] before it reaches a table, every
 // token that has a name inside through [Scope.Owns], and every name of a table
 // through [Scope.Short] before it is answered. What stands under a queue or a tag
-// (consumers, claims, acts, requests, edges, pages) is the tenant's by it.
+// (consumers, claims, operations, requests, edges, pages) is the tenant's by it.
 //
 // The zero Scope is an operator's, who names all things in full.
 type Scope struct{ tenant string }

@@ -24,7 +24,7 @@ const (
 	// ConsumerReplying: the replies of a claim cannot be stored, because a queue
 	// that they go to is full. The consumer waits.
 	ConsumerReplying AnnouncementKind = "consumer.replying"
-	// ConsumerReplyRefused: replies could never be stored, and are lost; the acts
+	// ConsumerReplyRefused: replies could never be stored, and are lost; the operations
 	// of the queue tell which. It is announced until that is noted, not longer.
 	ConsumerReplyRefused AnnouncementKind = "consumer.reply-refused"
 )

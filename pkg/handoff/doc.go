@@ -56,7 +56,7 @@
 // conditional update; with short names it has less than 1 KB and a step costs
 // one write unit.
 //
-// The acts table, what an operator did an item, under (queue, act), which is at,
+// The operations table, what an operator did an item, under (queue, operation), which is at,
 // consumer and op put together:
 //
 //	v            N  layout of the item, 1
@@ -124,7 +124,7 @@
 // repeated after its replies have expired does not store them again.
 //
 // A reply that can never be stored (its seq is taken, its queue is of the other
-// kind) is recorded among the queue's acts, counted in the consumer, announced once,
+// kind) is recorded among the queue's operations, counted in the consumer, announced once,
 // and nobody waits for it. A full queue is waited for, and announced after a time. A
 // tracked batch takes no replies.
 //
@@ -191,7 +191,7 @@
 // counted by the claim, so that a message which kills every worker ends up
 // BLOCKED all the same. One that dies after a commit leaves at most messages
 // that came meanwhile, which have records of their own. An operator's call that
-// dies leaves its act on record without an end, and what it did in lastOp: the
+// dies leaves its operation on record without an end, and what it did in lastOp: the
 // same order again does not do it twice, where no other came in between. A start
 // that nobody finished is finished by whoever comes next, and so are the replies
 // of a claim that was decided.

@@ -11,19 +11,19 @@ import (
 // zero Names is ready to use.
 type Names struct {
 	Consumers string // table of consumers; "streamsort-consumers"
-	Acts      string // table of what operators did; "streamsort-acts"
+	Audit     string // table of what operators did; "streamsort-audit"
 }
 
 func (n Names) withDefaults() Names {
 	return Names{
 		Consumers: cmp.Or(n.Consumers, "streamsort-consumers"),
-		Acts:      cmp.Or(n.Acts, "streamsort-acts"),
+		Audit:     cmp.Or(n.Audit, "streamsort-audit"),
 	}
 }
 
-// Tables are the definitions of the consumers and the acts table, in this
+// Tables are the definitions of the consumers and the operations table, in this
 // order. Neither has a stream, and nothing in them expires.
 func (n Names) Tables() []table.Definition {
 	n = n.withDefaults()
-	return record.Definitions(n.Consumers, n.Acts)
+	return record.Definitions(n.Consumers, n.Audit)
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// The kinds of an Act.
+// The kinds of an Operation.
 const (
-	ActSkip    = "skip"
-	ActRedrive = "redrive"
-	ActRewind  = "rewind"
-	ActPause   = "pause"
-	ActResume  = "resume"
-	ActRemove  = "remove"
-	// ActReply is nobody's act, but the record of replies that could never be
+	OpSkip    = "skip"
+	OpRedrive = "redrive"
+	OpRewind  = "rewind"
+	OpPause   = "pause"
+	OpResume  = "resume"
+	OpRemove  = "remove"
+	// OpReply is nobody's operation, but the record of replies that could never be
 	// stored.
-	ActReply = record.ActReply
+	OpReply = record.OpReply
 )
 
-// Order is what an operator asks for. It is kept in the acts table, with how it
+// Order is what an operator asks for. It is kept in the operations table, with how it
 // ended.
 type Order struct {
 	Queue, Consumer string
@@ -51,24 +51,24 @@ func (o Order) validate() error {
 // another one than the one looked at. ErrNotBlocked where there is nothing to
 // skip.
 func (d *Deliverer) Skip(ctx context.Context, o Order, seq int64) (Consumer, error) {
-	return d.unblock(ctx, o, ActSkip, seq)
+	return d.unblock(ctx, o, OpSkip, seq)
 }
 
 // Redrive lets a blocked consumer try its message again, with all its attempts.
 // seq is as in Skip.
 func (d *Deliverer) Redrive(ctx context.Context, o Order, seq int64) (Consumer, error) {
-	return d.unblock(ctx, o, ActRedrive, seq)
+	return d.unblock(ctx, o, OpRedrive, seq)
 }
 
 func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64) (Consumer, error) {
-	return d.act(ctx, o, kind, seq, func(op string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, kind, seq, func(op string, c Consumer) (Consumer, error) {
 		switch {
 		case c.State != Blocked:
 			return c, ErrNotBlocked
 		case seq != c.Delivered+1:
 			return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
 		}
-		return made(d.store.Unblock(ctx, c, kind == ActSkip, op))
+		return made(d.store.Unblock(ctx, c, kind == OpSkip, op))
 	})
 }
 
@@ -82,7 +82,7 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 	if start.at {
 		seq = start.seq
 	}
-	return d.act(ctx, o, ActRewind, seq, func(op string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpRewind, seq, func(op string, c Consumer) (Consumer, error) {
 		if c.Claimed() {
 			return c, claimedUntil(c)
 		}
@@ -113,14 +113,14 @@ func claimedUntil(c Consumer) error {
 
 // Pause keeps a consumer from making claims. One that is out ends normally.
 func (d *Deliverer) Pause(ctx context.Context, o Order) (Consumer, error) {
-	return d.act(ctx, o, ActPause, -1, func(_ string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpPause, -1, func(_ string, c Consumer) (Consumer, error) {
 		return made(d.store.Pause(ctx, c.Queue, c.Name, o.Reason, d.now()))
 	})
 }
 
 // Resume lets a paused consumer go on.
 func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
-	return d.act(ctx, o, ActResume, -1, func(_ string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpResume, -1, func(_ string, c Consumer) (Consumer, error) {
 		return made(d.store.Pause(ctx, c.Queue, c.Name, "", d.now()))
 	})
 }
@@ -129,7 +129,7 @@ func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
 // for it. One whose reader still runs is made anew by the next record. ErrClaimed
 // where a claim is out.
 func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
-	return d.act(ctx, o, ActRemove, -1, func(_ string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpRemove, -1, func(_ string, c Consumer) (Consumer, error) {
 		switch {
 		case c.Claimed():
 			return c, claimedUntil(c)
@@ -149,13 +149,13 @@ func made(c Consumer, done bool, err error) (Consumer, error) {
 	return c, err
 }
 
-// act carries an order out: it records what is asked for, looks, does, records
+// operate carries an order out: it records what is asked for, looks, does, records
 // how it ended, finishes a start, and wakes the consumer up.
 //
 // Lost responses: the order again, with its Op, finds what it did. We die right
-// after a step: the act is on record, the consumer's LastOp tells whether it was
+// after a step: the operation is on record, the consumer's LastOp tells whether it was
 // done, and the sweep finishes a start and wakes the consumer up.
-func (d *Deliverer) act(ctx context.Context, o Order, kind string, seq int64, do func(op string, c Consumer) (Consumer, error)) (Consumer, error) {
+func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64, do func(op string, c Consumer) (Consumer, error)) (Consumer, error) {
 	if err := o.validate(); err != nil {
 		return Consumer{}, err
 	}
@@ -173,20 +173,20 @@ func (d *Deliverer) act(ctx context.Context, o Order, kind string, seq int64, do
 	// another one before is not taken for this one done.
 	op := fmt.Sprintf("%s %d %s", kind, seq, o.Op)
 	if c.LastOp != op {
-		act := Act{Queue: o.Queue, Consumer: o.Consumer, At: ddb.ToMillis(d.now()), Op: o.Op, Kind: kind, Seq: seq, Reason: o.Reason}
-		if err := d.store.RecordAct(ctx, act); err != nil {
+		asked := Operation{Queue: o.Queue, Consumer: o.Consumer, At: ddb.ToMillis(d.now()), Op: o.Op, Kind: kind, Seq: seq, Reason: o.Reason}
+		if err := d.store.RecordOperation(ctx, asked); err != nil {
 			return c, err
 		}
 		done, failed := do(op, c)
-		act.Done = failed == nil
+		asked.Done = failed == nil
 		if failed != nil {
-			act.Error = failed.Error()
+			asked.Error = failed.Error()
 			var claimed *ClaimedError
 			if errors.As(failed, &claimed) && claimed.Chain != "" {
-				act.Error, act.Chain = ErrClaimed.Error(), claimed.Chain
+				asked.Error, asked.Chain = ErrClaimed.Error(), claimed.Chain
 			}
 		}
-		if err := errors.Join(failed, d.store.RecordAct(ctx, act)); err != nil {
+		if err := errors.Join(failed, d.store.RecordOperation(ctx, asked)); err != nil {
 			return done, err
 		}
 		c = done
@@ -250,13 +250,13 @@ func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, er
 	}
 }
 
-// Acts reads what operators did to a queue's consumers, the latest first, at
+// Audit reads what operators did to a queue's consumers, the latest first, at
 // most 100 a page. after is what the page before returned as next.
-func (d *Deliverer) Acts(ctx context.Context, queue, after string) (page []Act, next string, err error) {
+func (d *Deliverer) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, "", err
 	}
-	return d.store.Acts(ctx, queue, after)
+	return d.store.Audit(ctx, queue, after)
 }
 
 // Delivered says which seq every consumer of a queue is past, with nothing below

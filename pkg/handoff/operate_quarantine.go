@@ -8,10 +8,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// The kinds of an Act on a claim in quarantine.
+// The kinds of an Operation on a claim in quarantine.
 const (
-	ActSettle  = "settle"
-	ActRelease = "release"
+	OpSettle  = "settle"
+	OpRelease = "release"
 )
 
 // SettleQuarantined says, by an operator's word, how a claim in quarantine ended:
@@ -24,7 +24,7 @@ func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token,
 		return Consumer{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
 	}
 	o.Reason = fmt.Sprintf("%s as %s: %s", token, outcome, o.Reason)
-	return d.act(ctx, o, ActSettle, token.N, func(op string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpSettle, token.N, func(op string, c Consumer) (Consumer, error) {
 		switch q, there := c.Quarantined(token); {
 		case there && !q.Unsettled() && outcome == Aborted:
 			return c, nil // by its own database
@@ -45,7 +45,7 @@ func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token,
 // ErrNotQuarantined where it is not in quarantine.
 func (d *Deliverer) Release(ctx context.Context, o Order, token Token) (Consumer, error) {
 	o.Reason = fmt.Sprintf("%s: %s", token, o.Reason)
-	return d.act(ctx, o, ActRelease, token.N, func(op string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpRelease, token.N, func(op string, c Consumer) (Consumer, error) {
 		switch q, there := c.Quarantined(token); {
 		case !there:
 			return c, ErrNotQuarantined

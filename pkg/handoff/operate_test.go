@@ -17,10 +17,10 @@ func order(op string) handoff.Order {
 	return handoff.Order{Queue: "q", Consumer: "c", Reason: "because", Op: op}
 }
 
-// acts checks what is on record, the latest first.
-func (k *desk) acts(want ...string) {
+// operations checks what is on record, the latest first.
+func (k *desk) operations(want ...string) {
 	k.t.Helper()
-	page, next, err := k.d.Acts(k.t.Context(), "q", "")
+	page, next, err := k.d.Audit(k.t.Context(), "q", "")
 	k.must(err)
 	var got []string
 	for _, a := range page {
@@ -30,7 +30,7 @@ func (k *desk) acts(want ...string) {
 		got = append(got, fmt.Sprintf("%s %d done=%v %s", a.Kind, a.Seq, a.Done, a.Error))
 	}
 	if diff := cmp.Diff(want, got); diff != "" || next != "" {
-		k.t.Errorf("acts (-want +got), next %q:\n%s", next, diff)
+		k.t.Errorf("operations (-want +got), next %q:\n%s", next, diff)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestSkip(t *testing.T) {
 	}
 	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 3 #1")
-	k.acts("skip 3 done=false the consumer is not blocked", "skip 2 done=true ",
+	k.operations("skip 3 done=false the consumer is not blocked", "skip 2 done=true ",
 		"skip 3 done=false seq is 3: the consumer is blocked on 2")
 }
 
@@ -108,7 +108,7 @@ func TestPauseAndResume(t *testing.T) {
 	}
 	k.ends("q", handoff.EndedCaughtUp)
 	k.gets("q 4,5,6 #1")
-	k.acts("resume -1 done=true ", "pause -1 done=true ")
+	k.operations("resume -1 done=true ", "pause -1 done=true ")
 }
 
 func TestRewind(t *testing.T) {
@@ -231,7 +231,7 @@ func TestBadOrders(t *testing.T) {
 	long.Reason = strings.Repeat("x", 501)
 	_, err := k.d.Resume(t.Context(), long)
 	invalid(t, err, "reason")
-	k.acts()
+	k.operations()
 	if _, err := k.d.Status(t.Context(), "none"); !errors.Is(err, cursor.ErrNoQueue) {
 		t.Errorf("error %v, want ErrNoQueue", err)
 	}

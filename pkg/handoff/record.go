@@ -11,7 +11,7 @@ import (
 // What is stored of a consumer, and what this package and package pull both work with.
 // The fields and methods of these types are described in internal/record.
 type (
-	// Store has the consumers and the acts, on DynamoDB ([NewDynamo]) or in memory
+	// Store has the consumers and the operations, on DynamoDB ([NewDynamo]) or in memory
 	// ([NewMemory]). Its methods are for this package and package pull.
 	Store = record.Store
 	// Consumer is the durable record of a named reader of one queue: its lock, its
@@ -30,8 +30,8 @@ type (
 	// Quarantined is a claim that stayed in doubt too long. The messages behind it
 	// are handed on; its own are kept until it is settled.
 	Quarantined = record.Quarantined
-	// Act is what an operator did to a consumer, or asked for.
-	Act = record.Act
+	// Operation is what an operator did to a consumer, or asked for.
+	Operation = record.Operation
 	// Reply is a message that a consumer sends with the commit of a claim: it is
 	// stored exactly once if the claim is committed, and not at all otherwise. Queue
 	// is any queue of the same tables; one that is not there is made. Seq is its place

@@ -134,9 +134,9 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 	if c.Refused.N != 1 || c.Refused.Told != 0 || c.Refused.Queue != "n" || c.Refused.Why != "seq 1: conflict" {
 		t.Errorf("%+v", c.Refused)
 	}
-	acts, _, err := k.d.Acts(t.Context(), "q", "")
-	if err != nil || len(acts) != 1 || acts[0].Kind != handoff.ActReply || acts[0].ReplyQueue != "n" || acts[0].Error != "seq 1: conflict" || acts[0].Done {
-		t.Errorf("acts %+v, %v", acts, err)
+	operations, _, err := k.d.Audit(t.Context(), "q", "")
+	if err != nil || len(operations) != 1 || operations[0].Kind != handoff.OpReply || operations[0].ReplyQueue != "n" || operations[0].Error != "seq 1: conflict" || operations[0].Done {
+		t.Errorf("operations %+v, %v", operations, err)
 	}
 	k.sweep(handoff.SweepOptions{})
 	if len(k.announced) != 1 || k.announced[0].Kind != handoff.ConsumerReplyRefused || !strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`) {

@@ -44,7 +44,7 @@ func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (*han
 		t.Fatal(err)
 	}
 	suffix := localdb.Suffix()
-	names := handoff.Names{Consumers: "consumers" + suffix, Acts: "acts" + suffix}
+	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
 	for _, definition := range append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable()) {
 		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {

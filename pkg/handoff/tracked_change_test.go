@@ -21,25 +21,25 @@ func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 	k.ends(handoff.EndedTracked)
 	k.pass(10 * time.Minute) // the lease is over
 	order := func() handoff.Order { return handoff.Order{Queue: "q", Consumer: "c", Reason: "why"} }
-	for name, act := range map[string]func() (handoff.Consumer, error){
+	for name, op := range map[string]func() (handoff.Consumer, error){
 		"remove": func() (handoff.Consumer, error) { return k.d.Remove(t.Context(), order()) },
 		"rewind": func() (handoff.Consumer, error) { return k.d.Rewind(t.Context(), order(), handoff.At(1)) },
 	} {
-		_, err := act()
+		_, err := op()
 		var claimed *handoff.ClaimedError
 		if !errors.As(err, &claimed) || !errors.Is(err, handoff.ErrClaimed) || claimed.Chain != k.tags[0] {
 			t.Errorf("%s: error %v; want that the claim is out, and its chain", name, err)
 		}
-		acts, _, err := k.d.Acts(t.Context(), "q", "")
-		if err != nil || len(acts) == 0 || acts[0].Chain != k.tags[0] || strings.Contains(acts[0].Error, k.tags[0]) {
-			t.Errorf("%s: acts %+v, %v; want the chain beside the error", name, acts, err)
+		operations, _, err := k.d.Audit(t.Context(), "q", "")
+		if err != nil || len(operations) == 0 || operations[0].Chain != k.tags[0] || strings.Contains(operations[0].Error, k.tags[0]) {
+			t.Errorf("%s: operations %+v, %v; want the chain beside the error", name, operations, err)
 		}
 	}
-	for name, act := range map[string]func() (handoff.Consumer, error){
+	for name, op := range map[string]func() (handoff.Consumer, error){
 		"skip":    func() (handoff.Consumer, error) { return k.d.Skip(t.Context(), order(), 1) },
 		"redrive": func() (handoff.Consumer, error) { return k.d.Redrive(t.Context(), order(), 1) },
 	} {
-		if _, err := act(); !errors.Is(err, handoff.ErrNotBlocked) {
+		if _, err := op(); !errors.Is(err, handoff.ErrNotBlocked) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

@@ -51,7 +51,7 @@ var tenantMutants = []mutant{
 		{"consumers.go", "scope.Short(handoff.ChainOf(c))", "handoff.ChainOf(c)"},
 	}},
 	{"tenants: an operation shows a chain's whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
-		{"acts.go", "scope.Short(a.Chain)", "a.Chain"},
+		{"operations.go", "scope.Short(a.Chain)", "a.Chain"},
 	}},
 	{"replies: a record names their queue in words", recordFolder, test{"./pkg/handoff", "TestABadReplyFailsItsBatch"}, []edit{
 		{"errors.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},

@@ -55,7 +55,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.changeCursors(),
 		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
-		s.recordActs(),
+		s.recordOperations(),
 		allow([]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 	}
 	if s.ArchiveTable != nil {
@@ -136,14 +136,14 @@ func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 		allow([]string{"dynamodb:PutItem"}, s.ArrivalsTable.TableArn()),
 		s.keepArrivals(),
 		s.moveCursors(),
-		s.recordActs(),
+		s.recordOperations(),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 	}
 }
 
-// recordActs: record what operators do, and which replies could never be stored.
-func (s *Streamsort) recordActs() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:PutItem"}, s.ActsTable.TableArn())
+// recordOperations: record what operators do, and which replies could never be stored.
+func (s *Streamsort) recordOperations() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:PutItem"}, s.AuditTable.TableArn())
 }
 
 // handoffAccess: what operators do to consumers, and the record of it. A queue
@@ -151,7 +151,7 @@ func (s *Streamsort) recordActs() awsiam.PolicyStatement {
 func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),
-		allow([]string{"dynamodb:Query"}, s.ActsTable.TableArn()),
+		allow([]string{"dynamodb:Query"}, s.AuditTable.TableArn()),
 	)
 }
 

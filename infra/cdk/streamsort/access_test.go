@@ -34,7 +34,7 @@ func TestAccess(t *testing.T) {
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
 	sweeps["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:Query dynamodb:UpdateItem"
 
-	sweeps["ActsTable.Arn"] = "dynamodb:PutItem"
+	sweeps["AuditTable.Arn"] = "dynamodb:PutItem"
 	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	sweeps["ChainsTable.Arn/index/due"] = "dynamodb:Query"
 
@@ -60,13 +60,13 @@ func TestAccess(t *testing.T) {
 	operates["ArrivalsTable.Arn"] = enqueues["ArrivalsTable.Arn"]
 	operates["MessagesTable.Arn"] += " dynamodb:UpdateItem"
 	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-	operates["ActsTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
+	operates["AuditTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
 	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))
 
 	delivers := common("Process")
 	delivers["ArrivalsTable.Arn"] = enqueues["ArrivalsTable.Arn"]
 	delivers["MessagesTable.Arn"] += " dynamodb:UpdateItem"
-	delivers["ActsTable.Arn"] = "dynamodb:PutItem"
+	delivers["AuditTable.Arn"] = "dynamodb:PutItem"
 	delivers["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
 	delivers["CursorsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	delivers["FailureQueue.Arn"] = "sqs:SendMessage"

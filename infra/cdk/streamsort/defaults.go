@@ -20,7 +20,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.CursorsTable = cmp.Or(d.CursorsTable, prefix+"-cursors")
 	d.SweepsTable = cmp.Or(d.SweepsTable, prefix+"-sweeps")
 	d.ConsumersTable = cmp.Or(d.ConsumersTable, prefix+"-consumers")
-	d.ActsTable = cmp.Or(d.ActsTable, prefix+"-acts")
+	d.AuditTable = cmp.Or(d.AuditTable, prefix+"-audit")
 	d.ArrivalsTable = cmp.Or(d.ArrivalsTable, prefix+"-arrivals")
 	d.ArchiveTable = cmp.Or(d.ArchiveTable, prefix+"-archive")
 	d.ChainsTable = cmp.Or(d.ChainsTable, prefix+"-chains")

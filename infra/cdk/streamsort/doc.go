@@ -22,7 +22,7 @@
 //	SweepsTable      TableV2; where a sweep left off
 //	ArrivalsTable    TableV2; TTL; the messages of queues in arrival order
 //	ConsumersTable   TableV2; the consumers, and how far they are
-//	ActsTable        TableV2; what operators did, and why
+//	AuditTable        TableV2; what operators did, and why
 //	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's
 //	ArchiveTable     TableV2; what all consumers have, where Props.Archive is set
 //	DedupTable       TableV2; TTL; for functions of your own that use package dedup

@@ -186,7 +186,7 @@ func (s *Streamsort) replyEnvironment() map[string]string {
 func (s *Streamsort) consumersEnvironment() map[string]string {
 	return map[string]string{
 		"STREAMSORT_CONSUMERS_TABLE": *s.ConsumersTable.TableName(),
-		"STREAMSORT_ACTS_TABLE":      *s.ActsTable.TableName(),
+		"STREAMSORT_AUDIT_TABLE":     *s.AuditTable.TableName(),
 	}
 }
 

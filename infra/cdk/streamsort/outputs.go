@@ -39,7 +39,7 @@ func (s *Streamsort) addOutputs() {
 	if s.props.EncryptionKey == NewKey {
 		s.output("EncryptionKeyArn", "What tables, logs and the failure queue are encrypted with", s.Key.KeyArn())
 	}
-	s.output("ActsTableName", "What operators did, and why", s.ActsTable.TableName())
+	s.output("AuditTableName", "What operators did, and why", s.AuditTable.TableName())
 	s.output("SweepsTableName", "Where a sweep left off", s.SweepsTable.TableName())
 	s.export("CursorsStreamArn", "The stream of batches, for a consumer's event source mapping", s.CursorsTable.TableStreamArn())
 }

@@ -63,7 +63,7 @@ func TestPropsBounds(t *testing.T) {
 		{Props{SortMaxRecordAge: 59 * time.Second}, "sortMaxRecordAge is 59s"},
 		{Props{SortMaxRecordAge: 60500 * time.Millisecond}, "sortMaxRecordAge is 1m0.5s; write a multiple of 1s"},
 
-		{Props{ActsTable: "streamsort-acts", ConsumersTable: "streamsort-acts"}, `actsTable is "streamsort-acts", as consumersTable is`},
+		{Props{AuditTable: "streamsort-audit", ConsumersTable: "streamsort-audit"}, `auditTable is "streamsort-audit", as consumersTable is`},
 		{Props{Consumers: []Consumer{{Name: "a b"}}}, "consumers[0]"},
 		{Props{Consumers: []Consumer{{Name: "a", Sink: &Sink{Kind: "sqs"}}}}, "consumers[0].sink: arn is missing"},
 		{Props{Consumers: []Consumer{{Name: "a", Start: "now", Sink: changedProps().Consumers[0].Sink}}}, "consumers[0].start must be first, latest or a seq"},

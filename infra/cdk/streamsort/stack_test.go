@@ -51,7 +51,7 @@ var (
 // changedProps differ from the defaults in every property.
 func changedProps() *Props {
 	return &Props{
-		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", ActsTable: "act", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", Archive: true, ArchiveTable: "arc", TagKey: "tree",
+		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", AuditTable: "aud", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", Archive: true, ArchiveTable: "arc", TagKey: "tree",
 		Tombstone: 2 * time.Hour, EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second,
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50,
@@ -165,7 +165,7 @@ func TestLogicalIDs(t *testing.T) {
 		"DedupTable":     "AWS::DynamoDB::GlobalTable",
 		"ChainsTable":    "AWS::DynamoDB::GlobalTable",
 		"ArrivalsTable":  "AWS::DynamoDB::GlobalTable",
-		"ConsumersTable": "AWS::DynamoDB::GlobalTable", "ActsTable": "AWS::DynamoDB::GlobalTable",
+		"ConsumersTable": "AWS::DynamoDB::GlobalTable", "AuditTable": "AWS::DynamoDB::GlobalTable",
 
 		"FailureQueue": "AWS::SQS::Queue", "FailureQueuePolicy": "AWS::SQS::QueuePolicy",
 
@@ -197,7 +197,7 @@ func TestLogicalIDs(t *testing.T) {
 		want[id] = "AWS::Logs::QueryDefinition"
 	}
 	for _, route := range []string{
-		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "GetGaps", "GetConsumers", "PostConsumers", "GetActs", "PostActs",
+		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "GetGaps", "GetConsumers", "PostConsumers", "GetOperations", "PostOperations",
 		"GetChains", "PostAcks", "GetClaims", "PostClaims", "PatchClaims",
 	} {
 		want[route+"Route"] = "AWS::ApiGatewayV2::Route"
@@ -252,7 +252,7 @@ func TestOutputs(t *testing.T) {
 		"AckFunctionName":     {"Value": live("AckFunction")},
 		"ChainsTableName":     {"Value": ref("ChainsTable"), "Export": object{"Name": "Streamsort-ChainsTableName"}},
 		"ArrivalsTableName":   {"Value": ref("ArrivalsTable"), "Export": object{"Name": "Streamsort-ArrivalsTableName"}},
-		"ActsTableName":       {"Value": ref("ActsTable")},
+		"AuditTableName":      {"Value": ref("AuditTable")},
 		"DedupTableName":      {"Value": ref("DedupTable"), "Export": object{"Name": "Streamsort-DedupTableName"}},
 		"ConsumersTableName":  {"Value": ref("ConsumersTable"), "Export": object{"Name": "Streamsort-ConsumersTableName"}},
 		"SweepsTableName":     {"Value": ref("SweepsTable")},
@@ -277,8 +277,8 @@ func TestOutputs(t *testing.T) {
 // Two stacks in one account do not meet.
 func TestNamesFollowStack(t *testing.T) {
 	p := (*Props)(nil).withDefaults("Orders-Test")
-	got := strings.Join([]string{p.MessagesTable, p.CursorsTable, p.SweepsTable, p.ConsumersTable, p.ActsTable}, " ")
-	if want := "orders-test-messages orders-test-cursors orders-test-sweeps orders-test-consumers orders-test-acts"; got != want {
+	got := strings.Join([]string{p.MessagesTable, p.CursorsTable, p.SweepsTable, p.ConsumersTable, p.AuditTable}, " ")
+	if want := "orders-test-messages orders-test-cursors orders-test-sweeps orders-test-consumers orders-test-audit"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -23,9 +23,9 @@ func (s *Streamsort) addTables() {
 	s.SweepsTable = s.newTable("SweepsTable", tables[2])
 	s.ArrivalsTable = s.newTable("ArrivalsTable", names.ArrivalsTable())
 
-	tables = handoff.Names{Consumers: s.props.ConsumersTable, Acts: s.props.ActsTable}.Tables()
+	tables = handoff.Names{Consumers: s.props.ConsumersTable, Audit: s.props.AuditTable}.Tables()
 	s.ConsumersTable = s.newTable("ConsumersTable", tables[0])
-	s.ActsTable = s.newTable("ActsTable", tables[1])
+	s.AuditTable = s.newTable("AuditTable", tables[1])
 
 	chains := xorack.Names{Chains: s.props.ChainsTable, TagKey: s.props.TagKey}
 	s.ChainsTable = s.newTable("ChainsTable", chains.Tables()[0])

@@ -32,11 +32,11 @@ func TestTables(t *testing.T) {
 	checkTable(t, changed(), "ArchiveTable", archive.Names{Archive: "arc"}.Tables()[0], false)
 	checkTable(t, defaults(), "ChainsTable", xorack.Names{}.Tables()[0], true)
 	checkTable(t, changed(), "ChainsTable", xorack.Names{Chains: "cha", TagKey: "tree"}.Tables()[0], false)
-	ids = []string{"ConsumersTable", "ActsTable"}
+	ids = []string{"ConsumersTable", "AuditTable"}
 	for i, definition := range (handoff.Names{}).Tables() {
 		checkTable(t, defaults(), ids[i], definition, true)
 	}
-	for i, definition := range (handoff.Names{Consumers: "con", Acts: "act"}).Tables() {
+	for i, definition := range (handoff.Names{Consumers: "con", Audit: "aud"}).Tables() {
 		checkTable(t, changed(), ids[i], definition, false)
 	}
 }
@@ -53,7 +53,7 @@ func TestNoUpdateReplacesATable(t *testing.T) {
 		"CursorsTable":   {"streamsort-cursors", "queue:S", "NEW_AND_OLD_IMAGES", ""},
 		"SweepsTable":    {"streamsort-sweeps", "name:S", "", ""},
 		"ConsumersTable": {"streamsort-consumers", "queue:S consumer:S", "", ""},
-		"ActsTable":      {"streamsort-acts", "queue:S act:S", "", ""},
+		"AuditTable":     {"streamsort-audit", "queue:S operation:S", "", ""},
 		"ArrivalsTable":  {"streamsort-arrivals", "queue:S idHash:B", "", ""},
 		"ChainsTable":    {"streamsort-chains", "tag:S", "NEW_IMAGE", "due dueShard:N due:N"},
 		"DedupTable":     {"streamsort-dedup", "id:S processorId:S", "", ""},

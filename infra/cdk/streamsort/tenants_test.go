@@ -13,9 +13,9 @@ func TestTenantAuthorizer(t *testing.T) {
 		"JwtConfiguration": object{"Issuer": "https://tokens.example/pool", "Audience": []string{"shop", "desk"}},
 	}, tmpl.properties(t, "TenantAuthorizer", "AWS::ApiGatewayV2::Authorizer"))
 	for id, want := range map[string]object{
-		"PostMessages": {"RouteKey": "POST /messages", "AuthorizationScopes": []string{"streamsort/produce"}},
-		"GetMessages":  {"RouteKey": "GET /messages"},
-		"PostActs":     {"RouteKey": "POST /acts", "AuthorizationScopes": []string{"streamsort/operate"}},
+		"PostMessages":   {"RouteKey": "POST /messages", "AuthorizationScopes": []string{"streamsort/produce"}},
+		"GetMessages":    {"RouteKey": "GET /messages"},
+		"PostOperations": {"RouteKey": "POST /operations", "AuthorizationScopes": []string{"streamsort/operate"}},
 	} {
 		want["ApiId"], want["AuthorizationType"], want["AuthorizerId"] = ref("TenantApi"), "JWT", ref("TenantAuthorizer")
 		got := tmpl.properties(t, "Tenant"+id+"Route", "AWS::ApiGatewayV2::Route")
@@ -51,7 +51,7 @@ func TestTenantsDoNotOperate(t *testing.T) {
 			t.Errorf("%s is authorised by %v, want %s", id, p["AuthorizationType"], want)
 		}
 	}
-	for _, key := range []string{"PUT /queues", "GET /acts", "POST /acts"} {
+	for _, key := range []string{"PUT /queues", "GET /operations", "POST /operations"} {
 		if routes[key] {
 			t.Errorf("tenants have %s", key)
 		}

@@ -52,7 +52,7 @@ func (p Props) checkTables(c *checker) {
 		{"cursorsTable", p.CursorsTable},
 		{"sweepsTable", p.SweepsTable},
 		{"consumersTable", p.ConsumersTable},
-		{"actsTable", p.ActsTable},
+		{"auditTable", p.AuditTable},
 		{"dedupTable", p.DedupTable},
 		{"chainsTable", p.ChainsTable},
 		{"arrivalsTable", p.ArrivalsTable},

@@ -48,7 +48,7 @@ type Claims interface {
 	// must be those that the transaction kept with its marker. NoRoom: a queue that
 	// they go to is full, and nothing of the claim is changed, though replies to other
 	// queues may be stored already; repeat it later, with the same replies. A
-	// reply that can never be stored is refused: recorded among the acts of the
+	// reply that can never be stored is refused: recorded among the operations of the
 	// consumer's queue and announced, and the commit goes on. Replies out of the
 	// bounds that [handoff.Batch.Reply] has are a *cursor.InvalidError, and nothing is
 	// stored.

@@ -222,7 +222,7 @@ func held(c handoff.Consumer, v Verdict) Answer {
 	a := answer(c, v)
 	switch v {
 	case Busy:
-		// Another's claim: until when, and nothing that would let one act on it.
+		// Another's claim: until when, and nothing that would let one operation on it.
 		a.Batch = handoff.Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}
 		if c.Tracked || c.State == handoff.Sending {
 			// Neither ends with its lease: who waits until then would ask without end.

@@ -287,9 +287,9 @@ func TestAnOperatorSettles(t *testing.T) {
 	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Verdict != pull.Forgotten {
 		t.Errorf("its commit: %+v, %v", a, err)
 	}
-	acts, _, err := d.Acts(ctx, "q", "")
-	if err != nil || !slices.ContainsFunc(acts, func(a handoff.Act) bool { return a.Kind == handoff.ActSettle && a.Done }) {
-		t.Errorf("acts %+v, %v", acts, err)
+	operations, _, err := d.Audit(ctx, "q", "")
+	if err != nil || !slices.ContainsFunc(operations, func(a handoff.Operation) bool { return a.Kind == handoff.OpSettle && a.Done }) {
+		t.Errorf("operations %+v, %v", operations, err)
 	}
 }
 

@@ -43,7 +43,7 @@ func freshTables(t testing.TB, kind localdb.Kind, options dynamo.Options) (*hand
 	suffix := localdb.Suffix()
 	n := tables{
 		cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix},
-		handoff.Names{Consumers: "consumers" + suffix, Acts: "acts" + suffix},
+		handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix},
 	}
 	for _, definition := range n.definitions() {
 		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {

@@ -17,7 +17,7 @@ func (t *Tables) View(p *sim.Proc, wrote func()) *handoff.Store {
 	points := simdb.Engine(p, t.Memory, &simdb.Hooks{Hash: t.HashAnswer})
 	return On(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
-		case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove", "record act", "acts":
+		case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove", "record operation", "operations":
 			return t.Do(ctx, r)
 		}
 		a, err := points.Do(ctx, r)

@@ -307,15 +307,15 @@ func (m *model) operation(d *handoff.Deliverer, o operation, op string) error {
 	asked := handoff.Order{Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: op}
 	var err error
 	switch o.kind {
-	case handoff.ActSkip:
+	case handoff.OpSkip:
 		_, err = d.Skip(ctx, asked, o.seq)
-	case handoff.ActRedrive:
+	case handoff.OpRedrive:
 		_, err = d.Redrive(ctx, asked, o.seq)
-	case handoff.ActRewind:
+	case handoff.OpRewind:
 		_, err = d.Rewind(ctx, asked, o.start)
-	case handoff.ActPause:
+	case handoff.OpPause:
 		_, err = d.Pause(ctx, asked)
-	case handoff.ActResume:
+	case handoff.OpResume:
 		_, err = d.Resume(ctx, asked)
 	}
 	var invalid *cursor.InvalidError

@@ -127,9 +127,9 @@ func (m *model) unblocked(was, is handoff.Consumer) error {
 	switch {
 	case asked.seq != was.Delivered+1:
 		return fmt.Errorf("H6: %d was unblocked, and nobody asked for it", was.Delivered+1)
-	case asked.kind == handoff.ActRedrive:
+	case asked.kind == handoff.OpRedrive:
 		return still(was, is)
-	case asked.kind != handoff.ActSkip || is.Delivered != asked.seq:
+	case asked.kind != handoff.OpSkip || is.Delivered != asked.seq:
 		return fmt.Errorf("H6: delivered went from %d to %d by a %s", was.Delivered, is.Delivered, asked.kind)
 	}
 	m.sinks[reader{is.Queue, is.Name}].skipped(is)
@@ -144,7 +144,7 @@ func (m *model) rewound(was, is handoff.Consumer, used int64) error {
 	}
 	position := m.cursor(is.Queue).Position
 	switch {
-	case asked.kind != handoff.ActRewind:
+	case asked.kind != handoff.OpRewind:
 		return fmt.Errorf("H6: set to %d, and nobody asked for it", is.Delivered)
 	case was.State == handoff.Started || used != 1 || is.Rewinds != was.Rewinds+1 || is.Starting == "":
 		return fmt.Errorf("H1: rewound while %s, the token's number up by %d, starting %q", was.State, used, is.Starting)

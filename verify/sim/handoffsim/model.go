@@ -353,10 +353,10 @@ func (m *model) operate(ctx context.Context, d *handoff.Deliverer) error {
 		case !m.announced[at]:
 			return fmt.Errorf("L1: %v is blocked, and it is not announced", at)
 		case c.Delivered+1 == m.poison:
-			m.orders[o.Op] = order{kind: handoff.ActSkip, seq: m.poison}
+			m.orders[o.Op] = order{kind: handoff.OpSkip, seq: m.poison}
 			_, err = d.Skip(ctx, o, m.poison)
 		default:
-			m.orders[o.Op] = order{kind: handoff.ActRedrive, seq: c.Delivered + 1}
+			m.orders[o.Op] = order{kind: handoff.OpRedrive, seq: c.Delivered + 1}
 			_, err = d.Redrive(ctx, o, c.Delivered+1)
 		}
 		if err != nil {

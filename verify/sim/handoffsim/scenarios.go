@@ -85,36 +85,36 @@ func Small() []sim.Scenario {
 			m.producer("A", defaultQueue, 1, 2, 3)
 			m.process("P", 0)
 			m.clock(2, overLease)
-			m.operator("op", operation{kind: handoff.ActSkip, seq: 2})
+			m.operator("op", operation{kind: handoff.OpSkip, seq: 2})
 		}),
 		scenario("a message that no sink ever takes", 1, 3, func(m *model) {
 			m.poison, m.permanent = 2, true
 			m.producer("A", defaultQueue, 4)
 			m.process("P", 0)
-			m.operator("op", operation{kind: handoff.ActRedrive, seq: 2}, operation{kind: handoff.ActSkip, seq: 2})
+			m.operator("op", operation{kind: handoff.OpRedrive, seq: 2}, operation{kind: handoff.OpSkip, seq: 2})
 		}),
 		scenario("two operators", 1, 1, func(m *model) {
 			m.poison, m.permanent = 1, true
 			m.producer("A", defaultQueue, 2)
 			m.process("P", 0)
-			m.operator("O", operation{kind: handoff.ActSkip, seq: 1})
-			m.operator("R", operation{kind: handoff.ActSkip, seq: 1})
+			m.operator("O", operation{kind: handoff.OpSkip, seq: 1})
+			m.operator("R", operation{kind: handoff.OpSkip, seq: 1})
 		}),
 		scenario("paused and resumed", 1, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2)
 			m.process("P", 0)
-			m.operator("O", operation{kind: handoff.ActPause}, operation{kind: handoff.ActResume})
+			m.operator("O", operation{kind: handoff.OpPause}, operation{kind: handoff.OpResume})
 		}),
 		scenario("rewound", 1, 2, func(m *model) {
 			m.producer("A", defaultQueue, 3)
 			m.process("P", 0)
-			m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
 		}),
 		scenario("rewound under a zombie", 0, 2, func(m *model) {
 			m.process("P", 0)
 			m.process("Q", 0)
 			m.hinted()
-			m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
 			m.clock(1, overLease)
 		}),
 		scenario("two consumers", 1, 0, func(m *model) {
@@ -144,12 +144,12 @@ func Small() []sim.Scenario {
 			m.caughtUp()
 			m.sweeper(2, true)
 			m.slowClock(2, cursor.DeleteAfter)
-			m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
 		}),
 		scenario("rewound after a quiet time", 1, 1, func(m *model) {
 			m.caughtUp()
 			m.quiet()
-			m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
 		}),
 		onNew("begins after a quiet time", 1, 1, func(m *model) {
 			m.quiet()

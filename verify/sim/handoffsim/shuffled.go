@@ -97,13 +97,13 @@ func (m *model) shuffledOperator(random *rand.Rand) {
 	var operations []operation
 	for range 1 + random.IntN(4) {
 		operations = append(operations, []operation{
-			{kind: handoff.ActSkip, seq: 1 + random.Int64N(4)},
-			{kind: handoff.ActRedrive, seq: 1 + random.Int64N(4)},
-			{kind: handoff.ActRewind, start: handoff.At(1 + random.Int64N(4))},
-			{kind: handoff.ActRewind, start: handoff.First},
-			{kind: handoff.ActRewind, start: handoff.Latest},
-			{kind: handoff.ActPause},
-			{kind: handoff.ActResume},
+			{kind: handoff.OpSkip, seq: 1 + random.Int64N(4)},
+			{kind: handoff.OpRedrive, seq: 1 + random.Int64N(4)},
+			{kind: handoff.OpRewind, start: handoff.At(1 + random.Int64N(4))},
+			{kind: handoff.OpRewind, start: handoff.First},
+			{kind: handoff.OpRewind, start: handoff.Latest},
+			{kind: handoff.OpPause},
+			{kind: handoff.OpResume},
 		}[random.IntN(7)])
 	}
 	m.operator("operator", operations...)

@@ -167,7 +167,7 @@ func TestTraceT12RewoundAfterAQuietTime(t *testing.T) {
 	simtest.EverySchedule(t, scenario("T12", 1, 1, func(m *model) {
 		m.caughtUp()
 		m.quiet()
-		m.operator("O", operation{kind: handoff.ActRewind, start: handoff.At(1)})
+		m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
 	}))
 }
 

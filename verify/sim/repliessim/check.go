@@ -198,14 +198,14 @@ func (m *model) everything(d *handoff.Deliverer) error {
 			}
 		}
 	}
-	acts, _, err := d.Acts(context.Background(), queue, "")
+	operations, _, err := d.Audit(context.Background(), queue, "")
 	if err != nil {
 		return err
 	}
 	if given[m.taken] {
 		return nil
 	}
-	recorded := slices.ContainsFunc(acts, func(a handoff.Act) bool { return a.Kind == handoff.ActReply })
+	recorded := slices.ContainsFunc(operations, func(a handoff.Operation) bool { return a.Kind == handoff.OpReply })
 	if refused := m.taken > 0; refused != recorded || refused != (m.was.Refused.N > 0) || refused != (m.announced[handoff.ConsumerReplyRefused] > 0) {
 		return fmt.Errorf("refused %v: on record %v, counted %+v, announced %v", refused, recorded, m.was.Refused, m.announced)
 	}

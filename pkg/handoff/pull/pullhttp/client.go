@@ -58,7 +58,7 @@ func NewWithToken(base string, token func(context.Context) (string, error)) (*Cl
 
 // document is what is asked for.
 type document struct {
-	Act          string  `json:"act,omitempty"`
+	Action       string  `json:"action,omitempty"`
 	Queue        string  `json:"queue,omitempty"`
 	Consumer     string  `json:"consumer,omitempty"`
 	Request      *string `json:"request,omitempty"`
@@ -238,9 +238,9 @@ func requested(r pull.Request) document {
 	}
 }
 
-// on is an act on a claim.
-func (c *Client) on(ctx context.Context, act string, h pull.Held, d document) (pull.Answer, error) {
-	d.Act, d.Queue, d.Consumer, d.Token = act, h.Queue, h.Consumer, h.Token.String()
+// on is an operation on a claim.
+func (c *Client) on(ctx context.Context, action string, h pull.Held, d document) (pull.Answer, error) {
+	d.Action, d.Queue, d.Consumer, d.Token = action, h.Queue, h.Consumer, h.Token.String()
 	return c.call(ctx, http.MethodPatch, nil, d)
 }
 
@@ -280,7 +280,7 @@ func (c *Client) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request
 		return done, next, err
 	}
 	a, err := c.ask(ctx, http.MethodPatch, nil, document{
-		Act: "commit", Queue: h.Queue, Consumer: h.Consumer, Token: h.Token.String(), Next: &following, Replies: text,
+		Action: "commit", Queue: h.Queue, Consumer: h.Consumer, Token: h.Token.String(), Next: &following, Replies: text,
 	})
 	if err != nil {
 		return done, next, err

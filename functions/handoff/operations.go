@@ -15,18 +15,18 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// act does what an operator asks for.
-func (s *service) act(ctx context.Context, c *httpapi.Call) (int, any, error) {
+// operate does what an operator asks for.
+func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	o, err := readOrder(c)
 	if err != nil {
 		return 0, nil, err
 	}
-	after, err := kinds[o.act].do(ctx, s.deliverer, o)
+	after, err := kinds[o.action].do(ctx, s.deliverer, o)
 	if err != nil {
 		return 0, nil, refused(ctx, c.Scope, o, after, err)
 	}
-	c.Metrics.Count("Acts", 1)
-	document := operated{Status: http.StatusOK, ID: o.Op, Act: o.act, Queue: c.Short(o.Queue), Consumer: o.Consumer}
+	c.Metrics.Count("Operations", 1)
+	document := operated{Status: http.StatusOK, ID: o.Op, Action: o.action, Queue: c.Short(o.Queue), Consumer: o.Consumer}
 	if after.Exists() {
 		document.consumerAnswer = s.answer(c.Scope, after)
 	}
@@ -60,7 +60,7 @@ func refused(ctx context.Context, scope tenancy.Scope, o order, c handoff.Consum
 	return problem
 }
 
-// outcome is how an act ended, as callers see it.
+// outcome is how an operation ended, as callers see it.
 type outcome string
 
 const (
@@ -71,11 +71,11 @@ const (
 	open outcome = "open"
 )
 
-// recordedAct is an act that was asked for, as callers see it.
-type recordedAct struct {
+// recordedOperation is an operation that was asked for, as callers see it.
+type recordedOperation struct {
 	At       time.Time    `json:"at"`
 	ID       string       `json:"id"`
-	Act      string       `json:"act"`
+	Action   string       `json:"action"`
 	Consumer string       `json:"consumer"`
 	Seq      *jsonseq.Seq `json:"seq,omitempty"`
 	Reason   string       `json:"reason"`
@@ -83,8 +83,8 @@ type recordedAct struct {
 	Error    string       `json:"error,omitempty"`
 }
 
-func newRecordedAct(scope tenancy.Scope, a handoff.Act) recordedAct {
-	r := recordedAct{At: a.At, ID: a.Op, Act: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Outcome: open, Error: a.Error}
+func newRecordedOperation(scope tenancy.Scope, a handoff.Operation) recordedOperation {
+	r := recordedOperation{At: a.At, ID: a.Op, Action: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Outcome: open, Error: a.Error}
 	if a.Chain != "" {
 		r.Error += fmt.Sprintf(" until its chain %q ends", scope.Short(a.Chain))
 	}
@@ -104,12 +104,12 @@ func newRecordedAct(scope tenancy.Scope, a handoff.Act) recordedAct {
 	return r
 }
 
-// maxNext bounds the parameter after of acts.
+// maxNext bounds the parameter after of operations.
 const maxNext = 1024
 
-// acts lists what operators asked for, the latest first: a page of a queue, of
+// audit lists what operators asked for, the latest first: a page of a queue, of
 // which those of other consumers are left out where one is named.
-func (s *service) acts(ctx context.Context, c *httpapi.Call) (int, any, error) {
+func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	given, err := parameters(c, "queue", "consumer", "after")
 	if err != nil {
 		return 0, nil, err
@@ -123,20 +123,20 @@ func (s *service) acts(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	if len(after) > maxNext || !utf8.ValidString(after) {
 		return 0, nil, invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer`)
 	}
-	page, next, err := s.deliverer.Acts(ctx, given["queue"], after)
+	page, next, err := s.deliverer.Audit(ctx, given["queue"], after)
 	if err != nil {
 		return 0, nil, err
 	}
-	list := []recordedAct{}
+	list := []recordedOperation{}
 	for _, a := range page {
 		if one == "" || a.Consumer == one {
-			list = append(list, newRecordedAct(c.Scope, a))
+			list = append(list, newRecordedOperation(c.Scope, a))
 		}
 	}
 	return http.StatusOK, struct {
-		Status int           `json:"status"`
-		Queue  string        `json:"queue"`
-		Acts   []recordedAct `json:"acts"`
-		Next   string        `json:"next,omitempty"`
+		Status     int                 `json:"status"`
+		Queue      string              `json:"queue"`
+		Operations []recordedOperation `json:"operations"`
+		Next       string              `json:"next,omitempty"`
 	}{http.StatusOK, c.Short(given["queue"]), list, next}, nil
 }

@@ -16,16 +16,16 @@ type order struct {
 	ID       string `help:"What to call this operation: it is not done twice under one id. A random one where none is given."`
 }
 
-// act asks for an operation. Its id is made here, so that the client may repeat it.
-func (s *session) act(name string, o order, what string, place map[string]any) error {
+// operate asks for an operation. Its id is made here, so that the client may repeat it.
+func (s *session) operate(name string, o order, what string, place map[string]any) error {
 	document := map[string]any{
-		"act": name, "queue": o.Queue, "consumer": o.Consumer, "reason": o.Reason,
+		"action": name, "queue": o.Queue, "consumer": o.Consumer, "reason": o.Reason,
 		"id": cmp.Or(o.ID, strings.ToLower(rand.Text())),
 	}
 	for field, value := range place {
 		document[field] = value
 	}
-	return s.post("/acts", document, what)
+	return s.post("/operations", document, what)
 }
 
 type skipCommand struct {
@@ -35,7 +35,7 @@ type skipCommand struct {
 
 // Run implements the verb.
 func (c *skipCommand) Run(s *session) error {
-	return s.act("skip", c.order, "skipped "+c.Seq, map[string]any{"seq": c.Seq})
+	return s.operate("skip", c.order, "skipped "+c.Seq, map[string]any{"seq": c.Seq})
 }
 
 type redriveCommand struct {
@@ -45,7 +45,7 @@ type redriveCommand struct {
 
 // Run implements the verb.
 func (c *redriveCommand) Run(s *session) error {
-	return s.act("redrive", c.order, "tries "+c.Seq+" again", map[string]any{"seq": c.Seq})
+	return s.operate("redrive", c.order, "tries "+c.Seq+" again", map[string]any{"seq": c.Seq})
 }
 
 type rewindCommand struct {
@@ -55,23 +55,23 @@ type rewindCommand struct {
 
 // Run implements the verb.
 func (c *rewindCommand) Run(s *session) error {
-	return s.act("rewind", c.order, "set to "+c.Start, map[string]any{"start": c.Start})
+	return s.operate("rewind", c.order, "set to "+c.Start, map[string]any{"start": c.Start})
 }
 
 type pauseCommand struct{ order }
 
 // Run implements the verb.
-func (c *pauseCommand) Run(s *session) error { return s.act("pause", c.order, "paused", nil) }
+func (c *pauseCommand) Run(s *session) error { return s.operate("pause", c.order, "paused", nil) }
 
 type resumeCommand struct{ order }
 
 // Run implements the verb.
-func (c *resumeCommand) Run(s *session) error { return s.act("resume", c.order, "resumed", nil) }
+func (c *resumeCommand) Run(s *session) error { return s.operate("resume", c.order, "resumed", nil) }
 
 type removeCommand struct{ order }
 
 // Run implements the verb.
-func (c *removeCommand) Run(s *session) error { return s.act("remove", c.order, "removed", nil) }
+func (c *removeCommand) Run(s *session) error { return s.operate("remove", c.order, "removed", nil) }
 
 type settleCommand struct {
 	order
@@ -81,7 +81,7 @@ type settleCommand struct {
 
 // Run implements the verb.
 func (c *settleCommand) Run(s *session) error {
-	return s.act("settle", c.order, "settled "+c.Token+" as "+c.Outcome, map[string]any{"token": c.Token, "outcome": c.Outcome})
+	return s.operate("settle", c.order, "settled "+c.Token+" as "+c.Outcome, map[string]any{"token": c.Token, "outcome": c.Outcome})
 }
 
 type releaseCommand struct {
@@ -91,30 +91,30 @@ type releaseCommand struct {
 
 // Run implements the verb.
 func (c *releaseCommand) Run(s *session) error {
-	return s.act("release", c.order, "released "+c.Token, map[string]any{"token": c.Token})
+	return s.operate("release", c.order, "released "+c.Token, map[string]any{"token": c.Token})
 }
 
-// actsCommand prints the audit log.
-type actsCommand struct {
+// auditCommand prints the audit log.
+type auditCommand struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" optional:"" help:"Only this one's."`
 }
 
 // Run implements the verb.
-func (c *actsCommand) Run(s *session) error {
+func (c *auditCommand) Run(s *session) error {
 	query := url.Values{"queue": {c.Queue}}
 	if c.Consumer != "" {
 		query.Set("consumer", c.Consumer)
 	}
-	return s.pages("/acts", query, "acts", func(raw json.RawMessage) error {
+	return s.pages("/operations", query, "operations", func(raw json.RawMessage) error {
 		var a struct {
-			At, ID, Act, Consumer, Reason, Outcome, Error string
-			Seq                                           seq
+			At, ID, Action, Consumer, Reason, Outcome, Error string
+			Seq                                              seq
 		}
 		if err := json.Unmarshal(raw, &a); err != nil {
 			return err
 		}
-		what := a.Act
+		what := a.Action
 		if a.Seq != "" {
 			what += " " + string(a.Seq)
 		}

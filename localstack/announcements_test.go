@@ -64,7 +64,7 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 	for _, c := range []struct {
 		kind, state string
 		silent      time.Duration
-	}{{"consumer.in-doubt", "UNKNOWN", 10 * time.Minute}, {"consumer.quarantined", "UNKNOWN", 2 * time.Hour}} {
+	}{{"consumer.in-doubt", "IN_DOUBT", 10 * time.Minute}, {"consumer.quarantined", "IN_DOUBT", 2 * time.Hour}} {
 		endLease(t, s, time.Now().Add(-c.silent))
 		responses, err := s.Trigger(t.Context(), "SweepSchedule")
 		if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {

@@ -51,7 +51,7 @@ func (c consumer) state() string {
 	if c.Starting {
 		say("finding its place")
 	}
-	if c.State == "UNKNOWN" && c.Claim != nil {
+	if c.State == "IN_DOUBT" && c.Claim != nil {
 		say("in doubt: claim %s of %s to %s, whose lease ended at %s", c.Claim.Token, c.Claim.From, c.Claim.To, c.Claim.LeaseUntil)
 	} else if c.Claim != nil && c.Claim.Chain != "" {
 		say("at %s to %s, until the work in chain %s ends", c.Claim.From, c.Claim.To, c.Claim.Chain)

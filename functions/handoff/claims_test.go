@@ -217,7 +217,7 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
 	s.Request("PATCH", "/claims", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-r1"}`)
-	for _, state := range []string{`"state":"UNKNOWN"`, `"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"UNKNOWN"`} {
+	for _, state := range []string{`"state":"IN_DOUBT"`, `"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"IN_DOUBT"`} {
 		s.now = s.now.Add(31 * time.Minute)
 		if _, err := s.deliverer.Sweep(t.Context(), handoff.SweepOptions{}); err != nil {
 			t.Fatal(err)

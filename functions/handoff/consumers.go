@@ -37,7 +37,7 @@ type consumerAnswer struct {
 	Refused *refusedAnswer `json:"refused,omitempty"`
 }
 
-// quarantinedAnswer is a claim in quarantine, of the seqs From to To: UNKNOWN, or
+// quarantinedAnswer is a claim in quarantine, of the seqs From to To: IN_DOUBT, or
 // ABORTED and waiting for an operator.
 type quarantinedAnswer struct {
 	Token string        `json:"token"`

@@ -18,13 +18,12 @@ const (
 	// Started: a claim is out. It ends with its commit, its failure, or after
 	// its lease by whoever comes next.
 	Started State = "STARTED"
-	// Ready is READY_TO_COMMIT: the claim's consumer was told that it may commit
-	// in its own database. Only that database knows whether it did.
-	Ready State = "READY"
-	// Unknown: the claim is in doubt: it was prepared, and then its lease ran
+	// Prepared: the claim's consumer may commit in its own database. Only that database knows whether it did.
+	Prepared State = "PREPARED"
+	// InDoubt: the claim is in doubt: it was prepared, and then its lease ran
 	// out. It is never handed out again before it is settled.
-	Unknown State = "UNKNOWN"
-	// Sending: the claim's range was handed on, and is as good as committed; its
+	InDoubt State = "IN_DOUBT"
+	// Sending: the claim's range was delivered, and is as good as committed; its
 	// replies are on their way. It ends in its commit, by whomever.
 	Sending State = "SENDING"
 	// Blocked: the message behind Delivered failed as often as it may. Nothing
@@ -174,7 +173,7 @@ func (c Consumer) Knows(n int64) bool {
 
 // Claimed reports whether a claim is out, in doubt or not.
 func (c Consumer) Claimed() bool {
-	return c.State == Started || c.State == Ready || c.State == Unknown || c.State == Sending
+	return c.State == Started || c.State == Prepared || c.State == InDoubt || c.State == Sending
 }
 
 // Bounds of what an operator says.

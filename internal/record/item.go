@@ -139,7 +139,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		LastOp:       d.Text(attrLastOp),
 	}
 	switch c.State {
-	case Idle, Started, Ready, Unknown, Sending, Blocked:
+	case Idle, Started, Prepared, InDoubt, Sending, Blocked:
 	default:
 		d.Fail(attrState, fmt.Sprintf("is %q, which this version does not know", c.State))
 	}

@@ -19,7 +19,7 @@ type Quarantined struct {
 	Token Token
 	// From and To are its range: From < seq <= To.
 	From, To int64
-	// State is Unknown until it is settled. Then one that was committed is gone
+	// State is InDoubt until it is settled. Then one that was committed is gone
 	// from here, and one that was aborted is marked ABORTED, for an
 	// operator to see to: its messages were not handed on.
 	State State
@@ -32,7 +32,7 @@ type Quarantined struct {
 const QuarantinedAborted = State(Aborted)
 
 // Unsettled reports whether nobody knows yet how the claim ended.
-func (q Quarantined) Unsettled() bool { return q.State == Unknown }
+func (q Quarantined) Unsettled() bool { return q.State == InDoubt }
 
 // Quarantined is the claim of this token, where it is in quarantine.
 func (c Consumer) Quarantined(t Token) (Quarantined, bool) {
@@ -88,7 +88,7 @@ func decodeQuarantine(d *ddb.Decoder, c *Consumer) {
 		case inner.Err != nil:
 			d.Fail(attrQuarantine.At(name), inner.Err.Error())
 			return
-		case q.State != Unknown && q.State != QuarantinedAborted:
+		case q.State != InDoubt && q.State != QuarantinedAborted:
 			d.Fail(attrQuarantine.At(name), fmt.Sprintf("is %q, which this version does not know", q.State))
 			return
 		}
@@ -98,7 +98,7 @@ func decodeQuarantine(d *ddb.Decoder, c *Consumer) {
 
 // aside is the claim that is out, as it is quarantined.
 func aside(c Consumer) Quarantined {
-	return Quarantined{Token: c.Token, From: c.From, To: c.To, State: Unknown, Since: c.LeaseUntil}
+	return Quarantined{Token: c.Token, From: c.From, To: c.To, State: InDoubt, Since: c.LeaseUntil}
 }
 
 // owns reports whether the claim of a token is out, in one of the states.

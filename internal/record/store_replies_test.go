@@ -74,7 +74,7 @@ func TestStoreForwardOnly(t *testing.T) {
 				return b.AbortPrepared(ctx, b.queue, "c", c.Token, failure(false))
 			},
 			"settle":     func() (record.Consumer, bool, error) { return b.CommitPrepared(ctx, b.queue, "c", c.Token) },
-			"in doubt":   func() (record.Consumer, bool, error) { return b.MarkUnknown(ctx, c, now) },
+			"in doubt":   func() (record.Consumer, bool, error) { return b.MarkInDoubt(ctx, c, now) },
 			"quarantine": func() (record.Consumer, bool, error) { return b.Quarantine(ctx, c, now) },
 		} {
 			b.answer(what, c, false)(try())

@@ -17,34 +17,34 @@ func isOwned(t Token, states ...State) ddb.Cond {
 	return ddb.And(isUntracked, isHeld(t, states...))
 }
 
-// Prepare makes the claim of a token Ready. It does not look at the lease:
+// Prepare makes the claim of a token Prepared. It does not look at the lease:
 // nobody took the claim over, so it is as good as ever. 1 write unit.
 //
-// Lost response: the repeat finds it Ready and reports true. Another ended the
+// Lost response: the repeat finds it Prepared and reports true. Another ended the
 // claim: false, and what stands there says how. We die right after: the lease
 // runs out, and the claim is in doubt.
 func (s *Store) Prepare(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "prepare", queue, name, isOwned(token, Started), setState(Ready))
-	return c, made || c.owns(token, Ready), err
+	c, made, err := s.update(ctx, "prepare", queue, name, isOwned(token, Started), setState(Prepared))
+	return c, made || c.owns(token, Prepared), err
 }
 
-// Extend sets the end of the lease of a token's claim, Started or Ready. 1 write
+// Extend sets the end of the lease of a token's claim, Started or Prepared. 1 write
 // unit.
 //
 // Lost response: the repeat sets the same. Another ended the claim: false. We
 // die right after: the lease runs out later.
 func (s *Store) Extend(ctx context.Context, queue, name string, token Token, until time.Time) (Consumer, bool, error) {
-	return s.update(ctx, "extend", queue, name, isOwned(token, Started, Ready), attrLeaseUntil.Set(ddb.Millis(until)))
+	return s.update(ctx, "extend", queue, name, isOwned(token, Started, Prepared), attrLeaseUntil.Set(ddb.Millis(until)))
 }
 
-// CommitPrepared ends the claim of a token, Ready or Unknown, as Commit does. 1
+// CommitPrepared ends the claim of a token, Prepared or InDoubt, as Commit does. 1
 // write unit.
 //
 // Lost response: the repeat fails and finds the token's outcome, which is
 // Committed: true. Another ended the claim: false. We die right after: as after
 // Commit.
 func (s *Store) CommitPrepared(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "commit prepared", queue, name, isHeld(token, Ready, Unknown),
+	c, made, err := s.update(ctx, "commit prepared", queue, name, isHeld(token, Prepared, InDoubt),
 		append(setPassed(), setEnded(token, Committed))...)
 	return c, made || c.ended(token, Committed), err
 }
@@ -56,28 +56,28 @@ func (s *Store) CommitPrepared(ctx context.Context, queue, name string, token To
 // Lost response: the repeat finds the new token and reports true. Another ended
 // the claim, or it is paused: false. We die right after: as after Claim.
 func (s *Store) CommitPreparedAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
-	return s.commitAndClaim(ctx, "commit prepared and claim", queue, name, isHeld(token, Ready, Unknown), token, claim)
+	return s.commitAndClaim(ctx, "commit prepared and claim", queue, name, isHeld(token, Prepared, InDoubt), token, claim)
 }
 
 // AbortPrepared gives the claim of a token back, whatever it is at: Started,
-// Ready or Unknown. Only who has the ABORTED marker of the consumer's database
+// Prepared or InDoubt. Only who has the ABORTED marker of the consumer's database
 // in hand may ask for it. 1 write unit.
 //
 // Lost response: as with Fail. Another ended the claim: false. We die right
 // after: RetryAt or the operator decides.
 func (s *Store) AbortPrepared(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "abort prepared", queue, name, isOwned(token, Started, Ready, Unknown), setFailed(token, failure)...)
+	c, made, err := s.update(ctx, "abort prepared", queue, name, isOwned(token, Started, Prepared, InDoubt), setFailed(token, failure)...)
 	return c, made || c.ended(token, Aborted), err
 }
 
-// MarkUnknown makes a Ready claim whose lease was over before now Unknown. 1
+// MarkInDoubt makes a Prepared claim whose lease was over before now InDoubt. 1
 // write unit.
 //
-// Lost response: the repeat fails and returns it Unknown. Another did it first,
+// Lost response: the repeat fails and returns it InDoubt. Another did it first,
 // or settled it: what stands there is returned. We die right after: the next
 // sweep announces it.
-func (s *Store) MarkUnknown(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
-	return s.update(ctx, "mark unknown", seen.Queue, seen.Name, ddb.And(isHeld(seen.Token, Ready), isOver(now)), setState(Unknown))
+func (s *Store) MarkInDoubt(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
+	return s.update(ctx, "mark in doubt", seen.Queue, seen.Name, ddb.And(isHeld(seen.Token, Prepared), isOver(now)), setState(InDoubt))
 }
 
 // asideOf is where the claim of a number is in quarantine.
@@ -89,7 +89,7 @@ func isAside(t Token, state State) ddb.Cond {
 	return ddb.And(q.At(string(attrReq)).Eq(ddb.Text(t.Req)), q.At(string(attrState)).Eq(ddb.Text(string(state))))
 }
 
-// Quarantine puts an Unknown claim whose lease was over before old aside, if
+// Quarantine puts an InDoubt claim whose lease was over before old aside, if
 // fewer than MaxQuarantined are: Delivered becomes its To, and the consumer is
 // Idle. 1 write unit.
 //
@@ -98,23 +98,23 @@ func isAside(t Token, state State) ddb.Cond {
 // it.
 func (s *Store) Quarantine(ctx context.Context, seen Consumer, old time.Time) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "quarantine", seen.Queue, seen.Name,
-		ddb.And(isHeld(seen.Token, Unknown), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),
+		ddb.And(isHeld(seen.Token, InDoubt), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),
 		append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)
 	_, there := c.Quarantined(seen.Token)
 	return c, made || there, err
 }
 
-// SettleQuarantined ends a quarantined claim that is Unknown. One that was
+// SettleQuarantined ends a quarantined claim that is InDoubt. One that was
 // committed is taken away, and, with remember, its outcome noted where no newer
 // one has its slot; one that was aborted stays, marked so. An op that is not
 // empty is the operation of an operator who does it. 1 write unit.
 //
 // Lost response: the repeat fails and finds the outcome, the mark, or its own
 // op: true. Another did it first: the same, but for the op; false where remember
-// failed for a newer outcome, and the claim is still Unknown. We die right
+// failed for a newer outcome, and the claim is still InDoubt. We die right
 // after: nothing is left to do.
 func (s *Store) SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool, op string) (Consumer, bool, error) {
-	condition, set := isAside(token, Unknown), []ddb.Action{asideOf(token.N).Remove()}
+	condition, set := isAside(token, InDoubt), []ddb.Action{asideOf(token.N).Remove()}
 	switch {
 	case outcome != Committed:
 		set = []ddb.Action{asideOf(token.N).At(string(attrState)).Set(ddb.Text(string(QuarantinedAborted)))}

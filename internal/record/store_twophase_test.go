@@ -15,7 +15,7 @@ func as(c record.Consumer, state record.State) record.Consumer {
 
 func (b *bench) prepare(c record.Consumer) record.Consumer {
 	b.Helper()
-	return b.answer("prepared", as(c, record.Ready), true)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
+	return b.answer("prepared", as(c, record.Prepared), true)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
 }
 
 func over(c record.Consumer) time.Time { return c.LeaseUntil.Add(time.Millisecond) }
@@ -23,14 +23,14 @@ func over(c record.Consumer) time.Time { return c.LeaseUntil.Add(time.Millisecon
 // doubted is a claim in doubt.
 func (b *bench) doubted(c record.Consumer) record.Consumer {
 	b.Helper()
-	return b.answer("in doubt", as(c, record.Unknown), true)(b.MarkUnknown(b.Context(), c, over(c)))
+	return b.answer("in doubt", as(c, record.InDoubt), true)(b.MarkInDoubt(b.Context(), c, over(c)))
 }
 
 // aside is c with its claim in quarantine.
 func aside(c record.Consumer) record.Consumer {
 	for i := range c.Quarantine {
 		if (c.Quarantine[i] == record.Quarantined{}) {
-			c.Quarantine[i] = record.Quarantined{Token: c.Token, From: c.From, To: c.To, State: record.Unknown, Since: c.LeaseUntil}
+			c.Quarantine[i] = record.Quarantined{Token: c.Token, From: c.From, To: c.To, State: record.InDoubt, Since: c.LeaseUntil}
 			break
 		}
 	}
@@ -174,19 +174,19 @@ func TestStoreAbortPrepared(t *testing.T) {
 	})
 }
 
-func TestStoreMarkUnknown(t *testing.T) {
+func TestStoreMarkInDoubt(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
-		b.answer("not prepared", c, false)(b.MarkUnknown(b.Context(), c, over(c)))
+		b.answer("not prepared", c, false)(b.MarkInDoubt(b.Context(), c, over(c)))
 		c = b.prepare(c)
-		b.answer("at the lease's end", c, false)(b.MarkUnknown(b.Context(), c, c.LeaseUntil))
+		b.answer("at the lease's end", c, false)(b.MarkInDoubt(b.Context(), c, c.LeaseUntil))
 		for _, token := range others(c.Token) {
 			other := c
 			other.Token = token
-			b.answer("another's", c, false)(b.MarkUnknown(b.Context(), other, over(c)))
+			b.answer("another's", c, false)(b.MarkInDoubt(b.Context(), other, over(c)))
 		}
 		c = b.doubted(c)
-		b.answer("again", c, false)(b.MarkUnknown(b.Context(), as(c, record.Ready), over(c)))
+		b.answer("again", c, false)(b.MarkInDoubt(b.Context(), as(c, record.Prepared), over(c)))
 	})
 }
 
@@ -207,7 +207,7 @@ func TestStoreNotTakenOver(t *testing.T) {
 			done, err := b.Remove(b.Context(), c)
 			b.check(err)
 			same(b.T, "removed", done, false)
-			if c.State == record.Ready {
+			if c.State == record.Prepared {
 				c = b.doubted(c)
 			}
 		}
@@ -348,8 +348,8 @@ func TestStoreNoConsumerTwoPhase(t *testing.T) {
 			"abort prepared": func() (record.Consumer, bool, error) {
 				return b.AbortPrepared(ctx, b.queue, "a", token, failure(false))
 			},
-			"mark unknown": func() (record.Consumer, bool, error) { return b.MarkUnknown(ctx, b.fresh("a"), at) },
-			"quarantine":   func() (record.Consumer, bool, error) { return b.Quarantine(ctx, b.fresh("a"), at) },
+			"mark in doubt": func() (record.Consumer, bool, error) { return b.MarkInDoubt(ctx, b.fresh("a"), at) },
+			"quarantine":    func() (record.Consumer, bool, error) { return b.Quarantine(ctx, b.fresh("a"), at) },
 			"settle": func() (record.Consumer, bool, error) {
 				return b.SettleQuarantined(ctx, b.queue, "a", token, record.Committed, true, "")
 			},

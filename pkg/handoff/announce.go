@@ -42,7 +42,7 @@ type Announcement struct {
 	Since time.Time
 	Age   time.Duration
 	// Token, From and To are those of a claim that is in doubt or quarantined:
-	// the seqs From < seq <= To. State is what a quarantined one is at: UNKNOWN, or
+	// the seqs From < seq <= To. State is what a quarantined one is at: IN_DOUBT, or
 	// ABORTED, which was not handed on and waits for an operator.
 	Token    Token
 	From, To int64

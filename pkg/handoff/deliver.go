@@ -172,7 +172,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		run.Ended = EndedPaused
 	case c.State == Blocked:
 		run.Ended = EndedBlocked
-	case c.State == Ready || c.State == Unknown || c.State == Sending ||
+	case c.State == Prepared || c.State == InDoubt || c.State == Sending ||
 		c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
 		run.Ended = EndedBusy
 	case c.State == Idle && now.Before(c.RetryAt):

@@ -27,7 +27,7 @@
 //
 //	v            N  layout of the item, 1; 2 where a claim of it was tracked
 //	delivered    N  the last seq that was handed on and committed, or skipped
-//	state        S  IDLE, STARTED, READY, UNKNOWN, SENDING or BLOCKED
+//	state        S  IDLE, STARTED, PREPARED, IN_DOUBT, SENDING or BLOCKED
 //	tokenN, req  N, S  the token of the last claim
 //	from, to     N  its range: from < seq <= to
 //	leaseUntil   N  ms, when the claim may be taken over
@@ -96,7 +96,7 @@
 // # Two phases
 //
 // A consumer with a database of its own pulls, and has each message's effect
-// exactly once: see package pull. Its claim is READY or UNKNOWN meanwhile, and then
+// exactly once: see package pull. Its claim is PREPARED or IN_DOUBT meanwhile, and then
 // nobody else takes it over. What stayed in doubt too long is in quarantine, which is
 // announced until the database, or an operator ([Deliverer.SettleQuarantined],
 // Release), settles it.
@@ -119,7 +119,7 @@
 //	   ▼ what was staged expires          └ sweep, sends and finishes. Nothing else.
 //
 // In two phases they stand beside the marker in the consumer's database. The commit,
-// or whoever settles, looks whether the claim is READY, UNKNOWN or in quarantine,
+// or whoever settles, looks whether the claim is PREPARED, IN_DOUBT or in quarantine,
 // stores them, and then makes its update. One look more, so that a commit that is
 // repeated after its replies have expired does not store them again.
 //

@@ -50,13 +50,12 @@ const (
 	// Started: a claim is out. It ends with its commit, its failure, or after
 	// its lease by whoever comes next.
 	Started = record.Started
-	// Ready is READY_TO_COMMIT: the claim's consumer was told that it may commit
-	// in its own database. Only that database knows whether it did.
-	Ready = record.Ready
-	// Unknown: the claim is in doubt: it was prepared, and then its lease ran
+	// Prepared: the claim's consumer may commit in its own database. Only that database knows whether it did.
+	Prepared = record.Prepared
+	// InDoubt: the claim is in doubt: it was prepared, and then its lease ran
 	// out. It is never handed out again before it is settled.
-	Unknown = record.Unknown
-	// Sending: the claim's range was handed on, and is as good as committed; its
+	InDoubt = record.InDoubt
+	// Sending: the claim's range was delivered, and is as good as committed; its
 	// replies are on their way. It ends in its commit, by whomever.
 	Sending = record.Sending
 	// Blocked: the message behind Delivered failed as often as it may. Nothing

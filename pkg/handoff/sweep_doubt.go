@@ -14,23 +14,23 @@ import (
 // then, and whether it must be looked at again although it lacks nothing.
 func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Consumer, bool, error) {
 	now := r.now()
-	if c.State == Ready && c.LeaseUntil.Before(ddb.ToMillis(now)) {
-		marked, _, err := r.store.MarkUnknown(ctx, c, now)
+	if c.State == Prepared && c.LeaseUntil.Before(ddb.ToMillis(now)) {
+		marked, _, err := r.store.MarkInDoubt(ctx, c, now)
 		if err != nil {
 			return c, true, err
 		}
 		c = marked
 	}
-	if old := now.Add(-r.options.SettleWithin); c.State == Unknown && c.LeaseUntil.Before(ddb.ToMillis(old)) {
+	if old := now.Add(-r.options.SettleWithin); c.State == InDoubt && c.LeaseUntil.Before(ddb.ToMillis(old)) {
 		aside, _, err := r.store.Quarantine(ctx, c, old)
 		if err != nil {
 			return c, true, err
 		}
 		c = aside
 	}
-	if c.State == Unknown {
+	if c.State == InDoubt {
 		r.report.InDoubt++
-		doubt := Quarantined{Token: c.Token, From: c.From, To: c.To, State: Unknown, Since: c.LeaseUntil}
+		doubt := Quarantined{Token: c.Token, From: c.From, To: c.To, State: InDoubt, Since: c.LeaseUntil}
 		if err := r.announce(ctx, newDoubt(ConsumerInDoubt, c, doubt, it.Position, now)); err != nil {
 			return c, true, err
 		}

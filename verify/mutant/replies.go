@@ -39,7 +39,7 @@ var replyMutants = []mutant{
 	{"replies: what is decided is taken over (P9)", deliveryFolder, replyTrace("P9"), []edit{
 		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now), isUntracked)))"},
 		{"deliver.go", "case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):", "case false:"},
-		{"deliver.go", "case c.State == Ready || c.State == Unknown || c.State == Sending ||", "case c.State == Ready || c.State == Unknown || c.State == Sending && !c.LeaseUntil.Before(ddb.ToMillis(now)) ||"},
+		{"deliver.go", "case c.State == Prepared || c.State == InDoubt || c.State == Sending ||", "case c.State == Prepared || c.State == InDoubt || c.State == Sending && !c.LeaseUntil.Before(ddb.ToMillis(now)) ||"},
 	}},
 	{"replies: what is decided fails (P10)", deliveryFolder, replyTrace("P10"), []edit{
 		{"reply.go", "\t\treturn c, run.replying(err)\n", "\t\treturn run.fail(ctx, c, err)\n"},
@@ -82,7 +82,7 @@ var replyMutants = []mutant{
 		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {", "if false && c.LeaseUntil.Before(ddb.ToMillis(now)) {"},
 	}},
 	{"replies: a claim while they are sent is tried", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "(!over || c.Tracked), c.State == handoff.Ready, c.State == handoff.Sending:", "(!over || c.Tracked), c.State == handoff.Ready:"},
+		{"puller.go", "(!over || c.Tracked), c.State == handoff.Prepared, c.State == handoff.Sending:", "(!over || c.Tracked), c.State == handoff.Prepared:"},
 	}},
 	{"replies: a claim while they are sent is answered its lease", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
 		{"puller.go", "if c.Tracked || c.State == handoff.Sending {", "if c.Tracked {"},

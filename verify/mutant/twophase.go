@@ -17,9 +17,9 @@ func markerTest(pattern string) test { return test{"./pkg/handoff/pull/sqlmarker
 // simulator's database too, which does as package sqlmarker does.
 var twoPhaseMutants = []mutant{
 	{"two phases: takeover of a prepared claim", pullFolder, twoPhases, []edit{
-		{"../../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Ready, Unknown, Sending), isOver(now))))"},
-		{"puller.go", "case c.State == handoff.Unknown, c.State == handoff.Ready && over:", "case c.State == handoff.Unknown:"},
-		{"puller.go", "(!over || c.Tracked), c.State == handoff.Ready, c.State == handoff.Sending:", "(!over || c.Tracked), c.State == handoff.Ready && !over, c.State == handoff.Sending:"},
+		{"../../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Prepared, InDoubt, Sending), isOver(now))))"},
+		{"puller.go", "case c.State == handoff.InDoubt, c.State == handoff.Prepared && over:", "case c.State == handoff.InDoubt:"},
+		{"puller.go", "(!over || c.Tracked), c.State == handoff.Prepared, c.State == handoff.Sending:", "(!over || c.Tracked), c.State == handoff.Prepared && !over, c.State == handoff.Sending:"},
 	}},
 	{"two phases: claim of another place under the same number", recordFolder, test{"./pkg/handoff/pull", "TestClaimOfAConsumerMadeAnew"}, []edit{
 		{"store_claims.go", "isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
@@ -28,7 +28,7 @@ var twoPhaseMutants = []mutant{
 		{"consume.go", "if errors.As(err, &ahead) || errors.As(err, &lost) {", "if (errors.As(err, &ahead) || errors.As(err, &lost)) && false {"},
 	}},
 	{"two phases: prepare without condition", recordFolder, twoPhases, []edit{
-		{"store_twophase.go", "isOwned(token, Started), setState(Ready))", "isIn(Started, Ready, Unknown, Sending), setState(Ready))"},
+		{"store_twophase.go", "isOwned(token, Started), setState(Prepared))", "isIn(Started, Prepared, InDoubt, Sending), setState(Prepared))"},
 	}},
 	{"two phases: no row means aborted", markerFolder, markerTest("TestSettledCannotCommit"), []edit{
 		{"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle", "\tif outcome == string(handoff.Aborted) {\n\t\treturn handoff.Aborted, nil, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle"},
@@ -40,10 +40,10 @@ var twoPhaseMutants = []mutant{
 		{"markers.go", "\treturn handoff.TokenOutcome(outcome), replies, nil\n", "\treturn handoff.Committed, replies, nil\n"},
 	}},
 	{"two phases: commit and claim without the token", recordFolder, twoPhases, []edit{
-		{"store_twophase.go", "isHeld(token, Ready, Unknown), token, claim)", "isIn(Started, Ready, Unknown, Sending), token, claim)"},
+		{"store_twophase.go", "isHeld(token, Prepared, InDoubt), token, claim)", "isIn(Started, Prepared, InDoubt, Sending), token, claim)"},
 	}},
 	{"two phases: commit and claim before the prepare", recordFolder, test{"./internal/record", "TestStoreCommitPreparedAndClaim/memory"}, []edit{
-		{"store_twophase.go", "isHeld(token, Ready, Unknown), token, claim)", "isHeld(token, Started, Ready, Unknown), token, claim)"},
+		{"store_twophase.go", "isHeld(token, Prepared, InDoubt), token, claim)", "isHeld(token, Started, Prepared, InDoubt), token, claim)"},
 	}},
 	{"two phases: commit and claim forgets the outcome", recordFolder, twoPhases, []edit{
 		{"store_claims.go", "\t\tsetEnded(token, Committed), attrDelivered.Set", "\t\tattrDelivered.Set"},
@@ -64,7 +64,7 @@ var twoPhaseMutants = []mutant{
 		{"database.go", "\td.markers[h] = handoff.Committed\n", ""},
 	}},
 	{"two phases: unconditional quarantine", recordFolder, twoPhases, []edit{
-		{"store_twophase.go", "ddb.And(isHeld(seen.Token, Unknown), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),", "attrQueue.Exists(),"},
+		{"store_twophase.go", "ddb.And(isHeld(seen.Token, InDoubt), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),", "attrQueue.Exists(),"},
 	}},
 	{"two phases: quarantine forgets the token", recordFolder, twoPhases, []edit{
 		{"store_twophase.go", "append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)", "setPassed()...)"},

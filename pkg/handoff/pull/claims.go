@@ -192,9 +192,9 @@ func judge(c handoff.Consumer, t handoff.Token) Verdict {
 		return Committed // as good as
 	case out && c.State == handoff.Started:
 		return NotPrepared
-	case out && c.State == handoff.Ready:
+	case out && c.State == handoff.Prepared:
 		return Prepared
-	case out && c.State == handoff.Unknown:
+	case out && c.State == handoff.InDoubt:
 		return InDoubt
 	}
 	switch outcome, known := c.Outcome(t); {

@@ -26,28 +26,28 @@
 // # The states of a claim
 //
 //	          claim            prepare               commit, or settled as
-//	IDLE ─────────► STARTED ─────────► READY ──────► COMMITTED by its marker
+//	IDLE ─────────► STARTED ─────────► PREPARED ───► COMMITTED by its marker
 //	 ▲                 │                │  │ lease over        │
 //	 │ abort;          │ settled as     │  ▼                   ▼
-//	 │ lease over:     │ ABORTED by     │ UNKNOWN ───────────► IDLE, delivered = to
+//	 │ lease over:     │ ABORTED by     │ IN_DOUBT ──────────► IDLE, delivered = to
 //	 │ CANCELLED       │ its marker     │  │    too long: and the claim
 //	 └─────────────────┴────────────────┴──┘    is kept in quarantine
 //
 // While more is known to wait, a commit makes the next claim in the same write
-// (CommitAndClaim): READY goes to STARTED under the next number. A message that failed
+// (CommitAndClaim): PREPARED goes to STARTED under the next number. A message that failed
 // as often as it may makes the consumer BLOCKED.
 //
-// A claim's verdict is NOT_PREPARED while it is STARTED, PREPARED while it is READY,
-// IN_DOUBT while it is UNKNOWN, or READY and its lease is over, QUARANTINED, and then how
-// it ended: COMMITTED, ABORTED or CANCELLED. All other words are those of the
-// consumer's states, of the events, and of the answers over HTTP.
+// A claim's verdict is NOT_PREPARED while it is STARTED, then the claim's state, where
+// PREPARED is IN_DOUBT already once its lease is over, then QUARANTINED, and then how it
+// ended: COMMITTED, ABORTED or CANCELLED. The words are those of the consumer's states,
+// of the events, and of the answers over HTTP.
 //
 // # What is guaranteed
 //
 //   - A claim is committed if and only if the transaction is that has its marker. The
 //     effect of each message is in the database once, in the queue's order but for
 //     claims in quarantine.
-//   - A claim that is READY or UNKNOWN is never taken over, and never handed out again
+//   - A claim that is PREPARED or IN_DOUBT is never taken over, and never handed out again
 //     before it is settled; nothing but its marker, or an operator's word, settles it.
 //   - Every call repeated gives the same answer.
 //   - Replies are stored exactly once if the claim is committed, and not at all
@@ -58,7 +58,7 @@
 // # What a crash leaves behind
 //
 // Before the prepare: a claim that is STARTED, and taken over when its lease is over,
-// and a transaction that is rolled back. After it: a claim that is READY, and in doubt
+// and a transaction that is rolled back. After it: a claim that is PREPARED, and in doubt
 // when its lease is over; the next process of the consumer finds it so, and settles it
 // by the marker. Where none comes, the sweep announces it, and after a time puts it into
 // quarantine, so that what is behind it goes on; the process settles it when it is back.

@@ -203,9 +203,9 @@ func (p *Puller) claimedBatch(ctx context.Context, c handoff.Consumer) (handoff.
 func hindered(c handoff.Consumer, now time.Time) Verdict {
 	over := c.LeaseUntil.Before(ddb.ToMillis(now))
 	switch {
-	case c.State == handoff.Unknown, c.State == handoff.Ready && over:
+	case c.State == handoff.InDoubt, c.State == handoff.Prepared && over:
 		return InDoubt
-	case c.State == handoff.Started && (!over || c.Tracked), c.State == handoff.Ready, c.State == handoff.Sending:
+	case c.State == handoff.Started && (!over || c.Tracked), c.State == handoff.Prepared, c.State == handoff.Sending:
 		return Busy
 	case c.Paused != "", c.Starting != "":
 		return Paused

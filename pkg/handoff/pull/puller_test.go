@@ -202,7 +202,7 @@ func TestQuarantine(t *testing.T) {
 			}
 			env.Pass(time.Hour)
 			report = sweep()
-			if a := heard[handoff.ConsumerQuarantined]; report.Quarantined != 1 || report.InDoubt != 0 || a.Token != first.Token || a.State != handoff.Unknown {
+			if a := heard[handoff.ConsumerQuarantined]; report.Quarantined != 1 || report.InDoubt != 0 || a.Token != first.Token || a.State != handoff.InDoubt {
 				t.Errorf("%+v, announced %+v", report, a)
 			}
 			// What is aside is kept.

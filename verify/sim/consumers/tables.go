@@ -85,7 +85,7 @@ func (t *Tables) HashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		if a.Held {
 			it = r.(ddb.Put).Item
 		}
-	case "block", "cancel", "mark unknown", "settle quarantined":
+	case "block", "cancel", "mark in doubt", "settle quarantined":
 		d.Bool(a.Held)
 	}
 	Hash(d, t.Decoded(it))

@@ -213,7 +213,7 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 	if is.Token != was.Token && is.State == handoff.Started {
 		m.ranges[is.Token] = [2]int64{is.From, is.To}
 	}
-	open := was.State == handoff.Ready || was.State == handoff.Unknown
+	open := was.State == handoff.Prepared || was.State == handoff.InDoubt
 	if open && is.Token == was.Token && is.State == handoff.Started {
 		return errors.New("H1: a prepared claim is started again")
 	}
@@ -226,10 +226,10 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 			return fmt.Errorf("H5: claim %v was prepared, and nobody settled it", was.Token)
 		}
 	}
-	if is.State == handoff.Unknown && was.State != handoff.Unknown && was.State != handoff.Ready {
+	if is.State == handoff.InDoubt && was.State != handoff.InDoubt && was.State != handoff.Prepared {
 		return fmt.Errorf("H1: from %s to %s", was.State, is.State)
 	}
-	if is.State == handoff.Ready && was.State != handoff.Ready && (was.State != handoff.Started || was.Token != is.Token) {
+	if is.State == handoff.Prepared && was.State != handoff.Prepared && (was.State != handoff.Started || was.Token != is.Token) {
 		return fmt.Errorf("H1: from %s to %s", was.State, is.State)
 	}
 	return nil

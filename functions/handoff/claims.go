@@ -17,13 +17,14 @@ import (
 	"github.com/streamsort/streamsort/internal/reply"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// maxAnswerBytes bounds the bodies of an answer: in base64, with what is around
-// them, they stay under the 6 MB that Lambda answers with.
+// maxAnswerBytes bounds the bodies of an answer; all that is written of its messages
+// is bounded too.
 const maxAnswerBytes = 3 << 20
 
 // claimDocument is how a call of the two-phase protocol went, as callers see it.
@@ -89,7 +90,7 @@ func pulled(c *httpapi.Call, a pull.Answer, err error) (int, any, error) {
 
 // puller is the two-phase protocol on the deliverer's tables.
 func (s *service) puller() *pull.Puller {
-	p, err := pull.New(s.deliverer, nil)
+	p, err := pull.New(s.deliverer, &pull.Options{Answer: &cursor.Bound{Bytes: message.MaxAnswer, Of: message.Size}})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}

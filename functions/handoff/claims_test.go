@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
@@ -300,6 +301,23 @@ func TestReplyDocuments(t *testing.T) {
 		}
 		if !slices.Equal(bodies, []string{`{ "a":1}`, "\x00"}) {
 			t.Errorf("bodies %q", bodies)
+		}
+	})
+}
+
+// TestClaimsStayBelowLambdas6MB: whatever the messages hold, a claim's answer is one
+// that Lambda takes. Else the claim is lost for its lease, and so is the next one.
+func TestClaimsStayBelowLambdas6MB(t *testing.T) {
+	onServers(t, func(s *server) {
+		for seq := range int64(150) {
+			if _, err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: seq + 1, Body: []byte(`1`), Attributes: map[string]string{"a": strings.Repeat("\x01", 8000)}}); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		s.create(`{"queue":"q","consumer":"billing"}`)
+		raw := s.Invoke(httpapitest.V2("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1000}`, false))
+		if len(raw) > 6<<20 || !strings.Contains(raw, `\"answer\":\"OK\"`) {
+			s.t.Fatalf("an answer of %d bytes, and Lambda's have at most %d: %.200s", len(raw), 6<<20, raw)
 		}
 	})
 }

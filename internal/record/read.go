@@ -14,6 +14,8 @@ type Reading struct {
 	// Position is the last seq to read.
 	Position              int64
 	MaxMessages, MaxBytes int
+	// Answer is a bound beside MaxBytes, which is of the bodies; nil is none.
+	Answer *cursor.Bound
 }
 
 // Next reads what comes behind a seq: as many messages as fit, and one where an
@@ -28,7 +30,11 @@ func (r Reading) Next(ctx context.Context, after, singleTo int64, attempts int) 
 	if upTo-after > limit {
 		upTo = after + limit
 	}
-	got, err := r.Sorter.ReadBatch(ctx, r.Queue, after, upTo, r.MaxBytes)
+	bounds := []cursor.Bound{{Bytes: r.MaxBytes}}
+	if r.Answer != nil {
+		bounds = append(bounds, *r.Answer)
+	}
+	got, err := r.Sorter.ReadBatch(ctx, r.Queue, after, upTo, bounds...)
 	var missing *cursor.MissingError
 	if errors.As(err, &missing) && got.To > after {
 		err = nil

@@ -17,24 +17,31 @@ type Batch struct {
 	Skipped []int64
 }
 
+// Bound is how many bytes the messages of a batch have at most together, each as many
+// as Of counts; nil means those of its body.
+type Bound struct {
+	Bytes int
+	Of    func(Message) int
+}
+
 // ReadBatch reads the messages with after < seq <= upTo, or as many of them as
-// have maxBytes of bodies together; the first one is there however large it is.
+// are within all bounds together; the first one is there however large it is.
 // upTo is as with [Sorter.Read]. Where a seq is not stored the error is a
 // [MissingError], and the batch what comes before it.
-func (s *Sorter) ReadBatch(ctx context.Context, queue string, after, upTo int64, maxBytes int) (Batch, error) {
+func (s *Sorter) ReadBatch(ctx context.Context, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
 	cur, _ := s.seen.get(queue)
-	return s.readBatch(ctx, cur, queue, after, upTo, maxBytes)
+	return s.readBatch(ctx, cur, queue, after, upTo, bounds...)
 }
 
 // readBatch is ReadBatch where a cursor of the queue is at hand, or the zero
 // Cursor.
-func (s *Sorter) readBatch(ctx context.Context, cur Cursor, queue string, after, upTo int64, maxBytes int) (Batch, error) {
-	batch, size := Batch{Queue: queue, From: after, To: after}, 0
+func (s *Sorter) readBatch(ctx context.Context, cur Cursor, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
+	batch, full := Batch{Queue: queue, From: after, To: after}, counter(bounds)
 	for m, err := range s.readFrom(ctx, cur, queue, after, upTo) {
 		if err != nil {
 			return batch, fmt.Errorf("read queue %q: %w", queue, err)
 		}
-		if batch.To > after && size+len(m.Body) > maxBytes {
+		if full(m) && batch.To > after {
 			break
 		}
 		batch.To = m.Seq
@@ -43,7 +50,22 @@ func (s *Sorter) readBatch(ctx context.Context, cur Cursor, queue string, after,
 			continue
 		}
 		batch.Messages = append(batch.Messages, m)
-		size += len(m.Body)
 	}
 	return batch, nil
+}
+
+// counter counts messages, and reports whether one is the first beyond a bound.
+func counter(bounds []Bound) func(Message) bool {
+	totals := make([]int, len(bounds))
+	return func(m Message) (full bool) {
+		for i, b := range bounds {
+			if b.Of == nil {
+				totals[i] += len(m.Body)
+			} else {
+				totals[i] += b.Of(m)
+			}
+			full = full || totals[i] > b.Bytes
+		}
+		return full
+	}
 }

@@ -69,7 +69,7 @@ func StatelessConsumer(s *Sorter, names Names, handle func(context.Context, Batc
 func (s *Sorter) deliver(ctx context.Context, cur Cursor, moved Range, handle func(context.Context, Batch) error) error {
 	for moved.From < moved.To {
 		upTo := min(moved.From+statelessMessages, moved.To)
-		batch, err := s.readBatch(ctx, cur, cur.Queue, moved.From, upTo, statelessBytes)
+		batch, err := s.readBatch(ctx, cur, cur.Queue, moved.From, upTo, Bound{Bytes: statelessBytes})
 		if err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ import (
 type Puller struct {
 	t           record.Tables
 	maxAttempts int
+	answer      *cursor.Bound
 }
 
 var _ Claims = (*Puller)(nil)
@@ -33,13 +34,16 @@ type Options struct {
 	// MaxAttempts is how often a message is tried before the consumer is
 	// Blocked, 2 to 1,000; 5. From the second attempt on it stands alone.
 	MaxAttempts int
+	// Answer bounds the batch of an answer beside MaxBytes, which is of the bodies:
+	// for whoever writes it into something of a bounded size; nil is no bound.
+	Answer *cursor.Bound
 }
 
 // New returns a Puller with the Deliverer's tables, clock and lease.
 func New(d *handoff.Deliverer, options *Options) (*Puller, error) {
 	p := &Puller{t: d.Tables(), maxAttempts: record.DefaultAttempts}
-	if options != nil && options.MaxAttempts != 0 {
-		p.maxAttempts = options.MaxAttempts
+	if options != nil {
+		p.maxAttempts, p.answer = cmp.Or(options.MaxAttempts, p.maxAttempts), options.Answer
 	}
 	if p.maxAttempts < record.MinAttempts || p.maxAttempts > record.MaxAttempts {
 		return nil, &cursor.InvalidError{Field: "maxAttempts", Code: invalid.OutOfRange, Problem: fmt.Sprintf("must be from %d to %d", record.MinAttempts, record.MaxAttempts)}
@@ -278,7 +282,7 @@ func (p *Puller) head(ctx context.Context, c handoff.Consumer, r Request) (hando
 
 // reading is how the batch of a request is read.
 func (p *Puller) reading(r Request, position int64) record.Reading {
-	return record.Reading{Sorter: p.t.Sorter, Queue: r.Queue, Position: position, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes}
+	return record.Reading{Sorter: p.t.Sorter, Queue: r.Queue, Position: position, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes, Answer: p.answer}
 }
 
 // batch is what was read for a consumer.

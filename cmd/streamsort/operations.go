@@ -13,7 +13,7 @@ type order struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" help:"The consumer's name."`
 	Reason   string `required:"" help:"Why: it is kept."`
-	ID       string `help:"What to call this operation: it is not done twice under one id. A random one where none is given."`
+	ID       string `help:"A name for this operation. Repeated at once under the same id it is not done twice (pause and resume always are). Do not use an id again for another operation. A random one where none is given."`
 }
 
 // operate asks for an operation. Its id is made here, so that the client may repeat it.

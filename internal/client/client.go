@@ -253,7 +253,7 @@ func (c *Client) Put(ctx context.Context, messages []json.RawMessage) ([]Outcome
 			return outcomes, nil
 		}
 		if attempt == c.attempts {
-			return outcomes, errors.New("some messages were not taken: " + outcomes[open[0]].Detail)
+			return outcomes, fmt.Errorf("%d of %d messages were not taken; the first because: %s", len(open), len(outcomes), outcomes[open[0]].Detail)
 		}
 		if err := pause(ctx, attempt); err != nil {
 			return outcomes, err

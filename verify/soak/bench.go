@@ -52,7 +52,7 @@ func start(ctx context.Context, o options, out io.Writer) (*bench, error) {
 	})
 	stopServers := func() { proxy.Close(); database.Close() }
 	b.stack, err = localstack.Run(ctx, localstack.Config{
-		Templates: []string{filepath.Join(root, "soak", "streamsort.patch.json"), filepath.Join(root, "soak", "sinks.template.json")},
+		Templates: []string{filepath.Join(root, "verify", "soak", "streamsort.patch.json"), filepath.Join(root, "verify", "soak", "sinks.template.json")},
 		// A full round now and then: it finds what a crash and a dropped record
 		// left without a mark.
 		Env:    map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"},

@@ -24,9 +24,9 @@ const (
 	// MaxData is the most bytes that are kept with a chain.
 	MaxData = 2048
 
-	// DefaultDeadline is how long a chain may take unless it is told.
+	// DefaultDeadline is how long a chain may take where no deadline is given.
 	DefaultDeadline = 24 * time.Hour
-	// MaxDeadline is the longest that it may be told, from now on.
+	// MaxDeadline is the longest deadline, counted from now.
 	MaxDeadline = 30 * 24 * time.Hour
 	// DefaultTombstone is how long the record of an ended chain is kept, and
 	// MinTombstone the shortest that it may be.
@@ -34,7 +34,7 @@ const (
 	MinTombstone     = time.Hour
 )
 
-// Acker tells when whole trees of work are done. An Acker may be used by any
+// Acker detects when whole trees of work are done. An Acker may be used by any
 // number of goroutines, and any number of Ackers in any number of processes may
 // work on the same table.
 type Acker struct {
@@ -55,14 +55,14 @@ type Options struct {
 	Tombstone time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// NewOp returns the mark of an operation that no edge gives one, 8 bytes
-	// that no other has; nil means random ones.
+	// NewOp returns the mark of an operation that has none from an edge, 8 unique
+	// bytes; nil means random ones.
 	NewOp func() Op
-	// ForEach runs do(0) … do(n-1) and returns when all have returned: the
-	// sub-chains of a fan are created through it, and a sweep and a stream's
-	// handler see to chains. nil means side by side, up to 64 at a time; no
-	// operation starts a goroutine but by this. The simulator hands in one that
-	// runs them one after the other.
+	// ForEach runs do(0) … do(n-1) and returns when all have returned: a fan
+	// creates its sub-chains through it, and a sweep and a stream's handler process
+	// their chains through it. nil means in parallel, up to 64 at a time; nothing
+	// else starts a goroutine. The simulator passes one that runs them one after
+	// the other.
 	ForEach func(n int, do func(i int))
 }
 
@@ -102,7 +102,7 @@ func randomOp() (op Op) {
 }
 
 // Base is what package stamps builds on: the table, clock and options of the
-// acker. Nothing else has a use for it.
+// acker. Nothing else uses it.
 func (a *Acker) Base() *chains.Base {
 	return &chains.Base{Table: a.store.table, Tombstone: a.tombstone, Now: a.now, NewOp: func() [8]byte { return a.newOp() }}
 }
@@ -115,14 +115,14 @@ const (
 	// operation is in the result's chain.
 	Applied Outcome = "applied"
 	// Ended: it counts, and this very operation ended the chain. Exactly one
-	// operation of a chain is told so, each time that it is repeated.
+	// operation of a chain gets this outcome, each time that it is repeated.
 	Ended Outcome = "ended"
 	// EdgeEnded: the edge that is said to fail, or under which edges are to
 	// start, has ended before; nothing changed.
 	EdgeEnded Outcome = "edge-ended"
 	// OtherChildren: the operation counted before, and started other edges;
-	// nothing changed. Those that are named now were never started: work on
-	// them must not be handed on.
+	// nothing changed. Those that are named now were never started: their work must
+	// not be passed on.
 	OtherChildren Outcome = "other-children"
 	// The chain had ended before; nothing changed.
 	AlreadyDone     Outcome = "already-done"

@@ -139,7 +139,7 @@ func TestAdd(t *testing.T) {
 }
 
 // TestOtherChildren: an operation that comes again with other children than the
-// first time is told so, and the chain does not have them.
+// first time gets that outcome, and the chain does not have them.
 func TestOtherChildren(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", nil)
@@ -174,7 +174,7 @@ func TestOtherChildren(t *testing.T) {
 	f.want(xorack.OtherChildren)(f.Done(t.Context(), root, root.Children(3)...))
 }
 
-// TestAddUnderAnEdgeThatEnded: it starts nothing, and is told so.
+// TestAddUnderAnEdgeThatEnded: it starts nothing, and gets that outcome.
 func TestAddUnderAnEdgeThatEnded(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", &xorack.CreateOptions{Edges: 2})
@@ -305,7 +305,7 @@ func TestDelete(t *testing.T) {
 	f.create("done", nil)
 	f.want(xorack.Ended)(f.Done(t.Context(), xorack.Root("done", "", 0)))
 	f.want(xorack.AlreadyDone)(f.Delete(t.Context(), "done"))
-	// Another chain takes the tag once the end has been seen to.
+	// Another chain takes the tag once the end is finished.
 	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
 	if _, err := f.Finish(t.Context(), f.chain("t"), nil); err != nil {
 		t.Fatal(err)

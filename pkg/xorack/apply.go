@@ -50,7 +50,8 @@ func (o Operation) delta() Sum {
 	return sum
 }
 
-// split tells the operation with these children from the same one with others.
+// split distinguishes the operation with these children from the same one with
+// others.
 func (o Operation) split() Split {
 	op, delta := o.op(), o.delta()
 	hash := chains.Derive(chains.ForSplit, op[:], chains.Number(len(o.children)), []byte(delta.String()))
@@ -98,15 +99,14 @@ func (o Operation) validate() error {
 	return nil
 }
 
-// Done ends an edge and starts its children, in one operation that is told by
-// the edge: repeating it changes nothing. The children must be the same each
-// time, so they must follow from the edge's work alone: other ones are told
+// Done ends an edge and starts its children, in one operation that the edge
+// identifies: repeating it changes nothing. The children must be the same each
+// time, so they must follow from the edge's work alone: other children get
 // [OtherChildren], and change nothing.
 //
-// Start the children here before their work is handed on, as far as possible:
-// a chain whose only open edge ends before it is told of the next one is still
-// right, for the sum is not zero then, but a handler that never comes to tell
-// is found by the deadline only.
+// Where possible, start the children here before you pass their work on. A child
+// may end before it is started: the sum is not zero then, so the chain stays open.
+// But only the deadline finds a handler that never calls Done.
 //
 // It costs one write, of one unit for each KB of the record: about 100 ended
 // edges.
@@ -114,10 +114,10 @@ func (a *Acker) Done(ctx context.Context, e Edge, children ...Edge) (Result, err
 	return a.one(ctx, EndOf(e, children...))
 }
 
-// Add starts edges under one that goes on, for work whose parts are known bit
-// by bit. The batch tells this call from others of the same edge, and its
-// children must not be those of another ([Edge.Added], [Edge.Named]). It must
-// come before the edge's Done: after it, it is told [EdgeEnded].
+// Add starts edges under one that goes on, for work whose parts become known bit by
+// bit. The batch identifies this call among those of the same edge, and its
+// children must not be those of another ([Edge.Added], [Edge.Named]). It must come
+// before the edge's Done: afterwards it gets [EdgeEnded].
 //
 // It costs as much as Done.
 func (a *Acker) Add(ctx context.Context, e Edge, batch string, children ...Edge) (Result, error) {
@@ -256,7 +256,7 @@ func (a *Acker) merge(ctx context.Context, group []Operation) ([]Result, error) 
 			continue
 		}
 		if c.End() == Open {
-			// Neither ended, nor another's, nor there already: no room.
+			// Not ended, of this chain, and not counted yet: there is no room.
 			return nil, fmt.Errorf("%w: %d operations of at most %d", ErrChainFull, len(c.Ops), MaxOps)
 		}
 		for _, op := range order {

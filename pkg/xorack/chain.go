@@ -35,8 +35,8 @@ type Chain struct {
 	Sum   Sum
 	Edges int64
 	Ops   []Op
-	// Splits tell the children that operations started, of those that started
-	// any, sorted.
+	// Splits identify the children that operations started, one for each that
+	// started any, sorted.
 	Splits []Split
 
 	// StampLen is the length of the stamps of a chain of stamps, 0 for edges.
@@ -47,8 +47,8 @@ type Chain struct {
 	// Created is when the chain was created, to the millisecond as all times
 	// here; the zero time where it was not, and operations came before.
 	Created time.Time
-	// Options tells the options of its creation from others. A chain of stamps
-	// has none: its incarnation tells them.
+	// Options identifies the options of its creation. A chain of stamps has none:
+	// its incarnation identifies them.
 	Options [8]byte
 	// Deadline is when the chain times out, Idle after which time without
 	// progress, where that is not 0. Seen is when the last operation came.
@@ -71,8 +71,8 @@ type Chain struct {
 	ExpiresOn time.Time
 
 	// Parent is the edge of another chain that ends with this chain, if any.
-	// Sub tells a part of that chain's tree from a chain of its own: its end
-	// is carried to the parent, and announced to nobody else.
+	// Sub is true for a part of that chain's tree, false for a chain of its own: a
+	// part's end is carried to the parent, and announced to nobody else.
 	Parent Edge
 	Sub    bool
 
@@ -83,7 +83,7 @@ type Chain struct {
 // Exists reports whether there is a record.
 func (c Chain) Exists() bool { return c.Tag != "" }
 
-// HasStamps tells a chain of stamps from one of edges.
+// HasStamps reports whether this is a chain of stamps, not of edges.
 func (c Chain) HasStamps() bool { return c.StampLen > 0 }
 
 // IsCreated reports whether the chain was created; operations may come before.

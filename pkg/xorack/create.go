@@ -15,8 +15,8 @@ import (
 // CreateOptions are the parts of a chain that have defaults. A nil
 // CreateOptions means all of them.
 type CreateOptions struct {
-	// ID tells this chain from others that have, or had, the same tag. A tag
-	// is used again with another ID; a create that is repeated gives the same.
+	// ID distinguishes this chain from others that have, or had, the same tag. A
+	// tag is used again with another ID; a create that is repeated gives the same.
 	ID string
 	// Edges is how many root edges the chain starts with, 1 to MaxOps, and 1
 	// where it is 0.
@@ -30,8 +30,8 @@ type CreateOptions struct {
 	// Parent, if not the zero Edge, is an edge of another chain that ends when
 	// this chain is done, and fails when it fails or times out.
 	Parent Edge
-	// Data is kept with the chain for whoever sees to its end, such as names
-	// that the tag has no room for: up to MaxData bytes of text.
+	// Data is kept with the chain for whoever handles its end, such as names that
+	// the tag has no room for: up to MaxData bytes of text.
 	Data string
 }
 
@@ -71,7 +71,7 @@ func validateData(data string) error {
 	return nil
 }
 
-// digest tells these options from others.
+// digest identifies these options.
 func (o CreateOptions) digest() [8]byte {
 	times := binary.BigEndian.AppendUint64(nil, uint64(o.Deadline))
 	times = binary.BigEndian.AppendUint64(times, uint64(o.Idle))
@@ -86,8 +86,8 @@ func (o CreateOptions) digest() [8]byte {
 // Created is the answer to a create.
 type Created struct {
 	// Outcome is Applied; or Ended, where all of the work was done before and
-	// the create came last; or that the chain had ended before, in which case
-	// no work should be handed on.
+	// the create came last; or that the chain had ended before, in which case no
+	// work should be passed on.
 	Outcome Outcome
 	// Root is the chain's root edge, and Roots are all of them.
 	Root  Edge
@@ -127,8 +127,7 @@ func (a *Acker) Create(ctx context.Context, tag string, options *CreateOptions) 
 	return answer, nil
 }
 
-// createOutcome is what a create is told of the chain that it made, or made
-// earlier.
+// createOutcome is the outcome of a create that made this chain, now or earlier.
 func createOutcome(c Chain) Outcome {
 	switch {
 	case c.End() == Open:

@@ -1,12 +1,12 @@
-// Package xorack is the acker: it tells when a whole tree of work is done,
-// failed or timed out, at one write a piece of work, at any number of workers.
+// Package xorack is the acker: it detects when a whole tree of work is done, failed
+// or timed out, at one write a piece of work, at any number of workers.
 //
 // Make a [Store] with [NewDynamo], or with [NewMemory] in tests, and an [Acker]
 // with [New]. [Acker.Create] opens a chain and returns its root edge. An edge
-// is a piece of work; it travels with the work as a printable token. Who has
-// done the work says [Acker.Done], and names the edges of the work that follows
-// from it, in one write. Behind the stream of the chains' table is [OnEnds],
-// and [Acker.Sweep] runs on a schedule: both hand on the end of a chain.
+// is a piece of work; it travels with the work as a printable token. Whoever has
+// done the work calls [Acker.Done], and names the edges of the work that follows
+// from it, in one write. [OnEnds] handles the stream of the chains' table, and
+// [Acker.Sweep] runs on a schedule: both announce the end of a chain.
 //
 // Package stamps beside this one is the interface of xor-ack-dynamodb, stamps of
 // bytes, on the same table.
@@ -77,7 +77,7 @@
 //   - An operation counts once, however often it is repeated.
 //   - The order of operations does not matter.
 //   - An end is permanent, and is announced under one event id, at least once.
-//     Exactly one operation is told that it ended the chain.
+//     Exactly one operation is answered that it ended the chain.
 //   - No edge joins after the end.
 //   - Every chain that was created ends.
 //
@@ -88,11 +88,11 @@
 //
 // # What a crash leaves behind
 //
-// Who dies before Done leaves an edge that has not ended: whoever gets the work
-// again repeats the very same operations, for the edges are derived from each
-// other. If nobody does, the deadline ends the chain. Who dies right after the
-// Done that ended a chain leaves nothing undone: that write is the end, and its
-// stream record announces it; should the stream drop the record, the sweep
-// finds the chain by its index. Announcing and carrying come before sealing,
-// so a crash between them repeats them, under the same id.
+// A worker that dies before Done leaves an edge that has not ended: whoever gets
+// the work again repeats the very same operations, for the edges are derived from
+// each other. If nobody does, the deadline ends the chain. A worker that dies right
+// after the Done that ended a chain leaves nothing undone: that write is the end,
+// and its stream record announces it; should the stream drop the record, the sweep
+// finds the chain by its index. Announcing and carrying come before sealing, so a
+// crash between them repeats them, under the same id.
 package xorack

@@ -16,8 +16,8 @@ import (
 // MaxTag is the most bytes of a tag, which is valid UTF-8 and not empty.
 const MaxTag = 1024
 
-// Incarnation tells a chain from others that have had the same tag. It derives
-// from the tag and [CreateOptions.ID].
+// Incarnation distinguishes a chain from others that have had the same tag. It
+// derives from the tag and [CreateOptions.ID].
 type Incarnation [8]byte
 
 // String is the incarnation in hexadecimal digits.
@@ -30,7 +30,7 @@ type Op [8]byte
 // String is the operation in hexadecimal digits.
 func (o Op) String() string { return hex.EncodeToString(o[:]) }
 
-// Split tells the children that an operation started from others: 4 bytes.
+// Split identifies the children that an operation started: 4 bytes of a hash.
 type Split [4]byte
 
 // Edge is a piece of work in a chain. It travels with the work as a token of
@@ -76,8 +76,8 @@ func (e Edge) derived(kind byte, name []byte) Edge {
 	return Edge{tag: e.tag, inc: e.inc, id: edgeID(chains.Derive(kind, e.inc[:], e.id[:], name))}
 }
 
-// opOfBatch is the bit of a mark that tells a call of Add from an edge's end:
-// edges' ids do not have it.
+// opOfBatch is the bit of a mark that distinguishes a call of Add from an edge's
+// end: edges' ids do not have it.
 const opOfBatch = 0x80
 
 func edgeID(hash [32]byte) [12]byte {
@@ -85,9 +85,8 @@ func edgeID(hash [32]byte) [12]byte {
 	return [12]byte(hash[:12])
 }
 
-// Child is the ith edge that follows from this one, from 0. How many there are
-// must be told by the work alone: a handler that runs again must start the
-// same.
+// Child is the ith edge that follows from this one, from 0. Their number must
+// follow from the work alone: a handler that runs again must start the same ones.
 func (e Edge) Child(i int) Edge { return e.derived(chains.ForChild, chains.Number(i)) }
 
 // Children are the first n of the edges that Child returns.
@@ -100,12 +99,12 @@ func (e Edge) Children(n int) []Edge {
 }
 
 // Named is the edge of this name that follows from this one, for work that is
-// told by a key better than by a number.
+// identified by a key rather than a number.
 func (e Edge) Named(name string) Edge { return e.derived(chains.ForNamed, []byte(name)) }
 
-// Added is the ith edge that an [Acker.Add] of this batch starts, from 0, for
-// work whose parts are told by a number: each batch has edges of its own, and
-// none is one that Child returns.
+// Added is the ith edge that an [Acker.Add] of this batch starts, from 0, for work
+// whose parts are numbered: each batch has edges of its own, and none is one that
+// Child returns.
 func (e Edge) Added(batch string, i int) Edge {
 	hash := chains.Derive(chains.ForAdded, e.inc[:], e.id[:], []byte(batch), chains.Number(i))
 	return Edge{tag: e.tag, inc: e.inc, id: edgeID(hash)}

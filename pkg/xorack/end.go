@@ -79,7 +79,7 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 // Abandon ends an edge's chain as TimedOut if it was never created, which bars
 // a create that comes late, or if its deadline has come. It returns the chain
 // as it stands then: an open one is still within its time. data is what its
-// create would have kept with it: whoever sees to the end finds it there.
+// create would have kept with it: whoever handles the end finds it there.
 //
 // It costs one write, and up to two of the index.
 func (a *Acker) Abandon(ctx context.Context, e Edge, data, reason string) (Chain, error) {
@@ -96,9 +96,9 @@ func (a *Acker) Abandon(ctx context.Context, e Edge, data, reason string) (Chain
 	return c, refused(c, e)
 }
 
-// Delete ends a chain as Deleted, whatever work is still under way: each
-// operation that comes later is told so. A chain that has ended stays what it
-// is. Where nothing is stored under the tag, that is [ErrTagNotFound].
+// Delete ends a chain as Deleted, whatever work is still under way: each later
+// operation gets that outcome. A chain that has ended stays what it is. Where
+// nothing is stored under the tag, that is [ErrTagNotFound].
 //
 // It costs one write, and up to two of the index.
 func (a *Acker) Delete(ctx context.Context, tag string) (Result, error) {

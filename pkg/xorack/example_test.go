@@ -10,7 +10,7 @@ import (
 )
 
 // A database is split into files and the files into words: each handler ends
-// its own edge and starts those of the work that it hands on, in one write.
+// its own edge and starts those of the work that it passes on, in one write.
 func Example() {
 	ctx := context.Background()
 	acker, err := xorack.New(xorack.NewMemory(), nil)

@@ -89,15 +89,15 @@ func (e Edge) fanChild(i int) Edge { return e.derived(chains.ForFan, chains.Numb
 // [MaxFan]. More than [FanWidth] of them are put into chains of their own, each
 // of which ends one edge of the chain above it when it is done, and fails it
 // when it fails. So a tree of any size goes on at one write unit an edge, and
-// past the write rate of one item. As with [Acker.Done], n must be told by the
+// past the write rate of one item. As with [Acker.Done], n must follow from the
 // work alone.
 //
-// Hand the edges on only after Fan has returned. Dying within it leaves chains
-// without work; a repeat finds them and goes on. The deadline of the whole is
-// that of the edge's own chain: the chains of the fan have an hour more, also
-// where it is extended later, and the longest one where it is not created yet.
-// The ends of those chains are carried by the stream's handler, so the last
-// edge's Done is told Ended for its part only.
+// Pass the edges on only after Fan has returned. Dying within it leaves chains
+// without work; a repeat finds them and goes on. The deadline of the whole is that
+// of the edge's own chain: the chains of the fan have an hour more, also where it
+// is extended later, and the longest one where it is not created yet. The ends of
+// those chains are carried by the stream's handler, so the last edge's Done gets
+// Ended for its part only.
 //
 // It costs one write as Done does, and where there are chains of the fan one
 // read, and for each of them one write and one of the index. They are created

@@ -306,7 +306,7 @@ func onServer(t *testing.T, kind localdb.Kind, network http.RoundTripper) (store
 
 // TestManyFinishOneChain lets 64 finish one chain at once, 20 times over, while
 // 5 % of the responses are lost and those operations are repeated: each chain
-// ends once, not before its last edge, and one operation is told so. It pins
+// ends once, not before its last edge, and one operation is answered so. It pins
 // what the repeats cost.
 func TestManyFinishOneChain(t *testing.T) {
 	for _, kind := range localdb.Kinds() {
@@ -354,7 +354,7 @@ func TestManyFinishOneChain(t *testing.T) {
 				}
 				c, err := plain.Chain(t.Context(), tag)
 				if err != nil || ended != 1 || c.End() != xorack.Done || c.EdgesEnded() != finishers {
-					t.Errorf("%s: %d were told that they ended it; %s with %d edges, %v", tag, ended, c.End(), c.EdgesEnded(), err)
+					t.Errorf("%s: %d were answered that they ended it; %s with %d edges, %v", tag, ended, c.End(), c.EdgesEnded(), err)
 				}
 			}
 			t.Logf("%d responses lost; %.3f write units an operation", network.lost, writes/(finishers*rounds))
@@ -402,7 +402,7 @@ func TestAChainStopsAtItsFirstError(t *testing.T) {
 	}
 }
 
-// TestAnInvalidAddHoldsTheEndBack: the caller can mend the one, and repeat both.
+// TestAnInvalidAddHoldsTheEndBack: the caller can correct it, and repeat both.
 func TestAnInvalidAddHoldsTheEndBack(t *testing.T) {
 	h := newHurt(t)
 	created, err := h.acker.Create(t.Context(), "t", nil)

@@ -63,7 +63,7 @@ func (m *metered) create(tag string, edges int) xorack.Created {
 	return created
 }
 
-// finish ends edges side by side, and returns how many were told that they
+// finish ends edges side by side, and returns how many were answered that they
 // ended their chain.
 func (m *metered) finish(edges []xorack.Edge) int {
 	m.t.Helper()

@@ -29,9 +29,9 @@ func (c Chain) Age(now time.Time) time.Duration {
 	return max(now.Sub(c.Created), 0)
 }
 
-// Announce hands a chain's end on to people or programs. An error keeps the
-// end due: it is tried again. It is called at least once for each chain that
-// ends, with the same [Chain.EventID].
+// Announce notifies people or programs of a chain's end. An error keeps the end
+// due: it is tried again. It is called at least once for each chain that ends, with
+// the same [Chain.EventID].
 type Announce func(context.Context, Chain) error
 
 // Finish does what an ended chain still needs: it announces the end, carries it

@@ -40,8 +40,8 @@ func NewDynamo(client *dynamodb.Client, names Names) (*Store, error) {
 }
 
 // NewMemory returns a Store in memory, empty: for tests of code that uses this
-// package. Nothing is deleted by itself (call [Store.Expire]), and everything
-// is gone with the process.
+// package. Nothing expires automatically (call [Store.Expire]), and everything is
+// gone with the process.
 func NewMemory() *Store { return newStore(ddb.NewMemory(Names{}.Tables()...), Names{}) }
 
 // NewStore returns the Store on an engine that has the table. It makes no

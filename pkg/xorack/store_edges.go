@@ -63,9 +63,9 @@ type work struct {
 	Delta Sum
 	Edges int64
 	Ops   []Op
-	// Splits tell the children of those that start any; Before are the marks
-	// of the edges that must not have ended: those under which edges start.
-	// Of Ops and Before there are at most maxMerge together.
+	// Splits identify the children of those that start any; Before are the marks of
+	// the edges that must not have ended: those under which edges start. Of Ops and
+	// Before there are at most maxMerge together.
 	Splits []Split
 	Before []Op
 	// Room is the most operations that the chain may have before.

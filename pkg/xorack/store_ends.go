@@ -18,7 +18,7 @@ func endNow(tag string, how End, now time.Time) []ddb.Action {
 }
 
 // extend sets a later deadline, if the chain is created, not ended, and of this
-// incarnation. Due stays: the sweep looks at the old time, and goes away.
+// incarnation. Due stays: the sweep looks at the old time, and postpones it.
 //
 // Lost response, another did it first: the deadline is as late as asked for or
 // later. We die right after: nothing is left to do.

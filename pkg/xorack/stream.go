@@ -35,22 +35,22 @@ func chainOf(raw json.RawMessage, names Names) (Chain, error) {
 	return c, nil
 }
 
-// OnEndsOptions are what a handler of the chains' stream tells of its work. A nil
-// OnEndsOptions means nobody is told.
+// OnEndsOptions are what a handler of the chains' stream reports. A nil
+// OnEndsOptions means nothing is reported.
 type OnEndsOptions struct {
-	// Finished is told of each chain that this call sealed; nil means nobody.
+	// Finished is called with each chain that this call sealed; it may be nil.
 	Finished func(Chain)
-	// Failed is told why a record failed; nil means nobody.
+	// Failed is called with the reason why a record failed; it may be nil.
 	Failed func(error)
 }
 
 // OnEnds returns the handler for the stream of the chains' table: it finishes
 // every chain that a record shows as ended ([Acker.Finish]).
 //
-// A record that fails keeps no other of the batch back; the batch is repeated
-// from the first of them on, which does no harm. The event source mapping must
-// have ReportBatchItemFailures on. It need see only records of chains that are
-// due and have ended; in its filter, either of
+// A record that fails does not hold back the others of the batch; the batch is
+// repeated from the first failed one on, which does no harm. The event source
+// mapping must have ReportBatchItemFailures on. It need see only records of chains
+// that are due and have ended; in its filter, either of
 //
 //	{"dynamodb": {"NewImage": {"due": {"N": [{"exists": true}]}, "st": {"S": [{"exists": true}]}}}}
 //	{"dynamodb": {"NewImage": {"due": {"N": [{"exists": true}]}, "created": {"N": [{"exists": true}]}, "n": {"N": ["0"]}}}}

@@ -18,7 +18,7 @@ type SweepOptions struct {
 	// Limit is how many chains a run looks at, 1 or more, and 10,000 where it
 	// is 0.
 	Limit int
-	// Announce hands ends on; nil means that nobody listens.
+	// Announce publishes the ends; nil means that nobody listens.
 	Announce Announce
 }
 
@@ -28,11 +28,11 @@ type SweepReport struct {
 	// that had waited longest.
 	Chains int
 	Late   time.Duration
-	// TimedOut is how many timed out, Finished how many ends were seen to that
-	// the stream's handler had left, Postponed how many are to be looked at
+	// TimedOut is how many timed out, Finished how many ended chains were finished
+	// that the stream's handler had left, Postponed how many are to be looked at
 	// again later.
 	TimedOut, Finished, Postponed int
-	// Failed is how many could not be seen to; the next run tries them again.
+	// Failed is how many could not be handled; the next run tries them again.
 	Failed int
 }
 
@@ -42,15 +42,14 @@ const sweepPage = 100
 // maxSweepErrors is how many errors of chains a run keeps.
 const maxSweepErrors = 10
 
-// Sweep looks after all chains that are due: it times out those whose deadline
-// has come or that made no progress for too long, and sees to the ends that the
-// stream's handler left. Run it every few minutes. Each run goes through what
-// is due from its beginning, the longest due first, and a chain that cannot be
-// seen to keeps no other back.
+// Sweep handles all chains that are due: it times out those whose deadline has come
+// or that made no progress for too long, and finishes ended ones that the stream's
+// handler left. Run it every few minutes. Each run starts with those that have been
+// due longest, and a chain that fails does not hold back the others.
 //
 // A run looks at no more than Limit chains, and ends before the context does.
-// Any number of sweeps may run at once: all that they do can be done twice.
-// Chains are seen to through [Options].ForEach.
+// Any number of sweeps may run at once: all that they do can be done twice. Chains
+// are handled through [Options].ForEach.
 //
 // A run with nothing to do costs 16 reads of half a unit; a chain one read, and
 // what it then needs.
@@ -122,7 +121,7 @@ func (r *sweepRun) add(o SweepReport) {
 	r.report.Failed += o.Failed
 }
 
-// chain sees to one chain.
+// chain handles one chain.
 func (r *sweepRun) chain(ctx context.Context, due dueChain) {
 	did, err := r.see(ctx, due.Tag)
 	did.Chains, did.Late = 1, r.now.Sub(due.Due)
@@ -133,12 +132,12 @@ func (r *sweepRun) chain(ctx context.Context, due dueChain) {
 	r.add(did)
 }
 
-// see looks at a chain as it stands and does what is due.
+// see reads the chain's current state and does what is due.
 func (r *sweepRun) see(ctx context.Context, tag string) (did SweepReport, err error) {
 	a := r.acker
 	c, err := a.store.Chain(ctx, tag)
 	if err != nil || c.Due.IsZero() {
-		// The index is behind the table: it is sealed, or gone.
+		// The index lags behind the table: the chain is sealed, or gone.
 		return did, err
 	}
 	// A chain of stamps may be acked and nobody has recorded it.

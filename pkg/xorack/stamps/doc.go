@@ -1,8 +1,8 @@
-// Package stamps is the interface of xor-ack-dynamodb: it tells when a whole tree
+// Package stamps is the interface of xor-ack-dynamodb: it detects when a whole tree
 // of work is done by stamps of bytes instead of edges. Whoever starts a piece of
 // work stamps its chain, and whoever has done it stamps it with the same bytes;
-// where all stamps come to zero, the work is done. New work is better told by the
-// edges of pkg/xorack, whose ends cost less and are known by their ids.
+// where all stamps come to zero, the work is done. New code should use the edges of
+// pkg/xorack, whose ends cost less and are identified by their ids.
 //
 // Make an [xorack.Acker], and a [Stamper] of it with [New]: its table, clock and
 // tombstone are the Acker's, and so is what a chain needs when nobody stamps it any
@@ -15,7 +15,7 @@
 //
 // An item a chain, in the chains' table. The requests are this package's own, since
 // no chain has both edges and stamps; the table is one, so that one stream's
-// handler, one sweep and one alarm see to the ends of all chains. A chain has of
+// handler, one sweep and one alarm handle the ends of all chains. A chain has of
 // the attributes that package xorack lists
 //
 //	tag, v, inc, created, deadline, seen, dueShard, due, st, reason, endedAt, lastOp, expiresOn
@@ -32,7 +32,7 @@
 // # What is guaranteed
 //
 //   - A chain is done only if its stamps came to zero, and then for good: exactly
-//     one operation is told that it ended the chain.
+//     one operation is answered that it ended the chain.
 //   - A stamp counts once, however often it is repeated under its id.
 //   - The order of stamps does not matter; those before Create count.
 //   - No stamp joins after the end.
@@ -44,10 +44,10 @@
 //
 // # What a crash leaves behind
 //
-// Who dies before a stamp leaves a chain that does not come to zero: whoever gets
-// the work again stamps under the same id, or the deadline ends the chain. The
-// stamp that brings a chain to zero is followed by a second write, which records
-// that it is done, on condition that there are no other stamps than were seen. Who
-// dies between the two leaves it to whoever stamps next, to the stream's handler
-// and to the sweep: each of them makes that write.
+// A worker that dies before a stamp leaves a chain that does not come to zero:
+// whoever gets the work again stamps under the same id, or the deadline ends the
+// chain. The stamp that brings a chain to zero is followed by a second write, which
+// records that it is done, on condition that there are no other stamps than were
+// seen. A worker that dies between the two leaves it to whoever stamps next, to the
+// stream's handler and to the sweep: each of them makes that write.
 package stamps

@@ -51,10 +51,10 @@ func XOR(stamps ...[]byte) (State, error) {
 // Options are the parts of a stamp's operation that have defaults. A nil Options
 // means all of them.
 type Options struct {
-	// ID tells the operation from others of its chain, up to [xorack.MaxTag]
-	// bytes: a repeat of it with the same stamp changes nothing. Where it is empty
-	// each call is an operation of its own, and only the repeats that the SDK makes
-	// by itself, after a lost response, are harmless.
+	// ID distinguishes the operation from others of its chain, up to
+	// [xorack.MaxTag] bytes: a repeat of it with the same stamp changes nothing.
+	// Where it is empty each call is an operation of its own, and only the SDK's
+	// own retries, after a lost response, are harmless.
 	ID string
 	// Deadline is how long after its creation the chain times out: up to
 	// [xorack.MaxDeadline], and [xorack.DefaultDeadline] where it is 0. Only Create
@@ -139,8 +139,8 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 // fresh is a chain at its creation.
 func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Duration) chain {
 	now := ddb.ToMillis(s.base.Now())
-	// The incarnation tells the options as well: each byte that the record does
-	// not have makes room for stamps in its first KB.
+	// The incarnation identifies the options as well: each byte that the record
+	// does not have makes room for stamps in its first KB.
 	hash := chains.Derive(chains.ForStamps, []byte(tag), []byte(id), chains.Number(int(deadline)), stamp)
 	c := chain{
 		tag: tag, incarnation: [8]byte(hash[:8]), length: len(stamp),

@@ -110,7 +110,7 @@ func TestStampsAreKnownByTheirID(t *testing.T) {
 	}
 	s.want("a", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), &stamps.Options{ID: "2"}))
 	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "t", []byte("a"), &stamps.Options{ID: "3"}))
-	// The one that ended it is told so once; its repeat sees that it is acked.
+	// The one that ended it is answered so once; its repeat sees that it is acked.
 	s.want("\x00", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("a"), &stamps.Options{ID: "3"}))
 	s.want("\x00", xorack.Applied)(create())
 	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("a"), nil))
@@ -125,7 +125,7 @@ func TestStampBeforeCreate(t *testing.T) {
 	s.want("\x00", xorack.Ended)(s.Create(t.Context(), "t", []byte("b"), nil))
 }
 
-// TestCreateOverStampsThatDoNotFit: what came before the chain is told of.
+// TestCreateOverStampsThatDoNotFit: what came before the chain is reported.
 func TestCreateOverStampsThatDoNotFit(t *testing.T) {
 	s := newStamping(t)
 	s.want("b", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), nil))

@@ -72,8 +72,8 @@ func IsDeleted(op [8]byte) ddb.Cond { return ddb.And(LastOp.Eq(ddb.Blob(op[:])),
 // Settle records that a chain of stamps is done, if it is created, not ended, of
 // this incarnation, and has as many stamps as the caller has seen.
 //
-// Lost response, another did it first: it is done. We die right after: the
-// stream's handler and the sweep see to its end.
+// Lost response, another did it first: it is done. We die right after: the stream's
+// handler and the sweep announce its end.
 //
 // One UpdateItem, ALL_NEW.
 func (t *Table) Settle(ctx context.Context, tag string, inc [8]byte, stamps int, now time.Time) (ddb.Item, bool, error) {

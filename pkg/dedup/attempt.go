@@ -19,7 +19,7 @@ type Start[ID, R any] struct {
 	Duplicate Outcome[R]
 }
 
-// TryStart claims the id for a caller that ends its attempt itself, as where
+// TryStart claims the id for a caller that ends its attempt explicitly, as where
 // the effect begins in one function and ends in another; or it returns the
 // remembered result. It waits, and fails, as [Deduplicator.Once] does.
 //
@@ -98,8 +98,7 @@ func (a *Attempt[ID, R]) made() error {
 	return nil
 }
 
-// Run is what the attempt knows of itself; the zero Run where no TryStart
-// returned it.
+// Run describes the attempt; the zero Run where no TryStart returned it.
 func (a *Attempt[ID, R]) Run() Run {
 	if a.made() != nil {
 		return Run{}
@@ -197,11 +196,11 @@ func (a *Attempt[ID, R]) end(ctx context.Context, r Row, stored []byte) {
 
 // Fail ends the attempt with an error: as Options.OnError says, the id is
 // forgotten and the next call runs the effect again, or the error is
-// remembered. A [ForgetError] is forgotten without asking.
+// remembered. A [ForgetError] is always forgotten.
 //
 // Errors: [InvalidError] for a nil error. [LostError], as with Complete.
 // [ErrEnded] after Complete. Another one where the store failed: call Fail again,
-// or the lease ends by itself.
+// or wait for the lease to end.
 func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	if err := a.made(); err != nil {
 		return err
@@ -240,8 +239,7 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	return a.giveBack(ctx, message)
 }
 
-// messageOf is the text of an error; one that cannot tell its text has failed
-// all the same.
+// messageOf is the text of an error, also of one whose Error method panics.
 func messageOf(err error) (text string) {
 	defer func() {
 		if recover() != nil {

@@ -4,9 +4,9 @@ import "context"
 
 // Each runs handle once for each item, one after the other, and stops at the
 // first that fails. It returns how many are done, of this call and of earlier
-// ones, and the error of the one that is not. It is for batches in order: those
-// of a stream, and those that are handed on in order. A batch that is delivered
-// again skips what is done.
+// ones, and the error of the one that is not. It is for batches in order: those of
+// a stream, and those that are delivered in order. A batch that is delivered again
+// skips what is done.
 func Each[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], items []T, id func(T) (ID, error), handle func(context.Context, T) (R, error)) (int, error) {
 	if id == nil || handle == nil {
 		return 0, missing("id or handler")

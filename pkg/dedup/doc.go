@@ -15,9 +15,9 @@
 // a later one gets its result. [Each] does so with each item of a batch. Package
 // deduplambda wraps whole handlers of Lambda functions: of any event, of HTTP
 // events with an Idempotency-Key, and of batches. [Deduplicator.TryStart] is for
-// callers that end their attempt themselves. [Deduplicator.List],
-// [Deduplicator.Release] and [Deduplicator.ForceComplete] are for operators.
-// Who has another database writes a [Store] for it.
+// callers that end their attempt explicitly. [Deduplicator.List],
+// [Deduplicator.Release] and [Deduplicator.ForceComplete] are for operators. For
+// another database, write a [Store].
 //
 // # The table
 //
@@ -44,9 +44,9 @@
 //
 // No table can know whether a process that died in the middle of its effect had
 // it. So the effect runs again after the lease, as attempt 2 ([RunOf]), and an
-// effect that matters must be able to tell: by asking the other side, or by
-// giving it the id, or the fence, to refuse. What is exactly once is what is
-// remembered: one result for an id, the same bytes for everybody.
+// effect that matters must detect that it ran before: it asks the other system, or
+// passes it the id or the fence, so that it can refuse. What is exactly once is
+// what is remembered: one result for an id, the same bytes for everybody.
 //
 // # What is stored
 //
@@ -105,8 +105,7 @@
 // # What is guaranteed
 //
 //   - One owner at a time is valid, and fences only rise.
-//   - Only the owner completes, fails or extends; anybody else is told that its
-//     claim is lost ([LostError]).
+//   - Only the owner completes, fails or extends; anybody else gets a [LostError].
 //   - A completed id gives the same bytes to everybody, until it expires.
 //   - The same id with another payload is refused.
 //   - A second run begins only after the first one's lease is over, as long as
@@ -123,7 +122,7 @@
 // and TTL takes it. Rows outlive their end by an hour, so that a late copy of a
 // request finds them: fences never fall back.
 //
-// A response that is lost makes the SDK repeat the request. Each write can be
-// told: a claim by its token, a completion by token and completedAt. So nobody
-// waits for itself.
+// A response that is lost makes the SDK repeat the request. Each write is
+// identified: a claim by its token, a completion by token and completedAt. So no
+// caller waits for its own claim.
 package dedup

@@ -208,7 +208,7 @@ func TestInvalidate(t *testing.T) {
 		_ = must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "b"))
 		time.Sleep(time.Hour)
 		if must[bool](t)(d.Invalidate(t.Context(), "b")) {
-			t.Error("a timed out id runs again by itself")
+			t.Error("a timed out id runs again unasked")
 		}
 	})
 }

@@ -103,7 +103,7 @@ func ExampleOptions_onError() {
 }
 
 // A batch of a consumer in order ([handoff.OnStream]), each message once: a
-// batch that is handed on again goes on where the first one ended.
+// batch that is delivered again goes on where the first one ended.
 func ExampleEach() {
 	ctx := context.Background()
 	payments, err := dedup.New[string, Charge](dedup.NewMemory(), "payments", nil)

@@ -187,7 +187,7 @@ func TestNothingFollowsAFailInDoubt(t *testing.T) {
 }
 
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
-// nobody waits for itself.
+// no caller waits for its own claim.
 func TestTheSDKRepeats(t *testing.T) {
 	for request := 1; request <= 2; request++ {
 		h, network, names := newHurt(t), faulty.New(dynamo.Transport()), dedup.Names{Table: "processes" + localdb.Suffix()}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// flights are the keys that calls of this process are busy with: one of them
-// asks the table, and the others wait for what it is told.
+// flights are the keys that calls of this process are busy with: one of them asks
+// the table, and the others wait for the answer.
 type flights struct {
 	mu sync.Mutex
 	of map[Key]*flight
@@ -49,7 +49,7 @@ func (f *flight) left(now time.Time, margin time.Duration) time.Duration {
 }
 
 // join returns the flight of a key, and whether it is the caller's own to end.
-// One whose lease is over is left to itself.
+// One whose lease is over is not joined.
 func (f *flights) join(k Key, now time.Time, margin time.Duration) (*flight, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -145,25 +145,25 @@ func TestCodecThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := process(t, dedup.NewMemory(), &options{Codec: fragile{}})
 		release := make(chan struct{})
-		told := make(chan error, 2)
+		errs := make(chan error, 2)
 		go func() {
 			_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "boom", nil })
-			told <- err
+			errs <- err
 		}()
 		synctest.Wait()
 		began := time.Now()
 		follower := make(chan dedup.Outcome[string], 1)
 		go func() {
 			out, err := d.Once(t.Context(), "a", never(t))
-			told <- err
+			errs <- err
 			follower <- out
 		}()
 		synctest.Wait()
 		close(release)
-		if as[*dedup.InvalidError](t, <-told).Field != "result" {
+		if as[*dedup.InvalidError](t, <-errs).Field != "result" {
 			t.Error("want an error of the result")
 		}
-		if err := <-told; err != nil {
+		if err := <-errs; err != nil {
 			t.Error(err)
 		}
 		if out := <-follower; !out.Omitted || time.Since(began) > 0 {
@@ -209,18 +209,18 @@ func TestHookThatPanics(t *testing.T) {
 		}()
 		synctest.Wait()
 		began := time.Now()
-		told := make(chan error, 1)
+		errs := make(chan error, 1)
 		go func() {
 			out, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return "2", nil })
 			if out.Attempt != 2 {
 				t.Errorf("%+v", out)
 			}
-			told <- err
+			errs <- err
 		}()
 		synctest.Wait()
 		close(release)
 		<-over
-		if err := <-told; err != nil || time.Since(began) > 0 {
+		if err := <-errs; err != nil || time.Since(began) > 0 {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		start := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "b"))

@@ -4,7 +4,7 @@ import "context"
 
 // Invalidate forgets a completed id: the next call runs the effect again. It
 // reports whether there was something to forget. An id that is running is a
-// [StillRunningError]; one that has failed or timed out runs again by itself.
+// [StillRunningError]; one that has failed or timed out runs again anyway.
 //
 // A call that is under way may still return the old result; so may, for
 // Options.CacheAge, another process that has a cache. This process's own cache
@@ -33,8 +33,8 @@ func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten 
 	case !r.completed():
 		return false, nil
 	}
-	// Where the condition fails, a new life has begun meanwhile: what was to be
-	// forgotten is.
+	// Where the condition fails, a new life has begun meanwhile: the old result is
+	// forgotten already.
 	if _, _, err = d.store.Invalidate(ctx, k, r.Fence, deletionTime(longAgo, now)); err != nil {
 		return false, err
 	}

@@ -93,7 +93,7 @@ func (n Names) twoKeys(partition, sort string) ddb.Item {
 }
 
 // placeText is the place of an item as a text: the joined key of a table with
-// two keys, the key itself of one with one.
+// two keys, the plain key of one with one.
 func (n Names) placeText(key ddb.Item) (string, error) {
 	if !key.Exists() {
 		return "", nil

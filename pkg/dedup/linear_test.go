@@ -71,8 +71,8 @@ var leaseRegister = porcupine.NondeterministicModel{
 	},
 }
 
-// step is the states that an operation may lead to: none where it could not
-// have been told what it was.
+// step is the states that an operation may lead to: none where it could not have
+// been answered so.
 func (r register) step(in step, out answer) []register {
 	switch {
 	case in.kind == "start":

@@ -9,7 +9,7 @@ import (
 // EventKind is a kind of [Event].
 type EventKind string
 
-// The kinds of events. A call is told as what it was: new or a duplicate, and
+// The kinds of events. A call is reported as what it was: new or a duplicate, and
 // before that whether it waited or took over.
 const (
 	EventNew          EventKind = "new"           // a claim: this call runs the effect
@@ -47,7 +47,7 @@ func (k EventKind) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// note tells the log and the observer what happened.
+// note reports what happened to the log and the observer.
 func (d *Deduplicator[ID, R]) note(ctx context.Context, kind EventKind, r Row) {
 	if d.options.Observe != nil {
 		d.options.Observe(ctx, Event{Kind: kind, Key: r.Key, Attempt: r.Attempt})

@@ -16,14 +16,16 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
-// TestWhatIsTold: events, log lines and spans of a key's whole life.
-func TestWhatIsTold(t *testing.T) {
+// TestEventsLogAndSpans: those of a key's whole life.
+func TestEventsLogAndSpans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told, spans []string
+		var observed, spans []string
 		var log bytes.Buffer
 		o := &options{
 			Lease: time.Second, MaxAttempts: 2, Poll: dedup.Linear(700*time.Millisecond, time.Second),
-			Observe: func(_ context.Context, e dedup.Event) { told = append(told, fmt.Sprintf("%s %d", e.Kind, e.Attempt)) },
+			Observe: func(_ context.Context, e dedup.Event) {
+				observed = append(observed, fmt.Sprintf("%s %d", e.Kind, e.Attempt))
+			},
 			Trace: func(ctx context.Context, operation string, k dedup.Key) (context.Context, func(error)) {
 				spans = append(spans, operation+" "+k.ID)
 				return ctx, func(err error) { spans = append(spans, fmt.Sprintf("end of %s: %v", operation, err != nil)) }
@@ -39,10 +41,10 @@ func TestWhatIsTold(t *testing.T) {
 		d := process(t, store, o)
 		expect := func(what string, want ...string) {
 			t.Helper()
-			if diff := cmp.Diff(want, told); diff != "" {
+			if diff := cmp.Diff(want, observed); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", what, diff)
 			}
-			told = nil
+			observed = nil
 		}
 		var ran atomic.Int64
 		_, _ = d.Once(t.Context(), "a", returns("x", &ran))
@@ -101,8 +103,8 @@ func TestWhatIsTold(t *testing.T) {
 	})
 }
 
-// TestNobodyIsTold: a trace may have no end.
-func TestNobodyIsTold(t *testing.T) {
+// TestTraceWithoutEnd: a trace may have no end.
+func TestTraceWithoutEnd(t *testing.T) {
 	d := process(t, dedup.NewMemory(), &options{
 		Trace: func(ctx context.Context, _ string, _ dedup.Key) (context.Context, func(error)) {
 			return ctx, nil

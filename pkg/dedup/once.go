@@ -91,8 +91,8 @@ func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	if err != nil {
-		// The effect's own error is what the caller must hear of. Where it
-		// could not be stored, the lease ends by itself.
+		// The caller must get the effect's own error. Where it could not be stored,
+		// the lease runs out.
 		_ = a.Fail(ctx, err)
 		return Outcome[R]{}, err
 	}
@@ -144,7 +144,7 @@ func (d *Deduplicator[ID, R]) replay(ctx context.Context, found remembered) (Out
 	return out, nil
 }
 
-// Run is what an effect is told of itself.
+// Run describes an effect's run to it.
 type Run struct {
 	Key Key
 	// Attempt counts the claims, from 1. From 2 on, an earlier run began and

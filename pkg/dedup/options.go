@@ -25,7 +25,7 @@ type Options[ID, R any] struct {
 	TTL         time.Duration
 	KeepForever bool
 	// ResultTTL is how long the result is remembered, where that is shorter; 1
-	// second to the TTL. Afterwards a duplicate is told that the effect is done,
+	// second to the TTL. Afterwards a duplicate learns that the effect is done,
 	// without its result. 0 means as long as the id.
 	ResultTTL time.Duration
 	// Poll is how a caller waits while another one runs the effect: no longer
@@ -47,9 +47,9 @@ type Options[ID, R any] struct {
 	// refuse it with an error.
 	OnReplay func(context.Context, Outcome[R]) (Outcome[R], error)
 
-	// KeyOf makes the text of an id; nil means the id itself where it is a
-	// string, its text where it is an encoding.TextMarshaler, and what the
-	// codec makes of it otherwise.
+	// KeyOf makes the text of an id; nil means the id as it is where it is a
+	// string, its text where it is an encoding.TextMarshaler, and what the codec
+	// makes of it otherwise.
 	KeyOf func(ID) (string, error)
 	// KeyPrefix comes before each id: up to 1,023 bytes of UTF-8, and up to
 	// 1,024 with the id.
@@ -80,8 +80,8 @@ type Options[ID, R any] struct {
 	// Logger gets what happens: looks at DEBUG, what came of a call at INFO,
 	// time-outs, lost claims and errors at WARN. nil means nobody.
 	Logger *slog.Logger
-	// Observe is told what happens; nil means nobody. See the Metrics
-	// of package deduplambda.
+	// Observe is called with each event; it may be nil. See the Metrics of package
+	// deduplambda.
 	Observe func(context.Context, Event)
 	// Trace is called as an operation begins (once, try_start, poll,
 	// invalidate), and the function that it returns as it ends; nil means that
@@ -104,7 +104,7 @@ type Failure int
 const (
 	// Forget: the next call runs the effect again, until MaxAttempts.
 	Forget Failure = iota
-	// Remember: every later call is told the error; see [RememberedError].
+	// Remember: every later call gets the error; see [RememberedError].
 	Remember
 )
 

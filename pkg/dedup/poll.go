@@ -46,9 +46,8 @@ func defaultPoll() Poll {
 }
 
 // validate reports a delay that is not from 1 ms to the whole wait, a factor
-// that is not from 1 to 100, or a wait that is longer than the lease: whoever
-// waited out the lease would be told what the next look finds out at once.
-// A lease of 0 is not known yet.
+// that is not from 1 to 100, or a wait that is longer than the lease, after which a
+// look takes the key over anyway. A lease of 0 is not known yet.
 func (p Poll) validate(lease time.Duration) error {
 	if !p.set || p == NoWait() {
 		return nil

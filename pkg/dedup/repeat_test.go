@@ -69,9 +69,9 @@ func (d *deaf) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 // store failed, a result with an item of its own lives as long as its row.
 func TestALateRepeatKeepsItsResult(t *testing.T) {
 	for name, engine := range map[string]*deaf{
-		"it was not stored":       {Memory: memory(), before: 1},
-		"twice":                   {Memory: memory(), before: 2},
-		"it was, and nobody told": {Memory: memory(), after: 1},
+		"it was not stored":         {Memory: memory(), before: 1},
+		"twice":                     {Memory: memory(), before: 2},
+		"it was, without an answer": {Memory: memory(), after: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()

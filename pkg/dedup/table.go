@@ -31,7 +31,7 @@ func NewDynamo(client *dynamodb.Client, names Names) (*Table, error) {
 }
 
 // NewMemory returns a Store in memory, for tests of code that uses this package.
-// Everything is gone with the process, and nothing is deleted by itself: see
+// Everything is gone with the process, and nothing expires automatically: see
 // [Table.Expire].
 func NewMemory() *Table { return newTable(ddb.NewMemory(Names{}.Tables()...), Names{}) }
 

@@ -73,8 +73,8 @@ func TestKeyNamedAsAnAttribute(t *testing.T) {
 	})
 }
 
-// TestListOfATableWithOneKey: a broken row of another processor is not this
-// one's to tell of; one that is nobody's is everybody's.
+// TestListOfATableWithOneKey: a broken row of another processor is not reported to
+// this one; one without a processor is reported to all.
 func TestListOfATableWithOneKey(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
 		store, engine, names := open(t, kind, dedup.Names{OneKey: true})
@@ -100,7 +100,7 @@ func put(t *testing.T, engine ddb.Engine, names dedup.Names, it ddb.Item) {
 }
 
 // TestNewerLayout: no write changes a row that a later version of the package
-// wrote, though it does one that only its version tells from that.
+// wrote, but it changes a row that differs from it by its version only.
 func TestNewerLayout(t *testing.T) {
 	at := time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 	claim := dedup.Claim{Token: dedup.Token{9}, Now: at, LeaseUntil: at.Add(time.Minute), ValidUntil: at.Add(time.Hour)}

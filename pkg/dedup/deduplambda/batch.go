@@ -50,8 +50,8 @@ func orderOf(message events.SQSMessage) (group string, inOrder bool) {
 	return message.Attributes["MessageGroupId"], true
 }
 
-// MessageID is the id of a message of SQS. Two sendings of the same thing have
-// two: take an id of the message's own where its sender repeats itself.
+// MessageID is the id of a message of SQS. A message that is sent twice has two:
+// where senders retry, take an id from the message's body.
 func MessageID(message events.SQSMessage) (string, error) { return message.MessageId, nil }
 
 // OnDynamoDB is a handler of a table's stream: each record runs once by its id,

@@ -156,7 +156,7 @@ func (r Response) with(header, value string) Response {
 }
 
 // refusal is the answer to a request whose effect was not run, or is lost: by an
-// error of package dedup itself. What cannot be answered is a fault, and returned.
+// error of package dedup. What cannot be answered is a fault, and returned.
 func refusal(err error) (Response, error) {
 	if busy, is := asExact[*dedup.StillRunningError](err); is {
 		seconds := min(max(math.Ceil(time.Until(busy.Until).Seconds()), 1), 3600)

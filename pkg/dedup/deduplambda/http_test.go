@@ -38,8 +38,8 @@ func TestHeaderTwice(t *testing.T) {
 	}
 }
 
-// TestAnotherQuery: queries that look alike when their values are written down
-// one after the other are told apart.
+// TestAnotherQuery: queries that look alike when their values are written down one
+// after the other are distinguished.
 func TestAnotherQuery(t *testing.T) {
 	call, _ := httpV1(t, nil)
 	for name, queries := range map[string][2]events.APIGatewayProxyRequest{

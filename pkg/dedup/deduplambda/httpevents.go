@@ -129,7 +129,7 @@ func body(text string, inBase64 bool) string {
 	return text
 }
 
-// queryV1 is the query in one order, and with its values told apart.
+// queryV1 is the query in one order, with its values kept apart.
 func queryV1(event events.APIGatewayProxyRequest) string {
 	if len(event.MultiValueQueryStringParameters) > 0 {
 		return fmt.Sprintf("%q", event.MultiValueQueryStringParameters) // sorted by name

@@ -16,7 +16,7 @@ type Metrics struct {
 	current *emf.Metrics
 }
 
-// MetricNames are what the metrics are told apart by: what Powertools takes from
+// MetricNames are the metrics' namespace and dimensions: what Powertools takes from
 // POWERTOOLS_METRICS_NAMESPACE, POWERTOOLS_SERVICE_NAME and
 // AWS_LAMBDA_FUNCTION_NAME.
 type MetricNames = emf.Names

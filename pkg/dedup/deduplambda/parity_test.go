@@ -81,7 +81,7 @@ func TestParity(t *testing.T) {
 				t.Errorf("ran %d times", ran.Load())
 			}
 		},
-		"parallel invocations that do not wait are told": func(t *testing.T) {
+		"parallel invocations that do not wait get an error": func(t *testing.T) {
 			invoke, ran := functions(t, options{Poll: dedup.NoWait()}, nil, 3*time.Second)
 			go func() { _, _ = invoke(t.Context(), event) }()
 			synctest.Wait()

@@ -29,8 +29,8 @@ import (
 // scope names this instrumentation.
 const scope = "github.com/streamsort/streamsort/pkg/dedup/dedupotel"
 
-// Instrument makes the options tell the providers what happens. What they told
-// before (Trace, Observe) is still told. Either provider may be nil. The error
+// Instrument makes the options report what happens to the providers. The options'
+// former Trace and Observe are still called. Either provider may be nil. The error
 // is that of a meter which refuses the instrument.
 func Instrument[ID, R any](o *dedup.Options[ID, R], traces trace.TracerProvider, metrics metric.MeterProvider) error {
 	if traces != nil {

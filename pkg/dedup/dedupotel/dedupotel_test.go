@@ -18,9 +18,9 @@ import (
 
 func TestSpansAndCounts(t *testing.T) {
 	spans, reader := tracetest.NewSpanRecorder(), metric.NewManualReader()
-	told, traced := 0, 0
+	observed, traced := 0, 0
 	o := &dedup.Options[string, string]{
-		Observe: func(context.Context, dedup.Event) { told++ },
+		Observe: func(context.Context, dedup.Event) { observed++ },
 		Trace: func(ctx context.Context, _ string, _ dedup.Key) (context.Context, func(error)) {
 			return ctx, func(error) { traced++ }
 		},
@@ -55,7 +55,7 @@ func TestSpansAndCounts(t *testing.T) {
 	}
 	ended := spans.Ended()
 	if len(ended) != len(want) || traced != len(want) {
-		t.Fatalf("%d spans, and %d told to the one before; want %d", len(ended), traced, len(want))
+		t.Fatalf("%d spans, and %d reported to the former Trace; want %d", len(ended), traced, len(want))
 	}
 	for i, span := range ended {
 		var events []string
@@ -85,8 +85,8 @@ func TestSpansAndCounts(t *testing.T) {
 		counts[kind.AsString()] = point.Value
 		total += point.Value
 	}
-	if counts["new"] != 2 || counts["duplicate"] != 1 || counts["taken over"] != 1 || total != int64(told) {
-		t.Errorf("counts %v; %d events were told to the one before", counts, told)
+	if counts["new"] != 2 || counts["duplicate"] != 1 || counts["taken over"] != 1 || total != int64(observed) {
+		t.Errorf("counts %v; %d events were reported to the former Observe", counts, observed)
 	}
 }
 

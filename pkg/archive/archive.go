@@ -17,11 +17,11 @@ type Store interface {
 	// it lost: there the last one wins.
 	//
 	// Lost response, or another did it first: the repeat stores the same. We die
-	// right after: the mark does not tell of it, and it is put again.
+	// right after: the mark does not cover it, and it is put again.
 	Put(ctx context.Context, key string, document []byte) error
 
-	// Get reads what was put, strongly; nil where there is nothing. (S3 tells a
-	// missing object from a forbidden one only to who may list the bucket.)
+	// Get reads what was put, strongly; nil where there is nothing. (S3 answers
+	// 404, not 403, only to callers that may list the bucket.)
 	Get(ctx context.Context, key string) ([]byte, error)
 }
 

@@ -26,7 +26,7 @@ func TestTableConforms(t *testing.T) {
 	})
 }
 
-// breaking is a table that fails where it is told to.
+// breaking is a table that fails where fail says so.
 type breaking struct {
 	ddb.Engine
 	fail func(ddb.Request) error
@@ -281,7 +281,7 @@ func TestEveryFault(t *testing.T) {
 		}
 		to, err := s.a.To(t.Context(), "q")
 		if err != nil || to > done.To || done.To > 3 {
-			t.Fatalf("put %d: marked up to %d, told %+v, %v", nth, to, done, err)
+			t.Fatalf("put %d: marked up to %d, got %+v, %v", nth, to, done, err)
 		}
 		for seq := max(to, 0); seq > 0; seq-- {
 			if raw, err := s.store.Get(t.Context(), fmt.Sprintf("q/%019d", seq)); err != nil || raw == nil {
@@ -321,7 +321,7 @@ func TestDelivered(t *testing.T) {
 	}
 }
 
-// TestReplayInParts: it ends in time, before what is not there, and tells where.
+// TestReplayInParts: it ends in time, before what is not there, and returns where.
 func TestReplayInParts(t *testing.T) {
 	s := newShelf(t)
 	s.put("q", 1, 60)
@@ -405,7 +405,7 @@ func TestDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := s.a.Replay(t.Context(), archive.Range{Queue: "q", From: 1, To: 1, Into: "again"}, 10); err == nil || !strings.Contains(err.Error(), why) {
-			t.Errorf("%s: %v, want that it tells %q", document, err, why)
+			t.Errorf("%s: %v, want that it says %q", document, err, why)
 		}
 	}
 	for document, newer := range map[string]bool{`{"v":2,"to":1}`: true, `x`: false} {

@@ -1,12 +1,12 @@
-// Package archive keeps messages after all consumers have them, and hands a
-// range of them on again.
+// Package archive keeps messages after all consumers have them, and replays ranges
+// of them.
 //
 // Make a [Store] with [NewDynamo] for a table of its own, or write the two
 // methods on a bucket of yours; then an [Archive] with [New]. The sweep of
 // package handoff archives with it what every consumer of a queue is past
 // (handoff.SweepOptions.Archive), and [Archive.Delivered], given to the sorter's
 // sweep, keeps messages from expiring before that. [Archive.Replay] puts a range
-// to another queue, whose consumers are handed it like any other message.
+// to another queue, whose consumers get it like any other message.
 //
 // # What is stored
 //
@@ -33,8 +33,7 @@
 // # What a crash leaves behind
 //
 // Messages are archived first, then the mark is put, then they may be deleted.
-// Whoever dies in between leaves messages that are archived and still stored:
-// the next run archives those behind the mark again, with the same bytes, and
-// goes on. A replay that dies has put a part of its range; the next one finds it
-// there.
+// A crash in between leaves messages that are archived and still stored: the next
+// run archives those behind the mark again, with the same bytes, and goes on. A
+// replay that dies has put a part of its range; the next one finds it there.
 package archive

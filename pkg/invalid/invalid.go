@@ -1,6 +1,6 @@
 // Package invalid is the error of input that can never be accepted, the same in all
-// packages here: which field it is, of which element of which list, and why, each for
-// itself. A program looks at these; the sentence is for people.
+// packages here: which field it is, of which element of which list, and why, each
+// in a field of its own. Programs look at these; the sentence is for people.
 //
 //	var wrong *invalid.Error
 //	if errors.As(err, &wrong) && wrong.Code == invalid.TooLarge && wrong.Field == "body" {
@@ -42,15 +42,15 @@ type Error struct {
 	// group, a reply of a claim. Where lists are in lists, the outermost comes first.
 	At []Element
 	// Field is the field's name, as a caller of the HTTP interface sees it; empty
-	// where the element itself is wrong.
+	// where the whole element is wrong.
 	Field string
 	// Code is why.
 	Code Code
 	// Problem says what is wrong and what the bound is, in words that stand behind
 	// the field. It names no queue and no element: these are the following.
 	Problem string
-	// Queue is the queue that it is about, by its whole name, where the field does not
-	// tell.
+	// Queue is the queue that it is about, by its whole name, where the field does
+	// not say so.
 	Queue string
 	// Twin is the element that it clashes with, where there is one.
 	Twin *Element

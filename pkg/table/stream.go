@@ -2,8 +2,9 @@ package table
 
 import "encoding/json"
 
-// StreamEvent is what Lambda hands to a function behind a table's stream. Records are
-// decoded one by one, so that a record that cannot be read fails alone.
+// StreamEvent is the event that Lambda passes to a function behind a table's
+// stream. Records are decoded one by one, so that a record that cannot be read
+// fails alone.
 type StreamEvent struct {
 	Records []json.RawMessage `json:"Records"`
 }

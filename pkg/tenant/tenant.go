@@ -8,7 +8,7 @@
 // and so are its chains' tags and its messages' ids. The functions behind the HTTP
 // API put it there, by a claim of the caller's token, and take it off in what they
 // answer: a tenant never sees it. Whatever is delivered carries the whole name, as
-// does what operators see. Code that is handed such a name calls [Split]; code that
+// does what operators see. Code that gets such a name calls [Split]; code that
 // makes one, such as a producer that invokes a function directly, [Name].
 //
 // # What is guaranteed
@@ -32,7 +32,7 @@ const begin, end = "@", "/"
 // allowed are the characters of a tenant beside letters and digits: what ids of
 // organisations, UUIDs, subjects such as auth0|5f7c and e-mail addresses have. No
 // slash, which ends a tenant; no brackets, commas or blanks, in which a gateway
-// writes a claim that is a list; and nothing but ASCII, which looks like itself.
+// writes a claim that is a list; and nothing but ASCII, which has no lookalikes.
 const allowed = "._-:@|+="
 
 // Validate reports a text that is no tenant: it must have 1 to 64 of the

@@ -56,7 +56,7 @@ func TestIsCut(t *testing.T) {
 }
 
 // What is put together comes apart as it was, so no two pairs make one name.
-func TestNamesAreTold(t *testing.T) {
+func TestSplitUndoesName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		of := rapid.StringMatching(`[@a|=:./]{1,6}`).Filter(func(s string) bool { return tenant.Validate(s) == nil }).Draw(t, "tenant")
 		name := rapid.StringMatching(`[@a/é]{1,6}`).Draw(t, "name")

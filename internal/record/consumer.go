@@ -21,13 +21,13 @@ const (
 	// Prepared: the claim's consumer may commit in its own database. Only that database knows whether it did.
 	Prepared State = "PREPARED"
 	// InDoubt: the claim is in doubt: it was prepared, and then its lease ran
-	// out. It is never handed out again before it is settled.
+	// out. It is never delivered again before it is settled.
 	InDoubt State = "IN_DOUBT"
 	// Sending: the claim's range was delivered, and is as good as committed; its
 	// replies are on their way. It ends in its commit, by whomever.
 	Sending State = "SENDING"
-	// Blocked: the message behind Delivered failed as often as it may. Nothing
-	// is handed on until an operator skips or redrives it.
+	// Blocked: the message behind Delivered failed as often as it may. Nothing is
+	// delivered until an operator skips or redrives it.
 	Blocked State = "BLOCKED"
 )
 
@@ -35,7 +35,7 @@ const (
 type TokenOutcome string
 
 const (
-	// Committed: the claim's range was handed on.
+	// Committed: the claim's range was delivered.
 	Committed TokenOutcome = "COMMITTED"
 	// Aborted: whoever had the claim gave it back.
 	Aborted TokenOutcome = "ABORTED"
@@ -67,7 +67,7 @@ type Consumer struct {
 	Queue string
 	// Name is the consumer's: 1 to 128 bytes.
 	Name string
-	// Delivered is the last seq that was handed on and committed, or skipped.
+	// Delivered is the last seq that was delivered and committed, or skipped.
 	Delivered int64
 	State     State
 	// Token is that of the last claim, From and To its range: From < seq <= To.
@@ -119,11 +119,11 @@ type Consumer struct {
 	LastOp string
 }
 
-// Outgoing is a queue for which a claim has replies. They are stored under an id
-// that the claim and the queue tell.
+// Outgoing is a queue for which a claim has replies. Their id derives from the
+// claim and the queue.
 type Outgoing struct {
 	Queue string
-	// Numbered tells that they have seqs.
+	// Numbered says that they have seqs.
 	Numbered bool
 }
 

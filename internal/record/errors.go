@@ -35,7 +35,7 @@ func aboutReplies(queue, why string) string {
 }
 
 // Words are an error's, as they are kept, and the queue where they are about the
-// replies to one: it is kept beside them, since not everybody who is told the words
+// replies to one: it is kept beside them, since not everybody who sees the words
 // may know its name.
 func Words(err error) (why, replyQueue string) {
 	var reply *ReplyError

@@ -13,15 +13,15 @@ import (
 // so many are, the next one stays in doubt, and the consumer waits.
 const MaxQuarantined = 10
 
-// Quarantined is a claim that stayed in doubt too long. The messages behind it
-// are handed on; its own are kept until it is settled.
+// Quarantined is a claim that stayed in doubt too long. The messages behind it are
+// delivered; its own are kept until it is settled.
 type Quarantined struct {
 	Token Token
 	// From and To are its range: From < seq <= To.
 	From, To int64
 	// State is InDoubt until it is settled. Then one that was committed is gone
-	// from here, and one that was aborted is marked ABORTED, for an
-	// operator to see to: its messages were not handed on.
+	// from here, and one that was aborted is marked ABORTED, for an operator to
+	// handle: its messages were not delivered.
 	State State
 	// Since is when its lease ran out.
 	Since time.Time

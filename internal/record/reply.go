@@ -113,7 +113,7 @@ type Outbox struct {
 type gathered struct {
 	replies []Reply
 	size    int
-	// numbered tells of each queue whether its replies have seqs; taken has those
+	// numbered says for each queue whether its replies have seqs; taken has those
 	// of each.
 	numbered map[string]bool
 	taken    map[place]bool

@@ -160,8 +160,8 @@ type Operation struct {
 	// gone back to; -1 where there is none.
 	Seq    int64
 	Reason string
-	// Done tells that it was done, Error why it was not; neither stands there
-	// while it is under way.
+	// Done says that it was done, Error why it was not; neither stands there while
+	// it is under way.
 	Done  bool
 	Error string
 	// Chain is the tag of the chain that the operation would have had to wait for, where Error

@@ -57,7 +57,7 @@ func (s *Store) FinishStart(ctx context.Context, queue, name, op string, deliver
 }
 
 // Pause keeps the consumer from making claims, with a reason; an empty reason
-// lets it go on. A claim that is out is not touched. 1 write unit.
+// resumes it. A claim that is out is not touched. 1 write unit.
 //
 // Lost response, another did it first: the last one wins. We die right after:
 // nothing is left to do.
@@ -85,7 +85,7 @@ func (s *Store) Remove(ctx context.Context, seen Consumer) (bool, error) {
 // RecordOperation stores what an operator asks for, or how it ended. 1 write unit.
 //
 // Lost response: the repeat stores the same. We die right after: the operation stands
-// there as asked for, and its Op tells whether it was done.
+// there as asked for, and its Op shows whether it was done.
 func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
 	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record operation", Table: &s.audit}, Item: encodeOperation(o)})
 	return err

@@ -54,10 +54,10 @@ func (s *Store) Refuse(ctx context.Context, queue, name string, token Token, ref
 // Lost response, another did it first: the number is that, or higher: true. We
 // die right after: nothing is left to do.
 func (s *Store) ToldRefused(ctx context.Context, seen Consumer) (Consumer, bool, error) {
-	told := ddb.Int(seen.Refused.N)
-	c, made, err := s.update(ctx, "told refused", seen.Queue, seen.Name,
-		ddb.And(attrRefused.Ge(told), ddb.Or(attrRefusedTold.Missing(), attrRefusedTold.Lt(told))),
-		attrRefusedTold.Set(told))
+	announced := ddb.Int(seen.Refused.N)
+	c, made, err := s.update(ctx, "note refused announced", seen.Queue, seen.Name,
+		ddb.And(attrRefused.Ge(announced), ddb.Or(attrRefusedAnnounced.Missing(), attrRefusedAnnounced.Lt(announced))),
+		attrRefusedAnnounced.Set(announced))
 	return c, made || c.Refused.Told >= seen.Refused.N, err
 }
 
@@ -78,7 +78,7 @@ func encodeOutbox(outbox []Outgoing) ddb.Value {
 
 func decodeReplying(d *ddb.Decoder, c *Consumer) {
 	c.Refused = Refused{
-		N: d.NumberOr(attrRefused, 0), Told: d.NumberOr(attrRefusedTold, 0),
+		N: d.NumberOr(attrRefused, 0), Told: d.NumberOr(attrRefusedAnnounced, 0),
 		By: d.TextOr(attrRefusedBy, ""), Queue: d.TextOr(attrRefusedQueue, ""), Why: d.TextOr(attrRefusedWhy, ""), Since: d.MillisOr(attrRefusedSince),
 	}
 	list := d.ListOr(attrOutbox)

@@ -114,18 +114,18 @@ func TestStoreRefuse(t *testing.T) {
 		}
 		c.Refused.Told = 2
 		for range 2 {
-			b.answer("told", c, true)(b.ToldRefused(b.Context(), c))
+			b.answer("announced", c, true)(b.ToldRefused(b.Context(), c))
 		}
 		before := c
 		c.Refused.N, c.Refused.By = 5, "2-r2"
 		b.answer("more", c, true)(say(3, record.Token{N: 2, Req: "r2"}))
-		b.answer("told of the former", c, true)(b.ToldRefused(b.Context(), before))
+		b.answer("the former announced", c, true)(b.ToldRefused(b.Context(), before))
 		elsewhere := c
 		elsewhere.Refused.N = 9
-		b.answer("told of more than were refused", c, false)(b.ToldRefused(b.Context(), elsewhere))
+		b.answer("more announced than were refused", c, false)(b.ToldRefused(b.Context(), elsewhere))
 		c.Refused.Told = 5
-		b.answer("told of all", c, true)(b.ToldRefused(b.Context(), c))
-		b.answer("told of the former, late", c, true)(b.ToldRefused(b.Context(), before))
+		b.answer("all announced", c, true)(b.ToldRefused(b.Context(), c))
+		b.answer("the former announced, late", c, true)(b.ToldRefused(b.Context(), before))
 	})
 }
 

@@ -60,8 +60,8 @@ func (s *Store) CommitPreparedAndClaim(ctx context.Context, queue, name string, 
 }
 
 // AbortPrepared gives the claim of a token back, whatever it is at: Started,
-// Prepared or InDoubt. Only who has the ABORTED marker of the consumer's database
-// in hand may ask for it. 1 write unit.
+// Prepared or InDoubt. Only a caller that has the ABORTED marker of the consumer's
+// database may do so. 1 write unit.
 //
 // Lost response: as with Fail. Another ended the claim: false. We die right
 // after: RetryAt or the operator decides.

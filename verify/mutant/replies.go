@@ -76,7 +76,7 @@ var replyMutants = []mutant{
 		{"store_replies.go", "ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),", "attrQueue.Exists(),"},
 	}},
 	{"replies: announced for ever", recordFolder, test{"./pkg/handoff", "TestARefusedReplyGoesOn"}, []edit{
-		{"store_replies.go", "\t\tattrRefusedTold.Set(told))", "\t\tattrRefusedTold.Remove())"},
+		{"store_replies.go", "\t\tattrRefusedAnnounced.Set(announced))", "\t\tattrRefusedAnnounced.Remove())"},
 	}},
 	{"replies: the sweep leaves them to the next record", deliveryFolder, test{"./pkg/handoff", "TestAFullQueueHoldsTheConsumer"}, []edit{
 		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {", "if false && c.LeaseUntil.Before(ddb.ToMillis(now)) {"},

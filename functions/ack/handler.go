@@ -23,7 +23,7 @@ import (
 // handler is the type of the function that Lambda calls.
 type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
 
-// service answers requests, and sees to the ends of chains.
+// service answers requests, and handles the ends of chains.
 type service struct {
 	acker    *xorack.Acker
 	stamper  *stamps.Stamper
@@ -65,7 +65,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	return (&service{acker, stamps.New(acker), a.Names, announce.Batches(deliverer.Ender(announcer.Chain)), settings.NewEmitter(out), time.Now, a.TenantClaim}).handle, nil
 }
 
-// handle tells a batch of stream records from a request.
+// handle dispatches an event: a batch of stream records, or a request.
 func (s *service) handle(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if event, ok := streamEvent(raw); ok {
 		return s.ends(ctx, event)
@@ -94,7 +94,7 @@ func streamEvent(raw json.RawMessage) (table.StreamEvent, bool) {
 	return event, err == nil
 }
 
-// ends sees to the chains that a batch of records shows as ended.
+// ends finishes the chains that a batch of records shows as ended.
 func (s *service) ends(ctx context.Context, event table.StreamEvent) (json.RawMessage, error) {
 	metrics := s.emitter.Begin()
 	defer metrics.Flush()
@@ -108,7 +108,7 @@ func (s *service) ends(ctx context.Context, event table.StreamEvent) (json.RawMe
 		},
 		Failed: func(err error) {
 			metrics.Count("Errors", 1)
-			slog.ErrorContext(ctx, "a chain's end was not seen to", "error", err)
+			slog.ErrorContext(ctx, "a chain's end was not handled", "error", err)
 		},
 	})(ctx, event)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *service) api() *httpapi.API {
 	}
 }
 
-// get tells of a chain.
+// get shows a chain.
 func (s *service) get(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	if err := c.Only("tag"); err != nil {
 		return 0, nil, err

@@ -128,7 +128,7 @@ func TestAddReadsItsBatchWhereverItStands(t *testing.T) {
 	}
 }
 
-// TestNoTokensOfWhatWasNotStarted: whoever is told of an edge hands work on.
+// TestNoTokensOfWhatWasNotStarted: whoever gets an edge passes work on.
 func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 	s := newServer(t)
 	root := s.edges(s.ack("create", `"tag":"t","edges":2`))[0]
@@ -420,7 +420,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamSeals: what the handler itself stored is sealed, and counted.
+// TestStreamSeals: what the handler stored is sealed, and counted.
 func TestStreamSeals(t *testing.T) {
 	s := newServer(t)
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]

@@ -57,7 +57,7 @@ func (s *service) edged(ctx context.Context, c *httpapi.Call, o order, r xorack.
 	if err != nil {
 		return refused(ctx, c, o, err)
 	}
-	a := told(o, r.Outcome)
+	a := resultOf(o, r.Outcome)
 	a.Chain = s.answer(c, r.Chain)
 	if r.Outcome == xorack.Applied || r.Outcome == xorack.Ended {
 		a.Edges = o.children
@@ -123,7 +123,7 @@ func (s *service) create(ctx context.Context, c *httpapi.Call, o order) result {
 		return refused(ctx, c, o, err)
 	}
 	c.Metrics.Count("ChainsCreated", 1)
-	r := told(o, created.Outcome)
+	r := resultOf(o, created.Outcome)
 	r.Chain = s.answer(c, created.Chain)
 	if created.Outcome == xorack.Applied || created.Outcome == xorack.Ended {
 		r.Edges = created.Roots
@@ -138,12 +138,12 @@ func (s *service) remove(ctx context.Context, c *httpapi.Call, o order) result {
 		if err := s.stamper.Delete(ctx, o.tag); err != nil {
 			return refused(ctx, c, o, err)
 		}
-		return told(o, xorack.Ended)
+		return resultOf(o, xorack.Ended)
 	}
 	if err != nil {
 		return refused(ctx, c, o, err)
 	}
-	a := told(o, r.Outcome)
+	a := resultOf(o, r.Outcome)
 	a.Chain = s.answer(c, r.Chain)
 	return a
 }

@@ -132,7 +132,7 @@ func readOrder(scope tenancy.Scope, members []strictjson.Member) (order, error) 
 }
 
 // name puts the caller's tenant in front of the tag, and looks whose the edges are:
-// tokens have the stored tag inside, so that they can be handed to whoever works.
+// tokens have the stored tag inside, so that they can be passed to any worker.
 func (o *order) name(scope tenancy.Scope) (err error) {
 	if o.tag, err = scope.Full("tag", o.tag); err != nil {
 		return err

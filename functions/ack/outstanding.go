@@ -22,7 +22,7 @@ const (
 	someOutstandings = 100
 )
 
-// tree is what work starts, as the caller tells it: edges by their number or by
+// tree is what work starts, as the caller gives it: edges by their number or by
 // their name, each with what follows from it.
 type tree struct {
 	// key is a number or a name, edge makes the edge of that key.
@@ -44,7 +44,7 @@ type waiting struct {
 	Edge xorack.Edge `json:"edge"`
 }
 
-// outstanding tells which edges of a tree have not ended.
+// outstanding lists the edges of a tree that have not ended.
 func (s *service) outstanding(ctx context.Context, call *httpapi.Call, o order) result {
 	c, err := s.acker.Get(ctx, o.tag)
 	if err == nil && c.HasStamps() {

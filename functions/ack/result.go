@@ -101,13 +101,13 @@ func ended(outcome xorack.Outcome) *httpapi.Problem {
 func otherChildren() *httpapi.Problem {
 	return &httpapi.Problem{
 		Status: http.StatusConflict, Type: "other-children", Title: "The operation counted with other children",
-		Detail: "the first ones stay: which children follow must be told by the edge's work alone",
+		Detail: "the first ones stay: which children follow must depend on the edge's work alone",
 		More:   map[string]any{"outcome": xorack.OtherChildren},
 	}
 }
 
-// told is the result of an operation with this outcome.
-func told(o order, outcome xorack.Outcome) result {
+// resultOf is the result of an operation with this outcome.
+func resultOf(o order, outcome xorack.Outcome) result {
 	problem := ended(outcome)
 	switch {
 	case outcome == xorack.Applied, outcome == xorack.Ended, outcome == xorack.EdgeEnded && o.operation == "fail":
@@ -124,7 +124,7 @@ func told(o order, outcome xorack.Outcome) result {
 
 // stamped is the result of a stamp's operation.
 func stamped(o order, state stamps.State) result {
-	r := told(o, state.Outcome)
+	r := resultOf(o, state.Outcome)
 	r.Stamp, r.Acked = hex.EncodeToString(state.Stamp), &state.Acked
 	return r
 }

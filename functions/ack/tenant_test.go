@@ -15,7 +15,7 @@ import (
 )
 
 // Whatever a tenant asks of chains, with tokens of its own and of another's, all
-// that is stored is its own, and nothing of another's is told or changed.
+// that is stored is its own, and nothing of another's is shown or changed.
 func FuzzTenant(f *testing.F) {
 	own, others := xorack.Root("@acme/t", "", 0).String(), xorack.Root("@globex/t", "", 0).String()
 	batch, ownBatch := xorack.Root("handoff/x/1-a", "", 0).String(), xorack.Root("@acme/handoff/x/1-a", "", 0).String()

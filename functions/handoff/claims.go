@@ -52,7 +52,7 @@ type claimDocument struct {
 func newClaimDocument(scope tenancy.Scope, a pull.Answer) claimDocument {
 	d := claimDocument{
 		Status: http.StatusOK, Answer: a.Verdict, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
-		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: told(scope, a.ReplyQueue, a.Detail),
+		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: reasonFor(scope, a.ReplyQueue, a.Detail),
 	}
 	if a.Token.N > 0 {
 		d.Token = a.Token.String()

@@ -257,8 +257,8 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 	}
 }
 
-// TestReplyDocuments shows replies as they travel, what is wrong with some, and what
-// is told of one that could never be stored.
+// TestReplyDocuments shows replies as they travel, what is wrong with some, and
+// what is reported of one that could never be stored.
 func TestReplyDocuments(t *testing.T) {
 	onServers(t, func(s *server) {
 		s.put("q", 1)

@@ -83,9 +83,9 @@ type pausedAnswer struct {
 	Since  time.Time `json:"since"`
 }
 
-// told is why something failed, in words, and where it is about replies, to which
-// queue they go: it may be any queue of the stack.
-func told(scope tenancy.Scope, replyQueue, why string) string {
+// reasonFor is why something failed, in words for this scope; where it is about
+// replies, also to which queue they go: it may be any queue of the stack.
+func reasonFor(scope tenancy.Scope, replyQueue, why string) string {
 	if replyQueue == "" {
 		return why
 	}
@@ -109,7 +109,7 @@ func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswe
 		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, scope.Short(handoff.ChainOf(c))}
 	}
 	if c.Error != "" {
-		a.Failure = &failureAnswer{Error: told(scope, c.ReplyQueue, c.Error), At: c.Failed}
+		a.Failure = &failureAnswer{Error: reasonFor(scope, c.ReplyQueue, c.Error), At: c.Failed}
 		if !c.RetryAt.IsZero() {
 			a.Failure.RetryAt = &c.RetryAt
 		}
@@ -139,8 +139,8 @@ type statusAnswer struct {
 	Waiting  *waitingAnswer `json:"waiting,omitempty"`
 }
 
-// waitingAnswer is the next message to hand on: since when it waits, or that
-// it is not stored any more.
+// waitingAnswer is the next message to deliver: since when it waits, or that it is
+// not stored any more.
 type waitingAnswer struct {
 	Seq     jsonseq.Seq `json:"seq"`
 	Since   *time.Time  `json:"since,omitempty"`
@@ -157,8 +157,8 @@ type consumersAnswer struct {
 	Next string `json:"next,omitempty"`
 }
 
-// consumers tells how far a queue's consumers are; or one of them, and for how
-// long its next message waits.
+// consumers shows how far a queue's consumers are; or one of them, and for how long
+// its next message waits.
 func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	given, err := parameters(c, "queue", "consumer", "after", "limit")
 	if err != nil {
@@ -203,8 +203,8 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 	return http.StatusOK, document, nil
 }
 
-// waiting looks at the message that a consumer is to be handed next; nil where
-// there is none yet. 1 read or 2, of the whole message.
+// waiting looks at the message that a consumer gets next; nil where there is none
+// yet. 1 read or 2, of the whole message.
 func (s *service) waiting(ctx context.Context, it handoff.Status) (*waitingAnswer, error) {
 	if it.Lag() == 0 {
 		return nil, nil
@@ -235,7 +235,7 @@ type operated struct {
 	*consumerAnswer
 }
 
-// create makes a consumer, or tells of the one that is there.
+// create makes a consumer, or returns the one that is there.
 func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	members, err := body(c)
 	if err != nil {

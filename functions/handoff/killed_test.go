@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// What a child process is told. The tests' own binary is the child's.
+// The environment of a child process, which runs the tests' own binary.
 const (
 	childMode     = "TEST_CHILD" // "function" or "consumer"
 	childEndpoint = "TEST_ENDPOINT"

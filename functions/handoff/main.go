@@ -1,6 +1,6 @@
-// Command handoff is the function that tells of consumers and does what their
-// operators ask for, behind an HTTP API, a REST API or a function URL, or
-// invoked directly.
+// Command handoff is the function that shows consumers and carries out their
+// operators' orders, behind an HTTP API, a REST API or a function URL, or invoked
+// directly.
 package main
 
 import (

@@ -33,8 +33,8 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	return http.StatusOK, document, nil
 }
 
-// refused says why an order was not carried out. The id is what makes a repeat
-// safe, so it is told where we made it up.
+// refused says why an order was not carried out. The id makes a repeat safe, so the
+// answer has it where we made it up.
 func refused(ctx context.Context, scope tenancy.Scope, o order, c handoff.Consumer, err error) error {
 	var wrong *invalid.Error
 	problem := problemOf(err)
@@ -66,8 +66,8 @@ type outcome string
 const (
 	done    outcome = "done"
 	refusal outcome = "refused"
-	// open: it was asked for, and is under way, or whoever was at it died. The
-	// same order again, with the same id, brings it to its end.
+	// open: it was asked for, and is under way, or its worker died. The same order
+	// again, with the same id, finishes it.
 	open outcome = "open"
 )
 

@@ -19,7 +19,7 @@ import (
 )
 
 // A function of the account's answers a tenant's batch with replies to queues of
-// others, and they are refused: the tenant is told that, and not of which queues.
+// others, and they are refused: the tenant learns that, and not of which queues.
 func TestRepliesToOthers(t *testing.T) {
 	s := newServer(t, localdb.Choose())
 	s.Client = httpapitest.New(t, (&service{
@@ -31,7 +31,7 @@ func TestRepliesToOthers(t *testing.T) {
 		s.Want("acme", a, 200, parts...)
 		for _, foreign := range []string{"@", "globex", "secret", "audit"} {
 			if strings.Contains(a.Body, foreign) {
-				t.Errorf("%s %s: acme is told of %q: %s", method, path, foreign, a.Body)
+				t.Errorf("%s %s: acme sees %q: %s", method, path, foreign, a.Body)
 			}
 		}
 	}
@@ -70,13 +70,13 @@ func TestRepliesToOthers(t *testing.T) {
 	}
 	as("GET", "/consumers", "queue=asked&consumer=books", "", `"refused":{"count":1`, `"reason":"to a queue of another: seq 1: conflict"`)
 	as("GET", "/operations", "queue=asked", "", `"action":"reply"`, `to a queue of another"`, "conflict")
-	// Operators are told all.
-	if told := s.Invoke(`{"operation":"operations","queue":"@acme/asked"}`); !strings.Contains(told, "@globex/later") {
-		t.Errorf("an operator is told %s", told)
+	// Operators see all.
+	if answer := s.Invoke(`{"operation":"operations","queue":"@acme/asked"}`); !strings.Contains(answer, "@globex/later") {
+		t.Errorf("an operator sees %s", answer)
 	}
 }
 
-// A tenant is told the chain of a batch of its own by the tenant's name for it.
+// A tenant sees the chain of a batch of its own under the tenant's name for it.
 func TestATenantsChain(t *testing.T) {
 	s := newServer(t, localdb.Choose())
 	s.Client = httpapitest.New(t, (&service{
@@ -107,7 +107,7 @@ func TestATenantsChain(t *testing.T) {
 	} {
 		s.Want("acme", asked.answer, asked.status, asked.want)
 		if strings.Contains(asked.answer.Body, "@acme") {
-			t.Errorf("acme is told its whole name: %s", asked.answer.Body)
+			t.Errorf("acme sees its whole name: %s", asked.answer.Body)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func FuzzTenant(f *testing.F) {
 		}
 		for _, secret := range []string{"of @globex", "of q"} {
 			if strings.Contains(string(answer), secret) && !strings.Contains(body+query, secret) {
-				t.Errorf("told of another's: %s", answer)
+				t.Errorf("shows another's: %s", answer)
 			}
 		}
 		for _, queue := range queuesOf(t, queues) {

@@ -24,7 +24,7 @@ func TestATrackedClaimNamesItsChain(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	s.Want("its chain", s.status(), 200, `"state":"STARTED"`, `"chain":"`+handoff.ChainOf(c)+`"`)
-	// Its lease is no promise: the operator is told what the claim waits for.
+	// Its lease is no promise: the operator learns what the claim waits for.
 	s.now = s.now.Add(time.Hour)
 	s.Want("remove", s.operate("remove", ""), 409, `"detail":"the claim ends when its chain \"`+handoff.ChainOf(c)+`\" does`)
 	for _, op := range []string{"prepare", "commit", "abort", "extend"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 )
 
-// An API with one operation for everything is handed any body, byte for byte,
-// and all headers; the others are not.
+// An API with one operation for everything gets any body, byte for byte, and all
+// headers; the others are not.
 func TestAnyBody(t *testing.T) {
 	var got *httpapi.Call
 	take := func(_ context.Context, c *httpapi.Call) (int, any, error) {
@@ -37,7 +37,7 @@ func TestAnyBody(t *testing.T) {
 			}
 			switch {
 			case api.Any == nil && got != nil:
-				t.Errorf("%s: an operation on JSON was handed %q", name, got.Body)
+				t.Errorf("%s: an operation on JSON got %q", name, got.Body)
 			case api.Any != nil && (got == nil || string(got.Body) != test.want):
 				t.Errorf("%s: %s", name, answer)
 			case api.Any != nil && name == "twice" && got.Headers["x-a"] != "1,2":

@@ -38,8 +38,8 @@ type API struct {
 }
 
 // Operation answers a call: with a status and a document that has a member
-// "status" of the same value, or with an error, of which a caller is told what
-// [API].Problem or [ProblemOf] makes of it.
+// "status" of the same value, or with an error, which [API].Problem or [ProblemOf]
+// turns into the caller's answer.
 type Operation func(context.Context, *Call) (status int, document any, err error)
 
 // Call is one request, whose names its names are, and the metrics of answering it.
@@ -69,10 +69,10 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 		if problem.Status >= http.StatusInternalServerError {
 			c.Metrics.Count("Errors", 1)
 		}
-		slog.InfoContext(ctx, "answered", c.told("status", problem.Status, "problem", problem.Type)...)
+		slog.InfoContext(ctx, "answered", c.logged("status", problem.Status, "problem", problem.Type)...)
 		return c.Problem(problem)
 	}
-	slog.InfoContext(ctx, "answered", c.told("status", status)...)
+	slog.InfoContext(ctx, "answered", c.logged("status", status)...)
 	return c.Answer(status, document)
 }
 
@@ -105,8 +105,8 @@ func (a *API) problemOf(ctx context.Context, scope tenancy.Scope, err error) *Pr
 	return ProblemOf(ctx, scope, err)
 }
 
-// told is what is logged of a call: its tenant too, where there is one.
-func (c *Call) told(fields ...any) []any {
+// logged is what is logged of a call: its tenant too, where there is one.
+func (c *Call) logged(fields ...any) []any {
 	if c.Tenant() == "" {
 		return fields
 	}

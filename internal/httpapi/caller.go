@@ -7,8 +7,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// callerOf reads who calls from the parts of the event that the caller has no hand
-// in. What cannot be read is nobody.
+// callerOf reads who calls from the parts of the event that the caller cannot
+// influence. What cannot be read is nobody.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-jwt-authorizer.html
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-mapping-template-reference.html
 func callerOf(s shape, authorizer, signer json.RawMessage) tenancy.Caller {

@@ -45,7 +45,8 @@ type FieldError struct {
 	Other *int `json:"other,omitempty"`
 }
 
-// newFieldError tells of a field, with the queue's name as the caller gave it.
+// newFieldError is the error of a field, with the queue's name as the caller gave
+// it.
 func newFieldError(scope tenancy.Scope, wrong *invalid.Error) FieldError {
 	said := *wrong
 	said.Queue = scope.Short(wrong.Queue)
@@ -68,7 +69,7 @@ func (p *Problem) Error() string {
 	return p.Detail
 }
 
-// Code is what a program tells the problem by: the reason why a field is invalid, and
+// Code identifies the problem to programs: the reason why a field is invalid, and
 // the type of every other problem.
 func (p *Problem) Code() string {
 	if p.Type == typeInvalid {

@@ -13,8 +13,8 @@ import (
 )
 
 // ProblemOf says what an error is to the caller: one that is a Problem already, of
-// the sorter, or of whose names they are. One that nobody expects is logged, and
-// told to nobody. Names are told as the scope's callers give them.
+// the sorter, or of whose names they are. An unexpected one is logged, and not
+// shown to the caller. Names are shown as the scope's callers give them.
 func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 	var problem *Problem
 	var wrong *invalid.Error

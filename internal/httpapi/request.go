@@ -1,5 +1,5 @@
 // Package httpapi answers the requests of one function's API, in any of the shapes
-// in which Lambda hands them over: it tells the events apart that one binary serves
+// that Lambda passes: it distinguishes the events that one binary serves
 // ([Decode]), finds the operation that is asked for ([API]), and writes its answer,
 // or a problem document ([Problem]), in the event's own shape.
 //
@@ -79,9 +79,9 @@ type event struct {
 	IsBase64Encoded       bool                `json:"isBase64Encoded"`
 }
 
-// Decode tells which shape an event has, and reads it: a body must be JSON by
-// its content type, and valid UTF-8. The request is good for answering even
-// where there is an error.
+// Decode finds out which shape an event has, and reads it: a body must be JSON by
+// its content type, and valid UTF-8. The request is good for answering even where
+// there is an error.
 //
 // API Gateway is known by its requestContext:
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
@@ -101,7 +101,7 @@ func decode(raw json.RawMessage) (Request, error) {
 	var e event
 	if err := json.Unmarshal(raw, &e); err != nil || e.RequestContext == nil {
 		// A document of the caller's own may have members of these names with
-		// other types: what is no event of AWS's is the document itself.
+		// other types: what is no event of AWS's is the document.
 		return Request{Direct: true, Body: raw, shape: direct}, nil
 	}
 	r := Request{shape: rest, Method: e.HTTPMethod, Query: url.Values{}}

@@ -11,7 +11,7 @@ import (
 type Caller struct {
 	// Claims are those of a token, nil where there was none.
 	Claims map[string]json.RawMessage
-	// Signed tells that the request was signed for IAM.
+	// Signed says that the request was signed for IAM.
 	Signed bool
 }
 

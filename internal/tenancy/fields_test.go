@@ -20,7 +20,7 @@ const (
 	owned = "owned"
 	// under: it names what stands under a queue, a tag or an edge of the request.
 	under = "under"
-	// content: it is handed on, and names nothing.
+	// content: it is passed on, and names nothing.
 	content = "content"
 	// way: it says where in the tenant's own event a scoped name is found.
 	way = "way"

@@ -1,7 +1,7 @@
 // Package tenancy is whose names a caller's are, where many tenants share one
 // stack. [Caller.Scope] finds the tenant in what was verified of the caller, and
-// [Scope] puts it in front of the names that the caller gives, and takes it off
-// those that it is told; how it stands there is said by package pkg/tenant.
+// [Scope] puts it in front of the names that the caller gives, and strips it from
+// those in the answers; package pkg/tenant defines the format.
 //
 // It is the one place that decides this. Nobody's names are nobody's: there is no
 // way to a Scope but by a token's claim, a signature for IAM, or a direct invoke.

@@ -26,18 +26,18 @@ func TestScope(t *testing.T) {
 	for _, name := range []string{"q", "@globex/q", "/", "@acme/q", strings.Repeat("n", 1018)} {
 		full, err := scope.Full("queue", name)
 		if err != nil || full != "@acme/"+name || scope.Short(full) != name {
-			t.Errorf("%q is stored as %q (%v), and told as %q", name, full, err, scope.Short(full))
+			t.Errorf("%q is stored as %q (%v), and shown as %q", name, full, err, scope.Short(full))
 		}
 	}
 	if full, err := scope.Full("queue", ""); full != "" || err != nil {
 		t.Errorf("no name became %q, %v", full, err)
 	}
 	if others := scope.Short("@acmee/q") + scope.Short("@acm/q") + scope.Short("q") + scope.Short("@acme/"); others != "" {
-		t.Errorf("others' names are told: %q", others)
+		t.Errorf("others' names are shown: %q", others)
 	}
 	for id, want := range map[string]string{"@acme/1": "1", "@globex/2": "", "3": "3"} {
 		if got := scope.ShortID(id); got != want {
-			t.Errorf("the id %q is told as %q, want %q", id, got, want)
+			t.Errorf("the id %q is shown as %q, want %q", id, got, want)
 		}
 	}
 }

@@ -203,9 +203,9 @@ func (a *Acker) create(ctx context.Context, c Chain) (Chain, error) {
 	}
 }
 
-// replaceable reports whether what stands under a tag is only what is left of
-// another chain. Our own incarnation never is: a late repeat of a create must
-// not make an ended chain live again.
+// replaceable reports whether what is stored under a tag is only what is left of
+// another chain. Our own incarnation never is: a late repeat of a create must not
+// make an ended chain live again.
 func (a *Acker) replaceable(c Chain) bool {
 	switch {
 	case c.Recorded == Deleted:

@@ -33,15 +33,15 @@
 // The chains table, a chain an item, under (tag):
 //
 //	v          N  layout of the item, 1
-//	inc        B  8 bytes that tell the chain from others of the same tag
+//	inc        B  8 bytes that distinguish the chain from others of the same tag
 //	n          N  the ids of the edges started less the ids of those ended
 //	ops        BS 8 bytes of each edge that ended, or call of Add
-//	kids       BS 4 bytes that tell the children of each of those that started any
+//	kids       BS 4 bytes that identify the children of each of those that started any
 //	edges      N  how many edges were started
 //	stampLen   N  instead of these, the length of stamps, and
 //	stamps     BS each of them: package stamps
 //	created    N  ms; missing where operations came before the chain
-//	cd         B  8 bytes that tell the options of its creation
+//	cd         B  8 bytes that identify the options of its creation
 //	deadline   N  ms, when it times out
 //	idle       N  ms without progress after which it times out
 //	seen       N  ms, the last progress

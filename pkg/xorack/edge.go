@@ -85,7 +85,7 @@ func edgeID(hash [32]byte) [12]byte {
 	return [12]byte(hash[:12])
 }
 
-// Child is the ith edge that follows from this one, from 0. Their number must
+// Child is the ith edge that follows from this one, from 0. How many there are must
 // follow from the work alone: a handler that runs again must start the same ones.
 func (e Edge) Child(i int) Edge { return e.derived(chains.ForChild, chains.Number(i)) }
 
@@ -123,7 +123,7 @@ const tokenVersion = 1
 var tokenTable = crc32.MakeTable(crc32.Castagnoli)
 
 // tokenHead is the bytes of a token before its tag: version, incarnation, id
-// and the checksum of all but itself.
+// and the checksum of all the rest.
 const tokenHead = 1 + 8 + 12 + 4
 
 // String is the edge as a token: letters, digits, - and _, about 34 characters

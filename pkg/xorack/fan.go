@@ -117,8 +117,8 @@ func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
 	return a.Done(ctx, e, children...)
 }
 
-// partGrace is how much longer than its tree a part of a fan may take: the tree
-// times out by itself.
+// partGrace is how much longer than its tree a part of a fan may take, so that the
+// tree times out first.
 const partGrace = time.Hour
 
 // createParts creates the chains of a fan. Where the edge has ended or its chain

@@ -23,10 +23,10 @@ type Store struct{ table *chains.Table }
 //
 // A method that returns an error may have taken effect all the same, and a
 // request may take effect twice (the SDK repeats one whose response is lost).
-// So each write says in its condition what must still be so, answers with the
-// chain that stands there afterwards and whether this request changed it, and
-// leaves a mark by which its repeat finds it. An item of a newer layout is not
-// written: [table.ErrNewerLayout].
+// So each write says in its condition what must still be so, answers with the chain
+// that is stored afterwards and whether this request changed it, and leaves a mark
+// by which its repeat finds it. An item of a newer layout is not written:
+// [table.ErrNewerLayout].
 //
 // "Not ended" means [Chain.End] is Open; "same incarnation" that the record
 // has none, or this one.
@@ -75,7 +75,7 @@ var (
 )
 
 // upsert changes the chain under a tag, or makes it, if the condition holds. It
-// returns the chain that stands there afterwards and whether the condition held.
+// returns the chain that is stored afterwards and whether the condition held.
 func (s *Store) upsert(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (Chain, bool, error) {
 	return s.decoded(s.table.Upsert(ctx, op, tag, condition, do...))
 }

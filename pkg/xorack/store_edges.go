@@ -9,9 +9,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// create makes a chain of c where none was created, none has ended, and what
-// stands there (operations that came before) is of the same incarnation and of
-// edges. Their sums are added; Seen keeps its value.
+// create makes a chain of c where none was created, none has ended, and what is
+// stored (operations that came before) is of the same incarnation and of edges.
+// Their sums are added; Seen keeps its value.
 //
 // Lost response: the repeat finds a chain with our own incarnation and options.
 // Another did it first: the same one, with the same options, is as good as
@@ -36,10 +36,10 @@ func (s *Store) create(ctx context.Context, c Chain) (Chain, bool, error) {
 		ddb.And(chains.Created.Missing(), chains.Recorded.Missing(), chains.IsSame(c.Incarnation), hasEdges), do...)
 }
 
-// replace stores c in the place of what is left of another chain, if that still
-// stands there: one of `seen`'s incarnation that was never created or has
-// expired; or, where `seen` was deleted, the one with its LastOp. Stamps that
-// came before a creation have no incarnation: they stay.
+// replace stores c in the place of what is left of another chain, if that is still
+// stored: one of `seen`'s incarnation that was never created or has expired; or,
+// where `seen` was deleted, the one with its LastOp. Stamps that came before a
+// creation have no incarnation: they stay.
 //
 // Lost response: the repeat finds our own chain. Another did it first: theirs is
 // returned. We die right after: as with create.

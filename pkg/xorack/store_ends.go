@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// endNow are the changes of an end that somebody says: the chain is due, so that
-// the sweep finds it, created or not, and does not expire before it is sealed.
+// endNow are the changes of an explicit end: the chain is due, so that the sweep
+// finds it, created or not, and does not expire before it is sealed.
 func endNow(tag string, how End, now time.Time) []ddb.Action {
 	return []ddb.Action{
 		chains.Recorded.Set(ddb.Text(string(how))), chains.EndedAt.Set(ddb.Millis(now)),

@@ -82,7 +82,7 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestOlderLayoutStays: who changes an item does not bring it to this layout.
+// TestOlderLayoutStays: a change of an item does not convert it to this layout.
 func TestOlderLayoutStays(t *testing.T) {
 	for name, c := range writes(t) {
 		memory, s := inMemory(t)

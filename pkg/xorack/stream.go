@@ -55,8 +55,8 @@ type OnEndsOptions struct {
 //	{"dynamodb": {"NewImage": {"due": {"N": [{"exists": true}]}, "st": {"S": [{"exists": true}]}}}}
 //	{"dynamodb": {"NewImage": {"due": {"N": [{"exists": true}]}, "created": {"N": [{"exists": true}]}, "n": {"N": ["0"]}}}}
 //
-// What that leaves out, a chain of stamps that is acked and whose stamper died
-// before it said so, the sweep finds.
+// The filter leaves out a chain of stamps that is acked and whose stamper died
+// before it recorded that: the sweep finds it.
 func OnEnds(a *Acker, names Names, announce Announce, options *OnEndsOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	if options == nil {
 		options = &OnEndsOptions{}

@@ -171,8 +171,8 @@ func (r *sweepRun) see(ctx context.Context, tag string) (did SweepReport, err er
 }
 
 // prolong gives a part of a fan that is overdue an hour more than its whole tree
-// has, while that is open: it may have been extended since, and it times out by
-// itself, for a reason of its own.
+// has, while that is open: it may have been extended since, and the tree's own
+// chain times out for its own reason.
 func (r *sweepRun) prolong(ctx context.Context, c Chain) (Chain, error) {
 	if !c.Sub || c.Deadline.After(r.now) {
 		return c, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// chain is what stands under a tag, as far as it matters to stamps: the zero chain
-// for nothing.
+// chain is what is stored under a tag, as far as it matters to stamps: the zero
+// chain for nothing.
 type chain struct {
 	tag         string
 	incarnation [8]byte

@@ -175,7 +175,7 @@ func (s *Stamper) create(ctx context.Context, c chain) (chain, error) {
 	return there, err
 }
 
-// replaceable reports whether what stands under a tag is only what is left of
+// replaceable reports whether what is stored under a tag is only what is left of
 // another chain.
 func (s *Stamper) replaceable(c chain) bool {
 	switch {
@@ -221,8 +221,8 @@ func (s *Stamper) Stamp(ctx context.Context, tag string, stamp []byte, options *
 // roomFor is how many stamps of a length a chain has room for.
 func roomFor(length int) int { return min(xorack.MaxOps, maxStamps/(chains.StampMark+length)) }
 
-// already is the outcome of an operation that came after an end. Nothing lets a
-// chain of stamps fail.
+// already is the outcome of an operation that came after an end. A chain of stamps
+// cannot fail.
 var already = map[xorack.End]xorack.Outcome{
 	xorack.Done:     xorack.AlreadyDone,
 	xorack.TimedOut: xorack.AlreadyTimedOut,

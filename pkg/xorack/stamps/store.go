@@ -10,8 +10,8 @@ import (
 )
 
 // store makes the requests for chains of stamps: each method one. As with
-// [xorack.Store], a write answers with the chain that stands there afterwards
-// and whether this request changed it, and changes no item of a newer layout:
+// [xorack.Store], a write answers with the chain that is stored afterwards and
+// whether this request changed it, and changes no item of a newer layout:
 // [table.ErrNewerLayout].
 type store struct{ *chains.Table }
 
@@ -21,8 +21,8 @@ func mayHave(length int) ddb.Cond {
 }
 
 // create makes a chain of c where none was created, none has ended, and what
-// stands there (stamps that came before) is of the same incarnation and length.
-// The stamps are put together; when it was last stamped stays.
+// is stored (stamps that came before) is of the same incarnation and length. The
+// stamps are put together; when it was last stamped stays.
 //
 // Lost response: the repeat finds a chain with our own incarnation. Another did
 // it first: the same one is as good as ours. We die right after: a chain that
@@ -47,10 +47,10 @@ func (s *store) create(ctx context.Context, c chain) (chain, bool, error) {
 		chains.Created.Missing(), chains.Recorded.Missing(), chains.IsSame(c.incarnation), mayHave(c.length)), do...))
 }
 
-// replace stores c in the place of what is left of another chain, if that still
-// stands there: one of seen's incarnation that was never created or has expired;
-// or, where seen was deleted, the one with its operation. Stamps that came before
-// a creation have no incarnation: they stay.
+// replace stores c in the place of what is left of another chain, if that is still
+// stored: one of seen's incarnation that was never created or has expired; or,
+// where seen was deleted, the one with its operation. Stamps that came before a
+// creation have no incarnation: they stay.
 //
 // Lost response: the repeat finds our own chain. Another did it first: theirs is
 // returned. We die right after: as with create.

@@ -9,8 +9,8 @@ import (
 )
 
 // Table is the chains' table on an engine. Every method is one request; a write
-// returns the item that stands there afterwards and whether its condition held,
-// and changes no item of a newer layout.
+// returns the item that is stored afterwards and whether its condition held, and
+// changes no item of a newer layout.
 type Table struct {
 	Engine     ddb.Engine
 	Definition *table.Definition

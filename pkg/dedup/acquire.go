@@ -22,7 +22,7 @@ const (
 )
 
 // judge says what a row means at this moment to a caller with this payload.
-// The order of the questions matters: an expired row's payload is nobody's, and
+// The order of the checks matters: an expired row's payload does not count, and
 // neither a remembered result nor a running effect is for another payload.
 func (d *Deduplicator[ID, R]) judge(r Row, payload []byte, now time.Time) verdict {
 	switch {
@@ -76,8 +76,8 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (remember
 			if r, mine, err = d.claim(ctx, a, r, now); err != nil || mine {
 				return remembered{}, r, mine, err
 			}
-			// What stands there is judged by the time of the claim: if that
-			// refused it as running, it is running.
+			// The stored row is judged by the time of the claim: if that refused it
+			// as running, it is running.
 			if d.judge(r, a.payload, now) == running {
 				r, err = d.wait(ctx, a, r)
 			}
@@ -126,12 +126,12 @@ func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *request) (Row, e
 	return Row{}, nil
 }
 
-// claim tries to become the owner of what stands there, the zero Row for
-// anything but an expired row. It returns what stands there afterwards.
+// claim tries to become the owner of the key. seen is the expired row to replace,
+// else the zero Row. It returns the row that is stored afterwards.
 //
 // A claim whose response was lost is found by its token; its lease counts from
-// when it was sent. Where that is over before the answer is here, the caller
-// owns nothing any more.
+// when it was sent. If the lease has run out when the response arrives, the caller
+// owns nothing.
 func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *request, seen Row, now time.Time) (Row, bool, error) {
 	lease, err := d.leaseFor(ctx)
 	if err != nil {

@@ -14,9 +14,9 @@ type cache struct {
 	entries *lru.Cache[Key, cached]
 
 	// A call that was under way while its id was invalidated may bring the old
-	// result. mu keeps it from coming between; forgotten are the fences up to
-	// which a key's results are not taken any more, and below lost the same of
-	// all keys, for those that forgotten had no room to keep.
+	// result. mu prevents that; forgotten has the fence up to which a key's results
+	// are rejected; below lost, those of any key are, for the keys that forgotten
+	// had no room for.
 	mu        sync.Mutex
 	forgotten *lru.Cache[Key, int64]
 	lost      int64

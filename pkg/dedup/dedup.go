@@ -73,7 +73,7 @@ func (d *Deduplicator[ID, R]) made() error {
 	return nil
 }
 
-// Key is the key that the table has an id under.
+// Key is the key under which the table stores an id.
 func (d *Deduplicator[ID, R]) Key(id ID) (Key, error) {
 	if err := d.made(); err != nil {
 		return Key{}, err
@@ -124,9 +124,9 @@ func (d *Deduplicator[ID, R]) leaseFor(ctx context.Context) (time.Duration, erro
 }
 
 // validity is how long a row is valid, and when TTL may take it, where its
-// lease ends at leaseUntil, or is over where that is the zero Time. A row is
-// valid for longer than its lease is not over by any clock: an expired row may
-// be taken without a look at the lease.
+// lease ends at leaseUntil, or is over where that is the zero Time. By any clock, a
+// row is valid until after its lease is over: an expired row may be taken without a
+// look at the lease.
 func (d *Deduplicator[ID, R]) validity(now, leaseUntil time.Time) (validUntil, expiresOn time.Time) {
 	if d.options.KeepForever {
 		return Forever, time.Time{}

@@ -1,5 +1,5 @@
 // Package dedup runs an effect once for each id, remembers its result, and
-// shuts out owners whose time is over: for handlers whose events come more than
+// fences off owners whose lease is over: for handlers whose events come more than
 // once, and for requests that their callers repeat.
 //
 // Make a [Table] with [NewDynamo] (or [NewMemory], in tests), a [Deduplicator]

@@ -25,7 +25,7 @@ type flight struct {
 	until time.Time
 }
 
-// expect notes until when whoever has the key may keep it.
+// expect notes until when the owner may hold the key.
 func (f *flight) expect(until time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,8 +38,8 @@ func (f *flight) expected() time.Time {
 	return f.until
 }
 
-// left is how long it is until the key is to be had, whether the call is over
-// then or not: its effect may not return. At first nobody knows.
+// left is how long until the key can be taken, even if the call goes on: its effect
+// may never return. At first it is unknown.
 func (f *flight) left(now time.Time, margin time.Duration) time.Duration {
 	until := f.expected()
 	if until.IsZero() {

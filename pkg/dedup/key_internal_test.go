@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzJoinedKey: in a table with one key no two keys look alike, and what is
-// none is seen to be none.
+// none is recognised as none.
 func FuzzJoinedKey(f *testing.F) {
 	f.Add("order-1", "payments", "8:payments:order-1")
 	f.Add(":", "1:", "+1:a:b")

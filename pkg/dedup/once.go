@@ -151,7 +151,7 @@ type Run struct {
 	// was not completed: it may have had its effect.
 	Attempt int64
 	// Fence rises with every claim of the key: a system that refuses a lower
-	// fence than it has seen shuts out an owner whose lease is over.
+	// fence than it has seen fences off an owner whose lease is over.
 	Fence int64
 	// LeaseUntil is when the lease ends.
 	LeaseUntil time.Time

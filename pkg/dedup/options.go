@@ -34,8 +34,8 @@ type Options[ID, R any] struct {
 	// lease, whose first look comes when effects of this kind usually end, as far
 	// as this process knows, and at most 2 seconds later: most callers need one.
 	Poll Poll
-	// Margin is how far the clocks of callers may be apart: a lease is over only
-	// that much later. 2 seconds where it is 0, 1 ms to 1 hour.
+	// Margin is the clock skew allowed between callers: a lease is over only that
+	// much later. 2 seconds where it is 0, 1 ms to 1 hour.
 	Margin time.Duration
 	// MaxAttempts is how often an id may be begun before it is quarantined, 1
 	// to 1,000,000; 0 means that it never is.
@@ -77,15 +77,15 @@ type Options[ID, R any] struct {
 	// tests and development. Package deduplambda has the variable by which Powertools does.
 	Off bool
 
-	// Logger gets what happens: looks at DEBUG, what came of a call at INFO,
-	// time-outs, lost claims and errors at WARN. nil means nobody.
+	// Logger logs polls at DEBUG, outcomes of calls at INFO, and time-outs, lost
+	// claims and errors at WARN. nil means no log.
 	Logger *slog.Logger
 	// Observe is called with each event; it may be nil. See the Metrics of package
 	// deduplambda.
 	Observe func(context.Context, Event)
 	// Trace is called as an operation begins (once, try_start, poll,
-	// invalidate), and the function that it returns as it ends; nil means that
-	// nobody traces.
+	// invalidate), and the function that it returns as it ends; nil means no
+	// tracing.
 	Trace func(ctx context.Context, operation string, k Key) (context.Context, func(error))
 
 	// Now is the clock; nil means time.Now.
@@ -111,8 +111,7 @@ const (
 // Overflow is a store for large results, such as a bucket. Put is given each
 // key once, or again with the same body. A key is 45 bytes of a-z, 0-9, '/' and
 // '-'; nobody deletes what expires: give the bucket a lifecycle rule that is
-// longer than TTL. While an object is asked for and Get fails, so does the call,
-// without running the effect.
+// longer than TTL. Where Get fails, so does the call, without running the effect.
 //
 // Once gives Put and the table 5 seconds together: a Put that takes longer is a
 // [NotRememberedError], and the effect runs again after the lease. Where that is

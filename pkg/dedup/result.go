@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// rowLimit is what a row may come to: a failed claim pays for the row that
-	// stands there, 1 unit for each KB.
+	// rowLimit is what a row may come to: a failed claim pays for the stored row, 1
+	// unit for each KB.
 	rowLimit = 1024
 	// rowOverhead is what a row has beside keys, messages and the result, by
 	// DynamoDB's count and a little more.

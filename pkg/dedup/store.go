@@ -16,10 +16,10 @@ import (
 //
 // A method that returns an error may have taken effect all the same, and a
 // request may take effect twice (the SDK repeats one whose response is lost).
-// A write whose condition does not hold changes nothing. It returns the row
-// that stands there, the zero Row where none does, and false; the caller looks
-// for its own token there, then decides. A row that a later version of this
-// package wrote is not changed: the error is [table.ErrNewerLayout].
+// A write whose condition does not hold changes nothing. It returns the stored row,
+// the zero Row where there is none, and false; the caller looks for its own token
+// there, then decides. A row that a later version of this package wrote is not
+// changed: the error is [table.ErrNewerLayout].
 type Store interface {
 	// Claim makes the caller the owner of a key: where there is no row; or
 	// where the row is valid and not completed, its lease is over by more than

@@ -66,7 +66,7 @@ func (t *Table) at(attribute ddb.Path) ddb.Path { return t.names.attribute(attri
 // may keep something in it that a write of this one would break.
 func (t *Table) isKnown() ddb.Cond { return t.at(attrVersion).Le(ddb.Int(layout)) }
 
-// update is one conditional UpdateItem: the row that stands there afterwards, and
+// update is one conditional UpdateItem: the row that is stored afterwards, and
 // whether the condition held.
 func (t *Table) update(ctx context.Context, op string, k Key, condition ddb.Cond, do ...ddb.Action) (Row, bool, error) {
 	a, err := t.engine.Do(ctx, ddb.Update{Op: t.op(op), Key: t.names.key(k), If: condition, Do: do})

@@ -6,6 +6,6 @@
 //     Idempotency-Key;
 //   - [OnSQS], [OnDynamoDB] and [OnKinesis] those of batches.
 //
-// [Metrics] writes what happens as CloudWatch metrics, and [OffInEnvironment] is
+// [Metrics] writes what happens as CloudWatch metrics, and [OffInEnvironment] reads
 // the variable by which Powertools switches deduplication off.
 package deduplambda

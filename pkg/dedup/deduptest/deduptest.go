@@ -122,8 +122,8 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// settles fails the test where a read that need not be strong does not come to
-// show what stands there. Every older state is right until then.
+// settles fails the test where a read that need not be strong does not come to show
+// what is stored. Every older state is right until then.
 func settles[T any](t *testing.T, what string, read func() T, want T) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -134,7 +134,7 @@ func settles[T any](t *testing.T, what string, read func() T, want T) {
 	}
 }
 
-// wrote checks the answer of a write, and what stands there afterwards.
+// wrote checks the answer of a write, and what is stored afterwards.
 func wrote(t *testing.T, s suite, what string, done bool, want dedup.Row) func(dedup.Row, bool, error) {
 	return func(got dedup.Row, ok bool, err error) {
 		t.Helper()

@@ -70,7 +70,7 @@ func (a *Archive) Delivered(delivered func(context.Context, string) (int64, bool
 	}
 }
 
-// Kept is what a [Archive.Keep] did.
+// Kept is what an [Archive.Keep] did.
 type Kept struct {
 	// To is the seq up to which the queue is archived; -1 where nothing is.
 	To int64

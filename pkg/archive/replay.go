@@ -20,7 +20,7 @@ type Range struct {
 	Into string
 }
 
-// Replayed is what a [Archive.Replay] did.
+// Replayed is what an [Archive.Replay] did.
 type Replayed struct {
 	// Last is the last seq that was dealt with; From-1 where none was.
 	Last int64
@@ -29,8 +29,7 @@ type Replayed struct {
 	Messages, Skipped int
 }
 
-// ErrNotReplayed: what is stored in the queue that is replayed to is not what is
-// replayed.
+// ErrNotReplayed: the target queue has another message under the seq.
 var ErrNotReplayed = errors.New("the queue has something else under the seq")
 
 // ErrNotArchived: a message of the range is not in the archive.
@@ -126,7 +125,7 @@ func (a *Archive) group(ctx context.Context, queue string, after, count int64) (
 	return group, nil
 }
 
-// skip skips a seq, and makes sure that no message stands there.
+// skip skips a seq, and makes sure that no message is stored under it.
 func (a *Archive) skip(ctx context.Context, into string, m cursor.Message) error {
 	if _, err := a.sorter.Skip(ctx, into, m.Seq, m.Tombstone); err != nil {
 		return err

@@ -2,7 +2,7 @@ package record
 
 import "time"
 
-// Bounds and defaults of who reads a queue.
+// Bounds and defaults of a queue's consumers.
 const (
 	DefaultMessages = 100
 	MaxMessages     = 1000

@@ -15,16 +15,16 @@ type State string
 const (
 	// Idle: nobody has a claim.
 	Idle State = "IDLE"
-	// Started: a claim is out. It ends with its commit, its failure, or after
-	// its lease by whoever comes next.
+	// Started: a claim is out. It ends with its commit, its failure, or a takeover
+	// after its lease.
 	Started State = "STARTED"
 	// Prepared: the claim's consumer may commit in its own database. Only that database knows whether it did.
 	Prepared State = "PREPARED"
 	// InDoubt: the claim is in doubt: it was prepared, and then its lease ran
 	// out. It is never delivered again before it is settled.
 	InDoubt State = "IN_DOUBT"
-	// Sending: the claim's range was delivered, and is as good as committed; its
-	// replies are on their way. It ends in its commit, by whomever.
+	// Sending: the claim's range was delivered, and will be committed; its replies
+	// are being sent. Any worker may finish the commit.
 	Sending State = "SENDING"
 	// Blocked: the message behind Delivered failed as often as it may. Nothing is
 	// delivered until an operator skips or redrives it.
@@ -82,7 +82,7 @@ type Consumer struct {
 	// counted by the claim, so that a batch which kills its worker counts.
 	Attempts int
 	// SingleTo: up to this seq one message is claimed at a time, because a
-	// batch up to there failed. The bad message then stands alone.
+	// batch up to there failed. This isolates the bad message.
 	SingleTo int64
 	// RetryAt is when a batch that failed is tried again; the zero time means
 	// at once.
@@ -108,7 +108,7 @@ type Consumer struct {
 	// since when.
 	Paused      string
 	PausedSince time.Time
-	// Rewinds is how often the consumer was set to another place.
+	// Rewinds is how often the consumer was set to another position.
 	Rewinds int64
 	// Starting, where it is not empty, is the operation that sets the consumer
 	// to a place: nothing is claimed until it is sure that what lies behind

@@ -67,8 +67,8 @@ func (t Tables) Known(ctx context.Context, queue string) error {
 }
 
 // Forward sends the replies of a claim that is Sending, and finishes it. Anybody
-// may do it, any number of times. staged are the replies where they are at hand;
-// otherwise they are read, which is a strong read a queue.
+// may do it, any number of times. staged are the replies where the caller has them;
+// otherwise they are read, with a strong read a queue.
 func (t Tables) Forward(ctx context.Context, c Consumer, staged []cursor.Staged) (Consumer, error) {
 	h := Held{c.Queue, c.Name, c.Token}
 	var refused []lost

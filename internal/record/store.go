@@ -16,10 +16,9 @@ import (
 //
 // A method that returns an error may have taken effect all the same, and a
 // request may take effect twice (the SDK repeats one whose response is lost).
-// So each write is made such that its second run changes nothing, and answers
-// with the consumer that stands there afterwards (the zero Consumer where there
-// is none) and with whether it stands there by this call's doing: the caller
-// looks, then decides.
+// So each write is made such that its second run changes nothing, and answers with
+// the consumer that is stored afterwards (the zero Consumer where there is none)
+// and with whether this call stored it: the caller looks, then decides.
 //
 // A consumer's item has less than 1 KB where names and reasons are short, so
 // each write costs 1 write unit.
@@ -104,8 +103,8 @@ func (s *Store) Consumers(ctx context.Context, queue, after string) (page []Cons
 	return page, a.Next.Get(attrConsumer).Str(), nil
 }
 
-// update changes a consumer if the condition holds. It returns the consumer
-// that stands there afterwards, and whether the condition held.
+// update changes a consumer if the condition holds. It returns the consumer that is
+// stored afterwards, and whether the condition held.
 func (s *Store) update(ctx context.Context, op, queue, name string, condition ddb.Cond, do ...ddb.Action) (Consumer, bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: op, Table: &s.consumers}, Key: keyOf(queue, name), If: condition, Do: do,
@@ -142,8 +141,8 @@ type Failure struct {
 	Block bool
 }
 
-// OpReply is the Kind of the Operation that is nobody's, but the record of replies that
-// could never be stored.
+// OpReply is the Kind of an Operation that no operator made: it records replies
+// that could never be stored.
 const OpReply = "reply"
 
 // Operation is what an operator did to a consumer, or asked for.
@@ -160,8 +159,8 @@ type Operation struct {
 	// gone back to; -1 where there is none.
 	Seq    int64
 	Reason string
-	// Done says that it was done, Error why it was not; neither stands there while
-	// it is under way.
+	// Done says that it was done, Error why it was not; neither is set while it is
+	// in progress.
 	Done  bool
 	Error string
 	// Chain is the tag of the chain that the operation would have had to wait for, where Error

@@ -177,7 +177,7 @@ func (s *Store) Fail(ctx context.Context, queue, name string, token Token, failu
 // block makes the consumer Blocked and uses its token up. It does so while it is
 // paused too. 1 write unit.
 //
-// Lost response: the repeat fails and returns what stands there. Another did it
+// Lost response: the repeat fails and returns the stored consumer. Another did it
 // first: the same. We die right after: the consumer is free.
 func (s *Store) Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error) {
 	set := []ddb.Action{setState(Idle)}

@@ -21,7 +21,7 @@ func isOwned(t Token, states ...State) ddb.Cond {
 // nobody took the claim over, so it is as good as ever. 1 write unit.
 //
 // Lost response: the repeat finds it Prepared and reports true. Another ended the
-// claim: false, and what stands there says how. We die right after: the lease
+// claim: false, and the stored consumer says how. We die right after: the lease
 // runs out, and the claim is in doubt.
 func (s *Store) Prepare(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "prepare", queue, name, isOwned(token, Started), setState(Prepared))
@@ -74,7 +74,7 @@ func (s *Store) AbortPrepared(ctx context.Context, queue, name string, token Tok
 // write unit.
 //
 // Lost response: the repeat fails and returns it InDoubt. Another did it first,
-// or settled it: what stands there is returned. We die right after: the next
+// or settled it: the stored consumer is returned. We die right after: the next
 // sweep announces it.
 func (s *Store) MarkInDoubt(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
 	return s.update(ctx, "mark in doubt", seen.Queue, seen.Name, ddb.And(isHeld(seen.Token, Prepared), isOver(now)), setState(InDoubt))

@@ -73,8 +73,8 @@ func (s *service) handle(ctx context.Context, raw json.RawMessage) (json.RawMess
 	return s.api().Handle(ctx, raw)
 }
 
-// streamEvent reads a batch of a DynamoDB stream's records. Nothing else has
-// them.
+// streamEvent reads a batch of a DynamoDB stream's records; false for any other
+// event.
 func streamEvent(raw json.RawMessage) (table.StreamEvent, bool) {
 	var sources struct {
 		Records []struct {

@@ -105,7 +105,7 @@ func (s *server) lose(queue string, seq int64) {
 	}
 }
 
-// deliver hands one message after the other on to a consumer.
+// deliver delivers one message after the other to a consumer.
 func (s *server) deliver(queue, consumer string, handle func(handoff.Batch) error) handoff.Delivery {
 	s.t.Helper()
 	done := s.deliverer.Deliver(s.t.Context(), queue, handoff.Reader{

@@ -56,8 +56,8 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 	defer c.Metrics.Flush()
 	defer func() {
 		if r := recover(); r != nil {
-			// A fault of ours must not end the process: the caller is owed an
-			// answer, and the next one would pay for a cold start.
+			// A panic must not end the process: the caller gets an answer, and the
+			// next one no cold start.
 			c.Metrics.Count("Errors", 1)
 			slog.ErrorContext(ctx, "panic", "cause", fmt.Sprint(r))
 			answer, err = c.Problem(unexpected())

@@ -30,7 +30,7 @@ const MaxBody = 6 << 20
 type shape int
 
 const (
-	direct  shape = iota // the document itself, by a direct invoke
+	direct  shape = iota // the whole event, of a direct invoke
 	payload              // HTTP API v2 and function URLs
 	rest                 // REST API, v1
 )

@@ -3,8 +3,8 @@
 // [Scope] puts it in front of the names that the caller gives, and strips it from
 // those in the answers; package pkg/tenant defines the format.
 //
-// It is the one place that decides this. Nobody's names are nobody's: there is no
-// way to a Scope but by a token's claim, a signature for IAM, or a direct invoke.
+// It is the one place that decides this. An unauthenticated caller has no Scope:
+// one comes only from a token's claim, a signature for IAM, or a direct invoke.
 package tenancy
 
 import (

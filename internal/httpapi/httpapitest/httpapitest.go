@@ -139,7 +139,7 @@ func (c *Client) Check(method, path, query, body string, a Answer) {
 	}
 	in := &openapi3filter.RequestValidationInput{
 		Request: request, PathParams: parameters, Route: route,
-		// Who may ask is API Gateway's to say.
+		// API Gateway authorises the caller.
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
 	}
 	if a.Status < 300 {

@@ -11,7 +11,7 @@ type progress struct {
 	// glance is how many messages one read unit is likely to show; 0 where
 	// nothing is known of their size.
 	glance int
-	// full tells that the last look at the messages ended before the run did.
+	// full is set when the last look at the messages ended before the run did.
 	full bool
 	// pieces is how many more full pieces it moves over behind what was known; 0
 	// where that does not matter.
@@ -65,13 +65,13 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 	}
 }
 
-// writerPieces is how many full pieces a call of a producer moves over; a heal moves
+// writerPieces is how many full pieces a call of a producer moves over; Heal moves
 // over all.
 const writerPieces = 2
 
 // moveOn moves the cursor to `to`, and on over what is parked behind it, until
 // a look at the messages that came after the last move finds nothing more. Where
-// there is much more, a writer leaves it, and whoever waits for its answer does not
+// there is much more, a writer leaves it, and its caller does not
 // wait for that: the gap stays on record, and the record of what it stored brings
 // the stream's handler, which goes on.
 func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
@@ -105,7 +105,7 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
 
 // move makes one move, to the end of a piece, and reports whether the cursor
 // came there by it. One that failed and finds the cursor there counts as ours: it
-// may be our own, whose response was lost, and then nobody else looks behind it.
+// may be our own, whose response was lost, and then no other writer looks behind it.
 //
 // A full piece of a run that nobody has on record leaves its last message parked:
 // whoever goes on may die, and the run must not be forgotten then.
@@ -160,13 +160,13 @@ type piece struct {
 	end int64
 	// beyond is the first seq that was seen beyond it; end where none was.
 	beyond int64
-	// full tells that the look ended at its bound, and the run may go on.
+	// full is set when the look ended at its bound, and the run may go on.
 	full bool
 }
 
 // scan looks at the run that is stored from position+1 on, as far as one piece
 // goes: 1,000 messages or a page of 1 MB. So there is a move after a few requests,
-// however long the run is, and whoever dies after it leaves less to do.
+// however long the run is, and a crash after it leaves less to do.
 //
 // A strong query pays for the bodies beyond a hole. So the first look is at no
 // more messages than one read unit is likely to show, and at one alone where

@@ -48,7 +48,7 @@ func newAnnouncement(kind AnnouncementKind, cur Cursor, missing Range) Announcem
 
 // announceOpen announces an open gap and then notes in the cursor that it did:
 // the note is what the closing is announced by. It goes first before a skip,
-// so that whoever dies between the two leaves a trace of what was skipped.
+// so that a crash between the two leaves a trace of what was skipped.
 func (r *sweepRun) announceOpen(ctx context.Context, cur Cursor, age time.Duration) (Cursor, error) {
 	first := cur.Position + 1
 	if cur.Announced != first {
@@ -76,7 +76,7 @@ func (r *sweepRun) announceOpen(ctx context.Context, cur Cursor, age time.Durati
 	return cur, err
 }
 
-// settle announces what became of the gap that was announced as open, once it
+// settle announces how the gap ended that was announced as open, once it
 // is gone, and removes the note.
 func (r *sweepRun) settle(ctx context.Context, cur Cursor) error {
 	if cur.Announced == noneAnnounced || cur.Announced > cur.Position {

@@ -15,7 +15,7 @@ const (
 	inNumbers      = "the queue is numbered, and its producers give the seqs"
 )
 
-// Appended is what became of one arrival.
+// Appended is the answer for one arrival.
 type Appended struct {
 	Queue string
 	// Outcome is Advanced where this call stored the arrival; Duplicate where it
@@ -54,12 +54,12 @@ func (s *Sorter) Append(ctx context.Context, a Arrival) (Appended, error) {
 // for those that were stored before. The results are in the order of the
 // arrivals.
 //
-// A repeat of an arrival, by its id and with the same messages, is told the
+// A repeat of an arrival, by its id and with the same messages, gets the
 // seqs of the first, as long as that one is kept. So a call whose fate is
 // unknown can be repeated, at any time until then, and by anybody.
 //
 // The error is an [InvalidError], and nothing was stored then: an arrival out
-// of its bounds, or two different ones under one id. What happens later is told
+// of its bounds, or two different ones under one id. What happens later is reported
 // for each arrival: in Appended.Err where its fate is unknown.
 //
 // Requests, where nothing else happens: one write an arrival, and one for each
@@ -90,7 +90,7 @@ type appending struct {
 	// places are where it stands in the call: more than one where it is in the
 	// group twice.
 	places []int
-	// mine tells that this call stored it, due that one stored before is to
+	// mine is set when this call stored it, due that one stored before is to
 	// expire soon.
 	mine, due bool
 	// seen is a seq up to which it is sure to have no place.
@@ -327,7 +327,7 @@ func notBefore(arrivals []*appending, cur Cursor) int64 {
 	return none
 }
 
-// noSeqsLeft tells arrivals for which a queue has no seqs that it is full: the
+// noSeqsLeft answers "full" to arrivals for which a queue has no seqs: the
 // last one where each would fit alone.
 func noSeqsLeft(arrivals []*appending, cur Cursor) {
 	left := MaxSeq - cur.Position

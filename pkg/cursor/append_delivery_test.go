@@ -12,7 +12,7 @@ import (
 )
 
 // TestArrivalsAreDelivered: consumers do not see which kind a queue is. They
-// are handed everything on, in order; a rewind repeats it; what they have not
+// get everything, in order; a rewind repeats it; what they have not
 // got is kept, and what they have is not deleted.
 func TestArrivalsAreDelivered(t *testing.T) {
 	store := freshStore(t, localdb.Choose())

@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Messages without numbers get them as they arrive; a repeat is told the same.
+// Messages without numbers get them as they arrive; a repeat gets the same.
 func ExampleSorter_Append() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)

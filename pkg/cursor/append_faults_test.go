@@ -17,7 +17,7 @@ func (h *hurt) append(answers map[string]cursor.Range, group ...cursor.Arrival) 
 			continue
 		}
 		if seqs, known := answers[group[i].ID]; known && seqs != r.Seqs {
-			h.t.Errorf("%s has the seqs %v, and was told %v", group[i].ID, seqs, r.Seqs)
+			h.t.Errorf("%s has the seqs %v, and was answered %v", group[i].ID, seqs, r.Seqs)
 		}
 		answers[group[i].ID] = r.Seqs
 	}
@@ -42,7 +42,7 @@ func (h *hurt) appended(answers map[string]cursor.Range) {
 	}
 	for id, seqs := range answers {
 		if got := seen["body of "+id]; got != 0 && got != seqs.To {
-			h.t.Errorf("%s was told %v, and is at %d", id, seqs, got)
+			h.t.Errorf("%s was answered %v, and is at %d", id, seqs, got)
 		}
 	}
 }

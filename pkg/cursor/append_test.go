@@ -29,8 +29,8 @@ func several(id string, n int) cursor.Arrival {
 	return a
 }
 
-// told writes an answer as "outcome seqs".
-func told(r cursor.Appended) string {
+// answer writes an answer as "outcome seqs".
+func answer(r cursor.Appended) string {
 	if r.Outcome != cursor.Advanced && r.Outcome != cursor.Duplicate {
 		return string(r.Outcome)
 	}
@@ -44,7 +44,7 @@ func (b *bench) append(a cursor.Arrival) string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return told(r)
+	return answer(r)
 }
 
 // fill appends messages of their own, so many.
@@ -152,7 +152,7 @@ func TestAppendGroup(t *testing.T) {
 	}
 	var got []string
 	for _, r := range results {
-		got = append(got, told(r))
+		got = append(got, answer(r))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -275,9 +275,9 @@ func TestAppendAtTheEndOfTheRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.want("fits", told(results[0]), fmt.Sprintf("advanced %d-%d", first, first+1))
-	b.want("does not", told(results[1]), "full")
-	b.want("nor what came behind", told(results[2]), "full")
+	b.want("fits", answer(results[0]), fmt.Sprintf("advanced %d-%d", first, first+1))
+	b.want("does not", answer(results[1]), "full")
+	b.want("nor what came behind", answer(results[2]), "full")
 	// It was stored before; only its place is new.
 	b.want("the last", b.append(arrival("one")), fmt.Sprintf("duplicate %d-%d", cursor.MaxSeq, cursor.MaxSeq))
 	b.want("no more", b.append(arrival("none")), "full")

@@ -22,7 +22,7 @@ const (
 
 // Arrival is what one request brings to a queue in arrival order: a message, or
 // several that stay together, without seqs. It is stored once for its id, as
-// long as it is kept; a repeat is told what became of the first.
+// long as it is kept; a repeat gets the outcome of the first.
 type Arrival struct {
 	// Queue is the queue's name, as in a Message.
 	Queue string

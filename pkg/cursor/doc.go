@@ -11,7 +11,7 @@
 //
 // Where the producers have no numbers, [Sorter.Append] gives the messages theirs
 // as they arrive: see "Queues in arrival order". Everything else is the same for
-// both kinds of queue, and whoever reads does not see which it is.
+// both kinds of queue, and readers do not see which it is.
 //
 // # Words
 //
@@ -26,7 +26,7 @@
 //
 //	v            N  layout of the item, 1
 //	op           B  mark of the put that stored it, 8 bytes
-//	digest       B  tells two messages apart, 16 bytes
+//	digest       B  distinguishes two messages, 16 bytes
 //	body         B  as it came
 //	id, contentType, attributes   where given
 //	enqueuedAt   N  ms
@@ -106,7 +106,7 @@
 // An arrival is stored first, under its id. Then one update of the cursor gives
 // its messages the next seqs: it raises the position and writes the place into
 // the tail. That update is the move itself, so there is never a gap, and nothing
-// to heal; and it adds to what stands there, so writers do not collide.
+// to repair; and it adds to what stands there, so writers do not collide.
 //
 //	(nothing) ──put──► STORED, without a place ──allocation──► IN THE TAIL
 //	                     │ nobody comes                       │ flush: 24 places
@@ -116,7 +116,7 @@
 // An allocation that is repeated must find its place. As long as that is in the tail,
 // the condition "not in the tail" fails, and the answer shows it. It can have
 // left the tail only if the tail now begins behind a position that the queue had
-// before the arrival was stored, which is kept with it. The fingerprints tell of the
+// before the arrival was stored, which is kept with it. The fingerprints show for the
 // places between the two, if they reach back so far, whether one can be the
 // arrival's; where it can be, the allocation fails, and the place is looked for in
 // the order items.
@@ -133,7 +133,7 @@
 //   - An accepted message's bytes never change. An answer that says so means
 //     that the message is durable.
 //   - In arrival order, an id has one place, for as long as its arrival is kept,
-//     and whoever repeats the request is told it.
+//     and a repeat of the request gets it.
 //   - Queues do not touch each other.
 //   - Once faults stop, the position reaches the end of the gap-free run
 //     without a further put.
@@ -147,11 +147,11 @@
 // A writer that dies after its put leaves a message that the cursor does not
 // know of; one that dies after a move leaves parked messages that nobody moved
 // over, or a part of them. The stream of the messages table names the message, and its handler
-// heals the queue; should the stream drop the record, the sweep does. A put
-// that is repeated is told Duplicate and goes on where the first one stopped.
+// advances the queue; should the stream drop the record, the sweep does. A put
+// that is repeated gets Duplicate and goes on where the first one stopped.
 //
 // No call needs more time than an invocation has. A put moves over what was known
-// and two full pieces; a heal that is stopped has kept its last piece, and is
+// and two full pieces; a `Heal` that is stopped has kept its last piece, and is
 // continued by the same record, which [OnMessages] then names as failed.
 //
 // A response that is lost makes the SDK repeat the request. Each write is made

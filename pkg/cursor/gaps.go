@@ -80,7 +80,7 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 // the position, and with it the gap's age, stays until the last one is in;
 // those of up to 1,000 seqs side by side. A tombstone is stored under the
 // condition of a message: one that arrives in that instant wins, and one that
-// arrives later is told Late.
+// arrives later gets Late.
 //
 // Lost response of a tombstone: the repeat finds it there. Another skipped
 // first: the same. We die right after: the next call goes on below the

@@ -2,16 +2,16 @@ package cursor
 
 import "context"
 
-// Heal makes up for whatever kept a queue's cursor from being moved: a writer
-// that died, a lost response, or asynchronous mode, where nobody else moves
-// it. known are seqs that are known to be stored, such as those named by
+// Heal advances a queue's cursor over what is stored, where no writer did: after a
+// crash, a lost response, or in asynchronous mode, where no writer moves it.
+// known are seqs that are known to be stored, such as those named by
 // records of the messages' stream.
 //
 // It costs one strong read where there is nothing to do.
 //
-// It moves the cursor a piece at a time, of at most 1,000 messages, and comes back
-// when nothing is left to move over. Where the context ends first, its error comes
-// back with what was moved until then: call it again.
+// It moves the cursor a piece at a time, of at most 1,000 messages, and returns
+// when nothing is left to move over. Where the context ends first, it returns that
+// error and what was moved until then: call it again.
 //
 // Died right after any of its steps: what is left is what a writer leaves that
 // dies there, and the next call, record or sweep takes it up.
@@ -19,9 +19,9 @@ func (s *Sorter) Heal(ctx context.Context, queue string, known ...int64) (Advanc
 	return s.heal(ctx, queue, newSeqSet(known...), false)
 }
 
-// Recheck is Heal without anything known: it looks behind the position even
-// where nothing says that something waits there. A crash whose stream record
-// was dropped leaves no other trace. It costs two or three strong reads.
+// Recheck is Heal without anything known: it looks beyond the position even
+// where nothing says that messages wait there. After a crash whose stream
+// record was dropped there is no other trace. It costs two or three strong reads.
 func (s *Sorter) Recheck(ctx context.Context, queue string) (Advance, error) {
 	return s.heal(ctx, queue, newSeqSet(), true)
 }

@@ -13,9 +13,9 @@ import (
 func TestHealOfAQueueThatStartsAtZero(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.First, s.Mode = 0, cursor.ModeAsync }))
 	b.put(body(2))
-	it, err := b.sorter.Heal(t.Context(), "q", 2)
-	if err != nil || it.Cursor.Position != -1 || it.Cursor.MaxParked != 2 {
-		t.Errorf("%+v, %v; want position -1, parked 2", it, err)
+	advance, err := b.sorter.Heal(t.Context(), "q", 2)
+	if err != nil || advance.Cursor.Position != -1 || advance.Cursor.MaxParked != 2 {
+		t.Errorf("%+v, %v; want position -1, parked 2", advance, err)
 	}
 }
 
@@ -28,8 +28,8 @@ func TestRecheckOfAnEmptyQueueThatStartsAtZero(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	it, err := b.sorter.Recheck(ctx, "q")
-	if err != nil || it.Cursor.Position != -1 || it.Cursor.MaxParked != -1 {
-		t.Errorf("%+v, %v; want position and parked -1", it, err)
+	advance, err := b.sorter.Recheck(ctx, "q")
+	if err != nil || advance.Cursor.Position != -1 || advance.Cursor.MaxParked != -1 {
+		t.Errorf("%+v, %v; want position and parked -1", advance, err)
 	}
 }

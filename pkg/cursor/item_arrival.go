@@ -56,7 +56,7 @@ func encodeOrderItem(o OrderItem, names Names) ddb.Item {
 	}.Item()
 }
 
-// isOrderItem tells order items from messages: both are in one table.
+// isOrderItem distinguishes order items from messages: both are in one table.
 func isOrderItem(it ddb.Item) bool { return it.Has(attrEntries) }
 
 func decodeOrderItem(it ddb.Item, names Names) (OrderItem, error) {

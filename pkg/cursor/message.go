@@ -35,7 +35,7 @@ type Message struct {
 	// ID is the producer's name for the message: at most 1,024 bytes of UTF-8,
 	// or empty.
 	ID string
-	// Body is handed on exactly as it came: at most 350 KB.
+	// Body is delivered exactly as it came: at most 350 KB.
 	Body []byte
 	// ContentType is the body's media type, at most 256 bytes;
 	// DefaultContentType where it is empty.
@@ -53,7 +53,7 @@ type Message struct {
 	// Tombstone, where it is not empty, says why this seq will never come. A
 	// tombstone has no body.
 	Tombstone string
-	// Digest tells two messages apart: the first 16 bytes of a SHA-256 over
+	// Digest distinguishes two messages: the first 16 bytes of a SHA-256 over
 	// id, content type, attributes and body. Empty in a tombstone.
 	Digest []byte
 	// Op is the mark of the put that stored the message: a writer whose

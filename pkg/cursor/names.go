@@ -42,9 +42,9 @@ func (n Names) seqKey() ddb.Path { return ddb.Path(n.SeqKey) }
 // Tables are the definitions of the messages, the cursors and the sweeps
 // table, in this order.
 //
-// The messages' stream shows keys only: whoever reads it needs to know that
+// The messages' stream shows keys only: its reader needs to know that
 // seq s of queue q is there, and no more. The cursors' stream shows both
-// images: the batch that a move hands on is what lies between them.
+// images: the batch that a move releases is what lies between them.
 func (n Names) Tables() []table.Definition {
 	n = n.withDefaults()
 	return []table.Definition{

@@ -1,6 +1,6 @@
 package cursor
 
-// Outcome is what became of a message. All of them are answers, not errors.
+// Outcome is the result of a message. All of them are answers, not errors.
 type Outcome string
 
 const (
@@ -30,7 +30,7 @@ func (o Outcome) Durable() bool {
 	return o == Advanced || o == Parked || o == Stored || o == Duplicate
 }
 
-// Result is what became of one message of a put.
+// Result is the answer for one message of a put.
 type Result struct {
 	Queue   string
 	Seq     int64

@@ -7,7 +7,7 @@ import (
 )
 
 // Fingerprints are short names of entries: four characters each, one after the other.
-// They tell for sure that an entry is not among those they are of; that it is,
+// They show for sure that an entry is not among those they are of; that it is,
 // they can say wrongly.
 //
 // It is a text, in which a condition can ask for four characters; they need not
@@ -61,7 +61,7 @@ func (c Cursor) trimmed() Cursor {
 	return c
 }
 
-// checkFingerprints tells whether the fingerprints can be of all places of the seqs from
+// checkFingerprints reports whether the fingerprints can be of all places of the seqs from
 // FingerprintsFrom+1 up to TailFrom: such as were left out would be given twice.
 func (c Cursor) checkFingerprints() error {
 	n, seqs := c.Fingerprints.len(), c.TailFrom-c.FingerprintsFrom

@@ -26,7 +26,7 @@ func (s *Sorter) Put(ctx context.Context, m Message) (Result, error) {
 //
 // The error is an [InvalidError], and nothing was stored then: a message out
 // of its bounds, or two different messages under one seq. What happens later
-// is told for each message: in Result.Err where its fate is unknown.
+// is reported for each message: in Result.Err where its fate is unknown.
 //
 // Requests, where nothing else happens: none or one read of half a unit a
 // queue (the look; none if this Sorter has seen the queue in the last half
@@ -85,7 +85,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		err = invalidSeq(invalid.Misplaced, "must not be given: "+inArrivalOrder)
 	}
 	if err == nil && slices.ContainsFunc(places, func(i int) bool { return !cur.fits(messages[i].Seq) }) {
-		// Whoever is told FULL may give up: memory is not good enough for that.
+		// A caller that gets FULL may give up: memory is not good enough for that.
 		cur, err = s.readCursor(ctx, queue)
 	}
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Sorter) putOne(ctx context.Context, m Message, cur Cursor) Result {
 	return result
 }
 
-// compare is what m is to the message that stands in its place.
+// compare is what m is to the message that is stored in its place.
 func compare(there, m Message) Outcome {
 	switch {
 	case there.Tombstone != "":
@@ -203,7 +203,7 @@ func (r *Result) occupied(cur Cursor) bool {
 	return r.Err == nil && r.Seq > cur.Position && r.Outcome != Full
 }
 
-// finish fills in what became of the queue.
+// finish fills in the state of the queue.
 func (r *Result) finish(moved progress) {
 	r.Old, r.New = moved.cur.Position, moved.cur.Position
 	if len(moved.moves) > 0 {

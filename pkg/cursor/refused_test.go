@@ -75,12 +75,12 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	}
 	for range 2 {
 		if r, err := restored.appendPatiently(ahead); err == nil || !strings.Contains(err.Error(), "the position is 4") {
-			t.Errorf("%+v, error %v; want one that tells the position", r, err)
+			t.Errorf("%+v, error %v; want one that names the position", r, err)
 		}
 	}
 	// The others of its call are not held up.
 	results, err := restored.process(cursor.Options{}).AppendGroup(t.Context(), []cursor.Arrival{arrival("b"), ahead, arrival("c")})
-	if err != nil || results[1].Err == nil || told(results[0]) != "advanced 5-5" || told(results[2]) != "advanced 6-6" {
+	if err != nil || results[1].Err == nil || answer(results[0]) != "advanced 5-5" || answer(results[2]) != "advanced 6-6" {
 		t.Errorf("%+v, %v", results, err)
 	}
 	// Once the queue has come so far, it gets its place, and only one.

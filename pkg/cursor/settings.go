@@ -155,8 +155,8 @@ func (c Change) validate() error {
 // and tables have it.
 type setting struct {
 	name string
-	// tell is its value: an int64, a duration or a string.
-	tell func(Settings) any
+	// value reads it: an int64, a duration or a string.
+	value func(Settings) any
 	// set reads a text of its value, whatever its bounds.
 	set func(c *Change, text string) error
 }
@@ -202,7 +202,7 @@ func parseDuration(text string) (time.Duration, error) {
 func (s Settings) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, of := range settings {
-			if !yield(of.name, of.tell(s)) {
+			if !yield(of.name, of.value(s)) {
 				return
 			}
 		}
@@ -211,7 +211,7 @@ func (s Settings) All() iter.Seq2[string, any] {
 
 // Set changes the setting of a name, as [Settings.All] has it, to what the text says.
 // A name that there is none of, and a text that cannot be read, are an
-// [InvalidError]; whether the value is within its bounds is told where the change is applied.
+// [InvalidError]; whether the value is within its bounds is checked where the change is applied.
 func (c *Change) Set(name, text string) error {
 	names := make([]string, len(settings))
 	for i, of := range settings {

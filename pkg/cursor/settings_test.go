@@ -11,7 +11,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Each setting has its name, by which it is told and set.
+// Each setting has its name, by which it is read and set.
 func TestSettingsByTheirNames(t *testing.T) {
 	want := cursor.Settings{
 		Kind: cursor.KindArrival, First: 7, Policy: cursor.PolicyAlert, GapAfter: 90 * time.Second, MaxAhead: 3, Mode: cursor.ModeAsync,

@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Whoever says nothing of it has the messages of a group stored side by side.
+// By default the messages of a group are stored side by side.
 func TestAGroupIsStoredSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// Puts wait for each other.

@@ -100,7 +100,7 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 	meter := ddbtest.NewMeter(b.tables)
 	b.engine = meter
 	if got := b.append(arrival("early")); got != "duplicate 1-1" {
-		t.Errorf("told %s, want duplicate 1-1", got)
+		t.Errorf("got %s, want duplicate 1-1", got)
 	}
 	// The look at the cursor, half a unit, and one page of the order.
 	if cost := meter.Take(); cost.Reads != 2 || cost.Units.Reads != 1.5 {

@@ -27,7 +27,7 @@ func (b *bench) place(staged cursor.Staged) string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return told(r)
+	return answer(r)
 }
 
 // TestWhatIsStagedIsSeenWhenItIsPlaced, by whomever, and once.

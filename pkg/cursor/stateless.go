@@ -15,15 +15,15 @@ const (
 	statelessBytes    = 4 << 20
 )
 
-// StatelessOptions are what a StatelessConsumer tells of its work. A nil
-// StatelessOptions means nobody is told.
+// StatelessOptions are what a StatelessConsumer reports of its work. A nil
+// StatelessOptions reports nothing.
 type StatelessOptions struct {
-	// Failed is told why a record failed; nil means nobody.
+	// Failed is called with the reason why a record failed; nil reports nothing.
 	Failed func(error)
 }
 
 // StatelessConsumer returns the handler of a Lambda function behind the stream of
-// the cursors table that stores nothing: what it delivers is told by each record
+// the cursors table that stores nothing: what it delivers follows from each record
 // alone. For every advance it reads the messages old < seq <= new and delivers them
 // in order, in batches of at most 500 seqs and 4 MB of bodies.
 //

@@ -22,7 +22,7 @@ import (
 // A method that returns an error may have taken effect all the same, and a
 // request may take effect twice (the SDK repeats one whose response is lost).
 // So each write is made such that its second run changes nothing, and answers
-// with the item that stands there: the caller looks, then decides.
+// with the item that is stored: the caller looks, then decides.
 type Store struct {
 	engine                              ddb.Engine
 	names                               Names

@@ -16,7 +16,7 @@ func (s *Store) decodeCursor(it ddb.Item) (Cursor, error) {
 }
 
 // CreateCursor stores c if its queue has no cursor, and returns the cursor that
-// stands there afterwards: c itself, or the one that was there. One PutItem;
+// is stored afterwards: c itself, or the one that was there. One PutItem;
 // 1 write unit.
 //
 // Lost response: the repeat finds our own cursor and returns it. Another did it
@@ -41,7 +41,7 @@ func (s *Store) Cursor(ctx context.Context, queue string, strong bool) (Cursor, 
 }
 
 // update changes a queue's cursor if the condition holds. It returns the cursor
-// that stands there afterwards, and whether the condition held. One UpdateItem,
+// that is stored afterwards, and whether the condition held. One UpdateItem,
 // ALL_NEW; 1 write unit.
 func (s *Store) update(ctx context.Context, op, queue string, condition ddb.Cond, do ...ddb.Action) (Cursor, bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
@@ -61,7 +61,7 @@ var (
 )
 
 // Move sets the position of a numbered queue to `to` if it is `from`, and
-// MovedAt to now. It returns the cursor that stands there afterwards, and
+// MovedAt to now. It returns the cursor that is stored afterwards, and
 // whether this request moved it. One UpdateItem; 1 write unit.
 //
 // Lost response: the repeat fails, and the cursor it returns is at `to` or
@@ -75,7 +75,7 @@ func (s *Store) Move(ctx context.Context, queue string, from, to int64, now time
 
 // MoveAndPark is Move, and raises Parked to `to`+1, if it is less than that. The
 // message under `to`+1 must be stored: the gap that it leaves open is none, and
-// brings whoever looks for gaps.
+// brings the sweep.
 //
 // Lost response, another did it first: as with Move; or Parked is higher, and the
 // position is `from`. We die right after: the run that goes on is on record.
@@ -87,7 +87,7 @@ func (s *Store) MoveAndPark(ctx context.Context, queue string, from, to int64, n
 
 // OpenGap raises Parked to seq of a numbered queue and sets MovedAt to now, if
 // the position is before seq-1 and no gap is open. It returns the cursor that
-// stands there afterwards. One UpdateItem; 1 write unit.
+// is stored afterwards. One UpdateItem; 1 write unit.
 //
 // Lost response: the repeat fails, and returns Parked at seq. Another did it
 // first: theirs is returned, and may need WidenGap. We die right after: the gap
@@ -109,7 +109,7 @@ func (s *Store) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, 
 }
 
 // Configure changes the settings of a queue that exists, where First and Kind,
-// if given, are the queue's. It returns the cursor that stands there afterwards
+// if given, are the queue's. It returns the cursor that is stored afterwards
 // (the zero Cursor where there is none) and whether the change was made. One
 // UpdateItem; 1 write unit.
 //
@@ -183,7 +183,7 @@ func (s *Store) Nudge(ctx context.Context, queue string, now time.Time) error {
 }
 
 // RaiseFloor raises Floor and sets FloorSince to now, if the position is not
-// below it. It returns the cursor that stands there afterwards, the zero Cursor
+// below it. It returns the cursor that is stored afterwards, the zero Cursor
 // where there is none. One UpdateItem; 1 write unit.
 //
 // Lost response: the repeat fails, and returns the floor raised. Another did it

@@ -16,7 +16,7 @@ func (s *Store) decodeMessage(it ddb.Item) (Message, error) {
 }
 
 // PutMessage stores m if nothing is stored under its queue and seq, and returns
-// the message that stands there afterwards. One PutItem; 1 write unit for each
+// the message that is stored afterwards. One PutItem; 1 write unit for each
 // KB.
 //
 // Lost response: the repeat fails, and the message returned bears our own Op.

@@ -237,7 +237,7 @@ func TestStoreQueuesApart(t *testing.T) {
 	})
 }
 
-// TestStoreRacingPuts has many puts under one seq: all are told of the same one.
+// TestStoreRacingPuts has many puts under one seq: all get the same one.
 func TestStoreRacingPuts(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		const racers = 16
@@ -258,7 +258,7 @@ func TestStoreRacingPuts(t *testing.T) {
 		stored, _, err := s.Message(t.Context(), q, 1)
 		check(t, err)
 		for i, id := range ids {
-			same(t, fmt.Sprintf("what put %d was told of", i), id, stored.ID)
+			same(t, fmt.Sprintf("what put %d got", i), id, stored.ID)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 // order, none of the entries has a place behind seen.From, the position is
 // seen.To or more, the tail has at most MaxTail entries afterwards, and the
 // position does not pass MaxSeq. MovedAt becomes now. It returns the cursor
-// that stands there afterwards, and whether this request gave the places. One
+// that is stored afterwards, and whether this request gave the places. One
 // UpdateItem; 1 write unit, where the queue's name is of usual length.
 //
 // What the entries' arrivals have seen lies between seen.From and seen.To. An
@@ -23,7 +23,7 @@ import (
 // Lost response: the repeat fails, and the entries are in the tail that it
 // returns; or TailFrom is above seen.From, and they may be in an order item.
 // Another did it first: the same. We die right after: the messages have their
-// places, and a repeat is told which.
+// places, and a repeat gets them.
 func (s *Store) Allocate(ctx context.Context, queue string, entries Tail, seen Range, now time.Time) (Cursor, bool, error) {
 	// A condition may have 300 operators: two for each of these.
 	inTail, inPrints := make([]ddb.Cond, entries.Len()), make([]ddb.Cond, entries.Len())
@@ -62,7 +62,7 @@ func (s *Store) decodeOrderItem(it ddb.Item) (OrderItem, error) {
 // TrimTail takes the first OrderItemEntries entries out of the tail of a cursor
 // that was seen, and puts their fingerprints behind the others, if TailFrom is still
 // what was seen. Their order item must be stored. It returns the cursor that
-// stands there afterwards, and whether this request changed it. One UpdateItem;
+// is stored afterwards, and whether this request changed it. One UpdateItem;
 // 1 write unit.
 //
 // Lost response, another did it first: the repeat fails, and returns a TailFrom

@@ -13,18 +13,18 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// OnMessagesOptions are what a handler of the messages' stream tells of its work.
-// A nil OnMessagesOptions means nobody is told.
+// OnMessagesOptions are what a handler of the messages' stream reports of its work.
+// A nil OnMessagesOptions reports nothing.
 type OnMessagesOptions struct {
-	// Advanced is told what became of each queue that a batch names; nil means
-	// nobody.
+	// Advanced is called with the result for each queue that a batch names; nil:
+	// nothing is called.
 	Advanced func(Advance)
-	// Failed is told why a record, or its queue, failed; nil means nobody.
+	// Failed is called with the reason why a record, or its queue, failed.
 	Failed func(error)
 }
 
 // OnMessages returns the handler for the stream of the messages table: it
-// heals every queue that a record names, once a batch. In asynchronous mode
+// advances every queue that a record names, once a batch. In asynchronous mode
 // that is what moves the cursors.
 //
 // A queue that fails keeps no other queue of the batch back; the batch is

@@ -80,7 +80,7 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
 		}
 		if cur, err := b.sorter.Status(t.Context(), "q"); err != nil || cur.Position != 1 {
-			t.Errorf("%s: the good record was not seen to: %+v, %v", name, cur, err)
+			t.Errorf("%s: the good record was not handled: %+v, %v", name, cur, err)
 		}
 		response, err = handle(t.Context(), event(t, `{"eventName":"INSERT","dynamodb":{}}`))
 		if err == nil {

@@ -8,7 +8,7 @@ import (
 
 // Hash is the key of an arrival in its queue: the first 10 bytes of the
 // SHA-256 of its id. Two of a billion ids have the same with a chance of 1 in
-// two million; the later one is told Conflict then.
+// two million; the later one gets Conflict then.
 type Hash [10]byte
 
 // HashOf is the Hash of an id.
@@ -23,7 +23,7 @@ type Entry struct {
 	Hash Hash
 	// Count is how many seqs it takes, 1 to MaxArrivalMessages.
 	Count int
-	// Seen is the low 23 bits of Arrival.Seen (see [shortSeen]). It tells the
+	// Seen is the low 23 bits of Arrival.Seen (see [shortSeen]). It identifies the
 	// arrival from an earlier one under the same id, which has expired: what that
 	// one had seen is less, by less than 2^23 where it got its place within
 	// seconds.

@@ -47,7 +47,7 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 			}
 			// What comes later has no print, so the last 24 places are none of its.
 			if e := (Entry{Count: 1}); c.Fingerprints.len() > maxFingerprints || !c.Fingerprints.mayHave(e) && !c.without(e, left[len(left)-OrderItemEntries].seqs.From) {
-				t.Fatalf("seed %d: %d fingerprints from %d tell nothing of the last order item, before %d", seed, c.Fingerprints.len(), c.FingerprintsFrom, c.TailFrom)
+				t.Fatalf("seed %d: %d fingerprints from %d say nothing of the last order item, before %d", seed, c.Fingerprints.len(), c.FingerprintsFrom, c.TailFrom)
 			}
 		}
 	}

@@ -66,9 +66,9 @@ type Claims interface {
 	// only the consumer's database knows then, so settle.
 	Abort(ctx context.Context, h Held, reason string) (Answer, error)
 
-	// Settle says how a claim ended, by the marker that stands in the consumer's
+	// Settle says how a claim ended, by the marker in the consumer's
 	// database: Committed or Aborted, nothing else and by no other evidence. It is
-	// Commit, with the replies that stand beside the marker, or the end of the
+	// Commit, with the replies beside the marker, or the end of the
 	// claim whatever it was at.
 	Settle(ctx context.Context, h Held, outcome handoff.TokenOutcome, reason string, replies ...handoff.Reply) (Answer, error)
 }
@@ -79,7 +79,7 @@ type Held struct {
 	Token           handoff.Token
 }
 
-// HeldOf is the claim under which a batch is handed on.
+// HeldOf is the claim under which a batch is delivered.
 func HeldOf(b handoff.Batch) Held { return Held{b.Queue, b.Consumer, b.Token} }
 
 // Bounds are how much a claim has at most. The zero fields mean their defaults.
@@ -103,7 +103,7 @@ type Request struct {
 	// Bounds: these or none. There are MaxMessages at most, and 1,000 where that
 	// is 0.
 	Seqs []int64
-	// Lease is how long the claim is good for, 30 seconds to 12 hours; the
+	// Lease is how long the claim is valid, 30 seconds to 12 hours; the
 	// usual lease where it is 0.
 	Lease time.Duration
 }
@@ -125,9 +125,9 @@ const (
 	NotHead Verdict = "NOT_HEAD"
 	// Paused: an operator paused the consumer, or it is being set up.
 	Paused Verdict = "PAUSED"
-	// Blocked: a message failed as often as it may; an operator has to see to it.
+	// Blocked: a message failed as often as it may; an operator has to handle it.
 	Blocked Verdict = "BLOCKED"
-	// Missing: the next message is not stored any more; an operator has to see to
+	// Missing: the next message is not stored any more; an operator has to handle
 	// it.
 	Missing Verdict = "MISSING"
 	// InDoubt: the claim was prepared, and its lease is over. It has to be
@@ -138,9 +138,9 @@ const (
 	NoRoom Verdict = "NO_ROOM"
 	// NotPrepared: the claim was not prepared.
 	NotPrepared Verdict = "NOT_PREPARED"
-	// Prepared: the claim is prepared, so that only its marker tells its end.
+	// Prepared: the claim is prepared, so that only its marker decides its end.
 	Prepared Verdict = "PREPARED"
-	// Quarantined: the claim was put aside, and is not settled.
+	// Quarantined: the claim is in quarantine, and is not settled.
 	Quarantined Verdict = "QUARANTINED"
 	// Committed, Aborted, Cancelled: the claim has ended so.
 	Committed Verdict = "COMMITTED"
@@ -177,7 +177,7 @@ type Answer struct {
 // Held is the claim that was answered with.
 func (a Answer) Held() Held { return HeldOf(a.Batch) }
 
-// judge says what became of a claim, or what it is at.
+// judge says how a claim ended, or its state.
 func judge(c handoff.Consumer, t handoff.Token) Verdict {
 	if q, there := c.Quarantined(t); there {
 		if q.Unsettled() {
@@ -206,7 +206,7 @@ func judge(c handoff.Consumer, t handoff.Token) Verdict {
 	return Forgotten
 }
 
-// answer is what is told of a consumer, with the token and the range of the
+// answer is what is reported of a consumer, with the token and the range of the
 // claim that is out.
 func answer(c handoff.Consumer, v Verdict) Answer {
 	a := Answer{Verdict: v, Batch: handoff.Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}}

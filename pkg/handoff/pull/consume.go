@@ -49,7 +49,7 @@ type Database interface {
 // ConsumeOptions means all of them.
 type ConsumeOptions struct {
 	Bounds
-	// Lease is how long a claim is good for, 30 seconds to 12 hours; 1 minute. A
+	// Lease is how long a claim is valid, 30 seconds to 12 hours; 1 minute. A
 	// heartbeat extends it while the work goes on, so it need not be longer than
 	// a batch takes.
 	Lease time.Duration
@@ -62,7 +62,7 @@ type ConsumeOptions struct {
 	UntilEmpty bool
 	// KeepMarkers is how many claims' markers are kept, 1 or more; 1,000.
 	KeepMarkers int64
-	// Observe, if not nil, is told of each step.
+	// Observe, if not nil, is called with each step.
 	Observe func(Step)
 	// NewReq returns a name for a request that no other request has, 1 to 20
 	// characters; nil means random ones.
@@ -91,7 +91,7 @@ type Step struct {
 //
 // It returns the context's error when that ends, with what failed last where
 // nothing worked since; nil with UntilEmpty; and otherwise what only people can
-// mend: a *RestoredError, an *AheadError, ErrOtherDatabase, ErrContradiction,
+// repair: a *RestoredError, an *AheadError, ErrOtherDatabase, ErrContradiction,
 // handoff.ErrNoConsumer, a *cursor.InvalidError about what it was called with. What the
 // effect returns never ends it.
 //
@@ -138,7 +138,7 @@ type consuming struct {
 	failures int
 	last     error
 	ended    bool
-	// checked tells that the database is known to be what it was.
+	// checked is set when the database is known to be what it was.
 	checked bool
 }
 
@@ -201,7 +201,7 @@ const (
 )
 
 // failed notes that something failed that may work later, and says how long to
-// wait; an error that only people can mend it returns.
+// wait; an error that only people can repair it returns.
 func (run *consuming) failed(b handoff.Batch, err error) (time.Duration, error) {
 	run.Observe(Step{Batch: b, Err: err})
 	if errors.Is(err, handoff.ErrNoConsumer) || errors.Is(err, ErrOtherDatabase) || errors.Is(err, ErrContradiction) {
@@ -310,7 +310,7 @@ func (run *consuming) own(h Held) bool {
 	return strings.HasPrefix(h.Token.Req, run.db.Name()+"-")
 }
 
-// settle ends a claim by what stands in the database.
+// settle ends a claim by what the database has.
 func (run *consuming) settle(ctx context.Context, h Held, committed int64, reason string) error {
 	if !run.own(h) {
 		return fmt.Errorf("%w: claim %v", ErrOtherDatabase, h.Token)
@@ -349,7 +349,7 @@ func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error
 		if _, err := a.Replies(); err != nil {
 			return err
 		}
-		// From here on only the marker tells how the claim ends.
+		// From here on only the marker says how the claim ends.
 		run.open, run.committed = &h, a.Committed
 		p, err := run.claims.Prepare(ctx, h)
 		if err == nil && p.Verdict != OK {

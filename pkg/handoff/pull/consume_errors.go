@@ -48,7 +48,7 @@ var (
 	ErrContradiction = errors.New("the claim has ended otherwise than in the database")
 )
 
-// onlyPeople reports whether an error is one that only people can mend.
+// onlyPeople reports whether an error is one that only people can repair.
 func onlyPeople(err error) bool {
 	var restored *RestoredError
 	var ahead *AheadError

@@ -11,7 +11,7 @@
 //	markers, err := sqlmarker.Open(ctx, db, sqlmarker.PostgreSQL, stackID)
 //	err = markers.Consume(ctx, claims, "orders", "ledger", effect, nil)
 //
-// Whoever has a loop of their own calls Claims: Claim, Prepare before the
+// A program with a loop of its own calls Claims: Claim, Prepare before the
 // transaction's commit, Commit after it, and Settle whenever it is not known how one
 // ended. What can be expected is an [Answer], and its [Verdict] says how it went.
 //

@@ -247,15 +247,15 @@ func (p *Puller) head(ctx context.Context, c handoff.Consumer, r Request) (hando
 	a := answer(c, OK)
 	a.Batch, a.Until = handoff.Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}, time.Time{}
 	// The position is read after the consumer: nobody is ahead of it.
-	it, err := p.t.Sorter.Status(ctx, r.Queue)
+	cur, err := p.t.Sorter.Status(ctx, r.Queue)
 	if err != nil {
 		return handoff.Batch{}, a, err
 	}
-	reading := p.reading(r, it.Position)
+	reading := p.reading(r, cur.Position)
 	if len(r.Seqs) > 0 {
 		last := r.Seqs[len(r.Seqs)-1]
-		if last <= c.Delivered || last > it.Position {
-			a.Verdict, a.Detail = NotHead, fmt.Sprintf("the messages that wait are %d to %d", c.Delivered+1, it.Position)
+		if last <= c.Delivered || last > cur.Position {
+			a.Verdict, a.Detail = NotHead, fmt.Sprintf("the messages that wait are %d to %d", c.Delivered+1, cur.Position)
 			return handoff.Batch{}, a, nil
 		}
 		reading.Position, reading.MaxMessages = last, record.MaxMessages

@@ -27,9 +27,9 @@ func (h Held) checked() error {
 	return nil
 }
 
-// told turns what a write answered into what the caller is told. wanted is the
+// answerTo turns a write's result into the caller's answer. wanted is the
 // verdict under which the write was done before.
-func (h Held) told(c handoff.Consumer, made bool, wanted Verdict) (Answer, error) {
+func (h Held) answerTo(c handoff.Consumer, made bool, wanted Verdict) (Answer, error) {
 	if !c.Exists() {
 		return Answer{}, handoff.ErrNoConsumer
 	}
@@ -61,7 +61,7 @@ func (p *Puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answe
 	if err != nil {
 		return Answer{}, err
 	}
-	return h.told(c, made, OK)
+	return h.answerTo(c, made, OK)
 }
 
 // Prepare implements [Claims]: 1 write.
@@ -73,7 +73,7 @@ func (p *Puller) Prepare(ctx context.Context, h Held) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return h.told(c, made, Prepared)
+	return h.answerTo(c, made, Prepared)
 }
 
 // Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine.
@@ -104,12 +104,12 @@ func (p *Puller) Commit(ctx context.Context, h Held, replies ...handoff.Reply) (
 // cannot, or not now; then nothing was stored for it. c was read strongly.
 //
 // The look keeps a commit that is repeated long after from storing again what has
-// been stored, handed on and deleted.
+// been stored, delivered and deleted.
 func (p *Puller) replyFirst(ctx context.Context, c handoff.Consumer, h Held, replies []handoff.Reply) (a Answer, ended bool, err error) {
 	switch judge(c, h.Token) {
 	case Prepared, InDoubt, Quarantined:
 	default:
-		a, err = h.told(c, false, Committed)
+		a, err = h.answerTo(c, false, Committed)
 		return a, true, err
 	}
 	err = p.t.StoreReplies(ctx, record.Held(h), replies)
@@ -132,7 +132,7 @@ func (p *Puller) commit(ctx context.Context, h Held) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	return h.told(c, made, Committed)
+	return h.answerTo(c, made, Committed)
 }
 
 // settleAside ends a claim in quarantine. Where a newer outcome has its place
@@ -201,5 +201,5 @@ func (p *Puller) abort(ctx context.Context, h Held, reason string, end func(hand
 	if err != nil {
 		return Answer{}, err
 	}
-	return h.told(c, made, Aborted)
+	return h.answerTo(c, made, Aborted)
 }

@@ -33,7 +33,7 @@ func (p *Puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies 
 		return Answer{}, Answer{}, err
 	}
 	if c.Token == (handoff.Token{N: h.Token.N + 1, Req: r.ID}) && judge(c, h.Token) == Committed {
-		done, err := h.told(c, true, Committed)
+		done, err := h.answerTo(c, true, Committed)
 		if err != nil {
 			return Answer{}, Answer{}, err
 		}
@@ -77,14 +77,14 @@ func (r Request) following(h Held, lease time.Duration) (Request, error) {
 // goOn commits and claims in one write. next is the zero Answer where that
 // cannot be, and nothing was done.
 func (p *Puller) goOn(ctx context.Context, c handoff.Consumer, h Held, r Request) (done, next Answer, err error) {
-	it, err := p.t.Sorter.Status(ctx, h.Queue)
+	cur, err := p.t.Sorter.Status(ctx, h.Queue)
 	if err != nil {
 		return Answer{}, Answer{}, err
 	}
-	if it.Position <= c.To {
+	if cur.Position <= c.To {
 		return Answer{}, Answer{}, nil
 	}
-	got, err := p.reading(r, it.Position).Next(ctx, c.To, c.SingleTo, 0)
+	got, err := p.reading(r, cur.Position).Next(ctx, c.To, c.SingleTo, 0)
 	if err != nil {
 		// What cannot be read is no reason not to commit.
 		return Answer{}, Answer{}, nil
@@ -93,8 +93,8 @@ func (p *Puller) goOn(ctx context.Context, c handoff.Consumer, h Held, r Request
 	after, mine, err := p.t.Store.CommitPreparedAndClaim(ctx, h.Queue, h.Consumer, h.Token,
 		record.Claim{Req: r.ID, To: got.To, Now: now, LeaseUntil: now.Add(r.Lease)})
 	if err != nil || !mine {
-		return Answer{}, Answer{}, err // paused, or ended otherwise: the commit tells
+		return Answer{}, Answer{}, err // paused, or ended otherwise: the commit says which
 	}
-	done, err = h.told(after, true, Committed)
+	done, err = h.answerTo(after, true, Committed)
 	return done, give(after, batch(after, got)), err
 }

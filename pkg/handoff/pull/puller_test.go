@@ -162,7 +162,7 @@ func TestPullFigures(t *testing.T) {
 	}
 }
 
-// TestQuarantine: a claim that nobody settles is put aside by the sweep, the
+// TestQuarantine: a claim that nobody settles is quarantined by the sweep, the
 // messages behind it go on, and its consumer settles it when it is back.
 func TestQuarantine(t *testing.T) {
 	for _, outcome := range []handoff.TokenOutcome{handoff.Committed, handoff.Aborted} {
@@ -293,7 +293,7 @@ func TestAnOperatorSettles(t *testing.T) {
 	}
 }
 
-// TestPushLeavesAPreparedClaimAlone: whoever hands on in one phase waits for
+// TestPushLeavesAPreparedClaimAlone: a one-phase delivery waits for
 // its end, however old it is.
 func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 	env, d := pullEnv(t, handoff.NewMemory(), cursor.NewMemory())
@@ -306,7 +306,7 @@ func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error {
-		t.Error("handed on")
+		t.Error("delivered")
 		return nil
 	}}
 	for range 2 {

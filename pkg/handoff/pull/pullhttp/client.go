@@ -176,13 +176,13 @@ func (c *Client) ask(ctx context.Context, method string, query url.Values, d doc
 		}
 	}
 	if err := c.api.Call(ctx, method, "/claims", query, body, &a); err != nil {
-		return a, told(err)
+		return a, claimsError(err)
 	}
 	return a, nil
 }
 
-// told is the error that Claims promises for a problem.
-func told(err error) error {
+// claimsError is the error that Claims promises for a problem.
+func claimsError(err error) error {
 	var problem *client.Problem
 	if !errors.As(err, &problem) {
 		return err

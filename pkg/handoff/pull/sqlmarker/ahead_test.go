@@ -42,7 +42,7 @@ func TestRestoredTables(t *testing.T) {
 }
 
 // TestAnEffectThatFailsByARestore: where the database refuses what it has already, or
-// what is built on what it lost, by a constraint of its own, the restore is told all
+// what is built on what it lost, by a constraint of its own, the restore is reported all
 // the same, and the consumer is not blocked by it.
 func TestAnEffectThatFailsByARestore(t *testing.T) {
 	refused := errors.New("UNIQUE constraint failed")

@@ -56,7 +56,7 @@ func (d database) Apply(ctx context.Context, b handoff.Batch, committed int64, p
 }
 
 // restored is why an effect failed: a database that has a batch already, or that
-// lost what the batch builds on, is told as such, whatever it refused it for.
+// lost what the batch builds on, is reported as such, whatever it refused it for.
 func (d database) restored(ctx context.Context, b handoff.Batch, committed int64, failed error) error {
 	err := d.ahead(ctx, d.db, b)
 	if err == nil {

@@ -293,7 +293,7 @@ func TestTheLeaseIsExtended(t *testing.T) {
 	})
 }
 
-// beats tells of a heartbeat.
+// beats reports a heartbeat.
 type beats struct {
 	pull.Claims
 	beaten chan struct{}

@@ -1,5 +1,5 @@
-// Package sqlmarker lets a consumer hand messages on to its own SQL database
-// exactly once: it keeps commit markers in that database, which tell, after any
+// Package sqlmarker lets a consumer apply messages to its own SQL database
+// exactly once: it keeps commit markers in that database, which show, after any
 // failure, whether a claim of the two-phase handoff was committed in it.
 //
 //	sqlmarker.Install(ctx, db, sqlmarker.PostgreSQL)
@@ -7,8 +7,8 @@
 //	err = markers.Consume(ctx, claims, "orders", "ledger",
 //		func(ctx context.Context, tx *sql.Tx, b handoff.Batch) error { … }, nil)
 //
-// The package imports no driver: open the database with any. Whoever has a loop
-// of their own calls [Markers.Mark] last in the transaction, and [Markers.Settle]
+// The package imports no driver: open the database with any. A program with a loop
+// of its own calls [Markers.Mark] last in the transaction, and [Markers.Settle]
 // whenever it is not known how one ended.
 //
 // # What is stored
@@ -20,7 +20,7 @@
 // # What is guaranteed
 //
 // A claim is committed if and only if the transaction that has its effect is: the
-// marker COMMITTED is inserted in that very transaction. Whoever wants to know how
+// marker COMMITTED is inserted in that very transaction. A process that wants to know how
 // a claim ended inserts ABORTED under the same key and reads what stands there:
 //
 //	          (no marker)
@@ -35,7 +35,7 @@
 // given twice, when a table is restored from a backup or a stack is made anew.
 //
 // What the effect adds to the batch by [handoff.Batch.Reply] stands beside the
-// marker, as JSON, and is sent by the commit, or by whoever settles the claim: so a
+// marker, as JSON, and is sent by the commit, or when the claim is settled: so a
 // reply is sent exactly once if and only if the transaction is committed.
 //
 // A missing marker proves nothing by itself: the floor says from where on markers

@@ -42,7 +42,7 @@ type Markers struct {
 const MaxStack = 200
 
 // Open returns the markers in a database for the claims of one Streamsort
-// stack. stack is any name that tells it from the other stacks that this
+// stack. stack is any name that distinguishes it from the other stacks that this
 // database may ever hear of, 1 to 200 bytes: the CloudFormation stack's id does.
 //
 // It reads whether the tables are there: ErrNotInstalled where they are not, an
@@ -140,7 +140,7 @@ func (m *Markers) ahead(ctx context.Context, in querier, b handoff.Batch) error 
 // committed if and only if the transaction is. Do it last, right before the
 // prepare. committed is the highest number that the handoff knows to be
 // committed ([pull.Answer].Committed). The replies stand beside the marker,
-// for whoever settles: they are to be given to Claims.Commit, or Claims.Settle,
+// for the process that settles: they are to be given to Claims.Commit, or Claims.Settle,
 // and a *cursor.InvalidError where that would not take them.
 //
 // ErrSettled, ErrForgotten, a *pull.RestoredError, a *pull.AheadError, and
@@ -184,7 +184,7 @@ func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, b handoff.Batch, committ
 // at it can commit no more. It waits for a transaction that is about to commit.
 //
 // Lost response: the repeat reads what stands there. Another settles at once:
-// both read the same. We die right after: whoever comes next reads it.
+// both read the same. We die right after: the next caller reads it.
 func (m *Markers) Settle(ctx context.Context, h pull.Held, committed int64) (handoff.TokenOutcome, []handoff.Reply, error) {
 	tx, err := m.db.BeginTx(ctx, nil)
 	if err != nil {

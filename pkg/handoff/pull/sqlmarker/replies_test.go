@@ -54,9 +54,9 @@ func TestEachMessageIsAnsweredOnce(t *testing.T) {
 	})
 }
 
-// TestWhoeverSettlesSends: the process before died after its transaction, or
+// TestSettleSendsReplies: the process before died after its transaction, or
 // before it.
-func TestWhoeverSettlesSends(t *testing.T) {
+func TestSettleSendsReplies(t *testing.T) {
 	for name, committed := range map[string]bool{"committed": true, "not committed": false} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(b *bench) {
@@ -106,7 +106,7 @@ func TestWhatIsNotCommittedAnswersNothing(t *testing.T) {
 	})
 }
 
-// TestABadReplyFailsTheTransaction: it is told before anything is stored, and its
+// TestABadReplyFailsTheTransaction: it is reported before anything is stored, and its
 // batch is tried again, and blocked, as after any other error of an effect.
 func TestABadReplyFailsTheTransaction(t *testing.T) {
 	onEach(t, func(b *bench) {

@@ -18,14 +18,14 @@ const (
 	// ConsumerInDoubt: a claim was prepared, and nobody says whether it was
 	// committed. The consumer waits; its database settles it when it is back.
 	ConsumerInDoubt AnnouncementKind = "consumer.in-doubt"
-	// ConsumerQuarantined: a claim that stayed in doubt was put aside. Its
+	// ConsumerQuarantined: a claim that stayed in doubt was quarantined. Its
 	// consumer settles it, or an operator does.
 	ConsumerQuarantined AnnouncementKind = "consumer.quarantined"
 	// ConsumerReplying: the replies of a claim cannot be stored, because a queue
 	// that they go to is full. The consumer waits.
 	ConsumerReplying AnnouncementKind = "consumer.replying"
 	// ConsumerReplyRefused: replies could never be stored, and are lost; the operations
-	// of the queue tell which. It is announced until that is noted, not longer.
+	// of the queue say which. It is announced until that is noted, not longer.
 	ConsumerReplyRefused AnnouncementKind = "consumer.reply-refused"
 )
 
@@ -36,18 +36,18 @@ type Announcement struct {
 	Kind            AnnouncementKind
 	ID              string
 	Queue, Consumer string
-	// Delivered is the last seq that was handed on, Position the queue's.
+	// Delivered is the last seq that was delivered, Position the queue's.
 	Delivered, Position int64
 	// Since is since when it is so, Age how long that is.
 	Since time.Time
 	Age   time.Duration
 	// Token, From and To are those of a claim that is in doubt or quarantined:
 	// the seqs From < seq <= To. State is what a quarantined one is at: IN_DOUBT, or
-	// ABORTED, which was not handed on and waits for an operator.
+	// ABORTED, which was not delivered and waits for an operator.
 	Token    Token
 	From, To int64
 	State    State
-	// Attempts and Error tell of a message that fails.
+	// Attempts and Error are those of a message that fails.
 	Attempts int
 	Error    string
 }

@@ -1,4 +1,4 @@
-// Package handoff hands every queue's messages on, in order, to named
+// Package handoff delivers every queue's messages, in order, to named
 // consumers, each with a place of its own.
 //
 // Make a [Store] with [NewDynamo] (or [NewMemory] in tests), a
@@ -16,8 +16,8 @@
 //
 // # Words
 //
-// Delivered is the last seq that was handed on and committed. A claim is the
-// right to hand a range on; it has a token, whose number rises with every
+// Delivered is the last seq that was delivered and committed. A claim is the
+// right to deliver a range; it has a token, whose number rises with every
 // claim, and a lease, after which another may take it over. A consumer is
 // blocked when a message failed as often as it may.
 //
@@ -26,7 +26,7 @@
 // The consumers table, a consumer an item, under (queue, consumer):
 //
 //	v            N  layout of the item, 1; 2 where a claim of it was tracked
-//	delivered    N  the last seq that was handed on and committed, or skipped
+//	delivered    N  the last seq that was delivered and committed, or skipped
 //	state        S  IDLE, STARTED, PREPARED, IN_DOUBT, SENDING or BLOCKED
 //	tokenN, req  N, S  the token of the last claim
 //	from, to     N  its range: from < seq <= to
@@ -37,7 +37,7 @@
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last
 //	replyQueue   S  where error is about replies: the queue that they go to
-//	outcomes     M  what became of the last four claims, in slot tokenN mod 4, of each
+//	outcomes     M  how the last four claims ended, in slot tokenN mod 4, of each
 //	  n          N  its number
 //	  outcome    S  COMMITTED, ABORTED or CANCELLED
 //	  sum        S  a short hash of its request
@@ -106,26 +106,26 @@
 // A consumer may answer: what its handler, or its effect, adds by [Batch.Reply] is
 // stored in other queues of the same tables, exactly once if the claim is committed,
 // and not at all otherwise. The replies to one queue have an id that the claim's
-// whole token and the queue tell, so all of it may be done again by anybody. A reply
+// whole token and the queue give, so all of it may be done again by anybody. A reply
 // out of its bounds is refused by Reply, and fails the batch, whatever the handler
 // returns then.
 //
-// Who is pushed to decides, sends, and lets go. The replies are staged (stored, and
+// Where a consumer is pushed to, the stack decides, sends, and releases. The replies are staged (stored, and
 // seen by nobody) before the decision, and get their seqs after it:
 //
 //	           stage; decide: outbox            send; finish: delivered = to
 //	STARTED ─────────────────────────► SENDING ──────────────────────────────► IDLE
-//	   │ lease over: CANCELLED,           │ lease over: whoever comes next, or the
+//	   │ lease over: CANCELLED,           │ lease over: the next caller, or the
 //	   ▼ what was staged expires          └ sweep, sends and finishes. Nothing else.
 //
 // In two phases they stand beside the marker in the consumer's database. The commit,
 // or whoever settles, looks whether the claim is PREPARED, IN_DOUBT or in quarantine,
-// stores them, and then makes its update. One look more, so that a commit that is
+// stores them, and then makes its update. It reads the consumer once more, so that a commit that is
 // repeated after its replies have expired does not store them again.
 //
 // A reply that can never be stored (its seq is taken, its queue is of the other
 // kind) is recorded among the queue's operations, counted in the consumer, announced once,
-// and nobody waits for it. A full queue is waited for, and announced after a time. A
+// and the commit goes on. A full queue is waited for, and announced after a time. A
 // tracked batch takes no replies.
 //
 // Replies of a claim are visible before those of the next, save for claims that were
@@ -138,7 +138,7 @@
 // edge of it ([Batch].Edges). The claim stays STARTED until the chain has ended;
 // DONE commits it, every other end is a failure, and nothing else ends it.
 //
-//	claim, tracked    create the chain, hand on, extend it
+//	claim, tracked    create the chain, deliver, extend it
 //	────────────────► STARTED ─────────────────────────────► the chain decides:
 //	                     │  lease over: Abandon ends a chain     DONE ──────► commit
 //	                     └─ that is late, or was never created   FAILED,
@@ -146,39 +146,39 @@
 //
 // [Deliverer.Ender] does that behind the chains' stream, Deliver and Sweep where
 // its record was lost; only then is the chain sealed. The chain is as long as the
-// claim's lease until the batch is handed on, so that nobody waits for the work of
+// claim's lease until the batch is delivered, so that nobody waits for the work of
 // one that never was.
 //
 // # What is guaranteed
 //
 //   - A consumer gets each queue in order and without a hole. What is not there
 //     any more is announced and waited for, never stepped over.
-//   - Delivered rises only over what was handed on under the claim that is
+//   - Delivered rises only over what was delivered under the claim that is
 //     committed, over what an operator skips, or set by an operator.
-//   - At most one token is good at any time. A claim that was taken over can
+//   - At most one token is valid at any time. A claim that was taken over can
 //     never commit.
 //   - A tracked batch is committed only if all its chain's edges have ended.
 //   - A message that fails, or kills its worker, stops its own queue for its own
 //     consumer and nothing else. From its second attempt on it stands alone, so
 //     that the one that blocks is the one behind Delivered.
-//   - Every accepted message is handed on, or its consumer is announced as
+//   - Every accepted message is delivered, or its consumer is announced as
 //     blocked, lagging or missing something, by every run of the sweep until
 //     that is over.
 //
 // # What is not
 //
-// A batch is handed on at least once: whoever dies, or loses the answer, after
-// the handing over and before the commit leaves it to be handed on again, under
+// A batch is delivered at least once: whoever dies, or loses the answer, after
+// the delivery and before the commit leaves it to be delivered again, under
 // a higher token. And a process that sleeps past its lease between its claim and
-// its handing over, and wakes up after another went on, hands an old batch on
+// its delivery, and wakes up after another went on, delivers an old batch
 // after newer ones. Its commit fails, but its sink has the batch. A sink that
 // remembers the highest token number of each queue and consumer, in the same
 // transaction as its effect, and refuses lower ones, is safe from both that and
-// from reordering. Clocks that are apart do no harm beyond that; a lease is 30
-// seconds at least, so that it is longer than they are apart.
+// from reordering. Clock skew does no harm beyond that; a lease is 30
+// seconds at least, so that it is longer than the skew.
 //
 // A handler whose effect must happen once a message calls dedup.Each (package
-// pkg/dedup) on Batch.Messages: a batch that is handed on again passes over the
+// pkg/dedup) on Batch.Messages: a batch that is delivered again passes over the
 // messages whose effect is done.
 //
 // A consumer that is removed and made anew counts its tokens from 1 again: a
@@ -193,7 +193,7 @@
 // that came meanwhile, which have records of their own. An operator's call that
 // dies leaves its operation on record without an end, and what it did in lastOp: the
 // same order again does not do it twice, where no other came in between. A start
-// that nobody finished is finished by whoever comes next, and so are the replies
+// that nobody finished is finished by the next caller, and so are the replies
 // of a claim that was decided.
 //
 // Who lags is found by the sweep in the queues that moved, or were nudged,

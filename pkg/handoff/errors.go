@@ -51,12 +51,12 @@ func (e *ClaimedError) Error() string {
 
 func (e *ClaimedError) Unwrap() error { return ErrClaimed }
 
-// permanent marks an error that no repeat can mend.
+// permanent marks an error that no repeat can repair.
 type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// Permanent marks what a handler returns as an error that no repeat can mend,
+// Permanent marks what a handler returns as an error that no repeat can repair,
 // such as a message that is larger than what its sink takes. The consumer is
 // blocked as soon as the message stands alone, not only after all attempts.
 func Permanent(err error) error {

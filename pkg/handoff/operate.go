@@ -46,7 +46,7 @@ func (o Order) validate() error {
 	return validate(o.Queue, o.Consumer)
 }
 
-// Skip gives up the message that blocks a consumer, and lets it go on behind
+// Skip gives up the message that blocks a consumer, so that it goes on behind
 // it. seq is that message's, Delivered+1: it keeps an operator from skipping
 // another one than the one looked at. ErrNotBlocked where there is nothing to
 // skip.
@@ -72,7 +72,7 @@ func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64
 	})
 }
 
-// Rewind sets a consumer to another place, back to hand messages on again or
+// Rewind sets a consumer to another place, back to deliver messages again or
 // forward over a loss. Its messages come again under new tokens, and with
 // Rewinds one higher. A seq of which the messages are gone, or that is beyond
 // the next one to come, is an InvalidError. ErrClaimed where a claim is out:
@@ -86,19 +86,19 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 		if c.Claimed() {
 			return c, claimedUntil(c)
 		}
-		it, err := d.sorter.Status(ctx, o.Queue)
+		cur, err := d.sorter.Status(ctx, o.Queue)
 		if err != nil {
 			return c, err
 		}
-		delivered, err := d.place(ctx, it, start)
+		delivered, err := d.place(ctx, cur, start)
 		if err != nil {
 			return c, err
 		}
-		// Nobody knows whether those messages were handed on.
+		// Nobody knows whether those messages were delivered.
 		if delivered < unsettledTo(c) {
 			return c, ErrQuarantined
 		}
-		if err := d.keepAwake(ctx, it); err != nil {
+		if err := d.keepAwake(ctx, cur); err != nil {
 			return c, err
 		}
 		return made(d.store.Rewind(ctx, c, delivered, op))
@@ -141,7 +141,7 @@ func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
 	})
 }
 
-// made turns what a store answered into what an operator is told.
+// made turns a store's result into the operator's answer.
 func made(c Consumer, done bool, err error) (Consumer, error) {
 	if err == nil && !done {
 		err = ErrOutran
@@ -153,7 +153,7 @@ func made(c Consumer, done bool, err error) (Consumer, error) {
 // how it ended, finishes a start, and wakes the consumer up.
 //
 // Lost responses: the order again, with its Op, finds what it did. We die right
-// after a step: the operation is on record, the consumer's LastOp tells whether it was
+// after a step: the operation is on record, the consumer's LastOp says whether it was
 // done, and the sweep finishes a start and wakes the consumer up.
 func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64, do func(op string, c Consumer) (Consumer, error)) (Consumer, error) {
 	if err := o.validate(); err != nil {
@@ -169,7 +169,7 @@ func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64
 	if !c.Exists() {
 		return c, ErrNoConsumer
 	}
-	// What stands in LastOp tells the whole order: an Op that was given to
+	// What stands in LastOp identifies the whole order: an Op that was given to
 	// another one before is not taken for this one done.
 	op := fmt.Sprintf("%s %d %s", kind, seq, o.Op)
 	if c.LastOp != op {
@@ -209,7 +209,7 @@ type Status struct {
 	Position int64
 }
 
-// Lag is how many seqs wait to be handed on.
+// Lag is how many seqs wait to be delivered.
 func (s Status) Lag() int64 { return max(s.Position-s.Delivered, 0) }
 
 // Status reads the consumers of a queue, in the order of their names, and the
@@ -220,13 +220,13 @@ func (d *Deliverer) Status(ctx context.Context, queue string) ([]Status, error) 
 	if err != nil {
 		return nil, err
 	}
-	it, err := d.sorter.Status(ctx, queue)
+	cur, err := d.sorter.Status(ctx, queue)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]Status, len(consumers))
 	for i, c := range consumers {
-		list[i] = Status{c, it.Position}
+		list[i] = Status{c, cur.Position}
 	}
 	return list, nil
 }

@@ -15,9 +15,9 @@ const (
 )
 
 // SettleQuarantined says, by an operator's word, how a claim in quarantine ended:
-// Committed takes it away, Aborted says that its messages were not handed on. It
+// Committed takes it away, Aborted says that its messages were not delivered. It
 // is for a consumer's database that is gone: as long as it is there, its own
-// marker tells. ErrNotQuarantined where the claim is not in quarantine, or is
+// marker decides. ErrNotQuarantined where the claim is not in quarantine, or is
 // settled otherwise.
 func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token, outcome TokenOutcome) (Consumer, error) {
 	if outcome != Committed && outcome != Aborted {
@@ -40,8 +40,8 @@ func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token,
 }
 
 // Release gives up the messages of a claim in quarantine that was aborted. To
-// have them handed on instead, rewind to them first: everything behind them is
-// handed on again, too. ErrQuarantined where the claim is not settled,
+// have them delivered instead, rewind to them first: everything behind them is
+// delivered again, too. ErrQuarantined where the claim is not settled,
 // ErrNotQuarantined where it is not in quarantine.
 func (d *Deliverer) Release(ctx context.Context, o Order, token Token) (Consumer, error) {
 	o.Reason = fmt.Sprintf("%s: %s", token, o.Reason)
@@ -56,8 +56,8 @@ func (d *Deliverer) Release(ctx context.Context, o Order, token Token) (Consumer
 	})
 }
 
-// unsettledTo is the highest seq of which nobody knows whether it was handed
-// on; -1 where there is none.
+// unsettledTo is the highest seq of which nobody knows whether it was
+// delivered; -1 where there is none.
 func unsettledTo(c Consumer) int64 {
 	to := int64(-1)
 	for _, q := range c.Quarantine {

@@ -25,10 +25,10 @@ type (
 	// process that wakes up after its claim was taken over. String is the token as it
 	// travels.
 	Token = record.Token
-	// TokenOutcome is what became of a claim.
+	// TokenOutcome is how a claim ended.
 	TokenOutcome = record.TokenOutcome
 	// Quarantined is a claim that stayed in doubt too long. The messages behind it
-	// are handed on; its own are kept until it is settled.
+	// are delivered; its own are kept until it is settled.
 	Quarantined = record.Quarantined
 	// Operation is what an operator did to a consumer, or asked for.
 	Operation = record.Operation
@@ -48,7 +48,7 @@ const (
 	// Idle: nobody has a claim.
 	Idle = record.Idle
 	// Started: a claim is out. It ends with its commit, its failure, or after
-	// its lease by whoever comes next.
+	// its lease by the next caller.
 	Started = record.Started
 	// Prepared: the claim's consumer may commit in its own database. Only that database knows whether it did.
 	Prepared = record.Prepared
@@ -59,15 +59,15 @@ const (
 	// replies are on their way. It ends in its commit, by whomever.
 	Sending = record.Sending
 	// Blocked: the message behind Delivered failed as often as it may. Nothing
-	// is handed on until an operator skips or redrives it.
+	// is delivered until an operator skips or redrives it.
 	Blocked = record.Blocked
 )
 
 // What becomes of a claim.
 const (
-	// Committed: the claim's range was handed on.
+	// Committed: the claim's range was delivered.
 	Committed = record.Committed
-	// Aborted: whoever had the claim gave it back.
+	// Aborted: the holder of the claim gave it back.
 	Aborted = record.Aborted
 	// Cancelled: the claim's lease ran out, and another ended it.
 	Cancelled = record.Cancelled

@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// reply ends a claim whose batch was handed on and answered: it stages the
+// reply ends a claim whose batch was delivered and answered: it stages the
 // replies, decides that the claim is to be committed, sends them, and finishes.
 func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []Reply) (Consumer, error) {
 	held := record.Held{Queue: b.Queue, Consumer: b.Consumer, Token: b.Token}
@@ -49,7 +49,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 	return finished, nil
 }
 
-// replying tells a queue that is full from a store that failed.
+// replying distinguishes a queue that is full from a store that failed.
 func (run *delivery) replying(err error) error {
 	if errors.Is(err, record.ErrNoRoom) {
 		run.Ended, run.Cause = EndedReplying, err

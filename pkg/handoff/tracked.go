@@ -35,7 +35,7 @@ type tracked struct {
 func trackedBy(c Consumer) tracked { return tracked{c.Queue, c.Name, c.Token} }
 
 // ChainOf is the tag of the chain that decides about the claim that is out: what
-// [xorack.Acker.Get] tells of it says how far the work is. It is empty where no
+// [xorack.Acker.Get] shows of it says how far the work is. It is empty where no
 // claim is out, or none that is tracked.
 func ChainOf(c Consumer) string {
 	if !c.Tracked {
@@ -66,8 +66,8 @@ func (t tracked) data() string { return t.name + "/" + t.queue }
 func (t tracked) root(i int) xorack.Edge { return xorack.Root(t.tag(), "", i) }
 
 // trackedOf is the claim that a chain is about. A chain of which it cannot be
-// told has no claim that waits for it: it failed before it was created, so that
-// nothing was handed on, and whoever looks at the claim finds that.
+// known has no claim that waits for it: it failed before it was created, so that
+// nothing was delivered, and the next look at the claim finds that.
 func trackedOf(c xorack.Chain) (t tracked, known bool) {
 	t.name, t.queue, _ = strings.Cut(c.Data, "/")
 	_, tag := tenant.Split(c.Tag)
@@ -86,21 +86,21 @@ func validateTrack(track time.Duration) error {
 	return nil
 }
 
-// errNoAcker is told where a claim is tracked, or ought to be, and nobody said
+// errNoAcker is the answer where a claim is tracked, or ought to be, and nobody said
 // where the chains are.
 var errNoAcker = &cursor.InvalidError{Field: "acker", Code: invalid.Missing, Problem: "is missing: a consumer is tracked"}
 
-// track opens the chain of a claim that has just been made, hands the batch on
+// track opens the chain of a claim that has just been made, delivers the batch
 // with the chain's root edges, and leaves the claim to the chain. Where the
-// chain has ended already, somebody gave this claim up: nothing is handed on.
+// chain has ended already, somebody gave this claim up: nothing is delivered.
 //
 // The chain has the claim's lease at first, and its whole time only when the batch
-// is handed on: see [delivery.grant].
+// is delivered: see [delivery.grant].
 //
-// Dying before the chain is there: once the lease is over, whoever comes next
-// ends the chain in advance. Dying before the batch is handed on, and known to be:
+// Dying before the chain is there: once the lease is over, the next caller
+// ends the chain in advance. Dying before the batch is delivered, and known to be:
 // the chain is late with the lease. Dying after: the chain's deadline ends it. A
-// response that is lost: the create is repeated, and so may be the handing over,
+// response that is lost: the create is repeated, and so may be the delivery,
 // under the same edges.
 func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consumer, error) {
 	t := trackedBy(c)
@@ -128,7 +128,7 @@ func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consum
 		case chain.End() != xorack.Open:
 			return run.fail(ctx, c, cause)
 		}
-		// All that was handed on has been taken, and goes on.
+		// All that was delivered has been taken, and goes on.
 	}
 	run.Ended, run.Tracked, run.Cause = EndedTracked, run.Tracked+1, cause
 	return c, run.grant(ctx, created)
@@ -141,7 +141,7 @@ func (run *delivery) firstDeadline(c Consumer) time.Duration {
 	return min(left, run.reader.Track)
 }
 
-// grant gives the chain of a batch that is handed on the time that its work may
+// grant gives the chain of a batch that is delivered the time that its work may
 // take. It costs nothing where that is no longer than the lease.
 //
 // Lost response: the repeat finds the later deadline. Another extended it to a
@@ -157,13 +157,13 @@ func (run *delivery) grant(ctx context.Context, created xorack.Created) error {
 	return err
 }
 
-// giveUp fails the chain of a batch whose handing over failed, so that it is
+// giveUp fails the chain of a batch whose delivery failed, so that it is
 // not waited for. A root edge whose work is done cannot fail; if all are done,
 // the chain stays as it is.
 func (run *delivery) giveUp(ctx context.Context, created xorack.Created, cause error) (xorack.Chain, error) {
 	reason := record.Cut(strings.ToValidUTF8(cause.Error(), "?"), xorack.MaxReason)
 	if reason == "" {
-		reason = "the handing over failed"
+		reason = "the delivery failed"
 	}
 	chain := created.Chain
 	for _, root := range created.Roots {
@@ -220,13 +220,13 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain, m
 // ended, and wakes the consumer up for what comes next. The ends of all other
 // chains go to next, if it is not nil.
 //
-// It does all of it each time, also where somebody did it before: whoever did
+// It does all of it each time, also where it was done before: the process that did it
 // may have died before the waking up. An error keeps the chain due, so a crash
 // anywhere repeats the whole. A batch that failed as often as it may is not
 // blocked here, but by the next Deliver, which knows the bound.
 //
 // A chain that is done costs a write and a read, and a write more where there is
-// more to hand on; one that failed a read more.
+// more to deliver; one that failed a read more.
 func (d *Deliverer) Ender(next xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, chain xorack.Chain) error {
 		if TracksBatch(chain.Tag) {
@@ -262,8 +262,8 @@ func (d *Deliverer) ended(ctx context.Context, chain xorack.Chain) error {
 		return nil // it was removed
 	}
 	// Whatever moves the cursor from here on finds the claim ended.
-	it, err := d.sorter.Status(ctx, t.queue)
-	if err != nil || it.Position <= c.Delivered {
+	cur, err := d.sorter.Status(ctx, t.queue)
+	if err != nil || cur.Position <= c.Delivered {
 		return err
 	}
 	return d.sorter.Nudge(ctx, t.queue)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestAnOpenTreeKeepsItsConsumer: what an operator may not do meanwhile is
-// refused, and told what it waits for; once the tree has failed it is done.
+// refused, with what it waits for; once the tree has failed it is done.
 func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2)
@@ -129,7 +129,7 @@ func TestPermanentIsSoWhoeverEndsTheClaim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t)
 			k.put("q", c.messages...)
-			// The chains' stream is faster than who fails a chain: the end is seen to
+			// The chains' stream is faster than who fails a chain: the end is handled
 			// before the answer is there.
 			d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 				a, err := k.chains.Do(ctx, r)

@@ -83,7 +83,7 @@ func (k *treed) deliver(messages int) error {
 	}, -1).Err
 }
 
-// finish sees to the ends of all chains, as the stream's handler does.
+// finish handles the ends of all chains, as the stream's handler does.
 func (k *treed) finish() error {
 	for _, tag := range k.tags {
 		c, err := k.acker.Get(k.t.Context(), tag)

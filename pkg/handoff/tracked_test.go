@@ -273,7 +273,7 @@ func TestAClaimWithoutItsChainIsGivenBack(t *testing.T) {
 }
 
 // TestABatchThatWasNotHandedOnComesAfterItsLease: who made the claim died between
-// the creation of its chain and the end of the handing over. Nobody waits for the
+// the creation of its chain and the end of the delivery. Nobody waits for the
 // chain's whole time.
 func TestABatchThatWasNotHandedOnComesAfterItsLease(t *testing.T) {
 	for name, look := range map[string]func(*trackedDesk){
@@ -284,7 +284,7 @@ func TestABatchThatWasNotHandedOnComesAfterItsLease(t *testing.T) {
 			}
 		},
 	} {
-		for which, handed := range map[string]error{"not handed on": errors.New("dead"), "handed on, and not known": nil} {
+		for which, handed := range map[string]error{"not delivered": errors.New("dead"), "delivered, and not known": nil} {
 			t.Run(name+", "+which, func(t *testing.T) {
 				k := newTrackedDesk(t)
 				k.put("q", 1)
@@ -491,9 +491,9 @@ func TestAConsumerMadeAnewMeetsNoOldChain(t *testing.T) {
 // begins like one and names none has nobody who waits.
 func TestOtherEndsGoOn(t *testing.T) {
 	k := newTrackedDesk(t)
-	var told []string
+	var announced []string
 	ender := k.d.Ender(func(_ context.Context, c xorack.Chain) error {
-		told = append(told, c.Tag)
+		announced = append(announced, c.Tag)
 		return errFlaky
 	})
 	if err := ender(t.Context(), xorack.Chain{Tag: "order 7"}); !errors.Is(err, errFlaky) {
@@ -503,8 +503,8 @@ func TestOtherEndsGoOn(t *testing.T) {
 	for _, tag := range []string{"handoff/", "handoff/x/1-r", "handoff/x", "handoff/aaaaaaaaaaaaaaaaaaaaaa/x-r"} {
 		k.must(ender(t.Context(), xorack.Chain{Tag: tag, Data: "c/q"}))
 	}
-	if fmt.Sprint(told) != "[order 7]" {
-		t.Errorf("told of %q", told)
+	if fmt.Sprint(announced) != "[order 7]" {
+		t.Errorf("announced %q", announced)
 	}
 }
 
@@ -541,9 +541,9 @@ func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 
 func (k *trackedDesk) nudged() time.Time {
 	k.t.Helper()
-	it, err := k.sorter.Status(k.t.Context(), "q")
+	cur, err := k.sorter.Status(k.t.Context(), "q")
 	k.must(err)
-	return it.Nudged
+	return cur.Nudged
 }
 
 func TestTrackIsChecked(t *testing.T) {

@@ -82,7 +82,7 @@ var deliveryMutants = []mutant{
 		{"deliver.go", "if err != nil {\n\t\t\treturn err\n\t\t}\n\t\trun.Record = c\n", "run.Record = c\n"},
 	}},
 	{"nobody is woken up after a rewind's death (T12)", deliveryFolder, deliveryTrace("T12"), []edit{
-		{"operate.go", "if err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
+		{"operate.go", "if err := d.keepAwake(ctx, cur); err != nil {", "if err := error(nil); err != nil {"},
 	}},
 	{"nobody is woken up after a slow start (T11)", deliveryFolder, deliveryTrace("T11"), []edit{
 		{"start.go", "// Whoever began the start may have slept since then.\n\tif err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},

@@ -58,7 +58,7 @@ func (s Scenario) follow(tracing bool, choose func(r *Run, step, options int) (i
 }
 
 // Explore walks every schedule of the scenario, and returns how many different
-// states there are. more, if not nil, is told their number after each, and says
+// states there are. more, if not nil, gets their number after each, and says
 // whether to walk on.
 func (s Scenario) Explore(more func(states int) bool) (int, *Failure) {
 	stopped := false

@@ -12,7 +12,7 @@
 // that come to a state again.
 //
 // Between two requests an actor runs alone: what it does there touches nothing
-// but its own state. So an actor's state is told by the answers it has got,
+// but its own state. So an actor's state is known from the answers it has got,
 // and two schedules that led to the same stores and the same answers go on
 // alike; Explore walks only one of them, and of those that differ only in which
 // of several actors that do the same did what ([Proc.Alike]). Therefore an actor must take time and
@@ -32,7 +32,7 @@ import (
 	"github.com/streamsort/streamsort/internal/digest"
 )
 
-// Digest tells states apart.
+// Digest distinguishes states.
 type Digest = digest.Digest
 
 // Hasher is an answer that feeds itself to a Digest: all of it that an actor
@@ -115,11 +115,11 @@ type Proc struct {
 	alive  bool
 	dead   bool
 	choice int
-	// invoked tells that the actor's requests count against the budget, spent how
+	// invoked is set when the actor's requests count against the budget, spent how
 	// many it has made of it.
 	invoked bool
 	spent   int
-	// seen tells the answers that the actor has got, as far as they matter.
+	// seen identifies the answers that the actor has got, as far as they matter.
 	seen Digest
 	// alike, where it is not nil, feeds what the model knows of this actor, which
 	// may change places with every other one that has it.
@@ -151,7 +151,7 @@ const (
 )
 
 var (
-	// Nobody dies before a read: others cannot tell that from a death before
+	// Nobody dies before a read: others cannot distinguish that from a death before
 	// the write that follows it, and where none follows, not from an end.
 	readWays = []way{{}, {name: "fails", fault: true}}
 	// A write that took effect can fail in two ways more.
@@ -166,7 +166,7 @@ var (
 // ErrFault is what a request fails with.
 var ErrFault = errors.New("simulated fault")
 
-// ErrDead is what an actor is told after its death. Nothing that it does then
+// ErrDead is what an actor gets after its death. Nothing that it does then
 // counts.
 var ErrDead = errors.New("dead")
 
@@ -441,7 +441,7 @@ func (r *Run) close() {
 	}
 }
 
-// key tells the state of the run. The points at which the actors stand need
+// key identifies the state of the run. The points at which the actors stand need
 // not be fed: what they have seen led them there.
 func (r *Run) key() Digest {
 	var state Digest

@@ -13,7 +13,7 @@ import (
 // call is one call of a producer: a group of arrivals.
 type call []cursor.Arrival
 
-// one is an arrival of n messages. The payload tells two under one id apart.
+// one is an arrival of n messages. The payload distinguishes two under one id.
 func one(id, payload string, n int) cursor.Arrival {
 	a := cursor.Arrival{Queue: queue, ID: id}
 	for i := range n {
@@ -83,12 +83,12 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
 	for i, r := range results {
 		if r.Err != nil {
 			if !isFault(r.Err) {
-				m.run.Violation("S6: %s was told an error that no fault made: %v", c[i].ID, r.Err)
+				m.run.Violation("S6: %s got an error that no fault made: %v", c[i].ID, r.Err)
 			}
 			known = false
 			continue
 		}
-		m.told(c[i], r)
+		m.checkAnswer(c[i], r)
 		if r.Outcome == cursor.Advanced && r.Moved != (cursor.Range{}) {
 			if r.Seqs.From < last {
 				m.run.Violation("%s came behind others of its call, and got %v", c[i].ID, r.Seqs)
@@ -154,12 +154,12 @@ func (m *model) reader(times int) {
 
 func (m *model) readOnce(p *sim.Proc) error {
 	s := m.process(p)
-	it, err := s.Status(context.Background(), queue)
+	cur, err := s.Status(context.Background(), queue)
 	if err != nil {
 		return nil
 	}
 	after := m.delivered
-	for message, err := range s.Read(context.Background(), queue, after, it.Position) {
+	for message, err := range s.Read(context.Background(), queue, after, cur.Position) {
 		if p.Dead() || isFault(err) {
 			return nil
 		}

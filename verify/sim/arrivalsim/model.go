@@ -8,8 +8,8 @@
 //	O3 an arrival has one place at most, as long as it is kept
 //	O4 an arrival is stored when it gets its place, and stays until it is delivered
 //	S4 what is stored under an id never changes while it is kept
-//	S5 an answer that tells seqs is true, at once and for ever
-//	S6 an error is told only of a fault
+//	S5 an answer that names seqs is true, at once and for ever
+//	S6 an error is reported only of a fault
 //
 // and that a reader gets all messages, in the order of their seqs, with the
 // bytes that were accepted.
@@ -38,7 +38,7 @@ const queue = "q"
 type placed struct {
 	entry cursor.Entry
 	seqs  cursor.Range
-	// id and op tell the arrival, and it from others under its id.
+	// id and op identify the arrival among others under its id.
 	id, op string
 	bodies []string
 }
@@ -317,9 +317,9 @@ func (m *model) same(entries cursor.Tail, at int64) error {
 	return nil
 }
 
-// told checks S5: what a producer was told of an arrival.
-func (m *model) told(a cursor.Arrival, r cursor.Appended) {
-	wrong := func(why string) { m.run.Violation("%s was told %s %v: %s", a.ID, r.Outcome, r.Seqs, why) }
+// checkAnswer checks S5: what a producer was answered for an arrival.
+func (m *model) checkAnswer(a cursor.Arrival, r cursor.Appended) {
+	wrong := func(why string) { m.run.Violation("%s was answered %s %v: %s", a.ID, r.Outcome, r.Seqs, why) }
 	switch r.Outcome {
 	case cursor.Advanced, cursor.Duplicate:
 		if r.Outcome == cursor.Duplicate && m.attempts[a.ID] == 1 {
@@ -407,7 +407,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Int(int64(len(a.Messages)))
 		d.Text(string(a.Digest))
 	}
-	// Who was given what is told by the entries, but for who stored it.
+	// Who was given what is known from the entries, but for who stored it.
 	for _, p := range m.order {
 		if m.attempts[p.id] > 0 {
 			d.Text(p.op)

@@ -32,7 +32,7 @@ func TestTraceR2RepeatWithItsOwnPosition(t *testing.T) {
 	}))
 }
 
-// R3: the tail is trimmed, and whoever did it dies before the order item is
+// R3: the tail is trimmed, and its writer dies before the order item is
 // stored: the places are nowhere.
 func TestTraceR3TrimBeforeTheOrderItem(t *testing.T) {
 	simtest.EverySchedule(t, scenario("R3", 1, nearly, func(m *model) { m.producer("A", calls("a")...) }))
@@ -46,7 +46,7 @@ func TestTraceR4FlushOfAllThatIsSeen(t *testing.T) {
 	}))
 }
 
-// R5: the place is given first, and whoever is to store the message dies: a gap
+// R5: the place is given first, and the writer dies before it stores the message: a gap
 // that nobody can fill.
 func TestTraceR5PlaceBeforeTheMessage(t *testing.T) {
 	simtest.EverySchedule(t, scenario("R5", 1, 0, func(m *model) {
@@ -56,8 +56,8 @@ func TestTraceR5PlaceBeforeTheMessage(t *testing.T) {
 }
 
 // R6: an id is used again after it has expired, while its first place is in the
-// tail still. If places tell the id only, the later message gets no place, and
-// is told that of the first.
+// tail still. If places have the id only, the later message gets no place, and
+// gets that of the first.
 func TestTraceR6PlaceOfAnEarlierArrival(t *testing.T) {
 	simtest.EverySchedule(t, scenarioKept("R6", 0, 0, func(m *model) {
 		m.producer("A", call{one("a", "", 1)}, call{one("a", "later", 1)})

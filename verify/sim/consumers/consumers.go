@@ -1,5 +1,5 @@
 // Package consumers is what the simulators of pkg/handoff share: how a consumer
-// is told apart from another one ([Hash]), and the tables of a run ([Tables]).
+// is distinguished from another one ([Hash]), and the tables of a run ([Tables]).
 package consumers
 
 import (

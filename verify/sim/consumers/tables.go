@@ -67,8 +67,8 @@ func (t *Tables) Decoded(it ddb.Item) handoff.Consumer {
 	return c
 }
 
-// HashAnswer feeds all of an answer about consumers that a process operations on. What
-// stands there tells it most often whether a write is its own.
+// HashAnswer feeds all of an answer about consumers that a process acts on. What
+// is stored mostly shows whether a write is its own.
 func (t *Tables) HashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	it := a.Item
 	switch r.Name() {

@@ -10,7 +10,7 @@ import (
 )
 
 // put is one call of a producer: a group of seqs of one queue. The payload
-// tells different messages under one seq apart.
+// distinguishes different messages under one seq.
 type put struct {
 	queue   string
 	payload string
@@ -111,14 +111,14 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 	return known
 }
 
-// checkAnswer checks what a producer was told, when the position was `before`
+// checkAnswer checks what a producer was answered, when the position was `before`
 // as it asked.
 func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int64) {
 	at := place{message.Queue, message.Seq}
 	stored, ever := m.stored[at]
 	there, now := m.message(at)
 	position := m.cursor(at.queue).Position
-	wrong := func(why string) { m.run.Violation("seq %d was told %s: %s", at.seq, r.Outcome, why) }
+	wrong := func(why string) { m.run.Violation("seq %d was answered %s: %s", at.seq, r.Outcome, why) }
 	if r.Outcome.Durable() && (!ever || !same(stored, message)) {
 		wrong("S5: it was never stored")
 	}
@@ -159,14 +159,14 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 }
 
 // handler is the function behind the messages' stream: it takes the oldest
-// record until the heal succeeds. The stream may drop a record or hand it out
+// record until Heal succeeds. The stream may drop a record or hand it out
 // again; the handler may die.
 func (m *model) handler() {
 	m.handled = true
 	m.run.Daemon("handler", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
 		for {
-			// A heal begins with a strong read: what the process remembers
+			// Heal begins with a strong read: what the process remembers
 			// matters to nobody.
 			p.Forget()
 			way := p.Choose(sim.Labelf("next record"), func() bool { return len(m.records) > 0 }, "", "drops it", "hands it out twice")
@@ -291,12 +291,12 @@ func (m *model) undelivered() bool {
 	return false
 }
 
-// expire deletes what has expired, and checks that it was handed on.
+// expire deletes what has expired, and checks that it was delivered.
 func (m *model) expire() {
 	m.store.Expire(m.now)
 	for at := range m.stored {
 		if _, there := m.message(at); !there && at.seq > m.cursor(at.queue).Position {
-			m.run.Violation("the message at %v was deleted before it was handed on", at)
+			m.run.Violation("the message at %v was deleted before it was delivered", at)
 		}
 	}
 }

@@ -50,8 +50,8 @@ func (m *model) consumer() {
 			p.Knows().Int(int64(len(m.changes)))
 			m.running++
 			done := m.deliver(s, m.changes, func(b cursor.Batch) error {
-				_, err := sim.Do(p, sim.Labelf("hand on %s %d..%d", b.Queue, b.From, b.To), true, func() (bool, error) {
-					m.handOn(b)
+				_, err := sim.Do(p, sim.Labelf("deliver %s %d..%d", b.Queue, b.From, b.To), true, func() (bool, error) {
+					m.delivered(b)
 					return true, nil
 				})
 				return err
@@ -120,24 +120,24 @@ func (m *model) failedRecord(response events.DynamoDBEventResponse, records int)
 type tiling struct {
 	*model
 	records []change
-	// at is the record whose pieces come, within what was handed on of it.
+	// at is the record whose pieces come, within what was delivered of it.
 	at     int
 	within int64
 }
 
-// check checks a batch that is about to be handed on.
+// check checks a batch that is about to be delivered.
 func (t *tiling) check(b cursor.Batch) {
 	for t.within == 0 && t.at < len(t.records) && !t.records[t.at].moves() {
 		t.at++
 	}
 	if t.at == len(t.records) {
-		t.run.Violation("%s %d..%d was handed on, and no record is left that moved", b.Queue, b.From, b.To)
+		t.run.Violation("%s %d..%d was delivered, and no record is left that moved", b.Queue, b.From, b.To)
 		return
 	}
 	record := t.records[t.at]
 	from, to := record.older.Position+t.within, record.newer.Position
 	if b.Queue != record.newer.Queue || b.From != from || b.To <= from || b.To > to {
-		t.run.Violation("S3: %s %d..%d was handed on, want what follows %d up to %d of %s",
+		t.run.Violation("S3: %s %d..%d was delivered, want what follows %d up to %d of %s",
 			b.Queue, b.From, b.To, from, to, record.newer.Queue)
 		return
 	}
@@ -148,11 +148,11 @@ func (t *tiling) check(b cursor.Batch) {
 	t.checkContent(b)
 }
 
-// end checks that the moves of the first records were handed on whole.
+// end checks that the moves of the first records were delivered whole.
 func (t *tiling) end(records int) {
 	for ; t.at < records; t.at++ {
 		if record := t.records[t.at]; record.moves() {
-			t.run.Violation("of the move of %s from %d to %d only %d were handed on",
+			t.run.Violation("of the move of %s from %d to %d only %d were delivered",
 				record.newer.Queue, record.older.Position, record.newer.Position, t.within)
 			return
 		}
@@ -163,7 +163,7 @@ func (t *tiling) end(records int) {
 // whole, and not beyond the position.
 func (m *model) checkContent(b cursor.Batch) {
 	if position := m.cursor(b.Queue).Position; b.To > position {
-		m.run.Violation("%s %d..%d was handed on, and the position is %d", b.Queue, b.From, b.To, position)
+		m.run.Violation("%s %d..%d was delivered, and the position is %d", b.Queue, b.From, b.To, position)
 	}
 	messages, skipped := b.Messages, b.Skipped
 	for seq := b.From + 1; seq <= b.To; seq++ {
@@ -174,25 +174,25 @@ func (m *model) checkContent(b cursor.Batch) {
 		case ever && stored.Tombstone != "" && len(skipped) > 0 && skipped[0] == seq:
 			skipped = skipped[1:]
 		default:
-			m.run.Violation("S4: %s %d..%d was handed on without seq %d as it was accepted", b.Queue, b.From, b.To, seq)
+			m.run.Violation("S4: %s %d..%d was delivered without seq %d as it was accepted", b.Queue, b.From, b.To, seq)
 			return
 		}
 	}
 	if len(messages)+len(skipped) > 0 {
-		m.run.Violation("%s %d..%d was handed on with %d messages and %d skipped seqs too many", b.Queue, b.From, b.To, len(messages), len(skipped))
+		m.run.Violation("%s %d..%d was delivered with %d messages and %d skipped seqs too many", b.Queue, b.From, b.To, len(messages), len(skipped))
 	}
 }
 
-// handOn is what a batch is handed on for. It may come more than once.
-func (m *model) handOn(b cursor.Batch) {
+// delivered records a batch. It may come more than once.
+func (m *model) delivered(b cursor.Batch) {
 	for seq := b.From + 1; seq <= b.To; seq++ {
 		m.handed[place{b.Queue, seq}] = true
 	}
 }
 
-// allHandedOn checks that everything up to the positions was handed on, if the
+// allDelivered checks that everything up to the positions was delivered, if the
 // stream lost no record.
-func (m *model) allHandedOn() error {
+func (m *model) allDelivered() error {
 	if !m.consumed || m.lost {
 		return nil
 	}
@@ -200,14 +200,14 @@ func (m *model) allHandedOn() error {
 		c := m.cursor(queue)
 		for seq := c.Settings.First; seq <= c.Position; seq++ {
 			if !m.handed[place{queue, seq}] {
-				return fmt.Errorf("seq %d of %s was accepted and never handed on, and the position is %d", seq, queue, c.Position)
+				return fmt.Errorf("seq %d of %s was accepted and never delivered, and the position is %d", seq, queue, c.Position)
 			}
 		}
 	}
 	return nil
 }
 
-// consumeRest hands on what is left in the stream when all faults are over and
+// consumeRest delivers what is left in the stream when all faults are over and
 // the last sweep was run, on the tables themselves.
 func (m *model) consumeRest(s *cursor.Sorter) error {
 	if !m.consumed {
@@ -221,11 +221,11 @@ func (m *model) consumeRest(s *cursor.Sorter) error {
 			}
 		}
 	}
-	m.deliver(s, m.changes, func(b cursor.Batch) error { m.handOn(b); return nil }, func() bool { return false })
+	m.deliver(s, m.changes, func(b cursor.Batch) error { m.delivered(b); return nil }, func() bool { return false })
 	if err := m.run.Err(); err != nil {
 		return err
 	}
-	return m.allHandedOn()
+	return m.allDelivered()
 }
 
 // hashConsumer feeds what the consumer has before it and behind it.

@@ -12,7 +12,7 @@
 // and, where a consumer stands behind the cursors' stream, that all it is
 // handed is gap-free, in order, as it was accepted, and not beyond the
 // position, and that nothing is left out unless the stream lost a record; that
-// no message is deleted, or accepted, such that it is never handed on; that a
+// no message is deleted, or accepted, such that it is never delivered; that a
 // seq is skipped only if it was missing long enough; and that each answer says
 // what was so.
 package cursorsim
@@ -63,9 +63,9 @@ type model struct {
 	// was ever stored under a seq.
 	cursors map[string][]state
 	stored  map[place]cursor.Message
-	// changed tells that the tables or the clock did since the last Check.
+	// changed is set when the tables or the clock did since the last Check.
 	changed bool
-	// records wait for the stream's handler; dropped tells that the stream
+	// records wait for the stream's handler; dropped is set when the stream
 	// lost one.
 	records []record
 	dropped bool
@@ -73,14 +73,14 @@ type model struct {
 	// holeSince is since when a seq is missing while a later one is stored.
 	holeSince map[place]time.Time
 	// attempts counts how often a payload was given to a put, attemptsSum
-	// tells all of that in a number.
+	// holds all of that in a number.
 	attempts    map[string]int
 	attemptsSum int64
-	// unfinished tells that a writer died in a call, or gave it up, or that a
+	// unfinished is set when a writer died in a call, or gave it up, or that a
 	// skip or a sweep did.
 	unfinished bool
 	// changes are the records of the cursors' stream that wait for the
-	// consumer, where there is one; lost tells that one of them was dropped or
+	// consumer, where there is one; lost is set when one of them was dropped or
 	// given up, handed what the consumer was handed.
 	changes        []change
 	consumed, lost bool
@@ -133,7 +133,7 @@ func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	s, err := cursor.New(storeOn(v), &cursor.Options{
 		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.now },
 		// A mark of the process and its own count: one that counted all puts
-		// would tell two schedules apart that are alike.
+		// would distinguish two schedules that are alike.
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
 	})
 	if err != nil {
@@ -292,7 +292,7 @@ func (m *model) Final() error {
 			return err
 		}
 	}
-	if err := m.allHandedOn(); err != nil {
+	if err := m.allDelivered(); err != nil {
 		return err
 	}
 	if err := m.onRecord(); err != nil {

@@ -13,7 +13,7 @@ import (
 // Lambda's time is up.
 const (
 	piecePage = 2
-	// pieceBudget is the least with which a heal gets on: the cursor, the message
+	// pieceBudget is the least with which Heal makes progress: the cursor, the message
 	// behind the position, a page, and the move.
 	pieceBudget = 4
 )

@@ -106,27 +106,27 @@ func Small() []sim.Scenario {
 			m.writer("B", put{queue: "b", seqs: []int64{1}})
 			m.handler()
 		}),
-		scenario("handed on", 2, nil, func(m *model) {
+		scenario("delivered", 2, nil, func(m *model) {
 			m.writer("A", puts(1)...)
 			m.writer("B", puts(2)...)
 			m.consumer()
 		}),
-		scenario("handed on in pages", 2, nil, func(m *model) {
+		scenario("delivered in pages", 2, nil, func(m *model) {
 			m.writer("A", put{seqs: []int64{2, 3}}, put{seqs: []int64{1}})
 			m.consumer()
 		}),
-		onNew("handed on, asynchronous", 2, async, func(m *model) {
+		onNew("delivered, asynchronous", 2, async, func(m *model) {
 			m.writer("A", puts(2, 1)...)
 			m.handler()
 			m.consumer()
 		}),
-		scenario("handed on with skipped seqs", 2, skipSettings, func(m *model) {
+		scenario("delivered with skipped seqs", 2, skipSettings, func(m *model) {
 			m.writer("A", puts(3)...)
 			m.skipper(1)
 			m.clock(1, 2*time.Second)
 			m.consumer()
 		}),
-		scenario("deleted before it was handed on", 2, nil, func(m *model) {
+		scenario("deleted before it was delivered", 2, nil, func(m *model) {
 			m.keep = cursor.MinRetention
 			m.writer("A", puts(1, 2)...)
 			m.expiry(1, cursor.MinRetention)

@@ -299,7 +299,7 @@ func (m *model) checkPut(at place, stored cursor.Message) {
 		m.run.Violation("queue %s has messages and no cursor: no sweep finds it", at.queue)
 	}
 	if at.seq <= c.Position {
-		m.run.Violation("a message at %v was stored behind the position %d: it is never handed on", at, c.Position)
+		m.run.Violation("a message at %v was stored behind the position %d: it is never delivered", at, c.Position)
 	}
 	if stored.Tombstone != "" {
 		since, hole := m.holeSince[at]

@@ -73,7 +73,7 @@ func TestTraceV6AgeOfAnOlderGap(t *testing.T) {
 }
 
 // V7: 1 is passed, and deleted after its retention. A late repeat of its put
-// must not be accepted: behind the position nobody would hand it on.
+// must not be accepted: behind the position nobody would deliver it.
 func TestTraceV7LatePutOfADeletedSeq(t *testing.T) {
 	simtest.EverySchedule(t, scenario("V7", 0, nil, func(m *model) {
 		m.keep = cursor.MinRetention
@@ -84,7 +84,7 @@ func TestTraceV7LatePutOfADeletedSeq(t *testing.T) {
 }
 
 // V8: 2 waits behind a gap longer than the retention. Unless its expiry is
-// pushed forward, it is deleted before it was handed on.
+// pushed forward, it is deleted before it was delivered.
 func TestTraceV8RetentionEatsAParkedMessage(t *testing.T) {
 	simtest.EverySchedule(t, scenario("V8", 0, nil, func(m *model) {
 		m.keep = cursor.MinRetention
@@ -108,8 +108,8 @@ func TestTraceV9NoReset(t *testing.T) {
 		if _, err := s.Configure(t.Context(), "q", cursor.Change{First: &first}); !errors.Is(err, cursor.ErrFirstFixed) {
 			t.Errorf("another first seq: error %v, want ErrFirstFixed", err)
 		}
-		if it, err := s.Status(t.Context(), "q"); err != nil || it.Position != 1 || it.Settings.First != 1 {
-			t.Errorf("%+v, %v; want the queue as it was", it, err)
+		if cur, err := s.Status(t.Context(), "q"); err != nil || cur.Position != 1 || cur.Settings.First != 1 {
+			t.Errorf("%+v, %v; want the queue as it was", cur, err)
 		}
 	}
 }

@@ -184,7 +184,7 @@ func (c *process) learns(k kind, r dedup.Row, done bool) {
 	c.hash(d, c.latest)
 }
 
-// hash feeds a row as this process can tell it from others. Where processes may
+// hash feeds a row as this process can distinguish it from others. Where processes may
 // change places, another's token says no more than the row's fence, under which
 // owned has its owner.
 func (c *process) hash(d *sim.Digest, r dedup.Row) {
@@ -292,7 +292,7 @@ func (c *process) effect(run dedup.Run) error {
 
 // value is the result of a run: no two have the same.
 func (c *process) value(run dedup.Run, payload string) string {
-	// A fence has one owner; who it is must not be told where all are alike.
+	// A fence has one owner; who it is must not be visible where all are alike.
 	value := fmt.Sprintf("%s %d", payload, run.Fence)
 	if !c.alike {
 		value = fmt.Sprintf("%s %s %d", payload, c.by.name, run.Fence)
@@ -303,10 +303,10 @@ func (c *process) value(run dedup.Run, payload string) string {
 	return value
 }
 
-// checkAnswer checks what a call was told.
+// checkAnswer checks what a call was answered.
 func (c *process) checkAnswer(out dedup.Outcome[string], err error, payload string) {
 	wrong := func(format string, arguments ...any) {
-		c.run.Violation("%s was told %q, %v: %s", c.by.name, strings.TrimSpace(out.Value), err, fmt.Sprintf(format, arguments...))
+		c.run.Violation("%s was answered %q, %v: %s", c.by.name, strings.TrimSpace(out.Value), err, fmt.Sprintf(format, arguments...))
 	}
 	var (
 		busy *dedup.StillRunningError

@@ -114,7 +114,7 @@ func (c *process) olderAnswers(r ddb.Request, _ func() (ddb.Answer, error)) []fu
 // done reports whether a write had its effect, or a read found something.
 func done(r ddb.Request, a ddb.Answer) bool { return a.Held || !r.Writes() && a.Item.Exists() }
 
-// hashAnswer feeds what the process is told.
+// hashAnswer feeds what the process is answered.
 func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	d.Bool(done(r, a))
 	if kindOf(r).ofRow() {

@@ -61,11 +61,11 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 
 // look notes the answers that became visible in a queue, and checks R1, R2, R4.
 func (m *model) look(q string) error {
-	it, _ := m.tables.Queues.Cursor(context.Background(), q, true)
-	if it.Position <= m.seen[q] {
+	cur, _ := m.tables.Queues.Cursor(context.Background(), q, true)
+	if cur.Position <= m.seen[q] {
 		return nil
 	}
-	for message, err := range m.plain().Read(context.Background(), q, m.seen[q], it.Position) {
+	for message, err := range m.plain().Read(context.Background(), q, m.seen[q], cur.Position) {
 		if err != nil {
 			return fmt.Errorf("queue %s cannot be read: %w", q, err)
 		}
@@ -82,7 +82,7 @@ func (m *model) look(q string) error {
 		}
 		m.visible = append(m.visible, a)
 	}
-	m.seen[q] = it.Position
+	m.seen[q] = cur.Position
 	return nil
 }
 
@@ -178,7 +178,7 @@ func (m *model) everything(d *handoff.Deliverer) error {
 	if m.was.State != handoff.Idle || m.was.Delivered != m.messages {
 		return fmt.Errorf("in the end it is %s at %d of %d: %+v", m.was.State, m.was.Delivered, m.messages, m.was)
 	}
-	// What was aborted in quarantine was not handed on: an operator sees to it.
+	// What was aborted in quarantine was not delivered: an operator handles it.
 	given := map[int64]bool{}
 	for _, q := range m.was.Quarantine {
 		if q.Unsettled() {
@@ -221,10 +221,10 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Text(fmt.Sprint(a))
 	}
 	for _, q := range []string{target, numbers} {
-		it, _ := m.tables.Queues.Cursor(context.Background(), q, true)
-		d.Int(it.Position)
-		d.Int(it.MaxParked)
-		d.Int(int64(it.Tail.Len()))
+		cur, _ := m.tables.Queues.Cursor(context.Background(), q, true)
+		d.Int(cur.Position)
+		d.Int(cur.MaxParked)
+		d.Int(int64(cur.Tail.Len()))
 	}
 	var sum int64
 	add := func(parts ...any) {

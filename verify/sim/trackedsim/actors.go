@@ -21,11 +21,11 @@ const (
 	retries  = 2
 )
 
-// errSink is what a handler says that could not hand on.
+// errSink is what a handler says that could not deliver.
 var errSink = errors.New("the sink is away")
 
-// reader is the consumer, tracked. What it hands on goes to the workers; where a
-// fault comes it may have been handed on, and the handler fails all the same.
+// reader is the consumer, tracked. What it delivers goes to the workers; where a
+// fault comes it may have been delivered, and the handler fails all the same.
 func (m *model) reader(p *sim.Proc) handoff.Reader {
 	return handoff.Reader{
 		Name: consumer, Track: track, MaxMessages: m.batch, MaxAttempts: attempts,
@@ -36,7 +36,7 @@ func (m *model) reader(p *sim.Proc) handoff.Reader {
 				}
 				return handoff.Permanent(errSink)
 			}
-			_, err := sim.Do(p, sim.Labelf("hand on %d to %d under %v", b.From, b.To, b.Token), true, func() (bool, error) {
+			_, err := sim.Do(p, sim.Labelf("deliver %d to %d under %v", b.From, b.To, b.Token), true, func() (bool, error) {
 				if wrong := m.handed(b); wrong != nil {
 					m.run.Violation("%w", wrong)
 				}
@@ -52,9 +52,9 @@ func (m *model) reader(p *sim.Proc) handoff.Reader {
 
 // event is a record of the cursors' stream over nothing, as a nudge makes it.
 func (m *model) event() table.StreamEvent {
-	it := m.cursor()
+	cur := m.cursor()
 	image := fmt.Sprintf(`{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"0"},"gapSince":{"N":"0"},`+
-		`"change":{"S":"advance"},"policy":{"S":"wait"},"gapAfter":{"N":"300000"},"maxAhead":{"N":"100000"},"mode":{"S":"sync"}}`, queue, it.Position)
+		`"change":{"S":"advance"},"policy":{"S":"wait"},"gapAfter":{"N":"300000"},"maxAhead":{"N":"100000"},"mode":{"S":"sync"}}`, queue, cur.Position)
 	var e table.StreamEvent
 	e.Records = []json.RawMessage{json.RawMessage(
 		`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"0","OldImage":` + image + `,"NewImage":` + image + `}}`)}
@@ -160,7 +160,7 @@ func (m *model) worker(name string) {
 	})
 }
 
-// works does the work of an edge, says so, and hands the work on that follows.
+// works does the work of an edge, says so, and passes on the work that follows.
 func (m *model) works(p *sim.Proc, acker *xorack.Acker, at task) error {
 	if m.fails > 0 {
 		m.fails--
@@ -182,7 +182,7 @@ func (m *model) works(p *sim.Proc, acker *xorack.Acker, at task) error {
 	return nil
 }
 
-// extender extends the chain of whatever was handed on, once.
+// extender extends the chain of whatever was delivered, once.
 func (m *model) extender(by time.Duration) {
 	m.run.Go("extender", func(p *sim.Proc) {
 		_, acker := m.deliverer(p, 0)

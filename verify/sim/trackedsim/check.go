@@ -73,7 +73,7 @@ func (m *model) claimEnded(was, is handoff.Consumer) error {
 // treeDone checks D1.
 func (m *model) treeDone(c *claim) error {
 	if len(c.roots) == 0 {
-		return fmt.Errorf("D1: %d to %d are committed, and were not handed on", c.consumer.From, c.consumer.To)
+		return fmt.Errorf("D1: %d to %d are committed, and were not delivered", c.consumer.From, c.consumer.To)
 	}
 	for _, root := range c.roots {
 		e := root
@@ -118,7 +118,7 @@ func (m *model) looked(is xorack.Chain, now time.Time) error {
 		over = is.Created
 	}
 	if is.End() == xorack.Open && len(c.roots) == 0 && now.After(over) {
-		return fmt.Errorf("D7: the batch of %v was not handed on, and its chain is waited for until %v", c.consumer.Token, is.Deadline.Sub(start))
+		return fmt.Errorf("D7: the batch of %v was not delivered, and its chain is waited for until %v", c.consumer.Token, is.Deadline.Sub(start))
 	}
 	return nil
 }
@@ -133,15 +133,15 @@ func (m *model) sealed(c *claim) error {
 		return fmt.Errorf("D4: the chain of %v is sealed, and its claim is out", at.Token)
 	}
 	if at.State == handoff.Idle && at.Token == c.consumer.Token && at.Delivered < m.cursor().Position && !m.awake {
-		return fmt.Errorf("D4: the chain of %v is sealed, and nobody was told of what lies behind %d", c.consumer.Token, at.Delivered)
+		return fmt.Errorf("D4: the chain of %v is sealed, and nobody was notified of what lies behind %d", c.consumer.Token, at.Delivered)
 	}
 	return nil
 }
 
-// handed checks what is handed on: D3 and D6.
+// handed checks what is delivered: D3 and D6.
 func (m *model) handed(b handoff.Batch) error {
 	if len(b.Edges) != len(b.Messages) {
-		return fmt.Errorf("D3: %d messages are handed on with %d edges", len(b.Messages), len(b.Edges))
+		return fmt.Errorf("D3: %d messages are delivered with %d edges", len(b.Messages), len(b.Edges))
 	}
 	tag := b.Edges[0].Tag()
 	c := m.claims[tag]

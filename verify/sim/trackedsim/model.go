@@ -1,22 +1,22 @@
 // Package trackedsim plugs tracked delivery into the simulator, chain and claim
 // together: its actors are the code of pkg/handoff and pkg/xorack on their
-// stores in memory, and workers that do the work of what is handed on. Its model
+// stores in memory, and workers that do the work of what is delivered. Its model
 // checks after every step that
 //
 //	D1 no message is committed before all the work of its tree was done
 //	D2 a chain that is done has a claim that is committed, one that failed or
 //	   timed out a claim that failed, and no claim ends while its chain is open
-//	D3 a chain is created under a claim, and what is handed on has a chain that
+//	D3 a chain is created under a claim, and what is delivered has a chain that
 //	   was created
 //	D4 a chain is sealed only after its claim has ended, and after somebody
 //	   woke the consumer up for what came meanwhile
 //	D5 a chain times out only after its deadline, or where it was never created
-//	D6 a batch that is handed on again has a higher token, or is of the claim
+//	D6 a batch that is delivered again has a higher token, or is of the claim
 //	   that stands there
-//	D7 a batch that was not handed on is not waited for once its lease is over
-//	D8 a message that its handler refused for good, and said so, is not handed on
+//	D7 a batch that was not delivered is not waited for once its lease is over
+//	D8 a message that its handler refused for good, and said so, is not delivered
 //	   again
-//	L1 once faults stop, every message is handed on and committed
+//	L1 once faults stop, every message is delivered and committed
 package trackedsim
 
 import (
@@ -63,7 +63,7 @@ type model struct {
 	apart time.Duration
 	// fails is how often workers may find that their work fails.
 	fails int
-	// poison tells that the handler refuses all messages for good; refused counts
+	// poison is set when the handler refuses all messages for good; refused counts
 	// how often it did.
 	poison  bool
 	refused int
@@ -82,11 +82,11 @@ type model struct {
 	// of each.
 	tags   []string
 	claims map[string]*claim
-	// edges are all edges that were handed on, in order; done those whose work
+	// edges are all edges that were delivered, in order; done those whose work
 	// was done.
 	edges []xorack.Edge
 	done  map[xorack.Edge]bool
-	// awake tells that somebody was told of the consumer's queue since its last
+	// awake is set when somebody was notified of the consumer's queue since its last
 	// claim ended.
 	awake bool
 }
@@ -96,11 +96,11 @@ type claim struct {
 	consumer handoff.Consumer
 	// outcome is how it ended; empty while it is out.
 	outcome handoff.TokenOutcome
-	// roots are the edges that were handed on.
+	// roots are the edges that were delivered.
 	roots []xorack.Edge
-	// again tells that the claim was made a second time: its request was repeated
+	// again is set when the claim was made a second time: its request was repeated
 	// by the SDK after the consumer had been removed and made anew. Its chain has
-	// ended, so that nothing is handed on, and whoever looks fails the claim.
+	// ended, so that nothing is delivered, and the next look fails the claim.
 	again bool
 }
 
@@ -146,7 +146,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 	d, err := handoff.New(m.view(p), sorter, &handoff.Options{
 		ForEach: fanout.OneByOne,
 		Lease:   lease, Margin: time.Second, Now: now, Acker: acker,
-		// The number and the process tell a consumer's claims apart, its making
+		// The number and the process distinguish a consumer's claims, its making
 		// those of one that was removed.
 		NewReq: func() string { return fmt.Sprintf("%s.%d", p.Name(), m.made) },
 	})

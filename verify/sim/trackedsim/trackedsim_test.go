@@ -12,8 +12,8 @@ func TestRandomSchedules(t *testing.T) { simtest.Random(t, Shuffled, 10_000) }
 
 // TestTraceClaimRepeatedOnANewConsumer: the SDK repeats a claim after its consumer
 // was removed and made anew, and it is made again under the very same token. Its
-// chain was ended in advance by whoever looked at the first one: nothing is handed
-// on, and the claim fails.
+// chain was ended in advance by a look at the first one: nothing is delivered,
+// and the claim fails.
 func TestTraceClaimRepeatedOnANewConsumer(t *testing.T) {
 	const seed = 1065526883432
 	if failure := Shuffled(seed).Random(seed); failure != nil {

@@ -293,7 +293,7 @@ func (m *model) Final() error {
 		var restored *pull.RestoredError
 		var ahead *pull.AheadError
 		if errors.As(err, &ahead) {
-			if err := m.mend(ctx, d, ahead); err != nil {
+			if err := m.repair(ctx, d, ahead); err != nil {
 				return err
 			}
 			continue
@@ -327,9 +327,9 @@ func (m *model) operate(ctx context.Context, d *handoff.Deliverer) error {
 	return err
 }
 
-// mend does what docs/restore.md tells an operator to do where the database is
+// repair does what docs/restore.md asks of an operator where the database is
 // ahead of the tables.
-func (m *model) mend(ctx context.Context, d *handoff.Deliverer, ahead *pull.AheadError) error {
+func (m *model) repair(ctx context.Context, d *handoff.Deliverer, ahead *pull.AheadError) error {
 	if m.orphans == nil {
 		return fmt.Errorf("no table was restored: %w", ahead)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // until repeats an operation until it comes to its end, as a message that is
-// delivered again does. at tells the operation from others of the actor, and
+// delivered again does. at distinguishes the operation from others of the actor, and
 // is not 0. It reports false after the actor's death.
 func until(p *sim.Proc, at int64, do func() error) bool {
 	for {
@@ -36,8 +36,8 @@ func (m *model) busy(name string, body func(*sim.Proc)) {
 	})
 }
 
-// create creates a tree's chain and hands its roots on. Where early is true
-// they are handed on before that.
+// create creates a tree's chain and passes its roots on. Where early is true
+// they are passed on before that.
 func (m *model) create(t *tree, early bool) {
 	if early {
 		m.emit(t.roots)
@@ -84,10 +84,10 @@ func (m *model) failed(err error) error {
 	return err
 }
 
-// answered checks what an operation was told.
+// answered checks what an operation was answered.
 func (m *model) answered(t *tree, op xorack.Op, outcome xorack.Outcome) {
 	c := m.chain(t.tag)
-	wrong := func(why string) { m.run.Violation("an operation on %s was told %s: %s", t.tag, outcome, why) }
+	wrong := func(why string) { m.run.Violation("an operation on %s was answered %s: %s", t.tag, outcome, why) }
 	if c.Incarnation != t.inc() {
 		wrong("the chain is another's")
 		return
@@ -102,8 +102,8 @@ func (m *model) answered(t *tree, op xorack.Op, outcome xorack.Outcome) {
 		if c.End() == xorack.Open || c.LastOp != op {
 			wrong("it did not end the chain")
 		}
-		if by, told := m.endedBy[t]; told && by != op {
-			wrong("another one was told so")
+		if by, ended := m.endedBy[t]; ended && by != op {
+			wrong("another one was answered so")
 		}
 		m.endedBy[t] = op
 	case xorack.EdgeEnded:
@@ -152,19 +152,19 @@ func (m *model) handle(p *sim.Proc, n *node) error {
 	}
 	a, ctx := m.acker(p), context.Background()
 	if n.fails {
-		return m.told(n, n.edge.Op())(a.Fail(ctx, n.edge, "why"))
+		return m.checked(n, n.edge.Op())(a.Fail(ctx, n.edge, "why"))
 	}
 	if n.emitsFirst {
 		m.emit(n.children)
 	}
 	if n.added > 0 {
-		if err := m.told(n, n.addOp)(a.Add(ctx, n.edge, batch, edges(n.children[:n.added])...)); err != nil {
+		if err := m.checked(n, n.addOp)(a.Add(ctx, n.edge, batch, edges(n.children[:n.added])...)); err != nil {
 			return err
 		}
 		m.emit(n.children[:n.added])
 	}
 	if n.fan > 0 {
-		if err := m.told(n, n.edge.Op())(a.Fan(ctx, n.edge, n.fan)); err != nil {
+		if err := m.checked(n, n.edge.Op())(a.Fan(ctx, n.edge, n.fan)); err != nil {
 			return err
 		}
 		for _, child := range n.children {
@@ -172,16 +172,16 @@ func (m *model) handle(p *sim.Proc, n *node) error {
 		}
 		return nil
 	}
-	if err := m.told(n, n.edge.Op())(a.Done(ctx, n.edge, edges(n.children[n.added:])...)); err != nil {
+	if err := m.checked(n, n.edge.Op())(a.Done(ctx, n.edge, edges(n.children[n.added:])...)); err != nil {
 		return err
 	}
 	m.emit(n.children)
 	return nil
 }
 
-// told checks the answer to a node's operation; the error, if any, makes the
+// checked checks the answer to a node's operation; the error, if any, makes the
 // message come again.
-func (m *model) told(n *node, op xorack.Op) func(xorack.Result, error) error {
+func (m *model) checked(n *node, op xorack.Op) func(xorack.Result, error) error {
 	return func(r xorack.Result, err error) error {
 		switch {
 		case errors.Is(err, sim.ErrDead):
@@ -218,7 +218,7 @@ func (m *model) merger(nodes ...*node) {
 			}
 			results, errs := m.acker(p).Apply(context.Background(), operations)
 			for i, n := range nodes {
-				if err := m.told(n, n.edge.Op())(results[i], errs[i]); err != nil {
+				if err := m.checked(n, n.edge.Op())(results[i], errs[i]); err != nil {
 					return err
 				}
 				m.emit(n.children)

@@ -35,7 +35,7 @@ func (m *model) successor(t *tree) {
 	})
 }
 
-// late repeats a create after all of that: it is told that the tag is taken, or
+// late repeats a create after all of that: it learns that the tag is taken, or
 // how its chain ended.
 func (m *model) late(t *tree) {
 	m.run.Daemon("create "+t.tag+" very late", func(p *sim.Proc) {

@@ -12,7 +12,7 @@
 // and that nothing is sealed before its end was announced and carried to its
 // parent, that an open chain is never deleted, that nothing times out before
 // its time, and that each answer says what was so; above all, that at most one
-// operation is told that it ended a chain.
+// operation is answered that it ended a chain.
 package xoracksim
 
 import (
@@ -69,14 +69,14 @@ type model struct {
 	gone map[*tree]bool
 	// dueShards are the parts of the index that chains were ever in, by tag.
 	dueShards map[string]ddb.Value
-	// records wait for the stream's handler; handled tells that there is one,
+	// records wait for the stream's handler; handled is set when there is one,
 	// dropped that the stream lost one.
 	records          []record
 	handled, dropped bool
 	// waiting counts the actors that may still begin an operation, and those
 	// that are in one; the handler and the sweep are not among them.
 	waiting int
-	// changed tells that the table did since the last Check.
+	// changed is set when the table did since the last Check.
 	changed bool
 }
 
@@ -293,7 +293,7 @@ func (m *model) checkSeal(c xorack.Chain) {
 	}
 }
 
-// announce hands an end on, as a request that may go wrong.
+// announce passes an end on, as a request that may go wrong.
 func (m *model) announce(p *sim.Proc) xorack.Announce {
 	return func(_ context.Context, c xorack.Chain) error {
 		_, err := sim.Do(p, sim.Labelf("announce %s %s", c.Tag, c.End()), true, func() (bool, error) {

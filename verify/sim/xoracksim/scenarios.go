@@ -43,7 +43,7 @@ func (m *model) twoAndInner() (t, inner *tree) {
 	return t, m.nest(t.roots[0].children[0], "u")
 }
 
-// work creates a tree, its roots handed on before that where early is true, and
+// work creates a tree, its roots passed on before that where early is true, and
 // does its work once for each message.
 func (m *model) work(t *tree, early bool) {
 	m.create(t, early)
@@ -246,7 +246,7 @@ func Large() []sim.Scenario {
 }
 
 // Shuffled is the scenario of a seed: a random tree of at most 40 edges and 5
-// levels, created first or last, whose handlers hand on before or after they
+// levels, created first or last, whose handlers pass on before or after they
 // say so, with chains nested in it, failures, redelivered messages, time that
 // passes, and up to six faults.
 func Shuffled(seed uint64) sim.Scenario {

@@ -39,7 +39,7 @@ func (m *model) stamp(p *sim.Proc, tag string, at int) error {
 	}
 	m.stampsIn[tag]++
 	if state.Outcome == xorack.Ended && m.chain(tag).Recorded != xorack.Done {
-		m.run.Violation("%s was told ended, and is not", tag)
+		m.run.Violation("%s was answered ended, and is not", tag)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // handler is the function behind the table's stream: it takes the oldest record
-// until that is seen to. The stream may drop a record or hand it out again; the
+// until that is handled. The stream may drop a record or hand it out again; the
 // handler may die.
 func (m *model) handler() {
 	m.handled = true

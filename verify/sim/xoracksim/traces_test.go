@@ -23,7 +23,7 @@ func TestTraceGenerations(t *testing.T) {
 	}))
 }
 
-// Second write: whoever sees that nothing is left says so by another write. It
+// Second write: a process that sees that nothing is left says so by another write. It
 // dies before that, and nobody ever says it.
 func TestTraceSecondWrite(t *testing.T) {
 	simtest.EverySchedule(t, scenario("second write", 1, func(m *model) {

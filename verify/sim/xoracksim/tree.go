@@ -19,7 +19,7 @@ type tree struct {
 	// stranger: its tag belongs to another tree as well, so its operations may
 	// be refused.
 	stranger bool
-	// parent is the node whose work this chain is, if any; part tells a chain
+	// parent is the node whose work this chain is, if any; part is set for a chain
 	// of a fan.
 	parent *node
 	part   bool
@@ -42,7 +42,7 @@ type node struct {
 	fan    int
 	// fails: its handler says that it failed.
 	fails bool
-	// emitsFirst: its handler hands the children on before it says Done.
+	// emitsFirst: its handler passes the children on before it says Done.
 	emitsFirst bool
 	// index is its place in the model's lists.
 	index int

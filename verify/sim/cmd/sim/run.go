@@ -135,10 +135,10 @@ const progressEvery = 3 * time.Second
 func explore(suite string, scenarios []sim.Scenario, out io.Writer) error {
 	total, began := 0, time.Now()
 	for _, scenario := range scenarios {
-		started, told := time.Now(), time.Now()
+		started, reported := time.Now(), time.Now()
 		states, failure := scenario.Explore(func(states int) bool {
-			if states%50_000 == 0 && time.Since(told) >= progressEvery {
-				told = time.Now()
+			if states%50_000 == 0 && time.Since(reported) >= progressEvery {
+				reported = time.Now()
 				fmt.Fprintf(out, "%s: %s: %d states so far\n", suite, scenario.Name, states)
 			}
 			return true

@@ -52,7 +52,7 @@ func start(ctx context.Context, o options, out io.Writer) (*bench, error) {
 	})
 	stopServers := func() { proxy.Close(); database.Close() }
 	b.stack, err = localstack.Run(ctx, localstack.Config{
-		Templates: []string{filepath.Join(root, "verify", "soak", "streamsort.patch.json"), filepath.Join(root, "verify", "soak", "sinks.template.json")},
+		Templates: templates(root),
 		// A full round now and then: it finds what a crash and a dropped record
 		// left without a mark.
 		Env:    map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"},
@@ -78,4 +78,10 @@ func server() localdb.Kind {
 		return kind
 	}
 	return localdb.DynamoDBLocal
+}
+
+// templates are those of the stack that is under test, and of its sinks.
+func templates(root string) []string {
+	folder := filepath.Join(root, "verify", "soak")
+	return []string{filepath.Join(folder, "streamsort.patch.json"), filepath.Join(folder, "sinks.template.json")}
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// KeepUndelivered pushes the expiry of every message after a seq forward once half the retention is gone, so that none is deleted before it
-// was passed and every consumer is past it, and returns how many it pushed.
+// KeepUndelivered pushes the expiry of every message after a seq forward once half
+// the retention is gone, so that none is deleted before it was passed and every
+// consumer is past it, and returns how many it pushed.
 // after is the lowest seq that a consumer is at, or the position where there is
 // none. Run it for every queue at least once in a quarter of the retention:
-// then a message also outlives its passing by a quarter, which is what late
-// duplicates are told by.
+// then a message also outlives its passing by a quarter, by which late duplicates
+// are known.
 //
 // It costs a strong query over all that it looks at, and one write a message
 // that is pushed.

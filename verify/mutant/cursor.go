@@ -102,7 +102,7 @@ var sorterMutants = []mutant{
 		{"stream.go", "from = c.Position\n", "from = c.Settings.First - 1\n"},
 	}},
 	{"advance that failed counts as done", sorterFolder, schedules, []edit{
-		{"stateless.go", "return stream.FailedAt(raw, err)", "continue"},
+		{"stateless.go", "return stream.FailedAt(raw, err)", "_, _ = stream.FailedAt(raw, err)"},
 	}},
 	{"seq 0 taken for nothing seen", sorterFolder, test{"./pkg/cursor", "TestHealOfAQueueThatStartsAtZero"}, []edit{
 		{"advance.go", "return piece{end, end, false}, err", "return piece{end, 0, false}, err"},

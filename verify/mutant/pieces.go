@@ -67,7 +67,4 @@ var pieceMutants = []mutant{
 	{"what waits beyond the hole is read from an older time", sorterFolder, smallSchedule(schedules.folder, "skip behind a gap that comes meanwhile"), []edit{
 		{"heal.go", "Limit: 1, Strong: true, HeadsOnly", "Limit: 1, Strong: false, HeadsOnly"},
 	}},
-	{"what waits is kept by what stood there earlier", sorterFolder, schedules, []edit{
-		{"retention.go", "First: next + 1, Last: MaxSeq, Limit: maxBatchSize, Strong: true", "First: next + 1, Last: MaxSeq, Limit: maxBatchSize, Strong: false"},
-	}},
 }

@@ -93,7 +93,7 @@ var trackedMutants = []mutant{
 		{"tracked.go", "\treturn d.sorter.Nudge(ctx, t.queue)\n", "\treturn nil\n"},
 	}},
 	{"tracked: sealed before the claim has ended", ackerFolder, trackings, []edit{
-		{"finish.go", "\tif announce != nil && !c.Sub {\n", "\tif _, _, err := a.store.Seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {\n"},
+		{"finish.go", "\tif announce != nil && !c.Sub {\n", "\tif _, _, err := a.store.seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {\n"},
 	}},
 	{"tracked: an end that cannot be carried is sealed", ackerFolder, trackings, []edit{
 		{"finish.go", "\t\tif err := announce(ctx, c); err != nil {\n\t\t\treturn false, err\n\t\t}\n", "\t\t_ = announce(ctx, c)\n"},

@@ -3,9 +3,9 @@ package ddbtest
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/faulty"
 )
 
 // Fault is how a request goes wrong.
@@ -34,50 +34,16 @@ func EveryFault() []Fault { return []Fault{Refused, Throttled, Lost, Repeated, P
 // number of goroutines.
 type Faults struct {
 	next ddb.Engine
-
-	mu sync.Mutex
-	// left is how many requests pass before the one that goes wrong; negative
-	// where none does.
-	left  int
-	fault Fault
+	faulty.Nth[Fault]
 }
 
 // NewFaults returns an engine in front of another one, on which nothing goes
 // wrong yet.
-func NewFaults(next ddb.Engine) *Faults { return &Faults{next: next, left: -1} }
-
-// Fail makes the nth request from now on go wrong, counted from 1; 0 means
-// none.
-func (f *Faults) Fail(nth int, fault Fault) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.left, f.fault = nth-1, fault
-}
-
-// Pending reports whether the request that is to go wrong has not come yet.
-func (f *Faults) Pending() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.left >= 0
-}
-
-// due is the fault of this request; empty where it has none.
-func (f *Faults) due() Fault {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.left < 0 {
-		return ""
-	}
-	f.left--
-	if f.left >= 0 {
-		return ""
-	}
-	return f.fault
-}
+func NewFaults(next ddb.Engine) *Faults { return &Faults{next: next} }
 
 // Do implements [ddb.Engine].
 func (f *Faults) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-	switch f.due() {
+	switch f.Due() {
 	case Refused:
 		return ddb.Answer{}, fmt.Errorf("%w: refused", ddb.ErrUnavailable)
 	case Throttled:

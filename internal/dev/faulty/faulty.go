@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 )
 
 // Fault is how a request goes wrong.
@@ -45,50 +44,16 @@ var errBroken = errors.New("connection reset")
 // goroutines.
 type Transport struct {
 	next http.RoundTripper
-
-	mu sync.Mutex
-	// left is how many requests pass before the one that goes wrong; negative
-	// where none does.
-	left  int
-	fault Fault
+	Nth[Fault]
 }
 
 // New returns a Transport in front of another one, on which nothing goes wrong
 // yet.
-func New(next http.RoundTripper) *Transport { return &Transport{next: next, left: -1} }
-
-// Fail makes the nth request from now on go wrong, counted from 1; 0 means
-// none.
-func (t *Transport) Fail(nth int, fault Fault) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.left, t.fault = nth-1, fault
-}
-
-// Pending reports whether the request that is to go wrong has not come yet.
-func (t *Transport) Pending() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.left >= 0
-}
-
-// due is the fault of this request; empty where it has none.
-func (t *Transport) due() Fault {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.left < 0 {
-		return ""
-	}
-	t.left--
-	if t.left >= 0 {
-		return ""
-	}
-	return t.fault
-}
+func New(next http.RoundTripper) *Transport { return &Transport{next: next} }
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	fault := t.due()
+	fault := t.Due()
 	switch fault {
 	case Refused:
 		return answer(request, http.StatusInternalServerError, "InternalServerError"), nil

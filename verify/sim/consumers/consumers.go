@@ -11,7 +11,7 @@ import (
 const end = -1
 
 // Hash feeds what can differ in a consumer within a scenario, and that anybody
-// operations on: why something failed, and since when, is only shown.
+// acts on: why something failed, and since when, is only shown.
 func Hash(d *sim.Digest, c handoff.Consumer) {
 	d.Bool(c.Exists())
 	if !c.Exists() {

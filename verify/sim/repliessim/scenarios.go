@@ -51,17 +51,7 @@ func (m *model) take(seq int64) {
 }
 
 // ticks lets time pass, at any moments.
-func (m *model) ticks(steps ...time.Duration) {
-	m.run.Go("clock", func(p *sim.Proc) {
-		for i, step := range steps {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("%v pass", step), nil, "") < 0 {
-				return
-			}
-			m.now = m.now.Add(step)
-		}
-	})
-}
+func (m *model) ticks(steps ...time.Duration) { m.run.Clock(&m.now, steps...) }
 
 // sweeper runs the sweep a number of times.
 func (m *model) sweeper(times int) {

@@ -48,10 +48,12 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 // first failure that a repeat may fix, for such a message may be stored, and its
 // caller has to repeat; without one, the first.
 func (c *call) failureOf(ctx context.Context, answers []intake.Answer) error {
-	first := max(0, slices.IndexFunc(answers, func(a intake.Answer) bool {
-		return httpapi.ProblemOf(ctx, c.Scope, a.Failure).Status >= http.StatusInternalServerError
-	}))
-	return invalid.Within("messages", first, answers[first].Failure)
+	for _, a := range answers {
+		if problem := httpapi.ProblemOf(ctx, c.Scope, a.Failure); problem.Status >= http.StatusInternalServerError {
+			return problem
+		}
+	}
+	return invalid.Within("messages", 0, answers[0].Failure)
 }
 
 func elements(field string, raw json.RawMessage) ([]json.RawMessage, error) {

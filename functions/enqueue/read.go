@@ -49,11 +49,12 @@ func readMessages(ctx context.Context, c *call) (int, any, error) {
 			return 0, nil, err
 		}
 		m.ID = c.ShortID(m.ID)
-		if size += message.Size(m); size > message.MaxAnswer {
+		document := message.New(m)
+		if size += document.Size(); size > message.MaxAnswer {
 			break
 		}
 		last = m.Seq
-		messages = append(messages, message.New(m))
+		messages = append(messages, document)
 	}
 	return http.StatusOK, struct {
 		Status   int                `json:"status"`

@@ -88,9 +88,12 @@ func pulled(c *httpapi.Call, a pull.Answer, err error) (int, any, error) {
 	return http.StatusOK, newClaimDocument(c.Scope, a), nil
 }
 
+// sizeOf is what a message takes in an answer.
+func sizeOf(m cursor.Message) int { return message.New(m).Size() }
+
 // puller is the two-phase protocol on the deliverer's tables.
 func (s *service) puller() *pull.Puller {
-	p, err := pull.New(s.deliverer, &pull.Options{Answer: &cursor.Bound{Bytes: message.MaxAnswer, Of: message.Size}})
+	p, err := pull.New(s.deliverer, &pull.Options{Answer: &cursor.Bound{Bytes: message.MaxAnswer, Of: sizeOf}})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}

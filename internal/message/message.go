@@ -58,7 +58,7 @@ func New(m cursor.Message) Document {
 	return written
 }
 
-// MaxAnswer is how many bytes the messages of an answer take at most, as [Size]
+// MaxAnswer is how many bytes the messages of an answer take at most, as [Document.Size]
 // counts them: with what is around them they stay below the 6 MB (6,291,456 bytes) of a
 // Lambda function's answer. Each message alone fits, whatever is in it: an item of
 // DynamoDB has at most 400 KB.
@@ -66,8 +66,8 @@ const MaxAnswer = 6_000_000
 
 // Size is how many bytes a message takes in the answer to an HTTP request: its document
 // is JSON within a string of JSON, where each quotation mark and backslash is two bytes.
-func Size(m cursor.Message) int {
-	document, err := strictjson.Marshal(New(m))
+func (d Document) Size() int {
+	document, err := strictjson.Marshal(d)
 	if err != nil {
 		return MaxAnswer // it is in no document; whoever writes the answer says so
 	}

@@ -18,7 +18,8 @@ const (
 	// Started: a claim is out. It ends with its commit, its failure, or a takeover
 	// after its lease.
 	Started State = "STARTED"
-	// Prepared: the claim's consumer may commit in its own database. Only that database knows whether it did.
+	// Prepared: the claim's consumer may commit in its own database. Only that
+	// database knows whether it did.
 	Prepared State = "PREPARED"
 	// InDoubt: the claim is in doubt: it was prepared, and then its lease ran
 	// out. It is never delivered again before it is settled.

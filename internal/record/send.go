@@ -33,9 +33,9 @@ func (t Tables) StoreReplies(ctx context.Context, h Held, replies []Reply) error
 	for _, p := range h.Parcels(replies) {
 		var l lost
 		err := t.Known(ctx, p.Queue)
-		var invalid *cursor.InvalidError
+		var wrong *cursor.InvalidError
 		switch {
-		case errors.As(err, &invalid):
+		case errors.As(err, &wrong):
 			l, err = lost{n: len(p.messages), why: unnamed(err)}, nil
 		case err != nil:
 		case p.Numbered:

@@ -6,7 +6,7 @@ type Outcome string
 const (
 	// Advanced: stored, and the position is at or past it.
 	Advanced Outcome = "advanced"
-	// MaxParked: stored, and it waits for messages before it.
+	// Parked: stored, and it waits for messages before it.
 	Parked Outcome = "parked"
 	// Stored: stored, and somebody else moves the cursor: the stream's handler
 	// in asynchronous mode, or after a move of ours failed (Result.Deferred).

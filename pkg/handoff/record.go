@@ -50,7 +50,8 @@ const (
 	// Started: a claim is out. It ends with its commit, its failure, or after
 	// its lease by the next caller.
 	Started = record.Started
-	// Prepared: the claim's consumer may commit in its own database. Only that database knows whether it did.
+	// Prepared: the claim's consumer may commit in its own database. Only that
+	// database knows whether it did.
 	Prepared = record.Prepared
 	// InDoubt: the claim is in doubt: it was prepared, and then its lease ran
 	// out. It is never handed out again before it is settled.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -67,7 +68,7 @@ type spent struct {
 // line tells what was spent, and for what.
 func (w *world) line(what string, s spent) {
 	w.lines = append(w.lines, fmt.Sprintf("%s: %d invocations, %d requests (at most %d each), %.0f read and %.0f write units, $%.4f",
-		what, s.invocations, s.requests, s.most, s.units.Reads, s.units.Writes, (s.units.Reads*0.125+s.units.Writes*0.625)/1e6))
+		what, s.invocations, s.requests, s.most, s.units.Reads, s.units.Writes, meter.Count{Reads: s.units.Reads, Writes: s.units.Writes}.Dollars()/1e6))
 }
 
 // invoke is one invocation: a process that knows nothing, on tables that no longer

@@ -15,22 +15,22 @@ var arrivalMutants = []mutant{
 		{"store_order.go", "attrTailFrom.Le(from), ddb.And(", "attrTailFrom.Exists(), ddb.And("},
 	}},
 	{"allocation without the fingerprints (R1)", sorterFolder, arrivalTrace("R1"), []edit{
-		{"prints.go", "c.FingerprintsFrom <= seen && !c.Fingerprints.mayHave(e)", "c.FingerprintsFrom <= seen"},
+		{"fingerprints.go", "c.FingerprintsFrom <= seen && !c.Fingerprints.mayHave(e)", "c.FingerprintsFrom <= seen"},
 	}},
 	{"prints of more than they are (R9)", sorterFolder, arrivalTrace("R9"), []edit{
-		{"prints.go", "c.FingerprintsFrom = c.TailFrom - int64(kept.len())\n", "\n"},
+		{"fingerprints.go", "c.FingerprintsFrom = c.TailFrom - int64(kept.len())\n", "\n"},
 	}},
 	{"prints of the first ones, not the last", sorterFolder, arrivalTables, []edit{
-		{"prints.go", "c.Fingerprints = kept + first.fingerprints()", "if c.Fingerprints = kept; kept == \"\" {\n\t\tc.Fingerprints = first.fingerprints()\n\t}"},
+		{"fingerprints.go", "c.Fingerprints = kept + first.fingerprints()", "if c.Fingerprints = kept; kept == \"\" {\n\t\tc.Fingerprints = first.fingerprints()\n\t}"},
 	}},
 	{"trimmed without a print", sorterFolder, arrivalSchedules, []edit{
-		{"prints.go", "c.Fingerprints = kept + first.fingerprints()", "c.Fingerprints = kept"},
+		{"fingerprints.go", "c.Fingerprints = kept + first.fingerprints()", "c.Fingerprints = kept"},
 	}},
 	{"no fingerprints in the table", sorterFolder, arrivalTables, []edit{
 		{"store_order.go", "ddb.Not(ddb.Or(inPrints...))", "attrFingerprints.Exists()"},
 	}},
 	{"all fingerprints kept", sorterFolder, arrivalTables, []edit{
-		{"prints.go", "kept = kept[more*fingerprintSize:]", "kept = kept[more*0:]"},
+		{"fingerprints.go", "kept = kept[more*fingerprintSize:]", "kept = kept[more*0:]"},
 	}},
 	{"allocation given twice", sorterFolder, arrivalSchedules, []edit{
 		{"store_order.go", "MaxSeq-entries.Seqs())),\n\t\t\tddb.Not(ddb.Or(inTail...))),", "MaxSeq-entries.Seqs()))),"},

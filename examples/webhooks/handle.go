@@ -20,7 +20,7 @@ type seen struct {
 // work goes; here, one line of the log says what came.
 //
 // A batch can come again, in whole or in part, after a crash: then its token's
-// number is higher. An error has it tried again, one message at a time.
+// number is higher. An error has it tried again, in the end one message alone.
 func handle(ctx context.Context, batch handoff.Batch) error {
 	messages := make([]seen, len(batch.Messages))
 	for i, m := range batch.Messages {

@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/archive"
@@ -92,23 +93,28 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}).run, nil
 }
 
-// run is the handler. The queues come first: what they move is what consumers
-// wait for. A queue, a consumer or a chain that could not be handled fails the
+// run is the handler. The sweeps run side by side: each has all of the time, and what
+// one of them has to do, however much, keeps no other waiting. A queue, a consumer or a chain that could not be handled fails the
 // invocation, after all others were.
 func (s *sweeper) run(ctx context.Context, _ json.RawMessage) (report, error) {
 	metrics := s.emitter.Begin()
 	defer metrics.Flush()
 	ctx, cancel := margin.Keep(ctx, margins)
 	defer cancel()
-	queues, errQueues := s.sweepQueues(ctx, metrics)
-	consumers, errConsumers := s.sweepConsumers(ctx, metrics)
-	chains, errChains := s.sweepChains(ctx, metrics)
-	err := errors.Join(errQueues, errConsumers, errChains)
+	var did report
+	var errs [3]error
+	sweeps := []func(){
+		func() { did.Queues, errs[0] = s.sweepQueues(ctx, metrics) },
+		func() { did.Consumers, errs[1] = s.sweepConsumers(ctx, metrics) },
+		func() { did.Chains, errs[2] = s.sweepChains(ctx, metrics) },
+	}
+	fanout.SideBySide(len(sweeps), func(i int) { sweeps[i]() })
+	err := errors.Join(errs[:]...)
 	if err != nil {
 		slog.ErrorContext(ctx, "the sweep left something undone", "error", err,
-			"queues", queues.Failed, "consumers", consumers.Failed, "chains", chains.Failed)
+			"queues", did.Queues.Failed, "consumers", did.Consumers.Failed, "chains", did.Chains.Failed)
 	}
-	return report{queues, consumers, chains}, err
+	return did, err
 }
 
 // sweepQueues heals, skips, announces gaps, and keeps undelivered messages from

@@ -16,3 +16,13 @@ func Keep(ctx context.Context, margin time.Duration) (context.Context, context.C
 	}
 	return context.WithDeadline(ctx, deadline.Add(-min(margin, time.Until(deadline)/5)))
 }
+
+// Most returns a context that ends when seven eighths of the time are over that there
+// is: who works in it leaves the rest to who comes behind.
+func Most(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/8))
+}

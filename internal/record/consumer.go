@@ -82,9 +82,9 @@ type Consumer struct {
 	// Attempts is how often the message behind Delivered was claimed. It is
 	// counted by the claim, so that a batch which kills its worker counts.
 	Attempts int
-	// SingleTo: up to this seq one message is claimed at a time, because a
-	// batch up to there failed. This isolates the bad message.
-	SingleTo int64
+	// IsolateTo: up to this seq claims are smaller, because a batch up to there failed, or
+	// its process died: by halves, until the bad message is alone.
+	IsolateTo int64
 	// RetryAt is when a batch that failed is tried again; the zero time means
 	// at once.
 	RetryAt time.Time
@@ -115,6 +115,8 @@ type Consumer struct {
 	// to a place: nothing is claimed until it is sure that what lies behind
 	// that place is still stored.
 	Starting string
+	// KeptFrom, where it is not 0, is the seq from which on that is sure.
+	KeptFrom int64
 	// LastOp is the last operation of an operator, or the one that made the
 	// consumer.
 	LastOp string
@@ -151,6 +153,10 @@ func (c Consumer) Cause() string {
 
 // Exists is false in the zero Consumer.
 func (c Consumer) Exists() bool { return c.Queue != "" }
+
+// Alone reports whether the last claim had one message: only then is it known that its
+// failure is that of the message behind Delivered.
+func (c Consumer) Alone() bool { return c.To == c.From+1 }
 
 // holds reports whether the consumer's claim is that of this token.
 func (c Consumer) holds(t Token) bool { return c.State == Started && c.Token == t }

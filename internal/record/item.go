@@ -29,7 +29,7 @@ const (
 	attrTo               ddb.Path = "to"
 	attrLeaseUntil       ddb.Path = "leaseUntil" // ms
 	attrAttempts         ddb.Path = "attempts"
-	attrSingleTo         ddb.Path = "singleTo"
+	attrIsolateTo        ddb.Path = "isolateTo"
 	attrRetryAt          ddb.Path = "retryAt" // ms
 	attrFailed           ddb.Path = "failed"  // ms
 	attrError            ddb.Path = "error"
@@ -41,6 +41,7 @@ const (
 	attrPausedSince      ddb.Path = "pausedSince" // ms
 	attrRewinds          ddb.Path = "rewinds"
 	attrStarting         ddb.Path = "starting"
+	attrKeptFrom         ddb.Path = "keptFrom"
 	attrLastOp           ddb.Path = "lastOp"
 	attrTracked          ddb.Path = "tracked"
 	attrOutbox           ddb.Path = "outbox"
@@ -126,7 +127,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		LeaseUntil:   d.MillisOr(attrLeaseUntil),
 		Tracked:      it.Has(attrTracked),
 		Attempts:     int(d.Number(attrAttempts)),
-		SingleTo:     d.NumberOr(attrSingleTo, 0),
+		IsolateTo:    d.NumberOr(attrIsolateTo, 0),
 		RetryAt:      d.MillisOr(attrRetryAt),
 		Failed:       d.MillisOr(attrFailed),
 		Error:        d.TextOr(attrError, ""),
@@ -136,6 +137,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		PausedSince:  d.MillisOr(attrPausedSince),
 		Rewinds:      d.Number(attrRewinds),
 		Starting:     d.TextOr(attrStarting, ""),
+		KeptFrom:     d.NumberOr(attrKeptFrom, 0),
 		LastOp:       d.Text(attrLastOp),
 	}
 	switch c.State {

@@ -135,7 +135,7 @@ func committed(c record.Consumer) record.Consumer {
 // failed is c after a failure.
 func failed(c record.Consumer, f record.Failure) record.Consumer {
 	c = ended(c, record.Aborted)
-	c.SingleTo, c.Failed, c.Error, c.ReplyQueue, c.Tracked = c.To, f.Now, f.Error, f.ReplyQueue, false
+	c.IsolateTo, c.Failed, c.Error, c.ReplyQueue, c.Tracked = c.To, f.Now, f.Error, f.ReplyQueue, false
 	if f.Block {
 		return blocked(c, f.Now)
 	}

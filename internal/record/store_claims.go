@@ -55,7 +55,7 @@ func takeOver(seen Consumer) []ddb.Action {
 		return nil
 	}
 	return []ddb.Action{
-		setEnded(seen.Token, Cancelled), attrSingleTo.Set(ddb.Int(max(seen.SingleTo, seen.To))),
+		setEnded(seen.Token, Cancelled), attrIsolateTo.Set(ddb.Int(seen.To)),
 	}
 }
 
@@ -86,10 +86,10 @@ func setBlocked(n int64, now time.Time) []ddb.Action {
 }
 
 // setFailed takes down that a claim was aborted, and why. Its messages are tried
-// again one by one, or not at all for now.
+// again, by halves if need be, or not at all for now.
 func setFailed(t Token, failure Failure) []ddb.Action {
 	set := []ddb.Action{
-		setEnded(t, Aborted), attrSingleTo.Set(attrTo.Ref()),
+		setEnded(t, Aborted), attrIsolateTo.Set(attrTo.Ref()),
 		attrFailed.Set(ddb.Millis(failure.Now)), attrError.Set(ddb.Text(failure.Error)),
 	}
 	about := attrReplyQueue.Remove()
@@ -186,5 +186,5 @@ func (s *Store) Cancel(ctx context.Context, seen Consumer, block bool, now time.
 	}
 	return s.update(ctx, "cancel", seen.Queue, seen.Name,
 		ddb.And(isNumber(seen.Token.N), isIn(Started), isOver(now), isUntracked),
-		append(set, setEnded(seen.Token, Cancelled), attrSingleTo.Set(attrTo.Ref()))...)
+		append(set, setEnded(seen.Token, Cancelled), attrIsolateTo.Set(attrTo.Ref()))...)
 }

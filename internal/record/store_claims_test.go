@@ -69,7 +69,7 @@ func TestStoreTakeover(t *testing.T) {
 		b.answer("as if it were free", c, false)(b.Claim(b.Context(), as(c, record.Idle), late))
 		b.answer("blocked as if it were free", c, false)(b.Block(b.Context(), as(c, record.Idle), late.Now))
 		want := ended(c, record.Cancelled)
-		want.SingleTo = 9
+		want.IsolateTo = 9
 		want = claimed(want, late)
 		b.answer("after it", want, true)(b.Claim(b.Context(), c, late))
 		b.answer("again", want, true)(b.Claim(b.Context(), c, late))
@@ -121,7 +121,7 @@ func TestStoreTracked(t *testing.T) {
 		c = b.answer("claimed untracked", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, claim("r5", 6)))
 		late.Req, late.To = "r6", 6
 		want := ended(c, record.Cancelled)
-		want.SingleTo = 6
+		want.IsolateTo = 6
 		b.answer("taken over", claimed(want, late), true)(b.Claim(b.Context(), c, late))
 	})
 }
@@ -141,7 +141,7 @@ func TestStoreBlock(t *testing.T) {
 		b.answer("while the claim lives", dead, false)(b.Block(b.Context(), dead, dead.LeaseUntil))
 		after := dead.LeaseUntil.Add(time.Millisecond)
 		want = ended(dead, record.Cancelled)
-		want.SingleTo = 9
+		want.IsolateTo = 9
 		b.answer("a dead one", blocked(want, after), true)(b.Block(b.Context(), dead, after))
 	})
 }
@@ -228,13 +228,13 @@ func TestStoreCancel(t *testing.T) {
 		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
 		after := c.LeaseUntil.Add(time.Millisecond)
 		want := ended(paused, record.Cancelled)
-		want.State, want.SingleTo = record.Idle, 5
+		want.State, want.IsolateTo = record.Idle, 5
 		b.answer("cancelled, though paused", want, true)(b.Cancel(b.Context(), c, false, after))
 		b.answer("again", want, false)(b.Cancel(b.Context(), c, false, after))
 
 		worn := b.claim(b.create(b.fresh("b")), "r1", 5)
 		want = ended(worn, record.Cancelled)
-		want.SingleTo = 5
+		want.IsolateTo = 5
 		b.answer("for good", blocked(want, after), true)(b.Cancel(b.Context(), worn, true, after))
 	})
 }

@@ -40,8 +40,21 @@ func (s *Store) Rewind(ctx context.Context, seen Consumer, delivered int64, op s
 	c, made, err := s.update(ctx, "rewind", seen.Queue, seen.Name,
 		ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),
 		append(setOperated(seen, delivered, op), attrStarting.Set(ddb.Text(op)), attrRewinds.Plus(1), attrRetryAt.Remove(),
-			attrSingleTo.Remove())...)
+			attrIsolateTo.Remove(), attrKeptFrom.Remove())...)
 	return c, made || c.operatedBy(op), err
+}
+
+// KeepStart notes that everything from a seq on is stored and kept for the start of this
+// op. It is only lowered. The answer is true while that start is under way. 1 write unit.
+//
+// Lost response, another did it first: what stands there is as low, and true. The start
+// was finished, or the consumer rewound: false. We die right after: whoever comes next
+// goes on from there.
+func (s *Store) KeepStart(ctx context.Context, queue, name, op string, from int64) (Consumer, bool, error) {
+	c, _, err := s.update(ctx, "keep start", queue, name,
+		ddb.And(attrStarting.Eq(ddb.Text(op)), ddb.Or(attrKeptFrom.Missing(), attrKeptFrom.Gt(ddb.Int(from)))),
+		attrKeptFrom.Set(ddb.Int(from)))
+	return c, c.Starting == op, err
 }
 
 // FinishStart ends the start of this op with the place that it came to. 1 write
@@ -52,7 +65,7 @@ func (s *Store) Rewind(ctx context.Context, seen Consumer, delivered int64, op s
 // after: the consumer is free.
 func (s *Store) FinishStart(ctx context.Context, queue, name, op string, delivered int64) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "finish start", queue, name, attrStarting.Eq(ddb.Text(op)),
-		attrDelivered.Set(ddb.Int(delivered)), attrStarting.Remove())
+		attrDelivered.Set(ddb.Int(delivered)), attrStarting.Remove(), attrKeptFrom.Remove())
 	return c, made || c.Starting == "" && c.operatedBy(op), err
 }
 

@@ -43,6 +43,7 @@ func TestStoreNoConsumer(t *testing.T) {
 			"cancel":       func() (record.Consumer, bool, error) { return b.Cancel(ctx, seen, false, at) },
 			"unblock":      func() (record.Consumer, bool, error) { return b.Unblock(ctx, seen, true, "op") },
 			"rewind":       func() (record.Consumer, bool, error) { return b.Rewind(ctx, seen, 1, "op") },
+			"keep start":   func() (record.Consumer, bool, error) { return b.KeepStart(ctx, b.queue, "a", "op", 1) },
 			"finish start": func() (record.Consumer, bool, error) { return b.FinishStart(ctx, b.queue, "a", "op", 1) },
 			"pause":        func() (record.Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) },
 		} {
@@ -149,10 +150,36 @@ func TestStoreRewind(t *testing.T) {
 		stuck = b.answer("failed", failed(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "stuck", stuck.Token, failure(true)))
 		want = stuck
 		want.State, want.Delivered, want.Rewinds, want.BlockedSince = record.Idle, 9, 1, time.Time{}
-		want.Attempts, want.SingleTo, want.Failed, want.Error, want.ReplyQueue = 0, 0, time.Time{}, "", ""
+		want.Attempts, want.IsolateTo, want.Failed, want.Error, want.ReplyQueue = 0, 0, time.Time{}, "", ""
 		want.Starting, want.LastOp = "op 1", "op 1"
 		want.Token.N++
 		b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))
+	})
+}
+
+func TestStoreKeepStart(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.fresh("a")
+		c.Starting = "op 0"
+		b.create(c)
+		keep := func(op string, from int64) (record.Consumer, bool, error) {
+			return b.KeepStart(b.Context(), b.queue, "a", op, from)
+		}
+		b.answer("another start", c, false)(keep("op 1", 9))
+		want := c
+		want.KeptFrom = 9
+		b.answer("kept", want, true)(keep("op 0", 9))
+		b.answer("less", want, true)(keep("op 0", 10))
+		want.KeptFrom = 4
+		b.answer("more", want, true)(keep("op 0", 4))
+		want.Token.N, want.Delivered, want.Rewinds, want.Starting, want.LastOp, want.KeptFrom = 1, 1, 1, "op 1", "op 1", 0
+		b.answer("rewound", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
+		b.answer("the one before", want, false)(keep("op 0", 2))
+		want.KeptFrom = 7
+		b.answer("kept anew", want, true)(keep("op 1", 7))
+		want.Starting, want.KeptFrom = "", 0
+		b.answer("finished", want, true)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 1))
+		b.answer("late", want, false)(keep("op 1", 2))
 	})
 }
 

@@ -37,7 +37,7 @@ func TestStoreDecideRefused(t *testing.T) {
 		}
 		b.answer("not decided", c, false)(b.Finish(b.Context(), b.queue, "c", c.Token))
 		taken := ended(c, record.Cancelled)
-		taken.SingleTo = 5
+		taken.IsolateTo = 5
 		taken = b.answer("taken over", claimed(taken, later(c, "r2")), true)(b.Claim(b.Context(), c, later(c, "r2")))
 		b.answer("taken over", taken, false)(b.Decide(b.Context(), b.queue, "c", c.Token, outbox))
 		c = b.prepare(taken)

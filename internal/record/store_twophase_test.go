@@ -73,7 +73,7 @@ func TestStorePrepareRefused(t *testing.T) {
 		late := claim("r2", 5)
 		late.Now, late.LeaseUntil = over(c), over(c).Add(time.Minute)
 		want := ended(c, record.Cancelled)
-		want.SingleTo = 5
+		want.IsolateTo = 5
 		next := b.answer("taken over", claimed(want, late), true)(b.Claim(b.Context(), c, late))
 		b.answer("a cancelled token", next, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
 	})

@@ -5,6 +5,7 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -18,6 +19,7 @@ type Record struct {
 	EventName string `json:"eventName"`
 	Change    struct {
 		SequenceNumber string          `json:"SequenceNumber"`
+		CreatedAt      float64         `json:"ApproximateCreationDateTime"` // s since 1970
 		Keys           json.RawMessage `json:"Keys"`
 		NewImage       json.RawMessage `json:"NewImage"`
 		OldImage       json.RawMessage `json:"OldImage"`
@@ -63,6 +65,15 @@ func (r Record) item(raw json.RawMessage) (ddb.Item, error) {
 		return ddb.Item{}, r.In(err)
 	}
 	return dynamo.FromSDK(it), nil
+}
+
+// CreatedAt is when a record was made, to the second; otherwise where it does not say so.
+func CreatedAt(raw json.RawMessage, otherwise time.Time) time.Time {
+	r, err := Read(raw)
+	if err != nil || r.Change.CreatedAt == 0 {
+		return otherwise
+	}
+	return time.Unix(int64(r.Change.CreatedAt), 0)
 }
 
 // FailedAt is the answer that makes Lambda repeat a batch from this record on. A record

@@ -363,9 +363,9 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	for _, c := range []struct{ after, upTo, missing int64 }{
 		{0, 101, 50}, {50, 101, 50}, {51, 101, 51}, {70, 90, 70}, {20, 30, 30}, {20, 60, 50}, {100, 101, 100},
 	} {
-		missing, err := b.process(options).KeepBack(t.Context(), "q", c.after, c.upTo)
-		if err != nil || missing != c.missing {
-			t.Errorf("back from %d to %d: missing %d, %v; want %d", c.upTo, c.after, missing, err, c.missing)
+		kept, err := b.process(options).KeepBack(t.Context(), "q", c.after, c.upTo)
+		if err != nil || kept.To != c.missing || kept.More {
+			t.Errorf("back from %d to %d: %+v, %v; want %d", c.upTo, c.after, kept, err, c.missing)
 		}
 	}
 	// What KeepBack kept lasts.

@@ -57,6 +57,8 @@
 // The sweeps table, a segment an item, under (name): how far a sweep has come.
 //
 //	after        S  the last queue that it has looked at; empty between two rounds
+//	in           S  the queue behind it that the sweep is in the middle of
+//	kept         N  the seq up to which it has kept that queue's messages from expiring
 //	began        N  ms, when the round began; or before, where a visit failed in it
 //	before       N  ms, when the round before it began
 //	finished     N  ms, when the last whole round ended

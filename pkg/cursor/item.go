@@ -65,6 +65,8 @@ const (
 
 	attrSweepName ddb.Path = "name"
 	attrAfter     ddb.Path = "after"
+	attrIn        ddb.Path = "in"
+	attrKept      ddb.Path = "kept"
 	attrBegan     ddb.Path = "began"    // ms
 	attrBefore    ddb.Path = "before"   // ms
 	attrFinished  ddb.Path = "finished" // ms

@@ -28,27 +28,51 @@ func (k *keeping) keep(ctx context.Context, part orderPart, after, upTo int64) (
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range places {
+		due := slices.ContainsFunc(places, func(p place) bool {
 			a, there := found[p.Entry]
-			if there && k.sorter.expiresSoon(a.ExpiresOn) {
-				if !kept {
-					// The order item first: it must not expire before them.
-					if err := k.keepItem(ctx, part.item); err != nil {
-						return nil, err
-					}
-					kept = true
-				}
-				there, err = k.sorter.store.KeepArrival(ctx, k.queue, p.Hash, a.Seen, k.sorter.expiry())
-				if err != nil {
-					return nil, err
-				}
-				k.pushed++
+			return there && k.sorter.expiresSoon(a.ExpiresOn)
+		})
+		if due && !kept {
+			// The order item first: it must not expire before them.
+			if err := k.keepItem(ctx, part.item); err != nil {
+				return nil, err
 			}
-			if !there {
-				missing = append(missing, p)
-			}
+			kept = true
+		}
+		gone, err := k.keepAll(ctx, places, found)
+		if err != nil {
+			return nil, err
+		}
+		missing = append(missing, gone...)
+	}
+	return missing, nil
+}
+
+// keepAll pushes the expiry of those of the arrivals found that is due. It returns the
+// places of those that are not there, in their order.
+func (k *keeping) keepAll(ctx context.Context, places []place, found map[Entry]Arrival) (missing []place, err error) {
+	there := make([]bool, len(places))
+	errs := make([]error, len(places))
+	var due []int
+	for i, p := range places {
+		var a Arrival
+		if a, there[i] = found[p.Entry]; there[i] && k.sorter.expiresSoon(a.ExpiresOn) {
+			due = append(due, i)
 		}
 	}
+	k.sorter.forEach(len(due), func(n int) {
+		i := due[n]
+		there[i], errs[i] = k.sorter.store.KeepArrival(ctx, k.queue, places[i].Hash, found[places[i].Entry].Seen, k.sorter.expiry())
+	})
+	for i, p := range places {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		if !there[i] {
+			missing = append(missing, p)
+		}
+	}
+	k.pushed += len(due)
 	return missing, nil
 }
 
@@ -61,45 +85,49 @@ func (k *keeping) keepItem(ctx context.Context, o OrderItem) error {
 }
 
 // keepArrivals is KeepUndelivered of a queue in arrival order.
-func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (int, error) {
+func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (Kept, error) {
 	k := keeping{sorter: s, queue: cur.Queue}
-	for next := after; next < cur.TailFrom; {
-		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: next + 1, Last: cur.TailFrom, Strong: true})
+	to := after
+	if to < cur.TailFrom {
+		page, err := s.store.OrderItems(ctx, Query{
+			Queue: cur.Queue, First: to + 1, Last: cur.TailFrom, Limit: itemsFor(to, to+pieceSeqs), Strong: true,
+		})
 		if err != nil {
-			return k.pushed, err
+			return Kept{}, err
 		}
 		for _, o := range page.Items {
 			if _, err := k.keep(ctx, orderPart{o.after(), o.Entries, o}, after, cur.Position); err != nil {
-				return k.pushed, err
+				return Kept{To: to, More: true, Pushed: k.pushed}, err
 			}
-			next = o.Last
+			to = o.Last
 		}
-		if !page.More {
-			break
+		if page.More {
+			return Kept{To: to, More: true, Pushed: k.pushed}, nil
 		}
 	}
 	_, err := k.keep(ctx, orderPart{after: cur.TailFrom, entries: cur.Tail}, after, cur.Position)
-	return k.pushed, err
+	return Kept{To: max(to, cur.Position), Pushed: k.pushed}, err
 }
 
 // keepArrivalsBack is KeepBack of a queue in arrival order.
-func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor, after, upTo int64) (int64, error) {
+func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor, after, upTo int64) (Kept, error) {
 	k := keeping{sorter: s, queue: cur.Queue}
-	expect := upTo
-	for part, err := range s.partsDown(ctx, cur, after, upTo) {
+	low, expect := max(after, upTo-pieceSeqs), upTo
+	for part, err := range s.partsDown(ctx, cur, low, upTo) {
 		if err != nil {
-			return 0, err
+			return Kept{}, err
 		}
-		missing, err := k.keep(ctx, part, after, upTo)
+		missing, err := k.keep(ctx, part, low, upTo)
 		if err != nil {
-			return 0, err
+			return Kept{}, err
 		}
 		if n := len(missing); n > 0 {
-			return min(missing[n-1].seqs.To, upTo), nil
+			return Kept{To: min(missing[n-1].seqs.To, upTo), Pushed: k.pushed}, nil
 		}
 		expect = part.after
 	}
-	return min(max(expect, after), upTo), nil
+	to := min(max(expect, low), upTo)
+	return Kept{To: to, More: to == low && low > after, Pushed: k.pushed}, nil
 }
 
 // oldestArrival is Oldest of a queue in arrival order. It costs a strong query

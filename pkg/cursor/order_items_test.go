@@ -41,8 +41,8 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 	}
 	outlive()
 	b.now = b.now.Add(10 * 24 * time.Hour)
-	if n, err := b.process(cursor.Options{}).KeepUndelivered(t.Context(), "q", 0); err != nil || n != cursor.OrderItemEntries {
-		t.Fatalf("%d kept, %v", n, err)
+	if n, err := b.process(cursor.Options{}).KeepUndelivered(t.Context(), "q", 0); err != nil || n.Pushed != cursor.OrderItemEntries || n.More {
+		t.Fatalf("%+v, %v", n, err)
 	}
 	outlive()
 }

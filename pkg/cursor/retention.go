@@ -2,107 +2,136 @@ package cursor
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 )
 
+// Kept is what became of a piece of keeping.
+type Kept struct {
+	// To is the seq that it came to; More tells that there is another piece behind it.
+	To   int64
+	More bool
+	// Pushed is how many messages had their expiry pushed forward.
+	Pushed int
+}
+
+// pieceSeqs is how many messages a piece of keeping looks at, at most: so many that
+// looking costs a request for many, and so few that any invocation has time for one.
+const pieceSeqs = maxBatchSize
+
 // KeepUndelivered pushes the expiry of every message after a seq forward once half
 // the retention is gone, so that none is deleted before it was passed and every
-// consumer is past it, and returns how many it pushed.
-// after is the lowest seq that a consumer is at, or the position where there is
+// consumer is past it. It does a piece of them, of a page at most: where there is
+// more, call it again with To as after.
+// after is first the lowest seq that a consumer is at, or the position where there is
 // none. Run it for every queue at least once in a quarter of the retention:
 // then a message also outlives its passing by a quarter, by which late duplicates
 // are known.
 //
 // It costs a strong query over all that it looks at, and one write a message
-// that is pushed.
-func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64) (int, error) {
+// that is pushed, side by side.
+func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64) (Kept, error) {
 	if s.retention == 0 {
-		return 0, nil
+		return Kept{To: after}, nil
 	}
 	cur, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
 	if err != nil {
-		return 0, err
+		return Kept{}, err
 	}
 	if arrival {
 		return s.keepArrivals(ctx, cur, after)
 	}
-	pushed := 0
-	for next := after; next < MaxSeq; {
-		page, err := s.store.Messages(ctx, Query{
-			Queue: queue, First: next + 1, Last: MaxSeq, Limit: maxBatchSize, Strong: true, HeadsOnly: true,
-		})
-		if err != nil {
-			return pushed, err
-		}
-		for _, m := range page.Messages {
-			next = m.Seq
-			if !s.keepDue(m) {
-				continue
-			}
-			if _, err := s.store.KeepUntil(ctx, queue, m.Seq, s.expiry()); err != nil {
-				return pushed, err
-			}
-			pushed++
-		}
-		if !page.More {
-			break
-		}
+	page, err := s.store.Messages(ctx, Query{
+		Queue: queue, First: after + 1, Last: MaxSeq, Limit: pieceSeqs, Strong: true, HeadsOnly: true,
+	})
+	if err != nil {
+		return Kept{}, err
 	}
-	return pushed, nil
+	kept := Kept{To: after, More: page.More}
+	if n := len(page.Messages); n > 0 {
+		kept.To = page.Messages[n-1].Seq
+	}
+	kept.Pushed, _, err = s.keepAll(ctx, queue, page.Messages)
+	return kept, err
 }
 
-// keepDue reports whether a message's expiry has to be pushed forward, where
-// the message is needed.
-func (s *Sorter) keepDue(m Message) bool { return s.expiresSoon(m.ExpiresOn) }
+// keepAll pushes the expiry of each of the messages that is due. It returns how many it
+// pushed, and the highest that is not there any more; -1 where there is none.
+func (s *Sorter) keepAll(ctx context.Context, queue string, messages []Message) (pushed int, gone int64, err error) {
+	due := slices.DeleteFunc(messages, func(m Message) bool { return !s.expiresSoon(m.ExpiresOn) })
+	var mu sync.Mutex
+	gone = -1
+	s.forEach(len(due), func(i int) {
+		mu.Lock()
+		failed := err != nil
+		mu.Unlock()
+		if failed {
+			return
+		}
+		there, errKeep := s.store.KeepUntil(ctx, queue, due[i].Seq, s.expiry())
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case errKeep != nil:
+			err = errKeep
+		case there:
+			pushed++
+		default:
+			gone = max(gone, due[i].Seq)
+		}
+	})
+	return pushed, gone, err
+}
 
+// expiresSoon reports whether an expiry has to be pushed forward, where what expires
+// is needed.
 func (s *Sorter) expiresSoon(expiresOn time.Time) bool {
 	return s.retention > 0 && !expiresOn.IsZero() && expiresOn.Before(s.now().Add(s.retention/2))
 }
 
 // KeepBack makes sure that what lies before upTo is stored and stays so: it
-// walks down to the message behind after, and pushes each expiry that is due.
-// It returns the first seq, from above, that is not stored, and after where
-// none is missing: everything from there up to upTo is there, and kept for half
-// the retention at least.
+// walks down towards the message behind after, and pushes each expiry that is due. It
+// sees to one piece, of a page at most, and everything from behind To up to upTo is then
+// there, and kept for half the retention at least. Where there is more, call it again
+// with To as upTo. Where there is not, To is after, or the first seq, from above, that is
+// not stored.
 //
 // It walks down because messages expire from below: what it has passed stays
 // whole while it goes on. It costs a strong query over all that it looks at,
-// and one write a message that is pushed.
-func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) (missing int64, err error) {
+// and one write a message that is pushed, side by side.
+func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) (Kept, error) {
 	cur, arrival, err := s.arrivalQueue(ctx, queue, upTo)
 	if err != nil {
-		return 0, err
+		return Kept{}, err
+	}
+	if upTo <= after {
+		return Kept{To: after}, nil
 	}
 	if arrival {
 		return s.keepArrivalsBack(ctx, cur, after, upTo)
 	}
-	for expect := upTo; expect > after; {
-		page, err := s.store.Messages(ctx, Query{
-			Queue: queue, First: after + 1, Last: expect, Strong: true, Backwards: true, HeadsOnly: true,
-		})
-		if err != nil {
-			return 0, err
-		}
-		for _, m := range page.Messages {
-			if m.Seq != expect {
-				return expect, nil
-			}
-			if s.keepDue(m) {
-				there, err := s.store.KeepUntil(ctx, queue, m.Seq, s.expiry())
-				if err != nil {
-					return 0, err
-				}
-				if !there {
-					return expect, nil
-				}
-			}
-			expect--
-		}
-		if !page.More && expect > after {
-			return expect, nil
+	page, err := s.store.Messages(ctx, Query{
+		Queue: queue, First: after + 1, Last: upTo, Limit: pieceSeqs, Strong: true, Backwards: true, HeadsOnly: true,
+	})
+	if err != nil {
+		return Kept{}, err
+	}
+	run := page.Messages
+	for i, m := range run {
+		if m.Seq != upTo-int64(i) {
+			run = run[:i]
+			page.More = false
+			break
 		}
 	}
-	return after, nil
+	kept := Kept{To: upTo - int64(len(run))}
+	kept.More = page.More && kept.To > after
+	var gone int64
+	if kept.Pushed, gone, err = s.keepAll(ctx, queue, run); gone > kept.To {
+		kept.To, kept.More = gone, false
+	}
+	return kept, err
 }
 
 // Oldest is the lowest seq of a queue that is stored, and its head; found is

@@ -17,7 +17,7 @@ func TestKeepUndelivered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return kept
+		return kept.Pushed
 	}
 	if kept := keep(); kept != 0 {
 		t.Errorf("young messages: %d pushed", kept)
@@ -62,11 +62,11 @@ func TestKeepBack(t *testing.T) {
 	}
 	back := func(after int64) int64 {
 		t.Helper()
-		missing, err := b.sorter.KeepBack(t.Context(), "q", after, 6)
-		if err != nil {
-			t.Fatal(err)
+		kept, err := b.sorter.KeepBack(t.Context(), "q", after, 6)
+		if err != nil || kept.More {
+			t.Fatal(kept, err)
 		}
-		return missing
+		return kept.To
 	}
 	if missing := back(1); missing != 1 {
 		t.Errorf("everything behind 1 is there, and %d is said to be missing", missing)

@@ -15,6 +15,10 @@ type Progress struct {
 	Name string
 	// After is the last page's CursorPage.Next; empty between two rounds.
 	After string
+	// Queue is the one behind After that the sweep is in, and Kept the seq up to which
+	// it has kept it; none where it is between two queues.
+	Queue string
+	Kept  int64
 	// Began is when the round began, to the millisecond; Before, where a visit
 	// failed in it.
 	Began time.Time
@@ -36,6 +40,8 @@ func (s *Store) SweepProgress(ctx context.Context, name string) (Progress, error
 	p := Progress{
 		Name:     d.Text(attrSweepName),
 		After:    d.TextOr(attrAfter, ""),
+		Queue:    d.TextOr(attrIn, ""),
+		Kept:     d.NumberOr(attrKept, 0),
 		Began:    d.MillisOr(attrBegan),
 		Before:   d.MillisOr(attrBefore),
 		Finished: d.MillisOr(attrFinished),
@@ -52,9 +58,13 @@ func (s *Store) SweepProgress(ctx context.Context, name string) (Progress, error
 // is a place up to which everything was visited. We die right after: the next
 // run goes on from here.
 func (s *Store) SaveSweepProgress(ctx context.Context, p Progress) error {
-	_, err := s.put(ctx, "save sweep progress", s.sweeps, ddb.Fields{
+	fields := ddb.Fields{
 		attrSweepName: ddb.Text(p.Name), attrVersion: ddb.Int(layoutOld), attrBegan: ddb.Millis(p.Began),
 		attrAfter: text(p.After), attrBefore: millis(p.Before), attrFinished: millis(p.Finished),
-	}.Item(), ddb.Cond{})
+	}
+	if p.Queue != "" {
+		fields[attrIn], fields[attrKept] = ddb.Text(p.Queue), ddb.Int(p.Kept)
+	}
+	_, err := s.put(ctx, "save sweep progress", s.sweeps, fields.Item(), ddb.Cond{})
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -16,7 +17,7 @@ type SweepOptions struct {
 	// Segments is how many parts the cursors are read in, side by side where
 	// the Sorter's ForEach does so; 1 to 1,000, and 4 where it is 0.
 	Segments int
-	// Limit is how many cursors a run looks at in each of its two rounds; at
+	// Limit is how many cursors a run looks at in each of its rounds; at
 	// least one page a segment. The next run goes on where it stopped.
 	// 10,000 where it is 0.
 	Limit int
@@ -69,7 +70,8 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 
 // SweepReport is what a run of the sweep saw and did.
 type SweepReport struct {
-	// Queues is how many cursors were looked at, in both rounds.
+	// Queues is how many cursors were looked at, by the rounds of the gaps and of all
+	// queues.
 	Queues int
 	// OpenGaps is how many queues with an open gap were seen, OldestGap the
 	// age of the oldest.
@@ -96,12 +98,13 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Failed += o.Failed
 }
 
-// Sweep looks after all queues; run it every few minutes. It makes two rounds.
+// Sweep looks after all queues; run it every few minutes. It makes three rounds.
 //
 // The round of the gaps looks at every cursor and sees to those with an open
 // gap: it heals, and does what the queue's policy says. The full round, once
 // in FullEvery, sees to every queue: a crash whose stream record was lost
-// leaves no mark. It also keeps undelivered messages from expiring.
+// leaves no mark. The third round, as often, keeps undelivered messages from expiring:
+// beside the others, so that none of their work waits for a large backlog.
 //
 // A run looks at no more than Limit cursors a round, and ends before the
 // context does; where it stopped is kept in the sweeps table, and the next run
@@ -122,28 +125,54 @@ func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, 
 		report SweepReport
 		errs   []error
 	)
-	for _, full := range []bool{false, true} {
-		walk := Walk{Name: "gaps", Segments: o.Segments, Limit: o.Limit, Only: func(Progress) CursorFilter { return CursorFilter{Gaps: true} }}
-		if full {
-			walk = Walk{Name: "full", Segments: o.Segments, Limit: o.Limit, Every: o.FullEvery}
-		}
-		err := s.Walk(ctx, walk, func(ctx context.Context, c Cursor) error {
-			run := sweepRun{sorter: s, options: o, full: full}
-			err := run.queue(ctx, c)
-			mu.Lock()
-			defer mu.Unlock()
-			report.add(run.report)
-			report.Queues++
-			if err != nil {
-				report.Failed++
-			}
-			return err
-		})
+	note := func(r SweepReport, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		report.add(r)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("sweep of %s: %w", walk.Name, err))
+			errs = append(errs, err)
 		}
 	}
+	s.forEach(2, func(i int) {
+		if i == 0 {
+			note(SweepReport{}, s.sweepRounds(ctx, o, note))
+			return
+		}
+		walk := Walk{Name: "kept", Segments: o.Segments, Limit: o.Limit, Every: o.FullEvery}
+		note(SweepReport{}, s.keepRound(ctx, walk, o.Delivered, note))
+	})
 	return report, errors.Join(errs...)
+}
+
+// sweepRounds are the rounds of the gaps and of all queues. An eighth of the time is
+// the second one's.
+func (s *Sorter) sweepRounds(ctx context.Context, o SweepOptions, note func(SweepReport, error)) error {
+	visit := func(full bool) func(context.Context, Cursor) error {
+		return func(ctx context.Context, c Cursor) error {
+			run := sweepRun{sorter: s, options: o, full: full}
+			err := run.queue(ctx, c)
+			run.report.Queues++
+			if err != nil {
+				run.report.Failed++
+			}
+			note(run.report, nil)
+			return err
+		}
+	}
+	gaps := Walk{Name: "gaps", Segments: o.Segments, Limit: o.Limit, Only: func(Progress) CursorFilter { return CursorFilter{Gaps: true} }}
+	all := Walk{Name: "full", Segments: o.Segments, Limit: o.Limit, Every: o.FullEvery}
+	most, cancel := margin.Most(ctx)
+	defer cancel()
+	return errors.Join(
+		in("sweep of gaps", s.Walk(most, gaps, visit(false))),
+		in("sweep of full", s.Walk(ctx, all, visit(true))))
+}
+
+func in(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // sweepRun is what one round of a run does with one queue.
@@ -166,15 +195,7 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	if cur, err = r.gap(ctx, cur); err != nil {
 		return err
 	}
-	if err := r.settle(ctx, cur); err != nil {
-		return err
-	}
-	if r.full {
-		kept, err := r.keep(ctx, cur)
-		r.report.Kept += kept
-		return err
-	}
-	return nil
+	return r.settle(ctx, cur)
 }
 
 // gap does what the queue's policy says of an open gap, and returns the cursor
@@ -217,19 +238,4 @@ func shareOf(ctx context.Context) func() bool {
 	}
 	half := time.Until(deadline) / 2
 	return func() bool { return time.Until(deadline) > half }
-}
-
-// keep keeps what is not yet delivered.
-func (r *sweepRun) keep(ctx context.Context, cur Cursor) (int, error) {
-	after := cur.Position
-	if r.options.Delivered != nil {
-		seq, any, err := r.options.Delivered(ctx, cur.Queue)
-		if err != nil {
-			return 0, err
-		}
-		if any {
-			after = min(after, seq)
-		}
-	}
-	return r.sorter.KeepUndelivered(ctx, cur.Queue, after)
 }

@@ -53,21 +53,29 @@ func (s *Sorter) Walk(ctx context.Context, walk Walk, visit func(context.Context
 	return errors.Join(errs[:min(len(errs), 10)]...)
 }
 
+// round is the round that is under way in a segment, or a new one where it is due.
+func (s *Sorter) round(ctx context.Context, walk Walk, segment int) (progress Progress, due bool, err error) {
+	name := fmt.Sprintf("%s %d/%d", walk.Name, segment, walk.Segments)
+	last, err := s.store.SweepProgress(ctx, name)
+	switch {
+	case err != nil:
+		return last, false, fmt.Errorf("%s: %w", name, err)
+	case last.After != "" || last.Queue != "":
+		return last, true, nil
+	case walk.Every > 0 && !last.Finished.IsZero() && s.now().Sub(last.Finished) < walk.Every:
+		return last, false, nil
+	}
+	return Progress{Name: name, Began: ddb.ToMillis(s.now()), Finished: last.Finished, Before: last.Began}, true, nil
+}
+
 // walkSegment goes on with the round in one segment, or begins it where it is
 // due.
 func (s *Sorter) walkSegment(ctx context.Context, walk Walk, segment int, visit func(context.Context, Cursor) error) error {
-	name := fmt.Sprintf("%s %d/%d", walk.Name, segment, walk.Segments)
-	last, err := s.store.SweepProgress(ctx, name)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	progress, due, err := s.round(ctx, walk, segment)
+	if err != nil || !due {
+		return err
 	}
-	progress := last
-	if last.After == "" {
-		if walk.Every > 0 && !last.Finished.IsZero() && s.now().Sub(last.Finished) < walk.Every {
-			return nil
-		}
-		progress = Progress{Name: name, Began: ddb.ToMillis(s.now()), Finished: last.Finished, Before: last.Began}
-	}
+	name := progress.Name
 	var only CursorFilter
 	if walk.Only != nil {
 		only = walk.Only(progress)

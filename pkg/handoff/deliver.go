@@ -74,8 +74,13 @@ type Delivery struct {
 // known to be left it looks at the position again, strongly. So a record that
 // finds another's claim out (Busy) may be dropped.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
+	return d.deliver(ctx, queue, r, known, time.Time{})
+}
+
+// deliver is Deliver, in a turn that is over at a time; the zero time means never.
+func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, known int64, until time.Time) Delivery {
 	run := &delivery{
-		Deliverer: d, reader: r.withDefaults(), position: known,
+		Deliverer: d, reader: r.withDefaults(), position: known, until: until,
 		Delivery: Delivery{Queue: queue, Consumer: r.Name},
 	}
 	if err := errors.Join(validate(queue, r.Name), d.takes(r)); err != nil {
@@ -98,6 +103,10 @@ type delivery struct {
 	fresh    bool
 	// longest is how long a batch took.
 	longest time.Duration
+	// until is when its turn is over; the zero time means never.
+	until time.Time
+	// bad tells that the last batch cannot be handed on as it is, however often.
+	bad bool
 }
 
 func (run *delivery) deliver(ctx context.Context) error {
@@ -150,7 +159,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 	}
 	switch {
 	case c.Starting != "":
-		started, err := run.finishStart(ctx, c)
+		started, err := run.start(ctx, c, run.until)
 		switch {
 		case errors.Is(err, ErrOutran) && !started.Exists():
 			run.Ended = EndedLost // it was removed
@@ -159,6 +168,10 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		run.Record = started
+		if err == nil && started.Starting != "" {
+			run.Ended = EndedOutOfTime
+			return false, nil
+		}
 		return run.ready(ctx)
 	case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):
 		// Forward only: it is as good as committed, also while it is paused.
@@ -199,13 +212,10 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// inTime reports whether another batch as long as the longest can end in time.
+// inTime reports whether the turn is not over, and another batch as long as the longest
+// can end in time.
 func (run *delivery) inTime(ctx context.Context) bool {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return ctx.Err() == nil
-	}
-	return deadline.Sub(run.now()) > run.margin+run.longest
+	return run.hasTime(ctx, run.until, run.margin+run.longest)
 }
 
 // leaseUntil is when a claim that is made now may be taken over.
@@ -225,14 +235,18 @@ func (run *delivery) leaseUntil(ctx context.Context, now time.Time) time.Time {
 // more is known to be there. It returns the consumer as it is then.
 func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	c := run.Record
-	if c.Attempts >= run.reader.MaxAttempts {
+	if c.Attempts >= run.reader.MaxAttempts && c.Alone() {
 		blocked, made, err := run.store.Block(ctx, c, run.now())
 		if err == nil && made {
 			run.Ended = EndedBlocked
 		}
 		return blocked, err
 	}
-	batch, err := run.read(ctx, c.Delivered, c.SingleTo, c.Attempts)
+	isolateTo := c.IsolateTo
+	if c.State == Started {
+		isolateTo = c.To // whoever has it died with it
+	}
+	batch, err := run.read(ctx, c.Delivered, isolateTo, c.Attempts)
 	if err != nil {
 		return c, err
 	}
@@ -279,7 +293,7 @@ func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
 // and time is left, it claims and returns the next batch in the same write.
 func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consumer, bool, Batch, error) {
 	if run.reader.Track == 0 && run.position > c.To && run.inTime(ctx) {
-		next, err := run.read(ctx, c.To, c.SingleTo, 0)
+		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
 		if err == nil && run.Ended == "" {
 			after, mine, err := run.store.CommitAndClaim(ctx, c.Queue, c.Name, c.Token, run.claim(ctx, next.To))
 			if err != nil {
@@ -341,10 +355,11 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 	why, replyQueue := record.Words(cause)
 	failure := record.Failure{
 		Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts)),
-		Block: c.Attempts >= run.reader.MaxAttempts || isPermanent(cause) && c.To == c.From+1,
+		Block: c.Alone() && (c.Attempts >= run.reader.MaxAttempts || isPermanent(cause)),
 	}
-	if isPermanent(cause) {
-		failure.RetryAt = now // the message has only to stand alone
+	run.bad = isPermanent(cause)
+	if run.bad {
+		failure.RetryAt = now // the message has only to be alone
 	}
 	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
@@ -361,8 +376,8 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 		run.Ended = EndedLost
 	case after.State == Blocked:
 		run.Ended = EndedBlocked
-	case isPermanent(cause):
-		// Go on: one message at a time, up to the bad one.
+	case run.bad:
+		// Go on: by halves, up to the bad one.
 	default:
 		run.Ended = EndedFailed
 	}
@@ -370,12 +385,13 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 }
 
 // read reads the next batch. Ended is Missing where the next message is not there.
-func (run *delivery) read(ctx context.Context, after, singleTo int64, attempts int) (Batch, error) {
+func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts int) (Batch, error) {
 	reading := record.Reading{
 		Sorter: run.sorter, Queue: run.Queue, Position: run.position,
 		MaxMessages: run.reader.MaxMessages, MaxBytes: run.reader.MaxBytes,
+		MaxAttempts: run.reader.MaxAttempts, Bad: run.bad,
 	}
-	got, err := reading.Next(ctx, after, singleTo, attempts)
+	got, err := reading.Next(ctx, after, isolateTo, attempts)
 	var missing *cursor.MissingError
 	if errors.As(err, &missing) {
 		run.Ended, run.Cause, err = EndedMissing, missing, nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -56,7 +58,8 @@ func TestBatchesHaveABoundInBytes(t *testing.T) {
 	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
 }
 
-func TestAFailedBatchComesAgainOneByOne(t *testing.T) {
+// TestAFailedBatchComesAgain: as it was, and then in parts, the last time alone.
+func TestAFailedBatchComesAgain(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 7)...)
 	k.poison(2, errors.New("no"))
@@ -68,7 +71,10 @@ func TestAFailedBatchComesAgainOneByOne(t *testing.T) {
 	k.gets("q 1,2,3 #1")
 	k.pass(time.Second)
 	k.ends("q", handoff.EndedFailed)
-	k.gets("q 1 #2", "q 2 #1")
+	k.gets("q 1,2,3 #2")
+	k.pass(10 * time.Second)
+	k.ends("q", handoff.EndedFailed)
+	k.gets("q 1 #3", "q 2 #1")
 	c := k.at("q", 1, handoff.Idle)
 	if c.Error != "no" || !c.Failed.Equal(k.now) || !c.RetryAt.After(k.now) {
 		t.Errorf("%+v; want why, when, and when again", c)
@@ -83,6 +89,71 @@ func TestAFailedBatchComesAgainOneByOne(t *testing.T) {
 	}
 }
 
+// TestABadMessageIsFoundByHalves: of a batch of 100 it takes a few claims, not one for
+// each message.
+func TestABadMessageIsFoundByHalves(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 100)...)
+	k.poison(60, errors.New("no"))
+	r := k.reader()
+	r.MaxMessages, r.MaxAttempts = 100, 5
+	claims := 0
+	for k.standing("q").State != handoff.Blocked && claims < 100 {
+		k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+		k.pass(10 * time.Minute)
+		claims = len(k.got)
+	}
+	if c := k.at("q", 59, handoff.Blocked); c.Attempts != 5 || claims > 22 {
+		t.Errorf("blocked after %d claims, of it %d: %v", claims, c.Attempts, k.got)
+	}
+}
+
+// TestAProcessThatDiedIsNotABadMessage: its batch comes again as it was, and only where a
+// second one dies of it in parts. What is blocked in the end stood alone.
+func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 100)...)
+	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	r := k.reader()
+	r.MaxMessages, r.MaxAttempts = 100, 5
+	var widths []int64
+	// die has a process claim what it would, and die.
+	die := func() {
+		k.pass(time.Minute)
+		doomed := r
+		doomed.Handle = func(_ context.Context, b handoff.Batch) error {
+			widths = append(widths, b.To-b.From)
+			runtime.Goexit()
+			return nil
+		}
+		died := make(chan bool)
+		go func() {
+			defer close(died)
+			k.d.Deliver(t.Context(), "q", doomed, -1)
+		}()
+		<-died
+		k.pass(2 * time.Minute)
+	}
+	die()
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	if c := k.at("q", 100, handoff.Idle); c.Token.N != 2 || widths[0] != 100 {
+		t.Errorf("one death made %d claims of %d", c.Token.N, widths)
+	}
+	k.put("q", upTo(101, 200)...)
+	widths = nil
+	for range 5 {
+		die()
+	}
+	if want := []int64{100, 100, 50, 25, 1}; !slices.Equal(widths, want) {
+		t.Errorf("claims of %d messages, want %d", widths, want)
+	}
+	if done := k.d.Deliver(t.Context(), "q", r, -1); done.Ended != handoff.EndedBlocked {
+		t.Errorf("%s, %v", done.Ended, done.Err)
+	}
+	k.at("q", 100, handoff.Blocked)
+}
+
 func TestBlockedAfterItsAttempts(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
@@ -95,7 +166,7 @@ func TestBlockedAfterItsAttempts(t *testing.T) {
 		k.pass(time.Millisecond)
 		k.deliver("q")
 	}
-	k.gets("q 1,2 #1", "q 1 #2", "q 1 #3")
+	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3")
 	c := k.at("q", 0, handoff.Blocked)
 	if c.Error != "no" || !c.BlockedSince.Equal(k.now) {
 		t.Errorf("%+v; want why, and since when", c)
@@ -223,11 +294,11 @@ func TestBusyAndTakenOver(t *testing.T) {
 		k.fails = nil
 		k.ends("q", handoff.EndedBusy)
 		k.pass(time.Minute + time.Millisecond)
-		k.ends("q", handoff.EndedCaughtUp) // another takes over, one message at a time
+		k.ends("q", handoff.EndedCaughtUp) // another takes over
 		return nil
 	}
 	done := k.ends("q", handoff.EndedLost)
-	k.gets("q 1,2 #1", "q 1 #2", "q 2 #1")
+	k.gets("q 1,2 #1", "q 1,2 #2")
 	if done.Batches != 0 || done.Messages != 0 {
 		t.Errorf("%+v; want nothing that counts as handed on", done)
 	}

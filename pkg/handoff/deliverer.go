@@ -142,7 +142,8 @@ type Reader struct {
 	// message may have more.
 	MaxBytes int
 	// MaxAttempts is how often a message is tried before the consumer is
-	// Blocked, 2 to 1,000; 5. From the second attempt on it stands alone.
+	// Blocked, 2 to 1,000; 5. A batch comes twice as it is, and then by halves; the
+	// last attempt has one message.
 	MaxAttempts int
 	// Track, where it is not 0, is how long the work of a batch may take, 1
 	// second to 30 days, from the creation of its chain on. Each batch then has a

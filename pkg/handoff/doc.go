@@ -33,7 +33,7 @@
 //	leaseUntil   N  ms, when the claim may be taken over
 //	tracked      BOOL  where a chain decides about the claim that is out
 //	attempts     N  how often the message behind delivered was claimed
-//	singleTo     N  up to this seq one message is claimed at a time
+//	isolateTo     N  up to this seq a batch failed, or its process died: claims are smaller
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last
 //	replyQueue   S  where error is about replies: the queue that they go to
@@ -50,6 +50,7 @@
 //	paused, pausedSince   why nothing is claimed, and since when
 //	rewinds      N  how often the consumer was set to another place
 //	starting     S  the operation that sets it to a place, until that is done
+//	keptFrom     N  while it is starting: from this seq on everything is stored and kept
 //	lastOp       S  the last operation of an operator
 //
 // It is the lock, the state and the place in one item, so each step is one
@@ -90,7 +91,8 @@
 //
 // Rewind goes from IDLE or BLOCKED to IDLE at another place. It and create set
 // starting, and nothing is claimed until it is sure that what lies behind the
-// place is stored and kept. While a consumer is paused nothing is claimed
+// place is stored and kept. That is done piece by piece, from above, as messages expire
+// from below; keptFrom says how far it is. While a consumer is paused nothing is claimed
 // either; a claim that is out ends normally.
 //
 // # Two phases
@@ -159,8 +161,9 @@
 //     never commit.
 //   - A tracked batch is committed only if all its chain's edges have ended.
 //   - A message that fails, or kills its worker, stops its own queue for its own
-//     consumer and nothing else. From its second attempt on it stands alone, so
-//     that the one that blocks is the one behind Delivered.
+//     consumer and nothing else. Its batch comes again as it was, and then by
+//     halves; the last attempt has it alone, so that the one that blocks is the one
+//     behind Delivered.
 //   - Every accepted message is delivered, or its consumer is announced as
 //     blocked, lagging or missing something, by every run of the sweep until
 //     that is over.

@@ -58,7 +58,7 @@ func (p permanent) Unwrap() error { return p.error }
 
 // Permanent marks what a handler returns as an error that no repeat can repair,
 // such as a message that is larger than what its sink takes. The consumer is
-// blocked as soon as the message stands alone, not only after all attempts.
+// blocked as soon as the message is alone, not only after all attempts.
 func Permanent(err error) error {
 	if err == nil {
 		return nil

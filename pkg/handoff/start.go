@@ -72,7 +72,12 @@ func (s Start) String() string {
 // The consumer begins as near to start as what is stored allows: everything
 // behind the Delivered that is returned is there, and kept from expiring.
 //
-// 2 writes and 4 reads, a write more for each message whose expiry is near, and
+// Where much lies behind the place, the time may be up before all of that is sure: the
+// consumer that is returned is Starting then. Deliveries, claims, the sweep, and another
+// Create go on with it.
+//
+// 2 writes and 4 reads, a read and a write more for each 1,000 messages or 1 MB behind the
+// place, a write more for each message whose expiry is near, and
 // a write more where the queue has been quiet.
 func (d *Deliverer) Create(ctx context.Context, queue, name string, start Start) (Consumer, error) {
 	return d.create(ctx, queue, name, start, d.newReq())
@@ -178,10 +183,23 @@ func (d *Deliverer) keepAwake(ctx context.Context, it cursor.Cursor) error {
 	return d.sorter.Nudge(ctx, it.Queue)
 }
 
+// turn is how long a queue keeps whoever works for several at most: what is left then
+// is gone on with when it is woken up again.
+const turn = 10 * time.Second
+
 // finishStart makes sure that everything behind the consumer's place is there
 // and stays, and lets claims be made. Anybody may do it, at any time: the sweep
 // does where the one who began it died.
+//
+// It does so piece by piece, and notes with the consumer how far it is. Where its turn,
+// or the time, is over before that is done, the consumer that it returns is still
+// Starting, and whoever comes next goes on.
 func (d *Deliverer) finishStart(ctx context.Context, c Consumer) (Consumer, error) {
+	return d.start(ctx, c, d.now().Add(turn))
+}
+
+// start is finishStart in a turn that is over at this time.
+func (d *Deliverer) start(ctx context.Context, c Consumer, until time.Time) (Consumer, error) {
 	// From here on the sweep sees the consumer, and keeps what it needs. What
 	// was deleted before shows in the floor, and in what is missing.
 	it, err := d.sorter.Status(ctx, c.Queue)
@@ -192,13 +210,44 @@ func (d *Deliverer) finishStart(ctx context.Context, c Consumer) (Consumer, erro
 	if err := d.keepAwake(ctx, it); err != nil {
 		return c, err
 	}
-	missing, err := d.sorter.KeepBack(ctx, c.Queue, max(c.Delivered, it.Floor), it.Position)
-	if err != nil {
-		return c, err
+	after, upTo := max(c.Delivered, it.Floor), it.Position
+	if c.KeptFrom > 0 {
+		upTo = c.KeptFrom - 1
 	}
-	found, done, err := d.store.FinishStart(ctx, c.Queue, c.Name, c.Starting, missing)
-	if err == nil && !done {
-		err = ErrOutran
+	for {
+		kept, err := d.sorter.KeepBack(ctx, c.Queue, after, upTo)
+		if err != nil {
+			return c, err
+		}
+		if !kept.More {
+			found, done, err := d.store.FinishStart(ctx, c.Queue, c.Name, c.Starting, kept.To)
+			if err == nil && !done {
+				err = ErrOutran
+			}
+			return found, err
+		}
+		found, under, err := d.store.KeepStart(ctx, c.Queue, c.Name, c.Starting, kept.To+1)
+		switch {
+		case err != nil:
+			return c, err
+		case !under:
+			return found, ErrOutran
+		case !d.hasTime(ctx, until, d.margin):
+			return found, nil
+		}
+		c, upTo = found, found.KeptFrom-1
 	}
-	return found, err
+}
+
+// hasTime reports whether a turn is not over yet, and more than this time is left to the
+// context. The zero time ends no turn.
+func (d *Deliverer) hasTime(ctx context.Context, until time.Time, left time.Duration) bool {
+	if !until.IsZero() && !d.now().Before(until) {
+		return false
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx.Err() == nil
+	}
+	return deadline.Sub(d.now()) > left
 }

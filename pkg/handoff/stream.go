@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -21,11 +22,12 @@ import (
 //	…
 //	lambda.Start(handler)
 //
-// The event source mapping must have ReportBatchItemFailures on. A queue comes
-// again soon, by the mapping's own retry, where its first try failed, where the
-// store failed, or where the time was up. A queue that goes on failing is left
-// to its next record and to the sweep, so that it does not hold up the others
-// of its shard.
+// No queue holds the others of its shard up for long. One that has more than 10 seconds
+// can hand on is woken up again, behind the records that wait by then. One comes again
+// soon, by the mapping's own retry, where its first try failed or the store did, as long
+// as its record is younger than half a minute: a queue that goes on failing is left to
+// its next record and to the sweep. The event source mapping must have
+// ReportBatchItemFailures on.
 //
 // It returns an InvalidError for a reader that is out of its bounds.
 func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
@@ -48,8 +50,8 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 		}
 		d.forEach(len(jobs), func(i int) {
 			j := jobs[i]
-			done := d.Deliver(ctx, j.hint.queue, j.reader, j.hint.position)
-			j.again, j.cause = d.again(done), done.Err
+			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.position, d.now().Add(turn))
+			j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err
 		})
 		worst := broken
 		for _, j := range jobs {
@@ -119,13 +121,21 @@ func hintsOf(event table.StreamEvent, names cursor.Names) (hints []hint, broken 
 // soon is how near a retry must be for the mapping's own retry to make it.
 const soon = 5 * time.Second
 
-// again reports whether the mapping should hand the record out again.
-func (d *Deliverer) again(done Delivery) bool {
+// patience is how old a record may be that the mapping hands out again: all that time
+// the later ones of its shard wait.
+const patience = 30 * time.Second
+
+// again reports whether the mapping should hand the record out again. Where there is
+// more to hand on, it wakes the queue up instead.
+func (d *Deliverer) again(ctx context.Context, done Delivery, record json.RawMessage) bool {
+	young := func() bool { return d.now().Sub(stream.CreatedAt(record, d.now())) <= patience }
 	switch {
-	case done.Err != nil, done.Ended == EndedOutOfTime:
-		return true
+	case done.Err != nil:
+		return young()
+	case done.Ended == EndedOutOfTime:
+		return d.sorter.Nudge(ctx, done.Queue) != nil
 	case done.Ended == EndedFailed, done.Ended == EndedWait:
-		return done.Record.RetryAt.Sub(d.now()) <= soon
+		return done.Record.RetryAt.Sub(d.now()) <= soon && young()
 	}
 	return false
 }

@@ -111,6 +111,58 @@ func TestAQueueWhoseStoreFailsComesAgain(t *testing.T) {
 	k.gets("bad 1 #1")
 }
 
+// madeAt is a record with the time at which it was made.
+func madeAt(at time.Time, record json.RawMessage) json.RawMessage {
+	return json.RawMessage(strings.Replace(string(record), `"dynamodb":{`, fmt.Sprintf(`"dynamodb":{"ApproximateCreationDateTime":%d.0,`, at.Unix()), 1))
+}
+
+// TestAQueueWithMuchLetsOthersGoFirst: when its turn is over it lets go of its record,
+// and is woken up again, behind what waits by then.
+func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
+	k := newDesk(t)
+	k.put("much", upTo(1, 20)...)
+	k.fails = func(handoff.Batch) error { k.pass(6 * time.Second); return nil }
+	for turn, want := range [][]string{
+		{"much 1,2,3 #1", "much 4,5,6 #1"}, {"much 7,8,9 #1", "much 10,11,12 #1"}, {"much 13,14,15 #1", "much 16,17,18 #1"},
+	} {
+		if !k.nudged("much", func() { k.stream(allWell, moved(turn+1, "much", 0, 20)) }) {
+			t.Errorf("turn %d: it is not woken up again", turn)
+		}
+		k.gets(want...)
+	}
+	if k.nudged("much", func() { k.stream(allWell, moved(9, "much", 0, 20)) }) {
+		t.Error("it is woken up for nothing")
+	}
+	k.gets("much 19,20 #1")
+	// Where it cannot be woken up, the record comes again.
+	k.put("much", upTo(21, 29)...)
+	k.queues.fail = func(request, _ string) error {
+		if request == "nudge" {
+			return errFlaky
+		}
+		return nil
+	}
+	k.stream(failedAt("10"), moved(10, "much", 20, 29))
+}
+
+// TestAQueueThatGoesOnFailingLetsOthersGo: a record is handed out again for half a minute,
+// whether the queue's store fails or its sink.
+func TestAQueueThatGoesOnFailingLetsOthersGo(t *testing.T) {
+	k := newDesk(t)
+	k.put("bad", 1)
+	k.queues.fail = func(string, string) error { return errFlaky }
+	record := madeAt(k.now, moved(2, "bad", 0, 1))
+	k.stream(failedAt("2"), record)
+	k.pass(30 * time.Second)
+	k.stream(failedAt("2"), record)
+	k.pass(time.Second)
+	k.stream(allWell, record)
+	k.queues.fail = nil
+	k.fails = func(handoff.Batch) error { return errors.New("no") }
+	k.stream(allWell, record)
+	k.stream(failedAt("3"), madeAt(k.now, moved(3, "bad", 0, 1)))
+}
+
 // TestBadRecords: the mapping is told of the first; every queue that can be
 // read is delivered all the same.
 func TestBadRecords(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -195,14 +196,16 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 		errs = append(errs, fmt.Errorf("sweep of queue %q: %w", it.Queue, err))
 		return nil
 	}
-	for _, walk := range []cursor.Walk{
-		{Name: "consumers of moved queues", Segments: o.Segments, Limit: o.Limit, Only: movedSince},
-		{Name: "consumers of all queues", Segments: o.Segments, Limit: o.Limit, Every: o.FullEvery},
-	} {
+	walk := func(ctx context.Context, walk cursor.Walk) {
 		if err := d.sorter.Walk(ctx, walk, visit); err != nil {
 			errs = append(errs, fmt.Errorf("sweep of %s: %w", walk.Name, err))
 		}
 	}
+	// An eighth of the time is the second one's.
+	most, cancel := margin.Most(ctx)
+	defer cancel()
+	walk(most, cursor.Walk{Name: "consumers of moved queues", Segments: o.Segments, Limit: o.Limit, Only: movedSince})
+	walk(ctx, cursor.Walk{Name: "consumers of all queues", Segments: o.Segments, Limit: o.Limit, Every: o.FullEvery})
 	return report, errors.Join(errs[:min(len(errs), 10)]...)
 }
 
@@ -280,12 +283,16 @@ func (r *sweepRun) maxAttempts(name string) int {
 	return r.options.MaxAttempts
 }
 
+// sweepTurn is how long a run goes on with one consumer's start. Who reads for it, and was
+// woken up, goes on with it beside.
+const sweepTurn = 5 * time.Second
+
 // consumer sees to one consumer, and reports whether it lacks something.
 func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (behind bool, err error) {
 	now := r.now()
 	if c.Starting != "" {
-		started, err := r.finishStart(ctx, c)
-		if err != nil {
+		started, err := r.start(ctx, c, now.Add(sweepTurn))
+		if err != nil || started.Starting != "" {
 			return true, err
 		}
 		r.report.Started++
@@ -302,7 +309,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		}
 		c = after
 	case over(c, now):
-		block := c.Attempts >= r.maxAttempts(c.Name)
+		block := c.Attempts >= r.maxAttempts(c.Name) && c.Alone()
 		ended, made, err := r.store.Cancel(ctx, c, block, now)
 		if err != nil {
 			return true, err

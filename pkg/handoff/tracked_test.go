@@ -194,7 +194,7 @@ func TestAFailedTreeComesAgain(t *testing.T) {
 	k.pass(10 * time.Second)
 	k.ends(handoff.EndedTracked)
 	fail()
-	k.gets("q 1,2 #1", "q 1 #2", "q 1 #3")
+	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3")
 	k.pass(time.Minute)
 	k.ends(handoff.EndedBlocked)
 	k.at("q", 0, handoff.Blocked)

@@ -58,8 +58,10 @@ var deliveryMutants = []mutant{
 		{"store_claims.go", ", attrAttempts.Plus(1)},", "},"},
 		{"store_claims.go", "setEnded(t, Aborted), attr", "setEnded(t, Aborted), attrAttempts.Plus(1), attr"},
 	}},
-	{"the second attempt has all again (T7)", recordFolder, deliveryTrace("T7"), []edit{
-		{"read.go", "if attempts > 0 || after < singleTo {", "if false {"},
+	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
+		{"../../internal/record/read.go", "case attempts+1 >= r.MaxAttempts && r.MaxAttempts > 0:\n\t\treturn 1\n", ""},
+		{"deliver.go", "c.Alone() && (c.Attempts >= run.reader.MaxAttempts || isPermanent(cause))", "c.Attempts >= run.reader.MaxAttempts || isPermanent(cause)"},
+		{"deliver.go", "c.Attempts >= run.reader.MaxAttempts && c.Alone()", "c.Attempts >= run.reader.MaxAttempts"},
 	}},
 	{"failure without token", recordFolder, deliveries, []edit{
 		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isIn(Started),"},
@@ -98,7 +100,7 @@ var deliveryMutants = []mutant{
 		{"sweep.go", "\tcase over(c, now):", "\tcase false:"},
 	}},
 	{"a replay comes one by one", recordFolder, test{"./pkg/handoff", "TestReplayComesInBatches"}, []edit{
-		{"store_operate.go", "attrRetryAt.Remove(),\n\t\t\tattrSingleTo.Remove())...)", "attrRetryAt.Remove())...)"},
+		{"store_operate.go", "attrRetryAt.Remove(),\n\t\t\tattrIsolateTo.Remove(), attrKeptFrom.Remove())...)", "attrRetryAt.Remove(), attrKeptFrom.Remove())...)"},
 	}},
 	{"steps over what is missing", deliveryFolder, test{"./pkg/handoff", "TestMissing"}, []edit{
 		{"deliver.go", "run.Ended, run.Cause, err = EndedMissing, missing, nil\n", "got.To, err = missing.Seq, nil\n"},
@@ -110,10 +112,10 @@ var deliveryMutants = []mutant{
 		{"store_claims.go", "return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "return c, made, err"},
 	}},
 	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
-		{"stream.go", "j.again, j.cause = d.again(done), done.Err", "j.cause = done.Err"},
+		{"stream.go", "j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err", "j.cause = done.Err"},
 	}},
 	{"a queue that goes on failing holds up its shard", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther"}, []edit{
-		{"stream.go", "return done.Record.RetryAt.Sub(d.now()) <= soon", "return true"},
+		{"stream.go", "return done.Record.RetryAt.Sub(d.now()) <= soon && young()", "return true"},
 	}},
 	{"nobody nudges who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags {", "if false {"},
@@ -122,13 +124,31 @@ var deliveryMutants = []mutant{
 		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},
 	}},
 	{"a start that does not look at the floor (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
-		{"start.go", "max(c.Delivered, it.Floor), it.Position)", "c.Delivered, it.Position)"},
+		{"start.go", "max(c.Delivered, it.Floor), it.Position\n", "c.Delivered, it.Position\n"},
 	}},
 	{"a start that does not look at what is there (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
-		{"start.go", "c.Queue, c.Name, c.Starting, missing)", "c.Queue, c.Name, c.Starting, c.Delivered+0*missing)"},
+		{"start.go", "c.Queue, c.Name, c.Starting, kept.To)", "c.Queue, c.Name, c.Starting, c.Delivered)"},
 	}},
 	{"a start that keeps nothing (T10)", sorterFolder, deliveryTrace("T10"), []edit{
-		{"retention.go", "if s.keepDue(m) {", "if false {"},
+		{"retention.go", "return !s.expiresSoon(m.ExpiresOn) })", "return true })"},
+	}},
+	{"a start goes on from the top each time", deliveryFolder, test{"./pkg/handoff", "TestAStartIsFinishedInPieces"}, []edit{
+		{"start.go", "if c.KeptFrom > 0 {", "if false {"},
+	}},
+	{"a rewind leaves what the one before has kept", deliveryFolder, test{"./pkg/handoff", "TestStoreKeepStart/memory"}, []edit{
+		{"store_operate.go", "attrIsolateTo.Remove(), attrKeptFrom.Remove())...)", "attrIsolateTo.Remove())...)"},
+	}},
+	{"a start is done with its first piece", deliveryFolder, deliverySchedule("begins in pieces while messages expire"), []edit{
+		{"start.go", "if !kept.More {", "if true {"},
+	}},
+	{"the place within a queue is not kept", sorterFolder, test{"./pkg/cursor", "TestSweepGoesOnWithinALargeBacklog"}, []edit{
+		{"keep.go", "after = max(after, progress.Kept)", "after = max(after, 0)"},
+	}},
+	{"who has much gives the record back", deliveryFolder, test{"./pkg/handoff", "TestAQueueWithMuchLetsOthersGoFirst"}, []edit{
+		{"stream.go", "return d.sorter.Nudge(ctx, done.Queue) != nil", "return true"},
+	}},
+	{"one death breaks a batch up", deliveryFolder, test{"./pkg/handoff", "TestAProcessThatDiedIsNotABadMessage"}, []edit{
+		{"deliver.go", "case attempts == 1 && !run.bad:", "case false:"},
 	}},
 	{"the slowest consumer is not looked for (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"operate.go", " < seq {", " > seq {"},

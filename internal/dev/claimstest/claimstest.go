@@ -272,9 +272,13 @@ func testAborted(b *bench) {
 		b.Errorf("%+v; want why, and until when", wait)
 	}
 	b.Pass(2 * time.Second)
-	b.has(b.claim("r3", 2), 0, 1)
+	again := b.claim("r3", 2)
+	b.has(again, 0, 2)
 	b.is("prepare of the aborted one", pull.Aborted)(b.Claims.Prepare(b.Context(), a.Held()))
 	b.is("commit of the aborted one", pull.Aborted)(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("abort again", pull.OK)(b.Claims.Abort(b.Context(), again.Held(), "no such account"))
+	b.Pass(11 * time.Second)
+	b.has(b.claim("r4", 2), 0, 1)
 }
 
 func testBlocked(b *bench) {

@@ -62,7 +62,7 @@ type Claims interface {
 	CommitAndClaim(ctx context.Context, h Held, r Request, replies ...handoff.Reply) (done, next Answer, err error)
 
 	// Abort gives a claim back that was not prepared: its messages are handed out
-	// again, one at a time. Prepared, InDoubt, Quarantined where it was prepared:
+	// again, once as they were and then by halves. Prepared, InDoubt, Quarantined where it was prepared:
 	// only the consumer's database knows then, so settle.
 	Abort(ctx context.Context, h Held, reason string) (Answer, error)
 

@@ -32,7 +32,8 @@ var _ Claims = (*Puller)(nil)
 // means all of them.
 type Options struct {
 	// MaxAttempts is how often a message is tried before the consumer is
-	// Blocked, 2 to 1,000; 5. From the second attempt on it stands alone.
+	// Blocked, 2 to 1,000; 5. A batch comes twice as it is, and then by halves; the
+	// last attempt has one message.
 	MaxAttempts int
 	// Answer bounds the batch of an answer beside MaxBytes, which is of the bodies:
 	// for whoever writes it into something of a bounded size; nil is no bound.
@@ -64,7 +65,7 @@ func (p *Puller) List(ctx context.Context, queue, consumer string, bounds Bounds
 func (p *Puller) Claim(ctx context.Context, r Request) (Answer, error) {
 	return p.look(ctx, r, func(r Request, c handoff.Consumer, b handoff.Batch) (Answer, bool, error) {
 		now := p.t.Now()
-		if c.Attempts >= p.maxAttempts {
+		if c.Attempts >= p.maxAttempts && c.Alone() {
 			blocked, made, err := p.t.Store.Block(ctx, c, now)
 			return held(blocked, Blocked), made, err
 		}
@@ -264,7 +265,7 @@ func (p *Puller) head(ctx context.Context, c handoff.Consumer, r Request) (hando
 		a.Verdict = Nothing
 		return handoff.Batch{}, a, nil
 	}
-	got, err := reading.Next(ctx, c.Delivered, c.SingleTo, c.Attempts)
+	got, err := reading.Next(ctx, c.Delivered, c.IsolateTo, c.Attempts)
 	b := batch(c, got)
 	b.Attempt, b.Rewinds = c.Attempts+1, c.Rewinds
 	var missing *cursor.MissingError
@@ -282,7 +283,7 @@ func (p *Puller) head(ctx context.Context, c handoff.Consumer, r Request) (hando
 
 // reading is how the batch of a request is read.
 func (p *Puller) reading(r Request, position int64) record.Reading {
-	return record.Reading{Sorter: p.t.Sorter, Queue: r.Queue, Position: position, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes, Answer: p.answer}
+	return record.Reading{Sorter: p.t.Sorter, Queue: r.Queue, Position: position, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes, MaxAttempts: p.maxAttempts, Answer: p.answer}
 }
 
 // batch is what was read for a consumer.

@@ -196,7 +196,7 @@ func (p *Puller) abort(ctx context.Context, h Held, reason string, end func(hand
 	now := p.t.Now()
 	c, made, err := end(c, record.Failure{
 		Error: record.Cut(strings.ToValidUTF8(reason, "?"), record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts)),
-		Block: c.Attempts >= p.maxAttempts,
+		Block: c.Attempts >= p.maxAttempts && c.Alone(),
 	})
 	if err != nil {
 		return Answer{}, err

@@ -84,7 +84,7 @@ func (p *Puller) goOn(ctx context.Context, c handoff.Consumer, h Held, r Request
 	if cur.Position <= c.To {
 		return Answer{}, Answer{}, nil
 	}
-	got, err := p.reading(r, cur.Position).Next(ctx, c.To, c.SingleTo, 0)
+	got, err := p.reading(r, cur.Position).Next(ctx, c.To, c.IsolateTo, 0)
 	if err != nil {
 		// What cannot be read is no reason not to commit.
 		return Answer{}, Answer{}, nil

@@ -26,11 +26,12 @@ func Hash(d *sim.Digest, c handoff.Consumer) {
 	d.Int(c.LeaseUntil.Unix())
 	d.Bool(c.Tracked)
 	d.Int(int64(c.Attempts))
-	d.Int(c.SingleTo)
+	d.Int(c.IsolateTo)
 	d.Int(c.RetryAt.Unix())
 	d.Text(c.Paused)
 	d.Int(c.Rewinds)
 	d.Text(c.Starting)
+	d.Int(c.KeptFrom)
 	d.Text(c.LastOp)
 	for _, r := range c.Outcomes {
 		d.Int(r.N)

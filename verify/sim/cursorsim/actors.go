@@ -270,7 +270,10 @@ func (m *model) keeper(periods int, period time.Duration) {
 			m.now, m.changed = m.now.Add(period), true
 			if c := m.cursor(defaultQueue); c.Exists() {
 				m.running++
-				_, err := s.KeepUndelivered(context.Background(), c.Queue, c.Position)
+				kept, err := cursor.Kept{To: c.Position, More: true}, error(nil)
+				for err == nil && kept.More {
+					kept, err = s.KeepUndelivered(context.Background(), c.Queue, kept.To)
+				}
 				m.running--
 				if err != nil {
 					return

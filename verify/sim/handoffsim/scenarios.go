@@ -93,6 +93,12 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.operator("op", operation{kind: handoff.OpRedrive, seq: 2}, operation{kind: handoff.OpSkip, seq: 2})
 		}),
+		scenario("a message that no sink takes, by halves", 0, 4, func(m *model) {
+			m.poison, m.bound.MaxMessages, m.bound.MaxAttempts = 3, 4, 3
+			m.process("P", 0)
+			m.clock(3, overLease)
+			m.hinted()
+		}),
 		scenario("two operators", 1, 1, func(m *model) {
 			m.poison, m.permanent = 1, true
 			m.producer("A", defaultQueue, 2)
@@ -109,6 +115,18 @@ func Small() []sim.Scenario {
 			m.producer("A", defaultQueue, 3)
 			m.process("P", 0)
 			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
+		}),
+		scenario("rewound, kept in pieces", 1, 3, func(m *model) {
+			m.page = 1
+			m.caughtUp()
+			m.process("P", 0)
+			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
+		}),
+		onNew("begins in pieces while messages expire", 0, 0, func(m *model) {
+			m.page = 1
+			m.expiring(defaultQueue, 2)
+			m.keeper(3)
+			m.creator("d", handoff.First)
 		}),
 		scenario("rewound under a zombie", 0, 2, func(m *model) {
 			m.process("P", 0)

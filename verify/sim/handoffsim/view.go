@@ -31,7 +31,7 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 			return a, err
 		case "query messages":
 			query := r.(ddb.Query)
-			if query.Limit == 0 {
+			if m.page > 0 && (query.Limit == 0 || query.Limit > m.page) {
 				query.Limit = m.page
 			}
 			r = query
@@ -40,7 +40,7 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 			defer func() { m.nudging-- }()
 		case "get cursor", "create cursor", "raise floor", "keep message", "delete messages":
 		case "create consumer", "consumer", "consumers", "claim", "block", "commit", "commit and claim", "fail", "cancel",
-			"unblock", "rewind", "finish start", "pause", "remove":
+			"unblock", "rewind", "keep start", "finish start", "pause", "remove":
 		}
 		a, err := points.Do(ctx, r)
 		if p == nil && r.Writes() {

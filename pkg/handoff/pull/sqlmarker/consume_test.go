@@ -189,7 +189,7 @@ func TestAMessageThatNoTransactionTakes(t *testing.T) {
 		}
 		b.booked(1, 2)
 		c, err := tb.store.Consumer(b.Context(), "q", "c")
-		if err != nil || c.State != handoff.Blocked || c.Delivered != 2 || c.Error != "panic: no such account" || tries != 4 {
+		if err != nil || c.State != handoff.Blocked || c.Delivered != 2 || c.Error != "panic: no such account" || tries != 5 {
 			b.Errorf("%+v, %v, after %d tries", c, err, tries)
 		}
 	})

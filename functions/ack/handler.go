@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -65,8 +66,14 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	return (&service{acker, stamps.New(acker), a.Names, announce.Batches(deliverer.Ender(announcer.Chain)), settings.NewEmitter(out), time.Now, a.TenantClaim}).handle, nil
 }
 
+// margins is how long before the function's deadline it stops, so that what it has done is
+// answered for.
+const margins = time.Second
+
 // handle dispatches an event: a batch of stream records, or a request.
 func (s *service) handle(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	ctx, cancel := margin.Keep(ctx, margins)
+	defer cancel()
 	if event, ok := streamEvent(raw); ok {
 		return s.ends(ctx, event)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -44,7 +45,21 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{deliverer, sorter, time.Now, s.TenantClaim}).api(settings.NewEmitter(out)).Handle, nil
+	return (&service{deliverer, sorter, time.Now, s.TenantClaim}).handler(settings.NewEmitter(out)), nil
+}
+
+// margins is how long before the function's deadline it stops, so that what it has done is
+// answered for.
+const margins = time.Second
+
+// handler is the function on this service.
+func (s *service) handler(emitter *emf.Emitter) handler {
+	api := s.api(emitter)
+	return func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+		ctx, cancel := margin.Keep(ctx, margins)
+		defer cancel()
+		return api.Handle(ctx, raw)
+	}
 }
 
 // api are the function's operations.

@@ -7,12 +7,14 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -64,6 +66,10 @@ func ackerFor(readers []handoff.Reader, client *dynamodb.Client) (*xorack.Acker,
 	return acker, err
 }
 
+// margins is how long before the function's deadline it stops, so that which record has to be
+// repeated is answered.
+const margins = time.Second
+
 // newHandler returns the handler, which takes a batch of records and returns the first
 // one that has to be repeated. The Deliverer must report what it does to seen.
 func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader) (handler, error) {
@@ -72,6 +78,8 @@ func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, reader
 		return nil, err
 	}
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
+		ctx, cancel := margin.Keep(ctx, margins)
+		defer cancel()
 		seen.begin()
 		defer seen.flush()
 		response, err := deliver(ctx, event)

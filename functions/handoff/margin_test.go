@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestACallIsAnsweredBeforeItsTimeIsOver: its requests end a second before.
+func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	end, _ := ctx.Deadline()
+	asked := false
+	store := handoff.NewStore(ddb.Func(func(ctx context.Context, _ ddb.Request) (ddb.Answer, error) {
+		asked = true
+		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-margins)) {
+			t.Errorf("a request may last until %v before the end", end.Sub(at))
+		}
+		return ddb.Answer{}, errors.New("no time")
+	}), handoff.Names{})
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliverer, err := handoff.New(store, sorter, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle := (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).handler(emf.New(io.Discard, emf.Names{}))
+	if _, err := handle(ctx, []byte(`{"operation":"status","queue":"q"}`)); err != nil || !asked {
+		t.Errorf("error %v, asked %v", err, asked)
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestHandlerAnswersBeforeItsTimeIsOver: a batch ends so long before that it can be
+// committed, and that a second is left then.
+func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	end, _ := ctx.Deadline()
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sorter.Put(ctx, cursor.Message{Queue: "q", Seq: 1}); err != nil {
+		t.Fatal(err)
+	}
+	seen := &observer{emitter: emf.New(&bytes.Buffer{}, emf.Names{})}
+	deliverer, err := handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Observe: seen.delivery, Margin: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handed := false
+	handle, err := newHandler(deliverer, cursor.Names{}, seen, []handoff.Reader{{Name: "c", Handle: func(ctx context.Context, _ handoff.Batch) error {
+		handed = true
+		// The context's clock and the deliverer's are read one after the other.
+		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-margins-1900*time.Millisecond)) {
+			t.Errorf("the batch may last until %v before the end", end.Sub(at))
+		}
+		return nil
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := handle(ctx, event(t, record(1, "q", 1))); err != nil || len(answer.BatchItemFailures) > 0 || !handed {
+		t.Errorf("%+v, %v, handed on: %v", answer, err, handed)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -19,13 +20,13 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	defer cancel()
 	end, _ := ctx.Deadline()
 	asked := false
-	store := handoff.NewStore(ddb.Func(func(ctx context.Context, _ ddb.Request) (ddb.Answer, error) {
+	store := record.NewStore(ddb.Func(func(ctx context.Context, _ ddb.Request) (ddb.Answer, error) {
 		asked = true
 		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-margins)) {
 			t.Errorf("a request may last until %v before the end", end.Sub(at))
 		}
 		return ddb.Answer{}, errors.New("no time")
-	}), handoff.Names{})
+	}), handoff.Names{}.Tables())
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		t.Fatal(err)

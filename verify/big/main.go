@@ -32,6 +32,8 @@ type bigCase struct {
 var cases = []bigCase{
 	{"a gap with 100,000 messages of 30 KB parked behind it is filled", parked},
 	{"a gap of 100,000 messages is skipped", skipped},
+	{"a consumer is rewound over 1,000,000 messages", rewound},
+	{"a consumer is a week behind beside 1,000 healthy queues", behind},
 	{"an arrival comes again after 200,000 others", lateRepeat},
 }
 

@@ -9,7 +9,9 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // world is tables in memory, the time, and what invocations have cost so far.
@@ -19,14 +21,16 @@ type world struct {
 	// looking at what came of it.
 	store *cursor.Store
 	now   time.Time
-	part  int64
-	lines []string
+	// expires is when what is filled in expires; never, where it is the zero time.
+	expires time.Time
+	part    int64
+	lines   []string
 }
 
 func newWorld(part int64) (*world, error) {
 	var names cursor.Names
 	w := &world{
-		tables: ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), part: part,
+		tables: ddb.NewMemory(append(append(names.Tables(), names.ArrivalsTable()), handoff.Names{}.Tables()...)...), part: part,
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	var err error
@@ -74,6 +78,21 @@ func (w *world) line(what string, s spent) {
 // invoke is one invocation: a process that knows nothing, on tables that no longer
 // answer when its budget is used up.
 func (w *world) invoke(s *spent, b budget, do func(*cursor.Sorter) error) error {
+	return w.run(s, b, func(_ ddb.Engine, sorter *cursor.Sorter) error { return do(sorter) })
+}
+
+// deliver is invoke of who hands on.
+func (w *world) deliver(s *spent, b budget, do func(*handoff.Deliverer) error) error {
+	return w.run(s, b, func(tables ddb.Engine, sorter *cursor.Sorter) error {
+		d, err := handoff.New(record.NewStore(tables, handoff.Names{}.Tables()), sorter, &handoff.Options{Now: func() time.Time { return w.now }})
+		if err != nil {
+			return err
+		}
+		return do(d)
+	})
+}
+
+func (w *world) run(s *spent, b budget, do func(ddb.Engine, *cursor.Sorter) error) error {
 	i := &invocation{next: w.tables, left: b}
 	store, err := cursor.NewStore(i, cursor.Names{})
 	if err != nil {
@@ -83,7 +102,7 @@ func (w *world) invoke(s *spent, b budget, do func(*cursor.Sorter) error) error 
 	if err != nil {
 		return err
 	}
-	err = do(sorter)
+	err = do(i, sorter)
 	s.invocations++
 	s.requests += i.requests
 	s.most = max(s.most, i.requests)
@@ -124,7 +143,7 @@ func (i *invocation) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) 
 func (w *world) fill(queue string, first, last int64, size int) error {
 	ctx := context.Background()
 	if _, err := w.store.PutMessage(ctx, cursor.Message{
-		Queue: queue, Seq: first, Body: make([]byte, size), Op: []byte("operates"), Digest: make([]byte, 16), EnqueuedAt: w.now,
+		Queue: queue, Seq: first, Body: make([]byte, size), Op: []byte("operates"), Digest: make([]byte, 16), EnqueuedAt: w.now, ExpiresOn: w.expires,
 	}); err != nil {
 		return err
 	}

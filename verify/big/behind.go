@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// behind has a consumer that was away for a week, and what waits for it kept, while each of
+// 1,000 other queues has a dead claim: those are all ended in the first run of the sweep.
+func behind(w *world) error {
+	ctx, waiting, others := context.Background(), w.of(400_000), w.of(1_000)
+	if err := w.invoke(&spent{}, oneByOne(time.Minute), func(s *cursor.Sorter) error {
+		_, err := s.Configure(ctx, "big", cursor.Change{})
+		return err
+	}); err != nil {
+		return err
+	}
+	w.expires = w.now.Add(14 * 24 * time.Hour)
+	if err := w.fill("big", 1, waiting, 100); err != nil {
+		return err
+	}
+	if err := w.deliver(&spent{}, oneByOne(time.Minute), func(d *handoff.Deliverer) error {
+		_, err := d.Create(ctx, "big", "c", handoff.First)
+		return err
+	}); err != nil {
+		return err
+	}
+	if _, _, err := w.store.Move(ctx, "big", 0, waiting, w.now); err != nil {
+		return err
+	}
+	w.now = w.now.Add(8 * 24 * time.Hour)
+	for n := range others {
+		if err := w.deadClaim(fmt.Sprint("other ", n)); err != nil {
+			return err
+		}
+	}
+	w.now = w.now.Add(time.Hour)
+	var run spent
+	kept, cancelled := 0, 0
+	for kept < int(waiting) {
+		if run.invocations > 1+int(waiting)/200_000 {
+			return fmt.Errorf("after %d runs %d are kept", run.invocations, kept)
+		}
+		// What is killed with its time is no failure here: the next run goes on.
+		_ = w.run(&run, sideBySide(4*time.Minute), w.sweeps(ctx, func(q cursor.SweepReport, c handoff.SweepReport) {
+			kept += q.Kept
+			if run.invocations == 0 {
+				cancelled += c.Cancelled
+			}
+		}))
+	}
+	w.line(fmt.Sprintf("%d messages kept beside %d queues with a dead claim", waiting, others), run)
+	return errors.Join(
+		atMost("dead claims that the first run left", float64(int(others)-cancelled), 0),
+		atMost("requests", float64(run.requests), 1.1*float64(waiting)+20*float64(others)+200))
+}
+
+// sweeps is a run of the sweep, its parts side by side as the function has them.
+func (w *world) sweeps(ctx context.Context, note func(cursor.SweepReport, handoff.SweepReport)) func(ddb.Engine, *cursor.Sorter) error {
+	return func(tables ddb.Engine, s *cursor.Sorter) error {
+		d, err := handoff.New(record.NewStore(tables, handoff.Names{}.Tables()), s, &handoff.Options{Now: func() time.Time { return w.now }})
+		if err != nil {
+			return err
+		}
+		var (
+			queues    cursor.SweepReport
+			consumers handoff.SweepReport
+			errs      [2]error
+		)
+		fanout.SideBySide(2, func(i int) {
+			if i == 0 {
+				queues, errs[0] = s.Sweep(ctx, cursor.SweepOptions{Delivered: d.Delivered})
+				return
+			}
+			consumers, errs[1] = d.Sweep(ctx, handoff.SweepOptions{})
+		})
+		note(queues, consumers)
+		return errors.Join(errs[:]...)
+	}
+}
+
+// deadClaim makes a queue with a message, and a consumer whose process died with it.
+func (w *world) deadClaim(queue string) error {
+	ctx := context.Background()
+	if err := w.invoke(&spent{}, oneByOne(time.Second), func(s *cursor.Sorter) error {
+		_, err := s.Put(ctx, cursor.Message{Queue: queue, Seq: 1})
+		return err
+	}); err != nil {
+		return err
+	}
+	return w.deliver(&spent{}, oneByOne(time.Second), func(d *handoff.Deliverer) error {
+		c, err := d.Create(ctx, queue, "c", handoff.First)
+		if err != nil {
+			return err
+		}
+		_, _, err = record.NewStore(w.tables, handoff.Names{}.Tables()).Claim(ctx, c, record.Claim{Req: "dead", To: 1, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
+		return err
+	})
+}

@@ -59,7 +59,7 @@ var deliveryMutants = []mutant{
 		{"store_claims.go", "setEnded(t, Aborted), attr", "setEnded(t, Aborted), attrAttempts.Plus(1), attr"},
 	}},
 	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
-		{"../../internal/record/read.go", "case attempts+1 >= r.MaxAttempts && r.MaxAttempts > 0:\n\t\treturn 1\n", ""},
+		{"../../internal/record/read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
 		{"deliver.go", "c.Alone() && (c.Attempts >= run.reader.MaxAttempts || isPermanent(cause))", "c.Attempts >= run.reader.MaxAttempts || isPermanent(cause)"},
 		{"deliver.go", "c.Attempts >= run.reader.MaxAttempts && c.Alone()", "c.Attempts >= run.reader.MaxAttempts"},
 	}},
@@ -135,7 +135,7 @@ var deliveryMutants = []mutant{
 	{"a start goes on from the top each time", deliveryFolder, test{"./pkg/handoff", "TestAStartIsFinishedInPieces"}, []edit{
 		{"start.go", "if c.KeptFrom > 0 {", "if false {"},
 	}},
-	{"a rewind leaves what the one before has kept", deliveryFolder, test{"./pkg/handoff", "TestStoreKeepStart/memory"}, []edit{
+	{"a rewind leaves what the one before has kept", recordFolder, test{"./internal/record", "TestStoreKeepStart/memory"}, []edit{
 		{"store_operate.go", "attrIsolateTo.Remove(), attrKeptFrom.Remove())...)", "attrIsolateTo.Remove())...)"},
 	}},
 	{"a start is done with its first piece", deliveryFolder, deliverySchedule("begins in pieces while messages expire"), []edit{
@@ -147,8 +147,8 @@ var deliveryMutants = []mutant{
 	{"who has much gives the record back", deliveryFolder, test{"./pkg/handoff", "TestAQueueWithMuchLetsOthersGoFirst"}, []edit{
 		{"stream.go", "return d.sorter.Nudge(ctx, done.Queue) != nil", "return true"},
 	}},
-	{"one death breaks a batch up", deliveryFolder, test{"./pkg/handoff", "TestAProcessThatDiedIsNotABadMessage"}, []edit{
-		{"deliver.go", "case attempts == 1 && !run.bad:", "case false:"},
+	{"one death breaks a batch up", recordFolder, test{"./pkg/handoff", "TestAProcessThatDiedIsNotABadMessage"}, []edit{
+		{"read.go", "case attempts == 1 && !r.Bad:", "case false:"},
 	}},
 	{"the slowest consumer is not looked for (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"operate.go", " < seq {", " > seq {"},

@@ -56,7 +56,7 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 	case was.State == handoff.Started && is.State == handoff.Idle && used == 0:
 		return m.ended(was, is)
 	case was.State != handoff.Blocked && is.State == handoff.Blocked && used == 1:
-		return still(was, is)
+		return blocked(was, is)
 	case was.State == handoff.Blocked && is.State == handoff.Idle && used == 1:
 		return m.unblocked(was, is)
 	case was.State == is.State && used == 0 && was.Starting != "" && is.Starting == "":
@@ -73,6 +73,14 @@ func still(was, is handoff.Consumer) error {
 		return fmt.Errorf("H6: delivered went from %d to %d", was.Delivered, is.Delivered)
 	}
 	return nil
+}
+
+// blocked checks that the message which blocks was alone.
+func blocked(was, is handoff.Consumer) error {
+	if was.To != was.From+1 {
+		return fmt.Errorf("H6: blocked on %d by a batch up to %d", was.From+1, was.To)
+	}
+	return still(was, is)
 }
 
 // claimed checks a claim, with or without a commit of the one before it.

@@ -61,7 +61,7 @@ func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 	return edge
 }
 
-// comes waits until the claim that is out has ended, and checks how.
+// comes waits until the claim that is in flight has ended, and checks how.
 func (k *tracker) comes(delivered int64, failure string, meanwhile func()) {
 	k.t.Helper()
 	var c handoff.Consumer

@@ -105,7 +105,7 @@ type step struct {
 
 // grow ends a step's edge and starts one edge for each child, in one write, and
 // then passes on the children. Dying between the two leaves edges without work;
-// whoever repeats the step passes them on.
+// the repeat of the step passes them on.
 func grow[T any](ctx context.Context, s *steps, at step, children []T, work func(xorack.Edge, T) any) error {
 	edges := at.edge.Children(len(children))
 	result, err := s.acker.Done(ctx, at.edge, edges...)

@@ -128,7 +128,7 @@ func TestAddReadsItsBatchWhereverItStands(t *testing.T) {
 	}
 }
 
-// TestNoTokensOfWhatWasNotStarted: whoever gets an edge passes work on.
+// TestNoTokensOfWhatWasNotStarted: a worker that gets an edge passes work on.
 func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 	s := newServer(t)
 	root := s.edges(s.ack("create", `"tag":"t","edges":2`))[0]

@@ -47,7 +47,7 @@ type quarantinedAnswer struct {
 	Since time.Time     `json:"since"`
 }
 
-// claimAnswer is the claim that is out: of the seqs From to To.
+// claimAnswer is the claim that is in flight: of the seqs From to To.
 type claimAnswer struct {
 	Token      string      `json:"token"`
 	From       jsonseq.Seq `json:"from"`

@@ -58,7 +58,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		s.Want("skipped by another", s.operate("skip", `,"seq":4,"id":"op-3"`), 409, "problems/not-blocked")
 
 		done := s.deliver("q", "billing", func(handoff.Batch) error {
-			s.Want("a claim is out", s.status(), 200, `"state":"STARTED"`, `"claim":{"token":"`, `"leaseUntil":"`)
+			s.Want("a claim is in flight", s.status(), 200, `"state":"STARTED"`, `"claim":{"token":"`, `"leaseUntil":"`)
 			s.Want("rewind under a claim", s.operate("rewind", `,"start":1`), 409, "problems/claimed", "the claim ends at")
 			s.Want("removal under a claim", s.operate("remove", ""), 409, "problems/claimed")
 			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"STARTED"`, `"paused":{"reason":"because","since":`)

@@ -20,7 +20,7 @@ func problemOf(err error) *httpapi.Problem {
 	case errors.Is(err, handoff.ErrNotBlocked):
 		return notBlocked("the consumer is not blocked")
 	case errors.Is(err, handoff.ErrClaimed):
-		return &httpapi.Problem{Status: http.StatusConflict, Type: "claimed", Title: "The consumer has a claim out"}
+		return &httpapi.Problem{Status: http.StatusConflict, Type: "claimed", Title: "The consumer has a claim in flight"}
 	case errors.Is(err, handoff.ErrQuarantined):
 		return &httpapi.Problem{
 			Status: http.StatusConflict, Type: "quarantined", Title: "The consumer has a claim in quarantine",

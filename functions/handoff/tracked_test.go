@@ -9,7 +9,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// TestATrackedClaimNamesItsChain: whoever wonders what a consumer waits for asks
+// TestATrackedClaimNamesItsChain: to see what a consumer waits for, a caller asks
 // for that chain.
 func TestATrackedClaimNamesItsChain(t *testing.T) {
 	s := newServer(t, localdb.Choose())

@@ -215,7 +215,7 @@ func TestOtherSenders(t *testing.T) {
 	s.wantStored("raw", fmt.Sprintf("1 %x \xff\x00 no textimage/png", sha256.Sum256([]byte(bytes.body))))
 }
 
-// Whoever has not signed is answered the same, whatever is wrong and whether or not
+// A sender that has not signed is answered the same, whatever is wrong and whether or not
 // there is such a source, and nothing is stored.
 func TestRefused(t *testing.T) {
 	s := newServer(t)

@@ -69,7 +69,7 @@ func TestReleaseHasEveryFunction(t *testing.T) {
 	}
 }
 
-// Whoever runs the CDK in this project sends nobody a report of it: "offline" is
+// A developer who runs the CDK in this project sends nobody a report of it: "offline" is
 // what it says.
 func TestNoTelemetry(t *testing.T) {
 	for _, file := range []string{"../../infra/cdk/cdk.json", "../../examples/shop/cdk.json"} {

@@ -76,7 +76,7 @@ func New(bus, topic, function string) (*Announcer, error) {
 
 // send publishes one announcement to everybody. Lost response: it goes out
 // twice, under the same id. We die right after: the next run of the sweep, or
-// whoever finishes the chain, repeats it.
+// the call that finishes the chain, repeats it.
 func (a *Announcer) send(ctx context.Context, kind string, detail any) error {
 	raw, err := json.Marshal(detail)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package fanout does several things that do not depend on each other, and comes back
 // when all are done. The libraries' Options.ForEach is [SideBySide] where it is nil.
-// Whoever has to say in which order things happen, as the simulator does, hands
+// A caller that has to say in which order things happen, as the simulator does, hands
 // [OneByOne] in instead.
 package fanout
 

@@ -5,7 +5,7 @@
 //
 // A message with a seq goes to a numbered queue, one without to a queue in
 // arrival order, under an id by which its repeat is known. Both are right to
-// repeat at any time: whoever gets no answer for a message sends it
+// repeat at any time: a producer that gets no answer for a message sends it
 // again.
 package intake
 

@@ -69,7 +69,7 @@ const MaxAnswer = 6_000_000
 func (d Document) Size() int {
 	document, err := strictjson.Marshal(d)
 	if err != nil {
-		return MaxAnswer // it is in no document; whoever writes the answer says so
+		return MaxAnswer // it is in no document; the writer of the answer says so
 	}
 	text, err := strictjson.Marshal(string(document))
 	if err != nil {

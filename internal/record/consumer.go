@@ -15,7 +15,7 @@ type State string
 const (
 	// Idle: nobody has a claim.
 	Idle State = "IDLE"
-	// Started: a claim is out. It ends with its commit, its failure, or a takeover
+	// Started: a claim is in flight. It ends with its commit, its failure, or a takeover
 	// after its lease.
 	Started State = "STARTED"
 	// Prepared: the claim's consumer may commit in its own database. Only that
@@ -38,7 +38,7 @@ type TokenOutcome string
 const (
 	// Committed: the claim's range was delivered.
 	Committed TokenOutcome = "COMMITTED"
-	// Aborted: whoever had the claim gave it back.
+	// Aborted: the process that had the claim gave it back.
 	Aborted TokenOutcome = "ABORTED"
 	// Cancelled: the claim's lease ran out, and another ended it.
 	Cancelled TokenOutcome = "CANCELLED"
@@ -133,8 +133,8 @@ type Outgoing struct {
 // Refused are the replies of a consumer that could never be stored, and are lost:
 // a message with their seq was there, their queue is of the other kind.
 type Refused struct {
-	// N counts them, Told is how many of them were announced.
-	N, Told int64
+	// N counts them, Announced is how many of them were announced.
+	N, Announced int64
 	// By is the last claim that had such ones. Queue is where the last one was to go
 	// to, Why what became of it, Since when that was.
 	By         string
@@ -142,7 +142,7 @@ type Refused struct {
 	Since      time.Time
 }
 
-// Cause is why a batch last failed, in a sentence for whoever may know the names of all
+// Cause is why a batch last failed, in a sentence for a reader who may know the names of all
 // queues.
 func (c Consumer) Cause() string {
 	if c.ReplyQueue == "" {
@@ -178,7 +178,7 @@ func (c Consumer) Knows(n int64) bool {
 	return c.numbered(n) || slices.ContainsFunc(c.Quarantine[:], func(q Quarantined) bool { return q.Token.N == n && n > 0 })
 }
 
-// Claimed reports whether a claim is out, in doubt or not.
+// Claimed reports whether a claim is in flight, in doubt or not.
 func (c Consumer) Claimed() bool {
 	return c.State == Started || c.State == Prepared || c.State == InDoubt || c.State == Sending
 }

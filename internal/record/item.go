@@ -46,7 +46,7 @@ const (
 	attrTracked          ddb.Path = "tracked"
 	attrOutbox           ddb.Path = "outbox"
 	attrRefused          ddb.Path = "refused"
-	attrRefusedAnnounced ddb.Path = "refusedTold"
+	attrRefusedAnnounced ddb.Path = "refusedAnnounced"
 	attrRefusedBy        ddb.Path = "refusedBy"
 	attrRefusedQueue     ddb.Path = "refusedQueue"
 	attrRefusedWhy       ddb.Path = "refusedWhy"

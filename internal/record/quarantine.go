@@ -96,12 +96,12 @@ func decodeQuarantine(d *ddb.Decoder, c *Consumer) {
 	}
 }
 
-// aside is the claim that is out, as it is quarantined.
+// aside is the claim that is in flight, as it is quarantined.
 func aside(c Consumer) Quarantined {
 	return Quarantined{Token: c.Token, From: c.From, To: c.To, State: InDoubt, Since: c.LeaseUntil}
 }
 
-// owns reports whether the claim of a token is out, in one of the states.
+// owns reports whether the claim of a token is in flight, in one of the states.
 func (c Consumer) owns(t Token, states ...State) bool {
 	return c.Exists() && c.Token == t && !c.Tracked && slices.Contains(states, c.State)
 }

@@ -58,7 +58,7 @@ func keyOf(queue, name string) ddb.Item {
 //
 // Lost response: the repeat finds our own LastOp and reports true. Another did
 // it first: theirs is returned, and false. We die right after: the consumer is
-// Starting, which whoever comes next goes on with.
+// Starting, and the next caller goes on with it.
 func (s *Store) CreateConsumer(ctx context.Context, c Consumer) (Consumer, bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Put{
 		Op: ddb.Op{Op: "create consumer", Table: &s.consumers}, Item: encodeConsumer(c), If: attrQueue.Missing(),
@@ -164,7 +164,7 @@ type Operation struct {
 	Done  bool
 	Error string
 	// Chain is the tag of the chain that the operation would have had to wait for, where Error
-	// says that a claim is out; ReplyQueue is the queue that the replies of an OpReply
+	// says that a claim is in flight; ReplyQueue is the queue that the replies of an OpReply
 	// were to go to. Neither is in Error.
 	Chain, ReplyQueue string
 }

@@ -23,7 +23,7 @@ func isIn(states ...State) ddb.Cond {
 	return attrState.In(values...)
 }
 
-// isHeld holds where the claim of a token is out, tracked or not.
+// isHeld holds where the claim of a token is in flight, tracked or not.
 func isHeld(t Token, states ...State) ddb.Cond {
 	return ddb.And(isNumber(t.N), attrReq.Eq(ddb.Text(t.Req)), isIn(states...))
 }
@@ -59,7 +59,7 @@ func takeOver(seen Consumer) []ddb.Action {
 	}
 }
 
-// setClaim is a claim of this number. Whoever does not know the mark of a
+// setClaim is a claim of this number. Code that does not know the mark of a
 // tracked one must not work on the consumer.
 func setClaim(n int64, claim Claim) []ddb.Action {
 	set := []ddb.Action{
@@ -110,7 +110,7 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 //
 // Lost response: the repeat finds our own token and reports true. Another did it
 // first: theirs is returned, and false. We die right after: the lease runs out,
-// and whoever comes next takes over, or, where the claim is tracked, asks its
+// and the next caller takes over, or, where the claim is tracked, asks its
 // chain.
 func (s *Store) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error) {
 	// Its own effect ends the condition, so that a repeat cannot count twice.
@@ -144,7 +144,7 @@ func (s *Store) Commit(ctx context.Context, queue, name string, token Token) (Co
 }
 
 // CommitAndClaim is Commit and Claim in one, of the range from the old claim's
-// To on, if the consumer is not paused. (It is not starting while a claim is out.)
+// To on, if the consumer is not paused. (It is not starting while a claim is in flight.)
 // The new token has the old one's number and one. 1 write unit.
 //
 // Lost response: the repeat finds the new token and reports true. Another ended

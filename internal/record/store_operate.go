@@ -32,10 +32,10 @@ func (s *Store) Unblock(ctx context.Context, seen Consumer, skip bool, op string
 }
 
 // Rewind sets a consumer to another place, if its token is as seen and no claim
-// is out. It is Starting then. 1 write unit.
+// is in flight. It is Starting then. 1 write unit.
 //
 // Lost response, another did it first: as with Unblock. We die right after:
-// whoever comes next goes on with the start.
+// the next caller goes on with the start.
 func (s *Store) Rewind(ctx context.Context, seen Consumer, delivered int64, op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "rewind", seen.Queue, seen.Name,
 		ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),
@@ -70,7 +70,7 @@ func (s *Store) FinishStart(ctx context.Context, queue, name, op string, deliver
 }
 
 // Pause keeps the consumer from making claims, with a reason; an empty reason
-// resumes it. A claim that is out is not touched. 1 write unit.
+// resumes it. A claim that is in flight is not touched. 1 write unit.
 //
 // Lost response, another did it first: the last one wins. We die right after:
 // nothing is left to do.
@@ -82,7 +82,7 @@ func (s *Store) Pause(ctx context.Context, queue, name, reason string, now time.
 	return s.update(ctx, "pause", queue, name, attrQueue.Exists(), set...)
 }
 
-// Remove deletes a consumer, if its token is as seen, no claim is out, and none
+// Remove deletes a consumer, if its token is as seen, no claim is in flight, and none
 // is quarantined. 1 write unit.
 //
 // Lost response: the repeat finds none and reports true. Another did it first:

@@ -144,7 +144,7 @@ func TestStoreRewind(t *testing.T) {
 		b.answer("one that waits", want, true)(b.Rewind(b.Context(), waiting, 1, "op 1"))
 
 		held := b.claim(b.create(b.fresh("held")), "r", 5)
-		b.answer("while a claim is out", held, false)(b.Rewind(b.Context(), held, 1, "op 1"))
+		b.answer("while a claim is in flight", held, false)(b.Rewind(b.Context(), held, 1, "op 1"))
 
 		stuck := b.claim(b.create(b.fresh("stuck")), "r", 8)
 		stuck = b.answer("failed", failed(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "stuck", stuck.Token, failure(true)))
@@ -202,7 +202,7 @@ func TestStorePause(t *testing.T) {
 		c := b.claim(b.create(b.fresh("a")), "r", 5)
 		want := c
 		want.Paused, want.PausedSince = "why", at
-		b.answer("paused, with a claim out", want, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		b.answer("paused, with a claim in flight", want, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
 		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
 		b.answer("again", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
 	})
@@ -218,7 +218,7 @@ func TestStoreRemove(t *testing.T) {
 		}
 		c := b.create(b.fresh("a"))
 		held := b.claim(c, "r", 5)
-		remove("with a claim out", held, false)
+		remove("with a claim in flight", held, false)
 		remove("as it was before the claim", c, false)
 		free := b.answer("committed", committed(held), true)(b.Commit(b.Context(), b.queue, "a", held.Token))
 		remove("as it was before it was claimed and committed", c, false)

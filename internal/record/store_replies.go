@@ -15,8 +15,8 @@ func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t
 // 1 write unit.
 //
 // Lost response: the repeat finds it Sending and reports true. Another ended the
-// claim: false, and nobody sees what was staged. We die right after: whoever
-// comes after the lease sends, and finishes.
+// claim: false, and nobody sees what was staged. We die right after: the next
+// caller after the lease sends, and finishes.
 func (s *Store) Decide(ctx context.Context, queue, name string, token Token, outbox []Outgoing) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "decide", queue, name, isOwned(token, Started),
 		setState(Sending), attrOutbox.Set(encodeOutbox(outbox)))
@@ -37,8 +37,8 @@ func (s *Store) Finish(ctx context.Context, queue, name string, token Token) (Co
 // those that were counted last. 1 write unit.
 //
 // Lost response, another did it first: the repeat finds the claim's name and
-// reports true. We die right after: the claim is still open, and whoever goes on
-// with it comes here again.
+// reports true. We die right after: the claim is still open, and the caller that
+// goes on with it comes here again.
 func (s *Store) Refuse(ctx context.Context, queue, name string, token Token, refused Refused) (Consumer, bool, error) {
 	by := ddb.Text(token.String())
 	c, made, err := s.update(ctx, "refuse", queue, name, ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),
@@ -48,17 +48,17 @@ func (s *Store) Refuse(ctx context.Context, queue, name string, token Token, ref
 	return c, made || c.Refused.By == token.String(), err
 }
 
-// ToldRefused notes that all that were refused up to the number seen are
+// AnnouncedRefused notes that all that were refused up to the number seen are
 // announced. 1 write unit.
 //
 // Lost response, another did it first: the number is that, or higher: true. We
 // die right after: nothing is left to do.
-func (s *Store) ToldRefused(ctx context.Context, seen Consumer) (Consumer, bool, error) {
+func (s *Store) AnnouncedRefused(ctx context.Context, seen Consumer) (Consumer, bool, error) {
 	announced := ddb.Int(seen.Refused.N)
 	c, made, err := s.update(ctx, "note refused announced", seen.Queue, seen.Name,
 		ddb.And(attrRefused.Ge(announced), ddb.Or(attrRefusedAnnounced.Missing(), attrRefusedAnnounced.Lt(announced))),
 		attrRefusedAnnounced.Set(announced))
-	return c, made || c.Refused.Told >= seen.Refused.N, err
+	return c, made || c.Refused.Announced >= seen.Refused.N, err
 }
 
 // outgoingNumbered is the kind of what goes to a numbered queue.
@@ -78,7 +78,7 @@ func encodeOutbox(outbox []Outgoing) ddb.Value {
 
 func decodeReplying(d *ddb.Decoder, c *Consumer) {
 	c.Refused = Refused{
-		N: d.NumberOr(attrRefused, 0), Told: d.NumberOr(attrRefusedAnnounced, 0),
+		N: d.NumberOr(attrRefused, 0), Announced: d.NumberOr(attrRefusedAnnounced, 0),
 		By: d.TextOr(attrRefusedBy, ""), Queue: d.TextOr(attrRefusedQueue, ""), Why: d.TextOr(attrRefusedWhy, ""), Since: d.MillisOr(attrRefusedSince),
 	}
 	list := d.ListOr(attrOutbox)

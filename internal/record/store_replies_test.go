@@ -45,7 +45,7 @@ func TestStoreDecideRefused(t *testing.T) {
 	})
 }
 
-// later is a claim after the lease of one that is out.
+// later is a claim after the lease of one in flight.
 func later(c record.Consumer, req string) record.Claim {
 	return record.Claim{Req: req, To: 5, Now: over(c), LeaseUntil: over(c).Add(time.Minute)}
 }
@@ -112,20 +112,20 @@ func TestStoreRefuse(t *testing.T) {
 		for range 2 { // the repeat counts nothing
 			b.answer("refused", c, true)(say(2, c.Token))
 		}
-		c.Refused.Told = 2
+		c.Refused.Announced = 2
 		for range 2 {
-			b.answer("announced", c, true)(b.ToldRefused(b.Context(), c))
+			b.answer("announced", c, true)(b.AnnouncedRefused(b.Context(), c))
 		}
 		before := c
 		c.Refused.N, c.Refused.By = 5, "2-r2"
 		b.answer("more", c, true)(say(3, record.Token{N: 2, Req: "r2"}))
-		b.answer("the former announced", c, true)(b.ToldRefused(b.Context(), before))
+		b.answer("the former announced", c, true)(b.AnnouncedRefused(b.Context(), before))
 		elsewhere := c
 		elsewhere.Refused.N = 9
-		b.answer("more announced than were refused", c, false)(b.ToldRefused(b.Context(), elsewhere))
-		c.Refused.Told = 5
-		b.answer("all announced", c, true)(b.ToldRefused(b.Context(), c))
-		b.answer("the former announced, late", c, true)(b.ToldRefused(b.Context(), before))
+		b.answer("more announced than were refused", c, false)(b.AnnouncedRefused(b.Context(), elsewhere))
+		c.Refused.Announced = 5
+		b.answer("all announced", c, true)(b.AnnouncedRefused(b.Context(), c))
+		b.answer("the former announced, late", c, true)(b.AnnouncedRefused(b.Context(), before))
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 // What the two-phase protocol adds to Claim, Block and Fail. None of it works on
 // a tracked claim.
 
-// isOwned holds where the claim of a token is out, in one of the states, and not
+// isOwned holds where the claim of a token is in flight, in one of the states, and not
 // tracked. It is asked of Started claims: no tracked one gets beyond that state.
 func isOwned(t Token, states ...State) ddb.Cond {
 	return ddb.And(isUntracked, isHeld(t, states...))

@@ -63,7 +63,7 @@ func Members(raw []byte) ([]Member, error) {
 }
 
 // Elements reads an array's elements, each as it came, and looks at no more than one
-// beyond the most that there may be: whoever sends a list of millions of numbers shall
+// beyond the most that there may be: a caller that sends a list of millions of numbers shall
 // not take their memory.
 func Elements(raw []byte, most int) ([]json.RawMessage, error) {
 	if !IsArray(raw) {

@@ -7,7 +7,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// Caller is what was verified of whoever made a request.
+// Caller is what was verified of the sender of a request.
 type Caller struct {
 	// Claims are those of a token, nil where there was none.
 	Claims map[string]json.RawMessage

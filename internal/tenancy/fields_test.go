@@ -46,7 +46,7 @@ var fields = map[string]string{
 	"deadline": choice, "idle": choice, "until": choice,
 }
 
-// Whoever adds a field to a request says here what becomes of a tenant's text in it.
+// A developer who adds a field to a request says here what becomes of a tenant's text in it.
 func TestEachFieldIsJudged(t *testing.T) {
 	judged := map[string]bool{}
 	for path, item := range httpapitest.Contract(t).Paths.Map() {

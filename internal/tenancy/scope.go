@@ -29,7 +29,7 @@ type Scope struct{ tenant string }
 func (s Scope) Tenant() string { return s.tenant }
 
 // Full is the stored name of what the caller names. An empty name stays empty, for
-// whoever misses it to say so. The error, an [invalid.Error], says how much of
+// the code that misses it to say so. The error, an [invalid.Error], says how much of
 // the room the tenant takes.
 func (s Scope) Full(field, name string) (string, error) {
 	if s.tenant == "" || name == "" {

@@ -158,7 +158,7 @@ func (d *draft) finish() error {
 	if d.ID.none() && !d.Numbered() {
 		return errors.New("id is missing: in arrival order a repeat is known by it; without one in the request, write {\"digest\": true}")
 	}
-	// Whoever may write to one source's queues must not choose another's.
+	// A sender that may write to one source's queues must not choose another's.
 	if d.Queue.Fixed == "" && !d.prefixed {
 		d.Prefix = d.Name + "/"
 	}

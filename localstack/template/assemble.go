@@ -4,7 +4,7 @@ import "slices"
 
 // assemble joins the parts that refer to each other, and reports references
 // that lead nowhere. Functions may belong to another template of the run, so
-// their names are checked by whoever has them all.
+// their names are checked by the code that has them all.
 func (r *reader) assemble() {
 	for _, stage := range r.stages {
 		if api := r.findAPI(stage.path, stage.api); api != nil {

@@ -252,7 +252,7 @@ func (d *Document) foreignOutputs(resources map[string]any) map[string]any {
 }
 
 // partly resolves v but for references to foreign resources, which stay as
-// they are: whoever runs those resources resolves them. What is built from
+// they are: the emulation of those resources resolves them. What is built from
 // such a reference stays a call of its function.
 func (r *resolver) partly(path string, v any) (any, error) {
 	if !r.mentionsForeign(v) {

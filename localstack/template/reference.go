@@ -18,7 +18,7 @@ func FunctionARN(name string) string { return arn("lambda", "function:"+name) }
 
 // StreamARN is the ARN by which a template's values name a table's stream.
 // The server that holds the table gives the stream another one, which nobody
-// can know before the table is made: whoever runs the stack replaces it.
+// can know before the table is made: the code that runs the stack replaces it.
 func StreamARN(table string) string {
 	return arn("dynamodb", "table/"+table+"/stream/2020-01-01T00:00:00.000")
 }

@@ -18,7 +18,7 @@ type resolver struct {
 	visiting   map[string]bool // names and conditions being resolved, against cycles
 }
 
-// noValue is what {"Ref": "AWS::NoValue"} resolves to: whoever holds it drops
+// noValue is what {"Ref": "AWS::NoValue"} resolves to: its holder drops
 // the property or the list entry.
 type noValue struct{}
 

@@ -258,7 +258,7 @@ func TestRestoredTables(t *testing.T) {
 	}
 }
 
-// TestEveryFault: whoever fails at any put leaves nothing that is marked and not
+// TestEveryFault: a call that fails at any put leaves nothing that is marked and not
 // archived, and the next call makes up for it.
 func TestEveryFault(t *testing.T) {
 	for nth := 1; ; nth++ {

@@ -108,7 +108,7 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
 // may be our own, whose response was lost, and then no other writer looks behind it.
 //
 // A full piece of a run that nobody has on record leaves its last message parked:
-// whoever goes on may die, and the run must not be forgotten then.
+// the one that goes on may die, and the run must not be forgotten then.
 func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error) {
 	from, to := p.cur.Position, look.end
 	request := s.store.Move

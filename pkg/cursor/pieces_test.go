@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// bounded is an invocation that dies after so many requests: whoever is in the
-// middle of something then has to be gone on for by the next one.
+// bounded is an invocation that dies after so many requests: what it
+// was in the middle of then is left to the next one.
 type bounded struct {
 	next ddb.Engine
 	left int

@@ -151,7 +151,7 @@ func (s *Sorter) Oldest(ctx context.Context, queue string) (head Message, found 
 	return page.Messages[0], true, nil
 }
 
-// Nudge wakes up whoever is behind the cursors' stream: a record of an advance
+// Nudge wakes up the readers of the cursors' stream: a record of an advance
 // over nothing. 1 write.
 func (s *Sorter) Nudge(ctx context.Context, queue string) error {
 	return s.store.Nudge(ctx, queue, s.now())

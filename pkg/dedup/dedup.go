@@ -60,7 +60,7 @@ type Outcome[R any] struct {
 	// Attempt is the run that this is the outcome of, from 1: how often the
 	// effect was begun. 0 where deduplication is switched off.
 	Attempt int64
-	// CompletedAt is when the effect was done, by the clock of whoever ran it;
+	// CompletedAt is when the effect was done, by the clock of the process that ran it;
 	// the zero Time for the call that ran it.
 	CompletedAt time.Time
 }

@@ -18,7 +18,7 @@ type Ended string
 const (
 	// EndedCaughtUp: everything up to the position is handed on.
 	EndedCaughtUp Ended = "CAUGHT_UP"
-	// EndedBusy: another has a claim out. It looks again when it has committed.
+	// EndedBusy: another has a claim in flight. It looks again when it has committed.
 	EndedBusy Ended = "BUSY"
 	// EndedOutOfTime: there is more, and the time is up.
 	EndedOutOfTime Ended = "OUT_OF_TIME"
@@ -72,7 +72,7 @@ type Delivery struct {
 //
 // What came while it was at it is handed on too: after each commit with nothing
 // known to be left it looks at the position again, strongly. So a record that
-// finds another's claim out (Busy) may be dropped.
+// finds another's claim in flight (Busy) may be dropped.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
 	return d.deliver(ctx, queue, r, known, time.Time{})
 }
@@ -153,7 +153,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 			run.Ended = EndedLost // it was removed
 			return false, nil
 		}
-		// While the claim was out, whoever moved the cursor went away.
+		// While the claim was in flight, the mover of the cursor went away.
 		run.Record, run.fresh = after, false
 		return run.ready(ctx)
 	}
@@ -364,7 +364,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
 	if err == nil && made && failure.Block && after.State == Idle && after.Token == c.Token {
-		// Whoever carried the end of its chain was first, and does not know that this
+		// The call that handled the end of its chain was first, and does not know that this
 		// was the last time. Where it cannot be blocked now, the next time is.
 		after, _, err = run.store.Block(ctx, after, now)
 	}
@@ -399,7 +399,7 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts 
 	return Batch{Queue: run.Queue, Consumer: run.Consumer, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}, err
 }
 
-// over reports whether a claim is out whose lease is over.
+// over reports whether a claim is in flight whose lease is over.
 func over(c Consumer, now time.Time) bool {
 	return c.State == Started && c.LeaseUntil.Before(ddb.ToMillis(now))
 }

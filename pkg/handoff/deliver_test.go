@@ -318,7 +318,7 @@ func TestBusyAndTakenOver(t *testing.T) {
 }
 
 // TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while
-// a claim is out may be dropped.
+// a claim is in flight may be dropped.
 func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)

@@ -58,7 +58,7 @@ type Options struct {
 	// several goroutines at once.
 	Observe func(Delivery)
 	// Acker has the chains of tracked batches. It is needed where a Reader has
-	// Track, and by whoever may meet one of their claims: the sweep.
+	// Track, and by what may meet one of their claims: the sweep.
 	Acker *xorack.Acker
 	// KnownQueues lets replies go only to queues that are there, instead of making
 	// them: a reply to another one fails its batch where it is pushed to, and is
@@ -148,7 +148,7 @@ type Reader struct {
 	// Track, where it is not 0, is how long the work of a batch may take, 1
 	// second to 30 days, from the creation of its chain on. Each batch then has a
 	// chain of package xorack, with a root edge for each message ([Batch].Edges).
-	// Handle hands them on with the messages, and whoever has done a message's
+	// Handle hands them on with the messages, and the worker that has done a message's
 	// work says so of its edge. The batch is committed when its chain is done, and
 	// comes again when that failed, or was not done in this time. A chain takes
 	// 1,000 operations, so a batch of many messages with large trees needs

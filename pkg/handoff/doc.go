@@ -31,7 +31,7 @@
 //	tokenN, req  N, S  the token of the last claim
 //	from, to     N  its range: from < seq <= to
 //	leaseUntil   N  ms, when the claim may be taken over
-//	tracked      BOOL  where a chain decides about the claim that is out
+//	tracked      BOOL  where a chain decides about the claim that is in flight
 //	attempts     N  how often the message behind delivered was claimed
 //	isolateTo     N  up to this seq a batch failed, or its process died: claims are smaller
 //	retryAt      N  ms, when a batch that failed is tried again
@@ -45,7 +45,7 @@
 //	                from, to and state of each, and
 //	  since      N  ms
 //	outbox       L  of a claim that is SENDING: the queues that it has replies for
-//	refused, refusedTold   how many replies could never be stored, and were announced
+//	refused, refusedAnnounced   how many replies could never be stored, and were announced
 //	refusedBy, refusedQueue, refusedWhy, refusedSince   the last claim that had such ones
 //	paused, pausedSince   why nothing is claimed, and since when
 //	rewinds      N  how often the consumer was set to another place
@@ -68,11 +68,11 @@
 //	seq          N  the message or the place that it is about; -1 where there is none
 //	reason       S  why
 //	done, error  BOOL, S  how it ended; neither while it is under way
-//	chain        S  where error is that a tracked claim is out: the claim's
+//	chain        S  where error is that a tracked claim is in flight: the claim's
 //	replyQueue   S  where error is about replies: where they were to go
 //
-// No error that is kept has a queue's or a chain's name in it: whoever shows it names
-// what the reader may know.
+// No error that is kept has a queue's or a chain's name in it: the code that shows it
+// names what the reader may know.
 //
 // # The states of a consumer
 //
@@ -93,7 +93,7 @@
 // starting, and nothing is claimed until it is sure that what lies behind the
 // place is stored and kept. That is done piece by piece, from above, as messages expire
 // from below; keptFrom says how far it is. While a consumer is paused nothing is claimed
-// either; a claim that is out ends normally.
+// either; a claim that is in flight ends normally.
 //
 // # Two phases
 //
@@ -121,7 +121,7 @@
 //	   ▼ what was staged expires          └ sweep, sends and finishes. Nothing else.
 //
 // In two phases they stand beside the marker in the consumer's database. The commit,
-// or whoever settles, looks whether the claim is PREPARED, IN_DOUBT or in quarantine,
+// or the process that settles, looks whether the claim is PREPARED, IN_DOUBT or in quarantine,
 // stores them, and then makes its update. It reads the consumer once more, so that a commit that is
 // repeated after its replies have expired does not store them again.
 //
@@ -170,7 +170,7 @@
 //
 // # What is not
 //
-// A batch is delivered at least once: whoever dies, or loses the answer, after
+// A batch is delivered at least once: a process that dies, or loses the answer, after
 // the delivery and before the commit leaves it to be delivered again, under
 // a higher token. And a process that sleeps past its lease between its claim and
 // its delivery, and wakes up after another went on, delivers an old batch
@@ -189,7 +189,7 @@
 //
 // # What a crash leaves behind
 //
-// A process that dies with a claim out leaves it STARTED until its lease is
+// A process that dies with a claim in flight leaves it STARTED until its lease is
 // over: the next hint, or the sweep, then takes it over or ends it. Attempts are
 // counted by the claim, so that a message which kills every worker ends up
 // BLOCKED all the same. One that dies after a commit leaves at most messages

@@ -23,8 +23,8 @@ var (
 	ErrOutran = record.ErrOutran
 	// ErrNotBlocked: there is nothing to skip or to redrive.
 	ErrNotBlocked = errors.New("the consumer is not blocked")
-	// ErrClaimed: a claim is out, and the operation has to wait for its end.
-	ErrClaimed = errors.New("the consumer has a claim out")
+	// ErrClaimed: a claim is in flight, and the operation has to wait for its end.
+	ErrClaimed = errors.New("the consumer has a claim in flight")
 	// ErrQuarantined: a claim of the consumer is in quarantine: it has to be
 	// settled, or released, first.
 	ErrQuarantined = errors.New("the consumer has a claim in quarantine")
@@ -33,7 +33,7 @@ var (
 	ErrNotQuarantined = errors.New("no such claim is in quarantine")
 )
 
-// ClaimedError is [ErrClaimed] with what ends the claim that is out.
+// ClaimedError is [ErrClaimed] with what ends the claim that is in flight.
 type ClaimedError struct {
 	// Chain is the tag of the chain of a tracked claim, by its whole name: nothing else
 	// ends it. It is empty where the claim ends with its lease at the latest.

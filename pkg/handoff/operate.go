@@ -75,7 +75,7 @@ func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64
 // Rewind sets a consumer to another place, back to deliver messages again or
 // forward over a loss. Its messages come again under new tokens, and with
 // Rewinds one higher. A seq of which the messages are gone, or that is beyond
-// the next one to come, is an InvalidError. ErrClaimed where a claim is out:
+// the next one to come, is an InvalidError. ErrClaimed where a claim is in flight:
 // pause the consumer, and wait for the claim's end.
 func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer, error) {
 	seq := int64(-1)
@@ -105,13 +105,13 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 	})
 }
 
-// claimedUntil says what ends the claim that is out: of a tracked one, nothing
+// claimedUntil says what ends the claim that is in flight: of a tracked one, nothing
 // but its chain.
 func claimedUntil(c Consumer) error {
 	return &ClaimedError{Chain: ChainOf(c), Until: c.LeaseUntil}
 }
 
-// Pause keeps a consumer from making claims. One that is out ends normally.
+// Pause keeps a consumer from making claims. One in flight ends normally.
 func (d *Deliverer) Pause(ctx context.Context, o Order) (Consumer, error) {
 	return d.operate(ctx, o, OpPause, -1, func(_ string, c Consumer) (Consumer, error) {
 		return made(d.store.Pause(ctx, c.Queue, c.Name, o.Reason, d.now()))
@@ -127,7 +127,7 @@ func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
 
 // Remove deletes a consumer of a queue: what it has not read is no longer kept
 // for it. One whose reader still runs is made anew by the next record. ErrClaimed
-// where a claim is out.
+// where a claim is in flight.
 func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
 	return d.operate(ctx, o, OpRemove, -1, func(_ string, c Consumer) (Consumer, error) {
 		switch {

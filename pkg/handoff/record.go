@@ -47,7 +47,7 @@ type (
 const (
 	// Idle: nobody has a claim.
 	Idle = record.Idle
-	// Started: a claim is out. It ends with its commit, its failure, or after
+	// Started: a claim is in flight. It ends with its commit, its failure, or after
 	// its lease by the next caller.
 	Started = record.Started
 	// Prepared: the claim's consumer may commit in its own database. Only that

@@ -131,7 +131,7 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 	c := k.at("q", 2, handoff.Idle)
 	k.arrived("x", "re 1", "re 2")
 	k.arrived("n", "1", "re 2")
-	if c.Refused.N != 1 || c.Refused.Told != 0 || c.Refused.Queue != "n" || c.Refused.Why != "seq 1: conflict" {
+	if c.Refused.N != 1 || c.Refused.Announced != 0 || c.Refused.Queue != "n" || c.Refused.Why != "seq 1: conflict" {
 		t.Errorf("%+v", c.Refused)
 	}
 	operations, _, err := k.d.Audit(t.Context(), "q", "")
@@ -187,7 +187,7 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 }
 
 // TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that
-// answers, and whoever goes on, each message is answered once, in order.
+// answers, and no matter who goes on, each message is answered once, in order.
 func TestEveryRequestOfAPushMayFail(t *testing.T) {
 	faults := faultyTables()
 	store, queues := storesOn(t, faults)

@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Whoever says nothing of it has the queues of a batch of records delivered side by
+// A caller that says nothing of it has the queues of a batch of records delivered side by
 // side.
 func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -206,7 +206,7 @@ func (d *Deliverer) start(ctx context.Context, c Consumer, until time.Time) (Con
 	if err != nil {
 		return c, err
 	}
-	// Whoever began the start may have slept since then.
+	// The process that began the start may have slept since then.
 	if err := d.keepAwake(ctx, it); err != nil {
 		return c, err
 	}

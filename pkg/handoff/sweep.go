@@ -149,7 +149,7 @@ const clocksApart = 10 * time.Minute
 //
 // It looks at the consumers of the queues that moved, or were nudged, since the
 // run before began, and some minutes more; and once in FullEvery at those of
-// every queue. Whoever lags is nudged by every run, so it is looked at by the
+// every queue. A consumer that lags is nudged by every run, so it is looked at by the
 // next. A quiet queue whose consumers have everything costs a 70th of a read
 // unit, and its consumers are not read.
 //

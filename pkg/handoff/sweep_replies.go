@@ -34,16 +34,16 @@ func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (C
 			c = finished
 		}
 	}
-	if c.Refused.N <= c.Refused.Told {
+	if c.Refused.N <= c.Refused.Announced {
 		return c, nil
 	}
 	a := newAnnouncement(ConsumerReplyRefused, c, it.Position, c.Refused.Since, now)
 	a.ID = fmt.Sprintf("%s/%d/%s/%d/%s/%d", a.Kind, len(c.Queue), c.Queue, len(c.Name), c.Name, c.Refused.N)
 	a.Error = fmt.Sprintf("%d replies were refused, the last of claim %s to queue %q: %s",
-		c.Refused.N-c.Refused.Told, c.Refused.By, c.Refused.Queue, c.Refused.Why)
+		c.Refused.N-c.Refused.Announced, c.Refused.By, c.Refused.Queue, c.Refused.Why)
 	if err := r.announce(ctx, a); err != nil {
 		return c, err
 	}
-	told, _, err := r.store.ToldRefused(ctx, c)
-	return told, err
+	announced, _, err := r.store.AnnouncedRefused(ctx, c)
+	return announced, err
 }

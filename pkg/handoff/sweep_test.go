@@ -135,7 +135,7 @@ func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
 	k.must(err)
 }
 
-// TestSweepFinishesStarts: whoever began one died.
+// TestSweepFinishesStarts: the process that began one died.
 func TestSweepFinishesStarts(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)

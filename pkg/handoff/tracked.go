@@ -34,9 +34,9 @@ type tracked struct {
 
 func trackedBy(c Consumer) tracked { return tracked{c.Queue, c.Name, c.Token} }
 
-// ChainOf is the tag of the chain that decides about the claim that is out: what
+// ChainOf is the tag of the chain that decides about the claim that is in flight: what
 // [xorack.Acker.Get] shows of it says how far the work is. It is empty where no
-// claim is out, or none that is tracked.
+// claim is in flight, or none that is tracked.
 func ChainOf(c Consumer) string {
 	if !c.Tracked {
 		return ""

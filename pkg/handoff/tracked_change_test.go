@@ -28,7 +28,7 @@ func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 		_, err := op()
 		var claimed *handoff.ClaimedError
 		if !errors.As(err, &claimed) || !errors.Is(err, handoff.ErrClaimed) || claimed.Chain != k.tags[0] {
-			t.Errorf("%s: error %v; want that the claim is out, and its chain", name, err)
+			t.Errorf("%s: error %v; want that the claim is in flight, and its chain", name, err)
 		}
 		operations, _, err := k.d.Audit(t.Context(), "q", "")
 		if err != nil || len(operations) == 0 || operations[0].Chain != k.tags[0] || strings.Contains(operations[0].Error, k.tags[0]) {
@@ -99,9 +99,9 @@ func TestPoisonBlocksAlone(t *testing.T) {
 	}
 }
 
-// TestPermanentIsSoWhoeverEndsTheClaim: the function behind the chains' stream may
+// TestPermanentIsSoHoweverTheClaimEnds: the function behind the chains' stream may
 // end the claim first, and does not know what the handler said.
-func TestPermanentIsSoWhoeverEndsTheClaim(t *testing.T) {
+func TestPermanentIsSoHoweverTheClaimEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages  []int64
 		meanwhile func(*trackedDesk)
@@ -149,7 +149,7 @@ func TestPermanentIsSoWhoeverEndsTheClaim(t *testing.T) {
 	}
 }
 
-// TestTrackIsChanged: by a deployment, while a claim is out. The claim ends as
+// TestTrackIsChanged: by a deployment, while a claim is in flight. The claim ends as
 // it was made, and the next one is made as the reader says now.
 func TestTrackIsChanged(t *testing.T) {
 	plain := func(k *trackedDesk) handoff.Reader {

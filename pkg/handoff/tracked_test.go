@@ -103,7 +103,7 @@ func (k *trackedDesk) finishes() {
 	}
 }
 
-// TestCommittedWhenItsTreeIsDone: the claim stays out until the last edge of
+// TestCommittedWhenItsTreeIsDone: the claim stays in flight until the last edge of
 // the tree has ended, however often somebody looks.
 func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k := newTrackedDesk(t)
@@ -141,8 +141,8 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k.ends(handoff.EndedCaughtUp)
 }
 
-// TestADoneTreeIsCommittedByWhoeverLooks: the stream's record was dropped.
-func TestADoneTreeIsCommittedByWhoeverLooks(t *testing.T) {
+// TestADoneTreeIsCommittedByTheNextLook: the stream's record was dropped.
+func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		for name, look := range map[string]func(*trackedDesk){
 			"delivery": func(k *trackedDesk) {
@@ -204,7 +204,7 @@ func TestAFailedTreeComesAgain(t *testing.T) {
 }
 
 // TestALateTreeComesAgain: the chain times out by its own sweep, or by the look
-// of whoever comes; what its workers say afterwards does nothing.
+// of the next caller; what its workers say afterwards does nothing.
 func TestALateTreeComesAgain(t *testing.T) {
 	for _, swept := range []bool{true, false} {
 		k := newTrackedDesk(t)
@@ -433,7 +433,7 @@ func TestALongQueueNameIsTracked(t *testing.T) {
 }
 
 // TestATenantsBatchIsItsOwn: the chain's tag has the queue's tenant in front, so
-// that whoever knows a tenant's names knows whose it is. No other tenant's, and none
+// that a reader who knows a tenant's names knows whose it is. No other tenant's, and none
 // without one, is taken for it.
 func TestATenantsBatchIsItsOwn(t *testing.T) {
 	k := newTrackedDesk(t)

@@ -3,8 +3,8 @@
 //
 // Make a [Store] with [NewDynamo], or with [NewMemory] in tests, and an [Acker]
 // with [New]. [Acker.Create] opens a chain and returns its root edge. An edge
-// is a piece of work; it travels with the work as a printable token. Whoever has
-// done the work calls [Acker.Done], and names the edges of the work that follows
+// is a piece of work; it travels with the work as a printable token. The worker
+// that has done the work calls [Acker.Done], and names the edges of the work that follows
 // from it, in one write. [OnEnds] handles the stream of the chains' table, and
 // [Acker.Sweep] runs on a schedule: both announce the end of a chain.
 //
@@ -88,8 +88,8 @@
 //
 // # What a crash leaves behind
 //
-// A worker that dies before Done leaves an edge that has not ended: whoever gets
-// the work again repeats the very same operations, for the edges are derived from
+// A worker that dies before Done leaves an edge that has not ended: the worker that
+// gets the work again repeats the very same operations, for the edges are derived from
 // each other. If nobody does, the deadline ends the chain. A worker that dies right
 // after the Done that ended a chain leaves nothing undone: that write is the end,
 // and its stream record announces it; should the stream drop the record, the sweep

@@ -37,7 +37,7 @@ type Split [4]byte
 // printable characters: [Edge.String], [ParseEdge]; in JSON it is that text.
 // Two edges are the same if they are ==. The zero Edge is none.
 //
-// Whoever works on an edge derives the edges of the work that follows from it
+// A worker on an edge derives the edges of the work that follows from it
 // ([Edge.Child], [Edge.Named]), so that a handler that runs a second time
 // starts the very same edges.
 type Edge struct {

@@ -79,7 +79,7 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 // Abandon ends an edge's chain as TimedOut if it was never created, which bars
 // a create that comes late, or if its deadline has come. It returns the chain
 // as it stands then: an open one is still within its time. data is what its
-// create would have kept with it: whoever handles the end finds it there.
+// create would have kept with it: the code that handles the end finds it there.
 //
 // It costs one write, and up to two of the index.
 func (a *Acker) Abandon(ctx context.Context, e Edge, data, reason string) (Chain, error) {

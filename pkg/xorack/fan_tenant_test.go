@@ -8,7 +8,7 @@ import (
 )
 
 // The chains of a fan are of the tenant of the chain that they hang under, so that
-// its edges may be ended by whoever may end that one; without a tenant they have
+// its edges may be ended by those who may end that one; without a tenant they have
 // none.
 func TestFanStaysWithItsTenant(t *testing.T) {
 	for tag, want := range map[string]string{"@acme/tree": "acme", "tree": "", "@/tree": ""} {

@@ -214,10 +214,10 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 	}
 }
 
-// TestWhoeverDiesLeavesNothingUndone lets whoever is at an operation die at
+// TestADeathLeavesNothingUndone lets the process that is at an operation die at
 // each of its requests, before its effect and after it, and nobody comes again:
 // every chain that was created ends all the same, is announced and sealed.
-func TestWhoeverDiesLeavesNothingUndone(t *testing.T) {
+func TestADeathLeavesNothingUndone(t *testing.T) {
 	for _, operation := range operations(t.Context()) {
 		t.Run(operation.name, func(t *testing.T) {
 			for _, fault := range []ddbtest.Fault{ddbtest.Refused, ddbtest.Lost} {

@@ -78,7 +78,7 @@ func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[s
 	return got
 }
 
-// testEndsAreDue: whoever ends a chain that was never created makes it due, or
+// testEndsAreDue: the end of a chain that was never created makes it due, or
 // nobody would look for it.
 func testEndsAreDue(t *testing.T, s *xorack.Store) {
 	for what, end := range map[string]func(tag string) (xorack.Chain, bool, error){

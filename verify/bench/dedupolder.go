@@ -92,7 +92,7 @@ func (m *mnemosyne) run(ctx context.Context, id string, work effect) (string, er
 
 // powertools is the algorithm of Powertools' idempotency utility, after its
 // documentation: a conditional put of an item in progress, an update that
-// stores the response in it, and no wait: whoever meets one in progress gets an
+// stores the response in it, and no wait: a call that meets one in progress gets an
 // error, and comes again; here after 100 ms × 2ⁿ.
 type powertools struct {
 	client *dynamodb.Client

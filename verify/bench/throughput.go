@@ -42,7 +42,7 @@ func throughput(ctx context.Context, root string) error {
 }
 
 // onFreshServer measures on a server of its own: DynamoDB Local gets slower with
-// all that it ever held, so whoever came second on one would lose.
+// all that it ever held, so the second on one would lose.
 func onFreshServer(ctx context.Context, measure func(endpoint string) (float64, error)) (float64, error) {
 	server, err := localdb.Start(ctx, localdb.DynamoDBLocal, "")
 	if err != nil {

@@ -229,7 +229,7 @@ func (l *losing) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // lostResponses lets chains of 20 edges be finished while 5 % of the responses
-// are lost, and whoever gets none says the same again.
+// are lost, and a caller that gets none says the same again.
 func lostResponses(ctx context.Context, endpoint string) error {
 	const chains, edges = 30, 20
 	b, err := newAckBench(ctx, endpoint, 20)

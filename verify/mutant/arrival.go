@@ -114,7 +114,7 @@ var arrivalMutants = []mutant{
 	{"conflict gets a place", sorterFolder, arrivalSchedules, []edit{
 		{"append.go", "\t\ta.result.Outcome = Conflict\n\t\treturn nil\n", "\t\ta.Seen, a.seen = there.Seen, there.Seen\n\t\treturn nil\n"},
 	}},
-	{"kept, whoever has its id now", sorterFolder, arrivalTables, []edit{
+	{"kept, no matter who has its id now", sorterFolder, arrivalTables, []edit{
 		{"store_arrivals.go", "isThis := attrSeen.Eq(ddb.Int(seen))", "isThis := attrSeen.Exists()"},
 	}},
 	{"undelivered ones are not kept", sorterFolder, arrivalSchedules, []edit{

@@ -87,7 +87,7 @@ var deliveryMutants = []mutant{
 		{"operate.go", "if err := d.keepAwake(ctx, cur); err != nil {", "if err := error(nil); err != nil {"},
 	}},
 	{"nobody is woken up after a slow start (T11)", deliveryFolder, deliveryTrace("T11"), []edit{
-		{"start.go", "// Whoever began the start may have slept since then.\n\tif err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
+		{"start.go", "// The process that began the start may have slept since then.\n\tif err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
 	}},
 	{"a queue that the sweep failed on is left to the full round", deliveryFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
 		{"sweep.go", "unseen = d.sorter.Nudge(ctx, it.Queue) != nil", "unseen = true"},
@@ -120,7 +120,7 @@ var deliveryMutants = []mutant{
 	{"nobody nudges who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags {", "if false {"},
 	}},
-	{"deleted up to the floor, whoever began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
+	{"deleted up to the floor, no matter who began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},
 	}},
 	{"a start that does not look at the floor (T9)", deliveryFolder, deliveryTrace("T9"), []edit{

@@ -23,7 +23,7 @@ var tenantMutants = []mutant{
 	{"tenants: an edge is anybody's", tenantCode, itsNames, []edit{
 		{"scope.go", `if s.tenant == "" || s.Short(full) != "" {`, `if s.tenant == "" || full != "" {`},
 	}},
-	{"tenants: whoever is nobody operates", tenantCode, whoseNames, []edit{
+	{"tenants: a caller who is nobody operates", tenantCode, whoseNames, []edit{
 		{"caller.go", "if c.Signed {", "if true {"},
 	}},
 	{"tenants: a token without the claim operates", tenantCode, whoseNames, []edit{

@@ -72,7 +72,7 @@ var trackedMutants = []mutant{
 	{"tracked: what is refused for good is tried again where the chain's end came first", deliveryFolder, trackedSchedule("a message that is refused for good"), []edit{
 		{"deliver.go", "\tif err == nil && made && failure.Block && after.State == Idle && after.Token == c.Token {", "\tif false {"},
 	}},
-	{"tracked: a later claim's failure is blocked in the name of an earlier one", deliveryFolder, test{"./pkg/handoff", "TestPermanentIsSoWhoeverEndsTheClaim"}, []edit{
+	{"tracked: a later claim's failure is blocked in the name of an earlier one", deliveryFolder, test{"./pkg/handoff", "TestPermanentIsSoHoweverTheClaimEnds"}, []edit{
 		{"deliver.go", "after.State == Idle && after.Token == c.Token {", "after.State == Idle {"},
 	}},
 	{"tracked: a tag without its req", deliveryFolder, trackedTrace("EndOfAnEarlierConsumersChain"), []edit{
@@ -98,7 +98,7 @@ var trackedMutants = []mutant{
 	{"tracked: an end that cannot be carried is sealed", ackerFolder, trackings, []edit{
 		{"finish.go", "\t\tif err := announce(ctx, c); err != nil {\n\t\t\treturn false, err\n\t\t}\n", "\t\t_ = announce(ctx, c)\n"},
 	}},
-	{"tracked: nothing is asked of the chain while the consumer is paused", deliveryFolder, test{"./pkg/handoff", "TestADoneTreeIsCommittedByWhoeverLooks"}, []edit{
+	{"tracked: nothing is asked of the chain while the consumer is paused", deliveryFolder, test{"./pkg/handoff", "TestADoneTreeIsCommittedByTheNextLook"}, []edit{
 		{"deliver.go", "if c.Tracked && over(c, now) {", "if c.Tracked && over(c, now) && c.Paused == \"\" {"},
 	}},
 	{"tracked: a repeat under a new token is dropped by the queue", "internal/sink/fifo", test{"./internal/sink/fifo", "TestTrackedFifoItems"}, []edit{

@@ -8,7 +8,7 @@ var (
 )
 
 // webhookMutants are bugs by which somebody who has no secret gets a message in,
-// or whoever has one cannot.
+// or a holder of one cannot.
 var webhookMutants = []mutant{
 	{"webhook: any signature will do", webhookFolder, webhookTests, []edit{
 		{"signature.go", "if hmac.Equal(sum, signature) {", "if len(signature) == len(sum) {"},

@@ -166,7 +166,7 @@ var ackerMutants = []mutant{
 		{"finish.go", "c, err := a.settle(ctx, c)\n", "var err error\n"},
 		{"sweep.go", "if c, err = a.settle(ctx, c); err != nil {", "if err != nil {"},
 	}},
-	{"acker: nobody heals, whoever dies", ackerFolder, test{"./pkg/xorack", "TestWhoeverDiesLeavesNothingUndone"}, []edit{
+	{"acker: nobody heals after a death", ackerFolder, test{"./pkg/xorack", "TestADeathLeavesNothingUndone"}, []edit{
 		{"sweep.go", "finished, err := a.Finish(ctx, c, r.announce)", "finished, err := false, error(nil)"},
 	}},
 	{"acker: own operation not recognised", ackerFolder, test{"./pkg/xorack", "TestEveryRequestGoesWrongOnce"}, []edit{

@@ -28,8 +28,8 @@ func steps(budget int, keeps bool) sim.Scenario {
 	}}
 }
 
-// Whoever begins anew each time, and has too little time for all of it, never ends;
-// who goes on where it was does.
+// A process that begins anew each time, and has too little time for all of it, never
+// ends; one that goes on where it was does.
 func TestABudget(t *testing.T) {
 	for _, c := range []struct {
 		budget         int

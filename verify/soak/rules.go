@@ -11,7 +11,7 @@ type rule func(p *progress, o output) (problem string, stale bool)
 
 // fenced is the rule of functions: each claim's messages one after the other,
 // from at most one behind the highest seq; a lower token is that of a claim
-// that is over, and is dropped by whoever compares tokens.
+// that is over, and is dropped by a consumer that compares tokens.
 func fenced(p *progress, o output) (problem string, stale bool) {
 	switch {
 	case o.token < p.token:

@@ -32,7 +32,7 @@ type watcher struct {
 	queues     map[string]*progress
 	messages   int // that came for the first time
 	again      int // that came before, as a token tells
-	stale      int // of claims that were over: whoever compares tokens drops them
+	stale      int // of claims that were over: a consumer that compares tokens drops them
 	violations []string
 	hidden     int // violations beyond the first ones
 }

@@ -177,7 +177,7 @@ func hasSinks(all []Consumer) bool {
 	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Sink != nil })
 }
 
-// tracks reports whether a consumer is tracked: whoever reads for it works on
+// tracks reports whether a consumer is tracked: its reader works on
 // chains.
 func tracks(all []Consumer) bool {
 	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Track != "" })

@@ -18,7 +18,7 @@
 // version to version: a table whose logical id changed would be replaced.
 //
 //	MessagesTable    TableV2; stream KEYS_ONLY, TTL
-//	CursorsTable     TableV2; stream NEW_AND_OLD_IMAGES, for whoever consumes
+//	CursorsTable     TableV2; stream NEW_AND_OLD_IMAGES, for its consumers
 //	SweepsTable      TableV2; where a sweep left off
 //	ArrivalsTable    TableV2; TTL; the messages of queues in arrival order
 //	ConsumersTable   TableV2; the consumers, and how far they are

@@ -112,7 +112,7 @@ func TestRolesUseTheKey(t *testing.T) {
 	}
 }
 
-// Whoever is granted a table's use is granted the key's.
+// A role that is granted a table's use is granted the key's.
 func TestGrantsCoverTheKey(t *testing.T) {
 	for name, tmpl := range map[string]template{"Books": granted(t, NewKey), "none": granted(t, "")} {
 		for _, prefix := range []string{"BooksServiceRole", "Puller", "Worker"} {

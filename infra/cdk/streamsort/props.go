@@ -41,7 +41,7 @@ const (
 // An error names a field as the app's configuration does, with a small first
 // letter: SortBatchSize is sortBatchSize.
 type Props struct {
-	// Env is the account and region to deploy to; nil leaves both to whoever
+	// Env is the account and region to deploy to; nil leaves both to the one who
 	// deploys.
 	Env *awscdk.Environment
 
@@ -271,7 +271,7 @@ type Props struct {
 	// EncryptionKey is a key of yours that tables, logs and the failure queue are
 	// encrypted with: "new" makes one, with rotation; the ARN of a key takes that,
 	// whose policy must let IAM policies of the account and CloudWatch Logs use it; ""
-	// leaves it to keys of AWS's own. It may be changed later. Whoever reads
+	// leaves it to keys of AWS's own. It may be changed later. A principal that reads
 	// a table, a log or the queue needs kms:Decrypt on it then.
 	EncryptionKey string
 

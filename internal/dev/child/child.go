@@ -54,7 +54,7 @@ func (s *Starter) Close() {
 }
 
 // Signal sends a signal to the process group of a command that was started. A
-// group that is gone already is no mistake: whoever waits for the command
+// group that is gone already is no mistake: the caller that waits for the command
 // learns of its end.
 func Signal(command *exec.Cmd, signal syscall.Signal) {
 	_ = syscall.Kill(-command.Process.Pid, signal)

@@ -155,7 +155,7 @@ func testList(b *bench) {
 		b.has(b.is("list", pull.OK)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{MaxMessages: 2})), 0, 2)
 	}
 	b.has(b.claim("r1", 3), 0, 3)
-	b.is("list while a claim is out", pull.Busy)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{}))
+	b.is("list while a claim is in flight", pull.Busy)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{}))
 }
 
 func testListed(b *bench) {

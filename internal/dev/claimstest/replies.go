@@ -120,7 +120,7 @@ func testRepliesOfNoCommit(b *bench) {
 	b.arrived("x")
 }
 
-// testRepliesInDoubt: whoever settles sends them.
+// testRepliesInDoubt: the process that settles sends them.
 func testRepliesInDoubt(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)

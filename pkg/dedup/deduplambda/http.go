@@ -94,7 +94,7 @@ func (r request) header(name string) string {
 	return ""
 }
 
-// id is the id of a request with a key. Whoever else sends the same key, or
+// id is the id of a request with a key. Another caller that sends the same key, or
 // sends it elsewhere, has another id: nobody gets another one's response.
 func (r request) id(key string) string {
 	return fmt.Sprintf("%s %s %q %q", r.method, r.path, r.caller, key)

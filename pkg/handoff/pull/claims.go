@@ -28,7 +28,7 @@ type Claims interface {
 	// Answer.Until. OK, or why there are none: Nothing, Busy, Wait,
 	// InDoubt, NotHead, Paused, Blocked, Missing.
 	//
-	// Repeated under the same ID while its claim is out it answers with the same
+	// Repeated under the same ID while its claim is in flight it answers with the same
 	// messages; after that, with how the claim ended.
 	Claim(ctx context.Context, r Request) (Answer, error)
 
@@ -116,7 +116,7 @@ const (
 	OK Verdict = "OK"
 	// Nothing is ready.
 	Nothing Verdict = "NOTHING"
-	// Busy: another claim is out, until Answer.Until or its end; where no
+	// Busy: another claim is in flight, until Answer.Until or its end; where no
 	// lease ends it, Answer.Until is the zero time.
 	Busy Verdict = "BUSY"
 	// Wait: the messages failed, and are handed out again at Answer.Until.
@@ -207,7 +207,7 @@ func judge(c handoff.Consumer, t handoff.Token) Verdict {
 }
 
 // answer is what is reported of a consumer, with the token and the range of the
-// claim that is out.
+// claim that is in flight.
 func answer(c handoff.Consumer, v Verdict) Answer {
 	a := Answer{Verdict: v, Batch: handoff.Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}}
 	if c.Claimed() {

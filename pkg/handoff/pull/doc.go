@@ -18,10 +18,10 @@
 // # What is stored
 //
 // In the tables nothing but the consumer's item, which package handoff describes: the
-// claim that is out, how the last four ended, and those in quarantine. In the
+// claim that is in flight, how the last four ended, and those in quarantine. In the
 // consumer's database a marker for each claim: a row under the claim's whole name that
 // is written in the transaction with the effect, COMMITTED and with the replies, or, by
-// whoever settles, ABORTED. Neither ever changes.
+// the process that settles, ABORTED. Neither ever changes.
 //
 // # The states of a claim
 //

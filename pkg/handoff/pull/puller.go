@@ -36,7 +36,7 @@ type Options struct {
 	// last attempt has one message.
 	MaxAttempts int
 	// Answer bounds the batch of an answer beside MaxBytes, which is of the bodies:
-	// for whoever writes it into something of a bounded size; nil is no bound.
+	// for a caller that writes it into something of a bounded size; nil is no bound.
 	Answer *cursor.Bound
 }
 
@@ -193,7 +193,7 @@ func (p *Puller) again(ctx context.Context, c handoff.Consumer, r Request) (Answ
 	return held(c, v), v != Foreign && v != Forgotten, nil
 }
 
-// claimedBatch reads the range of the claim that is out.
+// claimedBatch reads the range of the claim that is in flight.
 func (p *Puller) claimedBatch(ctx context.Context, c handoff.Consumer) (handoff.Batch, error) {
 	reading := record.Reading{Sorter: p.t.Sorter, Queue: c.Queue, Position: c.To, MaxMessages: record.MaxMessages, MaxBytes: math.MaxInt}
 	got, err := reading.Next(ctx, c.From, 0, 0)

@@ -15,7 +15,7 @@ import (
 // nothing waits, 2 reads and 1 write. Replies cost as in Commit, but for the read,
 // which is made anyway.
 //
-// Lost response: the repeat finds the next claim out under its own request, and
+// Lost response: the repeat finds the next claim in flight under its own request, and
 // gives it again. Another ended the claim: Commit says how. We die right after:
 // the next claim's lease runs out, as after Claim.
 func (p *Puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies ...handoff.Reply) (done, next Answer, err error) {

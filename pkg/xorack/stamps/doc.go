@@ -1,6 +1,6 @@
 // Package stamps is the interface of xor-ack-dynamodb: it detects when a whole tree
-// of work is done by stamps of bytes instead of edges. Whoever starts a piece of
-// work stamps its chain, and whoever has done it stamps it with the same bytes;
+// of work is done by stamps of bytes instead of edges. The caller that
+// starts a piece of work stamps its chain, and the worker that has done it stamps it with the same bytes;
 // where all stamps come to zero, the work is done. New code should use the edges of
 // pkg/xorack, whose ends cost less and are identified by their ids.
 //
@@ -25,8 +25,8 @@
 //	stampLen   N  the length of its stamps
 //	stamps     BS each of them, behind 6 bytes that mark its operation
 //
-// The stamps are kept one beside the other, and put together by whoever reads
-// them. So a stamp is one write at any number of writers, and one that is repeated
+// The stamps are kept one beside the other, and put together by those that
+// read them. So a stamp is one write at any number of writers, and one that is repeated
 // under its id ([Options].ID) is the same member.
 //
 // # What is guaranteed
@@ -45,9 +45,9 @@
 // # What a crash leaves behind
 //
 // A worker that dies before a stamp leaves a chain that does not come to zero:
-// whoever gets the work again stamps under the same id, or the deadline ends the
+// a worker that gets the work again stamps under the same id, or the deadline ends the
 // chain. The stamp that brings a chain to zero is followed by a second write, which
 // records that it is done, on condition that there are no other stamps than were
-// seen. A worker that dies between the two leaves it to whoever stamps next, to the
+// seen. A worker that dies between the two leaves it to the next stamp, to the
 // stream's handler and to the sweep: each of them makes that write.
 package stamps

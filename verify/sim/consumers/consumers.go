@@ -53,7 +53,7 @@ func Hash(d *sim.Digest, c handoff.Consumer) {
 	}
 	d.Int(end)
 	d.Int(c.Refused.N)
-	d.Int(c.Refused.Told)
+	d.Int(c.Refused.Announced)
 	d.Text(c.Refused.By)
 }
 

@@ -10,7 +10,7 @@ import (
 // enough for it, of which every schedule is walked; each has its planted bug in
 // verify/mutant, which makes it fail.
 
-// Released while it runs: an operator releases a row by force, and whoever has it
+// Released while it runs: an operator releases a row by force, and its holder
 // still runs. If its fence and token stay good, it completes the row all the same,
 // and a call with another payload, for which the release made room, is answered with
 // the result of the first.

@@ -36,7 +36,7 @@ func (m *model) producer(name, queue string, seqs ...int64) {
 	})
 }
 
-// clock lets time pass, a number of times, at any moment: whoever has a claim
+// clock lets time pass, a number of times, at any moment: a process with a claim
 // then may find it taken over.
 func (m *model) clock(times int, step time.Duration) {
 	m.run.Go("clock", func(p *sim.Proc) {
@@ -106,7 +106,7 @@ const retries = 2
 
 // process is a function behind the cursors' stream: it takes all records that
 // wait, as one event. The stream may drop a record or hand the event out again
-// to whoever comes; the process may die, and another takes its place. Several
+// to the next that asks; the process may die, and another takes its place. Several
 // processes share the stream: a record that one has taken no other gets.
 func (m *model) process(name string, skew time.Duration, consumers ...string) {
 	m.streamed = true

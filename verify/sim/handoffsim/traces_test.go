@@ -17,7 +17,7 @@ import (
 // what its limits are. Each is a scenario just large enough for it, of which
 // every schedule is walked. (T1 to T3 are of the handoff in two phases.)
 
-// T4: P has a claim out on 1 when 2 arrives; the record of 2 finds it, and is
+// T4: P has a claim in flight on 1 when 2 arrives; the record of 2 finds it, and is
 // dropped. P must look at the position again when it has committed 1.
 func TestTraceT4LookAfterTheCommit(t *testing.T) {
 	simtest.EverySchedule(t, scenario("T4", 0, 0, func(m *model) {
@@ -52,7 +52,7 @@ func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 	}
 }
 
-// T6: a message kills whoever gets it. No failure is ever written, so that the
+// T6: a message kills each process that gets it. No failure is ever written, so that the
 // attempts must be counted by the claims: else it is tried for ever.
 func TestTraceT6AMessageThatKills(t *testing.T) {
 	now := start
@@ -150,7 +150,7 @@ func TestTraceT10BeginsWhileMessagesExpire(t *testing.T) {
 
 // T11: d begins, and sleeps for hours, in which the sweep sees a queue whose cursor
 // has not moved, and looks no more. Then d is there, and what it is to have waits:
-// whoever ends a start wakes somebody up.
+// the process that ends a start wakes somebody up.
 func TestTraceT11BeginsSlowly(t *testing.T) {
 	simtest.EverySchedule(t, onNew("T11", 0, 1, func(m *model) {
 		m.certain = false // nobody reads for it

@@ -130,7 +130,7 @@ func (m *model) sealed(c *claim) error {
 		return nil // it is the first one's end that is sealed
 	}
 	if at.Tracked && at.Token == c.consumer.Token && at.State == handoff.Started {
-		return fmt.Errorf("D4: the chain of %v is sealed, and its claim is out", at.Token)
+		return fmt.Errorf("D4: the chain of %v is sealed, and its claim is in flight", at.Token)
 	}
 	if at.State == handoff.Idle && at.Token == c.consumer.Token && at.Delivered < m.cursor().Position && !m.awake {
 		return fmt.Errorf("D4: the chain of %v is sealed, and nobody was notified of what lies behind %d", c.consumer.Token, at.Delivered)

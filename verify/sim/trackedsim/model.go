@@ -94,7 +94,7 @@ type model struct {
 // claim is what is known of a tracked claim.
 type claim struct {
 	consumer handoff.Consumer
-	// outcome is how it ended; empty while it is out.
+	// outcome is how it ended; empty while it is in flight.
 	outcome handoff.TokenOutcome
 	// roots are the edges that were delivered.
 	roots []xorack.Edge

@@ -24,7 +24,7 @@ func TestTraceClaimRepeatedOnANewConsumer(t *testing.T) {
 // TestTraceEndOfAnEarlierConsumersChain: the record of a chain's end is handed out
 // twice. In between its consumer is removed and made anew, and claims under the same
 // number: the second time it must end nothing. A chain has the whole token for its
-// tag, and whoever ends a claim asks for the whole token.
+// tag, and the code that ends a claim asks for the whole token.
 func TestTraceEndOfAnEarlierConsumersChain(t *testing.T) {
 	simtest.EverySchedule(t, scenario("made anew", 1, 1, func(m *model) {
 		m.all()

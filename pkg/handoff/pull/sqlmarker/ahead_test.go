@@ -124,7 +124,7 @@ func (l *late) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
 	return a, err
 }
 
-// TestATakenOverClaimIsNoRestore: whoever sleeps past its lease finds what the
+// TestATakenOverClaimIsNoRestore: a process that sleeps past its lease finds what the
 // other committed in the database, and goes on behind it.
 func TestATakenOverClaimIsNoRestore(t *testing.T) {
 	onEach(t, func(b *bench) {

@@ -180,7 +180,7 @@ func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, b handoff.Batch, committ
 }
 
 // Settle says how a claim ended in this database, for good, and with which
-// replies: where it has no marker it gets that of an abort, and whoever is still
+// replies: where it has no marker it gets that of an abort, and a process that is still
 // at it can commit no more. It waits for a transaction that is about to commit.
 //
 // Lost response: the repeat reads what stands there. Another settles at once:

@@ -222,8 +222,8 @@ func older(t *testing.T, s server) *sql.DB {
 	return db
 }
 
-// TestOlderTables are refused, and brought up to date by Install, whoever else
-// does it at once.
+// TestOlderTables are refused, and brought up to date by Install, also where
+// another does it at the same time.
 func TestOlderTables(t *testing.T) {
 	for _, s := range servers() {
 		t.Run(s.name, func(t *testing.T) {

@@ -214,7 +214,7 @@ func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 	})
 }
 
-// T4: messages that come while a claim is out are found after its commit.
+// T4: messages that come while a claim is in flight are found after its commit.
 func TestTraceT4ItLooksAgainAfterTheCommit(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 1)

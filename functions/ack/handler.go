@@ -170,7 +170,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return 0, nil, invalid.Named("body", err)
+		return 0, nil, invalid.Named(httpapi.RequestBody, err)
 	}
 	batch, rest := strictjson.Take(members, "operations")
 	if batch == nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -23,7 +24,7 @@ func (c *call) put() (*intake.Put, error) {
 	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return nil, invalid.Named("body", err)
+		return nil, invalid.Named(httpapi.RequestBody, err)
 	}
 	key = c.IdempotencyKey
 	if c.Direct {

@@ -22,6 +22,8 @@ func TestCodes(t *testing.T) {
 		{"unknown", `{"queue":"q","seq":1,"body":1,"ttl":5}`, 400, []string{`"code":"unknown"`, `"field":"ttl"`}},
 		{"malformed", `{"queue":"q","seq":1.5,"body":1}`, 400, []string{`"code":"malformed"`, `"field":"seq"`}},
 		{"too large an id", `{"queue":"q","seq":1,"id":"` + strings.Repeat("x", 1025) + `","body":1}`, 400, []string{`"code":"too-large"`, `"field":"id"`}},
+		{"no JSON at all", `{`, 400, []string{`"code":"malformed"`, `"field":"request body"`}},
+		{"no body of a message", `{"messages":[{"queue":"q","seq":1}]}`, 400, []string{`"code":"missing"`, `"field":"messages[0].body"`}},
 		{"too large", `{"queue":"q","seq":1,"body":` + large + `}`, 413, []string{`"code":"too-large"`, `"field":"body"`}},
 		{"out of range", `{"queue":"q","seq":9223372036854775808,"body":1}`, 400, []string{`"code":"out-of-range"`, `"field":"seq"`}},
 		{"misplaced", `{"queue":"arrival","seq":1,"body":1}`, 400, []string{`"code":"misplaced"`, `"field":"seq"`}},

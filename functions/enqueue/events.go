@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
@@ -136,7 +137,7 @@ func (p *props) events(put *intake.Put, raw json.RawMessage, key string) error {
 		put.Single = true
 		return p.event(put, raw, key)
 	}
-	list, err := elements("body", raw)
+	list, err := elements(httpapi.RequestBody, raw)
 	if err != nil {
 		return err
 	}

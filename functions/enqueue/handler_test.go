@@ -78,7 +78,9 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s.Want("duplicate", s.put(1, `"a"`), 200, `"outcome":"duplicate"`)
 	s.Want("conflict", s.put(1, `"b"`), 409, "problems/conflict", `"outcome":"conflict"`, `"position":1`)
 	s.Want("parked", s.put(3, `"c"`), 202, `"outcome":"parked"`)
-	s.Want("full", s.put(9, `"d"`), 429, "problems/full")
+	s.Want("full", s.put(9, `"d"`), 429, "problems/full", `"maxAhead":3`, `"position":1`)
+	s.Want("full in a batch", s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q","seq":3,"body":"c"}]}`), 200,
+		`"outcome":"full","queue":"q","seq":9,"old":1,"new":1,"maxAhead":3`)
 	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale")
 	if a := s.put(9, `"d"`); a.Headers["retry-after"] == "" {
 		t.Errorf("full without Retry-After: %v", a.Headers)
@@ -119,7 +121,7 @@ func TestBatch(t *testing.T) {
 	for i := range maxMessages + 1 {
 		fmt.Fprintf(&many, `,{"queue":"q","seq":%d,"body":0}`, i+1)
 	}
-	s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"field":"messages"`, "more than 500")
+	s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"code":"out-of-range"`, `"field":"messages"`, "at most 500")
 }
 
 // TestBodiesAreDeliveredByteForByte: what a JSON reader would call the same is
@@ -264,7 +266,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	s.Want("REST API, a parameter", s.Raw(httpapitest.V1("GET", "/queues", url.Values{"queue": {"q/ü"}}, "")), 200, `"position":1`)
 	s.Want("REST API, a parameter twice", s.Raw(httpapitest.V1("GET", "/queues", url.Values{"queue": {"a", "b"}}, "")), 400, `"field":"queue"`)
 	s.Want("HTTP API, a parameter", s.Raw(httpapitest.V2("GET", "/queues", "queue=q%2F%C3%BC", "", false)), 200, `"position":1`)
-	s.Want("broken base64", s.Raw(httpapitest.V2("POST", "/messages", "", "%", true)), 400, `"field":"body"`)
+	s.Want("broken base64", s.Raw(httpapitest.V2("POST", "/messages", "", "%", true)), 400, `"field":"request body"`)
 	s.Want("no route", s.Raw(httpapitest.V2("POST", "/other", "", "", false)), 404, "problems/no-route")
 	if a := s.Raw(httpapitest.V2("DELETE", "/messages", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
 		t.Errorf("no method: %+v", a)
@@ -378,8 +380,8 @@ func TestBadInput(t *testing.T) {
 		{"queue of a type", `{"queue":7,"seq":1,"body":1}`, 400, "queue"},
 		{"queue null", `{"queue":null,"seq":1,"body":1}`, 400, "queue"},
 		{"queue with half a character", `{"queue":"\ud800","seq":1,"body":1}`, 400, "queue"},
-		{"queue twice", `{"queue":"a","queue":"b","seq":1,"body":1}`, 400, "body"},
-		{"not UTF-8", "{\"queue\":\"\xff\",\"seq\":1,\"body\":1}", 400, "body"},
+		{"queue twice", `{"queue":"a","queue":"b","seq":1,"body":1}`, 400, "request body"},
+		{"not UTF-8", "{\"queue\":\"\xff\",\"seq\":1,\"body\":1}", 400, "request body"},
 		{"no seq", `{"queue":"q","body":1}`, 400, "seq"},
 		{"seq null", `{"queue":"q","seq":null,"body":1}`, 400, "seq"},
 		{"negative seq", `{"queue":"q","seq":-1,"body":1}`, 400, "seq"},
@@ -394,17 +396,17 @@ func TestBadInput(t *testing.T) {
 		{"two bodies", `{"queue":"q","seq":1,"body":1,"bodyBase64":""}`, 400, "body"},
 		{"broken base64", `{"queue":"q","seq":1,"bodyBase64":"%"}`, 400, "bodyBase64"},
 		{"long body", `{"queue":"q","seq":1,"body":"` + strings.Repeat("x", cursor.MaxBody) + `"}`, 413, "body"},
-		{"long request", `{"queue":"q","seq":1,"body":"` + strings.Repeat("x", 6<<20) + `"}`, 413, "body"},
+		{"long request", `{"queue":"q","seq":1,"body":"` + strings.Repeat("x", 6<<20) + `"}`, 413, "request body"},
 		{"long id", `{"queue":"q","seq":1,"body":1,"id":"` + long + `"}`, 400, "id"},
 		{"id of a type", `{"queue":"q","seq":1,"body":1,"id":7}`, 400, "id"},
 		{"attributes of a type", `{"queue":"q","seq":1,"body":1,"attributes":[]}`, 400, "attributes"},
 		{"attribute of a type", `{"queue":"q","seq":1,"body":1,"attributes":{"a":1}}`, 400, "attributes"},
 		{"long content type", `{"queue":"q","seq":1,"body":1,"contentType":"` + long + `"}`, 400, "contentType"},
 		{"unknown field", `{"queue":"q","seq":1,"body":1,"bodyy":1}`, 400, "bodyy"},
-		{"broken JSON", `{"queue":"q","seq":1,`, 400, "body"},
-		{"more after the end", `{"queue":"q","seq":1,"body":1} {}`, 400, "body"},
-		{"no object", `[1]`, 400, "body"},
-		{"nothing", ``, 400, "body"},
+		{"broken JSON", `{"queue":"q","seq":1,`, 400, "request body"},
+		{"more after the end", `{"queue":"q","seq":1,"body":1} {}`, 400, "request body"},
+		{"no object", `[1]`, 400, "request body"},
+		{"nothing", ``, 400, "request body"},
 		{"no messages", `{"messages":[]}`, 400, "messages"},
 		{"messages of a type", `{"messages":{}}`, 400, "messages"},
 		{"messages beside others", `{"messages":[],"queue":"q"}`, 400, "messages"},
@@ -449,7 +451,7 @@ func TestBadInput(t *testing.T) {
 		{"PUT", "/queues", "", `{"queue":"q","first":-1}`, "first"},
 		{"PUT", "/queues", "", `{"mode":"sync"}`, "queue"},
 		{"PUT", "/queues", "", `{"queue":"q","retention":"1h"}`, "retention"},
-		{"PUT", "/queues", "", `[]`, "body"},
+		{"PUT", "/queues", "", `[]`, "request body"},
 	} {
 		s.Want(c.method+" "+c.path+" "+c.query+c.body, s.Request(c.method, c.path, c.query, c.body), 400, `"field":"`+c.field+`"`)
 	}

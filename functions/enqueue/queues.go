@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -116,7 +117,7 @@ func configureQueue(ctx context.Context, c *call) (int, any, error) {
 	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return 0, nil, invalid.Named("body", err)
+		return 0, nil, invalid.Named(httpapi.RequestBody, err)
 	}
 	queue, change := "", cursor.Change{}
 	for _, m := range members {

@@ -119,7 +119,7 @@ func body(c *httpapi.Call) ([]strictjson.Member, error) {
 	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return nil, invalid.Named("body", err)
+		return nil, invalid.Named(httpapi.RequestBody, err)
 	}
 	return members, nil
 }

@@ -22,6 +22,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
+// RequestBody is the field of a problem with the whole body of a request. A message's
+// is "body".
+const RequestBody = "request body"
+
 // MaxBody is the most bytes that the body of a request may have: 6 MB, as
 // Lambda's own limit.
 const MaxBody = 6 << 20
@@ -130,14 +134,14 @@ func decode(raw json.RawMessage) (Request, error) {
 	if e.IsBase64Encoded {
 		body, err := base64.StdEncoding.DecodeString(string(r.Body))
 		if err != nil {
-			return r, invalid.New(invalid.Malformed, "body", "is not base64, and the event says so: "+err.Error())
+			return r, invalid.New(invalid.Malformed, RequestBody, "is not base64, and the event says so: "+err.Error())
 		}
 		r.Body = body
 	}
 	if len(r.Body) > MaxBody {
 		return r, &Problem{
 			Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",
-			Errors: []FieldError{{Field: "body", Code: invalid.TooLarge, Detail: "has more than 6291456 bytes"}},
+			Errors: []FieldError{{Field: RequestBody, Code: invalid.TooLarge, Detail: "has more than 6291456 bytes"}},
 		}
 	}
 	r.setHeaders(e.Headers)
@@ -183,7 +187,7 @@ func (r *Request) checkJSON() error {
 		return NotJSON()
 	}
 	if !utf8.Valid(r.Body) {
-		return invalid.New(invalid.Malformed, "body", "is not valid UTF-8")
+		return invalid.New(invalid.Malformed, RequestBody, "is not valid UTF-8")
 	}
 	return nil
 }

@@ -16,9 +16,11 @@ type Answer struct {
 	// Seq is missing where a queue in arrival order gave none.
 	Seq *jsonseq.Seq `json:"seq,omitempty"`
 	// Old and New: this call moved the queue from Old to New.
-	Old    *jsonseq.Seq `json:"old,omitempty"`
-	New    *jsonseq.Seq `json:"new,omitempty"`
-	Detail string       `json:"detail,omitempty"`
+	Old *jsonseq.Seq `json:"old,omitempty"`
+	New *jsonseq.Seq `json:"new,omitempty"`
+	// MaxAhead is how far beyond New a seq may be, where one that is farther was refused.
+	MaxAhead int64  `json:"maxAhead,omitempty"`
+	Detail   string `json:"detail,omitempty"`
 	// Code is that of the problem with a message that has no outcome.
 	Code string `json:"code,omitempty"`
 
@@ -57,7 +59,7 @@ var arrivalDetailOf = map[cursor.Outcome]string{
 func (p *Put) newAnswer(r cursor.Result) Answer {
 	return Answer{
 		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Seq: seqOf(r.Seq),
-		Old: seqOf(r.Old), New: seqOf(r.New), Detail: detailOf[r.Outcome],
+		Old: seqOf(r.Old), New: seqOf(r.New), MaxAhead: r.MaxAhead, Detail: detailOf[r.Outcome],
 	}
 }
 
@@ -94,6 +96,9 @@ func (a Answer) Refused() error {
 	}
 	if a.Seq != nil {
 		p.More["seq"], p.More["position"] = a.Seq, a.New
+	}
+	if a.MaxAhead > 0 {
+		p.More["maxAhead"] = a.MaxAhead
 	}
 	if a.Outcome == cursor.Full {
 		p.RetryAfter = 1

@@ -63,8 +63,8 @@ func Members(raw []byte) ([]Member, error) {
 }
 
 // Elements reads an array's elements, each as it came, and looks at no more than one
-// beyond the most that there may be: a caller that sends a list of millions of numbers shall
-// not take their memory.
+// beyond the most that there may be: a list of millions of numbers shall not take their
+// memory.
 func Elements(raw []byte, most int) ([]json.RawMessage, error) {
 	if !IsArray(raw) {
 		return nil, malformed("must be a JSON array")
@@ -76,7 +76,7 @@ func Elements(raw []byte, most int) ([]json.RawMessage, error) {
 	var elements []json.RawMessage
 	for decoder.More() {
 		if len(elements) == most {
-			return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has more than %d elements", most))
+			return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has too many elements: at most %d are taken", most))
 		}
 		var element json.RawMessage
 		if err := decoder.Decode(&element); err != nil {

@@ -40,6 +40,8 @@ type Result struct {
 	// equal where this call moved nothing. Another writer may have made a part
 	// of the way in between; Moves has what was this call's own.
 	Old, New int64
+	// MaxAhead is the queue's, beside Full: how far beyond New a seq may be.
+	MaxAhead int64
 	// Moves are the moves that this call made. Each seq is in the moves of one
 	// call; of two where the response to a move was lost and another call had
 	// the same move in hand. In the cursor's stream, each is in exactly one.

@@ -166,7 +166,7 @@ func (s *Sorter) putOne(ctx context.Context, m Message, cur Cursor) Result {
 			result.Outcome = compare(there, m)
 		}
 	case !cur.fits(m.Seq):
-		result.Outcome = Full
+		result.Outcome, result.MaxAhead = Full, cur.Settings.MaxAhead
 	default:
 		m.Op = s.newOp()
 		m.EnqueuedAt = ddb.ToMillis(s.now())

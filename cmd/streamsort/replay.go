@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -45,6 +47,9 @@ func (c *replayCommand) Run(s *session) error {
 	}
 	for r.From <= r.To {
 		done, err := a.Replay(s.ctx, r, replayPart)
+		if errors.Is(err, ddb.ErrNoTable) {
+			return c.withoutTable()
+		}
 		if err != nil {
 			return err
 		}
@@ -61,6 +66,13 @@ func (c *replayCommand) Run(s *session) error {
 		r.From = done.Last + 1
 	}
 	return fmt.Errorf("to is %d: it must be from %d on", r.To, r.From)
+}
+
+// withoutTable is the error where one of the tables is not there: nearly always the
+// archive's, which a stack has only where it is asked for.
+func (c *replayCommand) withoutTable() error {
+	return fmt.Errorf("%w: %q is there only where the stack has `archive` set; the others are %q, %q and %q, by their flags",
+		ddb.ErrNoTable, c.ArchiveTable, c.MessagesTable, c.CursorsTable, c.ArrivalsTable)
 }
 
 func (c *replayCommand) archive() (*archive.Archive, error) {

@@ -41,8 +41,16 @@ type options struct {
 }
 
 func fromEnvironment() (options, error) {
-	o := options{input: os.Getenv("INPUT"), count: 2000, mode: os.Getenv("MODE"), chaos: os.Getenv("CHAOS") != "" && os.Getenv("CHAOS") != "0"}
-	o.tracked = os.Getenv("TRACKED") != "" && os.Getenv("TRACKED") != "0"
+	o := options{input: os.Getenv("INPUT"), count: 2000, mode: os.Getenv("MODE")}
+	for name, on := range map[string]*bool{"CHAOS": &o.chaos, "TRACKED": &o.tracked} {
+		switch value := os.Getenv(name); value {
+		case "", "0":
+		case "1":
+			*on = true
+		default:
+			return o, fmt.Errorf("%s=%s must be 0 or 1", name, value)
+		}
+	}
 	if o.mode == "" {
 		o.mode = "sync"
 	}

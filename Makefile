@@ -72,7 +72,7 @@ wordcount: deps ## count a tree of words in three functions, and tell when it is
 TIME ?= 10m
 RATE ?=
 .PHONY: soak
-soak: deps ## put the stack under load and faults, and check each sink: TIME=10m RATE=40
+soak: deps ## put the stack under load and faults for TIME=10m, wait until all is out (two minutes more), and check each sink: RATE=40
 	@TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(GO) run ./verify/soak
 
 .PHONY: ledger
@@ -107,7 +107,7 @@ test: deps deps-infra ## the tests to run before a commit: every kind, less of e
 	cd infra/cdk && $(GO) test $(SHORT) $(UNCACHED) -timeout 12m ./...
 
 .PHONY: check
-check: lint test-whole deploy-local ## all that CI runs: lint, every test whole, a deployment, planted bugs, dropped clauses, a short soak
+check: lint test-whole deploy-local ## all that CI runs: lint, every test whole, a deployment, planted bugs, dropped clauses, a soak of about two minutes
 	@$(MAKE) --no-print-directory mutants CHANGED=1
 	@$(MAKE) --no-print-directory mutants CLAUSES=1
 	@TIME=20s $(MAKE) --no-print-directory soak
@@ -129,7 +129,7 @@ FULL ?=
 SEED ?=
 RUNS ?=
 .PHONY: sim
-sim: ## simulate: every schedule of small cases, a million random ones (FULL=1, SEED=…)
+sim: ## simulate, for minutes: every schedule of small cases, a million random ones (FULL=1, SEED=…)
 	@$(GO) run ./verify/sim/cmd/sim $(if $(FULL),-full) $(if $(SEED),-seed $(SEED)) $(if $(RUNS),-runs $(RUNS))
 
 .PHONY: big
@@ -137,7 +137,7 @@ big: ## do what is rare and large at its full size, within bounds: PART=10 for a
 	@$(GO) run ./verify/big $(if $(PART),-part $(PART))
 
 .PHONY: bench
-bench: deps ## print the figures: cost of each operation, size, start, throughput
+bench: deps ## measure for minutes, and print the figures: cost of each operation, size, start, throughput
 	@$(GO) test ./pkg/cursor ./pkg/handoff ./pkg/handoff/pull ./pkg/dedup -run 'Figure|Dearer' -v | grep -E 'ours|units|PASS:|FAIL'
 	@$(GO) test ./pkg/dedup -run '^$$' -bench Once -benchmem | grep -E 'Benchmark|FAIL'
 	@$(GO) test ./pkg/xorack -run 'Figure|ManyFinish' -v | grep -E 'units|PASS:|FAIL'

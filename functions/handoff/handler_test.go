@@ -102,6 +102,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 				s.t.Errorf("%d operations %s, want %d: %s", outcomes[what], what, want, a.Body)
 			}
 		}
+		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404, `"code":"no-queue"`)
 		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200, `"operations":[]`)
 		if metrics := s.logs.String(); !strings.Contains(metrics, `"Operations":1`) || strings.Contains(metrics, `"Errors":`) {
 			s.t.Errorf("metrics: %s", metrics)

@@ -27,10 +27,10 @@ func TestBadInput(t *testing.T) {
 		return `{"action":"skip","queue":"q","consumer":"billing","reason":"r",` + members + `}`
 	}
 	for _, c := range []struct{ path, body, field string }{
-		{"/consumers", ``, "body"},
-		{"/consumers", `[]`, "body"},
-		{"/consumers", `{"queue":"q","consumer":"a"`, "body"},
-		{"/consumers", `{"queue":"q","queue":"p","consumer":"a"}`, "body"},
+		{"/consumers", ``, "request body"},
+		{"/consumers", `[]`, "request body"},
+		{"/consumers", `{"queue":"q","consumer":"a"`, "request body"},
+		{"/consumers", `{"queue":"q","queue":"p","consumer":"a"}`, "request body"},
 		{"/consumers", `{"consumer":"a"}`, "queue"},
 		{"/consumers", `{"queue":"","consumer":"a"}`, "queue"},
 		{"/consumers", `{"queue":7,"consumer":"a"}`, "queue"},
@@ -53,7 +53,7 @@ func TestBadInput(t *testing.T) {
 		{"/consumers", `{"queue":"q","consumer":"a","reason":"r"}`, "reason"},
 		{"/operations", `{}`, "action"},
 		{"/operations", `{"action":7}`, "action"},
-		{"/operations", op(`"action":"skip"`), "body"},
+		{"/operations", op(`"action":"skip"`), "request body"},
 		{"/operations", `{"action":"create","queue":"q","consumer":"billing","reason":"r"}`, "action"},
 		{"/operations", `{"action":"pause","queue":"q","consumer":"billing"}`, "reason"},
 		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":""}`, "reason"},

@@ -251,12 +251,18 @@ func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, er
 }
 
 // Audit reads what operators did to a queue's consumers, the latest first, at
-// most 100 a page. after is what the page before returned as next.
+// most 100 a page. after is what the page before returned as next. Where nothing is on
+// record the queue is looked at, and [cursor.ErrNoQueue] if it was never there.
 func (d *Deliverer) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, "", err
 	}
-	return d.store.Audit(ctx, queue, after)
+	page, next, err = d.store.Audit(ctx, queue, after)
+	if err != nil || len(page) > 0 {
+		return page, next, err
+	}
+	_, err = d.sorter.Status(ctx, queue)
+	return nil, next, err
 }
 
 // Delivered says which seq every consumer of a queue is past, with nothing below

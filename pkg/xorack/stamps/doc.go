@@ -1,6 +1,6 @@
 // Package stamps is the interface of xor-ack-dynamodb: it detects when a whole tree
-// of work is done by stamps of bytes instead of edges. The caller that
-// starts a piece of work stamps its chain, and the worker that has done it stamps it with the same bytes;
+// of work is done by stamps of bytes instead of edges. The caller that starts a piece of
+// work stamps its chain, and the worker that has done it stamps it with the same bytes;
 // where all stamps come to zero, the work is done. New code should use the edges of
 // pkg/xorack, whose ends cost less and are identified by their ids.
 //

@@ -303,10 +303,10 @@ func TestBadInput(t *testing.T) {
 	root := xorack.Root("t", "", 0).String()
 	long := strings.Repeat("x", 1025)
 	for _, c := range []struct{ field, document string }{
-		{"body", `7`},
-		{"body", ``},
-		{"body", `[]`},
-		{"body", `{"operation":"get","tag":"t"} x`},
+		{"request body", `7`},
+		{"request body", ``},
+		{"request body", `[]`},
+		{"request body", `{"operation":"get","tag":"t"} x`},
 		{"operation", `{}`},
 		{"operation", `{"operation":7}`},
 		{"operation", `{"operation":"destroy"}`},

@@ -30,7 +30,7 @@ func (b *bench) place(staged cursor.Staged) string {
 	return answer(r)
 }
 
-// TestWhatIsStagedIsSeenWhenItIsPlaced, by whomever, and once.
+// TestWhatIsStagedIsSeenWhenItIsPlaced, no matter by whom, and once.
 func TestWhatIsStagedIsSeenWhenItIsPlaced(t *testing.T) {
 	b := newBench(t, nil)
 	staged := b.stage(cursor.KindArrival, several("a", 2))

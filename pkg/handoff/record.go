@@ -57,7 +57,7 @@ const (
 	// out. It is never handed out again before it is settled.
 	InDoubt = record.InDoubt
 	// Sending: the claim's range was delivered, and is as good as committed; its
-	// replies are on their way. It ends in its commit, by whomever.
+	// replies are on their way. It ends in its commit, no matter by whom.
 	Sending = record.Sending
 	// Blocked: the message behind Delivered failed as often as it may. Nothing
 	// is delivered until an operator skips or redrives it.

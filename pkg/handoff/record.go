@@ -9,13 +9,51 @@ import (
 )
 
 // What is stored of a consumer, and what this package and package pull both work with.
-// The fields and methods of these types are described in internal/record.
+// The types are defined in internal/record, so that both can work on the store; what
+// they have is in their comments here, since go doc does not show it of an alias.
 type (
 	// Store has the consumers and the operations, on DynamoDB ([NewDynamo]) or in memory
 	// ([NewMemory]). Its methods are for this package and package pull.
 	Store = record.Store
 	// Consumer is the durable record of a named reader of one queue: its lock, its
-	// State and how far it is (Delivered). The zero Consumer means that there is none.
+	// State and how far it is (Delivered). The zero Consumer means that there is none,
+	// and Exists is false. Times are the zero Time where there is none.
+	//
+	//	Queue, Name string          whose it is
+	//	Delivered int64             the last seq that was delivered and committed, or skipped
+	//	State State                 what it is at
+	//	Token Token                 that of the last claim
+	//	From, To int64              its range: From < seq <= To
+	//	LeaseUntil time.Time        when the claim may be taken over
+	//	Tracked bool                the chain of the claim's work says how it ends
+	//	Attempts int                how often the message behind Delivered was claimed
+	//	SingleTo int64              up to this seq one message is claimed at a time
+	//	RetryAt time.Time           when a batch that failed is tried again
+	//	Failed time.Time            when a batch last failed since the last commit
+	//	Error string                why it failed
+	//	ReplyQueue string           the queue of the replies that Error is about; it does not name it
+	//	BlockedSince time.Time      since when the State is Blocked
+	//	Outcomes [4]                of the last claims, in the slot N mod 4: N int64, Outcome
+	//	                            TokenOutcome, and Sum string, a hash of the token's Req
+	//	Quarantine [10]Quarantined  claims that stayed in doubt too long; the rest are zero
+	//	Outbox [10]                 queues that a Sending claim has replies for: Queue string,
+	//	                            Numbered bool; the rest are zero
+	//	Refused                     replies that could never be stored: N of them and Announced of
+	//	                            these, By the last such claim, to Queue, Why and Since when
+	//	Paused string               why nothing is claimed; "" where it is not paused
+	//	PausedSince time.Time       since when
+	//	Rewinds int64               how often it was set to another position
+	//	Starting string             the operation that sets it to a place, until that is done
+	//	LastOp string               the last operation of an operator, or the one that made it
+	//
+	// Its methods:
+	//
+	//	Exists() bool                            false in the zero Consumer
+	//	Claimed() bool                           a claim is in flight, in doubt or not
+	//	Cause() string                           Error, with the queue of replies named
+	//	Outcome(Token) (TokenOutcome, bool)      how a claim ended, where that is remembered
+	//	Quarantined(Token) (Quarantined, bool)   the claim, where it is in quarantine
+	//	Knows(n int64) bool                      the claim of a number is remembered, or in quarantine
 	Consumer = record.Consumer
 	// State is what a consumer of a queue is at.
 	State = record.State
@@ -24,22 +62,56 @@ type (
 	// remembers the highest number it has seen, and refuses lower ones, is safe from a
 	// process that wakes up after its claim was taken over. String is the token as it
 	// travels.
+	//
+	//	N int64      the claim's number, from 1 up
+	//	Req string   1 to 64 characters
 	Token = record.Token
 	// TokenOutcome is how a claim ended.
 	TokenOutcome = record.TokenOutcome
 	// Quarantined is a claim that stayed in doubt too long. The messages behind it
-	// are delivered; its own are kept until it is settled.
+	// are delivered; its own are kept until it is settled. Unsettled reports whether
+	// nobody knows yet how it ended.
+	//
+	//	Token Token       whose claim it is
+	//	From, To int64    its range: From < seq <= To
+	//	State State       InDoubt, and ABORTED once it is settled so; one that was
+	//	                  committed is gone
+	//	Since time.Time   when its lease ran out
 	Quarantined = record.Quarantined
 	// Operation is what an operator did to a consumer, or asked for.
+	//
+	//	Queue, Consumer string  what it was done to
+	//	At time.Time            when it was asked for, to the millisecond
+	//	Op string               what the operator called it: the same Op is the same operation
+	//	Kind string             skip, redrive, rewind, pause, resume, settle, release or remove;
+	//	                        reply where no operator made it: replies could never be stored
+	//	Seq int64               the message or the place that it is about; -1 where there is none
+	//	Reason string           why
+	//	Done bool, Error string that it was done, or why it was not; neither while it is in
+	//	                        progress
+	//	Chain string            the tag of the chain to wait for, where Error is that a claim
+	//	                        is in flight
+	//	ReplyQueue string       where the replies were to go that Error is about
 	Operation = record.Operation
 	// Reply is a message that a consumer sends with the commit of a claim: it is
 	// stored exactly once if the claim is committed, and not at all otherwise. Queue
-	// is any queue of the same tables; one that is not there is made. Seq is its place
-	// in a numbered queue, nil for a queue in arrival order. ID, Body, ContentType and
-	// Attributes are as in a cursor.Message; without an ID it gets one, which is the
-	// same however often it is stored.
+	// is any queue of the same tables; one that is not there is made.
+	//
+	//	Queue string                  where it goes
+	//	Seq *int64                    its place in a numbered queue; nil for one in arrival
+	//	                              order. The replies of a claim to one queue have all a
+	//	                              Seq, or none
+	//	ID string                     as in a cursor.Message, as are the following; without one
+	//	                              it gets an ID that is the same however often it is stored
+	//	Body []byte
+	//	ContentType string
+	//	Attributes map[string]string
 	Reply = record.Reply
-	// ReplyError is why the replies of a claim to one queue are not stored.
+	// ReplyError is why the replies of a claim to one queue are not stored. Error names
+	// the queue, Unwrap returns Err.
+	//
+	//	Queue string  the queue that they go to, by its whole name
+	//	Err error     why
 	ReplyError = record.ReplyError
 )
 

@@ -37,10 +37,18 @@
 // (CommitAndClaim): PREPARED goes to STARTED under the next number. A message that failed
 // as often as it may makes the consumer BLOCKED.
 //
-// A claim's verdict is NOT_PREPARED while it is STARTED, then the claim's state, where
-// PREPARED is IN_DOUBT already once its lease is over, then QUARANTINED, and then how it
-// ended: COMMITTED, ABORTED or CANCELLED. The words are those of the consumer's states,
-// of the events, and of the answers over HTTP.
+// What a call is answered about a claim that it cannot do anything to:
+//
+//	the claim is             the verdict
+//	STARTED                  NOT_PREPARED
+//	PREPARED                 PREPARED; IN_DOUBT once its lease is over
+//	IN_DOUBT                 IN_DOUBT
+//	in quarantine            QUARANTINED; ABORTED once it is settled so
+//	ended                    COMMITTED, ABORTED or CANCELLED
+//	ended long ago           FORGOTTEN: the last four are remembered
+//	another's, or tracked    FOREIGN
+//
+// The words are those of the consumer's states, of the events, and of the answers over HTTP.
 //
 // # What is guaranteed
 //

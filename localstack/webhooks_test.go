@@ -330,13 +330,14 @@ func (w sender) others() {
 		body    string
 		headers map[string]string
 	}{
-		"nobody":        {"nobody", `{}`, nil},
 		"no signature":  {"github", `{}`, nil},
 		"a long header": {"stripe", `{}`, map[string]string{"Stripe-Signature": strings.Repeat("v1=00,", 5000)}},
 	} {
 		status, said := w.send(test.source, []byte(test.body), test.headers)
 		w.want(name, status, said, 401, "not-signed")
 	}
+	status, said = w.send("nobody", []byte(`{}`), nil)
+	w.want("a sender without a route", status, said, 404, "")
 	bytes := "\xff\xfe\x00"
 	status, said = w.send("github", []byte(bytes), map[string]string{
 		"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac(newSecret, bytes)), "Content-Type": "application/octet-stream",

@@ -156,13 +156,16 @@ func (s *Streamsort) addAlarms() {
 			metric:    metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", s.FailureQueue.QueueName()}}},
 			statistic: "Maximum", threshold: 1,
 		},
-		apiFails("Api", "The HTTP API", s.api),
 	}
+	all = append(all, apiAlarms("Api", "The HTTP API", s.api)...)
 	if s.tenantAPI != nil {
-		all = append(all, apiFails("TenantApi", "The tenants' HTTP API", s.tenantAPI))
+		all = append(all, apiAlarms("TenantApi", "The tenants' HTTP API", s.tenantAPI)...)
 	}
 	if s.WebhookFunction != nil {
 		all = append(all, alarm{
+			id: "WebhooksThrottledAlarm", description: "Senders were answered 429, which not all of them repeat", metric: throttledMetric(webhooksThrottled, s.api),
+			statistic: "Sum", threshold: 1,
+		}, alarm{
 			id: "WebhooksRefusedAlarm", description: "Requests of known senders are not signed as they must be", metric: s.ownMetric(s.WebhookFunction, "WebhooksRefused"),
 			statistic: "Sum", threshold: float64(s.props.WebhookRefusals),
 		})
@@ -184,12 +187,18 @@ func (s *Streamsort) addAlarms() {
 	}
 }
 
-// apiFails says that an API fails.
-func apiFails(id, what string, api awsapigatewayv2.CfnApi) alarm {
-	return alarm{
-		id: id + "FailsAlarm", description: what + " answers 5xx",
-		metric:    metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", api.Ref()}}},
-		statistic: "Sum", threshold: 1, periods: 3, points: 2,
+// apiAlarms are raised where an API fails, or has no room for its callers.
+func apiAlarms(id, what string, api awsapigatewayv2.CfnApi) []alarm {
+	return []alarm{
+		{
+			id: id + "FailsAlarm", description: what + " answers 5xx",
+			metric:    metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", api.Ref()}}},
+			statistic: "Sum", threshold: 1, periods: 3, points: 2,
+		},
+		{
+			id: id + "ThrottledAlarm", description: what + " answers 429", metric: throttledMetric(throttled, api),
+			statistic: "Sum", threshold: 1, periods: 3, points: 2,
+		},
 	}
 }
 

@@ -37,11 +37,14 @@ func wantAlarms(all bool) map[string]rule {
 		"ChainsTimedOutAlarm":       {"Streamsort ChainsTimedOut SweepFunction", "Sum", 1, five, 1, 1},
 		"FailureQueueAlarm":         {"AWS/SQS ApproximateNumberOfMessagesVisible FailureQueue.QueueName", "Maximum", 1, five, 1, 1},
 		"ApiFailsAlarm":             {"AWS/ApiGateway 5xx Api", "Sum", 1, five, 2, 3},
+		"ApiThrottledAlarm":         {"Streamsort/Access Throttled Api", "Sum", 1, five, 2, 3},
 	}
 	functions, streams := []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack"}, []string{"Sort", "Ack"}
 	if all {
 		functions, streams = append(functions, "Process", "Webhook"), append(streams, "Process")
 		want["TenantApiFailsAlarm"] = rule{"AWS/ApiGateway 5xx TenantApi", "Sum", 1, five, 2, 3}
+		want["TenantApiThrottledAlarm"] = rule{"Streamsort/Access Throttled TenantApi", "Sum", 1, five, 2, 3}
+		want["WebhooksThrottledAlarm"] = rule{"Streamsort/Access WebhooksThrottled Api", "Sum", 1, five, 1, 1}
 		want["WebhooksRefusedAlarm"] = rule{"Streamsort WebhooksRefused WebhookFunction", "Sum", 5, five, 1, 1}
 	}
 	for _, f := range functions {
@@ -222,6 +225,7 @@ func TestQueries(t *testing.T) {
 			t.Errorf("%s: %v", id, got)
 		}
 	}
+	diff(t, "ThrottledQuery", []any{ref("ApiLogs")}, defaults().properties(t, "ThrottledQuery", "AWS::Logs::QueryDefinition")["LogGroupNames"])
 }
 
 // The runbook has a section for each alarm, and for nothing else: what it means,

@@ -117,6 +117,8 @@ func (s *Streamsort) integrate(d door, id string, function awslambda.Function) *
 // addStage deploys an API at its root, throttled, with an access log that
 // tells who asked for which route, and nothing that a request carried.
 func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
+	s.accessLogs[d.api] = s.newLogGroup(d.prefix + "ApiLogs")
+	s.countThrottled(d.prefix+"ApiThrottled", d.api, throttled, `{ $.status = "429" }`)
 	return awsapigatewayv2.NewCfnStage(s.scope, jsii.String(d.prefix+"ApiStage"), &awsapigatewayv2.CfnStageProps{
 		ApiId:      d.api.Ref(),
 		StageName:  jsii.String("$default"),
@@ -126,7 +128,7 @@ func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
 			ThrottlingBurstLimit: jsii.Number(d.burst),
 		},
 		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
-			DestinationArn: s.newLogGroup(d.prefix + "ApiLogs").LogGroupArn(),
+			DestinationArn: s.accessLogs[d.api].LogGroupArn(),
 			Format:         jsii.String(accessLogFormat(d.caller)),
 		},
 	})
@@ -136,7 +138,7 @@ func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
 func accessLogFormat(caller string) string {
 	var fields []string
 	for _, name := range []string{
-		"requestId", "requestTime", "routeKey", "status", "responseLength", "responseLatency",
+		"apiId", "requestId", "requestTime", "routeKey", "status", "responseLength", "responseLatency",
 		"integrationLatency", "integrationErrorMessage", "error.message", "identity.sourceIp", caller,
 	} {
 		fields = append(fields, fmt.Sprintf(`"%s":"$context.%s"`, strings.TrimPrefix(name, "identity."), name))

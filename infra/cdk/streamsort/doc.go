@@ -37,9 +37,10 @@
 //	…Shift           CodeDeploy; moves the aliases; only with Props.Shift
 //	…Alarm           CloudWatch; docs/runbook.md has a section for each
 //	Dashboard        CloudWatch
+//	…Throttled       CloudWatch Logs; counts what an API answered 429, in its access log
 //	…Query           CloudWatch Logs Insights, saved; only with Props.SavedQueries
 //	FailureQueue     SQS; where the mappings put what they give up on: positions in a stream, no messages
-//	Api              HTTP API with IAM authorisation on every route but PostWebhooksRoute; that one only with Props.Webhooks
+//	Api              HTTP API with IAM authorisation on every route but PostWebhooks…Route, one for each of Props.Webhooks
 //	TenantApi        HTTP API for tenants, by their tokens; only with Props.TenantClaim
 //
 // The tables' keys, stream views and TTL attributes come from

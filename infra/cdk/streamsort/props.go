@@ -158,8 +158,8 @@ type Props struct {
 	// {"sources": [{"name": …, "scheme": …, "secret": …, "queue": …}]}. Its members
 	// are those of Webhook, with small first letters.
 	WebhooksFile string
-	// WebhookRate is how many requests a second the senders' route takes: 1 to
-	// 10,000; 100. WebhookBurst is how many at once: 1 to 5,000; 50.
+	// WebhookRate is how many requests a second the route of each sender takes: 1
+	// to 10,000; 100. WebhookBurst is how many at once: 1 to 5,000; 50.
 	WebhookRate, WebhookBurst int
 	// WebhookRefusals is how many requests of known senders within five minutes
 	// raise an alarm where their signatures are wrong: 1 to 1,000,000; 5.

@@ -33,6 +33,21 @@ func (s *Streamsort) addQueries() {
 		}))
 	}
 	s.pointQueries()
+	s.addThrottledQuery()
+}
+
+// addThrottledQuery saves the one query over the APIs' access logs.
+func (s *Streamsort) addThrottledQuery() {
+	groups := []any{s.accessLogs[s.api].LogGroupName()}
+	if s.tenantAPI != nil {
+		groups = append(groups, s.accessLogs[s.tenantAPI].LogGroupName())
+	}
+	awslogs.NewCfnQueryDefinition(s.scope, jsii.String("ThrottledQuery"), &awslogs.CfnQueryDefinitionProps{
+		Name: jsii.String(s.id + "/Who was throttled"), LogGroupNames: &groups, QueryString: jsii.String(`filter status = 429
+| stats count(*) as requests, earliest(@timestamp) as since, latest(@timestamp) as until by routeKey, sourceIp
+| sort requests desc
+| limit 100`),
+	})
 }
 
 // pointQueries has the queries look at the logs of all functions.

@@ -40,9 +40,10 @@ type Streamsort struct {
 	api   awsapigatewayv2.CfnApi
 	// tenantAPI is nil where there are no tenants.
 	tenantAPI awsapigatewayv2.CfnApi
-	// stage is the first API's.
-	stage awsapigatewayv2.CfnStage
-	props Props
+	// stage is the first API's, accessLogs are the logs of both APIs' requests.
+	stage      awsapigatewayv2.CfnStage
+	accessLogs map[awsapigatewayv2.CfnApi]awslogs.LogGroup
+	props      Props
 	// readers is how many functions read the cursors' stream.
 	readers   int
 	dashboard awscloudwatch.CfnDashboard
@@ -72,7 +73,7 @@ func New(scope constructs.Construct, id string, props *Props) (*Streamsort, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Streamsort{scope: constructs.NewConstruct(scope, &id), id: id, props: p, consumers: p.Consumers, live: map[awslambda.Function]awslambda.Alias{}, alarms: map[string]awscloudwatch.CfnAlarm{}}
+	s := &Streamsort{scope: constructs.NewConstruct(scope, &id), id: id, props: p, consumers: p.Consumers, live: map[awslambda.Function]awslambda.Alias{}, alarms: map[string]awscloudwatch.CfnAlarm{}, accessLogs: map[awsapigatewayv2.CfnApi]awslogs.LogGroup{}}
 	return s, s.addAll()
 }
 
@@ -101,7 +102,7 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 			GenerateBootstrapVersionRule: jsii.Bool(false),
 		}),
 	})
-	s := &Stack{stack, &Streamsort{scope: stack, id: id, fixed: true, props: p, consumers: p.Consumers, live: map[awslambda.Function]awslambda.Alias{}, alarms: map[string]awscloudwatch.CfnAlarm{}}}
+	s := &Stack{stack, &Streamsort{scope: stack, id: id, fixed: true, props: p, consumers: p.Consumers, live: map[awslambda.Function]awslambda.Alias{}, alarms: map[string]awscloudwatch.CfnAlarm{}, accessLogs: map[awsapigatewayv2.CfnApi]awslogs.LogGroup{}}}
 	if err := s.addAll(); err != nil {
 		return nil, err
 	}
@@ -153,7 +154,8 @@ func (s *Streamsort) addAll() error {
 		s.addTenants()
 	}
 	if s.WebhookFunction != nil {
-		s.addWebhookRoute()
+		s.addWebhookRoutes()
+		s.countWebhooksThrottled()
 	}
 	s.addAlarms()
 	s.addShifts()

@@ -177,6 +177,7 @@ func TestLogicalIDs(t *testing.T) {
 		"Api": "AWS::ApiGatewayV2::Api", "ApiStage": "AWS::ApiGatewayV2::Stage",
 		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiHandoffIntegration": "AWS::ApiGatewayV2::Integration",
 		"ApiAckIntegration": "AWS::ApiGatewayV2::Integration", "ApiLogs": "AWS::Logs::LogGroup",
+		"ApiThrottled": "AWS::Logs::MetricFilter",
 	}
 	functions := func(names ...string) {
 		for _, function := range names {
@@ -192,7 +193,7 @@ func TestLogicalIDs(t *testing.T) {
 	for id := range wantAlarms(false) {
 		want[id] = "AWS::CloudWatch::Alarm"
 	}
-	queries := []string{"FailuresQuery", "QueueQuery", "RefusedQuery", "AnnouncedQuery", "SlowQuery"}
+	queries := []string{"FailuresQuery", "QueueQuery", "RefusedQuery", "AnnouncedQuery", "SlowQuery", "ThrottledQuery"}
 	for _, id := range queries {
 		want[id] = "AWS::Logs::QueryDefinition"
 	}
@@ -225,7 +226,10 @@ func TestLogicalIDs(t *testing.T) {
 			}
 			// On the first API alone.
 			want["ApiWebhookIntegration"] = "AWS::ApiGatewayV2::Integration"
-			want["PostWebhooksRoute"] = "AWS::ApiGatewayV2::Route"
+			for _, sender := range []string{"github", "bank"} {
+				want["PostWebhooks"+sender+"Route"] = "AWS::ApiGatewayV2::Route"
+			}
+			want["WebhooksThrottled"] = "AWS::Logs::MetricFilter"
 			want["PostWebhooksPermission"] = "AWS::Lambda::Permission"
 			for _, id := range queries {
 				delete(want, id) // Props.SavedQueries is false

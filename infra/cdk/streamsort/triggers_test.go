@@ -157,7 +157,7 @@ func TestStage(t *testing.T) {
 		got := maps.Clone(tmpl.properties(t, "ApiStage", "AWS::ApiGatewayV2::Stage"))
 		logs := got["AccessLogSettings"].(object)
 		delete(got, "AccessLogSettings")
-		delete(got, "RouteSettings") // the webhooks' own: TestWebhookRoute
+		delete(got, "RouteSettings") // the webhooks' own: TestWebhookRoutes
 		diff(t, "ApiStage", object{
 			"ApiId": ref("Api"), "StageName": "$default", "AutoDeploy": true,
 			"DefaultRouteSettings": object{"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst},

@@ -1,11 +1,14 @@
 package streamsort
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -197,34 +200,50 @@ func (s *Streamsort) webhookAccess() []awsiam.PolicyStatement {
 	return statements
 }
 
-// webhookRoute is the path of all senders.
-const webhookRoute = "/webhooks/{source}"
+// webhookPath begins the path of each sender, before its name.
+const webhookPath = "/webhooks/"
 
-// addWebhookRoute opens the one route that asks for no authorisation of API
-// Gateway's, with a throttle of its own: what strangers send cannot take the
-// other routes' share.
-func (s *Streamsort) addWebhookRoute() {
-	route := awsapigatewayv2.NewCfnRoute(s.scope, jsii.String("PostWebhooksRoute"), &awsapigatewayv2.CfnRouteProps{
-		ApiId:             s.api.Ref(),
-		RouteKey:          jsii.String("POST " + webhookRoute),
-		AuthorizationType: jsii.String("NONE"),
-		Target:            s.integrate(door{api: s.api}, "ApiWebhookIntegration", s.WebhookFunction),
-	})
-	suppress(route, suppression{
-		rule:   "AwsSolutions-APIG4",
-		reason: "Senders such as GitHub cannot sign for IAM: the function takes nothing that the sender's own secret has not signed.",
-	})
+// addWebhookRoutes opens the routes that ask for no authorisation of API
+// Gateway's: one for each sender, each with a throttle of its own. What strangers
+// send under one name takes neither another sender's share nor the other routes',
+// and what they send under no sender's name has no route.
+func (s *Streamsort) addWebhookRoutes() {
+	target := s.integrate(door{api: s.api}, "ApiWebhookIntegration", s.WebhookFunction)
+	throttles := map[string]any{}
+	for _, w := range s.props.Webhooks {
+		key := "POST " + webhookPath + w.Name
+		route := awsapigatewayv2.NewCfnRoute(s.scope, jsii.String("PostWebhooks"+idPart(w.Name)+"Route"), &awsapigatewayv2.CfnRouteProps{
+			ApiId: s.api.Ref(), RouteKey: &key, AuthorizationType: jsii.String("NONE"), Target: target,
+		})
+		suppress(route, suppression{
+			rule:   "AwsSolutions-APIG4",
+			reason: "Senders such as GitHub cannot sign for IAM: the function takes nothing that the sender's own secret has not signed.",
+		})
+		throttles[key] = map[string]any{"ThrottlingRateLimit": s.props.WebhookRate, "ThrottlingBurstLimit": s.props.WebhookBurst}
+		s.stage.AddResourceDependency(route, nil) // its settings name the route
+	}
+	s.stage.SetRouteSettings(throttles)
+	// One for all: 50 would not fit into the alias's policy.
 	awslambda.NewCfnPermission(s.scope, jsii.String("PostWebhooksPermission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),
 		FunctionName: s.liveARN(s.WebhookFunction),
 		Principal:    jsii.String("apigateway.amazonaws.com"),
-		SourceArn:    s.routeARN(s.api, "POST", webhookRoute),
+		SourceArn:    s.routeARN(s.api, "POST", webhookPath+"*"),
 	})
-	s.stage.SetRouteSettings(map[string]any{
-		"POST " + webhookRoute: map[string]any{"ThrottlingRateLimit": s.props.WebhookRate, "ThrottlingBurstLimit": s.props.WebhookBurst},
-	})
-	s.stage.AddResourceDependency(route, nil) // its settings name the route
 }
+
+// idPart is a name as a part of a logical id, which has letters and digits only: two
+// names never make the same part.
+func idPart(name string) string {
+	kept := notInID.ReplaceAllString(name, "")
+	if kept == name {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return kept + hex.EncodeToString(sum[:4])
+}
+
+var notInID = regexp.MustCompile(`[^A-Za-z0-9]`)
 
 func (p Props) checkWebhooks(c *checker) {
 	all, err := p.readWebhooks()

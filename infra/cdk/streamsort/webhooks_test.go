@@ -1,6 +1,8 @@
 package streamsort
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,31 +29,76 @@ func TestWebhooksFile(t *testing.T) {
 	}
 }
 
-// The senders' route is the only one without authorisation, has a throttle of
-// its own, and leads to no other function. Without senders there is none.
-func TestWebhookRoute(t *testing.T) {
+// The senders' routes are the only ones without authorisation: one for each, with
+// a throttle of its own, and they lead to no other function. Without senders there
+// is none.
+func TestWebhookRoutes(t *testing.T) {
 	for name, tmpl := range map[string]template{"default": defaults(), "changed": changed()} {
-		open := 0
-		for id, resource := range tmpl.Resources {
+		open := object{}
+		for _, resource := range tmpl.Resources {
 			if resource["Type"] != "AWS::ApiGatewayV2::Route" {
 				continue
 			}
 			if properties := resource["Properties"].(object); properties["AuthorizationType"] == "NONE" {
-				open++
-				diff(t, id, "POST /webhooks/{source}", properties["RouteKey"])
+				open[properties["RouteKey"].(string)] = true
 			}
 		}
-		if want := map[string]int{"default": 0, "changed": 1}[name]; open != want {
-			t.Errorf("%s: %d routes without authorisation, want %d", name, open, want)
-		}
+		want := map[string]object{"default": {}, "changed": {"POST /webhooks/github": true, "POST /webhooks/bank": true}}[name]
+		diff(t, name+": routes without authorisation", want, any(open))
 	}
-	diff(t, "throttle", object{"POST /webhooks/{source}": object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 60}},
+	throttle := object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 60}
+	diff(t, "throttles", object{"POST /webhooks/github": throttle, "POST /webhooks/bank": throttle},
 		changed().properties(t, "ApiStage", "AWS::ApiGatewayV2::Stage")["RouteSettings"])
-	diff(t, "the stage waits for the route", []any{"PostWebhooksRoute"}, changed().Resources["ApiStage"]["DependsOn"])
+	diff(t, "the stage waits for the routes", []any{"PostWebhooksbankRoute", "PostWebhooksgithubRoute"}, changed().Resources["ApiStage"]["DependsOn"])
 	diff(t, "function", ref("WebhookAlias"), changed().properties(t, "ApiWebhookIntegration", "AWS::ApiGatewayV2::Integration")["IntegrationUri"])
 	permission := changed().properties(t, "PostWebhooksPermission", "AWS::Lambda::Permission")
 	diff(t, "permission", ref("WebhookAlias"), permission["FunctionName"])
-	if arn := name(permission["SourceArn"]); arn != "arn:AWS::Partition:execute-api:AWS::Region:AWS::AccountId:Api/*/POST/webhooks/{source}" {
+	if arn := name(permission["SourceArn"]); arn != "arn:AWS::Partition:execute-api:AWS::Region:AWS::AccountId:Api/*/POST/webhooks/*" {
 		t.Errorf("the function may be called by %s", arn)
+	}
+}
+
+// Names that differ make logical ids that differ.
+func TestIDPart(t *testing.T) {
+	parts := map[string]string{}
+	for _, name := range []string{"ab", "a.b", "a-b", "a_b", "ab.", "...", "---"} {
+		part := idPart(name)
+		if other, taken := parts[part]; taken || notInID.MatchString(part) {
+			t.Errorf("%q makes %q, as %q does", name, part, other)
+		}
+		parts[part] = name
+	}
+	if idPart("github") != "github" {
+		t.Errorf("github makes %q", idPart("github"))
+	}
+}
+
+// What is answered 429 is counted: of each API, and of the senders' routes. The
+// filters read what the access logs write.
+func TestThrottledIsCounted(t *testing.T) {
+	for id, want := range map[string]struct{ logs, metric, pattern string }{
+		"ApiThrottled":       {"ApiLogs", "Throttled", `{ $.status = "429" }`},
+		"TenantApiThrottled": {"TenantApiLogs", "Throttled", `{ $.status = "429" }`},
+		"WebhooksThrottled":  {"ApiLogs", "WebhooksThrottled", `{ $.status = "429" && $.routeKey = "POST /webhooks/*" }`},
+	} {
+		diff(t, id, object{
+			"LogGroupName": ref(want.logs), "FilterPattern": want.pattern,
+			"MetricTransformations": []any{object{
+				"MetricNamespace": "Streamsort/Access", "MetricName": want.metric, "MetricValue": "1",
+				"Dimensions": []any{object{"Key": "ApiId", "Value": "$.apiId"}},
+			}},
+		}, changed().properties(t, id, "AWS::Logs::MetricFilter"))
+	}
+	for _, stage := range []string{"ApiStage", "TenantApiStage"} {
+		format := changed().properties(t, stage, "AWS::ApiGatewayV2::Stage")["AccessLogSettings"].(object)["Format"].(string)
+		var line map[string]string
+		if err := json.Unmarshal([]byte(format), &line); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"apiId", "status", "routeKey", "sourceIp"} {
+			if !strings.HasPrefix(line[name], "$context.") {
+				t.Errorf("%s: a line of the access log has no %s: %s", stage, name, format)
+			}
+		}
 	}
 }

@@ -1,0 +1,39 @@
+package streamsort
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// What API Gateway has no metric of: it counts a 429 among all 4xx. So the requests
+// that were answered 429 are counted in the access logs.
+const (
+	accessNamespace   = metricsNamespace + "/Access"
+	throttled         = "Throttled"
+	webhooksThrottled = "WebhooksThrottled"
+)
+
+// throttledMetric is how many requests of an API were answered 429: of all its
+// routes, or of the senders' alone.
+func throttledMetric(name string, api awsapigatewayv2.CfnApi) metric {
+	return metric{accessNamespace, name, []dimension{{"ApiId", api.Ref()}}}
+}
+
+// countThrottled counts the lines of an API's access log that a pattern matches.
+func (s *Streamsort) countThrottled(id string, api awsapigatewayv2.CfnApi, name, pattern string) {
+	awslogs.NewCfnMetricFilter(s.scope, &id, &awslogs.CfnMetricFilterProps{
+		LogGroupName:  s.accessLogs[api].LogGroupName(),
+		FilterPattern: &pattern,
+		MetricTransformations: []any{&awslogs.CfnMetricFilter_MetricTransformationProperty{
+			MetricNamespace: jsii.String(accessNamespace), MetricName: &name, MetricValue: jsii.String("1"),
+			Dimensions: []any{&awslogs.CfnMetricFilter_DimensionProperty{Key: jsii.String("ApiId"), Value: jsii.String("$.apiId")}},
+		}},
+	})
+}
+
+// countWebhooksThrottled counts what senders were answered 429: one is enough for an
+// alarm, as not every sender repeats it.
+func (s *Streamsort) countWebhooksThrottled() {
+	s.countThrottled("WebhooksThrottled", s.api, webhooksThrottled, `{ $.status = "429" && $.routeKey = "POST `+webhookPath+`*" }`)
+}

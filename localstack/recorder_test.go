@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -27,10 +28,12 @@ type recorder struct {
 	mu     sync.Mutex
 	target *url.URL
 	used   map[use]bool
+	// queues are those that requests to tables name, as IAM's dynamodb:LeadingKeys.
+	queues map[string]bool
 }
 
 func newRecorder(t *testing.T) *recorder {
-	r := &recorder{used: map[use]bool{}}
+	r := &recorder{used: map[use]bool{}, queues: map[string]bool{}}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			r.mu.Lock()
@@ -77,6 +80,30 @@ func (r *recorder) note(request *http.Request, body []byte) {
 	for _, resource := range resources(request, body) {
 		r.used[use{function, action(request, body), resource}] = true
 	}
+	if strings.HasPrefix(action(request, body), "dynamodb:") {
+		r.queues[leadingKey(body)] = true
+	}
+}
+
+var keyValue = regexp.MustCompile(`= *(:[A-Za-z0-9_]+)`)
+
+// leadingKey is the queue that a request names: the partition key of an item, or of a
+// query; empty where it names none.
+func leadingKey(body []byte) string {
+	type value struct{ S string }
+	var input struct {
+		Key, Item, ExpressionAttributeValues map[string]value
+		KeyConditionExpression               string
+	}
+	_ = json.Unmarshal(body, &input) // the server says what is wrong with it
+	if queue := input.Key["queue"].S + input.Item["queue"].S; queue != "" {
+		return queue
+	}
+	name := keyValue.FindStringSubmatch(input.KeyConditionExpression)
+	if name == nil {
+		return ""
+	}
+	return input.ExpressionAttributeValues[name[1]].S
 }
 
 // action is the IAM action of a request.

@@ -375,7 +375,52 @@ func checkPrivileges(t *testing.T, path string, recorders ...*recorder) {
 			t.Errorf("allowed, and never called: %s", u)
 		}
 	}
+	checkQueues(t, text, recorders...)
 	if calls < 10 {
 		t.Errorf("only %d uses were recorded: %v", calls, slices.Collect(maps.Keys(used)))
+	}
+}
+
+// checkQueues looks that webhook named no queue but those that its role may.
+func checkQueues(t *testing.T, text []byte, recorders ...*recorder) {
+	t.Helper()
+	var document struct {
+		Resources struct {
+			WebhookPolicy struct {
+				Properties struct {
+					PolicyDocument struct {
+						Statement []struct {
+							Condition map[string]map[string]any
+						}
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	var patterns []any
+	for _, statement := range document.Resources.WebhookPolicy.Properties.PolicyDocument.Statement {
+		if like := statement.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]; like != nil {
+			patterns = many(like)
+		}
+	}
+	named := 0
+	for _, r := range recorders {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for queue := range r.queues {
+			named++
+			if !slices.ContainsFunc(patterns, func(p any) bool {
+				prefix, isPrefix := strings.CutSuffix(p.(string), "*")
+				return queue == prefix || isPrefix && strings.HasPrefix(queue, prefix)
+			}) {
+				t.Errorf("named the queue %q, and may name %v alone", queue, patterns)
+			}
+		}
+	}
+	if named < 5 || len(patterns) != 4 {
+		t.Errorf("%d queues were named, %v may be", named, patterns)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -71,14 +72,21 @@ func (s *Streamsort) announce() (statements []awsiam.PolicyStatement) {
 		statements = append(statements, allow([]string{"sns:Publish"}, &topic))
 	}
 	if bus := *s.props.EventBus; bus != "" {
-		statements = append(statements, allow([]string{"events:PutEvents"}, awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
+		statements = append(statements, ownEvents(allow([]string{"events:PutEvents"}, awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
 			Service: jsii.String("events"), Resource: jsii.String("event-bus"), ResourceName: &bus,
-		})))
+		}))))
 	}
 	if function := *s.props.AnnounceFunction; function != "" {
 		statements = append(statements, allow([]string{"lambda:InvokeFunction"}, &function))
 	}
 	return statements
+}
+
+// ownEvents allows to put no events but those of our own source, so that nobody
+// can pass for another one by a function of ours.
+func ownEvents(statement awsiam.PolicyStatement) awsiam.PolicyStatement {
+	statement.AddCondition(jsii.String("ForAllValues:StringEquals"), map[string]any{"events:source": announce.Source})
+	return statement
 }
 
 // ackAccess: create, read and end chains, and finish those that the stream

@@ -77,6 +77,7 @@ func TestAccess(t *testing.T) {
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))
 
 	receives := common("Webhook")
+	receives["MessagesTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Query" // bank's are numbered
 	receives["ArrivalsTable.Arn"] = "dynamodb:PutItem dynamodb:UpdateItem"
 	receives["arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"] = "ssm:GetParameter"
 	receives["BankSecretArn"] = "secretsmanager:GetSecretValue"
@@ -112,7 +113,9 @@ func allowed(t *testing.T, tmpl template, function string) map[string]any {
 		}
 		for _, resource := range many(statement["Resource"]) {
 			for _, action := range many(statement["Action"]) {
-				actions[name(resource)] = append(actions[name(resource)], action.(string))
+				if !slices.Contains(actions[name(resource)], action.(string)) { // under two conditions
+					actions[name(resource)] = append(actions[name(resource)], action.(string))
+				}
 			}
 		}
 	}
@@ -122,6 +125,59 @@ func allowed(t *testing.T, tmpl template, function string) map[string]any {
 		lines[resource] = strings.Join(list, " ")
 	}
 	return lines
+}
+
+// conditions are those under which a function's role allows actions of a service, by
+// resource.
+func conditions(t *testing.T, tmpl template, function, service string) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for _, value := range tmpl.properties(t, function+"Policy", "AWS::IAM::Policy")["PolicyDocument"].(object)["Statement"].([]any) {
+		statement := value.(object)
+		if strings.HasPrefix(many(statement["Action"])[0].(string), service+":") {
+			on := name(statement["Resource"])
+			list, _ := all[on].([]any)
+			all[on] = append(list, statement["Condition"])
+		}
+	}
+	return all
+}
+
+// webhook reaches the queues of its sources, and no other: names that a source
+// gives whole or a prefix of are texts, whatever is in them. Without a numbered
+// source it reads no message.
+func TestWebhookReachesItsQueuesAlone(t *testing.T) {
+	source := func(name string, queue WebhookQueue) Webhook {
+		return Webhook{Name: name, Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/" + name), Queue: queue}
+	}
+	tmpl := synthesize("Streamsort", &Props{Webhooks: []Webhook{
+		source("github", WebhookQueue{Path: "repository.full_name"}),
+		source("shop", WebhookQueue{Fixed: "${all} of *?"}),
+		source("acme", WebhookQueue{Path: "q", Prefix: new("@acme/")}),
+	}})
+	like := []any{object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"github/*", "${$}{all} of ${*}${?}", "@acme/*"}}}}
+	diff(t, "confined", map[string][]any{"MessagesTable.Arn": like, "ArrivalsTable.Arn": like, "CursorsTable.Arn": like}, conditions(t, tmpl, "Webhook", "dynamodb"))
+	diff(t, "messages in arrival order", "dynamodb:PutItem dynamodb:Query", allowed(t, tmpl, "Webhook")["MessagesTable.Arn"])
+
+	// Under changedProps, one source may name any queue but tenants'.
+	both := []any{
+		object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"github/*"}}},
+		object{"ForAllValues:StringNotLike": object{"dynamodb:LeadingKeys": []any{"@*"}}},
+	}
+	diff(t, "any queue", map[string][]any{"MessagesTable.Arn": both, "ArrivalsTable.Arn": both, "CursorsTable.Arn": both}, conditions(t, changed(), "Webhook", "dynamodb"))
+}
+
+// What puts events puts none of another source.
+func TestEventsAreOfOurSource(t *testing.T) {
+	const bus = "arn:aws:events:eu-west-1:123456789012:event-bus/shop"
+	tmpl := synthesize("Streamsort", &Props{Consumers: []Consumer{{Name: "shop", Sink: &Sink{Kind: "eventbridge", ARN: new(bus)}}}})
+	own := []any{object{"ForAllValues:StringEquals": object{"events:source": "streamsort"}}}
+	for function, on := range map[string]string{
+		"Sweep": "arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default",
+		"Ack":   "arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default", "Process": bus,
+	} {
+		diff(t, function, map[string][]any{on: own}, conditions(t, tmpl, function, "events"))
+	}
 }
 
 func many(value any) []any {

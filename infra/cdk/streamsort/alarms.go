@@ -101,15 +101,27 @@ func (s *Streamsort) process() []named {
 	return []named{{"Process", s.ProcessFunction}}
 }
 
-// busyTables are those that every message is written to.
-func (s *Streamsort) busyTables() []struct {
+// namedTable is a table by the name that its alarm begins with.
+type namedTable struct {
 	name  string
 	table awsdynamodb.TableV2
-} {
-	return []struct {
-		name  string
-		table awsdynamodb.TableV2
-	}{{"Messages", s.MessagesTable}, {"Cursors", s.CursorsTable}, {"Consumers", s.ConsumersTable}}
+}
+
+// busyTables are those that every message is written to.
+func (s *Streamsort) busyTables() []namedTable {
+	return []namedTable{{"Messages", s.MessagesTable}, {"Cursors", s.CursorsTable}, {"Consumers", s.ConsumersTable}}
+}
+
+// tables are all that there are.
+func (s *Streamsort) tables() []namedTable {
+	all := append(s.busyTables(), namedTable{"Sweeps", s.SweepsTable}, namedTable{"Arrivals", s.ArrivalsTable},
+		namedTable{"Audit", s.AuditTable}, namedTable{"Chains", s.ChainsTable})
+	for _, optional := range []namedTable{{"Dedup", s.DedupTable}, {"Archive", s.ArchiveTable}} {
+		if optional.table != nil {
+			all = append(all, optional)
+		}
+	}
+	return all
 }
 
 // addAlarms makes every alarm of docs/runbook.md, which has a section for each.
@@ -176,7 +188,7 @@ func (s *Streamsort) addAlarms() {
 	for _, f := range s.functions() {
 		all = append(all, s.callAlarms(f)...)
 	}
-	for _, t := range s.busyTables() {
+	for _, t := range s.tables() {
 		all = append(all, alarm{
 			id: t.name + "ThrottledAlarm", description: "Writes to the table are throttled", metric: tableMetric(t.table, "WriteThrottleEvents"),
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,

@@ -56,7 +56,11 @@ func wantAlarms(all bool) map[string]rule {
 		want[f+"BehindAlarm"] = rule{"AWS/Lambda IteratorAge " + f + "Function", "Maximum", 3600_000, five, 1, 1}
 		want[f+"FarBehindAlarm"] = rule{"AWS/Lambda IteratorAge " + f + "Function", "Maximum", 12 * 3600_000, five, 1, 1}
 	}
-	for _, table := range []string{"Messages", "Cursors", "Consumers"} {
+	tables := []string{"Messages", "Cursors", "Sweeps", "Arrivals", "Consumers", "Audit", "Chains", "Dedup"}
+	if all {
+		tables = append(tables, "Archive")
+	}
+	for _, table := range tables {
 		want[table+"ThrottledAlarm"] = rule{"AWS/DynamoDB WriteThrottleEvents " + table + "Table", "Sum", 1, five, 2, 3}
 	}
 	return want

@@ -164,7 +164,11 @@ func toSinks(all []Consumer) []awsiam.PolicyStatement {
 		}
 		// consumersFile has read it: its kind is known.
 		kind, _ := sink.KindOf(c.Sink.Kind)
-		statements = append(statements, allow([]string{kind.Action}, c.Sink.ARN))
+		statement := allow([]string{kind.Action}, c.Sink.ARN)
+		if c.Sink.Kind == "eventbridge" {
+			statement = ownEvents(statement)
+		}
+		statements = append(statements, statement)
 		if c.Sink.Key != nil {
 			statements = append(statements, allow([]string{"kms:Decrypt", "kms:GenerateDataKey"}, c.Sink.Key))
 		}

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -179,13 +181,23 @@ func (s *Streamsort) addWebhook() error {
 	return nil
 }
 
-// webhookAccess: what enqueue does to store a message, but nothing that it reads
-// them by; and the sources' secrets, each by its own ARN.
-func (s *Streamsort) webhookAccess() []awsiam.PolicyStatement {
-	statements := []awsiam.PolicyStatement{
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
-		allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
-		s.moveCursors(),
+// webhookAccess: what enqueue does to store a message, in the queues of the sources
+// alone; and the sources' secrets, each by its own ARN. In arrival order it reads
+// where messages have their places, and no message.
+func (s *Streamsort) webhookAccess() (statements []awsiam.PolicyStatement) {
+	messages := []string{"dynamodb:PutItem", "dynamodb:Query"}
+	if slices.ContainsFunc(s.props.Webhooks, func(w Webhook) bool { return w.Seq != "" }) {
+		messages = append(messages, "dynamodb:GetItem")
+	}
+	for operator, queues := range webhookQueues(s.props.Webhooks) {
+		for _, statement := range []awsiam.PolicyStatement{
+			allow(messages, s.MessagesTable.TableArn()),
+			allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
+			s.moveCursors(),
+		} {
+			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": queues})
+			statements = append(statements, statement)
+		}
 	}
 	for _, w := range s.props.Webhooks {
 		action := "secretsmanager:GetSecretValue"
@@ -199,6 +211,37 @@ func (s *Streamsort) webhookAccess() []awsiam.PolicyStatement {
 	}
 	return statements
 }
+
+// webhookQueues are the queues that sources can name, as conditions of IAM: those
+// that are like one of these texts, and, where a source may name any but tenants',
+// those that are not like theirs.
+func webhookQueues(all []Webhook) iter.Seq2[string, []string] {
+	var own []string
+	any := false
+	for _, w := range all {
+		switch {
+		case w.Queue.Fixed != "":
+			own = append(own, literal.Replace(w.Queue.Fixed))
+		case w.Queue.Prefix == nil:
+			own = append(own, literal.Replace(w.Name)+"/*")
+		case *w.Queue.Prefix == "":
+			any = true
+		default:
+			own = append(own, literal.Replace(*w.Queue.Prefix)+"*")
+		}
+	}
+	return func(yield func(string, []string) bool) {
+		if len(own) > 0 && !yield("ForAllValues:StringLike", own) {
+			return
+		}
+		if any {
+			yield("ForAllValues:StringNotLike", []string{"@*"})
+		}
+	}
+}
+
+// literal writes what IAM would read as a wildcard or a variable as itself.
+var literal = strings.NewReplacer("*", "${*}", "?", "${?}", "$", "${$}")
 
 // webhookPath begins the path of each sender, before its name.
 const webhookPath = "/webhooks/"

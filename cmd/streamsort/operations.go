@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +15,7 @@ type order struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" help:"The consumer's name."`
 	Reason   string `required:"" help:"Why: it is kept."`
-	ID       string `help:"A name for this operation. Repeated at once under the same id it is not done twice (pause and resume always are). Do not use an id again for another operation. A random one where none is given."`
+	ID       string `help:"A name for this operation. Repeated at once under the same id it is not done twice (pause and resume always are). An id that is another operation's is refused. A random one where none is given."`
 }
 
 // operate asks for an operation. Its id is made here, so that the client may repeat it.
@@ -110,18 +112,27 @@ func (c *auditCommand) Run(s *session) error {
 		var a struct {
 			At, ID, Action, Consumer, Reason, Outcome, Error string
 			Seq                                              seq
+			Request                                          map[string]string
+			Who                                              struct{ Kind, Name, Client string }
 		}
 		if err := json.Unmarshal(raw, &a); err != nil {
 			return err
 		}
 		what := a.Action
-		if a.Seq != "" {
+		if a.Seq != "" && len(a.Request) == 0 {
 			what += " " + string(a.Seq)
+		}
+		for _, name := range slices.Sorted(maps.Keys(a.Request)) {
+			what += " " + name + "=" + a.Request[name]
+		}
+		who := strings.TrimSpace(a.Who.Kind + " " + a.Who.Name)
+		if a.Who.Client != "" {
+			who += " by " + a.Who.Client
 		}
 		outcome := a.Outcome
 		if a.Error != "" {
 			outcome += " (" + a.Error + ")"
 		}
-		return s.print(raw, "%s\t%s\t%s\t%s\t%s\t%s\n", a.At, a.Consumer, what, outcome, a.Reason, a.ID)
+		return s.print(raw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.At, a.Consumer, what, outcome, a.Reason, a.ID, cmp.Or(who, "-"))
 	})
 }

@@ -270,7 +270,7 @@ func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error)
 	if kind != nil {
 		start = start.OfKind(*kind)
 	}
-	made, err := s.deliverer.Create(ctx, queue, name, start)
+	made, err := s.deliverer.CreateFor(ctx, handoff.Who(c.Identity()), queue, name, start)
 	if err != nil {
 		return 0, nil, err
 	}

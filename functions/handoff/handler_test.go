@@ -50,11 +50,14 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		s.block("q", "billing", 3)
 		s.Want("skipped", s.operate("skip", `,"seq":"3","id":"op-2"`), 200, `"state":"IDLE","delivered":3`)
 		s.Want("skipped again", s.operate("skip", `,"seq":3,"id":"op-2"`), 200, `"delivered":3`)
+		s.Want("the same id for another operation", s.operate("rewind", `,"start":4,"id":"op-2"`), 409, "problems/id-taken", `"code":"id-taken"`)
 		for i, at := range []int{4, 3, 4} {
 			s.now = s.now.Add(time.Second)
-			s.Want("the same id for another operation", s.operate("rewind", fmt.Sprintf(`,"start":%d,"id":"op-2"`, at)), 200,
+			s.Want("to another place", s.operate("rewind", fmt.Sprintf(`,"start":%d,"id":"to-%d"`, at, i)), 200,
 				fmt.Sprintf(`"delivered":%d,"attempts":0,"rewinds":%d`, at-1, i+1))
 		}
+		s.Want("back again by an id that is taken", s.operate("rewind", `,"start":"first","id":"to-0"`), 409, "problems/id-taken")
+		s.Want("nothing was done", s.status(), 200, `"delivered":3`, `"rewinds":3`)
 		s.Want("skipped by another", s.operate("skip", `,"seq":4,"id":"op-3"`), 409, "problems/not-blocked")
 
 		done := s.deliver("q", "billing", func(handoff.Batch) error {
@@ -85,7 +88,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			Operations []struct{ ID, Action, Consumer, Reason, Outcome, Error string }
 		}
 		a := s.Request("GET", "/operations", "queue=q", "")
-		s.Want("the operations", a, 200, `"id":"op-1","action":"redrive","consumer":"billing","seq":3,"reason":"because","outcome":"done"`)
+		s.Want("the operations", a, 200, `"id":"op-1","action":"redrive","consumer":"billing","seq":3,"reason":"because","who":{"kind":"none"},"outcome":"done"`)
 		if err := json.Unmarshal([]byte(a.Body), &listed); err != nil {
 			s.t.Fatal(err)
 		}
@@ -96,14 +99,15 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		// A second try under one id is the same operation; one that was refused is kept.
 		for what, want := range map[string]int{
 			"skip done": 1, "skip refused": 3, "redrive done": 1, "rewind done": 6, "rewind refused": 2, "pause done": 1,
-			"resume done": 1, "remove done": 1, "remove refused": 1,
+			"resume done": 1, "remove done": 1, "remove refused": 1, "create done": 4, "create refused": 2,
 		} {
 			if outcomes[what] != want {
 				s.t.Errorf("%d operations %s, want %d: %s", outcomes[what], what, want, a.Body)
 			}
 		}
 		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404, `"code":"no-queue"`)
-		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200, `"operations":[]`)
+		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200,
+			`"operations":[{"at":`, `"action":"create","consumer":"audit","reason":"","request":{"start":"3"},"who":{"kind":"none"},"outcome":"done"}]`)
 		if metrics := s.logs.String(); !strings.Contains(metrics, `"Operations":1`) || strings.Contains(metrics, `"Errors":`) {
 			s.t.Errorf("metrics: %s", metrics)
 		}
@@ -145,7 +149,7 @@ func TestPages(t *testing.T) {
 		seen, next := 0, ""
 		for range 3 {
 			var page struct {
-				Operations []struct{ ID string }
+				Operations []struct{ ID, Action string }
 				Next       string
 			}
 			a := s.Request("GET", "/operations", url.Values{"queue": {"q"}, "after": {next}}.Encode(), "")
@@ -154,7 +158,7 @@ func TestPages(t *testing.T) {
 			}
 			for _, op := range page.Operations {
 				seen++
-				if want := fmt.Sprintf("op %d", 120-seen); op.ID != want {
+				if want := fmt.Sprintf("op %d", 120-seen); op.ID != want && op.Action != "create" {
 					s.t.Errorf("op %d is %q, want %q", seen, op.ID, want)
 				}
 			}
@@ -162,7 +166,7 @@ func TestPages(t *testing.T) {
 				break
 			}
 		}
-		if seen != 120 || next != "" {
+		if seen != 5+120 || next != "" {
 			s.t.Errorf("%d operations, next %q", seen, next)
 		}
 	})

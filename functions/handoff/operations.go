@@ -79,12 +79,37 @@ type recordedOperation struct {
 	Consumer string       `json:"consumer"`
 	Seq      *jsonseq.Seq `json:"seq,omitempty"`
 	Reason   string       `json:"reason"`
-	Outcome  outcome      `json:"outcome"`
-	Error    string       `json:"error,omitempty"`
+	// Request is what else was asked for.
+	Request map[string]string `json:"request,omitempty"`
+	Who     *whoAnswer        `json:"who,omitempty"`
+	Outcome outcome           `json:"outcome"`
+	Error   string            `json:"error,omitempty"`
+}
+
+// whoAnswer is who asked, as callers see it.
+type whoAnswer struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name,omitempty"`
+	Client string `json:"client,omitempty"`
+}
+
+// newWho is who asked; nil where that was not kept. A tenant gets no name of the
+// account's, which are another's.
+func newWho(scope tenancy.Scope, w handoff.Who) *whoAnswer {
+	switch {
+	case w == handoff.Who{}:
+		return nil
+	case scope.Tenant() != "" && w.Kind != handoff.WhoJWT:
+		return &whoAnswer{Kind: w.Kind}
+	}
+	return &whoAnswer{w.Kind, w.Name, w.Client}
 }
 
 func newRecordedOperation(scope tenancy.Scope, a handoff.Operation) recordedOperation {
-	r := recordedOperation{At: a.At, ID: a.Op, Action: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Outcome: open, Error: a.Error}
+	r := recordedOperation{
+		At: a.At, ID: a.Op, Action: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Request: a.Request, Who: newWho(scope, a.Who),
+		Outcome: open, Error: a.Error,
+	}
 	if a.Chain != "" {
 		r.Error += fmt.Sprintf(" until its chain %q ends", scope.Short(a.Chain))
 	}

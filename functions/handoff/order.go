@@ -116,6 +116,7 @@ func readOrder(c *httpapi.Call) (order, error) {
 			return o, invalid.New(invalid.Misplaced, place, "is not a field of "+o.action)
 		}
 	}
+	o.Who = handoff.Who(c.Identity())
 	if !given["id"] {
 		o.Op = strings.ToLower(rand.Text())
 	}

@@ -17,6 +17,11 @@ func problemOf(err error) *httpapi.Problem {
 			Status: http.StatusNotFound, Type: "no-consumer", Title: "There is no such consumer",
 			Detail: "the queue has no consumer of this name",
 		}
+	case errors.Is(err, handoff.ErrIDTaken):
+		return &httpapi.Problem{
+			Status: http.StatusConflict, Type: "id-taken", Title: "The id is that of another operation",
+			Detail: "the queue has another operation of this id, or this one with something else asked for; nothing was done",
+		}
 	case errors.Is(err, handoff.ErrNotBlocked):
 		return notBlocked("the consumer is not blocked")
 	case errors.Is(err, handoff.ErrClaimed):

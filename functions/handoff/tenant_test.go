@@ -216,3 +216,33 @@ func queuesOf(t *testing.T, store *cursor.Store) []string {
 	}
 	return names
 }
+
+// The audit log names who asked; a tenant sees that an operator did, and not which.
+func TestWhoAsked(t *testing.T) {
+	s := newServer(t, localdb.Choose())
+	s.Client = httpapitest.New(t, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
+	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.put("@acme/q", 1)
+	as := func(authorizer, method, path, query, body string) httpapitest.Answer {
+		t.Helper()
+		event := httpapitest.V2(method, path, query, body, false)
+		return s.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":`+authorizer+`,`, 1))
+	}
+	const (
+		token  = `{"jwt":{"claims":{"org":"acme","sub":"ben","client_id":"app"}}}`
+		signed = `{"iam":{"userArn":"arn:aws:iam::1:user/ann"}}`
+	)
+	pause := `{"action":"pause","queue":%q,"consumer":"c","reason":"r","id":%q}`
+	s.Want("made by ben", as(token, "POST", "/consumers", "", `{"queue":"q","consumer":"c"}`), 200)
+	s.Want("paused by ben", as(token, "POST", "/operations", "", fmt.Sprintf(pause, "q", "1")), 200)
+	s.Want("paused by ann", as(signed, "POST", "/operations", "", fmt.Sprintf(pause, "@acme/q", "2")), 200)
+	if got := s.Invoke(fmt.Sprintf(pause, "@acme/q", "3")); !strings.Contains(got, `"paused"`) {
+		t.Error(got)
+	}
+	byBen, byApp := `"action":"create","consumer":"c","reason":"","request":{"start":"first"},"who":{"kind":"jwt","name":"ben","client":"app"}`, `"id":"1","action":"pause","consumer":"c","reason":"r","who":{"kind":"jwt","name":"ben","client":"app"}`
+	s.Want("to ann", as(signed, "GET", "/operations", "queue=%40acme%2Fq", ""), 200, byBen, byApp,
+		`"reason":"r","who":{"kind":"iam","name":"arn:aws:iam::1:user/ann"}`, `"reason":"r","who":{"kind":"direct"}`)
+	s.Want("to ben", as(token, "GET", "/operations", "queue=q", ""), 200, byBen, byApp,
+		`"reason":"r","who":{"kind":"iam"}`, `"reason":"r","who":{"kind":"direct"}`)
+}

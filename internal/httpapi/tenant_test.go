@@ -128,3 +128,27 @@ func TestProblemsNameQueuesAsTheyWereGiven(t *testing.T) {
 		}
 	}
 }
+
+// Who asks is what the gateway verified, and never what the caller says.
+func TestIdentity(t *testing.T) {
+	long := strings.Repeat("é", 1500)
+	for _, c := range []struct {
+		event string
+		want  httpapi.Identity
+	}{
+		{v2(`{"iam":{"userArn":"arn:aws:iam::1:user/ann","accessKey":"AKID"}}`), httpapi.Identity{Kind: "iam", Name: "arn:aws:iam::1:user/ann"}},
+		{v1(`null`, `{"userArn":"arn:aws:sts::1:assumed-role/ops/ann"}`), httpapi.Identity{Kind: "iam", Name: "arn:aws:sts::1:assumed-role/ops/ann"}},
+		{v2(`{"jwt":{"claims":{"sub":"ben","client_id":"app","azp":"other"}}}`), httpapi.Identity{Kind: "jwt", Name: "ben", Client: "app"}},
+		{v2(`{"jwt":{"claims":{"sub":"ben","azp":"app"}}}`), httpapi.Identity{Kind: "jwt", Name: "ben", Client: "app"}},
+		{v2(`{"jwt":{"claims":{"sub":7}},"iam":{"userArn":"a"}}`), httpapi.Identity{Kind: "jwt"}},
+		{v2(`{"jwt":{"claims":{"sub":"` + long + `"}}}`), httpapi.Identity{Kind: "jwt", Name: strings.Repeat("é", 1024)}},
+		{v2(`{"lambda":{"sub":"evil"}}`), httpapi.Identity{Kind: "none"}},
+		{v2(`null`), httpapi.Identity{Kind: "none"}},
+		{`{"queue":"q","sub":"evil","userArn":"evil"}`, httpapi.Identity{Kind: "direct"}},
+	} {
+		r, err := httpapi.Decode(json.RawMessage(c.event))
+		if got := r.Identity(); err != nil || got != c.want {
+			t.Errorf("%s: %+v, %v; want %+v", c.event, got, err, c.want)
+		}
+	}
+}

@@ -60,6 +60,12 @@ const (
 	attrReason    ddb.Path = "reason"
 	attrDone      ddb.Path = "done"
 	attrChain     ddb.Path = "chain"
+	attrRequest   ddb.Path = "request"
+	attrWho       ddb.Path = "who"
+
+	// Within who, beside kind.
+	attrName   ddb.Path = "name"
+	attrClient ddb.Path = "client"
 
 	// Within an outcome.
 	attrN       ddb.Path = "n"
@@ -166,16 +172,23 @@ func decodeOutcomes(d *ddb.Decoder, c *Consumer) {
 	}
 }
 
+// idKey is where the operation of an id is found, behind all that operationKey gives.
+func idKey(op string) string { return ids + op }
+
+// ids begins the keys of idKey, and ends the audit log: those of operationKey begin with a digit.
+const ids = "id "
+
 // operationKey orders a queue's operations by their time; the consumer and the op keep any
 // two apart.
 func operationKey(a Operation) string {
 	return fmt.Sprintf("%015d %s %s", a.At.UnixMilli(), a.Consumer, a.Op)
 }
 
-func encodeOperation(a Operation) ddb.Item {
+// encodeOperation is the item of an operation, under a key of its queue.
+func encodeOperation(key string, a Operation) ddb.Item {
 	fields := ddb.Fields{
 		attrQueue:     ddb.Text(a.Queue),
-		attrOperation: ddb.Text(operationKey(a)),
+		attrOperation: ddb.Text(key),
 		attrVersion:   ddb.Int(layout),
 		attrConsumer:  ddb.Text(a.Consumer),
 		attrAt:        ddb.Millis(a.At),
@@ -196,7 +209,56 @@ func encodeOperation(a Operation) ddb.Item {
 	if a.ReplyQueue != "" {
 		fields[attrReplyQueue] = ddb.Text(a.ReplyQueue)
 	}
+	if len(a.Request) > 0 {
+		request := ddb.Fields{}
+		for name, value := range a.Request {
+			request[ddb.Path(name)] = ddb.Text(value)
+		}
+		fields[attrRequest] = ddb.MapOf(request)
+	}
+	if a.Who != (Who{}) {
+		fields[attrWho] = encodeWho(a.Who)
+	}
 	return fields.Item()
+}
+
+func encodeWho(w Who) ddb.Value {
+	fields := ddb.Fields{attrKind: ddb.Text(w.Kind)}
+	if w.Name != "" {
+		fields[attrName] = ddb.Text(w.Name)
+	}
+	if w.Client != "" {
+		fields[attrClient] = ddb.Text(w.Client)
+	}
+	return ddb.MapOf(fields)
+}
+
+func decodeWho(d *ddb.Decoder) Who {
+	stored := d.MapOr(attrWho)
+	if !stored.Exists() {
+		return Who{}
+	}
+	inner := ddb.Decoder{Item: stored}
+	w := Who{inner.Text(attrKind), inner.TextOr(attrName, ""), inner.TextOr(attrClient, "")}
+	if inner.Err != nil {
+		d.Fail(attrWho, "does not say who asked")
+	}
+	return w
+}
+
+func decodeRequest(d *ddb.Decoder) map[string]string {
+	stored := d.MapOr(attrRequest)
+	if stored.Len() == 0 {
+		return nil
+	}
+	request := make(map[string]string, stored.Len())
+	for name := range stored.All() {
+		inner := ddb.Decoder{Item: stored}
+		if request[name] = inner.Text(ddb.Path(name)); inner.Err != nil {
+			d.Fail(attrRequest, "is not a request")
+		}
+	}
+	return request
 }
 
 func decodeOperation(it ddb.Item) (Operation, error) {
@@ -215,6 +277,8 @@ func decodeOperation(it ddb.Item) (Operation, error) {
 		Chain:    d.TextOr(attrChain, ""),
 
 		ReplyQueue: d.TextOr(attrReplyQueue, ""),
+		Request:    decodeRequest(&d),
+		Who:        decodeWho(&d),
 	}
 	if d.Err != nil {
 		return Operation{}, fmt.Errorf("operation: %w", d.Err)

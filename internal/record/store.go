@@ -145,6 +145,29 @@ type Failure struct {
 // that could never be stored.
 const OpReply = "reply"
 
+// Who asked for an operation, as far as somebody whom the caller cannot influence says
+// so. The zero Who is not known.
+type Who struct {
+	// Kind is WhoIAM, WhoJWT, WhoDirect or WhoNobody.
+	Kind string
+	// Name is the ARN of the caller, or the subject of the token.
+	Name string
+	// Client is the client that the token was made for.
+	Client string
+}
+
+// The kinds of a Who.
+const (
+	// WhoIAM signed the request for IAM.
+	WhoIAM = "iam"
+	// WhoJWT sent a token.
+	WhoJWT = "jwt"
+	// WhoDirect invoked the function: Lambda does not say who that was.
+	WhoDirect = "direct"
+	// WhoNobody came through a gateway that verified nothing.
+	WhoNobody = "none"
+)
+
 // Operation is what an operator did to a consumer, or asked for.
 type Operation struct {
 	Queue    string
@@ -153,12 +176,16 @@ type Operation struct {
 	At time.Time
 	// Op is what the operator called it: the same Op is the same operation.
 	Op string
-	// Kind is skip, redrive, rewind, pause, resume or remove.
+	// Kind is create, skip, redrive, rewind, pause, resume, settle, release or remove.
 	Kind string
 	// Seq is the message that was skipped or redriven, or the place that was
 	// gone back to; -1 where there is none.
 	Seq    int64
 	Reason string
+	// Request is what else was asked for, by the names that the request has for it.
+	Request map[string]string
+	// Who asked.
+	Who Who
 	// Done says that it was done, Error why it was not; neither is set while it is
 	// in progress.
 	Done  bool

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -100,8 +101,32 @@ func (s *Store) Remove(ctx context.Context, seen Consumer) (bool, error) {
 // Lost response: the repeat stores the same. We die right after: the operation stands
 // there as asked for, and its Op shows whether it was done.
 func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
-	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record operation", Table: &s.audit}, Item: encodeOperation(o)})
+	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record operation", Table: &s.audit}, Item: encodeOperation(operationKey(o), o)})
 	return err
+}
+
+// NameOperation gives an operation its Op in its queue, for ever: it reports whether the
+// Op is this operation's, with everything that was asked for. Who asks, and when, makes no
+// difference. 1 write unit.
+//
+// Lost response: the repeat finds its own: true. Another did it first: true where they
+// asked for the same, false otherwise, and nothing changes. We die right after: nothing
+// was done under this Op, and the same request does it.
+func (s *Store) NameOperation(ctx context.Context, o Operation) (bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Put{
+		Op: ddb.Op{Op: "name operation", Table: &s.audit}, Item: encodeOperation(idKey(o.Op), o), If: attrQueue.Missing(),
+	})
+	if err != nil || a.Held {
+		return a.Held, err
+	}
+	named, err := decodeOperation(a.Item)
+	return err == nil && named.asksFor(o), err
+}
+
+// asksFor reports whether both ask for the same.
+func (o Operation) asksFor(other Operation) bool {
+	return o.Queue == other.Queue && o.Consumer == other.Consumer && o.Kind == other.Kind && o.Seq == other.Seq &&
+		o.Reason == other.Reason && maps.Equal(o.Request, other.Request)
 }
 
 // auditPage is the most operations of a page.
@@ -111,9 +136,11 @@ const auditPage = 100
 // read unit for each 4 KB. next is empty after the last page.
 func (s *Store) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
 	query := ddb.Query{
-		Op: ddb.Op{Op: "audit", Table: &s.audit}, Partition: ddb.Text(queue), Backwards: true, Strong: true, Limit: auditPage,
+		Op: ddb.Op{Op: "audit", Table: &s.audit}, Partition: ddb.Text(queue), Where: attrOperation.Lt(ddb.Text(ids)),
+		Backwards: true, Strong: true, Limit: auditPage,
 	}
-	if after != "" {
+	// DynamoDB refuses a key that is not of the range.
+	if after != "" && after < ids {
 		query.After = ddb.Fields{attrQueue: ddb.Text(queue), attrOperation: ddb.Text(after)}.Item()
 	}
 	a, err := s.engine.Do(ctx, query)

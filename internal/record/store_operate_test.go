@@ -256,6 +256,50 @@ func TestStoreActs(t *testing.T) {
 	})
 }
 
+// TestStoreNamesOperations: an id is that of one operation of its queue.
+func TestStoreNamesOperations(t *testing.T) {
+	each(t, func(b *bench) {
+		first := b.operation(1)
+		first.Request, first.Who = map[string]string{"start": "first"}, record.Who{Kind: record.WhoIAM, Name: "arn"}
+		named := func(what string, o record.Operation, want bool) {
+			b.Helper()
+			ours, err := b.NameOperation(b.Context(), o)
+			b.check(err)
+			same(b.T, what, ours, want)
+		}
+		named("the first", first, true)
+		named("again", first, true)
+		later := first
+		later.At, later.Who = later.At.Add(time.Hour), record.Who{}
+		named("later, by another", later, true)
+		for what, change := range map[string]func(*record.Operation){
+			"another consumer": func(o *record.Operation) { o.Consumer = "b" },
+			"another action":   func(o *record.Operation) { o.Kind = "redrive" },
+			"another seq":      func(o *record.Operation) { o.Seq++ },
+			"another reason":   func(o *record.Operation) { o.Reason = "other" },
+			"another place":    func(o *record.Operation) { o.Request = map[string]string{"start": "latest"} },
+			"no place":         func(o *record.Operation) { o.Request = nil },
+		} {
+			o := first
+			change(&o)
+			named(what, o, false)
+		}
+		named("nothing changed", first, true)
+		elsewhere := first
+		elsewhere.Queue += " 2"
+		elsewhere.Seq++
+		named("of another queue", elsewhere, true)
+		b.check(b.RecordOperation(b.Context(), first))
+		page, next, err := b.Audit(b.Context(), b.queue, "")
+		b.check(err)
+		same(b.T, "the audit log has it once", page, []record.Operation{first})
+		same(b.T, "next", next, "")
+		page, _, err = b.Audit(b.Context(), b.queue, "zzz")
+		b.check(err)
+		same(b.T, "from behind its end", page, []record.Operation{first})
+	})
+}
+
 func TestStoreActsPages(t *testing.T) {
 	each(t, func(b *bench) {
 		const operations = 130

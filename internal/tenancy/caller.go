@@ -13,6 +13,8 @@ type Caller struct {
 	Claims map[string]json.RawMessage
 	// Signed says that the request was signed for IAM.
 	Signed bool
+	// ARN is the signer's.
+	ARN string
 }
 
 // Scope is whose names the caller's are: those of the tenant in the token's claim,

@@ -64,12 +64,20 @@
 //	consumer     S  whose
 //	at           N  ms, when it was asked for
 //	op           S  what the operator called it
-//	kind         S  skip, redrive, rewind, pause, resume or remove
+//	kind         S  create, skip, redrive, rewind, pause, resume, settle, release or remove
 //	seq          N  the message or the place that it is about; -1 where there is none
 //	reason       S  why
+//	request      M  what else was asked for: start, kind, token, outcome
+//	who          M  who asked, with
+//	  kind         S  iam, jwt, direct or none
+//	  name         S  the caller's ARN, or the token's subject
+//	  client       S  the token's client
 //	done, error  BOOL, S  how it ended; neither while it is under way
 //	chain        S  where error is that a tracked claim is in flight: the claim's
 //	replyQueue   S  where error is about replies: where they were to go
+//
+// and, under "id " and op, the first operation that had this op in the queue, as it was asked
+// for: another one is refused.
 //
 // No error that is kept has a queue's or a chain's name in it: the code that shows it
 // names what the reader may know.

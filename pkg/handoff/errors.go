@@ -21,6 +21,9 @@ var (
 	// ErrOutran: somebody else changed the consumer at the same moment. Look,
 	// and decide again.
 	ErrOutran = record.ErrOutran
+	// ErrIDTaken: the queue has another operation of this id, or the same one with
+	// something else asked for. Nothing was done.
+	ErrIDTaken = errors.New("the id is that of another operation")
 	// ErrNotBlocked: there is nothing to skip or to redrive.
 	ErrNotBlocked = errors.New("the consumer is not blocked")
 	// ErrClaimed: a claim is in flight, and the operation has to wait for its end.

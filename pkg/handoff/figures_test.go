@@ -160,7 +160,7 @@ func TestNewConsumerFigure(t *testing.T) {
 	}
 }
 
-// TestOperatorsFigure: what operators do costs 4 writes: asked for, done,
+// TestOperatorsFigure: what operators do costs 5 writes: its id taken, asked for, done,
 // noted, and the queue woken up; a rewind has one more for its end.
 func TestOperatorsFigure(t *testing.T) {
 	m := newMetered(t)
@@ -171,9 +171,9 @@ func TestOperatorsFigure(t *testing.T) {
 		do     func() error
 		writes int
 	}{
-		"pause":  {func() error { _, err := m.d.Pause(t.Context(), o); return err }, 3},
-		"resume": {func() error { _, err := m.d.Resume(t.Context(), o); return err }, 4},
-		"rewind": {func() error { _, err := m.d.Rewind(t.Context(), o, handoff.At(5)); return err }, 5},
+		"pause":  {func() error { _, err := m.d.Pause(t.Context(), o); return err }, 4},
+		"resume": {func() error { _, err := m.d.Resume(t.Context(), o); return err }, 5},
+		"rewind": {func() error { _, err := m.d.Rewind(t.Context(), o, handoff.At(5)); return err }, 6},
 	} {
 		// In any order: none of them depends on another.
 		_, err := m.d.Resume(t.Context(), o)

@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 // The kinds of an Operation.
 const (
+	OpCreate  = "create"
 	OpSkip    = "skip"
 	OpRedrive = "redrive"
 	OpRewind  = "rewind"
@@ -32,8 +34,19 @@ type Order struct {
 	// Reason is why: 1 to 500 bytes of text.
 	Reason string
 	// Op names the order, 1 to 64 characters: the same order again, with the
-	// same Op, is not carried out twice. Empty means a random one.
+	// same Op, is not carried out twice, and another order of the queue with it is
+	// ErrIDTaken. Empty means a random one.
 	Op string
+	// Who asks.
+	Who Who
+}
+
+// operation is what is on record of an order before it is carried out.
+func (d *Deliverer) operation(o Order, kind string, seq int64, request map[string]string) Operation {
+	return Operation{
+		Queue: o.Queue, Consumer: o.Consumer, At: ddb.ToMillis(d.now()), Op: o.Op, Kind: kind, Seq: seq, Reason: o.Reason,
+		Request: request, Who: o.Who,
+	}
 }
 
 func (o Order) validate() error {
@@ -61,7 +74,7 @@ func (d *Deliverer) Redrive(ctx context.Context, o Order, seq int64) (Consumer, 
 }
 
 func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64) (Consumer, error) {
-	return d.operate(ctx, o, kind, seq, func(op string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, kind, seq, nil, func(op string, c Consumer) (Consumer, error) {
 		switch {
 		case c.State != Blocked:
 			return c, ErrNotBlocked
@@ -82,7 +95,7 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 	if start.at {
 		seq = start.seq
 	}
-	return d.operate(ctx, o, OpRewind, seq, func(op string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpRewind, seq, map[string]string{"start": start.String()}, func(op string, c Consumer) (Consumer, error) {
 		if c.Claimed() {
 			return c, claimedUntil(c)
 		}
@@ -113,14 +126,14 @@ func claimedUntil(c Consumer) error {
 
 // Pause keeps a consumer from making claims. One in flight ends normally.
 func (d *Deliverer) Pause(ctx context.Context, o Order) (Consumer, error) {
-	return d.operate(ctx, o, OpPause, -1, func(_ string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpPause, -1, nil, func(_ string, c Consumer) (Consumer, error) {
 		return made(d.store.Pause(ctx, c.Queue, c.Name, o.Reason, d.now()))
 	})
 }
 
 // Resume lets a paused consumer go on.
 func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
-	return d.operate(ctx, o, OpResume, -1, func(_ string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpResume, -1, nil, func(_ string, c Consumer) (Consumer, error) {
 		return made(d.store.Pause(ctx, c.Queue, c.Name, "", d.now()))
 	})
 }
@@ -129,7 +142,7 @@ func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
 // for it. One whose reader still runs is made anew by the next record. ErrClaimed
 // where a claim is in flight.
 func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
-	return d.operate(ctx, o, OpRemove, -1, func(_ string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpRemove, -1, nil, func(_ string, c Consumer) (Consumer, error) {
 		switch {
 		case c.Claimed():
 			return c, claimedUntil(c)
@@ -149,13 +162,13 @@ func made(c Consumer, done bool, err error) (Consumer, error) {
 	return c, err
 }
 
-// operate carries an order out: it records what is asked for, looks, does, records
-// how it ended, finishes a start, and wakes the consumer up.
+// operate carries an order out: it looks, gives the order its Op, records what is asked
+// for, does, records how it ended, finishes a start, and wakes the consumer up.
 //
-// Lost responses: the order again, with its Op, finds what it did. We die right
-// after a step: the operation is on record, the consumer's LastOp says whether it was
+// Lost responses: the order again, with its Op, finds what it did. Another order has the
+// Op: ErrIDTaken, before anything is done. We die right after a step: the operation is on record, the consumer's LastOp says whether it was
 // done, and the sweep finishes a start and wakes the consumer up.
-func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64, do func(op string, c Consumer) (Consumer, error)) (Consumer, error) {
+func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64, request map[string]string, do func(op string, c Consumer) (Consumer, error)) (Consumer, error) {
 	if err := o.validate(); err != nil {
 		return Consumer{}, err
 	}
@@ -169,24 +182,17 @@ func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64
 	if !c.Exists() {
 		return c, ErrNoConsumer
 	}
-	// What stands in LastOp identifies the whole order: an Op that was given to
-	// another one before is not taken for this one done.
+	asked := d.operation(o, kind, seq, request)
+	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
+		return c, cmp.Or(err, ErrIDTaken)
+	}
 	op := fmt.Sprintf("%s %d %s", kind, seq, o.Op)
 	if c.LastOp != op {
-		asked := Operation{Queue: o.Queue, Consumer: o.Consumer, At: ddb.ToMillis(d.now()), Op: o.Op, Kind: kind, Seq: seq, Reason: o.Reason}
 		if err := d.store.RecordOperation(ctx, asked); err != nil {
 			return c, err
 		}
 		done, failed := do(op, c)
-		asked.Done = failed == nil
-		if failed != nil {
-			asked.Error = failed.Error()
-			var claimed *ClaimedError
-			if errors.As(failed, &claimed) && claimed.Chain != "" {
-				asked.Error, asked.Chain = ErrClaimed.Error(), claimed.Chain
-			}
-		}
-		if err := errors.Join(failed, d.store.RecordOperation(ctx, asked)); err != nil {
+		if err := d.recordEnd(ctx, asked, failed); err != nil {
 			return done, err
 		}
 		c = done
@@ -200,6 +206,48 @@ func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64
 		return c, nil
 	}
 	return c, d.sorter.Nudge(ctx, o.Queue)
+}
+
+// recordEnd records how an operation ended; failed is why it was not done.
+func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error) error {
+	asked.Done = failed == nil
+	if failed != nil {
+		asked.Error = failed.Error()
+		var claimed *ClaimedError
+		if errors.As(failed, &claimed) && claimed.Chain != "" {
+			asked.Error, asked.Chain = ErrClaimed.Error(), claimed.Chain
+		}
+	}
+	return errors.Join(failed, d.store.RecordOperation(ctx, asked))
+}
+
+// CreateFor is [Deliverer.Create] for the audit log: it has who made the consumer, and
+// where it starts. A consumer that is there already is no operation.
+//
+// Lost responses, we die right after a step: as with Create; the repeat finds the consumer,
+// and the operation stays on record without an end.
+func (d *Deliverer) CreateFor(ctx context.Context, who Who, queue, name string, start Start) (Consumer, error) {
+	if err := validate(queue, name); err != nil {
+		return Consumer{}, err
+	}
+	there, err := d.store.Consumer(ctx, queue, name)
+	if err != nil {
+		return there, err
+	}
+	op := d.newReq()
+	if there.Exists() {
+		return d.create(ctx, queue, name, start, op)
+	}
+	request := map[string]string{"start": start.String()}
+	if start.kind != nil {
+		request["kind"] = start.kind.String()
+	}
+	asked := d.operation(Order{Queue: queue, Consumer: name, Op: op, Who: who}, OpCreate, -1, request)
+	if err := d.store.RecordOperation(ctx, asked); err != nil {
+		return Consumer{}, err
+	}
+	made, failed := d.create(ctx, queue, name, start, op)
+	return made, d.recordEnd(ctx, asked, failed)
 }
 
 // Status is a consumer beside its queue.

@@ -23,8 +23,8 @@ func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token,
 	if outcome != Committed && outcome != Aborted {
 		return Consumer{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
 	}
-	o.Reason = fmt.Sprintf("%s as %s: %s", token, outcome, o.Reason)
-	return d.operate(ctx, o, OpSettle, token.N, func(op string, c Consumer) (Consumer, error) {
+	request := map[string]string{"token": token.String(), "outcome": string(outcome)}
+	return d.operate(ctx, o, OpSettle, token.N, request, func(op string, c Consumer) (Consumer, error) {
 		switch q, there := c.Quarantined(token); {
 		case there && !q.Unsettled() && outcome == Aborted:
 			return c, nil // by its own database
@@ -44,8 +44,7 @@ func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token,
 // delivered again, too. ErrQuarantined where the claim is not settled,
 // ErrNotQuarantined where it is not in quarantine.
 func (d *Deliverer) Release(ctx context.Context, o Order, token Token) (Consumer, error) {
-	o.Reason = fmt.Sprintf("%s: %s", token, o.Reason)
-	return d.operate(ctx, o, OpRelease, token.N, func(op string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, OpRelease, token.N, map[string]string{"token": token.String()}, func(op string, c Consumer) (Consumer, error) {
 		switch q, there := c.Quarantined(token); {
 		case !there:
 			return c, ErrNotQuarantined

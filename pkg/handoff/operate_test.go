@@ -237,6 +237,79 @@ func TestBadOrders(t *testing.T) {
 	}
 }
 
+// TestAnIDIsOfOneOperation: under the id of one, nothing else is done; the same again is
+// safe, also when others came between.
+func TestAnIDIsOfOneOperation(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	k.ends("q", handoff.EndedCaughtUp)
+	_, err := k.d.Create(t.Context(), "q", "d", handoff.First)
+	k.must(err)
+	_, err = k.d.Rewind(t.Context(), order("op"), handoff.First)
+	k.must(err)
+	k.pass(time.Second)
+	taken := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, handoff.ErrIDTaken) {
+			t.Errorf("%s: error %v, want ErrIDTaken", what, err)
+		}
+	}
+	_, err = k.d.Rewind(t.Context(), order("op"), handoff.Latest)
+	taken("another place", err)
+	_, err = k.d.Pause(t.Context(), order("op"))
+	taken("another action", err)
+	other := order("op")
+	other.Consumer = "d"
+	_, err = k.d.Rewind(t.Context(), other, handoff.First)
+	taken("another consumer", err)
+	other = order("op")
+	other.Reason = "why not"
+	_, err = k.d.Rewind(t.Context(), other, handoff.First)
+	taken("another reason", err)
+	if c := k.at("q", 0, handoff.Idle); c.Rewinds != 1 || c.Paused != "" {
+		t.Errorf("%+v; want nothing done but the first", c)
+	}
+	again := order("op")
+	again.Who = handoff.Who{Kind: handoff.WhoIAM, Name: "arn"}
+	if c, err := k.d.Rewind(t.Context(), again, handoff.First); err != nil || c.Rewinds != 1 {
+		t.Errorf("again, by another: %+v, %v", c, err)
+	}
+	k.operations("rewind -1 done=true ")
+}
+
+// TestWhatIsOnRecord: who asked for what, and who made a consumer.
+func TestWhatIsOnRecord(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 3)...)
+	ann, app := handoff.Who{Kind: handoff.WhoIAM, Name: "arn:ann"}, handoff.Who{Kind: handoff.WhoJWT, Name: "ben", Client: "app"}
+	for range 2 { // it is made once
+		_, err := k.d.CreateFor(t.Context(), app, "q", "c", handoff.At(2).OfKind(cursor.KindNumbered))
+		k.must(err)
+	}
+	k.pass(time.Second)
+	_, err := k.d.CreateFor(t.Context(), app, "q", "late", handoff.At(9))
+	invalid(t, err, "start")
+	k.pass(time.Second)
+	o := order("op")
+	o.Who = ann
+	_, err = k.d.Rewind(t.Context(), o, handoff.Latest)
+	k.must(err)
+	page, _, err := k.d.Audit(t.Context(), "q", "")
+	k.must(err)
+	for i := range page {
+		page[i].At, page[i].Op, page[i].Queue = time.Time{}, "", ""
+	}
+	at2 := map[string]string{"start": "2", "kind": "numbered"}
+	want := []handoff.Operation{
+		{Consumer: "c", Kind: handoff.OpRewind, Seq: -1, Reason: "because", Request: map[string]string{"start": "latest"}, Who: ann, Done: true},
+		{Consumer: "late", Kind: handoff.OpCreate, Seq: -1, Request: map[string]string{"start": "9"}, Who: app, Error: "start is 9: it must be from 1 to 4"},
+		{Consumer: "c", Kind: handoff.OpCreate, Seq: -1, Request: at2, Who: app, Done: true},
+	}
+	if diff := cmp.Diff(want, page); diff != "" {
+		t.Errorf("on record (-want +got):\n%s", diff)
+	}
+}
+
 func TestParseStart(t *testing.T) {
 	for text, want := range map[string]handoff.Start{"": handoff.First, "first": handoff.First, "latest": handoff.Latest, "17": handoff.At(17)} {
 		got, err := handoff.ParseStart(text)

@@ -93,6 +93,9 @@ type (
 	//	                        is in flight
 	//	ReplyQueue string       where the replies were to go that Error is about
 	Operation = record.Operation
+	// Who asked for an operation, as far as somebody whom the caller cannot influence
+	// says so.
+	Who = record.Who
 	// Reply is a message that a consumer sends with the commit of a claim: it is
 	// stored exactly once if the claim is committed, and not at all otherwise. Queue
 	// is any queue of the same tables; one that is not there is made.
@@ -144,6 +147,18 @@ const (
 	Aborted = record.Aborted
 	// Cancelled: the claim's lease ran out, and another ended it.
 	Cancelled = record.Cancelled
+)
+
+// The kinds of a Who.
+const (
+	// WhoIAM signed the request for IAM; Name is the ARN.
+	WhoIAM = record.WhoIAM
+	// WhoJWT sent a token; Name is its subject.
+	WhoJWT = record.WhoJWT
+	// WhoDirect invoked the function: Lambda does not say who that was.
+	WhoDirect = record.WhoDirect
+	// WhoNobody came through a gateway that verified nothing.
+	WhoNobody = record.WhoNobody
 )
 
 // Bounds of the replies of one claim.

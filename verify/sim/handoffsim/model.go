@@ -343,7 +343,7 @@ func (m *model) sweep(ctx context.Context, d *handoff.Deliverer) error {
 func (m *model) operate(ctx context.Context, d *handoff.Deliverer) error {
 	for _, at := range m.readers {
 		c := m.consumers[at]
-		o := handoff.Order{Queue: at.queue, Consumer: at.name, Reason: "the end", Op: fmt.Sprintf("end %s %s %d", at.queue, at.name, c.Token.N)}
+		o := handoff.Order{Queue: at.queue, Consumer: at.name, Reason: "the end", Op: fmt.Sprintf("end %s %s %d %t", at.queue, at.name, c.Token.N, c.Paused != "")}
 		var err error
 		switch {
 		case c.Paused != "":

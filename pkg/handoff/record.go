@@ -27,7 +27,7 @@ type (
 	//	LeaseUntil time.Time        when the claim may be taken over
 	//	Tracked bool                the chain of the claim's work says how it ends
 	//	Attempts int                how often the message behind Delivered was claimed
-	//	SingleTo int64              up to this seq one message is claimed at a time
+	//	IsolateTo int64             up to this seq claims are smaller, because a batch failed
 	//	RetryAt time.Time           when a batch that failed is tried again
 	//	Failed time.Time            when a batch last failed since the last commit
 	//	Error string                why it failed
@@ -44,12 +44,14 @@ type (
 	//	PausedSince time.Time       since when
 	//	Rewinds int64               how often it was set to another position
 	//	Starting string             the operation that sets it to a place, until that is done
+	//	KeptFrom int64              where it is not 0: while it is starting, all from here on is kept
 	//	LastOp string               the last operation of an operator, or the one that made it
 	//
 	// Its methods:
 	//
 	//	Exists() bool                            false in the zero Consumer
 	//	Claimed() bool                           a claim is in flight, in doubt or not
+	//	Alone() bool                             the last claim had one message
 	//	Cause() string                           Error, with the queue of replies named
 	//	Outcome(Token) (TokenOutcome, bool)      how a claim ended, where that is remembered
 	//	Quarantined(Token) (Quarantined, bool)   the claim, where it is in quarantine
@@ -87,6 +89,8 @@ type (
 	//	                        reply where no operator made it: replies could never be stored
 	//	Seq int64               the message or the place that it is about; -1 where there is none
 	//	Reason string           why
+	//	Request map[string]string what else was asked for, by its names in the request
+	//	Who Who                 who asked
 	//	Done bool, Error string that it was done, or why it was not; neither while it is in
 	//	                        progress
 	//	Chain string            the tag of the chain to wait for, where Error is that a claim

@@ -26,6 +26,17 @@ func (s *Sorter) Recheck(ctx context.Context, queue string) (Advance, error) {
 	return s.heal(ctx, queue, newSeqSet(), true)
 }
 
+// LeaveToSweep puts it on record that a message is stored that the cursor may not have
+// moved over, so that the next run of the sweep heals the queue. It is ErrNoQueue for a queue that
+// has no cursor yet. 1 write.
+func (s *Sorter) LeaveToSweep(ctx context.Context, queue string, seq int64) error {
+	c, err := s.store.LeaveToSweep(ctx, queue, seq, s.now())
+	if err == nil && !c.Exists() {
+		return ErrNoQueue
+	}
+	return err
+}
+
 // Advance is what a call did to a queue.
 type Advance struct {
 	// Cursor is the queue's cursor as it was last seen.

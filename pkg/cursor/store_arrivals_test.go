@@ -281,6 +281,9 @@ func TestStoreKinds(t *testing.T) {
 		got, err = s.OpenGap(t.Context(), arrival, 5, at)
 		check(t, err)
 		same(t, "gap opened", got, want)
+		got, err = s.LeaveToSweep(t.Context(), arrival, 5, at)
+		check(t, err)
+		same(t, "left to the sweep", got, want)
 		want.MaxParked = 3
 		want.Queue = q + " odd" // no arrival-order queue has a gap: this one shows the condition
 		create(t, s, want)

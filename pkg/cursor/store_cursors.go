@@ -99,6 +99,20 @@ func (s *Store) OpenGap(ctx context.Context, queue string, seq int64, now time.T
 	return c, err
 }
 
+// LeaveToSweep raises Parked to seq of a numbered queue and sets MovedAt to now, if the
+// position is before seq and no gap is open: the sweep then looks at the queue. The
+// message under seq must be stored. It returns the cursor that is stored afterwards, the
+// zero Cursor where there is none. One UpdateItem; 1 write unit.
+//
+// Lost response: the repeat fails, and the gap is open. Another did it first: the gap
+// that is open brings the sweep as well. We die right after: the same.
+func (s *Store) LeaveToSweep(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
+	c, _, err := s.update(ctx, "leave to sweep", queue,
+		ddb.And(attrPosition.Lt(ddb.Int(seq)), attrMaxParked.Le(attrPosition.Ref()), isNumbered),
+		attrMaxParked.Set(ddb.Int(seq)), attrMovedAt.Set(ddb.Millis(now)), changePark)
+	return c, err
+}
+
 // WidenGap raises Parked to seq and keeps MovedAt, if a gap is open and Parked
 // is less than seq. The rest is as with OpenGap.
 func (s *Store) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, error) {

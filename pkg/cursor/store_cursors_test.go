@@ -128,6 +128,28 @@ func TestStoreOpenGap(t *testing.T) {
 	})
 }
 
+func TestStoreLeaveToSweep(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		got, err := s.LeaveToSweep(t.Context(), q, 1, at)
+		check(t, err)
+		same(t, "no cursor", got, cursor.Cursor{})
+		create(t, s, newCursor(q))
+		want := newCursor(q)
+		got, err = s.LeaveToSweep(t.Context(), q, 0, at.Add(time.Hour))
+		check(t, err)
+		same(t, "what is passed", got, want)
+
+		later := at.Add(time.Minute)
+		want.MaxParked, want.MovedAt = 1, later
+		got, err = s.LeaveToSweep(t.Context(), q, 1, later)
+		check(t, err)
+		same(t, "the next seq", got, want)
+		got, err = s.LeaveToSweep(t.Context(), q, 7, at.Add(time.Hour))
+		check(t, err)
+		same(t, "a gap is open", got, want)
+	})
+}
+
 func TestStoreWidenGap(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		create(t, s, newCursor(q))

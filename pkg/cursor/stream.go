@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -23,69 +25,99 @@ type OnMessagesOptions struct {
 	Failed func(error)
 }
 
+// patience is how old the record of a queue may be that goes on failing: all that time
+// the later records of its shard wait for it.
+const patience = 30 * time.Second
+
+// leaveWithin is how long it may take to leave a queue to the sweep when an invocation's
+// time is up.
+const leaveWithin = 2 * time.Second
+
 // OnMessages returns the handler for the stream of the messages table: it
 // advances every queue that a record names, once a batch. In asynchronous mode
 // that is what moves the cursors.
 //
 // A queue that fails keeps no other queue of the batch back; the batch is
 // repeated from the first record of such a queue on, which does no harm to the
-// others.
+// others. A queue whose record is older than half a minute, and that fails, or has more
+// to move over than there is time for, is left to the sweep, so that the others of its
+// shard go on; its own next record advances it as well.
 func OnMessages(s *Sorter, names Names, options *OnMessagesOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	if options == nil {
 		options = &OnMessagesOptions{}
 	}
 	names = names.withDefaults()
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
-		type batch struct {
-			queue string
-			first int
-			seqs  []int64
-			err   error
-			done  Advance
-		}
-		var batches []*batch
-		byQueue := map[string]*batch{}
-		for i, raw := range event.Records {
-			queue, seq, stored, err := storedKey(raw, names)
-			if !stored && err == nil {
-				continue
+		queues := storedIn(event, names)
+		s.forEach(len(queues), func(i int) { queues[i].heal(ctx, s, event) })
+		var lowest *storedSeqs
+		for _, q := range queues {
+			switch {
+			case q.err == nil && options.Advanced != nil:
+				options.Advanced(q.done)
+			case q.err != nil && options.Failed != nil:
+				options.Failed(q.err)
 			}
-			if err != nil {
-				batches = append(batches, &batch{first: i, err: err})
-				continue
-			}
-			b := byQueue[queue]
-			if b == nil {
-				b = &batch{queue: queue, first: i}
-				byQueue[queue] = b
-				batches = append(batches, b)
-			}
-			b.seqs = append(b.seqs, seq)
-		}
-		s.forEach(len(batches), func(i int) {
-			if b := batches[i]; b.err == nil {
-				b.done, b.err = s.Heal(ctx, b.queue, b.seqs...)
-			}
-		})
-		var lowest *batch
-		for _, b := range batches {
-			if b.err == nil {
-				if options.Advanced != nil {
-					options.Advanced(b.done)
-				}
-				continue
-			}
-			if options.Failed != nil {
-				options.Failed(b.err)
-			}
-			if lowest == nil || b.first < lowest.first {
-				lowest = b
+			if q.again && (lowest == nil || q.first < lowest.first) {
+				lowest = q
 			}
 		}
 		if lowest == nil {
 			return events.DynamoDBEventResponse{}, nil
 		}
 		return stream.FailedAt(event.Records[lowest.first], lowest.err)
+	}
+}
+
+// storedSeqs is what a batch of records says of a queue, and what became of it.
+type storedSeqs struct {
+	queue string
+	// first is the place of the queue's first record in the batch.
+	first int
+	seqs  []int64
+	done  Advance
+	err   error
+	// again tells that the record has to come again.
+	again bool
+}
+
+// storedIn reads the records of a batch: once a queue, and each that cannot be read.
+func storedIn(event table.StreamEvent, names Names) []*storedSeqs {
+	var all []*storedSeqs
+	byQueue := map[string]*storedSeqs{}
+	for i, raw := range event.Records {
+		queue, seq, stored, err := storedKey(raw, names)
+		switch {
+		case err != nil:
+			all = append(all, &storedSeqs{first: i, err: err, again: true})
+			continue
+		case !stored:
+			continue
+		}
+		q := byQueue[queue]
+		if q == nil {
+			q = &storedSeqs{queue: queue, first: i}
+			byQueue[queue] = q
+			all = append(all, q)
+		}
+		q.seqs = append(q.seqs, seq)
+	}
+	return all
+}
+
+// heal advances the queue, or leaves it to the sweep.
+func (q *storedSeqs) heal(ctx context.Context, s *Sorter, event table.StreamEvent) {
+	if q.err != nil {
+		return
+	}
+	q.done, q.err = s.Heal(ctx, q.queue, q.seqs...)
+	if q.again = q.err != nil; !q.again {
+		return
+	}
+	if s.now().Sub(stream.CreatedAt(event.Records[q.first], s.now())) > patience {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+		defer cancel()
+		q.again = s.LeaveToSweep(ctx, q.queue, slices.Max(q.seqs)) != nil
 	}
 }
 

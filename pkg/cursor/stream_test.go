@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -164,6 +165,46 @@ func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
 		if c.err != nil && !errors.Is(failures[0], broken) {
 			t.Errorf("%s: failure %v, want the handler's", name, failures[0])
 		}
+	}
+}
+
+// TestOnMessagesLeavesToTheSweep what goes on failing, where that is on record.
+func TestOnMessagesLeavesToTheSweep(t *testing.T) {
+	for name, c := range map[string]struct {
+		age   time.Duration
+		queue string
+		fails []string
+		again bool
+	}{
+		"young":                  {30 * time.Second, "q", []string{"query messages"}, true},
+		"old":                    {31 * time.Second, "q", []string{"query messages"}, false},
+		"old, and not on record": {31 * time.Second, "q", []string{"query messages", "leave to sweep"}, true},
+		"old, and never made":    {31 * time.Second, "none", []string{"get cursor"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
+			b.put(body(1))
+			b.now = b.now.Truncate(time.Second)
+			made := b.now.Add(-c.age).Unix()
+			b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+				if slices.Contains(c.fails, r.Name()) {
+					return ddb.Answer{}, cursor.ErrThrottled
+				}
+				return b.tables.Do(ctx, r)
+			})
+			record := fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"7","ApproximateCreationDateTime":%d,"Keys":{"queue":{"S":%q},"seq":{"N":"1"}}}}`, made, c.queue)
+			failed := 0
+			response, err := cursor.OnMessages(b.process(cursor.Options{}), cursor.Names{}, &cursor.OnMessagesOptions{Failed: func(error) { failed++ }})(t.Context(), event(t, record))
+			if err != nil || failed != 1 || (len(response.BatchItemFailures) == 1) != c.again {
+				t.Errorf("%+v, %v, %d failures; want it again: %v", response, err, failed, c.again)
+			}
+			b.engine = b.tables
+			if !c.again {
+				if _, err := b.process(cursor.Options{}).Heal(t.Context(), "q"); err != nil || b.status().Position != 1 {
+					t.Errorf("%+v, %v; want it healed without its record", b.status(), err)
+				}
+			}
+		})
 	}
 }
 

@@ -67,4 +67,13 @@ var pieceMutants = []mutant{
 	{"what waits beyond the hole is read from an older time", sorterFolder, smallSchedule(schedules.folder, "skip behind a gap that comes meanwhile"), []edit{
 		{"heal.go", "Limit: 1, Strong: true, HeadsOnly", "Limit: 1, Strong: false, HeadsOnly"},
 	}},
+	{"the next seq is left to nobody", sorterFolder, smallSchedule(schedules.folder, "left to the sweep"), []edit{
+		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq)), attrMaxParked.Le(", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le("},
+	}},
+	{"a queue that has no cursor is left to the sweep", sorterFolder, test{"./pkg/cursor", "TestOnMessagesLeavesToTheSweep"}, []edit{
+		{"heal.go", "if err == nil && !c.Exists() {", "if false {"},
+	}},
+	{"a failing record is held for ever", sorterFolder, test{"./pkg/cursor", "TestOnMessagesLeavesToTheSweep"}, []edit{
+		{"stream.go", "> patience {", "> 1000*patience {"},
+	}},
 }

@@ -185,11 +185,19 @@ func (m *model) handler() {
 			if p.Dead() {
 				return
 			}
-			if err == nil && way == 0 {
+			if err == nil && way == 0 || err != nil && m.leaves && m.left(p, s, r) {
 				m.records = m.records[1:]
 			}
 		}
 	})
+}
+
+// left leaves a record's queue to the sweep.
+func (m *model) left(p *sim.Proc, s *cursor.Sorter, r record) bool {
+	m.unhealed = true
+	m.running++
+	defer func() { m.running-- }()
+	return s.LeaveToSweep(context.Background(), r.queue, r.seq) == nil && !p.Dead()
 }
 
 // sweeper runs the sweep a number of times.

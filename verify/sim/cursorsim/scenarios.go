@@ -64,6 +64,18 @@ func Small() []sim.Scenario {
 			m.writer("B", puts(2)...)
 			m.handler()
 		}),
+		onNew("left to the sweep", 1, async, func(m *model) {
+			m.leaves = true
+			m.writer("A", puts(1)...)
+			m.writer("B", puts(2)...)
+			m.handler()
+		}),
+		inPieces("left to the sweep, in pieces", 2, pieceBudget, async, func(m *model) {
+			m.leaves = true
+			m.before(true, 2, 3, 4, 5)
+			m.writer("A", puts(1)...)
+			m.handler()
+		}),
 		scenario("skip", 0, skipSettings, func(m *model) {
 			m.writer("A", puts(3, 1)...)
 			m.skipper(2)

@@ -33,11 +33,11 @@ func TestCodes(t *testing.T) {
 		},
 		{
 			"two of one seq", `{"messages":[{"queue":"p","id":"a","body":1},{"queue":"q","seq":1,"body":1},{"queue":"p","id":"b","body":1},{"queue":"q","seq":1,"body":2}]}`, 400,
-			[]string{`"code":"clash"`, `"detail":"messages[3].seq is that of messages[1], which is a different message"`, `"index":3`, `"other":1`},
+			[]string{`"code":"clash"`, `"field":"messages[3].seq"`, `"index":3`, `"other":1`},
 		},
 		{
 			"two of one id", `{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"p","id":"a","body":1},{"queue":"q","seq":2,"body":1},{"queue":"p","id":"a","body":2}]}`, 400,
-			[]string{`"code":"clash"`, `"detail":"messages[3].id is that of messages[1], which is a different message"`, `"index":3`, `"other":1`},
+			[]string{`"code":"clash"`, `"field":"messages[3].id"`, `"index":3`, `"other":1`},
 		},
 		{
 			"one of them for the other kind", `{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"arrival","seq":1,"body":1}]}`, 200,

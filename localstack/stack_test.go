@@ -303,30 +303,30 @@ func TestRunErrors(t *testing.T) {
 		config Config
 		want   string
 	}{
-		{"no template", Config{}, "Templates must name at least one template"},
+		{"no template", Config{}, "Templates"},
 		{"missing file", Config{Templates: []string{"nowhere.json"}}, "nowhere.json"},
-		{"same stack twice", Config{Templates: []string{"a/x.json", "b/x.json"}}, "both make the stack x"},
-		{"port", Config{Templates: shop, Port: 70000}, "Port must be from 0 to 65535"},
-		{"unknown parameter", Config{Templates: shop, Parameters: map[string]string{"Greting": "x"}}, "no template has a parameter Greting"},
-		{"unknown function in Env", Config{Templates: shop, Env: map[string]string{"Ecko.X": "1"}}, "no template has the function Ecko"},
-		{"missing export", Config{Templates: shop[:1]}, `no template of this run exports "shop-stream"`},
-		{"does not compile", Config{Templates: []string{broken}}, "build f in"},
+		{"same stack twice", Config{Templates: []string{"a/x.json", "b/x.json"}}, "a/x.json, b/x.json, stack x"},
+		{"port", Config{Templates: shop, Port: 70000}, "Port, 65535, 70000"},
+		{"unknown parameter", Config{Templates: shop, Parameters: map[string]string{"Greting": "x"}}, "parameter Greting"},
+		{"unknown function in Env", Config{Templates: shop, Env: map[string]string{"Ecko.X": "1"}}, "function Ecko"},
+		{"missing export", Config{Templates: shop[:1]}, `exports, "shop-stream"`},
+		{"does not compile", Config{Templates: []string{broken}}, "build f"},
 		{
 			"missing folder",
 			Config{Templates: []string{write("folder.json", strings.Replace(`{"Resources": {`+function+`}}`, `"f"`, `"g"`, 1))}},
-			"Resources.F.Metadata.streamsort:source: no Go module above the template has the folder g",
+			"Resources.F.Metadata.streamsort:source, folder g",
 		},
 		{
 			"function elsewhere",
 			Config{Templates: []string{write("url.json", `{"Resources": {"U": {"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE", "TargetFunctionArn": "nobody"}}}}`)}},
-			`Resources.U: function "nobody" is in no template of this run`,
+			`Resources.U, "nobody"`,
 		},
 		{
 			"schedule",
 			Config{Templates: []string{write("schedule.json", `{"Resources": {"S": {"Type": "AWS::Scheduler::Schedule", "Properties": {"ScheduleExpression": "now", "Target": {"Arn": "nobody"}}}}}`)}},
-			"Target.Arn: must be a function of this run",
+			"Target.Arn, function",
 		},
-		{"kill rate", Config{Templates: shop, Chaos: Chaos{Kill: 2}}, "Chaos.Kill must be from 0 to 1"},
+		{"kill rate", Config{Templates: shop, Chaos: Chaos{Kill: 2}}, "Chaos.Kill, 0, 1, 2"},
 		{"duplicates", Config{Templates: shop, Chaos: Chaos{Duplicate: 2}}, "Chaos.Duplicate"},
 		{"server", Config{Templates: shop, Server: "oracle"}, "oracle"},
 	}
@@ -337,8 +337,10 @@ func TestRunErrors(t *testing.T) {
 			if err == nil {
 				s.Close()
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error = %v; want %q", err, c.want)
+			for name := range strings.SplitSeq(c.want, ", ") {
+				if err == nil || !strings.Contains(err.Error(), name) {
+					t.Errorf("error = %v, which does not name %s", err, name)
+				}
 			}
 		})
 	}

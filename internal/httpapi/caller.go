@@ -48,7 +48,7 @@ type Identity struct{ Kind, Name, Client string }
 // maxIdentity bounds a name: an ARN has at most 2,048 characters.
 const maxIdentity = 2048
 
-// Identity is who makes the request. Whoever may invoke the function can make an event
+// Identity is who makes the request. A principal that may invoke the function can make an event
 // of API Gateway up, with any name in it.
 func (r *Request) Identity() Identity {
 	switch c := r.caller; {

@@ -49,7 +49,7 @@ func (s *Store) Rewind(ctx context.Context, seen Consumer, delivered int64, op s
 // op. It is only lowered. The answer is true while that start is under way. 1 write unit.
 //
 // Lost response, another did it first: what stands there is as low, and true. The start
-// was finished, or the consumer rewound: false. We die right after: whoever comes next
+// was finished, or the consumer rewound: false. We die right after: the next caller
 // goes on from there.
 func (s *Store) KeepStart(ctx context.Context, queue, name, op string, from int64) (Consumer, bool, error) {
 	c, _, err := s.update(ctx, "keep start", queue, name,

@@ -244,7 +244,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	}
 	isolateTo := c.IsolateTo
 	if c.State == Started {
-		isolateTo = c.To // whoever has it died with it
+		isolateTo = c.To // the process that had it died with it
 	}
 	batch, err := run.read(ctx, c.Delivered, isolateTo, c.Attempts)
 	if err != nil {

@@ -183,7 +183,7 @@ func (d *Deliverer) keepAwake(ctx context.Context, it cursor.Cursor) error {
 	return d.sorter.Nudge(ctx, it.Queue)
 }
 
-// turn is how long a queue keeps whoever works for several at most: what is left then
+// turn is how long a queue keeps a caller that works for several at most: what is left then
 // is gone on with when it is woken up again.
 const turn = 10 * time.Second
 
@@ -193,7 +193,7 @@ const turn = 10 * time.Second
 //
 // It does so piece by piece, and notes with the consumer how far it is. Where its turn,
 // or the time, is over before that is done, the consumer that it returns is still
-// Starting, and whoever comes next goes on.
+// Starting, and the next caller goes on.
 func (d *Deliverer) finishStart(ctx context.Context, c Consumer) (Consumer, error) {
 	return d.start(ctx, c, d.now().Add(turn))
 }

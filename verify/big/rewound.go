@@ -11,7 +11,7 @@ import (
 )
 
 // rewound sets a consumer back over all that is stored, of which the expiry of each has to
-// be pushed forward. Whoever delivers goes on with it, in one invocation after the other,
+// be pushed forward. The process that delivers goes on with it, in one invocation after the other,
 // and hands nothing on before it is done.
 func rewound(w *world) error {
 	ctx, last := context.Background(), w.of(1_000_000)

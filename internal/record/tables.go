@@ -7,6 +7,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
+// TablesOf are the tables of a *handoff.Deliverer, for package pull. Package handoff sets
+// it: a method of the Deliverer would be one for its users too.
+var TablesOf func(deliverer any) Tables
+
 // Tables are what a Deliverer and a Puller work on.
 type Tables struct {
 	Store  *Store

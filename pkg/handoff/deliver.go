@@ -175,7 +175,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		return run.ready(ctx)
 	case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):
 		// Forward only: it is as good as committed, also while it is paused.
-		finished, err := run.Tables().Forward(ctx, c, nil)
+		finished, err := run.tables().Forward(ctx, c, nil)
 		if err != nil {
 			return false, run.replying(err)
 		}

@@ -111,9 +111,12 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 	return d, nil
 }
 
-// Tables is what package pull works on too. Its type is internal: it is not for
-// users.
-func (d *Deliverer) Tables() record.Tables {
+func init() {
+	record.TablesOf = func(deliverer any) record.Tables { return deliverer.(*Deliverer).tables() }
+}
+
+// tables is what package pull works on too.
+func (d *Deliverer) tables() record.Tables {
 	return record.Tables{
 		Store: d.store, Sorter: d.sorter, Now: d.now, Lease: d.lease, KnownQueues: d.knownQueues, FinishStart: d.finishStart,
 	}

@@ -16,7 +16,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 	var staged []cursor.Staged
 	for _, p := range held.Parcels(replies) {
 		var one []cursor.Staged
-		err := run.Tables().Known(ctx, p.Queue)
+		err := run.tables().Known(ctx, p.Queue)
 		if err == nil {
 			one, err = run.sorter.Stage(ctx, p.Kind(), p.Arrival(held))
 		}
@@ -42,7 +42,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 		// stands there now is none of ours.
 		return c, nil
 	}
-	finished, err := run.Tables().Forward(ctx, c, staged)
+	finished, err := run.tables().Forward(ctx, c, staged)
 	if err != nil {
 		return c, run.replying(err)
 	}

@@ -16,7 +16,7 @@ import (
 func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (Consumer, error) {
 	now := r.now()
 	if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {
-		finished, err := r.Tables().Forward(ctx, c, nil)
+		finished, err := r.tables().Forward(ctx, c, nil)
 		switch {
 		case errors.Is(err, record.ErrNoRoom):
 			if now.Sub(c.LeaseUntil) < r.options.LagAfter {

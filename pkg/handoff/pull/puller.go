@@ -42,7 +42,7 @@ type Options struct {
 
 // New returns a Puller with the Deliverer's tables, clock and lease.
 func New(d *handoff.Deliverer, options *Options) (*Puller, error) {
-	p := &Puller{t: d.Tables(), maxAttempts: record.DefaultAttempts}
+	p := &Puller{t: record.TablesOf(d), maxAttempts: record.DefaultAttempts}
 	if options != nil {
 		p.maxAttempts, p.answer = cmp.Or(options.MaxAttempts, p.maxAttempts), options.Answer
 	}

@@ -36,7 +36,8 @@ func TestWords(t *testing.T) {
 		{"another message", "", "", `{"queue":"arrival","id":"a","body":3}`, 409, "conflict", "", []string{"this id"}},
 		{
 			"too large together", "k2", "", `{"messages":[{"queue":"p","body":1},{"queue":"big","body":` + half + `},{"queue":"big","body":` + half + `}]}`, 413,
-			"too-large", "messages", []string{"400016", `queue \"big\"`, "358400", "Idempotency-Key"},
+			"too-large", "messages",
+			[]string{"400016", `queue \"big\"`, "358400", "Idempotency-Key"},
 		},
 	} {
 		a := s.keyed(c.key, c.body)

@@ -73,6 +73,8 @@ type Run struct {
 	trace  []string
 	// tracing is off in the first pass: texts are made only for failures.
 	tracing bool
+	// failed is set once a fault has come that is more than a stale read.
+	failed bool
 	// err is a violation that an actor itself saw.
 	err error
 	// open is what options returned last, kept for its memory.
@@ -93,6 +95,11 @@ func (r *Run) Violation(format string, arguments ...any) {
 		r.err = fmt.Errorf(format, arguments...)
 	}
 }
+
+// Failed reports whether something went wrong so far. A read that was answered an
+// older state is a fault, and counts as one of the scenario's; but nothing went wrong
+// by it, and nobody comes to make up for it.
+func (r *Run) Failed() bool { return r.failed }
 
 // Err is the violation that was seen, if any.
 func (r *Run) Err() error { return r.err }
@@ -139,6 +146,7 @@ type way struct {
 	name  string
 	fault bool
 	death bool
+	stale bool
 }
 
 // The ways of a request, in the order of their indexes.
@@ -317,7 +325,7 @@ func Read[T any](p *Proc, label Label, request func() (T, error), older ...func(
 	var zero T
 	ways := readWays[:len(readWays):len(readWays)]
 	for i := range older {
-		ways = append(ways, way{name: fmt.Sprintf("stale %d", i+1), fault: true})
+		ways = append(ways, way{name: fmt.Sprintf("stale %d", i+1), fault: true, stale: true})
 	}
 	if !p.spend() {
 		return zero, ErrDead
@@ -411,6 +419,7 @@ func (r *Run) take(o option) error {
 	}
 	if w.fault {
 		r.faults--
+		r.failed = r.failed || !w.stale
 	}
 	if w.death {
 		p.die()

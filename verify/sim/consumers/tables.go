@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -16,6 +17,10 @@ type Tables struct {
 	*ddb.Memory
 	Queues    *cursor.Store
 	Consumers *handoff.Store
+
+	// Past is what reads that are not strong may show still; nil where each shows what
+	// stands there: see [Tables.Stale].
+	Past *past.Past
 
 	// decoder is a store that finds one item, whatever it is asked.
 	decoder *handoff.Store
@@ -30,6 +35,12 @@ func NewTables(more ...table.Definition) *Tables {
 	t.Queues, t.Consumers = QueuesOn(t), On(t)
 	t.decoder = On(ddb.Func(func(context.Context, ddb.Request) (ddb.Answer, error) { return ddb.Answer{Item: t.item}, nil }))
 	return t
+}
+
+// Stale has reads that are not strong show what stood there before, from now on.
+func (t *Tables) Stale() {
+	t.Past = past.Of(t.Memory)
+	t.OnChange(t.Past.Note)
 }
 
 // QueuesOn are the queues as somebody sees them.

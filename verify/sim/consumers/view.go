@@ -14,7 +14,7 @@ import (
 // wrote is called after a write of nobody's, where no step of the run ends that
 // would be checked.
 func (t *Tables) View(p *sim.Proc, wrote func()) *handoff.Store {
-	points := simdb.Engine(p, t.Memory, &simdb.Hooks{Hash: t.HashAnswer})
+	points := simdb.Engine(p, t.Memory, &simdb.Hooks{Older: t.Past.Older, Hash: t.HashAnswer})
 	return On(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
 		case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove", "record operation", "operations":

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -116,7 +117,7 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if it := standing(r, a); it.Exists() {
 			v.remember(it, began)
 		}
-		if kind != kindLook || simdb.IsStrong(r) {
+		if kind != kindLook || past.IsStrong(r) {
 			v.settle(kind, r, a)
 		}
 	case v.putting && (r.Name() == "put message" || r.Name() == "get message"):

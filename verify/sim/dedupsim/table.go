@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -71,7 +72,7 @@ func (m *model) tables() ddb.Engine {
 }
 
 func label(r ddb.Request) string {
-	if kindOf(r) == reading && !simdb.IsStrong(r) {
+	if kindOf(r) == reading && !past.IsStrong(r) {
 		return "read (any)"
 	}
 	return r.Name()

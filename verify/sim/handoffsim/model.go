@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -56,11 +55,10 @@ type model struct {
 	page int
 
 	// changed tells that the tables did since the last Check; cursors and
-	// consumers are what stood there then, older what stood there before;
-	// readers are the consumers in the order of their making.
+	// consumers are what stood there then; readers are the consumers in the order of
+	// their making.
 	changed   bool
-	cursors   map[string]state
-	older     map[string]state
+	cursors   map[string]cursor.Cursor
 	consumers map[reader]handoff.Consumer
 	readers   []reader
 	sinks     map[reader]*sink
@@ -96,15 +94,9 @@ type model struct {
 	nudging int
 }
 
-// state is a cursor as it stood, and its item.
-type state struct {
-	cursor.Cursor
-	item ddb.Item
-}
-
 func newModel(run *sim.Run) *model {
 	return &model{
-		run: run, tables: consumers.NewTables(), now: start, cursors: map[string]state{}, older: map[string]state{}, consumers: map[reader]handoff.Consumer{},
+		run: run, tables: consumers.NewTables(), now: start, cursors: map[string]cursor.Cursor{}, consumers: map[reader]handoff.Consumer{},
 		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
 		bound: handoff.Reader{MaxMessages: 2, MaxAttempts: attempts},
 	}
@@ -235,15 +227,12 @@ func (m *model) Check() error {
 		return nil
 	}
 	m.changed = false
-	for _, it := range m.tables.Cursors() {
-		queue := it.Get("queue").Str()
+	for _, queue := range m.tables.Names() {
 		is, was := m.cursor(queue), m.cursors[queue]
 		if m.streamed && is.Position != was.Position {
-			m.records = append(m.records, record{older: was.Cursor, newer: is})
+			m.records = append(m.records, record{older: was, newer: is})
 		}
-		if is != was.Cursor {
-			m.cursors[queue], m.older[queue] = state{is, it}, was
-		}
+		m.cursors[queue] = is
 		if err := errors.Join(m.needed(queue), m.archived(queue)); err != nil {
 			return err
 		}
@@ -287,7 +276,7 @@ const rounds = 12
 // Final implements [sim.Model]. From here on nothing goes wrong, time passes,
 // the sweep runs, and an operator sees to what is announced.
 func (m *model) Final() error {
-	if m.certain && m.streamed && m.poison == 0 {
+	if m.certain && !m.run.Failed() && m.streamed && m.poison == 0 {
 		for at, c := range m.consumers {
 			if position := m.cursor(at.queue).Position; c.Paused == "" && c.State != handoff.Blocked && c.Delivered != position {
 				return fmt.Errorf("L1: nothing went wrong, and %v is at %d of %d", at, c.Delivered, position)
@@ -399,9 +388,12 @@ func (l *limited) Err() error {
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
 	d.Int(int64(m.running))
+	if m.tables.Past != nil {
+		d.Bool(m.run.Failed())
+		m.tables.Past.Snapshot(d)
+	}
 	for _, queue := range m.tables.Names() {
 		hashCursor(d, m.cursor(queue))
-		hashCursor(d, m.older[queue].Cursor)
 		page, _ := m.tables.Queues.Messages(context.Background(), cursor.Query{Queue: queue, Last: cursor.MaxSeq})
 		hashMessages(d, page.Messages)
 	}

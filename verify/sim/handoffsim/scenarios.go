@@ -74,6 +74,13 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.process("Q", 2*overLease)
 		}),
+		scenario("stale reads", 1, 0, func(m *model) {
+			m.tables.Stale()
+			m.certain = true // whatever a read shows
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.process("Q", 0)
+		}),
 		scenario("one process and the sweep", 1, 0, func(m *model) {
 			m.producer("A", defaultQueue, 1)
 			m.process("P", 0)

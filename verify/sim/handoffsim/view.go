@@ -17,7 +17,7 @@ import (
 func (m *model) view(p *sim.Proc) ddb.Engine {
 	points := simdb.Engine(p, m.tables, &simdb.Hooks{
 		Perform: func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) { return m.perform(p, r, do) },
-		Older:   older, Hash: m.hashAnswer,
+		Older:   m.older, Hash: m.hashAnswer,
 	})
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
@@ -95,14 +95,7 @@ func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
 // perform has a request done. What it did is checked at the end of the step.
 func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	m.changed = m.changed || r.Writes()
-	switch r := r.(type) {
-	case ddb.Get:
-		// It answers as late as it may: a read that is not strong, for which
-		// delivery has no use, gets what stood there before.
-		if older := m.older[r.Key.Get("queue").Str()]; !r.Strong && older.Exists() {
-			return ddb.Answer{Item: older.item}, nil
-		}
-	case ddb.Update:
+	if r, isUpdate := r.(ddb.Update); isUpdate {
 		// A nudge makes a record each time: no two come in one millisecond, as
 		// they do in a simulation.
 		if r.Name() == "nudge" && m.streamed {
@@ -163,11 +156,11 @@ func compared(c ddb.Cond, path ddb.Path) ddb.Value {
 	return ddb.Value{}
 }
 
-// older are what a weak read of messages may be answered: without any one of
-// them, or all.
-func older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
+// older are what a weak read may be answered: of messages, without any one of them,
+// or all; of cursors and consumers, what stood there before, where reads are stale.
+func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	if r.Name() != "query messages" {
-		return nil
+		return m.tables.Past.Older(r, now)
 	}
 	without := func(hidden func(i int) bool) func() (ddb.Answer, error) {
 		return func() (ddb.Answer, error) {

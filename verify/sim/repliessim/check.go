@@ -215,6 +215,7 @@ func (m *model) everything(d *handoff.Deliverer) error {
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
+	m.tables.Past.Snapshot(d)
 	consumers.Hash(d, m.was)
 	d.Int(int64(m.calls))
 	for _, a := range m.visible {

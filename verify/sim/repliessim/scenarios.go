@@ -120,6 +120,11 @@ func Small() []sim.Scenario {
 			m.pushed("P", 1)
 			m.ticks(overLease)
 		}),
+		scenario("pushed, and stale reads", 2, 1, func(m *model) {
+			m.tables.Stale()
+			m.pushed("P", 1)
+			m.ticks(overLease)
+		}),
 		scenario("pulled, 2 faults", 2, 2, func(m *model) {
 			m.pulling("P", 0)
 		}),

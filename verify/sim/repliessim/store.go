@@ -5,17 +5,21 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // queueView is the queues' tables as one process sees them. What is asked of the
-// queue that is answered is no point.
+// queue that is answered is no point, and a read is one only where it may be stale.
 func (m *model) queueView(p *sim.Proc) ddb.Engine {
-	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.perform, Hash: hashAnswer})
+	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.perform, Older: m.tables.Past.Older, Hash: hashAnswer})
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
 		case "put arrival", "allocation", "move", "put message":
+			return points.Do(ctx, r)
+		}
+		if m.tables.Past != nil && !r.Writes() && !past.IsStrong(r) {
 			return points.Do(ctx, r)
 		}
 		a, err := m.tables.Do(ctx, r)
@@ -38,7 +42,7 @@ func hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		d.Bool(a.Held)
 	case "get cursor":
 		hashOf(d, it, "position", "parked", "tail")
-		d.Bool(simdb.IsStrong(r))
+		d.Bool(past.IsStrong(r))
 	case "put message", "get message":
 		hashOf(d, it, "body", "op")
 	case "get arrivals":

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/clause"
+	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -57,7 +58,7 @@ func perform(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) (d
 }
 
 func older(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) []func() (answer, error) {
-	if h.Older == nil || IsStrong(r) {
+	if h.Older == nil || past.IsStrong(r) {
 		return nil
 	}
 	var all []func() (answer, error)
@@ -68,19 +69,6 @@ func older(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) []fu
 		})
 	}
 	return all
-}
-
-// IsStrong reports whether a read sees every write that was answered before it.
-func IsStrong(r ddb.Request) bool {
-	switch r := r.(type) {
-	case ddb.Get:
-		return r.Strong
-	case ddb.Query:
-		return r.Strong
-	case ddb.BatchGet:
-		return r.Strong
-	}
-	return false
 }
 
 func (h *Hooks) label(r ddb.Request) string {

@@ -21,7 +21,7 @@ func chainsOn(engine ddb.Engine) *xorack.Store {
 
 // chainView is the chains' table as one process sees it.
 func (m *model) chainView(p *sim.Proc) *xorack.Store {
-	engine := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.chainRequest, Hash: hashAnswer})
+	engine := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.chainRequest, Older: m.tables.Past.Older, Hash: hashAnswer})
 	return chainsOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if _, isQuery := r.(ddb.Query); isQuery {
 			// No point: the index may be behind, and each chain is read strongly.

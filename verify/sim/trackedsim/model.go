@@ -63,6 +63,9 @@ type model struct {
 	apart time.Duration
 	// fails is how often workers may find that their work fails.
 	fails int
+	// certain is set where nobody is needed but the functions behind the streams, as
+	// long as nothing fails.
+	certain bool
 	// poison is set when the handler refuses all messages for good; refused counts
 	// how often it did.
 	poison  bool
@@ -204,6 +207,9 @@ const patience = 40
 // Final implements [sim.Model]. From here on nothing goes wrong, all work is
 // done, time passes, and the sweeps run. What was blocked is redriven.
 func (m *model) Final() error {
+	if c := m.standing(); m.certain && !m.run.Failed() && (c.State != handoff.Idle || c.Delivered != m.cursor().Position) {
+		return fmt.Errorf("L1: nothing failed, and the consumer is %s at %d of %d", c.State, c.Delivered, m.cursor().Position)
+	}
 	ctx := context.Background()
 	d, acker := m.deliverer(nil, 0)
 	m.fails, m.poison = 0, false
@@ -254,6 +260,10 @@ func (m *model) allSealed() bool {
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
+	if m.tables.Past != nil {
+		d.Bool(m.run.Failed())
+		m.tables.Past.Snapshot(d)
+	}
 	hashCursor(d, m.cursor())
 	consumers.Hash(d, m.standing())
 	d.Int(int64(m.made))

@@ -97,6 +97,17 @@ func Small() []sim.Scenario {
 			m.sweeper(1)
 			m.clock(overTrack)
 		}),
+		scenario("stale reads", 1, 1, func(m *model) {
+			m.tables.Stale()
+			m.certain = true
+			m.all()
+			m.producer(2)
+		}),
+		scenario("work that fails, and stale reads", 1, 1, func(m *model) {
+			m.tables.Stale()
+			m.fails = 1
+			m.all()
+		}),
 		// Without faults: a process that dies before it said so lets it be tried again.
 		scenario("a message that is refused for good", 0, 1, func(m *model) {
 			m.poison = true

@@ -13,7 +13,7 @@ import (
 // view is the consumers' table as one process sees it. What is not named here is
 // asked by no actor.
 func (m *model) view(p *sim.Proc) *handoff.Store {
-	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.perform, Hash: m.tables.HashAnswer})
+	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.perform, Older: m.tables.Past.Older, Hash: m.tables.HashAnswer})
 	return consumers.On(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
 		case "consumer", "consumers", "create consumer", "finish start", "claim", "block", "commit", "fail", "cancel", "remove":
@@ -52,6 +52,7 @@ func (m *model) queueView(p *sim.Proc) ddb.Engine {
 			}
 			return do()
 		},
+		Older: m.tables.Past.Older,
 		Hash: func(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 			if r.Name() == "get cursor" {
 				a.Item.Get("position").Digest(d)

@@ -153,6 +153,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Bool(emitted)
 	}
 	m.memory.Snapshot(d)
+	m.past.Snapshot(d)
 	d.Int(int64(len(m.records)))
 	for _, r := range m.records {
 		d.Digest(r.image.Digest())

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -76,6 +77,9 @@ type model struct {
 	// waiting counts the actors that may still begin an operation, and those
 	// that are in one; the handler and the sweep are not among them.
 	waiting int
+	// past is what reads that are not strong may show still; nil where each shows
+	// what stands there.
+	past *past.Past
 	// changed is set when the table did since the last Check.
 	changed bool
 }
@@ -96,6 +100,7 @@ func newModel(run *sim.Run) *model {
 		for _, it := range []ddb.Item{c.Before, c.After} {
 			delete(m.known, it.Get("tag").Str())
 		}
+		m.past.Note(c)
 	})
 	return m
 }

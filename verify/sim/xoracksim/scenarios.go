@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
 )
@@ -119,6 +120,15 @@ func Small() []sim.Scenario {
 			m.work(t, false)
 			m.clock(2, time.Minute)
 			m.sweeper(1)
+		}),
+		scenario("stale reads", 1, func(m *model) {
+			t := m.two("t", xorack.CreateOptions{Deadline: 2 * time.Minute})
+			m.past = past.Of(m.memory)
+			m.work(t, false)
+			m.extender(t, 3*time.Minute)
+			m.clock(1, 2*time.Minute)
+			m.sweeper(1)
+			m.handler()
 		}),
 		scenario("extended", 1, func(m *model) {
 			t := m.newTree("t", xorack.CreateOptions{Deadline: 2 * time.Minute})

@@ -69,11 +69,15 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 }
 
 // older is what the index may show beside what it should: nothing, or chains
-// that have left it.
-func (m *model) older(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
+// that have left it. A chain is read as it was before, where reads are stale.
+func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
+	query, ofIndex := r.(ddb.Query)
+	if !ofIndex {
+		return m.past.Older(r, now)
+	}
 	return []func() (ddb.Answer, error){
 		func() (ddb.Answer, error) { return ddb.Answer{}, nil },
-		func() (ddb.Answer, error) { return ddb.Answer{Items: m.everDue(r.(ddb.Query))}, nil },
+		func() (ddb.Answer, error) { return ddb.Answer{Items: m.everDue(query)}, nil },
 	}
 }
 

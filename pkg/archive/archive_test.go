@@ -26,6 +26,12 @@ func TestTableConforms(t *testing.T) {
 	})
 }
 
+// TestAStaleTableConforms: whatever a read shows that is not strong, all of an archive
+// is seen at once.
+func TestAStaleTableConforms(t *testing.T) {
+	archivetest.Run(t, archive.NewTable(ddbtest.NewStale(ddb.NewMemory(archive.Names{}.Tables()...), nil), archive.Names{}))
+}
+
 // breaking is a table that fails where fail says so.
 type breaking struct {
 	ddb.Engine

@@ -1,0 +1,53 @@
+package cursor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// newBehind is a bench of which reads that are not strong show what stood there before;
+// only some of them, where only is not nil.
+func newBehind(t *testing.T, options cursor.Options, only func(ddb.Request) bool) *bench {
+	t.Helper()
+	b := newBench(t, nil)
+	b.engine = ddbtest.NewStale(b.tables, only)
+	b.sorter = b.process(options)
+	return b
+}
+
+// TestGapsShowsWhatWasJustParked: who was told that a message is parked sees its gap.
+func TestGapsShowsWhatWasJustParked(t *testing.T) {
+	b := newBehind(t, cursor.Options{}, nil)
+	b.put(body(3))
+	if list, err := b.sorter.Gaps(t.Context(), "q", 1); err != nil || len(list.Gaps) != 1 || list.Gaps[0].Missing.To != 2 {
+		t.Errorf("%+v, %v; want the gap before 3", list, err)
+	}
+}
+
+// TestWhatWasJustSkippedIsNotFilled: a sweep that skips a gap announces it as skipped.
+func TestWhatWasJustSkippedIsNotFilled(t *testing.T) {
+	s := cursor.DefaultSettings()
+	s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute
+	b := newBehind(t, cursor.Options{Defaults: &s}, func(r ddb.Request) bool { return r.Name() == "query messages" })
+	b.put(body(3))
+	b.now = b.now.Add(time.Minute)
+	b.announces("skipped", cursor.SweepOptions{}, "gap.opened/1/q/1 0→2", "gap.skipped/1/q/1 0→2")
+}
+
+// TestArrivalsThatJustCameAreThere: nothing is missing, wherever their places stand.
+func TestArrivalsThatJustCameAreThere(t *testing.T) {
+	b := newBehind(t, cursor.Options{}, nil)
+	b.fill("a", 100)
+	if head, found, err := b.sorter.Oldest(t.Context(), "q"); err != nil || !found || head.Seq != 1 {
+		t.Errorf("the oldest is %+v, %v, %v; want 1", head, found, err)
+	}
+	for _, upTo := range []int64{100, 30} {
+		if missing, err := b.sorter.KeepBack(t.Context(), "q", 0, upTo); err != nil || missing != 0 {
+			t.Errorf("back from %d: missing %d, %v; want none", upTo, missing, err)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package dedup_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+// behind is a Deduplicator on tables of which reads that are not strong show what
+// stood there before; only some of them, where only is not nil.
+func behind(t *testing.T, opts *options, only func(ddb.Request) bool) (*dedup.Deduplicator[string, string], *dedup.Table) {
+	t.Helper()
+	store := must[*dedup.Table](t)(dedup.NewTable(ddbtest.NewStale(memory(), only), dedup.Names{}))
+	return must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "p", opts)), store
+}
+
+func answers(value string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return value, nil }
+}
+
+// TestAnOperatorSeesWhatWasJustDone: a look, a repair and an invalidation take an id as
+// it stands.
+func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
+	d, _ := behind(t, nil, nil)
+	audit := dedup.Audit{By: "ada", Reason: "why", Force: true}
+	forced := false
+	_, err := d.Once(t.Context(), "a", func(ctx context.Context) (string, error) {
+		forced = must[bool](t)(d.ForceComplete(ctx, "a", "by hand", audit))
+		return "too late", nil
+	})
+	if err == nil || !forced {
+		t.Errorf("forced: %v, %v; want the claim that is there to be completed by hand", forced, err)
+	}
+	if entry := must[dedup.Entry](t)(d.Status(t.Context(), "a")); entry.Status != dedup.Completed {
+		t.Errorf("status %v, want that of now", entry.Status)
+	}
+	_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "b", answers("x")))
+	if !must[bool](t)(d.Invalidate(t.Context(), "b")) {
+		t.Error("what was completed a moment ago is not invalidated")
+	}
+}
+
+// TestAResultThatWasJustStored: whoever learns that an id is completed finds its result.
+func TestAResultThatWasJustStored(t *testing.T) {
+	d, _ := behind(t, nil, nil)
+	want := incompressible(10_000)
+	for range 2 {
+		if out, err := d.Once(t.Context(), "a", answers(want)); err != nil || out.Value != want {
+			t.Errorf("%.20q, %v; want the result", out.Value, err)
+		}
+	}
+}
+
+// TestAResultThatWasJustForgotten: a look may show an id as completed that was
+// invalidated a moment ago, and whose result is gone. That is no loss: the effect runs.
+func TestAResultThatWasJustForgotten(t *testing.T) {
+	d, store := behind(t, &options{LookFirst: true}, func(r ddb.Request) bool { return r.Name() == "read" })
+	_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", answers(incompressible(10_000))))
+	row := must[dedup.Entry](t)(d.Status(t.Context(), "a")).Row
+	_ = must[bool](t)(d.Invalidate(t.Context(), "a"))
+	if err := store.DeleteResult(t.Context(), row.Key, row.Token); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := d.Once(t.Context(), "a", answers("anew")); err != nil || out.Value != "anew" {
+		t.Errorf("%.20q, %v; want the effect to run anew", out.Value, err)
+	}
+}

@@ -46,8 +46,8 @@ func TestArrivalsThatJustCameAreThere(t *testing.T) {
 		t.Errorf("the oldest is %+v, %v, %v; want 1", head, found, err)
 	}
 	for _, upTo := range []int64{100, 30} {
-		if missing, err := b.sorter.KeepBack(t.Context(), "q", 0, upTo); err != nil || missing != 0 {
-			t.Errorf("back from %d: missing %d, %v; want none", upTo, missing, err)
+		if kept, err := b.sorter.KeepBack(t.Context(), "q", 0, upTo); err != nil || kept.To != 0 || kept.More {
+			t.Errorf("back from %d: %+v, %v; want all", upTo, kept, err)
 		}
 	}
 }

@@ -25,22 +25,21 @@ type props struct {
 type paths struct{ queue, seq, id string }
 
 // props are the paths that this put uses, nil where its messages are documents
-// of ours; the event; and the key of the whole request. The caller's come first
-// (parameters of the query, or members of a direct invoke's document beside
-// "event"), then the stack's.
+// of ours; the event; and the key of the whole request. In HTTP, parameters of the
+// query come before the stack's paths. A direct invoke's document is an event under
+// the stack's, or it names them itself, beside "event".
 func (c *call) props() (*props, json.RawMessage, string, error) {
-	given, event, key := paths{}, json.RawMessage(c.Body), c.IdempotencyKey
+	given, event, key := c.paths, json.RawMessage(c.Body), c.IdempotencyKey
 	var err error
-	if c.Direct {
+	switch {
+	case c.isEvent():
+	case c.Direct:
 		given, event, key, err = c.directProps()
-	} else {
+	default:
 		given, err = c.queryProps()
 	}
 	if err != nil {
 		return nil, nil, "", err
-	}
-	if given == (paths{}) {
-		given = c.paths
 	}
 	if given == (paths{}) {
 		return nil, nil, "", nil
@@ -49,7 +48,7 @@ func (c *call) props() (*props, json.RawMessage, string, error) {
 	return p, event, key, err
 }
 
-// queryProps are those that the query has.
+// queryProps are those that the query has, or the stack's.
 func (c *call) queryProps() (given paths, err error) {
 	if err = c.Only("queueProp", "seqProp", "idProp"); err != nil {
 		return given, err
@@ -58,6 +57,9 @@ func (c *call) queryProps() (given paths, err error) {
 		if *value, err = c.One(name); err != nil {
 			return given, err
 		}
+	}
+	if given == (paths{}) {
+		return c.paths, nil
 	}
 	return given, nil
 }

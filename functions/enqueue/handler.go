@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/emf"
@@ -76,6 +75,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 			"queues":   {http.MethodGet: s.on(queueStatus), http.MethodPut: s.on(configureQueue)},
 			"gaps":     {http.MethodGet: s.on(queueGaps)},
 		},
+		Aliases: map[string]httpapi.Operation{putAlias: s.on(putMessages)},
 		Direct: func(c *httpapi.Call) (httpapi.Operation, error) {
 			do, err := (&call{s, c}).routeDirect()
 			return s.on(do), err
@@ -90,37 +90,44 @@ var directOperations = map[string]operation{
 	"put": putMessages, "read": readMessages, "status": queueStatus, "gaps": queueGaps, "configure": configureQueue,
 }
 
-// routeDirect takes the member "operation" out of a direct invoke's document.
-// A document without it is a put. Where the stack names the fields of raw
-// events, a document is an event unless it names one of the other operations
-// and a queue.
+// putAlias is the function's alias that puts, and does nothing else.
+const putAlias = "put"
+
+// isEvent reports whether a direct invoke's document is a raw event, or a list of
+// them: where the stack names the fields of raw events, and the caller names no
+// operation beside the document. Whoever made an event must not choose what becomes of
+// it, so nothing that it holds counts.
+func (c *call) isEvent() bool {
+	return c.Direct && c.Operation == "" && c.paths != (paths{})
+}
+
+// routeDirect finds the operation of a direct invoke: the one that its client
+// context names, or the member "operation" of its document. One without it is a
+// put, and so is a raw event.
 func (c *call) routeDirect() (operation, error) {
+	if c.isEvent() {
+		return putMessages, nil
+	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		if c.paths.queue != "" && strictjson.IsArray(c.Body) {
-			return putMessages, nil
-		}
 		return nil, invalid.Named("event", err)
 	}
-	value, rest := strictjson.Take(members, "operation")
-	hasQueue := slices.ContainsFunc(rest, func(m strictjson.Member) bool { return m.Name == "queue" })
-	name := ""
-	if value != nil {
-		if name, err = strictjson.Text(value); err != nil && c.paths.queue == "" {
+	name := c.Operation
+	if name == "" {
+		var value json.RawMessage
+		if value, members = strictjson.Take(members, "operation"); value == nil {
+			return putMessages, nil
+		}
+		if name, err = strictjson.Text(value); err != nil {
 			return nil, invalid.Named("operation", err)
 		}
 	}
 	do := directOperations[name]
-	switch {
-	case c.paths.queue != "" && (do == nil || name == "put" || !hasQueue):
-		return putMessages, nil
-	case name == "":
-		return putMessages, nil
-	case do == nil:
+	if do == nil {
 		return nil, invalid.New(invalid.Unknown, "operation", "must be put, read, status, gaps or configure")
 	}
 	if name == "put" || name == "configure" {
-		return do, c.SetBody(rest)
+		return do, c.SetBody(members)
 	}
-	return do, c.SetQuery(rest)
+	return do, c.SetQuery(members)
 }

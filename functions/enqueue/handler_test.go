@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 // answer to the contract.
 type server struct {
 	*httpapitest.Client
+	handle handler
 	memory *cursor.Store
 	logs   bytes.Buffer
 	now    time.Time
@@ -48,7 +49,8 @@ func newServer(t *testing.T, change func(*service)) *server {
 	if change != nil {
 		change(service)
 	}
-	s.Client = httpapitest.New(t, service.api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.handle = service.api(emf.New(&s.logs, emf.Names{})).Handle
+	s.Client = httpapitest.New(t, s.handle)
 	return s
 }
 
@@ -333,7 +335,7 @@ func TestRawEvents(t *testing.T) {
 	for event, want := range map[string]string{
 		`{"author":"ann","n":2}`:                            `"new":2`,
 		`[{"author":"eve","n":1}]`:                          `"results"`,
-		`{"operation":"status","queue":"ann"}`:              `"position"`,
+		`{"operation":"status","queue":"ann"}`:              `"field":"queue"`, // no author
 		`{"operation":"status","author":"bob","n":1}`:       `"queue":"bob"`,
 		`{"operation":{"any":"thing"},"author":"cy","n":1}`: `"queue":"cy"`,
 	} {

@@ -24,6 +24,10 @@ type API struct {
 	// Direct finds the operation of a direct invoke's document, and makes its
 	// members what HTTP has: see [Call.SetBody] and [Call.SetQuery].
 	Direct func(*Call) (Operation, error)
+	// Aliases are the operations of those of the function's aliases that have one:
+	// whatever such an alias is called with is that operation's document, also what
+	// looks like an event of API Gateway.
+	Aliases map[string]Operation
 	// Any, where it is set, answers every request, whatever its resource and its
 	// body are: Routes and Direct are of no use then.
 	Any Operation
@@ -78,12 +82,22 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 
 // do reads the request, and does what it asks for.
 func (a *API) do(ctx context.Context, c *Call, raw json.RawMessage) (status int, document any, err error) {
+	if do := a.Aliases[aliasOf(ctx)]; do != nil {
+		c.Request = Request{Direct: true, Body: raw}
+		if err = c.checkJSON(); err != nil {
+			return 0, nil, err
+		}
+		return do(ctx, c)
+	}
 	read := Decode
 	if a.Any != nil {
 		read = decode
 	}
 	if c.Request, err = read(raw); err != nil {
 		return 0, nil, err
+	}
+	if c.Direct {
+		c.Operation = operationOf(ctx)
 	}
 	if c.Scope, err = a.scope(raw, &c.Request); err != nil {
 		return 0, nil, err

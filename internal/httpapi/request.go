@@ -44,7 +44,10 @@ type Request struct {
 	// Direct is true for a direct invoke: Body is the event, and nothing else
 	// is set.
 	Direct bool
-	Method string
+	// Operation is what a direct invoke's client context names as its operation;
+	// empty where it names none. It is not in the event: who made that has no say.
+	Operation string
+	Method    string
 	// Resource is the last part of the path: stages and base paths stand
 	// before it.
 	Resource string

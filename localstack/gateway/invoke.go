@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,11 @@ func NewInvoke(functions *lambda.Service, rename func(string) string) http.Handl
 }
 
 func (i *invoker) invoke(w http.ResponseWriter, r *http.Request) {
-	request := lambda.Request{Function: i.rename(template.FunctionName(r.PathValue("name")))}
+	name := r.PathValue("name")
+	request := lambda.Request{
+		Function:  i.rename(template.FunctionName(name)),
+		Qualifier: cmp.Or(r.URL.Query().Get("Qualifier"), template.FunctionQualifier(name)),
+	}
 	var err error
 	if request.Payload, err = io.ReadAll(http.MaxBytesReader(w, r.Body, lambda.MaxPayload)); err != nil {
 		var tooLarge *http.MaxBytesError

@@ -20,8 +20,12 @@ type invocation struct {
 }
 
 func newInvocation(f *function, r Request) *invocation {
+	arn := f.ARN
+	if r.Qualifier != "" {
+		arn += ":" + r.Qualifier
+	}
 	return &invocation{
-		id: newID(), arn: f.ARN, payload: r.Payload, clientContext: r.ClientContext,
+		id: newID(), arn: arn, payload: r.Payload, clientContext: r.ClientContext,
 		trace: newTrace(), timeout: f.Timeout,
 	}
 }

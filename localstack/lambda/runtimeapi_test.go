@@ -16,7 +16,7 @@ import (
 func TestContext(t *testing.T) {
 	s := serve(t, Config{}, Function{Reserved: -1, Timeout: 7 * time.Second})
 	r, err := s.Invoke(context.Background(), Request{
-		Function: "probe", Payload: []byte(`{"do":"context"}`), ClientContext: `{"custom":{"who":"me"}}`,
+		Function: "probe", Qualifier: "live", Payload: []byte(`{"do":"context"}`), ClientContext: `{"custom":{"who":"me"}}`,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestContext(t *testing.T) {
 		Left           int
 		Client         map[string]string
 	}](t, r)
-	if got.ID != r.RequestID || got.Arn != "arn:aws:lambda:us-east-1:000000000000:function:probe" || got.Client["who"] != "me" {
+	if got.ID != r.RequestID || got.Arn != "arn:aws:lambda:us-east-1:000000000000:function:probe:live" || got.Client["who"] != "me" {
 		t.Errorf("context = %+v; want request id %s", got, r.RequestID)
 	}
 	if got.Left <= 0 || got.Left > 7000 || !strings.HasPrefix(got.Trace, "Root=1-") {

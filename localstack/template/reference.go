@@ -34,13 +34,25 @@ func StreamTable(streamARN string) (string, bool) {
 // name, without version or alias ("Name formats" of Invoke, AWS Lambda API
 // Reference).
 func FunctionName(reference string) string {
+	name, _ := splitFunction(reference)
+	return name
+}
+
+// FunctionQualifier is the version or the alias that such a reference ends in;
+// empty where it has none.
+func FunctionQualifier(reference string) string {
+	_, qualifier := splitFunction(reference)
+	return qualifier
+}
+
+func splitFunction(reference string) (name, qualifier string) {
 	if _, after, ok := strings.Cut(reference, "function:"); ok {
 		reference = after
 	} else if i := strings.IndexByte(reference, ':'); i == 12 {
 		reference = reference[i+1:]
 	}
-	name, _, _ := strings.Cut(reference, ":")
-	return name
+	name, qualifier, _ = strings.Cut(reference, ":")
+	return name, qualifier
 }
 
 // QueueName is the name of the queue in an SQS ARN.

@@ -175,17 +175,17 @@ func TestImport(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for reference, want := range map[string]string{
-		"sort":                                   "sort",
-		"sort:live":                              "sort",
-		"000000000000:sort":                      "sort",
-		"000000000000:function:sort":             "sort",
-		FunctionARN("sort"):                      "sort",
-		FunctionARN("sort") + ":$LATEST":         "sort",
-		"us-east-1:000000000000:function:sort:1": "sort",
+	for reference, qualifier := range map[string]string{
+		"sort":                                   "",
+		"sort:live":                              "live",
+		"000000000000:sort":                      "",
+		"000000000000:function:sort":             "",
+		FunctionARN("sort"):                      "",
+		FunctionARN("sort") + ":$LATEST":         "$LATEST",
+		"us-east-1:000000000000:function:sort:1": "1",
 	} {
-		if got := FunctionName(reference); got != want {
-			t.Errorf("FunctionName(%q) = %q, want %q", reference, got, want)
+		if got, by := FunctionName(reference), FunctionQualifier(reference); got != "sort" || by != qualifier {
+			t.Errorf("%q is %q by %q, want sort by %q", reference, got, by, qualifier)
 		}
 	}
 	if got, ok := StreamTable(StreamARN("a.b-c")); got != "a.b-c" || !ok {

@@ -188,6 +188,7 @@ func (s *Streamsort) addAlarms() {
 	for _, f := range s.functions() {
 		all = append(all, s.callAlarms(f)...)
 	}
+	all = append(all, rollbackAlarm(enqueuePut, s.EnqueueFunction, putAlias))
 	for _, t := range s.tables() {
 		all = append(all, alarm{
 			id: t.name + "ThrottledAlarm", description: "Writes to the table are throttled", metric: tableMetric(t.table, "WriteThrottleEvents"),
@@ -225,7 +226,7 @@ func (s *Streamsort) callAlarms(f named) []alarm {
 			id: f.name + "ThrottlesAlarm", description: "Calls of the function are throttled", metric: lambdaMetric(f.function, "Throttles"),
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
 		},
-		s.rollbackAlarm(f),
+		rollbackAlarm(f.name, f.function, alias),
 	}
 }
 

@@ -52,6 +52,7 @@ func wantAlarms(all bool) map[string]rule {
 		want[f+"ThrottlesAlarm"] = rule{"AWS/Lambda Throttles " + f + "Function", "Sum", 1, five, 2, 3}
 		want[f+"RollbackAlarm"] = rule{"AWS/Lambda Errors " + f + "Function", "Sum", 1, 60, 2, 3}
 	}
+	want["EnqueuePutRollbackAlarm"] = want["EnqueueRollbackAlarm"]
 	for _, f := range streams {
 		want[f+"BehindAlarm"] = rule{"AWS/Lambda IteratorAge " + f + "Function", "Maximum", 3600_000, five, 1, 1}
 		want[f+"FarBehindAlarm"] = rule{"AWS/Lambda IteratorAge " + f + "Function", "Maximum", 12 * 3600_000, five, 1, 1}

@@ -34,6 +34,7 @@
 //	AckFunction      called by Api, by EndsMapping with the ends of ChainsTable's stream, or directly
 //	WebhookFunction  takes what senders have signed: called by Api; only with Props.Webhooks
 //	…Alias           the alias live of each function, by which everything calls it
+//	EnqueuePutAlias  the alias put of enqueue: it puts, and does nothing else
 //	…Shift           CodeDeploy; moves the aliases; only with Props.Shift
 //	…Alarm           CloudWatch; docs/runbook.md has a section for each
 //	Dashboard        CloudWatch

@@ -44,6 +44,7 @@ func (s *Streamsort) addFunctions() error {
 		environment: map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp, "STREAMSORT_ID_PROP": p.IDProp, tenantClaimVariable: p.TenantClaim},
 		access:      s.enqueueAccess(),
 	})
+	s.put = s.newAlias("EnqueuePutAlias", putAlias, "What event sources and producers call: it puts, and does nothing else", s.EnqueueFunction)
 	s.SortFunction = s.newFunction(function{
 		name: "sort", id: "Sort", description: "Moves the cursors over what was stored",
 		memory: p.SortMemory, timeout: p.SortTimeout, concurrency: p.SortConcurrency,

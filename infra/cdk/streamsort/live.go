@@ -21,16 +21,24 @@ import (
 // record twice while there are two.
 const alias = "live"
 
+// putAlias is the second name of enqueue, on the same version: a call by it puts, and
+// does nothing else, whatever it is called with. It is for event sources, whose events
+// others write, and for producers.
+const putAlias = "put"
+
 // makeLive publishes a function as it is deployed, and puts the alias on it.
 // Older versions stay, so that the alias can be put back.
 func (s *Streamsort) makeLive(id string, function awslambda.Function) {
-	version := function.CurrentVersion()
-	made := awslambda.NewAlias(s.scope, jsii.String(id+"Alias"), &awslambda.AliasProps{
-		AliasName: jsii.String(alias), Version: version,
-		Description: jsii.String("What is called: the version that was deployed last"),
+	s.live[function] = s.newAlias(id+"Alias", alias, "What is called: the version that was deployed last", function)
+}
+
+// newAlias puts an alias on what is deployed.
+func (s *Streamsort) newAlias(id, name, description string, function awslambda.Function) awslambda.Alias {
+	made := awslambda.NewAlias(s.scope, &id, &awslambda.AliasProps{
+		AliasName: &name, Version: function.CurrentVersion(), Description: &description,
 	})
-	s.nameResource(made, id+"Alias")
-	s.live[function] = made
+	s.nameResource(made, id)
+	return made
 }
 
 // liveARN is what calls of a function name.
@@ -39,18 +47,21 @@ func (s *Streamsort) liveARN(function awslambda.Function) *string {
 }
 
 // liveName is a function's name as calls of it write it.
-func (s *Streamsort) liveName(function awslambda.Function) *string {
-	return awscdk.Fn_Join(jsii.String(":"), &[]*string{function.FunctionName(), jsii.String(alias)})
+func (s *Streamsort) liveName(function awslambda.Function) *string { return qualified(function, alias) }
+
+// qualified is a function's name with an alias.
+func qualified(function awslambda.Function, alias string) *string {
+	return awscdk.Fn_Join(jsii.String(":"), &[]*string{function.FunctionName(), &alias})
 }
 
 // rollbackAlarm says that what was deployed last fails. It is quick, and looks
-// at calls of the alias alone; CodeDeploy goes back by it, where Props.Shift has
+// at calls of one alias alone; CodeDeploy goes back by it, where Props.Shift has
 // it, and people do otherwise.
-func (s *Streamsort) rollbackAlarm(f named) alarm {
+func rollbackAlarm(name string, function awslambda.Function, alias string) alarm {
 	return alarm{
-		id: f.name + "RollbackAlarm", description: "Calls of the version that was deployed last fail",
+		id: name + "RollbackAlarm", description: "Calls of the version that was deployed last fail",
 		metric: metric{"AWS/Lambda", "Errors", []dimension{
-			{"Resource", s.liveName(f.function)}, {"FunctionName", f.function.FunctionName()},
+			{"Resource", qualified(function, alias)}, {"FunctionName", function.FunctionName()},
 		}},
 		statistic: "Sum", threshold: 1, period: rollbackPeriod, periods: 3, points: 2,
 	}
@@ -85,24 +96,28 @@ func (s *Streamsort) addShifts() {
 	s.nameResource(application, "Shifts")
 	s.shiftRole, s.shifts = role, application
 	for _, f := range s.functions() {
-		s.addShift(f)
+		s.addShift(f.name, s.live[f.function])
 	}
+	s.addShift(enqueuePut, s.put)
 }
 
-// addShift has CodeDeploy move a function's alias, where that is wanted.
-func (s *Streamsort) addShift(f named) {
+// enqueuePut begins the names of what watches and moves the alias put.
+const enqueuePut = "EnqueuePut"
+
+// addShift has CodeDeploy move an alias, where that is wanted.
+func (s *Streamsort) addShift(name string, alias awslambda.Alias) {
 	if s.shifts == nil {
 		return
 	}
-	group := awscodedeploy.NewLambdaDeploymentGroup(s.scope, jsii.String(f.name+"Shift"), &awscodedeploy.LambdaDeploymentGroupProps{
-		Application: s.shifts, Role: s.shiftRole, Alias: s.live[f.function],
+	group := awscodedeploy.NewLambdaDeploymentGroup(s.scope, jsii.String(name+"Shift"), &awscodedeploy.LambdaDeploymentGroupProps{
+		Application: s.shifts, Role: s.shiftRole, Alias: alias,
 		DeploymentConfig: awscodedeploy.LambdaDeploymentConfig_FromLambdaDeploymentConfigName(s.scope,
-			jsii.String(f.name+"ShiftConfig"), jsii.String("CodeDeployDefault.Lambda"+s.props.Shift)),
-		Alarms: &[]interfacesawscloudwatch.IAlarmRef{s.alarms[f.name+"RollbackAlarm"]},
+			jsii.String(name+"ShiftConfig"), jsii.String("CodeDeployDefault.Lambda"+s.props.Shift)),
+		Alarms: &[]interfacesawscloudwatch.IAlarmRef{s.alarms[name+"RollbackAlarm"]},
 		// A shift that is stopped by hand goes back, too.
 		AutoRollback: &awscodedeploy.AutoRollbackConfig{
 			FailedDeployment: jsii.Bool(true), StoppedDeployment: jsii.Bool(true), DeploymentInAlarm: jsii.Bool(true),
 		},
 	})
-	s.nameResource(group, f.name+"Shift")
+	s.nameResource(group, name+"Shift")
 }

@@ -2,6 +2,7 @@ package streamsort
 
 import (
 	"maps"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,6 +33,18 @@ func TestVersions(t *testing.T) {
 		got := maps.Clone(changed().properties(t, id+"Alias", "AWS::Lambda::Alias"))
 		delete(got, "Description")
 		diff(t, id+"Alias", object{"FunctionName": ref(id + "Function"), "FunctionVersion": get(version, "Version"), "Name": "live"}, got)
+	}
+}
+
+// enqueue has a second alias on the same version, by which it puts and does nothing
+// else: the name is the function's own.
+func TestPutAlias(t *testing.T) {
+	got := maps.Clone(defaults().properties(t, "EnqueuePutAlias", "AWS::Lambda::Alias"))
+	delete(got, "Description")
+	diff(t, "EnqueuePutAlias", object{"FunctionName": ref("EnqueueFunction"), "FunctionVersion": get(defaults().version(t, "Enqueue"), "Version"), "Name": "put"}, got)
+	text, err := os.ReadFile("../../../functions/enqueue/handler.go")
+	if err != nil || !strings.Contains(string(text), `const putAlias = "put"`) {
+		t.Errorf("enqueue does not know the alias put: %v", err)
 	}
 }
 
@@ -80,7 +93,7 @@ func TestShift(t *testing.T) {
 		t.Errorf("by default, the alias is moved by %v", policy)
 	}
 	tmpl := changed()
-	for _, id := range []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
+	for _, id := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
 		diff(t, id, object{"CodeDeployLambdaAliasUpdate": object{"ApplicationName": ref("Shifts"), "DeploymentGroupName": ref(id + "Shift")}},
 			tmpl.Resources[id+"Alias"]["UpdatePolicy"])
 		got := tmpl.properties(t, id+"Shift", "AWS::CodeDeploy::DeploymentGroup")

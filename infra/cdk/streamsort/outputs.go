@@ -14,6 +14,7 @@ func (s *Streamsort) addOutputs() {
 		s.output("TenantApiUrl", "The HTTP API for tenants, with their tokens", s.tenantAPI.AttrApiEndpoint())
 	}
 	s.output("EnqueueFunctionName", "Takes messages by direct invoke too", s.liveName(s.EnqueueFunction))
+	s.output("EnqueuePutFunctionName", "Takes messages by direct invoke, and does nothing else: for event sources and producers", qualified(s.EnqueueFunction, putAlias))
 	s.output("SortFunctionName", "Moves the cursors", s.liveName(s.SortFunction))
 	s.output("SweepFunctionName", "Heals and announces", s.liveName(s.SweepFunction))
 	s.output("HandoffFunctionName", "Operates consumers by direct invoke too", s.liveName(s.HandoffFunction))

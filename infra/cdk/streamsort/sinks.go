@@ -62,7 +62,7 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 		for _, a := range slices.Concat(streamAlarms(f), s.callAlarms(f)) {
 			s.addAlarm(a)
 		}
-		s.addShift(f)
+		s.addShift(f.name, s.live[f.function])
 	}
 	s.dashboard.SetDashboardBody(s.dashboardBody())
 	s.pointQueries()

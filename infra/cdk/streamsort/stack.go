@@ -49,8 +49,9 @@ type Streamsort struct {
 	dashboard awscloudwatch.CfnDashboard
 	queries   []awslogs.CfnQueryDefinition
 	alarms    map[string]awscloudwatch.CfnAlarm
-	// live are the functions' aliases.
+	// live are the functions' aliases, put is the second one of enqueue.
 	live map[awslambda.Function]awslambda.Alias
+	put  awslambda.Alias
 	// shifts is nil where the aliases are moved at once.
 	shifts    awscodedeploy.LambdaApplication
 	shiftRole awsiam.Role

@@ -190,6 +190,7 @@ func TestLogicalIDs(t *testing.T) {
 		}
 	}
 	functions("Enqueue", "Sort", "Sweep", "Handoff", "Ack")
+	want["EnqueuePutAlias"] = "AWS::Lambda::Alias"
 	for id := range wantAlarms(false) {
 		want[id] = "AWS::CloudWatch::Alarm"
 	}
@@ -210,7 +211,7 @@ func TestLogicalIDs(t *testing.T) {
 			functions("Process", "Webhook")
 			want["ArchiveTable"] = "AWS::DynamoDB::GlobalTable"
 			want["Shifts"], want["ShiftRole"] = "AWS::CodeDeploy::Application", "AWS::IAM::Role"
-			for _, f := range []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
+			for _, f := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
 				want[f+"Shift"] = "AWS::CodeDeploy::DeploymentGroup"
 			}
 			want["ProcessMapping"] = "AWS::Lambda::EventSourceMapping"
@@ -247,22 +248,23 @@ func TestLogicalIDs(t *testing.T) {
 
 func TestOutputs(t *testing.T) {
 	want := map[string]object{
-		"ApiUrl":              {"Value": get("Api", "ApiEndpoint")},
-		"EnqueueFunctionName": {"Value": live("EnqueueFunction")},
-		"SortFunctionName":    {"Value": live("SortFunction")},
-		"SweepFunctionName":   {"Value": live("SweepFunction")},
-		"HandoffFunctionName": {"Value": live("HandoffFunction")},
-		"FailureQueueUrl":     {"Value": ref("FailureQueue")},
-		"AckFunctionName":     {"Value": live("AckFunction")},
-		"ChainsTableName":     {"Value": ref("ChainsTable"), "Export": object{"Name": "Streamsort-ChainsTableName"}},
-		"ArrivalsTableName":   {"Value": ref("ArrivalsTable"), "Export": object{"Name": "Streamsort-ArrivalsTableName"}},
-		"AuditTableName":      {"Value": ref("AuditTable")},
-		"DedupTableName":      {"Value": ref("DedupTable"), "Export": object{"Name": "Streamsort-DedupTableName"}},
-		"ConsumersTableName":  {"Value": ref("ConsumersTable"), "Export": object{"Name": "Streamsort-ConsumersTableName"}},
-		"SweepsTableName":     {"Value": ref("SweepsTable")},
-		"MessagesTableName":   {"Value": ref("MessagesTable"), "Export": object{"Name": "Streamsort-MessagesTableName"}},
-		"CursorsTableName":    {"Value": ref("CursorsTable"), "Export": object{"Name": "Streamsort-CursorsTableName"}},
-		"CursorsStreamArn":    {"Value": get("CursorsTable", "StreamArn"), "Export": object{"Name": "Streamsort-CursorsStreamArn"}},
+		"ApiUrl":                 {"Value": get("Api", "ApiEndpoint")},
+		"EnqueueFunctionName":    {"Value": live("EnqueueFunction")},
+		"EnqueuePutFunctionName": {"Value": object{"Fn::Join": []any{":", []any{ref("EnqueueFunction"), "put"}}}},
+		"SortFunctionName":       {"Value": live("SortFunction")},
+		"SweepFunctionName":      {"Value": live("SweepFunction")},
+		"HandoffFunctionName":    {"Value": live("HandoffFunction")},
+		"FailureQueueUrl":        {"Value": ref("FailureQueue")},
+		"AckFunctionName":        {"Value": live("AckFunction")},
+		"ChainsTableName":        {"Value": ref("ChainsTable"), "Export": object{"Name": "Streamsort-ChainsTableName"}},
+		"ArrivalsTableName":      {"Value": ref("ArrivalsTable"), "Export": object{"Name": "Streamsort-ArrivalsTableName"}},
+		"AuditTableName":         {"Value": ref("AuditTable")},
+		"DedupTableName":         {"Value": ref("DedupTable"), "Export": object{"Name": "Streamsort-DedupTableName"}},
+		"ConsumersTableName":     {"Value": ref("ConsumersTable"), "Export": object{"Name": "Streamsort-ConsumersTableName"}},
+		"SweepsTableName":        {"Value": ref("SweepsTable")},
+		"MessagesTableName":      {"Value": ref("MessagesTable"), "Export": object{"Name": "Streamsort-MessagesTableName"}},
+		"CursorsTableName":       {"Value": ref("CursorsTable"), "Export": object{"Name": "Streamsort-CursorsTableName"}},
+		"CursorsStreamArn":       {"Value": get("CursorsTable", "StreamArn"), "Export": object{"Name": "Streamsort-CursorsStreamArn"}},
 	}
 	got := map[string]any{}
 	for id, output := range defaults().Outputs {

@@ -68,11 +68,19 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 	return nil
 }
 
-// GrantProduce allows to put messages, by the HTTP API and by direct invoke of
-// enqueue. A direct invoke can also read and set queues up.
+// GrantProduce allows to put messages, and nothing else: by the HTTP API, and by
+// direct invoke of enqueue's alias put.
 func (s *Streamsort) GrantProduce(grantee awsiam.IGrantable) {
-	s.grant(grantee, "lambda:InvokeFunction", s.liveARN(s.EnqueueFunction))
+	s.grant(grantee, "lambda:InvokeFunction", s.put.AliasRef().AliasArn)
 	s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, "POST", "/messages"))
+}
+
+// GrantConfigure allows to make queues with settings of their own, to change their
+// settings and to see them, by the HTTP API.
+func (s *Streamsort) GrantConfigure(grantee awsiam.IGrantable) {
+	for _, method := range []string{"GET", "PUT"} {
+		s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, method, "/queues"))
+	}
 }
 
 // GrantConsume allows to claim, read and commit on the tables, as package

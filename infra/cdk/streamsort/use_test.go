@@ -162,6 +162,41 @@ func TestAddConsumer(t *testing.T) {
 	}
 }
 
+// A producer puts, and one who configures sets queues up: nobody is given the alias of
+// enqueue that does everything, by which it could do the other's work.
+func TestGrantsAreNarrow(t *testing.T) {
+	stack, s, _, read := own(t)
+	s.GrantProduce(awsiam.NewUser(stack, jsii.String("Producer"), nil))
+	s.GrantConfigure(awsiam.NewUser(stack, jsii.String("Owner"), nil))
+	made := read()
+	granted := func(prefix string) object {
+		all := object{}
+		for _, value := range made.find(t, "AWS::IAM::Policy", prefix)["PolicyDocument"].(object)["Statement"].([]any) {
+			for _, resource := range many(value.(object)["Resource"]) {
+				id := name(resource)
+				all[id[strings.LastIndex(id, "Orders"):]] = value.(object)["Action"]
+			}
+		}
+		return all
+	}
+	route := func(key string) string {
+		for id, resource := range made.Resources {
+			if resource["Type"] == "AWS::ApiGatewayV2::Api" && strings.HasPrefix(id, "Orders") {
+				return id + "/*/" + key
+			}
+		}
+		return ""
+	}
+	alias := ""
+	for id, resource := range made.Resources {
+		if strings.HasPrefix(id, "Orders") && resource["Type"] == "AWS::Lambda::Alias" && resource["Properties"].(object)["Name"] == "put" {
+			alias = id
+		}
+	}
+	diff(t, "a producer", object{alias: "lambda:InvokeFunction", route("POST/messages"): "execute-api:Invoke"}, granted("Producer"))
+	diff(t, "one who configures", object{route("GET/queues"): "execute-api:Invoke", route("PUT/queues"): "execute-api:Invoke"}, granted("Owner"))
+}
+
 func TestMetricsAreTheSweeps(t *testing.T) {
 	_, s, _, _ := own(t)
 	for name, metric := range map[string]interface{ MetricName() *string }{

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+)
+
+// invoked is the context of a call by a qualifier, with an operation in its client
+// context where there is one.
+func invoked(ctx context.Context, qualifier, operation string) context.Context {
+	call := &lambdacontext.LambdaContext{InvokedFunctionArn: "arn:aws-cn:lambda:cn-north-1:123456789012:function:enqueue"}
+	if qualifier != "" {
+		call.InvokedFunctionArn += ":" + qualifier
+	}
+	if operation != "" {
+		call.ClientContext.Custom = map[string]string{"operation": operation}
+	}
+	return lambdacontext.NewContext(ctx, call)
+}
+
+// invokeAs calls the handler with an event under a context.
+func (s *server) invokeAs(t *testing.T, ctx context.Context, event string) string {
+	t.Helper()
+	answer, err := s.handle(ctx, json.RawMessage(event))
+	if err != nil {
+		t.Fatalf("%s: a function error: %v", event, err)
+	}
+	return string(answer)
+}
+
+// forged are events that have what orders of an operator have, or requests: with a
+// queue in the field that the stack names, and a number.
+func forged() []string {
+	return []string{
+		`{"operation":"configure","queue":"victim","policy":"skip","author":"ann","n":1}`,
+		`{"operation":"read","queue":"victim","author":"ann","n":1}`,
+		`{"queueProp":"of","seqProp":"n","event":{"of":"victim","n":1},"author":"ann","n":1}`,
+		`{"messages":[{"queue":"victim","seq":1,"body":1}],"author":"ann","n":1}`,
+		`{"idempotencyKey":"k","author":"ann","n":1}`,
+		`{"requestContext":5,"author":"ann","n":1}`,
+	}
+}
+
+// requests are events that look like those of API Gateway, of one who has signed for
+// IAM or has a tenant's token.
+func requests(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, authorizer := range []string{`{"iam":{"userArn":"arn:aws:iam::1:root"}}`, `{"jwt":{"claims":{"t":"globex"}}}`} {
+		event := httpapitest.V2("PUT", "/queues", "", `{"queue":"victim","policy":"skip"}`, false)
+		event = strings.Replace(event, `"requestContext":{`, `"author":"ann","n":1,"requestContext":{"authorizer":`+authorizer+`,`, 1)
+		if !strings.Contains(event, "globex") && !strings.Contains(event, "root") {
+			t.Fatalf("no authorizer in %s", event)
+		}
+		all = append(all, event)
+	}
+	return all
+}
+
+// Where the stack names the fields of raw events, a direct invoke's document is one,
+// whatever it holds: stored, byte for byte. By the alias put that is so of what looks
+// like a request, too, with tenants and without.
+func TestEventsAreNoOrders(t *testing.T) {
+	for _, claim := range []string{"", "t"} {
+		for alias, events := range map[string][]string{"live": forged()[:5], putAlias: append(forged(), requests(t)...)} {
+			for _, event := range events {
+				s := newServer(t, func(s *service) { s.paths, s.tenantClaim = paths{queue: "author", seq: "n"}, claim })
+				answer := s.invokeAs(t, invoked(t.Context(), alias, ""), event)
+				m, found, err := s.memory.Message(t.Context(), "ann", 1)
+				if err != nil || !found || string(m.Body) != event || !strings.Contains(answer, `"outcome":"advanced"`) {
+					t.Errorf("%s, by %s, with tenants %q: %s; stored %q, %v", event, alias, claim, answer, m.Body, err)
+				}
+				if queues := queuesOf(t, s.memory); len(queues) != 1 {
+					t.Errorf("%s, by %s: queues %v", event, alias, queues)
+				}
+			}
+		}
+	}
+}
+
+// The alias put of a stack without such fields takes puts, and nothing else, also where the
+// client context names an operation.
+func TestPutAlias(t *testing.T) {
+	s := newServer(t, nil)
+	for event, want := range map[string]string{
+		`{"queue":"q","seq":1,"body":1}`:                                                  `"outcome":"advanced"`,
+		`{"messages":[{"queue":"m","seq":1,"body":1}]}`:                                   `"results"`,
+		`{"queueProp":"a","seqProp":"n","event":{"a":"e","n":1}}`:                         `"outcome":"advanced"`,
+		`{"operation":"configure","queue":"victim","policy":"skip"}`:                      `"field":"operation"`,
+		`{"operation":"status","queue":"q"}`:                                              `"field":"operation"`,
+		httpapitest.V2("PUT", "/queues", "", `{"queue":"victim","policy":"skip"}`, false): `"status":400`,
+		"{\"queue\":\"\xff\"}":                                                            `"status":400`,
+	} {
+		for _, operation := range []string{"", "configure"} {
+			if got := s.invokeAs(t, invoked(t.Context(), putAlias, operation), event); !strings.Contains(got, want) && !strings.Contains(got, "duplicate") {
+				t.Errorf("%s: %s, want %s", event, got, want)
+			}
+		}
+	}
+	if queues := queuesOf(t, s.memory); len(queues) != 3 {
+		t.Errorf("queues %v", queues)
+	}
+}
+
+// An operator's order to a stack of raw events stands beside the document.
+func TestOrdersBesideTheDocument(t *testing.T) {
+	s := newServer(t, func(s *service) { s.paths = paths{queue: "author", seq: "n"} })
+	for _, order := range []struct{ operation, document, want string }{
+		{"configure", `{"queue":"q","policy":"skip"}`, `"policy":"skip"`},
+		{"put", `{"queue":"q","seq":1,"body":1}`, `"outcome":"advanced"`},
+		{"put", `{"queueProp":"of","seqProp":"n","event":{"of":"q","n":2}}`, `"outcome":"advanced"`},
+		{"status", `{"queue":"q"}`, `"position":2`},
+		{"gaps", `{"queue":"q"}`, `"gaps":[]`},
+		{"read", `{"queue":"q","after":1}`, `"seq":2`},
+		{"destroy", `{"queue":"q"}`, `"field":"operation"`},
+		{"status", `[]`, `"status":400`},
+	} {
+		if got := s.invokeAs(t, invoked(t.Context(), "", order.operation), order.document); !strings.Contains(got, order.want) {
+			t.Errorf("%s %s: %s, want %s", order.operation, order.document, got, order.want)
+		}
+	}
+	plain := newServer(t, nil)
+	plain.invokeAs(t, invoked(t.Context(), "live", "put"), `{"queue":"q","seq":1,"body":1}`)
+	if got := plain.invokeAs(t, invoked(t.Context(), "live", "status"), `{"queue":"q"}`); !strings.Contains(got, `"position":1`) {
+		t.Error(got)
+	}
+}

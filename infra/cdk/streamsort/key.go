@@ -46,7 +46,7 @@ func (s *Streamsort) logsUseKey() awsiam.PolicyStatement {
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions:    jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"),
 		Resources:  jsii.Strings("*"), // in a key's policy: the key
-		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(awscdk.Fn_Join(jsii.String("."), &[]*string{jsii.String("logs"), stack.Region(), jsii.String("amazonaws.com")}), nil)},
+		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(awscdk.Fn_Join(jsii.String("."), &[]*string{jsii.String("logs"), stack.Region(), stack.UrlSuffix()}), nil)},
 		Conditions: &map[string]any{"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": groups}},
 	})
 }
@@ -58,9 +58,13 @@ func (s *Streamsort) useKey(services ...string) []awsiam.PolicyStatement {
 	if s.Key == nil {
 		return nil
 	}
+	stack := awscdk.Stack_Of(s.scope)
 	var hosts []*string
 	for _, service := range slices.Sorted(slices.Values(services)) {
-		hosts = append(hosts, awscdk.Fn_Join(jsii.String("."), &[]*string{&service, awscdk.Stack_Of(s.scope).Region(), jsii.String("amazonaws.com")}))
+		// In China both are in use; elsewhere they are one.
+		for _, domain := range []*string{jsii.String("amazonaws.com"), stack.UrlSuffix()} {
+			hosts = append(hosts, awscdk.Fn_Join(jsii.String("."), &[]*string{&service, stack.Region(), domain}))
+		}
 	}
 	return []awsiam.PolicyStatement{awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions:    jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"),

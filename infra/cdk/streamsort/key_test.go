@@ -12,8 +12,11 @@ var keyActions = []any{
 	"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo",
 }
 
-func host(service string) object {
-	return object{"Fn::Join": []any{".", []any{service, ref("AWS::Region"), "amazonaws.com"}}}
+// host is a service's name, with the domain of the stack's partition.
+func host(service string) object { return hostIn(service, ref("AWS::URLSuffix")) }
+
+func hostIn(service string, domain any) object {
+	return object{"Fn::Join": []any{".", []any{service, ref("AWS::Region"), domain}}}
 }
 
 // Every table, every log group and the failure queue are encrypted with the key,
@@ -88,7 +91,7 @@ func TestRolesUseTheKey(t *testing.T) {
 					found++
 					via := []any{}
 					for _, service := range strings.Fields(services) {
-						via = append(via, host(service))
+						via = append(via, hostIn(service, "amazonaws.com"), host(service))
 					}
 					diff(t, id, object{
 						"Action": keyActions, "Effect": "Allow", "Resource": key,

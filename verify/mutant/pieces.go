@@ -26,7 +26,7 @@ var pieceMutants = []mutant{
 		{"heal.go", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil {\n\t\t\treturn err", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil || look.full {\n\t\t\treturn err"},
 	}},
 	{"pieces: acknowledged though the time was up (R14)", sorterFolder, test{"./pkg/cursor", "TestOnMessagesHandsBack"}, []edit{
-		{"stream.go", "if b.err == nil {\n\t\t\t\tif options.Advanced", "if b.err == nil || errors.Is(b.err, context.DeadlineExceeded) {\n\t\t\t\tif options.Advanced"},
+		{"stream.go", "if q.again = q.err != nil; !q.again {", "if q.again = q.err != nil && !errors.Is(q.err, context.DeadlineExceeded); !q.again {"},
 	}},
 	{"pieces: no mark (R15)", sorterFolder, noRecord, []edit{
 		{"advance.go", "if look.full && p.cur.MaxParked < look.end {", "if false {"},

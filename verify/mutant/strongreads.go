@@ -54,7 +54,7 @@ var strongReadMutants = []mutant{
 		{"announce.go", "Limit: maxBatchSize, Strong: true, HeadsOnly", "Limit: maxBatchSize, HeadsOnly"},
 	}},
 	{"weak read of what is kept for a start", sorterFolder, deliverySchedule("rewound"), []edit{
-		{"retention.go", "Last: expect, Strong: true, Backwards", "Last: expect, Backwards"},
+		{"retention.go", "Last: upTo, Limit: pieceSeqs, Strong: true, Backwards", "Last: upTo, Limit: pieceSeqs, Backwards"},
 	}},
 	{"weak read of the oldest message", sorterFolder, deliverySchedule("begins after a quiet time"), []edit{
 		{"retention.go", "Limit: 1, Strong: true, HeadsOnly", "Limit: 1, HeadsOnly"},

@@ -133,8 +133,8 @@ sim: ## simulate, for minutes: every schedule of small cases, a million random o
 	@$(GO) run ./verify/sim/cmd/sim $(if $(FULL),-full) $(if $(SEED),-seed $(SEED)) $(if $(RUNS),-runs $(RUNS))
 
 .PHONY: big
-big: ## do what is rare and large at its full size, within bounds: PART=10 for a tenth
-	@$(GO) run ./verify/big $(if $(PART),-part $(PART))
+big: deps ## do what is rare and large at its full size, within bounds: PART=10 for a tenth, SERVER=dynamodb-local
+	@$(GO) run ./verify/big $(if $(PART),-part $(PART)) $(if $(SERVER),-server $(SERVER))
 
 .PHONY: bench
 bench: deps ## measure for minutes, and print the figures: cost of each operation, size, start, throughput

@@ -1,17 +1,19 @@
 // Command big runs what is rare and large at its full size, on tables in memory with
-// DynamoDB's pages and units, by invocations that are killed when they have made as many
-// requests, or read as many bytes, as a Lambda function has time for. For each case it
-// prints how many invocations, requests and units it took, and ends with 1 where one took
-// more than its bound, was never done, or kept others waiting.
+// DynamoDB's pages and units, or on a server, by invocations that are killed when they
+// have made as many requests, or read as many bytes, as a Lambda function has time for.
+// For each case it prints how many invocations, requests and units it took, and ends with
+// 1 where one took more than its bound, was never done, or kept others waiting.
 //
-//	go run ./verify/big               all, at full size
-//	go run ./verify/big -part 100     all, at a hundredth of it
-//	go run ./verify/big -only parked  those whose name has the text
+//	go run ./verify/big                                all, at full size
+//	go run ./verify/big -part 100                      all, at a hundredth of it
+//	go run ./verify/big -only parked                   those whose name has the text
+//	go run ./verify/big -server dynamodb-local -part 10  on a server instead of in memory
 //
 // A case has a file of its own and a line in [cases].
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -19,6 +21,10 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
 // bigCase is something large. run does it on a fresh world, at a part of its full size,
@@ -47,6 +53,7 @@ func main() {
 func run(arguments []string, out io.Writer) error {
 	flags := flag.NewFlagSet("big", flag.ContinueOnError)
 	part := flags.Int64("part", 1, "at which part of the full size: 100 is a hundredth")
+	server := flags.String("server", "", "the server to run on: dynamodb-local or dynoxide; empty is in memory")
 	only := flags.String("only", "", "only cases whose name has this text")
 	if err := flags.Parse(arguments); err != nil {
 		return err
@@ -60,10 +67,7 @@ func run(arguments []string, out io.Writer) error {
 			continue
 		}
 		began := time.Now()
-		w, err := newWorld(*part)
-		if err == nil {
-			err = c.run(w)
-		}
+		w, err := runCase(c, *part, localdb.Kind(*server))
 		fmt.Fprintf(out, "%s (%.1f s here)\n", c.name, time.Since(began).Seconds())
 		for _, line := range w.lines {
 			fmt.Fprintf(out, "  %s\n", line)
@@ -74,4 +78,38 @@ func run(arguments []string, out io.Writer) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// runCase runs a case in a world of its own.
+func runCase(c bigCase, part int64, kind localdb.Kind) (*world, error) {
+	w := &world{part: part}
+	if kind == "" {
+		w.tables = ddb.NewMemory(definitions()...)
+		if err := w.open(); err != nil {
+			return w, err
+		}
+		return w, c.run(w)
+	}
+	ctx := context.Background()
+	server, err := localdb.Start(ctx, kind, "")
+	if err != nil {
+		return w, err
+	}
+	defer server.Close()
+	client, err := dynamo.New(&dynamo.Options{Endpoint: server.Endpoint})
+	if err != nil {
+		return w, err
+	}
+	for _, d := range definitions() {
+		if err := dynamo.CreateTable(ctx, client, d); err != nil {
+			return w, err
+		}
+	}
+	engine := dynamo.NewEngine(client)
+	engine.Units = true
+	w.tables = engine
+	if err := w.open(); err != nil {
+		return w, err
+	}
+	return w, c.run(w)
 }

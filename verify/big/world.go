@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -12,11 +13,12 @@ import (
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// world is tables in memory, the time, and what invocations have cost so far.
+// world is tables, the time, and what invocations have cost so far.
 type world struct {
-	tables *ddb.Memory
+	tables ddb.Engine
 	// store is the sorter's tables without any bound: for setting a case up, and for
 	// looking at what came of it.
 	store *cursor.Store
@@ -27,15 +29,18 @@ type world struct {
 	lines   []string
 }
 
-func newWorld(part int64) (*world, error) {
+// definitions are the tables of a world.
+func definitions() []table.Definition {
 	var names cursor.Names
-	w := &world{
-		tables: ddb.NewMemory(append(append(names.Tables(), names.ArrivalsTable()), handoff.Names{}.Tables()...)...), part: part,
-		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-	}
+	return append(append(names.Tables(), names.ArrivalsTable()), handoff.Names{}.Tables()...)
+}
+
+// open begins the world's time: far ahead, so that no server deletes what it holds.
+func (w *world) open() error {
+	w.now = time.Date(2126, 1, 1, 0, 0, 0, 0, time.UTC)
 	var err error
-	w.store, err = cursor.NewStore(w.tables, names)
-	return w, err
+	w.store, err = cursor.NewStore(w.tables, cursor.Names{})
+	return err
 }
 
 // of is a count at the size of this run.
@@ -138,6 +143,9 @@ func (i *invocation) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) 
 	return a, err
 }
 
+// fillWidth is how many messages are stored side by side.
+const fillWidth = 1000
+
 // fill stores messages of one size under first to last, as writers do: the bodies are
 // one text in memory, and count each.
 func (w *world) fill(queue string, first, last int64, size int) error {
@@ -157,9 +165,15 @@ func (w *world) fill(queue string, first, last int64, size int) error {
 	for name, value := range a.Item.All() {
 		fields[ddb.Path(name)] = value
 	}
-	for seq := first + 1; seq <= last; seq++ {
-		fields["seq"] = ddb.Int(seq)
-		if _, err := w.tables.Do(ctx, ddb.Put{Op: ddb.Op{Op: "fill", Table: &messages}, Item: fields.Item()}); err != nil {
+	for chunk := first + 1; chunk <= last; chunk += fillWidth {
+		var puts []ddb.Put
+		for seq := chunk; seq <= min(last, chunk+fillWidth-1); seq++ {
+			fields["seq"] = ddb.Int(seq)
+			puts = append(puts, ddb.Put{Op: ddb.Op{Op: "fill", Table: &messages}, Item: fields.Item()})
+		}
+		errs := make([]error, len(puts))
+		fanout.SideBySide(len(puts), func(i int) { _, errs[i] = w.tables.Do(ctx, puts[i]) })
+		if err := errors.Join(errs...); err != nil {
 			return err
 		}
 	}

@@ -146,6 +146,20 @@ func TestSweepIsBounded(t *testing.T) {
 	}
 }
 
+// TestSweepGoesOnBehindAPage: a part of the index may have more chains than are read
+// at a time.
+func TestSweepGoesOnBehindAPage(t *testing.T) {
+	f := newFixture(t)
+	const many = 2500
+	for i := range many {
+		f.create(fmt.Sprint("chain ", i), &xorack.CreateOptions{Deadline: time.Second})
+	}
+	f.now = start.Add(time.Hour)
+	if report := f.sweep(xorack.SweepOptions{}); report.Chains != many || report.TimedOut != many {
+		t.Errorf("%+v, want all %d", report, many)
+	}
+}
+
 // record is a record of the table's stream.
 func record(seq int, event, image string) []byte {
 	return fmt.Appendf(nil, `{"eventName":%q,"dynamodb":{"SequenceNumber":"%d","Keys":{"tag":{"S":"t"}}%s}}`, event, seq, image)

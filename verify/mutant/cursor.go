@@ -3,6 +3,15 @@ package main
 // sorterFolder has the code that the sorter's bugs are planted in.
 const sorterFolder = "pkg/cursor"
 
+// engineFolder has the engine on DynamoDB.
+const engineFolder = "internal/dynamo"
+
+// Tests of batches of which DynamoDB does a part: of the engine, and of who asks.
+var (
+	batchLeaves = test{"./internal/dynamo", "TestWhatABatchLeavesIsSaid"}
+	halves      = test{"./pkg/cursor", "TestWhatABatchLeavesIsDoneLater"}
+)
+
 // schedules are the tests that walk all small schedules and random ones.
 var schedules = test{"./verify/sim/cursorsim", "TestEverySmallSchedule|TestRandomSchedules"}
 
@@ -43,6 +52,9 @@ var sorterMutants = []mutant{
 	}},
 	{"duplicate does not advance", sorterFolder, schedules, []edit{
 		{"put.go", "r.Seq > cur.Position && r.Outcome != Full", "r.Seq > cur.Position && r.Outcome != Full && r.Outcome != Duplicate"},
+	}},
+	{"conflict does not advance", sorterFolder, smallSchedule(schedules.folder, "two messages under one seq"), []edit{
+		{"put.go", "r.Seq > cur.Position && r.Outcome != Full", "r.Seq > cur.Position && r.Outcome != Full && r.Outcome != Conflict"},
 	}},
 	{"heal without scan", sorterFolder, schedules, []edit{
 		{"heal.go", "if err := s.sweepUp(ctx, own, always, &p); err != nil {", "if err := error(nil); err != nil {"},
@@ -103,6 +115,23 @@ var sorterMutants = []mutant{
 	}},
 	{"advance that failed counts as done", sorterFolder, schedules, []edit{
 		{"stateless.go", "return stream.FailedAt(raw, err)", "_, _ = stream.FailedAt(raw, err)"},
+	}},
+	{"the last record that fails is named", sorterFolder, test{"./pkg/cursor", "TestStatelessConsumerStopsAtWhatFails"}, []edit{
+		{"stateless.go", "\t\tfor _, raw := range event.Records {\n", "\t\tvar answer events.DynamoDBEventResponse\n\t\tfor _, raw := range event.Records {\n"},
+		{"stateless.go", "\t\t\t\treturn stream.FailedAt(raw, err)\n", "\t\t\t\tif answer, err = stream.FailedAt(raw, err); err != nil {\n\t\t\t\t\treturn answer, err\n\t\t\t\t}\n"},
+		{"stateless.go", "\t\treturn events.DynamoDBEventResponse{}, nil\n", "\t\treturn answer, nil\n"},
+	}},
+	{"what a batch of deletions leaves is lost", sorterFolder, halves, []edit{
+		{"store_messages.go", "for _, key := range a.Left {", "for _, key := range a.Left[:0] {"},
+	}},
+	{"what a batch of reads leaves is lost", sorterFolder, halves, []edit{
+		{"store_arrivals.go", "for _, key := range a.Left {", "for _, key := range a.Left[:0] {"},
+	}},
+	{"UnprocessedKeys are lost", engineFolder, batchLeaves, []edit{
+		{"engine.go", ", Left: all(out.UnprocessedKeys[r.Table.Name].Keys)}", "}"},
+	}},
+	{"UnprocessedItems are lost", engineFolder, batchLeaves, []edit{
+		{"engine.go", "range out.UnprocessedItems[r.Table.Name] {", "range out.UnprocessedItems[\"\"] {"},
 	}},
 	{"seq 0 taken for nothing seen", sorterFolder, test{"./pkg/cursor", "TestHealOfAQueueThatStartsAtZero"}, []edit{
 		{"advance.go", "return piece{end, end, false}, err", "return piece{end, 0, false}, err"},

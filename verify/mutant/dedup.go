@@ -140,6 +140,9 @@ var dedupMutants = []mutant{
 	{"expiry before the lease", dedupFolder, dedupSchedule("expires before its lease would"), []edit{
 		{"dedup.go", "if !leaseUntil.IsZero() && validUntil", "if false && validUntil"},
 	}},
+	{"expiry with the lease, without the margin", dedupFolder, dedupSchedule("expires before its lease would, clocks apart"), []edit{
+		{"dedup.go", "validUntil.Before(leaseUntil.Add(d.options.Margin)) {\n\t\tvalidUntil = leaseUntil.Add(d.options.Margin)", "validUntil.Before(leaseUntil) {\n\t\tvalidUntil = leaseUntil"},
+	}},
 	{"no grace before TTL", dedupFolder, dedupSchedules, []edit{
 		{"dedup.go", "validUntil.Add(grace + time.Second)", "validUntil.Add(time.Second)"},
 	}},

@@ -193,6 +193,9 @@ var ackerMutants = []mutant{
 	{"acker: sweep stops at a failure", ackerFolder, test{"./pkg/xorack", "TestSweepGoesPastAFailure"}, []edit{
 		{"sweep.go", "a.forEach(len(page), func(i int) { run.chain(ctx, page[i]) })", "for i := range page {\n\t\t\tif run.chain(ctx, page[i]); len(run.errs) > 0 {\n\t\t\t\tbreak\n\t\t\t}\n\t\t}"},
 	}},
+	{"acker: sweep ends with the first page of a part", ackerFolder, test{"./pkg/xorack", "TestSweepGoesOnBehindAPage"}, []edit{
+		{"sweep.go", "if len(page) == sweepPage {", "if false {"},
+	}},
 	{"acker: orphan at zero has ended", ackerFolder, ackerStore, []edit{
 		{"store.go", "ddb.Or(chains.Created.Missing(), chains.Sum.Ne(ddb.Int(0)))", "chains.Sum.Ne(ddb.Int(0))"},
 	}},

@@ -148,6 +148,10 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 			wrong("it fitted when it was asked")
 		}
 	}
+	stands := r.Outcome != cursor.Full && r.Outcome != cursor.Stale
+	if c := m.cursor(at.queue); stands && m.settings.Mode == cursor.ModeSync && r.Deferred == nil && max(c.Position, c.MaxParked) < at.seq {
+		wrong(fmt.Sprintf("S6: the position is %d, and %d the last on record", c.Position, c.MaxParked))
+	}
 	if r.New > position {
 		wrong(fmt.Sprintf("the position is said to be %d, and is %d", r.New, position))
 	}

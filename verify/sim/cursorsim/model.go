@@ -7,6 +7,8 @@
 //	S3 moves tile: each starts where the last ended
 //	S4 an accepted message never changes
 //	S5 an answer that says durable is true
+//	S6 what is stored under a seq that was answered, is passed or on record, where
+//	   the producer's call has to see to that
 //	L1 once faults stop, the position reaches the end of the gap-free run
 //
 // and, where a consumer stands behind the cursors' stream, that all it is

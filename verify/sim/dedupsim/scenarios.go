@@ -94,6 +94,11 @@ func Small() []sim.Scenario {
 			m.caller("B", 0, calls(once)...)
 			m.passes(2*time.Second, over)
 		}),
+		scenario("expires before its lease would, clocks apart", 0, settings{ttl: time.Second}, func(m *model) {
+			m.caller("A", -margin/2, calls(once)...)
+			m.caller("B", margin/2, calls(once)...)
+			m.passes(lease-time.Second, time.Second, margin)
+		}),
 		scenario("deleted by TTL, clocks far apart", 1, settings{farApart: true, ttl: time.Second}, func(m *model) {
 			m.caller("A", 10*time.Minute, calls(once)...)
 			m.caller("B", -10*time.Minute, calls(once)...)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -142,7 +141,7 @@ func catch(name string, binaries []binary) (string, error) {
 		switch {
 		case err == nil:
 		case errors.As(err, &exit):
-			by, _ := redTest(string(said), err, nil)
+			by, _ := redTest(string(said), err)
 			return b.pattern + " " + by, nil
 		default:
 			return "", err
@@ -154,9 +153,5 @@ func catch(name string, binaries []binary) (string, error) {
 // run runs the test with a variable set. What goes on for ever is killed, which
 // is red as well.
 func (b binary) run(variable string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
-	defer cancel()
-	run := exec.CommandContext(ctx, b.path, "-test.run", b.pattern, "-test.failfast", "-test.v")
-	run.Dir, run.Env = b.folder, append(os.Environ(), variable)
-	return run.CombinedOutput()
+	return b.test.run(b.path, b.folder, cpuLimit, variable)
 }

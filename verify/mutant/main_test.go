@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/cursorsim"
@@ -60,6 +62,26 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("error %v, said:\n%s\nwant %q", err, out.String(), c.want)
 			}
 		})
+	}
+}
+
+// TestATestThatDoesNotEnd is red, and by its name: when it has used up its time of a
+// CPU, on however busy a machine.
+func TestATestThatDoesNotEnd(t *testing.T) {
+	root := module(t)
+	endless := "package p\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tfor one() == 1 {\n\t}\n}\n"
+	if err := os.WriteFile(filepath.Join(root, "p", "one_test.go"), []byte(endless), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "test")
+	build := exec.Command("go", "test", "-c", "-o", path, "./p")
+	build.Dir = root
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	said, err := test{"./p", "TestOne"}.run(path, filepath.Join(root, "p"), time.Second)
+	if by, err := redTest(string(said), err); by != "TestOne did not end" || err != nil {
+		t.Errorf("by %q, %v, said:\n%s", by, err, said)
 	}
 }
 

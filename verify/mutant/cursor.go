@@ -25,6 +25,9 @@ var sorterMutants = []mutant{
 	{"move if position <= to", sorterFolder, schedules, []edit{
 		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Le(ddb.Int(to))"},
 	}},
+	{"the first copy of a move sets the position back", sorterFolder, smallSchedule(schedules.folder, "a first copy comes late"), []edit{
+		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "ddb.And(attrPosition.Ge(ddb.Int(from)), isNumbered)"},
+	}},
 	{"stale cursor read", sorterFolder, schedules, []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
 	}},

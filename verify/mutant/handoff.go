@@ -25,6 +25,9 @@ var deliveryMutants = []mutant{
 		{"store_claims.go", "takeOver(seen), setClaim(seen.Token.N+1, claim),", "takeOver(seen), setClaim(max(seen.Token.N, 1), claim),"},
 		{"store_claims.go", "c.holds(Token{seen.Token.N + 1, claim.Req})", "c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
 	}},
+	{"a claim is made anew by its first copy", recordFolder, deliverySchedule("a first copy comes late"), []edit{
+		{"store_claims.go", "isNumber(seen.Token.N), isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
+	}},
 	{"commit and claim without token", recordFolder, deliveries, []edit{
 		{"store_claims.go", "isHeld(token, Started), token, claim)", "isIn(Started), token, claim)"},
 	}},

@@ -52,6 +52,9 @@ var ackerMutants = []mutant{
 	{"acker: idle without a look at seen", ackerFolder, ackerTrace("ProgressMeanwhile"), []edit{
 		{"store_ends.go", "ddb.And(chains.Created.Exists(), chains.Seen.Eq(ddb.Millis(o.Seen)))", "chains.Created.Exists()"},
 	}},
+	{"acker: the first copy of an operation counts again", ackerFolder, ackerSchedule("a first copy comes late"), []edit{
+		{"store_edges.go", ", ddb.Not(ddb.Or(counted...)),\n", ",\n"},
+	}},
 	{"acker: no mark of operations", ackerFolder, ackerSchedules, []edit{
 		{"store_edges.go", ", ddb.Not(ddb.Or(counted...)),\n", ",\n"},
 	}},

@@ -75,6 +75,9 @@ type Run struct {
 	tracing bool
 	// failed is set once a fault has come that is more than a stale read.
 	failed bool
+	// network is set where a request may arrive twice, late are the copies under way.
+	network bool
+	late    []stray
 	// err is a violation that an actor itself saw.
 	err error
 	// open is what options returned last, kept for its memory.
@@ -156,6 +159,7 @@ const (
 	wayDeath
 	wayLost
 	wayFailedAfter
+	wayLate
 )
 
 var (
@@ -167,6 +171,8 @@ var (
 		way{name: "dies before", fault: true, death: true},
 		way{name: "response lost, repeated", fault: true},
 		way{name: "fails after its effect", fault: true})
+	lateWays = append(slices.Clone(writeWays),
+		way{name: "was repeated, and the first copy is still under way", fault: true})
 	// Who has no time left can do nothing else.
 	timeIsUp = []way{{name: "dies", death: true}}
 )
@@ -286,7 +292,10 @@ func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, 
 	}
 	var zero T
 	ways := readWays
-	if write {
+	switch {
+	case write && p.run.network:
+		ways = lateWays
+	case write:
 		ways = writeWays
 	}
 	for {
@@ -309,6 +318,9 @@ func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, 
 			_, _ = request()
 			p.saw("failed")
 			return zero, ErrFault
+		case wayLate:
+			// What an actor was answered until here makes the request what it is.
+			p.run.late = append(p.run.late, stray{label, p.name, p.seen, func() { _, _ = request() }})
 		}
 		answer, err := request()
 		p.saw(answer, err)
@@ -471,6 +483,10 @@ func (r *Run) key() Digest {
 		}
 		p.alike(&own)
 		alike = append(alike, own)
+	}
+	for _, s := range r.late {
+		state.Text(s.from)
+		state.Digest(s.seen)
 	}
 	slices.SortFunc(alike, Digest.Compare)
 	for _, own := range alike {

@@ -113,6 +113,11 @@ func Small() []sim.Scenario {
 			m.writer("A", puts(3, 2)...)
 			m.keeper(3, cursor.MinRetention/4)
 		}),
+		scenario("a first copy comes late", 1, nil, func(m *model) {
+			m.run.Network()
+			m.writer("A", puts(2, 1)...)
+			m.writer("B", puts(3)...)
+		}),
 		onNew("two queues", 0, nil, func(m *model) {
 			m.writer("A", put{queue: "a", seqs: []int64{1}}, put{queue: "b", seqs: []int64{2}})
 			m.writer("B", put{queue: "b", seqs: []int64{1}})

@@ -81,6 +81,11 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.process("Q", 0)
 		}),
+		scenario("a first copy comes late", 1, 0, func(m *model) {
+			m.run.Network()
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+		}),
 		scenario("one process and the sweep", 1, 0, func(m *model) {
 			m.producer("A", defaultQueue, 1)
 			m.process("P", 0)

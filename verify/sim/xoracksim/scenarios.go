@@ -121,6 +121,13 @@ func Small() []sim.Scenario {
 			m.clock(2, time.Minute)
 			m.sweeper(1)
 		}),
+		scenario("a first copy comes late", 1, func(m *model) {
+			m.run.Network()
+			t := m.newTree("t", xorack.CreateOptions{})
+			m.split(t.roots[0], 2)[0].fail()
+			m.work(t, false)
+			m.handler()
+		}),
 		scenario("stale reads", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{Deadline: 2 * time.Minute})
 			m.past = past.Of(m.memory)

@@ -14,12 +14,13 @@ import (
 // versions may ignore does not raise the version; giving an attribute another
 // meaning does.
 //
-// Layout 2 has queues in arrival order: their cursors, order items and arrivals.
-// All others are written in layout 1 still.
+// Layout 2 has queues in arrival order: their cursors, order items and arrivals. Layout 3
+// has the cursors of queues that were erased. All others are written in layout 1 still.
 const (
-	layout        = 2
+	layout        = 3
 	layoutOld     = 1
 	layoutArrival = 2
+	layoutErased  = 3
 )
 
 // The attributes of the items, all but the keys.
@@ -55,6 +56,11 @@ const (
 	attrFingerprintsFrom ddb.Path = "printsFrom"
 	attrFingerprints     ddb.Path = "prints"
 
+	attrErased  ddb.Path = "erased" // ms
+	attrEraseOp ddb.Path = "eraseOp"
+	attrLastSeq ddb.Path = "lastSeq"
+	attrEmptied ddb.Path = "emptied" // ms
+
 	attrEntries   ddb.Path = "entries" // of an order item
 	attrIDHash    ddb.Path = "idHash"
 	attrSeen      ddb.Path = "seen"
@@ -77,6 +83,7 @@ var fixedAttributes = []ddb.Path{
 	attrTombstone, attrOp, attrFirst, attrPosition, attrMaxParked, attrMovedAt, attrChange, attrPolicy, attrGapAfter,
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail,
 	attrFingerprintsFrom, attrFingerprints, attrEntries, attrIDHash, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
+	attrErased, attrEraseOp, attrLastSeq, attrEmptied,
 }
 
 // What the last write to a cursor was: event source mappings filter on it.
@@ -226,10 +233,29 @@ func announced(seq int64) ddb.Value {
 	return ddb.Int(seq)
 }
 
+// decodeStub takes the cursor of a queue that was erased.
+func decodeStub(it ddb.Item, names Names) (Cursor, error) {
+	d := ddb.Decoder{Item: it}
+	checkLayout(&d)
+	c := Cursor{
+		Queue: d.Text(names.queueKey()), Settings: Settings{First: d.Number(attrFirst)}, Announced: noneAnnounced,
+		Erasure: Erasure{
+			At: d.Millis(attrErased), Op: d.Text(attrEraseOp), Last: d.Number(attrLastSeq), Emptied: d.MillisOr(attrEmptied),
+		},
+	}
+	if d.Err != nil {
+		return Cursor{}, fmt.Errorf("cursor: %w", d.Err)
+	}
+	return c, nil
+}
+
 // decodeCursor takes an item or a stream image; the zero Cursor for none.
 func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 	if !it.Exists() {
 		return Cursor{}, nil
+	}
+	if it.Has(attrErased) {
+		return decodeStub(it, names)
 	}
 	d := ddb.Decoder{Item: it}
 	checkLayout(&d)

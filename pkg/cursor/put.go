@@ -3,6 +3,7 @@ package cursor
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -116,6 +117,11 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		}
 	}
 	for _, i := range places {
+		if errors.Is(moved.err, ErrErased) {
+			// What was stored is nobody's: it is deleted with the queue.
+			results[i] = Result{Queue: queue, Seq: messages[i].Seq, Err: moved.err}
+			continue
+		}
 		results[i].finish(moved)
 	}
 }

@@ -43,6 +43,9 @@ type Cursor struct {
 	// from FingerprintsFrom+1 up to TailFrom, and maybe of some before.
 	FingerprintsFrom int64
 	Fingerprints     Fingerprints
+	// Erasure is of a queue that was erased: there, all others but Queue and
+	// Settings.First mean nothing.
+	Erasure Erasure
 }
 
 // Exists is false in the zero Cursor.

@@ -95,6 +95,13 @@ func (m *seenCursors) crowd(queue string) {
 	}
 }
 
+// forget forgets a queue.
+func (m *seenCursors) forget(queue string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lru.Remove(queue)
+}
+
 // put remembers a cursor that was read at this time or later, unless a higher
 // position is remembered already.
 func (m *seenCursors) put(c Cursor, read time.Time) {

@@ -134,12 +134,18 @@ func (s *Sorter) readCursor(ctx context.Context, queue string) (Cursor, error) {
 }
 
 // remembering makes a request that returns a cursor, and remembers it with
-// the time at which the request began: what it shows may be that old.
+// the time at which the request began: what it shows may be that old. The
+// cursor of a queue that was erased is an error.
 func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
 	began := s.now()
 	cur, err := request()
-	if err == nil && cur.Exists() {
-		s.seen.put(cur, began)
+	switch {
+	case err != nil || !cur.Exists():
+		return cur, err
+	case cur.Erased():
+		s.seen.forget(cur.Queue)
+		return Cursor{}, erasedError(cur.Queue)
 	}
-	return cur, err
+	s.seen.put(cur, began)
+	return cur, nil
 }

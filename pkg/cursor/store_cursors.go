@@ -131,7 +131,7 @@ func (s *Store) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, 
 // the last one wins, setting by setting. We die right after: nothing is left to
 // do.
 func (s *Store) Configure(ctx context.Context, queue string, change Change) (Cursor, bool, error) {
-	return s.update(ctx, "configure", queue, ddb.And(s.queueKey.Exists(), change.fits()), append(change.actions(), changeOther)...)
+	return s.update(ctx, "configure", queue, ddb.And(isLive, change.fits()), append(change.actions(), changeOther)...)
 }
 
 // fits is the condition that a queue's settings that are fixed are those of the
@@ -181,7 +181,7 @@ func (s *Store) Announce(ctx context.Context, queue string, was, seq int64) (boo
 		is = attrAnnounced.Eq(ddb.Int(was))
 	}
 	c, _, err := s.update(ctx, "announce", queue,
-		ddb.And(s.queueKey.Exists(), is), attrAnnounced.Set(announced(seq)), changeOther)
+		ddb.And(isLive, is), attrAnnounced.Set(announced(seq)), changeOther)
 	return c.Exists() && c.Announced == seq, err
 }
 
@@ -192,7 +192,7 @@ func (s *Store) Announce(ctx context.Context, queue string, was, seq int64) (boo
 // Lost response, another did it first: one more record, of no effect. We die
 // right after: nothing is left to do.
 func (s *Store) Nudge(ctx context.Context, queue string, now time.Time) error {
-	_, _, err := s.update(ctx, "nudge", queue, s.queueKey.Exists(), attrNudged.Set(ddb.Millis(now)), changeAdvance)
+	_, _, err := s.update(ctx, "nudge", queue, isLive, attrNudged.Set(ddb.Millis(now)), changeAdvance)
 	return err
 }
 
@@ -224,7 +224,8 @@ type CursorScan struct {
 
 // CursorFilter says which cursors a scan shows. The zero CursorFilter is all.
 type CursorFilter struct {
-	// Gaps leaves out queues without an open gap and without an announced one.
+	// Gaps leaves out queues without an open gap and without an announced one, but for
+	// those that are being erased.
 	Gaps bool
 	// MovedSince, where it is not zero, leaves out queues whose position was
 	// neither moved nor nudged at that time or later.
@@ -235,7 +236,7 @@ type CursorFilter struct {
 func (f CursorFilter) condition() ddb.Cond {
 	var gaps, moved ddb.Cond
 	if f.Gaps {
-		gaps = ddb.Or(attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists())
+		gaps = ddb.Or(attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists(), isBeingErased)
 	}
 	if !f.MovedSince.IsZero() {
 		since := ddb.Millis(f.MovedSince)

@@ -111,6 +111,9 @@ func (q *storedSeqs) heal(ctx context.Context, s *Sorter, event table.StreamEven
 		return
 	}
 	q.done, q.err = s.Heal(ctx, q.queue, q.seqs...)
+	if errors.Is(q.err, ErrErased) {
+		q.err = s.dropErased(ctx, q.queue, q.seqs)
+	}
 	if q.again = q.err != nil; !q.again {
 		return
 	}

@@ -31,6 +31,9 @@ type SweepOptions struct {
 	// behind it is kept from expiring. nil, or false, means that nobody reads
 	// the queue but by its stream.
 	Delivered func(ctx context.Context, queue string) (seq int64, any bool, err error)
+	// Erase deletes what others have stored of a queue that was erased, and reports
+	// whether something of it is left: see [Sorter.EraseMore]. nil means that nobody has.
+	Erase func(context.Context, Cursor) (left bool, err error)
 	// Announce hands an announcement on. An error keeps it due: the next run
 	// tries again. nil means that nobody listens.
 	Announce func(context.Context, Announcement) error
@@ -82,6 +85,8 @@ type SweepReport struct {
 	// Skipped is how many seqs were skipped, Kept how many messages had their
 	// expiry pushed forward, Announced how many announcements were handed on.
 	Skipped, Kept, Announced int
+	// Erased is how many messages and arrivals of erased queues were deleted.
+	Erased int
 	// Failed is how many queues could not be seen to; they are tried again by
 	// the next run.
 	Failed int
@@ -95,6 +100,7 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Skipped += o.Skipped
 	r.Kept += o.Kept
 	r.Announced += o.Announced
+	r.Erased += o.Erased
 	r.Failed += o.Failed
 }
 
@@ -186,8 +192,14 @@ type sweepRun struct {
 // queue sees to one queue.
 func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	s := r.sorter
+	if seen.Erased() {
+		return r.erase(ctx, seen)
+	}
 	advance, err := s.Recheck(ctx, seen.Queue)
 	r.report.Moves += len(advance.Moves)
+	if errors.Is(err, ErrErased) {
+		return nil // since it was seen: the next run sees to it
+	}
 	if err != nil {
 		return err
 	}
@@ -196,6 +208,18 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 		return err
 	}
 	return r.settle(ctx, cur)
+}
+
+// erase deletes what is stored of a queue that was erased. Where it is empty already, the
+// full round looks whether something was stored since.
+func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
+	var others func(context.Context) (bool, error)
+	if r.options.Erase != nil {
+		others = func(ctx context.Context) (bool, error) { return r.options.Erase(ctx, seen) }
+	}
+	deleted, err := r.sorter.EraseMore(ctx, seen, others)
+	r.report.Erased += deleted.Messages + deleted.Arrivals
+	return err
 }
 
 // gap does what the queue's policy says of an open gap, and returns the cursor

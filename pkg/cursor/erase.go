@@ -1,0 +1,247 @@
+package cursor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// ErrErased: the queue was erased, and takes nothing any more. What comes of it is an
+// InvalidError of the queue, which is no caller's to repair.
+var ErrErased = errors.New("the queue was erased")
+
+func erasedError(queue string) error {
+	return &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "was erased: its name cannot be used again", Queue: queue, Err: ErrErased}
+}
+
+// EraseGrace is how long after a queue was erased what is stored is looked at once more
+// before the queue counts as empty: longer than a writer goes by a cursor that it
+// remembers, and than an invocation runs, with a quarter of an hour for clocks. Who writes
+// later still is found by the messages' stream, and by the full round of each sweep.
+const EraseGrace = memoAge + 30*time.Minute
+
+// Erasure is what is left of a queue that was erased.
+type Erasure struct {
+	// At is when it was asked for, to the millisecond; Op what it was called.
+	At time.Time
+	Op string
+	// Last is the position that the queue had.
+	Last int64
+	// Emptied is when nothing of it was stored any more, to the millisecond; the zero
+	// time before.
+	Emptied time.Time
+}
+
+// Erased reports whether the queue was erased.
+func (c Cursor) Erased() bool { return !c.Erasure.At.IsZero() }
+
+// Erase makes a queue take nothing any more, for ever, and returns its cursor: a stub. A
+// queue that was never put to is ErrNoQueue. What is stored is deleted by
+// [Sorter.EraseMore], which the sweep calls too. 1 write.
+//
+// In synchronous mode and in arrival order, no put that begins after Erase has returned is
+// answered as stored. In asynchronous mode a Sorter that remembers the queue may answer so for half an
+// hour: nobody gets what it has stored, and it is deleted.
+//
+// Lost response, another did it first: the repeat finds the stub. We die right after: the
+// sweep deletes.
+func (s *Sorter) Erase(ctx context.Context, queue, op string) (Cursor, error) {
+	if err := ValidateQueue(queue); err != nil {
+		return Cursor{}, err
+	}
+	s.seen.forget(queue)
+	c, err := s.store.MarkErased(ctx, queue, op, s.now())
+	if err == nil && !c.Exists() {
+		err = ErrNoQueue
+	}
+	return c, err
+}
+
+// ErasureOf reads strongly how far the erasing of a queue is: the cursor's Erasure is zero
+// where it was not asked for.
+func (s *Sorter) ErasureOf(ctx context.Context, queue string) (Cursor, error) {
+	if err := ValidateQueue(queue); err != nil {
+		return Cursor{}, err
+	}
+	c, err := s.store.Cursor(ctx, queue, true)
+	if err == nil && !c.Exists() {
+		err = ErrNoQueue
+	}
+	return c, err
+}
+
+// Remains is how much is stored of a queue.
+type Remains struct {
+	// Messages counts tombstones and order items too.
+	Messages, Arrivals int
+	// More says that there may be more than that.
+	More bool
+}
+
+// maxCountPages bounds what a count reads of each table: pages of 1 MB.
+const maxCountPages = 8
+
+// Remaining counts what is stored of a queue, a bounded part of it.
+func (s *Sorter) Remaining(ctx context.Context, queue string) (Remains, error) {
+	var stored Remains
+	more := true
+	for first, page := int64(0), 0; more && page < maxCountPages; page++ {
+		var seqs []int64
+		var err error
+		if seqs, more, err = s.store.Seqs(ctx, Query{Queue: queue, First: first, Last: MaxSeq}); err != nil {
+			return stored, err
+		}
+		if stored.Messages += len(seqs); len(seqs) > 0 {
+			first = seqs[len(seqs)-1] + 1
+		}
+	}
+	stored.More, more = more, true
+	var after *Hash
+	for page := 0; more && page < maxCountPages; page++ {
+		var keys []Hash
+		var err error
+		if keys, more, err = s.store.ArrivalKeys(ctx, queue, after, 0, false); err != nil {
+			return stored, err
+		}
+		if stored.Arrivals += len(keys); len(keys) > 0 {
+			after = &keys[len(keys)-1]
+		}
+	}
+	stored.More = stored.More || more
+	return stored, nil
+}
+
+// EraseMore deletes what is stored of an erased queue, for half of the time that the
+// context has left, and returns how much it deleted; More is false where
+// nothing is left. others, where it is not nil, deletes what others have stored of the queue, and
+// reports whether something of it is left.
+//
+// It finds what is to be deleted by looking: so it may be stopped anywhere, and run
+// by any number at once. A run that began EraseGrace after [Sorter.Erase] and leaves
+// nothing behind notes that the queue is empty.
+//
+// It costs a query over the keys of what is stored, which is priced as the whole,
+// and a write unit for each KB.
+func (s *Sorter) EraseMore(ctx context.Context, c Cursor, others func(context.Context) (left bool, err error)) (Remains, error) {
+	began, goOn := s.now(), shareOf(ctx)
+	var deleted Remains
+	if others != nil {
+		left, err := others(ctx)
+		if err != nil {
+			return Remains{More: true}, err
+		}
+		deleted.More = left
+	}
+	messages, err := s.eraseMessages(ctx, c.Queue, goOn)
+	deleted.Messages, deleted.More = messages.Messages, deleted.More || messages.More
+	if err != nil {
+		return deleted, err
+	}
+	arrivals, err := s.eraseArrivals(ctx, c.Queue, goOn)
+	deleted.Arrivals, deleted.More = arrivals.Arrivals, deleted.More || arrivals.More
+	if err != nil || deleted.More || !c.Erasure.Emptied.IsZero() || began.Sub(c.Erasure.At) < EraseGrace {
+		return deleted, err
+	}
+	_, err = s.store.EndErase(ctx, c.Queue, s.now())
+	return deleted, err
+}
+
+// erasePage is how many items are deleted between two looks at the time: 25 in each of
+// the requests that are made side by side, so that a partition's 1,000 write units a
+// second are not all taken.
+const erasePage = 500
+
+// eraseMessages deletes messages, tombstones and order items until a strong look shows none.
+func (s *Sorter) eraseMessages(ctx context.Context, queue string, goOn func() bool) (Remains, error) {
+	var deleted Remains
+	for first, strong := int64(0), false; goOn(); {
+		seqs, more, err := s.store.Seqs(ctx, Query{Queue: queue, First: first, Last: MaxSeq, Limit: erasePage, Strong: strong})
+		if err != nil {
+			return Remains{Messages: deleted.Messages, More: true}, err
+		}
+		if len(seqs) == 0 && !more && strong && first == 0 {
+			return deleted, nil
+		}
+		n, err := s.deleteSideBySide(len(seqs), func(from, to int) (int, error) {
+			left, err := s.store.DeleteMessages(ctx, queue, seqs[from:to])
+			return len(left), err
+		})
+		deleted.Messages += n
+		if err != nil {
+			return Remains{Messages: deleted.Messages, More: true}, err
+		}
+		if first, strong = 0, true; more {
+			first, strong = seqs[len(seqs)-1]+1, false
+		}
+	}
+	deleted.More = true
+	return deleted, nil
+}
+
+// eraseArrivals deletes arrivals until a strong look shows none.
+func (s *Sorter) eraseArrivals(ctx context.Context, queue string, goOn func() bool) (Remains, error) {
+	var deleted Remains
+	var after *Hash
+	for strong := false; goOn(); {
+		keys, more, err := s.store.ArrivalKeys(ctx, queue, after, erasePage, strong)
+		if err != nil {
+			return Remains{Arrivals: deleted.Arrivals, More: true}, err
+		}
+		if len(keys) == 0 && !more && strong && after == nil {
+			return deleted, nil
+		}
+		n, err := s.deleteSideBySide(len(keys), func(from, to int) (int, error) {
+			return s.store.DeleteArrivals(ctx, queue, keys[from:to])
+		})
+		deleted.Arrivals += n
+		if err != nil {
+			return Remains{Arrivals: deleted.Arrivals, More: true}, err
+		}
+		if after, strong = nil, true; more {
+			after, strong = &keys[len(keys)-1], false
+		}
+	}
+	deleted.More = true
+	return deleted, nil
+}
+
+// deleteSideBySide deletes n items, 25 a request, and returns how many are gone.
+// What the server leaves undone is found by the next look; where that is all, it is
+// ErrThrottled.
+func (s *Sorter) deleteSideBySide(n int, request func(from, to int) (left int, err error)) (int, error) {
+	requests := (n + maxDelete - 1) / maxDelete
+	gone, errs := make([]int, requests), make([]error, requests)
+	s.forEach(requests, func(i int) {
+		from, to := i*maxDelete, min((i+1)*maxDelete, n)
+		left, err := request(from, to)
+		if gone[i], errs[i] = to-from-left, err; err != nil {
+			gone[i] = 0
+		}
+	})
+	total := 0
+	for _, g := range gone {
+		total += g
+	}
+	err := errors.Join(errs...)
+	if err == nil && n > 0 && total == 0 {
+		err = ErrThrottled
+	}
+	return total, err
+}
+
+// dropErased deletes what a record says was stored after its queue was erased.
+func (s *Sorter) dropErased(ctx context.Context, queue string, seqs []int64) error {
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	n, err := s.deleteSideBySide(len(seqs), func(from, to int) (int, error) {
+		left, err := s.store.DeleteMessages(ctx, queue, seqs[from:to])
+		return len(left), err
+	})
+	if err == nil && n < len(seqs) {
+		err = ErrThrottled
+	}
+	return err
+}

@@ -1,0 +1,295 @@
+package cursor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// refuses checks that an error says that the queue was erased.
+func refuses(t *testing.T, what string, err error) {
+	t.Helper()
+	var wrong *cursor.InvalidError
+	if !errors.Is(err, cursor.ErrErased) || !errors.As(err, &wrong) || wrong.Field != "queue" {
+		t.Errorf("%s: error %v, want that the queue was erased", what, err)
+	}
+}
+
+func (b *bench) erase(queue string) cursor.Cursor {
+	b.t.Helper()
+	c, err := b.sorter.Erase(b.t.Context(), queue, "op")
+	check(b.t, err)
+	return c
+}
+
+// holds are how many items there are of a queue, but for its cursor.
+func (b *bench) holds(what, queue string, messages, arrivals int) {
+	b.t.Helper()
+	got, err := b.sorter.Remaining(b.t.Context(), queue)
+	check(b.t, err)
+	same(b.t, what, got, cursor.Remains{Messages: messages, Arrivals: arrivals})
+}
+
+// TestErasedTakesNothing: whoever asks is told, with and without a memory of the queue.
+func TestErasedTakesNothing(t *testing.T) {
+	b := newBench(t, nil)
+	_, err := b.sorter.Erase(t.Context(), "q", "op")
+	if !errors.Is(err, cursor.ErrNoQueue) {
+		t.Errorf("a queue that is not there: %v", err)
+	}
+	warm, cold := b.process(cursor.Options{}), b.process(cursor.Options{})
+	for _, s := range []*cursor.Sorter{b.sorter, warm} {
+		_, err := s.PutGroup(t.Context(), []cursor.Message{body(1), body(2), body(4)})
+		check(t, err)
+		_, err = s.Append(t.Context(), cursor.Arrival{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
+		check(t, err)
+	}
+	staged, err := warm.Stage(t.Context(), cursor.KindArrival, cursor.Arrival{Queue: "a", ID: "staged", Messages: []cursor.Message{{Body: []byte("1")}}})
+	check(t, err)
+	if c := b.erase("q"); !c.Erased() || c.Erasure.Last != 2 || c.Erasure.Op != "op" {
+		t.Errorf("%+v", c)
+	}
+	b.erase("a")
+	for name, s := range map[string]*cursor.Sorter{"warm": warm, "cold": cold, "the eraser's": b.sorter} {
+		for _, seq := range []int64{3, 4, 5, 9} { // moves, repeats, parks, parks
+			r, err := s.Put(t.Context(), body(seq))
+			refuses(t, name+": put", err)
+			if r.Outcome != "" {
+				t.Errorf("%s: %d is %s", name, seq, r.Outcome)
+			}
+		}
+		_, err := s.Append(t.Context(), cursor.Arrival{Queue: "a", ID: name, Messages: []cursor.Message{{Body: []byte("1")}}})
+		refuses(t, name+": append", err)
+		_, err = s.Append(t.Context(), cursor.Arrival{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
+		refuses(t, name+": append again", err)
+		_, err = s.Status(t.Context(), "q")
+		refuses(t, name+": status", err)
+		_, err = s.Configure(t.Context(), "q", cursor.Change{})
+		refuses(t, name+": configure", err)
+		_, err = s.Skip(t.Context(), "q", 3, "why")
+		refuses(t, name+": skip", err)
+		_, err = s.Known(t.Context(), "q")
+		refuses(t, name+": known", err)
+		_, err = s.Recheck(t.Context(), "q")
+		refuses(t, name+": recheck", err)
+	}
+	_, err = warm.Place(t.Context(), staged[0])
+	refuses(t, "place", err)
+	_, err = cold.Stage(t.Context(), cursor.KindArrival, cursor.Arrival{Queue: "a", ID: "new", Messages: []cursor.Message{{Body: []byte("1")}}})
+	refuses(t, "stage", err)
+	if c, err := cold.ErasureOf(t.Context(), "q"); err != nil || !c.Erased() {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestErasing: everything goes, also what is stored late, and a stub stays.
+func TestErasing(t *testing.T) {
+	b := newBench(t, nil)
+	ctx := t.Context()
+	stays := cursor.Message{Queue: "q 2", Seq: 1, Body: []byte("1")}
+	for seq := int64(1); seq <= 60; seq++ {
+		b.put(body(seq))
+	}
+	b.put(stays)
+	b.holds("before", "q", 60, 0)
+	late := b.process(cursor.Options{})
+	_, err := late.Put(ctx, body(60))
+	check(t, err)
+	c := b.erase("q")
+	b.now = b.now.Add(time.Minute)
+	deleted, err := b.sorter.EraseMore(ctx, c, nil)
+	check(t, err)
+	same(t, "deleted", deleted, cursor.Remains{Messages: 60})
+	b.holds("after", "q", 0, 0)
+	b.holds("another", "q 2", 1, 0)
+	// Nothing is left, and it is too early to say that nothing comes.
+	if c, _ = b.sorter.ErasureOf(ctx, "q"); !c.Erasure.Emptied.IsZero() {
+		t.Errorf("%+v: it is said to be empty before the grace is over", c)
+	}
+	_, err = late.Put(ctx, body(61))
+	refuses(t, "late", err)
+	b.holds("left behind by who was late", "q", 1, 0)
+	b.now = b.now.Add(cursor.EraseGrace)
+	report, _ := b.sweep(cursor.SweepOptions{})
+	same(t, "erased by the sweep", report.Erased, 1)
+	b.holds("after the grace", "q", 0, 0)
+	c, err = b.sorter.ErasureOf(ctx, "q")
+	check(t, err)
+	same(t, "empty since", c.Erasure.Emptied, b.now)
+	for _, it := range b.tables.Items("streamsort-cursors") {
+		if it.Get("queue").Str() == "q" {
+			same(t, "stub", it.String(), `{change:other emptied:1778054949000 eraseOp:op erased:1778051289000 first:1 lastSeq:60 queue:q v:3}`)
+		}
+	}
+	b.want("another queue", b.put(cursor.Message{Queue: "q 2", Seq: 2}), "advanced 1→2")
+}
+
+// TestErasingAQueueInArrivalOrder: arrivals, with a place and without, and order items go.
+func TestErasingAQueueInArrivalOrder(t *testing.T) {
+	b := newBench(t, nil)
+	b.fill("a", 60)
+	_, err := b.sorter.Stage(t.Context(), cursor.KindArrival, arrival("staged"))
+	check(t, err)
+	b.holds("before", "q", 2, 61) // two order items
+	c := b.erase("q")
+	same(t, "last", c.Erasure.Last, 60)
+	deleted, err := b.sorter.EraseMore(t.Context(), c, nil)
+	check(t, err)
+	same(t, "deleted", deleted, cursor.Remains{Messages: 2, Arrivals: 61})
+	b.holds("after", "q", 0, 0)
+}
+
+// TestErasingGoesOn: a run whose time is up, or that is throttled, leaves the rest to the next.
+func TestErasingGoesOn(t *testing.T) {
+	b := newBench(t, nil)
+	for seq := int64(1); seq <= 600; seq++ {
+		b.put(body(seq))
+	}
+	c := b.erase("q")
+	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	deleted, err := b.sorter.EraseMore(over, c, nil)
+	check(t, err)
+	same(t, "no time", deleted, cursor.Remains{More: true})
+
+	// Of each request one item is left undone, and then all.
+	all := false
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		write, ok := r.(ddb.BatchWrite)
+		if !ok {
+			return b.tables.Do(ctx, r)
+		}
+		keys := write.Deletes
+		if all {
+			return ddb.Answer{Left: keys}, nil
+		}
+		write.Deletes = keys[1:]
+		a := ddb.Answer{}
+		if len(write.Deletes) > 0 {
+			_, err = b.tables.Do(ctx, write)
+		}
+		a.Left = keys[:1]
+		return a, err
+	})
+	deleted, err = b.process(cursor.Options{}).EraseMore(t.Context(), c, nil)
+	if !errors.Is(err, cursor.ErrThrottled) || deleted.Messages != 599 || !deleted.More {
+		t.Errorf("%+v, %v; want all but the last one deleted, which never is", deleted, err)
+	}
+	b.holds("after it", "q", 1, 0)
+	all = true
+	if _, err := b.process(cursor.Options{}).EraseMore(t.Context(), c, nil); !errors.Is(err, cursor.ErrThrottled) {
+		t.Errorf("error %v, want ErrThrottled", err)
+	}
+	deleted, err = b.sorter.EraseMore(t.Context(), c, nil)
+	check(t, err)
+	same(t, "in the end", deleted, cursor.Remains{Messages: 1})
+}
+
+// TestErasingWaitsForOthers: a queue of which others have something is not empty.
+func TestErasingWaitsForOthers(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(1))
+	b.erase("q")
+	b.now = b.now.Add(cursor.EraseGrace)
+	left, failed := true, errors.New("no answer")
+	erase := func(_ context.Context, c cursor.Cursor) (bool, error) {
+		if c.Queue != "q" {
+			t.Errorf("asked for %s", c.Queue)
+		}
+		return left, failed
+	}
+	if _, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{Erase: erase}); !errors.Is(err, failed) {
+		t.Errorf("error %v", err)
+	}
+	b.holds("others failed", "q", 1, 0)
+	for _, left = range []bool{true, false} {
+		failed = nil
+		b.sweep(cursor.SweepOptions{Erase: erase})
+		c, err := b.sorter.ErasureOf(t.Context(), "q")
+		check(t, err)
+		if c.Erasure.Emptied.IsZero() != left {
+			t.Errorf("others left something: %t, and %+v", left, c.Erasure)
+		}
+	}
+	b.holds("after", "q", 0, 0)
+}
+
+// TestLateWritesToAnErasedQueue: what is stored by who has slept since before the queue was
+// erased is deleted by the stream's handler, and by the full round of the sweep.
+func TestLateWritesToAnErasedQueue(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
+	b.put(body(1))
+	first := arrival("first")
+	first.Queue = "a"
+	b.append(first)
+	asleep := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Minute, MaxAhead: 9, Mode: cursor.ModeAsync}})
+	_, err := asleep.Put(t.Context(), body(2))
+	check(t, err)
+	for _, queue := range []string{"q", "a"} {
+		b.erase(queue)
+	}
+	b.now = b.now.Add(cursor.EraseGrace)
+	b.sweep(cursor.SweepOptions{})
+	b.holds("empty", "q", 0, 0)
+
+	// Nothing of the Sorter's keeps a request back that was sent long ago.
+	for _, seq := range []int64{3, 7} {
+		m := body(seq)
+		m.Digest, m.Op = []byte("0123456789abcdef"), []byte("12345678")
+		_, err := b.memory.PutMessage(t.Context(), m)
+		check(t, err)
+	}
+	a := arrival("late")
+	a.Queue, a.Op, a.Digest = "a", []byte("12345678"), []byte("0123456789abcdef")
+	_, err = b.memory.PutArrival(t.Context(), a)
+	check(t, err)
+	b.holds("late", "q", 2, 0)
+	handle := cursor.OnMessages(b.sorter, cursor.Names{}, nil)
+	response, err := handle(t.Context(), event(t, stored(1, "q", 3), stored(2, "q", 3)))
+	if err != nil || len(response.BatchItemFailures) != 0 {
+		t.Errorf("%+v, %v", response, err)
+	}
+	b.holds("after the record", "q", 1, 0)
+	b.now = b.now.Add(24 * time.Hour)
+	if report, _ := b.sweep(cursor.SweepOptions{}); report.Erased != 2 || report.Failed != 0 {
+		t.Errorf("%+v", report)
+	}
+	b.holds("after the sweep", "q", 0, 0)
+	b.holds("arrivals after the sweep", "a", 0, 0)
+}
+
+// TestErasingGoesWrong: whichever request goes wrong, the repeat and the sweep make it whole.
+func TestErasingGoesWrong(t *testing.T) {
+	for _, fault := range ddbtest.EveryFault() {
+		for k, pending := 1, false; !pending; k++ {
+			h := newHurt(t)
+			h.must(h.put(1, 2, 4))
+			h.faults.Fail(k, fault)
+			c, err := h.sorter.Erase(t.Context(), "q", "op")
+			if err == nil {
+				_, err = h.sorter.EraseMore(t.Context(), c, nil)
+			}
+			if pending = h.faults.Pending(); pending {
+				h.must(err)
+			}
+			h.faults.Fail(0, "")
+			c, err = h.sorter.Erase(t.Context(), "q", "op")
+			h.must(err)
+			if c.Erasure.Last != 2 || c.Erasure.Op != "op" {
+				t.Errorf("%s %d: %+v", fault, k, c)
+			}
+			h.now = h.now.Add(cursor.EraseGrace)
+			_, err = h.sorter.Sweep(t.Context(), cursor.SweepOptions{Segments: 1})
+			h.must(err)
+			remains, err := h.sorter.Remaining(t.Context(), "q")
+			h.must(err)
+			same(t, fmt.Sprintf("%s %d", fault, k), remains, cursor.Remains{})
+		}
+	}
+}

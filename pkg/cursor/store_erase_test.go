@@ -1,0 +1,204 @@
+package cursor_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// stub is what is left of a queue that was erased at `at`.
+func stub(queue string, first, last int64) cursor.Cursor {
+	return cursor.Cursor{
+		Queue: queue, Settings: cursor.Settings{First: first}, Announced: -1, Erasure: cursor.Erasure{At: at, Op: "op", Last: last},
+	}
+}
+
+func TestStoreMarkErased(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		marked := func(what, queue, op string, at time.Time, want cursor.Cursor) {
+			t.Helper()
+			got, err := s.MarkErased(t.Context(), queue, op, at)
+			check(t, err)
+			same(t, what, got, want)
+			same(t, what+", as it stands there", standing(t, s, queue), want)
+		}
+		marked("a queue that is not there", q, "op", at, cursor.Cursor{})
+		c := newCursor(q)
+		c.Settings.First, c.Position, c.MaxParked, c.Floor = 3, 7, 9, 5
+		create(t, s, c)
+		marked("a queue", q, "op", at, stub(q, 3, 7))
+		marked("again", q, "op", at.Add(time.Hour), stub(q, 3, 7))
+		marked("by another", q, "other", at.Add(time.Hour), stub(q, 3, 7))
+
+		arrivals := arrivalCursor(q + " in arrival order")
+		create(t, s, arrivals)
+		marked("in arrival order", arrivals.Queue, "op", at, stub(arrivals.Queue, arrivals.Settings.First, arrivals.Position))
+	})
+}
+
+// TestStoreErasedIsFinal: no write makes anything of a stub.
+func TestStoreErasedIsFinal(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		ctx, first := t.Context(), int64(1)
+		for _, before := range []cursor.Cursor{newCursor(q), arrivalCursor(q + " in arrival order")} {
+			queue := before.Queue
+			create(t, s, before)
+			_, err := s.MarkErased(ctx, queue, "op", at)
+			check(t, err)
+			want := stub(queue, before.Settings.First, before.Position)
+			none := func(_ cursor.Cursor, done bool, err error) error {
+				if done {
+					t.Errorf("%s: something was done", queue)
+				}
+				return err
+			}
+			for what, write := range map[string]func() error{
+				"create":        func() error { _, err := s.CreateCursor(ctx, before); return err },
+				"move":          func() error { return none(s.Move(ctx, queue, before.Position, before.Position+1, at)) },
+				"move and park": func() error { return none(s.MoveAndPark(ctx, queue, before.Position, before.Position+1, at)) },
+				"open gap":      func() error { _, err := s.OpenGap(ctx, queue, 9, at); return err },
+				"widen gap":     func() error { _, err := s.WidenGap(ctx, queue, 9); return err },
+				"configure":     func() error { return none(s.Configure(ctx, queue, cursor.Change{})) },
+				"configure first": func() error {
+					return none(s.Configure(ctx, queue, cursor.Change{First: &first}))
+				},
+				"announce": func() error {
+					noted, err := s.Announce(ctx, queue, -1, 1)
+					if noted {
+						t.Errorf("%s: announced", queue)
+					}
+					return err
+				},
+				"nudge":       func() error { return s.Nudge(ctx, queue, at) },
+				"raise floor": func() error { _, err := s.RaiseFloor(ctx, queue, 0, at); return err },
+				"allocate": func() error {
+					return none(s.Allocate(ctx, queue, entries("e", 1), seen(before.Position), at))
+				},
+				"trim tail": func() error {
+					full := before
+					full.Tail = entries("e", cursor.OrderItemEntries)
+					return none(s.TrimTail(ctx, full))
+				},
+			} {
+				check(t, write())
+				same(t, queue+": after "+what, standing(t, s, queue), want)
+			}
+		}
+	})
+}
+
+func TestStoreEndErase(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		ended := func(what string, at time.Time, want cursor.Cursor) {
+			t.Helper()
+			got, err := s.EndErase(t.Context(), q, at)
+			check(t, err)
+			same(t, what, got, want)
+			same(t, what+", as it stands there", standing(t, s, q), want)
+		}
+		ended("a queue that is not there", at, cursor.Cursor{})
+		create(t, s, newCursor(q))
+		ended("one that is not erased", at, newCursor(q))
+		_, err := s.MarkErased(t.Context(), q, "op", at)
+		check(t, err)
+		want := stub(q, 1, 0)
+		want.Erasure.Emptied = at.Add(time.Hour)
+		ended("an erased one", at.Add(time.Hour), want)
+		ended("again", at.Add(2*time.Hour), want)
+	})
+}
+
+// TestStoreCursorsShowsErased: the round of the gaps sees to what is being erased, and not to stubs.
+func TestStoreCursorsShowsErased(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		for _, name := range []string{"live", "erased", "emptied"} {
+			create(t, s, newCursor(q+name))
+			if name == "live" {
+				continue
+			}
+			_, err := s.MarkErased(t.Context(), q+name, "op", at)
+			check(t, err)
+		}
+		_, err := s.EndErase(t.Context(), q+"emptied", at)
+		check(t, err)
+		shown := func(only cursor.CursorFilter) func() []string {
+			return func() []string {
+				var names []string
+				for after := ""; ; {
+					page, err := s.Cursors(t.Context(), cursor.CursorScan{Segments: 1, After: after, Limit: 100, Only: only})
+					check(t, err)
+					for _, c := range page.Cursors {
+						if len(c.Queue) > len(q) && c.Queue[:len(q)] == q {
+							names = append(names, c.Queue[len(q):])
+						}
+					}
+					if after = page.Next; after == "" {
+						slices.Sort(names)
+						return names
+					}
+				}
+			}
+		}
+		settles(t, "all", shown(cursor.CursorFilter{}), []string{"emptied", "erased", "live"})
+		settles(t, "with work", shown(cursor.CursorFilter{Gaps: true}), []string{"erased"})
+		settles(t, "moved", shown(cursor.CursorFilter{MovedSince: at.Add(-time.Hour)}), []string{"live"})
+	})
+}
+
+func TestStoreSeqsOfAll(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		put(t, s, wholeMessage(q, 1), wholeMessage(q, 5), wholeMessage(q+" 2", 2))
+		_, err := s.PutOrderItem(t.Context(), cursor.OrderItem{Queue: q, Last: 30, Entries: entries("e", cursor.OrderItemEntries)})
+		check(t, err)
+		seqs := func(what string, query cursor.Query, want []int64, wantMore bool) {
+			t.Helper()
+			query.Queue, query.Last, query.Strong = q, cursor.MaxSeq, true
+			got, more, err := s.Seqs(t.Context(), query)
+			check(t, err)
+			same(t, what, got, want)
+			same(t, what+": more", more, wantMore)
+		}
+		seqs("all", cursor.Query{}, []int64{1, 5, 30}, false)
+		seqs("the first", cursor.Query{Limit: 1}, []int64{1}, true)
+		seqs("those behind it", cursor.Query{First: 2}, []int64{5, 30}, false)
+		left, err := s.DeleteMessages(t.Context(), q, []int64{1, 5, 30, 7})
+		check(t, err)
+		same(t, "left", len(left), 0)
+		seqs("none", cursor.Query{}, []int64{}, false)
+	})
+}
+
+func TestStoreArrivalKeys(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		var want []cursor.Hash
+		for i := range 30 {
+			a := wholeArrival(q, fmt.Sprint("id ", i), 0)
+			putArrival(t, s, a, head(a))
+			want = append(want, cursor.HashOf(a.ID))
+		}
+		other := wholeArrival(q+" 2", "id 0", 0)
+		putArrival(t, s, other, head(other))
+		slices.SortFunc(want, func(a, b cursor.Hash) int { return slices.Compare(a[:], b[:]) })
+		keys, more, err := s.ArrivalKeys(t.Context(), q, nil, 0, true)
+		check(t, err)
+		same(t, "all", keys, want)
+		same(t, "all: more", more, false)
+		keys, more, err = s.ArrivalKeys(t.Context(), q, &want[4], 3, true)
+		check(t, err)
+		same(t, "a page", keys, want[5:8])
+		same(t, "a page: more", more, true)
+
+		for range 2 {
+			left, err := s.DeleteArrivals(t.Context(), q, want[:25])
+			check(t, err)
+			same(t, "left", left, 0)
+		}
+		keys, _, err = s.ArrivalKeys(t.Context(), q, nil, 0, true)
+		check(t, err)
+		same(t, "the rest", keys, want[25:])
+		same(t, "of another queue", len(arrivals(t, s, q+" 2", "id 0")), 1)
+	})
+}

@@ -70,6 +70,8 @@ func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
 	switch {
 	case errors.Is(wrong, tenancy.ErrNotYours):
 		p.Status, p.Type, p.Title = http.StatusForbidden, "not-yours", "The request names what is another's"
+	case errors.Is(wrong, cursor.ErrErased):
+		p.Status, p.Type, p.Title = http.StatusGone, "erased", "The queue was erased"
 	case isMessage(wrong) && wrong.Code == invalid.TooLarge:
 		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large", "The message is too large"
 	}

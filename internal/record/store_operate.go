@@ -96,6 +96,18 @@ func (s *Store) Remove(ctx context.Context, seen Consumer) (bool, error) {
 	return a.Held, err
 }
 
+// Erase deletes a consumer of a queue that was erased, whatever it is at, but for one whose
+// replies are on their way. It reports whether it is gone. 1 write unit.
+//
+// Lost response: the repeat finds none and reports true. Another did it first: the same. We
+// die right after: nothing is left to do.
+func (s *Store) Erase(ctx context.Context, queue, name string) (bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Delete{
+		Op: ddb.Op{Op: "erase", Table: &s.consumers}, Key: keyOf(queue, name), If: attrState.Ne(ddb.Text(string(Sending))),
+	})
+	return a.Held, err
+}
+
 // RecordOperation stores what an operator asks for, or how it ended. 1 write unit.
 //
 // Lost response: the repeat stores the same. We die right after: the operation stands

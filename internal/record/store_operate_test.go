@@ -228,6 +228,31 @@ func TestStoreRemove(t *testing.T) {
 	})
 }
 
+// TestStoreErase: a consumer goes whatever it is at, but for one that is Sending.
+func TestStoreErase(t *testing.T) {
+	each(t, func(b *bench) {
+		erased := func(what, name string, want bool) {
+			b.Helper()
+			gone, err := b.Erase(b.Context(), b.queue, name)
+			b.check(err)
+			same(b.T, what, gone, want)
+			same(b.T, what+", as it stands there", !b.standing(b.queue, name).Exists(), want)
+		}
+		erased("none", "a", true)
+		b.create(b.fresh("a"))
+		erased("an idle one", "a", true)
+		erased("again", "a", true)
+		b.claim(b.create(b.fresh("a")), "r1", 5)
+		b.create(b.fresh("b"))
+		erased("a claimed one", "a", true)
+		same(b.T, "another", b.standing(b.queue, "b").Exists(), true)
+		b.doubted(b.prepare(b.claim(b.create(b.fresh("a")), "r1", 5)))
+		erased("one in doubt", "a", true)
+		b.decide(b.claim(b.create(b.fresh("a")), "r1", 5))
+		erased("one that is sending", "a", false)
+	})
+}
+
 func (b *bench) operation(i int) record.Operation {
 	return record.Operation{
 		Queue: b.queue, Consumer: "a", At: at.Add(time.Duration(i) * time.Millisecond), Op: fmt.Sprint("op ", i),

@@ -71,6 +71,9 @@ func (s *Sorter) keepSegment(ctx context.Context, walk Walk, segment int, delive
 // keepQueue keeps what is not yet delivered of a queue, piece by piece, from where the
 // round is in it.
 func (s *Sorter) keepQueue(ctx context.Context, cur Cursor, progress *Progress, delivered func(context.Context, string) (int64, bool, error), note func(SweepReport, error)) error {
+	if cur.Erased() {
+		return nil
+	}
 	after := cur.Position
 	if delivered != nil {
 		seq, any, err := delivered(ctx, cur.Queue)
@@ -87,6 +90,9 @@ func (s *Sorter) keepQueue(ctx context.Context, cur Cursor, progress *Progress, 
 	for {
 		kept, err := s.KeepUndelivered(ctx, cur.Queue, after)
 		note(SweepReport{Kept: kept.Pushed}, nil)
+		if errors.Is(err, ErrErased) {
+			return nil // since it was seen
+		}
 		if err != nil || !kept.More {
 			return err
 		}

@@ -217,9 +217,13 @@ func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
 	if r.options.Erase != nil {
 		others = func(ctx context.Context) (bool, error) { return r.options.Erase(ctx, seen) }
 	}
+	began := r.sorter.now()
 	deleted, err := r.sorter.EraseMore(ctx, seen, others)
 	r.report.Erased += deleted.Messages + deleted.Arrivals
-	return err
+	if err != nil || deleted.More {
+		return err
+	}
+	return r.sorter.endErase(ctx, seen, began)
 }
 
 // gap does what the queue's policy says of an open gap, and returns the cursor

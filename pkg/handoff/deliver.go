@@ -43,6 +43,8 @@ const (
 	// EndedTracked: a batch was handed on, and the chain of its work decides about it.
 	// What comes behind it is handed on when the chain has ended.
 	EndedTracked Ended = "TRACKED"
+	// EndedErased: the queue was erased.
+	EndedErased Ended = "ERASED"
 )
 
 // Delivery is what became of a queue for one consumer.
@@ -87,6 +89,9 @@ func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, known i
 		run.Err = err
 	} else {
 		run.Err = run.deliver(ctx)
+	}
+	if isErased(run.Err, queue) {
+		run.Ended, run.Err = EndedErased, nil
 	}
 	d.observe(run.Delivery)
 	return run.Delivery

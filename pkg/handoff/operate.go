@@ -50,13 +50,18 @@ func (d *Deliverer) operation(o Order, kind string, seq int64, request map[strin
 }
 
 func (o Order) validate() error {
+	return cmp.Or(o.validateReason(), validate(o.Queue, o.Consumer))
+}
+
+// validateReason checks the reason and the Op.
+func (o Order) validateReason() error {
 	switch {
 	case len(o.Reason) == 0 || len(o.Reason) > record.MaxReason || !utf8.ValidString(o.Reason):
 		return &cursor.InvalidError{Field: "reason", Code: invalid.TextCode(o.Reason, record.MaxReason), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", record.MaxReason)}
 	case len(o.Op) > record.MaxOp || !utf8.ValidString(o.Op):
 		return &cursor.InvalidError{Field: "id", Code: invalid.TextCode(o.Op, record.MaxOp), Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", record.MaxOp)}
 	}
-	return validate(o.Queue, o.Consumer)
+	return nil
 }
 
 // Skip gives up the message that blocks a consumer, so that it goes on behind
@@ -309,7 +314,7 @@ func (d *Deliverer) Audit(ctx context.Context, queue, after string) (page []Oper
 	if err != nil || len(page) > 0 {
 		return page, next, err
 	}
-	_, err = d.sorter.Status(ctx, queue)
+	_, err = d.sorter.ErasureOf(ctx, queue)
 	return nil, next, err
 }
 

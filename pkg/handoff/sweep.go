@@ -170,6 +170,9 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 		seen = map[string]bool{}
 	)
 	visit := func(ctx context.Context, it cursor.Cursor) error {
+		if it.Erased() {
+			return nil // cursor.SweepOptions.Erase sees to it
+		}
 		mu.Lock()
 		again := seen[it.Queue]
 		seen[it.Queue] = true
@@ -180,6 +183,9 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 		run := sweepRun{Deliverer: d, options: o}
 		run.report.Queues++
 		err := run.queue(ctx, it)
+		if isErased(err, it.Queue) {
+			err = nil // since it was seen
+		}
 		// The next run looks at a queue that failed again: because it was
 		// nudged, else because its round looks as far back as this one.
 		unseen := false

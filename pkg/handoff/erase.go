@@ -1,0 +1,136 @@
+package handoff
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// OpErase is the kind of an Operation on a whole queue; it has no Consumer.
+const OpErase = "erase"
+
+// Erasing is how far the erasing of a queue is.
+type Erasing struct {
+	// Cursor is the queue's stub: its Erasure says since when, and whether it is over.
+	Cursor cursor.Cursor
+	// Deleted is what this call deleted, and whether more is left.
+	Deleted cursor.Remains
+}
+
+// Erase erases a queue: from now on it takes nothing. What is stored of it is deleted by
+// [Deliverer.EraseMore], which the sweep calls too. It returns the queue's stub. The order has no
+// consumer.
+//
+// Lost responses, another did it first: the order again finds the stub. We die right after
+// a step: the operation is on record, and the sweep deletes what is stored.
+func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
+	if o.Consumer != "" {
+		return cursor.Cursor{}, &cursor.InvalidError{Field: "consumer", Code: invalid.Misplaced, Problem: "must not be given: a whole queue is erased"}
+	}
+	if err := cmp.Or(o.validateReason(), cursor.ValidateQueue(o.Queue)); err != nil {
+		return cursor.Cursor{}, err
+	}
+	o.Op = cmp.Or(o.Op, d.newReq())
+	c, err := d.sorter.ErasureOf(ctx, o.Queue)
+	if err != nil {
+		return c, err
+	}
+	asked := d.operation(o, OpErase, -1, nil)
+	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
+		return c, cmp.Or(err, ErrIDTaken)
+	}
+	if c.Erasure.Op == o.Op {
+		return c, nil
+	}
+	if err := d.store.RecordOperation(ctx, asked); err != nil {
+		return c, err
+	}
+	erased, failed := d.sorter.Erase(ctx, o.Queue, o.Op)
+	return erased, d.recordEnd(ctx, asked, failed)
+}
+
+// EraseMore deletes what is stored of a queue that was erased, for half of the time that
+// the context has left: see [cursor.Sorter.EraseMore]. The consumers go first, so that nobody
+// makes a claim: one that is out ends by that, and its commit is answered as of a consumer
+// that is not there.
+//
+// An archive is left to the sweep, and so is the end: only the sweep knows that nobody has
+// stored anything.
+func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor) (Erasing, error) {
+	deleted, err := d.sorter.EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
+		return d.EraseConsumers(ctx, erased.Queue)
+	})
+	if err != nil {
+		return Erasing{erased, deleted}, err
+	}
+	now, err := d.sorter.ErasureOf(ctx, erased.Queue)
+	return Erasing{now, deleted}, err
+}
+
+// EraseConsumers deletes the consumers of a queue that was erased, and the chains of their
+// tracked claims. It reports whether one is left, because its replies are on their way, or
+// because this Deliverer has no Acker for its chain: the next run of the sweep goes on. It is what
+// cursor.SweepOptions.Erase asks for.
+//
+// One query, and a write a consumer.
+func (d *Deliverer) EraseConsumers(ctx context.Context, queue string) (left bool, err error) {
+	consumers, err := d.consumers(ctx, queue)
+	var errs []error
+	for _, c := range consumers {
+		gone, err := d.eraseConsumer(ctx, c)
+		left = left || !gone
+		errs = append(errs, err)
+	}
+	return left, errors.Join(append(errs, err)...)
+}
+
+func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, err error) {
+	if c.State == Sending {
+		if !c.LeaseUntil.Before(ddb.ToMillis(d.now())) {
+			return false, nil
+		}
+		if c, err = d.Tables().Forward(ctx, c, nil); err != nil {
+			return false, err
+		}
+	}
+	if tag := ChainOf(c); tag != "" {
+		if d.acker == nil {
+			return false, nil
+		}
+		if _, err := d.acker.Delete(ctx, tag); err != nil && !errors.Is(err, xorack.ErrTagNotFound) {
+			return false, err
+		}
+	}
+	return d.store.Erase(ctx, c.Queue, c.Name)
+}
+
+// Erasable is what would be erased with a queue.
+type Erasable struct {
+	cursor.Remains
+	// Consumers are the queue's, which are all shown.
+	Consumers []Consumer
+}
+
+// Erasable looks what would be erased with a queue, and changes nothing.
+func (d *Deliverer) Erasable(ctx context.Context, queue string) (Erasable, error) {
+	if _, err := d.sorter.ErasureOf(ctx, queue); err != nil {
+		return Erasable{}, err
+	}
+	consumers, err := d.consumers(ctx, queue)
+	if err != nil {
+		return Erasable{}, err
+	}
+	remains, err := d.sorter.Remaining(ctx, queue)
+	return Erasable{remains, consumers}, err
+}
+
+// isErased reports whether an error says that this queue was erased.
+func isErased(err error, queue string) bool {
+	var wrong *cursor.InvalidError
+	return errors.As(err, &wrong) && wrong.Queue == queue && errors.Is(wrong, cursor.ErrErased)
+}

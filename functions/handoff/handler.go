@@ -68,6 +68,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 		Routes: map[string]map[string]httpapi.Operation{
 			"consumers":  {http.MethodGet: s.consumers, http.MethodPost: s.create},
 			"operations": {http.MethodGet: s.audit, http.MethodPost: s.operate},
+			"queues":     {http.MethodDelete: s.erase},
 			"claims":     {http.MethodGet: s.listReady, http.MethodPost: s.claim, http.MethodPatch: s.onClaim},
 		},
 		Direct:      s.direct,
@@ -102,6 +103,8 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 		return s.audit, c.SetQuery(rest)
 	case "operate":
 		return s.operate, c.SetBody(rest)
+	case "erase":
+		return s.erase, c.SetQuery(rest)
 	case "list":
 		return s.listReady, c.SetQuery(rest)
 	case "claim":
@@ -109,7 +112,7 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	case "onClaim":
 		return s.onClaim, c.SetBody(rest)
 	}
-	return nil, invalid.New(invalid.Unknown, "operation", "must be status, create, operations, operate, list, claim or onClaim")
+	return nil, invalid.New(invalid.Unknown, "operation", "must be status, create, operations, operate, erase, list, claim or onClaim")
 }
 
 // body reads the members of a request that has no parameters.

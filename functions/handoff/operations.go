@@ -76,7 +76,7 @@ type recordedOperation struct {
 	At       time.Time    `json:"at"`
 	ID       string       `json:"id"`
 	Action   string       `json:"action"`
-	Consumer string       `json:"consumer"`
+	Consumer string       `json:"consumer,omitempty"`
 	Seq      *jsonseq.Seq `json:"seq,omitempty"`
 	Reason   string       `json:"reason"`
 	// Request is what else was asked for.

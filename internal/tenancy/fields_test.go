@@ -26,6 +26,8 @@ const (
 	way = "way"
 	// choice: it is one of a few words, a number, a time or a duration.
 	choice = "choice"
+	// operators: a tenant who gives it is refused.
+	operators = "operators"
 )
 
 // fields are all texts of all requests that a tenant may make, by the field's name;
@@ -36,13 +38,15 @@ var fields = map[string]string{
 	"putMessages queueProp": way, "putMessages seqProp": way, "putMessages idProp": way,
 
 	"consumer": under, "request": under, "token": under, "batch": under, "children": under, "tree": under,
-	"operate id": under, "operateConsumer id": under, "consumerStatus after": under, "listOperations after": under,
+	"operate id": under, "operateConsumer id": under, "eraseQueue id": under, "consumerStatus after": under, "listOperations after": under,
 
 	"body": content, "bodyBase64": content, "contentType": content, "attributes": content, "reason": content,
 	"stamp": content, "stampBase64": content, "putMessages event": content,
 
 	"seq": choice, "seqs": choice, "readMessages after": choice, "to": choice, "first": choice, "start": choice,
 	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "action": choice, "outcome": choice, "operation": choice,
+	"tenant": operators, "eraseQueue after": operators,
+
 	"deadline": choice, "idle": choice, "until": choice,
 }
 

@@ -94,7 +94,7 @@ func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, e
 		if !c.LeaseUntil.Before(ddb.ToMillis(d.now())) {
 			return false, nil
 		}
-		if c, err = d.Tables().Forward(ctx, c, nil); err != nil {
+		if c, err = d.tables().Forward(ctx, c, nil); err != nil {
 			return false, err
 		}
 	}

@@ -131,3 +131,31 @@ func TestOrdersBesideTheDocument(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What an event source sent and was not stored is an error of the function where it may
+// pass, by the alias put, so that Lambda repeats the call; any other caller is answered.
+func TestEventsComeAgain(t *testing.T) {
+	s := newServer(t, func(s *service) { s.paths = paths{queue: "author", seq: "n"} })
+	order := func(document string) { s.invokeAs(t, invoked(t.Context(), "live", "configure"), document) }
+	order(`{"queue":"ann","maxAhead":3}`)
+	const far, list = `{"author":"ann","n":9}`, `[{"author":"ann","n":1},{"author":"ann","n":9},{"author":"bob","n":1}]`
+	for _, event := range []string{far, list} {
+		if answer, err := s.handle(invoked(t.Context(), putAlias, ""), json.RawMessage(event)); err == nil || answer != nil {
+			t.Errorf("%s, by put: %s, %v; want an error", event, answer, err)
+		}
+		if answer := s.invokeAs(t, invoked(t.Context(), "live", ""), event); !strings.Contains(answer, `"status":429`) {
+			t.Errorf("%s, by live: %s", event, answer)
+		}
+	}
+	order(`{"queue":"ann","maxAhead":30}`)
+	answer := s.invokeAs(t, invoked(t.Context(), putAlias, ""), list)
+	if strings.Count(answer, `"outcome":"duplicate"`) != 2 || strings.Count(answer, `"outcome":"parked"`) != 1 {
+		t.Errorf("repeated: %s", answer)
+	}
+	// What is wrong for good would only come again.
+	for _, event := range []string{`{"author":"ann"}`, `[]`, `7`, `{"author":"bob","n":1,"other":1}`} {
+		if answer := s.invokeAs(t, invoked(t.Context(), putAlias, ""), event); !strings.Contains(answer, `"status":4`) {
+			t.Errorf("%s: %s", event, answer)
+		}
+	}
+}

@@ -26,6 +26,11 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if c.Alias != "" {
+		if err := c.unfinished(ctx, answers); err != nil {
+			return 0, nil, err
+		}
+	}
 	if p.Single {
 		return answers[0].Status, answers[0], answers[0].Refused()
 	}
@@ -42,6 +47,19 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 		Status  int             `json:"status"`
 		Results []intake.Answer `json:"results"`
 	}{http.StatusOK, answers}, nil
+}
+
+// unfinished is the first problem of messages that may pass: an event source repeats
+// a call as a whole, and what is stored already is a duplicate then.
+func (c *call) unfinished(ctx context.Context, answers []intake.Answer) error {
+	for _, a := range answers {
+		if err := a.Refused(); err != nil {
+			if problem := httpapi.ProblemOf(ctx, c.Scope, err); problem.MayPass() {
+				return problem
+			}
+		}
+	}
+	return nil
 }
 
 // failureOf is the answer to a call none of whose messages is known to be stored: the

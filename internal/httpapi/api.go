@@ -26,7 +26,8 @@ type API struct {
 	Direct func(*Call) (Operation, error)
 	// Aliases are the operations of those of the function's aliases that have one:
 	// whatever such an alias is called with is that operation's document, also what
-	// looks like an event of API Gateway.
+	// looks like an event of API Gateway. A problem that may pass is an error of the
+	// function there: an event source reads no answer, but Lambda repeats its call.
 	Aliases map[string]Operation
 	// Any, where it is set, answers every request, whatever its resource and its
 	// body are: Routes and Direct are of no use then.
@@ -64,7 +65,7 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 			// next one no cold start.
 			c.Metrics.Count("Errors", 1)
 			slog.ErrorContext(ctx, "panic", "cause", fmt.Sprint(r))
-			answer, err = c.Problem(unexpected())
+			answer, err = c.failed(unexpected())
 		}
 	}()
 	status, document, err := a.do(ctx, c, raw)
@@ -74,20 +75,28 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 			c.Metrics.Count("Errors", 1)
 		}
 		slog.InfoContext(ctx, "answered", c.logged("status", problem.Status, "problem", problem.Type)...)
-		return c.Problem(problem)
+		return c.failed(problem)
 	}
 	slog.InfoContext(ctx, "answered", c.logged("status", status)...)
 	return c.Answer(status, document)
 }
 
+// failed is the answer to a call that has a problem.
+func (c *Call) failed(p *Problem) (json.RawMessage, error) {
+	if c.Alias != "" && p.MayPass() {
+		return nil, p
+	}
+	return c.Problem(p)
+}
+
 // do reads the request, and does what it asks for.
 func (a *API) do(ctx context.Context, c *Call, raw json.RawMessage) (status int, document any, err error) {
-	if do := a.Aliases[aliasOf(ctx)]; do != nil {
-		c.Request = Request{Direct: true, Body: raw}
+	if alias := aliasOf(ctx); a.Aliases[alias] != nil {
+		c.Request = Request{Direct: true, Alias: alias, Body: raw}
 		if err = c.checkJSON(); err != nil {
 			return 0, nil, err
 		}
-		return do(ctx, c)
+		return a.Aliases[alias](ctx, c)
 	}
 	read := Decode
 	if a.Any != nil {

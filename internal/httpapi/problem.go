@@ -69,6 +69,11 @@ func (p *Problem) Error() string {
 	return p.Detail
 }
 
+// MayPass reports whether the same request may be answered otherwise later.
+func (p *Problem) MayPass() bool {
+	return p.Status == http.StatusTooManyRequests || p.Status >= http.StatusInternalServerError
+}
+
 // Code identifies the problem to programs: the reason why a field is invalid, and
 // the type of every other problem.
 func (p *Problem) Code() string {

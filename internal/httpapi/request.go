@@ -44,6 +44,9 @@ type Request struct {
 	// Direct is true for a direct invoke: Body is the event, and nothing else
 	// is set.
 	Direct bool
+	// Alias is the one of [API].Aliases by which the function was invoked; empty for
+	// any other.
+	Alias string
 	// Operation is what a direct invoke's client context names as its operation;
 	// empty where it names none. It is not in the event: who made that has no say.
 	Operation string

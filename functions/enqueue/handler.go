@@ -95,8 +95,8 @@ const putAlias = "put"
 
 // isEvent reports whether a direct invoke's document is a raw event, or a list of
 // them: where the stack names the fields of raw events, and the caller names no
-// operation beside the document. Whoever made an event must not choose what becomes of
-// it, so nothing that it holds counts.
+// operation beside the document. An event's author must not choose what becomes of it,
+// so nothing that it holds counts.
 func (c *call) isEvent() bool {
 	return c.Direct && c.Operation == "" && c.paths != (paths{})
 }

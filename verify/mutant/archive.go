@@ -29,6 +29,9 @@ var archiveMutants = []mutant{
 	{"archive: what is not archived expires", archiveFolder, archivings, []edit{
 		{"archive.go", "return min(seq, to), true, err", "return max(seq, to), true, err"},
 	}},
+	{"archive: it takes a request more than there is time for", archiveFolder, deliverySchedule("archived and deleted, 9 requests"), []edit{
+		{"archive.go", "\tto, err := a.To(ctx, queue)\n\tif err != nil {\n\t\treturn Kept{To: -1}, err\n\t}\n\tif to < 0 {", "\t_, _ = a.To(ctx, queue)\n\tto, err := a.To(ctx, queue)\n\tif err != nil {\n\t\treturn Kept{To: -1}, err\n\t}\n\tif to < 0 {"},
+	}},
 	{"archive: a mark past a restored queue", archiveFolder, archiveTest("TestRestoredTables"), []edit{
 		{"archive.go", "return min(to, it.Position), nil", "return max(to, it.Position), nil"},
 	}},

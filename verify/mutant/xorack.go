@@ -131,6 +131,9 @@ var ackerMutants = []mutant{
 	{"acker: sealed before it is announced", ackerFolder, ackerSchedules, []edit{
 		{"finish.go", "if announce != nil && !c.Sub {", "if _, _, err := a.store.seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {"},
 	}},
+	{"acker: an end takes a request more than there is time for", ackerFolder, ackerSchedule("nested, 3 requests"), []edit{
+		{"finish.go", "\tc, err := a.settle(ctx, c)\n\tif err != nil || c.End() == Open || c.Due.IsZero() {", "\t_, _ = a.store.Chain(ctx, c.Tag)\n\tc, err := a.settle(ctx, c)\n\tif err != nil || c.End() == Open || c.Due.IsZero() {"},
+	}},
 	{"acker: end not carried", ackerFolder, ackerSchedule("nested"), []edit{
 		{"finish.go", "if c.Parent.IsZero() {", "if true {"},
 	}},

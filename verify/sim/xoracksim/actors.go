@@ -15,6 +15,7 @@ func until(p *sim.Proc, at int64, do func() error) bool {
 	for {
 		// What the process was answered matters to nobody: it begins anew.
 		p.Forget().Int(at)
+		p.Invoke()
 		err := do()
 		if p.Dead() {
 			return false

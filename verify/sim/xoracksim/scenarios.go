@@ -61,7 +61,7 @@ func (m *model) retried(t *tree, early bool) {
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return []sim.Scenario{
+	return append(budgets(), []sim.Scenario{
 		// As many work at once as there are messages: three, and a fourth where
 		// one comes twice.
 		scenario("four edges", 2, func(m *model) {
@@ -234,7 +234,7 @@ func Small() []sim.Scenario {
 			}
 			m.handler()
 		}),
-	}
+	}...)
 }
 
 // Large are scenarios of which every schedule is walked in minutes.

@@ -25,6 +25,7 @@ func (m *model) handler() {
 				m.records, m.dropped = m.records[1:], true
 				continue
 			}
+			p.Invoke()
 			_, err := a.Finish(context.Background(), m.records[0].Chain, m.announce(p))
 			if p.Dead() {
 				return

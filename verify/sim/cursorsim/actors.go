@@ -3,6 +3,7 @@ package cursorsim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -173,11 +174,19 @@ func (m *model) handler() {
 			// Heal begins with a strong read: what the process remembers
 			// matters to nobody.
 			p.Forget()
-			way := p.Choose(sim.Labelf("next record"), func() bool { return len(m.records) > 0 }, "", "drops it", "hands it out twice")
+			ways := []string{"", "drops it", "hands it out twice"}
+			if m.shards {
+				ways = append(ways, "is behind: the last one comes first")
+			}
+			way := p.Choose(sim.Labelf("next record"), func() bool { return len(m.records) > 0 }, ways...)
 			if way < 0 {
 				return
 			}
-			r := m.records[0]
+			at := 0
+			if way == 3 {
+				at = len(m.records) - 1
+			}
+			r := m.records[at]
 			if way == 1 {
 				m.records, m.dropped = m.records[1:], true
 				continue
@@ -189,8 +198,8 @@ func (m *model) handler() {
 			if p.Dead() {
 				return
 			}
-			if err == nil && way == 0 || err != nil && m.leaves && m.left(p, s, r) {
-				m.records = m.records[1:]
+			if err == nil && way != 2 || err != nil && m.leaves && m.left(p, s, r) {
+				m.records = slices.Delete(m.records, at, at+1)
 			}
 		}
 	})
@@ -245,14 +254,7 @@ func (m *model) skipper(times int) {
 // written: a gap's age counts from when the request was sent, and nobody
 // promises more than that the policy's time is long against a request's.
 func (m *model) clock(times int, step time.Duration) {
-	m.run.Go("clock", func(p *sim.Proc) {
-		for range times {
-			if p.Choose(sim.Labelf("tick"), func() bool { return m.writing == 0 }, step.String()) < 0 {
-				return
-			}
-			m.now, m.changed = m.now.Add(step), true
-		}
-	})
+	m.run.Clock(&m.now, func() bool { return m.writing == 0 }, slices.Repeat([]time.Duration{step}, times)...)
 }
 
 // expiry deletes what has expired, as TTL does, once after each of a number of

@@ -75,6 +75,9 @@ type model struct {
 	// leaves has the handler leave to the sweep what it cannot heal; unhealed is set
 	// when it did.
 	leaves, unhealed bool
+	// shards is set where the stream has several, and a later record of a queue may
+	// come before an earlier one.
+	shards bool
 	// holeSince is since when a seq is missing while a later one is stored.
 	holeSince map[place]time.Time
 	// attempts counts how often a payload was given to a put, attemptsSum

@@ -76,6 +76,12 @@ func Small() []sim.Scenario {
 			m.writer("A", puts(1)...)
 			m.handler()
 		}),
+		scenario("asynchronous, records in another order", 1, async, func(m *model) {
+			m.shards = true
+			m.writer("A", puts(1, 2)...)
+			m.writer("B", puts(3)...)
+			m.handler()
+		}),
 		scenario("skip", 0, skipSettings, func(m *model) {
 			m.writer("A", puts(3, 1)...)
 			m.skipper(2)

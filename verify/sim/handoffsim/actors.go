@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,15 +40,7 @@ func (m *model) producer(name, queue string, seqs ...int64) {
 // clock lets time pass, a number of times, at any moment: a process with a claim
 // then may find it taken over.
 func (m *model) clock(times int, step time.Duration) {
-	m.run.Go("clock", func(p *sim.Proc) {
-		for i := range times {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("tick"), nil, step.String()) < 0 {
-				return
-			}
-			m.now = m.now.Add(step)
-		}
-	})
+	m.run.Clock(&m.now, nil, slices.Repeat([]time.Duration{step}, times)...)
 }
 
 // slowClock lets so much time pass that the longest operations but a creator's

@@ -51,7 +51,7 @@ func (m *model) take(seq int64) {
 }
 
 // ticks lets time pass, at any moments.
-func (m *model) ticks(steps ...time.Duration) { m.run.Clock(&m.now, steps...) }
+func (m *model) ticks(steps ...time.Duration) { m.run.Clock(&m.now, nil, steps...) }
 
 // sweeper runs the sweep a number of times.
 func (m *model) sweeper(times int) {

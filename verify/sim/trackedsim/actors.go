@@ -211,18 +211,8 @@ func (m *model) sweeper(times int) {
 	})
 }
 
-// clock lets time pass, a number of times, at any moment.
-func (m *model) clock(steps ...time.Duration) {
-	m.run.Go("clock", func(p *sim.Proc) {
-		for i, step := range steps {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("tick"), nil, step.String()) < 0 {
-				return
-			}
-			m.now = m.now.Add(step)
-		}
-	})
-}
+// clock lets time pass, at any moments.
+func (m *model) clock(steps ...time.Duration) { m.run.Clock(&m.now, nil, steps...) }
 
 // producer lets messages arrive.
 func (m *model) producer(seqs ...int64) {

@@ -35,7 +35,7 @@ func (m *model) patient(name string, rounds int) {
 }
 
 // ticks lets time pass, at any moments.
-func (m *model) ticks(steps ...time.Duration) { m.run.Clock(&m.now, steps...) }
+func (m *model) ticks(steps ...time.Duration) { m.run.Clock(&m.now, nil, steps...) }
 
 // sweeper runs the sweep a number of times.
 func (m *model) sweeper(times int) {

@@ -2,6 +2,7 @@ package xoracksim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -60,14 +61,7 @@ func (m *model) sweeper(times int) {
 
 // clock lets time pass, a number of times.
 func (m *model) clock(times int, step time.Duration) {
-	m.run.Go("clock", func(p *sim.Proc) {
-		for range times {
-			if p.Choose(sim.Labelf("tick"), nil, step.String()) < 0 {
-				return
-			}
-			m.now, m.changed = m.now.Add(step), true
-		}
-	})
+	m.run.Clock(&m.now, nil, slices.Repeat([]time.Duration{step}, times)...)
 }
 
 // expiry lets the time of a tombstone pass, once nobody can repeat anything any

@@ -37,6 +37,7 @@ type commands struct {
 	Settle    settleCommand    `cmd:"" help:"Say how a claim in quarantine ended, where its database is gone."`
 	Release   releaseCommand   `cmd:"" help:"Give up the messages of an aborted claim in quarantine."`
 	Remove    removeCommand    `cmd:"" help:"Delete a consumer of a queue."`
+	Erase     eraseCommand     `cmd:"" help:"Erase a queue, or all queues of a tenant: they take nothing any more, and all that is stored of them is deleted."`
 	Replay    replayCommand    `cmd:"" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Audit     auditCommand     `cmd:"" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
 }
@@ -125,12 +126,21 @@ func verbOf(err error) string {
 
 // get makes a GET request and returns the answer, which is also read into out.
 func (s *session) get(path string, query url.Values, out any) (json.RawMessage, error) {
+	return s.call("GET", path, query, out)
+}
+
+// delete asks for something to be deleted, and reads the answer.
+func (s *session) delete(path string, query url.Values, out any) (json.RawMessage, error) {
+	return s.call("DELETE", path, query, out)
+}
+
+func (s *session) call(method, path string, query url.Values, out any) (json.RawMessage, error) {
 	c, err := s.client()
 	if err != nil {
 		return nil, err
 	}
 	var raw json.RawMessage
-	if err := c.Call(s.ctx, "GET", path, query, nil, &raw); err != nil {
+	if err := c.Call(s.ctx, method, path, query, nil, &raw); err != nil {
 		return nil, err
 	}
 	return raw, json.Unmarshal(raw, out)

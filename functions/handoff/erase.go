@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -161,7 +162,7 @@ func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o handoff.Or
 		Queues []erasedAnswer `json:"queues"`
 		Next   string         `json:"next,omitempty"`
 	}{Status: http.StatusOK, ID: o.Op, Tenant: name, Queues: []erasedAnswer{}, Next: after}
-	for goOn := halfOf(ctx); ; {
+	for goOn := margin.Half(ctx); ; {
 		page, err := s.sorter.Queues(ctx, document.Next)
 		if err != nil {
 			return 0, nil, withID(ctx, c, o, err)
@@ -199,11 +200,4 @@ func (s *service) eraseOne(ctx context.Context, c *httpapi.Call, o handoff.Order
 		c.Metrics.Count("Operations", 1)
 	}
 	return s.erasedAnswer(c, it, true), nil
-}
-
-// halfOf tells whether half of the time is left that the context has now.
-func halfOf(ctx context.Context) func() bool {
-	deadline, ok := ctx.Deadline()
-	half := time.Until(deadline) / 2
-	return func() bool { return !ok || time.Until(deadline) > half }
 }

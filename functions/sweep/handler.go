@@ -125,6 +125,7 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics) (cursor
 	if s.consumers.Archive != nil {
 		options.Delivered = s.consumers.Archive.Delivered(options.Delivered)
 	}
+	options.Erase = s.erase
 	options.Announce = func(ctx context.Context, a cursor.Announcement) error {
 		metrics.Count(metricOfGap[a.Kind], 1)
 		return s.queues.Announce(ctx, a)
@@ -133,12 +134,23 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics) (cursor
 	metrics.Count("SweptQueues", did.Queues)
 	metrics.Count("Advances", did.Moves)
 	metrics.Count("Skipped", did.Skipped)
+	metrics.Count("Erased", did.Erased)
 	metrics.Count("Errors", did.Failed)
 	// These two are written when they are 0 as well: an alarm on them must
 	// distinguish "no gap" from "no sweep".
 	metrics.Add("OpenGaps", emf.Count, float64(did.OpenGaps))
 	metrics.Add("GapAge", emf.Seconds, did.OldestGap.Seconds())
 	return did, err
+}
+
+// erase deletes consumers and the archive of a queue that was erased.
+func (s *sweeper) erase(ctx context.Context, c cursor.Cursor) (left bool, err error) {
+	left, err = s.deliverer.EraseConsumers(ctx, c.Queue)
+	if err != nil || s.consumers.Archive == nil {
+		return left, err
+	}
+	archived, err := s.consumers.Archive.Erase(ctx, c)
+	return left || archived, err
 }
 
 // sweepConsumers wakes up who lags, ends dead claims, and announces who is

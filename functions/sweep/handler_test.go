@@ -214,3 +214,22 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestHandlerErases: what is stored of an erased queue goes, consumers too, and the metrics say so.
+func TestHandlerErases(t *testing.T) {
+	var out bytes.Buffer
+	s, _ := sweeperOf(t, gapOf(t), &out)
+	if _, err := s.deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.sorter.Erase(t.Context(), "q", "op"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	hasMetrics(t, &out, `"Erased":1`)
+	if there, err := s.deliverer.Erasable(t.Context(), "q"); err != nil || there.Messages != 0 || len(there.Consumers) != 0 {
+		t.Errorf("%+v, %v", there, err)
+	}
+}

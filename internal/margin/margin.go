@@ -17,6 +17,17 @@ func Keep(ctx context.Context, margin time.Duration) (context.Context, context.C
 	return context.WithDeadline(ctx, deadline.Add(-min(margin, time.Until(deadline)/5)))
 }
 
+// Half tells whether half of the time is left that there is now: who works so long on one
+// thing leaves the others theirs. Where there is no end it is true.
+func Half(ctx context.Context) func() bool {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return func() bool { return true }
+	}
+	half := time.Until(deadline) / 2
+	return func() bool { return time.Until(deadline) > half }
+}
+
 // Most returns a context that ends when seven eighths of the time are over that there
 // is: who works in it leaves the rest to who comes behind.
 func Most(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -29,3 +29,19 @@ func TestKeep(t *testing.T) {
 		end()
 	})
 }
+
+func TestHalf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		goOn := margin.Half(ctx)
+		time.Sleep(29 * time.Second)
+		if !goOn() {
+			t.Error("it ends before half of the time")
+		}
+		time.Sleep(2 * time.Second)
+		if goOn() || !margin.Half(t.Context())() {
+			t.Error("it goes on after half of the time, or ends where there is no end")
+		}
+	})
+}

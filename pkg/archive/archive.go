@@ -9,7 +9,7 @@ import (
 )
 
 // Store keeps documents under keys, such as a bucket. A key is at most 1,024
-// bytes of ASCII, a document at most 370 KB. Both methods may be called by any
+// bytes of ASCII, a document at most 370 KB. All methods may be called by any
 // number of goroutines.
 type Store interface {
 	// Put stores a document durably. It is given each key again with the same
@@ -23,6 +23,13 @@ type Store interface {
 	// Get reads what was put, strongly; nil where there is nothing. (S3 answers
 	// 404, not 403, only to callers that may list the bucket.)
 	Get(ctx context.Context, key string) ([]byte, error)
+
+	// Delete deletes 1 to 25 documents, each whether or not it is there, and all of
+	// them where it returns nil.
+	//
+	// Lost response, or another did it first: nothing is there, as asked for. We die
+	// right after: the mark still covers what is deleted, and it is deleted again.
+	Delete(ctx context.Context, keys []string) error
 }
 
 // Archive keeps queues' messages in a Store. It may be used by any number of

@@ -445,3 +445,72 @@ func TestArchiveFigures(t *testing.T) {
 		t.Errorf("%+v, want one get a message", took)
 	}
 }
+
+// TestErase: all that is archived of a queue goes, once nobody can be archiving it, also
+// what a Keep put that died before its mark; and whichever request goes wrong.
+func TestErase(t *testing.T) {
+	keys := func(s *shelf) (left int) {
+		for seq := int64(-1); seq <= 1700; seq++ {
+			key := fmt.Sprintf("q/%019d", seq)
+			if seq < 0 {
+				key = "q/mark"
+			}
+			if document, err := s.store.Get(t.Context(), key); err != nil || document != nil {
+				left++
+			}
+		}
+		return left
+	}
+	archived := func() (*shelf, cursor.Cursor) {
+		s := newShelf(t)
+		s.put("q", 1, 1)
+		s.put("other", 1, 1)
+		s.keep("q", 1, 10, archive.Kept{To: 1, Messages: 1})
+		s.keep("other", 1, 10, archive.Kept{To: 1, Messages: 1})
+		for seq := int64(2); seq <= 1600; seq++ { // 1,500 under the mark
+			if err := s.store.Put(t.Context(), fmt.Sprintf("q/%019d", seq), []byte("document")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.store.Put(t.Context(), "q/mark", []byte(`{"v":1,"queue":"q","to":1500}`)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.sorter.Erase(t.Context(), "q", "op")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, c
+	}
+	s, c := archived()
+	if left, err := s.a.Erase(t.Context(), c); !left || err != nil || keys(s) != 1601 {
+		t.Errorf("at once: left %t, %v, %d keys", left, err, keys(s))
+	}
+	s.now = s.now.Add(cursor.EraseGrace)
+	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	if left, err := s.a.Erase(over, c); !left && err == nil || keys(s) != 1601 {
+		t.Errorf("without time: left %t, %v, %d keys", left, err, keys(s))
+	}
+	for range 2 {
+		if left, err := s.a.Erase(t.Context(), c); left || err != nil || keys(s) != 0 {
+			t.Errorf("left %t, %v, %d keys", left, err, keys(s))
+		}
+	}
+	if _, there, err := s.a.Message(t.Context(), "other", 1); !there || err != nil {
+		t.Errorf("another queue's: %t, %v", there, err)
+	}
+	for _, fault := range ddbtest.EveryFault() {
+		for _, k := range []int{1, 2, 40, 41, 42, 43, 44, 60, 66, 67, 68, 69} {
+			s, c := archived()
+			s.now = s.now.Add(cursor.EraseGrace)
+			faults := ddbtest.NewFaults(s.table.Engine)
+			s.table.Engine = faults
+			faults.Fail(k, fault)
+			_, _ = s.a.Erase(t.Context(), c)
+			faults.Fail(0, "")
+			if left, err := s.a.Erase(t.Context(), c); left || err != nil || keys(s) != 0 {
+				t.Errorf("%s at request %d: left %t, %v, %d keys", fault, k, left, err, keys(s))
+			}
+		}
+	}
+}

@@ -1,12 +1,13 @@
 // Package archive keeps messages after all consumers have them, and replays ranges
 // of them.
 //
-// Make a [Store] with [NewDynamo] for a table of its own, or write the two
+// Make a [Store] with [NewDynamo] for a table of its own, or write the three
 // methods on a bucket of yours; then an [Archive] with [New]. The sweep of
 // package handoff archives with it what every consumer of a queue is past
 // (handoff.SweepOptions.Archive), and [Archive.Delivered], given to the sorter's
 // sweep, keeps messages from expiring before that. [Archive.Replay] puts a range
-// to another queue, whose consumers get it like any other message.
+// to another queue, whose consumers get it like any other message. [Archive.Erase]
+// deletes what is archived of a queue that was erased.
 //
 // # What is stored
 //

@@ -31,6 +31,16 @@ func (f folder) Get(_ context.Context, key string) ([]byte, error) {
 	return document, err
 }
 
+func (f folder) Delete(_ context.Context, keys []string) error {
+	for _, key := range keys {
+		err := os.Remove(filepath.Join(string(f), filepath.FromSlash(key)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 func Example() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)

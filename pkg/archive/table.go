@@ -75,3 +75,17 @@ func (t *Table) Get(ctx context.Context, key string) ([]byte, error) {
 	d := ddb.Decoder{Item: a.Item}
 	return d.BytesOr(attrDocument), d.Err
 }
+
+// Delete implements [Store]: one BatchWriteItem; 1 write unit for each KB of each
+// document.
+func (t *Table) Delete(ctx context.Context, keys []string) error {
+	items := make([]ddb.Item, len(keys))
+	for i, key := range keys {
+		items[i] = ddb.Fields{attrKey: ddb.Text(key)}.Item()
+	}
+	a, err := t.engine.Do(ctx, ddb.BatchWrite{Op: ddb.Op{Op: "delete", Table: t.definition}, Deletes: items})
+	if err == nil && len(a.Left) > 0 {
+		err = ddb.ErrThrottled
+	}
+	return err
+}

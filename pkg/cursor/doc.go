@@ -54,6 +54,13 @@
 //	prints       S  the places that left the tail last, 4 characters each (see [Fingerprints])
 //	printsFrom   N  the seq before those of the fingerprints
 //
+// and that of a queue that was erased, of layout 3, a stub, which has v, first, change and
+//
+//	erased       N  ms, when it was asked for
+//	eraseOp      S  what that was called
+//	lastSeq      N  the position that the queue had
+//	emptied      N  ms, when nothing of it was stored any more
+//
 // The sweeps table, a segment an item, under (name): how far a sweep has come.
 //
 //	after        S  the last queue that it has looked at; empty between two rounds
@@ -127,6 +134,26 @@
 // tail, which leaves the fingerprints; the first 24 entries of a tail never change, so
 // anybody may do both, any number of times.
 //
+// # Erasing a queue
+//
+// [Sorter.Erase] makes the cursor a stub by one write, for ever. Every write that moves or
+// changes a queue is under a condition of an attribute that a stub has not, so it fails and
+// shows the stub: [ErrErased]. A put that stored its message and then finds the stub is
+// answered so too.
+//
+//	(live) ──Erase──► ERASING ──nothing is left──► SETTLING ──EraseGrace after Erase, and
+//	                     ▲                             │      nothing is left still
+//	                     └── a late message is found ──┘               │
+//	                                                                   ▼
+//	                                                                ERASED
+//
+// What is stored is found by queries and deleted, by [Sorter.EraseMore], which the request
+// calls at once and each run of the sweep calls again; nothing notes how far it is, for what is deleted is
+// not found again. A writer that looked at the cursor before it was a stub may store a
+// message, an arrival, a tombstone or an order item later: the messages' stream shows the first
+// and the last two to [OnMessages], which deletes them, a look after EraseGrace finds
+// what came until then, and the full round of the sweep looks at stubs for ever.
+//
 // # What is guaranteed
 //
 //   - The position never decreases, and every seq at or under it is stored or
@@ -137,6 +164,8 @@
 //   - In arrival order, an id has one place, for as long as its arrival is kept,
 //     and a repeat of the request gets it.
 //   - Queues do not touch each other.
+//   - In an erased queue nothing is accepted: see [Sorter.Erase]. In the end nothing of
+//     it is stored but its stub.
 //   - Once faults stop, the position reaches the end of the gap-free run
 //     without a further put.
 //

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -34,6 +35,12 @@ type Erasure struct {
 	// time before.
 	Emptied time.Time
 }
+
+// Settled reports whether an erased queue was erased so long ago that nobody is expected to
+// be late any more.
+func (s *Sorter) Settled(c Cursor) bool { return settled(c, s.now()) }
+
+func settled(c Cursor, now time.Time) bool { return now.Sub(c.Erasure.At) >= EraseGrace }
 
 // Erased reports whether the queue was erased.
 func (c Cursor) Erased() bool { return !c.Erasure.At.IsZero() }
@@ -131,7 +138,7 @@ func (s *Sorter) Queues(ctx context.Context, after string) (CursorPage, error) {
 // It costs a query over the keys of what is stored, which is priced as the whole,
 // and a write unit for each KB.
 func (s *Sorter) EraseMore(ctx context.Context, c Cursor, others func(context.Context) (left bool, err error)) (Remains, error) {
-	goOn := shareOf(ctx)
+	goOn := margin.Half(ctx)
 	var deleted Remains
 	if others != nil {
 		left, err := others(ctx)
@@ -153,7 +160,7 @@ func (s *Sorter) EraseMore(ctx context.Context, c Cursor, others func(context.Co
 // endErase notes that an erased queue is empty, where a run that began at this time, and
 // left nothing behind, began late enough.
 func (s *Sorter) endErase(ctx context.Context, c Cursor, began time.Time) error {
-	if !c.Erasure.Emptied.IsZero() || began.Sub(c.Erasure.At) < EraseGrace {
+	if !c.Erasure.Emptied.IsZero() || !settled(c, began) {
 		return nil
 	}
 	_, err := s.store.EndErase(ctx, c.Queue, s.now())

@@ -293,3 +293,17 @@ func TestErasingGoesWrong(t *testing.T) {
 		}
 	}
 }
+
+// TestErasedIsNotStale: who remembers a position is told that the queue was erased, not that the
+// message came too late.
+func TestErasedIsNotStale(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(1))
+	warm := b.process(cursor.Options{})
+	_, err := warm.Put(t.Context(), body(2))
+	check(t, err)
+	_, err = b.sorter.EraseMore(t.Context(), b.erase("q"), nil)
+	check(t, err)
+	_, err = warm.Put(t.Context(), body(1))
+	refuses(t, "a seq that was passed", err)
+}

@@ -102,7 +102,14 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	})
 
 	moved := progress{cur: cur, pieces: writerPieces}
-	if cur.Settings.Mode == ModeSync {
+	if slices.ContainsFunc(places, func(i int) bool { return results[i].Outcome == Stale }) {
+		// Memory says that the seq was passed; that nothing is there may be because the
+		// queue was erased.
+		if _, err := s.readCursor(ctx, queue); errors.Is(err, ErrErased) {
+			moved.err = err
+		}
+	}
+	if moved.err == nil && cur.Settings.Mode == ModeSync {
 		own, largest := newSeqSet(), 0
 		for _, i := range places {
 			if results[i].occupied(cur) {

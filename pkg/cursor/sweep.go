@@ -245,7 +245,7 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 		return cur, err
 	}
 	reason := fmt.Sprintf("skipped after %s", cur.Settings.GapAfter)
-	skipped, advance, err := s.skipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter, r.options.SkipLimit, shareOf(ctx))
+	skipped, advance, err := s.skipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter, r.options.SkipLimit, margin.Half(ctx))
 	r.report.Skipped += int(skipped.To - skipped.From)
 	r.report.Moves += len(advance.Moves)
 	if err != nil {
@@ -255,15 +255,4 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	cur = advance.Cursor
 	cur.Announced = announced
 	return cur, nil
-}
-
-// shareOf tells whether half of the time is left that the context has now, so that
-// one queue leaves the other ones theirs. What it has not done is done by the next run.
-func shareOf(ctx context.Context) func() bool {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return func() bool { return true }
-	}
-	half := time.Until(deadline) / 2
-	return func() bool { return time.Until(deadline) > half }
 }

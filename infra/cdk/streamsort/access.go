@@ -30,11 +30,11 @@ func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 }
 
 // sortAccess: read on from the position and move the cursor; it never writes a
-// message. The event source mapping works under the same role: it reads the
+// message, and deletes those that came late to an erased queue. The event source mapping works under the same role: it reads the
 // stream and sends on what it gives up on.
 func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
-		allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
+		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
 		s.moveCursors(),
 		s.readStream(s.MessagesTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
@@ -44,23 +44,20 @@ func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 // sweepAccess: look through all cursors and move them, put tombstones, push
 // the expiry of messages forward, look after the consumers of each queue, note how
 // far it came, and announce what is stuck; archive and delete what was delivered,
-// where that is wanted.
+// where that is wanted; delete what is stored of erased queues.
 func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
-	messages := []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}
-	if s.props.DeleteDelivered {
-		messages = append(messages, "dynamodb:BatchWriteItem")
-	}
 	statements := []awsiam.PolicyStatement{
-		allow(messages, s.MessagesTable.TableArn()),
+		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
 		s.keepArrivals(),
+		s.deleteArrivals(),
 		s.changeCursors(),
 		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
 		s.recordOperations(),
-		allow([]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+		allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 	}
 	if s.ArchiveTable != nil {
-		statements = append(statements, allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.ArchiveTable.TableArn()))
+		statements = append(statements, allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"}, s.ArchiveTable.TableArn()))
 	}
 	return append(append(statements, s.finishChains()...), s.announce()...)
 }
@@ -154,18 +151,27 @@ func (s *Streamsort) recordOperations() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:PutItem"}, s.AuditTable.TableArn())
 }
 
-// handoffAccess: what operators do to consumers, and the record of it. A queue
-// may have a consumer before it has a message, or a cursor.
+// handoffAccess: what operators do to consumers, and the record of it; erase queues,
+// and look for those of a tenant. A queue may have a consumer before it has a message, or
+// a cursor.
 func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),
 		allow([]string{"dynamodb:Query"}, s.AuditTable.TableArn()),
+		allow([]string{"dynamodb:BatchWriteItem"}, s.MessagesTable.TableArn()),
+		s.deleteArrivals(),
+		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
 	)
 }
 
 // deduplicate: what package dedup does with its table, but for listing it.
 func (s *Streamsort) deduplicate() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.DedupTable.TableArn())
+}
+
+// deleteArrivals: find what is stored of a queue, and delete it.
+func (s *Streamsort) deleteArrivals() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:BatchWriteItem", "dynamodb:Query"}, s.ArrivalsTable.TableArn())
 }
 
 // keepArrivals: read what came in arrival order, and push its expiry forward.

@@ -20,19 +20,18 @@ func TestAccess(t *testing.T) {
 	}
 	// Under changedProps, there is a key.
 	useKey := "kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey kms:GenerateDataKeyWithoutPlaintext kms:ReEncryptFrom kms:ReEncryptTo"
-	keeps := "dynamodb:BatchGetItem dynamodb:UpdateItem"
 	enqueues := common("Enqueue")
 	enqueues["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:PutItem dynamodb:UpdateItem"
 	sorts := common("Sort")
-	sorts["MessagesTable.Arn"] = "dynamodb:GetItem dynamodb:Query"
+	sorts["MessagesTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:GetItem dynamodb:Query"
 	sorts["MessagesTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	sorts["FailureQueue.Arn"] = "sqs:SendMessage"
 	sweeps := common("Sweep")
-	sweeps["ArrivalsTable.Arn"] = keeps
-	sweeps["MessagesTable.Arn"] += " dynamodb:UpdateItem"
+	sweeps["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:BatchWriteItem dynamodb:Query dynamodb:UpdateItem"
+	sweeps["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + sweeps["MessagesTable.Arn"] + " dynamodb:UpdateItem"
 	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem"
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
-	sweeps["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:Query dynamodb:UpdateItem"
+	sweeps["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:Query dynamodb:UpdateItem"
 
 	sweeps["AuditTable.Arn"] = "dynamodb:PutItem"
 	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
@@ -40,8 +39,7 @@ func TestAccess(t *testing.T) {
 
 	deletes := maps.Clone(sweeps)
 	deletes["arn:aws:lambda:eu-west-1:123456789012:function:people"] = "lambda:InvokeFunction"
-	deletes["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + deletes["MessagesTable.Arn"]
-	deletes["ArchiveTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
+	deletes["ArchiveTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:GetItem dynamodb:PutItem"
 	deletes["arn:aws:sns:eu-west-1:123456789012:people"] = "sns:Publish"
 	deletes[theKey] = useKey
 	diff(t, "a sweep that deletes, with a topic and without a bus", deletes, allowed(t, changed(), "Sweep"))
@@ -57,8 +55,9 @@ func TestAccess(t *testing.T) {
 	diff(t, "ack", acks, allowed(t, defaults(), "Ack"))
 
 	operates := common("Handoff")
-	operates["ArrivalsTable.Arn"] = enqueues["ArrivalsTable.Arn"]
-	operates["MessagesTable.Arn"] += " dynamodb:UpdateItem"
+	operates["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:BatchWriteItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
+	operates["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + operates["MessagesTable.Arn"] + " dynamodb:UpdateItem"
+	operates["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
 	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	operates["AuditTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
 	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))

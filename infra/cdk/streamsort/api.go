@@ -27,6 +27,7 @@ func (s *Streamsort) routes() []route {
 		{"GetMessages", "GET", "/messages", s.EnqueueFunction, consume},
 		{"GetQueues", "GET", "/queues", s.EnqueueFunction, consume},
 		{"PutQueues", "PUT", "/queues", s.EnqueueFunction, operate},
+		{"DeleteQueues", "DELETE", "/queues", s.HandoffFunction, operate},
 		{"GetGaps", "GET", "/gaps", s.EnqueueFunction, consume},
 		{"GetConsumers", "GET", "/consumers", s.HandoffFunction, consume},
 		{"PostConsumers", "POST", "/consumers", s.HandoffFunction, consume},

@@ -40,4 +40,13 @@ func Run(t *testing.T, s archive.Store) {
 	put(long, large)
 	get(long, large)
 	get("q/1", []byte("another"))
+	put("q/2", []byte("two"))
+	for range 2 {
+		if err := s.Delete(t.Context(), []string{"q/1", long, "q/3"}); err != nil {
+			t.Fatal(err)
+		}
+		get("q/1", nil)
+		get(long, nil)
+		get("q/2", []byte("two"))
+	}
 }

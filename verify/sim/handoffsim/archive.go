@@ -41,6 +41,18 @@ func (s shelf) Get(_ context.Context, key string) ([]byte, error) {
 	return []byte(document), nil
 }
 
+// Delete implements [archive.Store].
+func (s shelf) Delete(_ context.Context, keys []string) error {
+	_, err := sim.Do(s.p, sim.Labelf("delete %d of the archive", len(keys)), true, func() (bool, error) {
+		s.changed = true
+		for _, key := range keys {
+			delete(s.shelved, key)
+		}
+		return true, nil
+	})
+	return err
+}
+
 // archive is that of a process, nil where nothing is archived.
 func (m *model) archive(p *sim.Proc, sorter *cursor.Sorter) *archive.Archive {
 	if m.shelved == nil {

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// eraseCommand erases a queue, or all queues of a tenant.
+type eraseCommand struct {
+	Queue  string `arg:"" optional:"" help:"The queue's name."`
+	Tenant string `help:"Instead of a queue: all queues of this tenant."`
+	Reason string `help:"Why: it is kept. Needed but with --dry-run."`
+	ID     string `help:"A name for this operation: repeated under the same id it goes on, and prints how far it is. A random one where none is given."`
+	DryRun bool   `help:"Only print what there is."`
+}
+
+// Run implements the verb.
+func (c *eraseCommand) Run(s *session) error {
+	switch {
+	case (c.Queue == "") == (c.Tenant == ""):
+		return errors.New("either a queue or --tenant must be given")
+	case c.Reason == "" && !c.DryRun:
+		return errors.New("missing flags: --reason=STRING")
+	}
+	query := url.Values{"dryRun": {strconv.FormatBool(c.DryRun)}}
+	id := cmp.Or(c.ID, strings.ToLower(rand.Text()))
+	for name, value := range map[string]string{"queue": c.Queue, "tenant": c.Tenant, "reason": c.Reason, "id": id} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	switch {
+	case c.Tenant != "":
+		return c.eraseTenant(s, query)
+	case c.DryRun:
+		return c.show(s, query)
+	}
+	var e erasedQueue
+	raw, err := s.delete("/queues", query, &e)
+	if err != nil {
+		return err
+	}
+	return s.print(raw, "%s, deleted %s and %s\t%s\n", e, count(e.Deleted.Messages, "message", "messages"),
+		count(e.Deleted.Arrivals, "arrival", "arrivals"), id)
+}
+
+// erasedQueue is how far the erasing of a queue is.
+type erasedQueue struct {
+	Queue, State, Until, Emptied string
+	Deleted                      struct{ Messages, Arrivals int }
+}
+
+// String is the state in words.
+func (e erasedQueue) String() string {
+	switch e.State {
+	case "erasing":
+		return e.Queue + "\terasing: the sweep goes on"
+	case "settling":
+		return e.Queue + "\tsettling: nothing is left, and it is looked once more at " + e.Until
+	case "erased":
+		return e.Queue + "\terased: empty since " + e.Emptied
+	}
+	return e.Queue + "\t" + e.State
+}
+
+// show prints what would be erased with a queue.
+func (c *eraseCommand) show(s *session, query url.Values) error {
+	var there struct {
+		Stored    struct{ Messages, Arrivals int }
+		More      bool
+		Consumers []struct{ Consumer, State string }
+	}
+	raw, err := s.delete("/queues", query, &there)
+	if err != nil {
+		return err
+	}
+	atLeast := ""
+	if there.More {
+		atLeast = "at least "
+	}
+	text := fmt.Sprintf("%s\t%s%s and %s\n", c.Queue, atLeast, count(there.Stored.Messages, "message", "messages"),
+		count(there.Stored.Arrivals, "arrival", "arrivals"))
+	for _, it := range there.Consumers {
+		text += fmt.Sprintf("%s\tconsumer %s, %s\n", c.Queue, it.Consumer, it.State)
+	}
+	return s.print(raw, "%s", text)
+}
+
+// eraseTenant goes on until all queues were looked at.
+func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
+	for {
+		var page struct {
+			Queues []json.RawMessage
+			Next   string
+		}
+		if _, err := s.delete("/queues", query, &page); err != nil {
+			return err
+		}
+		for _, raw := range page.Queues {
+			var e erasedQueue
+			if err := json.Unmarshal(raw, &e); err != nil {
+				return err
+			}
+			if err := s.print(raw, "%s\n", e); err != nil {
+				return err
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		query.Set("after", page.Next)
+	}
+}

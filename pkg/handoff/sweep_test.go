@@ -94,6 +94,23 @@ func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
 	}
 }
 
+// TestSweepSeesWhatASlowClockMoved: whoever moves a cursor may have a clock that is
+// behind the sweep's.
+func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
+	k := newDesk(t)
+	k.put("a", 1)
+	k.ends("a", handoff.EndedCaughtUp)
+	for range 5 {
+		k.everyFive()
+	}
+	k.pass(-9 * time.Minute)
+	k.put("a", 2)
+	k.pass(9 * time.Minute)
+	if report := k.everyFive(); report.Nudged != 1 {
+		t.Errorf("%+v, want the queue to be woken up", report)
+	}
+}
+
 // TestSweepEndsDeadClaims: a worker that died is followed by another, until the
 // message was tried often enough.
 func TestSweepEndsDeadClaims(t *testing.T) {

@@ -120,6 +120,9 @@ var deliveryMutants = []mutant{
 	{"a queue that goes on failing holds up its shard", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther"}, []edit{
 		{"stream.go", "return done.Record.RetryAt.Sub(d.now()) <= soon && young()", "return true"},
 	}},
+	{"who moved by a slow clock is left to the full round", deliveryFolder, test{"./pkg/handoff", "TestSweepSeesWhatASlowClockMoved"}, []edit{
+		{"sweep.go", "round.Before.Add(-clocksApart)", "round.Before"},
+	}},
 	{"nobody nudges who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags {", "if false {"},
 	}},

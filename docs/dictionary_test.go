@@ -15,6 +15,7 @@ import (
 // dictionaries are where each package lists what its store writes: a section of a
 // package's comment.
 var dictionaries = map[string]string{
+	"internal/quota":             "internal/quota/quota.go",
 	"internal/record":            "pkg/handoff/doc.go",
 	"pkg/archive":                "pkg/archive/doc.go",
 	"pkg/cursor":                 "pkg/cursor/doc.go",

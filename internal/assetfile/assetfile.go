@@ -25,7 +25,7 @@ type List[T any] struct {
 	// Max is how many elements it has at the most; it has one at least.
 	Max int
 	// Variable finds a variable in the text, ${ and } with it; its first group is
-	// the variable's own name.
+	// the variable's own name. Nil: there are none.
 	Variable *regexp.Regexp
 	// Element reads the members of an element. Its error begins with a member's
 	// name.
@@ -88,6 +88,9 @@ func (l List[T]) elements(text []byte) ([]json.RawMessage, error) {
 // expand puts the values of the variables in. The error joins those that are not
 // set.
 func (l List[T]) expand(text []byte, lookup func(string) (string, bool)) ([]byte, error) {
+	if l.Variable == nil {
+		return text, nil
+	}
 	var errs []error
 	text = l.Variable.ReplaceAllFunc(text, func(found []byte) []byte {
 		name := string(l.Variable.FindSubmatch(found)[1])

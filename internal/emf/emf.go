@@ -67,18 +67,43 @@ func New(out io.Writer, names Names) *Emitter {
 // Begin starts an invocation's metrics. The first invocation of a process
 // counts a ColdStart.
 func (e *Emitter) Begin() *Metrics {
-	m := &Metrics{emitter: e, units: map[string]Unit{}, values: map[string][]float64{}}
+	m := e.metrics()
 	e.cold.Do(func() { m.Add("ColdStart", Count, 1) })
 	return m
+}
+
+func (e *Emitter) metrics() *Metrics {
+	return &Metrics{emitter: e, units: map[string]Unit{}, values: map[string][]float64{}}
 }
 
 // Metrics are the metrics of one invocation. They may be added to by any
 // number of goroutines.
 type Metrics struct {
 	emitter *Emitter
-	mu      sync.Mutex
-	units   map[string]Unit
-	values  map[string][]float64
+	// dimension, with its value, is one beside the service, in the place of the
+	// function; empty for none.
+	dimension, value string
+	mu               sync.Mutex
+	units            map[string]Unit
+	values           map[string][]float64
+	parts            []*Metrics
+}
+
+// Of are metrics with a dimension of their own, which are flushed with these: a metric
+// costs as much for each value of it as a metric does. They stand under the service and
+// that dimension only.
+func (m *Metrics) Of(dimension, value string) *Metrics {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, part := range m.parts {
+		if part.dimension == dimension && part.value == value {
+			return part
+		}
+	}
+	part := m.emitter.metrics()
+	part.dimension, part.value = dimension, value
+	m.parts = append(m.parts, part)
+	return part
 }
 
 // Add adds a value of a metric.
@@ -108,8 +133,15 @@ func (m *Metrics) Count(name string, n int) {
 func (m *Metrics) Flush() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for _, part := range m.parts {
+		part.Flush()
+	}
 	for len(m.values) > 0 {
 		line := map[string]any{"service": m.emitter.service, "function_name": m.emitter.function}
+		dimensions := [][]string{{"service"}, {"service", "function_name"}}
+		if m.dimension != "" {
+			line[m.dimension], dimensions = m.value, [][]string{{"service", m.dimension}}
+		}
 		var metrics []map[string]any
 		for _, name := range slices.Sorted(maps.Keys(m.values)) {
 			if len(metrics) == maxMetrics {
@@ -129,7 +161,7 @@ func (m *Metrics) Flush() {
 			"Timestamp": m.emitter.now().UnixMilli(),
 			"CloudWatchMetrics": []any{map[string]any{
 				"Namespace":  m.emitter.namespace,
-				"Dimensions": [][]string{{"service"}, {"service", "function_name"}},
+				"Dimensions": dimensions,
 				"Metrics":    metrics,
 			}},
 		}

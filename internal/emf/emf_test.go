@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -112,5 +113,28 @@ func TestFlushSplits(t *testing.T) {
 	}
 	if seen != 250 {
 		t.Errorf("%d values, want 250", seen)
+	}
+}
+
+// What has a dimension of its own is in lines of its own, under the service.
+func TestFlushOfADimension(t *testing.T) {
+	var out bytes.Buffer
+	m := New(&out, Names{}).Begin()
+	m.Flush()
+	out.Reset()
+	m.Count("Refused", 1)
+	m.Of("tenant", "acme").Count("Refused", 2)
+	m.Of("tenant", "acme").Count("Refused", 3)
+	m.Of("tenant", "zoo").Add("GapAge", Seconds, 4)
+	m.Flush()
+	m.Flush()
+	seen := map[string]string{}
+	for _, l := range read(t, &out) {
+		key := fmt.Sprint(string(l.values["tenant"]), l.AWS.CloudWatchMetrics[0].Dimensions)
+		seen[key] += string(l.values["Refused"]) + string(l.values["GapAge"])
+	}
+	want := map[string]string{"[[service] [service function_name]]": "1", `"acme"[[service tenant]]`: "5", `"zoo"[[service tenant]]`: "4"}
+	if !maps.Equal(seen, want) {
+		t.Errorf("%v, want %v", seen, want)
 	}
 }

@@ -1,0 +1,4 @@
+package quota
+
+// WindowAt makes the windows of tests.
+var WindowAt = windowAt

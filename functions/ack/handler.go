@@ -13,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -34,6 +35,8 @@ type service struct {
 	now      func() time.Time
 	// tenantClaim is the claim that holds a caller's tenant, where there are any.
 	tenantClaim string
+	// quotas are the tenants', nil where there are none.
+	quotas *quota.Keeper
 }
 
 // fromEnvironment makes the handler of the environment's tables: the chains',
@@ -63,7 +66,14 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{acker, stamps.New(acker), a.Names, announce.Batches(deliverer.Ender(announcer.Chain)), settings.NewEmitter(out), time.Now, a.TenantClaim}).handle, nil
+	quotas, err := settings.NewQuotas(client)
+	if err != nil {
+		return nil, err
+	}
+	return (&service{
+		acker: acker, stamper: stamps.New(acker), names: a.Names, announce: announce.Batches(deliverer.Ender(announcer.Chain)),
+		emitter: settings.NewEmitter(out), now: time.Now, tenantClaim: a.TenantClaim, quotas: quotas,
+	}).handle, nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is
@@ -178,6 +188,9 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 		if err != nil {
 			return 0, nil, err
 		}
+		if err := s.takeChains(ctx, c, o); err != nil {
+			return 0, nil, err
+		}
 		return s.do(ctx, c, o).document()
 	}
 	if len(rest) > 0 {
@@ -187,8 +200,23 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err != nil {
 		return 0, nil, err
 	}
+	if err := s.takeChains(ctx, c, orders...); err != nil {
+		return 0, nil, err
+	}
 	return http.StatusOK, struct {
 		Status  int      `json:"status"`
 		Results []result `json:"results"`
 	}{http.StatusOK, s.doAll(ctx, c, orders)}, nil
+}
+
+// takeChains takes the chains that the orders create from the tenant's quotas. One that
+// is created again counts again.
+func (s *service) takeChains(ctx context.Context, c *httpapi.Call, orders ...order) error {
+	var created int64
+	for _, o := range orders {
+		if o.operation == "create" {
+			created++
+		}
+	}
+	return s.quotas.Take(ctx, c.Metrics, c.Tenant(), quota.Amounts{quota.NewChains: created})
 }

@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -27,6 +29,8 @@ type service struct {
 	paths paths
 	// tenantClaim is the claim that holds a caller's tenant, where there are any.
 	tenantClaim string
+	// quotas are the tenants', nil where there are none.
+	quotas *quota.Keeper
 }
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
@@ -36,12 +40,20 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	sorter, err := s.NewSorter()
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	sorter, err := s.NewSorter(client)
+	if err != nil {
+		return nil, err
+	}
+	quotas, err := settings.NewQuotas(client)
 	if err != nil {
 		return nil, err
 	}
 	return (&service{
-		sorter: sorter, now: time.Now, paths: paths{s.QueueProp, s.SeqProp, s.IDProp}, tenantClaim: s.TenantClaim,
+		sorter: sorter, quotas: quotas, now: time.Now, paths: paths{s.QueueProp, s.SeqProp, s.IDProp}, tenantClaim: s.TenantClaim,
 	}).api(settings.NewEmitter(out)).Handle, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -135,6 +136,11 @@ func configureQueue(ctx context.Context, c *call) (int, any, error) {
 	}
 	queue, err = c.Full("queue", queue)
 	if err != nil {
+		return 0, nil, err
+	}
+	var load intake.Load
+	load.Use(queue)
+	if err := load.Take(ctx, c.quotas, c.Metrics, c.Tenant(), c.sorter); err != nil {
 		return 0, nil, err
 	}
 	it, err := c.sorter.Configure(ctx, queue, change)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/reply"
@@ -308,6 +309,9 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 	if len(p.replies) > 0 && p.action != actionCommit && (p.action != actionSettle || p.outcome != handoff.Committed) {
 		return 0, nil, invalid.New(invalid.Misplaced, "replies", "belong to commit, and to settle as COMMITTED")
 	}
+	if err := s.takeReplies(ctx, c, p.replies); err != nil {
+		return 0, nil, err
+	}
 	h := pull.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.token}
 	if p.next != nil {
 		return s.commitAndClaim(ctx, c, h, p)
@@ -329,6 +333,16 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 		return 0, nil, invalid.New(invalid.Unknown, "action", "must be extend, prepare, commit, abort or settle")
 	}
 	return pulled(c, a, err)
+}
+
+// takeReplies takes the replies from the tenant's quotas: they are messages as any
+// other.
+func (s *service) takeReplies(ctx context.Context, c *httpapi.Call, replies []handoff.Reply) error {
+	var load intake.Load
+	for _, r := range replies {
+		load.Add(r.Queue, r.Body, r.Attributes)
+	}
+	return load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter)
 }
 
 // commitAndClaim commits a claim and makes the next one.

@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -28,6 +29,8 @@ type service struct {
 	now       func() time.Time
 	// tenantClaim is the claim that holds a caller's tenant, where there are any.
 	tenantClaim string
+	// quotas are the tenants', nil where there are none.
+	quotas *quota.Keeper
 }
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
@@ -45,7 +48,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{deliverer, sorter, time.Now, s.TenantClaim}).handler(settings.NewEmitter(out)), nil
+	quotas, err := settings.NewQuotas(client)
+	if err != nil {
+		return nil, err
+	}
+	return (&service{deliverer, sorter, time.Now, s.TenantClaim, quotas}).handler(settings.NewEmitter(out)), nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is

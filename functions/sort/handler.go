@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/settings"
@@ -26,7 +27,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	sorter, err := s.NewSorter()
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	sorter, err := s.NewSorter(client)
 	if err != nil {
 		return nil, err
 	}

@@ -12,12 +12,15 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // handler is the type of the function that Lambda calls.
@@ -29,6 +32,8 @@ type service struct {
 	sources map[string]*webhook.Source
 	secrets *webhook.Secrets
 	now     func() time.Time
+	// quotas are the tenants', nil where there are none.
+	quotas *quota.Keeper
 }
 
 // fromEnvironment makes the handler of the environment's tables and secret
@@ -43,7 +48,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	sorter, err := s.NewSorter()
+	client, err := dynamo.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	sorter, err := s.NewSorter(client)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +60,12 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	quotas, err := settings.NewQuotas(client)
+	if err != nil {
+		return nil, err
+	}
 	return (&service{
-		sorter: sorter, sources: byName(sources), secrets: webhook.NewSecrets(store.Fetch, time.Now), now: time.Now,
+		sorter: sorter, quotas: quotas, sources: byName(sources), secrets: webhook.NewSecrets(store.Fetch, time.Now), now: time.Now,
 	}).handler(out), nil
 }
 
@@ -157,7 +170,9 @@ type answer struct {
 
 // store stores the message, through the code that enqueue stores by.
 func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, m cursor.Message) (int, any, error) {
-	put := &intake.Put{Single: true}
+	// A sender is no tenant; but what it stores in a tenant's queue is that one's.
+	of, _ := tenant.Split(m.Queue)
+	put := &intake.Put{Single: true, Tenant: of, Quotas: s.quotas}
 	if source.Numbered() {
 		put.Add(m)
 	} else {

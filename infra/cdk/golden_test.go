@@ -44,6 +44,7 @@ func TestGolden(t *testing.T) {
 			prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "custom:tenant",
 			prefix + "tenantProduceScope": "streamsort/produce", prefix + "tenantOperateScope": "streamsort/operate",
 			prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s",
+			prefix + "quotasFile": "../../localstack/testdata/quotas.json",
 		}},
 		{webhooksFile, "../../infra/cdk/streamsort.template.json", map[string]any{prefix + "webhooksFile": "../../localstack/testdata/webhooks.json"}},
 	} {

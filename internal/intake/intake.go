@@ -16,6 +16,7 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -26,6 +27,10 @@ type Put struct {
 	// Scope is whose names the messages' queues and ids are: an operator's where it
 	// is not set.
 	Scope tenancy.Scope
+	// Tenant is whose quotas the messages count against, and Quotas are all tenants':
+	// nobody's where one of them is not set.
+	Tenant string
+	Quotas *quota.Keeper
 	// Single means that it is one message, and not in a list.
 	Single bool
 	// count is how many messages there are; messages are those with a seq,
@@ -84,6 +89,9 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 			return nil, p.inCall(err, p.arrived)
 		}
 	}
+	if err := p.load().Take(ctx, p.Quotas, metrics, p.Tenant, sorter); err != nil {
+		return nil, err
+	}
 	answers := make([]Answer, p.count)
 	if len(p.messages) > 0 {
 		results, err := sorter.PutGroup(ctx, p.messages)
@@ -110,6 +118,20 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 		}
 	}
 	return answers, nil
+}
+
+// load is what the call brings.
+func (p *Put) load() *Load {
+	var l Load
+	for _, m := range p.messages {
+		l.Add(m.Queue, m.Body, m.Attributes)
+	}
+	for _, a := range p.arrivals {
+		for _, m := range a.Messages {
+			l.Add(a.Queue, m.Body, m.Attributes)
+		}
+	}
+	return &l
 }
 
 // mixed is what is wrong with a call that brings both kinds of message for one

@@ -220,7 +220,7 @@ func TestFigures(t *testing.T) {
 				}
 				total := d.meter.Take()
 				t.Logf("window %d: %v write units, %.4f a message", window, total.Units.Writes, float64(total.Units.Writes)/float64(c.requests*c.batch))
-				if window > 0 && float64(total.Units.Writes) > c.units || window == 0 && total.Writes > 16 || total.Reads != 0 {
+				if window > 0 && float64(total.Units.Writes) > c.units || window == 0 && total.Writes > 7 || total.Reads != 0 {
 					t.Errorf("window %d: %+v, want %v write units", window, total, c.units)
 				}
 				d.now = d.now.Add(10 * time.Second)

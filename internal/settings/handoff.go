@@ -23,7 +23,7 @@ func (s Settings) NewDeliverer(client *dynamodb.Client, acker *xorack.Acker, obs
 	if err := r.err(); err != nil {
 		return nil, nil, err
 	}
-	sorter, err := s.sorterOn(client)
+	sorter, err := s.NewSorter(client)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -266,15 +265,7 @@ func (s Settings) options() *cursor.Options {
 }
 
 // NewSorter makes the Sorter on the tables. It makes no request.
-func (s Settings) NewSorter() (*cursor.Sorter, error) {
-	client, err := dynamo.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	return s.sorterOn(client)
-}
-
-func (s Settings) sorterOn(client *dynamodb.Client) (*cursor.Sorter, error) {
+func (s Settings) NewSorter(client *dynamodb.Client) (*cursor.Sorter, error) {
 	store, err := cursor.NewDynamo(client, s.Names)
 	if err != nil {
 		return nil, err

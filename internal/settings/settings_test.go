@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -81,7 +82,11 @@ func TestNewSorterMakesNoRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.NewSorter(); err != nil {
+	client, err := dynamo.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.NewSorter(client); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -82,6 +82,7 @@ func TestAccess(t *testing.T) {
 	receives["BankSecretArn"] = "secretsmanager:GetSecretValue"
 	receives["arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"] = "kms:Decrypt"
 	receives[theKey] = useKey
+	receives["QuotasTable.Arn"] = "dynamodb:UpdateItem"
 	diff(t, "webhook", receives, allowed(t, changed(), "Webhook"))
 
 	sweeps["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"
@@ -163,7 +164,7 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 		object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"github/*"}}},
 		object{"ForAllValues:StringNotLike": object{"dynamodb:LeadingKeys": []any{"@*"}}},
 	}
-	diff(t, "any queue", map[string][]any{"MessagesTable.Arn": both, "ArrivalsTable.Arn": both, "CursorsTable.Arn": both}, conditions(t, changed(), "Webhook", "dynamodb"))
+	diff(t, "any queue", map[string][]any{"MessagesTable.Arn": both, "ArrivalsTable.Arn": both, "CursorsTable.Arn": both, "QuotasTable.Arn": {nil}}, conditions(t, changed(), "Webhook", "dynamodb"))
 }
 
 // What puts events puts none of another source.

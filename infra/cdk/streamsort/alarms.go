@@ -116,7 +116,7 @@ func (s *Streamsort) busyTables() []namedTable {
 func (s *Streamsort) tables() []namedTable {
 	all := append(s.busyTables(), namedTable{"Sweeps", s.SweepsTable}, namedTable{"Arrivals", s.ArrivalsTable},
 		namedTable{"Audit", s.AuditTable}, namedTable{"Chains", s.ChainsTable})
-	for _, optional := range []namedTable{{"Dedup", s.DedupTable}, {"Archive", s.ArchiveTable}} {
+	for _, optional := range []namedTable{{"Dedup", s.DedupTable}, {"Archive", s.ArchiveTable}, {"Quotas", s.QuotasTable}} {
 		if optional.table != nil {
 			all = append(all, optional)
 		}

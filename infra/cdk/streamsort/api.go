@@ -57,6 +57,8 @@ type door struct {
 	rate, burst int
 	// caller is what the access log has of the caller.
 	caller string
+	// throttled are the lines of the access log that count as a throttled request.
+	throttled string
 	// authorize says who may use a route.
 	authorize func(route, *awsapigatewayv2.CfnRouteProps)
 }
@@ -66,7 +68,7 @@ type door struct {
 func (s *Streamsort) addAPI() {
 	s.api = s.newAPI("Api", s.id, "Streamsort: messages, queues, gaps, consumers and chains")
 	s.stage = s.open(door{
-		api: s.api, rate: s.props.APIRate, burst: s.props.APIBurst, caller: "identity.userArn",
+		api: s.api, rate: s.props.APIRate, burst: s.props.APIBurst, caller: "identity.userArn", throttled: `{ $.status = "429" }`,
 		authorize: func(_ route, p *awsapigatewayv2.CfnRouteProps) { p.AuthorizationType = jsii.String("AWS_IAM") },
 	}, s.routes())
 }
@@ -119,7 +121,7 @@ func (s *Streamsort) integrate(d door, id string, function awslambda.Function) *
 // tells who asked for which route, and nothing that a request carried.
 func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
 	s.accessLogs[d.api] = s.newLogGroup(d.prefix + "ApiLogs")
-	s.countThrottled(d.prefix+"ApiThrottled", d.api, throttled, `{ $.status = "429" }`)
+	s.countThrottled(d.prefix+"ApiThrottled", d.api, throttled, d.throttled)
 	return awsapigatewayv2.NewCfnStage(s.scope, jsii.String(d.prefix+"ApiStage"), &awsapigatewayv2.CfnStageProps{
 		ApiId:      d.api.Ref(),
 		StageName:  jsii.String("$default"),

@@ -25,6 +25,7 @@
 //	AuditTable        TableV2; what operators did, and why
 //	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's
 //	ArchiveTable     TableV2; what all consumers have, where Props.Archive is set
+//	QuotasTable      TableV2; TTL; what tenants have taken, where there are Props.Quotas
 //	DedupTable       TableV2; TTL; for functions of your own that use package dedup
 //	EnqueueFunction  takes messages in: called by Api, or directly
 //	SortFunction     called by SortMapping with the inserts of MessagesTable's stream

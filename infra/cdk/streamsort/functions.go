@@ -38,11 +38,18 @@ func (s *Streamsort) addFunctions() error {
 	if err != nil {
 		return err
 	}
+	bounded, err := s.packBounded()
+	// The CDK copies the folders while it makes the functions.
+	defer bounded.remove()
+	if err != nil {
+		return err
+	}
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
 		memory: p.EnqueueMemory, timeout: p.EnqueueTimeout, concurrency: p.EnqueueConcurrency,
-		environment: map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp, "STREAMSORT_ID_PROP": p.IDProp, tenantClaimVariable: p.TenantClaim},
-		access:      s.enqueueAccess(),
+		environment: merged(s.quotasEnvironment(), map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp, "STREAMSORT_ID_PROP": p.IDProp, tenantClaimVariable: p.TenantClaim}),
+		access:      append(s.enqueueAccess(), s.countQuotas()...),
+		code:        bounded.folders["enqueue"], files: bounded.files,
 	})
 	s.put = s.newAlias("EnqueuePutAlias", putAlias, "What event sources and producers call: it puts, and does nothing else", s.EnqueueFunction)
 	s.SortFunction = s.newFunction(function{
@@ -67,14 +74,16 @@ func (s *Streamsort) addFunctions() error {
 	s.HandoffFunction = s.newFunction(function{
 		name: "handoff", id: "Handoff", description: "Shows and operates consumers",
 		memory: p.HandoffMemory, timeout: p.HandoffTimeout, concurrency: p.HandoffConcurrency,
-		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
-		access:      s.handoffAccess(),
+		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), s.quotasEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
+		access:      append(s.handoffAccess(), s.countQuotas()...),
+		code:        bounded.folders["handoff"], files: bounded.files,
 	})
 	s.AckFunction = s.newFunction(function{
 		name: "ack", id: "Ack", description: "Tells when trees of work are done",
 		memory: p.AckMemory, timeout: p.AckTimeout, concurrency: p.AckConcurrency,
-		environment: merged(s.trackEnvironment(), s.consumersEnvironment(), s.announceEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
-		access:      s.ackAccess(),
+		environment: merged(s.trackEnvironment(), s.consumersEnvironment(), s.announceEnvironment(), s.quotasEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
+		access:      append(s.ackAccess(), s.countQuotas()...),
+		code:        bounded.folders["ack"], files: bounded.files,
 	})
 	if err := s.addProcess(); err != nil {
 		return err

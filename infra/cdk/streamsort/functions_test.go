@@ -58,6 +58,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"),
 		})},
 		{"ack", "Ack", changed(), "x86_64", 384, 6, 16, with(sharedChanged(), object{
+			"STREAMSORT_QUOTAS_TABLE": ref("QuotasTable"),
 			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 			"STREAMSORT_ANNOUNCE_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:people",
 			"STREAMSORT_ANNOUNCE_TOPIC":    "arn:aws:sns:eu-west-1:123456789012:people", "STREAMSORT_TENANT_CLAIM": "custom:tenant",
@@ -67,7 +68,8 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"),
 		})},
 		{"enqueue", "Enqueue", changed(), "x86_64", 128, 10, 11, with(sharedChanged(), object{
-			"STREAMSORT_QUEUE_PROP": "repository.full_name", "STREAMSORT_SEQ_PROP": "sequence", "STREAMSORT_ID_PROP": "delivery.id",
+			"STREAMSORT_QUOTAS_TABLE": ref("QuotasTable"),
+			"STREAMSORT_QUEUE_PROP":   "repository.full_name", "STREAMSORT_SEQ_PROP": "sequence", "STREAMSORT_ID_PROP": "delivery.id",
 			"STREAMSORT_TENANT_CLAIM": "custom:tenant",
 		})},
 		{"sort", "Sort", changed(), "x86_64", 256, 20, 12, sharedChanged()},
@@ -82,6 +84,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"),
 		})},
 		{"handoff", "Handoff", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{
+			"STREAMSORT_QUOTAS_TABLE":    ref("QuotasTable"),
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TENANT_CLAIM": "custom:tenant",
 			"STREAMSORT_KNOWN_QUEUES": "true",
 		})},
@@ -91,6 +94,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 		})},
 		{"webhook", "Webhook", changed(), "x86_64", 448, 7, 18, with(sharedChanged(), object{
+			"STREAMSORT_QUOTAS_TABLE":     ref("QuotasTable"),
 			"STREAMSORT_WEBHOOK_SECRET_1": object{"Fn::ImportValue": "BankSecretArn"},
 		})},
 	}
@@ -117,10 +121,14 @@ func TestFunctions(t *testing.T) {
 		diff(t, test.id+"Function", want, got)
 		metadata := object{"streamsort:source": "functions/" + test.name}
 		switch test.name {
+		case "enqueue", "handoff", "ack":
+			if test.arch == "x86_64" { // changedProps
+				metadata["streamsort:files"] = object{"quotas.json": changedQuotas}
+			}
 		case "process":
 			metadata["streamsort:files"] = object{"consumers.json": changedConsumers}
 		case "webhook":
-			metadata["streamsort:files"] = object{"webhooks.json": changedWebhooks}
+			metadata["streamsort:files"] = object{"webhooks.json": changedWebhooks, "quotas.json": changedQuotas}
 		}
 		diff(t, test.id+" metadata", metadata, test.template.Resources[test.id+"Function"]["Metadata"])
 	}

@@ -38,7 +38,7 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 		// The names by default: those that a user gives are the user's to distinguish.
 		for _, table := range []*string{
 			&props.MessagesTable, &props.CursorsTable, &props.SweepsTable, &props.ConsumersTable, &props.AuditTable,
-			&props.DedupTable, &props.ChainsTable, &props.ArrivalsTable, &props.ArchiveTable,
+			&props.DedupTable, &props.ChainsTable, &props.ArrivalsTable, &props.ArchiveTable, &props.QuotasTable,
 		} {
 			*table = ""
 		}

@@ -35,6 +35,9 @@ func (s *Streamsort) addOutputs() {
 	if s.ArchiveTable != nil {
 		s.output("ArchiveTableName", "What was archived, for streamsort replay", s.ArchiveTable.TableName())
 	}
+	if s.QuotasTable != nil {
+		s.output("QuotasTableName", "What tenants have taken of their quotas", s.QuotasTable.TableName())
+	}
 	s.export("ChainsTableName", "The acker's chains", s.ChainsTable.TableName())
 	s.export("ArrivalsTableName", "The messages of queues in arrival order", s.ArrivalsTable.TableName())
 	if s.props.EncryptionKey == NewKey {

@@ -268,6 +268,16 @@ type Props struct {
 	// are to the other: of all tenants together.
 	TenantRate, TenantBurst int
 
+	// Quotas are what tenants may take, 1,000 at most; none means no bound but
+	// TenantRate. QuotasFile is a file that holds them instead, as JSON:
+	// {"quotas": [{"name": "*", "messages": …}]}. Its members are those of Quota, with
+	// small first letters.
+	Quotas     []Quota
+	QuotasFile string
+	// QuotasTable is the name of the table that counts what tenants take, where there
+	// are quotas; the stack's id in small letters with -quotas.
+	QuotasTable string
+
 	// EncryptionKey is a key of yours that tables, logs and the failure queue are
 	// encrypted with: "new" makes one, with rotation; the ARN of a key takes that,
 	// whose policy must let IAM policies of the account and CloudWatch Logs use it; ""

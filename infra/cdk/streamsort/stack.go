@@ -23,8 +23,8 @@ import (
 type Streamsort struct {
 	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
 	EnqueueFunction, SortFunction, SweepFunction, HandoffFunction, AckFunction                       awslambda.Function
-	// DedupTable and ArchiveTable are nil where there is none.
-	DedupTable, ArchiveTable awsdynamodb.TableV2
+	// DedupTable, ArchiveTable and QuotasTable are nil where there is none.
+	DedupTable, ArchiveTable, QuotasTable awsdynamodb.TableV2
 	// ProcessFunction is nil where there are no consumers for it.
 	ProcessFunction awslambda.Function
 	// WebhookFunction is nil where there are no senders for it.
@@ -120,7 +120,10 @@ func (p *Props) checked(id string) (Props, error) {
 	if c.Webhooks, err = c.readWebhooks(); err != nil {
 		return c, err
 	}
-	c.WebhooksFile = ""
+	if c.Quotas, err = c.readQuotas(); err != nil {
+		return c, err
+	}
+	c.WebhooksFile, c.QuotasFile = "", ""
 	return c, c.checkBinaries()
 }
 

@@ -92,7 +92,9 @@ func changedProps() *Props {
 		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
 		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30, TenantBurst: 50,
-		APIRate: 20, APIBurst: 40, LogRetentionDays: 365, Architecture: AMD64,
+		Quotas:      []Quota{{Name: "*", Messages: 100, Bytes: 1_000_000, NewQueues: 60, NewChains: 600}, {Name: "acme", Messages: 5000}},
+		QuotasTable: "quo",
+		APIRate:     20, APIBurst: 40, LogRetentionDays: 365, Architecture: AMD64,
 		Shift: "Canary10Percent5Minutes", EncryptionKey: theKey, BudgetDollars: 250, BudgetSubscriber: "people@example.com",
 	}
 }
@@ -209,7 +211,7 @@ func TestLogicalIDs(t *testing.T) {
 		if i == 1 {
 			want["Budget"] = "AWS::Budgets::Budget"
 			functions("Process", "Webhook")
-			want["ArchiveTable"] = "AWS::DynamoDB::GlobalTable"
+			want["ArchiveTable"], want["QuotasTable"] = "AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::GlobalTable"
 			want["Shifts"], want["ShiftRole"] = "AWS::CodeDeploy::Application", "AWS::IAM::Role"
 			for _, f := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
 				want[f+"Shift"] = "AWS::CodeDeploy::DeploymentGroup"

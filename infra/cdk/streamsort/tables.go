@@ -4,6 +4,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
@@ -32,6 +33,9 @@ func (s *Streamsort) addTables() {
 
 	if s.props.Archive {
 		s.ArchiveTable = s.newTable("ArchiveTable", archive.Names{Archive: s.props.ArchiveTable}.Tables()[0])
+	}
+	if len(s.props.Quotas) > 0 {
+		s.QuotasTable = s.newTable("QuotasTable", quota.Names{Quotas: s.props.QuotasTable}.Tables()[0])
 	}
 	if *s.props.Dedup {
 		s.DedupTable = s.newTable("DedupTable", dedup.Names{Table: s.props.DedupTable}.Tables()[0])

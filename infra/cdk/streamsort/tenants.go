@@ -88,6 +88,9 @@ func (s *Streamsort) addTenants() {
 	routes := slices.DeleteFunc(s.routes(), func(r route) bool { return r.class == operate && s.props.scope(operate) == "" })
 	s.open(door{
 		prefix: "Tenant", api: s.tenantAPI, rate: s.props.TenantRate, burst: s.props.TenantBurst, caller: "authorizer.claims.sub",
+		// What API Gateway refuses itself: all tenants feel it. What a function answers
+		// 429 is one tenant's own quota, or its queue that is full.
+		throttled: `{ $.status = "429" && $.integrationLatency = "-" }`,
 		authorize: func(r route, p *awsapigatewayv2.CfnRouteProps) {
 			p.AuthorizationType, p.AuthorizerId = jsii.String("JWT"), authorizer.Ref()
 			if scope := s.props.scope(r.class); scope != "" {

@@ -39,6 +39,7 @@ func (p Props) validate(id string) error {
 	p.checkSweep(c)
 	p.checkFunctions(c)
 	p.checkTenants(c)
+	p.checkQuotas(c)
 	p.checkBudget(c)
 	if key := p.EncryptionKey; key != "" && key != NewKey && !keyARN.MatchString(key) {
 		c.fail("encryptionKey", "is %q; write new, or the ARN of a key, such as arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab (not an alias)", key)
@@ -57,6 +58,7 @@ func (p Props) checkTables(c *checker) {
 		{"chainsTable", p.ChainsTable},
 		{"arrivalsTable", p.ArrivalsTable},
 		{"archiveTable", p.ArchiveTable},
+		{"quotasTable", p.QuotasTable},
 	}
 	for i, table := range names {
 		if !tableName.MatchString(table.name) {

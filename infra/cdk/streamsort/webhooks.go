@@ -164,7 +164,11 @@ func (s *Streamsort) addWebhook() error {
 	if err != nil {
 		return err
 	}
-	files := map[string]string{webhook.File: text}
+	files, err := quotasFile(p.Quotas)
+	if err != nil {
+		return err
+	}
+	files = merged(files, map[string]string{webhook.File: text})
 	// The CDK copies the folder while it makes the function.
 	code, err := pack(filepath.Join(p.Binaries, "webhook"), files)
 	if err != nil {
@@ -174,8 +178,8 @@ func (s *Streamsort) addWebhook() error {
 	s.WebhookFunction = s.newFunction(function{
 		name: "webhook", id: "Webhook", description: "Takes messages under their senders' signatures",
 		memory: p.WebhookMemory, timeout: p.WebhookTimeout, concurrency: p.WebhookConcurrency,
-		environment: environment,
-		access:      s.webhookAccess(),
+		environment: merged(environment, s.quotasEnvironment()),
+		access:      append(s.webhookAccess(), s.countQuotas()...),
 		code:        code, files: files,
 	})
 	return nil

@@ -73,12 +73,13 @@ func TestIDPart(t *testing.T) {
 	}
 }
 
-// What is answered 429 is counted: of each API, and of the senders' routes. The
+// What is answered 429 is counted: of each API, and of the senders' routes; of the
+// tenants' only what API Gateway answers so, which is no tenant's own quota. The
 // filters read what the access logs write.
 func TestThrottledIsCounted(t *testing.T) {
 	for id, want := range map[string]struct{ logs, metric, pattern string }{
 		"ApiThrottled":       {"ApiLogs", "Throttled", `{ $.status = "429" }`},
-		"TenantApiThrottled": {"TenantApiLogs", "Throttled", `{ $.status = "429" }`},
+		"TenantApiThrottled": {"TenantApiLogs", "Throttled", `{ $.status = "429" && $.integrationLatency = "-" }`},
 		"WebhooksThrottled":  {"ApiLogs", "WebhooksThrottled", `{ $.status = "429" && $.routeKey = "POST /webhooks/*" }`},
 	} {
 		diff(t, id, object{
@@ -95,7 +96,7 @@ func TestThrottledIsCounted(t *testing.T) {
 		if err := json.Unmarshal([]byte(format), &line); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"apiId", "status", "routeKey", "sourceIp"} {
+		for _, name := range []string{"apiId", "status", "routeKey", "sourceIp", "integrationLatency"} {
 			if !strings.HasPrefix(line[name], "$context.") {
 				t.Errorf("%s: a line of the access log has no %s: %s", stage, name, format)
 			}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
+)
+
+// A request that creates more chains than the tenant has left does nothing at all;
+// what is done to chains that are there counts for nothing.
+func TestQuotas(t *testing.T) {
+	s := newServer(t)
+	clock := func() time.Time { return s.now }
+	acker, err := xorack.New(s.store, &xorack.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
+		[]quota.Quota{{Name: "acme", Limits: quota.Amounts{quota.NewChains: 3}}}, clock)
+	s.Client = httpapitest.New(t, (&service{
+		acker: acker, stamper: stamps.New(acker), emitter: emf.New(&s.logs, emf.Names{}), now: clock, tenantClaim: "org", quotas: quotas,
+	}).handle)
+	ack := func(of, body string) httpapitest.Answer { return s.RequestAs("org", of, "POST", "/acks", "", body) }
+	create := func(tag string) string { return `{"operation":"create","tag":"` + tag + `"}` }
+	s.Want("four", ack("acme", `{"operations":[`+create("a")+`,`+create("b")+`,`+create("c")+`,`+create("d")+`]}`), 429, `"code":"quota"`, `"quota":"newChains"`, "split")
+	s.Want("two", ack("acme", `{"operations":[`+create("a")+`,`+create("b")+`]}`), 200)
+	two := ack("acme", `{"operations":[{"operation":"get","tag":"a"},`+create("c")+`,`+create("d")+`]}`)
+	s.Want("two more", two, 429, `"limit":3`, `"per":"minute"`)
+	if two.Headers["retry-after"] == "" {
+		t.Errorf("no Retry-After: %v", two.Headers)
+	}
+	if tags := tagsIn(s.table); len(tags) != 2 {
+		t.Errorf("there are %v", tags)
+	}
+	s.Want("one", ack("acme", create("c")), 200)
+	s.Want("one more", ack("acme", create("d")), 429)
+	s.Want("a look at one", ack("acme", `{"operation":"get","tag":"c"}`), 200)
+	for _, tag := range []string{"a", "b", "c", "d"} {
+		s.Want("globex", ack("globex", create(tag)), 200)
+	}
+	s.now = s.now.Add(time.Minute)
+	s.Want("a minute later", ack("acme", create("d")), 200)
+}

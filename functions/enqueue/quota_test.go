@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// newQuotaServer is a server whose tenants have these quotas.
+func newQuotaServer(t *testing.T, quotas string) *server {
+	t.Helper()
+	all, err := quota.Read([]byte(quotas))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newServer(t, func(s *service) {
+		s.tenantClaim, s.quotas = "org", quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}), all, s.now)
+	})
+}
+
+// A request over a quota is refused whole, with the quota that it is over, until the
+// next window; another tenant and operators have nothing of it.
+func TestQuotas(t *testing.T) {
+	s := newQuotaServer(t, `{"quotas": [{"name": "*", "messages": 1, "bytes": 100, "newQueues": 2}]}`)
+	put := func(of, query, body string) httpapitest.Answer {
+		return s.RequestAs("org", of, "POST", "/messages", query, body)
+	}
+	batch := func(n int, queue string) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`{"queue":"%s","seq":%d,"body":%d}`, queue, i+1, i))
+		}
+		return `{"messages":[` + strings.Join(all, ",") + `]}`
+	}
+	a := put("acme", "", batch(11, "q"))
+	s.Want("a batch over it", a, 429, `problems/quota"`, `"code":"quota"`, `"quota":"messages"`, `"limit":1`, `"per":"second"`, "split")
+	if queues := queuesOf(t, s.memory); len(queues) != 0 {
+		t.Errorf("stored something in %v", queues)
+	}
+	s.Want("too many bytes", put("acme", "", `{"queue":"q","seq":1,"body":"`+strings.Repeat("x", 900)+`","attributes":{"a":"`+strings.Repeat("y", 101)+`"}}`), 429, `"quota":"bytes"`)
+	s.Want("a batch", put("acme", "", batch(8, "q")), 200)
+	s.Want("three new queues", put("acme", "", `{"messages":[{"queue":"q2","seq":1,"body":1},{"queue":"q3","id":"i","body":1}]}`), 429, `"quota":"newQueues"`, `"per":"minute"`)
+	if queues := queuesOf(t, s.memory); len(queues) != 1 {
+		t.Errorf("made %v", queues)
+	}
+	a = put("acme", "queueProp=q&seqProp=n", `{"q":"q","n":9}`)
+	s.Want("one more", a, 429, `"quota":"messages"`)
+	if a.Headers["retry-after"] != "5" {
+		t.Errorf("retry after %q, want 5 s to the end of the window", a.Headers["retry-after"])
+	}
+	s.Want("globex", put("globex", "", batch(10, "q")), 200)
+	s.Want("an operator", s.Request("POST", "/messages", "", batch(20, "@acme/q")), 403)
+	if answer := s.Invoke(batch(20, "@acme/q")); !strings.Contains(answer, `"seq":20`) {
+		t.Errorf("an operator in the account is answered %s", answer)
+	}
+	s.now = s.now.Add(5 * time.Second)
+	s.Want("in the next window", put("acme", "", `{"queue":"q2","seq":1,"body":1}`), 200)
+	s.Want("a queue that is set up", s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q4","maxAhead":9}`), 429, `"quota":"newQueues"`)
+	s.Want("one that is there", s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q2","maxAhead":9}`), 200)
+	s.Want("in the next minute", func() httpapitest.Answer {
+		s.now = s.now.Add(time.Minute)
+		return s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q4","maxAhead":9}`)
+	}(), 200)
+	if !strings.Contains(s.logs.String(), `"QuotaExceeded":1`) {
+		t.Error("no metric")
+	}
+}
+
+// A neighbour that is far over its quota changes neither the answers of another tenant
+// nor what is asked of the tables for it.
+func TestANoisyNeighbour(t *testing.T) {
+	const rounds = 40
+	quiet := func(t *testing.T, noisy int) (total ddbtest.Total) {
+		meter := ddbtest.NewMeter(ddb.NewMemory(append(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable()), quota.Names{}.Tables()...)...))
+		s := newServer(t, func(s *service) {
+			store, err := cursor.NewStore(meter, cursor.Names{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sorter, err := cursor.New(store, &cursor.Options{Now: s.now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.sorter, s.tenantClaim = sorter, "org"
+			s.quotas = quota.NewKeeper(quota.NewStore(meter, quota.Names{}), []quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: 10, quota.NewQueues: 5}}}, s.now)
+		})
+		refused, loud := 0, 0
+		for round := range rounds {
+			for n := range noisy {
+				if s.RequestAs("org", "noisy", "POST", "/messages", "", fmt.Sprintf(`{"queue":"q%d","seq":%d,"body":1}`, n, round+1)).Status == 429 {
+					refused++
+				}
+			}
+			its := meter.Take()
+			loud += its.Reads + its.Writes
+			s.Want("the quiet one", s.RequestAs("org", "quiet", "POST", "/messages", "", fmt.Sprintf(`{"queue":"q","seq":%d,"body":1}`, round+1)), 200)
+			one := meter.Take()
+			total.Reads, total.Writes, total.Units = total.Reads+one.Reads, total.Writes+one.Writes, total.Units.Plus(one.Units)
+			s.now = s.now.Add(time.Second)
+		}
+		t.Logf("%d of %d requests of the noisy one refused, %d requests to the tables made for it", refused, rounds*noisy, loud)
+		// Four windows of 100 messages, each of which takes three at the most, and few
+		// more for the account.
+		if noisy > 0 && (refused < rounds*noisy*9/10 || loud > 4*(3*100+10)) {
+			t.Errorf("too few refused, or too many made")
+		}
+		return total
+	}
+	alone, beside := quiet(t, 0), quiet(t, 100)
+	t.Logf("alone %+v, beside a noisy neighbour %+v", alone, beside)
+	if beside.Units != alone.Units || beside.Reads+beside.Writes != alone.Reads+alone.Writes {
+		t.Errorf("alone %+v, beside a noisy neighbour %+v", alone, beside)
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// The replies of a commit are messages of the tenant's: where there is no room for
+// them the claim stays as it is, and the commit goes through later.
+func TestQuotasOfReplies(t *testing.T) {
+	s := newServer(t, localdb.Choose())
+	clock := func() time.Time { return s.now }
+	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
+		[]quota.Quota{{Name: "acme", Limits: quota.Amounts{quota.Messages: 1, quota.NewQueues: 1}}}, clock)
+	s.Client = httpapitest.New(t, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, now: clock, tenantClaim: "org", quotas: quotas,
+	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.put("@acme/orders", 1)
+	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", handoff.First); err != nil {
+		t.Fatal(err)
+	}
+	as := func(method, body string) httpapitest.Answer {
+		return s.RequestAs("org", "acme", method, "/claims", "", body)
+	}
+	s.Want("a claim", as("POST", `{"queue":"orders","consumer":"billing","request":"r","leaseSeconds":3600}`), 200, `"token":"1-r"`)
+	s.Want("prepared", as("PATCH", `{"action":"prepare","queue":"orders","consumer":"billing","token":"1-r"}`), 200, `"answer":"OK"`)
+	commit := func(queues ...string) httpapitest.Answer {
+		replies := ""
+		for i, queue := range queues {
+			replies += fmt.Sprintf(`,{"queue":"%s","id":"%d","body":1}`, queue, i)
+		}
+		return as("PATCH", `{"action":"commit","queue":"orders","consumer":"billing","token":"1-r","replies":[`+replies[1:]+`]}`)
+	}
+	s.Want("eleven replies", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a"), 429, `"quota":"messages"`)
+	s.Want("to two new queues", commit("a", "b"), 429, `"quota":"newQueues"`)
+	if known, err := s.sorter.Known(t.Context(), "@acme/a"); known || err != nil {
+		t.Errorf("a queue was made: %v", err)
+	}
+	s.Want("to one", commit("a"), 200, `"answer":"OK"`)
+}

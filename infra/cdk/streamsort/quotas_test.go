@@ -1,0 +1,45 @@
+package streamsort
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// changedQuotas is the file that changedProps' quotas make.
+const changedQuotas = `{"quotas":[{"name":"*","messages":100,"bytes":1000000,"newQueues":60,"newChains":600},{"name":"acme","messages":5000}]}`
+
+// What a file says is what the properties say.
+func TestQuotasFile(t *testing.T) {
+	got, err := Props{QuotasFile: "testdata/quotas.json"}.readQuotas()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(changedProps().Quotas, got); diff != "" {
+		t.Errorf("(- want, + got)\n%s", diff)
+	}
+}
+
+// Every function that tenants' requests reach has the quotas beside its program, and
+// counts in their table. Without quotas nothing has to do with them.
+func TestQuotas(t *testing.T) {
+	for _, function := range []string{"Enqueue", "Handoff", "Ack", "Webhook"} {
+		resource := changed().Resources[function+"Function"]
+		files := resource["Metadata"].(object)["streamsort:files"].(object)
+		diff(t, function+": file", changedQuotas, files["quotas.json"])
+		variables := resource["Properties"].(object)["Environment"].(object)["Variables"].(object)
+		diff(t, function+": table", ref("QuotasTable"), variables["STREAMSORT_QUOTAS_TABLE"])
+		if got := allowed(t, changed(), function)["QuotasTable.Arn"]; got != "dynamodb:UpdateItem" {
+			t.Errorf("%s may %q", function, got)
+		}
+	}
+	for _, function := range []string{"Enqueue", "Handoff", "Ack"} {
+		resource := defaults().Resources[function+"Function"]
+		if files := resource["Metadata"].(object)["streamsort:files"]; files != nil {
+			t.Errorf("%s has %v", function, files)
+		}
+	}
+	if defaults().Resources["QuotasTable"] != nil {
+		t.Error("a table for no quotas")
+	}
+}

@@ -449,6 +449,41 @@ func TestTenantsComeIn(t *testing.T) {
 	}
 }
 
+// A tenant that asks for more than its quota is refused the rest, and told which quota
+// it was; the others are not concerned.
+func TestQuotas(t *testing.T) {
+	s := runTenants(t, Chaos{})
+	noisy, acme := s.token("noisy", tokenScopes), s.token("acme", tokenScopes)
+	stored, refused := 0, map[string]int{}
+	for n := range 400 {
+		what := `{"queue":"q` + fmt.Sprint(n%9) + `","id":"` + fmt.Sprint(n) + `","body":1}`
+		switch status, text := s.ask(noisy, "POST", "/messages", what); {
+		case status == http.StatusOK:
+			stored++
+		case status == http.StatusTooManyRequests && strings.Contains(text, `"code":"quota"`):
+			var problem struct{ Quota string }
+			if err := json.Unmarshal([]byte(text), &problem); err != nil {
+				t.Fatal(err)
+			}
+			refused[problem.Quota]++
+		default:
+			t.Fatalf("%d %s", status, text)
+		}
+		if n%20 == 0 {
+			s.must(acme, "POST", "/messages", what)
+		}
+	}
+	status, text := s.ask(noisy, "POST", "/acks", `{"operations":[`+strings.Repeat(`{"operation":"create","tag":"t"},`, 3)+`{"operation":"create","tag":"u"}]}`)
+	if status != http.StatusTooManyRequests || !strings.Contains(text, `"quota":"newChains"`) {
+		t.Errorf("four chains: %d %s", status, text)
+	}
+	t.Logf("%d stored, refused %v", stored, refused)
+	// A window or two of twenty messages, for as long as 400 requests take.
+	if stored < 3 || stored > 200 || refused["messages"] == 0 || refused["newQueues"] == 0 {
+		t.Errorf("%d stored, refused %v", stored, refused)
+	}
+}
+
 // allIsCovered compares the matrix with what there is: the template's routes, and
 // the operations that the functions themselves list.
 func (s *tenants) allIsCovered() {

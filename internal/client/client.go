@@ -9,11 +9,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +36,10 @@ type Client struct {
 	token    Token            // what they have instead of a signature
 	attempts int
 }
+
+// maxRetryAfter is how many seconds are waited at most because an answer says so: a
+// quota's longest window has a minute.
+const maxRetryAfter = 60
 
 // defaultAttempts is how often a request is made at most.
 const defaultAttempts = 8
@@ -98,6 +104,8 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// Errors are the fields that are wrong.
 	Errors []FieldError `json:"errors"`
+	// RetryAfter is how long to wait before the request is repeated, where a 429 says so.
+	RetryAfter time.Duration `json:"-"`
 }
 
 // FieldError is a field that is wrong.
@@ -125,7 +133,7 @@ func (f FieldError) Of(list string) (name string, index int, ok bool) {
 func (p *Problem) Error() string { return fmt.Sprintf("%d: %s", p.Status, p.Detail) }
 
 // Call makes a request and reads its answer into out. It repeats one that fails
-// on the way, or is answered 429 or 5xx. The error is a *Problem where the API
+// on the way, or is answered 429, which says when, or 5xx. The error is a *Problem where the API
 // gave one.
 func (c *Client) Call(ctx context.Context, method, path string, query url.Values, body []byte, out any) error {
 	var before error
@@ -137,17 +145,27 @@ func (c *Client) Call(ctx context.Context, method, path string, query url.Values
 		if err == nil || !again || attempt == c.attempts {
 			return err
 		}
-		if over := pause(ctx, attempt); over != nil {
+		if over := pause(ctx, attempt, retryAfter(err)); over != nil {
 			return fmt.Errorf("%w: the attempt before: %w", over, err)
 		}
 		before = err
 	}
 }
 
-// pause waits longer after each attempt, and never the same.
-func pause(ctx context.Context, attempt int) error {
+// retryAfter is how long the answer asked to wait.
+func retryAfter(err error) time.Duration {
+	var problem *Problem
+	if errors.As(err, &problem) {
+		return problem.RetryAfter
+	}
+	return 0
+}
+
+// pause waits longer after each attempt, and never the same; not less than was asked
+// for.
+func pause(ctx context.Context, attempt int, least time.Duration) error {
 	longest := min(50*time.Millisecond<<attempt, 2*time.Second)
-	timer := time.NewTimer(rand.N(longest))
+	timer := time.NewTimer(least + rand.N(longest))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -187,6 +205,9 @@ func (c *Client) once(ctx context.Context, method, path string, query url.Values
 		problem.Detail = strings.TrimSpace(string(answer))
 	}
 	problem.Status = response.StatusCode
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && problem.Status == http.StatusTooManyRequests {
+		problem.RetryAfter = time.Duration(min(max(seconds, 0), maxRetryAfter)) * time.Second
+	}
 	return response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= 500, problem
 }
 
@@ -254,7 +275,7 @@ func (c *Client) Put(ctx context.Context, messages []json.RawMessage) ([]Outcome
 		if attempt == c.attempts {
 			return outcomes, fmt.Errorf("%d of %d messages were not taken; the first because: %s", len(open), len(outcomes), outcomes[open[0]].Detail)
 		}
-		if err := pause(ctx, attempt); err != nil {
+		if err := pause(ctx, attempt, 0); err != nil {
 			return outcomes, err
 		}
 	}

@@ -165,3 +165,39 @@ func TestToken(t *testing.T) {
 		t.Error("a URL that is none")
 	}
 }
+
+// answering answers one request after the other.
+type answering []*http.Response
+
+func (a *answering) RoundTrip(*http.Request) (*http.Response, error) {
+	next := (*a)[0]
+	*a = (*a)[1:]
+	return next, nil
+}
+
+// A 429 is repeated when it says, and not before; but nothing says that it takes longer
+// than a quota's window.
+func TestCallWaitsAsLongAsItIsTold(t *testing.T) {
+	for header, want := range map[string][2]time.Duration{
+		"7": {7 * time.Second, 8 * time.Second}, "86400": {time.Minute, time.Minute + time.Second},
+		"": {0, time.Second}, "-5": {0, time.Second}, "Wed, 21 Oct 2026 07:28:00 GMT": {0, time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c, err := New("http://127.0.0.1:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused := &http.Response{
+				StatusCode: 429, Header: http.Header{"Retry-After": {header}}, Body: io.NopCloser(strings.NewReader(`{"detail":"no"}`)),
+			}
+			c.http = &http.Client{Transport: &answering{refused, {StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{}`))}}}
+			began := time.Now()
+			if err := c.Call(t.Context(), http.MethodPost, "/messages", nil, nil, &struct{}{}); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took < want[0] || took > want[1] {
+				t.Errorf("%q: took %s, want %v", header, took, want)
+			}
+		})
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/localstack/template"
+	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -297,6 +298,9 @@ func everything(t *testing.T, s *Stack) {
 	answers(t, consumers, call)
 	idle()
 
+	erases(t, store, archive.NewDynamo(client, archive.Names{}), dead, call, idle)
+	idle()
+
 	// ack
 	call("POST", "/acks", `{"operation":"create","tag":"job","deadline":"1s"}`)
 	call("GET", "/chains?tag=job", "")
@@ -309,4 +313,29 @@ func everything(t *testing.T, s *Stack) {
 	sweep()
 	sweep()
 	idle()
+}
+
+// erases has queues erased: by handoff, by the sweep, and by sort what comes late.
+func erases(t *testing.T, store *cursor.Store, shelf archive.Store, dead func(string, int64, time.Duration), call func(method, path, body string) map[string]any, idle func()) {
+	t.Helper()
+	for _, queue := range []string{"bin", "swept"} {
+		call("POST", "/messages", fmt.Sprintf(`{"queue":%q,"seq":1,"body":1}`, queue))
+		call("POST", "/consumers", fmt.Sprintf(`{"queue":%q,"consumer":"binned"}`, queue))
+		call("POST", "/messages", fmt.Sprintf(`{"queue":"%s-arrived","id":"a","body":1}`, queue))
+	}
+	idle() // so that sort has seen what the sweep is to delete
+	for _, queue := range []string{"bin", "bin-arrived"} {
+		call("DELETE", "/queues?queue="+queue+"&dryRun=true", "")
+		call("DELETE", "/queues?queue="+queue+"&reason=trial", "")
+	}
+	call("DELETE", "/queues?tenant=nobody&reason=trial", "")
+	dead("bin", 2, time.Hour)
+	if err := shelf.Put(t.Context(), "swept/mark", []byte(`{"v":1,"queue":"swept","to":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, queue := range []string{"swept", "swept-arrived"} {
+		if _, err := store.MarkErased(t.Context(), queue, "op", time.Now().Add(-2*cursor.EraseGrace)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -187,6 +187,8 @@ var operations = []struct{ route, query, body string }{
 	{"POST /operations", "", `{"action":"release","queue":"{queue}","consumer":"books","reason":"r","token":"{token}"}`},
 	{"POST /operations", "", `{"action":"rewind","queue":"{queue}","consumer":"books","reason":"r","start":"first"}`},
 	{"POST /operations", "", `{"action":"remove","queue":"{queue}","consumer":"books","reason":"r"}`},
+	{"DELETE /queues", "queue={queue}&dryRun=true", ""},
+	{"DELETE /queues", "queue=gone/{queue}&reason=r", ""},
 	{"GET /chains", "tag={tag}", ""},
 	{"POST /acks", "", `{"operation":"outstanding","tag":"{tag}","tree":2}`},
 	{"POST /messages", "queueProp=to&idProp=id", `{"to":"{queue}","id":"{id}","body":"other"}`},

@@ -250,10 +250,9 @@ func (s *Sorter) deleteSideBySide(n int, request func(from, to int) (left int, e
 	return total, err
 }
 
-// dropErased deletes what a record says was stored after its queue was erased.
-func (s *Sorter) dropErased(ctx context.Context, queue string, seqs []int64) error {
-	slices.Sort(seqs)
-	seqs = slices.Compact(seqs)
+// dropErased deletes what is known to be stored of a queue that was erased.
+func (s *Sorter) dropErased(ctx context.Context, queue string, known []int64) error {
+	seqs := slices.Compact(slices.Sorted(slices.Values(known)))
 	n, err := s.deleteSideBySide(len(seqs), func(from, to int) (int, error) {
 		left, err := s.store.DeleteMessages(ctx, queue, seqs[from:to])
 		return len(left), err

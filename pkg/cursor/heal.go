@@ -1,6 +1,9 @@
 package cursor
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Heal advances a queue's cursor over what is stored, where no writer did: after a
 // crash, a lost response, or in asynchronous mode, where no writer moves it.
@@ -13,10 +16,19 @@ import "context"
 // when nothing is left to move over. Where the context ends first, it returns that
 // error and what was moved until then: call it again.
 //
+// Of a queue that was erased it deletes what is known to be stored, and returns
+// [ErrErased].
+//
 // Died right after any of its steps: what is left is what a writer leaves that
 // dies there, and the next call, record or sweep takes it up.
 func (s *Sorter) Heal(ctx context.Context, queue string, known ...int64) (Advance, error) {
-	return s.heal(ctx, queue, newSeqSet(known...), false)
+	advance, err := s.heal(ctx, queue, newSeqSet(known...), false)
+	if errors.Is(err, ErrErased) {
+		if failed := s.dropErased(ctx, queue, known); failed != nil {
+			return advance, failed
+		}
+	}
+	return advance, err
 }
 
 // Recheck is Heal without anything known: it looks beyond the position even

@@ -112,7 +112,7 @@ func (q *storedSeqs) heal(ctx context.Context, s *Sorter, event table.StreamEven
 	}
 	q.done, q.err = s.Heal(ctx, q.queue, q.seqs...)
 	if errors.Is(q.err, ErrErased) {
-		q.err = s.dropErased(ctx, q.queue, q.seqs)
+		q.err = nil
 	}
 	if q.again = q.err != nil; !q.again {
 		return

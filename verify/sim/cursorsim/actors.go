@@ -2,6 +2,7 @@ package cursorsim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -90,6 +91,7 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 		attempt.Text(payload)
 		m.attemptsSum += attempt.Sum()
 	}
+	erased := m.erased[queue]
 	results, err := s.PutGroup(context.Background(), messages)
 	if p.Dead() {
 		return false
@@ -100,9 +102,19 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 	}
 	known := true
 	for i, result := range results {
+		if errors.Is(result.Err, cursor.ErrErased) && m.cursor(queue).Erased() {
+			continue
+		}
 		if result.Err != nil {
 			known = false
 			continue
+		}
+		stored := result.Outcome == cursor.Advanced || result.Outcome == cursor.Parked || result.Outcome == cursor.Stored
+		if erased && stored && m.settings.Mode == cursor.ModeSync {
+			m.run.Violation("E2: seq %d is %s in a queue that was erased before", result.Seq, result.Outcome)
+		}
+		if m.cursor(queue).Erased() {
+			continue // since then
 		}
 		if result.Deferred != nil {
 			m.unfinished = true
@@ -198,6 +210,9 @@ func (m *model) handler() {
 			if p.Dead() {
 				return
 			}
+			if errors.Is(err, cursor.ErrErased) {
+				err = nil // what it names was deleted
+			}
 			if err == nil && way != 2 || err != nil && m.leaves && m.left(p, s, r) {
 				m.records = slices.Delete(m.records, at, at+1)
 			}
@@ -228,6 +243,29 @@ func (m *model) sweeper(times int) {
 			if p.Dead() {
 				return
 			}
+		}
+	})
+}
+
+// eraser erases a queue, until it is told that it is erased, and deletes what is stored,
+// as far as one call does.
+func (m *model) eraser(queue string) {
+	m.run.Go("eraser", func(p *sim.Proc) {
+		s, _ := m.sorter(p)
+		for {
+			p.Forget()
+			c, err := s.Erase(context.Background(), queue, "op")
+			if p.Dead() || errors.Is(err, cursor.ErrNoQueue) {
+				return
+			}
+			if err != nil {
+				continue
+			}
+			m.erased[queue], m.changed = true, true
+			p.Forget().Int(1)
+			// What is left, because a request failed, is the sweep's.
+			_, _ = s.EraseMore(context.Background(), c, nil)
+			return
 		}
 	})
 }

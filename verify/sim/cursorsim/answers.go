@@ -46,6 +46,15 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		d.Digest(a.Next.Digest())
 	case "announce":
 		hashOf(d, a.Item, "announced")
+	case "mark erased", "end erase":
+		hashCursor(d, a.Item)
+	case "query seqs", "query arrivals":
+		for _, it := range a.Items {
+			hashOf(d, it, "seq")
+		}
+		d.Bool(a.Next.Exists())
+	case "delete messages":
+		d.Int(int64(len(a.Left)))
 	case "get sweep progress":
 		hashOf(d, a.Item, "after", "began", "finished")
 	}
@@ -53,7 +62,7 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 
 // hashCursor feeds what can differ in a queue's cursor within a scenario.
 func hashCursor(d *sim.Digest, it ddb.Item) {
-	hashOf(d, it, "position", "parked", "gapSince", "announced", "maxAhead", "mode")
+	hashOf(d, it, "position", "parked", "gapSince", "announced", "maxAhead", "mode", "erased", "emptied")
 }
 
 func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {

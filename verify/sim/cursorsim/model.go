@@ -10,6 +10,9 @@
 //	S6 what is stored under a seq that was answered, is passed or on record, where
 //	   the producer's call has to see to that
 //	L1 once faults stop, the position reaches the end of the gap-free run
+//	E1 an erased queue stays so, and in the end nothing of it is stored but its stub
+//	E2 no put that begins after a queue was erased is answered as stored, unless the
+//	   queue is asynchronous
 //
 // and, where a consumer stands behind the cursors' stream, that all it is
 // handed is gap-free, in order, as it was accepted, and not beyond the
@@ -24,6 +27,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -98,6 +102,8 @@ type model struct {
 	// -1 where that is not asked.
 	page  int
 	piece int64
+	// erased are the queues that an eraser was told are erased.
+	erased map[string]bool
 	// running counts operations under way: the longest of them is shorter
 	// than the time that must pass before a message is deleted.
 	running int
@@ -106,12 +112,13 @@ type model struct {
 }
 
 func newModel(run *sim.Run, settings cursor.Settings) *model {
-	tables := ddb.NewMemory(cursor.Names{}.Tables()...).Remember()
+	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...).Remember()
 	m := &model{
 		run: run, tables: tables, store: storeOn(tables), settings: settings, now: start, piece: -1,
 		knownCursors: map[string]cursor.Cursor{}, knownMessages: map[string][]cursor.Message{},
 		cursors: map[string][]state{}, stored: map[place]cursor.Message{},
 		holeSince: map[place]time.Time{}, attempts: map[string]int{}, handed: map[place]bool{},
+		erased: map[string]bool{},
 	}
 	tables.OnChange(func(c ddb.Change) {
 		is := c.After
@@ -232,7 +239,10 @@ func (m *model) Check() error {
 			if last >= 0 {
 				older = seen[last].Cursor
 			}
-			if last >= 0 && c.Position < older.Position {
+			if older.Erased() && !c.Erased() {
+				return fmt.Errorf("E1: queue %s was erased, and is not any more", c.Queue)
+			}
+			if last >= 0 && c.Position < older.Position && !c.Erased() {
 				return fmt.Errorf("S1: the position went back from %d to %d", older.Position, c.Position)
 			}
 			if m.consumed {
@@ -261,6 +271,9 @@ func same(a, b cursor.Message) bool {
 
 // holes notes since when seqs are missing while later ones are stored.
 func (m *model) holes(c cursor.Cursor) {
+	if c.Erased() {
+		return
+	}
 	expect := c.Position + 1
 	for _, stored := range m.messagesFrom(c.Queue, expect) {
 		for ; expect < stored.Seq; expect++ {
@@ -318,7 +331,10 @@ func (m *model) Final() error {
 	if err := m.reached("the sweep"); err != nil {
 		return err
 	}
-	for _, queue := range m.queues() {
+	if err := m.empty(); err != nil {
+		return err
+	}
+	for _, queue := range m.live() {
 		c := m.cursor(queue)
 		if waiting := m.messagesFrom(queue, c.Position+1); len(waiting) > 0 && !c.GapOpen() {
 			return fmt.Errorf("L2: seq %d waits behind a gap that is not on record", waiting[0].Seq)
@@ -350,12 +366,33 @@ func (l *limited) Err() error {
 }
 
 func (m *model) reached(by string) error {
-	for _, queue := range m.queues() {
+	for _, queue := range m.live() {
 		if m.unhealed && m.cursor(queue).GapOpen() {
 			continue // the next run of the sweep sees that
 		}
 		if end := m.runEnd(queue); m.cursor(queue).Position != end {
 			return fmt.Errorf("L1: after %s the position is %d, and the run ends at %d", by, m.cursor(queue).Position, end)
+		}
+	}
+	return nil
+}
+
+// live are the queues that are not erased.
+func (m *model) live() []string {
+	return slices.DeleteFunc(m.queues(), func(queue string) bool { return m.cursor(queue).Erased() })
+}
+
+// empty checks E1 when the last sweep was run.
+func (m *model) empty() error {
+	for _, queue := range m.queues() {
+		c := m.cursor(queue)
+		switch left := m.messages(queue); {
+		case !c.Erased() && m.erased[queue]:
+			return fmt.Errorf("E1: queue %s was said to be erased, and is not", queue)
+		case c.Erased() && len(left) > 0:
+			return fmt.Errorf("E1: queue %s was erased, and %d is stored", queue, left[0].Seq)
+		case c.Erased() && c.Erasure.Emptied.IsZero():
+			return fmt.Errorf("E1: queue %s is empty, and nobody says so", queue)
 		}
 	}
 	return nil
@@ -368,6 +405,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Bool(m.dropped)
 	d.Bool(m.unhealed)
 	d.Bool(m.unfinished)
+	d.Int(int64(len(m.erased)))
 	d.Int(int64(len(m.records)))
 	for _, r := range m.records {
 		d.Text(r.queue)

@@ -129,6 +129,25 @@ func Small() []sim.Scenario {
 			m.writer("B", put{queue: "b", seqs: []int64{1}})
 			m.handler()
 		}),
+		scenario("erased", 1, nil, func(m *model) {
+			m.before(false, 1)
+			m.writer("A", puts(2)...)
+			m.eraser(defaultQueue)
+			m.handler()
+		}),
+		scenario("erased, and the record is dropped", 1, nil, func(m *model) {
+			m.writer("A", puts(2, 1)...)
+			m.eraser(defaultQueue)
+		}),
+		scenario("erased, asynchronous", 1, async, func(m *model) {
+			m.writer("A", puts(1, 2)...)
+			m.eraser(defaultQueue)
+			m.handler()
+		}),
+		onNew("erased while it is made", 1, nil, func(m *model) {
+			m.writer("A", puts(1)...)
+			m.eraser(defaultQueue)
+		}),
 		scenario("delivered", 2, nil, func(m *model) {
 			m.writer("A", puts(1)...)
 			m.writer("B", puts(2)...)
@@ -265,8 +284,11 @@ func Shuffled(seed uint64) sim.Scenario {
 				m.sweeper(2)
 				m.clock(3, time.Second)
 			}
-			if random.IntN(2) == 0 {
+			switch random.IntN(4) {
+			case 0, 1:
 				m.consumer()
+			case 2:
+				m.eraser("q0")
 			}
 			return m
 		},

@@ -69,6 +69,10 @@ func (v *view) settle(kind int64, r ddb.Request, a ddb.Answer) {
 // which began at this time.
 func (v *view) remember(it ddb.Item, began time.Time) {
 	queue := it.Get("queue").Str()
+	if it.Has("erased") {
+		delete(v.memo, queue)
+		return
+	}
 	if was, ok := v.memo[queue]; ok && positionOf(was.item) > positionOf(it) {
 		return
 	}
@@ -102,6 +106,9 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		from, to := moveOf(r.(ddb.Update))
 		v.moves.Int(from)
 		v.moves.Int(to)
+	}
+	if mark, ok := r.(ddb.Update); ok && r.Name() == "mark erased" {
+		delete(v.memo, mark.Key.Get("queue").Str())
 	}
 	if r.Writes() && kind > 0 {
 		v.writing++
@@ -292,10 +299,16 @@ func (m *model) checkPark(before, after cursor.Cursor) {
 
 // checkPut checks a message or tombstone that was just stored.
 func (m *model) checkPut(at place, stored cursor.Message) {
+	c := m.cursor(at.queue)
+	if c.Erased() {
+		// Whoever is late may store anything: nobody gets it.
+		m.stored[at] = stored
+		m.records = append(m.records, record(at))
+		return
+	}
 	if was, ever := m.stored[at]; ever && !same(was, stored) {
 		m.run.Violation("S4: the message at %v was replaced", at)
 	}
-	c := m.cursor(at.queue)
 	if !c.Exists() {
 		m.run.Violation("queue %s has messages and no cursor: no sweep finds it", at.queue)
 	}

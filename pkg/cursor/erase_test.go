@@ -109,6 +109,7 @@ func TestErasing(t *testing.T) {
 	b.holds("after", "q", 0, 0)
 	b.holds("another", "q 2", 1, 0)
 	// Nothing is left, and it is too early to say that nothing comes.
+	b.sweep(cursor.SweepOptions{})
 	if c, _ = b.sorter.ErasureOf(ctx, "q"); !c.Erasure.Emptied.IsZero() {
 		t.Errorf("%+v: it is said to be empty before the grace is over", c)
 	}
@@ -306,4 +307,26 @@ func TestErasedIsNotStale(t *testing.T) {
 	check(t, err)
 	_, err = warm.Put(t.Context(), body(1))
 	refuses(t, "a seq that was passed", err)
+}
+
+// TestErasingBehindStaleReads: what a read that is not strong does not show is deleted all the same.
+func TestErasingBehindStaleReads(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(1))
+	in := arrival("a")
+	in.Queue = "in arrival order"
+	b.append(in)
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if q, ok := r.(ddb.Query); ok && !q.Strong {
+			return ddb.Answer{}, nil
+		}
+		return b.tables.Do(ctx, r)
+	})
+	for _, queue := range []string{"q", in.Queue} {
+		deleted, err := b.process(cursor.Options{}).EraseMore(t.Context(), b.erase(queue), nil)
+		if err != nil || deleted.Messages+deleted.Arrivals != 1 || deleted.More {
+			t.Errorf("%s: %+v, %v", queue, deleted, err)
+		}
+		b.holds(queue, queue, 0, 0)
+	}
 }

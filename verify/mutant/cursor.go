@@ -142,4 +142,19 @@ var sorterMutants = []mutant{
 	{"nothing known taken for seq 0", sorterFolder, test{"./pkg/cursor", "TestRecheckOfAnEmptyQueueThatStartsAtZero"}, []edit{
 		{"seq.go", "highest, found := int64(-1), false", "highest, found := int64(0), false"},
 	}},
+	{"a put is stored in an erased queue", sorterFolder, schedules, []edit{
+		{"put.go", "if errors.Is(moved.err, ErrErased) {\n\t\t\t// What", "if false {\n\t\t\t// What"},
+	}},
+	{"the sweep passes erased queues over", sorterFolder, schedules, []edit{
+		{"sweep.go", "return r.erase(ctx, seen)", "return nil"},
+	}},
+	{"an erased queue is empty at once", sorterFolder, test{"./pkg/cursor", "TestErasing"}, []edit{
+		{"erase.go", "!settled(c, began)", "false"},
+	}},
+	{"what comes late to an erased queue stays", sorterFolder, test{"./pkg/cursor", "TestLateWritesToAnErasedQueue"}, []edit{
+		{"heal.go", "if errors.Is(err, ErrErased) {", "if false {"},
+	}},
+	{"a stale look ends the erasing", sorterFolder, test{"./pkg/cursor", "TestErasingBehindStaleReads"}, []edit{
+		{"erase.go", "if len(seqs) == 0 && !more && strong && first == 0 {", "if len(seqs) == 0 && !more && first == 0 {"},
+	}},
 }

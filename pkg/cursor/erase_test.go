@@ -330,3 +330,25 @@ func TestErasingBehindStaleReads(t *testing.T) {
 		b.holds(queue, queue, 0, 0)
 	}
 }
+
+// TestEraseFigures: a thousand messages of 100 bytes are marked by a write, and deleted by a
+// write unit each, 25 a request, behind queries over their keys; and what the daily look at a stub is.
+func TestEraseFigures(t *testing.T) {
+	b := newBench(t, nil)
+	meter := ddbtest.NewMeter(b.tables)
+	b.engine = meter
+	s := b.process(cursor.Options{})
+	for seq := int64(1); seq <= 1000; seq++ {
+		_, err := s.Put(t.Context(), hundred(seq))
+		check(t, err)
+	}
+	meter.Take()
+	c, err := s.Erase(t.Context(), hundred(1).Queue, "op")
+	check(t, err)
+	_, err = s.EraseMore(t.Context(), c, nil)
+	check(t, err)
+	same(t, "erase", meter.Take(), ddbtest.Total{Reads: 6, Writes: 41, Units: ddb.Units{Reads: 28, Writes: 1001}})
+	_, err = s.EraseMore(t.Context(), c, nil)
+	check(t, err)
+	same(t, "look", meter.Take(), ddbtest.Total{Reads: 4, Units: ddb.Units{Reads: 3}})
+}

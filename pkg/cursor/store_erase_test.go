@@ -56,12 +56,13 @@ func TestStoreErasedIsFinal(t *testing.T) {
 				return err
 			}
 			for what, write := range map[string]func() error{
-				"create":        func() error { _, err := s.CreateCursor(ctx, before); return err },
-				"move":          func() error { return none(s.Move(ctx, queue, before.Position, before.Position+1, at)) },
-				"move and park": func() error { return none(s.MoveAndPark(ctx, queue, before.Position, before.Position+1, at)) },
-				"open gap":      func() error { _, err := s.OpenGap(ctx, queue, 9, at); return err },
-				"widen gap":     func() error { _, err := s.WidenGap(ctx, queue, 9); return err },
-				"configure":     func() error { return none(s.Configure(ctx, queue, cursor.Change{})) },
+				"create":         func() error { _, err := s.CreateCursor(ctx, before); return err },
+				"move":           func() error { return none(s.Move(ctx, queue, before.Position, before.Position+1, at)) },
+				"move and park":  func() error { return none(s.MoveAndPark(ctx, queue, before.Position, before.Position+1, at)) },
+				"open gap":       func() error { _, err := s.OpenGap(ctx, queue, 9, at); return err },
+				"leave to sweep": func() error { _, err := s.LeaveToSweep(ctx, queue, 9, at); return err },
+				"widen gap":      func() error { _, err := s.WidenGap(ctx, queue, 9); return err },
+				"configure":      func() error { return none(s.Configure(ctx, queue, cursor.Change{})) },
 				"configure first": func() error {
 					return none(s.Configure(ctx, queue, cursor.Change{First: &first}))
 				},

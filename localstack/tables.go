@@ -41,7 +41,7 @@ func makeTables(ctx context.Context, client *dynamodb.Client, all []*loaded) (ma
 			}
 			out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
 			if err != nil {
-				return nil, fmt.Errorf("describe table %s: %w", t.Name, dynamo.Translate(err))
+				return nil, fmt.Errorf("describe table %s: %w", t.Name, dynamo.Translate(ctx, err))
 			}
 			if exists != nil && !same(t.Definition, out.Table) {
 				return nil, fmt.Errorf("table %s is there already, with other keys or another stream", t.Name)

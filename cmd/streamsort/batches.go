@@ -40,7 +40,7 @@ func (c *tailCommand) batches(s *session) error {
 	}
 	described, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.CursorsTable})
 	if err != nil {
-		return fmt.Errorf("table %s: %w", c.CursorsTable, dynamo.Translate(err))
+		return fmt.Errorf("table %s: %w", c.CursorsTable, dynamo.Translate(ctx, err))
 	}
 	printed := 0
 	handle := cursor.StatelessConsumer(sorter, names, func(_ context.Context, b cursor.Batch) error {

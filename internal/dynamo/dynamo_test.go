@@ -9,12 +9,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
@@ -67,10 +69,10 @@ func TestOnServers(t *testing.T) {
 			if v, ok := there["v"].(*types.AttributeValueMemberS); !failed || !ok || v.Value != "first" {
 				t.Errorf("a put over another: failed %v, item %v", failed, there)
 			}
-			if err := dynamo.Translate(put(t.Context(), client, definition.Name+"-other", "x")); !errors.Is(err, ddb.ErrNoTable) {
+			if err := dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name+"-other", "x")); !errors.Is(err, ddb.ErrNoTable) {
 				t.Errorf("a table that there is not: error %v", err)
 			}
-			large := dynamo.Translate(put(t.Context(), client, definition.Name, strings.Repeat("x", 401*1024)))
+			large := dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name, strings.Repeat("x", 401*1024)))
 			if !errors.Is(large, ddb.ErrTooLarge) {
 				t.Errorf("an item over 400 KB: error %v", large)
 			}
@@ -108,7 +110,7 @@ func TestTranslate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := dynamo.Translate(put(t.Context(), client, "any", "x")); !errors.Is(err, c.want) {
+			if err := dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")); !errors.Is(err, c.want) {
 				t.Errorf("error %v, want one that is %v", err, c.want)
 			}
 		})
@@ -117,20 +119,42 @@ func TestTranslate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dynamo.Translate(put(t.Context(), client, "any", "x")); !errors.Is(err, ddb.ErrUnavailable) {
+	if err := dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")); !errors.Is(err, ddb.ErrUnavailable) {
 		t.Errorf("nobody listens: error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := dynamo.Translate(put(ctx, client, "any", "x")); !errors.Is(err, context.Canceled) || errors.Is(err, ddb.ErrUnavailable) {
+	if err := dynamo.Translate(ctx, put(ctx, client, "any", "x")); !errors.Is(err, context.Canceled) || errors.Is(err, ddb.ErrUnavailable) {
 		t.Errorf("an ended context: error %v", err)
 	}
-	if dynamo.Translate(nil) != nil {
+	if err := timedOut(t, t.Context()); !errors.Is(err, ddb.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a time-out of the client: error %v", err)
+	}
+	ctx, cancel = context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	if err := timedOut(t, ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ddb.ErrUnavailable) {
+		t.Errorf("an ended context: error %v", err)
+	}
+	if dynamo.Translate(t.Context(), nil) != nil {
 		t.Error("nil became an error")
 	}
 	if _, failed := dynamo.ConditionFailed(nil); failed {
 		t.Error("nil is a failed condition")
 	}
+}
+
+// timedOut is the error of a put whose response comes too late for the client, or for
+// the context.
+func timedOut(t *testing.T, ctx context.Context) error {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	network := faulty.New(http.DefaultTransport)
+	network.Fail(1, faulty.TimedOut)
+	client, err := dynamo.New(&dynamo.Options{Endpoint: server.URL, Transport: network, MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dynamo.Translate(ctx, put(ctx, client, "any", "x"))
 }
 
 // closing closes a request's body before net/http has looked whether there is more of

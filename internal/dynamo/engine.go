@@ -29,7 +29,7 @@ func NewEngine(client *dynamodb.Client) *Engine { return &Engine{client: client}
 // which the SDK repeats it. Errors are as [Translate] says.
 func (e *Engine) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	a, err := e.do(ctx, r)
-	return a, Translate(err)
+	return a, Translate(ctx, err)
 }
 
 func (e *Engine) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {

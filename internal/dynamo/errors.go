@@ -31,7 +31,12 @@ func ConditionFailed(err error) (map[string]types.AttributeValue, bool) {
 // Translate adds to an error of the SDK the one of package ddb that says what
 // it means, if there is one; the SDK's stays inside. The error of an ended
 // context stays as it is. nil stays nil.
-func Translate(err error) error {
+func Translate(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		// http.Client has given up by its own time-out, which says of itself that it
+		// is the end of a context.
+		return fmt.Errorf("%w: %s", ddb.ErrUnavailable, err.Error())
+	}
 	if kind := kindOf(err); kind != nil {
 		return fmt.Errorf("%w: %w", kind, err)
 	}

@@ -32,13 +32,13 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, definition table.
 		}
 	}
 	if _, err := client.CreateTable(ctx, in); err != nil {
-		return fmt.Errorf("create table %s: %w", definition.Name, Translate(err))
+		return fmt.Errorf("create table %s: %w", definition.Name, Translate(ctx, err))
 	}
 	waiter := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
 		o.MinDelay, o.MaxDelay = 20*time.Millisecond, time.Second
 	})
 	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &definition.Name}, time.Minute); err != nil {
-		return fmt.Errorf("wait for table %s: %w", definition.Name, Translate(err))
+		return fmt.Errorf("wait for table %s: %w", definition.Name, Translate(ctx, err))
 	}
 	if definition.TTL == "" {
 		return nil
@@ -50,7 +50,7 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, definition table.
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("switch on the TTL of table %s: %w", definition.Name, Translate(err))
+		return fmt.Errorf("switch on the TTL of table %s: %w", definition.Name, Translate(ctx, err))
 	}
 	return nil
 }

@@ -6,10 +6,10 @@ package faulty
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 )
 
@@ -27,7 +27,8 @@ const (
 	Lost Fault = "response lost"
 	// Failed: the request takes effect, and the server answers 500.
 	Failed Fault = "500 after the effect"
-	// TimedOut: the request takes effect, and the response comes too late.
+	// TimedOut: the request takes effect, and the response comes too late: the error is
+	// one that the end of a context has as well, as that of http.Client is.
 	TimedOut Fault = "time-out"
 	// Repeated: the request takes effect, its response is lost, and the very
 	// same request comes again, as the SDK makes it do; only the second
@@ -82,7 +83,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	case fault == Failed:
 		return answer(request, http.StatusInternalServerError, "InternalServerError"), nil
 	case fault == TimedOut:
-		return nil, os.ErrDeadlineExceeded
+		return nil, context.DeadlineExceeded
 	}
 	return nil, errBroken
 }

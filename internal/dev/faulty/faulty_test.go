@@ -1,11 +1,11 @@
 package faulty_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
@@ -51,7 +51,7 @@ func TestOneRequestGoesWrong(t *testing.T) {
 			if status != expected {
 				t.Errorf("%s: request %d: status %d, error %v; want %d", fault, i, status, err, expected)
 			}
-			if i == 2 && fault == faulty.TimedOut && !errors.Is(err, os.ErrDeadlineExceeded) {
+			if i == 2 && fault == faulty.TimedOut && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("error %v, want a time-out", err)
 			}
 		}

@@ -81,7 +81,6 @@ func decodeChain(it ddb.Item, tagKey ddb.Path) (Chain, error) {
 		Tag:         d.Text(tagKey),
 		Incarnation: Incarnation(d.Eight(chains.Incarnation)),
 		Edges:       d.NumberOr(chains.Edges, 0),
-		StampLen:    int(d.NumberOr(chains.StampLen, 0)),
 		Created:     d.MillisOr(chains.Created),
 		Options:     d.Eight(chains.Options),
 		Deadline:    d.MillisOr(chains.Deadline),
@@ -102,7 +101,7 @@ func decodeChain(it ddb.Item, tagKey ddb.Path) (Chain, error) {
 	for _, split := range d.Set(chains.Splits, len(Split{})) {
 		c.Splits = append(c.Splits, Split(split))
 	}
-	c.Stamps = d.Set(chains.Stamps, chains.StampMark+c.StampLen)
+	c.StampLen, c.Stamps = d.MarkedStamps()
 	c.Parent, c.Sub = parentOf(&d)
 	if d.Err != nil {
 		return Chain{}, fmt.Errorf("chain: %w", d.Err)

@@ -77,7 +77,6 @@ func (s *store) decode(it ddb.Item) (chain, error) {
 	c := chain{
 		tag:         d.Text(s.Tag),
 		incarnation: d.Eight(chains.Incarnation),
-		length:      int(d.NumberOr(chains.StampLen, 0)),
 		created:     d.MillisOr(chains.Created),
 		deadline:    d.MillisOr(chains.Deadline),
 		seen:        d.MillisOr(chains.Seen),
@@ -87,7 +86,7 @@ func (s *store) decode(it ddb.Item) (chain, error) {
 		lastOp:      d.Eight(chains.LastOp),
 		recorded:    xorack.End(d.TextOr(chains.Recorded, "")),
 	}
-	c.stamps = d.Set(chains.Stamps, chains.StampMark+c.length)
+	c.length, c.stamps = d.MarkedStamps()
 	if d.Err != nil {
 		return chain{}, fmt.Errorf("chain: %w", d.Err)
 	}

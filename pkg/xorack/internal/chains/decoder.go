@@ -31,3 +31,14 @@ func (d *Decoder) Set(name ddb.Path, length int) [][]byte {
 	}
 	return members
 }
+
+// MarkedStamps reads the stamps of a chain, each behind its mark, and their length: 0 for
+// a chain of edges.
+func (d *Decoder) MarkedStamps() (length int, marked [][]byte) {
+	length = int(d.NumberOr(StampLen, 0))
+	if length < 0 {
+		d.Fail(StampLen, "is less than 0")
+		return 0, nil
+	}
+	return length, d.Set(Stamps, StampMark+length)
+}

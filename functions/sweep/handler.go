@@ -24,6 +24,10 @@ import (
 // that it notes where it stopped.
 const margins = 5 * time.Second
 
+// early is how much earlier a round may begin than it is due: the schedule calls every
+// minute, and not to the second.
+const early = 30 * time.Second
+
 // report is what a run saw and did.
 type report struct {
 	// Queues is of the queues' gaps, positions and expiry, Consumers of those
@@ -33,8 +37,7 @@ type report struct {
 	Chains    xorack.SweepReport
 }
 
-// handler is the type of the function that Lambda calls. The event, which the
-// schedule makes, says nothing that matters.
+// handler is the type of the function that Lambda calls.
 type handler = func(context.Context, json.RawMessage) (report, error)
 
 // sweeper is what a run needs.
@@ -82,33 +85,38 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	return (&sweeper{
 		sorter: sorter, deliverer: deliverer, acker: acker, emitter: settings.NewEmitter(out),
 		queues: cursor.SweepOptions{
-			Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, Announce: announcer.Gap,
+			Segments: s.SweepSegments, Every: max(s.SweepEvery-early, 0), FullEvery: s.FullSweepEvery, Announce: announcer.Gap,
 		},
 		consumers: handoff.SweepOptions{
-			Segments: s.SweepSegments, Limit: s.SweepLimit, FullEvery: s.FullSweepEvery, LagAfter: s.LagAfter,
-			SettleWithin: s.SettleWithin,
-			Delete:       s.DeleteDelivered, Archive: shelf, Readers: s.Readers, Announce: announcer.Consumer,
+			LagAfter: s.LagAfter, SettleWithin: s.SettleWithin,
+			Delete: s.DeleteDelivered, Archive: shelf, Readers: s.Readers, Announce: announcer.Consumer,
 		},
-		chains: xorack.SweepOptions{Limit: s.SweepLimit, Announce: announce.Batches(deliverer.Ender(announcer.Chain))},
+		chains: xorack.SweepOptions{Announce: announce.Batches(deliverer.Ender(announcer.Chain))},
 	}).run, nil
 }
 
-// run is the handler. The sweeps run side by side: each has all of the time, and what
-// one of them has to do, however much, keeps no other waiting. A queue, a consumer or a chain that could not be handled fails the
+// run is the handler. Queues with their consumers, and chains, are swept side by side:
+// each has all of the time, and what one of them has to do, however much, keeps no other
+// waiting. A queue, a consumer or a chain that could not be handled fails the
 // invocation, after all others were.
-func (s *sweeper) run(ctx context.Context, _ json.RawMessage) (report, error) {
+func (s *sweeper) run(ctx context.Context, event json.RawMessage) (report, error) {
 	metrics := s.emitter.Begin()
 	defer metrics.Flush()
 	ctx, cancel := margin.Keep(ctx, margins)
 	defer cancel()
 	var did report
-	var errs [3]error
+	var errs [2]error
 	sweeps := []func(){
-		func() { did.Queues, errs[0] = s.sweepQueues(ctx, metrics) },
-		func() { did.Consumers, errs[1] = s.sweepConsumers(ctx, metrics) },
-		func() { did.Chains, errs[2] = s.sweepChains(ctx, metrics) },
+		func() { did.Queues, did.Consumers, errs[0] = s.sweepQueues(ctx, metrics, scheduled(event)) },
+		func() { did.Chains, errs[1] = s.sweepChains(ctx, metrics) },
 	}
 	fanout.SideBySide(len(sweeps), func(i int) { sweeps[i]() })
+	// Written by every run, however little it did: an alarm tells "no sweep" by it.
+	age := did.Queues.Round.Age
+	if did.Chains.More {
+		age = max(age, did.Chains.Late)
+	}
+	metrics.Add("RoundAge", emf.Seconds, age.Seconds())
 	err := errors.Join(errs[:]...)
 	if err != nil {
 		slog.ErrorContext(ctx, "the sweep left something undone", "error", err,
@@ -117,10 +125,27 @@ func (s *sweeper) run(ctx context.Context, _ json.RawMessage) (report, error) {
 	return did, err
 }
 
-// sweepQueues heals, skips, announces gaps, and keeps undelivered messages from
-// expiring.
-func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics) (cursor.SweepReport, error) {
+// scheduled reports whether it is the schedule that calls, which does so more often than a
+// round is due. Whoever else calls has one begin at once.
+func scheduled(event json.RawMessage) bool {
+	var e struct {
+		Source string `json:"source"`
+	}
+	return json.Unmarshal(event, &e) == nil && e.Source == "aws.events"
+}
+
+// sweepQueues makes the rounds over all queues: it heals, skips, announces gaps, keeps
+// undelivered messages from expiring, and looks after the consumers beside.
+func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, whenDue bool) (cursor.SweepReport, handoff.SweepReport, error) {
+	consumers, err := s.deliverer.SweepBeside(s.consumerOptions(metrics))
+	if err != nil {
+		return cursor.SweepReport{}, handoff.SweepReport{}, err
+	}
 	options := s.queues
+	if !whenDue {
+		options.Every = 0
+	}
+	options.Beside = consumers.Beside()
 	options.Delivered = s.deliverer.Delivered
 	if s.consumers.Archive != nil {
 		options.Delivered = s.consumers.Archive.Delivered(options.Delivered)
@@ -130,17 +155,25 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics) (cursor
 		metrics.Count(metricOfGap[a.Kind], 1)
 		return s.queues.Announce(ctx, a)
 	}
-	did, err := s.sorter.Sweep(ctx, options)
-	metrics.Count("SweptQueues", did.Queues)
-	metrics.Count("Advances", did.Moves)
-	metrics.Count("Skipped", did.Skipped)
-	metrics.Count("Erased", did.Erased)
-	metrics.Count("Errors", did.Failed)
-	// These two are written when they are 0 as well: an alarm on them must
-	// distinguish "no gap" from "no sweep".
-	metrics.Add("OpenGaps", emf.Count, float64(did.OpenGaps))
-	metrics.Add("GapAge", emf.Seconds, did.OldestGap.Seconds())
-	return did, err
+	queues, errQueues := s.sorter.Sweep(ctx, options)
+	metrics.Count("SweptQueues", queues.Queues)
+	metrics.Count("Advances", queues.Moves)
+	metrics.Count("Skipped", queues.Skipped)
+	metrics.Count("Erased", queues.Erased)
+	metrics.Count("Errors", queues.Failed)
+	looked, errConsumers := consumers.Report(queues.Round)
+	metrics.Count("SweptConsumers", looked.Queues)
+	metrics.Count("ClaimsCancelled", looked.Cancelled)
+	metrics.Count("ClaimsCarried", looked.Carried)
+	metrics.Count("Nudged", looked.Nudged)
+	metrics.Count("Archived", looked.Archived)
+	metrics.Count("ArchiveLost", looked.Lost)
+	metrics.Count("Deleted", looked.Deleted)
+	metrics.Count("Errors", looked.Failed)
+	if queues.Round.Ended {
+		tellWhole(metrics, queues, looked)
+	}
+	return queues, looked, errors.Join(errQueues, errConsumers)
 }
 
 // erase deletes consumers and the archive of a queue that was erased.
@@ -153,9 +186,8 @@ func (s *sweeper) erase(ctx context.Context, c cursor.Cursor) (left bool, err er
 	return left || archived, err
 }
 
-// sweepConsumers wakes up who lags, ends dead claims, and announces who is
-// blocked, lags, or lost messages.
-func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (handoff.SweepReport, error) {
+// consumerOptions are those of the consumers, with a count of what is announced.
+func (s *sweeper) consumerOptions(metrics *emf.Metrics) handoff.SweepOptions {
 	options := s.consumers
 	options.Announce = func(ctx context.Context, a handoff.Announcement) error {
 		switch a.Kind {
@@ -166,22 +198,19 @@ func (s *sweeper) sweepConsumers(ctx context.Context, metrics *emf.Metrics) (han
 		}
 		return s.consumers.Announce(ctx, a)
 	}
-	did, err := s.deliverer.Sweep(ctx, options)
-	metrics.Count("SweptConsumers", did.Queues)
-	metrics.Count("ClaimsCancelled", did.Cancelled)
-	metrics.Count("ClaimsCarried", did.Carried)
-	metrics.Count("Nudged", did.Nudged)
-	metrics.Count("Archived", did.Archived)
-	metrics.Count("ArchiveLost", did.Lost)
-	metrics.Count("Deleted", did.Deleted)
-	metrics.Count("Errors", did.Failed)
-	// Written as 0 too, as above: an alarm is raised where it is missing.
-	metrics.Add("ConsumersBlocked", emf.Count, float64(did.Blocked))
-	metrics.Add("ConsumersLagging", emf.Count, float64(did.Lagging+did.Missing))
-	metrics.Add("ConsumerLag", emf.Seconds, did.OldestLag.Seconds())
-	metrics.Add("ConsumersInDoubt", emf.Count, float64(did.InDoubt))
-	metrics.Add("ConsumersQuarantined", emf.Count, float64(did.Quarantined))
-	return did, err
+	return options
+}
+
+// tellWhole writes what a whole round saw, in the run in which it ended: also where that
+// is 0, so that an alarm ends.
+func tellWhole(metrics *emf.Metrics, queues cursor.SweepReport, consumers handoff.SweepReport) {
+	metrics.Add("OpenGaps", emf.Count, float64(queues.OpenGaps))
+	metrics.Add("GapAge", emf.Seconds, queues.OldestGap.Seconds())
+	metrics.Add("ConsumersBlocked", emf.Count, float64(consumers.Blocked))
+	metrics.Add("ConsumersLagging", emf.Count, float64(consumers.Lagging+consumers.Missing))
+	metrics.Add("ConsumerLag", emf.Seconds, consumers.OldestLag.Seconds())
+	metrics.Add("ConsumersInDoubt", emf.Count, float64(consumers.InDoubt))
+	metrics.Add("ConsumersQuarantined", emf.Count, float64(consumers.Quarantined))
 }
 
 // sweepChains times chains out, and finishes those that the stream's handler did not

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
@@ -231,5 +233,62 @@ func TestHandlerErases(t *testing.T) {
 	hasMetrics(t, &out, `"Erased":1`)
 	if there, err := s.deliverer.Erasable(t.Context(), "q"); err != nil || there.Messages != 0 || len(there.Consumers) != 0 {
 		t.Errorf("%+v, %v", there, err)
+	}
+}
+
+// What a whole round saw is written by the run in which it ends, and the age of a round by
+// every run.
+func TestMetricsAreOfTheWholeRound(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	defaults := cursor.DefaultSettings()
+	defaults.Policy, defaults.GapAfter = cursor.PolicyAlert, time.Second
+	sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{
+		Defaults: &defaults, Now: func() time.Time { return now }, ForEach: fanout.OneByOne,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const gaps = 40
+	for i := range gaps {
+		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: fmt.Sprint("q", i), Seq: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Minute)
+	schedule := []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`)
+	s, said := sweeperOf(t, sorter, &out)
+	s.queues.Every, s.queues.Segments = 4*time.Minute, 1
+	ctx, cancel := context.WithCancel(t.Context())
+	announce := s.queues.Announce
+	s.queues.Announce = func(ctx context.Context, a cursor.Announcement) error {
+		if said[string(a.Kind)] == gaps/4 {
+			cancel()
+		}
+		return announce(ctx, a)
+	}
+	if done, err := s.run(ctx, schedule); err == nil || done.Queues.Round.Ended {
+		t.Errorf("without time: %+v, %v", done, err)
+	}
+	if strings.Contains(out.String(), "OpenGaps") {
+		t.Errorf("a run that saw a part tells of all gaps: %s", out.String())
+	}
+	out.Reset()
+	now = now.Add(3 * time.Minute)
+	for _, c := range []struct {
+		event []byte
+		want  []string
+	}{
+		{schedule, []string{`"OpenGaps":40`, `"RoundAge":180`}},
+		{schedule, []string{`"RoundAge":0`}},
+		{nil, []string{`"OpenGaps":40`, `"RoundAge":0`}}, // somebody wants one now
+	} {
+		if _, err := s.run(t.Context(), c.event); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), "OpenGaps") != (len(c.want) == 2) {
+			t.Errorf("%s, want gaps only from the run in which the round ends", out.String())
+		}
+		hasMetrics(t, &out, c.want...)
 	}
 }

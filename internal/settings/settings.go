@@ -48,11 +48,11 @@ type Settings struct {
 	// AnnounceFunction STREAMSORT_ANNOUNCE_FUNCTION, the ARN of a function: each
 	// that is set is notified. All empty means log and metrics only.
 	EventBus, AnnounceTopic, AnnounceFunction string
-	// FullSweepEvery, SweepSegments and SweepLimit are
-	// STREAMSORT_FULL_SWEEP_EVERY, STREAMSORT_SWEEP_SEGMENTS and
-	// STREAMSORT_SWEEP_LIMIT; 0 means the sweep's own defaults.
-	FullSweepEvery            time.Duration
-	SweepSegments, SweepLimit int
+	// SweepEvery, FullSweepEvery and SweepSegments are STREAMSORT_SWEEP_EVERY,
+	// STREAMSORT_FULL_SWEEP_EVERY and STREAMSORT_SWEEP_SEGMENTS; 0 means the sweep's own
+	// defaults.
+	SweepEvery, FullSweepEvery time.Duration
+	SweepSegments              int
 	// LagAfter is STREAMSORT_LAG_AFTER; 0 means the sweep's own default.
 	LagAfter time.Duration
 	// SettleWithin is STREAMSORT_SETTLE_WITHIN, how long a claim may stay in
@@ -97,9 +97,9 @@ func FromEnvironment() (Settings, error) {
 		IDProp:         os.Getenv("STREAMSORT_ID_PROP"),
 		TenantClaim:    os.Getenv("STREAMSORT_TENANT_CLAIM"),
 		EventBus:       os.Getenv("STREAMSORT_EVENT_BUS"),
+		SweepEvery:     r.duration("STREAMSORT_SWEEP_EVERY", 0),
 		FullSweepEvery: r.duration("STREAMSORT_FULL_SWEEP_EVERY", 0),
 		SweepSegments:  int(r.number("STREAMSORT_SWEEP_SEGMENTS", 0)),
-		SweepLimit:     int(r.number("STREAMSORT_SWEEP_LIMIT", 0)),
 		LagAfter:       r.duration("STREAMSORT_LAG_AFTER", 0),
 		SettleWithin:   r.duration("STREAMSORT_SETTLE_WITHIN", 0),
 

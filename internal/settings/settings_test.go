@@ -36,7 +36,7 @@ func TestEverything(t *testing.T) {
 		"STREAMSORT_POLICY": "skip", "STREAMSORT_GAP_AFTER": "90s", "STREAMSORT_MAX_AHEAD": "10", "STREAMSORT_MODE": "async",
 		"STREAMSORT_RETENTION": "0", "STREAMSORT_BATCH_SIZE": "5", "STREAMSORT_QUEUE_PROP": "a.b", "STREAMSORT_SEQ_PROP": "c",
 		"STREAMSORT_ID_PROP":   "d",
-		"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "2h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_LIMIT": "7",
+		"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "2h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_EVERY": "4m",
 		"STREAMSORT_ARRIVALS_TABLE": "a-1",
 	} {
 		t.Setenv(name, value)
@@ -49,7 +49,7 @@ func TestEverything(t *testing.T) {
 		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", Arrivals: "a-1", QueueKey: "author", SeqKey: "number"},
 		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync},
 		KeepForever: true, BatchSize: 5, QueueProp: "a.b", SeqProp: "c", IDProp: "d", EventBus: "default",
-		FullSweepEvery: 2 * time.Hour, SweepSegments: 2, SweepLimit: 7,
+		SweepEvery: 4 * time.Minute, FullSweepEvery: 2 * time.Hour, SweepSegments: 2,
 	}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("%+v, want %+v", s, want)
@@ -61,7 +61,7 @@ func TestErrorsNameTheVariable(t *testing.T) {
 		"STREAMSORT_MESSAGES_TABLE": "", "STREAMSORT_CURSORS_TABLE": "", "STREAMSORT_SWEEPS_TABLE": "",
 		"STREAMSORT_FIRST_SEQ": "-1", "STREAMSORT_POLICY": "never", "STREAMSORT_GAP_AFTER": "5", "STREAMSORT_MAX_AHEAD": "0",
 		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_BATCH_SIZE": "1001", "STREAMSORT_QUEUE_PROP": "a",
-		"STREAMSORT_QUEUE_KEY": "body", "STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_LIMIT": "x",
+		"STREAMSORT_QUEUE_KEY": "body", "STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_SEGMENTS": "x",
 		"STREAMSORT_LAG_AFTER": "-1s", "STREAMSORT_DELETE_DELIVERED": "yes", "STREAMSORT_KNOWN_QUEUES": "yes", "STREAMSORT_SETTLE_WITHIN": "soon",
 		"STREAMSORT_READERS": `[{"name":"a b"}]`,
 	} {

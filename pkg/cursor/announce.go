@@ -11,7 +11,7 @@ type AnnouncementKind string
 
 const (
 	// GapOpened: a gap is older than its queue's policy allows. Repeated by
-	// every run of the sweep until the gap is gone.
+	// every round of the sweep until the gap is gone, for at most 1,000 gaps a run.
 	GapOpened AnnouncementKind = "gap.opened"
 	// GapClosed: the missing message came.
 	GapClosed AnnouncementKind = "gap.closed"
@@ -46,12 +46,20 @@ func newAnnouncement(kind AnnouncementKind, cur Cursor, missing Range) Announcem
 	}
 }
 
+// maxRepeats is how many gaps are announced again in a run: however many are open, those
+// that opened since are told of, and who listens is not flooded.
+const maxRepeats = 1000
+
 // announceOpen announces an open gap and then notes in the cursor that it did:
 // the note is what the closing is announced by. It goes first before a skip,
 // so that a crash between the two leaves a trace of what was skipped.
 func (r *sweepRun) announceOpen(ctx context.Context, cur Cursor, age time.Duration) (Cursor, error) {
 	first := cur.Position + 1
-	if cur.Announced != first {
+	if cur.Announced == first {
+		if r.repeats.Add(1) > maxRepeats {
+			return cur, nil
+		}
+	} else {
 		var err error
 		if cur, err = r.settled(ctx, cur); err != nil {
 			return cur, err

@@ -61,14 +61,20 @@
 //	lastSeq      N  the position that the queue had
 //	emptied      N  ms, when nothing of it was stored any more
 //
-// The sweeps table, a segment an item, under (name): how far a sweep has come.
+// The sweeps table, a walk over all queues an item, under (name): how far its round has come.
 //
-//	after        S  the last queue that it has looked at; empty between two rounds
-//	in           S  the queue behind it that the sweep is in the middle of
-//	kept         N  the seq up to which it has kept that queue's messages from expiring
-//	began        N  ms, when the round began; or before, where a visit failed in it
-//	before       N  ms, when the round before it began
+//	v            N  layout of the item, 1
+//	segments     N  how many parts the round reads the cursors in
+//	left         M  the segments in which it has not ended, by their numbers; none between
+//	                two rounds; of each
+//	  after      S  the last queue that it has looked at; none at the begin
+//	  in         S  the queue behind it that the round is in the middle of
+//	  kept       N  the seq up to which it has kept that queue's messages from expiring
+//	began        N  ms, when the round began
+//	since        N  ms, when the last round before it began in which no visit failed
+//	failed       BOOL  where a visit of the round failed
 //	finished     N  ms, when the last whole round ended
+//	sums, peaks  M  what the round has counted, and the longest times that it has seen, in ms
 //
 // For queues in arrival order, the arrivals table, what came under one id an
 // item, under (queue, idHash):

@@ -73,8 +73,13 @@ const (
 	attrAfter     ddb.Path = "after"
 	attrIn        ddb.Path = "in"
 	attrKept      ddb.Path = "kept"
-	attrBegan     ddb.Path = "began"    // ms
-	attrBefore    ddb.Path = "before"   // ms
+	attrBegan     ddb.Path = "began" // ms
+	attrSince     ddb.Path = "since" // ms
+	attrFailed    ddb.Path = "failed"
+	attrSegments  ddb.Path = "segments"
+	attrLeft      ddb.Path = "left"
+	attrSums      ddb.Path = "sums"
+	attrPeaks     ddb.Path = "peaks"
 	attrFinished  ddb.Path = "finished" // ms
 )
 

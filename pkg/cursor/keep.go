@@ -4,79 +4,74 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-
-	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// keepRound is a round over all queues that keeps what is not delivered from expiring.
-// How far it is within a queue is kept with the round: however large a backlog is, the
-// next run goes on in it.
+// keepRun is a run of the round over all queues that keeps what is not delivered from
+// expiring. How far it is within a queue is kept with the round: however large a backlog
+// is, the next run goes on in it.
+type keepRun struct {
+	*round
+	only      CursorFilter
+	sorter    *Sorter
+	delivered func(context.Context, string) (int64, bool, error)
+	note      func(SweepReport, error)
+}
+
+// keepRound is a run of that round.
 func (s *Sorter) keepRound(ctx context.Context, walk Walk, delivered func(context.Context, string) (int64, bool, error), note func(SweepReport, error)) error {
 	if s.retention == 0 {
 		return nil
 	}
-	var (
-		mu   sync.Mutex
-		errs []error
-	)
-	s.forEach(walk.Segments, func(segment int) {
-		if err := s.keepSegment(ctx, walk, segment, delivered, note); err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			errs = append(errs, err)
-		}
-	})
-	return in("keeping", errors.Join(errs[:min(len(errs), 10)]...))
+	r, due, err := s.round(ctx, walk)
+	if err != nil || !due {
+		return in("keeping", err)
+	}
+	run := keepRun{round: r, only: walk.Only(r.progress), sorter: s, delivered: delivered, note: note}
+	errs := make([]error, walk.Segments)
+	s.forEach(walk.Segments, func(segment int) { errs[segment] = run.segment(ctx, segment) })
+	_, err = r.end(ctx, errs)
+	return in("keeping", err)
 }
 
-// keepSegment goes on with the round in one segment, or begins it where it is due.
-func (s *Sorter) keepSegment(ctx context.Context, walk Walk, segment int, delivered func(context.Context, string) (int64, bool, error), note func(SweepReport, error)) error {
-	progress, due, err := s.round(ctx, walk, segment)
-	if err != nil || !due {
-		return err
-	}
-	var firstErr error
-	for looked := 0; looked < max(walk.Limit/walk.Segments, 1); looked += walkPage {
-		page, err := s.store.Cursors(ctx, CursorScan{Segment: segment, Segments: walk.Segments, After: progress.After, Limit: walkPage})
+// segment goes on with the round in a segment.
+func (k *keepRun) segment(ctx context.Context, segment int) error {
+	place, left := k.place(segment)
+	var first error
+	for left && ctx.Err() == nil {
+		page, err := k.store.Cursors(ctx, CursorScan{Segment: segment, Segments: k.progress.Segments, After: place.After, Limit: walkPage, Only: k.only})
 		if err != nil {
-			return errors.Join(firstErr, fmt.Errorf("%s: %w", progress.Name, err))
+			return errors.Join(first, err)
 		}
 		for _, c := range page.Cursors {
-			err := s.keepQueue(ctx, c, &progress, delivered, note)
+			err := k.queue(ctx, c, segment, &place)
 			if ctx.Err() != nil {
-				return errors.Join(firstErr, s.saveLast(ctx, progress))
+				return errors.Join(first, k.reached(ctx, segment, step{place: place, left: true}))
 			}
 			if err != nil {
-				note(SweepReport{Failed: 1}, nil)
-				if firstErr == nil {
-					firstErr = fmt.Errorf("%s, queue %q: %w", progress.Name, c.Queue, err)
+				k.note(SweepReport{Failed: 1}, nil)
+				if first == nil {
+					first = fmt.Errorf("queue %q: %w", c.Queue, err)
 				}
 			}
-			progress.After, progress.Queue, progress.Kept = c.Queue, "", 0
+			place = Place{After: c.Queue}
 		}
-		if progress.After = page.Next; page.Next == "" {
-			progress.Finished = ddb.ToMillis(s.now())
-		}
-		if err := s.store.SaveSweepProgress(ctx, progress); err != nil {
-			return errors.Join(firstErr, fmt.Errorf("%s: %w", progress.Name, err))
-		}
-		if page.Next == "" {
-			break
+		place, left = Place{After: page.Next}, page.Next != ""
+		if err := k.reached(ctx, segment, step{place: place, left: left}); err != nil {
+			return errors.Join(first, err)
 		}
 	}
-	return firstErr
+	return first
 }
 
-// keepQueue keeps what is not yet delivered of a queue, piece by piece, from where the
+// queue keeps what is not yet delivered of a queue, piece by piece, from where the
 // round is in it.
-func (s *Sorter) keepQueue(ctx context.Context, cur Cursor, progress *Progress, delivered func(context.Context, string) (int64, bool, error), note func(SweepReport, error)) error {
+func (k *keepRun) queue(ctx context.Context, cur Cursor, segment int, place *Place) error {
 	if cur.Erased() {
 		return nil
 	}
 	after := cur.Position
-	if delivered != nil {
-		seq, any, err := delivered(ctx, cur.Queue)
+	if k.delivered != nil {
+		seq, any, err := k.delivered(ctx, cur.Queue)
 		if err != nil {
 			return err
 		}
@@ -84,12 +79,12 @@ func (s *Sorter) keepQueue(ctx context.Context, cur Cursor, progress *Progress, 
 			after = min(after, seq)
 		}
 	}
-	if progress.Queue == cur.Queue {
-		after = max(after, progress.Kept)
+	if place.Queue == cur.Queue {
+		after = max(after, place.Kept)
 	}
 	for {
-		kept, err := s.KeepUndelivered(ctx, cur.Queue, after)
-		note(SweepReport{Kept: kept.Pushed}, nil)
+		kept, err := k.sorter.KeepUndelivered(ctx, cur.Queue, after)
+		k.note(SweepReport{Kept: kept.Pushed}, nil)
 		if errors.Is(err, ErrErased) {
 			return nil // since it was seen
 		}
@@ -97,8 +92,8 @@ func (s *Sorter) keepQueue(ctx context.Context, cur Cursor, progress *Progress, 
 			return err
 		}
 		after = kept.To
-		progress.Queue, progress.Kept = cur.Queue, after
-		if err := s.store.SaveSweepProgress(ctx, *progress); err != nil {
+		place.Queue, place.Kept = cur.Queue, after
+		if err := k.reached(ctx, segment, step{place: *place, left: true, keep: true}); err != nil {
 			return err
 		}
 	}

@@ -216,33 +216,37 @@ type CursorScan struct {
 	Segment, Segments int
 	// After is the CursorPage.Next of the page before, empty for the first.
 	After string
-	// Limit is the most cursors that are looked at.
+	// Limit is the most cursors that are looked at; 0 means as many as 1 MB has.
 	Limit int
 	// Only leaves queues out. The price is the same.
 	Only CursorFilter
 }
 
-// CursorFilter says which cursors a scan shows. The zero CursorFilter is all.
+// CursorFilter says which cursors a scan shows: those that one of its fields asks for. The
+// zero CursorFilter is all.
 type CursorFilter struct {
-	// Gaps leaves out queues without an open gap and without an announced one, but for
-	// those that are being erased.
+	// Gaps asks for queues with an open gap or with an announced one, and for those that
+	// are being erased.
 	Gaps bool
-	// MovedSince, where it is not zero, leaves out queues whose position was
-	// neither moved nor nudged at that time or later.
+	// MovedSince, where it is not zero, asks for queues whose position was
+	// moved or nudged at that time or later.
 	MovedSince time.Time
 }
 
+// all reports whether it shows every cursor.
+func (f CursorFilter) all() bool { return !f.Gaps && f.MovedSince.IsZero() }
+
 // condition is the filter of a scan.
 func (f CursorFilter) condition() ddb.Cond {
-	var gaps, moved ddb.Cond
+	var asked []ddb.Cond
 	if f.Gaps {
-		gaps = ddb.Or(attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists(), isBeingErased)
+		asked = append(asked, attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists(), isBeingErased)
 	}
 	if !f.MovedSince.IsZero() {
 		since := ddb.Millis(f.MovedSince)
-		moved = ddb.Or(attrMovedAt.Ge(since), attrNudged.Ge(since))
+		asked = append(asked, attrMovedAt.Ge(since), attrNudged.Ge(since))
 	}
-	return ddb.And(gaps, moved)
+	return ddb.Or(asked...)
 }
 
 // CursorPage is a page of all cursors.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"sync"
 	"testing"
@@ -341,6 +342,11 @@ func TestStoreScan(t *testing.T) {
 		settles(t, "none moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Minute)})
 		}, map[string]bool{})
+		either := maps.Clone(gaps)
+		maps.Copy(either, moved)
+		settles(t, "queues with gaps, and those moved since", func() map[string]bool {
+			return scanned(t, s, queues, cursor.CursorFilter{Gaps: true, MovedSince: later})
+		}, either)
 	})
 }
 
@@ -379,8 +385,10 @@ func TestStoreSweepProgress(t *testing.T) {
 		check(t, err)
 		same(t, "never ran", got, cursor.Progress{})
 		for _, want := range []cursor.Progress{
-			{Name: q, After: "queue", Began: at},
-			{Name: q, Began: at, Before: at.Add(-time.Hour), Finished: at.Add(time.Second)},
+			{Name: q, Segments: 3, Left: map[int]cursor.Place{0: {After: "queue"}, 2: {}, 1: {After: "a", Queue: "b", Kept: 7}}, Began: at, Failed: true},
+			{Name: q, Segments: 1, Began: at, Since: at.Add(-time.Hour), Finished: at.Add(time.Second), Seen: cursor.Tally{
+				Sums: map[string]int64{"gaps": 7, "lagging": 1}, Peaks: map[string]int64{"gapAge": 60_000},
+			}},
 		} {
 			check(t, s.SaveSweepProgress(t.Context(), want))
 			got, err = s.SweepProgress(t.Context(), q)

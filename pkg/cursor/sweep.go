@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/margin"
@@ -15,18 +16,19 @@ import (
 // means its default.
 type SweepOptions struct {
 	// Segments is how many parts the cursors are read in, side by side where
-	// the Sorter's ForEach does so; 1 to 1,000, and 4 where it is 0.
+	// the Sorter's ForEach does so; 1 to 100, and 4 where it is 0.
 	Segments int
-	// Limit is how many cursors a run looks at in each of its rounds; at
-	// least one page a segment. The next run goes on where it stopped.
-	// 10,000 where it is 0.
-	Limit int
+	// Every is the time from the begin of one round of the gaps to the begin of the next;
+	// each run begins one where it is 0, and none is under way.
+	Every time.Duration
 	// FullEvery is the time between two full rounds, 24 hours where it is 0.
 	// It must be at most a quarter of the retention: see KeepUndelivered.
 	FullEvery time.Duration
 	// SkipLimit is the most tombstones that are written to one queue a run; 0
 	// means as many as there is time for: half of what the context has left.
 	SkipLimit int
+	// Beside is what looks after the queues in the same rounds.
+	Beside Beside
 	// Delivered says which seq the slowest consumer of a queue is at: what lies
 	// behind it is kept from expiring. nil, or false, means that nobody reads
 	// the queue but by its stream.
@@ -39,12 +41,21 @@ type SweepOptions struct {
 	Announce func(context.Context, Announcement) error
 }
 
+// Beside is what looks after the queues in the rounds of a sweep, so that the cursors are
+// read once for both.
+type Beside struct {
+	// Visit sees to a queue that moved, or was nudged, since the round before began, or
+	// lately; in the full round, to every queue. nil means nobody. A visit that fails
+	// has the next round look as far back as this one.
+	Visit func(ctx context.Context, c Cursor, full bool, seen *Tally) error
+	// Quiet tells that nothing waits in a queue that was neither moved nor nudged for two
+	// full rounds: those then leave it out, and so does the keeping.
+	Quiet bool
+}
+
 func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 	if o.Segments == 0 {
 		o.Segments = 4
-	}
-	if o.Limit == 0 {
-		o.Limit = 10_000
 	}
 	if o.FullEvery == 0 {
 		o.FullEvery = 24 * time.Hour
@@ -59,10 +70,10 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
 	switch {
-	case o.Segments < 1 || o.Segments > 1000:
-		return o, &InvalidError{Field: "segments", Code: invalid.OutOfRange, Problem: "must be from 1 to 1000"}
-	case o.Limit < 1:
-		return o, &InvalidError{Field: "limit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
+	case o.Segments < 1 || o.Segments > 100:
+		return o, &InvalidError{Field: "segments", Code: invalid.OutOfRange, Problem: "must be from 1 to 100"}
+	case o.Every < 0:
+		return o, &InvalidError{Field: "every", Code: invalid.OutOfRange, Problem: "must be 0 or more"}
 	case o.SkipLimit < 1:
 		return o, &InvalidError{Field: "skipLimit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
 	case s.retention > 0 && (o.FullEvery < 0 || o.FullEvery > s.retention/4):
@@ -73,11 +84,13 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 
 // SweepReport is what a run of the sweep saw and did.
 type SweepReport struct {
-	// Queues is how many cursors were looked at, by the rounds of the gaps and of all
+	// Round is where the round of the gaps is at the end of the run.
+	Round Round
+	// Queues is how many cursors were seen to, by the rounds of the gaps and of all
 	// queues.
 	Queues int
-	// OpenGaps is how many queues with an open gap were seen, OldestGap the
-	// age of the oldest.
+	// OpenGaps is how many queues with an open gap a whole round saw that ended in this
+	// run, OldestGap the age of the oldest; 0 where none ended.
 	OpenGaps  int
 	OldestGap time.Duration
 	// Moves is how many moves of cursors were made up for.
@@ -94,8 +107,6 @@ type SweepReport struct {
 
 func (r *SweepReport) add(o SweepReport) {
 	r.Queues += o.Queues
-	r.OpenGaps += o.OpenGaps
-	r.OldestGap = max(r.OldestGap, o.OldestGap)
 	r.Moves += o.Moves
 	r.Skipped += o.Skipped
 	r.Kept += o.Kept
@@ -104,7 +115,7 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Failed += o.Failed
 }
 
-// Sweep looks after all queues; run it every few minutes. It makes three rounds.
+// Sweep looks after all queues; run it every minute or few. It makes three rounds.
 //
 // The round of the gaps looks at every cursor and sees to those with an open
 // gap: it heals, and does what the queue's policy says. The full round, once
@@ -112,13 +123,13 @@ func (r *SweepReport) add(o SweepReport) {
 // leaves no mark. The third round, as often, keeps undelivered messages from expiring:
 // beside the others, so that none of their work waits for a large backlog.
 //
-// A run looks at no more than Limit cursors a round, and ends before the
-// context does; where it stopped is kept in the sweeps table, and the next run
-// goes on from there. Any number of sweeps may run at once: all that they do
-// can be done twice.
+// A run goes on until its rounds are over or its context ends; where it stopped is kept in
+// the sweeps table, and the next run goes on from there. A queue has a few seconds of a
+// round; what it then still needs is gone on with when the round is over. Any number of
+// sweeps may run at once: all that they do can be done twice.
 //
-// Cost of a run with nothing to do: one read unit for about 70 queues, and two
-// requests a segment.
+// Cost of a run with nothing to do: one read unit for about 70 queues, and a request a
+// segment, or for 1 MB of cursors; two requests a round.
 //
 // The error joins the first failures; the report is true beside it.
 func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, error) {
@@ -126,52 +137,139 @@ func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, 
 	if err != nil {
 		return SweepReport{}, err
 	}
-	var (
-		mu     sync.Mutex
-		report SweepReport
-		errs   []error
-	)
-	note := func(r SweepReport, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		report.add(r)
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
+	run := &sweep{sorter: s, options: o}
 	s.forEach(2, func(i int) {
 		if i == 0 {
-			note(SweepReport{}, s.sweepRounds(ctx, o, note))
+			run.rounds(ctx)
 			return
 		}
-		walk := Walk{Name: "kept", Segments: o.Segments, Limit: o.Limit, Every: o.FullEvery}
-		note(SweepReport{}, s.keepRound(ctx, walk, o.Delivered, note))
+		walk := Walk{Name: "kept", Segments: o.Segments, Every: o.FullEvery, Only: run.needed}
+		run.note(SweepReport{}, s.keepRound(ctx, walk, o.Delivered, run.note))
 	})
-	return report, errors.Join(errs...)
+	return run.report, errors.Join(run.errs...)
 }
 
-// sweepRounds are the rounds of the gaps and of all queues. An eighth of the time is
-// the second one's.
-func (s *Sorter) sweepRounds(ctx context.Context, o SweepOptions, note func(SweepReport, error)) error {
-	visit := func(full bool) func(context.Context, Cursor) error {
-		return func(ctx context.Context, c Cursor) error {
-			run := sweepRun{sorter: s, options: o, full: full}
-			err := run.queue(ctx, c)
-			run.report.Queues++
-			if err != nil {
-				run.report.Failed++
-			}
-			note(run.report, nil)
-			return err
-		}
+// sweep is a run.
+type sweep struct {
+	sorter  *Sorter
+	options SweepOptions
+	// repeats is how many announcements of the run were repeats.
+	repeats atomic.Int64
+
+	mu     sync.Mutex
+	report SweepReport
+	errs   []error
+	// rest are the queues for which the time that a queue has in a round was too short.
+	rest []Cursor
+}
+
+func (w *sweep) note(r SweepReport, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.report.add(r)
+	if err != nil && len(w.errs) < maxErrors {
+		w.errs = append(w.errs, err)
 	}
-	gaps := Walk{Name: "gaps", Segments: o.Segments, Limit: o.Limit, Only: func(Progress) CursorFilter { return CursorFilter{Gaps: true} }}
-	all := Walk{Name: "full", Segments: o.Segments, Limit: o.Limit, Every: o.FullEvery}
+}
+
+// rounds are the rounds of the gaps and of all queues. An eighth of the time is
+// the second one's.
+func (w *sweep) rounds(ctx context.Context) {
 	most, cancel := margin.Most(ctx)
 	defer cancel()
-	return errors.Join(
-		in("sweep of gaps", s.Walk(most, gaps, visit(false))),
-		in("sweep of full", s.Walk(ctx, all, visit(true))))
+	o := w.options
+	var since, long time.Time
+	waiting := func(p Progress) CursorFilter {
+		filter := CursorFilter{Gaps: true}
+		if o.Beside.Visit != nil {
+			since = MovedSince(p).MovedSince
+			filter.MovedSince, filter.Gaps = since, !since.IsZero()
+		}
+		return filter
+	}
+	round, err := w.sorter.Walk(most, Walk{Name: "gaps", Segments: o.Segments, Every: o.Every, Only: waiting}, func(ctx context.Context, c Cursor, seen *Tally) error {
+		if c.GapOpen() || c.Announced != noneAnnounced || c.Erased() && c.Erasure.Emptied.IsZero() {
+			w.visit(ctx, c, false, seen)
+		}
+		return w.beside(ctx, c, since, false, seen)
+	})
+	w.report.Round = round
+	w.report.OpenGaps, w.report.OldestGap = round.Seen.Count(tallyGaps), round.Seen.Longest(tallyGapAge)
+	w.note(SweepReport{}, in("sweep of gaps", err))
+	w.sorter.forEach(len(w.rest), func(i int) { w.goOn(most, w.rest[i]) })
+
+	all := func(p Progress) CursorFilter {
+		long = w.longQuiet(p)
+		return CursorFilter{}
+	}
+	_, err = w.sorter.Walk(ctx, Walk{Name: "full", Segments: o.Segments, Every: o.FullEvery, Only: all}, func(ctx context.Context, c Cursor, _ *Tally) error {
+		w.visit(ctx, c, true, &Tally{})
+		return w.beside(ctx, c, long, true, &Tally{})
+	})
+	w.note(SweepReport{}, in("sweep of full", err))
+}
+
+// What the visits of the round of the gaps count.
+const tallyGaps, tallyGapAge = "gaps", "gapAge"
+
+// longQuiet is the time since which a queue moved, or was nudged, that is not left out by
+// the full round and by the keeping; the zero time where none is left out.
+func (w *sweep) longQuiet(p Progress) time.Time {
+	if p.Since.IsZero() || !w.options.Beside.Quiet {
+		return time.Time{}
+	}
+	return MovedSince(p).MovedSince.Add(-w.options.FullEvery)
+}
+
+// needed are the queues that may have messages which have to be kept.
+func (w *sweep) needed(p Progress) CursorFilter {
+	long := w.longQuiet(p)
+	return CursorFilter{Gaps: !long.IsZero(), MovedSince: long}
+}
+
+// beside has a queue looked after by who sweeps beside, if it moved since.
+func (w *sweep) beside(ctx context.Context, c Cursor, since time.Time, full bool, seen *Tally) error {
+	visit := w.options.Beside.Visit
+	if visit == nil || c.MovedAt.Before(since) && c.Nudged.Before(since) {
+		return nil
+	}
+	return visit(ctx, c, full, seen)
+}
+
+// turn is how long a queue may take in a round.
+const turn = 5 * time.Second
+
+// visit sees to a queue for a turn. What it then still needs is left for when the round is
+// over.
+func (w *sweep) visit(ctx context.Context, c Cursor, full bool, seen *Tally) {
+	within, cancel := context.WithTimeout(ctx, turn)
+	defer cancel()
+	run := sweepRun{sweep: w, full: full, seen: seen}
+	err := run.queue(within, c)
+	if run.more || within.Err() != nil && ctx.Err() == nil {
+		w.mu.Lock()
+		w.rest = append(w.rest, c)
+		w.mu.Unlock()
+		err = nil
+	}
+	run.report.Queues++
+	w.saw(c, run.report, err)
+}
+
+// goOn sees to a queue that has had its turn.
+func (w *sweep) goOn(ctx context.Context, c Cursor) {
+	run := sweepRun{sweep: w, full: true, seen: &Tally{}}
+	err := run.queue(ctx, c)
+	w.saw(c, run.report, err)
+}
+
+// saw notes what a visit of a queue did.
+func (w *sweep) saw(c Cursor, did SweepReport, err error) {
+	if err != nil {
+		did.Failed++
+		err = fmt.Errorf("sweep of queue %q: %w", c.Queue, err)
+	}
+	w.note(did, err)
 }
 
 func in(what string, err error) error {
@@ -183,10 +281,12 @@ func in(what string, err error) error {
 
 // sweepRun is what one round of a run does with one queue.
 type sweepRun struct {
-	sorter  *Sorter
-	options SweepOptions
-	full    bool
-	report  SweepReport
+	*sweep
+	full   bool
+	seen   *Tally
+	report SweepReport
+	// more tells that there was not time for all of it.
+	more bool
 }
 
 // queue sees to one queue.
@@ -194,6 +294,11 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	s := r.sorter
 	if seen.Erased() {
 		return r.erase(ctx, seen)
+	}
+	if !seen.GapOpen() && seen.Announced == noneAnnounced {
+		if found, err := r.beyond(ctx, seen); err != nil || !found {
+			return err
+		}
 	}
 	advance, err := s.Recheck(ctx, seen.Queue)
 	r.report.Moves += len(advance.Moves)
@@ -217,13 +322,26 @@ func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
 	if r.options.Erase != nil {
 		others = func(ctx context.Context) (bool, error) { return r.options.Erase(ctx, seen) }
 	}
-	began := r.sorter.now()
+	began, goOn := r.sorter.now(), margin.Half(ctx)
 	deleted, err := r.sorter.EraseMore(ctx, seen, others)
 	r.report.Erased += deleted.Messages + deleted.Arrivals
 	if err != nil || deleted.More {
+		r.more = !goOn()
 		return err
 	}
 	return r.sorter.endErase(ctx, seen, began)
+}
+
+// beyond reports whether something is stored beyond the position of a queue without a gap.
+// It may be an older state: what it is there for was stored long before. Half a read unit.
+func (r *sweepRun) beyond(ctx context.Context, seen Cursor) (bool, error) {
+	if !numbered(seen) || seen.Position == MaxSeq {
+		return false, nil // an allocation is the move itself
+	}
+	page, err := r.sorter.store.Messages(ctx, Query{
+		Queue: seen.Queue, First: seen.Position + 1, Last: MaxSeq, Limit: 1, HeadsOnly: true,
+	})
+	return len(page.Messages) > 0, err
 }
 
 // gap does what the queue's policy says of an open gap, and returns the cursor
@@ -235,8 +353,8 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	}
 	age := s.now().Sub(cur.MovedAt)
 	if !r.full {
-		r.report.OpenGaps++
-		r.report.OldestGap = max(r.report.OldestGap, age)
+		r.seen.Add(tallyGaps, 1)
+		r.seen.Peak(tallyGapAge, age)
 	}
 	if cur.Settings.Policy == PolicyWait || age < cur.Settings.GapAfter {
 		return cur, nil
@@ -245,7 +363,9 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 		return cur, err
 	}
 	reason := fmt.Sprintf("skipped after %s", cur.Settings.GapAfter)
-	skipped, advance, err := s.skipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter, r.options.SkipLimit, margin.Half(ctx))
+	goOn := margin.Half(ctx)
+	skipped, advance, err := s.skipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter, r.options.SkipLimit, goOn)
+	r.more = !goOn()
 	r.report.Skipped += int(skipped.To - skipped.From)
 	r.report.Moves += len(advance.Moves)
 	if err != nil {

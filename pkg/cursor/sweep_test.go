@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -129,28 +133,150 @@ func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 	}
 }
 
+// TestSweepGoesOnWhereItStopped: a run ends with its time, and the next one goes on; what
+// a round saw is told by the run in which it ends, all of it.
 func TestSweepGoesOnWhereItStopped(t *testing.T) {
 	b := newBench(t, nil)
-	const queues = 1100
+	const queues, gaps, perRun = 1100, 11, 300
 	for i := range queues {
 		m := body(1)
+		if i%(queues/gaps) == 0 {
+			m = body(3)
+		}
 		m.Queue = fmt.Sprint("q", i)
 		b.put(m)
 	}
-	total := 0
-	for run := range 6 {
-		report, _ := b.sweep(cursor.SweepOptions{Segments: 2, Limit: 500})
-		total += report.Queues
-		if report.Queues > 600 {
-			t.Errorf("run %d looked at %d queues, want no more than about 500", run, report.Queues)
+	b.now = b.now.Add(time.Hour)
+	visits := map[string]int{}
+	var report cursor.SweepReport
+	runs := 0
+	for !report.Round.Ended && runs < 10 {
+		runs++
+		ctx, cancel := context.WithCancel(t.Context())
+		left := perRun
+		var err error
+		report, err = b.process(cursor.Options{}).Sweep(ctx, cursor.SweepOptions{Segments: 2, Beside: cursor.Beside{
+			Visit: func(_ context.Context, c cursor.Cursor, full bool, seen *cursor.Tally) error {
+				if full {
+					return nil
+				}
+				visits[c.Queue]++
+				seen.Add("visited", 1)
+				if left--; left == 0 {
+					cancel()
+				}
+				return nil
+			},
+		}})
+		cancel()
+		if (err == nil) != report.Round.Ended || !report.Round.Ended && report.OpenGaps != 0 {
+			t.Errorf("run %d: %+v, %v", runs, report, err)
 		}
 	}
-	if total != queues {
-		t.Errorf("the full round saw %d queues, want each of %d once", total, queues)
+	if runs != 4 || len(visits) != queues || report.Round.Seen.Count("visited") != queues {
+		t.Errorf("%d runs visited %d queues and counted %d, want 4 and each of %d once", runs, len(visits), report.Round.Seen.Count("visited"), queues)
 	}
-	b.now = b.now.Add(24 * time.Hour)
-	if report, _ := b.sweep(cursor.SweepOptions{Segments: 2, Limit: 500}); report.Queues == 0 {
-		t.Error("no full round after a day")
+	if report.OpenGaps != gaps || report.OldestGap != time.Hour {
+		t.Errorf("%d gaps, the oldest of %v; want those of the whole round, %d of an hour", report.OpenGaps, report.OldestGap, gaps)
+	}
+}
+
+// TestARoundBeginsWhenItIsDue: so long after the one before began, and at once where that
+// one is not over.
+func TestARoundBeginsWhenItIsDue(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(3))
+	ended := 0
+	for range 12 {
+		report, _ := b.sweep(cursor.SweepOptions{Every: 4 * time.Minute})
+		if report.Round.Ended {
+			ended++
+		} else if report.OpenGaps != 0 || report.Round.Age != 0 {
+			t.Errorf("between two rounds: %+v", report)
+		}
+		b.now = b.now.Add(time.Minute)
+	}
+	if ended != 3 {
+		t.Errorf("%d rounds in 12 minutes, want 3", ended)
+	}
+}
+
+// TestTheAgeOfARoundRises as long as it is not over, whoever fails.
+func TestTheAgeOfARoundRises(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(3))
+	broken := errors.New("no scan")
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "scan cursors" {
+			return ddb.Answer{}, broken
+		}
+		return b.tables.Do(ctx, r)
+	})
+	for run := range 3 {
+		report, err := b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Every: 4 * time.Minute})
+		if !errors.Is(err, broken) || report.Round.Ended || report.Round.Age != time.Duration(run)*10*time.Minute {
+			t.Errorf("run %d: %+v, %v", run, report, err)
+		}
+		b.now = b.now.Add(10 * time.Minute)
+	}
+}
+
+// TestAQueueHasATurn: one that takes its time keeps no other waiting, and is gone on with
+// when the round is over.
+func TestAQueueHasATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute }))
+		b.sweep(cursor.SweepOptions{}) // the day's full round
+		for _, queue := range []string{"a", "b", "c"} {
+			m := body(3)
+			m.Queue = queue
+			b.put(m)
+		}
+		b.now = b.now.Add(time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second)
+		defer cancel()
+		began, calls := time.Now(), 0
+		var last time.Duration
+		report, err := b.sorter.Sweep(ctx, cursor.SweepOptions{Segments: 1, Announce: func(ctx context.Context, a cursor.Announcement) error {
+			if a.Queue != "b" {
+				last = max(last, time.Since(began))
+				return nil
+			}
+			if calls++; calls > 1 {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}})
+		if err != nil || report.OpenGaps != 3 || report.Failed != 0 || calls < 2 || last > 6*time.Second {
+			t.Errorf("%+v, %v, %d calls, the others after %v; want all announced, and the others after a turn", report, err, calls, last)
+		}
+	})
+}
+
+// TestManyOpenGapsAreNotAllAnnouncedAgain: those that are new are, and 1,000 others a run.
+func TestManyOpenGapsAreNotAllAnnouncedAgain(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute }))
+	const gaps = 1500
+	for i := range gaps {
+		m := body(3)
+		m.Queue = fmt.Sprint("q", i)
+		b.put(m)
+	}
+	b.now = b.now.Add(time.Minute)
+	if report, _ := b.sweep(cursor.SweepOptions{}); report.Announced < gaps {
+		t.Errorf("%d are announced, want all %d that are new", report.Announced, gaps)
+	}
+	m := body(3)
+	m.Queue = "zz, the last one"
+	b.put(m)
+	b.now = b.now.Add(time.Minute)
+	report, announced := b.sweep(cursor.SweepOptions{})
+	if report.OpenGaps != gaps+1 || report.Announced != 1001 {
+		t.Errorf("%d of %d gaps are announced, want 1000 again and the new one", report.Announced, report.OpenGaps)
+	}
+	if !slices.ContainsFunc(announced, func(a string) bool { return strings.Contains(a, m.Queue) }) {
+		t.Error("the new one is not among them")
 	}
 }
 
@@ -158,7 +284,7 @@ func TestSweepNamesTheOptionThatIsOutOfBounds(t *testing.T) {
 	b := newBench(t, nil)
 	for field, options := range map[string]cursor.SweepOptions{
 		"segments":  {Segments: -1},
-		"limit":     {Limit: -1},
+		"every":     {Every: -1},
 		"skipLimit": {SkipLimit: -1},
 		"fullEvery": {FullEvery: 365 * 24 * time.Hour},
 	} {
@@ -181,7 +307,7 @@ func TestAWalkGoesOnBehindTheQueueItStoppedAt(t *testing.T) {
 	var visited []string
 	for range 4 {
 		ctx, cancel := context.WithCancel(t.Context())
-		err := b.sorter.Walk(ctx, cursor.Walk{Name: "w", Segments: 1, Limit: 10}, func(ctx context.Context, c cursor.Cursor) error {
+		_, err := b.sorter.Walk(ctx, cursor.Walk{Name: "w", Segments: 1}, func(ctx context.Context, c cursor.Cursor, _ *cursor.Tally) error {
 			visited = append(visited, c.Queue)
 			if c.Queue == "b" {
 				cancel()

@@ -4,124 +4,132 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/margin"
 )
 
-// Walk is a look at all queues, a bounded part of it a run. Where a run
-// stopped is kept in the sweeps table, and the next one goes on from there.
+// Walk is a look at all queues. A run goes on with it for as long as it has time; where it
+// stopped is kept in the sweeps table, and the next run goes on from there.
 type Walk struct {
 	// Name keeps walks apart.
 	Name string
 	// Segments is how many parts the cursors are read in, side by side where
-	// the Sorter's ForEach does so; 1 to 1,000.
+	// the Sorter's ForEach does so; 1 to 100.
 	Segments int
-	// Limit is how many cursors a run looks at, at least one page a segment.
-	Limit int
-	// Every is the time from the end of one round to the begin of the next;
+	// Every is the time from the begin of one round to the begin of the next;
 	// 0 means that each run begins one, where none is under way.
 	Every time.Duration
-	// Only says which cursors a round visits, by what is known of the segment's
-	// last round; nil means all.
-	Only func(last Progress) CursorFilter
+	// Only says which cursors a round visits, by what is known of the round; nil means all.
+	Only func(Progress) CursorFilter
 }
 
-// walkPage is how many cursors one request of a walk looks at.
-const walkPage = 250
+// Visit sees to a queue, and counts in the round's tally.
+type Visit func(ctx context.Context, c Cursor, seen *Tally) error
 
-// Walk visits the queues of one run. A visit that fails stops no other: the
-// error joins the first of each segment, and the round counts as one that began
-// when the round before it did, so that the next one looks as far back. It ends when the context does. Any
-// number of runs may walk at once: each then visits what it comes to.
+// Walk visits the queues of one run, those of a page side by side where the Sorter's
+// ForEach does so. A visit that fails stops no other: the error joins the first of each
+// segment, and the next round looks as far back as this one. It ends when the context
+// does. Any number of runs may walk at once: each then visits what it comes to.
 //
-// Cost beside that of the visits: one read unit for about 70 queues, and two
-// requests a segment.
-func (s *Sorter) Walk(ctx context.Context, walk Walk, visit func(context.Context, Cursor) error) error {
-	var (
-		mu   sync.Mutex
-		errs []error
-	)
-	s.forEach(walk.Segments, func(segment int) {
-		if err := s.walkSegment(ctx, walk, segment, visit); err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			errs = append(errs, err)
-		}
-	})
-	return errors.Join(errs[:min(len(errs), 10)]...)
-}
-
-// round is the round that is under way in a segment, or a new one where it is due.
-func (s *Sorter) round(ctx context.Context, walk Walk, segment int) (progress Progress, due bool, err error) {
-	name := fmt.Sprintf("%s %d/%d", walk.Name, segment, walk.Segments)
-	last, err := s.store.SweepProgress(ctx, name)
-	switch {
-	case err != nil:
-		return last, false, fmt.Errorf("%s: %w", name, err)
-	case last.After != "" || last.Queue != "":
-		return last, true, nil
-	case walk.Every > 0 && !last.Finished.IsZero() && s.now().Sub(last.Finished) < walk.Every:
-		return last, false, nil
-	}
-	return Progress{Name: name, Began: ddb.ToMillis(s.now()), Finished: last.Finished, Before: last.Began}, true, nil
-}
-
-// walkSegment goes on with the round in one segment, or begins it where it is
-// due.
-func (s *Sorter) walkSegment(ctx context.Context, walk Walk, segment int, visit func(context.Context, Cursor) error) error {
-	progress, due, err := s.round(ctx, walk, segment)
+// Cost beside that of the visits: one read unit for about 70 queues, a request for 1 MB of
+// them, or for 1,000 where all are visited, one a segment at least, and two for the round.
+func (s *Sorter) Walk(ctx context.Context, walk Walk, visit Visit) (Round, error) {
+	r, due, err := s.round(ctx, walk)
 	if err != nil || !due {
-		return err
+		return Round{}, err
 	}
-	name := progress.Name
 	var only CursorFilter
 	if walk.Only != nil {
-		only = walk.Only(progress)
+		only = walk.Only(r.progress)
 	}
-	var firstErr error
-	for looked := 0; looked < max(walk.Limit/walk.Segments, 1); looked += walkPage {
-		page, err := s.store.Cursors(ctx, CursorScan{
-			Segment: segment, Segments: walk.Segments, After: progress.After, Limit: walkPage, Only: only,
-		})
-		if err != nil {
-			return errors.Join(firstErr, fmt.Errorf("%s: %w", name, err))
-		}
-		for _, c := range page.Cursors {
-			if err := visit(ctx, c); err != nil {
-				progress.Began = progress.Before
-				if firstErr == nil {
-					firstErr = fmt.Errorf("%s, queue %q: %w", name, c.Queue, err)
-				}
-			}
-			if ctx.Err() != nil {
-				// What was under way is for the next round: one queue does not hold
-				// the others up.
-				progress.After = c.Queue
-				return errors.Join(firstErr, s.saveLast(ctx, progress))
-			}
-		}
-		progress.After = page.Next
-		if page.Next == "" {
-			progress.Finished = ddb.ToMillis(s.now())
-		}
-		if err := s.store.SaveSweepProgress(ctx, progress); err != nil {
-			return errors.Join(firstErr, fmt.Errorf("%s: %w", name, err))
-		}
-		if page.Next == "" {
-			break
-		}
-	}
-	return firstErr
+	begin, cancel := margin.Keep(ctx, lastVisit)
+	defer cancel()
+	look := look{round: r, only: only, visit: visit, goOn: func() bool { return begin.Err() == nil }}
+	errs := make([]error, walk.Segments)
+	s.forEach(walk.Segments, func(segment int) { errs[segment] = look.segment(ctx, segment) })
+	return r.end(ctx, errs)
 }
 
-// saveWithin is how long a run whose time is up may take to note where it stopped.
-const saveWithin = 2 * time.Second
+// lastVisit is how long before its time is up a run begins its last visits: they end well.
+const lastVisit = time.Second
 
-// saveLast notes how far a run came whose context has ended.
-func (s *Sorter) saveLast(ctx context.Context, p Progress) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveWithin)
-	defer cancel()
-	return s.store.SaveSweepProgress(ctx, p)
+// look is a run of a walk.
+type look struct {
+	*round
+	only  CursorFilter
+	visit Visit
+	// goOn tells whether there is time for one more visit.
+	goOn func() bool
+}
+
+// walkPage is how many cursors a page has at most that shows all of them: what a run
+// visits between two places that it notes.
+const walkPage = 1000
+
+// segment goes on with the round in a segment.
+func (l *look) segment(ctx context.Context, segment int) error {
+	scan := CursorScan{Segment: segment, Segments: l.progress.Segments, Only: l.only}
+	if l.only.all() {
+		scan.Limit = walkPage
+	}
+	place, left := l.place(segment)
+	var first error
+	for left && l.goOn() {
+		scan.After = place.After
+		page, err := l.store.Cursors(ctx, scan)
+		if err != nil {
+			return errors.Join(first, err)
+		}
+		begun, seen, err := l.page(ctx, page.Cursors)
+		if first == nil {
+			first = err
+		}
+		switch {
+		case begun == len(page.Cursors):
+			place.After, left = page.Next, page.Next != ""
+		case begun > 0:
+			// What was under way is for the next round: one queue does not hold the others up.
+			place.After = page.Cursors[begun-1].Queue
+		}
+		if err := l.reached(ctx, segment, step{place: place, left: left, seen: seen, failed: err != nil}); err != nil {
+			return errors.Join(first, err)
+		}
+	}
+	return first
+}
+
+// page visits the queues of a page. It returns how many of the first ones it has come to,
+// which are all where there was time, and what they counted.
+func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all Tally, err error) {
+	came, seen, errs := make([]bool, len(cursors)), make([]Tally, len(cursors)), make([]error, len(cursors))
+	l.forEach(len(cursors), func(i int) {
+		if l.goOn() {
+			came[i], errs[i] = true, l.visit(ctx, cursors[i], &seen[i])
+		}
+	})
+	for i := range cursors {
+		if errs[i] != nil && err == nil {
+			err = fmt.Errorf("queue %q: %w", cursors[i].Queue, errs[i])
+		}
+		if begun == i && came[i] {
+			all.merge(seen[i])
+			begun++
+		}
+	}
+	return begun, all, err
+}
+
+// clocksApart is how far the clocks of those who move a cursor and of a walk
+// may be apart for it to see the move in its next round.
+const clocksApart = 10 * time.Minute
+
+// MovedSince limits a round to the queues that moved, or were nudged, since the last round
+// before it began in which no visit failed, and some minutes more. The first round looks at
+// all.
+func MovedSince(round Progress) CursorFilter {
+	if round.Since.IsZero() {
+		return CursorFilter{}
+	}
+	return CursorFilter{MovedSince: round.Since.Add(-clocksApart)}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/margin"
@@ -18,13 +17,10 @@ import (
 // SweepOptions are the parts of a sweep that have defaults. Each zero field
 // means its default.
 type SweepOptions struct {
-	// Segments is how many parts the cursors are read in: 1 to 1,000; 4.
+	// Segments is how many parts the cursors are read in: 1 to 100; 4.
 	Segments int
-	// Limit is how many cursors a run looks at in each of its two rounds;
-	// 10,000.
-	Limit int
-	// FullEvery is the time between two looks at the consumers of every queue;
-	// 24 hours.
+	// FullEvery is the time between two looks at the consumers of every queue that moved
+	// within it, and, where messages are archived or deleted, of every queue; 24 hours.
 	FullEvery time.Duration
 	// LagAfter is the age of the oldest waiting message from which a consumer's
 	// lag is announced; 15 minutes.
@@ -59,7 +55,7 @@ type SweepOptions struct {
 
 func (o SweepOptions) withDefaults() (SweepOptions, error) {
 	for field, fallback := range map[*int]int{
-		&o.Segments: 4, &o.Limit: 10_000, &o.MaxAttempts: record.DefaultAttempts, &o.DeleteLimit: 10_000,
+		&o.Segments: 4, &o.MaxAttempts: record.DefaultAttempts, &o.DeleteLimit: 10_000,
 	} {
 		if *field == 0 {
 			*field = fallback
@@ -77,9 +73,9 @@ func (o SweepOptions) withDefaults() (SweepOptions, error) {
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
-	if o.Segments < 1 || o.Segments > 1000 || o.Limit < 1 || o.MaxAttempts < record.MinAttempts || o.DeleteLimit < 1 ||
+	if o.Segments < 1 || o.Segments > 100 || o.MaxAttempts < record.MinAttempts || o.DeleteLimit < 1 ||
 		o.FullEvery < 0 || o.LagAfter < 0 || o.SettleWithin < time.Minute {
-		return o, errors.New("segments must be from 1 to 1000, maxAttempts 2 or more, settleWithin a minute or more, limits and times positive")
+		return o, errors.New("segments must be from 1 to 100, maxAttempts 2 or more, settleWithin a minute or more, limits and times positive")
 	}
 	return o, nil
 }
@@ -88,7 +84,9 @@ func (o SweepOptions) withDefaults() (SweepOptions, error) {
 type SweepReport struct {
 	// Queues is how many queues' consumers were looked at.
 	Queues int
-	// Lagging, Blocked and Paused count consumers that do not have everything.
+	// Lagging, Blocked and Paused count consumers that do not have everything, as a whole
+	// round saw them that ended in this run; so do the next three and those in doubt and in
+	// quarantine. They are 0 where no round ended.
 	Lagging, Blocked, Paused int
 	// Missing is how many consumers their readers have not made yet.
 	Missing int
@@ -116,17 +114,10 @@ type SweepReport struct {
 
 func (r *SweepReport) add(o SweepReport) {
 	r.Queues += o.Queues
-	r.Lagging += o.Lagging
-	r.Blocked += o.Blocked
-	r.Paused += o.Paused
-	r.Missing += o.Missing
-	r.OldestLag = max(r.OldestLag, o.OldestLag)
 	r.Nudged += o.Nudged
 	r.Cancelled += o.Cancelled
 	r.Started += o.Started
 	r.Carried += o.Carried
-	r.InDoubt += o.InDoubt
-	r.Quarantined += o.Quarantined
 	r.Sent += o.Sent
 	r.Archived += o.Archived
 	r.Lost += o.Lost
@@ -135,10 +126,24 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Failed += o.Failed
 }
 
-// clocksApart is how far the clocks of those who move a cursor and of the sweep
-// may be apart for the sweep to see the move in its next run. Where they are
-// more, the full round finds it.
-const clocksApart = 10 * time.Minute
+// What the visits of a round count.
+const (
+	tallyLagging     = "lagging"
+	tallyBlocked     = "blocked"
+	tallyPaused      = "paused"
+	tallyMissing     = "missing"
+	tallyInDoubt     = "inDoubt"
+	tallyQuarantined = "quarantined"
+	tallyLag         = "lag"
+)
+
+// whole takes over what a whole round saw.
+func (r *SweepReport) whole(round cursor.Round) {
+	seen := round.Seen
+	r.Lagging, r.Blocked, r.Paused = seen.Count(tallyLagging), seen.Count(tallyBlocked), seen.Count(tallyPaused)
+	r.Missing, r.OldestLag = seen.Count(tallyMissing), seen.Longest(tallyLag)
+	r.InDoubt, r.Quarantined = seen.Count(tallyInDoubt), seen.Count(tallyQuarantined)
+}
 
 // Sweep looks after the consumers; run it every few minutes. It ends dead
 // claims, marks those that are in doubt and puts them into quarantine where
@@ -148,86 +153,54 @@ const clocksApart = 10 * time.Minute
 // sink failed.
 //
 // It looks at the consumers of the queues that moved, or were nudged, since the
-// run before began, and some minutes more; and once in FullEvery at those of
-// every queue. A consumer that lags is nudged by every run, so it is looked at by the
+// round before began, and some minutes more; and once in FullEvery further back. A consumer
+// that lags is nudged by every round, so it is looked at by the
 // next. A quiet queue whose consumers have everything costs a 70th of a read
 // unit, and its consumers are not read.
 //
-// Any number of sweeps may run at once: all that they do can be done twice.
+// A run goes on until its rounds are over or its context ends, and the next one from there.
+// Any number of sweeps may run at once: all that they do can be done twice. Where the
+// sorter is swept as well, [Deliverer.SweepBeside] saves a look at the cursors.
 //
 // The error joins the first failures; the report is true beside it.
 func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepReport, error) {
-	o, err := options.withDefaults()
+	s, err := d.SweepBeside(options)
 	if err != nil {
 		return SweepReport{}, err
 	}
-	var (
-		mu     sync.Mutex
-		report SweepReport
-		errs   []error
-		// The rounds overlap: a queue is seen to once a run, so that nothing is
-		// counted, announced or nudged twice.
-		seen = map[string]bool{}
-	)
-	visit := func(ctx context.Context, it cursor.Cursor) error {
-		if it.Erased() {
-			return nil // cursor.SweepOptions.Erase sees to it
-		}
-		mu.Lock()
-		again := seen[it.Queue]
-		seen[it.Queue] = true
-		mu.Unlock()
-		if again {
-			return nil
-		}
-		run := sweepRun{Deliverer: d, options: o}
-		run.report.Queues++
-		err := run.queue(ctx, it)
-		if isErased(err, it.Queue) {
-			err = nil // since it was seen
-		}
-		// The next run looks at a queue that failed again: because it was
-		// nudged, else because its round looks as far back as this one.
-		unseen := false
-		if err != nil {
-			run.report.Failed++
-			unseen = d.sorter.Nudge(ctx, it.Queue) != nil
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		report.add(run.report)
-		if err == nil || unseen {
-			return err
-		}
-		errs = append(errs, fmt.Errorf("sweep of queue %q: %w", it.Queue, err))
-		return nil
-	}
-	walk := func(ctx context.Context, walk cursor.Walk) {
-		if err := d.sorter.Walk(ctx, walk, visit); err != nil {
-			errs = append(errs, fmt.Errorf("sweep of %s: %w", walk.Name, err))
+	visit := func(full bool) cursor.Visit {
+		return func(ctx context.Context, it cursor.Cursor, seen *cursor.Tally) error {
+			return s.visit(ctx, it, full, seen)
 		}
 	}
 	// An eighth of the time is the second one's.
 	most, cancel := margin.Most(ctx)
 	defer cancel()
-	walk(most, cursor.Walk{Name: "consumers of moved queues", Segments: o.Segments, Limit: o.Limit, Only: movedSince})
-	walk(ctx, cursor.Walk{Name: "consumers of all queues", Segments: o.Segments, Limit: o.Limit, Every: o.FullEvery})
-	return report, errors.Join(errs[:min(len(errs), 10)]...)
+	moved := cursor.Walk{Name: "consumers of moved queues", Segments: s.options.Segments, Only: cursor.MovedSince}
+	round, err := d.sorter.Walk(most, moved, visit(false))
+	s.fail(err)
+	all := cursor.Walk{Name: "consumers of all queues", Segments: s.options.Segments, Every: s.options.FullEvery, Only: s.notLongQuiet}
+	_, err = d.sorter.Walk(ctx, all, visit(true))
+	s.fail(err)
+	return s.Report(round)
 }
 
-// movedSince limits a round to the queues that moved since the one before
-// began. The first round, before which there is none, looks at all.
-func movedSince(round cursor.Progress) cursor.CursorFilter {
-	if round.Before.IsZero() {
+// notLongQuiet limits the full round to the queues that moved within the one before,
+// where those that did not have nothing to see to.
+func (s *ConsumerSweep) notLongQuiet(round cursor.Progress) cursor.CursorFilter {
+	filter := cursor.MovedSince(round)
+	if !s.quiet() || filter.MovedSince.IsZero() {
 		return cursor.CursorFilter{}
 	}
-	return cursor.CursorFilter{MovedSince: round.Before.Add(-clocksApart)}
+	filter.MovedSince = filter.MovedSince.Add(-s.options.FullEvery)
+	return filter
 }
 
 // sweepRun is what a run does with one queue.
 type sweepRun struct {
 	*Deliverer
 	options SweepOptions
+	seen    *cursor.Tally
 	report  SweepReport
 }
 
@@ -275,7 +248,7 @@ func (r *sweepRun) missing(consumers []Consumer, it cursor.Cursor) bool {
 			missing++
 		}
 	}
-	r.report.Missing += missing
+	r.seen.Add(tallyMissing, missing)
 	return missing > 0
 }
 
@@ -333,7 +306,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 	if err != nil || !c.Exists() || c.Delivered >= it.Position {
 		return held, err
 	}
-	r.report.Lagging++
+	r.seen.Add(tallyLagging, 1)
 	return true, r.tell(ctx, c, it)
 }
 
@@ -341,11 +314,11 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error {
 	now := r.now()
 	if c.State == Blocked {
-		r.report.Blocked++
+		r.seen.Add(tallyBlocked, 1)
 		return r.announce(ctx, newAnnouncement(ConsumerBlocked, c, it.Position, c.BlockedSince, now))
 	}
 	if c.Paused != "" {
-		r.report.Paused++
+		r.seen.Add(tallyPaused, 1)
 	}
 	for m, err := range r.sorter.Read(ctx, c.Queue, c.Delivered, c.Delivered+1) {
 		var missing *cursor.MissingError
@@ -356,7 +329,7 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 			return err
 		}
 		age := now.Sub(m.EnqueuedAt)
-		r.report.OldestLag = max(r.report.OldestLag, age)
+		r.seen.Peak(tallyLag, age)
 		if age >= r.options.LagAfter {
 			return r.announce(ctx, newAnnouncement(ConsumerLags, c, it.Position, m.EnqueuedAt, now))
 		}

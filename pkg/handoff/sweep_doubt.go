@@ -29,7 +29,7 @@ func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Co
 		c = aside
 	}
 	if c.State == InDoubt {
-		r.report.InDoubt++
+		r.seen.Add(tallyInDoubt, 1)
 		doubt := Quarantined{Token: c.Token, From: c.From, To: c.To, State: InDoubt, Since: c.LeaseUntil}
 		if err := r.announce(ctx, newDoubt(ConsumerInDoubt, c, doubt, it.Position, now)); err != nil {
 			return c, true, err
@@ -38,7 +38,7 @@ func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Co
 	if c.Quarantine[0] == (Quarantined{}) {
 		return c, false, nil
 	}
-	r.report.Quarantined++
+	r.seen.Add(tallyQuarantined, 1)
 	for _, q := range c.Quarantine {
 		if q == (Quarantined{}) {
 			continue

@@ -374,7 +374,7 @@ func TestRetentionLooksAtTheSlowest(t *testing.T) {
 func TestSweepOptionsOutOfBounds(t *testing.T) {
 	k := newDesk(t)
 	for name, options := range map[string]handoff.SweepOptions{
-		"segments": {Segments: 1001}, "limit": {Limit: -1}, "attempts": {MaxAttempts: 1}, "delete": {DeleteLimit: -1},
+		"segments": {Segments: 101}, "attempts": {MaxAttempts: 1}, "delete": {DeleteLimit: -1},
 		"full": {FullEvery: -1}, "lag": {LagAfter: -1},
 	} {
 		if _, err := k.d.Sweep(t.Context(), options); err == nil {

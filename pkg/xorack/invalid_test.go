@@ -96,10 +96,6 @@ func TestInvalid(t *testing.T) {
 		{"deadline now", "deadline", deadline(start)},
 		{"deadline before", "deadline", deadline(start.Add(-time.Hour))},
 		{"deadline too far", "deadline", deadline(start.Add(xorack.MaxDeadline + time.Millisecond))},
-		{"negative limit", "limit", func(ctx context.Context, f *fixture) error {
-			_, err := f.Sweep(ctx, xorack.SweepOptions{Limit: -1})
-			return err
-		}},
 		{"short tombstone", "tombstone", func(context.Context, *fixture) error {
 			_, err := xorack.New(xorack.NewMemory(), &xorack.Options{Tombstone: xorack.MinTombstone - 1})
 			return err

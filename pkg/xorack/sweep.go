@@ -8,16 +8,13 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 // SweepOptions are the parts of a sweep that have defaults. Each zero field
 // means its default.
 type SweepOptions struct {
-	// Limit is how many chains a run looks at, 1 or more, and 10,000 where it
-	// is 0.
-	Limit int
 	// Announce publishes the ends; nil means that nobody listens.
 	Announce Announce
 }
@@ -32,12 +29,21 @@ type SweepReport struct {
 	// that the stream's handler had left, Postponed how many are to be looked at
 	// again later.
 	TimedOut, Finished, Postponed int
+	// More tells that the time was up before all were looked at that are due.
+	More bool
 	// Failed is how many could not be handled; the next run tries them again.
 	Failed int
 }
 
 // sweepPage is how many chains are read at a time.
 const sweepPage = 100
+
+// lastLook is how long before its time is up a run looks at its last chains: they end well.
+const lastLook = time.Second
+
+// turn is how long a chain may take in a run: one whose end nobody takes keeps no other
+// waiting.
+const turn = 5 * time.Second
 
 // maxSweepErrors is how many errors of chains a run keeps.
 const maxSweepErrors = 10
@@ -47,8 +53,8 @@ const maxSweepErrors = 10
 // handler left. Run it every few minutes. Each run starts with those that have been
 // due longest, and a chain that fails does not hold back the others.
 //
-// A run looks at no more than Limit chains, and ends before the context does.
-// Any number of sweeps may run at once: all that they do can be done twice. Chains
+// A run goes on until nothing is due any more, or its context ends; a chain has a few seconds
+// of it. Any number of sweeps may run at once: all that they do can be done twice. Chains
 // are handled through [Options].ForEach.
 //
 // A run with nothing to do costs 16 reads of half a unit; a chain one read, and
@@ -56,36 +62,32 @@ const maxSweepErrors = 10
 //
 // The error joins the first failures; the report is true beside it.
 func (a *Acker) Sweep(ctx context.Context, o SweepOptions) (SweepReport, error) {
-	if o.Limit == 0 {
-		o.Limit = 10_000
-	}
-	if o.Limit < 0 {
-		return SweepReport{}, &InvalidError{Field: "limit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
-	}
 	run := sweepRun{acker: a, announce: o.Announce, now: a.now()}
-	left, places := o.Limit, make([]dueChain, chains.DueShards)
+	begin, cancel := margin.Keep(ctx, lastLook)
+	defer cancel()
+	places := make([]dueChain, chains.DueShards)
 	var open []int
 	for shard := range chains.DueShards {
 		open = append(open, shard)
 	}
 	// A page of each part in turn, so that none waits for another.
-	for len(open) > 0 && left > 0 && ctx.Err() == nil {
+	for len(open) > 0 && begin.Err() == nil {
 		shard := open[0]
 		open = open[1:]
 		page, err := a.store.due(ctx, dueQuery{
-			Shard: shard, At: run.now, After: places[shard], Limit: min(sweepPage, left),
+			Shard: shard, At: run.now, After: places[shard], Limit: sweepPage,
 		})
 		if err != nil {
 			run.fail(fmt.Errorf("due chains of part %d: %w", shard, err))
 			continue
 		}
 		a.forEach(len(page), func(i int) { run.chain(ctx, page[i]) })
-		left -= len(page)
 		if len(page) == sweepPage {
 			places[shard] = page[len(page)-1]
 			open = append(open, shard)
 		}
 	}
+	run.report.More = len(open) > 0
 	run.errs = append(run.errs, ctx.Err())
 	return run.report, errors.Join(run.errs...)
 }
@@ -123,6 +125,8 @@ func (r *sweepRun) add(o SweepReport) {
 
 // chain handles one chain.
 func (r *sweepRun) chain(ctx context.Context, due dueChain) {
+	ctx, cancel := context.WithTimeout(ctx, turn)
+	defer cancel()
 	did, err := r.see(ctx, due.Tag)
 	did.Chains, did.Late = 1, r.now.Sub(due.Due)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/table"
@@ -125,27 +126,6 @@ func TestSweepGoesPastAFailure(t *testing.T) {
 	}
 }
 
-func TestSweepIsBounded(t *testing.T) {
-	f := newFixture(t)
-	for i := range 50 {
-		f.create(fmt.Sprint("chain ", i), &xorack.CreateOptions{Deadline: time.Second})
-	}
-	f.now = start.Add(time.Hour)
-	left := 50
-	for left > 0 {
-		report := f.sweep(xorack.SweepOptions{Limit: 7})
-		if report.Chains != min(left, 7) {
-			t.Fatalf("%+v, %d left", report, left)
-		}
-		left -= report.Chains
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := f.Sweep(ctx, xorack.SweepOptions{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("ended context: %v", err)
-	}
-}
-
 // TestSweepGoesOnBehindAPage: a part of the index may have more chains than are read
 // at a time.
 func TestSweepGoesOnBehindAPage(t *testing.T) {
@@ -155,9 +135,60 @@ func TestSweepGoesOnBehindAPage(t *testing.T) {
 		f.create(fmt.Sprint("chain ", i), &xorack.CreateOptions{Deadline: time.Second})
 	}
 	f.now = start.Add(time.Hour)
-	if report := f.sweep(xorack.SweepOptions{}); report.Chains != many || report.TimedOut != many {
+	if report := f.sweep(xorack.SweepOptions{}); report.Chains != many || report.TimedOut != many || report.More {
 		t.Errorf("%+v, want all %d", report, many)
 	}
+}
+
+// TestSweepIsBoundedByTime: a run says that it is not through, and the next one goes on. A
+// chain whose end nobody takes keeps no other waiting.
+func TestSweepIsBoundedByTime(t *testing.T) {
+	f := newFixture(t)
+	const count = 500
+	for i := range count {
+		f.create(fmt.Sprint("chain ", i), &xorack.CreateOptions{Deadline: time.Second})
+	}
+	f.now = start.Add(time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := 0
+	report, err := f.Sweep(ctx, xorack.SweepOptions{Announce: func(context.Context, xorack.Chain) error {
+		if ended++; ended == 50 {
+			cancel()
+		}
+		return nil
+	}})
+	if !errors.Is(err, context.Canceled) || !report.More || report.Late != time.Hour-time.Second {
+		t.Errorf("%+v, %v; want that there is more", report, err)
+	}
+	for range 2 {
+		report = f.sweep(xorack.SweepOptions{})
+	}
+	if report.Chains != 0 || report.More {
+		t.Errorf("%+v, want nothing left", report)
+	}
+}
+
+// TestAChainThatHangsKeepsNoOtherWaiting for longer than its turn.
+func TestAChainThatHangsKeepsNoOtherWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		const count = 300
+		for i := range count {
+			f.create(fmt.Sprint("chain ", i), &xorack.CreateOptions{Deadline: time.Second})
+		}
+		f.now = start.Add(time.Hour)
+		ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second)
+		defer cancel()
+		report, err := f.Sweep(ctx, xorack.SweepOptions{Announce: func(ctx context.Context, c xorack.Chain) error {
+			if c.Tag == "chain 7" {
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		}})
+		if !errors.Is(err, context.DeadlineExceeded) || report.Finished != count-1 || report.Failed != 1 || report.More {
+			t.Errorf("%+v, %v; want all but the one", report, err)
+		}
+	})
 }
 
 // record is a record of the table's stream.

@@ -93,11 +93,11 @@ var deliveryMutants = []mutant{
 		{"start.go", "// The process that began the start may have slept since then.\n\tif err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
 	}},
 	{"a queue that the sweep failed on is left to the full round", deliveryFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
-		{"sweep.go", "unseen = d.sorter.Nudge(ctx, it.Queue) != nil", "unseen = true"},
-		{"../cursor/walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
+		{"sweep_beside.go", "unseen = s.deliverer.sorter.Nudge(ctx, it.Queue) != nil", "unseen = true"},
+		{"../cursor/round.go", "p.Failed = p.Failed || s.failed\n", ""},
 	}},
 	{"a round that failed counts as one", sorterFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
-		{"walk.go", "progress.Began = progress.Before\n", "_ = progress\n"},
+		{"round.go", "p.Failed = p.Failed || s.failed\n", ""},
 	}},
 	{"dead claims are left to the next record", deliveryFolder, test{"./pkg/handoff", "TestSweepEndsDeadClaims"}, []edit{
 		{"sweep.go", "\tcase over(c, now):", "\tcase false:"},
@@ -148,7 +148,7 @@ var deliveryMutants = []mutant{
 		{"start.go", "if !kept.More {", "if true {"},
 	}},
 	{"the place within a queue is not kept", sorterFolder, test{"./pkg/cursor", "TestSweepGoesOnWithinALargeBacklog"}, []edit{
-		{"keep.go", "after = max(after, progress.Kept)", "after = max(after, 0)"},
+		{"keep.go", "after = max(after, place.Kept)", "after = max(after, 0)"},
 	}},
 	{"who has much gives the record back", deliveryFolder, test{"./pkg/handoff", "TestAQueueWithMuchLetsOthersGoFirst"}, []edit{
 		{"stream.go", "return d.sorter.Nudge(ctx, done.Queue) != nil", "return true"},

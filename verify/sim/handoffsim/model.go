@@ -405,10 +405,11 @@ func (m *model) Snapshot(d *sim.Digest) {
 	for _, r := range m.records {
 		r.hash(d)
 	}
-	for _, walk := range []string{"consumers of moved queues 0/1", "consumers of all queues 0/1"} {
+	for _, walk := range []string{"consumers of moved queues", "consumers of all queues"} {
 		progress, _ := m.tables.Queues.SweepProgress(context.Background(), walk)
 		d.Int(progress.Began.Unix())
-		d.Int(progress.Before.Unix())
+		d.Int(progress.Since.Unix())
+		d.Bool(progress.Failed)
 		d.Int(progress.Finished.Unix())
 	}
 	var done int64

@@ -357,7 +357,7 @@ func (m *model) restore(t tables) {
 		panic(err) // unreachable: nothing goes wrong in memory
 	}
 	// The sweep's notes go too: they say that it has seen what came since.
-	for _, walk := range []string{"consumers of moved queues 0/1", "consumers of all queues 0/1"} {
+	for _, walk := range []string{"consumers of moved queues", "consumers of all queues"} {
 		if err := m.tables.Queues.SaveSweepProgress(context.Background(), cursor.Progress{Name: walk}); err != nil {
 			panic(err) // unreachable: nothing goes wrong in memory
 		}

@@ -1,0 +1,147 @@
+package cursor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+// Round is where a walk is at the end of a run.
+type Round struct {
+	// Ended tells that a round ended in this run: Seen is then what all of its runs saw.
+	Ended bool
+	Seen  Tally
+	// Age is how long ago the round began that ended, or is under way; 0 between two.
+	Age time.Duration
+}
+
+// round is the round that a run goes on with: its segments share the progress.
+type round struct {
+	store   *Store
+	forEach func(n int, do func(i int))
+	now     func() time.Time
+
+	mu       sync.Mutex
+	progress Progress
+	// saved is when the progress was stored last, or read.
+	saved time.Time
+	dirty bool
+}
+
+// round goes on with the round of a walk that is under way, or begins one where it is due.
+// Where the number of segments has changed, the places do not fit: it then looks at all
+// again.
+func (s *Sorter) round(ctx context.Context, walk Walk) (r *round, due bool, err error) {
+	last, err := s.store.SweepProgress(ctx, walk.Name)
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: %w", walk.Name, err)
+	}
+	now := s.now()
+	r = &round{store: s.store, forEach: s.forEach, now: s.now, progress: last, saved: now}
+	switch {
+	case len(last.Left) > 0 && last.Segments == walk.Segments:
+		return r, true, nil
+	case len(last.Left) > 0:
+		r.progress.Seen = Tally{}
+	case walk.Every > 0 && !last.Finished.IsZero() && now.Sub(last.Began) < walk.Every:
+		return r, false, nil
+	default:
+		r.progress = Progress{Name: walk.Name, Began: ddb.ToMillis(now), Since: last.Began, Finished: last.Finished}
+		if last.Failed {
+			r.progress.Since = last.Since
+		}
+	}
+	r.progress.Segments, r.progress.Left, r.dirty = walk.Segments, map[int]Place{}, true
+	for segment := range walk.Segments {
+		r.progress.Left[segment] = Place{}
+	}
+	return r, true, nil
+}
+
+// place is how far the round is in a segment; left is false where it has ended there.
+func (r *round) place(segment int) (at Place, left bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, left = r.progress.Left[segment]
+	return at, left
+}
+
+// step is what a run has done in a segment since the last one.
+type step struct {
+	place  Place
+	left   bool
+	seen   Tally
+	failed bool
+	// keep has the place stored at once.
+	keep bool
+}
+
+// saveEvery is the time between two notes of the places. A run that is killed does again
+// what it has done since the last one.
+const saveEvery = 10 * time.Second
+
+// reached notes how far the round is in a segment.
+func (r *round) reached(ctx context.Context, segment int, s step) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &r.progress
+	p.Seen.merge(s.seen)
+	p.Failed = p.Failed || s.failed
+	if p.Left[segment] = s.place; !s.left {
+		delete(p.Left, segment)
+	}
+	r.dirty = true
+	over := len(p.Left) == 0
+	if over {
+		p.Finished = ddb.ToMillis(r.now())
+	}
+	if ctx.Err() != nil || !over && !s.keep && r.now().Sub(r.saved) < saveEvery {
+		return nil // the end of the run stores it
+	}
+	return r.save(ctx)
+}
+
+// save stores the progress; the lock is held.
+func (r *round) save(ctx context.Context) error {
+	if err := r.store.SaveSweepProgress(ctx, r.progress); err != nil {
+		return fmt.Errorf("%s: %w", r.progress.Name, err)
+	}
+	r.saved, r.dirty = r.now(), false
+	return nil
+}
+
+// saveWithin is how long a run whose time is up may take to note where it stopped.
+const saveWithin = 2 * time.Second
+
+// end notes where the run stopped, and says where the round is. The error joins those of
+// the segments.
+func (r *round) end(ctx context.Context, errs []error) (Round, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dirty {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveWithin)
+		defer cancel()
+		errs = append(errs, r.save(ctx))
+	}
+	p := r.progress
+	is := Round{Age: r.now().Sub(p.Began)}
+	if len(p.Left) == 0 && !r.dirty {
+		is.Ended, is.Seen = true, Tally{Sums: maps.Clone(p.Seen.Sums), Peaks: maps.Clone(p.Seen.Peaks)}
+	}
+	return is, errors.Join(firstErrors(errs)...)
+}
+
+// maxErrors is how many errors a run tells.
+const maxErrors = 10
+
+// firstErrors are the first few.
+func firstErrors(errs []error) []error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return errs[:min(len(errs), maxErrors)]
+}

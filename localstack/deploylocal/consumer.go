@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long nothing may come out before the sweep is called, which
-// the stack's schedule does every five minutes; sweeps is how often. The server
+// the stack's schedule does every minute; sweeps is how often. The server
 // kills the processes of functions that are deployed anew: their claims are over
 // after 70 seconds, and the sweep takes care of the rest.
 const (

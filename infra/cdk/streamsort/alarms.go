@@ -63,9 +63,6 @@ const (
 	farBehind = 12 * time.Hour
 )
 
-// silentSweeps is how many sweeps may be missed before the alarm.
-const silentSweeps = 3
-
 // named is a function by the name that its alarms begin with.
 type named struct {
 	name     string
@@ -130,9 +127,13 @@ func (s *Streamsort) addAlarms() {
 	all := []alarm{
 		{
 			// The one that watches the one which watches everything else: raised
-			// where no sweep reports open gaps, not even that there are none.
-			id: "SweepSilentAlarm", description: "The sweep is silent: gaps and stuck consumers are not handled", metric: sweep("OpenGaps"),
-			statistic: "SampleCount", threshold: 1, period: s.props.SweepInterval, periods: silentSweeps, silent: true,
+			// where no sweep reports how old its round is.
+			id: "SweepSilentAlarm", description: "The sweep is silent: gaps and stuck consumers are not handled", metric: sweep("RoundAge"),
+			statistic: "SampleCount", threshold: 1, period: 5 * time.Minute, periods: 3, silent: true,
+		},
+		{
+			id: "RoundAgeAlarm", description: "A round of the sweep takes too long: gaps, stuck consumers and chains are seen late", metric: sweep("RoundAge"),
+			statistic: "Maximum", threshold: (s.props.SweepInterval + sweepCalls).Seconds(), periods: 3, points: 2,
 		},
 		{
 			id: "GapAgeAlarm", description: "A message has been missing for long; what follows it waits", metric: sweep("GapAge"),

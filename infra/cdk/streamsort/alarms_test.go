@@ -27,7 +27,8 @@ type rule struct {
 func wantAlarms(all bool) map[string]rule {
 	const five = 300
 	want := map[string]rule{
-		"SweepSilentAlarm":          {"Streamsort OpenGaps SweepFunction", "SampleCount", 1, five, 3, 3},
+		"SweepSilentAlarm":          {"Streamsort RoundAge SweepFunction", "SampleCount", 1, five, 3, 3},
+		"RoundAgeAlarm":             {"Streamsort RoundAge SweepFunction", "Maximum", 300, five, 2, 3},
 		"GapAgeAlarm":               {"Streamsort GapAge SweepFunction", "Maximum", 900, five, 1, 1},
 		"ConsumersBlockedAlarm":     {"Streamsort ConsumersBlocked SweepFunction", "Maximum", 1, five, 1, 1},
 		"ConsumersInDoubtAlarm":     {"Streamsort ConsumersInDoubt SweepFunction", "Maximum", 1, five, 3, 3},
@@ -72,10 +73,9 @@ func TestAlarms(t *testing.T) {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}
 	want := wantAlarms(true)
-	// Under changedProps: a minute between sweeps, which is less than an alarm's
-	// period, and other ages.
+	// Under changedProps: a minute between rounds, and other ages.
 	for id, set := range map[string]func(*rule){
-		"SweepSilentAlarm": func(r *rule) { r.period = 60 },
+		"RoundAgeAlarm":    func(r *rule) { r.threshold = 120 },
 		"GapAgeAlarm":      func(r *rule) { r.threshold = 7200 },
 		"ConsumerLagAlarm": func(r *rule) { r.threshold = 3600 },
 

@@ -63,7 +63,7 @@ func (s *Streamsort) addFunctions() error {
 		environment: merged(s.consumersEnvironment(), s.trackEnvironment(), s.announceEnvironment(), map[string]string{
 			"STREAMSORT_FULL_SWEEP_EVERY": text(p.FullSweepEvery),
 			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
-			"STREAMSORT_SWEEP_LIMIT":      strconv.Itoa(p.SweepLimit),
+			"STREAMSORT_SWEEP_EVERY":      text(p.SweepInterval),
 			"STREAMSORT_LAG_AFTER":        text(p.LagAfter),
 			"STREAMSORT_SETTLE_WITHIN":    text(p.SettleWithin),
 			readersVariable:               readers,

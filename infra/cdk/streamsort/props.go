@@ -174,19 +174,18 @@ type Props struct {
 	EndsBatchSize   int
 	EndsBatchWindow time.Duration
 
-	// SweepInterval is the time between two sweeps: 1 minute to 1 hour, whole
-	// minutes; 5 minutes.
+	// SweepInterval is the time from one round of the sweep over all queues to the next: 1
+	// minute to 1 hour, whole minutes; 4 minutes, so that a gap, a lag and a dead claim are
+	// seen every 5 minutes. sweep is called every minute, and goes on with a round that is
+	// not over.
 	SweepInterval time.Duration
 	// FullSweepEvery is the time between two looks at every queue, at least
 	// SweepInterval and at most a quarter of Retention; 24 hours, or that
 	// quarter where it is less.
 	FullSweepEvery time.Duration
 	// SweepSegments is how many parts of the cursors a sweep reads side by
-	// side: 1 to 1,000; 4.
+	// side: 1 to 100; 4.
 	SweepSegments int
-	// SweepLimit is how many queues one sweep looks at, the next one going on
-	// from there: 1 to 10,000,000; 10,000.
-	SweepLimit int
 	// EventBus is the name of the EventBridge bus that gaps are announced on:
 	// 1 to 256 of a-z, A-Z, 0-9, '.', '-', '_', '/'; "default". An empty name
 	// means logs and metrics only.
@@ -227,9 +226,8 @@ type Props struct {
 	EnqueueTimeout time.Duration
 	// SortTimeout is how long a batch may take: 1 to 900 whole seconds; 60.
 	SortTimeout time.Duration
-	// SweepTimeout is how long a sweep may take: 1 to 900 whole seconds, at
-	// most SweepInterval, so that sweeps do not pile up; 4 minutes, or
-	// SweepInterval where that is less.
+	// SweepTimeout is how long a call of sweep may take: 1 to 60 whole seconds, so that
+	// calls do not pile up; 60. The next one goes on where it stopped.
 	SweepTimeout time.Duration
 	// ProcessTimeout is how long a call of process may take: 1 to 900 whole
 	// seconds; 60. A batch must go through its sink within it; one whose

@@ -81,7 +81,7 @@ func changedProps() *Props {
 		WebhookRate: 30, WebhookBurst: 60, WebhookRefusals: 17,
 		ProcessBatchSize: 20, ProcessBatchWindow: time.Second, ProcessParallelization: 2, ProcessRetries: 6,
 		ProcessMaxRecordAge: 2 * time.Hour,
-		SweepInterval:       time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2, SweepLimit: 70,
+		SweepInterval:       time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2,
 		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"),
 		AnnounceFunction: new("arn:aws:lambda:eu-west-1:123456789012:function:people"),
 		SettleWithin:     3 * time.Hour,
@@ -174,7 +174,8 @@ func TestLogicalIDs(t *testing.T) {
 		"SortMapping":   "AWS::Lambda::EventSourceMapping",
 		"EndsMapping":   "AWS::Lambda::EventSourceMapping",
 		"SweepSchedule": "AWS::Events::Rule", "SweepSchedulePermission": "AWS::Lambda::Permission",
-		"Dashboard": "AWS::CloudWatch::Dashboard",
+		"SweepCalls": "AWS::Lambda::EventInvokeConfig",
+		"Dashboard":  "AWS::CloudWatch::Dashboard",
 
 		"Api": "AWS::ApiGatewayV2::Api", "ApiStage": "AWS::ApiGatewayV2::Stage",
 		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiHandoffIntegration": "AWS::ApiGatewayV2::Integration",

@@ -1,7 +1,6 @@
 package streamsort
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -114,28 +113,33 @@ func (s *Streamsort) addMapping(id string, m mapping) {
 	})
 }
 
-// addSweepSchedule calls sweep on a schedule. A call that could not be made
-// is dropped once the next one is due: it would do the same.
+// sweepCalls is the time between two calls of sweep: so long a round that is not over waits
+// to be gone on with, at most.
+const sweepCalls = time.Minute
+
+// addSweepSchedule calls sweep every minute. A call that failed, or could not be made, is
+// not repeated: the next one goes on where it stopped.
 func (s *Streamsort) addSweepSchedule() {
-	interval := s.props.SweepInterval
-	unit := "minutes"
-	if interval.Minutes() == 1 {
-		unit = "minute"
-	}
 	rule := awsevents.NewCfnRule(s.scope, jsii.String("SweepSchedule"), &awsevents.CfnRuleProps{
 		Description:        jsii.String("Calls Streamsort's sweep"),
-		ScheduleExpression: jsii.String(fmt.Sprintf("rate(%d %s)", int(interval.Minutes()), unit)),
+		ScheduleExpression: jsii.String("rate(1 minute)"),
 		State:              jsii.String("ENABLED"),
 		Targets: []any{
 			&awsevents.CfnRule_TargetProperty{
 				Id:  jsii.String("sweep"),
 				Arn: s.liveARN(s.SweepFunction),
 				RetryPolicy: &awsevents.CfnRule_RetryPolicyProperty{
-					MaximumEventAgeInSeconds: jsii.Number(interval.Seconds()),
-					MaximumRetryAttempts:     jsii.Number(2),
+					MaximumEventAgeInSeconds: jsii.Number(sweepCalls.Seconds()),
+					MaximumRetryAttempts:     jsii.Number(0),
 				},
 			},
 		},
+	})
+	awslambda.NewCfnEventInvokeConfig(s.scope, jsii.String("SweepCalls"), &awslambda.CfnEventInvokeConfigProps{
+		FunctionName:             s.SweepFunction.FunctionName(),
+		Qualifier:                s.live[s.SweepFunction].AliasName(),
+		MaximumEventAgeInSeconds: jsii.Number(sweepCalls.Seconds()),
+		MaximumRetryAttempts:     jsii.Number(0),
 	})
 	awslambda.NewCfnPermission(s.scope, jsii.String("SweepSchedulePermission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),

@@ -107,19 +107,20 @@ func TestFailureQueue(t *testing.T) {
 }
 
 func TestSweepSchedule(t *testing.T) {
-	check := func(tmpl template, rate string, age int) {
+	for _, tmpl := range []template{defaults(), changed()} {
 		got := maps.Clone(tmpl.properties(t, "SweepSchedule", "AWS::Events::Rule"))
 		delete(got, "Description")
 		diff(t, "SweepSchedule", object{
-			"ScheduleExpression": rate, "State": "ENABLED",
+			"ScheduleExpression": "rate(1 minute)", "State": "ENABLED",
 			"Targets": []any{object{
 				"Id": "sweep", "Arn": ref("SweepAlias"),
-				"RetryPolicy": object{"MaximumEventAgeInSeconds": age, "MaximumRetryAttempts": 2},
+				"RetryPolicy": object{"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0},
 			}},
 		}, got)
+		diff(t, "SweepCalls", object{
+			"FunctionName": ref("SweepFunction"), "Qualifier": "live", "MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0,
+		}, tmpl.properties(t, "SweepCalls", "AWS::Lambda::EventInvokeConfig"))
 	}
-	check(defaults(), "rate(5 minutes)", 300)
-	check(changed(), "rate(1 minute)", 60)
 	diff(t, "SweepSchedulePermission", object{
 		"Action": "lambda:InvokeFunction", "Principal": "events.amazonaws.com",
 		"FunctionName": ref("SweepAlias"), "SourceArn": get("SweepSchedule", "Arn"),

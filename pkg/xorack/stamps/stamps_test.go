@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -241,8 +242,11 @@ func TestStampsTimeOutAndAnnounce(t *testing.T) {
 	s.want("a", xorack.Applied)(s.Create(t.Context(), "done", []byte("a"), &stamps.Options{Deadline: time.Minute}))
 	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "done", []byte("a"), nil))
 	s.now = start.Add(time.Minute)
+	var mu sync.Mutex
 	ends := map[string]xorack.End{}
 	report, err := s.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+		mu.Lock()
+		defer mu.Unlock()
 		ends[c.Tag] = c.End()
 		return nil
 	}})

@@ -14,6 +14,7 @@ const (
 	maxPartition = 2048
 	maxSort      = 1024
 	maxOperators = 300
+	maxIn        = 100
 	maxBatchGet  = 100
 	maxBatch     = 25
 )
@@ -39,16 +40,23 @@ func checkKey(def *table.Definition, it Item, exact bool) error {
 			continue
 		}
 		attributes++
-		v := it.attribute(key.Name)
-		switch {
-		case v.kind != kinds[key.Type]:
-			return invalidf("key attribute %s is %s, and has to be of type %s", key.Name, v, key.Type)
-		case v.kind != Number && (v.text == "" || len(v.text) > key.most):
-			return invalidf("key attribute %s has %d bytes, and has to have 1 to %d", key.Name, len(v.text), key.most)
+		if err := checkKeyValue(key.Key, it.attribute(key.Name), key.most); err != nil {
+			return err
 		}
 	}
 	if exact && it.Len() != attributes {
 		return invalidf("a key of %d attributes, and the table's has %d", it.Len(), attributes)
+	}
+	return nil
+}
+
+// checkKeyValue checks the value of a key's attribute.
+func checkKeyValue(key table.Key, v Value, most int) error {
+	switch {
+	case v.kind != kinds[key.Type]:
+		return invalidf("key attribute %s is %s, and has to be of type %s", key.Name, v, key.Type)
+	case v.kind != Number && (v.text == "" || len(v.text) > most):
+		return invalidf("key attribute %s has %d bytes, and has to have 1 to %d", key.Name, len(v.text), most)
 	}
 	return nil
 }
@@ -72,12 +80,16 @@ func checkItem(def *table.Definition, it Item) error {
 	return nil
 }
 
-// checkIndexed checks the types of the attributes that are an index's keys.
+// checkIndexed checks the attributes that are an index's keys, where they are there.
 func checkIndexed(def *table.Definition, it Item) error {
-	for _, key := range []table.Key{def.Index.Partition, def.Index.Sort} {
-		if v := it.attribute(key.Name); key.Name != "" && v.kind != None && v.kind != kinds[key.Type] {
-			return invalidf("attribute %s of the index %s is not of type %s", key.Name, def.Index.Name, key.Type)
+	index := &def.Index
+	if v := it.attribute(index.Partition.Name); v.kind != None {
+		if err := checkKeyValue(index.Partition, v, maxPartition); err != nil {
+			return err
 		}
+	}
+	if v := it.attribute(index.Sort.Name); v.kind != None {
+		return checkKeyValue(index.Sort, v, maxSort)
 	}
 	return nil
 }
@@ -152,10 +164,24 @@ func (c *Cond) check() error {
 			return invalidf("%s is compared with a value of the wrong type: %s", c.Path, v)
 		}
 	}
-	if c.Operator == Between {
-		if order, comparable := c.Values[0].compare(c.Values[1]); comparable && order > 0 {
-			return invalidf("between %s and %s is nothing", c.Values[0], c.Values[1])
+	switch c.Operator {
+	case Between:
+		return checkBetween(c.Values[0], c.Values[1])
+	case In:
+		if n := len(c.Values); n == 0 || n > maxIn {
+			return invalidf("%s is in %d values, and there have to be 1 to %d", c.Path, n, maxIn)
 		}
+	}
+	return nil
+}
+
+func checkBetween(low, high Value) error {
+	order, comparable := low.compare(high)
+	switch {
+	case low.kind != high.kind && low.kind != reference && high.kind != reference:
+		return invalidf("between %s and %s, which are of two types", low, high)
+	case comparable && order > 0:
+		return invalidf("between %s and %s is nothing", low, high)
 	}
 	return nil
 }

@@ -166,6 +166,9 @@ func (m *Memory) batchGet(t *rows, r BatchGet) (Answer, error) {
 	if err := checkBatch(t.def, r.Keys, maxBatchGet); err != nil {
 		return Answer{}, err
 	}
+	if err := checkOnly(r.Only); err != nil {
+		return Answer{}, err
+	}
 	var a Answer
 	for _, key := range r.Keys {
 		it := t.get(key)

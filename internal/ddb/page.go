@@ -12,24 +12,12 @@ func shown(it Item, only []Path) Item {
 
 // query answers from the rows of one partition.
 func (m *Memory) query(t *rows, r Query) (Answer, error) {
-	all, partitionKey, sortKey := t.partitions, t.def.Partition, t.def.Sort
-	if r.OfIndex {
-		all, partitionKey, sortKey = t.index, t.def.Index.Partition, t.def.Index.Sort
-	}
-	switch {
-	case r.OfIndex && t.def.Index.Name == "":
-		return Answer{}, invalidf("the table has no index")
-	case r.OfIndex && r.Strong:
-		return Answer{}, invalidf("an index is not read strongly")
-	case r.Partition.kind != kinds[partitionKey.Type]:
-		return Answer{}, invalidf("partition key %s is not of type %s", r.Partition, partitionKey.Type)
-	case !r.Where.IsZero() && r.Where.Path != Path(sortKey.Name):
-		return Answer{}, invalidf("%s is not the sort key", r.Where.Path)
-	case r.Limit < 0:
-		return Answer{}, invalidf("limit %d", r.Limit)
-	}
-	if err := checkCond(&r.Where); err != nil {
+	if err := checkQuery(t.def, r); err != nil {
 		return Answer{}, err
+	}
+	all := t.partitions
+	if r.OfIndex {
+		all = t.index
 	}
 	var found []row
 	if at, ok := all.find(r.Partition); ok {
@@ -138,6 +126,11 @@ func (m *Memory) scan(t *rows, r Scan) (Answer, error) {
 	}
 	if err := checkCond(&r.Filter); err != nil {
 		return Answer{}, err
+	}
+	if r.After.Exists() {
+		if err := checkKey(t.def, r.After, true); err != nil {
+			return Answer{}, err
+		}
 	}
 	var a Answer
 	size, looked := 0, 0

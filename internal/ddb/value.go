@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/streamsort/streamsort/internal/digest"
 )
@@ -197,7 +198,7 @@ func (v Value) contains(o Value) bool {
 func (v Value) length() (n int, ok bool) {
 	switch v.kind {
 	case String:
-		return len([]rune(v.text)), true
+		return len(utf16.Encode([]rune(v.text))), true
 	case Binary:
 		return len(v.text), true
 	case List:

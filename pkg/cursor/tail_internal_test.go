@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,16 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	for name, entries := range map[string]Tail{"none": "", "a part of one": "12345678901234567"} {
 		if _, err := decodeOrderItem(encodeOrderItem(OrderItem{Queue: "q", Last: 1000, Entries: entries}, names), names); err == nil {
 			t.Errorf("an order item with %s: no error", name)
+		}
+	}
+}
+
+// TestEverySettingIsAFixedAttribute: no key may be called as what a cursor keeps.
+func TestEverySettingIsAFixedAttribute(t *testing.T) {
+	names := Names{}.withDefaults()
+	for name := range encodeCursor(Cursor{Queue: "q", Settings: DefaultSettings()}, names).All() {
+		if at := ddb.Path(name); at != names.queueKey() && !slices.Contains(fixedAttributes, at) {
+			t.Errorf("a key may be called %s", name)
 		}
 	}
 }

@@ -209,10 +209,12 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 	if err != nil || len(consumers) == 0 && len(r.options.Readers) == 0 {
 		return err
 	}
-	// A position read after the consumers: nobody is ahead of it.
-	it, err := r.sorter.Status(ctx, seen.Queue)
-	if err != nil {
-		return err
+	it := seen
+	if slices.ContainsFunc(consumers, func(c Consumer) bool { return c.State != Idle || c.Delivered < seen.Position }) {
+		// A position read after the consumers: nobody is ahead of it.
+		if it, err = r.sorter.Status(ctx, seen.Queue); err != nil {
+			return err
+		}
 	}
 	lags := r.missing(consumers, it)
 	var errs []error

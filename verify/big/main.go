@@ -41,6 +41,7 @@ var cases = []bigCase{
 	{"a consumer is rewound over 1,000,000 messages", rewound},
 	{"a consumer is a week behind beside 1,000 healthy queues", behind},
 	{"an arrival comes again after 200,000 others", lateRepeat},
+	{"100,000 queues and a sweep", manyQueues},
 }
 
 func main() {

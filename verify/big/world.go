@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // world is tables, the time, and what invocations have cost so far.
@@ -32,7 +34,7 @@ type world struct {
 // definitions are the tables of a world.
 func definitions() []table.Definition {
 	var names cursor.Names
-	return append(append(names.Tables(), names.ArrivalsTable()), handoff.Names{}.Tables()...)
+	return slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, handoff.Names{}.Tables(), xorack.Names{}.Tables())
 }
 
 // open begins the world's time: far ahead, so that no server deletes what it holds.

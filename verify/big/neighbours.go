@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// Whom a sweep has to look after.
+const (
+	quietQueues, gapsOfOne, lagsOfOne, neighbours = 85_000, 10_000, 5_000, 400
+	// seenWithin is how long after it is due each is seen to.
+	seenWithin = 5 * time.Minute
+)
+
+// manyQueues has 100,000 queues with a consumer each, of which one tenant's have 10,000 open
+// gaps and 5,000 consumers that lag, and sweeps them every minute as the stack does, also
+// while the day's full round is under way. Each of its neighbours' gaps, lags, dead claims
+// and due chains has to be seen within 5 minutes.
+func manyQueues(w *world) error {
+	s := sweeping{world: w, due: map[string]time.Time{}, seen: map[string]time.Time{}}
+	if err := s.fillAll(); err != nil {
+		return err
+	}
+	var first, steady, busy spent
+	full := false
+	for minutes := 0; !full; minutes++ {
+		if minutes > 60 {
+			return errors.New("after an hour the first rounds are not over")
+		}
+		s.minute(&first)
+		p, err := w.store.SweepProgress(context.Background(), "full")
+		if err != nil {
+			return err
+		}
+		full = !p.Finished.IsZero()
+	}
+	w.line(fmt.Sprintf("the first rounds over %d queues", s.queues), first)
+	for range 8 {
+		s.minute(&steady)
+	}
+	w.line("eight minutes after that, two rounds", steady)
+	w.now = w.now.Add(24 * time.Hour)
+	s.oldest = 0
+	for minute := range 20 {
+		if minute < 10 {
+			if err := s.trouble(minute); err != nil {
+				return err
+			}
+		}
+		s.minute(&busy)
+		if err := s.look(); err != nil {
+			return err
+		}
+	}
+	w.line(fmt.Sprintf("twenty minutes a day later, the full round among them, with %d neighbours in trouble", len(s.due)), busy)
+	return s.onTime()
+}
+
+// sweeping is the sweep's function, called every minute, and what it has to see.
+type sweeping struct {
+	*world
+	queues int64
+
+	mu sync.Mutex
+	// due is since when each neighbour waits, seen when it was seen to.
+	due, seen map[string]time.Time
+	// oldest is the longest that a round took.
+	oldest time.Duration
+}
+
+// records are the consumers without any bound.
+func (s *sweeping) records() *record.Store {
+	return record.NewStore(s.tables, handoff.Names{}.Tables())
+}
+
+// add makes a queue at a position, and a consumer at a place in it.
+func (s *sweeping) add(queue string, position, parked, delivered int64, movedAt time.Time) error {
+	ctx := context.Background()
+	settings := cursor.DefaultSettings()
+	settings.Policy, settings.GapAfter = cursor.PolicyAlert, time.Second
+	if _, err := s.store.CreateCursor(ctx, cursor.Cursor{
+		Queue: queue, Settings: settings, Position: position, MaxParked: parked, MovedAt: movedAt, Announced: -1,
+	}); err != nil {
+		return err
+	}
+	s.queues++
+	_, _, err := s.records().CreateConsumer(ctx, record.Consumer{Queue: queue, Name: "c", State: record.Idle, Delivered: delivered, LastOp: "made"})
+	return err
+}
+
+// fillAll makes the queues, in the order of their names.
+func (s *sweeping) fillAll() error {
+	long := s.now.Add(-30 * 24 * time.Hour)
+	for i := range s.neighbours() {
+		if err := s.add(fmt.Sprintf("neighbour %07d", i), 5, 0, 5, long); err != nil {
+			return err
+		}
+	}
+	for i := range s.of(gapsOfOne) {
+		if err := s.add(fmt.Sprintf("one/gap %07d", i), 5, 9, 5, s.now); err != nil {
+			return err
+		}
+	}
+	for i := range s.of(lagsOfOne) {
+		if err := s.add(fmt.Sprintf("one/lag %07d", i), 5, 0, 1, s.now); err != nil {
+			return err
+		}
+	}
+	for i := range s.of(quietQueues) {
+		if err := s.add(fmt.Sprintf("quiet %07d", i), 5, 0, 5, long); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// neighbours is how many there are: enough for each kind of trouble.
+func (s *sweeping) neighbours() int64 { return max(s.of(neighbours), 40) }
+
+// trouble comes over a tenth of the neighbours, each in its own way.
+func (s *sweeping) trouble(minute int) error {
+	ctx := context.Background()
+	acker, err := s.acker(s.tables, func() time.Time { return s.now })
+	if err != nil {
+		return err
+	}
+	for i := int64(minute); i < s.neighbours(); i += 10 {
+		queue := fmt.Sprintf("neighbour %07d", i)
+		since := s.now
+		switch i / 10 % 4 {
+		case 0:
+			_, err = s.store.OpenGap(ctx, queue, 9, s.now)
+			since = since.Add(time.Second)
+		case 1:
+			_, _, err = s.store.Move(ctx, queue, 5, 7, s.now)
+		case 2:
+			err = s.dies(queue)
+			since = since.Add(time.Minute)
+		case 3:
+			_, err = acker.Create(ctx, queue, &xorack.CreateOptions{Deadline: time.Minute})
+			since = since.Add(time.Minute)
+		}
+		if err != nil {
+			return err
+		}
+		s.due[queue] = since
+	}
+	return nil
+}
+
+// dies leaves a claim whose process died.
+func (s *sweeping) dies(queue string) error {
+	ctx := context.Background()
+	if _, _, err := s.store.Move(ctx, queue, 5, 7, s.now); err != nil {
+		return err
+	}
+	c, err := s.records().Consumer(ctx, queue, "c")
+	if err != nil {
+		return err
+	}
+	_, _, err = s.records().Claim(ctx, c, record.Claim{Req: "dead", To: 7, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
+	return err
+}
+
+func (s *sweeping) acker(tables ddb.Engine, now func() time.Time) (*xorack.Acker, error) {
+	store, err := xorack.NewStore(tables, xorack.Names{})
+	if err != nil {
+		return nil, err
+	}
+	return xorack.New(store, &xorack.Options{Now: now})
+}
+
+// minute is one call of the sweep, and the rest of its minute. Its process is killed when
+// it has made the requests of 55 seconds.
+func (s *sweeping) minute(all *spent) {
+	i := &invocation{next: s.tables, left: sideBySide(55 * time.Second)}
+	began := s.now
+	now := func() time.Time { return began.Add(time.Duration(i.made()) * time.Millisecond) }
+	// What is killed with its time is no failure here: the next call goes on.
+	_ = s.sweep(i, now)
+	all.invocations++
+	all.requests += i.requests
+	all.most = max(all.most, i.requests)
+	all.units = all.units.Plus(i.units)
+	s.now = began.Add(time.Minute)
+}
+
+// sweep is what the function does.
+func (s *sweeping) sweep(i *invocation, now func() time.Time) error {
+	ctx := context.Background()
+	store, err := cursor.NewStore(i, cursor.Names{})
+	if err != nil {
+		return err
+	}
+	sorter, err := cursor.New(store, &cursor.Options{Now: now})
+	if err != nil {
+		return err
+	}
+	d, err := handoff.New(record.NewStore(i, handoff.Names{}.Tables()), sorter, &handoff.Options{Now: now})
+	if err != nil {
+		return err
+	}
+	acker, err := s.acker(i, now)
+	if err != nil {
+		return err
+	}
+	consumers, err := d.SweepBeside(handoff.SweepOptions{})
+	if err != nil {
+		return err
+	}
+	fanout.SideBySide(2, func(part int) {
+		if part == 0 {
+			_, _ = acker.Sweep(ctx, xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+				s.saw(c.Tag, now())
+				return nil
+			}})
+			return
+		}
+		report, _ := sorter.Sweep(ctx, cursor.SweepOptions{
+			Every: 4*time.Minute - 30*time.Second, Beside: consumers.Beside(), Delivered: d.Delivered,
+			Announce: func(_ context.Context, a cursor.Announcement) error {
+				s.saw(a.Queue, now())
+				return nil
+			},
+		})
+		s.oldest = max(s.oldest, report.Round.Age)
+	})
+	return nil
+}
+
+// made is how many requests the invocation has made.
+func (i *invocation) made() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.requests
+}
+
+// saw notes when a neighbour was seen to.
+func (s *sweeping) saw(name string, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, before := s.seen[name]; !before {
+		s.seen[name] = at
+	}
+}
+
+// look notes which of those that lag, or have a dead claim, were seen to.
+func (s *sweeping) look() error {
+	ctx := context.Background()
+	for queue, since := range s.due {
+		cur, err := s.store.Cursor(ctx, queue, true)
+		if err != nil {
+			return err
+		}
+		c, err := s.records().Consumer(ctx, queue, "c")
+		if err != nil {
+			return err
+		}
+		// Who lags was woken up, and a dead claim ended.
+		if !cur.Nudged.Before(since) && c.State != record.Started {
+			s.saw(queue, cur.Nudged)
+		}
+	}
+	return nil
+}
+
+// onTime says who waited for too long.
+func (s *sweeping) onTime() error {
+	var latest time.Duration
+	for name, since := range s.due {
+		at, seen := s.seen[name]
+		if !seen {
+			return fmt.Errorf("%s was never seen", name)
+		}
+		latest = max(latest, at.Sub(since))
+	}
+	s.lines = append(s.lines, fmt.Sprintf("%d neighbours were seen within %v; a round took %v at most",
+		len(s.due), latest.Round(time.Second), s.oldest.Round(time.Second)))
+	if latest > seenWithin {
+		return fmt.Errorf("a neighbour was seen after %v, want %v at most", latest, seenWithin)
+	}
+	return nil
+}

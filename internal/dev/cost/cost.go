@@ -62,6 +62,8 @@ type Bill struct {
 	Requests float64
 	// API is the HTTP API's part, Functions that of Lambda.
 	API, Functions float64
+	// Sweep is for looking after the queues.
+	Sweep float64
 	// Stored is for the tables' size, with the means to restore them.
 	Stored float64
 	// Logs are what API and functions write; Fixed is for metrics and alarms,
@@ -71,7 +73,7 @@ type Bill struct {
 
 // Total is the sum.
 func (b Bill) Total() float64 {
-	return b.Requests + b.API + b.Functions + b.Stored + b.Logs + b.Fixed
+	return b.Requests + b.API + b.Functions + b.Sweep + b.Stored + b.Logs + b.Fixed
 }
 
 // Bills are the bills of our modes, and of what else one could take.
@@ -130,7 +132,7 @@ func (w Workload) sorter(name string, f flow) Bill {
 	b.addCalls(w.requests(), f.producer*trip)
 	b.addCalls(f.calls, f.trips*trip)
 	b.Stored = w.Rate * kept * itemBytes / gb * storedGB
-	b.addCalls(sweeps/month, 10*trip)
+	b.Sweep = w.sweep(f.moves).Total()
 	b.Fixed = metrics*metric + alarms*alarm + dashboards*dashboard
 	return b
 }

@@ -38,8 +38,16 @@ func TestBills(t *testing.T) {
 		{"a claim, a commit, two looks and a page for each move", bills(t, single)["sync, one consumer"].Requests, bills(t, single)["sync"].Requests + 1.01*(2*0.625+2.5*0.125)},
 		{"the older algorithm", bills(t, single)["aws-stream-sort"].Requests, 2*0.625 + 0.125},
 		{"an API request a message", bills(t, single)["sync"].API, 1},
-		{"enqueue and sort, 12 and 7 ms of half a GB", bills(t, single)["sync"].Functions, 0.4 + 19e3*0.5*0.0000133334 + sweeps*(0.2e-6+0.052*0.5*gbSecond)},
-		{"enqueue alone moves nothing, sort asks four times", bills(t, single)["async"].Functions, 0.4 + 29e3*0.5*0.0000133334 + sweeps*(0.2e-6+0.052*0.5*gbSecond)},
+		{"enqueue and sort, 12 and 7 ms of half a GB", bills(t, single)["sync"].Functions, 0.4 + 19e3*0.5*0.0000133334},
+		{"enqueue alone moves nothing, sort asks four times", bills(t, single)["async"].Functions, 0.4 + 29e3*0.5*0.0000133334},
+		{"10,950 looks at a million queues, half a unit for 4 KB of 117 bytes each", single.sweep(0).Rounds, 10950 * (1e9*117/8192*0.125e-9 + 0.625e-6)},
+		{"30.4 looks behind each, for half a unit, by two scans", single.sweep(0).Full, 730.0 / 24 * (0.5 + 2*117/8192.0) * 0.125},
+		{
+			"43,800 calls, of 11 units and 32 ms; 112 pages by four; 64 side by side", single.sweep(0).Calls,
+			43800*(11*0.125e-6+0.2e-6+1200.0/(1<<30)*0.5) + (43800*0.032+10950*112.0/4*0.1+730.0/24*1e6/64*0.005)*0.5*0.0000133334,
+		},
+		{"a thousand moves a second for 14 minutes each", single.sweep(1000).Moved, 10950 * 840e3 * (0.125e-6 + 0.005/64*0.5*0.0000133334)},
+		{"no more than all queues", single.sweep(1e4).Moved, 10950 * (0.125 + 1e6*0.005/64*0.5*0.0000133334)},
 		{"14 of 30.4 days, 327 bytes", bills(t, single)["sync"].Stored, 1e6 / month * 14 * 86400 * 327 / (1 << 30) * 0.45},
 		{"sent, received and deleted", bills(t, single)["SQS FIFO"].Total(), 1.5},
 		{"batches of 25; sort looks once at each", bills(t, batches)["sync"].Requests, 1.11*0.625 + 0.035*0.125 + 0.125/25},
@@ -49,6 +57,13 @@ func TestBills(t *testing.T) {
 		if math.Abs(c.got-c.want) > 1e-6 {
 			t.Errorf("%s: $%.6f, want $%.6f", c.name, c.got, c.want)
 		}
+	}
+}
+
+// TestAMillionQueues: what the sweep of a million quiet queues may cost.
+func TestAMillionQueues(t *testing.T) {
+	if quiet := (Workload{Queues: 1_000_000}).sweep(0).Quiet(); quiet > 25 {
+		t.Errorf("$%.2f a month, want 25 at most", quiet)
 	}
 }
 

@@ -12,14 +12,19 @@ func (w Workload) Write(out io.Writer) error {
 	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%d of one queue a request, disorder %s; dollars a month, us-east-1:\n\n",
 		w.Rate, millions, w.Queues, w.Batch, w.Disorder)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tstored\tlogs\tfixed\ttotal\ta million\t")
+	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tsweep\tstored\tlogs\tfixed\ttotal\ta million\t")
 	for _, b := range w.Bills() {
-		fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n",
-			b.Name, b.Requests, b.API, b.Functions, b.Stored, b.Logs, b.Fixed, b.Total(), b.Total()/millions)
+		fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n",
+			b.Name, b.Requests, b.API, b.Functions, b.Sweep, b.Stored, b.Logs, b.Fixed, b.Total(), b.Total()/millions)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	sweep := w.sweep(w.sync().moves)
+	fmt.Fprintf(out, "\nThe sweep sees every open gap, lag, dead claim and due chain of %d queues within 5 minutes:\n"+
+		"$%.2f a month where nothing moves (rounds %.2f, the day's full round %.2f, calls %.2f),\n"+
+		"and $%.2f for the consumers of queues that moved (sync).\n",
+		w.Queues, sweep.Quiet(), sweep.Rounds, sweep.Full, sweep.Calls, sweep.Moved)
 	_, err := fmt.Fprintln(out, "\nSQS FIFO keeps the order in which messages are sent: it does not sort them.\ndocs/cost.md has the formulae, where each figure is from, and what is left out.")
 	return err
 }

@@ -4,13 +4,19 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // queue is the one that messages of 100 bytes take 227 bytes in.
@@ -67,4 +73,67 @@ func TestDeliver(t *testing.T) {
 		}
 		position += int64(size)
 	}
+}
+
+// TestSweep measures what a sweep takes of queues that are quiet, by AWS's rules.
+func TestSweep(t *testing.T) {
+	var names cursor.Names
+	tables := ddb.NewMemory(slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, handoff.Names{}.Tables())...)
+	metered := ddbtest.NewMeter(tables)
+	store, err := cursor.NewStore(metered, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	sorter, err := cursor.New(store, &cursor.Options{Now: clock, Retention: 14 * 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliverer, err := handoff.New(record.NewStore(metered, handoff.Names{}.Tables()), sorter, &handoff.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const queues = 20_000
+	for i := range queues {
+		queue := fmt.Sprintf("queue-%06d", i)
+		if _, err := store.CreateCursor(t.Context(), cursor.Cursor{
+			Queue: queue, Settings: cursor.DefaultSettings(), Position: 123_456, MaxParked: 123_401, MovedAt: now, Announced: -1,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := store.Move(t.Context(), queue, 123_456, 123_457, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep := func() ddb.Units {
+		t.Helper()
+		consumers, err := deliverer.SweepBeside(handoff.SweepOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		metered.Take()
+		if _, err := sorter.Sweep(t.Context(), cursor.SweepOptions{
+			Every: roundEvery * time.Second, Beside: consumers.Beside(), Delivered: deliverer.Delivered,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return metered.Take().Units
+	}
+	sweep()
+	for range 3 { // what is long quiet is so for two full rounds
+		now = now.Add(fullEvery * time.Second)
+		sweep()
+	}
+	now = now.Add(roundEvery * time.Second)
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if got > want*1.02+3 || got < want*0.95 {
+			t.Errorf("%s: %.1f read units, want %.1f", what, got, want)
+		}
+	}
+	near("a round", sweep().Reads-3, queues*scanUnits)
+	near("a call between two", sweep().Reads, 3)
+	now = now.Add(fullEvery * time.Second)
+	near("the full round and another", sweep().Reads-3, queues*(3*scanUnits+fullReads))
 }

@@ -49,6 +49,10 @@ type sweeper struct {
 	consumers handoff.SweepOptions
 	chains    xorack.SweepOptions
 	emitter   *emf.Emitter
+	// tenants: the metrics that alarms watch are written by tenant too, gaps from
+	// gapAfter on.
+	tenants  bool
+	gapAfter time.Duration
 }
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
@@ -83,6 +87,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		shelf = archive.New(archive.NewDynamo(client, archive.Names{Archive: s.ArchiveTable}), sorter)
 	}
 	return (&sweeper{
+		tenants: s.TenantClaim != "", gapAfter: s.GapAlarmAfter,
 		sorter: sorter, deliverer: deliverer, acker: acker, emitter: settings.NewEmitter(out),
 		queues: cursor.SweepOptions{
 			Segments: s.SweepSegments, Every: max(s.SweepEvery-early, 0), FullEvery: s.FullSweepEvery, Announce: announcer.Gap,
@@ -104,13 +109,18 @@ func (s *sweeper) run(ctx context.Context, event json.RawMessage) (report, error
 	defer metrics.Flush()
 	ctx, cancel := margin.Keep(ctx, margins)
 	defer cancel()
+	var seen *troubles
+	if s.tenants {
+		seen = &troubles{of: map[string]map[string]float64{}}
+	}
 	var did report
 	var errs [2]error
 	sweeps := []func(){
-		func() { did.Queues, did.Consumers, errs[0] = s.sweepQueues(ctx, metrics, scheduled(event)) },
-		func() { did.Chains, errs[1] = s.sweepChains(ctx, metrics) },
+		func() { did.Queues, did.Consumers, errs[0] = s.sweepQueues(ctx, metrics, seen, scheduled(event)) },
+		func() { did.Chains, errs[1] = s.sweepChains(ctx, metrics, seen) },
 	}
 	fanout.SideBySide(len(sweeps), func(i int) { sweeps[i]() })
+	seen.write(metrics)
 	// Written by every run, however little it did: an alarm tells "no sweep" by it.
 	age := did.Queues.Round.Age
 	if did.Chains.More {
@@ -136,8 +146,8 @@ func scheduled(event json.RawMessage) bool {
 
 // sweepQueues makes the rounds over all queues: it heals, skips, announces gaps, keeps
 // undelivered messages from expiring, and looks after the consumers beside.
-func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, whenDue bool) (cursor.SweepReport, handoff.SweepReport, error) {
-	consumers, err := s.deliverer.SweepBeside(s.consumerOptions(metrics))
+func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *troubles, whenDue bool) (cursor.SweepReport, handoff.SweepReport, error) {
+	consumers, err := s.deliverer.SweepBeside(s.consumerOptions(metrics, seen))
 	if err != nil {
 		return cursor.SweepReport{}, handoff.SweepReport{}, err
 	}
@@ -151,6 +161,11 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, whenDue
 		options.Delivered = s.consumers.Archive.Delivered(options.Delivered)
 	}
 	options.Erase = s.erase
+	options.Gap = func(queue string, age time.Duration) {
+		if age >= s.gapAfter {
+			seen.worst("GapAge", queue, age.Seconds())
+		}
+	}
 	options.Announce = func(ctx context.Context, a cursor.Announcement) error {
 		metrics.Count(metricOfGap[a.Kind], 1)
 		return s.queues.Announce(ctx, a)
@@ -187,14 +202,23 @@ func (s *sweeper) erase(ctx context.Context, c cursor.Cursor) (left bool, err er
 }
 
 // consumerOptions are those of the consumers, with a count of what is announced.
-func (s *sweeper) consumerOptions(metrics *emf.Metrics) handoff.SweepOptions {
+func (s *sweeper) consumerOptions(metrics *emf.Metrics, seen *troubles) handoff.SweepOptions {
 	options := s.consumers
 	options.Announce = func(ctx context.Context, a handoff.Announcement) error {
 		switch a.Kind {
 		case handoff.ConsumerMissing:
 			metrics.Count("ConsumersMissing", 1)
+			seen.count("ConsumersMissing", a.Queue)
 		case handoff.ConsumerReplyRefused:
 			metrics.Count("RepliesRefused", 1)
+		case handoff.ConsumerLags:
+			seen.worst("ConsumerLag", a.Queue, a.Age.Seconds())
+		case handoff.ConsumerBlocked:
+			seen.count("ConsumersBlocked", a.Queue)
+		case handoff.ConsumerInDoubt:
+			seen.count("ConsumersInDoubt", a.Queue)
+		case handoff.ConsumerQuarantined:
+			seen.count("ConsumersQuarantined", a.Queue)
 		}
 		return s.consumers.Announce(ctx, a)
 	}
@@ -215,8 +239,15 @@ func tellWhole(metrics *emf.Metrics, queues cursor.SweepReport, consumers handof
 
 // sweepChains times chains out, and finishes those that the stream's handler did not
 // finish.
-func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics) (xorack.SweepReport, error) {
-	did, err := s.acker.Sweep(ctx, s.chains)
+func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics, seen *troubles) (xorack.SweepReport, error) {
+	options := s.chains
+	options.Announce = func(ctx context.Context, c xorack.Chain) error {
+		if c.End() == xorack.TimedOut {
+			seen.count("ChainsTimedOut", c.Tag)
+		}
+		return s.chains.Announce(ctx, c)
+	}
+	did, err := s.acker.Sweep(ctx, options)
 	metrics.Count("SweptChains", did.Chains)
 	metrics.Count("ChainsTimedOut", did.TimedOut)
 	metrics.Count("ChainsFinished", did.Finished)

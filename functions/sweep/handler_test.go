@@ -149,6 +149,7 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 	if _, err := claims.Prepare(t.Context(), a.Held()); err != nil {
 		t.Fatal(err)
 	}
+	s.tenants = true
 	for _, kind := range []string{"consumer.in-doubt", "consumer.quarantined"} {
 		now = now.Add(31 * time.Minute)
 		if kind == "consumer.quarantined" {
@@ -160,6 +161,10 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 		if said[kind] != 1 {
 			t.Errorf("said %v, want %s", said, kind)
 		}
+	}
+	of := byTenant(t, bytes.NewBufferString(out.String()))
+	if of["(none) ConsumersInDoubt"] != 1 || of["(none) ConsumersQuarantined"] != 1 {
+		t.Errorf("by tenant: %v", of)
 	}
 	hasMetrics(t, &out, `"ConsumersInDoubt":1`, `"ConsumersQuarantined":1`)
 }

@@ -55,6 +55,9 @@ type Settings struct {
 	SweepSegments              int
 	// LagAfter is STREAMSORT_LAG_AFTER; 0 means the sweep's own default.
 	LagAfter time.Duration
+	// GapAlarmAfter is STREAMSORT_GAP_ALARM_AFTER, the age from which a gap is written by
+	// its tenant, where there are any.
+	GapAlarmAfter time.Duration
 	// SettleWithin is STREAMSORT_SETTLE_WITHIN, how long a claim may stay in
 	// doubt; 0 means the sweep's own default.
 	SettleWithin time.Duration
@@ -101,6 +104,7 @@ func FromEnvironment() (Settings, error) {
 		FullSweepEvery: r.duration("STREAMSORT_FULL_SWEEP_EVERY", 0),
 		SweepSegments:  int(r.number("STREAMSORT_SWEEP_SEGMENTS", 0)),
 		LagAfter:       r.duration("STREAMSORT_LAG_AFTER", 0),
+		GapAlarmAfter:  r.duration("STREAMSORT_GAP_ALARM_AFTER", 0),
 		SettleWithin:   r.duration("STREAMSORT_SETTLE_WITHIN", 0),
 
 		AnnounceTopic:    os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),

@@ -36,6 +36,9 @@ type SweepOptions struct {
 	// Erase deletes what others have stored of a queue that was erased, and reports
 	// whether something of it is left: see [Sorter.EraseMore]. nil means that nobody has.
 	Erase func(context.Context, Cursor) (left bool, err error)
+	// Gap gets each open gap that the round of the gaps sees, whatever its age and its
+	// queue's policy. nil means that nobody listens.
+	Gap func(queue string, age time.Duration)
 	// Announce hands an announcement on. An error keeps it due: the next run
 	// tries again. nil means that nobody listens.
 	Announce func(context.Context, Announcement) error
@@ -65,6 +68,9 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 	}
 	if o.SkipLimit == 0 {
 		o.SkipLimit = MaxMaxAhead // no gap is longer
+	}
+	if o.Gap == nil {
+		o.Gap = func(string, time.Duration) {}
 	}
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
@@ -355,6 +361,7 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	if !r.full {
 		r.seen.Add(tallyGaps, 1)
 		r.seen.Peak(tallyGapAge, age)
+		r.options.Gap(cur.Queue, age)
 	}
 	if cur.Settings.Policy == PolicyWait || age < cur.Settings.GapAfter {
 		return cur, nil

@@ -43,7 +43,11 @@ func (b *bench) announces(what string, options cursor.SweepOptions, want ...stri
 func TestSweepAnnouncesAGapUntilItIsGone(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute }))
 	b.put(body(3))
-	report := b.announces("a young gap", cursor.SweepOptions{})
+	var seen []string
+	report := b.announces("a young gap", cursor.SweepOptions{Gap: func(queue string, age time.Duration) { seen = append(seen, fmt.Sprint(queue, age)) }})
+	if diff := cmp.Diff([]string{"q0s"}, seen); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
+	}
 	if report.OpenGaps != 1 || report.OldestGap != 0 {
 		t.Errorf("report %+v, want one open gap of no age", report)
 	}

@@ -145,6 +145,19 @@ func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
 	k.stream(failedAt("10"), moved(10, "much", 20, 29))
 }
 
+// TestANeighboursBacklogIsOneTurn: in a batch of records, whatever waits in the queues
+// before it, a queue's own batch is handed on after one turn of each, two batches here;
+// the desk works on one queue after the other, Lambda on 64 at a time.
+func TestANeighboursBacklogIsOneTurn(t *testing.T) {
+	k := newDesk(t)
+	k.put("@noisy/a", upTo(1, 300)...)
+	k.put("@noisy/b", upTo(1, 300)...)
+	k.put("@quiet/a", 1)
+	k.fails = func(handoff.Batch) error { k.pass(6 * time.Second); return nil }
+	k.stream(allWell, moved(1, "@noisy/a", 0, 300), moved(2, "@noisy/b", 0, 300), moved(3, "@quiet/a", 0, 1))
+	k.gets("@noisy/a 1,2,3 #1", "@noisy/a 4,5,6 #1", "@noisy/b 1,2,3 #1", "@noisy/b 4,5,6 #1", "@quiet/a 1 #1")
+}
+
 // TestAQueueThatGoesOnFailingLetsOthersGo: a record is handed out again for half a minute,
 // whether the queue's store fails or its sink.
 func TestAQueueThatGoesOnFailingLetsOthersGo(t *testing.T) {

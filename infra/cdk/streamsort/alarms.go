@@ -25,6 +25,9 @@ type alarm struct {
 	periods     int           // 1 where it is 0
 	points      int           // all of them where it is 0
 	silent      bool          // raised below the threshold, and where there is nothing
+	// byTenant: where there are tenants, it is raised for each of them by itself, and
+	// for what is no tenant's.
+	byTenant bool
 }
 
 // metric is a metric of CloudWatch.
@@ -136,32 +139,32 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Maximum", threshold: (s.props.SweepInterval + sweepCalls).Seconds(), periods: 3, points: 2,
 		},
 		{
-			id: "GapAgeAlarm", description: "A message has been missing for long; what follows it waits", metric: sweep("GapAge"),
+			id: "GapAgeAlarm", byTenant: true, description: "A message has been missing for long; what follows it waits", metric: sweep("GapAge"),
 			statistic: "Maximum", threshold: s.props.GapAlarmAfter.Seconds(),
 		},
 		{
-			id: "ConsumersBlockedAlarm", description: "A message fails for good; a consumer is blocked in its queue", metric: sweep("ConsumersBlocked"),
+			id: "ConsumersBlockedAlarm", byTenant: true, description: "A message fails for good; a consumer is blocked in its queue", metric: sweep("ConsumersBlocked"),
 			statistic: "Maximum", threshold: 1,
 		},
 		{
 			// A claim in doubt settles itself when its consumer is back.
-			id: "ConsumersInDoubtAlarm", description: "A claim was prepared and is not settled; its consumer waits", metric: sweep("ConsumersInDoubt"),
+			id: "ConsumersInDoubtAlarm", byTenant: true, description: "A claim was prepared and is not settled; its consumer waits", metric: sweep("ConsumersInDoubt"),
 			statistic: "Maximum", threshold: 1, periods: 3,
 		},
 		{
-			id: "ConsumersQuarantinedAlarm", description: "A claim was put aside: nobody knows whether it was committed", metric: sweep("ConsumersQuarantined"),
+			id: "ConsumersQuarantinedAlarm", byTenant: true, description: "A claim was put aside: nobody knows whether it was committed", metric: sweep("ConsumersQuarantined"),
 			statistic: "Maximum", threshold: 1,
 		},
 		{
-			id: "ConsumersMissingAlarm", description: "A message was gone before a consumer had it", metric: sweep("ConsumersMissing"),
+			id: "ConsumersMissingAlarm", byTenant: true, description: "A message was gone before a consumer had it", metric: sweep("ConsumersMissing"),
 			statistic: "Sum", threshold: 1,
 		},
 		{
-			id: "ConsumerLagAlarm", description: "Messages wait for long to be delivered", metric: sweep("ConsumerLag"),
+			id: "ConsumerLagAlarm", byTenant: true, description: "Messages wait for long to be delivered", metric: sweep("ConsumerLag"),
 			statistic: "Maximum", threshold: s.props.LagAfter.Seconds(), periods: 3,
 		},
 		{
-			id: "ChainsTimedOutAlarm", description: "Work that is tracked did not end in time", metric: sweep("ChainsTimedOut"),
+			id: "ChainsTimedOutAlarm", byTenant: true, description: "Work that is tracked did not end in time", metric: sweep("ChainsTimedOut"),
 			statistic: "Sum", threshold: 1,
 		},
 		{
@@ -254,10 +257,6 @@ func (s *Streamsort) addAlarm(a alarm) {
 	period := cmp.Or(a.period, max(s.props.SweepInterval, 5*time.Minute))
 	props := &awscloudwatch.CfnAlarmProps{
 		AlarmDescription:   jsii.String(fmt.Sprintf("Streamsort: %s. See docs/runbook.md#%s", a.description, anchor(a.id))),
-		Namespace:          &a.metric.namespace,
-		MetricName:         &a.metric.name,
-		Statistic:          &a.statistic,
-		Period:             jsii.Number(period.Seconds()),
 		EvaluationPeriods:  jsii.Number(max(a.periods, 1)),
 		Threshold:          &a.threshold,
 		ComparisonOperator: jsii.String("GreaterThanOrEqualToThreshold"),
@@ -269,13 +268,36 @@ func (s *Streamsort) addAlarm(a alarm) {
 	if a.points != 0 {
 		props.DatapointsToAlarm = jsii.Number(a.points)
 	}
+	if a.byTenant && s.props.hasTenants() {
+		s.watchTenants(props, a, period)
+	} else {
+		watch(props, a, period)
+	}
+	if topic := *s.props.AnnounceTopic; topic != "" {
+		props.AlarmActions, props.OkActions = &[]any{&topic}, &[]any{&topic}
+	}
+	s.alarms[a.id] = awscloudwatch.NewCfnAlarm(s.scope, &a.id, props)
+}
+
+// watch has an alarm look at its metric.
+func watch(props *awscloudwatch.CfnAlarmProps, a alarm, period time.Duration) {
+	props.Namespace, props.MetricName, props.Statistic = &a.metric.namespace, &a.metric.name, &a.statistic
+	props.Period = jsii.Number(period.Seconds())
 	var dimensions []any
 	for _, d := range a.metric.dimensions {
 		dimensions = append(dimensions, &awscloudwatch.CfnAlarm_DimensionProperty{Name: &d.name, Value: d.value})
 	}
 	props.Dimensions = &dimensions
-	if topic := *s.props.AnnounceTopic; topic != "" {
-		props.AlarmActions, props.OkActions = &[]any{&topic}, &[]any{&topic}
-	}
-	s.alarms[a.id] = awscloudwatch.NewCfnAlarm(s.scope, &a.id, props)
+}
+
+// watchTenants has an alarm look at its metric of each tenant: every row of the query is a
+// contributor with a state of its own, so that the trouble of one tenant, however long it
+// lasts, does not hide the next one's.
+func (s *Streamsort) watchTenants(props *awscloudwatch.CfnAlarmProps, a alarm, period time.Duration) {
+	function := map[string]string{"Maximum": "MAX", "Sum": "SUM"}[a.statistic]
+	props.Metrics = []any{&awscloudwatch.CfnAlarm_MetricDataQueryProperty{
+		Id: jsii.String("tenants"), Period: jsii.Number(period.Seconds()), ReturnData: true,
+		Expression: jsii.String(fmt.Sprintf(`SELECT %s(%s) FROM SCHEMA("%s", service, tenant) WHERE service = '%s' GROUP BY tenant ORDER BY %s() DESC`,
+			function, a.metric.name, a.metric.namespace, s.service(), function)),
+	}}
 }

@@ -85,6 +85,11 @@ func TestAlarms(t *testing.T) {
 		set(&r)
 		want[id] = r
 	}
+	for _, id := range []string{"GapAgeAlarm", "ConsumersBlockedAlarm", "ConsumersInDoubtAlarm", "ConsumersQuarantinedAlarm", "ConsumersMissingAlarm", "ConsumerLagAlarm", "ChainsTimedOutAlarm"} {
+		r := want[id]
+		r.metric = strings.TrimSuffix(r.metric, "SweepFunction") + "tenants"
+		want[id] = r
+	}
 	if diff := cmp.Diff(want, alarms(t, changed()), cmp.AllowUnexported(rule{})); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}
@@ -99,12 +104,19 @@ func alarms(t *testing.T, tmpl template) map[string]rule {
 			continue
 		}
 		p := resource["Properties"].(object)
-		dimensions := p["Dimensions"].([]any)
-		last := name(dimensions[len(dimensions)-1].(object)["Value"])
-		r := rule{
-			metric:    fmt.Sprintf("%s %s %s", p["Namespace"], p["MetricName"], last),
-			statistic: p["Statistic"].(string), threshold: p["Threshold"].(float64), period: p["Period"].(float64), of: p["EvaluationPeriods"].(float64),
+		var r rule
+		var service any
+		if p["Metrics"] != nil {
+			r = tenantsRule(t, id, p)
+		} else {
+			dimensions := p["Dimensions"].([]any)
+			service = dimensions[0].(object)["Value"]
+			r = rule{
+				metric:    fmt.Sprintf("%s %s %s", p["Namespace"], p["MetricName"], name(dimensions[len(dimensions)-1].(object)["Value"])),
+				statistic: p["Statistic"].(string), period: p["Period"].(float64),
+			}
 		}
+		r.threshold, r.of = p["Threshold"].(float64), p["EvaluationPeriods"].(float64)
 		r.points = r.of
 		if points, ok := p["DatapointsToAlarm"].(float64); ok {
 			r.points = points
@@ -120,7 +132,6 @@ func alarms(t *testing.T, tmpl template) map[string]rule {
 		if !strings.HasSuffix(p["AlarmDescription"].(string), "docs/runbook.md#"+strings.ToLower(id)) {
 			t.Errorf("%s is described as %v; it must end with its section of the runbook", id, p["AlarmDescription"])
 		}
-		service := dimensions[0].(object)["Value"]
 		switch tmpl.Resources["MessagesTable"]["DeletionPolicy"] {
 		case "Delete": // changedProps
 			topic := []any{"arn:aws:sns:eu-west-1:123456789012:people"}
@@ -135,6 +146,31 @@ func alarms(t *testing.T, tmpl template) map[string]rule {
 		}
 	}
 	return all
+}
+
+var tenantsQuery = regexp.MustCompile(`^SELECT (MAX|SUM)\((\w+)\) FROM SCHEMA\("Streamsort", service, tenant\) WHERE service = 'orders' GROUP BY tenant ORDER BY (MAX|SUM)\(\) DESC$`)
+
+// tenantsRule reads an alarm that is raised for each tenant by itself.
+func tenantsRule(t *testing.T, id string, p object) rule {
+	t.Helper()
+	query := p["Metrics"].([]any)[0].(object)
+	parts := tenantsQuery.FindStringSubmatch(query["Expression"].(string))
+	if parts == nil || parts[1] != parts[3] || query["ReturnData"] != true {
+		t.Fatalf("%s watches %v", id, query)
+	}
+	for _, no := range []string{"Namespace", "MetricName", "Statistic", "Period", "Dimensions"} {
+		if p[no] != nil {
+			t.Errorf("%s has %s beside the query", id, no)
+		}
+	}
+	// A query sees three hours back, and no farther.
+	if p["EvaluationPeriods"].(float64)*query["Period"].(float64) > 3*3600 {
+		t.Errorf("%s looks farther back than a query can", id)
+	}
+	return rule{
+		metric: "Streamsort " + parts[2] + " tenants", statistic: map[string]string{"MAX": "Maximum", "SUM": "Sum"}[parts[1]],
+		period: query["Period"].(float64),
+	}
 }
 
 // The metrics that alarms, the dashboard and queries name are written by the
@@ -166,6 +202,7 @@ func TestWatchedMetricsAreWritten(t *testing.T) {
 	watched := map[string]bool{}
 	for _, tmpl := range []template{defaults(), changed()} {
 		for _, r := range alarms(t, tmpl) {
+			r.metric = strings.Replace(r.metric, " tenants", " SweepFunction", 1)
 			if metric, ok := strings.CutPrefix(r.metric, "Streamsort "); ok {
 				watched[metric] = true
 			}

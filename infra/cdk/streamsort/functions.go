@@ -68,7 +68,7 @@ func (s *Streamsort) addFunctions() error {
 			"STREAMSORT_SETTLE_WITHIN":    text(p.SettleWithin),
 			readersVariable:               readers,
 			"STREAMSORT_DELETE_DELIVERED": strconv.FormatBool(p.DeleteDelivered),
-		}, s.archiveEnvironment()),
+		}, s.archiveEnvironment(), s.troublesEnvironment()),
 		access: s.sweepAccess(),
 	})
 	s.HandoffFunction = s.newFunction(function{

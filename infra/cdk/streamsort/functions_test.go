@@ -80,7 +80,8 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_ANNOUNCE_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:people",
 			"STREAMSORT_READERS":           `[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3},{"name":"books"}]`,
 			"STREAMSORT_SETTLE_WITHIN":     "3h",
-			"STREAMSORT_LAG_AFTER":         "1h", "STREAMSORT_DELETE_DELIVERED": "true", "STREAMSORT_ARCHIVE_TABLE": ref("ArchiveTable"),
+			"STREAMSORT_TENANT_CLAIM":      "custom:tenant", "STREAMSORT_GAP_ALARM_AFTER": "2h",
+			"STREAMSORT_LAG_AFTER": "1h", "STREAMSORT_DELETE_DELIVERED": "true", "STREAMSORT_ARCHIVE_TABLE": ref("ArchiveTable"),
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"),
 		})},
 		{"handoff", "Handoff", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{

@@ -58,7 +58,8 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 	for _, must := range []string{
 		"AWS::DynamoDB::GlobalTable TableName orders-messages", "AWS::DynamoDB::GlobalTable TableName orders-archive",
 		"AWS::ApiGatewayV2::Api Name Orders-tenants", "AWS::Logs::QueryDefinition Name Orders/What fails", "Export Orders-CursorsStreamArn",
-		"Streamsort GapAge orders",
+		"Streamsort RoundAge orders",
+		`AWS::CloudWatch::Alarm SELECT MAX(GapAge) FROM SCHEMA("Streamsort", service, tenant) WHERE service = 'orders' GROUP BY tenant ORDER BY MAX() DESC`,
 	} {
 		if named[0][must] == "" {
 			t.Errorf("the test does not see %q", must)
@@ -84,6 +85,9 @@ func names(t *testing.T, tmpl template) map[string]string {
 				continue
 			}
 			found[typ+" "+key+" "+name] = id
+		}
+		if queries, ok := properties["Metrics"].([]any); ok {
+			found[typ+" "+queries[0].(object)["Expression"].(string)] = id
 		}
 		if typ == "AWS::CloudWatch::Alarm" && properties["Namespace"] == metricsNamespace {
 			metric := metricsNamespace + " " + properties["MetricName"].(string)

@@ -6,8 +6,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,8 +17,6 @@ import (
 	"strings"
 	"time"
 
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-
 	"github.com/streamsort/streamsort/internal/awsenv"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -31,9 +27,8 @@ import (
 type Client struct {
 	base     string
 	http     *http.Client
-	aws      *awsenv.Settings // nil: requests are not signed
-	service  string           // that they are signed for
-	token    Token            // what they have instead of a signature
+	signer   *signer // nil: requests are not signed
+	token    Token   // what they have instead of a signature
 	attempts int
 }
 
@@ -44,35 +39,48 @@ const maxRetryAfter = 60
 // defaultAttempts is how often a request is made at most.
 const defaultAttempts = 8
 
-// New returns a client of the API at a URL. Requests to API Gateway are signed
-// with the environment's keys.
+// New returns a client of the API at a URL. Requests to API Gateway's own names are
+// signed, as those of [NewSigned] are.
 func New(base string) (*Client, error) {
-	c, err := newClient(base)
+	c, u, err := newClient(base)
 	if err != nil {
 		return nil, err
 	}
-	if u, _ := url.Parse(base); strings.Contains(u.Host, ".execute-api.") {
-		s, err := awsenv.Read("", "")
-		if err != nil {
-			return nil, fmt.Errorf("requests to %s must be signed: %w", u.Host, err)
-		}
-		c.aws, c.service = &s, "execute-api"
+	if strings.Contains(u.Host, ".execute-api.") {
+		c.signer, err = newSigner(u, "")
 	}
-	return c, nil
+	return c, err
 }
 
-func newClient(base string) (*Client, error) {
+// NewSigned returns a client whose requests are signed for IAM whatever the host's name
+// is, such as a custom domain's, with the credentials of AWS's standard chain, which are
+// fetched anew when they run out. An empty region is that of the host's name, or of the
+// configuration.
+func NewSigned(base, region string) (*Client, error) {
+	c, u, err := newClient(base)
+	if err != nil {
+		return nil, err
+	}
+	c.signer, err = newSigner(u, region)
+	return c, err
+}
+
+func newClient(base string) (*Client, *url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("url %q must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com", base)
+		return nil, nil, fmt.Errorf("url %q must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com", base)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
 	return &Client{
-		base:     strings.TrimSuffix(base, "/"),
-		http:     &http.Client{Transport: transport, Timeout: 40 * time.Second},
+		base: strings.TrimSuffix(base, "/"),
+		// An API redirects nobody: a signature or a token would go where it was not made
+		// for, and a POST would become a GET.
+		http: &http.Client{Transport: transport, Timeout: 40 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}},
 		attempts: defaultAttempts,
-	}, nil
+	}, u, nil
 }
 
 // Token is what gives each request its token, a JWT; it is called for every one,
@@ -81,7 +89,7 @@ type Token func(context.Context) (string, error)
 
 // NewWithToken returns a client of the tenants' API at a URL.
 func NewWithToken(base string, token Token) (*Client, error) {
-	c, err := newClient(base)
+	c, _, err := newClient(base)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +97,11 @@ func NewWithToken(base string, token Token) (*Client, error) {
 	return c, nil
 }
 
-// NewSigned returns a client whose requests go through an HTTP client of the
+// NewWithKeys returns a client whose requests go through an HTTP client of the
 // caller's, signed with these keys for a service: "execute-api" for an API,
 // "lambda" for a function's own URL.
-func NewSigned(base string, through *http.Client, service string, keys awsenv.Settings) *Client {
-	return &Client{base: strings.TrimSuffix(base, "/"), http: through, aws: &keys, service: service, attempts: defaultAttempts}
+func NewWithKeys(base string, through *http.Client, service string, keys awsenv.Settings) *Client {
+	return &Client{base: strings.TrimSuffix(base, "/"), http: through, signer: &signer{keys, service}, attempts: defaultAttempts}
 }
 
 // Problem is an answer that is no success.
@@ -185,7 +193,7 @@ func (c *Client) once(ctx context.Context, method, path string, query url.Values
 		return false, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	if err := c.sign(ctx, request, body); err != nil {
+	if err := c.authorize(ctx, request, body); err != nil {
 		return false, err
 	}
 	response, err := c.http.Do(request)
@@ -208,24 +216,26 @@ func (c *Client) once(ctx context.Context, method, path string, query url.Values
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && problem.Status == http.StatusTooManyRequests {
 		problem.RetryAfter = time.Duration(min(max(seconds, 0), maxRetryAfter)) * time.Second
 	}
+	if c.anonymous() && problem.Code == "" && (problem.Status == http.StatusUnauthorized || problem.Status == http.StatusForbidden) {
+		problem.Detail += " (the request was not signed, and had no token)"
+	}
 	return response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= 500, problem
 }
 
-func (c *Client) sign(ctx context.Context, request *http.Request, body []byte) error {
-	if c.token != nil {
+// anonymous reports whether requests say nothing of who makes them.
+func (c *Client) anonymous() bool { return c.signer == nil && c.token == nil }
+
+// authorize adds to a request what says who makes it.
+func (c *Client) authorize(ctx context.Context, request *http.Request, body []byte) error {
+	switch {
+	case c.token != nil:
 		token, err := c.token(ctx)
 		request.Header.Set("Authorization", "Bearer "+token)
 		return err
+	case c.signer != nil:
+		return c.signer.sign(ctx, request, body)
 	}
-	if c.aws == nil {
-		return nil
-	}
-	keys, err := c.aws.Credentials.Retrieve(ctx)
-	if err != nil {
-		return err
-	}
-	hash := sha256.Sum256(body)
-	return v4.NewSigner().SignHTTP(ctx, keys, request, hex.EncodeToString(hash[:]), c.service, c.aws.Region, time.Now())
+	return nil
 }
 
 // Outcome is what became of a message.

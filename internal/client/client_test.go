@@ -110,32 +110,6 @@ func TestATimeoutReportsWhatWasWrong(t *testing.T) {
 	}
 }
 
-func TestNewSignsForAPIGateway(t *testing.T) {
-	for _, url := range []string{"", "127.0.0.1:80", "ftp://x", "http://"} {
-		if _, err := New(url); err == nil {
-			t.Errorf("%q: no error", url)
-		}
-	}
-	t.Setenv("AWS_REGION", "eu-west-1")
-	t.Setenv("AWS_ACCESS_KEY_ID", "id")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	c, err := New("https://abc.execute-api.eu-west-1.amazonaws.com")
-	if err != nil {
-		t.Fatal(err)
-	}
-	request := httptest.NewRequest("POST", "https://abc.execute-api.eu-west-1.amazonaws.com/messages", nil)
-	if err := c.sign(t.Context(), request, []byte("body")); err != nil {
-		t.Fatal(err)
-	}
-	if got := request.Header.Get("Authorization"); !strings.Contains(got, "AWS4-HMAC-SHA256 Credential=id/") || !strings.Contains(got, "/eu-west-1/execute-api/") {
-		t.Errorf("authorization %q", got)
-	}
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
-	if _, err := New("https://abc.execute-api.eu-west-1.amazonaws.com"); err == nil {
-		t.Error("no error without keys")
-	}
-}
-
 // A token goes as it is, also to API Gateway, for which nothing is signed then.
 func TestToken(t *testing.T) {
 	var got string

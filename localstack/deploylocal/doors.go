@@ -57,7 +57,7 @@ func (t *trial) openDoors(ctx context.Context) error {
 		{"REST API", "https://" + more["Rest"] + ".execute-api.localhost:" + server.Port() + "/v1", "execute-api"},
 		{"function URL", "https://" + id + ".lambda-url." + ministack.Region + ".localhost:" + server.Port(), "lambda"},
 	} {
-		c := client.NewSigned(d.base, t.server.Client(), d.service, root)
+		c := client.NewWithKeys(d.base, t.server.Client(), d.service, root)
 		t.doors = append(t.doors, door{d.name, d.base, c.Put})
 	}
 	t.doors = append(t.doors, door{"direct invoke", "", t.invokeEnqueue})

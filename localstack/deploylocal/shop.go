@@ -67,7 +67,7 @@ func (t *trial) shop(ctx context.Context) error {
 
 // sendToShop puts the messages of one queue, the last one first.
 func (t *trial) sendToShop(ctx context.Context, address string) error {
-	c := client.NewSigned(address, t.server.Client(), "execute-api", awsenv.Settings{
+	c := client.NewWithKeys(address, t.server.Client(), "execute-api", awsenv.Settings{
 		Region: ministack.Region, Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey, ""),
 	})
 	for seq := shopMessages; seq > 0; seq-- {

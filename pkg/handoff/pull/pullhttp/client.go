@@ -4,8 +4,10 @@
 //	claims, err := pullhttp.New("https://ID.execute-api.REGION.amazonaws.com")
 //	err = markers.Consume(ctx, claims, "orders", "ledger", effect, nil)
 //
-// Requests to API Gateway are signed for IAM with the keys of the environment, or
-// have a tenant's token ([NewWithToken]).
+// Requests to API Gateway are signed for IAM, those to a custom domain with [NewSigned]; or
+// they have a tenant's token ([NewWithToken]). Region and credentials are found as the SDKs
+// of AWS find them: the environment, profiles, SSO, the roles of ECS, EKS and EC2. What
+// runs out is fetched anew, so that a consumer may run for as long as it likes.
 // What fails on the way, or is answered 429 or 5xx, is repeated with longer and
 // longer waits, which is always safe: every call repeated gives the same answer.
 package pullhttp
@@ -39,6 +41,17 @@ var _ pull.Claims = (*Client)(nil)
 // https://ID.execute-api.REGION.amazonaws.com.
 func New(base string) (*Client, error) {
 	api, err := client.New(base)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{api}, nil
+}
+
+// NewSigned is [New] for an API at a custom domain, which its name does not tell: its
+// requests are signed for IAM, for a region, or for that of the configuration where it is
+// empty. Over plain http nothing is signed but for this machine.
+func NewSigned(base, region string) (*Client, error) {
+	api, err := client.NewSigned(base, region)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,167 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// nowhere takes away all that says who we are on AWS.
+func nowhere(t *testing.T) {
+	t.Helper()
+	none := filepath.Join(t.TempDir(), "none")
+	for name, value := range map[string]string{
+		"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_PROFILE": "",
+		"AWS_CONFIG_FILE": none, "AWS_SHARED_CREDENTIALS_FILE": none, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI": "", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "", "AWS_WEB_IDENTITY_TOKEN_FILE": "",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+func withKeys(t *testing.T) {
+	t.Helper()
+	t.Setenv("AWS_ACCESS_KEY_ID", "id")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+}
+
+// authorization is the header of a request that the client makes.
+func authorization(t *testing.T, c *Client) (string, error) {
+	t.Helper()
+	request := httptest.NewRequest("POST", c.base+"/messages", nil)
+	err := c.authorize(t.Context(), request, []byte("body"))
+	return request.Header.Get("Authorization"), err
+}
+
+func TestURLs(t *testing.T) {
+	for _, url := range []string{"", "127.0.0.1:80", "ftp://x", "http://"} {
+		if _, err := New(url); err == nil {
+			t.Errorf("%q: no error", url)
+		}
+		if _, err := NewSigned(url, "eu-west-1"); err == nil {
+			t.Errorf("%q, signed: no error", url)
+		}
+	}
+}
+
+// TestWhatIsSigned: for which service and region, by the host's name, by what is given
+// and by the configuration.
+func TestWhatIsSigned(t *testing.T) {
+	nowhere(t)
+	withKeys(t)
+	signed := func(region string) func(string) (*Client, error) {
+		return func(base string) (*Client, error) { return NewSigned(base, region) }
+	}
+	for _, c := range []struct {
+		base, configured string
+		new              func(string) (*Client, error)
+		scope            string // empty: not signed
+	}{
+		{"https://abc.execute-api.eu-west-1.amazonaws.com", "", New, "/eu-west-1/execute-api/"},
+		{"https://abc.execute-api.eu-west-1.amazonaws.com", "us-east-1", New, "/eu-west-1/execute-api/"},
+		{"https://abc.execute-api.cn-north-1.amazonaws.com.cn", "", New, "/cn-north-1/execute-api/"},
+		{"https://vpce-1.execute-api.eu-west-1.vpce.amazonaws.com", "", New, "/eu-west-1/execute-api/"},
+		{"http://abc.execute-api.localhost:4566", "us-east-1", New, "/us-east-1/execute-api/"},
+		{"https://api.example.com", "eu-west-1", New, ""},
+		{"https://example.com", "eu-west-1", New, ""},
+		{"http://127.0.0.1:3000", "eu-west-1", New, ""},
+		{"http://api.example.com", "eu-west-1", New, ""},
+		{"https://api.example.com", "eu-west-1", signed(""), "/eu-west-1/execute-api/"},
+		{"https://api.example.com", "eu-west-1", signed("eu-west-2"), "/eu-west-2/execute-api/"},
+		{"https://abc.execute-api.eu-west-1.amazonaws.com", "", signed("eu-west-2"), "/eu-west-2/execute-api/"},
+		{"https://abc.lambda-url.eu-west-1.on.aws", "", signed(""), "/eu-west-1/lambda/"},
+		{"http://127.0.0.1:3000", "eu-west-1", signed(""), "/eu-west-1/execute-api/"},
+		{"http://[::1]:3000", "eu-west-1", signed(""), "/eu-west-1/execute-api/"},
+		{"http://localhost:3000", "eu-west-1", signed(""), "/eu-west-1/execute-api/"},
+	} {
+		t.Setenv("AWS_REGION", c.configured)
+		client, err := c.new(c.base)
+		if err != nil {
+			t.Errorf("%s: %v", c.base, err)
+			continue
+		}
+		got, err := authorization(t, client)
+		if err != nil || (got != "") != (c.scope != "") || !strings.Contains(got, c.scope) {
+			t.Errorf("%s, configured for %q: authorization %q, %v; want one with %q", c.base, c.configured, got, err, c.scope)
+		}
+	}
+}
+
+// TestNothingIsSignedOverPlainHTTP but for this machine.
+func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
+	nowhere(t)
+	withKeys(t)
+	for _, base := range []string{"http://api.example.com", "http://10.0.0.1:3000", "http://localhost.example.com", "http://notlocalhost"} {
+		if _, err := NewSigned(base, "eu-west-1"); err == nil || !strings.Contains(err.Error(), "use https") {
+			t.Errorf("%s: %v", base, err)
+		}
+	}
+	if _, err := New("http://abc.execute-api.eu-west-1.amazonaws.com"); err == nil || !strings.Contains(err.Error(), "use https") {
+		t.Errorf("API Gateway: %v", err)
+	}
+}
+
+// TestWhatIsMissingIsSaid: the region at once, credentials with the first request.
+func TestWhatIsMissingIsSaid(t *testing.T) {
+	nowhere(t)
+	if _, err := NewSigned("https://api.example.com", ""); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+		t.Errorf("without a region: %v", err)
+	}
+	c, err := New("https://abc.execute-api.eu-west-1.amazonaws.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var none *NoCredentialsError
+	err = c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
+	if !errors.As(err, &none) || none.Host != "abc.execute-api.eu-west-1.amazonaws.com" || !strings.Contains(err.Error(), "AWS_PROFILE") {
+		t.Errorf("without credentials: %v", err)
+	}
+	t.Setenv("AWS_PROFILE", "nobody")
+	if _, err := NewSigned("https://api.example.com", "eu-west-1"); err == nil || !strings.Contains(err.Error(), "nobody") {
+		t.Errorf("without the profile: %v", err)
+	}
+}
+
+// TestRefusedAnonymously: a gateway's refusal does not tell that nothing was signed.
+func TestRefusedAnonymously(t *testing.T) {
+	for status, hinted := range map[int]bool{401: true, 403: true, 404: false} {
+		c, _ := serve(t, says(status, `{"message":"Forbidden"}`))
+		err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
+		if err == nil || strings.Contains(err.Error(), "was not signed") != hinted {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+	c, _ := serve(t, says(403, `{"code":"no-tenant","detail":"the token has no tenant"}`))
+	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil); err == nil || strings.Contains(err.Error(), "was not signed") {
+		t.Errorf("a function's refusal: %v", err)
+	}
+	c, _ = serve(t, says(403, `{"message":"Forbidden"}`))
+	c.token = func(context.Context) (string, error) { return "a.b.c", nil }
+	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil); err == nil || strings.Contains(err.Error(), "was not signed") {
+		t.Errorf("with a token: %v", err)
+	}
+}
+
+// TestNoRedirect: what was made for one address goes to no other one.
+func TestNoRedirect(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		t.Error("the redirect was followed")
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(other.Close)
+	for _, status := range []int{301, 302, 307, 308} {
+		c, _ := serve(t, func(w http.ResponseWriter) {
+			w.Header().Set("Location", other.URL)
+			w.WriteHeader(status)
+		})
+		var problem *Problem
+		if err := c.Call(t.Context(), "POST", "/messages", nil, []byte("{}"), nil); !errors.As(err, &problem) || problem.Status != status {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+}

@@ -21,11 +21,11 @@ import (
 func (c *tailCommand) batches(s *session) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	client, err := database()
+	where, err := s.tables()
 	if err != nil {
 		return err
 	}
-	reader, err := streams.New("")
+	client, err := dynamo.New(&dynamo.Options{AWS: &where})
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c *tailCommand) batches(s *session) error {
 		ID: "tail", FunctionName: "tail", StreamARN: aws.ToString(described.Table.LatestStreamArn),
 		StartingPosition:      eventsource.TrimHorizon,
 		FunctionResponseTypes: []string{eventsource.ReportBatchItemFailures},
-	}, eventsource.Config{Streams: reader, Invoke: func(ctx context.Context, payload []byte) ([]byte, string, error) {
+	}, eventsource.Config{Streams: streams.With(where), Invoke: func(ctx context.Context, payload []byte) ([]byte, string, error) {
 		var event table.StreamEvent
 		if err := json.Unmarshal(payload, &event); err != nil {
 			return nil, err.Error(), nil

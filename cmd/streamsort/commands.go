@@ -6,26 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
+	"os"
+	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/mattn/go-isatty"
 
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
 // commands are the verbs and their flags.
 type commands struct {
 	URL    string `help:"Where the API is." default:"http://127.0.0.1:3000" env:"STREAMSORT_URL"`
 	Token  string `help:"A token (JWT) for the tenants' API, in place of a signature." env:"STREAMSORT_TOKEN"`
+	Sign   bool   `help:"Sign requests for IAM, also where the address is no name of API Gateway's own: a custom domain." env:"STREAMSORT_SIGN"`
+	Region string `help:"The region of the API and of the tables, where neither the address nor AWS's configuration says it."`
 	Output string `short:"o" help:"How to print: text or json." enum:"text,json" default:"text"`
+
+	Version kong.VersionFlag `help:"Print the version."`
 
 	Local  localCommand  `cmd:"" help:"Run the stack on this machine, until it is interrupted."`
 	Put    putCommand    `cmd:"" help:"Put messages: a JSON document a line, from a file or standard input."`
 	Tail   tailCommand   `cmd:"" help:"Print a queue's messages in order."`
 	Status statusCommand `cmd:"" help:"Print how far a queue is."`
 	Gaps   gapsCommand   `cmd:"" help:"Print the missing seqs of a queue."`
+
+	Configure configureCommand `cmd:"" help:"Change a queue's settings, or make a queue with them."`
 
 	Consumers consumersCommand `cmd:"" help:"Print how far a queue's consumers are."`
 	Create    createCommand    `cmd:"" help:"Make a consumer of a queue."`
@@ -48,24 +56,23 @@ type session struct {
 	in          io.Reader
 	out, errOut io.Writer
 	url, token  string
+	sign        bool
+	region      string
 	json        bool
+	terminal    bool          // whether somebody watches errOut
+	grace       time.Duration // for calls under way after an interrupt
 }
 
 func (s *session) client() (*client.Client, error) {
-	if s.token != "" {
+	switch {
+	case s.token != "" && s.sign:
+		return nil, errors.New("--sign and --token are both given: a request is signed, or has a token")
+	case s.token != "":
 		return client.NewWithToken(s.url, func(context.Context) (string, error) { return s.token, nil })
+	case s.sign || s.region != "":
+		return client.NewSigned(s.url, s.region)
 	}
 	return client.New(s.url)
-}
-
-// database is for the verbs that work on the tables themselves, without the API.
-func database() (*dynamodb.Client, error) {
-	db, err := dynamo.New(nil)
-	if err != nil {
-		return nil, fmt.Errorf("%w: this verb works on the tables themselves; set AWS_ENDPOINT_URL_DYNAMODB to what "+
-			"`streamsort local` prints as \"DynamoDB at\", or, for those on AWS, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err)
-	}
-	return db, nil
 }
 
 // print prints a document as JSON, or as text.
@@ -86,6 +93,12 @@ func count[N int | int64](n N, one, several string) string {
 	return fmt.Sprintf("%d %s", n, several)
 }
 
+// isTerminal reports whether what is written is shown to somebody.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && isatty.IsTerminal(file.Fd())
+}
+
 // run runs one command line and returns the exit code: 2 where the line is
 // wrong, 1 where the verb failed.
 func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.Writer) int {
@@ -93,22 +106,26 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	done := -1
 	parser, err := kong.New(&c, kong.Name("streamsort"), kong.Writers(out, errOut), kong.UsageOnError(),
 		kong.Description("Messages in, in any order; messages out, in order."),
-		kong.Exit(func(code int) { done = code }))
+		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { done = code }))
 	if err != nil {
 		fmt.Fprintln(errOut, "streamsort:", err)
 		return 1
 	}
 	line, err := parser.Parse(arguments)
 	if done >= 0 {
-		return done // help was asked for
+		return done // help or the version was asked for
 	}
 	if err != nil {
 		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", err, verbOf(err))
 		return 2
 	}
-	s := &session{ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, json: c.Output == "json"}
+	s := &session{ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, sign: c.Sign, region: c.Region, json: c.Output == "json",
+		terminal: isTerminal(errOut), grace: grace}
 	if err := line.Run(s); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(errOut, "streamsort:", err)
+		if what := advice(err, s.url); what != "" {
+			fmt.Fprintln(errOut, "streamsort:", what)
+		}
 		return 1
 	}
 	return 0
@@ -126,21 +143,21 @@ func verbOf(err error) string {
 
 // get makes a GET request and returns the answer, which is also read into out.
 func (s *session) get(path string, query url.Values, out any) (json.RawMessage, error) {
-	return s.call("GET", path, query, out)
+	return s.call(http.MethodGet, path, query, nil, out)
 }
 
 // delete asks for something to be deleted, and reads the answer.
 func (s *session) delete(path string, query url.Values, out any) (json.RawMessage, error) {
-	return s.call("DELETE", path, query, out)
+	return s.call(http.MethodDelete, path, query, nil, out)
 }
 
-func (s *session) call(method, path string, query url.Values, out any) (json.RawMessage, error) {
+func (s *session) call(method, path string, query url.Values, body []byte, out any) (json.RawMessage, error) {
 	c, err := s.client()
 	if err != nil {
 		return nil, err
 	}
 	var raw json.RawMessage
-	if err := c.Call(s.ctx, method, path, query, nil, &raw); err != nil {
+	if err := c.Call(s.ctx, method, path, query, body, &raw); err != nil {
 		return nil, err
 	}
 	return raw, json.Unmarshal(raw, out)

@@ -111,10 +111,10 @@ func (c *consumersCommand) Run(s *session) error {
 		any = true
 		return s.print(raw, "%s\tdelivered %s of %s, lag %s%s\n", it.Consumer, it.Delivered, it.Position, it.Lag, it.state())
 	})
-	if err == nil && !any && !s.json {
-		_, err = fmt.Fprintln(s.out, "no consumer")
+	if err != nil || any {
+		return err
 	}
-	return err
+	return s.print(json.RawMessage("[]"), "no consumer\n")
 }
 
 // pages asks for one page after the other, and calls hand for each element of the list
@@ -148,20 +148,13 @@ func (s *session) pages(path string, query url.Values, name string, hand func(js
 // post makes a POST request with a document, and prints the consumer of the
 // answer; what says in text what was done.
 func (s *session) post(path string, document map[string]any, what string) error {
-	api, err := s.client()
-	if err != nil {
-		return err
-	}
 	body, err := json.Marshal(document)
 	if err != nil {
 		return err
 	}
-	var raw json.RawMessage
-	if err := api.Call(s.ctx, http.MethodPost, path, nil, body, &raw); err != nil {
-		return err
-	}
 	var it consumer
-	if err := json.Unmarshal(raw, &it); err != nil {
+	raw, err := s.call(http.MethodPost, path, nil, body, &it)
+	if err != nil {
 		return err
 	}
 	if it.State == "" { // it is gone

@@ -1,16 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"log/slog"
-	"maps"
-	"path/filepath"
-	"strings"
-	"time"
-
-	"github.com/streamsort/streamsort/internal/dev/localdb"
-	"github.com/streamsort/streamsort/localstack"
-)
+import "fmt"
 
 // localCommand runs templates on this machine.
 type localCommand struct {
@@ -27,24 +17,6 @@ type localCommand struct {
 	Seed      uint64            `help:"The seed of what goes wrong." default:"1"`
 }
 
-// withoutBus empties the name of the event bus, where nothing else is said: there
-// is no bus without --services, and a sweep that cannot announce a gap does not
-// skip it. What is announced stays in the functions' logs.
-func withoutBus(env map[string]string) map[string]string {
-	const bus = "STREAMSORT_EVENT_BUS"
-	for name := range env {
-		if name == bus || strings.HasSuffix(name, "."+bus) {
-			return env
-		}
-	}
-	env = maps.Clone(env)
-	if env == nil {
-		env = map[string]string{}
-	}
-	env[bus] = ""
-	return env
-}
-
 // Validate implements the check of flags that kong makes.
 func (c *localCommand) Validate() error {
 	switch {
@@ -55,41 +27,5 @@ func (c *localCommand) Validate() error {
 	case !(c.Duplicate >= 0 && c.Duplicate < 1):
 		return fmt.Errorf("--duplicate must be from 0 to below 1, not %v", c.Duplicate)
 	}
-	return nil
-}
-
-// Run implements the verb.
-func (c *localCommand) Run(s *session) error {
-	config := localstack.Config{
-		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Port: c.Port, LogDir: c.LogDir,
-		Services: c.Services, Issuers: c.Issuer,
-		Chaos:  localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
-		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)),
-	}
-	if len(config.Templates) == 0 {
-		root, err := localdb.Root()
-		if err != nil {
-			return fmt.Errorf("no --template is given, and the project's own is not here: %w", err)
-		}
-		config.Templates = []string{filepath.Join(root, "infra", "cdk", "streamsort.template.json")}
-	}
-	if !c.Services {
-		config.Env = withoutBus(config.Env)
-	}
-	began := time.Now()
-	stack, err := localstack.Run(s.ctx, config)
-	if err != nil {
-		return err
-	}
-	defer stack.Close()
-	fmt.Fprintf(s.out, "%s runs after %.1fs; interrupt to end\n", stack.URL(), time.Since(began).Seconds())
-	fmt.Fprintf(s.out, "  DynamoDB at %s\n", stack.DynamoDB())
-	for _, f := range stack.Functions() {
-		fmt.Fprintf(s.out, "  function %s\n", f.Name)
-	}
-	for _, m := range stack.Mappings() {
-		fmt.Fprintf(s.out, "  stream of %s to %s\n", m.Table, m.Function)
-	}
-	<-s.ctx.Done()
 	return nil
 }

@@ -60,7 +60,8 @@ func TestBatchesKeepBytes(t *testing.T) {
 		_ = writer.Close()
 	}()
 	var got []string
-	err := batches(reader, 2, func(batch []numbered) error {
+	refuse := func(number int, why string) { got = append(got, why) }
+	err := batches(reader, 2, refuse, func(batch []numbered) error {
 		for _, line := range batch {
 			got = append(got, fmt.Sprintf("%d %s", line.number, line.text))
 		}

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"net/http"
+	"net/url"
 	"os"
-	"slices"
-	"strings"
-	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,10 +23,13 @@ type putCommand struct {
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines." default:"1"`
 	Order       string `help:"Who numbers the messages: 'number', their producers, or 'arrival', the queue; then what the lines say of a seq is left out, and each needs an id." enum:"number,arrival" default:"number"`
+	QueueProp   string `help:"The lines are events as they are: the dotted path of the field that names the queue. It needs --seq-prop or --id-prop." placeholder:"PATH"`
+	SeqProp     string `help:"The path of an event's seq." placeholder:"PATH"`
+	IDProp      string `help:"The path of an event's id. Without --seq-prop the queue keeps the order of arrival." placeholder:"PATH"`
 }
 
-// maxLine is the longest line that is read: a body of 350 KB in base64 fits.
-const maxLine = 1 << 20
+// grace is how long the calls under way may take after an interrupt.
+const grace = 5 * time.Second
 
 // Run implements the verb.
 func (c *putCommand) Run(s *session) error {
@@ -37,6 +38,10 @@ func (c *putCommand) Run(s *session) error {
 	}
 	if c.Concurrency < 1 || c.Concurrency > 64 {
 		return fmt.Errorf("concurrency is %d: it must be from 1 to 64", c.Concurrency)
+	}
+	props := c.props()
+	if len(props) > 0 && c.Order == "arrival" {
+		return errors.New("--order arrival is for messages; events are put in the order of arrival by --queue-prop and --id-prop, without --seq-prop")
 	}
 	in := s.in
 	if c.File != "" {
@@ -51,31 +56,130 @@ func (c *putCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	t := tally{outcomes: map[string]int{}}
-	group, ctx := errgroup.WithContext(s.ctx)
-	group.SetLimit(c.Concurrency)
-	readErr := batches(in, c.Batch, func(batch []numbered) error {
-		group.Go(func() error {
-			messages := make([]json.RawMessage, len(batch))
-			for i, line := range batch {
-				if messages[i] = line.text; c.Order == "arrival" {
-					var err error
-					if messages[i], err = withoutSeq(line.text); err != nil {
-						return fmt.Errorf("line %d%w", line.number, err)
-					}
-				}
-			}
-			results, err := api.Put(ctx, messages)
-			t.add(batch, results)
-			return inLines(err, batch)
-		})
-		return ctx.Err()
-	})
-	err = group.Wait()
-	if err == nil {
-		err = readErr
+	p := putting{api: api, props: props, arrival: c.Order == "arrival", tally: newTally()}
+	if s.terminal {
+		defer p.tally.watch(s.errOut, progressEvery)()
 	}
-	return errors.Join(t.print(s), err)
+	err = p.all(s, in, c.Batch, c.Concurrency)
+	return errors.Join(p.tally.print(s), p.tally.refusals(), p.tally.rest(err))
+}
+
+// props are the paths of what the lines are read by, as the API's query has them; none
+// where the lines are messages.
+func (c *putCommand) props() url.Values {
+	props := url.Values{}
+	for name, path := range map[string]string{"queueProp": c.QueueProp, "seqProp": c.SeqProp, "idProp": c.IDProp} {
+		if path != "" {
+			props.Set(name, path)
+		}
+	}
+	return props
+}
+
+// errInterrupted is why a put ends that is interrupted.
+var errInterrupted = errors.New("interrupted")
+
+// putting is a put under way.
+type putting struct {
+	api     *client.Client
+	props   url.Values
+	arrival bool
+	tally   *tally
+}
+
+// all puts all lines, and goes on behind those that are refused. The error is why it
+// stopped before the end.
+func (p *putting) all(s *session, in io.Reader, size, concurrency int) error {
+	// An interrupt ends the reading; what is under way may still be answered.
+	calls, cut := context.WithCancel(context.WithoutCancel(s.ctx))
+	defer cut()
+	defer context.AfterFunc(s.ctx, func() { time.AfterFunc(s.grace, cut) })()
+	group, calls := errgroup.WithContext(calls)
+	read := make(chan []numbered)
+	readErr := make(chan error, 1)
+	go func() { // nothing interrupts the reading of a terminal: it is not waited for
+		readErr <- batches(in, size, p.tally.refuse, func(batch []numbered) error {
+			select {
+			case read <- batch:
+				return nil
+			case <-calls.Done():
+				return calls.Err()
+			}
+		})
+		close(read)
+	}()
+	for range concurrency {
+		group.Go(func() error { return p.putUntil(s.ctx, calls, read) })
+	}
+	err := group.Wait()
+	switch {
+	case s.ctx.Err() != nil:
+		return errInterrupted
+	case err != nil:
+		return err
+	}
+	return <-readErr
+}
+
+// putUntil puts one batch after the other until there are no more, or an interrupt.
+func (p *putting) putUntil(interrupted, calls context.Context, read <-chan []numbered) error {
+	for {
+		select {
+		case <-interrupted.Done():
+			return nil
+		case <-calls.Done():
+			return nil
+		case batch, more := <-read:
+			if !more || interrupted.Err() != nil {
+				return nil
+			}
+			if err := p.put(calls, batch); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// put puts a batch, and notes what became of it. The error is one that the next batch
+// would have, too.
+func (p *putting) put(ctx context.Context, batch []numbered) error {
+	var messages []json.RawMessage
+	var taken []numbered
+	for _, line := range batch {
+		if p.arrival {
+			var err error
+			if line.text, err = withoutSeq(line.text); err != nil {
+				p.tally.refuse(line.number, fmt.Sprintf("line %d%v", line.number, err))
+				continue
+			}
+		}
+		messages, taken = append(messages, line.text), append(taken, line)
+	}
+	if len(taken) == 0 {
+		return nil
+	}
+	p.tally.begin(taken)
+	var results []client.Outcome
+	var err error
+	if len(p.props) > 0 {
+		results, err = p.api.PutEvents(ctx, p.props, messages)
+	} else {
+		results, err = p.api.Put(ctx, messages)
+	}
+	p.tally.end(taken, results, notStored(err))
+	if text, ofLines := inLines(err, taken); ofLines {
+		p.tally.refuse(taken[0].number, text)
+		return nil
+	}
+	return err
+}
+
+// notStored reports whether an error says that nothing was stored: not that nobody knows.
+func notStored(err error) bool {
+	var problem *client.Problem
+	var none *client.NoCredentialsError
+	return errors.As(err, &none) ||
+		errors.As(err, &problem) && problem.Status < http.StatusInternalServerError && problem.Status != http.StatusTooManyRequests
 }
 
 // withoutSeq is a message for a queue in arrival order. The error is put behind
@@ -91,116 +195,34 @@ func withoutSeq(message json.RawMessage) (json.RawMessage, error) {
 	return strictjson.Without(message, "seq")
 }
 
-// numbered is a line of the input.
-type numbered struct {
-	number int
-	text   json.RawMessage
-}
-
-// tally is what became of the messages so far.
-type tally struct {
-	mu       sync.Mutex
-	outcomes map[string]int
-	total    int
-	// refused are the messages that were not taken, by their lines.
-	refused []string
-}
-
-func (t *tally) add(batch []numbered, results []client.Outcome) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i, r := range results {
-		outcome := outcomeOf(r)
-		t.outcomes[outcome]++
-		t.total++
-		if r.Status >= 400 {
-			t.refused = append(t.refused, fmt.Sprintf("line %d: %s: %s", batch[i].number, outcome, r.Detail))
-		}
-	}
-}
-
-// outcomeOf is what became of a message, in a word. The API has none for one
-// that is not for its queue, nor for one whose fate it does not know.
-func outcomeOf(r client.Outcome) string {
-	switch {
-	case r.Outcome != "":
-		return r.Outcome
-	case r.Status >= 500:
-		return "unknown"
-	}
-	return "invalid"
-}
-
-// print prints what became of the messages. The error names those that were
-// refused.
-func (t *tally) print(s *session) error {
-	var outcomes []string
-	for _, outcome := range slices.Sorted(maps.Keys(t.outcomes)) {
-		outcomes = append(outcomes, fmt.Sprintf("%d %s", t.outcomes[outcome], outcome))
-	}
-	document, err := json.Marshal(map[string]any{"messages": t.total, "outcomes": t.outcomes})
-	if err != nil {
-		return err
-	}
-	text := count(t.total, "message", "messages")
-	if len(outcomes) > 0 {
-		text += ": " + strings.Join(outcomes, ", ")
-	}
-	if err := s.print(document, "%s\n", text); err != nil || len(t.refused) == 0 {
-		return err
-	}
-	return errors.New(strings.Join(t.refused, "\n"))
-}
-
-// inLines is an error whose messages are named by the lines that they came in.
-func inLines(err error, batch []numbered) error {
+// inLines is what an error says that is about the lines of a batch, which are named in
+// it; ok is false for any other one.
+func inLines(err error, batch []numbered) (text string, ok bool) {
 	var problem *client.Problem
-	if !errors.As(err, &problem) || len(problem.Errors) == 0 {
-		return err
+	if !errors.As(err, &problem) {
+		return "", false
+	}
+	whole := ""
+	if first, last := batch[0].number, batch[len(batch)-1].number; first != last {
+		whole = fmt.Sprintf(" (nothing of %s was stored)", lines(first, last))
+	}
+	if problem.Status == http.StatusRequestEntityTooLarge {
+		return fmt.Sprintf("line %d: %v%s", batch[0].number, problem, whole), true
+	}
+	if len(problem.Errors) == 0 {
+		return "", false
 	}
 	f := problem.Errors[0]
 	name, i, ok := f.Of("messages")
 	if !ok || i >= len(batch) {
-		return err
+		return "", false
 	}
-	line := fmt.Sprintf("%d: line %d", problem.Status, batch[i].number)
+	text = fmt.Sprintf("%d: line %d", problem.Status, batch[i].number)
 	if name != "" {
-		line += ": " + name
+		text += ": " + name
 	}
 	if f.Other != nil && *f.Other < len(batch) {
-		return fmt.Errorf("%s is that of line %d, which is a different message", line, batch[*f.Other].number)
+		return fmt.Sprintf("%s is that of line %d, which is a different message%s", text, batch[*f.Other].number, whole), true
 	}
-	return fmt.Errorf("%s %s", line, f.Detail)
-}
-
-// batches reads a JSON document a line, and calls hand with batches of them, byte for
-// byte. Empty lines are passed over.
-func batches(in io.Reader, size int, hand func([]numbered) error) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxLine)
-	var batch []numbered
-	for number := 1; lines.Scan(); number++ {
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
-			continue
-		}
-		if !json.Valid(line) {
-			return fmt.Errorf("line %d is not JSON", number)
-		}
-		if batch = append(batch, numbered{number, bytes.Clone(line)}); len(batch) == size {
-			if err := hand(batch); err != nil {
-				return err
-			}
-			batch = nil
-		}
-	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("a line has more than %d bytes", maxLine)
-	} else if err != nil {
-		return err
-	}
-	if len(batch) > 0 {
-		return hand(batch)
-	}
-	return nil
+	return text + " " + f.Detail + whole, true
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -23,27 +25,65 @@ type statusCommand struct {
 
 // Run implements the verb.
 func (c *statusCommand) Run(s *session) error {
-	var q struct {
-		First, Position, MaxParked seq
-		GapOpen                    bool
-		GapAgeSeconds              float64
-		Policy, GapAfter, Mode     string
-		Kind                       string
-		MaxAhead                   int64
-	}
+	var q queue
 	raw, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q)
 	if err != nil {
 		return err
 	}
+	return s.print(raw, "%s", q)
+}
+
+// queue is a queue's status and settings, as the API shows them.
+type queue struct {
+	Queue                      string
+	First, Position, MaxParked seq
+	GapOpen                    bool
+	GapAgeSeconds              float64
+	Policy, GapAfter, Mode     string
+	Kind                       string
+	MaxAhead                   int64
+}
+
+// String is the queue in two lines.
+func (q queue) String() string {
 	if q.Kind == "arrival" {
-		return s.print(raw, "%s: position %s, in arrival order\n  first %s\n", c.Queue, q.Position, q.First)
+		return fmt.Sprintf("%s: position %s, in arrival order\n  first %s\n", q.Queue, q.Position, q.First)
 	}
 	gap := "no gap"
 	if q.GapOpen {
 		gap = fmt.Sprintf("a gap for %.0fs, parked up to %s", q.GapAgeSeconds, q.MaxParked)
 	}
-	return s.print(raw, "%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
-		c.Queue, q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
+	return fmt.Sprintf("%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
+		q.Queue, q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
+}
+
+// configureCommand changes a queue's settings.
+type configureCommand struct {
+	Queue    string   `arg:"" help:"The queue's name. One that is not there is made."`
+	Settings []string `arg:"" help:"The settings, NAME=VALUE, by the API's names: policy=skip gapAfter=1m. The others stay as they are."`
+}
+
+// Run implements the verb.
+func (c *configureCommand) Run(s *session) error {
+	document := map[string]string{}
+	for _, setting := range c.Settings {
+		name, value, ok := strings.Cut(setting, "=")
+		if _, twice := document[name]; !ok || twice || name == "queue" {
+			return fmt.Errorf("%q must be a setting, NAME=VALUE, and each be given once", setting)
+		}
+		document[name] = value
+	}
+	document["queue"] = c.Queue
+	body, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	var q queue
+	raw, err := s.call(http.MethodPut, "/queues", nil, body, &q)
+	if err != nil {
+		return err
+	}
+	return s.print(raw, "%s", q)
 }
 
 // gapsCommand prints a queue's gaps.

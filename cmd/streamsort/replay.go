@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -41,7 +42,7 @@ func (c *replayCommand) Run(s *session) error {
 	if r.To, err = cursor.ParseSeq(c.To); err != nil {
 		return fmt.Errorf("to: %w", err)
 	}
-	a, err := c.archive()
+	a, err := c.archive(s)
 	if err != nil {
 		return err
 	}
@@ -75,8 +76,12 @@ func (c *replayCommand) withoutTable() error {
 		ddb.ErrNoTable, c.ArchiveTable, c.MessagesTable, c.CursorsTable, c.ArrivalsTable)
 }
 
-func (c *replayCommand) archive() (*archive.Archive, error) {
-	client, err := database()
+func (c *replayCommand) archive(s *session) (*archive.Archive, error) {
+	where, err := s.tables()
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamo.New(&dynamo.Options{AWS: &where})
 	if err != nil {
 		return nil, err
 	}

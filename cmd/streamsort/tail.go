@@ -5,13 +5,15 @@ import (
 	"errors"
 	"net/url"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/client"
 )
 
 // tailCommand prints a queue's messages.
 type tailCommand struct {
 	Queue  string `arg:"" optional:"" help:"The queue's name; with --batches, all queues where none is given."`
 	After  string `help:"Begin after this seq; at the queue's first where none is given."`
-	Follow bool   `short:"f" help:"Go on as the queue moves, until it is interrupted."`
+	Follow bool   `short:"f" help:"Go on as the queue moves, until it is interrupted; a queue that is not there yet is waited for."`
 
 	Batches       bool   `help:"Print the batches that leave by the cursors' stream instead, from its oldest record on, until it is interrupted. The stream is that of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Count         int    `help:"With --batches: end after so many."`
@@ -40,7 +42,12 @@ func (c *tailCommand) Run(s *session) error {
 			Last, Position seq
 			Messages       []json.RawMessage
 		}
-		if _, err := s.get("/messages", query, &page); err != nil {
+		_, err := s.get("/messages", query, &page)
+		var problem *client.Problem
+		if c.Follow && errors.As(err, &problem) && problem.Code == "no-queue" {
+			page.Messages, err = nil, nil // it is waited for
+		}
+		if err != nil {
 			return err
 		}
 		for _, raw := range page.Messages {

@@ -250,6 +250,16 @@ type Outcome struct {
 // Put puts messages, each a document of its own, in one call, and repeats those
 // whose fate is unknown. The outcomes are in the order of the messages.
 func (c *Client) Put(ctx context.Context, messages []json.RawMessage) ([]Outcome, error) {
+	return c.put(ctx, nil, messages, `{"messages":[`, `]}`)
+}
+
+// PutEvents is Put for events as they are: props (queueProp, seqProp, idProp) say where in
+// them a message's queue, seq and id are.
+func (c *Client) PutEvents(ctx context.Context, props url.Values, events []json.RawMessage) ([]Outcome, error) {
+	return c.put(ctx, props, events, `[`, `]`)
+}
+
+func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawMessage, head, tail string) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(messages))
 	open := make([]int, len(messages))
 	for i := range messages {
@@ -257,16 +267,16 @@ func (c *Client) Put(ctx context.Context, messages []json.RawMessage) ([]Outcome
 	}
 	for attempt := 1; ; attempt++ {
 		var body bytes.Buffer
-		body.WriteString(`{"messages":[`)
+		body.WriteString(head)
 		for n, i := range open {
 			if n > 0 {
 				body.WriteByte(',')
 			}
 			body.Write(messages[i])
 		}
-		body.WriteString(`]}`)
+		body.WriteString(tail)
 		var answer struct{ Results []Outcome }
-		if err := c.Call(ctx, http.MethodPost, "/messages", nil, body.Bytes(), &answer); err != nil {
+		if err := c.Call(ctx, http.MethodPost, "/messages", query, body.Bytes(), &answer); err != nil {
 			return nil, err
 		}
 		if len(answer.Results) != len(open) {

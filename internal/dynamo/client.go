@@ -27,6 +27,8 @@ import (
 type Options struct {
 	// Endpoint overrides the environment's.
 	Endpoint string
+	// AWS overrides all that is read from the environment; Endpoint too.
+	AWS *awsenv.Settings
 	// Transport overrides the network, for a meter or for faults.
 	Transport http.RoundTripper
 	// MaxAttempts is how often the SDK makes a request at most, 3 where it
@@ -92,6 +94,9 @@ func New(options *Options) (*dynamodb.Client, error) {
 		options = &Options{}
 	}
 	s, err := awsenv.Read("DYNAMODB", options.Endpoint)
+	if options.AWS != nil {
+		s, err = *options.AWS, nil
+	}
 	if err != nil {
 		return nil, err
 	}

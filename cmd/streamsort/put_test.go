@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/client"
+)
+
+// interrupted puts three lines, a call each, and is interrupted in the second call, which
+// ends as answer says.
+func interrupted(t *testing.T, answer func(http.ResponseWriter, *http.Request)) (stdout string, err error) {
+	t.Helper()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	calls := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the request is seen
+		if calls++; calls == 2 {
+			interrupt()
+			answer(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, `{"results":[{"status":200,"outcome":"advanced"}]}`)
+	}))
+	t.Cleanup(server.Close)
+	reader, writer := io.Pipe() // that never ends, as a terminal
+	defer writer.Close()
+	go func() {
+		for seq := 1; seq <= 3; seq++ {
+			_, _ = fmt.Fprintf(writer, "{\"queue\":\"q\",\"seq\":%d,\"body\":1}\n", seq)
+		}
+	}()
+	var out bytes.Buffer
+	s := &session{ctx: ctx, in: reader, out: &out, errOut: io.Discard, url: server.URL, grace: 50 * time.Millisecond}
+	err = (&putCommand{Batch: 1, Concurrency: 1, Order: "number"}).Run(s)
+	return out.String(), err
+}
+
+// TestInterrupt: what was stored is known, also of the call that was under way.
+func TestInterrupt(t *testing.T) {
+	out, err := interrupted(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"results":[{"status":202,"outcome":"parked"}]}`)
+	})
+	if out != "2 messages: 1 advanced, 1 parked\n" || err == nil || !strings.HasPrefix(err.Error(), "interrupted\nnothing after line 2 was put;") {
+		t.Errorf("%q, %v", out, err)
+	}
+	out, err = interrupted(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	if want := "interrupted\nnothing after line 2 was put; there is no answer about line 2, which may be stored;"; out != "1 message: 1 advanced\n" ||
+		err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// TestPutStops where the next batch would fail as well.
+func TestPutStops(t *testing.T) {
+	calls := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls++
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"message":"Forbidden"}`)
+	}))
+	t.Cleanup(server.Close)
+	var out, errOut bytes.Buffer
+	code := run(t.Context(), []string{"--url", server.URL, "put", "--batch", "1"}, strings.NewReader("1\n2\n3\n"), &out, &errOut)
+	said := errOut.String()
+	if code != 1 || calls != 1 || out.String() != "0 messages\n" || !strings.Contains(said, "was not signed") ||
+		!strings.Contains(said, "\nnothing was put;") || !strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
+		t.Errorf("%d calls, exit code %d, %q, %s", calls, code, out.String(), said)
+	}
+}
+
+// TestTooLarge: a batch that is too large is refused, and the next one is put.
+func TestTooLarge(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > 50 {
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			_, _ = io.WriteString(w, `{"message":"Request Too Long"}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"results":[{"status":200,"outcome":"advanced"}]}`)
+	}))
+	t.Cleanup(server.Close)
+	var out, errOut bytes.Buffer
+	in := strings.NewReader(`"` + strings.Repeat("x", 50) + "\"\n2\n")
+	code := run(t.Context(), []string{"--url", server.URL, "put", "--batch", "1"}, in, &out, &errOut)
+	if code != 1 || out.String() != "1 message: 1 advanced\n" || !strings.HasPrefix(errOut.String(), "streamsort: line 1: 413: ") {
+		t.Errorf("exit code %d, %q, %s", code, out.String(), errOut.String())
+	}
+}
+
+// TestProgress is shown in one line, which is gone in the end.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tally := newTally()
+		var terminal bytes.Buffer
+		end := tally.watch(&terminal, time.Second)
+		batch := []numbered{{1, nil}, {2, nil}}
+		tally.end(batch, []client.Outcome{{Status: 200, Outcome: "advanced"}, {Status: 202, Outcome: "parked"}}, false)
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		const shown = "2 messages: 1 advanced, 1 parked"
+		if got := terminal.String(); got != "\r"+shown {
+			t.Errorf("%q", got)
+		}
+		end()
+		if got, want := terminal.String(), "\r"+shown+"\r"+strings.Repeat(" ", len(shown))+"\r"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		newTally().watch(&terminal, time.Second)()
+	})
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/client"
+)
+
+// tally is what became of the messages so far.
+type tally struct {
+	mu       sync.Mutex
+	outcomes map[string]int
+	total    int
+	// refused are the lines that were not taken.
+	refused []refusal
+	// underWay are the lines that were put and not answered, the last of each batch
+	// by its first; last is the last line that was put.
+	underWay map[int]int
+	last     int
+}
+
+type refusal struct {
+	line int
+	why  string
+}
+
+func newTally() *tally { return &tally{outcomes: map[string]int{}, underWay: map[int]int{}} }
+
+// refuse notes a line that was not taken, or the first one of a batch that was not.
+func (t *tally) refuse(line int, why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refused = append(t.refused, refusal{line, why})
+}
+
+// begin notes that a batch is put.
+func (t *tally) begin(batch []numbered) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.underWay[batch[0].number] = batch[len(batch)-1].number
+}
+
+// end notes what became of a batch. Without results it is not known, unless nothing of
+// it was stored.
+func (t *tally) end(batch []numbered, results []client.Outcome, notStored bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !notStored {
+		t.last = max(t.last, batch[len(batch)-1].number)
+	}
+	if notStored || len(results) > 0 {
+		delete(t.underWay, batch[0].number)
+	}
+	for i, r := range results {
+		outcome := outcomeOf(r)
+		t.outcomes[outcome]++
+		t.total++
+		if r.Status >= 400 {
+			t.refused = append(t.refused, refusal{batch[i].number, fmt.Sprintf("line %d: %s: %s", batch[i].number, outcome, r.Detail)})
+		}
+	}
+}
+
+// outcomeOf is what became of a message, in a word. The API has none for one
+// that is not for its queue, nor for one whose fate it does not know.
+func outcomeOf(r client.Outcome) string {
+	switch {
+	case r.Outcome != "":
+		return r.Outcome
+	case r.Status >= 500:
+		return "unknown"
+	}
+	return "invalid"
+}
+
+// String is how many messages came to what.
+func (t *tally) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var outcomes []string
+	for _, outcome := range slices.Sorted(maps.Keys(t.outcomes)) {
+		outcomes = append(outcomes, fmt.Sprintf("%d %s", t.outcomes[outcome], outcome))
+	}
+	text := count(t.total, "message", "messages")
+	if len(outcomes) > 0 {
+		text += ": " + strings.Join(outcomes, ", ")
+	}
+	return text
+}
+
+// print prints what became of the messages.
+func (t *tally) print(s *session) error {
+	document, err := json.Marshal(map[string]any{"messages": t.total, "outcomes": t.outcomes})
+	if err != nil {
+		return err
+	}
+	return s.print(document, "%s\n", t)
+}
+
+// refusals is the error that names the lines that were not taken, in their order; nil
+// where all were.
+func (t *tally) refusals() error {
+	t.mu.Lock() // after an interrupt, lines may still be read
+	defer t.mu.Unlock()
+	slices.SortStableFunc(t.refused, func(a, b refusal) int { return cmp.Compare(a.line, b.line) })
+	var all []error
+	for _, r := range t.refused {
+		all = append(all, errors.New(r.why))
+	}
+	return errors.Join(all...)
+}
+
+// rest is an error that stopped the put, with what is known of the lines that have no
+// result; nil where nothing stopped it.
+func (t *tally) rest(stopped error) error {
+	if stopped == nil {
+		return nil
+	}
+	text := "nothing"
+	if t.last > 0 {
+		text = fmt.Sprintf("nothing after line %d", t.last)
+	}
+	text += " was put"
+	for _, first := range slices.Sorted(maps.Keys(t.underWay)) {
+		text += fmt.Sprintf("; there is no answer about %s, which may be stored", lines(first, t.underWay[first]))
+	}
+	return fmt.Errorf("%w\n%s; put the same again: what is stored is recognised", stopped, text)
+}
+
+// progressEvery is how often a terminal is shown how far a put is.
+const progressEvery = 500 * time.Millisecond
+
+// watch shows on a terminal how far it is, in a line that each next one overwrites,
+// until the function that it returns is called.
+func (t *tally) watch(terminal io.Writer, every time.Duration) (end func()) {
+	ticker := time.NewTicker(every)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		shown := 0
+		show := func(text string) {
+			_, _ = fmt.Fprintf(terminal, "\r%-*s", shown, text)
+			shown = len(text)
+		}
+		for {
+			select {
+			case <-ticker.C:
+				show(t.String())
+			case <-stop:
+				if shown > 0 {
+					show("")
+					_, _ = fmt.Fprint(terminal, "\r")
+				}
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(stop)
+		<-stopped
+	}
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// version is set by the linker in what is released.
+var version string
+
+// versionLine says which version this is: the release's, or the module's of `go install`,
+// or the commit that it was built from.
+func versionLine() string {
+	built, _ := debug.ReadBuildInfo()
+	return fmt.Sprintf("streamsort %s %s/%s", versionOf(version, built), runtime.GOOS, runtime.GOARCH)
+}
+
+func versionOf(released string, built *debug.BuildInfo) string {
+	if released != "" || built == nil {
+		return cmp.Or(released, "unknown")
+	}
+	if built.Main.Version != "" && built.Main.Version != "(devel)" {
+		return built.Main.Version
+	}
+	for _, setting := range built.Settings {
+		if setting.Key == "vcs.revision" {
+			return "devel " + setting.Value
+		}
+	}
+	return "devel"
+}

@@ -390,6 +390,9 @@ func TestBadReplays(t *testing.T) {
 	if _, err := s.a.Replay(t.Context(), archive.Range{Queue: "q", From: 2, To: 3, Into: "taken"}, 10); !errors.Is(err, archive.ErrNotReplayed) {
 		t.Errorf("over another message: %v", err)
 	}
+	if _, err := s.a.Replay(t.Context(), archive.Range{Queue: "q", From: 10, To: 12, Into: "again"}, 10); !errors.Is(err, archive.ErrNotArchived) {
+		t.Errorf("of what is not archived: %v", err)
+	}
 	if _, err := s.sorter.Status(t.Context(), "again"); !errors.Is(err, cursor.ErrNoQueue) {
 		t.Errorf("a queue was made: %v", err)
 	}

@@ -14,8 +14,8 @@ import (
 type Range struct {
 	Queue    string
 	From, To int64
-	// Into is a queue in order of its numbers. One that is not there is made, and
-	// begins with From; one that is must have come as far as From already, such
+	// Into is a queue in order of its numbers. One that is not there is made when the
+	// first message was found, and begins with From; one that is must have come as far as From already, such
 	// as that of an earlier part.
 	Into string
 }
@@ -54,7 +54,7 @@ const most = 25
 // right after any step: the next call goes on.
 func (a *Archive) Replay(ctx context.Context, r Range, limit int) (Replayed, error) {
 	done := Replayed{Last: r.From - 1}
-	if err := a.ready(ctx, r); err != nil {
+	if err := r.check(); err != nil {
 		return done, err
 	}
 	for done.Last < r.To && limit > 0 {
@@ -65,6 +65,11 @@ func (a *Archive) Replay(ctx context.Context, r Range, limit int) (Replayed, err
 		if err != nil {
 			return done, err
 		}
+		if done.Last < r.From { // now that there is something to put
+			if err := a.ready(ctx, r); err != nil {
+				return done, err
+			}
+		}
 		if err := a.put(ctx, r.Into, group, &done); err != nil {
 			return done, err
 		}
@@ -73,9 +78,8 @@ func (a *Archive) Replay(ctx context.Context, r Range, limit int) (Replayed, err
 	return done, nil
 }
 
-// ready makes sure that the queue is there, and has come so far that no gap
-// opens before the range.
-func (a *Archive) ready(ctx context.Context, r Range) error {
+// check checks what a range says by itself.
+func (r Range) check() error {
 	switch {
 	case r.From < 0 || r.To < r.From:
 		return &cursor.InvalidError{Field: "to", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d on", r.To, r.From)}
@@ -88,6 +92,12 @@ func (a *Archive) ready(ctx context.Context, r Range) error {
 	if cursor.ValidateQueue(r.Into) != nil {
 		return &cursor.InvalidError{Field: "into", Code: invalid.TextCode(r.Into, cursor.MaxQueueName), Problem: "must be the name of a queue"}
 	}
+	return nil
+}
+
+// ready makes sure that the queue is there, and has come so far that no gap
+// opens before the range.
+func (a *Archive) ready(ctx context.Context, r Range) error {
 	it, err := a.sorter.Status(ctx, r.Into)
 	if errors.Is(err, cursor.ErrNoQueue) {
 		numbered := cursor.KindNumbered

@@ -56,6 +56,16 @@ build: ## compile the functions for Lambda (arm64)
 		$(call LAMBDA_BUILD,$(GOARCH_LAMBDA)) -o $(DIST)/$(GOARCH_LAMBDA)/$$f/bootstrap ./functions/$$f; \
 	done
 
+# What the command line is released for.
+CLI_TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: cross
+cross: ## compile the command line for Linux, macOS and Windows, amd64 and arm64: minutes the first time
+	@for target in $(CLI_TARGETS); do \
+		echo "streamsort ($$target)"; \
+		GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/streamsort; \
+	done
+
 .PHONY: demo
 demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1 ORDER=number|arrival TRACKED=1
 	@$(GO) run ./examples/demo
@@ -107,7 +117,7 @@ test: deps deps-infra ## the tests to run before a commit: every kind, less of e
 	cd infra/cdk && $(GO) test $(SHORT) $(UNCACHED) -timeout 12m ./...
 
 .PHONY: check
-check: lint test-whole deploy-local ## all that CI runs: lint, every test whole, a deployment, planted bugs, dropped clauses, a soak of about two minutes
+check: lint cross test-whole deploy-local ## all that CI runs: lint, the command line for each system, every test whole, a deployment, planted bugs, dropped clauses, a soak of about two minutes
 	@$(MAKE) --no-print-directory mutants CHANGED=1
 	@$(MAKE) --no-print-directory mutants CLAUSES=1
 	@TIME=20s $(MAKE) --no-print-directory soak

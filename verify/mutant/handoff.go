@@ -120,8 +120,8 @@ var deliveryMutants = []mutant{
 	{"a queue that goes on failing holds up its shard", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther"}, []edit{
 		{"stream.go", "return done.Record.RetryAt.Sub(d.now()) <= soon && young()", "return true"},
 	}},
-	{"who moved by a slow clock is left to the full round", deliveryFolder, test{"./pkg/handoff", "TestSweepSeesWhatASlowClockMoved"}, []edit{
-		{"sweep.go", "round.Before.Add(-clocksApart)", "round.Before"},
+	{"who moved by a slow clock is left to the full round", sorterFolder, test{"./pkg/handoff", "TestSweepSeesWhatASlowClockMoved"}, []edit{
+		{"walk.go", "round.Since.Add(-clocksApart)", "round.Since"},
 	}},
 	{"nobody nudges who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags {", "if false {"},

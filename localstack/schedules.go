@@ -37,30 +37,36 @@ func (s *Stack) addSchedules() error {
 func (s *Stack) runSchedule(ctx context.Context, t timed) {
 	t.when.Run(ctx, func(at time.Time) {
 		for _, target := range t.Targets {
-			if err := s.functions.InvokeAsync(t.request(target, at)); err != nil {
+			if err := s.functions.InvokeAsync(t.request(t.Source, target, at)); err != nil {
 				s.config.Logger.Warn("schedule could not invoke", "schedule", t.Name, "function", target.Function, "error", err)
 			}
 		}
 	})
 }
 
-func (t timed) request(target template.Target, at time.Time) lambda.Request {
-	payload := schedule.Event(t.Source, t.ARN, template.Account, template.Region, target.Input, at)
+func (t timed) request(source string, target template.Target, at time.Time) lambda.Request {
+	payload := schedule.Event(source, t.ARN, template.Account, template.Region, target.Input, at)
 	return lambda.Request{Function: target.Function, Payload: payload}
 }
 
 // Trigger invokes the targets of a schedule now, one after the other, and
 // waits for them. name is its logical id or its own name; a disabled schedule
-// is run too. A function that fails is a Response with FunctionError.
+// is run too. The source of a rule's event is "local": a function that does less when it is
+// called too often, as the sweep does, does all of it. A function that fails is a Response
+// with FunctionError.
 func (s *Stack) Trigger(ctx context.Context, name string) ([]lambda.Response, error) {
 	found := s.scheduleNames.find(name)
 	for _, t := range s.schedules {
 		if t.Name != found {
 			continue
 		}
+		source := t.Source
+		if source == "aws.events" {
+			source = "local"
+		}
 		var out []lambda.Response
 		for _, target := range t.Targets {
-			response, err := s.functions.Invoke(ctx, t.request(target, time.Now()))
+			response, err := s.functions.Invoke(ctx, t.request(source, target, time.Now()))
 			if err != nil {
 				return out, err
 			}

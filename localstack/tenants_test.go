@@ -438,7 +438,7 @@ func TestTenantsComeIn(t *testing.T) {
 		"no scope to operate":  {s.token("globex", "streamsort/produce"), "PUT", "/queues", `{"queue":"orders"}`, 403, "Forbidden"},
 		"a scope to produce":   {s.token("globex", "streamsort/produce"), "POST", "/messages", `{"queue":"orders","seq":2,"body":1}`, 200, "advanced"},
 		"a scope to operate":   {s.token("globex", "streamsort/operate"), "PUT", "/queues", `{"queue":"orders"}`, 200, `"queue":"orders"`},
-		"nothing there":        {s.token("globex", tokenScopes), "DELETE", "/queues", ``, 404, ""},
+		"nothing there":        {s.token("globex", tokenScopes), "DELETE", "/messages", ``, 404, ""},
 		"an operation by body": {s.token("globex", tokenScopes), "POST", "/messages", `{"operation":"status","queue":"@globex/orders"}`, 400, "operation"},
 	} {
 		if status, text := s.ask(c.authorization, c.method, c.path, c.body); status != c.status || !strings.Contains(text, c.want) {

@@ -72,8 +72,8 @@ func TestPutStops(t *testing.T) {
 	var out, errOut bytes.Buffer
 	code := run(t.Context(), []string{"--url", server.URL, "put", "--batch", "1"}, strings.NewReader("1\n2\n3\n"), &out, &errOut)
 	said := errOut.String()
-	if code != 1 || calls != 1 || out.String() != "0 messages\n" || !strings.Contains(said, "was not signed") ||
-		!strings.Contains(said, "\nnothing was put;") || !strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
+	if code != 1 || calls != 1 || out.String() != "0 messages\n" || !strings.Contains(said, "403: Forbidden (the request was not signed") ||
+		!strings.Contains(said, "\nnothing was put; put the same again") || !strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
 		t.Errorf("%d calls, exit code %d, %q, %s", calls, code, out.String(), said)
 	}
 }

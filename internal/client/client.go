@@ -5,6 +5,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -210,7 +211,9 @@ func (c *Client) once(ctx context.Context, method, path string, query url.Values
 	}
 	problem := &Problem{}
 	if json.Unmarshal(answer, problem) != nil || problem.Detail == "" {
-		problem.Detail = strings.TrimSpace(string(answer))
+		var gateway struct{ Message string } // what stands before the functions says so
+		_ = json.Unmarshal(answer, &gateway)
+		problem.Detail = cmp.Or(gateway.Message, strings.TrimSpace(string(answer)))
 	}
 	problem.Status = response.StatusCode
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && problem.Status == http.StatusTooManyRequests {

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"errors"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -70,6 +71,12 @@ func (s *Sorter) deliver(ctx context.Context, cur Cursor, moved Range, handle fu
 	for moved.From < moved.To {
 		upTo := min(moved.From+statelessMessages, moved.To)
 		batch, err := s.readBatch(ctx, cur, cur.Queue, moved.From, upTo, Bound{Bytes: statelessBytes})
+		if missing := (*MissingError)(nil); errors.As(err, &missing) {
+			// Of a queue that was erased since, there is nothing to deliver any more.
+			if _, gone := s.readCursor(ctx, cur.Queue); errors.Is(gone, ErrErased) {
+				return nil
+			}
+		}
 		if err != nil {
 			return err
 		}

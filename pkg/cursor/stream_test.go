@@ -131,6 +131,27 @@ func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
 	}
 }
 
+// TestStatelessConsumerPassesOverAnErasedQueue: its records hold up no other queue.
+func TestStatelessConsumerPassesOverAnErasedQueue(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(1))
+	other := body(1)
+	other.Queue = "other"
+	b.put(other)
+	if _, err := b.sorter.EraseMore(t.Context(), b.erase("q"), nil); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
+		got = append(got, fmt.Sprintf("%s %d", batch.Queue, batch.To))
+		return nil
+	}, nil)
+	response, err := handle(t.Context(), event(t, moved(1, "q", 0, 1), moved(2, "other", 0, 1)))
+	if want := []string{"other 1"}; err != nil || len(response.BatchItemFailures) != 0 || !slices.Equal(got, want) {
+		t.Errorf("%v, %v, %v; want %v", response, err, got, want)
+	}
+}
+
 func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
 	b := newBench(t, nil)
 	for seq := int64(1); seq <= 3; seq++ {

@@ -119,8 +119,10 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", err, verbOf(err))
 		return 2
 	}
-	s := &session{ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, sign: c.Sign, region: c.Region, json: c.Output == "json",
-		terminal: isTerminal(errOut), grace: grace}
+	s := &session{
+		ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, sign: c.Sign, region: c.Region, json: c.Output == "json",
+		terminal: isTerminal(errOut), grace: grace,
+	}
 	if err := line.Run(s); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(errOut, "streamsort:", err)
 		if what := advice(err, s.url); what != "" {

@@ -13,8 +13,12 @@ func TestVersion(t *testing.T) {
 		built    *debug.BuildInfo
 		want     string
 	}{
-		{"1.2.3", commit, "1.2.3"}, {"1.2.3", nil, "1.2.3"}, {"", installed, "v1.2.3"}, {"", commit, "devel abc"},
-		{"", &debug.BuildInfo{}, "devel"}, {"", nil, "unknown"},
+		{"1.2.3", commit, "1.2.3"},
+		{"1.2.3", nil, "1.2.3"},
+		{"", installed, "v1.2.3"},
+		{"", commit, "devel abc"},
+		{"", &debug.BuildInfo{}, "devel"},
+		{"", nil, "unknown"},
 	} {
 		if got := versionOf(c.released, c.built); got != c.want {
 			t.Errorf("%q, %+v: %q, want %q", c.released, c.built, got, c.want)

@@ -69,6 +69,32 @@ func TestReleaseHasEveryFunction(t *testing.T) {
 	}
 }
 
+// The command line is released for the systems that `make cross` compiles it for, and says
+// which version it is.
+func TestReleasedCommandLine(t *testing.T) {
+	release, err := os.ReadFile("../../.goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, build, _ := strings.Cut(string(release), "main: ./cmd/streamsort")
+	build, _, _ = strings.Cut(build, "archives:")
+	_, targets, _ := strings.Cut(string(makefile), "CLI_TARGETS := ")
+	targets, _, _ = strings.Cut(targets, "\n")
+	for _, target := range strings.Fields(targets) {
+		system, processor, _ := strings.Cut(target, "/")
+		if !strings.Contains(build, system) || !strings.Contains(build, processor) {
+			t.Errorf("no release for %s", target)
+		}
+	}
+	if len(strings.Fields(targets)) != 6 || !strings.Contains(build, "-X main.version={{ .Version }}") {
+		t.Errorf("compiled for %q, released by %s", targets, build)
+	}
+}
+
 // A developer who runs the CDK in this project sends nobody a report of it: "offline" is
 // what it says.
 func TestNoTelemetry(t *testing.T) {

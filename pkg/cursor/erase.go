@@ -130,7 +130,7 @@ func (s *Sorter) Queues(ctx context.Context, after string) (CursorPage, error) {
 // EraseMore deletes what is stored of an erased queue, for half of the time that the
 // context has left, and returns how much it deleted; More is false where
 // nothing is left. others, where it is not nil, deletes what others have stored of the queue, and
-// reports whether something of it is left.
+// reports whether something of it is left. Where one part fails, the other parts go all the same.
 //
 // It finds what is to be deleted by looking: so it may be stopped anywhere, and run
 // by any number at once.
@@ -139,22 +139,16 @@ func (s *Sorter) Queues(ctx context.Context, after string) (CursorPage, error) {
 // and a write unit for each KB.
 func (s *Sorter) EraseMore(ctx context.Context, c Cursor, others func(context.Context) (left bool, err error)) (Remains, error) {
 	goOn := margin.Half(ctx)
-	var deleted Remains
+	var left bool
+	var failed error
 	if others != nil {
-		left, err := others(ctx)
-		if err != nil {
-			return Remains{More: true}, err
-		}
-		deleted.More = left
+		left, failed = others(ctx)
 	}
-	messages, err := s.eraseMessages(ctx, c.Queue, goOn)
-	deleted.Messages, deleted.More = messages.Messages, deleted.More || messages.More
-	if err != nil {
-		return deleted, err
-	}
-	arrivals, err := s.eraseArrivals(ctx, c.Queue, goOn)
-	deleted.Arrivals, deleted.More = arrivals.Arrivals, deleted.More || arrivals.More
-	return deleted, err
+	messages, errMessages := s.eraseMessages(ctx, c.Queue, goOn)
+	arrivals, errArrivals := s.eraseArrivals(ctx, c.Queue, goOn)
+	return Remains{
+		Messages: messages.Messages, Arrivals: arrivals.Arrivals, More: left || failed != nil || messages.More || arrivals.More,
+	}, errors.Join(failed, errMessages, errArrivals)
 }
 
 // endErase notes that an erased queue is empty, where a run that began at this time, and

@@ -146,6 +146,21 @@ func TestEraseWaitsForReplies(t *testing.T) {
 	k.arrived("n", "1", "2", "far")
 }
 
+// TestEraseDeletesMessagesWhileRepliesWait: a queue that the replies go to may be full for ever.
+func TestEraseDeletesMessagesWhileRepliesWait(t *testing.T) {
+	k := newDesk(t)
+	k.sending()
+	k.put("q", 2, 3)
+	k.pass(20 * time.Minute)
+	c, err := k.d.Erase(t.Context(), erasure("op"))
+	k.must(err)
+	done, err := k.d.EraseMore(t.Context(), c)
+	if want := (cursor.Remains{Messages: 3, More: true}); !errors.Is(err, record.ErrNoRoom) || done.Deleted != want {
+		t.Errorf("%+v, %v; want %+v and ErrNoRoom", done.Deleted, err, want)
+	}
+	k.left(0, 1)
+}
+
 // TestRepliesToAnErasedQueue are refused, and hold nobody up.
 func TestRepliesToAnErasedQueue(t *testing.T) {
 	k := newDesk(t)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -269,6 +270,11 @@ func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error)
 	}
 	if kind != nil {
 		start = start.OfKind(*kind)
+	}
+	var load intake.Load
+	load.Use(queue)
+	if err := load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter); err != nil {
+		return 0, nil, err
 	}
 	made, err := s.deliverer.CreateFor(ctx, handoff.Who(c.Identity()), queue, name, start)
 	if err != nil {

@@ -13,16 +13,38 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
+// limited has the tenant acme held to these limits.
+func (s *server) limited(t *testing.T, limits quota.Amounts) {
+	t.Helper()
+	clock := func() time.Time { return s.now }
+	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
+		[]quota.Quota{{Name: "acme", Limits: limits}}, clock)
+	s.Client = httpapitest.New(t, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, now: clock, tenantClaim: "org", quotas: quotas,
+	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+}
+
+// The queue that a new consumer makes is one as any other.
+func TestQuotasOfNewConsumers(t *testing.T) {
+	s := newServer(t, localdb.Choose())
+	s.limited(t, quota.Amounts{quota.NewQueues: 1})
+	create := func(queue, consumer string) httpapitest.Answer {
+		return s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
+	}
+	s.Want("a new queue", create("a", "c"), 200, `"queue":"a"`)
+	s.Want("another", create("b", "c"), 429, `"quota":"newQueues"`)
+	if known, err := s.sorter.Known(t.Context(), "@acme/b"); known || err != nil {
+		t.Errorf("a queue was made: %v", err)
+	}
+	s.Want("again", create("a", "c"), 200, `"queue":"a"`)
+	s.Want("another of a queue that is there", create("a", "d"), 200, `"consumer":"d"`)
+}
+
 // The replies of a commit are messages of the tenant's: where there is no room for
 // them the claim stays as it is, and the commit goes through later.
 func TestQuotasOfReplies(t *testing.T) {
 	s := newServer(t, localdb.Choose())
-	clock := func() time.Time { return s.now }
-	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
-		[]quota.Quota{{Name: "acme", Limits: quota.Amounts{quota.Messages: 1, quota.NewQueues: 1}}}, clock)
-	s.Client = httpapitest.New(t, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, now: clock, tenantClaim: "org", quotas: quotas,
-	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.limited(t, quota.Amounts{quota.Messages: 1, quota.NewQueues: 1})
 	s.put("@acme/orders", 1)
 	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", handoff.First); err != nil {
 		t.Fatal(err)

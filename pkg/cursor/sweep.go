@@ -54,6 +54,9 @@ type Beside struct {
 	// Quiet tells that nothing waits in a queue that was neither moved nor nudged for two
 	// full rounds: those then leave it out, and so does the keeping.
 	Quiet bool
+	// Of names who visits, where Quiet depends on it: a full round for somebody else is the
+	// first of its name, and leaves nothing out.
+	Of string
 }
 
 func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
@@ -208,7 +211,7 @@ func (w *sweep) rounds(ctx context.Context) {
 		long = w.longQuiet(p)
 		return CursorFilter{}
 	}
-	_, err = w.sorter.Walk(ctx, Walk{Name: "full", Segments: o.Segments, Every: o.FullEvery, Only: all}, func(ctx context.Context, c Cursor, _ *Tally) error {
+	_, err = w.sorter.Walk(ctx, Walk{Name: "full" + o.Beside.Of, Segments: o.Segments, Every: o.FullEvery, Only: all}, func(ctx context.Context, c Cursor, _ *Tally) error {
 		w.visit(ctx, c, true, &Tally{})
 		return w.beside(ctx, c, long, true, &Tally{})
 	})

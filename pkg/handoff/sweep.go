@@ -179,7 +179,7 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	moved := cursor.Walk{Name: "consumers of moved queues", Segments: s.options.Segments, Only: cursor.MovedSince}
 	round, err := d.sorter.Walk(most, moved, visit(false))
 	s.fail(err)
-	all := cursor.Walk{Name: "consumers of all queues", Segments: s.options.Segments, Every: s.options.FullEvery, Only: s.notLongQuiet}
+	all := cursor.Walk{Name: "consumers of all queues" + s.of(), Segments: s.options.Segments, Every: s.options.FullEvery, Only: s.notLongQuiet}
 	_, err = d.sorter.Walk(ctx, all, visit(true))
 	s.fail(err)
 	return s.Report(round)

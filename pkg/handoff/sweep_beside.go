@@ -2,8 +2,12 @@ package handoff
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -38,9 +42,24 @@ func (d *Deliverer) SweepBeside(options SweepOptions) (*ConsumerSweep, error) {
 // which nudge nobody.
 func (s *ConsumerSweep) quiet() bool { return !s.options.Delete && s.options.Archive == nil }
 
+// of names the readers: the consumer of a new one is missing in queues that have been quiet
+// for long, too. It is empty where there are none.
+func (s *ConsumerSweep) of() string {
+	if len(s.options.Readers) == 0 {
+		return ""
+	}
+	var names []string
+	for _, r := range s.options.Readers {
+		names = append(names, fmt.Sprintf("%q", []string{r.Name, r.Prefix}))
+	}
+	slices.Sort(names)
+	sum := sha256.Sum256([]byte(strings.Join(names, "")))
+	return "/" + hex.EncodeToString(sum[:8])
+}
+
 // Beside is what [cursor.SweepOptions] takes.
 func (s *ConsumerSweep) Beside() cursor.Beside {
-	return cursor.Beside{Visit: s.visit, Quiet: s.quiet()}
+	return cursor.Beside{Visit: s.visit, Quiet: s.quiet(), Of: s.of()}
 }
 
 // Report is what the run did, and what the round saw that ended in it.

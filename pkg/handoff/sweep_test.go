@@ -382,3 +382,39 @@ func TestSweepOptionsOutOfBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepLooksForNewReadersInQuietQueues: a reader that is there later gets its consumers in
+// queues that have been quiet for so long that the full round leaves them out.
+func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
+	k := newDesk(t)
+	beside := func(o handoff.SweepOptions) handoff.SweepReport {
+		s, err := k.d.SweepBeside(o)
+		k.must(err)
+		done, err := k.sorter.Sweep(t.Context(), cursor.SweepOptions{Beside: s.Beside()})
+		k.must(err)
+		report, err := s.Report(done.Round)
+		k.must(err)
+		return report
+	}
+	for name, sweep := range map[string]func(handoff.SweepOptions) handoff.SweepReport{"beside": beside, "alone": k.sweep} {
+		old, late := k.reader(), k.reader()
+		late.Name = "late"
+		k.put(name, 1)
+		k.ends(name, handoff.EndedCaughtUp)
+		nudged := func(readers ...handoff.Reader) (n int) {
+			for range 4 * 24 {
+				k.pass(time.Hour)
+				n += sweep(handoff.SweepOptions{Readers: readers}).Nudged
+			}
+			return n
+		}
+		if n := nudged(old); n != 0 {
+			t.Errorf("%s: %d nudges of a queue where nobody is missing", name, n)
+		}
+		if n := nudged(late, old); n == 0 {
+			t.Errorf("%s: the new reader's consumer is never made", name)
+		}
+		_, err := k.d.Create(t.Context(), name, late.Name, handoff.Latest)
+		k.must(err)
+	}
+}

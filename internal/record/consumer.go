@@ -158,6 +158,15 @@ func (c Consumer) Exists() bool { return c.Queue != "" }
 // failure is that of the message behind Delivered.
 func (c Consumer) Alone() bool { return c.To == c.From+1 }
 
+// FailedTo is the last seq of the batches that failed: IsolateTo, or that of a claim that
+// is to be taken over, for its process died.
+func (c Consumer) FailedTo() int64 {
+	if c.State == Started {
+		return c.To
+	}
+	return c.IsolateTo
+}
+
 // holds reports whether the consumer's claim is that of this token.
 func (c Consumer) holds(t Token) bool { return c.State == Started && c.Token == t }
 

@@ -247,11 +247,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		}
 		return blocked, err
 	}
-	isolateTo := c.IsolateTo
-	if c.State == Started {
-		isolateTo = c.To // the process that had it died with it
-	}
-	batch, err := run.read(ctx, c.Delivered, isolateTo, c.Attempts)
+	batch, err := run.read(ctx, c.Delivered, c.FailedTo(), c.Attempts)
 	if err != nil {
 		return c, err
 	}

@@ -52,6 +52,7 @@ type (
 	//	Exists() bool                            false in the zero Consumer
 	//	Claimed() bool                           a claim is in flight, in doubt or not
 	//	Alone() bool                             the last claim had one message
+	//	FailedTo() int64                         IsolateTo, also of a claim whose process died
 	//	Cause() string                           Error, with the queue of replies named
 	//	Outcome(Token) (TokenOutcome, bool)      how a claim ended, where that is remembered
 	//	Quarantined(Token) (Quarantined, bool)   the claim, where it is in quarantine

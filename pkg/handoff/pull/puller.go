@@ -265,7 +265,7 @@ func (p *Puller) head(ctx context.Context, c handoff.Consumer, r Request) (hando
 		a.Verdict = Nothing
 		return handoff.Batch{}, a, nil
 	}
-	got, err := reading.Next(ctx, c.Delivered, c.IsolateTo, c.Attempts)
+	got, err := reading.Next(ctx, c.Delivered, c.FailedTo(), c.Attempts)
 	b := batch(c, got)
 	b.Attempt, b.Rewinds = c.Attempts+1, c.Rewinds
 	var missing *cursor.MissingError

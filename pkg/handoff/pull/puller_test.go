@@ -349,3 +349,16 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Verdict, a.From+1, a.To, len(a.Messages), err)
 	}
 }
+
+// TestADeadClaimComesAgainAsItWas, and then smaller, as one that was aborted.
+func TestADeadClaimComesAgainAsItWas(t *testing.T) {
+	env, _ := pullEnv(t, handoff.NewMemory(), cursor.NewMemory())
+	env.Put(20)
+	for i, last := range []int64{10, 10, 1} {
+		a, err := env.Claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), Bounds: pull.Bounds{MaxMessages: 10}})
+		if err != nil || a.Verdict != pull.OK || a.To != last {
+			t.Errorf("try %d: %s up to %d, %v; want up to %d", i+1, a.Verdict, a.To, err, last)
+		}
+		env.Pass(time.Hour)
+	}
+}

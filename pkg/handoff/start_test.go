@@ -3,6 +3,7 @@ package handoff_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -85,4 +86,36 @@ func TestAStartWhoseTurnIsOver(t *testing.T) {
 		t.Errorf("%+v, %v", report, err)
 	}
 	k.at("q", 0, handoff.Idle)
+}
+
+// TestStartsOfAQueueHaveOneTurn of a sweep's run: many of them keep no other queue waiting.
+func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 3500)...)
+	const consumers = 10
+	for n := range consumers {
+		c := handoff.Consumer{Queue: "q", Name: fmt.Sprint("c", n), State: handoff.Idle, Starting: "op", LastOp: "op"}
+		_, _, err := k.store.CreateConsumer(t.Context(), c)
+		k.must(err)
+	}
+	k.queues.fail = func(request, _ string) error {
+		if request == "messages" {
+			k.pass(3 * time.Second)
+		}
+		return nil
+	}
+	began := k.now
+	report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{})
+	if took := k.now.Sub(began); err != nil || took != 6*time.Second || report.Nudged != 1 {
+		t.Errorf("%+v, %v, after %s; want a turn of 5s, to the end of a piece", report, err, took)
+	}
+	for n := 0; report.Started < consumers; n++ {
+		if n == 30 {
+			t.Fatalf("%+v; want that all are started", report)
+		}
+		k.pass(5 * time.Minute)
+		next, err := k.d.Sweep(t.Context(), handoff.SweepOptions{})
+		k.must(err)
+		report.Started += next.Started
+	}
 }

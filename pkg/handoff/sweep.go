@@ -202,6 +202,8 @@ type sweepRun struct {
 	options SweepOptions
 	seen    *cursor.Tally
 	report  SweepReport
+	// startUntil is when the turn of the queue's starts is over, from the first one on.
+	startUntil time.Time
 }
 
 func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
@@ -264,7 +266,7 @@ func (r *sweepRun) maxAttempts(name string) int {
 	return r.options.MaxAttempts
 }
 
-// sweepTurn is how long a run goes on with one consumer's start. Who reads for it, and was
+// sweepTurn is how long a run goes on with the starts of one queue. Who reads for them, and was
 // woken up, goes on with it beside.
 const sweepTurn = 5 * time.Second
 
@@ -272,7 +274,13 @@ const sweepTurn = 5 * time.Second
 func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (behind bool, err error) {
 	now := r.now()
 	if c.Starting != "" {
-		started, err := r.start(ctx, c, now.Add(sweepTurn))
+		if r.startUntil.IsZero() {
+			r.startUntil = now.Add(sweepTurn)
+		}
+		if !now.Before(r.startUntil) {
+			return true, nil
+		}
+		started, err := r.start(ctx, c, r.startUntil)
 		if err != nil || started.Starting != "" {
 			return true, err
 		}

@@ -34,8 +34,9 @@ type Order struct {
 	// Reason is why: 1 to 500 bytes of text.
 	Reason string
 	// Op names the order, 1 to 64 characters: the same order again, with the
-	// same Op, is not carried out twice, and another order of the queue with it is
-	// ErrIDTaken. Empty means a random one.
+	// same Op, is not carried out twice where no other order came in between (Pause and
+	// Resume are), and another order of the queue with it is ErrIDTaken. Empty means a
+	// random one.
 	Op string
 	// Who asks.
 	Who Who

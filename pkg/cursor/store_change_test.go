@@ -2,6 +2,7 @@ package cursor_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,6 +62,10 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		_, err = s.RaiseFloor(t.Context(), "q", 1, at)
 		wrote("raise floor", err, true, "other")
 
+		create(t, s, newCursor("left"))
+		_, err = s.LeaveToSweep(t.Context(), "left", 1, at)
+		wrote("leave to sweep", err, true, "park")
+
 		create(t, s, arrivalCursor("arrival"))
 		c, _, err := s.Allocate(t.Context(), "arrival", entries("e", cursor.OrderItemEntries), cursor.Range{}, at)
 		wrote("allocation", err, true, "advance")
@@ -78,6 +83,22 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 			_, err = s.KeepArrival(t.Context(), "arrival", cursor.HashOf("a"), 7, until)
 			check(t, err)
 			same(t, "arrival kept", last.Held, held)
+		}
+
+		// All that a queue can have goes with its erasing, or it would be taken for one.
+		for _, queue := range []string{"q", "arrival"} {
+			advance(queue)
+			_, err = s.MarkErased(t.Context(), queue, "op", at)
+			wrote("mark erased", err, true, "other")
+			var left []string
+			for name := range last.Item.All() {
+				left = append(left, name)
+			}
+			slices.Sort(left)
+			same(t, "left of "+queue, left, []string{"author", "change", "eraseOp", "erased", "first", "lastSeq", "v"})
+			same(t, "layout", last.Item.Get("v").Decimal(), "3")
+			_, err = s.EndErase(t.Context(), queue, at)
+			wrote("end erase", err, true, "other")
 		}
 	})
 }

@@ -37,7 +37,7 @@ func (s *Store) MarkErased(ctx context.Context, queue, op string, now time.Time)
 // Lost response, another did it first: the repeat fails, and the stub has the note. We die
 // right after: nothing is left to do.
 func (s *Store) EndErase(ctx context.Context, queue string, now time.Time) (Cursor, error) {
-	c, _, err := s.update(ctx, "end erase", queue, isBeingErased, attrEmptied.Set(ddb.Millis(now)), changeOther)
+	c, _, err := s.update(ctx, "end erase", queue, isBeingErased, attrEmptied.Set(ddb.Millis(now)))
 	return c, err
 }
 

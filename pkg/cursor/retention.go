@@ -29,8 +29,8 @@ const pieceSeqs = maxBatchSize
 // then a message also outlives its passing by a quarter, by which late duplicates
 // are known.
 //
-// It costs a query over all that it looks at, and one write a message that is pushed,
-// side by side. The query may be an older state: what is due was stored long before.
+// It costs a strong query over all that it looks at, and one write a message
+// that is pushed, side by side.
 func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64) (Kept, error) {
 	if s.retention == 0 {
 		return Kept{To: after}, nil
@@ -43,7 +43,7 @@ func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64)
 		return s.keepArrivals(ctx, cur, after)
 	}
 	page, err := s.store.Messages(ctx, Query{
-		Queue: queue, First: after + 1, Last: MaxSeq, Limit: pieceSeqs, HeadsOnly: true,
+		Queue: queue, First: after + 1, Last: MaxSeq, Limit: pieceSeqs, Strong: true, HeadsOnly: true,
 	})
 	if err != nil {
 		return Kept{}, err

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,8 +28,9 @@ func lines(first, last int) string {
 }
 
 // batches reads a JSON document a line, and calls hand with batches of them, byte for
-// byte. Empty lines are passed over; refuse is called with those that are not JSON.
-func batches(in io.Reader, size int, refuse func(number int, why string), hand func([]numbered) error) error {
+// byte. Empty lines are passed over; refuse is called with those that are not JSON, and
+// its error ends the reading, with what was read before.
+func batches(in io.Reader, size int, refuse func(number int, why string) error, hand func([]numbered) error) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, maxLine)
 	var batch []numbered
@@ -38,7 +40,9 @@ func batches(in io.Reader, size int, refuse func(number int, why string), hand f
 			continue
 		}
 		if !json.Valid(line) {
-			refuse(number, fmt.Sprintf("line %d is not JSON", number))
+			if stop := refuse(number, fmt.Sprintf("line %d is not JSON", number)); stop != nil {
+				return cmp.Or(handSome(batch, hand), stop)
+			}
 			continue
 		}
 		if batch = append(batch, numbered{number, bytes.Clone(line)}); len(batch) == size {
@@ -53,8 +57,13 @@ func batches(in io.Reader, size int, refuse func(number int, why string), hand f
 	} else if err != nil {
 		return err
 	}
-	if len(batch) > 0 {
-		return hand(batch)
+	return handSome(batch, hand)
+}
+
+// handSome calls hand with a batch that is not empty.
+func handSome(batch []numbered, hand func([]numbered) error) error {
+	if len(batch) == 0 {
+		return nil
 	}
-	return nil
+	return hand(batch)
 }

@@ -60,7 +60,7 @@ func TestBatchesKeepBytes(t *testing.T) {
 		_ = writer.Close()
 	}()
 	var got []string
-	refuse := func(number int, why string) { got = append(got, why) }
+	refuse := func(number int, why string) error { got = append(got, why); return nil }
 	err := batches(reader, 2, refuse, func(batch []numbered) error {
 		for _, line := range batch {
 			got = append(got, fmt.Sprintf("%d %s", line.number, line.text))

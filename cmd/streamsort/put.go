@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,7 +23,7 @@ import (
 type putCommand struct {
 	File        string `arg:"" optional:"" help:"A file with a message a line; standard input where none is given." type:"existingfile"`
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
-	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines." default:"1"`
+	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
 	Order       string `help:"Who numbers the messages: 'number', their producers, or 'arrival', the queue; then what the lines say of a seq is left out, and each needs an id." enum:"number,arrival" default:"number"`
 	QueueProp   string `help:"The lines are events as they are: the dotted path of the field that names the queue. It needs --seq-prop or --id-prop." placeholder:"PATH"`
 	SeqProp     string `help:"The path of an event's seq." placeholder:"PATH"`
@@ -57,6 +59,7 @@ func (c *putCommand) Run(s *session) error {
 		return err
 	}
 	p := putting{api: api, props: props, arrival: c.Order == "arrival", tally: newTally()}
+	p.ordered = c.Concurrency == 1 && (p.arrival || len(props) > 0 && c.SeqProp == "")
 	if s.terminal {
 		defer p.tally.watch(s.errOut, progressEvery)()
 	}
@@ -84,7 +87,31 @@ type putting struct {
 	api     *client.Client
 	props   url.Values
 	arrival bool
+	// ordered means that the queues keep the order of the lines: nothing may be put behind
+	// a line that was refused.
+	ordered bool
 	tally   *tally
+}
+
+// stopError is why a put in the order of arrival ends at a line.
+type stopError struct{ line int }
+
+func (e *stopError) Error() string {
+	return fmt.Sprintf("stopped at line %d, which was not taken: what stands behind it would come before it", e.line)
+}
+
+// refuse notes a line that was not taken. The error is that nothing may be put behind it.
+func (p *putting) refuse(line int, why string) error {
+	p.tally.refuse(line, why)
+	return p.stop(line)
+}
+
+// stop is the error that nothing may be put behind a line; nil where it may.
+func (p *putting) stop(line int) error {
+	if !p.ordered {
+		return nil
+	}
+	return &stopError{line}
 }
 
 // all puts all lines, and goes on behind those that are refused. The error is why it
@@ -98,7 +125,7 @@ func (p *putting) all(s *session, in io.Reader, size, concurrency int) error {
 	read := make(chan []numbered)
 	readErr := make(chan error, 1)
 	go func() { // nothing interrupts the reading of a terminal: it is not waited for
-		readErr <- batches(in, size, p.tally.refuse, func(batch []numbered) error {
+		readErr <- batches(in, size, p.refuse, func(batch []numbered) error {
 			select {
 			case read <- batch:
 				return nil
@@ -140,25 +167,54 @@ func (p *putting) putUntil(interrupted, calls context.Context, read <-chan []num
 	}
 }
 
-// put puts a batch, and notes what became of it. The error is one that the next batch
-// would have, too.
+// put puts a batch, again without the lines for which the whole call is refused. The error
+// is why nothing is put behind it.
 func (p *putting) put(ctx context.Context, batch []numbered) error {
-	var messages []json.RawMessage
+	batch, stop := p.legible(batch)
+	for len(batch) > 0 {
+		err := p.call(ctx, batch)
+		r, ok := refusalOf(err, batch)
+		if !ok {
+			return cmp.Or(err, stop)
+		}
+		first := batch[r.from].number
+		if over := p.refuse(first, r.why); over != nil {
+			batch, stop = batch[:r.from], over
+			continue
+		}
+		batch = slices.Delete(batch, r.from, r.to)
+	}
+	return stop
+}
+
+// legible are the lines of a batch that can be put. The error is that nothing may be put
+// behind them.
+func (p *putting) legible(batch []numbered) ([]numbered, error) {
+	if !p.arrival {
+		return batch, nil
+	}
 	var taken []numbered
 	for _, line := range batch {
-		if p.arrival {
-			var err error
-			if line.text, err = withoutSeq(line.text); err != nil {
-				p.tally.refuse(line.number, fmt.Sprintf("line %d%v", line.number, err))
-				continue
-			}
+		text, err := withoutSeq(line.text)
+		if err == nil {
+			taken = append(taken, numbered{line.number, text})
+			continue
 		}
-		messages, taken = append(messages, line.text), append(taken, line)
+		if over := p.refuse(line.number, fmt.Sprintf("line %d%v", line.number, err)); over != nil {
+			return taken, over
+		}
 	}
-	if len(taken) == 0 {
-		return nil
+	return taken, nil
+}
+
+// call puts lines in one call, and notes what became of them. The error is why the next
+// call may not be made, or would fail as well.
+func (p *putting) call(ctx context.Context, batch []numbered) error {
+	messages := make([]json.RawMessage, len(batch))
+	for i, line := range batch {
+		messages[i] = line.text
 	}
-	p.tally.begin(taken)
+	p.tally.begin(batch)
 	var results []client.Outcome
 	var err error
 	if len(p.props) > 0 {
@@ -166,12 +222,17 @@ func (p *putting) put(ctx context.Context, batch []numbered) error {
 	} else {
 		results, err = p.api.Put(ctx, messages)
 	}
-	p.tally.end(taken, results, notStored(err))
-	if text, ofLines := inLines(err, taken); ofLines {
-		p.tally.refuse(taken[0].number, text)
-		return nil
+	p.tally.end(batch, results, notStored(err))
+	if err != nil {
+		return err
 	}
-	return err
+	for i, r := range results {
+		// One that is stale was stored before, in its place.
+		if r.Status >= http.StatusBadRequest && r.Outcome != "stale" {
+			return p.stop(batch[i].number)
+		}
+	}
+	return nil
 }
 
 // notStored reports whether an error says that nothing was stored: not that nobody knows.
@@ -195,34 +256,41 @@ func withoutSeq(message json.RawMessage) (json.RawMessage, error) {
 	return strictjson.Without(message, "seq")
 }
 
-// inLines is what an error says that is about the lines of a batch, which are named in
-// it; ok is false for any other one.
-func inLines(err error, batch []numbered) (text string, ok bool) {
+// refused are the lines of a call from one on, and up to before another, for which the
+// whole call was refused, and why.
+type refused struct {
+	from, to int
+	why      string
+}
+
+// refusalOf is what an error of a call says of its lines, which are named in it; ok is
+// false for an error about none of them.
+func refusalOf(err error, batch []numbered) (r refused, ok bool) {
 	var problem *client.Problem
 	if !errors.As(err, &problem) {
-		return "", false
+		return refused{}, false
 	}
-	whole := ""
-	if first, last := batch[0].number, batch[len(batch)-1].number; first != last {
-		whole = fmt.Sprintf(" (nothing of %s was stored)", lines(first, last))
+	if len(problem.Errors) > 0 {
+		f := problem.Errors[0]
+		if name, i, ok := f.Of("messages"); ok && i < len(batch) {
+			return refused{i, i + 1, lineProblem(problem.Status, f, name, batch)}, true
+		}
 	}
-	if problem.Status == http.StatusRequestEntityTooLarge {
-		return fmt.Sprintf("line %d: %v%s", batch[0].number, problem, whole), true
+	if problem.Status != http.StatusRequestEntityTooLarge {
+		return refused{}, false
 	}
-	if len(problem.Errors) == 0 {
-		return "", false
-	}
-	f := problem.Errors[0]
-	name, i, ok := f.Of("messages")
-	if !ok || i >= len(batch) {
-		return "", false
-	}
-	text = fmt.Sprintf("%d: line %d", problem.Status, batch[i].number)
+	which := lines(batch[0].number, batch[len(batch)-1].number)
+	return refused{0, len(batch), fmt.Sprintf("%s: %v", which, problem)}, true
+}
+
+// lineProblem is what is wrong with a field of a line.
+func lineProblem(status int, f client.FieldError, name string, batch []numbered) string {
+	text := fmt.Sprintf("%d: line %d", status, batch[*f.Index].number)
 	if name != "" {
 		text += ": " + name
 	}
 	if f.Other != nil && *f.Other < len(batch) {
-		return fmt.Sprintf("%s is that of line %d, which is a different message%s", text, batch[*f.Other].number, whole), true
+		return fmt.Sprintf("%s is that of line %d, which is a different message", text, batch[*f.Other].number)
 	}
-	return text + " " + f.Detail + whole, true
+	return text + " " + f.Detail
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -95,6 +96,98 @@ func TestTooLarge(t *testing.T) {
 	if code != 1 || out.String() != "1 message: 1 advanced\n" || !strings.HasPrefix(errOut.String(), "streamsort: line 1: 413: ") {
 		t.Errorf("exit code %d, %q, %s", code, out.String(), errOut.String())
 	}
+}
+
+// strict answers calls as the API does, where a body that is "bad" is refused for the whole
+// call with a status, and keeps what it took.
+type strict struct {
+	status int
+	calls  int
+	took   []string
+}
+
+func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.calls++
+	var call struct{ Messages []struct{ ID, Body string } }
+	_ = json.NewDecoder(r.Body).Decode(&call)
+	results := make([]string, len(call.Messages))
+	for i, m := range call.Messages {
+		if m.Body == "bad" {
+			w.WriteHeader(s.status)
+			_, _ = fmt.Fprintf(w, `{"code":"too-large","detail":"messages[%d].body is bad","errors":[{"field":"messages[%d].body","detail":"is bad","index":%d}]}`, i, i, i)
+			return
+		}
+		results[i] = `{"status":200,"outcome":"advanced"}`
+		if m.Body == "other" {
+			results[i] = `{"status":409,"outcome":"conflict","detail":"another is stored"}`
+		}
+	}
+	for _, m := range call.Messages {
+		s.took = append(s.took, m.ID)
+	}
+	_, _ = fmt.Fprintf(w, `{"results":[%s]}`, strings.Join(results, ","))
+}
+
+// putTo puts lines of these bodies to an API, a line of no JSON for an empty one, with ids
+// that are their lines' numbers.
+func putTo(t *testing.T, api http.Handler, bodies []string, flags ...string) (code int, out, errOut string) {
+	t.Helper()
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	var in strings.Builder
+	for i, body := range bodies {
+		if body == "" {
+			in.WriteString("{\n")
+			continue
+		}
+		fmt.Fprintf(&in, "{\"queue\":\"q\",\"id\":\"%d\",\"body\":\"%s\"}\n", i+1, body)
+	}
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), append([]string{"--url", server.URL, "put"}, flags...), strings.NewReader(in.String()), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+// TestArrivalStops at the first line that is not taken, so that no line comes before one
+// that stands before it.
+func TestArrivalStops(t *testing.T) {
+	for _, flags := range [][]string{{"--order", "arrival"}, {"--queue-prop", "queue", "--id-prop", "id"}} {
+		for _, c := range []struct {
+			wrong  string
+			status int
+			took   string
+		}{{"bad", 400, "1 2 3"}, {"bad", 413, "1 2 3"}, {"", 0, "1 2 3"}, {"other", 0, "1 2 3 4"}} {
+			api := &strict{status: c.status}
+			code, _, said := putTo(t, events(api), []string{"a", "b", "c", c.wrong, "e", "f", "g"}, append(flags, "--batch", "2")...)
+			if took := strings.Join(api.took, " "); code != 1 || took != c.took || !strings.Contains(said, "line 4") ||
+				!strings.Contains(said, "\nstopped at line 4, ") || !strings.Contains(said, "\nnothing after line "+c.took[len(c.took)-1:]+" was put") {
+				t.Errorf("%v, %+v: exit code %d, took %s: %s", flags, c, code, took, said)
+			}
+		}
+	}
+}
+
+// TestOnlyBadLinesAreLeftOut of a numbered queue's call, each named by its own line.
+func TestOnlyBadLinesAreLeftOut(t *testing.T) {
+	for _, status := range []int{400, 413} {
+		api := &strict{status: status}
+		code, out, said := putTo(t, api, []string{"a", "bad", "", "c", "bad", "d"}, "--batch", "4")
+		want := fmt.Sprintf("streamsort: %d: line 2: body is bad\nline 3 is not JSON\n%d: line 5: body is bad\n", status, status)
+		if took := strings.Join(api.took, " "); code != 1 || took != "1 4 6" || api.calls != 4 || out != "3 messages: 3 advanced\n" || said != want {
+			t.Errorf("%d: exit code %d, took %s in %d calls, %s%s", status, code, took, api.calls, out, said)
+		}
+	}
+}
+
+// events gives an API events as a list of messages.
+func events(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.HasPrefix(body, []byte("[")) {
+			body = append(append([]byte(`{"messages":`), body...), '}')
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		api.ServeHTTP(w, r)
+	})
 }
 
 // TestProgress is shown in one line, which is gone in the end.

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -174,6 +176,46 @@ func TestOnlyBadLinesAreLeftOut(t *testing.T) {
 		want := fmt.Sprintf("streamsort: %d: line 2: body is bad\nline 3 is not JSON\n%d: line 5: body is bad\n", status, status)
 		if took := strings.Join(api.took, " "); code != 1 || took != "1 4 6" || api.calls != 4 || out != "3 messages: 3 advanced\n" || said != want {
 			t.Errorf("%d: exit code %d, took %s in %d calls, %s%s", status, code, took, api.calls, out, said)
+		}
+	}
+}
+
+// TestCallsFitLambda: what a call brings fits the event that a function is handed, where it
+// is a string of JSON, or in base64.
+func TestCallsFitLambda(t *testing.T) {
+	const most = 6 << 20 // of an event
+	for name, body := range map[string]string{"plain": strings.Repeat("x", 300_000), "quotes": strings.Repeat(`\"`, 150_000)} {
+		api := &strict{}
+		checked := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			request, _ := io.ReadAll(r.Body)
+			event, _ := json.Marshal(string(request))
+			if n := max(len(event), base64.StdEncoding.EncodedLen(len(request))); n > most-1<<16 {
+				t.Errorf("%s: %d bytes in an event", name, n)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(request))
+			api.ServeHTTP(w, r)
+		})
+		code, out, said := putTo(t, checked, slices.Repeat([]string{body}, 25))
+		if code != 0 || out != "25 messages: 25 advanced\n" || api.calls > 5 {
+			t.Errorf("%s: exit code %d, %d calls, %s%s", name, code, api.calls, out, said)
+		}
+	}
+}
+
+// TestLineTooLong is named and passed over; in the order of arrival nothing is put behind it.
+func TestLineTooLong(t *testing.T) {
+	long := strings.Repeat("x", 3*maxLine)
+	for _, c := range []struct{ order, took string }{{"number", "1 3"}, {"arrival", "1"}} {
+		for _, last := range []string{"c", long} {
+			api := &strict{}
+			code, _, said := putTo(t, api, []string{"a", long, "c", last}, "--order", c.order)
+			want := c.took
+			if last == "c" && c.order == "number" {
+				want += " 4"
+			}
+			if took := strings.Join(api.took, " "); code != 1 || took != want || !strings.HasPrefix(said, "streamsort: line 2 has more than 1048576 bytes\n") {
+				t.Errorf("%s: exit code %d, took %s, %s", c.order, code, took, said)
+			}
 		}
 	}
 }

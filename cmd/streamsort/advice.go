@@ -26,6 +26,8 @@ func advice(err error, api string) string {
 		return "nothing answers at " + api + ": `streamsort local` starts a stack here; --url or STREAMSORT_URL says where another is"
 	case errors.As(err, &problem) && problem.Code == "":
 		return adviceAbout(problem.Status)
+	case errors.As(err, &problem) && problem.Code == "quota" && !problem.MayPass():
+		return "a lower --batch puts fewer messages a call"
 	}
 	return ""
 }

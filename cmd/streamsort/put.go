@@ -240,7 +240,7 @@ func notStored(err error) bool {
 	var problem *client.Problem
 	var none *client.NoCredentialsError
 	return errors.As(err, &none) ||
-		errors.As(err, &problem) && problem.Status < http.StatusInternalServerError && problem.Status != http.StatusTooManyRequests
+		errors.As(err, &problem) && !problem.MayPass()
 }
 
 // withoutSeq is a message for a queue in arrival order. The error is put behind

@@ -41,6 +41,9 @@ func TestQuotas(t *testing.T) {
 	}
 	a := put("acme", "", batch(11, "q"))
 	s.Want("a batch over it", a, 429, `problems/quota"`, `"code":"quota"`, `"quota":"messages"`, `"limit":1`, `"per":"second"`, "split")
+	if after, ok := a.Headers["retry-after"]; ok {
+		t.Errorf("what never passes is to be repeated after %s", after)
+	}
 	if queues := queuesOf(t, s.memory); len(queues) != 0 {
 		t.Errorf("stored something in %v", queues)
 	}

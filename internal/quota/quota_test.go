@@ -104,7 +104,7 @@ func (d *desk) take(k *quota.Keeper, tenant string, need quota.Amounts) string {
 	if err == nil {
 		return ""
 	}
-	if !errors.As(err, &problem) || problem.Status != 429 || problem.Code() != "quota" || problem.RetryAfter < 1 {
+	if !errors.As(err, &problem) || problem.Status != 429 || problem.Code() != "quota" || (problem.RetryAfter < 1) != strings.Contains(problem.Error(), "split") {
 		d.Fatalf("error %v", err)
 	}
 	return problem.More["quota"].(string)

@@ -84,16 +84,18 @@ func (s *share) use(need Amounts) (kind Kind, refused bool) {
 }
 
 // exceeded is the answer to a request for which a quota has no room until the end of
-// the window.
+// the window; to one that is larger than a whole window's, no time to wait helps.
 func exceeded(kind Kind, limits Amounts, need int64, left time.Duration) error {
 	t, most := terms[kind], limits.inWindow(kind)
 	detail := fmt.Sprintf("the tenant has %d %s a %s, counted in %s; nothing of the request was stored", limits[kind], t.name, t.word, t.window)
+	retryAfter := max(int((left+time.Second-1)/time.Second), 1)
 	if need > most {
 		detail = fmt.Sprintf("the request has %d %s, and the tenant %d in %s: it has to be split; nothing of it was stored", need, t.name, most, t.window)
+		retryAfter = 0
 	}
 	return &httpapi.Problem{
 		Status: http.StatusTooManyRequests, Type: "quota", Title: "The tenant's quota is used up", Detail: detail,
-		RetryAfter: max(int((left+time.Second-1)/time.Second), 1),
+		RetryAfter: retryAfter,
 		More:       map[string]any{"quota": t.name, "limit": limits[kind], "per": t.word},
 	}
 }

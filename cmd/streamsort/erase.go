@@ -92,9 +92,10 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 	return s.print(raw, "%s", text)
 }
 
-// eraseTenant goes on until all queues were looked at.
+// eraseTenant goes on until all queues were looked at. The error is that there are none: a
+// name that is spelt wrong is no tenant's.
 func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
-	for {
+	for queues := 0; ; {
 		var page struct {
 			Queues []json.RawMessage
 			Next   string
@@ -102,6 +103,7 @@ func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 		if _, err := s.delete("/queues", query, &page); err != nil {
 			return err
 		}
+		queues += len(page.Queues)
 		for _, raw := range page.Queues {
 			var e erasedQueue
 			if err := json.Unmarshal(raw, &e); err != nil {
@@ -110,6 +112,9 @@ func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 			if err := s.print(raw, "%s\n", e); err != nil {
 				return err
 			}
+		}
+		if page.Next == "" && queues == 0 {
+			return fmt.Errorf("0 queues of tenant %s", c.Tenant)
 		}
 		if page.Next == "" {
 			return nil

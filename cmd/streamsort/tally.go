@@ -78,6 +78,8 @@ func outcomeOf(r client.Outcome) string {
 		return r.Outcome
 	case r.Status >= 500:
 		return "unknown"
+	case r.Code == "erased":
+		return r.Code
 	}
 	return "invalid"
 }

@@ -255,6 +255,8 @@ type Outcome struct {
 	Status  int    `json:"status"`
 	Outcome string `json:"outcome"`
 	Detail  string `json:"detail"`
+	// Code is that of the problem with a message that has no outcome.
+	Code string `json:"code"`
 	// Seq is the message's, 0 where a queue in arrival order gave it none.
 	Seq jsonseq.Seq `json:"seq"`
 }

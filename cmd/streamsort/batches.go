@@ -57,7 +57,7 @@ func (c *tailCommand) batches(s *session) error {
 			defer cancel()
 		}
 		return s.print(document, "%s\t%d to %d\t%s, %d skipped\n",
-			b.Queue, b.From+1, b.To, count(len(b.Messages), "message", "messages"), len(b.Skipped))
+			printable(b.Queue), b.From+1, b.To, count(len(b.Messages), "message", "messages"), len(b.Skipped))
 	}, &cursor.StatelessOptions{Failed: func(err error) { fmt.Fprintln(s.errOut, "streamsort:", err) }})
 	runner, err := eventsource.New(eventsource.Mapping{
 		ID: "tail", FunctionName: "tail", StreamARN: aws.ToString(described.Table.LatestStreamArn),

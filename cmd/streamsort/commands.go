@@ -81,7 +81,7 @@ func (s *session) print(document json.RawMessage, text string, arguments ...any)
 		_, err := fmt.Fprintf(s.out, "%s\n", document)
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, text, arguments...)
+	_, err := io.WriteString(s.out, printableLines(fmt.Sprintf(text, arguments...)))
 	return err
 }
 

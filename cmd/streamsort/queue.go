@@ -47,14 +47,14 @@ type queue struct {
 // String is the queue in two lines.
 func (q queue) String() string {
 	if q.Kind == "arrival" {
-		return fmt.Sprintf("%s: position %s, in arrival order\n  first %s\n", q.Queue, q.Position, q.First)
+		return fmt.Sprintf("%s: position %s, in arrival order\n  first %s\n", printable(q.Queue), q.Position, q.First)
 	}
 	gap := "no gap"
 	if q.GapOpen {
 		gap = fmt.Sprintf("a gap for %.0fs, parked up to %s", q.GapAgeSeconds, q.MaxParked)
 	}
 	return fmt.Sprintf("%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
-		q.Queue, q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
+		printable(q.Queue), q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
 }
 
 // configureCommand changes a queue's settings.

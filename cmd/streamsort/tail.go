@@ -90,5 +90,5 @@ func (s *session) message(raw json.RawMessage) error {
 	case m.BodyBase64 != "":
 		body = "base64 " + m.BodyBase64
 	}
-	return s.print(raw, "%s\t%s\t%s\n", m.Seq, m.ID, body)
+	return s.print(raw, "%s\t%s\t%s\n", m.Seq, printable(m.ID), body)
 }

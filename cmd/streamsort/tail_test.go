@@ -39,3 +39,30 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 		t.Errorf("exit code %d, %q, %s", code, out.String(), errOut.String())
 	}
 }
+
+// TestControlCharacters of a message or a name do nothing to the terminal; those that are no
+// harm to it are shown as they are, and JSON has all as they are.
+func TestControlCharacters(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/queues" {
+			_, _ = io.WriteString(w, `{"queue":"\u001b]0;x\u0007\nq","kind":"arrival","position":1,"first":1}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"last":1,"position":1,"messages":[{"seq":1,"id":"a\u001b[2J\n\t\u202eé","body":"`+"\u009b31m \u00a0ü"+`"}]}`)
+	}))
+	t.Cleanup(server.Close)
+	for _, c := range []struct {
+		arguments []string
+		want      string
+	}{
+		{[]string{"tail", "q"}, "1\ta\\x1b[2J\\n\\t\\u202eé\t\"\\u009b31m \u00a0ü\"\n"},
+		{[]string{"status", "q"}, "\\x1b]0;x\\a\\nq: position 1, in arrival order\n  first 1\n"},
+		{[]string{"-o", "json", "tail", "q"}, `{"seq":1,"id":"a\u001b[2J\n\t\u202eé","body":"` + "\u009b31m \u00a0ü" + "\"}\n"},
+	} {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), append([]string{"--url", server.URL}, c.arguments...), nil, &out, &errOut)
+		if code != 0 || out.String() != c.want {
+			t.Errorf("%v: exit code %d, %q, want %q; %s", c.arguments, code, out.String(), c.want, errOut.String())
+		}
+	}
+}

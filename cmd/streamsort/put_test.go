@@ -248,6 +248,19 @@ func events(api http.Handler) http.Handler {
 	})
 }
 
+// TestWhatToDoAboutTheRest: the same again helps only where nothing has to be done before.
+func TestWhatToDoAboutTheRest(t *testing.T) {
+	for want, stopped := range map[string]error{
+		"was put; put the same again": &client.NotTakenError{Left: 1, Of: 1, First: client.Outcome{Status: 503}},
+		"was put; raise maxAhead, or put the missing messages first, and then the same again": &client.NotTakenError{Left: 1, Of: 1, First: client.Outcome{Status: 429, Outcome: "full", MaxAhead: 5}},
+		"was put; mend that line, and put the same again":                                     &stopError{7},
+	} {
+		if got := newTally().rest(stopped).Error(); !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestProgress is shown in one line, which is gone in the end.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

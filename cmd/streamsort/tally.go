@@ -135,7 +135,20 @@ func (t *tally) rest(stopped error) error {
 	for _, first := range slices.Sorted(maps.Keys(t.underWay)) {
 		text += fmt.Sprintf("; there is no answer about %s, which may be stored", lines(first, t.underWay[first]))
 	}
-	return fmt.Errorf("%w\n%s; put the same again: what is stored is recognised", stopped, text)
+	return fmt.Errorf("%w\n%s; %s the same again: what is stored is recognised", stopped, text, before(stopped))
+}
+
+// before is what to do about an error that stopped the put, before the same is put again.
+func before(stopped error) string {
+	var left *client.NotTakenError
+	var at *stopError
+	switch {
+	case errors.As(stopped, &left) && left.First.MaxAhead > 0:
+		return "raise maxAhead, or put the missing messages first, and then"
+	case errors.As(stopped, &at):
+		return "mend that line, and put"
+	}
+	return "put"
 }
 
 // progressEvery is how often a terminal is shown how far a put is.

@@ -257,8 +257,28 @@ type Outcome struct {
 	Detail  string `json:"detail"`
 	// Code is that of the problem with a message that has no outcome.
 	Code string `json:"code"`
+	Queue string `json:"queue"`
 	// Seq is the message's, 0 where a queue in arrival order gave it none.
 	Seq jsonseq.Seq `json:"seq"`
+	// New is the queue's position; MaxAhead, if not 0, how far beyond it a seq may be, and
+	// the message's is farther.
+	New      jsonseq.Seq `json:"new"`
+	MaxAhead int64       `json:"maxAhead"`
+}
+
+// NotTakenError is that some messages of a put were not taken, however often they were
+// repeated.
+type NotTakenError struct {
+	Left, Of int
+	First    Outcome
+}
+
+func (e *NotTakenError) Error() string {
+	text := fmt.Sprintf("%d of %d messages were not taken; the first because: %s", e.Left, e.Of, e.First.Detail)
+	if e.First.MaxAhead > 0 {
+		text += fmt.Sprintf(" (queue %q has position %d and maxAhead %d)", e.First.Queue, e.First.New, e.First.MaxAhead)
+	}
+	return text
 }
 
 // Put puts messages, each a document of its own, in one call, and repeats those
@@ -307,7 +327,7 @@ func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawM
 			return outcomes, nil
 		}
 		if attempt == c.attempts {
-			return outcomes, fmt.Errorf("%d of %d messages were not taken; the first because: %s", len(open), len(outcomes), outcomes[open[0]].Detail)
+			return outcomes, &NotTakenError{len(open), len(outcomes), outcomes[open[0]]}
 		}
 		if err := pause(ctx, attempt, 0); err != nil {
 			return outcomes, err

@@ -164,6 +164,28 @@ func TestCallDoesNotRepeatWhatNeverPasses(t *testing.T) {
 	}
 }
 
+// What a queue has no room for in the end is told with the place where it has.
+func TestPutSaysWhereAQueueIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New("http://127.0.0.1:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answers answering
+		for range defaultAttempts {
+			answers = append(answers, &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(
+				`{"results":[{"status":429,"outcome":"full","queue":"q","seq":"9","new":"3","maxAhead":5,"detail":"too far"}]}`))})
+		}
+		c.http = &http.Client{Transport: &answers}
+		_, err = c.Put(t.Context(), []json.RawMessage{json.RawMessage(`1`)})
+		var left *NotTakenError
+		if !errors.As(err, &left) || left.First.MaxAhead != 5 ||
+			err.Error() != `1 of 1 messages were not taken; the first because: too far (queue "q" has position 3 and maxAhead 5)` {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 // A 429 is repeated when it says, and not before; but nothing says that it takes longer
 // than a quota's window.
 func TestCallWaitsAsLongAsItIsTold(t *testing.T) {

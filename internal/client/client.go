@@ -256,7 +256,7 @@ type Outcome struct {
 	Outcome string `json:"outcome"`
 	Detail  string `json:"detail"`
 	// Code is that of the problem with a message that has no outcome.
-	Code string `json:"code"`
+	Code  string `json:"code"`
 	Queue string `json:"queue"`
 	// Seq is the message's, 0 where a queue in arrival order gave it none.
 	Seq jsonseq.Seq `json:"seq"`

@@ -311,7 +311,7 @@ func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawM
 		body.WriteString(tail)
 		var answer struct{ Results []Outcome }
 		if err := c.Call(ctx, http.MethodPost, "/messages", query, body.Bytes(), &answer); err != nil {
-			return nil, err
+			return nil, inWhole(err, open)
 		}
 		if len(answer.Results) != len(open) {
 			return nil, fmt.Errorf("%d results for %d messages", len(answer.Results), len(open))
@@ -333,4 +333,26 @@ func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawM
 			return outcomes, err
 		}
 	}
+}
+
+// inWhole is an error about messages of a repeat, with their places in the whole put.
+func inWhole(err error, places []int) error {
+	var problem *Problem
+	if !errors.As(err, &problem) {
+		return err
+	}
+	for n := range problem.Errors {
+		f := &problem.Errors[n]
+		_, i, ok := f.Of("messages")
+		if !ok || i >= len(places) {
+			continue
+		}
+		was := invalid.Element{List: "messages", Index: i}.String()
+		f.Index = &places[i]
+		f.Field = invalid.Element{List: "messages", Index: places[i]}.String() + strings.TrimPrefix(f.Field, was)
+		if f.Other != nil && *f.Other < len(places) {
+			f.Other = &places[*f.Other]
+		}
+	}
+	return err
 }

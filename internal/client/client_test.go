@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -162,6 +163,30 @@ func TestCallDoesNotRepeatWhatNeverPasses(t *testing.T) {
 	if err := c.Call(t.Context(), http.MethodPost, "/messages", nil, nil, &struct{}{}); !errors.As(err, &problem) || problem.Code != "quota" || problem.MayPass() {
 		t.Errorf("%v", err)
 	}
+}
+
+// What is wrong with messages of a repeat, which brings only some, is told with their places
+// in the call.
+func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New("http://127.0.0.1:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.http = &http.Client{Transport: &answering{
+			{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"results":[{"status":200},{"status":503},{"status":200},{"status":503}]}`))},
+			{StatusCode: 400, Body: io.NopCloser(strings.NewReader(`{"errors":[{"field":"messages[1].seq","index":1,"other":0}]}`))},
+		}}
+		_, err = c.Put(t.Context(), slices.Repeat([]json.RawMessage{json.RawMessage(`1`)}, 4))
+		var problem *Problem
+		if !errors.As(err, &problem) || len(problem.Errors) != 1 {
+			t.Fatalf("%v", err)
+		}
+		f := problem.Errors[0]
+		if name, index, ok := f.Of("messages"); !ok || name != "seq" || index != 3 || *f.Other != 1 {
+			t.Errorf("%+v: %q of %d", f, name, index)
+		}
+	})
 }
 
 // What a queue has no room for in the end is told with the place where it has.

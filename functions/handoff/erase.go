@@ -180,6 +180,11 @@ func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o handoff.Or
 				return http.StatusOK, document, nil
 			}
 		}
+		for _, it := range page.Unreadable {
+			if of, _ := tenant.Split(it.Queue); of == name {
+				return 0, nil, withID(ctx, c, o, it) // nobody is told that all are erased
+			}
+		}
 		if document.Next = page.Next; page.Next == "" || !goOn() {
 			return http.StatusOK, document, nil
 		}

@@ -122,7 +122,7 @@ func (s *Sorter) Remaining(ctx context.Context, queue string) (Remains, error) {
 }
 
 // Queues reads a page of all queues, in no order, behind one of them: those that were
-// erased too. 1 read unit for about 70.
+// erased too, and those that cannot be read in Unreadable. 1 read unit for about 70.
 func (s *Sorter) Queues(ctx context.Context, after string) (CursorPage, error) {
 	return s.store.Cursors(ctx, CursorScan{Segments: 1, After: after, Limit: walkPage})
 }

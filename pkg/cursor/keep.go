@@ -29,7 +29,8 @@ func (s *Sorter) keepRound(ctx context.Context, walk Walk, delivered func(contex
 	run := keepRun{round: r, only: walk.Only(r.progress), sorter: s, delivered: delivered, note: note}
 	errs := make([]error, walk.Segments)
 	s.forEach(walk.Segments, func(segment int) { errs[segment] = run.segment(ctx, segment) })
-	_, err = r.end(ctx, errs)
+	is, err := r.end(ctx, errs)
+	note(SweepReport{Failed: is.Unreadable}, nil)
 	return in("keeping", err)
 }
 
@@ -42,6 +43,7 @@ func (k *keepRun) segment(ctx context.Context, segment int) error {
 		if err != nil {
 			return errors.Join(first, err)
 		}
+		first = k.passedOver(page, first)
 		for _, c := range page.Cursors {
 			err := k.queue(ctx, c, segment, &place)
 			if ctx.Err() != nil {
@@ -56,7 +58,8 @@ func (k *keepRun) segment(ctx context.Context, segment int) error {
 			place = Place{After: c.Queue}
 		}
 		place, left = Place{After: page.Next}, page.Next != ""
-		if err := k.reached(ctx, segment, step{place: place, left: left}); err != nil {
+		// Of who cannot be read, or fails, nobody knows that nothing waits there.
+		if err := k.reached(ctx, segment, step{place: place, left: left, failed: first != nil}); err != nil {
 			return errors.Join(first, err)
 		}
 	}

@@ -19,6 +19,8 @@ type Round struct {
 	Seen  Tally
 	// Age is how long ago the round began that ended, or is under way; 0 between two.
 	Age time.Duration
+	// Unreadable is how many cursors this run could not read, and passed over.
+	Unreadable int
 }
 
 // round is the round that a run goes on with: its segments share the progress.
@@ -32,6 +34,8 @@ type round struct {
 	// saved is when the progress was stored last, or read.
 	saved time.Time
 	dirty bool
+	// unreadable are the cursors that were passed over.
+	unreadable int
 }
 
 // round goes on with the round of a walk that is under way, or begins one where it is due.
@@ -82,6 +86,18 @@ type step struct {
 	keep bool
 }
 
+// passedOver counts the cursors of a page that cannot be read. The error is the first of
+// them, where nothing else failed.
+func (r *round) passedOver(page CursorPage, failed error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unreadable += len(page.Unreadable)
+	if failed == nil && len(page.Unreadable) > 0 {
+		return page.Unreadable[0]
+	}
+	return failed
+}
+
 // saveEvery is the time between two notes of the places. A run that is killed does again
 // what it has done since the last one.
 const saveEvery = 10 * time.Second
@@ -130,7 +146,7 @@ func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 		errs = append(errs, r.save(ctx))
 	}
 	p := r.progress
-	is := Round{Age: r.now().Sub(p.Began)}
+	is := Round{Age: r.now().Sub(p.Began), Unreadable: r.unreadable}
 	if len(p.Left) == 0 && !r.dirty {
 		is.Ended, is.Seen = true, Tally{Sums: maps.Clone(p.Seen.Sums), Peaks: maps.Clone(p.Seen.Peaks)}
 	}

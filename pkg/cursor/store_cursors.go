@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -252,9 +253,23 @@ func (f CursorFilter) condition() ddb.Cond {
 // CursorPage is a page of all cursors.
 type CursorPage struct {
 	Cursors []Cursor
+	// Unreadable are the queues whose items are no cursors, or those of a newer version. The
+	// page has the others all the same.
+	Unreadable []UnreadableError
 	// Next is where the next page starts; empty after the last.
 	Next string
 }
+
+// UnreadableError says what is wrong with the item that a queue has for a cursor.
+type UnreadableError struct {
+	Queue string
+	Err   error
+}
+
+func (e UnreadableError) Error() string { return fmt.Sprintf("queue %q: %v", e.Queue, e.Err) }
+
+// Unwrap is what is wrong.
+func (e UnreadableError) Unwrap() error { return e.Err }
 
 // Cursors reads one page of one segment of all cursors, not strongly. One Scan;
 // half a unit for each 4 KB that are looked at, about 35 cursors.
@@ -274,7 +289,8 @@ func (s *Store) Cursors(ctx context.Context, scan CursorScan) (CursorPage, error
 	for _, it := range a.Items {
 		c, err := s.decodeCursor(it)
 		if err != nil {
-			return CursorPage{}, err
+			page.Unreadable = append(page.Unreadable, UnreadableError{it.Get(s.queueKey).Str(), err})
+			continue
 		}
 		page.Cursors = append(page.Cursors, c)
 	}

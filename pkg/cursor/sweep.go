@@ -204,18 +204,18 @@ func (w *sweep) rounds(ctx context.Context) {
 	})
 	w.report.Round = round
 	w.report.OpenGaps, w.report.OldestGap = round.Seen.Count(tallyGaps), round.Seen.Longest(tallyGapAge)
-	w.note(SweepReport{}, in("sweep of gaps", err))
+	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of gaps", err))
 	w.sorter.forEach(len(w.rest), func(i int) { w.goOn(most, w.rest[i]) })
 
 	all := func(p Progress) CursorFilter {
 		long = w.longQuiet(p)
 		return CursorFilter{}
 	}
-	_, err = w.sorter.Walk(ctx, Walk{Name: "full" + o.Beside.Of, Segments: o.Segments, Every: o.FullEvery, Only: all}, func(ctx context.Context, c Cursor, _ *Tally) error {
+	round, err = w.sorter.Walk(ctx, Walk{Name: "full" + o.Beside.Of, Segments: o.Segments, Every: o.FullEvery, Only: all}, func(ctx context.Context, c Cursor, _ *Tally) error {
 		w.visit(ctx, c, true, &Tally{})
 		return w.beside(ctx, c, long, true, &Tally{})
 	})
-	w.note(SweepReport{}, in("sweep of full", err))
+	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of full", err))
 }
 
 // What the visits of the round of the gaps count.

@@ -28,9 +28,9 @@ type Walk struct {
 type Visit func(ctx context.Context, c Cursor, seen *Tally) error
 
 // Walk visits the queues of one run, those of a page side by side where the Sorter's
-// ForEach does so. A visit that fails stops no other: the error joins the first of each
-// segment, and the next round looks as far back as this one. It ends when the context
-// does. Any number of runs may walk at once: each then visits what it comes to.
+// ForEach does so. A visit that fails stops no other, and a cursor that cannot be read is
+// passed over: the error joins the first of each segment, and the next round looks as far
+// back as this one. It ends when the context does. Any number of runs may walk at once: each then visits what it comes to.
 //
 // Cost beside that of the visits: one read unit for about 70 queues, a request for 1 MB of
 // them, or for 1,000 where all are visited, one a segment at least, and two for the round.
@@ -82,6 +82,7 @@ func (l *look) segment(ctx context.Context, segment int) error {
 			return errors.Join(first, err)
 		}
 		begun, seen, err := l.page(ctx, page.Cursors)
+		err = l.passedOver(page, err)
 		if first == nil {
 			first = err
 		}

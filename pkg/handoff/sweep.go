@@ -179,9 +179,11 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	moved := cursor.Walk{Name: "consumers of moved queues", Segments: s.options.Segments, Only: cursor.MovedSince}
 	round, err := d.sorter.Walk(most, moved, visit(false))
 	s.fail(err)
+	s.report.Failed += round.Unreadable
 	all := cursor.Walk{Name: "consumers of all queues" + s.of(), Segments: s.options.Segments, Every: s.options.FullEvery, Only: s.notLongQuiet}
-	_, err = d.sorter.Walk(ctx, all, visit(true))
+	whole, err := d.sorter.Walk(ctx, all, visit(true))
 	s.fail(err)
+	s.report.Failed += whole.Unreadable
 	return s.Report(round)
 }
 

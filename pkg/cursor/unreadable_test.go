@@ -1,0 +1,51 @@
+package cursor_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// TestACursorThatCannotBeReadIsPassedOver by all rounds: each sees to the queues before it
+// and behind it, says that it failed, and ends.
+func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
+	const retention = 8 * time.Hour
+	b := newBench(t, func(o *cursor.Options) { o.Retention = retention })
+	for _, queue := range []string{"a", "b", "c"} {
+		m := body(1)
+		m.Queue = queue
+		b.put(m)
+		m.Seq = 3 // leaves a gap open
+		b.put(m)
+	}
+	_, err := b.tables.Do(t.Context(), ddb.Update{
+		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
+		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.now = b.now.Add(5 * time.Hour)
+	visited := map[string]int{}
+	report, err := b.process(cursor.Options{Retention: retention}).Sweep(t.Context(), cursor.SweepOptions{
+		Segments: 1,
+		Beside: cursor.Beside{Visit: func(_ context.Context, c cursor.Cursor, _ bool, _ *cursor.Tally) error {
+			visited[c.Queue]++
+			return nil
+		}},
+		Delivered: func(context.Context, string) (int64, bool, error) { return 0, true, nil },
+	})
+	if err == nil || strings.Count(err.Error(), `queue "b"`) != 3 {
+		t.Errorf("error %v, want each round to name the queue", err)
+	}
+	if !report.Round.Ended || report.OpenGaps != 2 || report.Failed != 3 || report.Kept != 4 || report.Queues != 4 {
+		t.Errorf("%+v; want rounds that ended, two gaps, 3 failures, 4 kept", report)
+	}
+	if visited["a"] != 2 || visited["c"] != 2 {
+		t.Errorf("visited %v, want a and c by both rounds", visited)
+	}
+}

@@ -336,9 +336,9 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 }
 
 // takeReplies takes the replies from the tenant's quotas: they are messages as any
-// other.
+// other. A commit cannot be split: what was prepared is committed with all of its replies.
 func (s *service) takeReplies(ctx context.Context, c *httpapi.Call, replies []handoff.Reply) error {
-	var load intake.Load
+	load := intake.Load{Whole: true}
 	for _, r := range replies {
 		load.Add(r.Queue, r.Body, r.Attributes)
 	}

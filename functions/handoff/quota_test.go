@@ -61,10 +61,18 @@ func TestQuotasOfReplies(t *testing.T) {
 		}
 		return as("PATCH", `{"action":"commit","queue":"orders","consumer":"billing","token":"1-r","replies":[`+replies[1:]+`]}`)
 	}
-	s.Want("eleven replies", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a"), 429, `"quota":"messages"`)
-	s.Want("to two new queues", commit("a", "b"), 429, `"quota":"newQueues"`)
+	window := func() { s.now = s.now.Truncate(time.Minute).Add(time.Minute) }
+	taken := func(queue string) {
+		t.Helper()
+		s.Want("others' share", s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"c"}`), 200)
+	}
+	window()
+	taken("other")
+	s.Want("to a new queue, where another was made", commit("a"), 429, `"quota":"newQueues"`)
+	s.Want("eleven replies, where one was taken", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a"), 429, `"quota":"messages"`)
 	if known, err := s.sorter.Known(t.Context(), "@acme/a"); known || err != nil {
 		t.Errorf("a queue was made: %v", err)
 	}
-	s.Want("to one", commit("a"), 200, `"answer":"OK"`)
+	window()
+	s.Want("more than a window has, to two new queues", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "b"), 200, `"answer":"OK"`)
 }

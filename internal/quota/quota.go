@@ -136,6 +136,18 @@ func (k *Keeper) Take(ctx context.Context, metrics *emf.Metrics, tenant string, 
 	return nil
 }
 
+// Within is what to take for a request that cannot be split: no more of a kind than a tenant
+// has in one window, so that it passes in one of which nothing was taken.
+func (k *Keeper) Within(tenant string, need Amounts) Amounts {
+	limits := k.limits(tenant)
+	for kind := range kinds {
+		if limits[kind] > 0 {
+			need[kind] = min(need[kind], limits.inWindow(kind))
+		}
+	}
+	return need
+}
+
 // take takes a request's part of one account.
 func (k *Keeper) take(ctx context.Context, metrics *emf.Metrics, of account, limits, need Amounts) error {
 	k.mu.Lock()

@@ -52,6 +52,27 @@ func TestErase(t *testing.T) {
 	})
 }
 
+// A consumer whose replies find no room stays until they do: the rest goes.
+func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
+	s := newServer(t, localdb.Choose())
+	ahead, seq := int64(1), int64(3)
+	if _, err := s.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}); err != nil {
+		t.Fatal(err)
+	}
+	s.put("q", 1)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	done := s.deliver("q", "billing", func(b handoff.Batch) error {
+		return b.Reply(handoff.Reply{Queue: "n", Seq: &seq, Body: []byte(`"far"`)})
+	})
+	if done.Ended != handoff.EndedReplying {
+		t.Fatalf("%+v, want replies that wait", done)
+	}
+	s.now = s.now.Add(20 * time.Minute)
+	s.Want("erased", s.erase("queue=q&id=op"), 202, `"id":"op","queue":"q","state":"erasing"`, `"deleted":{"messages":1,"arrivals":0}`)
+	s.put("n", 2)
+	s.Want("again, with room", s.erase("queue=q&id=op"), 202, `"state":"settling"`)
+}
+
 func TestEraseMistakes(t *testing.T) {
 	s := newServer(t, localdb.Choose())
 	for query, want := range map[string]string{

@@ -21,6 +21,8 @@ var (
 	// ErrOutran: somebody else changed the consumer at the same moment. Look,
 	// and decide again.
 	ErrOutran = record.ErrOutran
+	// ErrNoRoom: a queue that the replies of a batch go to is full. They wait.
+	ErrNoRoom = record.ErrNoRoom
 	// ErrIDTaken: the queue has another operation of this id, or the same one with
 	// something else asked for. Nothing was done.
 	ErrIDTaken = errors.New("the id is that of another operation")

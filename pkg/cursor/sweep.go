@@ -109,8 +109,8 @@ type SweepReport struct {
 	Skipped, Kept, Announced int
 	// Erased is how many messages and arrivals of erased queues were deleted.
 	Erased int
-	// Failed is how many queues could not be seen to; they are tried again by
-	// the next run.
+	// Failed is how many queues a round could not see to. The next round of its kind tries
+	// them again: that of the gaps after Every, the full round and the keeping after FullEvery.
 	Failed int
 }
 
@@ -134,8 +134,9 @@ func (r *SweepReport) add(o SweepReport) {
 //
 // A run goes on until its rounds are over or its context ends; where it stopped is kept in
 // the sweeps table, and the next run goes on from there. A queue has a few seconds of a
-// round; what it then still needs is gone on with when the round is over. Any number of
-// sweeps may run at once: all that they do can be done twice.
+// round; what it then still needs is gone on with when the round is over, in the time that
+// the run has left, and else by the next round of its kind. Any number of sweeps may run at
+// once: all that they do can be done twice.
 //
 // Cost of a run with nothing to do: one read unit for about 70 queues, and a request a
 // segment, or for 1 MB of cursors; two requests a round.
@@ -205,7 +206,7 @@ func (w *sweep) rounds(ctx context.Context) {
 	w.report.Round = round
 	w.report.OpenGaps, w.report.OldestGap = round.Seen.Count(tallyGaps), round.Seen.Longest(tallyGapAge)
 	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of gaps", err))
-	w.sorter.forEach(len(w.rest), func(i int) { w.goOn(most, w.rest[i]) })
+	w.goOnWithRest(most)
 
 	all := func(p Progress) CursorFilter {
 		long = w.longQuiet(p)
@@ -216,6 +217,7 @@ func (w *sweep) rounds(ctx context.Context) {
 		return w.beside(ctx, c, long, true, &Tally{})
 	})
 	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of full", err))
+	w.goOnWithRest(ctx)
 }
 
 // What the visits of the round of the gaps count.
@@ -263,6 +265,13 @@ func (w *sweep) visit(ctx context.Context, c Cursor, full bool, seen *Tally) {
 	}
 	run.report.Queues++
 	w.saw(c, run.report, err)
+}
+
+// goOnWithRest goes on with the queues that have had their turn in the round that is over.
+func (w *sweep) goOnWithRest(ctx context.Context) {
+	rest := w.rest
+	w.rest = nil
+	w.sorter.forEach(len(rest), func(i int) { w.goOn(ctx, rest[i]) })
 }
 
 // goOn sees to a queue that has had its turn.

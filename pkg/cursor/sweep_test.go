@@ -327,3 +327,29 @@ func TestAWalkGoesOnBehindTheQueueItStoppedAt(t *testing.T) {
 		t.Errorf("visited (-want +got):\n%s", diff)
 	}
 }
+
+// TestAQueueHasATurnInTheFullRound too, and is gone on with when that is over: no gap brings
+// it to another round.
+func TestAQueueHasATurnInTheFullRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.put(body(1))
+		b.parked(2, 2, 1, false)
+		looks := 0
+		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if r.Name() == "query messages" {
+				if looks++; looks == 1 {
+					<-ctx.Done()
+					return ddb.Answer{}, ctx.Err()
+				}
+			}
+			return b.tables.Do(ctx, r)
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second)
+		defer cancel()
+		report, err := b.process(cursor.Options{}).Sweep(ctx, cursor.SweepOptions{Segments: 1})
+		if err != nil || report.Failed != 0 || report.Moves != 1 {
+			t.Errorf("%+v, %v, after %d looks; want the move made up for", report, err, looks)
+		}
+	})
+}

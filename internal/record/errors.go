@@ -13,6 +13,8 @@ var (
 	// ErrOutran: somebody else changed the consumer at the same moment. Look,
 	// and decide again.
 	ErrOutran = errors.New("the consumer was changed meanwhile")
+	// ErrUnreadable: an item is no consumer, or one that a newer version wrote.
+	ErrUnreadable = errors.New("it cannot be read")
 	// ErrNoRoom: a queue that the replies of a claim go to is full.
 	ErrNoRoom = errors.New("a queue that the replies go to is full")
 )

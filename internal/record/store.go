@@ -2,6 +2,8 @@ package record
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -84,6 +86,9 @@ func (s *Store) Consumer(ctx context.Context, queue, name string) (Consumer, err
 // Consumers reads the queue's consumers whose names come after `after`, in the
 // order of their names: 1 read unit for each 4 KB, about 10 consumers. next is
 // empty after the last page.
+//
+// One that cannot be read is left out: the error is then [ErrUnreadable], and page and next
+// are those of the others.
 func (s *Store) Consumers(ctx context.Context, queue, after string) (page []Consumer, next string, err error) {
 	query := ddb.Query{Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue), Strong: true}
 	if after != "" {
@@ -94,13 +99,14 @@ func (s *Store) Consumers(ctx context.Context, queue, after string) (page []Cons
 		return nil, "", err
 	}
 	for _, it := range a.Items {
-		c, err := ddb.Decoded(it, decodeConsumer)
-		if err != nil {
-			return nil, "", err
+		c, wrong := ddb.Decoded(it, decodeConsumer)
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("consumer %q: %w: %w", it.Get(attrConsumer).Str(), ErrUnreadable, wrong))
+			continue
 		}
 		page = append(page, c)
 	}
-	return page, a.Next.Get(attrConsumer).Str(), nil
+	return page, a.Next.Get(attrConsumer).Str(), err
 }
 
 // update changes a consumer if the condition holds. It returns the consumer that is

@@ -285,20 +285,22 @@ func (d *Deliverer) Status(ctx context.Context, queue string) ([]Status, error) 
 	return list, nil
 }
 
-// consumers are all consumers of a queue.
+// consumers are all consumers of a queue. Where some cannot be read, the error is
+// [record.ErrUnreadable], and the others are returned.
 func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, err
 	}
 	var all []Consumer
+	var unreadable error
 	for after := ""; ; {
 		page, next, err := d.store.Consumers(ctx, queue, after)
-		if err != nil {
+		if err != nil && !errors.Is(err, record.ErrUnreadable) {
 			return nil, err
 		}
-		all = append(all, page...)
+		all, unreadable = append(all, page...), errors.Join(unreadable, err)
 		if next == "" {
-			return all, nil
+			return all, unreadable
 		}
 		after = next
 	}
@@ -321,9 +323,13 @@ func (d *Deliverer) Audit(ctx context.Context, queue, after string) (page []Oper
 
 // Delivered says which seq every consumer of a queue is past, with nothing below
 // it in quarantine; any is false
-// where the queue has none. It is what cursor.SweepOptions.Delivered asks for.
+// where the queue has none. One that cannot be read may need everything: the seq is then
+// before the first. It is what cursor.SweepOptions.Delivered asks for.
 func (d *Deliverer) Delivered(ctx context.Context, queue string) (seq int64, any bool, err error) {
 	consumers, err := d.consumers(ctx, queue)
+	if errors.Is(err, record.ErrUnreadable) {
+		return -1, true, nil
+	}
 	for i, c := range consumers {
 		if past := past(c); i == 0 || past < seq {
 			seq = past

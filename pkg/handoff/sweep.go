@@ -209,19 +209,20 @@ type sweepRun struct {
 }
 
 func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
-	consumers, err := r.consumers(ctx, seen.Queue)
-	if err != nil || len(consumers) == 0 && len(r.options.Readers) == 0 {
-		return err
+	consumers, failed := r.consumers(ctx, seen.Queue)
+	if len(consumers) == 0 && (failed != nil || len(r.options.Readers) == 0) {
+		return failed
 	}
 	it := seen
 	if slices.ContainsFunc(consumers, func(c Consumer) bool { return c.State != Idle || c.Delivered < seen.Position }) {
 		// A position read after the consumers: nobody is ahead of it.
+		var err error
 		if it, err = r.sorter.Status(ctx, seen.Queue); err != nil {
 			return err
 		}
 	}
-	lags := r.missing(consumers, it)
-	var errs []error
+	lags := failed == nil && r.missing(consumers, it)
+	errs := []error{failed}
 	for _, c := range consumers {
 		behind, err := r.consumer(ctx, c, it)
 		lags = lags || behind
@@ -234,7 +235,7 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 			r.report.Nudged++
 		}
 	}
-	if r.options.Delete || r.options.Archive != nil {
+	if failed == nil && (r.options.Delete || r.options.Archive != nil) {
 		errs = append(errs, r.retire(ctx, it))
 	}
 	return errors.Join(errs...)

@@ -136,7 +136,7 @@ func (s *sweeper) run(ctx context.Context, event json.RawMessage) (report, error
 }
 
 // scheduled reports whether it is the schedule that calls, which does so more often than a
-// round is due. Whoever else calls has one begin at once.
+// round is due. For any other caller one begins at once.
 func scheduled(event json.RawMessage) bool {
 	var e struct {
 		Source string `json:"source"`

@@ -36,7 +36,7 @@ func (b *bench) holds(what, queue string, messages, arrivals int) {
 	same(b.t, what, got, cursor.Remains{Messages: messages, Arrivals: arrivals})
 }
 
-// TestErasedTakesNothing: whoever asks is told, with and without a memory of the queue.
+// TestErasedTakesNothing: every request is refused, with and without a memory of the queue.
 func TestErasedTakesNothing(t *testing.T) {
 	b := newBench(t, nil)
 	_, err := b.sorter.Erase(t.Context(), "q", "op")

@@ -205,7 +205,7 @@ func TestARoundBeginsWhenItIsDue(t *testing.T) {
 	}
 }
 
-// TestTheAgeOfARoundRises as long as it is not over, whoever fails.
+// TestTheAgeOfARoundRises as long as it is not over, whatever fails.
 func TestTheAgeOfARoundRises(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(3))

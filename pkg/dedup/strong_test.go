@@ -43,7 +43,7 @@ func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
 	}
 }
 
-// TestAResultThatWasJustStored: whoever learns that an id is completed finds its result.
+// TestAResultThatWasJustStored: a process that learns that an id is completed finds its result.
 func TestAResultThatWasJustStored(t *testing.T) {
 	d, _ := behind(t, nil, nil)
 	want := incompressible(10_000)

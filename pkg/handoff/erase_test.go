@@ -95,7 +95,7 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// TestEraseEndsClaims: whoever is at a batch learns at its commit that nothing is there any more.
+// TestEraseEndsClaims: a consumer at work on a batch learns at its commit that nothing is there any more.
 func TestEraseEndsClaims(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
@@ -181,7 +181,7 @@ func TestRepliesToAnErasedQueue(t *testing.T) {
 	}
 }
 
-// TestEraseEndsTrackedClaims: the chain of a claim that is out is deleted, by whoever has chains.
+// TestEraseEndsTrackedClaims: the chain of a claim in flight is deleted, where there are chains.
 func TestEraseEndsTrackedClaims(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", upTo(1, 3)...)

@@ -38,7 +38,7 @@ func (d *Deliverer) SweepBeside(options SweepOptions) (*ConsumerSweep, error) {
 }
 
 // quiet reports whether nothing waits in a queue that was neither moved nor nudged for
-// long: whoever lags is nudged by every round. What is archived and deleted comes in steps,
+// long: a consumer that lags is nudged by every round. What is archived and deleted comes in steps,
 // which nudge nobody.
 func (s *ConsumerSweep) quiet() bool { return !s.options.Delete && s.options.Archive == nil }
 

@@ -94,7 +94,7 @@ func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
 	}
 }
 
-// TestSweepSeesWhatASlowClockMoved: whoever moves a cursor may have a clock that is
+// TestSweepSeesWhatASlowClockMoved: a process that moves a cursor may have a clock that is
 // behind the sweep's.
 func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 	k := newDesk(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// TestGetSeesWhatWasJustDone: whoever looks at a chain after an answer about it sees
+// TestGetSeesWhatWasJustDone: a process that looks at a chain after an answer about it sees
 // what the answer says.
 func TestGetSeesWhatWasJustDone(t *testing.T) {
 	store := storeOn(t, ddbtest.NewStale(ddb.NewMemory(xorack.Names{}.Tables()...), nil), xorack.Names{})

@@ -50,8 +50,9 @@ func (c Cursor) Erased() bool { return !c.Erasure.At.IsZero() }
 // [Sorter.EraseMore], which the sweep calls too. 1 write.
 //
 // In synchronous mode and in arrival order, no put that begins after Erase has returned is
-// answered as stored. In asynchronous mode a Sorter that remembers the queue may answer so for half an
-// hour: nobody gets what it has stored, and it is deleted.
+// answered as stored, but for one whose answer is Deferred, as the cursor did not answer.
+// In asynchronous mode a Sorter that remembers the queue may answer so for half an hour.
+// Nobody gets what these have stored, and it is deleted.
 //
 // Lost response, another did it first: the repeat finds the stub. We die right after: the
 // sweep deletes.

@@ -110,7 +110,7 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 			continue
 		}
 		stored := result.Outcome == cursor.Advanced || result.Outcome == cursor.Parked || result.Outcome == cursor.Stored
-		if erased && stored && m.settings.Mode == cursor.ModeSync {
+		if erased && stored && result.Deferred == nil && m.settings.Mode == cursor.ModeSync {
 			m.run.Violation("E2: seq %d is %s in a queue that was erased before", result.Seq, result.Outcome)
 		}
 		if m.cursor(queue).Erased() {

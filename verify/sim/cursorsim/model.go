@@ -12,7 +12,7 @@
 //	L1 once faults stop, the position reaches the end of the gap-free run
 //	E1 an erased queue stays so, and in the end nothing of it is stored but its stub
 //	E2 no put that begins after a queue was erased is answered as stored, unless the
-//	   queue is asynchronous
+//	   queue is asynchronous, or the answer says that the cursor did not answer
 //
 // and, where a consumer stands behind the cursors' stream, that all it is
 // handed is gap-free, in order, as it was accepted, and not beyond the

@@ -110,7 +110,8 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 			continue
 		}
 		stored := result.Outcome == cursor.Advanced || result.Outcome == cursor.Parked || result.Outcome == cursor.Stored
-		if erased && stored && result.Deferred == nil && m.settings.Mode == cursor.ModeSync {
+		silent := result.Deferred != nil && !errors.Is(result.Deferred, cursor.ErrErased)
+		if erased && stored && !silent && m.settings.Mode == cursor.ModeSync {
 			m.run.Violation("E2: seq %d is %s in a queue that was erased before", result.Seq, result.Outcome)
 		}
 		if m.cursor(queue).Erased() {

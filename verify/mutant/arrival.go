@@ -118,7 +118,7 @@ var arrivalMutants = []mutant{
 		{"store_arrivals.go", "isThis := attrSeen.Eq(ddb.Int(seen))", "isThis := attrSeen.Exists()"},
 	}},
 	{"undelivered ones are not kept", sorterFolder, arrivalSchedules, []edit{
-		{"keep_arrival.go", "there[i] && k.sorter.expiresSoon(a.ExpiresOn) {", "there[i] && false {"},
+		{"keep_arrival.go", "there[i] && k.sorter.expiresSoon(a.ExpiresOn) {", "there[i] && a.ExpiresOn.Equal(k.sorter.now()) {"},
 	}},
 	{"a later one read under the id", sorterFolder, test{"./pkg/cursor", "TestAnIdIsGoodAgain"}, []edit{
 		{"arrival.go", "return shortSeen(a.Seen) == e.Seen && len", "return len"},

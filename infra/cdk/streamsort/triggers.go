@@ -135,12 +135,14 @@ func (s *Streamsort) addSweepSchedule() {
 			},
 		},
 	})
-	awslambda.NewCfnEventInvokeConfig(s.scope, jsii.String("SweepCalls"), &awslambda.CfnEventInvokeConfigProps{
+	calls := awslambda.NewCfnEventInvokeConfig(s.scope, jsii.String("SweepCalls"), &awslambda.CfnEventInvokeConfigProps{
 		FunctionName:             s.SweepFunction.FunctionName(),
 		Qualifier:                s.live[s.SweepFunction].AliasName(),
 		MaximumEventAgeInSeconds: jsii.Number(sweepCalls.Seconds()),
 		MaximumRetryAttempts:     jsii.Number(0),
 	})
+	// The name of the alias is a text: nothing else says that it has to be there before.
+	calls.Node().AddDependency(s.live[s.SweepFunction])
 	awslambda.NewCfnPermission(s.scope, jsii.String("SweepSchedulePermission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),
 		FunctionName: s.liveARN(s.SweepFunction),

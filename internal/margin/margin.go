@@ -37,3 +37,12 @@ func Most(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	return context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/8))
 }
+
+// lastWithin is how long that may take which is noted when the time is up.
+const lastWithin = 2 * time.Second
+
+// Last returns a context for noting where the work stopped, also where the one given has
+// ended.
+func Last(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), lastWithin)
+}

@@ -67,13 +67,18 @@ func (r Record) item(raw json.RawMessage) (ddb.Item, error) {
 	return dynamo.FromSDK(it), nil
 }
 
-// CreatedAt is when a record was made, to the second; otherwise where it does not say so.
-func CreatedAt(raw json.RawMessage, otherwise time.Time) time.Time {
+// patience is how old a record may be that goes on failing: all that time the later ones
+// of its shard wait for it.
+const patience = 30 * time.Second
+
+// HeldForLong reports whether a record that fails is too old to be handed out again. One
+// that does not say when it was made is not.
+func HeldForLong(raw json.RawMessage, now time.Time) bool {
 	r, err := Read(raw)
 	if err != nil || r.Change.CreatedAt == 0 {
-		return otherwise
+		return false
 	}
-	return time.Unix(int64(r.Change.CreatedAt), 0)
+	return now.Sub(time.Unix(int64(r.Change.CreatedAt), 0)) > patience
 }
 
 // FailedAt is the answer that makes Lambda repeat a batch from this record on. A record

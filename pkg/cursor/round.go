@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/margin"
 )
 
 // Round is where a walk is at the end of a run.
@@ -132,16 +133,13 @@ func (r *round) save(ctx context.Context) error {
 	return nil
 }
 
-// saveWithin is how long a run whose time is up may take to note where it stopped.
-const saveWithin = 2 * time.Second
-
 // end notes where the run stopped, and says where the round is. The error joins those of
 // the segments.
 func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dirty {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveWithin)
+		ctx, cancel := margin.Last(ctx)
 		defer cancel()
 		errs = append(errs, r.save(ctx))
 	}

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -24,14 +24,6 @@ type OnMessagesOptions struct {
 	// Failed is called with the reason why a record, or its queue, failed.
 	Failed func(error)
 }
-
-// patience is how old the record of a queue may be that goes on failing: all that time
-// the later records of its shard wait for it.
-const patience = 30 * time.Second
-
-// leaveWithin is how long it may take to leave a queue to the sweep when an invocation's
-// time is up.
-const leaveWithin = 2 * time.Second
 
 // OnMessages returns the handler for the stream of the messages table: it
 // advances every queue that a record names, once a batch. In asynchronous mode
@@ -117,8 +109,8 @@ func (q *storedSeqs) heal(ctx context.Context, s *Sorter, event table.StreamEven
 	if q.again = q.err != nil; !q.again {
 		return
 	}
-	if s.now().Sub(stream.CreatedAt(event.Records[q.first], s.now())) > patience {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+	if stream.HeldForLong(event.Records[q.first], s.now()) {
+		ctx, cancel := margin.Last(ctx)
 		defer cancel()
 		q.again = s.LeaveToSweep(ctx, q.queue, slices.Max(q.seqs)) != nil
 	}

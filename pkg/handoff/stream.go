@@ -121,14 +121,10 @@ func hintsOf(event table.StreamEvent, names cursor.Names) (hints []hint, broken 
 // soon is how near a retry must be for the mapping's own retry to make it.
 const soon = 5 * time.Second
 
-// patience is how old a record may be that the mapping hands out again: all that time
-// the later ones of its shard wait.
-const patience = 30 * time.Second
-
 // again reports whether the mapping should hand the record out again. Where there is
 // more to hand on, it wakes the queue up instead.
 func (d *Deliverer) again(ctx context.Context, done Delivery, record json.RawMessage) bool {
-	young := func() bool { return d.now().Sub(stream.CreatedAt(record, d.now())) <= patience }
+	young := func() bool { return !stream.HeldForLong(record, d.now()) }
 	switch {
 	case done.Err != nil:
 		return young()

@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
@@ -18,14 +17,8 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	asked := false
-	store, err := xorack.NewStore(ddb.Func(func(ctx context.Context, _ ddb.Request) (ddb.Answer, error) {
-		asked = true
-		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-margins)) {
-			t.Errorf("a request may last until %v before the end", end.Sub(at))
-		}
-		return ddb.Answer{}, errors.New("no time")
-	}), xorack.Names{})
+	engine, asked := ddbtest.NoTime(t, end.Add(-margins))
+	store, err := xorack.NewStore(engine, xorack.Names{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +27,7 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &service{acker: acker, stamper: stamps.New(acker), emitter: emf.New(io.Discard, emf.Names{}), now: time.Now}
-	if _, err := s.handle(ctx, []byte(`{"operation":"get","tag":"a"}`)); !asked {
+	if _, err := s.handle(ctx, []byte(`{"operation":"get","tag":"a"}`)); !*asked {
 		t.Errorf("nothing was asked for: %v", err)
 	}
 }

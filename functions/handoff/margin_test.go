@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -19,14 +18,8 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	asked := false
-	store := record.NewStore(ddb.Func(func(ctx context.Context, _ ddb.Request) (ddb.Answer, error) {
-		asked = true
-		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-margins)) {
-			t.Errorf("a request may last until %v before the end", end.Sub(at))
-		}
-		return ddb.Answer{}, errors.New("no time")
-	}), handoff.Names{}.Tables())
+	engine, asked := ddbtest.NoTime(t, end.Add(-margins))
+	store := record.NewStore(engine, handoff.Names{}.Tables())
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +29,7 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	handle := (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).handler(emf.New(io.Discard, emf.Names{}))
-	if _, err := handle(ctx, []byte(`{"operation":"status","queue":"q"}`)); err != nil || !asked {
-		t.Errorf("error %v, asked %v", err, asked)
+	if _, err := handle(ctx, []byte(`{"operation":"status","queue":"q"}`)); err != nil || !*asked {
+		t.Errorf("error %v, asked %v", err, *asked)
 	}
 }

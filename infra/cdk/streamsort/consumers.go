@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -77,17 +76,12 @@ func (p Props) readConsumers() ([]Consumer, error) {
 	if p.Consumers != nil {
 		return nil, errors.New("consumersFile is set beside consumers; write one of them")
 	}
-	text, err := os.ReadFile(p.ConsumersFile)
-	if err != nil {
-		return nil, fmt.Errorf("consumersFile %w", err)
-	}
-	// Read strictly first: what is unknown there must not be lost here.
-	if _, err := consumers.Read(text, func(string) (string, bool) { return "", false }); err != nil {
-		return nil, fmt.Errorf("consumersFile is %s: %w", p.ConsumersFile, err)
-	}
 	var file struct{ Consumers []fileConsumer }
-	if err := json.Unmarshal(text, &file); err != nil {
-		return nil, fmt.Errorf("consumersFile is %s: %w", p.ConsumersFile, err)
+	if err := readFile(p.ConsumersFile, &file, func(text []byte) error {
+		_, err := consumers.Read(text, func(string) (string, bool) { return "", false })
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("consumersFile %w", err)
 	}
 	all := make([]Consumer, len(file.Consumers))
 	for i, c := range file.Consumers {

@@ -3,7 +3,6 @@ package streamsort
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -33,19 +32,12 @@ func (p Props) readQuotas() ([]Quota, error) {
 	if p.Quotas != nil {
 		return nil, errors.New("is set beside quotas; write one of them")
 	}
-	text, err := os.ReadFile(p.QuotasFile)
-	if err != nil {
-		return nil, err
-	}
-	// Read strictly first: what is unknown there must not be lost here.
-	if _, err := quota.Read(text); err != nil {
-		return nil, fmt.Errorf("is %s: %w", p.QuotasFile, err)
-	}
 	var file struct{ Quotas []Quota }
-	if err := json.Unmarshal(text, &file); err != nil {
-		return nil, fmt.Errorf("is %s: %w", p.QuotasFile, err)
-	}
-	return file.Quotas, nil
+	err := readFile(p.QuotasFile, &file, func(text []byte) error {
+		_, err := quota.Read(text)
+		return err
+	})
+	return file.Quotas, err
 }
 
 // quotasFile is what the functions that tenants call are configured by. No quotas make

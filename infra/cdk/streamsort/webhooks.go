@@ -3,9 +3,7 @@ package streamsort
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -104,19 +102,12 @@ func (p Props) readWebhooks() ([]Webhook, error) {
 	if p.Webhooks != nil {
 		return nil, errors.New("is set beside webhooks; write one of them")
 	}
-	text, err := os.ReadFile(p.WebhooksFile)
-	if err != nil {
-		return nil, err
-	}
-	// Read strictly first: what is unknown there must not be lost here.
-	if _, err := webhook.Read(text, func(string) (string, bool) { return "", false }); err != nil {
-		return nil, fmt.Errorf("is %s: %w", p.WebhooksFile, err)
-	}
 	var file struct{ Sources []Webhook }
-	if err := json.Unmarshal(text, &file); err != nil {
-		return nil, fmt.Errorf("is %s: %w", p.WebhooksFile, err)
-	}
-	return file.Sources, nil
+	err := readFile(p.WebhooksFile, &file, func(text []byte) error {
+		_, err := webhook.Read(text, func(string) (string, bool) { return "", false })
+		return err
+	})
+	return file.Sources, err
 }
 
 // webhooksFile is what webhook is configured by: the file's text, and the

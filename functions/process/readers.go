@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
+	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/sink"
 	"github.com/streamsort/streamsort/internal/sink/kind"
@@ -16,14 +16,9 @@ import (
 // readersFrom makes the readers of the file that lies in a folder. They make no
 // request until they are given a batch.
 func readersFrom(folder string) ([]handoff.Reader, error) {
-	path := filepath.Join(folder, consumers.File)
-	text, err := os.ReadFile(path)
+	all, err := assetfile.Load(folder, consumers.File, consumers.Read)
 	if err != nil {
 		return nil, err
-	}
-	all, err := consumers.Read(text, os.LookupEnv)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var readers []handoff.Reader
 	for _, c := range all {
@@ -38,7 +33,7 @@ func readersFrom(folder string) ([]handoff.Reader, error) {
 		readers = append(readers, c.Reader)
 	}
 	if len(readers) == 0 {
-		return nil, fmt.Errorf("%s: no consumer has a sink", path)
+		return nil, fmt.Errorf("%s: no consumer has a sink", filepath.Join(folder, consumers.File))
 	}
 	return readers, nil
 }

@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
@@ -71,16 +70,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 
 // sourcesFrom are the sources of the file that lies in a folder.
 func sourcesFrom(folder string) ([]webhook.Source, error) {
-	path := filepath.Join(folder, webhook.File)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	all, err := webhook.Read(text, os.LookupEnv)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return all, nil
+	return assetfile.Load(folder, webhook.File, webhook.Read)
 }
 
 func byName(all []webhook.Source) map[string]*webhook.Source {

@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -32,6 +34,20 @@ type List[T any] struct {
 	Element func(members []strictjson.Member) (T, error)
 	// NameOf is an element's name, which no other one has.
 	NameOf func(T) string
+}
+
+// Load reads what a file holds that lies in a folder. The error has its path.
+func Load[T any](folder, name string, read func(text []byte, lookup func(string) (string, bool)) ([]T, error)) ([]T, error) {
+	path := filepath.Join(folder, name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	all, err := read(text, os.LookupEnv)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return all, nil
 }
 
 // Read reads a file's text; lookup is as os.LookupEnv. The error names the element

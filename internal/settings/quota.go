@@ -1,13 +1,12 @@
 package settings
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/quota"
 )
 
@@ -19,14 +18,11 @@ func NewQuotas(client *dynamodb.Client) (*quota.Keeper, error) {
 	if table == "" {
 		return nil, nil
 	}
-	path := filepath.Join(os.Getenv("LAMBDA_TASK_ROOT"), quota.File)
-	text, err := os.ReadFile(path)
+	all, err := assetfile.Load(os.Getenv("LAMBDA_TASK_ROOT"), quota.File, func(text []byte, _ func(string) (string, bool)) ([]quota.Quota, error) {
+		return quota.Read(text)
+	})
 	if err != nil {
 		return nil, err
-	}
-	all, err := quota.Read(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return quota.NewKeeper(quota.NewDynamo(client, quota.Names{Quotas: table}), all, time.Now), nil
 }

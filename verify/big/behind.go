@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -17,20 +16,10 @@ import (
 // 1,000 other queues has a dead claim: those are all ended in the first run of the sweep.
 func behind(w *world) error {
 	ctx, waiting, others := context.Background(), w.of(400_000), w.of(1_000)
-	if err := w.invoke(&spent{}, oneByOne(time.Minute), func(s *cursor.Sorter) error {
-		_, err := s.Configure(ctx, "big", cursor.Change{})
-		return err
-	}); err != nil {
+	if err := w.backlog(waiting, 100); err != nil {
 		return err
 	}
-	w.expires = w.now.Add(14 * 24 * time.Hour)
-	if err := w.fill("big", 1, waiting, 100); err != nil {
-		return err
-	}
-	if err := w.deliver(&spent{}, oneByOne(time.Minute), func(d *handoff.Deliverer) error {
-		_, err := d.Create(ctx, "big", "c", handoff.First)
-		return err
-	}); err != nil {
+	if err := w.consumer(handoff.First); err != nil {
 		return err
 	}
 	if _, _, err := w.store.Move(ctx, "big", 0, waiting, w.now); err != nil {
@@ -63,27 +52,21 @@ func behind(w *world) error {
 		atMost("requests", float64(run.requests), 1.1*float64(waiting)+20*float64(others)+200))
 }
 
-// sweeps is a run of the sweep, its parts side by side as the function has them.
+// sweeps is a run of the sweep over the queues and their consumers, as the function makes it.
 func (w *world) sweeps(ctx context.Context, note func(cursor.SweepReport, handoff.SweepReport)) func(ddb.Engine, *cursor.Sorter) error {
 	return func(tables ddb.Engine, s *cursor.Sorter) error {
 		d, err := handoff.New(record.NewStore(tables, handoff.Names{}.Tables()), s, &handoff.Options{Now: func() time.Time { return w.now }})
 		if err != nil {
 			return err
 		}
-		var (
-			queues    cursor.SweepReport
-			consumers handoff.SweepReport
-			errs      [2]error
-		)
-		fanout.SideBySide(2, func(i int) {
-			if i == 0 {
-				queues, errs[0] = s.Sweep(ctx, cursor.SweepOptions{Delivered: d.Delivered})
-				return
-			}
-			consumers, errs[1] = d.Sweep(ctx, handoff.SweepOptions{})
-		})
-		note(queues, consumers)
-		return errors.Join(errs[:]...)
+		consumers, err := d.SweepBeside(handoff.SweepOptions{})
+		if err != nil {
+			return err
+		}
+		queues, errQueues := s.Sweep(ctx, cursor.SweepOptions{Beside: consumers.Beside(), Delivered: d.Delivered})
+		looked, errConsumers := consumers.Report(queues.Round)
+		note(queues, looked)
+		return errors.Join(errQueues, errConsumers)
 	}
 }
 
@@ -101,7 +84,6 @@ func (w *world) deadClaim(queue string) error {
 		if err != nil {
 			return err
 		}
-		_, _, err = record.NewStore(w.tables, handoff.Names{}.Tables()).Claim(ctx, c, record.Claim{Req: "dead", To: 1, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
-		return err
+		return w.dies(c, 1)
 	})
 }

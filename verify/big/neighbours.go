@@ -78,11 +78,6 @@ type sweeping struct {
 	oldest time.Duration
 }
 
-// records are the consumers without any bound.
-func (s *sweeping) records() *record.Store {
-	return record.NewStore(s.tables, handoff.Names{}.Tables())
-}
-
 // add makes a queue at a position, and a consumer at a place in it.
 func (s *sweeping) add(queue string, position, parked, delivered int64, movedAt time.Time) error {
 	ctx := context.Background()
@@ -144,7 +139,7 @@ func (s *sweeping) trouble(minute int) error {
 		case 1:
 			_, _, err = s.store.Move(ctx, queue, 5, 7, s.now)
 		case 2:
-			err = s.dies(queue)
+			err = s.leaves(queue)
 			since = since.Add(time.Minute)
 		case 3:
 			_, err = acker.Create(ctx, queue, &xorack.CreateOptions{Deadline: time.Minute})
@@ -158,8 +153,8 @@ func (s *sweeping) trouble(minute int) error {
 	return nil
 }
 
-// dies leaves a claim whose process died.
-func (s *sweeping) dies(queue string) error {
+// leaves leaves a claim in a queue whose process died.
+func (s *sweeping) leaves(queue string) error {
 	ctx := context.Background()
 	if _, _, err := s.store.Move(ctx, queue, 5, 7, s.now); err != nil {
 		return err
@@ -168,8 +163,7 @@ func (s *sweeping) dies(queue string) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = s.records().Claim(ctx, c, record.Claim{Req: "dead", To: 7, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
-	return err
+	return s.dies(c, 7)
 }
 
 func (s *sweeping) acker(tables ddb.Engine, now func() time.Time) (*xorack.Acker, error) {
@@ -188,10 +182,7 @@ func (s *sweeping) minute(all *spent) {
 	now := func() time.Time { return began.Add(time.Duration(i.made()) * time.Millisecond) }
 	// What is killed with its time is no failure here: the next call goes on.
 	_ = s.sweep(i, now)
-	all.invocations++
-	all.requests += i.requests
-	all.most = max(all.most, i.requests)
-	all.units = all.units.Plus(i.units)
+	all.add(i)
 	s.now = began.Add(time.Minute)
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -15,23 +14,13 @@ import (
 // and hands nothing on before it is done.
 func rewound(w *world) error {
 	ctx, last := context.Background(), w.of(1_000_000)
-	if err := w.invoke(&spent{}, oneByOne(time.Minute), func(s *cursor.Sorter) error {
-		_, err := s.Configure(ctx, "big", cursor.Change{})
-		return err
-	}); err != nil {
-		return err
-	}
-	w.expires = w.now.Add(14 * 24 * time.Hour)
-	if err := w.fill("big", 1, last, 350); err != nil {
+	if err := w.backlog(last, 350); err != nil {
 		return err
 	}
 	if _, _, err := w.store.Move(ctx, "big", 0, last, w.now); err != nil {
 		return err
 	}
-	if err := w.deliver(&spent{}, oneByOne(time.Minute), func(d *handoff.Deliverer) error {
-		_, err := d.Create(ctx, "big", "c", handoff.Latest)
-		return err
-	}); err != nil {
+	if err := w.consumer(handoff.Latest); err != nil {
 		return err
 	}
 	w.now = w.now.Add(8 * 24 * time.Hour)

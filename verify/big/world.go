@@ -110,11 +110,16 @@ func (w *world) run(s *spent, b budget, do func(ddb.Engine, *cursor.Sorter) erro
 		return err
 	}
 	err = do(i, sorter)
+	s.add(i)
+	return err
+}
+
+// add adds what an invocation did.
+func (s *spent) add(i *invocation) {
 	s.invocations++
 	s.requests += i.requests
 	s.most = max(s.most, i.requests)
 	s.units = s.units.Plus(i.units)
-	return err
 }
 
 // invocation is the tables as an invocation sees them.
@@ -143,6 +148,36 @@ func (i *invocation) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) 
 	i.units = i.units.Plus(a.Units)
 	i.left.bytes -= a.Units.Reads * 4096
 	return a, err
+}
+
+// records are the consumers without any bound.
+func (w *world) records() *record.Store { return record.NewStore(w.tables, handoff.Names{}.Tables()) }
+
+// dies leaves a consumer's claim up to a seq, whose process died.
+func (w *world) dies(c record.Consumer, to int64) error {
+	_, _, err := w.records().Claim(context.Background(), c, record.Claim{Req: "dead", To: to, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
+	return err
+}
+
+// backlog makes the queue "big" with so many messages of one size, which expire after 14
+// days.
+func (w *world) backlog(last int64, size int) error {
+	if err := w.invoke(&spent{}, oneByOne(time.Minute), func(s *cursor.Sorter) error {
+		_, err := s.Configure(context.Background(), "big", cursor.Change{})
+		return err
+	}); err != nil {
+		return err
+	}
+	w.expires = w.now.Add(14 * 24 * time.Hour)
+	return w.fill("big", 1, last, size)
+}
+
+// consumer makes the consumer "c" of the queue "big".
+func (w *world) consumer(start handoff.Start) error {
+	return w.deliver(&spent{}, oneByOne(time.Minute), func(d *handoff.Deliverer) error {
+		_, err := d.Create(context.Background(), "big", "c", start)
+		return err
+	})
 }
 
 // fillWidth is how many messages are stored side by side.

@@ -300,8 +300,10 @@ func TestFrozen(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("looks into /proc") //nolint:forbidigo // there is none elsewhere
 	}
-	s := serve(t, Config{}, Function{Reserved: -1})
+	// Made before the service, so that it is removed when the process that
+	// writes into it is gone.
 	path := filepath.Join(t.TempDir(), "ticks")
+	s := serve(t, Config{}, Function{Reserved: -1})
 	invoke(t, s, fmt.Sprintf(`{"do":"tick","path":%q}`, path))
 	pid := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
 	waitFor(t, "the process to stop", func() bool {

@@ -29,6 +29,7 @@ var packages = map[string]string{
 	"sqlmarker":   module + "pkg/handoff/pull/sqlmarker",
 	"xorack":      module + "pkg/xorack",
 	"dedup":       module + "pkg/dedup",
+	"table":       module + "pkg/table",
 	"deduplambda": module + "pkg/dedup/deduplambda",
 	"kind":        module + "internal/sink/kind",
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 func TestMain(m *testing.M) {
@@ -77,7 +78,7 @@ func TestBatchesKeepBytes(t *testing.T) {
 func archiveUpTo(ts *testscript.TestScript, _ bool, arguments []string) {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: ts.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
 	ts.Check(err)
-	if err := dynamo.CreateTable(context.Background(), client, archive.Names{}.Tables()[0]); err != nil {
+	if err := table.Create(context.Background(), client, archive.Names{}.Tables()[0]); err != nil {
 		ts.Fatalf("%v", err)
 	}
 	store, err := cursor.NewDynamo(client, cursor.Names{})

@@ -38,6 +38,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/pkg/handoff/pull/pullhttp"
 	"github.com/streamsort/streamsort/pkg/handoff/pull/sqlmarker"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 func TestMain(m *testing.M) {
@@ -233,10 +234,8 @@ func newKilling(t *testing.T, driver, source string) *killing {
 	}
 	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
-	for _, definition := range append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable()) {
-		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
-			t.Fatal(err)
-		}
+	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
+		t.Fatal(err)
 	}
 	if k.deliverer, k.sorter, err = tablesOf(endpoint, suffix, fastClock(began)); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // server is the handler on fresh tables of a real server, with a client that
@@ -57,10 +58,8 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	s.client, s.messages = client, "messages"+suffix
 	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
-	for _, definition := range append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable()) {
-		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
-			t.Fatal(err)
-		}
+	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
+		t.Fatal(err)
 	}
 	store, err := cursor.NewDynamo(client, queues)
 	if err != nil {

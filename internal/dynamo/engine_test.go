@@ -31,7 +31,7 @@ func engines(t *testing.T) (*table.Definition, map[localdb.Kind]ddb.Engine) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := dynamo.CreateTable(t.Context(), client, *def); err != nil {
+		if err := table.Create(t.Context(), client, *def); err != nil {
 			t.Fatal(err)
 		}
 		engine := dynamo.NewEngine(client)

@@ -47,7 +47,7 @@ func onServers(t *testing.T, view table.StreamView, test func(*testing.T, locald
 				t.Fatal(err)
 			}
 			s := &server{t: t, db: db, streams: reader, table: "eventsource" + localdb.Suffix()}
-			if err := dynamo.CreateTable(t.Context(), db, table.Definition{
+			if err := table.Create(t.Context(), db, table.Definition{
 				Name: s.table, Partition: table.Key{Name: "queue", Type: table.String}, Sort: table.Key{Name: "seq", Type: table.Number}, Stream: view,
 			}); err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -46,10 +47,8 @@ func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (*han
 	suffix := localdb.Suffix()
 	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
-	for _, definition := range append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable()) {
-		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
-			t.Fatal(err)
-		}
+	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
+		t.Fatal(err)
 	}
 	store, err := cursor.NewDynamo(client, queues)
 	if err != nil {

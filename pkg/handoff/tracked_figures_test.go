@@ -7,6 +7,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -20,10 +21,8 @@ func newMeteredTreed(t *testing.T, network *meter.Meter) *treed {
 		t.Fatal(err)
 	}
 	names := xorack.Names{Chains: "chains" + localdb.Suffix()}
-	for _, definition := range names.Tables() {
-		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
-			t.Fatal(err)
-		}
+	if err := table.Create(t.Context(), client, names.Tables()...); err != nil {
+		t.Fatal(err)
 	}
 	chains, err := xorack.NewDynamo(client, names)
 	if err != nil {

@@ -2,7 +2,7 @@
 // its keys, what its stream shows, and which attribute makes items expire.
 //
 // Each of the other packages exports the definitions of its own tables as
-// values of [Definition]. What makes tables (the tests, a user's own
+// values of [Definition]. What makes tables ([Create], a user's own
 // scripts, the CDK stack) reads them from there, so a key or a stream view is
 // written down once.
 package table

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/dedup"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // effect is work that is to be done once; its result is remembered.
@@ -146,10 +147,8 @@ func (l library) on(ctx context.Context, endpoint string) (*bench, error) {
 		return nil, err
 	}
 	b.names.Table = "processes" + localdb.Suffix()
-	for _, definition := range b.names.Tables() {
-		if err := dynamo.CreateTable(ctx, b.client, definition); err != nil {
-			return nil, err
-		}
+	if err := table.Create(ctx, b.client, b.names.Tables()...); err != nil {
+		return nil, err
 	}
 	return b, nil
 }

@@ -61,10 +61,8 @@ const (
 
 // claims are ours.
 func claims(ctx context.Context, client *dynamodb.Client, line func(string, int, func(int) error) error) error {
-	for _, definition := range append((cursor.Names{}).Tables(), (handoff.Names{}).Tables()...) {
-		if err := dynamo.CreateTable(ctx, client, definition); err != nil {
-			return err
-		}
+	if err := table.Create(ctx, client, append((cursor.Names{}).Tables(), (handoff.Names{}).Tables()...)...); err != nil {
+		return err
 	}
 	store, err := cursor.NewDynamo(client, cursor.Names{})
 	if err != nil {
@@ -148,7 +146,7 @@ func claims(ctx context.Context, client *dynamodb.Client, line func(string, int,
 // locks are dynamolock's.
 func locks(ctx context.Context, client *dynamodb.Client, line func(string, int, func(int) error) error) error {
 	const name = "locks"
-	err := dynamo.CreateTable(ctx, client, table.Definition{Name: name, Partition: table.Key{Name: "key", Type: table.String}})
+	err := table.Create(ctx, client, table.Definition{Name: name, Partition: table.Key{Name: "key", Type: table.String}})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // How the throughput is measured.
@@ -82,10 +83,8 @@ func barePuts(ctx context.Context, endpoint string, during time.Duration) (float
 	}
 	suffix := localdb.Suffix()
 	names := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
-	for _, definition := range names.Tables() {
-		if err := dynamo.CreateTable(ctx, client, definition); err != nil {
-			return 0, err
-		}
+	if err := table.Create(ctx, client, names.Tables()...); err != nil {
+		return 0, err
 	}
 	store, err := cursor.NewDynamo(client, names)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
@@ -86,11 +87,11 @@ func newAckBench(ctx context.Context, endpoint string, lost int) (*ackBench, err
 	definition := names.Tables()[0]
 	// Nobody reads the stream, and dynoxide's writes get slower with it.
 	definition.Stream = ""
-	if err := dynamo.CreateTable(ctx, calm, definition); err != nil {
+	if err := table.Create(ctx, calm, definition); err != nil {
 		return nil, err
 	}
 	definition.Name, definition.Index.Name, definition.TTL = b.older, "", ""
-	if err := dynamo.CreateTable(ctx, calm, definition); err != nil {
+	if err := table.Create(ctx, calm, definition); err != nil {
 		return nil, err
 	}
 	store, err := xorack.NewDynamo(b.client, names)

@@ -25,6 +25,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // bigCase is something large. run does it on a fresh world, at a part of its full size,
@@ -101,10 +102,8 @@ func runCase(c bigCase, part int64, kind localdb.Kind) (*world, error) {
 	if err != nil {
 		return w, err
 	}
-	for _, d := range definitions() {
-		if err := dynamo.CreateTable(ctx, client, d); err != nil {
-			return w, err
-		}
+	if err := table.Create(ctx, client, definitions()...); err != nil {
+		return w, err
 	}
 	engine := dynamo.NewEngine(client)
 	engine.Units = true

@@ -32,10 +32,8 @@ func TestDeliver(t *testing.T) {
 	suffix := localdb.Suffix()
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
 	consumers := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
-	for _, definition := range append(queues.Tables(), consumers.Tables()...) {
-		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
-			t.Fatal(err)
-		}
+	if err := table.Create(t.Context(), client, append(queues.Tables(), consumers.Tables()...)...); err != nil {
+		t.Fatal(err)
 	}
 	store, err := cursor.NewDynamo(client, queues)
 	if err != nil {

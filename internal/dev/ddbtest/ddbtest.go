@@ -35,10 +35,8 @@ func Open(t testing.TB, kind localdb.Kind, definitions ...table.Definition) ddb.
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, def := range definitions {
-		if err := dynamo.CreateTable(t.Context(), client, def); err != nil {
-			t.Fatal(err)
-		}
+	if err := table.Create(t.Context(), client, definitions...); err != nil {
+		t.Fatal(err)
 	}
 	return clause.Layer(dynamo.NewEngine(client))
 }

@@ -54,7 +54,7 @@ func TestCountsByTheRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			name := "metered" + localdb.Suffix()
-			err = dynamo.CreateTable(t.Context(), client, table.Definition{
+			err = table.Create(t.Context(), client, table.Definition{
 				Name: name, Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
 			})
 			if err != nil {
@@ -138,7 +138,7 @@ func TestCountsAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := "metered" + localdb.Suffix()
-	err = dynamo.CreateTable(t.Context(), client, table.Definition{
+	err = table.Create(t.Context(), client, table.Definition{
 		Name: name, Partition: table.Key{Name: "p", Type: table.String},
 		Index: table.Index{
 			Name: "due", Partition: table.Key{Name: "part", Type: table.Number}, Sort: table.Key{Name: "at", Type: table.Number},

@@ -45,10 +45,8 @@ func freshTables(t testing.TB, kind localdb.Kind, options dynamo.Options) (*hand
 		cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix},
 		handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix},
 	}
-	for _, definition := range n.definitions() {
-		if err := dynamo.CreateTable(t.Context(), client, definition); err != nil {
-			t.Fatal(err)
-		}
+	if err := table.Create(t.Context(), client, n.definitions()...); err != nil {
+		t.Fatal(err)
 	}
 	return n.storesOn(t, dynamo.NewEngine(client))
 }

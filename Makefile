@@ -184,11 +184,9 @@ lint: ## check format, style and that go.mod is tidy
 	$(TOOL) golangci-lint run ./...
 	cd infra/cdk && $$(cd ../.. && $(TOOL) -n golangci-lint) run ./...
 	cd pkg/dedup/dedupotel && $$(cd ../../.. && $(TOOL) -n golangci-lint) run ./...
-	$(GO) mod tidy -diff
-	cd infra/cdk && $(GO) mod tidy -diff
 	cd examples/shop && $$(cd ../.. && $(TOOL) -n golangci-lint) run ./...
-	cd examples/shop && $(GO) mod tidy -diff
-	cd pkg/dedup/dedupotel && $(GO) mod tidy -diff
+	$(GO) mod tidy -diff
+	@for folder in infra/cdk examples/shop pkg/dedup/dedupotel; do ./.ci/tidy $$folder || exit 1; done
 
 .PHONY: vuln
 vuln: ## look for known vulnerabilities in what is called (needs vuln.go.dev)

@@ -2,6 +2,8 @@ module github.com/streamsort/streamsort
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	cirello.io/dynamolock/v2 v2.0.3
 	github.com/alecthomas/kong v1.17.0

@@ -2,10 +2,7 @@ module example.com/shop
 
 go 1.26.0
 
-replace (
-	github.com/streamsort/streamsort => ../..
-	github.com/streamsort/streamsort/infra/cdk => ../../infra/cdk
-)
+toolchain go1.26.11
 
 require (
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.270.0
@@ -13,8 +10,8 @@ require (
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/aws/jsii-runtime-go v1.139.0
-	github.com/streamsort/streamsort v0.0.0
-	github.com/streamsort/streamsort/infra/cdk v0.0.0
+	github.com/streamsort/streamsort v0.1.0
+	github.com/streamsort/streamsort/infra/cdk v0.1.0
 )
 
 require (

@@ -2,13 +2,15 @@ module github.com/streamsort/streamsort/infra/cdk
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.270.0
 	github.com/aws/constructs-go/constructs/v10 v10.6.0
 	github.com/aws/jsii-runtime-go v1.139.0
 	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.35.0
 	github.com/google/go-cmp v0.7.0
-	github.com/streamsort/streamsort v0.0.0
+	github.com/streamsort/streamsort v0.1.0
 	github.com/wI2L/jsondiff v0.7.1
 )
 
@@ -48,8 +50,6 @@ require (
 	golang.org/x/tools/cmd/godoc v0.1.0-deprecated // indirect
 	golang.org/x/tools/godoc v0.1.0-deprecated // indirect
 )
-
-replace github.com/streamsort/streamsort => ../..
 
 // The CDK command brings templates of Go files that are no Go files.
 ignore ./node_modules

@@ -2,10 +2,10 @@ module github.com/streamsort/streamsort/pkg/dedup/dedupotel
 
 go 1.26.0
 
-replace github.com/streamsort/streamsort => ../../..
+toolchain go1.26.11
 
 require (
-	github.com/streamsort/streamsort v0.0.0
+	github.com/streamsort/streamsort v0.1.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0

@@ -11,7 +11,11 @@ FUNCTIONS := enqueue sort sweep process handoff ack webhook
 # out the interface of a retired runtime, and nethttpomithttp2 the half of net/http
 # that DynamoDB and Lambda's runtime do not speak. Lambda's arm64 processors have the
 # atomic operations of ARMv8.1: without the other way to do them, functions are smaller.
-LAMBDA_BUILD = GOOS=linux GOARCH=$(1) GOARM64=v8.1 CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -tags lambda.norpc,nethttpomithttp2 -ldflags "-s -w"
+LAMBDA_FLAGS := -buildvcs=false -trimpath -tags lambda.norpc,nethttpomithttp2 -ldflags "-s -w"
+LAMBDA_BUILD = GOOS=linux GOARCH=$(1) GOARM64=v8.1 CGO_ENABLED=0 $(GO) build $(LAMBDA_FLAGS)
+# Programs that start the local stack have the functions' flags, so that what both are
+# made of is compiled once.
+LOCAL_RUN := CGO_ENABLED=0 $(GO) run $(LAMBDA_FLAGS)
 # infra/cdk/cdk.json says the same to those who call the CDK themselves.
 export CDK_DISABLE_CLI_TELEMETRY := true
 TOOL := $(GO) tool -modfile=tools.mod
@@ -68,34 +72,34 @@ cross: ## compile the command line for Linux, macOS and Windows, amd64 and arm64
 
 .PHONY: demo
 demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1 ORDER=number|arrival TRACKED=1
-	@$(GO) run ./examples/demo
+	@$(LOCAL_RUN) ./examples/demo
 
 .PHONY: payments
 payments: deps ## charge a bank once for each message, while processes are killed
-	@$(GO) run ./examples/payments/show
+	@$(LOCAL_RUN) ./examples/payments/show
 
 .PHONY: wordcount
 wordcount: deps ## count a tree of words in three functions, and tell when it is done
-	@$(GO) run ./examples/wordcount/show
+	@$(LOCAL_RUN) ./examples/wordcount/show
 
 # SEED=… chooses messages and faults.
 TIME ?= 10m
 RATE ?=
 .PHONY: soak
 soak: deps ## put the stack under load and faults for TIME=10m, wait until all is out (two minutes more), and check each sink: RATE=40
-	@TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(GO) run ./verify/soak
+	@TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(LOCAL_RUN) ./verify/soak
 
 .PHONY: ledger
 ledger: deps ## book messages in a database exactly once, while all is killed: INPUT=file.ndjson
-	@$(GO) run ./examples/ledger
+	@$(LOCAL_RUN) ./examples/ledger
 
 .PHONY: pingpong
 pingpong: deps ## two consumers answer each other's messages, while all is killed: ROUNDS=5000
-	@$(GO) run ./examples/pingpong
+	@$(LOCAL_RUN) ./examples/pingpong
 
 .PHONY: local
 local: deps ## start the local stack and leave it running
-	@$(GO) build -o .build/streamsort ./cmd/streamsort
+	@CGO_ENABLED=0 $(GO) build $(LAMBDA_FLAGS) -o .build/streamsort ./cmd/streamsort
 	@exec .build/streamsort local
 
 # make test is what a developer runs before a commit: every kind of test, and less of

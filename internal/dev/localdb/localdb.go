@@ -112,13 +112,16 @@ func Start(ctx context.Context, kind Kind, file string) (*Server, error) {
 	// Another process may take the port in between: try again then.
 	for attempt := 0; ; attempt++ {
 		s, err := startOnce(ctx, kind, root, file)
-		if err == nil || attempt == 2 || errors.Is(err, errNotInstalled) || ctx.Err() != nil {
+		if err == nil || attempt == 2 || errors.Is(err, errNotInstalled) || errors.Is(err, errNoJava) || ctx.Err() != nil {
 			return s, err
 		}
 	}
 }
 
-var errNotInstalled = errors.New("not installed: run `make deps`")
+var (
+	errNotInstalled = errors.New("not installed: run `make deps`")
+	errNoJava       = errors.New("AWS's own server, which needs Java 17")
+)
 
 func startOnce(ctx context.Context, kind Kind, root, file string) (*Server, error) {
 	port, err := freePort()
@@ -171,7 +174,11 @@ func command(kind Kind, root string, port int, file string) (*exec.Cmd, error) {
 		if err != nil || len(found) == 0 {
 			return nil, fmt.Errorf("%s: %w", kind, errNotInstalled)
 		}
-		process := exec.Command("java", "-Xmx1g", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar",
+		java, err := exec.LookPath("java")
+		if err != nil {
+			return nil, fmt.Errorf("%s is %w: %w", kind, errNoJava, err)
+		}
+		process := exec.Command(java, "-Xmx1g", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar",
 			"-inMemory", "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port))
 		process.Dir = filepath.Dir(found[0])
 		return process, nil

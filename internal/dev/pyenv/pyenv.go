@@ -60,7 +60,13 @@ func pythonIn(ctx context.Context, parent, tool string, requirements []byte) (st
 	return python, nil
 }
 
+// tooOld makes Python fail where it is older than what the tools need.
+const tooOld = "import sys; sys.exit(sys.version_info < (3, 10))"
+
 func install(ctx context.Context, folder string, requirements []byte) error {
+	if err := exec.CommandContext(ctx, "python3", "-c", tooOld).Run(); err != nil {
+		return fmt.Errorf("it needs python3, 3.10 or newer: %w", err)
+	}
 	list := filepath.Join(folder, "requirements.txt")
 	if err := os.WriteFile(list, requirements, 0o644); err != nil {
 		return err

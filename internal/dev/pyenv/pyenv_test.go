@@ -40,3 +40,19 @@ func TestPythonLeavesNothingHalf(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
+
+// Without Python, and with one that is too old, the error says what is needed.
+func TestNeedsPython(t *testing.T) {
+	parent, bin := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", bin)
+	refused := func(what string) {
+		if _, err := pythonIn(t.Context(), parent, "tool", nil); err == nil || !strings.Contains(err.Error(), "install tool: it needs python3, 3.10 or newer") {
+			t.Errorf("%s: error %v", what, err)
+		}
+	}
+	refused("none")
+	if err := os.WriteFile(filepath.Join(bin, "python3"), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	refused("an old one")
+}

@@ -17,15 +17,23 @@ import (
 // Document is a message in a JSON document. A JSON body stands there as it came,
 // any other one in base64; a tombstone has none.
 type Document struct {
-	Seq         jsonseq.Seq       `json:"seq"`
-	ID          string            `json:"id,omitempty"`
-	Body        json.RawMessage   `json:"body,omitempty"`
-	BodyBase64  *string           `json:"bodyBase64,omitempty"`
-	ContentType string            `json:"contentType,omitempty"`
-	Attributes  map[string]string `json:"attributes,omitempty"`
-	EnqueuedAt  time.Time         `json:"enqueuedAt"`
-	Tombstone   string            `json:"tombstone,omitempty"`
-	// Edge is the token of a tracked message's work, where a sink gets it.
+	// The message's place in its queue.
+	Seq jsonseq.Seq `json:"seq"`
+	// As it was put, if it was.
+	ID string `json:"id,omitempty"`
+	// A JSON body, byte for byte as it was put.
+	Body json.RawMessage `json:"body,omitempty"`
+	// Any other body, and JSON that would not come out byte for byte: with white space, or nested deeply.
+	BodyBase64 *string `json:"bodyBase64,omitempty"`
+	// The media type of the body.
+	ContentType string `json:"contentType,omitempty"`
+	// As they were put, if they were.
+	Attributes map[string]string `json:"attributes,omitempty"`
+	// When it was stored.
+	EnqueuedAt time.Time `json:"enqueuedAt"`
+	// Why the seq was given up: it is no message.
+	Tombstone string `json:"tombstone,omitempty"`
+	// The token of the message's work, of a tracked consumer alone.
 	Edge string `json:"edge,omitempty"`
 }
 

@@ -37,10 +37,12 @@
 //     consumers may share a queue and a replay goes through; that of a tracked
 //     message has its edge, too. The body is text
 //     where SQS takes it as it is, else base64 ("encoding" says which). The
-//     attributes are listed at [fifo.Message]. The skipped seqs of a batch are
+//     attributes are [fifo.Attributes]. The skipped seqs of a batch are
 //     not sent.
 //   - eventbridge: one event a message, source "streamsort", detail type
 //     "message"; its detail is an [eventbridge.Detail]. The skipped seqs are not sent.
+//
+// docs/sinks.md shows them, and docs/schema has them as JSON Schema.
 //
 // Queues have their whole names there. The tenant that one has in front (package
 // pkg/tenant) is sent beside it: a member, or an attribute.

@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"bytes"
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
@@ -35,13 +34,18 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer := map[string]func([]byte) string{"sqs": w.sqs, "sns": w.sns, "eventbridge": w.eventBridge}[w.kind](raw)
+	return answered(r, w.kind, answer), nil
+}
+
+// answered is the response of a kind's service.
+func answered(r *http.Request, kind, answer string) *http.Response {
 	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}}
-	if w.kind == "sns" {
+	if kind == "sns" {
 		header.Set("Content-Type", "text/xml")
 	}
 	return &http.Response{
-		StatusCode: http.StatusOK, Header: header, Request: r, Body: io.NopCloser(bytes.NewReader([]byte(answer))), ContentLength: int64(len(answer)),
-	}, nil
+		StatusCode: http.StatusOK, Header: header, Request: r, Body: io.NopCloser(strings.NewReader(answer)), ContentLength: int64(len(answer)),
+	}
 }
 
 // verdict notes an entry of the latest request, and reports whether it is taken.

@@ -27,13 +27,20 @@ const (
 
 // Detail is the detail of an event: the message, and where it comes from.
 type Detail struct {
-	Queue    string      `json:"queue"`
-	Tenant   string      `json:"tenant,omitempty"`
-	Consumer string      `json:"consumer"`
-	Token    string      `json:"token"`
-	TokenN   jsonseq.Seq `json:"tokenN"`
-	Attempt  int         `json:"attempt"`
-	Rewinds  int64       `json:"rewinds"`
+	// The queue's whole name.
+	Queue string `json:"queue"`
+	// Whose queue it is, where its name has a tenant in front.
+	Tenant string `json:"tenant,omitempty"`
+	// The consumer's name.
+	Consumer string `json:"consumer"`
+	// The claim's token: its number, a hyphen, and its request.
+	Token string `json:"token" jsonschema:"pattern=^[0-9]+-"`
+	// The token's number alone, which rises with every claim of the consumer.
+	TokenN jsonseq.Seq `json:"tokenN"`
+	// 1 the first time that the message is delivered.
+	Attempt int `json:"attempt" jsonschema:"minimum=1"`
+	// How often the consumer was set back.
+	Rewinds int64 `json:"rewinds" jsonschema:"minimum=0"`
 	message.Document
 }
 

@@ -3,6 +3,7 @@
 package fifo
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -17,22 +18,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// Message is a message as SQS and SNS take it. Its attributes are
-//
-//	queue        the queue's name
-//	tenant       whose it is, where the name has a tenant in front
-//	seq          the message's seq, in decimal
-//	consumer     the consumer's name
-//	token        the claim's token: number, hyphen, request
-//	edge         where the consumer is tracked, the token of the message's work
-//	contentType  of the body before its encoding
-//	id           the message's id, if it has one
-//	attributes   the message's own attributes, if it has any: a JSON object
-//	encoding     missing where the body stands as it is; "base64"; or "empty",
-//	             as neither service takes an empty body (a hyphen stands for it)
-//
-// Each is a String, but a Binary of the same UTF-8 bytes where it has
-// characters that SQS does not take.
+// Message is a message as SQS and SNS take it: its attributes are those of
+// [Attributes] that are not empty.
 type Message struct {
 	Group, Dedup, Body string
 	Attributes         []Attribute
@@ -41,6 +28,59 @@ type Message struct {
 // Attribute is a message attribute of SQS and SNS.
 type Attribute struct {
 	Name, DataType, Value string
+}
+
+// Attributes are what the message attributes of SQS and SNS say of a message, by their
+// names. Each is a String, but a Binary of the same UTF-8 bytes where it has characters
+// that SQS does not take.
+type Attributes struct {
+	// The queue's whole name.
+	Queue string `json:"queue"`
+	// Whose queue it is, where its name has a tenant in front.
+	Tenant string `json:"tenant,omitempty"`
+	// The message's seq in its queue, in decimal.
+	Seq string `json:"seq" jsonschema:"pattern=^[0-9]+$"`
+	// The consumer's name.
+	Consumer string `json:"consumer"`
+	// The claim's token: its number, which rises with every claim of the consumer, a hyphen, and its request.
+	Token string `json:"token" jsonschema:"pattern=^[0-9]+-"`
+	// The token of the message's work, of a tracked consumer alone.
+	Edge string `json:"edge,omitempty"`
+	// The media type of the body, before its encoding.
+	ContentType string `json:"contentType"`
+	// The message's id, if it has one.
+	ID string `json:"id,omitempty"`
+	// The message's own attributes, if it has any: a JSON object of texts.
+	Own string `json:"attributes,omitempty"`
+	// How the body is encoded: not at all where this is missing. Neither service takes an empty body: a hyphen stands for it.
+	Encoding string `json:"encoding,omitempty" jsonschema:"enum=base64,enum=empty"`
+}
+
+// list is the attributes that are not empty.
+func (a Attributes) list() []Attribute {
+	var all []Attribute
+	for _, each := range []struct{ name, value string }{
+		{"queue", a.Queue},
+		{"tenant", a.Tenant},
+		{"seq", a.Seq},
+		{"consumer", a.Consumer},
+		{"token", a.Token},
+		{"edge", a.Edge},
+		{"contentType", a.ContentType},
+		{"id", a.ID},
+		{"attributes", a.Own},
+		{"encoding", a.Encoding},
+	} {
+		if each.value == "" {
+			continue
+		}
+		dataType := "String"
+		if !allowed(each.value) {
+			dataType = "Binary"
+		}
+		all = append(all, Attribute{each.name, dataType, each.value})
+	}
+	return all
 }
 
 // Items are the messages of a batch.
@@ -55,36 +95,19 @@ func Items(b handoff.Batch) ([]kind.Item[Message], error) {
 			// edge's chain has failed.
 			written.Dedup += "." + b.Edges[i].Op().String()
 		}
-		add := func(name, value string) {
-			dataType := "String"
-			if !allowed(value) {
-				dataType = "Binary"
-			}
-			if value != "" {
-				written.Attributes = append(written.Attributes, Attribute{name, dataType, value})
-			}
+		attributes := Attributes{
+			Queue: b.Queue, Tenant: of, Seq: strconv.FormatInt(m.Seq, 10), Consumer: b.Consumer, Token: b.Token.String(),
+			Edge: kind.EdgeOf(b, i), ContentType: cmp.Or(m.ContentType, cursor.DefaultContentType), ID: m.ID,
 		}
-		add("queue", b.Queue)
-		add("tenant", of)
-		add("seq", strconv.FormatInt(m.Seq, 10))
-		add("consumer", b.Consumer)
-		add("token", b.Token.String())
-		add("edge", kind.EdgeOf(b, i))
-		if m.ContentType == "" {
-			m.ContentType = cursor.DefaultContentType
-		}
-		add("contentType", m.ContentType)
-		add("id", m.ID)
 		if len(m.Attributes) > 0 {
 			own, err := strictjson.Marshal(m.Attributes)
 			if err != nil {
 				return nil, err
 			}
-			add("attributes", string(own))
+			attributes.Own = string(own)
 		}
-		var encoding string
-		written.Body, encoding = textOf(m.Body)
-		add("encoding", encoding)
+		written.Body, attributes.Encoding = textOf(m.Body)
+		written.Attributes = attributes.list()
 		items = append(items, kind.Item[Message]{Seq: m.Seq, Bytes: written.bytes(), Entry: written})
 	}
 	return items, nil

@@ -13,28 +13,27 @@ import (
 // Document is what a function is called with. Seqs and the token's number are
 // JSON numbers up to 2^53, and strings of digits beyond.
 type Document struct {
-	// Queue is the queue's whole name; Tenant whose it is, where the name has one
-	// in front.
-	Queue    string `json:"queue"`
-	Tenant   string `json:"tenant,omitempty"`
+	// The queue's whole name.
+	Queue string `json:"queue"`
+	// Whose queue it is, where its name has a tenant in front.
+	Tenant string `json:"tenant,omitempty"`
+	// The consumer's name.
 	Consumer string `json:"consumer"`
-	// Token is the claim's token: its number, a hyphen and its request; TokenN
-	// is the number alone, which rises with every claim of the consumer.
-	Token  string      `json:"token"`
+	// The claim's token: its number, a hyphen, and its request.
+	Token string `json:"token" jsonschema:"pattern=^[0-9]+-"`
+	// The token's number alone, which rises with every claim of the consumer.
 	TokenN jsonseq.Seq `json:"tokenN"`
-	// From and To: the document has every seq with from < seq <= to, as a
-	// message or as skipped.
+	// The seq before the document's first: every one after it, up to and with "to", is here as a message or as skipped.
 	From jsonseq.Seq `json:"from"`
-	To   jsonseq.Seq `json:"to"`
-	// Attempt is 1 the first time that the range is delivered.
-	Attempt int `json:"attempt"`
-	// Rewinds is how often the consumer was set back.
-	Rewinds int64 `json:"rewinds"`
-	// Messages are in the order of their seqs, each as [message.Document] says. Those
-	// of a tracked consumer have their edge: when the message's work is done, the
-	// function, or whichever it passes the work to, says so under this token.
+	// The document's last seq.
+	To jsonseq.Seq `json:"to"`
+	// 1 the first time that the range is delivered.
+	Attempt int `json:"attempt" jsonschema:"minimum=1"`
+	// How often the consumer was set back.
+	Rewinds int64 `json:"rewinds" jsonschema:"minimum=0"`
+	// In the order of their seqs. Those of a tracked consumer have their edge: when the message's work is done, the function, or whichever it passes the work to, says so under this token.
 	Messages []json.RawMessage `json:"messages"`
-	// Skipped are the seqs that will never come.
+	// The seqs that will never come.
 	Skipped []jsonseq.Seq `json:"skipped"`
 }
 

@@ -1,0 +1,235 @@
+package sink
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	generate "github.com/invopop/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/sink/eventbridge"
+	"github.com/streamsort/streamsort/internal/sink/fifo"
+	"github.com/streamsort/streamsort/internal/sink/lambda"
+)
+
+var update = flag.Bool("update", false, "write the schemas anew")
+
+// schemas is where they are, for users.
+const schemas = "../../docs/schema"
+
+// schemaOf is the schema of what a type is written as, with the comments of its fields.
+func schemaOf(t *testing.T, name string, v any) *generate.Schema {
+	t.Helper()
+	r := generate.Reflector{
+		ExpandedStruct: true, Anonymous: true,
+		Mapper: func(of reflect.Type) *generate.Schema {
+			if of != reflect.TypeFor[jsonseq.Seq]() {
+				return nil
+			}
+			return &generate.Schema{OneOf: []*generate.Schema{
+				{Type: "integer", Minimum: "-1", Maximum: "9007199254740992"},
+				{Type: "string", Pattern: "^[1-9][0-9]{15,18}$"}, // beyond, where readers of JSON round
+			}}
+		},
+	}
+	for _, folder := range []string{"lambda", "fifo", "eventbridge", "../message"} {
+		if err := r.AddGoComments("github.com/streamsort/streamsort/internal/sink", folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := r.Reflect(v)
+	s.Title = name
+	return s
+}
+
+// sent makes the schema of messages that of those which sinks send: they have a body in
+// one of two forms, and its media type; what was given up is no message of a batch.
+func sent(s *generate.Schema) *generate.Schema {
+	s.Properties.Delete("tombstone")
+	s.Required = append(s.Required, "contentType")
+	s.OneOf = []*generate.Schema{{Required: []string{"body"}}, {Required: []string{"bodyBase64"}}}
+	body, _ := s.Properties.Get("bodyBase64")
+	body.ContentEncoding = "base64"
+	return s
+}
+
+// generated are the schemas as the Go types have them, by the names of their files.
+func generated(t *testing.T) map[string]*generate.Schema {
+	t.Helper()
+	document := schemaOf(t, "What process calls a Lambda function with", lambda.Document{})
+	messages, _ := document.Properties.Get("messages")
+	messages.Items = &generate.Schema{Ref: "#/$defs/Message"}
+	one := sent(schemaOf(t, "A message", message.Document{}))
+	one.Version = ""
+	document.Definitions = generate.Definitions{"Message": one}
+	return map[string]*generate.Schema{
+		"lambda.json":      document,
+		"sqs-sns.json":     schemaOf(t, "The message attributes of SQS and SNS, by their names", fifo.Attributes{}),
+		"eventbridge.json": sent(schemaOf(t, "The detail of an event on an EventBridge bus", eventbridge.Detail{})),
+	}
+}
+
+// TestGoldenSchemas: docs/schema is what the Go types say. `go test ./internal/sink -run
+// GoldenSchemas -update` renews it.
+func TestGoldenSchemas(t *testing.T) {
+	for name, schema := range generated(t) {
+		text, err := json.MarshalIndent(schema, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, '\n')
+		path := filepath.Join(schemas, name)
+		if *update {
+			if err := os.WriteFile(path, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if golden, err := os.ReadFile(path); err != nil || !bytes.Equal(golden, text) {
+			t.Errorf("docs/schema/%s is not what the Go types say: call `go test ./internal/sink -run GoldenSchemas -update` (%v)", name, err)
+		}
+	}
+}
+
+// compiled is the schema of a file in docs/schema, as users have it.
+func compiled(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft4) // which has no $defs: the file has to name its own
+	c.AssertFormat()
+	s, err := c.Compile(filepath.Join(schemas, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestWhatIsSentKeepsToTheSchema: what the sinks send is valid. A member that is left out
+// or made up is not, at any place; and each property of a schema is sent at some time, and
+// missing at another if it is not required.
+func TestWhatIsSentKeepsToTheSchema(t *testing.T) {
+	for name, documents := range sentDocuments(t) {
+		schema := compiled(t, name)
+		seen := newSeen()
+		for _, raw := range documents {
+			value := decoded(t, raw)
+			if err := schema.Validate(value); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, raw)
+			}
+			seen.note(schema, value)
+			each(schema, value, func(of *jsonschema.Schema, at map[string]any) {
+				at["madeUp"] = "x"
+				if schema.Validate(value) == nil {
+					t.Errorf("%s: %s is valid with a member that is made up", name, raw)
+				}
+				delete(at, "madeUp")
+				for _, required := range of.Required {
+					taken := at[required]
+					delete(at, required)
+					if schema.Validate(value) == nil {
+						t.Errorf("%s: %s is valid without %s", name, raw, required)
+					}
+					at[required] = taken
+				}
+			})
+		}
+		seen.report(t, name)
+	}
+}
+
+// TestExamplesOfThePageAreValid: docs/sinks.md shows one document of each schema, in the
+// order of the page.
+func TestExamplesOfThePageAreValid(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sinks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	names := []string{"lambda.json", "sqs-sns.json", "eventbridge.json"}
+	if len(examples) != len(names) {
+		t.Fatalf("%d examples, want one of each of %v", len(examples), names)
+	}
+	for i, name := range names {
+		if err := compiled(t, name).Validate(decoded(t, examples[i][1])); err != nil {
+			t.Errorf("the example of %s: %v", name, err)
+		}
+	}
+}
+
+// each calls visit with all objects of a value whose members the schema names.
+func each(s *jsonschema.Schema, value any, visit func(*jsonschema.Schema, map[string]any)) {
+	if s == nil {
+		return
+	}
+	if s.Ref != nil {
+		s = s.Ref
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		if s.Properties == nil {
+			return
+		}
+		visit(s, value)
+		for name, property := range s.Properties {
+			each(property, value[name], visit)
+		}
+	case []any:
+		for _, element := range value {
+			each(s.Items2020, element, visit)
+		}
+	}
+}
+
+// seen counts of each property how often it was there, and of each object.
+type seen struct {
+	objects    map[*jsonschema.Schema]int
+	properties map[*jsonschema.Schema]map[string]int
+}
+
+func newSeen() seen {
+	return seen{map[*jsonschema.Schema]int{}, map[*jsonschema.Schema]map[string]int{}}
+}
+
+func (s seen) note(schema *jsonschema.Schema, value any) {
+	each(schema, value, func(of *jsonschema.Schema, at map[string]any) {
+		s.objects[of]++
+		if s.properties[of] == nil {
+			s.properties[of] = map[string]int{}
+		}
+		for name := range at {
+			s.properties[of][name]++
+		}
+	})
+}
+
+func (s seen) report(t *testing.T, file string) {
+	t.Helper()
+	for of, n := range s.objects {
+		for name := range of.Properties {
+			switch got := s.properties[of][name]; {
+			case got == 0:
+				t.Errorf("%s: %s is never sent", file, name)
+			case got == n && !slices.Contains(of.Required, name):
+				t.Errorf("%s: %s is always sent, and not required", file, name)
+			}
+		}
+	}
+}
+
+func decoded(t *testing.T, raw string) any {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}

@@ -30,9 +30,8 @@ const early = 30 * time.Second
 
 // report is what a run saw and did.
 type report struct {
-	// Queues is of the queues' gaps, positions and expiry, Consumers of those
-	// that the queues' messages are delivered to, Chains of the acker's.
-	Queues    cursor.SweepReport
+	// Consumers is of those that the queues' messages are delivered to, and, as their Sorter,
+	// of the queues' gaps, positions and expiry; Chains of the acker's.
 	Consumers handoff.SweepReport
 	Chains    xorack.SweepReport
 }
@@ -42,10 +41,8 @@ type handler = func(context.Context, json.RawMessage) (report, error)
 
 // sweeper is what a run needs.
 type sweeper struct {
-	sorter    *cursor.Sorter
 	deliverer *handoff.Deliverer
 	acker     *xorack.Acker
-	queues    cursor.SweepOptions
 	consumers handoff.SweepOptions
 	chains    xorack.SweepOptions
 	emitter   *emf.Emitter
@@ -88,11 +85,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}
 	return (&sweeper{
 		tenants: s.TenantClaim != "", gapAfter: s.GapAlarmAfter,
-		sorter: sorter, deliverer: deliverer, acker: acker, emitter: settings.NewEmitter(out),
-		queues: cursor.SweepOptions{
-			Segments: s.SweepSegments, Every: max(s.SweepEvery-early, 0), FullEvery: s.FullSweepEvery, Announce: announcer.Gap,
-		},
+		deliverer: deliverer, acker: acker, emitter: settings.NewEmitter(out),
 		consumers: handoff.SweepOptions{
+			Sorter: cursor.SweepOptions{
+				Segments: s.SweepSegments, Every: max(s.SweepEvery-early, 0), FullEvery: s.FullSweepEvery, Announce: announcer.Gap,
+			},
 			LagAfter: s.LagAfter, SettleWithin: s.SettleWithin,
 			Delete: s.DeleteDelivered, Archive: shelf, Readers: s.Readers, Announce: announcer.Consumer,
 		},
@@ -116,13 +113,13 @@ func (s *sweeper) run(ctx context.Context, event json.RawMessage) (report, error
 	var did report
 	var errs [2]error
 	sweeps := []func(){
-		func() { did.Queues, did.Consumers, errs[0] = s.sweepQueues(ctx, metrics, seen, scheduled(event)) },
+		func() { did.Consumers, errs[0] = s.sweepQueues(ctx, metrics, seen, scheduled(event)) },
 		func() { did.Chains, errs[1] = s.sweepChains(ctx, metrics, seen) },
 	}
 	fanout.SideBySide(len(sweeps), func(i int) { sweeps[i]() })
 	seen.write(metrics)
 	// Written by every run, however little it did: an alarm tells "no sweep" by it.
-	age := did.Queues.Round.Age
+	age := did.Consumers.Sorter.Round.Age
 	if did.Chains.More {
 		age = max(age, did.Chains.Late)
 	}
@@ -130,7 +127,7 @@ func (s *sweeper) run(ctx context.Context, event json.RawMessage) (report, error
 	err := errors.Join(errs[:]...)
 	if err != nil {
 		slog.ErrorContext(ctx, "the sweep left something undone", "error", err,
-			"queues", did.Queues.Failed, "consumers", did.Consumers.Failed, "chains", did.Chains.Failed)
+			"queues", did.Consumers.Sorter.Failed, "consumers", did.Consumers.Failed, "chains", did.Chains.Failed)
 	}
 	return did, err
 }
@@ -145,22 +142,36 @@ func scheduled(event json.RawMessage) bool {
 }
 
 // sweepQueues makes the rounds over all queues: it heals, skips, announces gaps, keeps
-// undelivered messages from expiring, and looks after the consumers beside.
-func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *troubles, whenDue bool) (cursor.SweepReport, handoff.SweepReport, error) {
-	consumers, err := s.deliverer.SweepBeside(s.consumerOptions(metrics, seen))
-	if err != nil {
-		return cursor.SweepReport{}, handoff.SweepReport{}, err
-	}
-	options := s.queues
+// undelivered messages from expiring, and looks after the consumers.
+func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *troubles, whenDue bool) (handoff.SweepReport, error) {
+	options := s.consumerOptions(metrics, seen)
+	options.Sorter = s.queueOptions(metrics, seen)
 	if !whenDue {
-		options.Every = 0
+		options.Sorter.Every = 0
 	}
-	options.Beside = consumers.Beside()
-	options.Delivered = s.deliverer.Delivered
-	if s.consumers.Archive != nil {
-		options.Delivered = s.consumers.Archive.Delivered(options.Delivered)
+	did, err := s.deliverer.Sweep(ctx, options)
+	metrics.Count("SweptQueues", did.Sorter.Queues)
+	metrics.Count("Advances", did.Sorter.Moves)
+	metrics.Count("Skipped", did.Sorter.Skipped)
+	metrics.Count("Erased", did.Sorter.Erased)
+	metrics.Count("Errors", did.Sorter.Failed)
+	metrics.Count("SweptConsumers", did.Queues)
+	metrics.Count("ClaimsCancelled", did.Cancelled)
+	metrics.Count("ClaimsCarried", did.Carried)
+	metrics.Count("Nudged", did.Nudged)
+	metrics.Count("Archived", did.Archived)
+	metrics.Count("ArchiveLost", did.Lost)
+	metrics.Count("Deleted", did.Deleted)
+	metrics.Count("Errors", did.Failed)
+	if did.Sorter.Round.Ended {
+		tellWhole(metrics, did)
 	}
-	options.Erase = s.erase
+	return did, err
+}
+
+// queueOptions are those of the queues, with a count of what is announced.
+func (s *sweeper) queueOptions(metrics *emf.Metrics, seen *troubles) cursor.SweepOptions {
+	options := s.consumers.Sorter
 	options.Gap = func(queue string, age time.Duration) {
 		if age >= s.gapAfter {
 			seen.worst("GapAge", queue, age.Seconds())
@@ -168,37 +179,9 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *t
 	}
 	options.Announce = func(ctx context.Context, a cursor.Announcement) error {
 		metrics.Count(metricOfGap[a.Kind], 1)
-		return s.queues.Announce(ctx, a)
+		return s.consumers.Sorter.Announce(ctx, a)
 	}
-	queues, errQueues := s.sorter.Sweep(ctx, options)
-	metrics.Count("SweptQueues", queues.Queues)
-	metrics.Count("Advances", queues.Moves)
-	metrics.Count("Skipped", queues.Skipped)
-	metrics.Count("Erased", queues.Erased)
-	metrics.Count("Errors", queues.Failed)
-	looked, errConsumers := consumers.Report(queues.Round)
-	metrics.Count("SweptConsumers", looked.Queues)
-	metrics.Count("ClaimsCancelled", looked.Cancelled)
-	metrics.Count("ClaimsCarried", looked.Carried)
-	metrics.Count("Nudged", looked.Nudged)
-	metrics.Count("Archived", looked.Archived)
-	metrics.Count("ArchiveLost", looked.Lost)
-	metrics.Count("Deleted", looked.Deleted)
-	metrics.Count("Errors", looked.Failed)
-	if queues.Round.Ended {
-		tellWhole(metrics, queues, looked)
-	}
-	return queues, looked, errors.Join(errQueues, errConsumers)
-}
-
-// erase deletes consumers and the archive of a queue that was erased.
-func (s *sweeper) erase(ctx context.Context, c cursor.Cursor) (left bool, err error) {
-	left, err = s.deliverer.EraseConsumers(ctx, c.Queue)
-	if err != nil || s.consumers.Archive == nil {
-		return left, err
-	}
-	archived, err := s.consumers.Archive.Erase(ctx, c)
-	return left || archived, err
+	return options
 }
 
 // consumerOptions are those of the consumers, with a count of what is announced.
@@ -227,14 +210,14 @@ func (s *sweeper) consumerOptions(metrics *emf.Metrics, seen *troubles) handoff.
 
 // tellWhole writes what a whole round saw, in the run in which it ended: also where that
 // is 0, so that an alarm ends.
-func tellWhole(metrics *emf.Metrics, queues cursor.SweepReport, consumers handoff.SweepReport) {
-	metrics.Add("OpenGaps", emf.Count, float64(queues.OpenGaps))
-	metrics.Add("GapAge", emf.Seconds, queues.OldestGap.Seconds())
-	metrics.Add("ConsumersBlocked", emf.Count, float64(consumers.Blocked))
-	metrics.Add("ConsumersLagging", emf.Count, float64(consumers.Lagging+consumers.Missing))
-	metrics.Add("ConsumerLag", emf.Seconds, consumers.OldestLag.Seconds())
-	metrics.Add("ConsumersInDoubt", emf.Count, float64(consumers.InDoubt))
-	metrics.Add("ConsumersQuarantined", emf.Count, float64(consumers.Quarantined))
+func tellWhole(metrics *emf.Metrics, seen handoff.SweepReport) {
+	metrics.Add("OpenGaps", emf.Count, float64(seen.Sorter.OpenGaps))
+	metrics.Add("GapAge", emf.Seconds, seen.Sorter.OldestGap.Seconds())
+	metrics.Add("ConsumersBlocked", emf.Count, float64(seen.Blocked))
+	metrics.Add("ConsumersLagging", emf.Count, float64(seen.Lagging+seen.Missing))
+	metrics.Add("ConsumerLag", emf.Seconds, seen.OldestLag.Seconds())
+	metrics.Add("ConsumersInDoubt", emf.Count, float64(seen.InDoubt))
+	metrics.Add("ConsumersQuarantined", emf.Count, float64(seen.Quarantined))
 }
 
 // sweepChains times chains out, and finishes those that the stream's handler did not

@@ -51,19 +51,21 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, ma
 	}
 	said := map[string]int{}
 	return &sweeper{
-		sorter: sorter, deliverer: deliverer, acker: acker, emitter: emf.New(out, emf.Names{}),
+		deliverer: deliverer, acker: acker, emitter: emf.New(out, emf.Names{}),
 		chains: xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
 			said[string(c.End())]++
 			return nil
 		}},
-		queues: cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
-			said[string(a.Kind)]++
-			return nil
-		}},
-		consumers: handoff.SweepOptions{Announce: func(_ context.Context, a handoff.Announcement) error {
-			said[string(a.Kind)]++
-			return nil
-		}},
+		consumers: handoff.SweepOptions{
+			Sorter: cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
+				said[string(a.Kind)]++
+				return nil
+			}},
+			Announce: func(_ context.Context, a handoff.Announcement) error {
+				said[string(a.Kind)]++
+				return nil
+			},
+		},
 	}, said
 }
 
@@ -81,7 +83,7 @@ func TestHandlerSweeps(t *testing.T) {
 	var out bytes.Buffer
 	s, said := sweeperOf(t, gapOf(t), &out)
 	done, err := s.run(t.Context(), []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`))
-	if err != nil || done.Queues.Skipped != 2 || said["gap.opened"] != 1 || said["gap.skipped"] != 1 {
+	if err != nil || done.Consumers.Sorter.Skipped != 2 || said["gap.opened"] != 1 || said["gap.skipped"] != 1 {
 		t.Errorf("%+v, %v, said %v", done, err, said)
 	}
 	hasMetrics(t, &out, `"OpenGaps":1`, `"GapAge":60`, `"Skipped":2`, `"GapsOpened":1`, `"GapsSkipped":1`)
@@ -194,8 +196,8 @@ func TestHandlerSweepsChains(t *testing.T) {
 func TestHandlerReportsWhatFailed(t *testing.T) {
 	deaf := errors.New("nobody there")
 	s, _ := sweeperOf(t, gapOf(t), &bytes.Buffer{})
-	s.queues.Announce = func(context.Context, cursor.Announcement) error { return deaf }
-	if done, err := s.run(t.Context(), nil); !errors.Is(err, deaf) || done.Queues.Failed == 0 {
+	s.consumers.Sorter.Announce = func(context.Context, cursor.Announcement) error { return deaf }
+	if done, err := s.run(t.Context(), nil); !errors.Is(err, deaf) || done.Consumers.Sorter.Failed == 0 {
 		t.Errorf("%+v, %v; want the failure", done, err)
 	}
 }
@@ -205,7 +207,7 @@ func TestHandlerStopsBeforeItsTimeIsOver(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 		defer cancel()
 		s, _ := sweeperOf(t, gapOf(t), &bytes.Buffer{})
-		s.queues.Announce = func(ctx context.Context, _ cursor.Announcement) error {
+		s.consumers.Sorter.Announce = func(ctx context.Context, _ cursor.Announcement) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}
@@ -225,11 +227,12 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 // TestHandlerErases: what is stored of an erased queue goes, consumers too, and the metrics say so.
 func TestHandlerErases(t *testing.T) {
 	var out bytes.Buffer
-	s, _ := sweeperOf(t, gapOf(t), &out)
+	sorter := gapOf(t)
+	s, _ := sweeperOf(t, sorter, &out)
 	if _, err := s.deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.sorter.Erase(t.Context(), "q", "op"); err != nil {
+	if _, err := sorter.Erase(t.Context(), "q", "op"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.run(t.Context(), nil); err != nil {
@@ -263,16 +266,16 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	now = now.Add(time.Minute)
 	schedule := []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`)
 	s, said := sweeperOf(t, sorter, &out)
-	s.queues.Every, s.queues.Segments = 4*time.Minute, 1
+	s.consumers.Sorter.Every, s.consumers.Sorter.Segments = 4*time.Minute, 1
 	ctx, cancel := context.WithCancel(t.Context())
-	announce := s.queues.Announce
-	s.queues.Announce = func(ctx context.Context, a cursor.Announcement) error {
+	announce := s.consumers.Sorter.Announce
+	s.consumers.Sorter.Announce = func(ctx context.Context, a cursor.Announcement) error {
 		if said[string(a.Kind)] == gaps/4 {
 			cancel()
 		}
 		return announce(ctx, a)
 	}
-	if done, err := s.run(ctx, schedule); err == nil || done.Queues.Round.Ended {
+	if done, err := s.run(ctx, schedule); err == nil || done.Consumers.Sorter.Round.Ended {
 		t.Errorf("without time: %+v, %v", done, err)
 	}
 	if strings.Contains(out.String(), "OpenGaps") {

@@ -4,8 +4,8 @@
 // Make a [Store] with [NewDynamo] for a table of its own, or write the three
 // methods on a bucket of yours; then an [Archive] with [New]. The sweep of
 // package handoff archives with it what every consumer of a queue is past
-// (handoff.SweepOptions.Archive), and [Archive.Delivered], given to the sorter's
-// sweep, keeps messages from expiring before that. [Archive.Replay] puts a range
+// (handoff.SweepOptions.Archive), and keeps messages from expiring before that, by
+// [Archive.Delivered]. [Archive.Replay] puts a range
 // to another queue, whose consumers get it like any other message. [Archive.Erase]
 // deletes what is archived of a queue that was erased.
 //

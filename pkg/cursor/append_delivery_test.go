@@ -55,13 +55,10 @@ func TestArrivalsAreDelivered(t *testing.T) {
 	}
 	deliver("from 30 on", 61, "30 body 1 of id19", "90 body 1 of id59")
 
-	options := handoff.SweepOptions{Segments: 1, Delete: true}
+	options := handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1, FullEvery: time.Hour}, Delete: true}
 	for range 3 {
 		now = now.Add(2 * time.Hour)
 		if _, err := d.Sweep(t.Context(), options); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := sorter.Sweep(t.Context(), cursor.SweepOptions{Segments: 1, FullEvery: time.Hour, Delivered: d.Delivered}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -63,7 +63,7 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 // stored anything.
 func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor) (Erasing, error) {
 	deleted, err := d.sorter.EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
-		return d.EraseConsumers(ctx, erased.Queue)
+		return d.eraseConsumers(ctx, erased.Queue)
 	})
 	if err != nil {
 		return Erasing{erased, deleted}, err
@@ -72,13 +72,12 @@ func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor) (Erasin
 	return Erasing{now, deleted}, err
 }
 
-// EraseConsumers deletes the consumers of a queue that was erased, and the chains of their
+// eraseConsumers deletes the consumers of a queue that was erased, and the chains of their
 // tracked claims. It reports whether one is left, because its replies are on their way, or
-// because this Deliverer has no Acker for its chain: the next run of the sweep goes on. It is what
-// cursor.SweepOptions.Erase asks for.
+// because this Deliverer has no Acker for its chain: the next run of the sweep goes on.
 //
 // One query, and a write a consumer.
-func (d *Deliverer) EraseConsumers(ctx context.Context, queue string) (left bool, err error) {
+func (d *Deliverer) eraseConsumers(ctx context.Context, queue string) (left bool, err error) {
 	consumers, err := d.consumers(ctx, queue)
 	var errs []error
 	for _, c := range consumers {

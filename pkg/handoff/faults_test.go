@@ -89,7 +89,7 @@ func (h *hurt) deliver() error {
 }
 
 func (h *hurt) sweep() error {
-	_, err := h.d.Sweep(h.t.Context(), handoff.SweepOptions{Segments: 1, MaxAttempts: 4})
+	_, err := h.d.Sweep(h.t.Context(), handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: 4})
 	return err
 }
 

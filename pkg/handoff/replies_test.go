@@ -142,7 +142,7 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 	if len(k.announced) != 1 || k.announced[0].Kind != handoff.ConsumerReplyRefused || !strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`) {
 		t.Errorf("announced %+v", k.announced)
 	}
-	k.sweep(handoff.SweepOptions{FullEvery: time.Nanosecond})
+	k.sweep(handoff.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Nanosecond}})
 	if len(k.announced) != 0 {
 		t.Errorf("announced again: %+v", k.announced)
 	}

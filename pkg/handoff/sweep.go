@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -17,11 +16,9 @@ import (
 // SweepOptions are the parts of a sweep that have defaults. Each zero field
 // means its default.
 type SweepOptions struct {
-	// Segments is how many parts the cursors are read in: 1 to 100; 4.
-	Segments int
-	// FullEvery is the time between two looks at the consumers of every queue that moved
-	// within it, and, where messages are archived or deleted, of every queue; 24 hours.
-	FullEvery time.Duration
+	// Sorter is of the sorter's sweep, in whose rounds the consumers are looked after. Its
+	// Beside, Delivered and Erase are made by [Deliverer.Sweep].
+	Sorter cursor.SweepOptions
 	// LagAfter is the age of the oldest waiting message from which a consumer's
 	// lag is announced; 15 minutes.
 	LagAfter time.Duration
@@ -38,8 +35,7 @@ type SweepOptions struct {
 	// archived, a run; 10,000.
 	DeleteLimit int
 	// Archive archives messages that every consumer of their queue is past,
-	// before Delete deletes them, or, without Delete, before they expire: then
-	// cursor.SweepOptions.Delivered has to be made by Archive.Delivered. nil means
+	// before Delete deletes them, or, without Delete, before they expire. nil means
 	// no archive.
 	Archive *archive.Archive
 	// Readers are those that ought to have a consumer in every queue that their
@@ -55,14 +51,11 @@ type SweepOptions struct {
 
 func (o SweepOptions) withDefaults() (SweepOptions, error) {
 	for field, fallback := range map[*int]int{
-		&o.Segments: 4, &o.MaxAttempts: record.DefaultAttempts, &o.DeleteLimit: 10_000,
+		&o.MaxAttempts: record.DefaultAttempts, &o.DeleteLimit: 10_000,
 	} {
 		if *field == 0 {
 			*field = fallback
 		}
-	}
-	if o.FullEvery == 0 {
-		o.FullEvery = 24 * time.Hour
 	}
 	if o.LagAfter == 0 {
 		o.LagAfter = 15 * time.Minute
@@ -73,15 +66,16 @@ func (o SweepOptions) withDefaults() (SweepOptions, error) {
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
-	if o.Segments < 1 || o.Segments > 100 || o.MaxAttempts < record.MinAttempts || o.DeleteLimit < 1 ||
-		o.FullEvery < 0 || o.LagAfter < 0 || o.SettleWithin < time.Minute {
-		return o, errors.New("segments must be from 1 to 100, maxAttempts 2 or more, settleWithin a minute or more, limits and times positive")
+	if o.MaxAttempts < record.MinAttempts || o.DeleteLimit < 1 || o.LagAfter < 0 || o.SettleWithin < time.Minute {
+		return o, errors.New("maxAttempts must be 2 or more, settleWithin a minute or more, limits and times positive")
 	}
 	return o, nil
 }
 
 // SweepReport is what a run of the sweep saw and did.
 type SweepReport struct {
+	// Sorter is what the sorter's sweep saw and did.
+	Sorter cursor.SweepReport
 	// Queues is how many queues' consumers were looked at.
 	Queues int
 	// Lagging, Blocked and Paused count consumers that do not have everything, as a whole
@@ -145,57 +139,39 @@ func (r *SweepReport) whole(round cursor.Round) {
 	r.InDoubt, r.Quarantined = seen.Count(tallyInDoubt), seen.Count(tallyQuarantined)
 }
 
-// Sweep looks after the consumers; run it every few minutes. It ends dead
+// Sweep is the sorter's sweep, [cursor.Sorter.Sweep], with the consumers looked after in its
+// rounds; run it every minute or few. It ends dead
 // claims, marks those that are in doubt and puts them into quarantine where
 // nobody settles them, finishes starts, announces who is blocked, lags, or lost messages,
 // and wakes up, by a nudge of the cursor's stream, everybody who does not have
 // everything, whether their record was dropped, their process died, or their
-// sink failed.
+// sink failed. What the slowest consumer has before it, or is not archived, is kept from
+// expiring; consumers and archive of an erased queue are deleted.
 //
-// It looks at the consumers of the queues that moved, or were nudged, since the
-// round before began, and some minutes more; and once in FullEvery further back. A consumer
+// The round of the gaps looks at the consumers of the queues that moved, or were nudged, since
+// the round before began, and some minutes more; the full round further back, and where
+// messages are archived or deleted, at those of every queue. A consumer
 // that lags is nudged by every round, so it is looked at by the
 // next. A quiet queue whose consumers have everything costs a 70th of a read
 // unit, and its consumers are not read.
 //
-// A run goes on until its rounds are over or its context ends, and the next one from there.
-// Any number of sweeps may run at once: all that they do can be done twice. Where the
-// sorter is swept as well, [Deliverer.SweepBeside] saves a look at the cursors.
-//
 // The error joins the first failures; the report is true beside it.
 func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepReport, error) {
-	s, err := d.SweepBeside(options)
+	o, err := options.withDefaults()
 	if err != nil {
 		return SweepReport{}, err
 	}
-	visit := func(full bool) cursor.Visit {
-		return func(ctx context.Context, it cursor.Cursor, seen *cursor.Tally) error {
-			return s.visit(ctx, it, full, seen)
-		}
+	s := &consumerSweep{deliverer: d, options: o, visited: map[string]bool{}}
+	o.Sorter.Beside = cursor.Beside{Visit: s.visit, Quiet: s.quiet(), Of: s.of()}
+	o.Sorter.Delivered = d.Delivered
+	if o.Archive != nil {
+		o.Sorter.Delivered = o.Archive.Delivered(d.Delivered)
 	}
-	// An eighth of the time is the second one's.
-	most, cancel := margin.Most(ctx)
-	defer cancel()
-	moved := cursor.Walk{Name: "consumers of moved queues", Segments: s.options.Segments, Only: cursor.MovedSince}
-	round, err := d.sorter.Walk(most, moved, visit(false))
-	s.fail(err)
-	s.report.Failed += round.Unreadable
-	all := cursor.Walk{Name: "consumers of all queues" + s.of(), Segments: s.options.Segments, Every: s.options.FullEvery, Only: s.notLongQuiet}
-	whole, err := d.sorter.Walk(ctx, all, visit(true))
-	s.fail(err)
-	s.report.Failed += whole.Unreadable
-	return s.Report(round)
-}
-
-// notLongQuiet limits the full round to the queues that moved within the one before,
-// where those that did not have nothing to see to.
-func (s *ConsumerSweep) notLongQuiet(round cursor.Progress) cursor.CursorFilter {
-	filter := cursor.MovedSince(round)
-	if !s.quiet() || filter.MovedSince.IsZero() {
-		return cursor.CursorFilter{}
-	}
-	filter.MovedSince = filter.MovedSince.Add(-s.options.FullEvery)
-	return filter
+	o.Sorter.Erase = s.erase
+	did, err := d.sorter.Sweep(ctx, o.Sorter)
+	s.report.Sorter = did
+	s.report.whole(did.Round)
+	return s.report, errors.Join(append([]error{err}, s.errs...)...)
 }
 
 // sweepRun is what a run does with one queue.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,38 +12,27 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// ConsumerSweep is a run that looks after the consumers in the rounds of the sorter's
-// sweep.
-type ConsumerSweep struct {
+// consumerSweep is a run of [Deliverer.Sweep].
+type consumerSweep struct {
 	deliverer *Deliverer
 	options   SweepOptions
 
 	mu     sync.Mutex
 	report SweepReport
 	errs   []error
-	// visited are the queues that the round of those that moved has come to: the full round
+	// visited are the queues that the round of the gaps has come to: the full round
 	// neither announces nor nudges again.
 	visited map[string]bool
-}
-
-// SweepBeside makes a run of [Deliverer.Sweep] that makes no rounds of its own: give its
-// Beside to the sorter's sweep, in [cursor.SweepOptions], and ask for its Report afterwards.
-func (d *Deliverer) SweepBeside(options SweepOptions) (*ConsumerSweep, error) {
-	o, err := options.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	return &ConsumerSweep{deliverer: d, options: o, visited: map[string]bool{}}, nil
 }
 
 // quiet reports whether nothing waits in a queue that was neither moved nor nudged for
 // long: a consumer that lags is nudged by every round. What is archived and deleted comes in steps,
 // which nudge nobody.
-func (s *ConsumerSweep) quiet() bool { return !s.options.Delete && s.options.Archive == nil }
+func (s *consumerSweep) quiet() bool { return !s.options.Delete && s.options.Archive == nil }
 
 // of names the readers: the consumer of a new one is missing in queues that have been quiet
 // for long, too. It is empty where there are none.
-func (s *ConsumerSweep) of() string {
+func (s *consumerSweep) of() string {
 	if len(s.options.Readers) == 0 {
 		return ""
 	}
@@ -57,23 +45,20 @@ func (s *ConsumerSweep) of() string {
 	return "/" + hex.EncodeToString(sum[:8])
 }
 
-// Beside is what [cursor.SweepOptions] takes.
-func (s *ConsumerSweep) Beside() cursor.Beside {
-	return cursor.Beside{Visit: s.visit, Quiet: s.quiet(), Of: s.of()}
-}
-
-// Report is what the run did, and what the round saw that ended in it.
-func (s *ConsumerSweep) Report(round cursor.Round) (SweepReport, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.report.whole(round)
-	return s.report, errors.Join(s.errs...)
+// erase deletes consumers and the archive of a queue that was erased.
+func (s *consumerSweep) erase(ctx context.Context, c cursor.Cursor) (left bool, err error) {
+	left, err = s.deliverer.eraseConsumers(ctx, c.Queue)
+	if err != nil || s.options.Archive == nil {
+		return left, err
+	}
+	archived, err := s.options.Archive.Erase(ctx, c)
+	return left || archived, err
 }
 
 // maxSweepErrors is how many errors a run tells.
 const maxSweepErrors = 10
 
-func (s *ConsumerSweep) fail(err error) {
+func (s *consumerSweep) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil && len(s.errs) < maxSweepErrors {
@@ -82,7 +67,7 @@ func (s *ConsumerSweep) fail(err error) {
 }
 
 // comeTo reports whether a queue is to be seen to: once a run.
-func (s *ConsumerSweep) comeTo(queue string, full bool) bool {
+func (s *consumerSweep) comeTo(queue string, full bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.visited[queue] {
@@ -96,9 +81,9 @@ func (s *ConsumerSweep) comeTo(queue string, full bool) bool {
 
 // visit sees to the consumers of a queue. The next round looks at one that failed
 // again: because it was nudged, else because it looks as far back as this one.
-func (s *ConsumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, seen *cursor.Tally) error {
+func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, seen *cursor.Tally) error {
 	if it.Erased() || !s.comeTo(it.Queue, full) {
-		return nil // cursor.SweepOptions.Erase sees to what was erased
+		return nil // erase sees to it
 	}
 	run := sweepRun{Deliverer: s.deliverer, options: s.options, seen: seen}
 	run.report.Queues++

@@ -52,7 +52,7 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 		t.Error("who has everything is woken up")
 	}
 	want := handoff.SweepReport{Queues: 2, Lagging: 1, OldestLag: 5 * time.Minute, Nudged: 1}
-	if diff := cmp.Diff(want, report); diff != "" {
+	if diff := cmp.Diff(want, report, cmpopts.IgnoreFields(handoff.SweepReport{}, "Sorter")); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	// It is woken up by each run until it has everything.
@@ -326,7 +326,7 @@ func TestArchivedBeforeDeletion(t *testing.T) {
 		k.must(err)
 		archived, deleted, lost := 0, 0, 0
 		for range 8 {
-			report := k.sweep(handoff.SweepOptions{Delete: deleting, MaxAttempts: 3, DeleteLimit: 2, FullEvery: time.Minute, Archive: shelf})
+			report := k.sweep(handoff.SweepOptions{Delete: deleting, MaxAttempts: 3, DeleteLimit: 2, Sorter: cursor.SweepOptions{FullEvery: time.Minute}, Archive: shelf})
 			archived += report.Archived
 			deleted += report.Deleted
 			lost += report.Lost
@@ -360,8 +360,7 @@ func TestRetentionLooksAtTheSlowest(t *testing.T) {
 	k.must(err)
 	for range 8 {
 		k.pass(84 * time.Hour) // a quarter of 14 days
-		_, err := k.sorter.Sweep(t.Context(), cursor.SweepOptions{Delivered: k.d.Delivered})
-		k.must(err)
+		k.sweep(handoff.SweepOptions{})
 		k.queues.Expire(k.now)
 	}
 	page, err := k.queues.Messages(t.Context(), cursor.Query{Queue: "q", Last: cursor.MaxSeq})
@@ -374,8 +373,8 @@ func TestRetentionLooksAtTheSlowest(t *testing.T) {
 func TestSweepOptionsOutOfBounds(t *testing.T) {
 	k := newDesk(t)
 	for name, options := range map[string]handoff.SweepOptions{
-		"segments": {Segments: 101}, "attempts": {MaxAttempts: 1}, "delete": {DeleteLimit: -1},
-		"full": {FullEvery: -1}, "lag": {LagAfter: -1},
+		"segments": {Sorter: cursor.SweepOptions{Segments: 101}}, "attempts": {MaxAttempts: 1}, "delete": {DeleteLimit: -1},
+		"full": {Sorter: cursor.SweepOptions{FullEvery: -1}}, "lag": {LagAfter: -1},
 	} {
 		if _, err := k.d.Sweep(t.Context(), options); err == nil {
 			t.Errorf("%s: no error", name)
@@ -387,34 +386,21 @@ func TestSweepOptionsOutOfBounds(t *testing.T) {
 // queues that have been quiet for so long that the full round leaves them out.
 func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 	k := newDesk(t)
-	beside := func(o handoff.SweepOptions) handoff.SweepReport {
-		s, err := k.d.SweepBeside(o)
-		k.must(err)
-		done, err := k.sorter.Sweep(t.Context(), cursor.SweepOptions{Beside: s.Beside()})
-		k.must(err)
-		report, err := s.Report(done.Round)
-		k.must(err)
-		return report
+	old, late := k.reader(), k.reader()
+	late.Name = "late"
+	k.put("q", 1)
+	k.ends("q", handoff.EndedCaughtUp)
+	nudged := func(readers ...handoff.Reader) (n int) {
+		for range 4 * 24 {
+			k.pass(time.Hour)
+			n += k.sweep(handoff.SweepOptions{Readers: readers}).Nudged
+		}
+		return n
 	}
-	for name, sweep := range map[string]func(handoff.SweepOptions) handoff.SweepReport{"beside": beside, "alone": k.sweep} {
-		old, late := k.reader(), k.reader()
-		late.Name = "late"
-		k.put(name, 1)
-		k.ends(name, handoff.EndedCaughtUp)
-		nudged := func(readers ...handoff.Reader) (n int) {
-			for range 4 * 24 {
-				k.pass(time.Hour)
-				n += sweep(handoff.SweepOptions{Readers: readers}).Nudged
-			}
-			return n
-		}
-		if n := nudged(old); n != 0 {
-			t.Errorf("%s: %d nudges of a queue where nobody is missing", name, n)
-		}
-		if n := nudged(late, old); n == 0 {
-			t.Errorf("%s: the new reader's consumer is never made", name)
-		}
-		_, err := k.d.Create(t.Context(), name, late.Name, handoff.Latest)
-		k.must(err)
+	if n := nudged(old); n != 0 {
+		t.Errorf("%d nudges of a queue where nobody is missing", n)
+	}
+	if n := nudged(late, old); n == 0 {
+		t.Error("the new reader's consumer is never made")
 	}
 }

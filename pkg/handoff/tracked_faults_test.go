@@ -136,7 +136,7 @@ func TestTrackedRequestsGoWrong(t *testing.T) {
 			k.now = k.now.Add(trackTime)
 			return err
 		}, func(k *treed) error {
-			_, err := k.d.Sweep(k.t.Context(), handoff.SweepOptions{Segments: 1})
+			_, err := k.d.Sweep(k.t.Context(), handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
 			return err
 		}},
 	} {

@@ -39,10 +39,10 @@ func behind(w *world) error {
 			return fmt.Errorf("after %d runs %d are kept", run.invocations, kept)
 		}
 		// What is killed with its time is no failure here: the next run goes on.
-		_ = w.run(&run, sideBySide(4*time.Minute), w.sweeps(ctx, func(q cursor.SweepReport, c handoff.SweepReport) {
-			kept += q.Kept
+		_ = w.run(&run, sideBySide(4*time.Minute), w.sweeps(ctx, func(did handoff.SweepReport) {
+			kept += did.Sorter.Kept
 			if run.invocations == 0 {
-				cancelled += c.Cancelled
+				cancelled += did.Cancelled
 			}
 		}))
 	}
@@ -53,20 +53,15 @@ func behind(w *world) error {
 }
 
 // sweeps is a run of the sweep over the queues and their consumers, as the function makes it.
-func (w *world) sweeps(ctx context.Context, note func(cursor.SweepReport, handoff.SweepReport)) func(ddb.Engine, *cursor.Sorter) error {
+func (w *world) sweeps(ctx context.Context, note func(handoff.SweepReport)) func(ddb.Engine, *cursor.Sorter) error {
 	return func(tables ddb.Engine, s *cursor.Sorter) error {
 		d, err := handoff.New(record.NewStore(tables, handoff.Names{}.Tables()), s, &handoff.Options{Now: func() time.Time { return w.now }})
 		if err != nil {
 			return err
 		}
-		consumers, err := d.SweepBeside(handoff.SweepOptions{})
-		if err != nil {
-			return err
-		}
-		queues, errQueues := s.Sweep(ctx, cursor.SweepOptions{Beside: consumers.Beside(), Delivered: d.Delivered})
-		looked, errConsumers := consumers.Report(queues.Round)
-		note(queues, looked)
-		return errors.Join(errQueues, errConsumers)
+		did, err := d.Sweep(ctx, handoff.SweepOptions{})
+		note(did)
+		return err
 	}
 }
 

@@ -205,10 +205,6 @@ func (s *sweeping) sweep(i *invocation, now func() time.Time) error {
 	if err != nil {
 		return err
 	}
-	consumers, err := d.SweepBeside(handoff.SweepOptions{})
-	if err != nil {
-		return err
-	}
 	fanout.SideBySide(2, func(part int) {
 		if part == 0 {
 			_, _ = acker.Sweep(ctx, xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
@@ -217,14 +213,14 @@ func (s *sweeping) sweep(i *invocation, now func() time.Time) error {
 			}})
 			return
 		}
-		report, _ := sorter.Sweep(ctx, cursor.SweepOptions{
-			Every: 4*time.Minute - 30*time.Second, Beside: consumers.Beside(), Delivered: d.Delivered,
+		report, _ := d.Sweep(ctx, handoff.SweepOptions{Sorter: cursor.SweepOptions{
+			Every: 4*time.Minute - 30*time.Second,
 			Announce: func(_ context.Context, a cursor.Announcement) error {
 				s.saw(a.Queue, now())
 				return nil
 			},
-		})
-		s.oldest = max(s.oldest, report.Round.Age)
+		}})
+		s.oldest = max(s.oldest, report.Sorter.Round.Age)
 	})
 	return nil
 }

@@ -106,14 +106,8 @@ func TestSweep(t *testing.T) {
 	}
 	sweep := func() ddb.Units {
 		t.Helper()
-		consumers, err := deliverer.SweepBeside(handoff.SweepOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		metered.Take()
-		if _, err := sorter.Sweep(t.Context(), cursor.SweepOptions{
-			Every: roundEvery * time.Second, Beside: consumers.Beside(), Delivered: deliverer.Delivered,
-		}); err != nil {
+		if _, err := deliverer.Sweep(t.Context(), handoff.SweepOptions{Sorter: cursor.SweepOptions{Every: roundEvery * time.Second}}); err != nil {
 			t.Fatal(err)
 		}
 		return metered.Take().Units

@@ -173,7 +173,7 @@ func (m *model) sweeperAs(name string, times int, deleting bool) {
 			m.running++
 			// What fails is for the next run.
 			_, _ = d.Sweep(context.Background(), handoff.SweepOptions{
-				Segments: 1, MaxAttempts: attempts, FullEvery: 24 * time.Hour, Delete: deleting, Archive: m.archive(p, sorter),
+				Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, Delete: deleting, Archive: m.archive(p, sorter),
 			})
 			m.running--
 			if p.Dead() {

@@ -49,7 +49,7 @@ func (m *model) sweepUntilRetired(last int64) {
 			}
 			p.Invoke()
 			_, _ = d.Sweep(context.Background(), handoff.SweepOptions{
-				Segments: 1, MaxAttempts: attempts, FullEvery: time.Minute, Delete: true, Archive: m.archive(p, sorter),
+				Sorter: cursor.SweepOptions{Segments: 1, FullEvery: time.Minute}, MaxAttempts: attempts, Delete: true, Archive: m.archive(p, sorter),
 			})
 			if p.Dead() {
 				return

@@ -317,7 +317,7 @@ func (m *model) Final() error {
 func (m *model) sweep(ctx context.Context, d *handoff.Deliverer) error {
 	clear(m.announced)
 	_, err := d.Sweep(ctx, handoff.SweepOptions{
-		Segments: 1, MaxAttempts: attempts, FullEvery: 24 * time.Hour,
+		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts,
 		Announce: func(_ context.Context, a handoff.Announcement) error {
 			if a.Kind == handoff.ConsumerBlocked {
 				m.announced[reader{a.Queue, a.Consumer}] = true
@@ -405,7 +405,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	for _, r := range m.records {
 		r.hash(d)
 	}
-	for _, walk := range []string{"consumers of moved queues", "consumers of all queues"} {
+	for _, walk := range []string{"gaps", "full"} {
 		progress, _ := m.tables.Queues.SweepProgress(context.Background(), walk)
 		d.Int(progress.Began.Unix())
 		d.Int(progress.Since.Unix())

@@ -239,7 +239,7 @@ func (c counted) Settle(ctx context.Context, h pull.Held, outcome handoff.TokenO
 // sweep runs the sweep, with a note of what it announces.
 func (m *model) sweep(d *handoff.Deliverer) error {
 	_, err := d.Sweep(context.Background(), handoff.SweepOptions{
-		Segments: 1, MaxAttempts: attempts, SettleWithin: within,
+		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, SettleWithin: within,
 		Announce: func(_ context.Context, a handoff.Announcement) error {
 			m.announced[a.Kind]++
 			return nil

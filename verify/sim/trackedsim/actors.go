@@ -202,7 +202,7 @@ func (m *model) sweeper(times int) {
 			if p.Choose(sim.Labelf("sweep"), nil, "") < 0 {
 				return
 			}
-			_, _ = d.Sweep(context.Background(), handoff.SweepOptions{Segments: 1, MaxAttempts: attempts})
+			_, _ = d.Sweep(context.Background(), handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts})
 			_, _ = acker.Sweep(context.Background(), xorack.SweepOptions{Announce: d.Ender(nil)})
 			if p.Dead() {
 				return

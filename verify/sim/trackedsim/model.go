@@ -218,7 +218,7 @@ func (m *model) Final() error {
 		if _, err := acker.Sweep(ctx, xorack.SweepOptions{Announce: d.Ender(nil)}); err != nil {
 			return fmt.Errorf("the last sweep of chains: %w", err)
 		}
-		if _, err := d.Sweep(ctx, handoff.SweepOptions{Segments: 1, MaxAttempts: attempts}); err != nil {
+		if _, err := d.Sweep(ctx, handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts}); err != nil {
 			return fmt.Errorf("the last sweep: %w", err)
 		}
 		if c := m.standing(); c.State == handoff.Blocked {

@@ -357,7 +357,7 @@ func (m *model) restore(t tables) {
 		panic(err) // unreachable: nothing goes wrong in memory
 	}
 	// The sweep's notes go too: they say that it has seen what came since.
-	for _, walk := range []string{"consumers of moved queues", "consumers of all queues"} {
+	for _, walk := range []string{"gaps", "full"} {
 		if err := m.tables.Queues.SaveSweepProgress(context.Background(), cursor.Progress{Name: walk}); err != nil {
 			panic(err) // unreachable: nothing goes wrong in memory
 		}
@@ -375,7 +375,7 @@ func (m *model) restore(t tables) {
 func (m *model) sweep(ctx context.Context, d *handoff.Deliverer) error {
 	clear(m.announced)
 	_, err := d.Sweep(ctx, handoff.SweepOptions{
-		Segments: 1, MaxAttempts: attempts, SettleWithin: within,
+		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, SettleWithin: within,
 		Announce: func(_ context.Context, a handoff.Announcement) error {
 			m.announced[string(a.Kind)]++
 			return nil

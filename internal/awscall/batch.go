@@ -17,13 +17,16 @@ type Attribute struct {
 	BinaryValue []byte `json:",omitempty"`
 }
 
-// Entry is a message for a FIFO queue or a FIFO topic. The id names it in the
+// Entry is a message for a queue, or for a FIFO topic. The id names it in the
 // answer.
 type Entry struct {
-	ID              string
-	Body            string
+	ID   string
+	Body string
+	// Group and DeduplicationID are those of a FIFO queue or topic, DelaySeconds that of
+	// another queue.
 	Group           string
 	DeduplicationID string
+	DelaySeconds    int
 	Attributes      map[string]Attribute
 }
 
@@ -53,13 +56,14 @@ type Verdicts struct {
 // SendBatch sends ten messages at most to the queue of a URL.
 //
 // Lost response: the messages are sent again, and dropped by their
-// deduplication ids.
+// deduplication ids where the queue is FIFO.
 func (c *Client) SendBatch(ctx context.Context, queueURL string, entries []Entry) (Verdicts, error) {
 	type entry struct {
 		ID                     string `json:"Id"`
 		MessageBody            string
-		MessageGroupID         string               `json:"MessageGroupId"`
-		MessageDeduplicationID string               `json:"MessageDeduplicationId"`
+		MessageGroupID         string               `json:"MessageGroupId,omitempty"`
+		MessageDeduplicationID string               `json:"MessageDeduplicationId,omitempty"`
+		DelaySeconds           int                  `json:",omitempty"`
 		MessageAttributes      map[string]Attribute `json:",omitempty"`
 	}
 	in := struct {
@@ -67,7 +71,7 @@ func (c *Client) SendBatch(ctx context.Context, queueURL string, entries []Entry
 		Entries  []entry
 	}{QueueURL: queueURL}
 	for _, e := range entries {
-		in.Entries = append(in.Entries, entry{e.ID, e.Body, e.Group, e.DeduplicationID, e.Attributes})
+		in.Entries = append(in.Entries, entry{e.ID, e.Body, e.Group, e.DeduplicationID, e.DelaySeconds, e.Attributes})
 	}
 	var out Verdicts
 	err := c.JSON(ctx, "application/x-amz-json-1.0", "AmazonSQS.SendMessageBatch", in, &out)

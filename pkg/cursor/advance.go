@@ -1,6 +1,10 @@
 package cursor
 
-import "context"
+import (
+	"context"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
 
 // progress is what an advance has done so far.
 type progress struct {
@@ -16,6 +20,8 @@ type progress struct {
 	// pieces is how many more full pieces it moves over behind what was known; 0
 	// where that does not matter.
 	pieces int
+	// aged tells that a write of ours set the age of the queue's gap.
+	aged bool
 	// moves are the moves made, touching ones joined.
 	moves []Range
 	// err is why the advance did not end.
@@ -131,17 +137,19 @@ func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error
 		return false, nil
 	}
 	p.moved(from, to)
+	p.aged = p.aged || moved
 	return true, nil
 }
 
 // park records that seq is stored beyond a gap. Whether it did or not, the
 // cursor that it returns was seen after the put: the caller decides again.
 func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
+	now := s.now()
 	cur, err := s.remembering(func() (Cursor, error) {
 		if p.cur.GapOpen() {
 			return s.store.WidenGap(ctx, p.cur.Queue, seq)
 		}
-		return s.store.OpenGap(ctx, p.cur.Queue, seq, s.now())
+		return s.store.OpenGap(ctx, p.cur.Queue, seq, now)
 	})
 	if err != nil {
 		return err
@@ -149,6 +157,7 @@ func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
 	if !cur.Exists() {
 		return ErrNoQueue
 	}
+	p.aged = p.aged || !p.cur.GapOpen() && cur.MovedAt.Equal(ddb.ToMillis(now))
 	p.cur, p.fresh = cur, true
 	return nil
 }

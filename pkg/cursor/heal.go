@@ -70,6 +70,11 @@ func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool
 		return Advance{Cursor: cur}, nil // an allocation is the move itself
 	}
 	p := progress{cur: cur, fresh: true}
+	defer func() {
+		if p.aged {
+			s.foresee(p.cur)
+		}
+	}()
 	highest, any := own.max()
 	if !always && !cur.GapOpen() && (!any || highest <= cur.Position) {
 		return Advance{Cursor: cur}, nil

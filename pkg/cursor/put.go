@@ -123,6 +123,9 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 			moved.err = s.advance(ctx, own, &moved)
 		}
 	}
+	if moved.aged {
+		s.foresee(moved.cur)
+	}
 	for _, i := range places {
 		if errors.Is(moved.err, ErrErased) {
 			// What was stored is nobody's: it is deleted with the queue.

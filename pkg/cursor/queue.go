@@ -42,6 +42,7 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 		case err != nil:
 			return Cursor{}, err
 		case changed:
+			s.foresee(cur)
 			return cur, nil
 		case cur.Exists() && change.Kind != nil && *change.Kind != cur.Settings.Kind:
 			return cur, ErrKindFixed

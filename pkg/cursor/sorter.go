@@ -24,6 +24,7 @@ type Sorter struct {
 	now       func() time.Time
 	newOp     func() []byte
 	forEach   func(n int, do func(i int))
+	wakeUp    func(queue string, due time.Time)
 	seen      *seenCursors
 }
 
@@ -52,6 +53,12 @@ type Options struct {
 	// means side by side, up to 64 at a time; no operation starts a goroutine but
 	// by this. The simulator hands in one that runs them one after the other.
 	ForEach func(n int, do func(i int))
+	// WakeUp, if not nil, is told when a queue's gap will be as old as its policy
+	// allows, up to an hour ahead: by who opens the gap, and by the sweep of those that are
+	// due later. [Sorter.Wake] should be called then. Nothing depends on it: the sweep
+	// finds what is due. It may be called from several goroutines at once, and must not
+	// wait for anything.
+	WakeUp func(queue string, due time.Time)
 }
 
 const (
@@ -74,6 +81,7 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		now:       options.Now,
 		newOp:     options.NewOp,
 		forEach:   options.ForEach,
+		wakeUp:    options.WakeUp,
 	}
 	if options.Defaults != nil {
 		s.defaults = *options.Defaults

@@ -376,6 +376,9 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 		r.options.Gap(cur.Queue, age)
 	}
 	if cur.Settings.Policy == PolicyWait || age < cur.Settings.GapAfter {
+		if cur.Settings.GapAfter > foreseen {
+			s.foresee(cur)
+		}
 		return cur, nil
 	}
 	if cur, err := r.announceOpen(ctx, cur, age); err != nil || cur.Settings.Policy != PolicySkip {

@@ -76,7 +76,9 @@ type Delivery struct {
 // known to be left it looks at the position again, strongly. So a record that
 // finds another's claim in flight (Busy) may be dropped.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
-	return d.deliver(ctx, queue, r, known, time.Time{})
+	done := d.deliver(ctx, queue, r, known, time.Time{})
+	d.foresee(done)
+	return done
 }
 
 // deliver is Deliver, in a turn that is over at a time; the zero time means never.

@@ -25,6 +25,7 @@ type Deliverer struct {
 	newReq      func() string
 	forEach     func(n int, do func(i int))
 	observe     func(Delivery)
+	wakeUp      func(queue, consumer string, due time.Time)
 	acker       *xorack.Acker
 	knownQueues bool
 }
@@ -57,6 +58,11 @@ type Options struct {
 	// record cannot be read: then there is nothing but Err. It may be called from
 	// several goroutines at once.
 	Observe func(Delivery)
+	// WakeUp, if not nil, is told when something of a consumer is due: a batch that failed is
+	// tried again, or the claim that a delivery was stopped by may be taken over.
+	// [Deliverer.Wake] should be called then. Nothing depends on it: the sweep finds what is
+	// due. It may be called from several goroutines at once, and must not wait for anything.
+	WakeUp func(queue, consumer string, due time.Time)
 	// Acker has the chains of tracked batches. It is needed where a Reader has
 	// Track, and by what may meet one of their claims: the sweep.
 	Acker *xorack.Acker
@@ -75,6 +81,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 	d := &Deliverer{
 		store: store, sorter: sorter, lease: time.Minute, grace: 10 * time.Second, margin: 2 * time.Second,
 		now: options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
+		wakeUp:      options.WakeUp,
 		acker:       options.Acker,
 		knownQueues: options.KnownQueues,
 	}

@@ -26,7 +26,7 @@ import (
 // can hand on is woken up again, behind the records that wait by then. One comes again
 // soon, by the mapping's own retry, where its first try failed or the store did, as long
 // as its record is younger than half a minute: a queue that goes on failing is left to
-// its next record and to the sweep. The event source mapping must have
+// its next record, to a wake-up ([Options].WakeUp) and to the sweep. The event source mapping must have
 // ReportBatchItemFailures on.
 //
 // It returns an InvalidError for a reader that is out of its bounds.
@@ -51,7 +51,9 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 		d.forEach(len(jobs), func(i int) {
 			j := jobs[i]
 			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.position, d.now().Add(turn))
-			j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err
+			if j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err; !j.again {
+				d.foresee(done)
+			}
 		})
 		worst := broken
 		for _, j := range jobs {

@@ -198,7 +198,17 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 		}
 	}
 	lags := failed == nil && r.missing(consumers, it)
-	errs := []error{failed}
+	errs := []error{failed, r.each(ctx, consumers, it, lags)}
+	if failed == nil && (r.options.Delete || r.options.Archive != nil) {
+		errs = append(errs, r.retire(ctx, it))
+	}
+	return errors.Join(errs...)
+}
+
+// each sees to consumers of a queue, and wakes up who reads it where one of them lacks
+// something, or lags says so.
+func (r *sweepRun) each(ctx context.Context, consumers []Consumer, it cursor.Cursor, lags bool) error {
+	var errs []error
 	for _, c := range consumers {
 		behind, err := r.consumer(ctx, c, it)
 		lags = lags || behind
@@ -210,9 +220,6 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 		} else {
 			r.report.Nudged++
 		}
-	}
-	if failed == nil && (r.options.Delete || r.options.Archive != nil) {
-		errs = append(errs, r.retire(ctx, it))
 	}
 	return errors.Join(errs...)
 }

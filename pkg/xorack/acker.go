@@ -43,6 +43,7 @@ type Acker struct {
 	now       func() time.Time
 	newOp     func() Op
 	forEach   func(n int, do func(i int))
+	wakeUp    func(tag string, due time.Time)
 }
 
 // Options are the parts of an [Acker] that have defaults. A nil Options means all
@@ -64,6 +65,11 @@ type Options struct {
 	// else starts a goroutine. The simulator passes one that runs them one after
 	// the other.
 	ForEach func(n int, do func(i int))
+	// WakeUp, if not nil, is told when a chain is late, up to an hour ahead: by who creates or
+	// extends it, and by the sweep of those that were late farther ahead. [Acker.Wake]
+	// should be called then. Nothing depends on it: the sweep finds what is late. It may be
+	// called from several goroutines at once, and must not wait for anything.
+	WakeUp func(tag string, due time.Time)
 }
 
 const maxTombstone = 10 * 365 * 24 * time.Hour
@@ -76,6 +82,7 @@ func New(store *Store, options *Options) (*Acker, error) {
 	}
 	a := &Acker{
 		store: store, tombstone: options.Tombstone, now: options.Now, newOp: options.NewOp, forEach: options.ForEach,
+		wakeUp: options.WakeUp,
 	}
 	if a.tombstone == 0 {
 		a.tombstone = DefaultTombstone
@@ -104,7 +111,10 @@ func randomOp() (op Op) {
 // Base is what package stamps builds on: the table, clock and options of the
 // acker. Nothing else uses it.
 func (a *Acker) Base() *chains.Base {
-	return &chains.Base{Table: a.store.table, Tombstone: a.tombstone, Now: a.now, NewOp: func() [8]byte { return a.newOp() }}
+	return &chains.Base{
+		Table: a.store.table, Tombstone: a.tombstone, Now: a.now, NewOp: func() [8]byte { return a.newOp() },
+		Foresee: a.foreseeAt,
+	}
 }
 
 // Outcome is what became of an operation.

@@ -124,6 +124,7 @@ func (a *Acker) Create(ctx context.Context, tag string, options *CreateOptions) 
 		answer.Roots[i] = rootOf(tag, c.Incarnation, i)
 	}
 	answer.Root = answer.Roots[0]
+	a.foresee(there)
 	return answer, nil
 }
 
@@ -151,7 +152,7 @@ func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 	}
 	// The mark of the create: what ended the chain, where it came last.
 	c.LastOp = Op(c.Incarnation)
-	c.Due = c.nextLook(now)
+	c.Due = a.nextLook(c, now)
 	return c
 }
 
@@ -160,14 +161,19 @@ func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 // become twice as old. A chain that is done is due no earlier than it was: the
 // write that ends it does not know that it does. Should the stream lose that
 // write's record, the end is announced at this look; and as the looks are ever
-// farther apart, they are few.
-func (c Chain) nextLook(now time.Time) time.Time {
+// farther apart, they are few. Where somebody is told when chains are late, one is shortly
+// before a deadline that was too far ahead when the chain was created.
+func (a *Acker) nextLook(c Chain, now time.Time) time.Time {
 	next := ddb.ToMillis(now.Add(max(chains.MinLook, now.Sub(c.Created))))
 	if c.Deadline.Before(next) {
 		next = c.Deadline
 	}
 	if idle := c.Seen.Add(c.Idle); c.Idle > 0 && idle.Before(next) {
 		next = idle
+	}
+	before := c.Deadline.Add(-foreseen / 2)
+	if a.wakeUp != nil && c.Deadline.Sub(c.Created) > foreseen && before.After(now) && before.Before(next) {
+		next = before
 	}
 	return next
 }

@@ -73,6 +73,7 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 	case !c.IsCreated():
 		return Result{}, ErrTagNotFound
 	}
+	a.foresee(c)
 	return Result{Applied, c}, nil
 }
 

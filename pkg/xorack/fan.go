@@ -150,7 +150,7 @@ func (a *Acker) createParts(ctx context.Context, e Edge, chains []fanned) error 
 func (a *Acker) part(f fanned, deadline time.Time) Chain {
 	c := a.fresh(f.tag, CreateOptions{Edges: f.edges, Deadline: MaxDeadline, Parent: f.under})
 	c.Sub, c.Deadline = true, deadline
-	c.Due = c.nextLook(c.Created)
+	c.Due = a.nextLook(c, c.Created)
 	return c
 }
 

@@ -138,40 +138,47 @@ func (r *sweepRun) chain(ctx context.Context, due dueChain) {
 
 // see reads the chain's current state and does what is due.
 func (r *sweepRun) see(ctx context.Context, tag string) (did SweepReport, err error) {
-	a := r.acker
-	c, err := a.store.Chain(ctx, tag)
+	c, err := r.acker.store.Chain(ctx, tag)
 	if err != nil || c.Due.IsZero() {
 		// The index lags behind the table: the chain is sealed, or gone.
 		return did, err
 	}
+	did, _, err = r.handle(ctx, c)
+	return did, err
+}
+
+// handle does what is due of a chain, and returns it as it stands then.
+func (r *sweepRun) handle(ctx context.Context, c Chain) (did SweepReport, _ Chain, err error) {
+	a := r.acker
 	// A chain of stamps may be acked and nobody has recorded it.
 	if c, err = a.settle(ctx, c); err != nil {
-		return did, err
+		return did, c, err
 	}
 	if c.End() == Open {
 		var ended bool
 		if c, ended, err = r.overdue(ctx, c); err != nil {
-			return did, err
+			return did, c, err
 		}
 		if ended {
 			did.TimedOut = 1
 		}
 	}
 	if c.End() == Open {
-		if next := c.nextLook(r.now); next.After(c.Due) {
+		a.foresee(c)
+		if next := a.nextLook(c, r.now); next.After(c.Due) && !c.Due.After(r.now) {
 			_, moved, err := a.store.postpone(ctx, c.Tag, c.Incarnation, c.Due, next)
 			if moved {
 				did.Postponed = 1
 			}
-			return did, err
+			return did, c, err
 		}
-		return did, nil
+		return did, c, nil
 	}
 	finished, err := a.Finish(ctx, c, r.announce)
 	if finished {
 		did.Finished = 1
 	}
-	return did, err
+	return did, c, err
 }
 
 // prolong gives a part of a fan that is overdue an hour more than its whole tree

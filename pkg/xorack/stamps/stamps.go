@@ -133,6 +133,9 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 	if err != nil {
 		return State{}, err
 	}
+	if there.recorded == xorack.Open {
+		s.base.Foresee(tag, there.deadline)
+	}
 	return s.settled(ctx, there)
 }
 

@@ -1,0 +1,57 @@
+package cursor
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// foreseen is how far ahead who opens a gap tells when it is due. The sweep, which sees
+// every open gap, tells of those that were farther ahead.
+const foreseen = time.Hour
+
+// due is when the policy has something done about the queue's gap; the zero time where it
+// has not, or where all was done.
+func (c Cursor) due() time.Time {
+	if c.Erased() || !c.GapOpen() || c.Settings.Policy == PolicyWait ||
+		c.Settings.Policy == PolicyAlert && c.Announced == c.Position+1 {
+		return time.Time{}
+	}
+	return c.MovedAt.Add(c.Settings.GapAfter)
+}
+
+// foresee tells when the gap is due of a queue that stands like this.
+func (s *Sorter) foresee(c Cursor) {
+	if due := c.due(); s.wakeUp != nil && !due.IsZero() && due.Sub(s.now()) <= foreseen {
+		s.wakeUp(c.Queue, due)
+	}
+}
+
+// Wake does for one queue what the sweep does, if its gap is as old as its policy allows. It
+// returns when the gap is due: the zero time where there is none, or nothing more is to be
+// done about it. Call it when [Options].WakeUp said, or at any other time.
+//
+// It costs one strong read where nothing is due.
+func (s *Sorter) Wake(ctx context.Context, queue string, options SweepOptions) (SweepReport, time.Time, error) {
+	o, err := s.sweepOptions(options)
+	if err == nil {
+		err = ValidateQueue(queue)
+	}
+	if err != nil {
+		return SweepReport{}, time.Time{}, err
+	}
+	cur, err := s.readCursor(ctx, queue)
+	if errors.Is(err, ErrErased) {
+		return SweepReport{}, time.Time{}, nil
+	}
+	due := cur.due()
+	if err != nil || due.IsZero() || due.After(s.now()) {
+		return SweepReport{}, due, err
+	}
+	run := &sweep{sorter: s, options: o}
+	run.visit(ctx, cur, true, &Tally{})
+	if len(run.rest) == 0 {
+		due = time.Time{}
+	}
+	return run.report, due, errors.Join(run.errs...)
+}

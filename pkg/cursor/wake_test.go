@@ -1,0 +1,165 @@
+package cursor_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// alarmed is a sorter that notes which wake-ups it told of, by the minutes after its start.
+type alarmed struct {
+	*testing.T
+	*cursor.Sorter
+	meter      *ddbtest.Meter
+	begin, now time.Time
+	told       []string
+	announced  []cursor.AnnouncementKind
+}
+
+func newAlarmed(t *testing.T, policy cursor.Policy, after time.Duration) *alarmed {
+	t.Helper()
+	begin := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(cursor.Names{}.Tables()...)), begin: begin, now: begin}
+	store, err := cursor.NewStore(a.meter, cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := cursor.DefaultSettings()
+	defaults.Policy, defaults.GapAfter = policy, after
+	a.Sorter, err = cursor.New(store, &cursor.Options{
+		Defaults: &defaults, ForEach: fanout.OneByOne, Now: func() time.Time { return a.now },
+		WakeUp: func(queue string, due time.Time) {
+			a.told = append(a.told, fmt.Sprintf("%s %v", queue, due.Sub(a.begin)))
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (a *alarmed) put(seqs ...int64) {
+	a.Helper()
+	for _, seq := range seqs {
+		if _, err := a.Put(a.Context(), cursor.Message{Queue: "q", Seq: seq, Body: []byte("b")}); err != nil {
+			a.Fatal(err)
+		}
+	}
+}
+
+// tells checks of which wake-ups it told since the last call.
+func (a *alarmed) tells(want ...string) {
+	a.Helper()
+	if !slices.Equal(a.told, want) {
+		a.Errorf("told %q, want %q", a.told, want)
+	}
+	a.told = nil
+}
+
+// wake wakes the queue up, and checks when it is due then, and what was requested.
+func (a *alarmed) wake(skipped int, due string, reads, writes int) {
+	a.Helper()
+	a.meter.Take()
+	report, next, err := a.Wake(a.Context(), "q", cursor.SweepOptions{Announce: func(_ context.Context, n cursor.Announcement) error {
+		a.announced = append(a.announced, n.Kind)
+		return nil
+	}})
+	cost := a.meter.Take()
+	at := ""
+	if !next.IsZero() {
+		at = next.Sub(a.begin).String()
+	}
+	if err != nil || report.Skipped != skipped || at != due || cost.Reads != reads || cost.Writes != writes {
+		a.Errorf("%+v, due %q, %v, %d reads and %d writes; want %d skipped, due %q, %d and %d", report, at, err, cost.Reads, cost.Writes, skipped, due, reads, writes)
+	}
+}
+
+func TestWakeUpsOfGaps(t *testing.T) {
+	a := newAlarmed(t, cursor.PolicySkip, 5*time.Second)
+	a.wake(0, "", 1, 0) // no such queue
+	a.put(1)
+	a.tells()
+	a.put(3)
+	a.tells("q 5s")
+	a.put(5) // widens it: as old as it was
+	a.tells()
+	a.now = a.begin.Add(2 * time.Second)
+	a.put(2) // to 3: another gap is open, and young
+	a.tells("q 7s")
+	a.wake(0, "7s", 1, 0) // too early
+	a.now = a.begin.Add(7 * time.Second)
+	a.put(8)
+	a.wake(1, "", 11, 4) // 4: the note, its tombstone, the move to 5, and the note taken back
+	if want := []cursor.AnnouncementKind{cursor.GapOpened, cursor.GapSkipped}; !slices.Equal(a.announced, want) {
+		t.Errorf("announced %v, want %v", a.announced, want)
+	}
+	a.tells("q 12s")
+	a.wake(0, "12s", 1, 0) // again
+	a.put(6, 7)
+	a.tells("q 12s")
+	a.wake(0, "", 1, 0) // nothing is missing any more
+}
+
+func TestWakeUpsOfGapsByPolicy(t *testing.T) {
+	a := newAlarmed(t, cursor.PolicyWait, time.Second)
+	a.put(2)
+	a.tells()
+	a.now = a.begin.Add(time.Hour)
+	a.wake(0, "", 1, 0)
+	alert := cursor.PolicyAlert
+	if _, err := a.Configure(t.Context(), "q", cursor.Change{Policy: &alert}); err != nil {
+		t.Fatal(err)
+	}
+	a.tells("q 1s") // long due
+	a.wake(0, "", 4, 1)
+	if want := []cursor.AnnouncementKind{cursor.GapOpened}; !slices.Equal(a.announced, want) {
+		t.Errorf("announced %v, want %v", a.announced, want)
+	}
+	a.wake(0, "", 1, 0) // it is announced
+}
+
+// TestWakeUpsFarAhead: who opens a gap tells of an hour at most, the sweep of the rest.
+func TestWakeUpsFarAhead(t *testing.T) {
+	a := newAlarmed(t, cursor.PolicySkip, 3*time.Hour)
+	a.put(2)
+	a.tells()
+	sweep := func() {
+		t.Helper()
+		if _, err := a.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep()
+	a.tells()
+	a.now = a.begin.Add(2*time.Hour + time.Minute)
+	sweep()
+	a.tells("q 3h0m0s")
+	near := newAlarmed(t, cursor.PolicySkip, time.Hour)
+	near.put(2)
+	near.tells("q 1h0m0s")
+	if _, err := near.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	near.tells()
+}
+
+// TestWakeUpOfAnErasedQueue: there is nothing to do, and that is no error.
+func TestWakeUpOfAnErasedQueue(t *testing.T) {
+	a := newAlarmed(t, cursor.PolicySkip, time.Second)
+	a.put(2)
+	if _, err := a.Erase(t.Context(), "q", "op"); err != nil {
+		t.Fatal(err)
+	}
+	a.now = a.now.Add(time.Minute)
+	a.wake(0, "", 1, 0)
+	if _, _, err := a.Wake(t.Context(), "", cursor.SweepOptions{}); err == nil {
+		t.Error("a queue without a name is no error")
+	}
+}

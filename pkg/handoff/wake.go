@@ -1,0 +1,65 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// due is when somebody has to see to a consumer though nothing comes for its queue: a batch
+// that failed is tried again, or a claim may be taken over. It is the zero time where
+// nothing is due.
+func due(c Consumer) time.Time {
+	switch {
+	case c.State == Started || c.State == Sending:
+		return c.LeaseUntil.Add(time.Millisecond) // it is good until then, inclusive
+	case c.State == Idle && c.Paused == "":
+		return c.RetryAt
+	}
+	return time.Time{}
+}
+
+// foresee tells when something is due of the consumer that a delivery was stopped by.
+func (d *Deliverer) foresee(done Delivery) {
+	if d.wakeUp == nil || done.Err != nil {
+		return
+	}
+	switch done.Ended {
+	case EndedBusy, EndedFailed, EndedWait:
+		if at := due(done.Record); at.After(d.now()) {
+			d.wakeUp(done.Queue, done.Consumer, at)
+		}
+	}
+}
+
+// Wake does for one consumer what the sweep does, if a batch of it is to be tried again or
+// its claim's lease is over: it ends what is dead, and wakes up who delivers by a nudge of
+// the queue. It returns when something of the consumer is due: the zero time where nothing
+// is. Call it when [Options].WakeUp said, or at any other time.
+//
+// It costs one strong read where nothing is due.
+func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
+	o, err := options.withDefaults()
+	if err := errors.Join(err, validate(queue, consumer)); err != nil {
+		return SweepReport{}, time.Time{}, err
+	}
+	c, err := d.store.Consumer(ctx, queue, consumer)
+	if err != nil {
+		return SweepReport{}, time.Time{}, err
+	}
+	at := due(c)
+	if at.IsZero() || at.After(d.now()) {
+		return SweepReport{}, at, nil
+	}
+	run := sweepRun{Deliverer: d, options: o, seen: &cursor.Tally{}}
+	it, err := d.sorter.Status(ctx, queue)
+	if err == nil && it.Nudged.Before(at) { // else somebody has woken up who delivers
+		err = run.each(ctx, []Consumer{c}, it, false)
+	}
+	if isErased(err, queue) {
+		err = nil
+	}
+	return run.report, time.Time{}, err
+}

@@ -1,0 +1,133 @@
+package handoff_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// woken is a desk that notes which wake-ups its deliverer told of, by the time after its start.
+type woken struct {
+	*desk
+	queuesMeter, consumersMeter *ddbtest.Meter
+	begin                       time.Time
+	told                        []string
+}
+
+func newWoken(t *testing.T) *woken {
+	w := &woken{desk: newDesk(t)}
+	w.begin = w.now
+	w.queuesMeter, w.consumersMeter = ddbtest.NewMeter(w.queues.tables), ddbtest.NewMeter(w.consumers)
+	w.store = w.storeOn(w.consumersMeter.Do)
+	clock := func() time.Time { return w.now }
+	var err error
+	w.sorter, err = cursor.New(w.queues.on(t, w.queuesMeter), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
+	w.must(err)
+	w.d, err = handoff.New(w.store, w.sorter, &handoff.Options{
+		ForEach: fanout.OneByOne, Now: clock,
+		WakeUp: func(queue, consumer string, due time.Time) {
+			w.told = append(w.told, fmt.Sprintf("%s %s %v", queue, consumer, due.Sub(w.begin)))
+		},
+	})
+	w.must(err)
+	return w
+}
+
+// tells checks of which wake-ups it told since the last call.
+func (w *woken) tells(want ...string) {
+	w.t.Helper()
+	if !slices.Equal(w.told, want) {
+		w.t.Errorf("told %q, want %q", w.told, want)
+	}
+	w.told = nil
+}
+
+// wake wakes the consumer up, and checks when it is due then, and how many requests it took.
+func (w *woken) wake(want handoff.SweepReport, due string, requests int) {
+	w.t.Helper()
+	w.queuesMeter.Take()
+	w.consumersMeter.Take()
+	report, next, err := w.d.Wake(w.t.Context(), "q", "c", handoff.SweepOptions{})
+	queues, consumers := w.queuesMeter.Take(), w.consumersMeter.Take()
+	at := ""
+	if !next.IsZero() {
+		at = next.Sub(w.begin).String()
+	}
+	total := queues.Reads + queues.Writes + consumers.Reads + consumers.Writes
+	if err != nil || report != want || at != due || total != requests {
+		w.t.Errorf("%+v, due %q, %v, %d requests; want %+v, due %q, %d", report, at, err, total, want, due, requests)
+	}
+}
+
+func TestWakeUpsOfRetries(t *testing.T) {
+	w := newWoken(t)
+	w.wake(handoff.SweepReport{}, "", 1) // no such consumer
+	w.put("q", 1)
+	w.poison(1, errors.New("no"))
+	w.ends("q", handoff.EndedFailed)
+	w.tells("q c 1s")
+	w.wake(handoff.SweepReport{}, "1s", 1)
+	w.ends("q", handoff.EndedWait)
+	w.tells("q c 1s")
+	w.pass(time.Second)
+	w.wake(handoff.SweepReport{Nudged: 1}, "", 4)
+	w.wake(handoff.SweepReport{}, "", 2) // repeated: it was nudged
+	w.ends("q", handoff.EndedFailed)
+	w.tells("q c 11s")
+	_, err := w.d.Pause(t.Context(), order("p"))
+	w.must(err)
+	w.pass(10 * time.Second)
+	w.wake(handoff.SweepReport{}, "", 1) // paused
+	_, err = w.d.Resume(t.Context(), order("r"))
+	w.must(err)
+	w.fails = nil
+	w.ends("q", handoff.EndedCaughtUp)
+	w.tells()
+	w.wake(handoff.SweepReport{}, "", 1)
+}
+
+// TestWakeUpsOfLeases: who finds a claim in flight tells when it is over; then it is ended,
+// and the consumer is woken up.
+func TestWakeUpsOfLeases(t *testing.T) {
+	w := newWoken(t)
+	w.put("q", 1, 2)
+	_, err := w.d.Create(t.Context(), "q", "c", handoff.First)
+	w.must(err)
+	c := w.standing("q")
+	_, _, err = w.store.Claim(t.Context(), c, record.Claim{Req: "dead", To: 2, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
+	w.must(err)
+	w.ends("q", handoff.EndedBusy)
+	w.tells("q c 1m0.001s")
+	w.pass(time.Minute)
+	w.wake(handoff.SweepReport{}, "1m0.001s", 1) // it is good until then
+	w.pass(time.Millisecond)
+	w.wake(handoff.SweepReport{Nudged: 1, Cancelled: 1}, "", 5)
+	w.ends("q", handoff.EndedCaughtUp)
+	w.gets("q 1,2 #2")
+	w.wake(handoff.SweepReport{}, "", 1)
+	if _, _, err := w.d.Wake(t.Context(), "q", "no/name", handoff.SweepOptions{}); err == nil {
+		t.Error("a name that none can have is no error")
+	}
+}
+
+// TestWakeUpsOfARecordThatComesAgain: a retry that the mapping itself makes needs none.
+func TestWakeUpsOfARecordThatComesAgain(t *testing.T) {
+	w := newWoken(t)
+	w.put("q", 1)
+	w.poison(1, errors.New("no"))
+	w.stream(failedAt("1"), moved(1, "q", 0, 1)) // in a second: by the mapping
+	w.tells()
+	w.pass(time.Second)
+	w.stream(allWell, moved(1, "q", 0, 1))
+	w.tells("q c 11s")
+	w.stream(allWell, moved(2, "q", 0, 1))
+	w.tells("q c 11s")
+}

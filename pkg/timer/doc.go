@@ -1,0 +1,40 @@
+// Package timer is a clock: it has a queue, a consumer or a chain looked at when something
+// of it is due, instead of with the next message or the next sweep.
+//
+// A [WakeUp] says what to look at, and when. A [Timer] notes what the sorter, the deliverer
+// and the acker tell it of due times ([Timer.Gap], [Timer.Consumer] and [Timer.Chain] are
+// made for their options WakeUp), and [Timer.Flush] sends it to an SQS queue with delays.
+// The function behind that queue reads each with [Parse], looks at the thing (Wake of
+// cursor.Sorter, handoff.Deliverer and xorack.Acker), and sends it again where it is due later.
+// In a function of your own behind the cursors' stream:
+//
+//	wake, err := timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE"))
+//	…
+//	deliverer, err := handoff.New(store, sorter, &handoff.Options{WakeUp: wake.Consumer})
+//	handler, err := handoff.OnStream(deliverer, names, reader)
+//	…
+//	lambda.Start(timer.Flushing(wake, handler))
+//
+// # What is sent
+//
+// A message of the queue, JSON, with no other members and in this order:
+//
+//	v          the layout, 1
+//	kind       gap, consumer or chain
+//	queue      of a gap or a consumer
+//	consumer   of a consumer
+//	tag        of a chain
+//	due        ms
+//	again      how often it was sent again; left out where it was not
+//
+// # What is guaranteed
+//
+// Nothing. Due times stand in the tables, and the sweep finds what no wake-up came for. A
+// wake-up that is lost, late or repeated, or whose thing is gone, costs one read at most.
+//
+// Wake-ups of a thing are at most one outstanding of each process: one that is due later
+// than one under way is not sent, since that one looks when the next is due. A wake-up is sent
+// again 10 times at most, because Lambda stops what it takes for a loop after some 16 calls; and
+// SQS delays by 15 minutes at most. So who tells of due times tells of those within
+// an hour, and the sweep, which comes by often, of those that were farther ahead.
+package timer

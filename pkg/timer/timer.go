@@ -1,0 +1,160 @@
+package timer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/fanout"
+)
+
+// Timer notes wake-ups and sends them. It may be used by any number of goroutines. A nil
+// Timer notes nothing: there is no queue.
+type Timer struct {
+	queue  string
+	client *awscall.Client
+	now    func() time.Time
+
+	mu sync.Mutex
+	// noted are those since the last Flush, the latest of each thing.
+	noted map[Thing]WakeUp
+	// sent is what is on its way, by when it was last known to come out.
+	sent *lru.Cache[Thing, time.Time]
+}
+
+// Bounds of what a process keeps: what is beyond is left to the sweep, or sent twice.
+const maxNoted, maxSent = 5_000, 10_000
+
+// tryTime bounds one try of a request, sendTime all of a Flush: an invocation keeps a
+// second for its answer.
+const tryTime, sendTime = 300 * time.Millisecond, 600 * time.Millisecond
+
+// New returns a Timer that sends to the queue of a URL; nil where that is empty. It makes
+// no request.
+func New(queueURL string) (*Timer, error) {
+	if queueURL == "" {
+		return nil, nil
+	}
+	client, err := awscall.New(awscall.SQS, awscall.Options{Timeout: tryTime})
+	if err != nil {
+		return nil, fmt.Errorf("timer: %w", err)
+	}
+	sent, err := lru.New[Thing, time.Time](maxSent)
+	return &Timer{queue: queueURL, client: client, now: time.Now, noted: map[Thing]WakeUp{}, sent: sent}, err
+}
+
+// Gap notes when the gap of a queue is as old as its policy allows.
+func (t *Timer) Gap(queue string, due time.Time) {
+	t.note(WakeUp{Thing: Thing{Kind: Gap, Queue: queue}, Due: due})
+}
+
+// Consumer notes when something of a consumer is due.
+func (t *Timer) Consumer(queue, consumer string, due time.Time) {
+	t.note(WakeUp{Thing: Thing{Kind: Consumer, Queue: queue, Consumer: consumer}, Due: due})
+}
+
+// Chain notes when a chain is late.
+func (t *Timer) Chain(tag string, due time.Time) {
+	t.note(WakeUp{Thing: Thing{Kind: Chain, Tag: tag}, Due: due})
+}
+
+// Again notes that a wake-up came out before its thing is due. One that was sent again too
+// often is left to the sweep.
+func (t *Timer) Again(w WakeUp, due time.Time) {
+	if w.Again < maxAgain {
+		t.note(WakeUp{Thing: w.Thing, Due: due, Again: w.Again + 1})
+	}
+}
+
+// note notes a wake-up. What is told later of a thing is how it stands.
+func (t *Timer) note(w WakeUp) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.noted[w.Thing]; known || len(t.noted) < maxNoted {
+		t.noted[w.Thing] = w
+	}
+}
+
+// Flush sends what was noted, and returns how many wake-ups were sent, and how many could
+// not be. Call it once an invocation, with the invocation's own context and after all of
+// its writes: it takes half a second at most. Nothing fails by it.
+func (t *Timer) Flush(ctx context.Context) (sent, failed int) {
+	if t == nil {
+		return 0, 0
+	}
+	due := t.take()
+	if len(due) == 0 {
+		return 0, 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	var all atomic.Int64
+	fanout.SideBySide((len(due)+batch-1)/batch, func(i int) {
+		part := due[i*batch : min((i+1)*batch, len(due))]
+		all.Add(int64(t.send(ctx, part)))
+	})
+	return int(all.Load()), len(due) - int(all.Load())
+}
+
+// take is what was noted and has to be sent: not where a wake-up of the thing is on its way
+// that comes no later.
+func (t *Timer) take() []WakeUp {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var due []WakeUp
+	now := t.now()
+	for thing, w := range t.noted {
+		if at, on := t.sent.Get(thing); on && at.After(now) && !at.After(w.Due) {
+			continue
+		}
+		due = append(due, w)
+	}
+	clear(t.noted)
+	return due
+}
+
+// batch is the most messages of a request.
+const batch = 10
+
+// send sends up to ten wake-ups, and returns how many were taken.
+//
+// Lost response: they are there twice. We die before: the sweep finds what is due.
+func (t *Timer) send(ctx context.Context, due []WakeUp) int {
+	now := t.now()
+	entries := make([]awscall.Entry, len(due))
+	for i, w := range due {
+		entries[i] = awscall.Entry{ID: strconv.Itoa(i), Body: w.String(), DelaySeconds: w.delay(now)}
+	}
+	said, err := t.client.SendBatch(ctx, t.queue, entries)
+	if err != nil || len(said.Successful) < len(due) {
+		slog.WarnContext(ctx, "wake-ups could not be sent; the sweep makes up for them", "of", len(due), "taken", len(said.Successful), "error", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	taken := 0
+	for _, one := range said.Successful {
+		if i, err := strconv.Atoi(one.ID); err == nil && i >= 0 && i < len(due) {
+			taken++
+			t.sent.Add(due[i].Thing, due[i].Due)
+		}
+	}
+	return taken
+}
+
+// Flushing is a handler behind which what was noted is sent.
+func Flushing[E, A any](t *Timer, handle func(context.Context, E) (A, error)) func(context.Context, E) (A, error) {
+	return func(ctx context.Context, event E) (A, error) {
+		defer t.Flush(ctx)
+		return handle(ctx, event)
+	}
+}

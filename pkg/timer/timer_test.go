@@ -1,0 +1,250 @@
+package timer_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/streamsort/streamsort/pkg/timer"
+)
+
+func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringN(1, 100, 500)
+		w := timer.WakeUp{
+			Due:   time.UnixMilli(rapid.Int64Range(1, 1<<45).Draw(t, "due")).UTC(),
+			Again: rapid.IntRange(0, 10).Draw(t, "again"),
+		}
+		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain}).Draw(t, "kind"); w.Kind {
+		case timer.Gap:
+			w.Queue = name.Draw(t, "queue")
+		case timer.Consumer:
+			w.Queue, w.Consumer = name.Draw(t, "queue"), name.Draw(t, "consumer")
+		case timer.Chain:
+			w.Tag = name.Draw(t, "tag")
+		}
+		if read, err := timer.Parse(w.String()); err != nil || read != w {
+			t.Fatalf("%s is read as %+v, %v", w, read, err)
+		}
+	})
+}
+
+func TestWhatIsNoWakeUp(t *testing.T) {
+	good := `{"v":1,"kind":"gap","queue":"<q>","due":5,"again":2}`
+	if w, err := timer.Parse(good); err != nil || w.Queue != "<q>" || w.Again != 2 || w.Due.UnixMilli() != 5 {
+		t.Errorf("%+v, %v", w, err)
+	}
+	for _, text := range []string{
+		"", "null", "[]", good + "x",
+		strings.Replace(good, `"v":1`, `"v":2`, 1), strings.Replace(good, "gap", "chain", 1), strings.Replace(good, "gap", "what", 1),
+		strings.Replace(good, `"queue":"<q>",`, "", 1), strings.Replace(good, "5", "0", 1), strings.Replace(good, `"again":2`, `"again":11`, 1),
+		strings.Replace(good, `"again":2`, `"again":-1`, 1), strings.Replace(good, `"due":5`, `"due":5,"due":6`, 1),
+		strings.Replace(good, `"due":5`, `"more":5`, 1), strings.Replace(good, `"due":5`, `"consumer":"c","due":5`, 1), " " + good,
+		strings.Replace(good, "<q>", strings.Repeat("q", 2049), 1),
+	} {
+		if w, err := timer.Parse(text); err == nil {
+			t.Errorf("%s is read as %+v", text, w)
+		}
+	}
+}
+
+// service is SQS, as far as it is asked here. What it takes is noted, such as "gap q 5s".
+type service struct {
+	mu     sync.Mutex
+	calls  int
+	taken  []string
+	refuse func(body string) bool
+	broken bool
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	if s.broken || r.Header.Get("X-Amz-Target") != "AmazonSQS.SendMessageBatch" {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	raw, _ := io.ReadAll(r.Body)
+	var in struct {
+		QueueURL string `json:"QueueUrl"`
+		Entries  []struct {
+			ID           string `json:"Id"`
+			MessageBody  string
+			DelaySeconds int
+		}
+	}
+	if err := json.Unmarshal(raw, &in); err != nil || in.QueueURL != "https://queue" || len(in.Entries) > 10 || strings.Contains(string(raw), "MessageGroupId") {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	type verdict struct {
+		ID string `json:"Id"`
+	}
+	var out struct{ Successful, Failed []verdict }
+	for _, e := range in.Entries {
+		if s.refuse != nil && s.refuse(e.MessageBody) {
+			out.Failed = append(out.Failed, verdict{e.ID})
+			continue
+		}
+		woken, _ := timer.Parse(e.MessageBody)
+		s.taken = append(s.taken, fmt.Sprintf("%s %s%s%s %ds %d", woken.Kind, woken.Queue, woken.Consumer, woken.Tag, e.DelaySeconds, woken.Again))
+		out.Successful = append(out.Successful, verdict{e.ID})
+	}
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+// takes checks what was taken since the last call.
+func (s *service) takes(t *testing.T, want ...string) {
+	t.Helper()
+	slices.Sort(s.taken)
+	if !slices.Equal(s.taken, want) {
+		t.Errorf("taken %q, want %q", s.taken, want)
+	}
+	s.taken = nil
+}
+
+func newTimer(t *testing.T, s *service) *timer.Timer {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_SQS": server.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
+	} {
+		t.Setenv(name, value)
+	}
+	it, err := timer.New("https://queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return it
+}
+
+// flush checks how many were sent, and how many could not be.
+func flush(t *testing.T, it *timer.Timer, wantSent, wantFailed int) {
+	t.Helper()
+	if sent, failed := it.Flush(t.Context()); sent != wantSent || failed != wantFailed {
+		t.Errorf("sent %d, failed %d; want %d and %d", sent, failed, wantSent, wantFailed)
+	}
+}
+
+func TestFlush(t *testing.T) {
+	var s service
+	it, now := newTimer(t, &s), time.Now()
+	flush(t, it, 0, 0)
+	it.Gap("q", now.Add(-time.Second))
+	it.Consumer("q", "c", now.Add(time.Hour))
+	it.Chain("t", now.Add(10*time.Second))
+	it.Chain("t", now.Add(20*time.Second)) // as it stands now
+	flush(t, it, 3, 0)
+	s.takes(t, "chain t 20s 0", "consumer qc 900s 0", "gap q 0s 0")
+	// One is on its way that looks when the next is due.
+	it.Chain("t", now.Add(30*time.Second))
+	it.Consumer("q", "c", now.Add(time.Hour))
+	it.Consumer("q", "d", now.Add(time.Hour))
+	flush(t, it, 1, 0)
+	s.takes(t, "consumer qd 900s 0")
+	// None that comes sooner.
+	it.Chain("t", now.Add(10*time.Second))
+	it.Gap("q", now.Add(10*time.Second))
+	flush(t, it, 2, 0)
+	s.takes(t, "chain t 10s 0", "gap q 10s 0")
+	if s.calls != 3 {
+		t.Errorf("%d calls, want one for up to ten", s.calls)
+	}
+	for i := range 25 {
+		it.Gap(fmt.Sprint(i), now)
+	}
+	flush(t, it, 25, 0)
+	if s.calls != 6 {
+		t.Errorf("%d calls, want three more", s.calls)
+	}
+}
+
+func TestAgain(t *testing.T) {
+	var s service
+	it, now := newTimer(t, &s), time.Now()
+	for again := range 11 {
+		it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: fmt.Sprint(again)}, Due: now, Again: again}, now)
+	}
+	flush(t, it, 10, 0) // the last one is left to the sweep
+	for i, taken := range s.taken {
+		if strings.HasSuffix(taken, " 0") {
+			t.Errorf("%d: %s does not count", i, taken)
+		}
+	}
+}
+
+// TestWhatIsNotSent: it is counted, and is sent when it is told the next time.
+func TestWhatIsNotSent(t *testing.T) {
+	s := service{refuse: func(body string) bool { return strings.Contains(body, "bad") }}
+	it, now := newTimer(t, &s), time.Now()
+	it.Gap("bad", now.Add(time.Minute))
+	it.Gap("good", now.Add(time.Minute))
+	flush(t, it, 1, 1)
+	s.refuse = nil
+	it.Gap("bad", now.Add(time.Minute))
+	it.Gap("good", now.Add(time.Minute))
+	flush(t, it, 1, 0)
+	s.broken = true
+	it.Gap("other", now)
+	flush(t, it, 0, 1)
+}
+
+func TestNoTimer(t *testing.T) {
+	it, err := timer.New("")
+	if err != nil || it != nil {
+		t.Fatalf("%v, %v", it, err)
+	}
+	it.Gap("q", time.Now())
+	it.Again(timer.WakeUp{}, time.Now())
+	flush(t, it, 0, 0)
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_DEFAULT_REGION", "")
+	if _, err := timer.New("https://queue"); err == nil || !strings.Contains(err.Error(), "timer: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestTheNextAnswerIsNotKeptWaiting: a service that does not answer.
+func TestTheNextAnswerIsNotKeptWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, value := range map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1"} {
+			t.Setenv(name, value)
+		}
+		was := http.DefaultTransport
+		defer func() { http.DefaultTransport = was }()
+		http.DefaultTransport = silent{}
+		it, err := timer.New("https://queue")
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		handle := timer.Flushing(it, func(_ context.Context, queue string) (int, error) {
+			it.Gap(queue, time.Now())
+			return 7, nil
+		})
+		if n, err := handle(t.Context(), "q"); n != 7 || err != nil || time.Since(began) > 600*time.Millisecond {
+			t.Errorf("%d, %v after %v", n, err, time.Since(began))
+		}
+	})
+}
+
+// silent never answers.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}

@@ -1,0 +1,114 @@
+package timer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind is what a wake-up is about.
+type Kind string
+
+// The kinds.
+const (
+	// Gap: the gap of a queue is as old as its policy allows.
+	Gap Kind = "gap"
+	// Consumer: a batch that failed is to be tried again, or a claim's lease is over.
+	Consumer Kind = "consumer"
+	// Chain: a chain's deadline has come.
+	Chain Kind = "chain"
+)
+
+// Thing is what is looked at.
+type Thing struct {
+	Kind Kind
+	// Queue is that of a gap or a consumer, Consumer a consumer's name, Tag a chain's.
+	Queue, Consumer, Tag string
+}
+
+// WakeUp is a thing, and when something of it is due.
+type WakeUp struct {
+	Thing
+	Due time.Time
+	// Again is how often it was sent again.
+	Again int
+}
+
+// Bounds of a wake-up.
+const (
+	// maxAgain is less than the calls after which Lambda takes a function that is called by
+	// what it sends for a loop.
+	maxAgain = 10
+	maxName  = 2048
+)
+
+// layout is the version of what is sent.
+const layout = 1
+
+// document is a wake-up as it is sent.
+type document struct {
+	V        int    `json:"v"`
+	Kind     Kind   `json:"kind"`
+	Queue    string `json:"queue,omitempty"`
+	Consumer string `json:"consumer,omitempty"`
+	Tag      string `json:"tag,omitempty"`
+	Due      int64  `json:"due"`
+	Again    int    `json:"again,omitempty"`
+}
+
+// String is the wake-up as it is sent.
+func (w WakeUp) String() string {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	// Texts and numbers can always be written.
+	_ = encoder.Encode(document{layout, w.Kind, w.Queue, w.Consumer, w.Tag, w.Due.UnixMilli(), w.Again})
+	return string(bytes.TrimSpace(text.Bytes()))
+}
+
+// Parse reads what String wrote, and nothing else.
+func Parse(text string) (WakeUp, error) {
+	var d document
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return WakeUp{}, fmt.Errorf("wake-up: %w", err)
+	}
+	w := WakeUp{Thing: Thing{d.Kind, d.Queue, d.Consumer, d.Tag}, Due: time.UnixMilli(d.Due).UTC(), Again: d.Again}
+	if d.V != layout {
+		return WakeUp{}, fmt.Errorf("wake-up: has layout %d; %d is known", d.V, layout)
+	}
+	if err := w.validate(); err != nil {
+		return WakeUp{}, err
+	}
+	if w.String() != text {
+		return WakeUp{}, errors.New("wake-up: has members that it must not have, or not as they are written")
+	}
+	return w, nil
+}
+
+func (w WakeUp) validate() error {
+	named := map[Kind]bool{
+		Gap:      w.Queue != "" && w.Consumer == "" && w.Tag == "",
+		Consumer: w.Queue != "" && w.Consumer != "" && w.Tag == "",
+		Chain:    w.Queue == "" && w.Consumer == "" && w.Tag != "",
+	}
+	switch {
+	case !named[w.Kind]:
+		return fmt.Errorf("wake-up: kind %q with the wrong names", w.Kind)
+	case len(w.Queue)+len(w.Consumer)+len(w.Tag) > maxName:
+		return fmt.Errorf("wake-up: names of more than %d bytes", maxName)
+	case w.Due.UnixMilli() <= 0 || w.Again < 0 || w.Again > maxAgain:
+		return fmt.Errorf("wake-up: due at %d, sent again %d times", w.Due.UnixMilli(), w.Again)
+	}
+	return nil
+}
+
+// maxDelay is the longest that SQS delays a message.
+const maxDelay = 15 * time.Minute
+
+// delay is how many seconds SQS has to hold a wake-up back: it must not come too early.
+func (w WakeUp) delay(now time.Time) int {
+	left := min(max(w.Due.Sub(now), 0), maxDelay)
+	return int((left + time.Second - 1) / time.Second)
+}

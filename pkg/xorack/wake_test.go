@@ -1,0 +1,152 @@
+package xorack_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
+)
+
+// alarmed is an acker that notes which wake-ups it told of, by the time after the start.
+type alarmed struct {
+	*testing.T
+	*xorack.Acker
+	meter *ddbtest.Meter
+	now   time.Time
+	told  []string
+}
+
+func newAlarmed(t *testing.T) *alarmed {
+	t.Helper()
+	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(xorack.Names{}.Tables()...)), now: start}
+	var err error
+	a.Acker, err = xorack.New(storeOn(t, a.meter, xorack.Names{}), &xorack.Options{
+		Now: func() time.Time { return a.now }, ForEach: fanout.OneByOne,
+		WakeUp: func(tag string, due time.Time) { a.told = append(a.told, fmt.Sprintf("%s %v", tag, due.Sub(start))) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (a *alarmed) tells(want ...string) {
+	a.Helper()
+	if !slices.Equal(a.told, want) {
+		a.Errorf("told %q, want %q", a.told, want)
+	}
+	a.told = nil
+}
+
+// wake wakes a chain up, and checks when it is late then, and what was requested.
+func (a *alarmed) wake(tag string, timedOut int, late string, reads, writes int) {
+	a.Helper()
+	a.meter.Take()
+	announced := 0
+	report, next, err := a.Wake(a.Context(), tag, xorack.SweepOptions{Announce: func(context.Context, xorack.Chain) error {
+		announced++
+		return nil
+	}})
+	cost := a.meter.Take()
+	at := ""
+	if !next.IsZero() {
+		at = next.Sub(start).String()
+	}
+	if err != nil || report.TimedOut != timedOut || report.Finished != timedOut || announced != timedOut || at != late || cost.Reads != reads || cost.Writes != writes {
+		a.Errorf("%+v, late %q, %v, %d reads, %d writes, %d announced; want %d timed out, late %q, %d and %d", report, at, err, cost.Reads, cost.Writes, announced, timedOut, late, reads, writes)
+	}
+}
+
+func (a *alarmed) create(tag string, o xorack.CreateOptions) xorack.Edge {
+	a.Helper()
+	created, err := a.Create(a.Context(), tag, &o)
+	if err != nil {
+		a.Fatal(err)
+	}
+	return created.Root
+}
+
+func TestWakeUpsOfDeadlines(t *testing.T) {
+	a := newAlarmed(t)
+	a.wake("t", 0, "", 1, 0) // no such chain
+	root := a.create("t", xorack.CreateOptions{Deadline: time.Minute})
+	a.tells("t 1m0s")
+	a.wake("t", 0, "1m0s", 1, 0)
+	if _, err := a.Extend(t.Context(), root, start.Add(5*time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	a.tells("t 5m0s")
+	a.now = start.Add(time.Minute)
+	a.wake("t", 0, "5m0s", 1, 0) // that of the first deadline
+	a.now = start.Add(5 * time.Minute)
+	a.wake("t", 1, "", 1, 2)
+	a.wake("t", 0, "", 1, 0) // repeated
+	a.tells()
+}
+
+func TestWakeUpsOfIdleChains(t *testing.T) {
+	a := newAlarmed(t)
+	root := a.create("t", xorack.CreateOptions{Deadline: 10 * time.Minute, Idle: time.Minute})
+	a.tells("t 1m0s")
+	a.now = start.Add(30 * time.Second)
+	if _, err := a.Done(t.Context(), root, root.Child(0)); err != nil {
+		t.Fatal(err)
+	}
+	a.now = start.Add(time.Minute)
+	a.wake("t", 0, "1m30s", 1, 0)
+	a.now = start.Add(90 * time.Second)
+	a.wake("t", 1, "", 1, 2)
+}
+
+// TestWakeUpsFarAhead: of a deadline that is far ahead, the sweep tells, which looks
+// shortly before.
+func TestWakeUpsFarAhead(t *testing.T) {
+	a := newAlarmed(t)
+	a.create("t", xorack.CreateOptions{})
+	a.tells()
+	looks := 0
+	for a.now.Before(start.Add(24*time.Hour - 20*time.Minute)) {
+		a.now = a.now.Add(time.Minute)
+		report, err := a.Sweep(t.Context(), xorack.SweepOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		looks += report.Chains
+	}
+	a.tells("t 24h0m0s")
+	if looks != 8 {
+		t.Errorf("%d looks, want 7 ever farther apart, and one half an hour before the deadline", looks)
+	}
+}
+
+// TestWakeUpsOfOtherChains: stamps have deadlines too; what has ended, has none.
+func TestWakeUpsOfOtherChains(t *testing.T) {
+	a := newAlarmed(t)
+	if _, err := stamps.New(a.Acker).Create(t.Context(), "s", []byte{1}, &stamps.Options{Deadline: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	a.tells("s 1m0s")
+	a.wake("s", 0, "1m0s", 1, 0)
+	a.now = start.Add(time.Minute)
+	a.wake("s", 1, "", 1, 2)
+	root := a.create("t", xorack.CreateOptions{Deadline: time.Minute})
+	a.tells("t 2m0s")
+	if _, err := a.Fan(t.Context(), root, 2000); err != nil {
+		t.Fatal(err)
+	}
+	a.tells() // its parts end with it
+	early := a.create("u", xorack.CreateOptions{ID: "1"})
+	if _, err := a.Done(t.Context(), early); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.Wake(t.Context(), "", xorack.SweepOptions{}); err == nil {
+		t.Error("a chain without a tag is no error")
+	}
+}

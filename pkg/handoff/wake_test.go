@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/record"
@@ -62,7 +64,7 @@ func (w *woken) wake(want handoff.SweepReport, due string, requests int) {
 		at = next.Sub(w.begin).String()
 	}
 	total := queues.Reads + queues.Writes + consumers.Reads + consumers.Writes
-	if err != nil || report != want || at != due || total != requests {
+	if err != nil || !cmp.Equal(report, want) || at != due || total != requests {
 		w.t.Errorf("%+v, due %q, %v, %d requests; want %+v, due %q, %d", report, at, err, total, want, due, requests)
 	}
 }

@@ -192,6 +192,10 @@ lint: ## check format, style and that go.mod is tidy
 	$(GO) mod tidy -diff
 	@for folder in infra/cdk examples/shop pkg/dedup/dedupotel; do ./.ci/tidy $$folder || exit 1; done
 
+.PHONY: newcomer
+newcomer: ## do what a new user does, from an empty folder: library, command line, an app of the CDK, the local stack
+	@$(GO) run ./verify/newcomer
+
 .PHONY: vuln
 vuln: ## look for known vulnerabilities in what is called (needs vuln.go.dev)
 	$(TOOL) govulncheck ./...

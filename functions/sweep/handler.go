@@ -163,6 +163,8 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *t
 	metrics.Count("ArchiveLost", did.Lost)
 	metrics.Count("Deleted", did.Deleted)
 	metrics.Count("Errors", did.Failed)
+	tellAge(metrics, "FullRoundAge", did.Sorter.FullRound)
+	tellAge(metrics, "KeepingRoundAge", did.Sorter.KeepingRound)
 	if did.Sorter.Round.Ended {
 		tellWhole(metrics, did)
 	}
@@ -206,6 +208,14 @@ func (s *sweeper) consumerOptions(metrics *emf.Metrics, seen *troubles) handoff.
 		return s.consumers.Announce(ctx, a)
 	}
 	return options
+}
+
+// tellAge writes how old a round of once a day is, in the runs in which it is under way or
+// ends: the rest of the day the metric costs nothing.
+func tellAge(metrics *emf.Metrics, name string, round cursor.Round) {
+	if round.Ended || round.Age > 0 {
+		metrics.Add(name, emf.Seconds, round.Age.Seconds())
+	}
 }
 
 // tellWhole writes what a whole round saw, in the run in which it ended: also where that

@@ -251,7 +251,8 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	defaults := cursor.DefaultSettings()
 	defaults.Policy, defaults.GapAfter = cursor.PolicyAlert, time.Second
-	sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{
+	store := cursor.NewMemory()
+	sorter, err := cursor.New(store, &cursor.Options{
 		Defaults: &defaults, Now: func() time.Time { return now }, ForEach: fanout.OneByOne,
 	})
 	if err != nil {
@@ -282,20 +283,31 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 		t.Errorf("a run that saw a part tells of all gaps: %s", out.String())
 	}
 	out.Reset()
+	for _, daily := range []string{"full", "kept"} {
+		begun := cursor.Progress{Name: daily, Segments: 1, Left: map[int]cursor.Place{0: {}}, Began: now}
+		if err := store.SaveSweepProgress(t.Context(), begun); err != nil {
+			t.Fatal(err)
+		}
+	}
 	now = now.Add(3 * time.Minute)
 	for _, c := range []struct {
 		event []byte
 		want  []string
 	}{
-		{schedule, []string{`"OpenGaps":40`, `"RoundAge":180`}},
+		{schedule, []string{`"OpenGaps":40`, `"RoundAge":180`, `"FullRoundAge":180`, `"KeepingRoundAge":180`}},
 		{schedule, []string{`"RoundAge":0`}},
 		{nil, []string{`"OpenGaps":40`, `"RoundAge":0`}}, // somebody wants one now
 	} {
 		if _, err := s.run(t.Context(), c.event); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(out.String(), "OpenGaps") != (len(c.want) == 2) {
+		if strings.Contains(out.String(), "OpenGaps") != (len(c.want) > 1) {
 			t.Errorf("%s, want gaps only from the run in which the round ends", out.String())
+		}
+		for _, metric := range []string{"FullRoundAge", "KeepingRoundAge"} {
+			if strings.Contains(out.String(), metric) != (len(c.want) == 4) {
+				t.Errorf("%s, want %s only of a round that is under way, or ends", out.String(), metric)
+			}
 		}
 		hasMetrics(t, &out, c.want...)
 	}

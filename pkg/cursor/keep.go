@@ -18,20 +18,19 @@ type keepRun struct {
 }
 
 // keepRound is a run of that round.
-func (s *Sorter) keepRound(ctx context.Context, walk Walk, delivered func(context.Context, string) (int64, bool, error), note func(SweepReport, error)) error {
+func (s *Sorter) keepRound(ctx context.Context, walk Walk, delivered func(context.Context, string) (int64, bool, error), note func(SweepReport, error)) (Round, error) {
 	if s.retention == 0 {
-		return nil
+		return Round{}, nil
 	}
 	r, due, err := s.round(ctx, walk)
 	if err != nil || !due {
-		return in("keeping", err)
+		return Round{}, in("keeping", err)
 	}
 	run := keepRun{round: r, only: walk.Only(r.progress), sorter: s, delivered: delivered, note: note}
 	errs := make([]error, walk.Segments)
 	s.forEach(walk.Segments, func(segment int) { errs[segment] = run.segment(ctx, segment) })
 	is, err := r.end(ctx, errs)
-	note(SweepReport{Failed: is.Unreadable}, nil)
-	return in("keeping", err)
+	return is, in("keeping", err)
 }
 
 // segment goes on with the round in a segment.

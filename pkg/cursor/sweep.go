@@ -93,8 +93,9 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 
 // SweepReport is what a run of the sweep saw and did.
 type SweepReport struct {
-	// Round is where the round of the gaps is at the end of the run.
-	Round Round
+	// Round is where the round of the gaps is at the end of the run, FullRound that of all
+	// queues, and KeepingRound that which keeps messages from expiring.
+	Round, FullRound, KeepingRound Round
 	// Queues is how many cursors were seen to, by the rounds of the gaps and of all
 	// queues.
 	Queues int
@@ -154,7 +155,9 @@ func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, 
 			return
 		}
 		walk := Walk{Name: "kept", Segments: o.Segments, Every: o.FullEvery, Only: run.needed}
-		run.note(SweepReport{}, s.keepRound(ctx, walk, o.Delivered, run.note))
+		round, err := s.keepRound(ctx, walk, o.Delivered, run.note)
+		run.report.KeepingRound = round
+		run.note(SweepReport{Failed: round.Unreadable}, err)
 	})
 	return run.report, errors.Join(run.errs...)
 }
@@ -216,6 +219,7 @@ func (w *sweep) rounds(ctx context.Context) {
 		w.visit(ctx, c, true, &Tally{})
 		return w.beside(ctx, c, long, true, &Tally{})
 	})
+	w.report.FullRound = round
 	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of full", err))
 	w.goOnWithRest(ctx)
 }

@@ -120,6 +120,7 @@ func (c *consumersCommand) Run(s *session) error {
 // pages asks for one page after the other, and calls hand for each element of the list
 // under name.
 func (s *session) pages(path string, query url.Values, name string, hand func(json.RawMessage) error) error {
+	var unreadable []error
 	for {
 		var page map[string]json.RawMessage
 		if _, err := s.get(path, query, &page); err != nil {
@@ -134,8 +135,11 @@ func (s *session) pages(path string, query url.Values, name string, hand func(js
 				return err
 			}
 		}
+		if page["unreadable"] != nil {
+			unreadable = append(unreadable, errors.New(string(page["unreadable"])))
+		}
 		if page["next"] == nil {
-			return nil
+			return errors.Join(unreadable...)
 		}
 		var next string
 		if err := json.Unmarshal(page["next"], &next); err != nil {

@@ -11,9 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -309,4 +313,20 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 	if _, err := fromEnvironment(io.Discard); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestAuditNamesWhatItCannotRead, and shows the rest.
+func TestAuditNamesWhatItCannotRead(t *testing.T) {
+	s := newServer(t, localdb.Choose())
+	s.put("q", 1)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.operate("pause", `,"id":"op"`)
+	_, err := s.client.PutItem(t.Context(), &dynamodb.PutItemInput{
+		TableName: aws.String(strings.Replace(s.messages, "messages", "operations", 1)),
+		Item:      dynamo.Item{"queue": dynamo.Text("q"), "operation": dynamo.Text("0 newer"), "v": dynamo.Number(99)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
 }

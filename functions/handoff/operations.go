@@ -149,7 +149,10 @@ func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) 
 		return 0, nil, invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer`)
 	}
 	page, next, err := s.deliverer.Audit(ctx, given["queue"], after)
-	if err != nil {
+	unreadable := ""
+	if errors.Is(err, handoff.ErrUnreadable) {
+		unreadable = err.Error()
+	} else if err != nil {
 		return 0, nil, err
 	}
 	list := []recordedOperation{}
@@ -162,6 +165,7 @@ func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) 
 		Status     int                 `json:"status"`
 		Queue      string              `json:"queue"`
 		Operations []recordedOperation `json:"operations"`
+		Unreadable string              `json:"unreadable,omitempty"`
 		Next       string              `json:"next,omitempty"`
-	}{http.StatusOK, c.Short(given["queue"]), list, next}, nil
+	}{http.StatusOK, c.Short(given["queue"]), list, unreadable, next}, nil
 }

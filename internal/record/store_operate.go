@@ -2,6 +2,8 @@ package record
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -145,7 +147,8 @@ func (o Operation) asksFor(other Operation) bool {
 const auditPage = 100
 
 // Audit reads what operators did to the queue's consumers, the latest first: 1
-// read unit for each 4 KB. next is empty after the last page.
+// read unit for each 4 KB. next is empty after the last page. One that cannot be read is left
+// out: the error is then [ErrUnreadable], and page and next are good.
 func (s *Store) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
 	query := ddb.Query{
 		Op: ddb.Op{Op: "audit", Table: &s.audit}, Partition: ddb.Text(queue), Where: attrOperation.Lt(ddb.Text(ids)),
@@ -160,11 +163,12 @@ func (s *Store) Audit(ctx context.Context, queue, after string) (page []Operatio
 		return nil, "", err
 	}
 	for _, it := range a.Items {
-		o, err := decodeOperation(it)
-		if err != nil {
-			return nil, "", err
+		o, wrong := ddb.Decoded(it, decodeOperation)
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("operation %q: %w: %w", it.Get(attrOperation).Str(), ErrUnreadable, wrong))
+			continue
 		}
 		page = append(page, o)
 	}
-	return page, a.Next.Get(attrOperation).Str(), nil
+	return page, a.Next.Get(attrOperation).Str(), err
 }

@@ -21,6 +21,8 @@ var (
 	// ErrOutran: somebody else changed the consumer at the same moment. Look,
 	// and decide again.
 	ErrOutran = record.ErrOutran
+	// ErrUnreadable: an item is none of ours, or one that a newer version wrote.
+	ErrUnreadable = record.ErrUnreadable
 	// ErrNoRoom: a queue that the replies of a batch go to is full. They wait.
 	ErrNoRoom = record.ErrNoRoom
 	// ErrIDTaken: the queue has another operation of this id, or the same one with

@@ -308,7 +308,8 @@ func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, er
 
 // Audit reads what operators did to a queue's consumers, the latest first, at
 // most 100 a page. after is what the page before returned as next. Where nothing is on
-// record the queue is looked at, and [cursor.ErrNoQueue] if it was never there.
+// record the queue is looked at, and [cursor.ErrNoQueue] if it was never there. One that cannot
+// be read is left out: the error is then [ErrUnreadable], and page and next are good.
 func (d *Deliverer) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, "", err

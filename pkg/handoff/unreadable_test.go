@@ -2,6 +2,8 @@ package handoff_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,11 +27,7 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	k.must(err)
 	_, _, err = k.store.Claim(t.Context(), dead, record.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 	k.must(err)
-	_, err = k.consumers.Do(t.Context(), ddb.Update{
-		Op:  ddb.Op{Op: "newer layout", Table: &handoff.Names{}.Tables()[0]},
-		Key: ddb.Fields{"queue": ddb.Text("q"), "consumer": ddb.Text("a")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
-	})
-	k.must(err)
+	k.newerLayout(0, ddb.Fields{"queue": ddb.Text("q"), "consumer": ddb.Text("a")})
 	k.pass(time.Hour)
 	report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{Delete: true})
 	if !errors.Is(err, table.ErrNewerLayout) || report.Failed != 1 || report.Cancelled != 1 || report.Nudged != 1 || report.Deleted != 0 {
@@ -43,5 +41,33 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	}
 	if _, err := k.d.Status(t.Context(), "q"); !errors.Is(err, table.ErrNewerLayout) {
 		t.Errorf("error %v, want a list that says that it is not all", err)
+	}
+}
+
+// newerLayout has an item written by a newer version.
+func (k *desk) newerLayout(table int, key ddb.Fields) {
+	k.t.Helper()
+	_, err := k.consumers.Do(k.t.Context(), ddb.Update{
+		Op: ddb.Op{Op: "newer layout", Table: &handoff.Names{}.Tables()[table]}, Key: key.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
+	})
+	k.must(err)
+}
+
+// TestAnOperationThatCannotBeReadHidesNoOther: the audit log shows the others, and names it.
+func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	for _, op := range []string{"first", "newer", "last"} {
+		k.pass(time.Second)
+		_, err := k.d.Pause(t.Context(), order(op))
+		k.must(err)
+	}
+	key := fmt.Sprintf("%015d c newer", k.now.Add(-time.Second).UnixMilli())
+	k.newerLayout(1, ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text(key)})
+	page, _, err := k.d.Audit(t.Context(), "q", "")
+	if !errors.Is(err, handoff.ErrUnreadable) || !strings.Contains(fmt.Sprint(err), key) || len(page) != 2 || page[0].Op != "last" || page[1].Op != "first" {
+		t.Errorf("%+v, %v; want the others, and %q named", page, err, key)
 	}
 }

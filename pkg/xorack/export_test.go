@@ -54,6 +54,10 @@ func (s *Store) Postpone(ctx context.Context, tag string, inc Incarnation, from,
 	return s.postpone(ctx, tag, inc, from, to)
 }
 
+func (s *Store) PutOff(ctx context.Context, tag string, from, to time.Time) (Chain, bool, error) {
+	return s.putOff(ctx, tag, from, to)
+}
+
 func (s *Store) Delete(ctx context.Context, tag string, op Op, now time.Time) (Chain, bool, error) {
 	return s.delete(ctx, tag, op, now)
 }

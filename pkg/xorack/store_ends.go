@@ -90,6 +90,17 @@ func (s *Store) postpone(ctx context.Context, tag string, inc Incarnation, from,
 	return s.update(ctx, "postpone", tag, ddb.And(chains.IsThis(inc), isRunning, chains.Due.Eq(ddb.Millis(from))), chains.Due.Set(ddb.Millis(to)))
 }
 
+// putOff moves Due of whatever chain has the tag from one time to another, if it is still the
+// first one.
+//
+// Lost response, another did it first: it is due at another time, and stays so. We die right
+// after: nothing is left to do.
+//
+// One UpdateItem, ALL_NEW; 2 write units of the index.
+func (s *Store) putOff(ctx context.Context, tag string, from, to time.Time) (Chain, bool, error) {
+	return s.update(ctx, "put off", tag, chains.Due.Eq(ddb.Millis(from)), chains.Due.Set(ddb.Millis(to)))
+}
+
 // delete ends a chain of edges as Deleted, if it is there and not ended, and
 // makes it due, and its expiry [chains.Never].
 //

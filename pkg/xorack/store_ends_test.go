@@ -128,6 +128,20 @@ func testPostpone(t *testing.T, s *xorack.Store) {
 	answers(t, s, "not due", orphan, false)(s.Postpone(t.Context(), "postpone b", inc, from, to))
 }
 
+func testPutOff(t *testing.T, s *xorack.Store) {
+	create(t, s, newChain("put off a"))
+	want, _, err := s.Fail(t.Context(), failure("put off a", 1))
+	check(t, err)
+	from, to := want.Due, want.Due.Add(time.Hour)
+	answers(t, s, "from another time", want, false)(s.PutOff(t.Context(), "put off a", to, from))
+	want.Due = to
+	answers(t, s, "put off", want, true)(s.PutOff(t.Context(), "put off a", from, to))
+	answers(t, s, "repeated", want, false)(s.PutOff(t.Context(), "put off a", from, to))
+	orphan, _, err := s.Apply(t.Context(), work("put off b", 1, 1))
+	check(t, err)
+	answers(t, s, "not due", orphan, false)(s.PutOff(t.Context(), "put off b", from, to))
+}
+
 func testSeal(t *testing.T, s *xorack.Store) {
 	expires := at.Add(48 * time.Hour)
 	open := create(t, s, newChain("seal a"))

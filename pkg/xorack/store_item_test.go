@@ -50,6 +50,7 @@ func writes(t *testing.T) map[string]struct{ before, write func(*xorack.Store) o
 		"no progress": {created, func(s *xorack.Store) outcome { return got(s.TimeOut(ctx, idle)) }},
 		"abandon":     {created, func(s *xorack.Store) outcome { return got(s.Abandon(ctx, overdue("t", over))) }},
 		"postpone":    {created, func(s *xorack.Store) outcome { return got(s.Postpone(ctx, "t", inc, newChain("t").Due, over)) }},
+		"put off":     {created, func(s *xorack.Store) outcome { return got(s.PutOff(ctx, "t", newChain("t").Due, over)) }},
 		"delete":      {created, func(s *xorack.Store) outcome { return got(s.Delete(ctx, "t", op(1), at)) }},
 		"seal":        {failed, func(s *xorack.Store) outcome { return got(s.Seal(ctx, "t", inc, at, over)) }},
 		"settle":      {stamped, func(s *xorack.Store) outcome { return got(s.Settle(ctx, newStamped("t", "mark01aa"), at)) }},

@@ -48,6 +48,7 @@ func TestStore(t *testing.T) {
 			{"time out", testTimeOut},
 			{"abandon", testAbandon},
 			{"postpone", testPostpone},
+			{"put off", testPutOff},
 			{"delete", testDelete},
 			{"seal", testSeal},
 			{"settle", testSettle},

@@ -51,14 +51,15 @@ const maxSweepErrors = 10
 // Sweep handles all chains that are due: it times out those whose deadline has come
 // or that made no progress for too long, and finishes ended ones that the stream's
 // handler left. Run it every few minutes. Each run starts with those that have been
-// due longest, and a chain that fails does not hold back the others.
+// due longest, and a chain that fails is due anew, behind all that were: it does not hold
+// back the others, however many fail in each run.
 //
 // A run goes on until nothing is due any more, or its context ends; a chain has a few seconds
 // of it. Any number of sweeps may run at once: all that they do can be done twice. Chains
 // are handled through [Options].ForEach.
 //
 // A run with nothing to do costs 16 reads of half a unit; a chain one read, and
-// what it then needs.
+// what it then needs; one that fails a write, and two of the index.
 //
 // The error joins the first failures; the report is true beside it.
 func (a *Acker) Sweep(ctx context.Context, o SweepOptions) (SweepReport, error) {
@@ -125,13 +126,14 @@ func (r *sweepRun) add(o SweepReport) {
 
 // chain handles one chain.
 func (r *sweepRun) chain(ctx context.Context, due dueChain) {
-	ctx, cancel := context.WithTimeout(ctx, turn)
+	within, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
-	did, err := r.see(ctx, due.Tag)
+	did, err := r.see(within, due.Tag)
 	did.Chains, did.Late = 1, r.now.Sub(due.Due)
 	if err != nil {
 		did.Failed = 1
-		r.fail(fmt.Errorf("chain %q: %w", due.Tag, err))
+		_, _, stays := r.acker.store.putOff(ctx, due.Tag, due.Due, r.now)
+		r.fail(fmt.Errorf("chain %q: %w", due.Tag, errors.Join(err, stays)))
 	}
 	r.add(did)
 }

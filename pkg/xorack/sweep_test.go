@@ -10,8 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
 func (f *fixture) sweep(o xorack.SweepOptions) xorack.SweepReport {
@@ -105,8 +108,8 @@ func TestSweepFindsAnEndWhoseRecordWasLost(t *testing.T) {
 
 func TestSweepGoesPastAFailure(t *testing.T) {
 	f := newFixture(t)
-	const chains = 300
-	for i := range chains {
+	const many = 300
+	for i := range many {
 		f.create(fmt.Sprint("chain ", i), &xorack.CreateOptions{Deadline: time.Duration(1+i) * time.Second})
 	}
 	f.now = start.Add(time.Hour)
@@ -118,11 +121,42 @@ func TestSweepGoesPastAFailure(t *testing.T) {
 		}
 		return nil
 	}})
-	if !errors.Is(err, broken) || report.Chains != chains || report.TimedOut != chains || report.Failed != 10 || report.Finished != chains-10 {
+	if !errors.Is(err, broken) || report.Chains != many || report.TimedOut != many || report.Failed != 10 || report.Finished != many-10 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if report := f.sweep(xorack.SweepOptions{}); report.Finished != 10 || report.TimedOut != 0 {
 		t.Errorf("and again: %+v", report)
+	}
+}
+
+// TestAChainThatFailsIsTriedLast: behind those that have been due since before it failed.
+func TestAChainThatFailsIsTriedLast(t *testing.T) {
+	f := newFixture(t)
+	bad, good := "bad", ""
+	for n := 0; chains.DueShardOf(bad) != chains.DueShardOf(good); n++ {
+		good = fmt.Sprint("good ", n)
+	}
+	var tried []string
+	announce := func(_ context.Context, c xorack.Chain) error {
+		tried = append(tried, c.Tag)
+		if c.Tag == bad {
+			return errors.New("nobody listens")
+		}
+		return nil
+	}
+	f.create(bad, &xorack.CreateOptions{Deadline: time.Second})
+	f.now = start.Add(10 * time.Second)
+	if report, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}); err == nil || report.Failed != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	f.now = start
+	f.create(good, &xorack.CreateOptions{Deadline: 5 * time.Second})
+	f.now = start.Add(time.Minute)
+	if report, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}); err == nil || report.Failed != 1 || report.Finished != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if diff := cmp.Diff([]string{bad, good, bad}, tried); diff != "" {
+		t.Errorf("tried (-want +got):\n%s", diff)
 	}
 }
 

@@ -199,6 +199,9 @@ var ackerMutants = []mutant{
 	{"acker: sweep stops at a failure", ackerFolder, test{"./pkg/xorack", "TestSweepGoesPastAFailure"}, []edit{
 		{"sweep.go", "a.forEach(len(page), func(i int) { run.chain(ctx, page[i]) })", "for i := range page {\n\t\t\tif run.chain(ctx, page[i]); len(run.errs) > 0 {\n\t\t\t\tbreak\n\t\t\t}\n\t\t}"},
 	}},
+	{"acker: a chain that fails is tried first again", ackerFolder, test{"./pkg/xorack", "TestAChainThatFailsIsTriedLast"}, []edit{
+		{"store_ends.go", "chains.Due.Eq(ddb.Millis(from)), chains.Due.Set(ddb.Millis(to)))\n}\n\n// delete", "chains.Due.Eq(ddb.Millis(from)))\n}\n\n// delete"},
+	}},
 	{"acker: sweep ends with the first page of a part", ackerFolder, test{"./pkg/xorack", "TestSweepGoesOnBehindAPage"}, []edit{
 		{"sweep.go", "if len(page) == sweepPage {", "if false {"},
 	}},

@@ -31,8 +31,9 @@ func (m *model) chainView(p *sim.Proc) *xorack.Store {
 			}
 			return a, err
 		}
-		if r.Name() == "postpone" {
-			return m.tables.Do(ctx, r) // no point: nobody waits for it
+		switch r.Name() {
+		case "postpone", "put off": // no points: nobody waits for them
+			return m.tables.Do(ctx, r)
 		}
 		if r.Writes() {
 			p.Knows().Int(m.now.Unix())

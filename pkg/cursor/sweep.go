@@ -51,6 +51,9 @@ type Beside struct {
 	// lately; in the full round, to every queue. nil means nobody. A visit that fails
 	// has the next round look as far back as this one.
 	Visit func(ctx context.Context, c Cursor, full bool, seen *Tally) error
+	// GoOn goes on with what a visit had no time for in its turn. It is called when a round
+	// is over; nil where a visit never leaves anything.
+	GoOn func(ctx context.Context)
 	// Quiet tells that nothing waits in a queue that was neither moved nor nudged for two
 	// full rounds: those then leave it out, and so does the keeping.
 	Quiet bool
@@ -271,11 +274,19 @@ func (w *sweep) visit(ctx context.Context, c Cursor, full bool, seen *Tally) {
 	w.saw(c, run.report, err)
 }
 
-// goOnWithRest goes on with the queues that have had their turn in the round that is over.
+// goOnWithRest goes on with the queues that have had their turn in the round that is over,
+// and so does who sweeps beside.
 func (w *sweep) goOnWithRest(ctx context.Context) {
 	rest := w.rest
 	w.rest = nil
-	w.sorter.forEach(len(rest), func(i int) { w.goOn(ctx, rest[i]) })
+	var all []func()
+	for _, c := range rest {
+		all = append(all, func() { w.goOn(ctx, c) })
+	}
+	if goOn := w.options.Beside.GoOn; goOn != nil {
+		all = append(all, func() { goOn(ctx) })
+	}
+	w.sorter.forEach(len(all), func(i int) { all[i]() })
 }
 
 // goOn sees to a queue that has had its turn.

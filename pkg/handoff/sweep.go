@@ -80,7 +80,8 @@ type SweepReport struct {
 	Queues int
 	// Lagging, Blocked and Paused count consumers that do not have everything, as a whole
 	// round saw them that ended in this run; so do the next three and those in doubt and in
-	// quarantine. They are 0 where no round ended.
+	// quarantine. They are 0 where no round ended, and of a queue with too many for its turn
+	// they count those of the turn.
 	Lagging, Blocked, Paused int
 	// Missing is how many consumers their readers have not made yet.
 	Missing int
@@ -162,7 +163,7 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 		return SweepReport{}, err
 	}
 	s := &consumerSweep{deliverer: d, options: o, visited: map[string]bool{}}
-	o.Sorter.Beside = cursor.Beside{Visit: s.visit, Quiet: s.quiet(), Of: s.of()}
+	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: s.quiet(), Of: s.of()}
 	o.Sorter.Delivered = d.Delivered
 	if o.Archive != nil {
 		o.Sorter.Delivered = o.Archive.Delivered(d.Delivered)
@@ -180,8 +181,15 @@ type sweepRun struct {
 	options SweepOptions
 	seen    *cursor.Tally
 	report  SweepReport
+	// until is when the turn of the queue is over; the zero time where only the context ends.
+	until time.Time
 	// startUntil is when the turn of the queue's starts is over, from the first one on.
 	startUntil time.Time
+	// left are the consumers for which there was no time in the turn, and at their queue.
+	left []Consumer
+	at   cursor.Cursor
+	// announced is how many announcements there were.
+	announced int
 }
 
 func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
@@ -197,24 +205,20 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 			return err
 		}
 	}
-	lags := failed == nil && r.missing(consumers, it)
-	errs := []error{failed, r.each(ctx, consumers, it, lags)}
+	missing := failed == nil && r.missing(consumers, it)
+	errs := []error{failed, r.seeTo(ctx, consumers, it, missing)}
 	if failed == nil && (r.options.Delete || r.options.Archive != nil) {
 		errs = append(errs, r.retire(ctx, it))
 	}
 	return errors.Join(errs...)
 }
 
-// each sees to consumers of a queue, and wakes up who reads it where one of them lacks
-// something, or lags says so.
-func (r *sweepRun) each(ctx context.Context, consumers []Consumer, it cursor.Cursor, lags bool) error {
-	var errs []error
-	for _, c := range consumers {
-		behind, err := r.consumer(ctx, c, it)
-		lags = lags || behind
-		errs = append(errs, err)
-	}
-	if lags {
+// seeTo sees to consumers of a queue, and wakes up who reads it where one of them lacks
+// something, or missing says so.
+func (r *sweepRun) seeTo(ctx context.Context, consumers []Consumer, it cursor.Cursor, missing bool) error {
+	lags, err := r.each(ctx, consumers, it)
+	errs := []error{err}
+	if lags || missing {
 		if err := r.sorter.Nudge(ctx, it.Queue); err != nil {
 			errs = append(errs, err)
 		} else {
@@ -222,6 +226,25 @@ func (r *sweepRun) each(ctx context.Context, consumers []Consumer, it cursor.Cur
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// each sees to consumers of a queue, and reports whether one lacks something, as one may for
+// which there is no time in the queue's turn.
+func (r *sweepRun) each(ctx context.Context, consumers []Consumer, it cursor.Cursor) (lags bool, err error) {
+	var errs []error
+	for i, c := range consumers {
+		switch {
+		case ctx.Err() != nil:
+			return true, errors.Join(append(errs, ctx.Err())...)
+		case i > 0 && !r.until.IsZero() && !r.now().Before(r.until):
+			r.left, r.at = consumers[i:], it
+			return true, errors.Join(errs...)
+		}
+		behind, err := r.consumer(ctx, c, it)
+		lags = lags || behind
+		errs = append(errs, err)
+	}
+	return lags, errors.Join(errs...)
 }
 
 // missing reports whether a reader has not made its consumer yet, though there
@@ -252,8 +275,9 @@ func (r *sweepRun) maxAttempts(name string) int {
 	return r.options.MaxAttempts
 }
 
-// sweepTurn is how long a run goes on with the starts of one queue. Who reads for them, and was
-// woken up, goes on with it beside.
+// sweepTurn is how long a queue may take in a round; with those of its consumers for whom
+// that is too short the run goes on when the round is over. It is also how long a run goes on
+// with the starts of one queue: who reads for them, and was woken up, goes on with them beside.
 const sweepTurn = 5 * time.Second
 
 // consumer sees to one consumer, and reports whether it lacks something.
@@ -333,7 +357,14 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 	return nil
 }
 
+// maxAnnounced is how many announcements of one queue's consumers a run makes: however many of
+// them lag, who listens is not flooded, and the others are counted.
+const maxAnnounced = 100
+
 func (r *sweepRun) announce(ctx context.Context, a Announcement) error {
+	if r.announced++; r.announced > maxAnnounced {
+		return nil
+	}
 	if err := r.options.Announce(ctx, a); err != nil {
 		return fmt.Errorf("announce %s of queue %q: %w", a.Kind, a.Queue, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -23,6 +24,8 @@ type consumerSweep struct {
 	// visited are the queues that the round of the gaps has come to: the full round
 	// neither announces nor nudges again.
 	visited map[string]bool
+	// rest are the queues of whose consumers some are left.
+	rest []*sweepRun
 }
 
 // quiet reports whether nothing waits in a queue that was neither moved nor nudged for
@@ -85,7 +88,7 @@ func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, 
 	if it.Erased() || !s.comeTo(it.Queue, full) {
 		return nil // erase sees to it
 	}
-	run := sweepRun{Deliverer: s.deliverer, options: s.options, seen: seen}
+	run := &sweepRun{Deliverer: s.deliverer, options: s.options, seen: seen, until: s.deliverer.now().Add(sweepTurn)}
 	run.report.Queues++
 	err := run.queue(ctx, it)
 	if isErased(err, it.Queue) {
@@ -97,12 +100,36 @@ func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, 
 		unseen = s.deliverer.sorter.Nudge(ctx, it.Queue) != nil
 		err = fmt.Errorf("sweep of queue %q: %w", it.Queue, err)
 	}
-	s.mu.Lock()
-	s.report.add(run.report)
-	s.mu.Unlock()
+	s.did(run)
 	if unseen {
 		return err
 	}
 	s.fail(err)
 	return nil
+}
+
+// did notes what a visit did, and what it left.
+func (s *consumerSweep) did(run *sweepRun) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report.add(run.report)
+	if len(run.left) > 0 {
+		s.rest = append(s.rest, run)
+	}
+}
+
+// goOn goes on with the queues of whose consumers some are left. They were woken up: whom this
+// does not come to the next round does.
+func (s *consumerSweep) goOn(ctx context.Context) {
+	rest := s.rest
+	s.rest = nil
+	s.deliverer.forEach(len(rest), func(i int) {
+		run, left := rest[i], rest[i].left
+		run.report, run.seen, run.until, run.left = SweepReport{}, &cursor.Tally{}, time.Time{}, nil
+		if _, err := run.each(ctx, left, run.at); err != nil {
+			run.report.Failed++
+			s.fail(fmt.Errorf("sweep of queue %q: %w", run.at.Queue, err))
+		}
+		s.did(run)
+	})
 }

@@ -34,7 +34,7 @@ func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (C
 			c = finished
 		}
 	}
-	if c.Refused.N <= c.Refused.Announced {
+	if c.Refused.N <= c.Refused.Announced || r.announced >= maxAnnounced {
 		return c, nil
 	}
 	a := newAnnouncement(ConsumerReplyRefused, c, it.Position, c.Refused.Since, now)

@@ -56,7 +56,7 @@ func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options Sw
 	run := sweepRun{Deliverer: d, options: o, seen: &cursor.Tally{}}
 	it, err := d.sorter.Status(ctx, queue)
 	if err == nil && it.Nudged.Before(at) { // else somebody has woken up who delivers
-		err = run.each(ctx, []Consumer{c}, it, false)
+		err = run.seeTo(ctx, []Consumer{c}, it, false)
 	}
 	if isErased(err, queue) {
 		err = nil

@@ -99,6 +99,9 @@ var deliveryMutants = []mutant{
 	{"a round that failed counts as one", sorterFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
 		{"round.go", "p.Failed = p.Failed || s.failed\n", ""},
 	}},
+	{"many consumers of a queue have no turn", deliveryFolder, test{"./pkg/handoff", "TestManyConsumersOfAQueueHaveATurn"}, []edit{
+		{"sweep.go", "case i > 0 && !r.until.IsZero() && !r.now().Before(r.until):", "case false:"},
+	}},
 	{"dead claims are left to the next record", deliveryFolder, test{"./pkg/handoff", "TestSweepEndsDeadClaims"}, []edit{
 		{"sweep.go", "\tcase over(c, now):", "\tcase false:"},
 	}},

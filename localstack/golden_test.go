@@ -35,8 +35,8 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	for _, f := range all[0].Functions {
-		if _, err := findSource(all[0].path, f); err != nil {
-			t.Error(err)
+		if _, ok, err := (modules{}).find(all[0].path, f); !ok || err != nil {
+			t.Errorf("%s: %v, %v", f.Source, ok, err)
 		}
 	}
 	if len(all[0].APIs) != 1 || len(all[0].Mappings) == 0 || len(all[0].Schedules) == 0 || len(all[0].Queues) != 1 {

@@ -310,11 +310,11 @@ func TestRunErrors(t *testing.T) {
 		{"unknown parameter", Config{Templates: shop, Parameters: map[string]string{"Greting": "x"}}, "parameter Greting"},
 		{"unknown function in Env", Config{Templates: shop, Env: map[string]string{"Ecko.X": "1"}}, "function Ecko"},
 		{"missing export", Config{Templates: shop[:1]}, `exports, "shop-stream"`},
-		{"does not compile", Config{Templates: []string{broken}}, "build f"},
+		{"does not compile", Config{Templates: []string{broken}}, "build ./f"},
 		{
 			"missing folder",
 			Config{Templates: []string{write("folder.json", strings.Replace(`{"Resources": {`+function+`}}`, `"f"`, `"g"`, 1))}},
-			"Resources.F.Metadata.streamsort:source, folder g",
+			"Resources.F, metadata streamsort:source, folder g",
 		},
 		{
 			"function elsewhere",

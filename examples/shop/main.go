@@ -55,6 +55,7 @@ func addShop(app awscdk.App) (awscdk.Stack, error) {
 		Code:       awslambda.Code_FromAsset(jsii.String(filepath.Join(binaries, "consumer")), nil),
 		MemorySize: jsii.Number(512), Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
 	})
+	streamsort.BuiltFrom(books, "consumer")
 	if err := orders.AddConsumer("Books", books, streamsort.Consumer{Name: "books"}); err != nil {
 		return nil, err
 	}

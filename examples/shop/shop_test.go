@@ -40,6 +40,7 @@ func TestShop(t *testing.T) {
 	}
 	for _, want := range []string{
 		`[{\"name\":\"books\"},{\"name\":\"billing\"}]`,                // the sweep looks after both
+		`"streamsort:source":"consumer"`,                               // the local stack builds it
 		`"STREAMSORT_MESSAGES_TABLE"`, `"TableName":"orders-messages"`, // and its tables are its own
 		`"consumers.json":"{\"consumers\":[{\"name\":\"billing\",\"sink\":{`, // process delivers to the queue
 	} {

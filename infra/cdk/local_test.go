@@ -15,12 +15,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
+// functions begins the functions' import paths.
+const functions = "github.com/streamsort/streamsort/functions/"
+
 // The local stack reads the golden templates as AWS would: the tables of the
 // sorter and of the consumers, a binary for each function, and every trigger
 // with its target.
 func TestLocalStackReadsGolden(t *testing.T) {
-	sort := map[string]string{"SortMapping": "functions/sort", "EndsMapping": "functions/ack"}
-	both := map[string]string{"SortMapping": "functions/sort", "EndsMapping": "functions/ack", "ProcessMapping": "functions/process"}
+	sort := map[string]string{"SortMapping": functions + "sort", "EndsMapping": functions + "ack"}
+	both := map[string]string{"SortMapping": functions + "sort", "EndsMapping": functions + "ack", "ProcessMapping": functions + "process"}
 	t.Run("default", func(t *testing.T) { checkLocal(t, goldenFile, sort, "") })
 	t.Run("webhooks", func(t *testing.T) { checkLocal(t, webhooksFile, sort, "") })
 	t.Run("demo", func(t *testing.T) { checkLocal(t, demoFile, both, "consumers.json") })
@@ -71,18 +74,18 @@ func checkLocal(t *testing.T, path string, mappings map[string]string, file stri
 			routes++
 			if strings.HasPrefix(route.Key, "POST /webhooks/") {
 				routes--
-				if sources[route.Function] != "functions/webhook" || route.IAM || path != webhooksFile {
+				if sources[route.Function] != functions+"webhook" || route.IAM || path != webhooksFile {
 					t.Errorf("route %+v", route)
 				}
 				continue
 			}
-			if source := sources[route.Function]; !slices.Contains([]string{"functions/enqueue", "functions/handoff", "functions/ack"}, source) || !route.IAM {
+			if source := sources[route.Function]; !slices.Contains([]string{functions + "enqueue", functions + "handoff", functions + "ack"}, source) || !route.IAM {
 				t.Errorf("route %+v", route)
 			}
 		}
 	}
 	for _, schedule := range stack.Schedules {
-		if len(schedule.Targets) != 1 || sources[schedule.Targets[0].Function] != "functions/sweep" {
+		if len(schedule.Targets) != 1 || sources[schedule.Targets[0].Function] != functions+"sweep" {
 			t.Errorf("schedule %+v", schedule)
 		}
 	}

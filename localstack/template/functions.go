@@ -6,22 +6,30 @@ import (
 	"time"
 )
 
-// SourceKey is the key of a function's Metadata that names the folder of its
-// Go main package.
+// SourceKey is the key of a function's Metadata that names its Go main package.
 const SourceKey = "streamsort:source"
+
+// assetKey is the key of a function's Metadata under which `cdk synth` writes where its
+// code lies ("aws:asset:path": cx-api, ASSET_RESOURCE_METADATA_PATH_KEY).
+const assetKey = "aws:asset:path"
 
 // FilesKey is the key of a function's Metadata that holds the files which lie
 // beside its program: their texts by their names.
 const FilesKey = "streamsort:files"
 
-// Function is an AWS::Lambda::Function. Its deployed code is not read: the
-// local stack builds the function from Source.
+// Function is an AWS::Lambda::Function. Its code is not read here: Source, Asset and
+// Key say where it is.
 type Function struct {
 	LogicalID string
 	Name      string
-	// Source is the folder of the main package, with forward slashes and
-	// relative to the root of the Go module that holds it.
+	// Source is the main package, with forward slashes: its folder, absolute or
+	// relative to the root of the Go module that holds it, or its import path.
 	Source string
+	// Asset is the folder or the zip of the built code, absolute or relative to the
+	// template.
+	Asset string
+	// Key is the object of the bucket that the code is deployed from.
+	Key string
 	// Files are the texts of the files beside the program, by their names.
 	Files     map[string]string
 	Handler   string
@@ -69,10 +77,10 @@ type Mapping struct {
 	OnFailure               string   // name of the queue that takes what was given up on, or empty
 }
 
-// Code, permissions, networks, tracing and tags have no local meaning, nor has
+// Permissions, networks, tracing and tags have no local meaning, nor has
 // the architecture: a function is built for the machine that it runs on.
 var functionIgnores = []string{
-	"Architectures", "Code", "CodeSigningConfigArn", "Description", "EphemeralStorage", "KmsKeyArn", "Layers",
+	"Architectures", "CodeSigningConfigArn", "Description", "EphemeralStorage", "KmsKeyArn", "Layers",
 	"PackageType", "RecursiveLoop", "Role", "RuntimeManagementConfig", "SnapStart", "Tags", "TracingConfig", "VpcConfig",
 }
 
@@ -87,7 +95,8 @@ func (r *reader) function(id, physical string, p *props) {
 		Async:    Async{Retries: 2, MaxAge: 6 * time.Hour},
 	}
 	p.oneOf("Runtime", "", "provided.al2023", "provided.al2")
-	f.Source, f.Files = r.source(id), r.files(id)
+	r.code(&f, p.object("Code"))
+	f.Files = r.files(id)
 	if environment := p.object("Environment"); environment != nil {
 		f.Env = environment.strings("Variables")
 		environment.done()
@@ -107,17 +116,17 @@ func (r *reader) function(id, physical string, p *props) {
 	r.template.Functions = append(r.template.Functions, f)
 }
 
-// source is the folder that a function's Metadata names.
-func (r *reader) source(id string) string {
-	at := "Resources." + id + ".Metadata." + SourceKey
-	source, ok := r.doc.resources[id].metadata[SourceKey].(string)
-	switch {
-	case !ok:
-		r.problems.add(at, "must name the folder of the function's main package: the local stack builds it from there")
-	case source == "" || path.IsAbs(source) || path.Clean(source) != source || strings.HasPrefix(source, ".."):
-		r.problems.add(at, "must be a relative path inside the Go module, not %q", source)
+// code says where a function's code is.
+func (r *reader) code(f *Function, code *props) {
+	metadata := r.doc.resources[f.LogicalID].metadata
+	f.Source, _ = metadata[SourceKey].(string)
+	f.Asset, _ = metadata[assetKey].(string)
+	if code != nil { // what else is in it is for AWS
+		f.Key = code.text("S3Key", "")
 	}
-	return source
+	if f.Source != "" && (path.Clean(f.Source) != f.Source || strings.HasPrefix(f.Source, "..")) {
+		r.problems.add("Resources."+f.LogicalID+".Metadata."+SourceKey, "must be a path inside the Go module, an absolute one or an import path, not %q", f.Source)
+	}
 }
 
 // files are the files that a function's Metadata holds.

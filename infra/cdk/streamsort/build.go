@@ -7,11 +7,28 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
 )
 
 // functionNames are the programs of the functions, as folders of functions/.
 func functionNames() []string {
 	return []string{"enqueue", "sort", "sweep", "process", "handoff", "ack", "webhook"}
+}
+
+// functionsPath begins the import path of each.
+const functionsPath = "github.com/streamsort/streamsort/functions/"
+
+// sourceKey is the Metadata by which the local stack finds what a function is built from.
+const sourceKey = "streamsort:source"
+
+// BuiltFrom says to the local stack (`streamsort local`) which main package a function
+// of the caller's own is built from: its folder, relative to the root of the Go module
+// in which cdk.out lies, or its import path. The stack then builds it for the machine it
+// runs on, and anew when it changes. Without it, the stack takes what is deployed.
+func BuiltFrom(function awslambda.Function, source string) {
+	function.Node().DefaultChild().(awslambda.CfnFunction).AddMetadata(jsii.String(sourceKey), source)
 }
 
 // Build compiles the functions for Lambda into a folder, for Props.Binaries, and
@@ -26,7 +43,7 @@ func functionNames() []string {
 func Build(folder string, architecture Architecture, more ...string) error {
 	packages := more
 	for _, name := range functionNames() {
-		packages = append(packages, "github.com/streamsort/streamsort/functions/"+name)
+		packages = append(packages, functionsPath+name)
 	}
 	var errs []error
 	for _, source := range packages {

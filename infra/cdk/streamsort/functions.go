@@ -236,7 +236,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
 	resource := s.nameResource(made, f.id+"Function")
-	resource.AddMetadata(jsii.String("streamsort:source"), "functions/"+f.name)
+	resource.AddMetadata(jsii.String(sourceKey), functionsPath+f.name)
 	if f.files != nil {
 		resource.AddMetadata(jsii.String("streamsort:files"), f.files)
 	}

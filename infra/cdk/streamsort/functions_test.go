@@ -120,7 +120,7 @@ func TestFunctions(t *testing.T) {
 			want["ReservedConcurrentExecutions"] = test.reserved
 		}
 		diff(t, test.id+"Function", want, got)
-		metadata := object{"streamsort:source": "functions/" + test.name}
+		metadata := object{"streamsort:source": "github.com/streamsort/streamsort/functions/" + test.name}
 		switch test.name {
 		case "enqueue", "handoff", "ack":
 			if test.arch == "x86_64" { // changedProps

@@ -1,0 +1,204 @@
+package localstack
+
+import (
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+// source is a main package, as the go command names it in the folder of a module: by a
+// path that begins with "./", or by its import path.
+type source struct {
+	root   string // of the Go module that builds it
+	module string // that module's path
+	pkg    string
+}
+
+// ownModule is this project's.
+const ownModule = "github.com/streamsort/streamsort"
+
+// modules are the Go modules that were looked for, by their folders; nil where there
+// is none.
+type modules map[string]*module
+
+// module is what is read of a go.mod.
+type module struct {
+	Module struct{ Path string }
+	Tool   []struct{ Path string }
+}
+
+// find finds what a function is built from: a folder, absolute or below one that the
+// template is in, or an import path of the nearest module above the template that
+// has it, or names it as a tool.
+func (m modules) find(templatePath string, f template.Function) (found source, ok bool, err error) {
+	if f.Source == "" {
+		return source{}, false, nil
+	}
+	if filepath.IsAbs(f.Source) {
+		return m.folder(filepath.Clean(f.Source))
+	}
+	for dir := filepath.Dir(templatePath); ; dir = filepath.Dir(dir) {
+		if found, ok, err = m.folder(filepath.Join(dir, filepath.FromSlash(f.Source))); ok || err != nil {
+			return found, ok, err
+		}
+		module, err := m.read(dir)
+		if err != nil {
+			return source{}, false, err
+		}
+		if module != nil && module.builds(f.Source) {
+			return source{dir, module.Module.Path, f.Source}, true, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return source{}, false, nil
+		}
+	}
+}
+
+// folder is the source in a folder, if there is one in a module.
+func (m modules) folder(folder string) (found source, ok bool, err error) {
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return source{}, false, nil
+	}
+	for dir := folder; ; dir = filepath.Dir(dir) {
+		module, err := m.read(dir)
+		if err != nil {
+			return source{}, false, err
+		}
+		if module != nil {
+			relative, err := filepath.Rel(dir, folder)
+			return source{dir, module.Module.Path, "./" + filepath.ToSlash(relative)}, err == nil, err
+		}
+		if dir == filepath.Dir(dir) {
+			return source{}, false, nil
+		}
+	}
+}
+
+// read reads the go.mod of a folder.
+func (m modules) read(dir string) (*module, error) {
+	if known, ok := m[dir]; ok {
+		return known, nil
+	}
+	m[dir] = nil
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+		return nil, nil
+	}
+	command := exec.Command("go", "mod", "edit", "-json")
+	command.Dir = dir
+	text, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go mod edit -json in %s: %w", dir, err)
+	}
+	m[dir] = &module{}
+	return m[dir], json.Unmarshal(text, m[dir])
+}
+
+// builds reports whether an import path is the module's own, or of its tools.
+func (m *module) builds(path string) bool {
+	for _, tool := range m.Tool {
+		if tool.Path == path {
+			return true
+		}
+	}
+	return path == m.Module.Path || strings.HasPrefix(path, m.Module.Path+"/")
+}
+
+// errNoAsset is of a function whose built code does not lie beside its template.
+var errNoAsset = errors.New("its built code is not beside the template: run the template where `cdk synth` wrote it, or name the folder of the function's main package by its Metadata " + template.SourceKey)
+
+// asset is the folder with a function's built code, which lies beside the template.
+func asset(templatePath string, f template.Function) (string, error) {
+	path := f.Asset
+	if path == "" {
+		var err error
+		if path, err = listedAsset(templatePath, f.Key); err != nil {
+			return "", err
+		}
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(templatePath), filepath.FromSlash(path))
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", errNoAsset
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		return path, nil
+	}
+	return unzip(path)
+}
+
+// listedAsset is the path of the asset that the stack's list of them, which lies beside
+// the template, has under this key: `cdk synth` writes no Metadata where that is
+// switched off.
+func listedAsset(templatePath, key string) (string, error) {
+	text, err := os.ReadFile(strings.TrimSuffix(templatePath, ".template.json") + ".assets.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errNoAsset
+	}
+	var list struct {
+		Files map[string]struct {
+			Source       struct{ Path string }
+			Destinations map[string]struct{ ObjectKey string }
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, file := range list.Files {
+		for _, destination := range file.Destinations {
+			if destination.ObjectKey == key {
+				return file.Source.Path, nil
+			}
+		}
+	}
+	return "", errNoAsset
+}
+
+// checkProgram reports a program that does not run on this machine. A script does.
+func checkProgram(path string) error {
+	file, err := elf.Open(path)
+	var other *elf.FormatError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is not there: the built code has to hold it", path)
+	case errors.As(err, &other), errors.Is(err, io.EOF): // too short for a program
+		return nil
+	case err != nil:
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	here := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	if runtime.GOOS == "linux" && file.Machine == here {
+		return nil
+	}
+	return fmt.Errorf("%s is a Linux program for %s, and this machine is %s/%s: "+
+		"have it built here, by the Metadata %s (streamsort.BuiltFrom), or, on Linux, synthesise the stack for this machine's architecture",
+		path, architectureOf(file.Machine), runtime.GOOS, runtime.GOARCH, template.SourceKey)
+}
+
+// architectureOf is a machine as templates name it.
+func architectureOf(machine elf.Machine) string {
+	switch machine {
+	case elf.EM_X86_64:
+		return "x86_64"
+	case elf.EM_AARCH64:
+		return "arm64"
+	}
+	return machine.String()
+}

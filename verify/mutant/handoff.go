@@ -127,7 +127,7 @@ var deliveryMutants = []mutant{
 		{"walk.go", "round.Since.Add(-clocksApart)", "round.Since"},
 	}},
 	{"nobody nudges who lags", deliveryFolder, deliveries, []edit{
-		{"sweep.go", "if lags {", "if false {"},
+		{"sweep.go", "if lags || missing {", "if false && (lags || missing) {"},
 	}},
 	{"deleted up to the floor, no matter who began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},

@@ -25,7 +25,7 @@ var roundMutants = []mutant{
 		{"sweep.go", "context.WithTimeout(ctx, turn)", "context.WithCancel(ctx)"},
 	}},
 	{"rounds: what a turn was too short for is left", sorterFolder, test{"./pkg/cursor", "TestAQueueHasATurn"}, []edit{
-		{"sweep.go", "w.sorter.forEach(len(rest)", "w.sorter.forEach(0"},
+		{"sweep.go", "all = append(all, func() { w.goOn(ctx, c) })", "_ = c"},
 	}},
 	{"acker: a chain takes what time there is", ackerFolder, test{"./pkg/xorack", "TestAChainThatHangsKeepsNoOtherWaiting"}, []edit{
 		{"sweep.go", "context.WithTimeout(ctx, turn)", "context.WithCancel(ctx)"},

@@ -196,6 +196,10 @@ lint: ## check format, style and that go.mod is tidy
 newcomer: ## do what a new user does, from an empty folder: library, command line, an app of the CDK, the local stack
 	@$(GO) run ./verify/newcomer
 
+.PHONY: tag
+tag: ## commit and tag a release of all modules, and push nothing: VERSION=v1.2.3
+	@./.ci/tag $(VERSION)
+
 .PHONY: vuln
 vuln: ## look for known vulnerabilities in what is called (needs vuln.go.dev)
 	$(TOOL) govulncheck ./...

@@ -114,6 +114,9 @@ func plan(all []*loaded, config Config) (map[string]program, error) {
 	var errs []error
 	for _, l := range all {
 		for _, f := range l.Functions {
+			if f.Interpreted() {
+				continue
+			}
 			s, found, err := known.find(l.path, f)
 			switch {
 			case err != nil:

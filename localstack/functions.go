@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -10,7 +11,7 @@ import (
 )
 
 // addFunctions makes all functions known to the service.
-func (s *Stack) addFunctions(paths map[string]string) error {
+func (s *Stack) addFunctions(ctx context.Context, paths map[string]string) error {
 	for _, o := range s.config.overrides() {
 		if o.function != "" && !s.functionNames.known(s.functionNames.find(o.function)) {
 			return fmt.Errorf("environment %s.%s: no template has the function %s", o.function, o.name, o.function)
@@ -18,13 +19,18 @@ func (s *Stack) addFunctions(paths map[string]string) error {
 	}
 	for _, l := range s.templates {
 		for _, f := range l.Functions {
-			err := s.functions.Add(lambda.Function{
+			runs := lambda.Function{
 				Name: f.Name, ARN: template.FunctionARN(f.Name), Bootstrap: paths[f.Name], Handler: f.Handler,
 				MemoryMB: f.MemoryMB, Timeout: f.Timeout, Reserved: f.Reserved,
 				LogFormat: f.LogFormat, LogLevel: f.LogLevel, Env: s.environment(f),
 				Retries: f.Async.Retries, MaxAge: f.Async.MaxAge, OnFailure: f.Async.OnFailure,
-			})
-			if err != nil {
+			}
+			if f.Interpreted() {
+				if err := interpreted(ctx, l.path, f, &runs); err != nil {
+					return err
+				}
+			}
+			if err := s.functions.Add(runs); err != nil {
 				return err
 			}
 		}

@@ -173,7 +173,7 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 		Log: s.logs.add, Unreserved: s.config.Concurrency, Chaos: chaos, OnFailure: s.failures.add,
 		AsyncRetry: s.config.AsyncRetry,
 	})
-	return s.addFunctions(paths)
+	return s.addFunctions(ctx, paths)
 }
 
 // runAll runs mappings and schedules until Close.

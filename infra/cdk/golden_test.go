@@ -24,9 +24,10 @@ var update = flag.Bool("update", false, "write the golden template and its patch
 // as template.ReadFile reads them. The local stack runs them all.
 const (
 	goldenFile   = "streamsort.template.json"
-	demoFile     = "../../examples/demo/streamsort.patch.json"     // the consumers of the demo
-	pongFile     = "../../examples/pingpong/streamsort.patch.json" // that of the game of pingpong
-	soakFile     = "../../verify/soak/streamsort.patch.json"       // those of the soak
+	demoFile     = "../../examples/demo/streamsort.patch.json"      // the consumers of the demo
+	pongFile     = "../../examples/pingpong/streamsort.patch.json"  // that of the game of pingpong
+	languageFile = "../../examples/languages/streamsort.patch.json" // those in Python and Node
+	soakFile     = "../../verify/soak/streamsort.patch.json"        // those of the soak
 	tenantsFile  = "../../localstack/testdata/tenants.patch.json"
 	webhooksFile = "../../localstack/testdata/webhooks.patch.json" // senders that sign
 )
@@ -39,6 +40,7 @@ func TestGolden(t *testing.T) {
 		{goldenFile, "", nil},
 		{demoFile, "../../infra/cdk/streamsort.template.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}},
 		{pongFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"}},
+		{languageFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/languages/consumers.json", prefix + "processTimeout": "20s"}},
 		{soakFile, "../../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../verify/soak/consumers.json", prefix + "processTimeout": "20s", prefix + "archive": true}},
 		{tenantsFile, "../../examples/demo/streamsort.patch.json", map[string]any{
 			prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "custom:tenant",

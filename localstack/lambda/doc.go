@@ -1,5 +1,6 @@
 // Package lambda runs Lambda functions on one machine: each function's own
-// bootstrap as a real process, behind a Lambda Runtime API.
+// bootstrap as a real process, or the interpreter of its language, behind a Lambda
+// Runtime API.
 //
 // Call [New], [Service.Add] for each function, then [Service.Invoke] or
 // [Service.InvokeAsync], and [Service.Close] at the end.

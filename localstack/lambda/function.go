@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -166,7 +165,6 @@ func (f *function) finish(inv *invocation, a answer, tail []byte, took time.Dura
 // environment variables", AWS Lambda Developer Guide). The host's own
 // variables are not passed on.
 func (f *function) variables(runtimeAPI, stream string) []string {
-	root := filepath.Dir(f.Bootstrap)
 	vars := map[string]string{
 		"_HANDLER":                        f.Handler,
 		"AWS_ACCESS_KEY_ID":               "local",
@@ -183,7 +181,7 @@ func (f *function) variables(runtimeAPI, stream string) []string {
 		"AWS_LAMBDA_LOG_FORMAT":           f.LogFormat,
 		"AWS_LAMBDA_RUNTIME_API":          runtimeAPI,
 		"AWS_XRAY_CONTEXT_MISSING":        "LOG_ERROR",
-		"LAMBDA_TASK_ROOT":                root,
+		"LAMBDA_TASK_ROOT":                f.Root,
 		"LAMBDA_RUNTIME_DIR":              "/var/runtime",
 		"LANG":                            "en_US.UTF-8",
 		"PATH":                            os.Getenv("PATH"),

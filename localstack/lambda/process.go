@@ -2,7 +2,6 @@ package lambda
 
 import (
 	"os/exec"
-	"path/filepath"
 	"syscall"
 
 	"github.com/streamsort/streamsort/internal/dev/child"
@@ -16,16 +15,16 @@ type process struct {
 	state  string        // how it ended; read after exited
 }
 
-// startProcess starts an executable in its own folder. Each line that it
-// writes goes to log.
-func startProcess(starter *child.Starter, path string, env []string, log func(string)) (*process, error) {
+// startProcess starts a function's executable in the folder of its code. Each line
+// that it writes goes to log.
+func startProcess(starter *child.Starter, f Function, env []string, log func(string)) (*process, error) {
 	out, err := newOutput(log)
 	if err != nil {
 		return nil, err
 	}
 	p := &process{output: out, exited: make(chan struct{})}
 	p.cmd = &exec.Cmd{
-		Path: path, Args: []string{path}, Dir: filepath.Dir(path), Env: env,
+		Path: f.Bootstrap, Args: append([]string{f.Bootstrap}, f.Arguments...), Dir: f.Root, Env: env,
 		Stdout: out.writer, Stderr: out.writer,
 	}
 	if err := starter.Start(p.cmd); err != nil {

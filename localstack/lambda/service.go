@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,8 @@ type Function struct {
 	Name      string
 	ARN       string
 	Bootstrap string        // absolute path of the executable
+	Arguments []string      // of the executable
+	Root      string        // folder of the function's code; the executable's where empty
 	Handler   string        // _HANDLER; "bootstrap" where empty
 	MemoryMB  int           // given to the function, not enforced; 128 where zero
 	Timeout   time.Duration // 3 s where zero
@@ -109,6 +112,7 @@ func (s *Service) Add(f Function) error {
 	case !strings.HasPrefix(f.Bootstrap, "/"):
 		return fmt.Errorf("function %s: bootstrap must be an absolute path, not %q", f.Name, f.Bootstrap)
 	}
+	f.Root = cmp.Or(f.Root, filepath.Dir(f.Bootstrap))
 	f.Handler = cmp.Or(f.Handler, "bootstrap")
 	f.MemoryMB = cmp.Or(f.MemoryMB, 128)
 	f.Timeout = cmp.Or(f.Timeout, 3*time.Second)

@@ -23,7 +23,9 @@ type Function struct {
 	LogicalID string
 	Name      string
 	// Source is the main package, with forward slashes: its folder, absolute or
-	// relative to the root of the Go module that holds it, or its import path.
+	// relative to the root of the Go module that holds it, or its import path. Of an
+	// interpreted function it is the folder of its code, absolute or relative to one
+	// above the template.
 	Source string
 	// Asset is the folder or the zip of the built code, absolute or relative to the
 	// template.
@@ -32,6 +34,7 @@ type Function struct {
 	Key string
 	// Files are the texts of the files beside the program, by their names.
 	Files     map[string]string
+	Runtime   string
 	Handler   string
 	MemoryMB  int           // 128 to 10,240
 	Timeout   time.Duration // 1 s to 15 min
@@ -94,7 +97,7 @@ func (r *reader) function(id, physical string, p *props) {
 		Reserved: p.integer("ReservedConcurrentExecutions", -1, 0, 1_000_000),
 		Async:    Async{Retries: 2, MaxAge: 6 * time.Hour},
 	}
-	p.oneOf("Runtime", "", "provided.al2023", "provided.al2")
+	f.Runtime = runtimeOf(p, f.Handler)
 	r.code(&f, p.object("Code"))
 	f.Files = r.files(id)
 	if environment := p.object("Environment"); environment != nil {

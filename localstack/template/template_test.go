@@ -46,7 +46,7 @@ func TestReadStack(t *testing.T) {
 			},
 		}},
 		Functions: []Function{{
-			LogicalID: "Sort", Name: "shop-Sort", Source: "functions/sort", Asset: "asset.HASH", Key: "HASH.zip", Handler: "bootstrap",
+			LogicalID: "Sort", Name: "shop-Sort", Source: "functions/sort", Asset: "asset.HASH", Key: "HASH.zip", Runtime: "provided.al2023", Handler: "bootstrap",
 			MemoryMB: 256, Timeout: 30 * time.Second, Reserved: 7, LogFormat: "JSON", LogLevel: "INFO",
 			Env:   map[string]string{"TABLE": "shop-events", "BATCH": "25", "API": "http://127.0.0.1:1/Api"},
 			Async: Async{Retries: 1, MaxAge: 6 * time.Hour, OnFailure: "shop-Failures"},
@@ -108,7 +108,8 @@ func TestErrors(t *testing.T) {
 		{"unknown section", `"Rules"`, `"Transform"`, "Transform, section"},
 		{"range", `"Timeout": 30`, `"Timeout": 901`, "Resources.Sort.Properties.Timeout, 1, 900"},
 		{"type", `"MemorySize": 256`, `"MemorySize": "big"`, "Resources.Sort.Properties.MemorySize, integer"},
-		{"runtime", `provided.al2023`, `nodejs22.x`, "Resources.Sort.Properties.Runtime, provided.al2023, provided.al2"},
+		{"runtime", `provided.al2023`, `java21`, "Resources.Sort.Properties.Runtime, provided.al2023, provided.al2, python3.N or nodejsN.x"},
+		{"interpreted", `provided.al2023`, `nodejs22.x`, "Resources.Sort.Properties.Handler, FILE.FUNCTION"},
 		{"files", `"streamsort:source"`, `"streamsort:files": 1, "streamsort:source"`, "Resources.Sort.Metadata.streamsort:files, object"},
 		{"file that is no text", `"streamsort:source"`, `"streamsort:files": {"a": 1}, "streamsort:source"`, "Resources.Sort.Metadata.streamsort:files.a, text"},
 		{"file outside", `"streamsort:source"`, `"streamsort:files": {"../a": ""}, "streamsort:source"`, "streamsort:files.../a, bootstrap"},

@@ -1,0 +1,50 @@
+package localstack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/streamsort/streamsort/localstack/interpret"
+	"github.com/streamsort/streamsort/localstack/lambda"
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+// interpreted says how a function that is no program of its own runs: the interpreter of
+// its language, in the folder of its code.
+func interpreted(ctx context.Context, templatePath string, f template.Function, runs *lambda.Function) error {
+	folder, err := codeFolder(templatePath, f)
+	if err != nil {
+		return fmt.Errorf("%s: Resources.%s: %w", templatePath, f.LogicalID, err)
+	}
+	program, arguments, err := interpret.Command(ctx, f.Runtime, f.Handler)
+	if err != nil {
+		return fmt.Errorf("%s: Resources.%s.Properties.Runtime: %w", templatePath, f.LogicalID, err)
+	}
+	runs.Bootstrap, runs.Arguments, runs.Root = program, arguments, folder
+	return nil
+}
+
+// codeFolder is the folder that a function's Metadata names, the nearest one above the
+// template; else its asset. It is read, so that the go command sees when a test's function
+// has changed.
+func codeFolder(templatePath string, f template.Function) (string, error) {
+	if f.Source == "" {
+		return asset(templatePath, f)
+	}
+	source := filepath.FromSlash(f.Source)
+	if filepath.IsAbs(source) {
+		_, err := os.ReadDir(source)
+		return source, err
+	}
+	for dir := filepath.Dir(templatePath); ; dir = filepath.Dir(dir) {
+		folder := filepath.Join(dir, source)
+		if _, err := os.ReadDir(folder); err == nil {
+			return folder, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return asset(templatePath, f)
+		}
+	}
+}

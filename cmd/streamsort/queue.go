@@ -37,6 +37,8 @@ func (c *statusCommand) Run(s *session) error {
 type queue struct {
 	Queue                      string
 	First, Position, MaxParked seq
+	Parked                     int
+	ParkedMore                 bool
 	GapOpen                    bool
 	GapAgeSeconds              float64
 	Policy, GapAfter, Mode     string
@@ -51,10 +53,21 @@ func (q queue) String() string {
 	}
 	gap := "no gap"
 	if q.GapOpen {
-		gap = fmt.Sprintf("a gap for %.0fs, parked up to %s", q.GapAgeSeconds, q.MaxParked)
+		gap = fmt.Sprintf("a gap for %.0fs, %sparked up to %s", q.GapAgeSeconds, q.parked(), q.MaxParked)
 	}
 	return fmt.Sprintf("%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
 		printable(q.Queue), q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
+}
+
+// parked is how many messages wait beyond the gap, where the answer says so.
+func (q queue) parked() string {
+	switch {
+	case q.Parked == 0:
+		return ""
+	case q.ParkedMore:
+		return fmt.Sprintf("%d or more ", q.Parked)
+	}
+	return fmt.Sprintf("%d ", q.Parked)
 }
 
 // configureCommand changes a queue's settings.

@@ -89,7 +89,7 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	}
 	s.Want("gaps", s.Request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[{"from":2,"to":2,"since":`)
 	s.now = s.now.Add(time.Hour)
-	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"gapOpen":true`, `"gapAgeSeconds":3600`)
+	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"gapOpen":true`, `"gapAgeSeconds":3600`, `"parked":1,`)
 	sorter, err := cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }})
 	if err != nil {
 		t.Fatal(err)

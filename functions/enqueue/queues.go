@@ -63,7 +63,15 @@ func queueStatus(ctx context.Context, c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, c.queueAnswer(it), nil
+	parked, more, err := c.sorter.Parked(ctx, it)
+	if err != nil {
+		return 0, nil, err
+	}
+	a := c.queueAnswer(it)
+	if a["parked"] = parked; more {
+		a["parkedMore"] = true
+	}
+	return http.StatusOK, a, nil
 }
 
 // gapAnswer is one gap, as callers see it: From and To are missing, and all

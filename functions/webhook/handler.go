@@ -150,11 +150,12 @@ func refused() error {
 	}
 }
 
-// answer is what became of a request, as its sender sees it: nothing of the
-// queue, which is none of the sender's business.
+// answer is what became of a request, as its sender sees it: which queue the message
+// went to, and not how far that is, which is none of the sender's business.
 type answer struct {
 	Status  int            `json:"status"`
 	Outcome cursor.Outcome `json:"outcome"`
+	Queue   string         `json:"queue"`
 	Detail  string         `json:"detail,omitempty"`
 }
 
@@ -178,12 +179,12 @@ func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.So
 	if !source.Numbered() && a.Outcome == cursor.Conflict {
 		// The sender says by the id that it is the same delivery. Some change a
 		// detail of the body from one attempt to the next, and would try for days.
-		return http.StatusOK, answer{http.StatusOK, cursor.Duplicate, a.Detail}, nil
+		return http.StatusOK, answer{http.StatusOK, cursor.Duplicate, a.Queue, a.Detail}, nil
 	}
 	err = a.Refused()
 	var problem *httpapi.Problem
 	if errors.As(err, &problem) {
-		problem.More = nil
+		problem.More = map[string]any{"queue": a.Queue}
 	}
-	return a.Status, answer{Status: a.Status, Outcome: a.Outcome}, err
+	return a.Status, answer{Status: a.Status, Outcome: a.Outcome, Queue: a.Queue}, err
 }

@@ -174,9 +174,9 @@ func (s *server) wantStored(queue, want string) {
 func TestGitHub(t *testing.T) {
 	s := newServer(t)
 	const one, two = `{"repository":{"full_name":"o/r"},"n": 1}`, `{"repository":{"full_name":"o/r"},"n":2}`
-	s.Want("first", s.send(github("a", one)), 200, `{"status":200,"outcome":"advanced"}`)
+	s.Want("first", s.send(github("a", one)), 200, `{"status":200,"outcome":"advanced","queue":"github/o/r"}`)
 	s.Want("second, as base64", s.send(request{source: "github", body: two, headers: github("b", two).headers, binary: true}), 200, "advanced")
-	s.Want("again", s.send(github("a", one)), 200, `{"status":200,"outcome":"duplicate"}`)
+	s.Want("again", s.send(github("a", one)), 200, `{"status":200,"outcome":"duplicate","queue":"github/o/r"}`)
 	s.Want("again with another body", s.send(github("a", two)), 200, `"outcome":"duplicate"`)
 	s.Want("no repository", s.send(github("c", `{"organization":{}}`)), 200, "advanced")
 	s.wantStored("github/o/r", `1 a `+one+`push; 2 b `+two+`push`)
@@ -203,10 +203,10 @@ func TestOtherSenders(t *testing.T) {
 	ledger := func(body string) request {
 		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64.StdEncoding.EncodeToString(sign(body))}}
 	}
-	s.Want("beyond a gap", s.send(ledger(`{"account":7,"n":"2"}`)), 202, `{"status":202,"outcome":"parked"}`)
+	s.Want("beyond a gap", s.send(ledger(`{"account":7,"n":"2"}`)), 202, `{"status":202,"outcome":"parked","queue":"ledger/7"}`)
 	s.Want("the missing one", s.send(ledger(`{"account":7,"n":1}`)), 200, "advanced")
 	s.Want("again", s.send(ledger(`{"account":7,"n":1}`)), 200, "duplicate")
-	s.Want("another under its seq", s.send(ledger(`{"account":7,"n":1,"x":0}`)), 409, "problems/conflict")
+	s.Want("another under its seq", s.send(ledger(`{"account":7,"n":1,"x":0}`)), 409, "problems/conflict", `"queue":"ledger/7"`)
 	s.wantStored("ledger/7", `1  {"account":7,"n":1}; 2  {"account":7,"n":"2"}`)
 
 	bytes := request{source: "raw", body: "\xff\x00 no text", binary: true, headers: map[string]string{"X-Sig": hex.EncodeToString(sign("\xff\x00 no text")), "Content-Type": "image/png"}}

@@ -47,7 +47,7 @@ func TestTemplatesLint(t *testing.T) {
 		goldenFile, whole(t, demoFile), whole(t, soakFile), whole(t, tenantsFile), whole(t, webhooksFile),
 		"../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
 		"../../examples/payments/payments.template.json", "../../examples/wordcount/wordcount.template.json",
-		"../../localstack/deploylocal/doors.template.json",
+		"../../localstack/deploylocal/doors.template.json", "../../examples/languages/languages.template.json",
 	)
 	lint.Stderr = t.Output()
 	said, err := lint.Output()

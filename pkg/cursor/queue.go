@@ -18,6 +18,24 @@ func (s *Sorter) Status(ctx context.Context, queue string) (Cursor, error) {
 	return cur, nil
 }
 
+// Parked counts the messages that are stored beyond the gap of a queue, as far as one
+// request shows: more is true where there may be further ones. It costs nothing where no gap
+// is open, else one query, not strong, of at most 1,000 messages and 1 MB.
+func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, more bool, err error) {
+	if !cur.GapOpen() {
+		return 0, false, nil
+	}
+	page, err := s.store.Messages(ctx, Query{
+		Queue: cur.Queue, First: cur.Position + 1, Last: cur.MaxParked, Limit: maxBatchSize, HeadsOnly: true,
+	})
+	for _, m := range page.Messages {
+		if m.Tombstone == "" {
+			count++
+		}
+	}
+	return count, page.More, err
+}
+
 // Configure changes settings of a queue, or makes the queue with these
 // settings and the Sorter's defaults for the others, and returns its cursor.
 // First and Kind can only be given while the queue is made: ErrFirstFixed or

@@ -1,0 +1,42 @@
+package cursor_test
+
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// TestParked: what waits beyond the gap is counted, as far as one request shows, and what
+// was skipped there is not. Where there is no gap nothing is asked.
+func TestParked(t *testing.T) {
+	b := newBench(t, nil)
+	meter := ddbtest.NewMeter(b.tables)
+	b.engine = meter
+	b.sorter = b.process(cursor.Options{})
+	parked := func(want int, wantMore bool, cost ddbtest.Total) {
+		t.Helper()
+		cur, err := b.sorter.Status(t.Context(), "q")
+		check(t, err)
+		meter.Take()
+		count, more, err := b.sorter.Parked(t.Context(), cur)
+		check(t, err)
+		if count != want || more != wantMore {
+			t.Errorf("%d parked, more %v; want %d, %v", count, more, want, wantMore)
+		}
+		same(t, "cost", meter.Take(), cost)
+	}
+	b.put(body(1))
+	parked(0, false, ddbtest.Total{})
+	b.put(body(3))
+	b.put(body(5))
+	_, err := b.sorter.Skip(t.Context(), "q", 6, "never comes")
+	check(t, err)
+	b.put(body(7))
+	parked(3, false, ddbtest.Total{Reads: 1, Units: ddb.Units{Reads: 0.5}})
+	for seq := int64(8); seq < 1100; seq++ {
+		b.put(body(seq))
+	}
+	parked(999, true, ddbtest.Total{Reads: 1, Units: ddb.Units{Reads: 11}})
+}

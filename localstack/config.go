@@ -49,6 +49,10 @@ type Config struct {
 	// second attempt, and half of what it waits for its third; a minute where
 	// zero, as on AWS.
 	AsyncRetry time.Duration
+	// Failed gets what a function said that failed, of one or more lines: its error, its
+	// panic, or the end of its log where its process ended. It may be called from
+	// several goroutines at once; where nil, Logger gets it.
+	Failed func(function, text string)
 	// Chaos makes things go wrong on purpose.
 	Chaos Chaos
 	// Logger gets progress (Info) and what goes wrong (Warn); slog.Default()
@@ -68,6 +72,9 @@ type Chaos struct {
 
 func (c Config) withDefaults() Config {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
+	if c.Failed == nil {
+		c.Failed = func(function, text string) { c.Logger.Warn("function failed", "function", function, "error", text) }
+	}
 	return c
 }
 

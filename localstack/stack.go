@@ -172,6 +172,7 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 	s.functions = lambda.New(lambda.Config{
 		Log: s.logs.add, Unreserved: s.config.Concurrency, Chaos: chaos, OnFailure: s.failures.add,
 		AsyncRetry: s.config.AsyncRetry,
+		OnError:    func(function string, r lambda.Response) { s.config.Failed(function, errorText(r)) },
 	})
 	return s.addFunctions(ctx, paths)
 }
@@ -196,6 +197,9 @@ func (s *Stack) URL() string { return s.doors.main.url }
 
 // DynamoDB is the address of the DynamoDB server.
 func (s *Stack) DynamoDB() string { return s.server.Endpoint }
+
+// HasServices reports whether MiniStack runs, for SQS, SNS, EventBridge and others.
+func (s *Stack) HasServices() bool { return s.services != nil }
 
 // Invoke runs a function, named by its logical id or its own name, and waits
 // for its answer; see [lambda.Service.Invoke].

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -101,6 +102,10 @@ func TestFrontDoors(t *testing.T) {
 		t.Errorf("API: %d %v", status, event)
 	}
 	outputs := s.Outputs()["shop"]
+	wantAddresses := []Address{{"DynamoDB", s.DynamoDB()}, {"function URL EchoUrl", strings.TrimSuffix(outputs["EchoUrl"], "/")}}
+	if diff := cmp.Diff(wantAddresses, s.Addresses()); diff != "" || s.HasServices() {
+		t.Errorf("addresses (-want +got):\n%s", diff)
+	}
 	if outputs["ApiUrl"] != s.URL() {
 		t.Errorf("the API's URL is %s; want %s", outputs["ApiUrl"], s.URL())
 	}
@@ -268,6 +273,9 @@ func TestClose(t *testing.T) {
 // names and where the services are.
 func TestServices(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/services.template.json"}})
+	if at := s.Addresses(); len(at) < 2 || at[1].URL != s.services.Endpoint || !s.HasServices() {
+		t.Errorf("addresses %v", at)
+	}
 	response, err := s.Invoke(t.Context(), "Echo", []byte(`{"rawPath":"/env"}`))
 	if err != nil {
 		t.Fatal(err)

@@ -104,6 +104,29 @@ func (s *Stack) Killed() int {
 	return killed
 }
 
+// Address is where something answers.
+type Address struct{ Name, URL string }
+
+// Addresses are where the servers answer, the APIs but the first one, which is at URL, and
+// the functions' URLs.
+func (s *Stack) Addresses() []Address {
+	out := []Address{{"DynamoDB", s.DynamoDB()}}
+	if s.services != nil {
+		out = append(out, Address{"SQS, SNS, EventBridge and other services", s.services.Endpoint})
+	}
+	for _, l := range s.templates {
+		for _, api := range l.APIs {
+			if api.Endpoint != s.URL() {
+				out = append(out, Address{"API " + api.LogicalID, api.Endpoint})
+			}
+		}
+		for _, url := range l.URLs {
+			out = append(out, Address{"function URL " + url.LogicalID, url.Endpoint})
+		}
+	}
+	return out
+}
+
 // Outputs are the templates' outputs, by stack and name.
 func (s *Stack) Outputs() map[string]map[string]string {
 	out := map[string]map[string]string{}

@@ -37,7 +37,10 @@ func (c *localCommand) Run(s *session) error {
 	config := localstack.Config{
 		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Port: c.Port, LogDir: c.LogDir,
 		Services: c.Services, Issuers: c.Issuer,
-		Chaos:  localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
+		Chaos: localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
+		Failed: func(function, text string) {
+			fmt.Fprintf(s.errOut, "%s failed: %s\n", function, strings.ReplaceAll(text, "\n", "\n    "))
+		},
 		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)),
 	}
 	if len(config.Templates) == 0 {
@@ -57,7 +60,12 @@ func (c *localCommand) Run(s *session) error {
 	}
 	defer stack.Close()
 	fmt.Fprintf(s.out, "%s runs after %.1fs; interrupt to end\n", stack.URL(), time.Since(began).Seconds())
-	fmt.Fprintf(s.out, "  DynamoDB at %s\n", stack.DynamoDB())
+	for _, a := range stack.Addresses() {
+		fmt.Fprintf(s.out, "  %s at %s\n", a.Name, a.URL)
+	}
+	if !stack.HasServices() {
+		fmt.Fprintln(s.out, "  no SQS, SNS or EventBridge: no template has any of them; --services starts them")
+	}
 	for _, f := range stack.Functions() {
 		fmt.Fprintf(s.out, "  function %s\n", f.Name)
 	}

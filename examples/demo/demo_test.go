@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,32 @@ func TestDemo(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDemoWithAGap: what is before the gap comes out, what is behind it waits, and the
+// demo ends and says for which seq.
+func TestDemoWithAGap(t *testing.T) {
+	input := filepath.Join(t.TempDir(), "input.ndjson")
+	var text strings.Builder
+	for _, seq := range []int{4, 2, 1, 5} {
+		fmt.Fprintf(&text, `{"queue":"q","seq":%d,"body":{}}`+"\n", seq)
+	}
+	text.WriteString(`{"queue":"whole","seq":1,"bodyBase64":"aGk="}` + "\n")
+	if err := os.WriteFile(input, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), options{input: input, mode: "sync"}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, part := range []string{
+		"sending 5 messages to 2 queues", "your function  3 messages of 2 queues", "process        3 messages of 2 queues",
+		"queue q: seq 3 is missing; messages behind it that wait: 2", "everything before a gap came out once",
+	} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("no %q in\n%s", part, &out)
+		}
 	}
 }
 

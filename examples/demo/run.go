@@ -87,6 +87,10 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	due, gaps := arrivals, []traffic.Gap(nil) // a queue in arrival order has no gaps
+	if !o.arrival {
+		due, gaps = traffic.Due(arrivals)
+	}
 	stack, counts, stop, err := start(ctx, o, out)
 	if err != nil {
 		return err
@@ -94,7 +98,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	defer stop()
 	var trees *trees
 	if o.tracked {
-		if trees, err = watchTrees(stack, stack.DynamoDB(), arrivals); err != nil {
+		if trees, err = watchTrees(stack, stack.DynamoDB(), due); err != nil {
 			return err
 		}
 		defer stack.Subscribe(func(l localstack.Line) {
@@ -107,8 +111,8 @@ func run(ctx context.Context, o options, out io.Writer) error {
 
 	show := 8
 	ways := []*way{
-		{name: "your function", function: "WebhooksFunction", Watcher: traffic.NewWatcher(out, show, arrivals)},
-		{name: "process", function: "ReceiverFunction", Watcher: traffic.NewWatcher(out, 0, arrivals)},
+		{name: "your function", function: "WebhooksFunction", Watcher: traffic.NewWatcher(out, show, due)},
+		{name: "process", function: "ReceiverFunction", Watcher: traffic.NewWatcher(out, 0, due)},
 	}
 	log := &held{}
 	defer stack.Subscribe(log.take)()
@@ -124,7 +128,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if !o.arrival {
 		watch()
 	}
-	o.tellArrivals(out, arrivals, ways[0].Queues(), show)
+	o.tellArrivals(out, arrivals, show)
 	before, sending := counts(), time.Now()
 	answers, err := send(ctx, stack.URL(), arrivals)
 	if err != nil {
@@ -158,7 +162,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	cost := counts().Sub(before).Total()
 	return summarise(out, summary{
 		arrivals: len(answers), outcomes: outcomesOf(answers), ways: ways, chaos: o.chaos, stack: stack,
-		arrival: o.arrival, wrong: wrong, trees: trees,
+		arrival: o.arrival, wrong: wrong, gaps: gaps, trees: trees,
 		cost: cost, sent: sent, total: time.Since(began),
 	})
 }
@@ -174,13 +178,14 @@ type way struct {
 
 func (o options) arrivals() ([]traffic.Arrival, error) {
 	if o.input != "" {
-		return traffic.Read(o.input)
+		return traffic.Read(o.input, !o.arrival)
 	}
 	return traffic.Generate(o.count)
 }
 
 // tellArrivals says what is about to be sent, and shows the first few.
-func (o options) tellArrivals(out io.Writer, arrivals []traffic.Arrival, queues, show int) {
+func (o options) tellArrivals(out io.Writer, arrivals []traffic.Arrival, show int) {
+	queues := traffic.NewWatcher(out, 0, arrivals).Queues()
 	if o.arrival {
 		fmt.Fprintf(out, "==> sending %d messages without their numbers to %d queues, which give them numbers\n", len(arrivals), queues)
 		return

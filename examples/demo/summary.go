@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/meter"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack"
 )
 
@@ -23,6 +24,8 @@ type summary struct {
 	// how they did.
 	arrival bool
 	wrong   []string
+	// gaps is what the input does not have: the messages behind it wait.
+	gaps []traffic.Gap
 	// trees is what was seen of the trees of work; nil where none is tracked.
 	trees       *trees
 	stack       *localstack.Stack
@@ -95,14 +98,19 @@ func summarise(out io.Writer, s summary) error {
 	for _, failure := range s.stack.Failures() {
 		errs = append(errs, fmt.Errorf("given up: %s", failure.Message))
 	}
+	everything := "everything"
+	for _, gap := range s.gaps {
+		fmt.Fprintf(out, "==> %s\n", gap)
+		everything = "everything before a gap"
+	}
 	switch {
 	case len(errs) > 0:
 	case again > 0:
-		fmt.Fprintf(out, "==> everything came out in order, unchanged; %d batches came again, each under a higher token\n", again)
+		fmt.Fprintf(out, "==> %s came out in order, unchanged; %d batches came again, each under a higher token\n", everything, again)
 	case s.arrival:
 		fmt.Fprintln(out, "==> what was accepted came out once, in the order of acceptance, unchanged, both ways")
 	default:
-		fmt.Fprintln(out, "==> everything came out once, in order, unchanged, both ways")
+		fmt.Fprintf(out, "==> %s came out once, in order, unchanged, both ways\n", everything)
 	}
 	return errors.Join(errs...)
 }

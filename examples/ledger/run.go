@@ -105,7 +105,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 
 func (o options) arrivals() ([]traffic.Arrival, error) {
 	if o.input != "" {
-		return traffic.Read(o.input)
+		return traffic.Read(o.input, true)
 	}
 	return traffic.Generate(o.count)
 }

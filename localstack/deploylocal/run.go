@@ -112,7 +112,7 @@ func (t *trial) read(input string) (err error) {
 	if input == "" {
 		t.arrivals, err = traffic.Generate(600)
 	} else {
-		t.arrivals, err = traffic.Read(input)
+		t.arrivals, err = traffic.Read(input, true)
 	}
 	for i := range t.arrivals {
 		err = errors.Join(err, inBase64(&t.arrivals[i]))

@@ -52,6 +52,7 @@ type answer struct {
 	payload       []byte
 	contentType   string
 	functionError string
+	chaos         bool // chaos has killed the process
 }
 
 // failed is the answer in place of a runtime that gave none.

@@ -159,7 +159,9 @@ func (e *environment) await(inv *invocation, timer *time.Timer, chaos *kill) out
 func (e *environment) killed(inv *invocation) *answer {
 	e.process.kill()
 	e.function.count(func(s *Stats) { s.Killed++ })
-	return exited(inv.id, "signal: killed")
+	a := exited(inv.id, "signal: killed")
+	a.chaos = true
+	return a
 }
 
 // awaitPoll waits until the runtime, which has answered, asks for work again.

@@ -117,8 +117,9 @@ func (f *function) serve(r Request) Response {
 	e := f.takeIdle()
 	if e == nil {
 		var failure *answer
-		if e, failure = f.start(inv); failure != nil {
-			return f.finish(inv, *failure, nil, 0)
+		var said []byte
+		if e, failure, said = f.start(inv); failure != nil {
+			return f.finish(inv, *failure, said, 0)
 		}
 	}
 	begun := time.Now()
@@ -133,32 +134,37 @@ func (f *function) serve(r Request) Response {
 	return f.finish(inv, got, tail, took)
 }
 
-// start starts an environment and waits until its runtime asks for work.
-func (f *function) start(inv *invocation) (*environment, *answer) {
+// start starts an environment and waits until its runtime asks for work. Of one that
+// fails it returns what the request is answered with, and the end of what it logged.
+func (f *function) start(inv *invocation) (*environment, *answer, []byte) {
 	f.count(func(s *Stats) { s.Started++ })
 	e, err := newEnvironment(f)
 	if err != nil {
-		return nil, failed(inv.id, "Runtime.InvalidEntrypoint", "Error: "+err.Error())
+		return nil, failed(inv.id, "Runtime.InvalidEntrypoint", "Error: "+err.Error()), nil
 	}
 	if failure := e.initialise(inv); failure != nil {
 		e.close()
-		return nil, failure
+		return nil, failure, e.process.output.tail()
 	}
-	return e, nil
+	return e, nil, nil
 }
 
 func (f *function) finish(inv *invocation, a answer, tail []byte, took time.Duration) Response {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	if a.functionError != "" {
 		f.counted.Errors++
 	} else {
 		f.mean = (3*f.mean + took) / 4
 	}
-	return Response{
+	f.mu.Unlock()
+	response := Response{
 		RequestID: inv.id, Payload: a.payload, ContentType: a.contentType,
 		FunctionError: a.functionError, LogTail: tail,
 	}
+	if a.functionError != "" && !a.chaos && f.service.ctx.Err() == nil {
+		f.service.config.OnError(f.Name, response)
+	}
+	return response
 }
 
 // variables are the environment of a function's process ("Defined runtime

@@ -69,6 +69,9 @@ type Config struct {
 	// OnFailure takes what became of an asynchronous request that was given up
 	// on, as Lambda writes it to an on-failure destination.
 	OnFailure func(destination string, message []byte)
+	// OnError gets each response with a FunctionError, but for those whose process chaos
+	// has killed. It may be called from several goroutines at once.
+	OnError func(function string, response Response)
 	// AsyncRetry is what an asynchronous request that failed waits for its second
 	// attempt, and half of what it waits for its third; a minute where zero, as
 	// on AWS.
@@ -97,6 +100,9 @@ func New(config Config) *Service {
 	}
 	if config.OnFailure == nil {
 		config.OnFailure = func(string, []byte) {}
+	}
+	if config.OnError == nil {
+		config.OnError = func(string, Response) {}
 	}
 	s := &Service{config: config, starter: child.NewStarter(), functions: map[string]*function{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -30,19 +30,21 @@ type Arrival struct {
 // NewArrival reads a message as the API takes it: queue, seq, id and body.
 func NewArrival(document []byte) (Arrival, error) {
 	var m struct {
-		Queue string
-		Seq   int64
-		Body  json.RawMessage
+		Queue      string
+		Seq        int64
+		Body       json.RawMessage
+		BodyBase64 []byte
 	}
 	if err := json.Unmarshal(document, &m); err != nil {
 		return Arrival{}, err
 	}
-	sum := sha256.Sum256(m.Body)
+	sum := sha256.Sum256(slices.Concat(m.Body, m.BodyBase64))
 	return Arrival{bytes.Clone(document), m.Queue, m.Seq, hex.EncodeToString(sum[:])}, nil
 }
 
-// Read reads arrivals from a file, a document a line.
-func Read(path string) ([]Arrival, error) {
+// Read reads arrivals from a file, a document a line; empty lines are passed over. Each
+// has a queue, and a seq where the messages are numbered.
+func Read(path string, numbered bool) ([]Arrival, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -51,14 +53,28 @@ func Read(path string) ([]Arrival, error) {
 	var arrivals []Arrival
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 8<<20)
-	for lines.Scan() {
+	for number := 1; lines.Scan(); number++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
 		a, err := NewArrival(lines.Bytes())
-		if err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", path, len(arrivals)+1, err)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf(`%s: line %d is not a message, which is one JSON document a line, as {"queue":"orders","seq":2,"body":{}}: %w`, path, number, err)
+		case a.Queue == "":
+			return nil, fmt.Errorf("%s: line %d has no queue", path, number)
+		case numbered && a.Seq < 1:
+			return nil, fmt.Errorf("%s: line %d has no seq, a number from 1 on", path, number)
 		}
 		arrivals = append(arrivals, a)
 	}
-	return arrivals, lines.Err()
+	switch err := lines.Err(); {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case len(arrivals) == 0:
+		return nil, fmt.Errorf("%s: no message in it, a JSON document a line", path)
+	}
+	return arrivals, nil
 }
 
 // Generate makes up count messages of three queues, each delayed by up to 16

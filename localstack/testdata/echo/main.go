@@ -1,6 +1,6 @@
 // Echo is a Lambda function behind an HTTP API, a function URL or a direct
 // invocation. It answers with the event that it got, or as the event asks:
-// with the body as its whole answer, with an error, or not in time.
+// with the body as its whole answer, with an error or a panic, or not in time.
 package main
 
 import (
@@ -38,6 +38,11 @@ func handle(_ context.Context, raw json.RawMessage) (any, error) {
 		return json.RawMessage(body), nil
 	case "/fail":
 		return nil, errors.New("asked to")
+	case "/panic":
+		panic("asked to")
+	case "/crash": // where no handler notices
+		go func() { panic("in the background") }()
+		time.Sleep(time.Minute)
 	case "/sleep":
 		time.Sleep(time.Minute)
 	case "/env":

@@ -1,0 +1,81 @@
+package traffic
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReadSaysWhatIsWrong(t *testing.T) {
+	const good = `{"queue":"q","seq":1,"body":1}` + "\n"
+	for name, c := range map[string]struct {
+		text string
+		want string // a part of the error
+	}{
+		"empty":         {"", "no message in it"},
+		"blank":         {"\n\n", "no message in it"},
+		"no JSON":       {good + "\nhello\n", "line 3 is not a message"},
+		"a list":        {"[" + strings.TrimSpace(good) + "]", "line 1 is not a message"},
+		"spread out":    {"{\n\"queue\":\"q\"}", "line 1 is not a message"},
+		"no queue":      {`{"seq":1,"body":1}`, "line 1 has no queue"},
+		"no seq":        {good + `{"queue":"q","body":1}`, "line 2 has no seq"},
+		"a seq below 1": {`{"queue":"q","seq":-4,"body":1}`, "line 1 has no seq"},
+	} {
+		path := filepath.Join(t.TempDir(), "input.ndjson")
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path, true); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+	folder := t.TempDir()
+	if _, err := Read(folder, true); err == nil || !strings.Contains(err.Error(), folder) {
+		t.Errorf("a folder: error %v", err)
+	}
+}
+
+func TestReadWithoutSeqs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "input.ndjson")
+	if err := os.WriteFile(path, []byte(`{"queue":"q","id":"a","bodyBase64":"aGk="}`+"\n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path, false)
+	if err != nil || len(got) != 1 || got[0].Sum != "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestDue(t *testing.T) {
+	var arrivals []Arrival
+	add := func(queue string, seqs ...int64) {
+		for _, seq := range seqs {
+			arrivals = append(arrivals, Arrival{Queue: queue, Seq: seq})
+		}
+	}
+	add("whole", 2, 1, 2, 3)
+	add("open", 8, 1, 4, 9, 2, 4)
+	add("late", 5)
+	due, gaps := Due(arrivals)
+	var got []string
+	for _, a := range due {
+		got = append(got, fmt.Sprint(a.Queue, a.Seq))
+	}
+	if diff := cmp.Diff([]string{"whole2", "whole1", "whole2", "whole3", "open1", "open2"}, got); diff != "" {
+		t.Errorf("due (-want +got):\n%s", diff)
+	}
+	want := []Gap{
+		{Queue: "late", Missing: [][2]int64{{1, 4}}, Waiting: 1},
+		{Queue: "open", Missing: [][2]int64{{3, 3}, {5, 7}}, Waiting: 3},
+	}
+	if diff := cmp.Diff(want, gaps); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
+	}
+	if text := gaps[1].String(); text != "queue open: seq 3, 5 to 7 is missing; messages behind it that wait: 3" {
+		t.Error(text)
+	}
+}

@@ -43,15 +43,21 @@ type tenants struct {
 
 func runTenants(t *testing.T, chaos Chaos) *tenants {
 	t.Helper()
+	return runTenantsOn(t, Config{Chaos: chaos})
+}
+
+// runTenantsOn is runTenants with some more of the Config.
+func runTenantsOn(t *testing.T, c Config) *tenants {
+	t.Helper()
 	issuer := gatewaytest.NewIssuer(t)
 	keys := httptest.NewServer(issuer)
 	t.Cleanup(keys.Close)
-	s := run(t, Config{
-		Templates: []string{tenantsTemplate, "../examples/receiver/receiver.template.json"},
-		Env:       map[string]string{"AckFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_EVENT_BUS": ""},
-		Issuers:   map[string]string{tokenIssuer: keys.URL},
-		Chaos:     chaos,
-	})
+	c.Templates = []string{tenantsTemplate, "../examples/receiver/receiver.template.json"}
+	env := map[string]string{"AckFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_EVENT_BUS": ""}
+	maps.Copy(env, c.Env)
+	c.Env = env
+	c.Issuers = map[string]string{tokenIssuer: keys.URL}
+	s := run(t, c)
 	for _, outputs := range s.Outputs() {
 		if address := outputs["TenantApiUrl"]; address != "" {
 			return &tenants{s, t, issuer, address}

@@ -137,7 +137,8 @@ func (s *Sorter) Queues(ctx context.Context, after string) (CursorPage, error) {
 // by any number at once.
 //
 // It costs a query over the keys of what is stored, which is priced as the whole,
-// and a write unit for each KB.
+// and a write unit for each KB. Once nothing was left, the look is not strong, and one read unit:
+// what came later is found by the next day's.
 func (s *Sorter) EraseMore(ctx context.Context, c Cursor, others func(context.Context) (left bool, err error)) (Remains, error) {
 	goOn := margin.Half(ctx)
 	var left bool
@@ -145,8 +146,9 @@ func (s *Sorter) EraseMore(ctx context.Context, c Cursor, others func(context.Co
 	if others != nil {
 		left, failed = others(ctx)
 	}
-	messages, errMessages := s.eraseMessages(ctx, c.Queue, goOn)
-	arrivals, errArrivals := s.eraseArrivals(ctx, c.Queue, goOn)
+	sure := c.Erasure.Emptied.IsZero()
+	messages, errMessages := s.eraseMessages(ctx, c.Queue, sure, goOn)
+	arrivals, errArrivals := s.eraseArrivals(ctx, c.Queue, sure, goOn)
 	return Remains{
 		Messages: messages.Messages, Arrivals: arrivals.Arrivals, More: left || failed != nil || messages.More || arrivals.More,
 	}, errors.Join(failed, errMessages, errArrivals)
@@ -167,15 +169,16 @@ func (s *Sorter) endErase(ctx context.Context, c Cursor, began time.Time) error 
 // second are not all taken.
 const erasePage = 500
 
-// eraseMessages deletes messages, tombstones and order items until a strong look shows none.
-func (s *Sorter) eraseMessages(ctx context.Context, queue string, goOn func() bool) (Remains, error) {
+// eraseMessages deletes messages, tombstones and order items until a look shows none, a strong
+// one where it is to be sure.
+func (s *Sorter) eraseMessages(ctx context.Context, queue string, sure bool, goOn func() bool) (Remains, error) {
 	var deleted Remains
 	for first, strong := int64(0), false; goOn(); {
 		seqs, more, err := s.store.Seqs(ctx, Query{Queue: queue, First: first, Last: MaxSeq, Limit: erasePage, Strong: strong})
 		if err != nil {
 			return Remains{Messages: deleted.Messages, More: true}, err
 		}
-		if len(seqs) == 0 && !more && strong && first == 0 {
+		if len(seqs) == 0 && !more && (strong || !sure) && first == 0 {
 			return deleted, nil
 		}
 		n, err := s.deleteSideBySide(len(seqs), func(from, to int) (int, error) {
@@ -194,8 +197,8 @@ func (s *Sorter) eraseMessages(ctx context.Context, queue string, goOn func() bo
 	return deleted, nil
 }
 
-// eraseArrivals deletes arrivals until a strong look shows none.
-func (s *Sorter) eraseArrivals(ctx context.Context, queue string, goOn func() bool) (Remains, error) {
+// eraseArrivals deletes arrivals until a look shows none, a strong one where it is to be sure.
+func (s *Sorter) eraseArrivals(ctx context.Context, queue string, sure bool, goOn func() bool) (Remains, error) {
 	var deleted Remains
 	var after *Hash
 	for strong := false; goOn(); {
@@ -203,7 +206,7 @@ func (s *Sorter) eraseArrivals(ctx context.Context, queue string, goOn func() bo
 		if err != nil {
 			return Remains{Arrivals: deleted.Arrivals, More: true}, err
 		}
-		if len(keys) == 0 && !more && strong && after == nil {
+		if len(keys) == 0 && !more && (strong || !sure) && after == nil {
 			return deleted, nil
 		}
 		n, err := s.deleteSideBySide(len(keys), func(from, to int) (int, error) {

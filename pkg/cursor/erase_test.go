@@ -351,4 +351,8 @@ func TestEraseFigures(t *testing.T) {
 	_, err = s.EraseMore(t.Context(), c, nil)
 	check(t, err)
 	same(t, "look", meter.Take(), ddbtest.Total{Reads: 4, Units: ddb.Units{Reads: 3}})
+	c.Erasure.Emptied = b.now
+	_, err = s.EraseMore(t.Context(), c, nil)
+	check(t, err)
+	same(t, "a stub's look", meter.Take(), ddbtest.Total{Reads: 2, Units: ddb.Units{Reads: 1}})
 }

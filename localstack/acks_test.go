@@ -71,7 +71,7 @@ func TestEndsOfChains(t *testing.T) {
 	for name, chaos := range runs {
 		t.Run(name, func(t *testing.T) {
 			s := run(t, Config{
-				Templates: []string{"../infra/cdk/streamsort.template.json", "../examples/wordcount/wordcount.template.json"},
+				Templates: []string{"streamsort.template.json", "../examples/wordcount/wordcount.template.json"},
 				Env: map[string]string{
 					"AckFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_EVENT_BUS": "",
 					"AckFunction.STREAMSORT_ANNOUNCE_FUNCTION": template.FunctionARN("EndFunction"),

@@ -38,7 +38,7 @@ type heard struct {
 // with what an operator must know.
 func TestDoubtsAreAnnounced(t *testing.T) {
 	s := run(t, Config{
-		Templates: []string{"../infra/cdk/streamsort.template.json", "testdata/announcements.template.json"},
+		Templates: []string{"streamsort.template.json", "testdata/announcements.template.json"},
 		Env: map[string]string{
 			"SweepFunction.STREAMSORT_ANNOUNCE_TOPIC":    "arn:aws:sns:us-east-1:000000000000:announcements",
 			"SweepFunction.STREAMSORT_ANNOUNCE_FUNCTION": template.FunctionARN("Hear"),

@@ -2,6 +2,7 @@ package localstack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -27,12 +28,13 @@ import (
 // versionName is of a folder that the go command names no program after.
 var versionName = regexp.MustCompile(`^v[0-9]+$`)
 
-// program is a function's program, and the run that builds it of a package; one of an
-// asset is built by none.
+// program is a function's program, and the run that builds it of a package, which is
+// empty where it is built already. A whole one has its files beside it.
 type program struct {
-	path string
-	run  buildRun
-	pkg  string
+	path  string
+	run   buildRun
+	pkg   string
+	whole bool
 }
 
 // program is where a source is built. Packages whose folders lie side by side are built
@@ -49,19 +51,22 @@ func (s source) program(buildDir string) (program, error) {
 		parent, name = folder, "bootstrap"
 	}
 	path := filepath.Join(buildDir, runtime.GOARCH, parent, "_", name)
+	run := buildRun{s.root, s.version, filepath.Dir(path) + string(filepath.Separator)}
 	if alone {
-		return program{path, buildRun{s.root, path}, s.pkg}, nil
+		run.out = path
 	}
-	return program{path, buildRun{s.root, filepath.Dir(path) + string(filepath.Separator)}, s.pkg}, nil
+	return program{path: path, run: run, pkg: s.pkg}, nil
 }
 
 // buildDir is the folder of what is built in the source's module. In modules of others,
 // nothing is written: it is in the user's cache.
 func (s source) buildDir(given string) (string, error) {
-	if given != "" {
+	switch {
+	case given != "":
 		return filepath.Abs(given)
-	}
-	if s.module == ownModule {
+	case s.version != "":
+		return cacheFolder(filepath.Join("build", s.version))
+	case s.module == ownModule:
 		return filepath.Join(s.root, ".build", "localstack"), nil
 	}
 	return cacheFolder(filepath.Join("build", fmt.Sprintf("%x", sha256.Sum256([]byte(s.root)))))
@@ -91,7 +96,7 @@ func build(ctx context.Context, all []*loaded, config Config) (map[string]string
 	for _, l := range all {
 		for _, f := range l.Functions {
 			p := programs[f.Name]
-			if paths[f.Name] = p.path; len(f.Files) == 0 || p.pkg == "" { // an asset has its files
+			if paths[f.Name] = p.path; len(f.Files) == 0 || p.whole {
 				continue
 			}
 			if paths[f.Name], err = unpack(p.path, f); err != nil {
@@ -104,11 +109,12 @@ func build(ctx context.Context, all []*loaded, config Config) (map[string]string
 
 // buildRun is one run of the go command in a module's folder, which is much quicker
 // than one for each program: out is a program, or, with a separator at its end, a folder
-// of them.
-type buildRun struct{ root, out string }
+// of them. Of a version, what is built is fetched first.
+type buildRun struct{ root, version, out string }
 
 // plan is each function's program by its name. A function is built where a module has
-// its source, so that what runs is what is written now; else its asset runs.
+// its source, so that what runs is what is written now; else its asset runs; else it is
+// one of this project's, and is fetched. Those are in a release's zips, where there are any.
 func plan(all []*loaded, config Config) (map[string]program, error) {
 	programs, known := map[string]program{}, modules{}
 	var errs []error
@@ -117,20 +123,36 @@ func plan(all []*loaded, config Config) (map[string]program, error) {
 			if f.Interpreted() {
 				continue
 			}
-			s, found, err := known.find(l.path, f)
-			switch {
-			case err != nil:
-			case found:
-				programs[f.Name], err = s.program(config.BuildDir)
-			default:
-				programs[f.Name], err = assetProgram(l.path, f)
-			}
-			if err != nil {
+			var err error
+			if programs[f.Name], err = known.program(l.path, f, config); err != nil {
 				errs = append(errs, fmt.Errorf("%s: Resources.%s: %w", l.path, f.LogicalID, err))
 			}
 		}
 	}
 	return programs, errors.Join(errs...)
+}
+
+func (m modules) program(templatePath string, f template.Function, config Config) (program, error) {
+	own := strings.HasPrefix(f.Source, ownFunctions)
+	if own && config.Zips != "" {
+		return zippedProgram(config.Zips, f.Source)
+	}
+	s, found, err := m.find(templatePath, f)
+	if err != nil {
+		return program{}, err
+	}
+	if found {
+		return s.program(config.BuildDir)
+	}
+	p, err := assetProgram(templatePath, f)
+	if !own || !errors.Is(err, errNoAsset) {
+		return p, err
+	}
+	if config.Version == "" {
+		return program{}, fmt.Errorf("%s: no Go module above the template has it, and this program has no version by which to fetch it: "+
+			"run it in the project's folder, or with the zips of a release (--zips)", f.Source)
+	}
+	return source{module: ownModule, pkg: f.Source, version: config.Version}.program(config.BuildDir)
 }
 
 // assetProgram is the program in a function's asset.
@@ -139,6 +161,25 @@ func assetProgram(templatePath string, f template.Function) (program, error) {
 	if errors.Is(err, errNoAsset) && f.Source != "" {
 		return program{}, fmt.Errorf("metadata %s: no Go module above the template has the folder %s, or the import path, and %w", template.SourceKey, f.Source, err)
 	}
+	if err != nil {
+		return program{}, err
+	}
+	path := filepath.Join(folder, "bootstrap")
+	return program{path: path, whole: true}, checkProgram(path)
+}
+
+// zippedProgram is the program of one of this project's functions, in a release's zip.
+func zippedProgram(zips, pkg string) (program, error) {
+	architecture := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
+	pattern := strings.TrimPrefix(pkg, ownFunctions) + "_*_" + architecture + ".zip"
+	found, err := filepath.Glob(filepath.Join(zips, pattern))
+	if err != nil {
+		return program{}, err
+	}
+	if len(found) != 1 {
+		return program{}, fmt.Errorf("%s has %d files %s, and one is needed: download them from one release", zips, len(found), pattern)
+	}
+	folder, err := unzip(found[0])
 	if err != nil {
 		return program{}, err
 	}
@@ -194,19 +235,27 @@ func (r buildRun) build(ctx context.Context, packages []string, logger *slog.Log
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
-	if err := sources.Note(ctx, r.root, packages...); err != nil {
-		return err
+	flags := []string{"-buildvcs=false", "-trimpath", "-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w"}
+	environment := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	var command *exec.Cmd
+	if r.version == "" {
+		if err := sources.Note(ctx, r.root, packages...); err != nil {
+			return err
+		}
+		command = exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", r.out}, flags, packages)...)
+	} else {
+		versions := make([]string, len(packages))
+		for i, pkg := range packages {
+			versions[i] = pkg + "@" + r.version
+		}
+		command = exec.CommandContext(ctx, "go", slices.Concat([]string{"install"}, flags, versions)...)
+		environment = append(environment, "GOBIN="+filepath.Clean(r.out))
 	}
-	command := exec.CommandContext(ctx, "go", append([]string{
-		"build", "-buildvcs=false", "-trimpath",
-		"-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w", "-o", r.out,
-	}, packages...)...)
-	command.Dir = r.root
-	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	command.Dir, command.Env = r.root, environment
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
 	if err := command.Run(); err != nil {
-		return fmt.Errorf("build %s in %s: %w\n%s", strings.Join(packages, ", "), r.root, err, said.String())
+		return fmt.Errorf("build %s in %s: %w\n%s", strings.Join(packages, ", "), cmp.Or(r.root, r.version), err, said.String())
 	}
 	return nil
 }

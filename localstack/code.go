@@ -19,13 +19,17 @@ import (
 // source is a main package, as the go command names it in the folder of a module: by a
 // path that begins with "./", or by its import path.
 type source struct {
-	root   string // of the Go module that builds it
-	module string // that module's path
-	pkg    string
+	root    string // of the Go module that builds it; empty where a version is built
+	module  string // that module's path
+	pkg     string
+	version string // of the module that is fetched; empty where it is on this machine
 }
 
-// ownModule is this project's.
-const ownModule = "github.com/streamsort/streamsort"
+// ownModule is this project's, and ownFunctions begins the import paths of its functions.
+const (
+	ownModule    = "github.com/streamsort/streamsort"
+	ownFunctions = ownModule + "/functions/"
+)
 
 // modules are the Go modules that were looked for, by their folders; nil where there
 // is none.
@@ -56,7 +60,7 @@ func (m modules) find(templatePath string, f template.Function) (found source, o
 			return source{}, false, err
 		}
 		if module != nil && module.builds(f.Source) {
-			return source{dir, module.Module.Path, f.Source}, true, nil
+			return source{root: dir, module: module.Module.Path, pkg: f.Source}, true, nil
 		}
 		if dir == filepath.Dir(dir) {
 			return source{}, false, nil
@@ -76,7 +80,7 @@ func (m modules) folder(folder string) (found source, ok bool, err error) {
 		}
 		if module != nil {
 			relative, err := filepath.Rel(dir, folder)
-			return source{dir, module.Module.Path, "./" + filepath.ToSlash(relative)}, err == nil, err
+			return source{root: dir, module: module.Module.Path, pkg: "./" + filepath.ToSlash(relative)}, err == nil, err
 		}
 		if dir == filepath.Dir(dir) {
 			return source{}, false, nil

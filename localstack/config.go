@@ -34,6 +34,12 @@ type Config struct {
 	// BuildDir takes the built functions; where empty, .build/localstack in the
 	// root of the Go module that holds their source.
 	BuildDir string
+	// Zips is a folder with the zips of a release, as they are named there: the
+	// project's own functions are taken from them. Empty for none.
+	Zips string
+	// Version is the version of this project whose functions are built where no module
+	// above a template has them, as the Go toolchain names it; empty for none.
+	Version string
 	// Concurrency is the most environments of a function without reserved
 	// concurrency; 16 where zero.
 	Concurrency int

@@ -39,7 +39,7 @@ func invokeBy(t *testing.T, s *Stack, function, alias, operation, document strin
 // are stored as what they are, and no order is carried out. An operator gives orders by
 // the client context.
 func TestEventsAreStored(t *testing.T) {
-	s := run(t, Config{Templates: []string{"../infra/cdk/streamsort.template.json"}, Env: map[string]string{
+	s := run(t, Config{Templates: []string{"streamsort.template.json"}, Env: map[string]string{
 		"EnqueueFunction.STREAMSORT_QUEUE_PROP": "author", "EnqueueFunction.STREAMSORT_SEQ_PROP": "n", "EnqueueFunction.STREAMSORT_TENANT_CLAIM": "t",
 	}})
 	name, alias := "", ""

@@ -11,7 +11,7 @@ import (
 // TestGolden reads the template that this project deploys: its tables are
 // those that the code is written for, and its functions' folders are there.
 func TestGolden(t *testing.T) {
-	const path = "../infra/cdk/streamsort.template.json"
+	const path = "streamsort.template.json"
 	all, err := parse(Config{Templates: []string{path}})
 	if err != nil {
 		t.Fatal(err)

@@ -133,7 +133,7 @@ func (s *Stack) startServices(ctx context.Context) error {
 	if s.services != nil {
 		return nil
 	}
-	s.config.Logger.Info("starting MiniStack for other services")
+	s.config.Logger.Info("starting MiniStack for SQS, SNS, EventBridge and other services; the first time, pip fetches it (107 MB)")
 	services, err := ministack.Start(ctx)
 	if err == nil {
 		s.services = services

@@ -20,7 +20,7 @@ func TestStreamsort(t *testing.T) {
 	}
 	for name, chaos := range runs {
 		t.Run(name, func(t *testing.T) {
-			s := run(t, Config{Templates: []string{"../infra/cdk/streamsort.template.json"}, Chaos: chaos})
+			s := run(t, Config{Templates: []string{"streamsort.template.json"}, Chaos: chaos})
 			const n = 30
 			for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(n) {
 				send(t, s, i+1, chaos.Kill > 0)

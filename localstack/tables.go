@@ -22,6 +22,10 @@ func startServer(ctx context.Context, config Config) (*localdb.Server, error) {
 	if kind == "" {
 		kind = localdb.Choose()
 	}
+	if err := localdb.Install(ctx, kind, func(what string) { config.Logger.Info(what) }); err != nil {
+		return nil, err
+	}
+	config.Logger.Info("starting " + localdb.Told(kind))
 	return localdb.Start(ctx, kind, "")
 }
 

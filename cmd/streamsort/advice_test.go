@@ -23,7 +23,7 @@ func TestPortInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	template := filepath.Join("..", "..", "infra", "cdk", "streamsort.template.json")
+	template := filepath.Join("..", "..", "localstack", "streamsort.template.json")
 	code := run(t.Context(), []string{"local", "--template", template, "--port", port}, nil, &out, &errOut)
 	if said := errOut.String(); code != 1 || !strings.Contains(said, port) || !strings.Contains(said, "\nstreamsort: is another stack running? End it, or take another port by --port\n") {
 		t.Errorf("exit code %d, %s", code, said)

@@ -8,6 +8,7 @@ type localCommand struct {
 	Parameter map[string]string `help:"Values of the templates' parameters, NAME=VALUE."`
 	Env       map[string]string `help:"Variables of the functions, NAME=VALUE or Function.NAME=VALUE."`
 	Issuer    map[string]string `help:"Where the keys (a JWKS) of tokens' issuers are, ISSUER=URL, in place of what each says itself."`
+	Zips      string            `help:"A folder with the zips of a release: the project's own functions are taken from them, and no Go toolchain is needed for them." type:"existingdir"`
 	Server    string            `help:"The DynamoDB server: a URL, given, dynoxide or dynamodb-local."`
 	Port      int               `help:"The port of the API." default:"3000"`
 	LogDir    string            `help:"A folder for the functions' logs, a file each." type:"path"`

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack"
 )
 
@@ -36,7 +34,7 @@ func withoutBus(env map[string]string) map[string]string {
 func (c *localCommand) Run(s *session) error {
 	config := localstack.Config{
 		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Port: c.Port, LogDir: c.LogDir,
-		Services: c.Services, Issuers: c.Issuer,
+		Services: c.Services, Issuers: c.Issuer, Zips: c.Zips, Version: fetchable(),
 		Chaos: localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
 		Failed: func(function, text string) {
 			fmt.Fprintf(s.errOut, "%s failed: %s\n", function, strings.ReplaceAll(text, "\n", "\n    "))
@@ -44,11 +42,11 @@ func (c *localCommand) Run(s *session) error {
 		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)),
 	}
 	if len(config.Templates) == 0 {
-		root, err := localdb.Root()
+		own, err := localstack.OwnTemplate()
 		if err != nil {
-			return fmt.Errorf("no --template is given, and the project's own is not here: %w", err)
+			return err
 		}
-		config.Templates = []string{filepath.Join(root, "infra", "cdk", "streamsort.template.json")}
+		config.Templates = []string{own}
 	}
 	if !c.Services {
 		config.Env = withoutBus(config.Env)

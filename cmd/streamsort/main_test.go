@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	stack, err := localstack.Run(t.Context(), localstack.Config{
-		Templates: []string{filepath.Join(root, "infra", "cdk", "streamsort.template.json")},
+		Templates: []string{filepath.Join(root, "localstack", "streamsort.template.json")},
 		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
 		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})

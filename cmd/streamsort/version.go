@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // version is set by the linker in what is released.
@@ -15,6 +16,23 @@ var version string
 func versionLine() string {
 	built, _ := debug.ReadBuildInfo()
 	return fmt.Sprintf("streamsort %s %s/%s", versionOf(version, built), runtime.GOOS, runtime.GOARCH)
+}
+
+// fetchable is this version as the Go toolchain names it; empty where it has none that
+// can be fetched.
+func fetchable() string {
+	built, _ := debug.ReadBuildInfo()
+	return fetchableOf(version, built)
+}
+
+func fetchableOf(released string, built *debug.BuildInfo) string {
+	if released != "" {
+		return "v" + strings.TrimPrefix(released, "v")
+	}
+	if built == nil || !strings.HasPrefix(built.Main.Version, "v") || strings.Contains(built.Main.Version, "+dirty") {
+		return ""
+	}
+	return built.Main.Version
 }
 
 func versionOf(released string, built *debug.BuildInfo) string {

@@ -65,7 +65,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	stack, err := localstack.Run(ctx, localstack.Config{
-		Templates: []string{filepath.Join(root, "infra", "cdk", "streamsort.template.json")},
+		Templates: []string{filepath.Join(root, "localstack", "streamsort.template.json")},
 		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
 		Logger:    slog.New(slog.DiscardHandler),
 		Chaos:     localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond},

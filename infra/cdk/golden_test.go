@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden template and its patch
 // goldenFile by default, whole; the others are patches of it, or of one another,
 // as template.ReadFile reads them. The local stack runs them all.
 const (
-	goldenFile   = "streamsort.template.json"
+	goldenFile   = "../../localstack/streamsort.template.json"
 	demoFile     = "../../examples/demo/streamsort.patch.json"      // the consumers of the demo
 	pongFile     = "../../examples/pingpong/streamsort.patch.json"  // that of the game of pingpong
 	languageFile = "../../examples/languages/streamsort.patch.json" // those in Python and Node
@@ -38,7 +38,7 @@ func TestGolden(t *testing.T) {
 		context    map[string]any
 	}{
 		{goldenFile, "", nil},
-		{demoFile, "../../infra/cdk/streamsort.template.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}},
+		{demoFile, "../../localstack/streamsort.template.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}},
 		{pongFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"}},
 		{languageFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/languages/consumers.json", prefix + "processTimeout": "20s"}},
 		{soakFile, "../../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../verify/soak/consumers.json", prefix + "processTimeout": "20s", prefix + "archive": true}},
@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 			prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s",
 			prefix + "quotasFile": "../../localstack/testdata/quotas.json",
 		}},
-		{webhooksFile, "../../infra/cdk/streamsort.template.json", map[string]any{prefix + "webhooksFile": "../../localstack/testdata/webhooks.json"}},
+		{webhooksFile, "../streamsort.template.json", map[string]any{prefix + "webhooksFile": "../../localstack/testdata/webhooks.json"}},
 	} {
 		t.Run(golden.file, func(t *testing.T) {
 			got := normalise(t, synthesize(t, newApp(t, golden.context)))

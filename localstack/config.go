@@ -26,6 +26,10 @@ type Config struct {
 	// "dynoxide" or "dynamodb-local"; where empty, DYNAMODB_ENDPOINT, dynoxide or
 	// DynamoDB Local, the first that there is.
 	Server string
+	// Data is the folder that keeps the tables between runs; empty for none. Streams are
+	// read from their beginnings again, so a function behind one gets records that it had.
+	// What MiniStack holds is not kept.
+	Data string
 	// Port of the stack's URL; a free one where zero.
 	Port int
 	// LogDir takes a file of log lines for each function, NAME.log; none are

@@ -46,5 +46,6 @@
 // # What a crash leaves behind
 //
 // Nothing that runs: every process is in a group of its own, and on Linux the
-// kernel kills it when this process dies. Data of the server is in memory.
+// kernel kills it when this process dies. Data of the server is in memory, unless
+// [Config].Data names a folder for it.
 package localstack

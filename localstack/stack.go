@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type Stack struct {
 	schedules []timed
 	failures  failures
 	logs      *logs
+	data      *os.File // locked while the folder of the data is in use; nil where there is none
 
 	cancel  context.CancelFunc // of mappings and schedules
 	running sync.WaitGroup     // mappings and schedules
@@ -143,6 +145,9 @@ func (s *Stack) startServices(ctx context.Context) error {
 
 func (s *Stack) startDatabase(ctx context.Context) error {
 	var err error
+	if s.data, err = lockData(&s.config); err != nil {
+		return err
+	}
 	if s.server, err = startServer(ctx, s.config); err != nil {
 		return err
 	}
@@ -239,6 +244,9 @@ func (s *Stack) Close() {
 		}
 		if s.server != nil {
 			s.server.Close()
+		}
+		if s.data != nil {
+			_ = s.data.Close()
 		}
 		if s.services != nil {
 			s.services.Close()

@@ -2,6 +2,7 @@ package localstack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,18 +16,24 @@ import (
 
 // startServer starts the DynamoDB server, or finds the one that runs.
 func startServer(ctx context.Context, config Config) (*localdb.Server, error) {
-	if strings.Contains(config.Server, "://") {
-		return &localdb.Server{Kind: localdb.Given, Endpoint: config.Server}, nil
-	}
 	kind := localdb.Kind(config.Server)
-	if kind == "" {
+	switch {
+	case strings.Contains(config.Server, "://"):
+		kind = localdb.Given
+	case kind == "":
 		kind = localdb.Choose()
+	}
+	switch {
+	case kind == localdb.Given && config.Data != "":
+		return nil, errors.New("config.Data: a server that others run keeps its data itself")
+	case strings.Contains(config.Server, "://"):
+		return &localdb.Server{Kind: kind, Endpoint: config.Server}, nil
 	}
 	if err := localdb.Install(ctx, kind, func(what string) { config.Logger.Info(what) }); err != nil {
 		return nil, err
 	}
 	config.Logger.Info("starting " + localdb.Told(kind))
-	return localdb.Start(ctx, kind, "")
+	return localdb.Start(ctx, kind, config.Data)
 }
 
 // makeTables makes all tables and returns the ARNs of their streams by the

@@ -4,8 +4,7 @@
 //
 // The servers are installed by `make deps` under node_modules of the project, and
 // outside of it by [Install] in the user's cache folder. Everything that
-// they hold is gone when they are closed, but for a file that dynoxide was
-// given.
+// they hold is gone when they are closed, unless they are given a folder for it.
 package localdb
 
 import (
@@ -94,10 +93,10 @@ type Server struct {
 	log *tail
 }
 
-// Start starts a server and waits until it answers. file, for dynoxide only,
-// is where it keeps its data; empty keeps them in memory. Close it afterwards;
+// Start starts a server and waits until it answers. data is the folder, absolute, where it keeps
+// its data; empty keeps them in memory. Close it afterwards;
 // it also ends with this process.
-func Start(ctx context.Context, kind Kind, file string) (*Server, error) {
+func Start(ctx context.Context, kind Kind, data string) (*Server, error) {
 	if kind == Given {
 		endpoint := os.Getenv(endpointVariable)
 		if endpoint == "" {
@@ -111,7 +110,7 @@ func Start(ctx context.Context, kind Kind, file string) (*Server, error) {
 	}
 	// Another process may take the port in between: try again then.
 	for attempt := 0; ; attempt++ {
-		s, err := startOnce(ctx, kind, folder, file)
+		s, err := startOnce(ctx, kind, folder, data)
 		if err == nil || attempt == 2 || errors.Is(err, errNotInstalled) || errors.Is(err, errNoJava) || ctx.Err() != nil {
 			return s, err
 		}
@@ -123,12 +122,12 @@ var (
 	errNoJava       = errors.New("AWS's own server, which needs Java 17")
 )
 
-func startOnce(ctx context.Context, kind Kind, folder, file string) (*Server, error) {
+func startOnce(ctx context.Context, kind Kind, folder, data string) (*Server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	process, err := command(kind, folder, port, file)
+	process, err := command(kind, folder, port, data)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +156,7 @@ func startOnce(ctx context.Context, kind Kind, folder, file string) (*Server, er
 	return s, nil
 }
 
-func command(kind Kind, folder string, port int, file string) (*exec.Cmd, error) {
+func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error) {
 	switch kind {
 	case Dynoxide:
 		path := dynoxidePath(folder)
@@ -165,8 +164,8 @@ func command(kind Kind, folder string, port int, file string) (*exec.Cmd, error)
 			return nil, fmt.Errorf("%s: %w", kind, errNotInstalled)
 		}
 		arguments := []string{"serve", "--port", strconv.Itoa(port)}
-		if file != "" {
-			arguments = append(arguments, "--db-path", file)
+		if data != "" {
+			arguments = append(arguments, "--db-path", filepath.Join(data, "dynoxide.db"))
 		}
 		return exec.Command(path, arguments...), nil
 	case DynamoDBLocal:
@@ -178,8 +177,16 @@ func command(kind Kind, folder string, port int, file string) (*exec.Cmd, error)
 		if err != nil {
 			return nil, fmt.Errorf("%s is %w: %w", kind, errNoJava, err)
 		}
-		process := exec.Command(java, "-Xmx1g", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar",
-			"-inMemory", "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port))
+		arguments := []string{
+			"-Xmx1g", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar",
+			"-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port),
+		}
+		if data == "" {
+			arguments = append(arguments, "-inMemory")
+		} else {
+			arguments = append(arguments, "-dbPath", data)
+		}
+		process := exec.Command(java, arguments...)
 		process.Dir = filepath.Dir(found[0])
 		return process, nil
 	}

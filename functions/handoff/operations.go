@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -22,6 +23,11 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 		return 0, nil, err
 	}
 	after, err := kinds[o.action].do(ctx, s.deliverer, o)
+	if errors.Is(err, handoff.ErrNoConsumer) {
+		if _, absent := s.sorter.Status(ctx, o.Queue); errors.Is(absent, cursor.ErrNoQueue) {
+			err = absent
+		}
+	}
 	if err != nil {
 		return 0, nil, refused(ctx, c.Scope, o, after, err)
 	}

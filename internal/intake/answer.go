@@ -19,8 +19,10 @@ type Answer struct {
 	Old *jsonseq.Seq `json:"old,omitempty"`
 	New *jsonseq.Seq `json:"new,omitempty"`
 	// MaxAhead is how far beyond New a seq may be, where one that is farther was refused.
-	MaxAhead int64  `json:"maxAhead,omitempty"`
-	Detail   string `json:"detail,omitempty"`
+	MaxAhead int64 `json:"maxAhead,omitempty"`
+	// First is the queue's first seq, where one that is before it, or passed, was refused.
+	First  *jsonseq.Seq `json:"first,omitempty"`
+	Detail string       `json:"detail,omitempty"`
 	// Code is that of the problem with a message that has no outcome.
 	Code string `json:"code,omitempty"`
 
@@ -57,10 +59,14 @@ var arrivalDetailOf = map[cursor.Outcome]string{
 }
 
 func (p *Put) newAnswer(r cursor.Result) Answer {
-	return Answer{
+	a := Answer{
 		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Seq: seqOf(r.Seq),
 		Old: seqOf(r.Old), New: seqOf(r.New), MaxAhead: r.MaxAhead, Detail: detailOf[r.Outcome],
 	}
+	if r.Outcome == cursor.Stale {
+		a.First = seqOf(r.First)
+	}
+	return a
 }
 
 // newArrivalAnswer is the answer for message n of an arrival.
@@ -99,6 +105,9 @@ func (a Answer) Refused() error {
 	}
 	if a.MaxAhead > 0 {
 		p.More["maxAhead"] = a.MaxAhead
+	}
+	if a.First != nil {
+		p.More["first"] = a.First
 	}
 	if a.Outcome == cursor.Full {
 		p.RetryAfter = 1

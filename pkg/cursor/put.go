@@ -177,7 +177,7 @@ func (s *Sorter) putOne(ctx context.Context, m Message, cur Cursor) Result {
 		case err != nil:
 			result.Err = err
 		case !found:
-			result.Outcome = Stale
+			result.Outcome, result.First = Stale, cur.Settings.First
 		default:
 			result.Outcome = compare(there, m)
 		}

@@ -134,7 +134,7 @@ func (c Change) validate() error {
 		return &InvalidError{Field: "gapAfter", Code: invalid.OutOfRange, Problem: "must be from 1s to 8760h"}
 	}
 	if c.MaxAhead != nil && (*c.MaxAhead < MinMaxAhead || *c.MaxAhead > MaxMaxAhead) {
-		return &InvalidError{Field: "maxAhead", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(MaxMaxAhead)}
+		return &InvalidError{Field: "maxAhead", Code: invalid.OutOfRange, Problem: maxAheadBounds}
 	}
 	if c.Mode != nil {
 		switch *c.Mode {
@@ -180,7 +180,7 @@ var settings = []setting{
 	},
 	{
 		"maxAhead", func(s Settings) any { return s.MaxAhead },
-		func(c *Change, text string) (err error) { c.MaxAhead, err = pointer(ParseSeq(text)); return err },
+		func(c *Change, text string) (err error) { c.MaxAhead, err = pointer(parseMaxAhead(text)); return err },
 	},
 	{
 		"mode", func(s Settings) any { return string(s.Mode) },
@@ -189,6 +189,17 @@ var settings = []setting{
 }
 
 func pointer[T any](value T, err error) (*T, error) { return &value, err }
+
+// maxAheadBounds is what is wrong with any other value.
+var maxAheadBounds = "must be an integer from 1 to " + strconv.Itoa(MaxMaxAhead)
+
+func parseMaxAhead(text string) (int64, error) {
+	n, err := ParseSeq(text)
+	if err != nil {
+		return 0, &InvalidError{Code: invalid.Malformed, Problem: maxAheadBounds}
+	}
+	return n, nil
+}
 
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)

@@ -41,6 +41,9 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 		}
 	}
 	var change cursor.Change
+	if err := change.Set("maxAhead", "-1"); err == nil || !strings.Contains(err.Error(), "must be an integer from 1 to 10000000") {
+		t.Errorf("maxAhead -1: %v", err)
+	}
 	err := change.Set("other", "1")
 	for name := range cursor.DefaultSettings().All() {
 		if !strings.Contains(err.Error(), name) {

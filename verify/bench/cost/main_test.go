@@ -1,0 +1,21 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+// What cannot be read is named with its value, and what it has to be.
+func TestWhatCannotBeRead(t *testing.T) {
+	for _, flag := range []string{"rate", "batch", "queues"} {
+		err := run([]string{"-" + flag, "abc"}, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), `invalid value "abc" for flag -`+flag) || !strings.Contains(err.Error(), "BATCH and QUEUES are whole ones") {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+	var out strings.Builder
+	if err := run([]string{"-queues", "7"}, &out); err != nil || !strings.Contains(out.String(), "to 7 queues") {
+		t.Errorf("%v: %s", err, &out)
+	}
+}

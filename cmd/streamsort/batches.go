@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,7 @@ func (c *tailCommand) batches(s *session) error {
 	if err != nil {
 		return err
 	}
-	names := cursor.Names{Messages: c.MessagesTable, Cursors: c.CursorsTable}
+	names := cursor.Names{Messages: cmp.Or(c.MessagesTable, "streamsort-messages"), Cursors: cmp.Or(c.CursorsTable, "streamsort-cursors")}
 	store, err := cursor.NewDynamo(client, names)
 	if err != nil {
 		return err
@@ -38,9 +39,13 @@ func (c *tailCommand) batches(s *session) error {
 	if err != nil {
 		return err
 	}
-	described, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.CursorsTable})
+	// One that is not there would be asked for again and again: its batches never leave.
+	if _, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &names.Messages}); err != nil {
+		return fmt.Errorf("table %s: %w", names.Messages, dynamo.Translate(ctx, err))
+	}
+	described, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &names.Cursors})
 	if err != nil {
-		return fmt.Errorf("table %s: %w", c.CursorsTable, dynamo.Translate(ctx, err))
+		return fmt.Errorf("table %s: %w", names.Cursors, dynamo.Translate(ctx, err))
 	}
 	printed := 0
 	handle := cursor.StatelessConsumer(sorter, names, func(_ context.Context, b cursor.Batch) error {

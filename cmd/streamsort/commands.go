@@ -66,7 +66,7 @@ type session struct {
 func (s *session) client() (*client.Client, error) {
 	switch {
 	case s.token != "" && s.sign:
-		return nil, errors.New("--sign and --token are both given: a request is signed, or has a token")
+		return nil, usageError("--sign and --token are both given: a request is signed, or has a token")
 	case s.token != "":
 		return client.NewWithToken(s.url, func(context.Context) (string, error) { return s.token, nil })
 	case s.sign || s.region != "":
@@ -92,6 +92,11 @@ func count[N int | int64](n N, one, several string) string {
 	}
 	return fmt.Sprintf("%d %s", n, several)
 }
+
+// usageError is a line that is wrong, which the parser could not know.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
 
 // isTerminal reports whether what is written is shown to somebody.
 func isTerminal(out io.Writer) bool {
@@ -123,7 +128,13 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 		ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, sign: c.Sign, region: c.Region, json: c.Output == "json",
 		terminal: isTerminal(errOut), grace: grace,
 	}
-	if err := line.Run(s); err != nil && !errors.Is(err, context.Canceled) {
+	err = line.Run(s)
+	var usage usageError
+	switch {
+	case errors.As(err, &usage):
+		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", usage, line.Selected().FullPath())
+		return 2
+	case err != nil && !errors.Is(err, context.Canceled):
 		fmt.Fprintln(errOut, "streamsort:", err)
 		if what := advice(err, s.url); what != "" {
 			fmt.Fprintln(errOut, "streamsort:", what)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -24,9 +23,11 @@ type eraseCommand struct {
 func (c *eraseCommand) Run(s *session) error {
 	switch {
 	case (c.Queue == "") == (c.Tenant == ""):
-		return errors.New("either a queue or --tenant must be given")
+		return usageError("either a queue or --tenant must be given")
 	case c.Reason == "" && !c.DryRun:
-		return errors.New("missing flags: --reason=STRING")
+		return usageError("missing flags: --reason=STRING")
+	case c.ID != "" && c.DryRun:
+		return usageError("--id names an operation, and --dry-run does none")
 	}
 	query := url.Values{"dryRun": {strconv.FormatBool(c.DryRun)}}
 	id := cmp.Or(c.ID, strings.ToLower(rand.Text()))
@@ -74,7 +75,10 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 	var there struct {
 		Stored    struct{ Messages, Arrivals int }
 		More      bool
-		Consumers []struct{ Consumer, State string }
+		Consumers []struct {
+			Consumer, State string
+			Lag             seq
+		}
 	}
 	raw, err := s.delete("/queues", query, &there)
 	if err != nil {
@@ -87,7 +91,7 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 	text := fmt.Sprintf("%s\t%s%s and %s\n", c.Queue, atLeast, count(there.Stored.Messages, "message", "messages"),
 		count(there.Stored.Arrivals, "arrival", "arrivals"))
 	for _, it := range there.Consumers {
-		text += fmt.Sprintf("%s\tconsumer %s, %s\n", c.Queue, it.Consumer, it.State)
+		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %s\n", c.Queue, it.Consumer, it.State, it.Lag)
 	}
 	return s.print(raw, "%s", text)
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"time"
 )
 
 // maxLine is the longest line that is read: a body of 350 KB in base64 fits.
@@ -35,32 +37,79 @@ func lines(first, last int) string {
 	return fmt.Sprintf("lines %d to %d", first, last)
 }
 
-// batches reads a JSON document a line, and calls hand with batches of them, byte for
-// byte, that fit a call. Empty lines are passed over; refuse is called with those that are
-// too long or not JSON, and its error ends the reading, with what was read before.
-func batches(in io.Reader, size int, refuse func(number int, why string) error, hand func([]numbered) error) error {
+// linger is how long a line of a pipe waits for more that go with it in a call.
+const linger = 200 * time.Millisecond
+
+// lingers is how long the lines of an input wait for more: those of a file, which come at
+// once, for as long as it takes.
+func lingers(in io.Reader) time.Duration {
+	file, ok := in.(*os.File)
+	if !ok {
+		return 0
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		return 0
+	}
+	return linger
+}
+
+// byteOrderMark is how some editors begin a file in UTF-8.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// read is a line as it was read, or why there is none.
+type read struct {
+	numbered
+	err error
+}
+
+// readLines sends the lines of an input, until its end, or until nobody wants more.
+func readLines(in io.Reader, to chan<- read, unwanted <-chan struct{}) {
 	reader := bufio.NewReaderSize(in, maxLine+1)
-	b := batcher{size: size, hand: hand}
 	for number := 1; ; number++ {
 		line, err := nextLine(reader)
+		if number == 1 {
+			line = bytes.TrimPrefix(line, byteOrderMark)
+		}
+		select {
+		case to <- read{numbered{number, bytes.Clone(line)}, err}:
+		case <-unwanted:
+			return
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}
+
+// batches reads a JSON document a line, and calls hand with batches of them, byte for
+// byte, that fit a call. Empty lines are passed over; refuse is called with those that are
+// too long or not JSON, and its error ends the reading, with what was read before. Where
+// linger is not 0, what was read is handed on when it has waited so long for more.
+func batches(in io.Reader, size int, linger time.Duration, refuse func(number int, why string) error, hand func([]numbered) error) error {
+	lines, unwanted := make(chan read), make(chan struct{})
+	defer close(unwanted)
+	go readLines(in, lines, unwanted)
+	b := batcher{size: size, hand: hand}
+	var due <-chan time.Time
+	for {
 		switch {
-		case errors.Is(err, io.EOF):
-			return b.flush()
-		case errors.Is(err, bufio.ErrBufferFull):
-			err = refuse(number, fmt.Sprintf("line %d has more than %d bytes", number, maxLine))
-		case err != nil:
-			return err
-		case len(line) == 0:
-			continue
-		case !json.Valid(line):
-			err = refuse(number, fmt.Sprintf("line %d is not JSON", number))
-		default:
-			if err := b.add(numbered{number, bytes.Clone(line)}); err != nil {
+		case len(b.batch) == 0:
+			due = nil
+		case due == nil && linger > 0:
+			due = time.After(linger)
+		}
+		select {
+		case <-due:
+			if err := b.flush(); err != nil {
 				return err
 			}
-		}
-		if err != nil {
-			return errors.Join(b.flush(), err)
+		case line := <-lines:
+			if errors.Is(line.err, io.EOF) {
+				return b.flush()
+			}
+			if err := b.take(line, refuse); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -91,6 +140,26 @@ type batcher struct {
 	hand  func([]numbered) error
 	batch []numbered
 	bytes int
+}
+
+// take adds a line, or has it refused. The error is why nothing behind it is wanted.
+func (b *batcher) take(line read, refuse func(number int, why string) error) error {
+	var refused error
+	switch {
+	case errors.Is(line.err, bufio.ErrBufferFull):
+		refused = refuse(line.number, fmt.Sprintf("line %d has more than %d bytes", line.number, maxLine))
+	case line.err != nil:
+		return line.err
+	case len(line.text) == 0:
+	case !json.Valid(line.text):
+		refused = refuse(line.number, fmt.Sprintf("line %d is not JSON", line.number))
+	default:
+		return b.add(line.numbered)
+	}
+	if refused != nil {
+		return errors.Join(b.flush(), refused)
+	}
+	return nil
 }
 
 // add adds a line, and hands on what is full by it.

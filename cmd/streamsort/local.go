@@ -23,11 +23,11 @@ type localCommand struct {
 func (c *localCommand) Validate() error {
 	switch {
 	case c.Port < 0 || c.Port > 65535:
-		return fmt.Errorf("--port must be from 0 to 65535, not %d", c.Port)
+		return usageError(fmt.Sprintf("--port must be from 0 to 65535, not %d", c.Port))
 	case !(c.Kill >= 0 && c.Kill <= 1):
-		return fmt.Errorf("--kill must be from 0 to 1, not %v", c.Kill)
+		return usageError(fmt.Sprintf("--kill must be from 0 to 1, not %v", c.Kill))
 	case !(c.Duplicate >= 0 && c.Duplicate < 1):
-		return fmt.Errorf("--duplicate must be from 0 to below 1, not %v", c.Duplicate)
+		return usageError(fmt.Sprintf("--duplicate must be from 0 to below 1, not %v", c.Duplicate))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -52,26 +51,6 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
-}
-
-func TestBatchesKeepBytes(t *testing.T) {
-	reader, writer := io.Pipe()
-	go func() {
-		_, _ = io.WriteString(writer, "{\"a\" : 1}\n\n{\"b\":2}\n{\"c\":3}")
-		_ = writer.Close()
-	}()
-	var got []string
-	refuse := func(number int, why string) error { got = append(got, why); return nil }
-	err := batches(reader, 2, refuse, func(batch []numbered) error {
-		for _, line := range batch {
-			got = append(got, fmt.Sprintf("%d %s", line.number, line.text))
-		}
-		got = append(got, "|")
-		return nil
-	})
-	if err != nil || len(got) != 5 || got[0] != `1 {"a" : 1}` || got[2] != "|" || got[3] != `4 {"c":3}` {
-		t.Errorf("%q, %v", got, err)
-	}
 }
 
 // archiveUpTo archives a queue up to a seq.

@@ -36,14 +36,14 @@ const grace = 5 * time.Second
 // Run implements the verb.
 func (c *putCommand) Run(s *session) error {
 	if c.Batch < 1 || c.Batch > 500 {
-		return fmt.Errorf("batch is %d: it must be from 1 to 500", c.Batch)
+		return usageError(fmt.Sprintf("--batch is %d: it must be from 1 to 500", c.Batch))
 	}
 	if c.Concurrency < 1 || c.Concurrency > 64 {
-		return fmt.Errorf("concurrency is %d: it must be from 1 to 64", c.Concurrency)
+		return usageError(fmt.Sprintf("--concurrency is %d: it must be from 1 to 64", c.Concurrency))
 	}
 	props := c.props()
 	if len(props) > 0 && c.Order == "arrival" {
-		return errors.New("--order arrival is for messages; events are put in the order of arrival by --queue-prop and --id-prop, without --seq-prop")
+		return usageError("--order arrival is for messages; events are put in the order of arrival by --queue-prop and --id-prop, without --seq-prop")
 	}
 	in := s.in
 	if c.File != "" {
@@ -125,7 +125,7 @@ func (p *putting) all(s *session, in io.Reader, size, concurrency int) error {
 	read := make(chan []numbered)
 	readErr := make(chan error, 1)
 	go func() { // nothing interrupts the reading of a terminal: it is not waited for
-		readErr <- batches(in, size, p.refuse, func(batch []numbered) error {
+		readErr <- batches(in, size, lingers(in), p.refuse, func(batch []numbered) error {
 			select {
 			case read <- batch:
 				return nil

@@ -37,10 +37,10 @@ func (c *replayCommand) Run(s *session) error {
 	r := archive.Range{Queue: c.Queue, Into: c.Into}
 	var err error
 	if r.From, err = cursor.ParseSeq(c.From); err != nil {
-		return fmt.Errorf("from: %w", err)
+		return usageError(fmt.Sprintf("from: %v", err))
 	}
 	if r.To, err = cursor.ParseSeq(c.To); err != nil {
-		return fmt.Errorf("to: %w", err)
+		return usageError(fmt.Sprintf("to: %v", err))
 	}
 	a, err := c.archive(s)
 	if err != nil {

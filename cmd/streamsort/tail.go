@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"time"
 
@@ -17,8 +18,8 @@ type tailCommand struct {
 
 	Batches       bool   `help:"Print the batches that leave by the cursors' stream instead, from its oldest record on, until it is interrupted. The stream is that of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Count         int    `help:"With --batches: end after so many."`
-	MessagesTable string `help:"With --batches: the table of messages." default:"streamsort-messages"`
-	CursorsTable  string `help:"With --batches: the table of cursors." default:"streamsort-cursors"`
+	MessagesTable string `help:"With --batches: the table of messages, streamsort-messages where none is given."`
+	CursorsTable  string `help:"With --batches: the table of cursors, streamsort-cursors where none is given."`
 }
 
 // followEvery is how often a queue is asked for more.
@@ -26,13 +27,24 @@ const followEvery = time.Second
 
 // Run implements the verb.
 func (c *tailCommand) Run(s *session) error {
-	if c.Batches {
+	switch {
+	case c.Batches && (c.After != "" || c.Follow):
+		return usageError("--after and --follow are for a queue's messages: --batches begins with the stream's oldest record, and goes on")
+	case c.Count < 0:
+		return usageError(fmt.Sprintf("--count is %d: it must be 1 or more", c.Count))
+	case c.Batches:
 		return c.batches(s)
+	case c.Count != 0 || c.MessagesTable != "" || c.CursorsTable != "":
+		return usageError("--count, --messages-table and --cursors-table are for --batches")
+	case c.Queue == "":
+		return usageError("a queue is needed, or --batches")
 	}
-	if c.Queue == "" {
-		return errors.New("a queue is needed, or --batches")
-	}
-	after := c.After
+	return c.messages(s)
+}
+
+// messages prints the queue's messages.
+func (c *tailCommand) messages(s *session) error {
+	after, told := c.After, false
 	for {
 		query := url.Values{"queue": {c.Queue}}
 		if after != "" {
@@ -63,6 +75,10 @@ func (c *tailCommand) Run(s *session) error {
 		}
 		if !c.Follow {
 			return nil
+		}
+		if !told {
+			fmt.Fprintf(s.errOut, "streamsort: waiting for more of %s; an interrupt ends it\n", printable(c.Queue))
+			told = true
 		}
 		select {
 		case <-s.ctx.Done():

@@ -35,7 +35,7 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 	}
 	errOut.Reset()
 	code = run(ctx, []string{"--url", server.URL, "tail", "-f", "q"}, nil, &out, &errOut)
-	if code != 0 || out.String() != "1\ta\t7\n" || errOut.Len() > 0 {
+	if code != 0 || out.String() != "1\ta\t7\n" || errOut.String() != "streamsort: waiting for more of q; an interrupt ends it\n" {
 		t.Errorf("exit code %d, %q, %s", code, out.String(), errOut.String())
 	}
 }

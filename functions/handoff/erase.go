@@ -129,6 +129,7 @@ type erasableConsumer struct {
 	Consumer  string        `json:"consumer"`
 	State     handoff.State `json:"state"`
 	Delivered jsonseq.Seq   `json:"delivered"`
+	Lag       jsonseq.Seq   `json:"lag"`
 }
 
 // erasable shows what would be erased with a queue.
@@ -139,7 +140,7 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 	}
 	consumers := []erasableConsumer{}
 	for _, it := range there.Consumers {
-		consumers = append(consumers, erasableConsumer{it.Name, it.State, jsonseq.Seq(it.Delivered)})
+		consumers = append(consumers, erasableConsumer{it.Name, it.State, jsonseq.Seq(it.Delivered), jsonseq.Seq(it.Lag())})
 	}
 	return http.StatusOK, struct {
 		Status    int                `json:"status"`

@@ -111,21 +111,27 @@ func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, e
 // Erasable is what would be erased with a queue.
 type Erasable struct {
 	cursor.Remains
-	// Consumers are the queue's, which are all shown.
-	Consumers []Consumer
+	// Consumers are the queue's, which are all shown, beside the position that it has, or
+	// had when its erasing was asked for.
+	Consumers []Status
 }
 
 // Erasable looks what would be erased with a queue, and changes nothing.
 func (d *Deliverer) Erasable(ctx context.Context, queue string) (Erasable, error) {
-	if _, err := d.sorter.ErasureOf(ctx, queue); err != nil {
+	cur, err := d.sorter.ErasureOf(ctx, queue)
+	if err != nil {
 		return Erasable{}, err
 	}
 	consumers, err := d.consumers(ctx, queue)
 	if err != nil {
 		return Erasable{}, err
 	}
-	remains, err := d.sorter.Remaining(ctx, queue)
-	return Erasable{remains, consumers}, err
+	there := Erasable{}
+	for _, c := range consumers {
+		there.Consumers = append(there.Consumers, Status{c, max(cur.Position, cur.Erasure.Last)})
+	}
+	there.Remains, err = d.sorter.Remaining(ctx, queue)
+	return there, err
 }
 
 // isErased reports whether an error says that this queue was erased.

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,14 +51,16 @@ func (n *newcomer) streamsort(ctx context.Context, arguments ...string) (string,
 	return n.command(ctx, n.dir, filepath.Join(n.dir, "bin", "streamsort"), arguments...)
 }
 
-// synth takes the shop of the examples as an app of the user's own, which requires the release,
-// and has the CDK's command write its template.
+// synth makes an app of the CDK with the construct, whose stack has a consumer in Go and one in
+// Python, and has the CDK's command write its template.
 func synth(ctx context.Context, n *newcomer) (string, error) {
-	folder := filepath.Join(n.dir, "shop")
-	if err := n.copy(folder, "examples/shop", "go.mod", "go.sum", "go.work"); err != nil {
-		return "", err
+	for to, from := range map[string]string{"app": "verify/newcomer/testdata/app", "app/consumer": "examples/shop/consumer"} {
+		if err := os.CopyFS(filepath.Join(n.dir, to), os.DirFS(filepath.Join(n.root, filepath.FromSlash(from)))); err != nil {
+			return "", err
+		}
 	}
-	if err := n.copy(folder, "infra/cdk/package.json"); err != nil {
+	cdk, err := n.commandOfTheCDK()
+	if err != nil {
 		return "", err
 	}
 	tools := []string{"go", "get", "-tool"} // as the doc comment of streamsort.Build says
@@ -69,54 +71,40 @@ func synth(ctx context.Context, n *newcomer) (string, error) {
 	for _, main := range mains {
 		tools = append(tools, modproxy.Root+"/functions/"+filepath.Base(filepath.Dir(main))+"@"+n.release.Version)
 	}
+	folder := filepath.Join(n.dir, "app")
 	for _, c := range [][]string{
-		{"go", "mod", "init", "example.com/shop"},
+		{"go", "mod", "init", "example.com/app"},
 		tools,
 		{"go", "get", modproxy.Root + "/infra/cdk@" + n.release.Version},
 		{"go", "mod", "tidy"},
-		{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"},
-		{filepath.Join(folder, "node_modules", ".bin", "cdk"), "synth", "--quiet"},
+		{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", cdk},
+		{filepath.Join("node_modules", ".bin", "cdk"), "synth", "--quiet", "--app", "go run ."},
 	} {
 		if _, err := n.command(ctx, folder, c[0], c[1:]...); err != nil {
 			return "", err
 		}
 	}
-	template, err := os.Stat(filepath.Join(folder, "cdk.out", "Shop.template.json"))
+	template, err := os.Stat(n.template())
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("a template of %d KB", template.Size()/1000), nil
 }
 
-// copy copies a file, or the files of a folder but for some, into a folder of the user's.
-func (n *newcomer) copy(to, from string, but ...string) error {
-	left := map[string]bool{}
-	for _, name := range but {
-		left[name] = true
+// template is where the CDK's command writes that of the app.
+func (n *newcomer) template() string {
+	return filepath.Join(n.dir, "app", "cdk.out", "App.template.json")
+}
+
+// commandOfTheCDK is the package of npm that has it, in the version that this repository uses.
+func (n *newcomer) commandOfTheCDK() (string, error) {
+	text, err := os.ReadFile(filepath.Join(n.root, "infra", "cdk", "package.json"))
+	if err != nil {
+		return "", err
 	}
-	at := filepath.Join(n.root, filepath.FromSlash(from))
-	return filepath.WalkDir(at, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			if err == nil && path != at && (entry.Name() == "dist" || entry.Name() == "cdk.out") {
-				return filepath.SkipDir
-			}
-			return err
-		}
-		name, err := filepath.Rel(at, path)
-		if err != nil || left[name] || strings.HasSuffix(name, "_test.go") {
-			return err
-		}
-		if name == "." {
-			name = filepath.Base(path)
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		name = filepath.Join(to, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		return os.WriteFile(name, text, 0o600)
-	})
+	var document struct {
+		DevDependencies map[string]string `json:"devDependencies"`
+	}
+	err = json.Unmarshal(text, &document)
+	return "aws-cdk@" + document.DevDependencies["aws-cdk"], err
 }

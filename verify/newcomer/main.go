@@ -1,7 +1,9 @@
 // Command newcomer does what a new user does, from an empty folder with Go, Node and a release
 // of this repository as a module proxy: builds a program on the library, and one with traces,
-// installs the command line, and builds an app of the CDK. `make newcomer` runs it; it prints
-// how long each step took, and exits with 1 where one fails.
+// installs the command line, builds an app of the CDK, runs it on the local stack, puts messages,
+// and sees them come out in order, to a function in Go and to one in Python whose retry comes on
+// time. `make newcomer` runs it; it prints how long each step took, and exits with 1 where one
+// fails.
 package main
 
 import (
@@ -33,6 +35,11 @@ var steps = []step{
 	{"one with traces", traced},
 	{"the command line, installed", install},
 	{"an app of the CDK, synthesised", synth},
+	{"the app on the local stack", local},
+	{"messages out of order", put},
+	{"the queue in order", tail},
+	{"the consumer in Go", booked},
+	{"the consumer in Python, which fails once", charged},
 }
 
 func run(ctx context.Context) error {

@@ -25,6 +25,9 @@ type newcomer struct {
 	dir     string
 	environ []string
 	release *modproxy.Proxy
+
+	stack *exec.Cmd // that runs the app
+	url   string    // of its API
 }
 
 func begin() (*newcomer, error) {
@@ -57,8 +60,12 @@ func begin() (*newcomer, error) {
 	return n, nil
 }
 
-// end removes all that the new user made, and what the go command has kept of the release.
+// end stops the stack, and removes all that the new user made, and what the go command has kept of the release.
 func (n *newcomer) end() {
+	if n.stack != nil {
+		_ = n.stack.Process.Signal(os.Interrupt)
+		_ = n.stack.Wait() // it was interrupted, and says so
+	}
 	if n.release != nil {
 		if err := n.release.Forget(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -121,8 +121,9 @@ test: deps deps-infra ## the tests to run before a commit: every kind, less of e
 	cd infra/cdk && $(GO) test $(SHORT) $(UNCACHED) -timeout 12m ./...
 
 .PHONY: check
-check: lint test-whole deploy-local ## all that CI runs: lint, the command line for macOS and Windows, every test whole, a deployment, planted bugs, dropped clauses, a soak of about two minutes
+check: lint test-whole deploy-local ## all that CI runs: lint, the command line for macOS and Windows, every test whole, a deployment, a new user, planted bugs, dropped clauses, a soak of about two minutes
 	@$(MAKE) --no-print-directory cross TARGETS="darwin/arm64 windows/amd64"
+	@$(MAKE) --no-print-directory newcomer
 	@$(MAKE) --no-print-directory mutants CHANGED=1
 	@$(MAKE) --no-print-directory mutants CLAUSES=1
 	@TIME=20s $(MAKE) --no-print-directory soak

@@ -34,6 +34,7 @@ var steps = []step{
 	{"a program on the library", library},
 	{"one with traces", traced},
 	{"the command line, installed", install},
+	{"the stack, from an empty folder", empty},
 	{"an app of the CDK, synthesised", synth},
 	{"the app on the local stack", local},
 	{"messages out of order", put},

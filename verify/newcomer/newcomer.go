@@ -62,10 +62,7 @@ func begin() (*newcomer, error) {
 
 // end stops the stack, and removes all that the new user made, and what the go command has kept of the release.
 func (n *newcomer) end() {
-	if n.stack != nil {
-		_ = n.stack.Process.Signal(os.Interrupt)
-		_ = n.stack.Wait() // it was interrupted, and says so
-	}
+	n.stop()
 	if n.release != nil {
 		if err := n.release.Forget(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

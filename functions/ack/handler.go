@@ -37,6 +37,8 @@ type service struct {
 	tenantClaim string
 	// quotas are the tenants', nil where there are none.
 	quotas *quota.Keeper
+	// after is called behind each request.
+	after func(context.Context, *emf.Metrics)
 }
 
 // fromEnvironment makes the handler of the environment's tables: the chains',
@@ -54,7 +56,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	acker, err := a.NewAcker(client)
+	acker, err := a.NewAcker(client, s.Timer)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +74,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}
 	return (&service{
 		acker: acker, stamper: stamps.New(acker), names: a.Names, announce: announce.Batches(deliverer.Ender(announcer.Chain)),
-		emitter: settings.NewEmitter(out), now: time.Now, tenantClaim: a.TenantClaim, quotas: quotas,
+		emitter: settings.NewEmitter(out), now: time.Now, tenantClaim: a.TenantClaim, quotas: quotas, after: s.SendWakeUps,
 	}).handle, nil
 }
 
@@ -154,6 +156,7 @@ func (s *service) api() *httpapi.API {
 		// A direct invoke's document is that of POST /acks.
 		Direct:      func(*httpapi.Call) (httpapi.Operation, error) { return s.operate, nil },
 		TenantClaim: s.tenantClaim,
+		After:       s.after,
 		Emitter:     s.emitter,
 	}
 }

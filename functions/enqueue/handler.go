@@ -31,6 +31,8 @@ type service struct {
 	tenantClaim string
 	// quotas are the tenants', nil where there are none.
 	quotas *quota.Keeper
+	// after is called behind each request.
+	after func(context.Context, *emf.Metrics)
 }
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
@@ -54,6 +56,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}
 	return (&service{
 		sorter: sorter, quotas: quotas, now: time.Now, paths: paths{s.QueueProp, s.SeqProp, s.IDProp}, tenantClaim: s.TenantClaim,
+		after: s.SendWakeUps,
 	}).api(settings.NewEmitter(out)).Handle, nil
 }
 
@@ -93,6 +96,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 			return s.on(do), err
 		},
 		TenantClaim: s.tenantClaim,
+		After:       s.after,
 		Emitter:     emitter,
 	}
 }

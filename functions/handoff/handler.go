@@ -31,6 +31,8 @@ type service struct {
 	tenantClaim string
 	// quotas are the tenants', nil where there are none.
 	quotas *quota.Keeper
+	// after is called behind each request.
+	after func(context.Context, *emf.Metrics)
 }
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
@@ -52,7 +54,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{deliverer, sorter, time.Now, s.TenantClaim, quotas}).handler(settings.NewEmitter(out)), nil
+	return (&service{deliverer, sorter, time.Now, s.TenantClaim, quotas, s.SendWakeUps}).handler(settings.NewEmitter(out)), nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is
@@ -81,6 +83,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 		Direct:      s.direct,
 		Problem:     problemOf,
 		TenantClaim: s.tenantClaim,
+		After:       s.after,
 		Emitter:     emitter,
 	}
 }

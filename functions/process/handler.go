@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/timer"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -41,7 +42,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	acker, err := ackerFor(readers, client)
+	acker, err := ackerFor(readers, client, s.Timer)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +50,12 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newHandler(deliverer, s.Names, seen, readers)
+	return newHandler(deliverer, s.Names, seen, readers, s.SendWakeUps)
 }
 
 // ackerFor makes the Acker, where a reader is tracked: only then does the
 // environment say where the chains are.
-func ackerFor(readers []handoff.Reader, client *dynamodb.Client) (*xorack.Acker, error) {
+func ackerFor(readers []handoff.Reader, client *dynamodb.Client, t *timer.Timer) (*xorack.Acker, error) {
 	if !slices.ContainsFunc(readers, func(r handoff.Reader) bool { return r.Track > 0 }) {
 		return nil, nil
 	}
@@ -62,7 +63,7 @@ func ackerFor(readers []handoff.Reader, client *dynamodb.Client) (*xorack.Acker,
 	if err != nil {
 		return nil, err
 	}
-	acker, err := a.NewAcker(client)
+	acker, err := a.NewAcker(client, t)
 	return acker, err
 }
 
@@ -71,8 +72,9 @@ func ackerFor(readers []handoff.Reader, client *dynamodb.Client) (*xorack.Acker,
 const margins = time.Second
 
 // newHandler returns the handler, which takes a batch of records and returns the first
-// one that has to be repeated. The Deliverer must report what it does to seen.
-func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader) (handler, error) {
+// one that has to be repeated. The Deliverer must report what it does to seen. after is
+// called at the end.
+func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader, after func(context.Context, *emf.Metrics)) (handler, error) {
 	deliver, err := handoff.OnStream(d, names, readers...)
 	if err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, reader
 		ctx, cancel := margin.Keep(ctx, margins)
 		defer cancel()
 		seen.begin()
-		defer seen.flush()
+		defer seen.flush(ctx, after)
 		response, err := deliver(ctx, event)
 		if err != nil {
 			slog.ErrorContext(ctx, "the batch of records failed", "error", err)
@@ -104,9 +106,10 @@ func (o *observer) begin() {
 	o.metrics = o.emitter.Begin()
 }
 
-func (o *observer) flush() {
+func (o *observer) flush(ctx context.Context, after func(context.Context, *emf.Metrics)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	after(ctx, o.metrics)
 	o.metrics.Flush()
 }
 

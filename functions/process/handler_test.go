@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -101,6 +102,9 @@ type bench struct {
 	deliverer *handoff.Deliverer
 }
 
+// nothing is what is done at the end.
+func nothing(context.Context, *emf.Metrics) {}
+
 func newBench(t *testing.T, consumers string) *bench {
 	t.Helper()
 	b := &bench{T: t, store: handoff.NewMemory()}
@@ -120,7 +124,7 @@ func newBench(t *testing.T, consumers string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.handle, err = newHandler(b.deliverer, cursor.Names{}, seen, readers); err != nil {
+	if b.handle, err = newHandler(b.deliverer, cursor.Names{}, seen, readers, nothing); err != nil {
 		t.Fatal(err)
 	}
 	return b

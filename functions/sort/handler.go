@@ -35,7 +35,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newHandler(sorter, s.Names, settings.NewEmitter(out)), nil
+	return newHandler(sorter, s.Names, settings.NewEmitter(out), s.SendWakeUps), nil
 }
 
 // margins is how long before the function's deadline it stops, and returns which
@@ -44,11 +44,12 @@ const margins = 5 * time.Second
 
 // newHandler returns the handler, which takes a batch of records and returns the first
 // one that has to be repeated. So has one whose queue has more to move over than there
-// is time for; it is continued where it stopped.
-func newHandler(sorter *cursor.Sorter, names cursor.Names, emitter *emf.Emitter) handler {
+// is time for; it is continued where it stopped. after is called at the end.
+func newHandler(sorter *cursor.Sorter, names cursor.Names, emitter *emf.Emitter, after func(context.Context, *emf.Metrics)) handler {
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		metrics := emitter.Begin()
 		defer metrics.Flush()
+		defer after(ctx, metrics)
 		ctx, cancel := margin.Keep(ctx, margins)
 		defer cancel()
 		metrics.Count("StreamRecords", len(event.Records))

@@ -39,6 +39,9 @@ func event(t *testing.T, records ...string) table.StreamEvent {
 	return e
 }
 
+// nothing is what is done at the end.
+func nothing(context.Context, *emf.Metrics) {}
+
 func newSorter(t *testing.T) *cursor.Sorter {
 	t.Helper()
 	defaults := cursor.DefaultSettings()
@@ -58,7 +61,7 @@ func TestHandlerSorts(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	response, err := newHandler(sorter, cursor.Names{}, emf.New(&out, emf.Names{}))(t.Context(),
+	response, err := newHandler(sorter, cursor.Names{}, emf.New(&out, emf.Names{}), nothing)(t.Context(),
 		event(t, record(1, "q", 3), record(2, "q", 1), record(3, "q", 2)))
 	if err != nil || len(response.BatchItemFailures) != 0 {
 		t.Fatalf("%+v, %v", response, err)
@@ -74,7 +77,7 @@ func TestHandlerSorts(t *testing.T) {
 
 func TestHandlerFailsOneRecord(t *testing.T) {
 	var out bytes.Buffer
-	response, err := newHandler(newSorter(t), cursor.Names{}, emf.New(&out, emf.Names{}))(t.Context(),
+	response, err := newHandler(newSorter(t), cursor.Names{}, emf.New(&out, emf.Names{}), nothing)(t.Context(),
 		event(t, record(1, "q", 1), `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"seq":{"N":"1"}}}}`))
 	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" {
 		t.Errorf("%+v, %v; want that record 2 failed", response, err)
@@ -106,7 +109,7 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var out bytes.Buffer
-		response, err := newHandler(sorter, cursor.Names{}, emf.New(&out, emf.Names{}))(ctx,
+		response, err := newHandler(sorter, cursor.Names{}, emf.New(&out, emf.Names{}), nothing)(ctx,
 			event(t, record(1, "q", 1), record(2, "slow", 1), record(3, "q", 2)))
 		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || ctx.Err() != nil {
 			t.Errorf("%+v, %v, %v; want that record 2 comes again, in time", response, err, ctx.Err())

@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/timer"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -28,7 +29,7 @@ const margins = 5 * time.Second
 // minute, and not to the second.
 const early = 30 * time.Second
 
-// report is what a run saw and did.
+// report is what a scheduled run saw and did.
 type report struct {
 	// Consumers is of those that the queues' messages are delivered to, and, as their Sorter,
 	// of the queues' gaps, positions and expiry; Chains of the acker's.
@@ -37,15 +38,19 @@ type report struct {
 }
 
 // handler is the type of the function that Lambda calls.
-type handler = func(context.Context, json.RawMessage) (report, error)
+type handler = func(context.Context, json.RawMessage) (any, error)
 
 // sweeper is what a run needs.
 type sweeper struct {
+	sorter    *cursor.Sorter
 	deliverer *handoff.Deliverer
 	acker     *xorack.Acker
 	consumers handoff.SweepOptions
 	chains    xorack.SweepOptions
 	emitter   *emf.Emitter
+	timer     *timer.Timer
+	// after is called at the end.
+	after func(context.Context, *emf.Metrics)
 	// tenants: the metrics that alarms watch are written by tenant too, gaps from
 	// gapAfter on.
 	tenants  bool
@@ -67,7 +72,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	acker, err := a.NewAcker(client)
+	acker, err := a.NewAcker(client, s.Timer)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +90,8 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}
 	return (&sweeper{
 		tenants: s.TenantClaim != "", gapAfter: s.GapAlarmAfter,
-		deliverer: deliverer, acker: acker, emitter: settings.NewEmitter(out),
+		sorter: sorter, deliverer: deliverer, acker: acker, emitter: settings.NewEmitter(out),
+		timer: s.Timer, after: s.SendWakeUps,
 		consumers: handoff.SweepOptions{
 			Sorter: cursor.SweepOptions{
 				Segments: s.SweepSegments, Every: max(s.SweepEvery-early, 0), FullEvery: s.FullSweepEvery, Announce: announcer.Gap,
@@ -94,22 +100,28 @@ func fromEnvironment(out io.Writer) (handler, error) {
 			Delete: s.DeleteDelivered, Archive: shelf, Readers: s.Readers, Announce: announcer.Consumer,
 		},
 		chains: xorack.SweepOptions{Announce: announce.Batches(deliverer.Ender(announcer.Chain))},
-	}).run, nil
+	}).handle, nil
 }
 
-// run is the handler. Queues with their consumers, and chains, are swept side by side:
+// handle does what is due: what a batch of wake-ups is about, or whatever it finds.
+func (s *sweeper) handle(ctx context.Context, event json.RawMessage) (any, error) {
+	if messages, ok := wakeUps(event); ok {
+		return s.wake(ctx, messages), nil
+	}
+	return s.run(ctx, event)
+}
+
+// run is what the schedule calls. Queues with their consumers, and chains, are swept side by side:
 // each has all of the time, and what one of them has to do, however much, keeps no other
 // waiting. A queue, a consumer or a chain that could not be handled fails the
 // invocation, after all others were.
 func (s *sweeper) run(ctx context.Context, event json.RawMessage) (report, error) {
 	metrics := s.emitter.Begin()
 	defer metrics.Flush()
+	defer s.after(ctx, metrics)
 	ctx, cancel := margin.Keep(ctx, margins)
 	defer cancel()
-	var seen *troubles
-	if s.tenants {
-		seen = &troubles{of: map[string]map[string]float64{}}
-	}
+	seen := s.troubles()
 	var did report
 	var errs [2]error
 	sweeps := []func(){
@@ -130,6 +142,14 @@ func (s *sweeper) run(ctx context.Context, event json.RawMessage) (report, error
 			"queues", did.Consumers.Sorter.Failed, "consumers", did.Consumers.Failed, "chains", did.Chains.Failed)
 	}
 	return did, err
+}
+
+// troubles are where a run notes what alarms watch of each tenant.
+func (s *sweeper) troubles() *troubles {
+	if !s.tenants {
+		return nil
+	}
+	return &troubles{of: map[string]map[string]float64{}}
 }
 
 // scheduled reports whether it is the schedule that calls, which does so more often than a
@@ -233,6 +253,16 @@ func tellWhole(metrics *emf.Metrics, seen handoff.SweepReport) {
 // sweepChains times chains out, and finishes those that the stream's handler did not
 // finish.
 func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics, seen *troubles) (xorack.SweepReport, error) {
+	did, err := s.acker.Sweep(ctx, s.chainOptions(seen))
+	metrics.Count("SweptChains", did.Chains)
+	metrics.Count("ChainsTimedOut", did.TimedOut)
+	metrics.Count("ChainsFinished", did.Finished)
+	metrics.Count("Errors", did.Failed)
+	return did, err
+}
+
+// chainOptions are those of the chains, with a count of those that time out.
+func (s *sweeper) chainOptions(seen *troubles) xorack.SweepOptions {
 	options := s.chains
 	options.Announce = func(ctx context.Context, c xorack.Chain) error {
 		if c.End() == xorack.TimedOut {
@@ -240,12 +270,7 @@ func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics, seen *t
 		}
 		return s.chains.Announce(ctx, c)
 	}
-	did, err := s.acker.Sweep(ctx, options)
-	metrics.Count("SweptChains", did.Chains)
-	metrics.Count("ChainsTimedOut", did.TimedOut)
-	metrics.Count("ChainsFinished", did.Finished)
-	metrics.Count("Errors", did.Failed)
-	return did, err
+	return options
 }
 
 // metricOfGap is the counter of each kind of announcement.

@@ -51,7 +51,8 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, ma
 	}
 	said := map[string]int{}
 	return &sweeper{
-		deliverer: deliverer, acker: acker, emitter: emf.New(out, emf.Names{}),
+		sorter: sorter, deliverer: deliverer, acker: acker, emitter: emf.New(out, emf.Names{}),
+		after: func(context.Context, *emf.Metrics) {},
 		chains: xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
 			said[string(c.End())]++
 			return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -33,6 +34,8 @@ type service struct {
 	now     func() time.Time
 	// quotas are the tenants', nil where there are none.
 	quotas *quota.Keeper
+	// after is called behind each request.
+	after func(context.Context, *emf.Metrics)
 }
 
 // fromEnvironment makes the handler of the environment's tables and secret
@@ -65,6 +68,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}
 	return (&service{
 		sorter: sorter, quotas: quotas, sources: byName(sources), secrets: webhook.NewSecrets(store.Fetch, time.Now), now: time.Now,
+		after: s.SendWakeUps,
 	}).handler(out), nil
 }
 
@@ -82,7 +86,7 @@ func byName(all []webhook.Source) map[string]*webhook.Source {
 }
 
 func (s *service) handler(out io.Writer) handler {
-	return (&httpapi.API{Any: s.receive, Emitter: settings.NewEmitter(out)}).Handle
+	return (&httpapi.API{Any: s.receive, After: s.after, Emitter: settings.NewEmitter(out)}).Handle
 }
 
 // receive takes one request. Before the signature is known to be right,

@@ -38,6 +38,8 @@ type API struct {
 	// TenantClaim is the claim of a caller's token that holds its tenant; empty
 	// where there are no tenants, and every caller names all things in full.
 	TenantClaim string
+	// After is called behind each call, whatever became of it; nil means nothing is.
+	After func(context.Context, *emf.Metrics)
 	// Emitter writes the metrics of each call, of which Errors is counted here.
 	Emitter *emf.Emitter
 }
@@ -59,6 +61,11 @@ type Call struct {
 func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawMessage, err error) {
 	c := &Call{Metrics: a.Emitter.Begin()}
 	defer c.Metrics.Flush()
+	defer func() {
+		if a.After != nil {
+			a.After(ctx, c.Metrics)
+		}
+	}()
 	defer func() {
 		if r := recover(); r != nil {
 			// A panic must not end the process: the caller gets an answer, and the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/pkg/timer"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -45,11 +46,16 @@ func AcksFromEnvironment() (Acks, error) {
 	return a, r.err()
 }
 
-// NewAcker makes the Acker on the table. It makes no request.
-func (a Acks) NewAcker(client *dynamodb.Client) (*xorack.Acker, error) {
+// NewAcker makes the Acker on the table. What it tells of late chains goes to t. It makes no
+// request.
+func (a Acks) NewAcker(client *dynamodb.Client, t *timer.Timer) (*xorack.Acker, error) {
 	store, err := xorack.NewDynamo(client, a.Names)
 	if err != nil {
 		return nil, err
 	}
-	return xorack.New(store, &xorack.Options{Tombstone: a.Tombstone})
+	options := &xorack.Options{Tombstone: a.Tombstone}
+	if t != nil {
+		options.WakeUp = t.Chain
+	}
+	return xorack.New(store, options)
 }

@@ -27,7 +27,7 @@ func TestAcks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	acker, err := a.NewAcker(client)
+	acker, err := a.NewAcker(client, nil)
 	if err != nil || acker == nil {
 		t.Errorf("acker %v, error %v", acker, err)
 	}

@@ -27,8 +27,10 @@ func (s Settings) NewDeliverer(client *dynamodb.Client, acker *xorack.Acker, obs
 	if err != nil {
 		return nil, nil, err
 	}
-	deliverer, err := handoff.New(handoff.NewDynamo(client, s.Consumers), sorter, &handoff.Options{
-		Observe: observe, Acker: acker, KnownQueues: s.KnownQueues,
-	})
+	options := &handoff.Options{Observe: observe, Acker: acker, KnownQueues: s.KnownQueues}
+	if s.Timer != nil {
+		options.WakeUp = s.Timer.Consumer
+	}
+	deliverer, err := handoff.New(handoff.NewDynamo(client, s.Consumers), sorter, options)
 	return deliverer, sorter, err
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/timer"
 )
 
 // Settings are what a function gets from its environment.
@@ -73,6 +74,9 @@ type Settings struct {
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
 	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}].
 	Readers []handoff.Reader
+	// Timer sends wake-ups to STREAMSORT_TIMER_QUEUE, the URL of an SQS queue; nil where it is
+	// not set. Whoever makes something of these settings calls SendWakeUps.
+	Timer *timer.Timer
 }
 
 // FromEnvironment reads and checks all variables. The error joins everything
@@ -115,6 +119,10 @@ func FromEnvironment() (Settings, error) {
 		Readers:          r.readers("STREAMSORT_READERS"),
 	}
 	s.KeepForever = s.Retention == 0
+	var err error
+	if s.Timer, err = timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE")); err != nil {
+		r.errs = append(r.errs, err)
+	}
 	if (s.QueueProp == "") != (s.SeqProp == "" && s.IDProp == "") {
 		r.fail("STREAMSORT_QUEUE_PROP with STREAMSORT_SEQ_PROP or STREAMSORT_ID_PROP", "must be set, or none of them")
 	}
@@ -263,9 +271,13 @@ func (r *reader) check(s Settings) {
 }
 
 func (s Settings) options() *cursor.Options {
-	return &cursor.Options{
+	o := &cursor.Options{
 		Defaults: &s.Defaults, Retention: s.Retention, KeepForever: s.KeepForever, BatchSize: s.BatchSize,
 	}
+	if s.Timer != nil {
+		o.WakeUp = s.Timer.Gap
+	}
+	return o
 }
 
 // NewSorter makes the Sorter on the tables. It makes no request.

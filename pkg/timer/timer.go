@@ -86,8 +86,8 @@ func (t *Timer) note(w WakeUp) {
 }
 
 // Flush sends what was noted, and returns how many wake-ups were sent, and how many could
-// not be. Call it once an invocation, with the invocation's own context and after all of
-// its writes: it takes half a second at most. Nothing fails by it.
+// not be. Call it once an invocation, after all of its writes: it takes half a second at
+// most, also where ctx has ended. Nothing fails by it.
 func (t *Timer) Flush(ctx context.Context) (sent, failed int) {
 	if t == nil {
 		return 0, 0
@@ -96,7 +96,7 @@ func (t *Timer) Flush(ctx context.Context) (sent, failed int) {
 	if len(due) == 0 {
 		return 0, 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 	defer cancel()
 	var all atomic.Int64
 	fanout.SideBySide((len(due)+batch-1)/batch, func(i int) {

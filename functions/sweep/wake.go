@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/pkg/timer"
+)
+
+// wakeUps reads a batch of an SQS queue's messages; false for any other event.
+func wakeUps(raw json.RawMessage) ([]events.SQSMessage, bool) {
+	var event events.SQSEvent
+	if json.Unmarshal(raw, &event) != nil || len(event.Records) == 0 {
+		return nil, false
+	}
+	for _, m := range event.Records {
+		if m.EventSource != "aws:sqs" {
+			return nil, false
+		}
+	}
+	return event.Records, true
+}
+
+// wake sees to what wake-ups are about, side by side. It answers which of them have to come
+// again: those that failed, or that there was no time for.
+func (s *sweeper) wake(ctx context.Context, messages []events.SQSMessage) events.SQSEventResponse {
+	metrics := s.emitter.Begin()
+	defer metrics.Flush()
+	defer s.after(ctx, metrics)
+	ctx, cancel := margin.Keep(ctx, margins)
+	defer cancel()
+	run := waking{s, metrics, s.troubles()}
+	var response events.SQSEventResponse
+	var mu sync.Mutex
+	fanout.SideBySide(len(messages), func(i int) {
+		if run.one(ctx, messages[i].Body) {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: messages[i].MessageId})
+	})
+	metrics.Count("WakeUps", len(messages))
+	run.seen.write(metrics)
+	return response
+}
+
+// waking is a batch of wake-ups.
+type waking struct {
+	*sweeper
+	metrics *emf.Metrics
+	seen    *troubles
+}
+
+// one sees to what a wake-up is about, and reports whether that is done. A message that
+// cannot be read would come again for nothing.
+func (r *waking) one(ctx context.Context, body string) bool {
+	w, err := timer.Parse(body)
+	if err != nil {
+		r.metrics.Count("Errors", 1)
+		slog.ErrorContext(ctx, "a message of the timer's queue is dropped", "error", err)
+		return true
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	late := time.Since(w.Due)
+	did, next, err := r.see(ctx, w)
+	switch {
+	case err != nil:
+		r.metrics.Count("Errors", 1)
+		slog.ErrorContext(ctx, "what is due was not done; the wake-up comes again", "kind", w.Kind, "queue", w.Queue, "consumer", w.Consumer, "tag", w.Tag, "error", err)
+		return false
+	case !next.IsZero():
+		r.metrics.Count("WakeUpsEarly", 1)
+		r.timer.Again(w, next)
+	case did:
+		r.metrics.Add("WakeUpLate", emf.Seconds, max(late, 0).Seconds())
+	default:
+		r.metrics.Count("WakeUpsInVain", 1)
+	}
+	return true
+}
+
+// see does for one thing what a scheduled run does, if it is due. It reports whether there
+// was something to do, and when the thing is due that is not due yet.
+func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.Time, err error) {
+	switch w.Kind {
+	case timer.Gap:
+		report, next, err := r.sorter.Wake(ctx, w.Queue, r.queueOptions(r.metrics, r.seen))
+		r.metrics.Count("Advances", report.Moves)
+		r.metrics.Count("Skipped", report.Skipped)
+		return report.Queues > 0, next, err
+	case timer.Consumer:
+		report, next, err := r.deliverer.Wake(ctx, w.Queue, w.Consumer, r.consumerOptions(r.metrics, r.seen))
+		r.metrics.Count("ClaimsCancelled", report.Cancelled)
+		r.metrics.Count("ClaimsCarried", report.Carried)
+		r.metrics.Count("Nudged", report.Nudged)
+		return report.Nudged > 0, next, err
+	default:
+		report, next, err := r.acker.Wake(ctx, w.Tag, r.chainOptions(r.seen))
+		r.metrics.Count("ChainsTimedOut", report.TimedOut)
+		r.metrics.Count("ChainsFinished", report.Finished)
+		return report.Chains > 0, next, err
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/timer"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// batch is a batch of an SQS queue's messages, m0, m1 and so on.
+func batch(t *testing.T, bodies ...string) json.RawMessage {
+	t.Helper()
+	var e events.SQSEvent
+	for i, body := range bodies {
+		e.Records = append(e.Records, events.SQSMessage{MessageId: fmt.Sprint("m", i), Body: body, EventSource: "aws:sqs"})
+	}
+	raw, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func gapOfQ(queue string) string {
+	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: queue}, Due: time.Now().Add(-time.Second)}.String()
+}
+
+// answers checks which of the messages have to come again.
+func answers(ctx context.Context, t *testing.T, s *sweeper, event json.RawMessage, want ...string) {
+	t.Helper()
+	answer, err := s.handle(ctx, event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again []string
+	for _, f := range answer.(events.SQSEventResponse).BatchItemFailures {
+		again = append(again, f.ItemIdentifier)
+	}
+	if diff := cmp.Diff(want, again); diff != "" {
+		t.Errorf("come again (-want +got):\n%s", diff)
+	}
+}
+
+// TestHandlerWakes: a gap, a consumer and a chain, and what is none or gone; nothing else
+// is looked at.
+func TestHandlerWakes(t *testing.T) {
+	var out bytes.Buffer
+	s, said := sweeperOf(t, gapOf(t), &out)
+	if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: "other", Seq: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: "fails", Seq: 1}); err != nil {
+		t.Fatal(err)
+	}
+	store := handoff.NewMemory()
+	var err error
+	later := time.Now().Add(2 * time.Second)
+	if s.deliverer, err = handoff.New(store, s.sorter, &handoff.Options{Now: func() time.Time { return later }}); err != nil {
+		t.Fatal(err)
+	}
+	earlier, err := handoff.New(store, s.sorter, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error { return errors.New("no luck") }}
+	if done := earlier.Deliver(t.Context(), "fails", bad, -1); done.Ended != handoff.EndedFailed {
+		t.Fatalf("%+v", done)
+	}
+	chains := xorack.NewMemory()
+	creator, err := xorack.New(chains, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.acker, err = xorack.New(chains, &xorack.Options{Now: func() time.Time { return later }}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := creator.Create(t.Context(), "t", &xorack.CreateOptions{Deadline: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	s.consumers.LagAfter = 100 * 365 * 24 * time.Hour // the queues' clock is behind
+	at := time.Now()
+	answers(t.Context(), t, s, batch(t,
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: "q"}, Due: at}.String(),
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Consumer, Queue: "fails", Consumer: "c"}, Due: at}.String(),
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: "t"}, Due: at}.String(),
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: "gone"}, Due: at}.String(),
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Consumer, Queue: "q", Consumer: "gone"}, Due: at}.String(),
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: "gone"}, Due: at}.String(),
+		"what is this?",
+	))
+	hasMetrics(t, &out, `"WakeUps":7`, `"WakeUpsInVain":3`, `"WakeUpLate":[`, `"Errors":1`, `"Skipped":2`, `"GapsSkipped":1`, `"Nudged":1`, `"ChainsTimedOut":1`)
+	if want := map[string]int{"gap.opened": 1, "gap.skipped": 1, "TIMED_OUT": 1}; !cmp.Equal(want, said) {
+		t.Errorf("said %v, want %v", said, want)
+	}
+}
+
+// TestHandlerWakesTooEarly: what is not due yet is sent again.
+func TestHandlerWakesTooEarly(t *testing.T) {
+	var out bytes.Buffer
+	s, _ := sweeperOf(t, gapOf(t), &out)
+	long := time.Hour
+	if _, err := s.sorter.Configure(t.Context(), "q", cursor.Change{GapAfter: &long}); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
+		t.Setenv(name, value)
+	}
+	var err error
+	if s.timer, err = timer.New("https://queue"); err != nil {
+		t.Fatal(err)
+	}
+	s.after = func(ctx context.Context, m *emf.Metrics) {
+		_, failed := s.timer.Flush(ctx)
+		m.Count("WakeUpsFailed", failed)
+	}
+	answers(t.Context(), t, s, batch(t, gapOfQ("q")))
+	hasMetrics(t, &out, `"WakeUpsEarly":1`, `"WakeUpsFailed":1`)
+}
+
+// TestWakeUpsThatComeAgain: what fails, and what there is no time for; a message of any
+// other queue is none of ours.
+func TestWakeUpsThatComeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
+		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if get, ok := r.(ddb.Get); ok && get.Key.Get("queue").Str() == "bad" {
+				return ddb.Answer{}, errors.New("no luck")
+			}
+			return tables.Do(ctx, r)
+		}), cursor.Names{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sorter, err := cursor.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		s, _ := sweeperOf(t, sorter, &out)
+		answers(t.Context(), t, s, batch(t, gapOfQ("well"), gapOfQ("bad")), "m1")
+		hasMetrics(t, &out, `"Errors":1`)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		answers(ended, t, s, batch(t, gapOfQ("well")), "m0")
+	})
+	if _, ok := wakeUps([]byte(`{"Records":[{"eventSource":"aws:s3"}]}`)); ok {
+		t.Error("an event of S3 is taken for wake-ups")
+	}
+}

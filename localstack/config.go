@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/localstack/sqs"
 )
 
 // Config says what to run, and how.
@@ -78,6 +80,9 @@ type Chaos struct {
 	Drop      float64       // probability that a batch is never delivered, 0 to 1
 	Late      float64       // probability that a batch is held back, 0 to 1
 	LateBy    time.Duration // the longest that one is held back
+	// Queues is what goes wrong with the messages of queues that functions read; its seed is
+	// this one's.
+	Queues sqs.Chaos
 }
 
 func (c Config) withDefaults() Config {

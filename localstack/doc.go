@@ -19,7 +19,8 @@
 //   - each HTTP API and function URL, and Lambda's Invoke action, on ports of
 //     this machine (package gateway);
 //   - each schedule (package schedule);
-//   - MiniStack beside, for resources of SQS, SNS, EventBridge and S3 where a
+//   - each queue that a function reads by an event source mapping (package sqs);
+//   - MiniStack beside, for other resources of SQS, SNS, EventBridge and S3 where a
 //     template has them (package ministack).
 //
 // Then [Stack.URL] is where the first API and everything of the runner
@@ -35,6 +36,7 @@
 //	GET  /_streamsort/health                      "ok" once everything runs
 //	GET  /_streamsort/functions                   counters of each function
 //	GET  /_streamsort/mappings                    counters of each event source mapping
+//	GET  /_streamsort/queues                      counters of each queue that a function reads
 //	GET  /_streamsort/failures                    what the queues for failures took
 //	GET  /_streamsort/schedules                   each schedule
 //	POST /_streamsort/schedules/NAME              runs a schedule's targets now

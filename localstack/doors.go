@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,13 +106,15 @@ func (s *Stack) warn(message string) { s.config.Logger.Warn(message) }
 // services from requests of the first HTTP API. (Not a ServeMux, which would
 // redirect paths that it finds unclean.)
 func (s *Stack) mainHandler(api http.Handler) http.Handler {
-	own, invoke := s.stateHandler(), gateway.NewInvoke(s.functions, s.functionNames.find)
+	own, invoke, sqs := s.stateHandler(), gateway.NewInvoke(s.functions, s.functionNames.find), s.serveSQS()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case hasPrefix(r, statePath):
 			own.ServeHTTP(w, r)
 		case hasPrefix(r, gateway.InvokePath):
 			invoke.ServeHTTP(w, r)
+		case len(s.queues) > 0 && strings.HasPrefix(r.Header.Get("X-Amz-Target"), sqsTarget):
+			sqs.ServeHTTP(w, r)
 		case r.Header.Get("X-Amz-Target") != "":
 			refuseService(w, r.Header.Get("X-Amz-Target"))
 		default:

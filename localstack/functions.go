@@ -52,6 +52,9 @@ func (s *Stack) environment(f template.Function) map[string]string {
 	if s.services != nil {
 		env["AWS_ENDPOINT_URL"] = s.services.Endpoint
 	}
+	if s.hasReadQueues() {
+		env["AWS_ENDPOINT_URL_SQS"] = s.URL()
+	}
 	for name, value := range f.Env {
 		env[name] = s.withStreams(value)
 	}

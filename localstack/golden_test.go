@@ -39,7 +39,7 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s: %v, %v", f.Source, ok, err)
 		}
 	}
-	if len(all[0].APIs) != 1 || len(all[0].Mappings) == 0 || len(all[0].Schedules) == 0 || len(all[0].Queues) != 1 {
+	if len(all[0].APIs) != 1 || len(all[0].Mappings) == 0 || len(all[0].Schedules) == 0 || len(all[0].Queues) != 2 || len(all[0].Readers) != 1 {
 		t.Errorf("APIs %d, mappings %d, schedules %d, queues %d", len(all[0].APIs), len(all[0].Mappings), len(all[0].Schedules), len(all[0].Queues))
 	}
 }

@@ -148,6 +148,9 @@ func checkReferences(all []*loaded) error {
 			need("table", tables, m.Table, l, m.LogicalID)
 			need("queue", queues, m.OnFailure, l, m.LogicalID)
 		}
+		for _, m := range l.Readers {
+			need("function", functions, m.Function, l, m.LogicalID)
+		}
 		for _, f := range l.Functions {
 			need("queue", queues, f.Async.OnFailure, l, f.LogicalID)
 		}

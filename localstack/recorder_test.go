@@ -153,7 +153,7 @@ func resources(request *http.Request, body []byte) []string {
 		_, tail, _ := strings.Cut(input.SecretID+input.Name, ":000000000000:")
 		return []string{tail}
 	case input.QueueURL != "":
-		return []string{last(input.QueueURL)}
+		return []string{strings.ReplaceAll(last(input.QueueURL), "streamsort-TimerQueue", "TimerQueue")}
 	}
 	var all []string
 	for table := range input.RequestItems {

@@ -30,12 +30,13 @@ type Stack struct {
 	functions *lambda.Service
 	mappings  []*mapping
 	schedules []timed
+	queues    []readQueue
 	failures  failures
 	logs      *logs
 	data      *os.File // locked while the folder of the data is in use; nil where there is none
 
-	cancel  context.CancelFunc // of mappings and schedules
-	running sync.WaitGroup     // mappings and schedules
+	cancel  context.CancelFunc // of mappings, queues and schedules
+	running sync.WaitGroup     // mappings, queues and schedules
 	closing sync.Once
 }
 
@@ -60,7 +61,7 @@ func (s *Stack) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := errors.Join(s.addMappings(), s.addSchedules()); err != nil {
+	if err := errors.Join(s.addMappings(), s.addQueues(), s.addSchedules()); err != nil {
 		return err
 	}
 	s.serveAll()
@@ -182,12 +183,17 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 	return s.addFunctions(ctx, paths)
 }
 
-// runAll runs mappings and schedules until Close.
+// runAll runs mappings, queues and schedules until Close.
 func (s *Stack) runAll() {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	for _, m := range s.mappings {
 		s.running.Go(func() { s.runMapping(ctx, m) })
+	}
+	for _, q := range s.queues {
+		if q.reader.Enabled {
+			s.running.Go(func() { q.runner.Run(ctx) })
+		}
 	}
 	for _, t := range s.schedules {
 		if t.Enabled {

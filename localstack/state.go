@@ -22,6 +22,7 @@ func (s *Stack) stateHandler() http.Handler {
 	show("health", func() any { return map[string]string{"status": "ok"} })
 	show("functions", func() any { return s.Functions() })
 	show("mappings", func() any { return s.Mappings() })
+	show("queues", func() any { return s.Queues() })
 	show("failures", func() any { return s.Failures() })
 	show("outputs", func() any { return s.Outputs() })
 	show("schedules", func() any {

@@ -22,6 +22,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/localstack/sqs"
 )
 
 // options say how the demo runs.
@@ -69,13 +70,9 @@ func fromEnvironment() (options, error) {
 
 // patience is how long nothing may come out before the demo gives up: longer
 // than the claims of killed processes take to run out, half a minute each, and
-// than the tries of a message that failed are apart.
+// than the tries of a message that failed are apart. The sweep runs by its own schedule: what
+// is due comes by the timer.
 const patience = 3 * time.Minute
-
-// sweepEvery is the time between two sweeps while processes are killed. Its
-// schedule runs it every five minutes: it ends dead claims, and wakes up who
-// waits for another try.
-const sweepEvery = 2 * time.Second
 
 // run runs the demo. The error says what was lost, repeated or out of order.
 func run(ctx context.Context, o options, out io.Writer) error {
@@ -145,15 +142,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		watch()
 	}
 	fmt.Fprintf(out, "==> sent; waiting until all are out, in order, both ways\n")
-	// Trees that nobody ends are timed out by the sweep, as dead claims are ended.
-	swept := time.Now()
-	if err := trees.wait(ctx, int64(ways[0].Distinct()), func() error {
-		if time.Since(swept) < sweepEvery {
-			return nil
-		}
-		swept = time.Now()
-		return stack.Sweep(ctx)
-	}); err != nil {
+	if err := trees.wait(ctx, int64(ways[0].Distinct())); err != nil {
 		return err
 	}
 	if err := drain(ctx, stack, ways, o.chaos, out); err != nil {
@@ -256,6 +245,7 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	}
 	if o.chaos {
 		config.Chaos = localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}
+		config.Chaos.Queues = sqs.Chaos{Duplicate: 0.1, Late: 0.1, LateBy: time.Second}
 	}
 	stack, err := localstack.Run(ctx, config)
 	if err != nil {
@@ -321,10 +311,7 @@ func outcomesOf(answers []answered) map[string]int {
 // drain waits until every message has come out, both ways, and every stream has
 // been dealt with.
 func drain(ctx context.Context, stack *localstack.Stack, ways []*way, chaos bool, out io.Writer) error {
-	drained := progress.Wait{Total: len(ways) * ways[0].Distinct(), What: "messages are out", Patience: patience, Out: out}
-	if chaos {
-		drained.Sweep = stack.Sweep
-	}
+	drained := progress.Wait{Total: len(ways) * ways[0].Distinct(), What: "messages are out", Patience: patience, Killed: chaos, Out: out}
 	var since time.Time
 	return drained.Until(ctx, func(context.Context) (count int, left string, err error) {
 		for _, w := range ways {

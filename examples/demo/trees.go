@@ -128,7 +128,7 @@ func (w *trees) isDone(ctx context.Context, queue string, seq int64) bool {
 }
 
 // wait watches until everything is committed.
-func (w *trees) wait(ctx context.Context, want int64, meanwhile func() error) error {
+func (w *trees) wait(ctx context.Context, want int64) error {
 	if w == nil {
 		return nil
 	}
@@ -144,9 +144,6 @@ func (w *trees) wait(ctx context.Context, want int64, meanwhile func() error) er
 			moved, last = time.Now(), total
 		case time.Since(moved) > patience:
 			return fmt.Errorf("%d of %d messages are committed, and no more for %v", total, want, patience)
-		}
-		if err := meanwhile(); err != nil {
-			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -16,13 +16,19 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/timer"
 )
 
 func main() {
 	slog.SetDefault(lambdacontext.NewLogger())
 	queues := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE"), Arrivals: os.Getenv("ARRIVALS_TABLE")}
 	consumers := handoff.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}
-	deliverer, err := connect(context.Background(), queues, consumers)
+	wake, err := timer.New(os.Getenv("TIMER_QUEUE"))
+	if err != nil {
+		slog.Error("cannot start", "error", err)
+		os.Exit(1)
+	}
+	deliverer, err := connect(context.Background(), queues, consumers, wake)
 	if err != nil {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
@@ -32,12 +38,12 @@ func main() {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
 	}
-	lambda.Start(handler)
+	lambda.Start(timer.Flushing(wake, handler))
 }
 
 // connect makes the Deliverer, which reads the messages and keeps this
-// consumer's place in each queue.
-func connect(ctx context.Context, queues cursor.Names, consumers handoff.Names) (*handoff.Deliverer, error) {
+// consumer's place in each queue. What is due later is told to the stack's timer.
+func connect(ctx context.Context, queues cursor.Names, consumers handoff.Names, wake *timer.Timer) (*handoff.Deliverer, error) {
 	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, err
@@ -51,7 +57,7 @@ func connect(ctx context.Context, queues cursor.Names, consumers handoff.Names) 
 	if err != nil {
 		return nil, err
 	}
-	return handoff.New(handoff.NewDynamo(client, consumers), sorter, &handoff.Options{Observe: observe})
+	return handoff.New(handoff.NewDynamo(client, consumers), sorter, &handoff.Options{Observe: observe, WakeUp: wake.Consumer})
 }
 
 // observe logs what did not go well.

@@ -12,6 +12,9 @@ import (
 func findForeign(resources map[string]rawResource) map[string]bool {
 	foreign := map[string]bool{}
 	used := usedQueues(resources)
+	for id := range readQueues(resources) {
+		delete(used, id) // the runner's own
+	}
 	for id, resource := range resources {
 		if Foreign[resource.typ] == "" {
 			continue
@@ -28,6 +31,19 @@ func findForeign(resources map[string]rawResource) map[string]bool {
 		}
 	}
 	return foreign
+}
+
+// readQueues are the queues that functions read.
+func readQueues(resources map[string]rawResource) map[string]bool {
+	read := map[string]bool{}
+	for _, resource := range resources {
+		if resource.typ == "AWS::Lambda::EventSourceMapping" {
+			for _, id := range references(resource.properties["EventSourceArn"]) {
+				read[id] = resources[id].typ == "AWS::SQS::Queue"
+			}
+		}
+	}
+	return read
 }
 
 // usedQueues are the queues that something sends to or reads from: all but

@@ -209,6 +209,11 @@ func failureQueue(p *props) string {
 
 func (r *reader) mapping(id, physical string, p *props) {
 	p.ignore("KmsKeyArn", "LoggingConfig", "MetricsConfig", "Tags")
+	source := p.need("EventSourceArn")
+	if queue, ok := QueueName(source); ok {
+		r.queueMapping(id, physical, queue, p)
+		return
+	}
 	m := Mapping{
 		LogicalID: id, ID: uuid(physical),
 		Function:         functionOf(p, "FunctionName"),
@@ -228,22 +233,27 @@ func (r *reader) mapping(id, physical string, p *props) {
 		}
 		m.MaxRecordAge = time.Duration(age) * time.Second
 	}
-	source := p.need("EventSourceArn")
 	var ok bool
 	if m.Table, ok = StreamTable(source); !ok && source != "" {
-		p.bad("EventSourceArn", "must be the stream of a DynamoDB table of this run, not %q", source)
+		p.bad("EventSourceArn", "must be the stream of a DynamoDB table, or a queue, of this run, not %q", source)
 	}
 	if p.integer("TumblingWindowInSeconds", 0, 0, 900) != 0 {
 		p.bad("TumblingWindowInSeconds", "tumbling windows are not run on one machine")
 	}
-	for _, kind := range p.texts("FunctionResponseTypes") {
+	m.ReportBatchItemFailures = reportsFailures(p)
+	m.Filters = filters(p)
+	r.template.Mappings = append(r.template.Mappings, m)
+}
+
+// reportsFailures tells that the function's answer names what failed.
+func reportsFailures(p *props) bool {
+	kinds := p.texts("FunctionResponseTypes")
+	for _, kind := range kinds {
 		if kind != "ReportBatchItemFailures" {
 			p.bad("FunctionResponseTypes", "must hold ReportBatchItemFailures only, not %q", kind)
 		}
-		m.ReportBatchItemFailures = true
 	}
-	m.Filters = filters(p)
-	r.template.Mappings = append(r.template.Mappings, m)
+	return len(kinds) > 0
 }
 
 func filters(p *props) []string {

@@ -55,6 +55,9 @@ func splitFunction(reference string) (name, qualifier string) {
 	return name, qualifier
 }
 
+// QueueARN is the ARN of an SQS queue.
+func QueueARN(name string) string { return arn("sqs", name) }
+
 // QueueName is the name of the queue in an SQS ARN.
 func QueueName(queueARN string) (string, bool) {
 	name, ok := strings.CutPrefix(queueARN, arn("sqs", ""))

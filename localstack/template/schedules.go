@@ -17,12 +17,6 @@ type Target struct {
 	Input    string // JSON text; empty for the service's own event
 }
 
-// Queue is an AWS::SQS::Queue that takes what mappings and asynchronous
-// invocations give up on. The runner keeps its messages.
-type Queue struct {
-	LogicalID, Name string
-}
-
 func (r *reader) rule(id, physical string, p *props) {
 	p.ignore("Description", "RoleArn", "Tags")
 	s := Schedule{
@@ -69,13 +63,4 @@ func scheduled(p *props) string {
 func hasQualifier(target, name string) bool {
 	prefix := FunctionARN(name) + ":"
 	return len(target) > len(prefix) && target[:len(prefix)] == prefix
-}
-
-func (r *reader) queue(id, physical string, p *props) {
-	p.ignore(
-		"ContentBasedDeduplication", "DeduplicationScope", "DelaySeconds", "FifoQueue", "FifoThroughputLimit",
-		"KmsDataKeyReusePeriodSeconds", "KmsMasterKeyId", "MaximumMessageSize", "MessageRetentionPeriod",
-		"ReceiveMessageWaitTimeSeconds", "RedriveAllowPolicy", "RedrivePolicy", "SqsManagedSseEnabled", "Tags", "VisibilityTimeout",
-	)
-	r.template.Queues = append(r.template.Queues, Queue{LogicalID: id, Name: physical})
 }

@@ -33,7 +33,8 @@ type Template struct {
 	APIs      []API
 	URLs      []URL
 	Schedules []Schedule
-	Queues    []Queue           // those that take failures
+	Queues    []Queue           // those that take failures, and those that functions read
+	Readers   []QueueMapping    // the functions that read queues
 	Outputs   map[string]string // by their names in the template
 	Exports   map[string]string // by their exported names
 }
@@ -115,7 +116,7 @@ func typeReaders() map[string]typeReader {
 		"AWS::Events::Rule":               (*reader).rule,
 		"AWS::Scheduler::Schedule":        (*reader).schedule,
 		"AWS::SQS::Queue":                 (*reader).queue,
-		"AWS::SQS::QueuePolicy":           nil, // who may send to a queue of failures: AWS checks it
+		"AWS::SQS::QueuePolicy":           nil, // who may send to a queue of the runner's: AWS checks it
 	}
 }
 

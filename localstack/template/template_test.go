@@ -76,7 +76,7 @@ func TestReadStack(t *testing.T) {
 				Targets: []Target{{Function: "shop-Sort", Input: `{"full":true}`}},
 			},
 		},
-		Queues:  []Queue{{LogicalID: "Failures", Name: "shop-Failures"}},
+		Queues:  []Queue{{LogicalID: "Failures", Name: "shop-Failures", Visibility: 30 * time.Second, Retention: 336 * time.Hour}},
 		Outputs: map[string]string{"Stream": StreamARN("shop-events"), "Url": "http://127.0.0.1:1/Api"},
 		Exports: map[string]string{"shop-stream": StreamARN("shop-events")},
 	}

@@ -1,6 +1,8 @@
 package streamsort
 
 import (
+	"slices"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -44,7 +46,7 @@ func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 // sweepAccess: look through all cursors and move them, put tombstones, push
 // the expiry of messages forward, look after the consumers of each queue, note how
 // far it came, and announce what is stuck; archive and delete what was delivered,
-// where that is wanted; delete what is stored of erased queues.
+// where that is wanted; delete what is stored of erased queues; take wake-ups.
 func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
@@ -59,7 +61,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	if s.ArchiveTable != nil {
 		statements = append(statements, allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"}, s.ArchiveTable.TableArn()))
 	}
-	return append(append(statements, s.finishChains()...), s.announce()...)
+	return slices.Concat(statements, s.finishChains(), s.announce(), s.takeWakeUps())
 }
 
 // announce: put events, publish messages and invoke a function, where that is

@@ -52,6 +52,7 @@ func TestAccess(t *testing.T) {
 	acks["ChainsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	acks["FailureQueue.Arn"] = "sqs:SendMessage"
 	acks["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"
+	acks["TimerQueue.Arn"] = "sqs:SendMessage"
 	diff(t, "ack", acks, allowed(t, defaults(), "Ack"))
 
 	operates := common("Handoff")
@@ -60,6 +61,7 @@ func TestAccess(t *testing.T) {
 	operates["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
 	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	operates["AuditTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
+	operates["TimerQueue.Arn"] = "sqs:SendMessage"
 	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))
 
 	delivers := common("Process")
@@ -86,6 +88,10 @@ func TestAccess(t *testing.T) {
 	diff(t, "webhook", receives, allowed(t, changed(), "Webhook"))
 
 	sweeps["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"
+	for _, sends := range []map[string]string{enqueues, sorts} {
+		sends["TimerQueue.Arn"] = "sqs:SendMessage"
+	}
+	sweeps["TimerQueue.Arn"] = "sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage sqs:SendMessage"
 	diff(t, "enqueue", enqueues, allowed(t, defaults(), "Enqueue"))
 	diff(t, "sort", sorts, allowed(t, defaults(), "Sort"))
 	diff(t, "sweep", sweeps, allowed(t, defaults(), "Sweep"))

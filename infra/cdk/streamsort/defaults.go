@@ -57,6 +57,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.SweepInterval = cmp.Or(d.SweepInterval, 4*time.Minute)
 	d.FullSweepEvery = cmp.Or(d.FullSweepEvery, min(24*time.Hour, d.longestFullSweep()))
 	d.SweepSegments = cmp.Or(d.SweepSegments, 4)
+	d.Timer = orNew(d.Timer, true)
 	d.EventBus = orNew(d.EventBus, "default")
 	d.AnnounceTopic = orNew(d.AnnounceTopic, "")
 	d.AnnounceFunction = orNew(d.AnnounceFunction, "")

@@ -41,6 +41,8 @@
 //	Dashboard        CloudWatch
 //	…Throttled       CloudWatch Logs; counts what an API answered 429, in its access log
 //	…Query           CloudWatch Logs Insights, saved; only with Props.SavedQueries
+//	TimerQueue       SQS; wake-ups for what is due; but for Props.Timer
+//	TimerMapping     calls sweep with the wake-ups that are due
 //	FailureQueue     SQS; where the mappings put what they give up on: positions in a stream, no messages
 //	Api              HTTP API with IAM authorisation on every route but PostWebhooks…Route, one for each of Props.Webhooks
 //	TenantApi        HTTP API for tenants, by their tokens; only with Props.TenantClaim

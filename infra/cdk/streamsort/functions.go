@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -211,7 +212,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 	})
 	s.nameResource(role, f.id+"Role")
 	role.AddToPolicy(allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn()))
-	for _, statement := range append(f.access, s.useKey(s.keyServices(f.id)...)...) {
+	for _, statement := range slices.Concat(f.access, s.sendWakeUps(), s.useKey(s.keyServices(f.id)...)) {
 		role.AddToPolicy(statement)
 	}
 	code := cmp.Or(f.code, filepath.Join(s.props.Binaries, f.name))
@@ -283,6 +284,7 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 		"POWERTOOLS_METRICS_NAMESPACE": metricsNamespace,
 	}
 	maps.Copy(all, p.queueVariables())
+	maps.Copy(all, s.timerEnvironment())
 	maps.Copy(all, own)
 	environment := map[string]*string{}
 	for name, value := range all {

@@ -9,6 +9,7 @@ import (
 func shared() object {
 	return object{
 		"STREAMSORT_MESSAGES_TABLE": ref("MessagesTable"), "STREAMSORT_CURSORS_TABLE": ref("CursorsTable"),
+		"STREAMSORT_TIMER_QUEUE":  ref("TimerQueue"),
 		"STREAMSORT_SWEEPS_TABLE": ref("SweepsTable"), "STREAMSORT_ARRIVALS_TABLE": ref("ArrivalsTable"),
 		"STREAMSORT_QUEUE_KEY": "queue", "STREAMSORT_SEQ_KEY": "seq", "STREAMSORT_FIRST_SEQ": "1",
 		"STREAMSORT_POLICY": "wait", "STREAMSORT_GAP_AFTER": "5m", "STREAMSORT_MAX_AHEAD": "100000",
@@ -26,6 +27,7 @@ func sharedChanged() object {
 		"STREAMSORT_MODE": "async", "STREAMSORT_RETENTION": "0s", "STREAMSORT_BATCH_SIZE": "5",
 		"POWERTOOLS_SERVICE_NAME": "orders",
 	})
+	delete(environment, "STREAMSORT_TIMER_QUEUE")
 	return environment
 }
 

@@ -25,7 +25,8 @@ func TestKeyEncrypts(t *testing.T) {
 	for name, c := range map[string]struct {
 		tmpl template
 		key  any
-	}{"new": {encrypted(), get("Key", "Arn")}, "there": {changed(), theKey}} {
+		queues int
+	}{"new": {encrypted(), get("Key", "Arn"), 2}, "there": {changed(), theKey, 1}} {
 		t.Run(name, func(t *testing.T) {
 			counts := map[string]int{}
 			for id, resource := range c.tmpl.Resources {
@@ -46,7 +47,7 @@ func TestKeyEncrypts(t *testing.T) {
 				}
 				counts[typ]++
 			}
-			if counts["AWS::DynamoDB::GlobalTable"] < 8 || counts["AWS::SQS::Queue"] != 1 || counts["AWS::Logs::LogGroup"] < 6 {
+			if counts["AWS::DynamoDB::GlobalTable"] < 8 || counts["AWS::SQS::Queue"] != c.queues || counts["AWS::Logs::LogGroup"] < 6 {
 				t.Errorf("looked at %v", counts)
 			}
 		})
@@ -104,7 +105,7 @@ func TestRolesUseTheKey(t *testing.T) {
 			}
 		}
 	}
-	check(encrypted(), get("Key", "Arn"), map[string]string{"Enqueue": "dynamodb", "Sort": "dynamodb sqs", "Sweep": "dynamodb", "Handoff": "dynamodb", "Ack": "dynamodb sqs"})
+	check(encrypted(), get("Key", "Arn"), map[string]string{"Enqueue": "dynamodb sqs", "Sort": "dynamodb sqs", "Sweep": "dynamodb sqs", "Handoff": "dynamodb sqs", "Ack": "dynamodb sqs"})
 	check(changed(), theKey, map[string]string{
 		"Enqueue": "dynamodb", "Sort": "dynamodb sqs", "Sweep": "dynamodb sns", "Handoff": "dynamodb", "Ack": "dynamodb sns sqs", "Process": "dynamodb sqs", "Webhook": "dynamodb",
 	})

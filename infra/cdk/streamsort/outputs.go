@@ -26,6 +26,7 @@ func (s *Streamsort) addOutputs() {
 		s.output("WebhookFunctionName", "Takes what senders have signed", s.liveName(s.WebhookFunction))
 	}
 	s.output("FailureQueueUrl", "What the event source mapping gave up on", s.FailureQueue.QueueUrl())
+	s.addTimerOutputs()
 	s.export("MessagesTableName", "The messages", s.MessagesTable.TableName())
 	s.export("CursorsTableName", "The cursors", s.CursorsTable.TableName())
 	s.export("ConsumersTableName", "The consumers, and how far they are", s.ConsumersTable.TableName())

@@ -186,6 +186,10 @@ type Props struct {
 	// SweepSegments is how many parts of the cursors a sweep reads side by
 	// side: 1 to 100; 4.
 	SweepSegments int
+	// Timer says whether the stack has a clock: an SQS queue with delays, by which retries,
+	// gaps, leases and chains' deadlines are seen to when they are due, instead of with the
+	// queue's next message or the next sweep; true.
+	Timer *bool
 	// EventBus is the name of the EventBridge bus that gaps are announced on:
 	// 1 to 256 of a-z, A-Z, 0-9, '.', '-', '_', '/'; "default". An empty name
 	// means logs and metrics only.

@@ -30,6 +30,8 @@ type Streamsort struct {
 	// WebhookFunction is nil where there are no senders for it.
 	WebhookFunction awslambda.Function
 	FailureQueue    awssqs.Queue
+	// TimerQueue carries wake-ups; nil where there is no timer.
+	TimerQueue awssqs.Queue
 	// Key is nil where AWS's own keys encrypt.
 	Key awskms.IKey
 
@@ -144,6 +146,7 @@ func (s *Streamsort) addAll() error {
 	s.addBudget()
 	s.addTables()
 	s.addFailureQueue()
+	s.addTimerQueue()
 	if err := s.addFunctions(); err != nil {
 		return err
 	}
@@ -153,6 +156,7 @@ func (s *Streamsort) addAll() error {
 	}
 	s.addEndsMapping()
 	s.addSweepSchedule()
+	s.addTimerMapping()
 	s.addAPI()
 	if s.props.hasTenants() {
 		s.addTenants()

@@ -85,7 +85,7 @@ func changedProps() *Props {
 		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"),
 		AnnounceFunction: new("arn:aws:lambda:eu-west-1:123456789012:function:people"),
 		SettleWithin:     3 * time.Hour,
-		LagAfter:         time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), DeleteDelivered: true, KnownQueues: true,
+		LagAfter:         time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), Timer: new(false), DeleteDelivered: true, KnownQueues: true,
 		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384, WebhookMemory: 448,
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
 		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,
@@ -170,6 +170,7 @@ func TestLogicalIDs(t *testing.T) {
 		"ConsumersTable": "AWS::DynamoDB::GlobalTable", "AuditTable": "AWS::DynamoDB::GlobalTable",
 
 		"FailureQueue": "AWS::SQS::Queue", "FailureQueuePolicy": "AWS::SQS::QueuePolicy",
+		"TimerQueue": "AWS::SQS::Queue", "TimerQueuePolicy": "AWS::SQS::QueuePolicy", "TimerMapping": "AWS::Lambda::EventSourceMapping",
 
 		"SortMapping":   "AWS::Lambda::EventSourceMapping",
 		"EndsMapping":   "AWS::Lambda::EventSourceMapping",
@@ -211,6 +212,9 @@ func TestLogicalIDs(t *testing.T) {
 	for i, tmpl := range []template{defaults(), changed()} {
 		if i == 1 {
 			want["Budget"] = "AWS::Budgets::Budget"
+			for _, id := range []string{"TimerQueue", "TimerQueuePolicy", "TimerMapping"} {
+				delete(want, id) // Props.Timer is false
+			}
 			functions("Process", "Webhook")
 			want["ArchiveTable"], want["QuotasTable"] = "AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::GlobalTable"
 			want["Shifts"], want["ShiftRole"] = "AWS::CodeDeploy::Application", "AWS::IAM::Role"
@@ -265,6 +269,8 @@ func TestOutputs(t *testing.T) {
 		"DedupTableName":         {"Value": ref("DedupTable"), "Export": object{"Name": "Streamsort-DedupTableName"}},
 		"ConsumersTableName":     {"Value": ref("ConsumersTable"), "Export": object{"Name": "Streamsort-ConsumersTableName"}},
 		"SweepsTableName":        {"Value": ref("SweepsTable")},
+		"TimerQueueUrl":          {"Value": ref("TimerQueue"), "Export": object{"Name": "Streamsort-TimerQueueUrl"}},
+		"TimerQueueArn":          {"Value": get("TimerQueue", "Arn"), "Export": object{"Name": "Streamsort-TimerQueueArn"}},
 		"MessagesTableName":      {"Value": ref("MessagesTable"), "Export": object{"Name": "Streamsort-MessagesTableName"}},
 		"CursorsTableName":       {"Value": ref("CursorsTable"), "Export": object{"Name": "Streamsort-CursorsTableName"}},
 		"CursorsStreamArn":       {"Value": get("CursorsTable", "StreamArn"), "Export": object{"Name": "Streamsort-CursorsStreamArn"}},

@@ -2,6 +2,7 @@ package streamsort
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
@@ -19,7 +20,8 @@ const maxReaders = 2
 // the event source mapping that handoff.OnStream is made for, with what it needs
 // to be allowed, and with the tables' names in its environment:
 // STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE,
-// STREAMSORT_CONSUMERS_TABLE, STREAMSORT_ARRIVALS_TABLE and, where there is one, STREAMSORT_DEDUP_TABLE.
+// STREAMSORT_CONSUMERS_TABLE, STREAMSORT_ARRIVALS_TABLE and, where there are such, STREAMSORT_DEDUP_TABLE
+// and STREAMSORT_TIMER_QUEUE (package timer).
 // The mapping is as process's, by the properties that begin with Process.
 //
 // readers are the names, and the prefixes, of the handoff.Readers in it, so that
@@ -44,7 +46,10 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 		"STREAMSORT_CONSUMERS_TABLE": s.ConsumersTable.TableName(), "STREAMSORT_ARRIVALS_TABLE": s.ArrivalsTable.TableName(),
 	}
 	statements := append(s.deliverAccess(), s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
-	statements = append(statements, s.useKey("dynamodb", "sqs")...)
+	statements = slices.Concat(statements, s.sendWakeUps(), s.useKey("dynamodb", "sqs"))
+	if s.TimerQueue != nil {
+		environment[timerVariable] = s.TimerQueue.QueueUrl()
+	}
 	if s.DedupTable != nil {
 		environment["STREAMSORT_DEDUP_TABLE"] = s.DedupTable.TableName()
 		statements = append(statements, s.deduplicate())

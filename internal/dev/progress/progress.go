@@ -30,7 +30,10 @@ type Wait struct {
 	// Patience is how long nothing may move: longer than the claims of killed
 	// processes take to run out.
 	Patience time.Duration
-	// Sweep runs the stack's sweep, where processes are killed; nil where none is.
+	// Killed tells that processes are killed: why it waits is explained.
+	Killed bool
+	// Sweep runs the stack's sweep every two seconds, where its timer is not enough; nil
+	// leaves it to its schedule.
 	Sweep func(context.Context) error
 	Out   io.Writer
 }
@@ -65,7 +68,7 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 		case count != reported && now.After(tellAt):
 			reported, tellAt = count, now.Add(tellEvery)
 			fmt.Fprintf(w.Out, "    %d of %d %s\n", count, w.Total, w.What)
-		case w.Sweep != nil && !explained && now.Sub(moved) > still:
+		case (w.Killed || w.Sweep != nil) && !explained && now.Sub(moved) > still:
 			explained = true
 			fmt.Fprintln(w.Out, "    waiting: what a killed process claimed is claimed again when its lease has ended")
 		}

@@ -1,0 +1,93 @@
+package streamsort
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// timerVariable says to a function where its wake-ups go.
+const timerVariable = "STREAMSORT_TIMER_QUEUE"
+
+const (
+	// timerRetention is how long a wake-up may be tried: longer than SQS delays one.
+	timerRetention = time.Hour
+	// timerBatch is how many wake-ups a call gets: so few that there is time for each.
+	timerBatch = 10
+	// timerCalls is how many calls are made at a time: what is due at once for very many
+	// things must take neither the account's functions nor the tables from the others.
+	timerCalls = 10
+)
+
+// addTimerQueue makes the queue with delays that carries the wake-ups. It is not in the
+// messages' path, and nothing depends on it.
+func (s *Streamsort) addTimerQueue() {
+	if !*s.props.Timer {
+		return
+	}
+	props := &awssqs.QueueProps{
+		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
+		EnforceSSL:      jsii.Bool(true),
+		RetentionPeriod: seconds(timerRetention),
+		// As AWS recommends it for functions. By then the sweep has come.
+		VisibilityTimeout: seconds(6 * s.props.SweepTimeout),
+	}
+	if s.Key != nil {
+		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.Key
+	}
+	s.TimerQueue = awssqs.NewQueue(s.scope, jsii.String("TimerQueue"), props)
+	const reason = "Nothing depends on a wake-up: due times stand in the tables, and the sweep finds what no wake-up came for. One that fails for an hour is of no use any more."
+	suppress(s.nameResource(s.TimerQueue, "TimerQueue"), suppression{rule: "AwsSolutions-SQS3", reason: reason})
+	policy := s.TimerQueue.Node().FindChild(jsii.String("Policy"))
+	s.nameResource(policy, "TimerQueuePolicy")
+}
+
+// addTimerMapping calls sweep with the wake-ups that are due.
+func (s *Streamsort) addTimerMapping() {
+	if s.TimerQueue == nil {
+		return
+	}
+	awslambda.NewCfnEventSourceMapping(s.scope, jsii.String("TimerMapping"), &awslambda.CfnEventSourceMappingProps{
+		FunctionName:          s.liveARN(s.SweepFunction),
+		EventSourceArn:        s.TimerQueue.QueueArn(),
+		BatchSize:             jsii.Number(timerBatch),
+		FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
+		ScalingConfig:         &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: jsii.Number(timerCalls)},
+	})
+}
+
+// timerEnvironment is where wake-ups go.
+func (s *Streamsort) timerEnvironment() map[string]string {
+	if s.TimerQueue == nil {
+		return nil
+	}
+	return map[string]string{timerVariable: *s.TimerQueue.QueueUrl()}
+}
+
+// sendWakeUps: tell the timer what is due when.
+func (s *Streamsort) sendWakeUps() []awsiam.PolicyStatement {
+	if s.TimerQueue == nil {
+		return nil
+	}
+	return []awsiam.PolicyStatement{allow([]string{"sqs:SendMessage"}, s.TimerQueue.QueueArn())}
+}
+
+// takeWakeUps: what the timer's event source mapping does under the function's role.
+func (s *Streamsort) takeWakeUps() []awsiam.PolicyStatement {
+	if s.TimerQueue == nil {
+		return nil
+	}
+	return []awsiam.PolicyStatement{allow([]string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}, s.TimerQueue.QueueArn())}
+}
+
+// addTimerOutputs says where wake-ups go, to functions in stacks of their own.
+func (s *Streamsort) addTimerOutputs() {
+	if s.TimerQueue == nil {
+		return
+	}
+	s.export("TimerQueueUrl", "What tells of due times sends wake-ups there", s.TimerQueue.QueueUrl())
+	s.export("TimerQueueArn", "The same, for what such a function must be allowed", s.TimerQueue.QueueArn())
+}

@@ -248,6 +248,28 @@ func (m *model) sweeper(times int) {
 	})
 }
 
+// timer wakes queues up a number of times, each at any moment: a wake-up that comes too early
+// or too late, twice, or not at all, and one for a queue that nobody knows.
+func (m *model) timer(queues ...string) {
+	m.run.Go("timer", func(p *sim.Proc) {
+		s, _ := m.sorter(p)
+		for i, queue := range queues {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("wake %s", queue), nil, "") < 0 {
+				return
+			}
+			m.running++
+			if _, _, err := s.Wake(context.Background(), queue, cursor.SweepOptions{SkipLimit: 2}); err != nil {
+				m.unfinished = true // as with the skipper
+			}
+			m.running--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
 // eraser erases a queue, until it is told that it is erased, and deletes what is stored,
 // as far as one call does.
 func (m *model) eraser(queue string) {

@@ -82,6 +82,18 @@ func Small() []sim.Scenario {
 			m.writer("B", puts(3)...)
 			m.handler()
 		}),
+		scenario("the timer skips", 1, skipSettings, func(m *model) {
+			m.writer("A", puts(3, 1)...)
+			m.timer(defaultQueue, "nobody", defaultQueue)
+			m.clock(2, time.Second)
+			m.handler()
+		}),
+		scenario("the timer and a skip at once", 0, skipSettings, func(m *model) {
+			m.writer("A", puts(3, 2)...)
+			m.skipper(1)
+			m.timer(defaultQueue)
+			m.clock(2, time.Second)
+		}),
 		scenario("skip", 0, skipSettings, func(m *model) {
 			m.writer("A", puts(3, 1)...)
 			m.skipper(2)

@@ -183,6 +183,27 @@ func (m *model) sweeperAs(name string, times int, deleting bool) {
 	})
 }
 
+// timer wakes a consumer up a number of times, each at any moment: a wake-up that comes too
+// early or too late, twice, or not at all, and one for a consumer that nobody knows.
+func (m *model) timer(consumers ...string) {
+	m.run.Go("timer", func(p *sim.Proc) {
+		d, _ := m.deliverer(p, 0)
+		for i, consumer := range consumers {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("wake %s", consumer), nil, "") < 0 {
+				return
+			}
+			m.running++
+			// What fails is for the sweep.
+			_, _, _ = d.Wake(context.Background(), defaultQueue, consumer, handoff.SweepOptions{MaxAttempts: attempts})
+			m.running--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
 // keeper keeps what is not delivered from expiring, as the sorter's sweep does
 // in each quarter of the retention, and lets that time pass.
 func (m *model) keeper(periods int) {

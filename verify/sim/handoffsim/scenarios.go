@@ -92,6 +92,27 @@ func Small() []sim.Scenario {
 			m.sweeper(1, false)
 			m.clock(1, overLease)
 		}),
+		scenario("one process and the timer", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.timer(defaultConsumer, "nobody", defaultConsumer)
+			m.clock(1, overLease)
+		}),
+		scenario("two processes and the timer", 0, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2, 3)
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.timer(defaultConsumer, defaultConsumer)
+			m.clock(1, overLease)
+		}),
+		scenario("a message that no sink takes, and the timer", 0, 0, func(m *model) {
+			m.poison = 1
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.timer(defaultConsumer, defaultConsumer)
+			m.clock(2, overLease)
+			m.operator("op", operation{kind: handoff.OpSkip, seq: 1})
+		}),
 		scenario("a message that no sink takes", 0, 0, func(m *model) {
 			m.poison = 2
 			m.producer("A", defaultQueue, 1, 2, 3)

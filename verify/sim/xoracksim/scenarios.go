@@ -115,6 +115,20 @@ func Small() []sim.Scenario {
 			m.sweeper(1)
 			m.handler()
 		}),
+		scenario("time-out by the timer", 1, func(m *model) {
+			t := m.two("t", xorack.CreateOptions{Deadline: 2 * time.Minute})
+			m.work(t, false)
+			m.clock(2, time.Minute)
+			m.timer("t", "nobody", "t")
+			m.handler()
+		}),
+		scenario("no progress, and the timer", 1, func(m *model) {
+			t := m.two("t", xorack.CreateOptions{Idle: 2 * time.Minute})
+			m.work(t, false)
+			m.clock(2, time.Minute)
+			m.timer("t")
+			m.handler()
+		}),
 		scenario("no progress", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{Idle: 2 * time.Minute})
 			m.work(t, false)

@@ -59,6 +59,26 @@ func (m *model) sweeper(times int) {
 	})
 }
 
+// timer wakes chains up, each at any moment: a wake-up that comes too early or too late,
+// twice, or not at all, and one for a chain that nobody knows.
+func (m *model) timer(tags ...string) {
+	m.run.Go("timer", func(p *sim.Proc) {
+		a := m.acker(p)
+		for i, tag := range tags {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("wake %s", tag), nil, "") < 0 {
+				return
+			}
+			if _, _, err := a.Wake(context.Background(), tag, xorack.SweepOptions{Announce: m.announce(p)}); err != nil && !p.Dead() {
+				_ = m.failed(err)
+			}
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
 // clock lets time pass, a number of times.
 func (m *model) clock(times int, step time.Duration) {
 	m.run.Clock(&m.now, nil, slices.Repeat([]time.Duration{step}, times)...)

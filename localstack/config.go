@@ -61,9 +61,13 @@ type Config struct {
 	// second attempt, and half of what it waits for its third; a minute where
 	// zero, as on AWS.
 	AsyncRetry time.Duration
+	// Watch builds and restarts a function when its source changes. Without it, what is
+	// built when the stack starts runs until it ends.
+	Watch bool
 	// Failed gets what a function said that failed, of one or more lines: its error, its
 	// panic, or the end of its log where its process ended. It may be called from
 	// several goroutines at once; where nil, Logger gets it.
+	// Where Watch is on, it also gets what does not compile, of the function "build".
 	Failed func(function, text string)
 	// Chaos makes things go wrong on purpose.
 	Chaos Chaos

@@ -25,9 +25,9 @@ import (
 // unrecorded are statements that the recorder sees no call of, each with its
 // reason: by action and resource, or by the whole use.
 var unrecorded = map[string]string{
-	"logs":                            "Lambda writes a function's log under its role",
-	"xray":                            "Lambda sends traces under the function's role",
-	"sqs:SendMessage on FailureQueue": "the event source mapping sends what it gives up on under the function's role",
+	"logs":                                 "Lambda writes a function's log under its role",
+	"xray":                                 "Lambda sends traces under the function's role",
+	"sqs:SendMessage on FailureQueue":      "the event source mapping sends what it gives up on under the function's role",
 	"sqs:DeleteMessage on TimerQueue":      ofTimerMapping,
 	"sqs:GetQueueAttributes on TimerQueue": ofTimerMapping,
 	"sqs:ReceiveMessage on TimerQueue":     ofTimerMapping,

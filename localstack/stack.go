@@ -32,11 +32,12 @@ type Stack struct {
 	schedules []timed
 	queues    []readQueue
 	failures  failures
+	watched   []*watched
 	logs      *logs
 	data      *os.File // locked while the folder of the data is in use; nil where there is none
 
-	cancel  context.CancelFunc // of mappings, queues and schedules
-	running sync.WaitGroup     // mappings, queues and schedules
+	cancel  context.CancelFunc // of mappings, queues, schedules and the watch
+	running sync.WaitGroup     // mappings, queues, schedules and the watch
 	closing sync.Once
 }
 
@@ -162,6 +163,12 @@ func (s *Stack) startDatabase(ctx context.Context) error {
 }
 
 func (s *Stack) startFunctions(ctx context.Context) error {
+	if s.config.Watch { // from before the build on, so that no change is missed
+		var err error
+		if s.watched, err = s.watchedSources(ctx); err != nil {
+			return err
+		}
+	}
 	paths, err := build(ctx, s.templates, s.config)
 	if err != nil {
 		return err
@@ -183,10 +190,13 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 	return s.addFunctions(ctx, paths)
 }
 
-// runAll runs mappings, queues and schedules until Close.
+// runAll runs mappings, queues, schedules and the watch until Close.
 func (s *Stack) runAll() {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
+	if s.config.Watch {
+		s.running.Go(func() { s.watch(ctx) })
+	}
 	for _, m := range s.mappings {
 		s.running.Go(func() { s.runMapping(ctx, m) })
 	}

@@ -33,7 +33,7 @@ func withoutBus(env map[string]string) map[string]string {
 // Run implements the verb.
 func (c *localCommand) Run(s *session) error {
 	config := localstack.Config{
-		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Data: c.Data, Port: c.Port, LogDir: c.LogDir,
+		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Data: c.Data, Watch: c.Watch, Port: c.Port, LogDir: c.LogDir,
 		Services: c.Services, Issuers: c.Issuer, Zips: c.Zips, Version: fetchable(),
 		Chaos: localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
 		Failed: func(function, text string) {

@@ -13,6 +13,7 @@ import (
 // goroutine that serves it. mu guards what the Runtime API's handlers read.
 type environment struct {
 	function *function
+	program  int // of the function, when this was started
 	process  *process
 	server   *http.Server
 	polls    chan *poll   // the runtime asks for work

@@ -28,6 +28,7 @@ type function struct {
 
 	mu      sync.Mutex
 	idle    []*environment // the last one was used last
+	program int            // counts restarts: an environment of an earlier program is not kept
 	counted Stats
 	mean    time.Duration // of a request that succeeded, smoothed: chaos aims by it
 }
@@ -93,10 +94,25 @@ func (f *function) takeIdle() *environment {
 	return nil
 }
 
+// keep keeps an environment for the next request, unless the function was restarted.
 func (f *function) keep(e *environment) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.idle = append(f.idle, e)
+	current := e.program == f.program
+	if current {
+		f.idle = append(f.idle, e)
+	}
+	f.mu.Unlock()
+	if !current {
+		e.close()
+	}
+}
+
+// restart has every request that comes from now on run in a new environment.
+func (f *function) restart() {
+	f.mu.Lock()
+	f.program++
+	f.mu.Unlock()
+	f.closeIdle()
 }
 
 func (f *function) closeIdle() {
@@ -137,11 +153,15 @@ func (f *function) serve(r Request) Response {
 // start starts an environment and waits until its runtime asks for work. Of one that
 // fails it returns what the request is answered with, and the end of what it logged.
 func (f *function) start(inv *invocation) (*environment, *answer, []byte) {
-	f.count(func(s *Stats) { s.Started++ })
+	f.mu.Lock()
+	f.counted.Started++
+	program := f.program
+	f.mu.Unlock()
 	e, err := newEnvironment(f)
 	if err != nil {
 		return nil, failed(inv.id, "Runtime.InvalidEntrypoint", "Error: "+err.Error()), nil
 	}
+	e.program = program
 	if failure := e.initialise(inv); failure != nil {
 		e.close()
 		return nil, failure, e.process.output.tail()

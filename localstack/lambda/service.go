@@ -133,6 +133,14 @@ func (s *Service) Add(f Function) error {
 	return nil
 }
 
+// Restart has every later request of a function run in a new process: its program is
+// another one now. Requests that run go on to their end.
+func (s *Service) Restart(name string) {
+	if f, err := s.function(name); err == nil {
+		f.restart()
+	}
+}
+
 // Functions are the names of all functions, sorted.
 func (s *Service) Functions() []string {
 	s.mu.Lock()

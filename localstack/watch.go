@@ -1,0 +1,188 @@
+package localstack
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// watchEvery is the time between two looks at the sources. A look reads no file.
+const watchEvery = 300 * time.Millisecond
+
+// watched are functions that are built anew together, by one run, or, of interpreted
+// ones, a function and its folder.
+type watched struct {
+	run      buildRun // empty for an interpreted function
+	packages []string
+	programs map[string]string // by function; empty where nothing is built
+	folders  []string
+	seen     [sha256.Size]byte // what was in the folders
+}
+
+// watch builds and restarts functions whose sources have changed, until ctx ends.
+func (s *Stack) watch(ctx context.Context) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		for _, w := range s.watched {
+			if now := fingerprint(w.folders); now != w.seen {
+				w.seen = now
+				s.renew(ctx, w)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// watchedSources are the sources of all functions, as they are now: those that are
+// built, and those that are interpreted.
+func (s *Stack) watchedSources(ctx context.Context) ([]*watched, error) {
+	programs, err := plan(s.templates, s.config)
+	if err != nil {
+		return nil, err
+	}
+	var all []*watched
+	runs := map[buildRun]*watched{}
+	for _, l := range s.templates {
+		for _, f := range l.Functions {
+			if f.Interpreted() {
+				folder, err := codeFolder(l.path, f)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, &watched{programs: map[string]string{f.Name: ""}, folders: below(folder)})
+				continue
+			}
+			p := programs[f.Name]
+			if p.run.root == "" {
+				continue // an asset, or a version, does not change
+			}
+			if runs[p.run] == nil {
+				runs[p.run] = &watched{run: p.run, programs: map[string]string{}}
+				all = append(all, runs[p.run])
+			}
+			w := runs[p.run]
+			w.programs[f.Name] = p.path
+			if !slices.Contains(w.packages, p.pkg) {
+				w.packages = append(w.packages, p.pkg)
+			}
+		}
+	}
+	for _, w := range all {
+		if w.run.root != "" {
+			if w.folders, err = sourceFolders(ctx, w.run.root, w.packages); err != nil {
+				return nil, err
+			}
+		}
+		w.seen = fingerprint(w.folders)
+	}
+	return all, nil
+}
+
+// renew builds what has changed, and restarts the functions whose programs are others
+// now. One that does not compile goes on as it is.
+func (s *Stack) renew(ctx context.Context, w *watched) {
+	began := time.Now()
+	before := map[string][sha256.Size]byte{}
+	for function, path := range w.programs {
+		before[function] = sum(path)
+	}
+	if w.run.root != "" {
+		if err := w.run.build(ctx, w.packages, s.config.Logger); err != nil {
+			if ctx.Err() == nil {
+				s.config.Failed("build", err.Error())
+			}
+			return
+		}
+	}
+	for function, path := range w.programs {
+		if path == "" || sum(path) != before[function] {
+			s.functions.Restart(function)
+			s.config.Logger.Info("restarted, since its source has changed", "function", function, "after", time.Since(began).Round(time.Millisecond))
+		}
+	}
+	if w.run.root == "" {
+		return
+	}
+	// What the sources import may have changed too.
+	if folders, err := sourceFolders(ctx, w.run.root, w.packages); err == nil && !slices.Equal(folders, w.folders) {
+		w.folders, w.seen = folders, fingerprint(folders)
+	}
+}
+
+// sum is of a file's content.
+func sum(path string) [sha256.Size]byte {
+	text, _ := os.ReadFile(path) // one that is not there has the sum of nothing
+	return sha256.Sum256(text)
+}
+
+// ofThisMachine lists the folders of packages whose module was not fetched, and of the
+// files in them.
+const ofThisMachine = `{{if .Module}}{{if or .Module.Main (and .Module.Replace (not .Module.Replace.Version))}}{{.Dir}}
+{{range .EmbedFiles}}{{$.Dir}}/{{.}}
+{{end}}{{end}}{{end}}`
+
+// sourceFolders are the folders on this machine that packages are built from.
+func sourceFolders(ctx context.Context, root string, packages []string) ([]string, error) {
+	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"list", "-e", "-deps", "-f", ofThisMachine}, packages)...)
+	command.Dir = root
+	var said bytes.Buffer
+	command.Stderr = &said
+	out, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list in %s: %w\n%s", root, err, &said)
+	}
+	var folders []string
+	for line := range strings.Lines(string(out)) {
+		path := strings.TrimSpace(line)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			path = filepath.Dir(path)
+		}
+		if path != "" && !slices.Contains(folders, path) {
+			folders = append(folders, path)
+		}
+	}
+	return folders, nil
+}
+
+// below are a folder and those in it, but for what others have put there.
+func below(folder string) []string {
+	var folders []string
+	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !entry.IsDir():
+		case path != folder && (entry.Name() == "node_modules" || entry.Name() == "__pycache__" || strings.HasPrefix(entry.Name(), ".")):
+			return fs.SkipDir
+		default:
+			folders = append(folders, path)
+		}
+		return nil
+	})
+	return folders
+}
+
+// fingerprint changes with the names, the sizes and the times of the files in folders.
+func fingerprint(folders []string) [sha256.Size]byte {
+	var text bytes.Buffer
+	for _, folder := range folders {
+		entries, _ := os.ReadDir(folder) // one that is gone has nothing in it
+		for _, entry := range entries {
+			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+				fmt.Fprintln(&text, folder, info.Name(), info.Size(), info.ModTime().UnixNano())
+			}
+		}
+	}
+	return sha256.Sum256(text.Bytes())
+}

@@ -27,6 +27,8 @@ var told = map[Kind]string{
 // Told is what to say to people of a server that is started.
 func Told(kind Kind) string {
 	switch {
+	case kind == Given:
+		return "the server at " + endpointVariable
 	case kind == DynamoDBLocal && runtime.GOOS+runtime.GOARCH != "linuxamd64":
 		return "DynamoDB Local, since dynoxide, which is quicker, runs on Linux x64 only: it needs Java 17 and 4 to 9 seconds to start"
 	case kind == DynamoDBLocal:

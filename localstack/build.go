@@ -224,6 +224,9 @@ func unpack(program string, f template.Function) (string, error) {
 // programs, and write them while they run.
 func (r buildRun) build(ctx context.Context, packages []string, logger *slog.Logger) error {
 	logger.Info("building functions", "packages", packages)
+	if r.version != "" {
+		logger.Info("their source is fetched by the Go toolchain, the first time, into its module cache (20 MB)", "version", r.version)
+	}
 	if err := os.MkdirAll(filepath.Dir(r.out), 0o755); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package localstack
 import (
 	"bytes"
 	_ "embed" // for ownTemplate
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -13,11 +14,16 @@ import (
 var ownTemplate []byte
 
 // OwnTemplate is the path of this project's own template: in the project's folder, or
-// else a copy in the user's cache.
-func OwnTemplate() (string, error) {
+// else a copy in the user's cache, where the Config says how the functions are had there.
+func (c Config) OwnTemplate() (string, error) {
 	const name = "streamsort.template.json"
-	if root, err := localdb.Root(); err == nil {
+	root, outside := localdb.Root()
+	switch {
+	case outside == nil:
 		return filepath.Join(root, "localstack", name), nil
+	case c.Version == "" && c.Zips == "":
+		return "", fmt.Errorf("the project's own template needs its functions, and this program has no version by which to fetch them: "+
+			"run a release, or one of `go install`, or with the zips of a release (--zips): %w", outside)
 	}
 	folder, err := cacheFolder("template")
 	if err != nil {

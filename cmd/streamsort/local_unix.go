@@ -42,9 +42,9 @@ func (c *localCommand) Run(s *session) error {
 		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)),
 	}
 	if len(config.Templates) == 0 {
-		own, err := localstack.OwnTemplate()
+		own, err := config.OwnTemplate()
 		if err != nil {
-			return err
+			return fmt.Errorf("no --template is given: %w", err)
 		}
 		config.Templates = []string{own}
 	}

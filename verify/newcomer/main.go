@@ -1,6 +1,7 @@
 // Command newcomer does what a new user does, from an empty folder with Go, Node and a release
 // of this repository as a module proxy: builds a program on the library, and one with traces,
-// installs the command line, builds an app of the CDK, runs it on the local stack, puts messages,
+// installs the command line, starts the stack in an empty folder, by a release's zips too, builds
+// an app of the CDK, runs it on the local stack, puts messages,
 // and sees them come out in order, to a function in Go and to one in Python whose retry comes on
 // time. `make newcomer` runs it; it prints how long each step took, and exits with 1 where one
 // fails.
@@ -35,6 +36,7 @@ var steps = []step{
 	{"one with traces", traced},
 	{"the command line, installed", install},
 	{"the stack, from an empty folder", empty},
+	{"the stack by a release's zips, without Go", zips},
 	{"an app of the CDK, synthesised", synth},
 	{"the app on the local stack", local},
 	{"messages out of order", put},

@@ -31,32 +31,15 @@ func wait(what string) progress.Wait {
 	return progress.Wait{Total: messages, What: what, Patience: patience, Out: os.Stdout}
 }
 
-// empty starts the stack in an empty folder, as it is by default, and stops it.
-func empty(ctx context.Context, n *newcomer) (string, error) {
-	folder := filepath.Join(n.dir, "empty")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		return "", err
-	}
-	said, err := n.start(ctx, folder)
-	if err == nil {
-		_, err = put(ctx, n)
-	}
-	if err == nil {
-		_, err = tail(ctx, n)
-	}
-	n.stop()
-	return said, err
-}
-
 // local starts the app on the local stack.
 func local(ctx context.Context, n *newcomer) (string, error) {
-	return n.start(ctx, n.dir, "--template", n.template())
+	return n.start(ctx, n.environ, n.dir, "--template", n.template())
 }
 
 // start starts a local stack, and waits until it runs.
-func (n *newcomer) start(ctx context.Context, folder string, more ...string) (string, error) {
+func (n *newcomer) start(ctx context.Context, environ []string, folder string, more ...string) (string, error) {
 	n.stack = exec.CommandContext(ctx, filepath.Join(n.dir, "bin", "streamsort"), append([]string{"local", "--port", "0"}, more...)...)
-	n.stack.Dir, n.stack.Env = folder, n.environ
+	n.stack.Dir, n.stack.Env = folder, environ
 	n.stack.Cancel = func() error { return n.stack.Process.Signal(os.Interrupt) }
 	var errs strings.Builder
 	n.stack.Stderr = &errs

@@ -107,7 +107,7 @@ local: deps ## start the local stack and leave it running
 
 # What makes no sense in part: it waits for half a minute until a dead process's claim
 # has run out, or runs pip, cfn-lint or the CDK's command. Only make check runs it.
-WHOLE_ONLY := TestEveryOrderIsChargedOnce|TestOutsideOfTheProject$$|TestPython|TestTemplatesLint|TestCommandSynthesizesGolden
+WHOLE_ONLY := TestEveryOrderIsChargedOnce|TestPython|TestTemplatesLint|TestCommandSynthesizesGolden
 SHORT := -short -skip '$(WHOLE_ONLY)'
 # What the tests of the stack read lies outside of their modules, where the go command
 # does not see that it has changed.

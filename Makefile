@@ -158,6 +158,7 @@ bench: deps ## measure for minutes, and print the figures: cost of each operatio
 	@$(GO) test ./pkg/dedup -run '^$$' -bench Once -benchmem | grep -E 'Benchmark|FAIL'
 	@$(GO) test ./pkg/xorack -run 'Figure|ManyFinish' -v | grep -E 'units|PASS:|FAIL'
 	@$(GO) run ./verify/bench
+	@TIMER_THINGS=40 $(GO) test ./localstack -run WhatIsDue -v | grep -E 'due|FAIL'
 
 # make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.
 BATCH ?= 1

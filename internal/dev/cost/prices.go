@@ -22,9 +22,9 @@ const (
 	metric    = 0.30
 	alarm     = 0.10
 	dashboard = 3.00
-	// A request to a FIFO queue, up to 64 KB or ten messages.
+	// A request to a FIFO queue, and to another one, up to 64 KB or ten messages.
 	// https://aws.amazon.com/sqs/pricing/
-	fifoRequest = 0.50 / million
+	fifoRequest, standardRequest = 0.50 / million, 0.40 / million
 
 	million = 1e6
 	gb      = 1 << 30

@@ -25,6 +25,10 @@ func (w Workload) Write(out io.Writer) error {
 		"$%.2f a month where nothing moves (rounds %.2f, the day's full round %.2f, calls %.2f),\n"+
 		"and $%.2f for the consumers of queues that moved (sync).\n",
 		w.Queues, sweep.Quiet(), sweep.Rounds, sweep.Full, sweep.Calls, sweep.Moved)
+	clock := timer()
+	fmt.Fprintf(out, "\nThe timer: $%.2f a month where nothing is due, and $%.2f for a million wake-ups that come one by one\n"+
+		"($%.2f where ten come at a time). A retry, a skip, a takeover and a chain that is late are one each.\n",
+		clock.Polls, clock.Million, clock.Together)
 	_, err := fmt.Fprintln(out, "\nSQS FIFO keeps the order in which messages are sent: it does not sort them.\ndocs/cost.md has the formulae, where each figure is from, and what is left out.")
 	return err
 }

@@ -25,7 +25,7 @@ type Timer struct {
 	mu sync.Mutex
 	// noted are those since the last Flush, the latest of each thing.
 	noted map[Thing]WakeUp
-	// sent is what is on its way, by when it was last known to come out.
+	// sent is what is on its way, by when it comes out.
 	sent *lru.Cache[Thing, time.Time]
 }
 
@@ -145,7 +145,7 @@ func (t *Timer) send(ctx context.Context, due []WakeUp) int {
 	for _, one := range said.Successful {
 		if i, err := strconv.Atoi(one.ID); err == nil && i >= 0 && i < len(due) {
 			taken++
-			t.sent.Add(due[i].Thing, due[i].Due)
+			t.sent.Add(due[i].Thing, due[i].comesOut(now))
 		}
 	}
 	return taken

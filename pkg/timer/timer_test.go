@@ -119,8 +119,14 @@ func newTimer(t *testing.T, s *service) *timer.Timer {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
+	return timerAt(t, server.URL)
+}
+
+// timerAt is a timer whose queue is at an endpoint.
+func timerAt(t *testing.T, endpoint string) *timer.Timer {
+	t.Helper()
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_SQS": server.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_ENDPOINT_URL_SQS": endpoint, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
 	} {
 		t.Setenv(name, value)
 	}
@@ -186,6 +192,37 @@ func TestAgain(t *testing.T) {
 	}
 }
 
+// TestFarAhead: SQS delays by a quarter of an hour, so a wake-up of later is sent from one to
+// the next by a process that has sent it before.
+func TestFarAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		was := http.DefaultTransport
+		defer func() { http.DefaultTransport = was }()
+		var s service
+		http.DefaultTransport = &s
+		it := timerAt(t, "http://127.0.0.1:1")
+		due := time.Now().Add(40 * time.Minute)
+		w := timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: "t"}, Due: due}
+		it.Chain("t", due)
+		for again, delay := range []string{"900s", "900s", "600s"} {
+			flush(t, it, 1, 0)
+			s.takes(t, fmt.Sprintf("chain t %s %d", delay, again))
+			it.Chain("t", due) // one is under way
+			flush(t, it, 0, 0)
+			time.Sleep(min(15*time.Minute, time.Until(due)))
+			w.Again = again
+			it.Again(w, due)
+		}
+	})
+}
+
+// RoundTrip answers without a network.
+func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
 // TestWhatIsNotSent: it is counted, and is sent when it is told the next time.
 func TestWhatIsNotSent(t *testing.T) {
 	s := service{refuse: func(body string) bool { return strings.Contains(body, "bad") }}
@@ -220,16 +257,10 @@ func TestNoTimer(t *testing.T) {
 // TestTheNextAnswerIsNotKeptWaiting: a service that does not answer.
 func TestTheNextAnswerIsNotKeptWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for name, value := range map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1"} {
-			t.Setenv(name, value)
-		}
 		was := http.DefaultTransport
 		defer func() { http.DefaultTransport = was }()
 		http.DefaultTransport = silent{}
-		it, err := timer.New("https://queue")
-		if err != nil {
-			t.Fatal(err)
-		}
+		it := timerAt(t, "http://127.0.0.1:1")
 		began := time.Now()
 		handle := timer.Flushing(it, func(_ context.Context, queue string) (int, error) {
 			it.Gap(queue, time.Now())

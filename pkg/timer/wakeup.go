@@ -112,3 +112,12 @@ func (w WakeUp) delay(now time.Time) int {
 	left := min(max(w.Due.Sub(now), 0), maxDelay)
 	return int((left + time.Second - 1) / time.Second)
 }
+
+// comesOut is when a wake-up that is sent now is taken for one that has come out: then it
+// may be sent again.
+func (w WakeUp) comesOut(now time.Time) time.Time {
+	if last := now.Add(maxDelay); w.Due.After(last) {
+		return last
+	}
+	return w.Due
+}

@@ -206,11 +206,21 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 		}
 	}
 	missing := failed == nil && r.missing(consumers, it)
-	errs := []error{failed, r.seeTo(ctx, consumers, it, missing)}
+	errs := []error{failed, r.seeTo(ctx, r.inTurn(consumers), it, missing)}
 	if failed == nil && (r.options.Delete || r.options.Archive != nil) {
 		errs = append(errs, r.retire(ctx, it))
 	}
 	return errors.Join(errs...)
+}
+
+// inTurn has a visit begin with another one of a queue's consumers each time: where its time,
+// or what it may announce, ends before the last of them, that is not so in each run.
+func (r *sweepRun) inTurn(consumers []Consumer) []Consumer {
+	if len(consumers) == 0 {
+		return nil
+	}
+	first := uint64(r.now().UnixMilli()) % uint64(len(consumers))
+	return slices.Concat(consumers[first:], consumers[:first])
 }
 
 // seeTo sees to consumers of a queue, and wakes up who reads it where one of them lacks

@@ -444,3 +444,30 @@ func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
 		t.Errorf("%+v, %d announced; want 2 nudges, and 100", report, len(ofMany))
 	}
 }
+
+// TestEveryConsumerComesUp: however many of a queue's consumers lag, whatever their names are,
+// each is announced by and by.
+func TestEveryConsumerComesUp(t *testing.T) {
+	k := newDesk(t)
+	k.put("many", 1)
+	const consumers = 300
+	for n := range consumers {
+		_, err := k.d.Create(t.Context(), "many", fmt.Sprint("c", n), handoff.First)
+		k.must(err)
+	}
+	said := map[string]bool{}
+	for range 20 {
+		k.pass(time.Hour + 37*time.Millisecond)
+		k.announced = nil
+		k.sweep(handoff.SweepOptions{})
+		if len(k.announced) != 100 {
+			t.Fatalf("%d are announced in a run, want 100", len(k.announced))
+		}
+		for _, a := range k.announced {
+			said[a.Consumer] = true
+		}
+	}
+	if len(said) != consumers {
+		t.Errorf("%d of %d consumers were ever announced", len(said), consumers)
+	}
+}

@@ -102,6 +102,9 @@ var deliveryMutants = []mutant{
 	{"many consumers of a queue have no turn", deliveryFolder, test{"./pkg/handoff", "TestManyConsumersOfAQueueHaveATurn"}, []edit{
 		{"sweep.go", "case i > 0 && !r.until.IsZero() && !r.now().Before(r.until):", "case false:"},
 	}},
+	{"the first consumers of a queue are the first in each run", deliveryFolder, test{"./pkg/handoff", "TestEveryConsumerComesUp"}, []edit{
+		{"sweep.go", "return slices.Concat(consumers[first:], consumers[:first])", "return slices.Concat(consumers, consumers[:first%1])"},
+	}},
 	{"dead claims are left to the next record", deliveryFolder, test{"./pkg/handoff", "TestSweepEndsDeadClaims"}, []edit{
 		{"sweep.go", "\tcase over(c, now):", "\tcase false:"},
 	}},

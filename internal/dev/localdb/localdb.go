@@ -105,6 +105,9 @@ func Start(ctx context.Context, kind Kind, data string) (*Server, error) {
 		return &Server{Kind: kind, Endpoint: endpoint}, awaitAnswer(ctx, endpoint, nil)
 	}
 	folder, err := place(kind)
+	if err == nil && data != "" {
+		err = othersData(kind, data)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +118,23 @@ func Start(ctx context.Context, kind Kind, data string) (*Server, error) {
 			return s, err
 		}
 	}
+}
+
+// dataFiles are what each kind keeps its data in.
+var dataFiles = map[Kind]string{Dynoxide: "dynoxide.db", DynamoDBLocal: "shared-local-instance.db"}
+
+// othersData reports a folder with the data of another kind of server and none of this one:
+// it would look as if all were gone.
+func othersData(kind Kind, data string) error {
+	if _, err := os.Stat(filepath.Join(data, dataFiles[kind])); err == nil {
+		return nil
+	}
+	for other, file := range dataFiles {
+		if _, err := os.Stat(filepath.Join(data, file)); err == nil {
+			return fmt.Errorf("%s has the data of %s, which %s cannot read: start %s, or name another folder", data, other, kind, other)
+		}
+	}
+	return nil
 }
 
 var (
@@ -165,7 +185,7 @@ func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error)
 		}
 		arguments := []string{"serve", "--port", strconv.Itoa(port)}
 		if data != "" {
-			arguments = append(arguments, "--db-path", filepath.Join(data, "dynoxide.db"))
+			arguments = append(arguments, "--db-path", filepath.Join(data, dataFiles[kind]))
 		}
 		return exec.Command(path, arguments...), nil
 	case DynamoDBLocal:

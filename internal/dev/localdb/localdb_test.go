@@ -68,3 +68,37 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 		t.Errorf("without Java: error %v", err)
 	}
 }
+
+// TestDataOfAnotherKind: what one server has written is not gone as another one is started.
+func TestDataOfAnotherKind(t *testing.T) {
+	for _, kind := range localdb.Kinds() {
+		if kind == localdb.Given {
+			continue
+		}
+		data := t.TempDir()
+		server, err := localdb.Start(t.Context(), kind, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := dynamo.New(&dynamo.Options{Endpoint: server.Endpoint})
+		if err == nil {
+			_, err = client.ListTables(t.Context(), &dynamodb.ListTablesInput{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.Close()
+		other := map[localdb.Kind]localdb.Kind{localdb.Dynoxide: localdb.DynamoDBLocal, localdb.DynamoDBLocal: localdb.Dynoxide}[kind]
+		if s, err := localdb.Start(t.Context(), other, data); err == nil || !strings.Contains(err.Error(), "the data of "+string(kind)) {
+			t.Errorf("%s on the data of %s: error %v", other, kind, err)
+			if err == nil {
+				s.Close()
+			}
+		}
+		again, err := localdb.Start(t.Context(), kind, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Close()
+	}
+}

@@ -46,6 +46,9 @@ func TestScripts(t *testing.T) {
 		// archive does what the sweep does when all consumers are past a seq.
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo},
 		Setup: func(env *testscript.Env) error {
+			// Where `streamsort local` keeps what it fetches: testscript's own is /no-home, which
+			// root can make.
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("STREAMSORT_URL", stack.URL())
 			env.Setenv("AWS_ENDPOINT_URL_DYNAMODB", stack.DynamoDB())
 			return nil

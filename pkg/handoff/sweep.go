@@ -185,8 +185,10 @@ type sweepRun struct {
 	until time.Time
 	// startUntil is when the turn of the queue's starts is over, from the first one on.
 	startUntil time.Time
-	// left are the consumers for which there was no time in the turn, and at their queue.
+	// left are the consumers for which there was no time in the turn, more tells that there was
+	// none for all that is to be archived or deleted; at is their queue.
 	left []Consumer
+	more bool
 	at   cursor.Cursor
 	// announced is how many announcements there were.
 	announced int
@@ -205,6 +207,7 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 			return err
 		}
 	}
+	r.at = it
 	missing := failed == nil && r.missing(consumers, it)
 	errs := []error{failed, r.seeTo(ctx, r.inTurn(consumers), it, missing)}
 	if failed == nil && (r.options.Delete || r.options.Archive != nil) {
@@ -247,7 +250,7 @@ func (r *sweepRun) each(ctx context.Context, consumers []Consumer, it cursor.Cur
 		case ctx.Err() != nil:
 			return true, errors.Join(append(errs, ctx.Err())...)
 		case i > 0 && !r.until.IsZero() && !r.now().Before(r.until):
-			r.left, r.at = consumers[i:], it
+			r.left = consumers[i:]
 			return true, errors.Join(errs...)
 		}
 		behind, err := r.consumer(ctx, c, it)
@@ -285,8 +288,8 @@ func (r *sweepRun) maxAttempts(name string) int {
 	return r.options.MaxAttempts
 }
 
-// sweepTurn is how long a queue may take in a round; with those of its consumers for whom
-// that is too short the run goes on when the round is over. It is also how long a run goes on
+// sweepTurn is how long a queue may take in a round; with those of its consumers, and what is
+// to be archived and deleted, for whom that is too short the run goes on when the round is over. It is also how long a run goes on
 // with the starts of one queue: who reads for them, and was woken up, goes on with them beside.
 const sweepTurn = 5 * time.Second
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ type consumerSweep struct {
 	// visited are the queues that the round of the gaps has come to: the full round
 	// neither announces nor nudges again.
 	visited map[string]bool
-	// rest are the queues of whose consumers some are left.
+	// rest are the queues of which something is left.
 	rest []*sweepRun
 }
 
@@ -113,20 +114,24 @@ func (s *consumerSweep) did(run *sweepRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.report.add(run.report)
-	if len(run.left) > 0 {
+	if len(run.left) > 0 || run.more {
 		s.rest = append(s.rest, run)
 	}
 }
 
-// goOn goes on with the queues of whose consumers some are left. They were woken up: whom this
+// goOn goes on with the queues of which something is left. Consumers were woken up: whom this
 // does not come to the next round does.
 func (s *consumerSweep) goOn(ctx context.Context) {
 	rest := s.rest
 	s.rest = nil
 	s.deliverer.forEach(len(rest), func(i int) {
-		run, left := rest[i], rest[i].left
-		run.report, run.seen, run.until, run.left = SweepReport{}, &cursor.Tally{}, time.Time{}, nil
-		if _, err := run.each(ctx, left, run.at); err != nil {
+		run, left, more := rest[i], rest[i].left, rest[i].more
+		run.report, run.seen, run.until, run.left, run.more = SweepReport{}, &cursor.Tally{}, time.Time{}, nil, false
+		_, err := run.each(ctx, left, run.at)
+		if more {
+			err = errors.Join(err, run.retire(ctx, run.at))
+		}
+		if err != nil {
 			run.report.Failed++
 			s.fail(fmt.Errorf("sweep of queue %q: %w", run.at.Queue, err))
 		}

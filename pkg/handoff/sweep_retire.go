@@ -22,18 +22,39 @@ func (r *sweepRun) retire(ctx context.Context, it cursor.Cursor) error {
 		return nil
 	}
 	if r.options.Archive != nil {
-		kept, err := r.options.Archive.Keep(ctx, it.Queue, min(lowest, it.Position), r.options.DeleteLimit)
-		r.report.Archived += kept.Messages
-		r.report.Lost += kept.Missing
+		to, err := r.archive(ctx, it.Queue, min(lowest, it.Position))
 		if err != nil {
 			return err
 		}
-		lowest = min(lowest, kept.To)
+		lowest = min(lowest, to)
 	}
 	if !r.options.Delete {
 		return nil
 	}
 	return r.delete(ctx, it, lowest)
+}
+
+// retireStep is how many messages are archived, or deleted, between two looks at the time.
+const retireStep = 200
+
+// archive archives a queue up to a seq, for as long as the queue has time, and returns up to
+// where it is archived then.
+func (r *sweepRun) archive(ctx context.Context, queue string, upTo int64) (int64, error) {
+	for left := r.options.DeleteLimit; ; left -= retireStep {
+		kept, err := r.options.Archive.Keep(ctx, queue, upTo, min(left, retireStep))
+		r.report.Archived += kept.Messages
+		r.report.Lost += kept.Missing
+		if err != nil || kept.To >= upTo || left <= retireStep || r.cut(ctx) {
+			return kept.To, err
+		}
+	}
+}
+
+// cut reports whether the time is up of a queue of which there is more to archive or to
+// delete, and notes it: the run goes on with it when the round is over.
+func (r *sweepRun) cut(ctx context.Context) bool {
+	r.more = r.more || !r.hasTime(ctx, r.until, r.margin)
+	return r.more
 }
 
 // delete deletes what every consumer is past. It goes in two steps, with time
@@ -43,9 +64,7 @@ func (r *sweepRun) retire(ctx context.Context, it cursor.Cursor) error {
 // or is seen in lowest.
 func (r *sweepRun) delete(ctx context.Context, it cursor.Cursor, lowest int64) error {
 	if it.Floor >= it.Settings.First {
-		deleted, err := r.sorter.DeleteUpTo(ctx, it.Queue, min(it.Floor, lowest), r.options.DeleteLimit)
-		r.report.Deleted += deleted
-		if err != nil || deleted == r.options.DeleteLimit {
+		if more, err := r.deleteUpTo(ctx, it.Queue, min(it.Floor, lowest)); more || err != nil {
 			return err
 		}
 	}
@@ -55,4 +74,21 @@ func (r *sweepRun) delete(ctx context.Context, it cursor.Cursor, lowest int64) e
 		}
 	}
 	return nil
+}
+
+// deleteUpTo deletes up to a seq, for as long as the queue has time, and reports whether there
+// may be more.
+func (r *sweepRun) deleteUpTo(ctx context.Context, queue string, upTo int64) (more bool, err error) {
+	for left := r.options.DeleteLimit; left > 0; left -= retireStep {
+		step := min(left, retireStep)
+		deleted, err := r.sorter.DeleteUpTo(ctx, queue, upTo, step)
+		r.report.Deleted += deleted
+		if err != nil || deleted < step {
+			return false, err
+		}
+		if r.cut(ctx) {
+			break
+		}
+	}
+	return true, nil
 }

@@ -15,10 +15,16 @@ var archiveMutants = []mutant{
 		{"sweep_retire.go", "\treturn r.delete(ctx, it, lowest)\n", "\treturn nil\n"},
 	}},
 	{"archive: deleted although the archive failed", deliveryFolder, archivings, []edit{
-		{"sweep_retire.go", "\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tlowest = min(lowest, kept.To)\n", "\t\t_ = err\n"},
+		{"sweep_retire.go", "\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tlowest = min(lowest, to)\n", "\t\t_, _ = to, err\n"},
 	}},
 	{"archive: deleted as far as it was passed, not as it was archived", deliveryFolder, test{"./pkg/handoff", "TestArchivedBeforeDeletion"}, []edit{
-		{"sweep_retire.go", "\t\tlowest = min(lowest, kept.To)\n", ""},
+		{"sweep_retire.go", "\t\tlowest = min(lowest, to)\n", "\t\t_ = to\n"},
+	}},
+	{"archive: a queue archives for as long as it likes", deliveryFolder, test{"./pkg/handoff", "TestArchivingHasATurn"}, []edit{
+		{"sweep_retire.go", "r.more = r.more || !r.hasTime(ctx, r.until, r.margin)\n", ""},
+	}},
+	{"archive: what there was no time to archive is left", deliveryFolder, test{"./pkg/handoff", "TestArchivingHasATurn"}, []edit{
+		{"sweep_beside.go", "\t\tif more {\n", "\t\tif false && more {\n"},
 	}},
 	{"archive: marked before it is archived", archiveFolder, archivings, []edit{
 		{"archive.go", "\t\tif err := run.a.store.Put(ctx, messageKey(", "\t\tif err := run.a.store.Put(ctx, markKey(run.queue), encodeMark(run.queue, m.Seq)); err != nil {\n\t\t\treturn err\n\t\t}\n\t\tif err := run.a.store.Put(ctx, messageKey("},

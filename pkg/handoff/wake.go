@@ -8,6 +8,11 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
+// foreseen is how far ahead who finds something due tells of it: a wake-up that is farther
+// ahead would be sent again in vain. What is due then is told by who comes by later, or found
+// by the sweep.
+const foreseen = time.Hour
+
 // due is when somebody has to see to a consumer though nothing comes for its queue: a batch
 // that failed is tried again, or a claim may be taken over. It is the zero time where
 // nothing is due.
@@ -28,7 +33,7 @@ func (d *Deliverer) foresee(done Delivery) {
 	}
 	switch done.Ended {
 	case EndedBusy, EndedFailed, EndedWait:
-		if at := due(done.Record); at.After(d.now()) {
+		if at, now := due(done.Record), d.now(); at.After(now) && at.Sub(now) <= foreseen {
 			d.wakeUp(done.Queue, done.Consumer, at)
 		}
 	}

@@ -120,6 +120,21 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	}
 }
 
+// TestNoWakeUpsOfALongLease: one of days, such as a tracked claim's, is told of in its last hour.
+func TestNoWakeUpsOfALongLease(t *testing.T) {
+	w := newWoken(t)
+	w.put("q", 1)
+	_, err := w.d.Create(t.Context(), "q", "c", handoff.First)
+	w.must(err)
+	_, _, err = w.store.Claim(t.Context(), w.standing("q"), record.Claim{Req: "long", To: 1, Now: w.now, LeaseUntil: w.now.Add(48 * time.Hour)})
+	w.must(err)
+	w.ends("q", handoff.EndedBusy)
+	w.tells()
+	w.pass(47*time.Hour + time.Millisecond)
+	w.ends("q", handoff.EndedBusy)
+	w.tells("q c 48h0m0.001s")
+}
+
 // TestWakeUpsOfARecordThatComesAgain: a retry that the mapping itself makes needs none.
 func TestWakeUpsOfARecordThatComesAgain(t *testing.T) {
 	w := newWoken(t)

@@ -27,7 +27,7 @@ func TestTag(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(clone, ".ci", "tag"), script, 0o700); err != nil { // as it stands
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(clone, "CHANGELOG.md"), []byte("## 1.9.8\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(clone, "CHANGELOG.md"), []byte("## 1.9.80\n## 1.9.8\n## 1.9.10\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	tag := func(version string) (string, error) {
@@ -41,10 +41,15 @@ func TestTag(t *testing.T) {
 	}
 	git(t, clone, "add", "--all")
 	git(t, clone, "commit", "--quiet", "--message=name the version")
-	for _, version := range []string{"", "1.9.8", "v1.9", "v2.0.0", "v1.9.9"} {
+	for _, version := range []string{"", "1.9.8", "v1.9", "v2.0.0", "v1.9.9", "v1.9.1"} {
 		if said, err := tag(version); err == nil || git(t, clone, "tag") != "" {
 			t.Errorf("version %q: %v, %q", version, err, said)
 		}
+	}
+	git(t, clone, "tag", "infra/cdk/v1.9.10") // by hand
+	before := git(t, clone, "rev-parse", "HEAD")
+	if said, err := tag("v1.9.10"); err == nil || git(t, clone, "tag") != "infra/cdk/v1.9.10\n" || git(t, clone, "rev-parse", "HEAD") != before {
+		t.Errorf("the tag of one module was there: %v, %q", err, said)
 	}
 	said, err := tag("v1.9.8")
 	if err != nil {

@@ -49,3 +49,41 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 		t.Errorf("visited %v, want a and c by both rounds", visited)
 	}
 }
+
+// TestACursorThatCannotBeReadWidensNoRound: rounds that fail by it, each of them, look as far
+// back as the full round comes by, and no longer at all that ever moved.
+func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
+	b := newBench(t, nil)
+	for _, queue := range []string{"a", "b"} {
+		m := body(1)
+		m.Queue = queue
+		b.put(m)
+		m.Seq = 3 // leaves a gap open: it is shown to each round
+		b.put(m)
+	}
+	_, err := b.tables.Do(t.Context(), ddb.Update{
+		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
+		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
+	})
+	check(t, err)
+	var visits []int
+	for range 30 {
+		visited := 0
+		_, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
+			Beside: cursor.Beside{Visit: func(_ context.Context, _ cursor.Cursor, full bool, _ *cursor.Tally) error {
+				if !full {
+					visited++
+				}
+				return nil
+			}},
+		})
+		if err == nil {
+			t.Fatal("a round does not tell of the cursor that it cannot read")
+		}
+		visits = append(visits, visited)
+		b.now = b.now.Add(time.Hour)
+	}
+	if visits[0] != 1 || visits[20] != 1 || visits[29] != 0 {
+		t.Errorf("visits %v, want one until a day is over", visits)
+	}
+}

@@ -239,6 +239,18 @@ func TestWhatIsNotSent(t *testing.T) {
 	flush(t, it, 0, 1)
 }
 
+// TestWhereTheTimeIsUp: what was noted is sent all the same.
+func TestWhereTheTimeIsUp(t *testing.T) {
+	var s service
+	it := newTimer(t, &s)
+	it.Gap("q", time.Now())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if sent, failed := it.Flush(ended); sent != 1 || failed != 0 {
+		t.Errorf("sent %d, failed %d; want 1 and 0", sent, failed)
+	}
+}
+
 func TestNoTimer(t *testing.T) {
 	it, err := timer.New("")
 	if err != nil || it != nil {

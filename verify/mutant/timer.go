@@ -1,0 +1,77 @@
+package main
+
+// Where the timer's code is.
+const (
+	timerFolder  = "pkg/timer"
+	wakersFolder = "functions/sweep"
+)
+
+var (
+	sending    = test{"./pkg/timer", "TestFlush|TestAgain|TestFarAhead|TestWhatIsNotSent|TestWhereTheTimeIsUp|TestTheNextAnswerIsNotKeptWaiting"}
+	wokenUp    = test{"./functions/sweep", "TestHandlerWakes|TestWakeUpsThatComeAgain"}
+	wokenGap   = test{"./pkg/cursor", "TestWakeUps?Of"}
+	wokenUser  = test{"./pkg/handoff", "TestWakeUpsOf"}
+	wokenChain = test{"./pkg/xorack", "TestWakeUpsOf"}
+)
+
+// timerMutants are wake-ups that do too much, too early or again, or get lost.
+var timerMutants = []mutant{
+	{"timer: a gap is seen to before it is due", sorterFolder, wokenGap, []edit{
+		{"wake.go", "due.IsZero() || due.After(s.now())", "due.IsZero()"},
+	}},
+	{"timer: the gap of another position is skipped", sorterFolder, wokenGap, []edit{
+		{"wake.go", "due.IsZero() || due.After(s.now())", "due.IsZero()"},
+		{"sweep.go", "|| age < cur.Settings.GapAfter {", "{"},
+		{"sweep.go", "s.skipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter,", "s.skipGap(ctx, cur.Queue, reason, 0,"},
+	}},
+	{"timer: a consumer's state is not looked at", deliveryFolder, wokenUser, []edit{
+		{"wake.go", "if at.IsZero() || at.After(d.now()) {", "if at.After(d.now()) {"},
+	}},
+	{"timer: who is paused is woken up", deliveryFolder, wokenUser, []edit{
+		{"wake.go", `c.State == Idle && c.Paused == "":`, "c.State == Idle:"},
+	}},
+	{"timer: a consumer is nudged again", deliveryFolder, wokenUser, []edit{
+		{"wake.go", "it.Nudged.Before(at)", "true"},
+	}},
+	{"timer: a claim is taken over in its lease", deliveryFolder, wokenUser, []edit{
+		{"wake.go", ".Add(time.Millisecond)", ""},
+		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started)),\n"},
+		{"sweep.go", "\tcase over(c, now):", "\tcase c.State == Started:"},
+	}},
+	{"timer: a chain times out early", ackerFolder, wokenChain, []edit{
+		{"wake.go", "now: a.now()}", "now: c.Deadline}"},
+	}},
+	{"timer: a wake-up is sent again for ever", timerFolder, sending, []edit{
+		{"timer.go", "if w.Again < maxAgain {", "if w.Again <= maxAgain {"},
+	}},
+	{"timer: a delay is rounded down", timerFolder, sending, []edit{
+		{"wakeup.go", "(left + time.Second - 1) / time.Second", "left / time.Second"},
+	}},
+	{"timer: none is sent that comes sooner", timerFolder, sending, []edit{
+		{"timer.go", "at.After(now) && !at.After(w.Due)", "at.After(now)"},
+	}},
+	{"timer: what was refused is under way", timerFolder, sending, []edit{
+		{"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.sent.Add(w.Thing, w.comesOut(now))\n\t}\n"},
+	}},
+	{"timer: what is far ahead is under way till then", timerFolder, sending, []edit{
+		{"wakeup.go", "w.Due.After(last)", "false"},
+	}},
+	{"timer: a failed send fails the answer", timerFolder, sending, []edit{
+		{"timer.go", "\t\tdefer t.Flush(ctx)\n\t\treturn handle(ctx, event)\n", "\t\tanswer, err := handle(ctx, event)\n\t\tif _, failed := t.Flush(ctx); failed > 0 {\n\t\t\terr = context.DeadlineExceeded\n\t\t}\n\t\treturn answer, err\n"},
+	}},
+	{"timer: nothing is sent where the time is up", timerFolder, sending, []edit{
+		{"timer.go", "context.WithoutCancel(ctx)", "ctx"},
+	}},
+	{"timer: what there was no time for is done", wakersFolder, wokenUp, []edit{
+		{"wake.go", "\tif ctx.Err() != nil {\n\t\treturn false", "\tif ctx.Err() != nil {\n\t\treturn true"},
+	}},
+	{"timer: what failed is done", wakersFolder, wokenUp, []edit{
+		{"wake.go", "\"error\", err)\n\t\treturn false", "\"error\", err)\n\t\treturn true"},
+	}},
+	{"timer: what is due later is not sent again", wakersFolder, wokenUp, []edit{
+		{"wake.go", "\t\tr.timer.Again(w, next)\n", ""},
+	}},
+	{"timer: what cannot be read comes again", wakersFolder, wokenUp, []edit{
+		{"wake.go", "is dropped\", \"error\", err)\n\t\treturn true", "is dropped\", \"error\", err)\n\t\treturn false"},
+	}},
+}

@@ -23,8 +23,8 @@ func hostIn(service string, domain any) object {
 // a new one or one that is there.
 func TestKeyEncrypts(t *testing.T) {
 	for name, c := range map[string]struct {
-		tmpl template
-		key  any
+		tmpl   template
+		key    any
 		queues int
 	}{"new": {encrypted(), get("Key", "Arn"), 2}, "there": {changed(), theKey, 1}} {
 		t.Run(name, func(t *testing.T) {

@@ -49,8 +49,7 @@ type SweepOptions struct {
 type Beside struct {
 	// Visit sees to a queue that moved, or was nudged, since the round before began, or
 	// lately; in the full round, to every queue. nil means nobody. A visit that fails
-	// has the next round look as far back as this one, but no farther than the full round
-	// comes by.
+	// has the next round look as far back as this one.
 	Visit func(ctx context.Context, c Cursor, full bool, seen *Tally) error
 	// GoOn goes on with what a visit had no time for in its turn. It is called when a round
 	// is over; nil where a visit never leaves anything.
@@ -199,12 +198,12 @@ func (w *sweep) rounds(ctx context.Context) {
 	waiting := func(p Progress) CursorFilter {
 		filter := CursorFilter{Gaps: true}
 		if o.Beside.Visit != nil {
-			since = o.lately(p)
+			since = MovedSince(p).MovedSince
 			filter.MovedSince, filter.Gaps = since, !since.IsZero()
 		}
 		return filter
 	}
-	round, err := w.sorter.Walk(most, Walk{Name: "gaps", Segments: o.Segments, Every: o.Every, Only: waiting}, func(ctx context.Context, c Cursor, seen *Tally) error {
+	round, err := w.sorter.Walk(most, Walk{Name: "gaps", Segments: o.Segments, Every: o.Every, Only: waiting, PassOver: true}, func(ctx context.Context, c Cursor, seen *Tally) error {
 		if c.GapOpen() || c.Announced != noneAnnounced || c.Erased() && c.Erasure.Emptied.IsZero() {
 			w.visit(ctx, c, false, seen)
 		}
@@ -226,17 +225,6 @@ func (w *sweep) rounds(ctx context.Context) {
 	w.report.FullRound = round
 	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of full", err))
 	w.goOnWithRest(ctx)
-}
-
-// lately is the time since which a queue moved, or was nudged, that is looked after beside the
-// gaps; the zero time where all are. Rounds that go on failing, of a cursor that cannot be read,
-// look back no farther than the full round comes by, instead of at all that moved since.
-func (o SweepOptions) lately(p Progress) time.Time {
-	since := MovedSince(p).MovedSince
-	if oldest := p.Finished.Add(-o.FullEvery - clocksApart); !p.Finished.IsZero() && since.Before(oldest) {
-		return oldest
-	}
-	return since
 }
 
 // What the visits of the round of the gaps count.

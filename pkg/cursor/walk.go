@@ -22,6 +22,9 @@ type Walk struct {
 	Every time.Duration
 	// Only says which cursors a round visits, by what is known of the round; nil means all.
 	Only func(Progress) CursorFilter
+	// PassOver tells that somebody else looks at a cursor later that cannot be read: it then
+	// does not have the next round look as far back as this one, and all others by it.
+	PassOver bool
 }
 
 // Visit sees to a queue, and counts in the round's tally.
@@ -30,7 +33,7 @@ type Visit func(ctx context.Context, c Cursor, seen *Tally) error
 // Walk visits the queues of one run, those of a page side by side where the Sorter's
 // ForEach does so. A visit that fails stops no other, and a cursor that cannot be read is
 // passed over: the error joins the first of each segment, and the next round looks as far
-// back as this one. It ends when the context does. Any number of runs may walk at once: each then visits what it comes to.
+// back as this one (but see [Walk].PassOver). It ends when the context does. Any number of runs may walk at once: each then visits what it comes to.
 //
 // Cost beside that of the visits: one read unit for about 70 queues, a request for 1 MB of
 // them, or for 1,000 where all are visited, one a segment at least, and two for the round.
@@ -45,7 +48,7 @@ func (s *Sorter) Walk(ctx context.Context, walk Walk, visit Visit) (Round, error
 	}
 	begin, cancel := margin.Keep(ctx, lastVisit)
 	defer cancel()
-	look := look{round: r, only: only, visit: visit, goOn: func() bool { return begin.Err() == nil }}
+	look := look{round: r, only: only, passOver: walk.PassOver, visit: visit, goOn: func() bool { return begin.Err() == nil }}
 	errs := make([]error, walk.Segments)
 	s.forEach(walk.Segments, func(segment int) { errs[segment] = look.segment(ctx, segment) })
 	return r.end(ctx, errs)
@@ -57,8 +60,9 @@ const lastVisit = time.Second
 // look is a run of a walk.
 type look struct {
 	*round
-	only  CursorFilter
-	visit Visit
+	only     CursorFilter
+	passOver bool
+	visit    Visit
 	// goOn tells whether there is time for one more visit.
 	goOn func() bool
 }
@@ -82,8 +86,8 @@ func (l *look) segment(ctx context.Context, segment int) error {
 			return errors.Join(first, err)
 		}
 		begun, seen, err := l.page(ctx, page.Cursors)
-		err = l.passedOver(page, err)
-		if first == nil {
+		failed := err != nil || len(page.Unreadable) > 0 && !l.passOver
+		if err = l.passedOver(page, err); first == nil {
 			first = err
 		}
 		switch {
@@ -93,7 +97,7 @@ func (l *look) segment(ctx context.Context, segment int) error {
 			// What was under way is for the next round: one queue does not hold the others up.
 			place.After = page.Cursors[begun-1].Queue
 		}
-		if err := l.reached(ctx, segment, step{place: place, left: left, seen: seen, failed: err != nil}); err != nil {
+		if err := l.reached(ctx, segment, step{place: place, left: left, seen: seen, failed: failed}); err != nil {
 			return errors.Join(first, err)
 		}
 	}

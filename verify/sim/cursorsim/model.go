@@ -109,6 +109,9 @@ type model struct {
 	running int
 	// writing counts writes of cursors under way.
 	writing int
+	// alarms are the wake-ups that sorters told of, where the timer has to be enough; nil
+	// elsewhere.
+	alarms sim.Alarms
 }
 
 func newModel(run *sim.Run, settings cursor.Settings) *model {
@@ -147,6 +150,7 @@ func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	v := &view{model: m, p: p, tables: simdb.Engine(p, m.tables, m.hooks()), memo: map[string]remembered{}, page: m.page}
 	s, err := cursor.New(storeOn(v), &cursor.Options{
 		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.now },
+		WakeUp: m.alarms.Set,
 		// A mark of the process and its own count: one that counted all puts
 		// would distinguish two schedules that are alike.
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
@@ -320,11 +324,16 @@ func (m *model) Final() error {
 	if err := m.onRecord(); err != nil {
 		return err
 	}
-	m.now = m.now.Add(24 * time.Hour)
-	s, err := cursor.New(m.store, &cursor.Options{ForEach: fanout.OneByOne, Defaults: &m.settings, Now: func() time.Time { return m.now }})
+	s, err := cursor.New(m.store, &cursor.Options{
+		ForEach: fanout.OneByOne, Defaults: &m.settings, Now: func() time.Time { return m.now }, WakeUp: m.alarms.Set,
+	})
 	if err != nil {
 		return err
 	}
+	if err := m.byTimer(s); err != nil {
+		return err
+	}
+	m.now = m.now.Add(24 * time.Hour)
 	if _, err := s.Sweep(&limited{Context: context.Background(), left: 10_000}, cursor.SweepOptions{Segments: 1}); err != nil {
 		return err
 	}
@@ -348,6 +357,26 @@ func (m *model) Final() error {
 		return err
 	}
 	return m.unchanged()
+}
+
+// byTimer checks that no sweep is needed where each wake-up comes: no gap stays open.
+func (m *model) byTimer(s *cursor.Sorter) error {
+	if m.alarms == nil {
+		return nil
+	}
+	if err := m.alarms.Run(&m.now, func(queue string) (time.Time, error) {
+		_, next, err := s.Wake(&limited{Context: context.Background(), left: 1_000}, queue, cursor.SweepOptions{})
+		return next, err
+	}); err != nil {
+		return err
+	}
+	for _, queue := range m.live() {
+		if waiting := m.messagesFrom(queue, m.cursor(queue).Position+1); len(waiting) > 0 {
+			return fmt.Errorf("timer: every wake-up came, and seq %d waits at position %d", waiting[0].Seq, m.cursor(queue).Position)
+		}
+	}
+	m.changed = true
+	return m.Check()
 }
 
 // limited is a context that ends after a number of requests: what goes on
@@ -436,4 +465,5 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(int64(len(m.stored)))
 	d.Int(m.attemptsSum)
 	m.hashConsumer(d)
+	m.alarms.Hash(d)
 }

@@ -88,6 +88,13 @@ func Small() []sim.Scenario {
 			m.clock(2, time.Second)
 			m.handler()
 		}),
+		scenario("the timer alone", 0, skipSettings, func(m *model) {
+			m.alarms = sim.Alarms{}
+			m.writer("A", puts(4, 2)...)
+			m.writer("B", puts(6)...)
+			m.timer(defaultQueue)
+			m.clock(2, time.Second)
+		}),
 		scenario("the timer and a skip at once", 0, skipSettings, func(m *model) {
 			m.writer("A", puts(3, 2)...)
 			m.skipper(1)
@@ -234,7 +241,7 @@ func Large() []sim.Scenario {
 
 // Shuffled is the scenario of a seed: up to four writers that put up to ten
 // seqs of two queues in any order, some twice, some in groups, some under the
-// same seq with another payload, with the stream's handler, the sweep, a
+// same seq with another payload, with the stream's handler, the sweep, the timer, a
 // consumer behind the cursors' stream, time that passes, and up to six faults. In
 // one of five, pages are short, and producers' and the handler's invocations are
 // killed after a few requests.
@@ -295,6 +302,9 @@ func Shuffled(seed uint64) sim.Scenario {
 			if random.IntN(2) == 0 {
 				m.sweeper(2)
 				m.clock(3, time.Second)
+			}
+			if random.IntN(3) == 0 {
+				m.timer("q0", "q1", "q0")
 			}
 			switch random.IntN(4) {
 			case 0, 1:

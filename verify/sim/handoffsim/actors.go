@@ -117,7 +117,7 @@ func (m *model) process(name string, skew time.Duration, consumers ...string) {
 				return
 			}
 			if way == 1 {
-				m.records = m.records[1:]
+				m.records, m.lost = m.records[1:], m.alarms != nil
 				continue
 			}
 			taken := append([]record(nil), m.records...)
@@ -150,8 +150,11 @@ func (m *model) process(name string, skew time.Duration, consumers ...string) {
 func (m *model) again(failed []record) {
 	var left []record
 	for _, r := range failed {
-		if r.tries++; r.tries < retries {
+		switch r.tries++; {
+		case r.tries < retries:
 			left = append(left, r)
+		case m.alarms != nil:
+			m.late = append(m.late, r)
 		}
 	}
 	m.records = append(left, m.records...)
@@ -194,8 +197,9 @@ func (m *model) timer(consumers ...string) {
 				return
 			}
 			m.running++
-			// What fails is for the sweep.
-			_, _, _ = d.Wake(context.Background(), defaultQueue, consumer, handoff.SweepOptions{MaxAttempts: attempts})
+			if _, _, err := d.Wake(context.Background(), defaultQueue, consumer, handoff.SweepOptions{MaxAttempts: attempts}); err != nil {
+				m.lost = m.alarms != nil // what fails is for the sweep
+			}
 			m.running--
 			if p.Dead() {
 				return

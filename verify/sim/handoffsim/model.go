@@ -89,6 +89,12 @@ type model struct {
 	// running counts operations of which the longest is shorter than what
 	// messages live longer than their passing.
 	running int
+	// alarms are the wake-ups that deliverers told of, where the timer has to be enough; nil
+	// elsewhere. late are the records that are still to come again then, lost tells that
+	// one was dropped, or that a wake-up failed.
+	alarms sim.Alarms
+	late   []record
+	lost   bool
 	// nudging counts nudges under way: one bears the time at which it was sent,
 	// and no server takes a request that is old.
 	nudging int
@@ -121,6 +127,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		// A token's number and the process tell its claims apart: a process
 		// that asks again does so under another number, or was not heard.
 		NewReq: p.Name,
+		WakeUp: func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
 	})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
@@ -288,6 +295,9 @@ func (m *model) Final() error {
 	if err != nil {
 		return err
 	}
+	if err := m.byTimer(d, handle); err != nil {
+		return err
+	}
 	if m.slow {
 		m.now = m.now.Add(25 * time.Hour)
 	}
@@ -401,10 +411,14 @@ func (m *model) Snapshot(d *sim.Digest) {
 		consumers.Hash(d, m.consumers[at])
 		m.sinks[at].hash(d)
 	}
-	d.Int(int64(len(m.records)))
-	for _, r := range m.records {
-		r.hash(d)
+	for _, records := range [][]record{m.records, m.late} {
+		d.Int(int64(len(records)))
+		for _, r := range records {
+			r.hash(d)
+		}
 	}
+	d.Bool(m.lost)
+	m.alarms.Hash(d)
 	for _, walk := range []string{"gaps", "full"} {
 		progress, _ := m.tables.Queues.SweepProgress(context.Background(), walk)
 		d.Int(progress.Began.Unix())

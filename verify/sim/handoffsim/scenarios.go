@@ -105,6 +105,20 @@ func Small() []sim.Scenario {
 			m.timer(defaultConsumer, defaultConsumer)
 			m.clock(1, overLease)
 		}),
+		scenario("one process and the timer alone", 1, 0, func(m *model) {
+			timed(m)
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.timer(defaultConsumer)
+			m.clock(1, overLease)
+		}),
+		scenario("a message that no sink takes, and the timer alone", 0, 0, func(m *model) {
+			timed(m)
+			m.poison, m.bound.MaxAttempts = 2, attempts+2 // the first retry is the mapping's
+			m.producer("A", defaultQueue, 1, 2, 3)
+			m.process("P", 0)
+			m.clock(2, overLease)
+		}),
 		scenario("a message that no sink takes, and the timer", 0, 0, func(m *model) {
 			m.poison = 1
 			m.producer("A", defaultQueue, 1)

@@ -12,8 +12,8 @@ import (
 
 // Shuffled is the scenario of a seed: up to eight messages of up to two
 // queues, some of them skipped and one that no sink takes, for one or two
-// consumers, with up to three processes whose clocks are apart, the sweep, time
-// that passes, operators, and up to six faults.
+// consumers, with up to three processes whose clocks are apart, the sweep, the timer,
+// time that passes, operators, and up to six faults.
 func Shuffled(seed uint64) sim.Scenario {
 	faults := int(seed % 7)
 	return sim.Scenario{
@@ -40,6 +40,9 @@ func Shuffled(seed uint64) sim.Scenario {
 			}
 			if random.IntN(2) == 0 {
 				m.sweeper(1+random.IntN(2), random.IntN(2) == 0)
+			}
+			if random.IntN(3) == 0 {
+				m.timer(m.names()...)
 			}
 			m.clock(random.IntN(5), []time.Duration{time.Second, overLease, 3 * time.Minute}[random.IntN(3)])
 			if random.IntN(2) == 0 {

@@ -22,6 +22,9 @@ func (m *model) Final() error {
 			return err
 		}
 	}
+	if err := m.byTimer(); err != nil {
+		return err
+	}
 	// Within its own time the sweep finds every end whose record was lost, and
 	// the ends that follow from it: five levels of chains here at most.
 	for range 5 {
@@ -66,26 +69,55 @@ func (m *model) announcedOf(t *tree) xorack.End {
 	return m.announced[xorack.Chain{Tag: t.tag, Incarnation: t.inc()}.EventID()]
 }
 
+// final is a process with which nothing goes wrong.
+func (m *model) final() (*xorack.Acker, error) {
+	return xorack.New(m.calm(), &xorack.Options{
+		ForEach:   fanout.OneByOne,
+		Tombstone: 365 * 24 * time.Hour, Now: func() time.Time { return m.now }, WakeUp: m.alarms.Set,
+	})
+}
+
+// announceWell passes ends on, and nothing goes wrong.
+func (m *model) announceWell(_ context.Context, c xorack.Chain) error {
+	if was, twice := m.announced[c.EventID()]; twice && was != c.End() {
+		return fmt.Errorf("A4: %s was announced as %s and as %s", c.Tag, was, c.End())
+	}
+	m.announced[c.EventID()] = c.End()
+	return nil
+}
+
 // sweep runs one sweep, in which nothing goes wrong.
 func (m *model) sweep() error {
-	a, err := xorack.New(m.calm(), &xorack.Options{
-		ForEach:   fanout.OneByOne,
-		Tombstone: 365 * 24 * time.Hour, Now: func() time.Time { return m.now },
-	})
+	a, err := m.final()
 	if err != nil {
 		return err
 	}
-	_, err = a.Sweep(&limited{Context: context.Background(), left: 10_000}, xorack.SweepOptions{
-		Announce: func(_ context.Context, c xorack.Chain) error {
-			if was, twice := m.announced[c.EventID()]; twice && was != c.End() {
-				return fmt.Errorf("A4: %s was announced as %s and as %s", c.Tag, was, c.End())
-			}
-			m.announced[c.EventID()] = c.End()
-			return nil
-		},
-	})
+	if _, err := a.Sweep(&limited{Context: context.Background(), left: 10_000}, xorack.SweepOptions{Announce: m.announceWell}); err != nil {
+		return err
+	}
+	m.changed = true
+	return m.Check()
+}
+
+// byTimer checks that no sweep is needed where each wake-up comes: every chain has ended.
+func (m *model) byTimer() error {
+	if m.alarms == nil {
+		return nil
+	}
+	a, err := m.final()
 	if err != nil {
 		return err
+	}
+	if err := m.alarms.Run(&m.now, func(tag string) (time.Time, error) {
+		_, next, err := a.Wake(context.Background(), tag, xorack.SweepOptions{Announce: m.announceWell})
+		return next, err
+	}); err != nil {
+		return err
+	}
+	for _, t := range m.trees {
+		if c := m.chain(t.tag); c.IsCreated() && !c.Sealed() {
+			return fmt.Errorf("timer: every wake-up came, and %s is %q, and not sealed", t.tag, c.End())
+		}
 	}
 	m.changed = true
 	return m.Check()
@@ -171,6 +203,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Int(int64(m.stampsIn[tag]))
 		d.Text(string(m.announced[c.EventID()]))
 	}
+	m.alarms.Hash(d)
 }
 
 func stampedTags(m *model) func(func(string) bool) {

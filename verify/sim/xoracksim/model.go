@@ -82,6 +82,9 @@ type model struct {
 	past *past.Past
 	// changed is set when the table did since the last Check.
 	changed bool
+	// alarms are the wake-ups that ackers told of, where the timer has to be enough; nil
+	// elsewhere.
+	alarms sim.Alarms
 }
 
 // record is one of the table's stream: a chain, and its item.
@@ -118,7 +121,7 @@ func (m *model) options(p *sim.Proc) *xorack.Options {
 	ops := byte(0)
 	return &xorack.Options{
 		ForEach:   fanout.OneByOne,
-		Tombstone: xorack.MinTombstone, Now: func() time.Time { return m.now },
+		Tombstone: xorack.MinTombstone, Now: func() time.Time { return m.now }, WakeUp: m.alarms.Set,
 		NewOp: func() xorack.Op {
 			ops++
 			op := xorack.Op{0: ops}

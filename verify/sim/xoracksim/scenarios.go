@@ -122,6 +122,17 @@ func Small() []sim.Scenario {
 			m.timer("t", "nobody", "t")
 			m.handler()
 		}),
+		scenario("the timer alone", 0, func(m *model) {
+			m.alarms = sim.Alarms{}
+			t := m.two("t", xorack.CreateOptions{Deadline: 3 * time.Minute, Idle: 2 * time.Minute})
+			t.mayFail = true // half of its work is never done
+			m.create(t, false)
+			m.worker(t.roots[0])
+			m.extender(t, 4*time.Minute)
+			m.timer("t")
+			m.clock(2, time.Minute)
+			m.handler()
+		}),
 		scenario("no progress, and the timer", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{Idle: 2 * time.Minute})
 			m.work(t, false)
@@ -325,6 +336,9 @@ func Shuffled(seed uint64) sim.Scenario {
 			if random.IntN(2) == 0 {
 				m.sweeper(2)
 				m.clock(4, time.Minute)
+			}
+			if random.IntN(3) == 0 {
+				m.timer("t", "t")
 			}
 			switch random.IntN(8) {
 			case 0:

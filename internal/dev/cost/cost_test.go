@@ -3,8 +3,13 @@ package cost
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
+	"maps"
 	"math"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +134,35 @@ func TestWrite(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
+	}
+}
+
+// written finds where code of the functions writes a metric by its name.
+var written = regexp.MustCompile(`(?:\.(?:Count|Add)\(|tellAge\(metrics, |cursor\.Gap\w+:\s+)"([A-Z]\w+)"`)
+
+// The bill's metrics are those that the functions' code names.
+func TestMetrics(t *testing.T) {
+	root, err := localdb.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, folder := range []string{"functions", "internal"} {
+		if err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, name := range written.FindAllStringSubmatch(string(text), -1) {
+				names[name[1]] = true
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(names) != metrics {
+		t.Errorf("the functions name %d metrics, the bill %d: %v", len(names), metrics, slices.Sorted(maps.Keys(names)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,6 +106,26 @@ func TestHandlerWakes(t *testing.T) {
 	hasMetrics(t, &out, `"WakeUps":7`, `"WakeUpsInVain":3`, `"WakeUpLate":[`, `"Errors":1`, `"Skipped":2`, `"GapsSkipped":1`, `"Nudged":1`, `"ChainsTimedOut":1`)
 	if want := map[string]int{"gap.opened": 1, "gap.skipped": 1, "TIMED_OUT": 1}; !cmp.Equal(want, said) {
 		t.Errorf("said %v, want %v", said, want)
+	}
+}
+
+// TestHostileWakeUps: what nobody sent, and names as hard as they may be, are done with at
+// once; none of it comes again, or has anything else looked at.
+func TestHostileWakeUps(t *testing.T) {
+	var out bytes.Buffer
+	s, said := sweeperOf(t, gapOf(t), &out)
+	hard := "acme/" + strings.Repeat("@\u2028", 254)
+	due := time.Now()
+	answers(t.Context(), t, s, batch(t,
+		"", "{}", "[]", "null", `"q"`, strings.Repeat("[", 100_000), `{"v":1,"kind":"gap","queue":"`+strings.Repeat("q", 200_000)+`","due":1}`,
+		`{"v":1,"kind":"gap","queue":"q","due":1,"again":11}`, `{"Records":[{"eventSource":"aws:sqs"}]}`, "\xff",
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: hard}, Due: due}.String(),
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Consumer, Queue: hard, Consumer: strings.Repeat("c", 128)}, Due: due}.String(),
+		timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: hard}, Due: due}.String(),
+	))
+	hasMetrics(t, &out, `"WakeUps":13`, `"Errors":10`, `"WakeUpsInVain":3`)
+	if len(said) > 0 {
+		t.Errorf("said %v", said)
 	}
 }
 

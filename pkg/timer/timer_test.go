@@ -21,7 +21,7 @@ import (
 
 func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.StringN(1, 100, 500)
+		name := rapid.OneOf(rapid.StringN(1, 100, 500), rapid.Just("acme/a@b\uFFFE\uFFFF\x00\u2028<\\"))
 		w := timer.WakeUp{
 			Due:   time.UnixMilli(rapid.Int64Range(1, 1<<45).Draw(t, "due")).UTC(),
 			Again: rapid.IntRange(0, 10).Draw(t, "again"),
@@ -36,6 +36,9 @@ func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 		}
 		if read, err := timer.Parse(w.String()); err != nil || read != w {
 			t.Fatalf("%s is read as %+v, %v", w, read, err)
+		}
+		if strings.ContainsFunc(w.String(), func(r rune) bool { return r < ' ' || r == 0xFFFE || r == 0xFFFF }) {
+			t.Fatalf("%q has what SQS refuses", w)
 		}
 	})
 }

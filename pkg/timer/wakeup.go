@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -58,6 +59,10 @@ type document struct {
 	Again    int    `json:"again,omitempty"`
 }
 
+// refused are the characters of names that SQS takes in no message, and JSON leaves as they
+// are; one of them would have it refuse the wake-up.
+var refused = strings.NewReplacer("\uFFFE", `\ufffe`, "\uFFFF", `\uffff`)
+
 // String is the wake-up as it is sent.
 func (w WakeUp) String() string {
 	var text bytes.Buffer
@@ -65,7 +70,7 @@ func (w WakeUp) String() string {
 	encoder.SetEscapeHTML(false)
 	// Texts and numbers can always be written.
 	_ = encoder.Encode(document{layout, w.Kind, w.Queue, w.Consumer, w.Tag, w.Due.UnixMilli(), w.Again})
-	return string(bytes.TrimSpace(text.Bytes()))
+	return refused.Replace(strings.TrimSuffix(text.String(), "\n"))
 }
 
 // Parse reads what String wrote, and nothing else.

@@ -21,7 +21,7 @@ import (
 
 // putCommand puts messages.
 type putCommand struct {
-	File        string `arg:"" optional:"" help:"A file with a message a line; standard input where none is given." type:"existingfile"`
+	File        string `arg:"" optional:"" help:"A file with a message a line; standard input where it is - or none is given." type:"existingfile"`
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
 	Order       string `help:"Who numbers the messages: 'number', their producers, or 'arrival', the queue; then what the lines say of a seq is left out, and each needs an id." enum:"number,arrival" default:"number"`
@@ -46,7 +46,7 @@ func (c *putCommand) Run(s *session) error {
 		return usageError("--order arrival is for messages; events are put in the order of arrival by --queue-prop and --id-prop, without --seq-prop")
 	}
 	in := s.in
-	if c.File != "" {
+	if c.File != "" && c.File != "-" {
 		file, err := os.Open(c.File)
 		if err != nil {
 			return err

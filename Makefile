@@ -98,9 +98,9 @@ pingpong: deps ## two consumers answer each other's messages, while all is kille
 	@$(LOCAL_RUN) ./examples/pingpong
 
 .PHONY: local
-local: deps ## start the local stack and leave it running
+local: deps ## start the local stack and leave it running (ARGS='--port 3001')
 	@CGO_ENABLED=0 $(GO) build $(LAMBDA_FLAGS) -o .build/streamsort ./cmd/streamsort
-	@exec .build/streamsort local
+	@exec .build/streamsort local $(ARGS)
 
 # make test is what a developer runs before a commit: every kind of test, and less of
 # each (one server, fewer rounds). make check leaves nothing out.

@@ -98,13 +98,6 @@ func Small() []sim.Scenario {
 			m.timer(defaultConsumer, "nobody", defaultConsumer)
 			m.clock(1, overLease)
 		}),
-		scenario("two processes and the timer", 0, 1, func(m *model) {
-			m.producer("A", defaultQueue, 2, 3)
-			m.process("P", 0)
-			m.process("Q", 0)
-			m.timer(defaultConsumer, defaultConsumer)
-			m.clock(1, overLease)
-		}),
 		scenario("one process and the timer alone", 1, 0, func(m *model) {
 			timed(m)
 			m.producer("A", defaultQueue, 1)
@@ -268,6 +261,13 @@ func Small() []sim.Scenario {
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
+		scenario("two processes and the timer", 0, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2, 3)
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.timer(defaultConsumer, defaultConsumer)
+			m.clock(1, overLease)
+		}),
 		scenario("two processes, 2 faults", 2, 0, func(m *model) {
 			m.producer("A", defaultQueue, 1, 2)
 			m.process("P", 0)

@@ -138,7 +138,8 @@ func (m *Metrics) Flush() {
 	}
 	for len(m.values) > 0 {
 		line := map[string]any{"service": m.emitter.service, "function_name": m.emitter.function}
-		dimensions := [][]string{{"service"}, {"service", "function_name"}}
+		// CloudWatch bills each combination of dimensions, so there is one.
+		dimensions := [][]string{{"service", "function_name"}}
 		if m.dimension != "" {
 			line[m.dimension], dimensions = m.value, [][]string{{"service", m.dimension}}
 		}

@@ -133,7 +133,7 @@ func TestFlushOfADimension(t *testing.T) {
 		key := fmt.Sprint(string(l.values["tenant"]), l.AWS.CloudWatchMetrics[0].Dimensions)
 		seen[key] += string(l.values["Refused"]) + string(l.values["GapAge"])
 	}
-	want := map[string]string{"[[service] [service function_name]]": "1", `"acme"[[service tenant]]`: "5", `"zoo"[[service tenant]]`: "4"}
+	want := map[string]string{"[[service function_name]]": "1", `"acme"[[service tenant]]`: "5", `"zoo"[[service tenant]]`: "4"}
 	if !maps.Equal(seen, want) {
 		t.Errorf("%v, want %v", seen, want)
 	}

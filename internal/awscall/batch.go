@@ -129,9 +129,21 @@ func (c *Client) callQuery(ctx context.Context, action string, form url.Values, 
 	form.Set("Version", "2010-03-31")
 	answer, err := c.do(ctx, request{
 		path: "/", header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, body: []byte(form.Encode()),
+		words: wordsOfXML,
 	})
 	if err != nil {
 		return err
 	}
 	return xml.Unmarshal(answer.body, out)
+}
+
+// wordsOfXML reads an error of such a service. It stands here so that functions that call none
+// do not have a reader of XML in them.
+func wordsOfXML(body []byte) (code, message string) {
+	var said struct {
+		Code    string `xml:"Error>Code"`
+		Message string `xml:"Error>Message"`
+	}
+	_ = xml.Unmarshal(body, &said) // what is no XML has no words
+	return said.Code, said.Message
 }

@@ -103,6 +103,8 @@ type request struct {
 	path   string // begins with a slash; encoded as it is sent
 	header map[string]string
 	body   []byte
+	// words reads an error's code and message from an answer that is no JSON; nil where all are.
+	words func(body []byte) (code, message string)
 }
 
 // response is an answer whose status is below 300.
@@ -190,7 +192,7 @@ func (c *Client) try(ctx context.Context, r request) (*response, error) {
 	case len(body) > maxResponse:
 		return nil, fmt.Errorf("the answer has more than %d bytes", maxResponse)
 	case in.StatusCode >= http.StatusMultipleChoices:
-		return nil, newError(in.StatusCode, in.Header, body)
+		return nil, newError(in.StatusCode, in.Header, body, r.words)
 	}
 	return &response{in.StatusCode, in.Header, body}, nil
 }

@@ -48,14 +48,22 @@ func TestErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tries := 0
-				client, err := awscall.New(awscall.EventBridge, awscall.Options{Transport: transport(func(*http.Request) (*http.Response, error) {
+				service := awscall.EventBridge
+				if name == "XML" {
+					service = awscall.SNS
+				}
+				client, err := awscall.New(service, awscall.Options{Transport: transport(func(*http.Request) (*http.Response, error) {
 					tries++
 					return says(c.answer), nil
 				})})
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = client.PutEvents(t.Context(), nil)
+				if service == awscall.SNS {
+					_, err = client.PublishBatch(t.Context(), "arn:aws:sns:us-east-1:000000000000:t.fifo", nil)
+				} else {
+					_, err = client.PutEvents(t.Context(), nil)
+				}
 				var said *awscall.Error
 				if !errors.As(err, &said) || !strings.HasPrefix(err.Error(), c.want) || len(err.Error()) > 1100 || strings.Contains(err.Error(), "secret") {
 					t.Errorf("error %v, want %q", err, c.want)

@@ -3,7 +3,6 @@ package awscall
 import (
 	"cmp"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"net/http"
 	"strings"
@@ -29,24 +28,22 @@ func (e *Error) HTTPStatusCode() int { return e.Status }
 // ErrorCode is the code.
 func (e *Error) ErrorCode() string { return e.Code }
 
-// newError reads an answer as JSON or as XML, whichever it is. A code may have a
+// newError reads an answer as JSON, and by words, where that is not nil. A code may have a
 // namespace before a '#', and an address behind a ':'.
-func newError(status int, header http.Header, body []byte) *Error {
+func newError(status int, header http.Header, body []byte, words func([]byte) (code, message string)) *Error {
 	var said struct {
 		Type    string `json:"__type"`
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}
-	var query struct {
-		Code    string `xml:"Error>Code"`
-		Message string `xml:"Error>Message"`
-	}
 	// What is neither has no words: the status stands for it.
 	_ = json.Unmarshal(body, &said)
-	_ = xml.Unmarshal(body, &query)
-	code := cmp.Or(header.Get("X-Amzn-Errortype"), said.Type, said.Code, query.Code)
+	if words != nil && said.Message == "" {
+		said.Code, said.Message = words(body)
+	}
+	code := cmp.Or(header.Get("X-Amzn-Errortype"), said.Type, said.Code)
 	code, _, _ = strings.Cut(code[strings.LastIndex(code, "#")+1:], ":")
-	return &Error{Status: status, Code: bounded(code), Message: bounded(cmp.Or(said.Message, query.Message))}
+	return &Error{Status: status, Code: bounded(code), Message: bounded(said.Message)}
 }
 
 // maxText bounds what is kept of a service's own words, in bytes.

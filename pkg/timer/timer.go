@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -26,7 +25,7 @@ type Timer struct {
 	// noted are those since the last Flush, the latest of each thing.
 	noted map[Thing]WakeUp
 	// sent is what is on its way, by when it comes out.
-	sent *lru.Cache[Thing, time.Time]
+	sent map[Thing]time.Time
 }
 
 // Bounds of what a process keeps: what is beyond is left to the sweep, or sent twice.
@@ -46,8 +45,7 @@ func New(queueURL string) (*Timer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("timer: %w", err)
 	}
-	sent, err := lru.New[Thing, time.Time](maxSent)
-	return &Timer{queue: queueURL, client: client, now: time.Now, noted: map[Thing]WakeUp{}, sent: sent}, err
+	return &Timer{queue: queueURL, client: client, now: time.Now, noted: map[Thing]WakeUp{}, sent: map[Thing]time.Time{}}, nil
 }
 
 // Gap notes when the gap of a queue is as old as its policy allows.
@@ -114,7 +112,7 @@ func (t *Timer) take() []WakeUp {
 	var due []WakeUp
 	now := t.now()
 	for thing, w := range t.noted {
-		if at, on := t.sent.Get(thing); on && at.After(now) && !at.After(w.Due) {
+		if at, on := t.sent[thing]; on && at.After(now) && !at.After(w.Due) {
 			continue
 		}
 		due = append(due, w)
@@ -145,10 +143,23 @@ func (t *Timer) send(ctx context.Context, due []WakeUp) int {
 	for _, one := range said.Successful {
 		if i, err := strconv.Atoi(one.ID); err == nil && i >= 0 && i < len(due) {
 			taken++
-			t.sent.Add(due[i].Thing, due[i].comesOut(now))
+			t.isSent(due[i].Thing, due[i].comesOut(now), now)
 		}
 	}
 	return taken
+}
+
+// isSent keeps that a wake-up is on its way. Where that are too many, those are forgotten that
+// have come out, and all where none has: they are sent twice then. (A cache by last use is a
+// library away, and its 20 KB are too much for every function.)
+func (t *Timer) isSent(thing Thing, at, now time.Time) {
+	if len(t.sent) >= maxSent {
+		maps.DeleteFunc(t.sent, func(_ Thing, at time.Time) bool { return !at.After(now) })
+	}
+	if len(t.sent) >= maxSent {
+		clear(t.sent)
+	}
+	t.sent[thing] = at
 }
 
 // Flushing is a handler behind which what was noted is sent.

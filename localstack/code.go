@@ -93,8 +93,8 @@ func (m modules) read(dir string) (*module, error) {
 	if known, ok := m[dir]; ok {
 		return known, nil
 	}
-	m[dir] = nil
 	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+		m[dir] = nil
 		return nil, nil
 	}
 	command := exec.Command("go", "mod", "edit", "-json")
@@ -103,8 +103,12 @@ func (m modules) read(dir string) (*module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go mod edit -json in %s: %w", dir, err)
 	}
-	m[dir] = &module{}
-	return m[dir], json.Unmarshal(text, m[dir])
+	found := &module{}
+	if err := json.Unmarshal(text, found); err != nil {
+		return nil, err
+	}
+	m[dir] = found
+	return found, nil
 }
 
 // builds reports whether an import path is the module's own, or of its tools.

@@ -124,6 +124,22 @@ func TestAppOfOnesOwn(t *testing.T) {
 	}
 }
 
+// TestWithoutGo: where the go command is missing, each function's error says that, and none that
+// no module has it.
+func TestWithoutGo(t *testing.T) {
+	ownCache(t)
+	root := t.TempDir()
+	write(t, root, map[string]string{"go.mod": "module example.com/app\n\ngo 1.26\n", "a/a.go": "package main\n", "b/b.go": "package main\n"})
+	t.Setenv("PATH", t.TempDir())
+	l := &loaded{path: filepath.Join(root, "Shop.template.json"), Template: &template.Template{Functions: []template.Function{
+		{Name: "a", LogicalID: "A", Source: "a"}, {Name: "b", LogicalID: "B", Source: "b"},
+	}}}
+	_, err := build(t.Context(), []*loaded{l}, Config{Logger: slog.New(slog.DiscardHandler)})
+	if err == nil || strings.Count(err.Error(), `"go": executable file not found`) != 2 {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestZipStaysInside: a zip with a file above its folder is refused.
 func TestZipStaysInside(t *testing.T) {
 	ownCache(t)

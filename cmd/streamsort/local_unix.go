@@ -64,6 +64,8 @@ func (c *localCommand) Run(s *session) error {
 	if !stack.HasServices() {
 		fmt.Fprintln(s.out, "  no SQS, SNS or EventBridge: no template has any of them; --services starts them")
 	}
+	fmt.Fprintf(s.out, "  the templates' outputs at %s/_streamsort/outputs\n", stack.URL())
+	fmt.Fprintf(s.out, "  a function's log at %s/_streamsort/logs?function=NAME; --log-dir has a file of each\n", stack.URL())
 	for _, f := range stack.Functions() {
 		fmt.Fprintf(s.out, "  function %s\n", f.Name)
 	}

@@ -1,0 +1,48 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestLocalSaysWhereLogsAre: at the address that is printed, with a name that is printed.
+func TestLocalSaysWhereLogsAre(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		template := filepath.Join("..", "..", "localstack", "streamsort.template.json")
+		ended <- run(ctx, []string{"local", "--template", template, "--port", "0"}, nil, in, io.Discard)
+		_ = in.Close()
+	}()
+	var logs, function string
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if found := regexp.MustCompile(`a function's log at (http\S+=)NAME`).FindStringSubmatch(lines.Text()); found != nil {
+			logs = found[1]
+		}
+		if found := regexp.MustCompile(`^  function (\S+)$`).FindStringSubmatch(lines.Text()); found != nil {
+			function = found[1]
+		}
+		if strings.HasPrefix(lines.Text(), "  stream of ") { // all of the others are said
+			break
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	if response, err := http.Get(logs + function); err != nil {
+		t.Error(err)
+	} else if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
+		t.Errorf("%s%s: %s", logs, function, response.Status)
+	}
+	end()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -86,7 +86,6 @@ func Small() []sim.Scenario {
 			m.writer("A", puts(3, 1)...)
 			m.timer(defaultQueue, "nobody", defaultQueue)
 			m.clock(2, time.Second)
-			m.handler()
 		}),
 		scenario("the timer alone", 0, skipSettings, func(m *model) {
 			m.alarms = sim.Alarms{}
@@ -209,6 +208,12 @@ func skipSettings(s *cursor.Settings) {
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
+		scenario("the timer skips, wake-ups twice, and a fault", 1, skipSettings, func(m *model) {
+			m.writer("A", puts(3, 1)...)
+			m.timer(defaultQueue, "nobody", defaultQueue)
+			m.clock(2, time.Second)
+			m.handler()
+		}),
 		scenario("two writers in order, 2 faults", 2, nil, func(m *model) {
 			m.writer("A", puts(1)...)
 			m.writer("B", puts(2)...)

@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/streamsort/streamsort/internal/dev/cache"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -65,20 +66,16 @@ func (s source) buildDir(given string) (string, error) {
 	case given != "":
 		return filepath.Abs(given)
 	case s.version != "":
-		return cacheFolder(filepath.Join("build", s.version))
+		return cache.Folder(filepath.Join("build", s.version))
 	case s.module == ownModule:
 		return filepath.Join(s.root, ".build", "localstack"), nil
 	}
-	return cacheFolder(filepath.Join("build", fmt.Sprintf("%x", sha256.Sum256([]byte(s.root)))))
+	return cache.Folder(filepath.Join("build", fmt.Sprintf("%x", sha256.Sum256([]byte(s.root)))))
 }
 
 // build builds all functions and returns the path of each one's program by its
 // name, in a folder with its files.
-func build(ctx context.Context, all []*loaded, config Config) (map[string]string, error) {
-	programs, err := plan(all, config)
-	if err != nil {
-		return nil, err
-	}
+func build(ctx context.Context, all []*loaded, programs map[string]program, config Config) (map[string]string, error) {
 	runs := map[buildRun][]string{}
 	for _, p := range programs {
 		if p.pkg != "" && !slices.Contains(runs[p.run], p.pkg) {
@@ -93,6 +90,7 @@ func build(ctx context.Context, all []*loaded, config Config) (map[string]string
 		return nil, err
 	}
 	paths := map[string]string{}
+	var err error
 	for _, l := range all {
 		for _, f := range l.Functions {
 			p := programs[f.Name]

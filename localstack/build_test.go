@@ -29,7 +29,7 @@ func TestEveryFolderIsBuilt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	paths, err := build(t.Context(), []*loaded{l}, Config{Logger: slog.New(slog.DiscardHandler)})
+	paths, err := planAndBuild(t, l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,4 +46,15 @@ func TestEveryFolderIsBuilt(t *testing.T) {
 	if len(seen) != len(folders) {
 		t.Errorf("%d programs of %d folders", len(seen), len(folders))
 	}
+}
+
+// planAndBuild builds a template's functions as a stack does that starts.
+func planAndBuild(t *testing.T, l *loaded) (map[string]string, error) {
+	t.Helper()
+	config := Config{Logger: slog.New(slog.DiscardHandler)}
+	programs, err := plan([]*loaded{l}, config)
+	if err != nil {
+		return nil, err
+	}
+	return build(t.Context(), []*loaded{l}, programs, config)
 }

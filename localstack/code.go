@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/streamsort/streamsort/localstack/template"
@@ -113,12 +114,8 @@ func (m modules) read(dir string) (*module, error) {
 
 // builds reports whether an import path is the module's own, or of its tools.
 func (m *module) builds(path string) bool {
-	for _, tool := range m.Tool {
-		if tool.Path == path {
-			return true
-		}
-	}
-	return path == m.Module.Path || strings.HasPrefix(path, m.Module.Path+"/")
+	return slices.ContainsFunc(m.Tool, func(tool struct{ Path string }) bool { return tool.Path == path }) ||
+		path == m.Module.Path || strings.HasPrefix(path, m.Module.Path+"/")
 }
 
 // errNoAsset is of a function whose built code does not lie beside its template.

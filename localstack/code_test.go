@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"debug/elf"
 	"encoding/binary"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,7 +103,7 @@ func TestAppOfOnesOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.function.Name = name
 			l := &loaded{path: filepath.Join(root, "app", "cdk.out", "Shop.template.json"), Template: &template.Template{Functions: []template.Function{c.function}}}
-			paths, err := build(t.Context(), []*loaded{l}, Config{Logger: slog.New(slog.DiscardHandler)})
+			paths, err := planAndBuild(t, l)
 			if err != nil {
 				if !strings.Contains(err.Error(), c.want) {
 					t.Errorf("error %v, which does not say %q", err, c.want)
@@ -134,7 +133,7 @@ func TestWithoutGo(t *testing.T) {
 	l := &loaded{path: filepath.Join(root, "Shop.template.json"), Template: &template.Template{Functions: []template.Function{
 		{Name: "a", LogicalID: "A", Source: "a"}, {Name: "b", LogicalID: "B", Source: "b"},
 	}}}
-	_, err := build(t.Context(), []*loaded{l}, Config{Logger: slog.New(slog.DiscardHandler)})
+	_, err := planAndBuild(t, l)
 	if err == nil || strings.Count(err.Error(), `"go": executable file not found`) != 2 {
 		t.Errorf("the error is %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/streamsort/streamsort/internal/dev/cache"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
@@ -25,7 +26,10 @@ func (c Config) OwnTemplate() (string, error) {
 		return "", fmt.Errorf("the project's own template needs its functions, and this program has no version by which to fetch them: "+
 			"run a release, or one of `go install`, or with the zips of a release (--zips): %w", outside)
 	}
-	folder, err := cacheFolder("template")
+	folder, err := cache.Folder("template")
+	if err == nil {
+		err = os.MkdirAll(folder, 0o755)
+	}
 	if err != nil {
 		return "", err
 	}

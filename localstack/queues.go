@@ -1,6 +1,8 @@
 package localstack
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,14 +47,10 @@ func (s *Stack) addQueues() error {
 			queue := l.Queues[i]
 			chaos := s.config.Chaos.Queues
 			chaos.Seed = s.config.Chaos.Seed
-			concurrency := m.Concurrency
-			if concurrency == 0 {
-				concurrency = 5
-			}
 			runner, err := sqs.New(sqs.Config{
 				Name: queue.Name, ARN: template.QueueARN(queue.Name), Region: template.Region,
 				Delay: queue.Delay, Visibility: queue.Visibility, Retention: queue.Retention,
-				BatchSize: m.BatchSize, Concurrency: concurrency, ReportBatchItemFailures: m.ReportBatchItemFailures,
+				BatchSize: m.BatchSize, Concurrency: cmp.Or(m.Concurrency, 5), ReportBatchItemFailures: m.ReportBatchItemFailures,
 				Invoke: func(ctx context.Context, payload []byte) ([]byte, string, error) {
 					response, err := s.functions.Invoke(ctx, lambda.Request{Function: m.Function, Payload: payload})
 					return response.Payload, response.FunctionError, err
@@ -108,7 +106,7 @@ func (s *Stack) serveSQS() http.Handler {
 				return
 			}
 		}
-		r.Body = io.NopCloser(strings.NewReader(string(raw)))
+		r.Body = io.NopCloser(bytes.NewReader(raw))
 		others.ServeHTTP(w, r)
 	})
 }

@@ -163,13 +163,16 @@ func (s *Stack) startDatabase(ctx context.Context) error {
 }
 
 func (s *Stack) startFunctions(ctx context.Context) error {
+	programs, err := plan(s.templates, s.config)
+	if err != nil {
+		return err
+	}
 	if s.config.Watch { // from before the build on, so that no change is missed
-		var err error
-		if s.watched, err = s.watchedSources(ctx); err != nil {
+		if s.watched, err = s.watchedSources(ctx, programs); err != nil {
 			return err
 		}
 	}
-	paths, err := build(ctx, s.templates, s.config)
+	paths, err := build(ctx, s.templates, programs, s.config)
 	if err != nil {
 		return err
 	}

@@ -48,11 +48,7 @@ func (s *Stack) watch(ctx context.Context) {
 
 // watchedSources are the sources of all functions, as they are now: those that are
 // built, and those that are interpreted.
-func (s *Stack) watchedSources(ctx context.Context) ([]*watched, error) {
-	programs, err := plan(s.templates, s.config)
-	if err != nil {
-		return nil, err
-	}
+func (s *Stack) watchedSources(ctx context.Context, programs map[string]program) ([]*watched, error) {
 	var all []*watched
 	runs := map[buildRun]*watched{}
 	for _, l := range s.templates {
@@ -82,9 +78,11 @@ func (s *Stack) watchedSources(ctx context.Context) ([]*watched, error) {
 	}
 	for _, w := range all {
 		if w.run.root != "" {
-			if w.folders, err = sourceFolders(ctx, w.run.root, w.packages); err != nil {
+			folders, err := sourceFolders(ctx, w.run.root, w.packages)
+			if err != nil {
 				return nil, err
 			}
+			w.folders = folders
 		}
 		w.seen = fingerprint(w.folders)
 	}

@@ -92,7 +92,11 @@ func TestWatchInterpreted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.doors.close()
-	all, err := s.watchedSources(t.Context())
+	programs, err := plan(s.templates, s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.watchedSources(t.Context(), programs)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%v, %v", all, err)
 	}

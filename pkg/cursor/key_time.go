@@ -1,0 +1,145 @@
+package cursor
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// The years 0000 to 9999 in Unix seconds: no others have a text in RFC 3339.
+const (
+	minSeconds = -62_167_219_200
+	maxSeconds = 253_402_300_799
+)
+
+// maxFraction is the most digits of a second's fraction.
+const maxFraction = 9
+
+// secondsOf is the time that a value is, in Unix seconds with their fraction.
+func secondsOf(value any) (decimal, error) {
+	switch v := value.(type) {
+	case time.Time:
+		return secondsOfTime(v)
+	case string:
+		t, err := parseTime(v)
+		if err != nil {
+			return decimal{}, err
+		}
+		return secondsOfTime(t)
+	}
+	d, err := decimalOf(value)
+	if err != nil {
+		return decimal{}, err
+	}
+	return d, checkSeconds(d)
+}
+
+func secondsOfTime(t time.Time) (decimal, error) {
+	sign, seconds, nanos := "", t.Unix(), t.Nanosecond()
+	if seconds < minSeconds || seconds > maxSeconds {
+		return decimal{}, errYears()
+	}
+	// The fraction counts upward from the second before, in a time before 1970 too.
+	if seconds < 0 && nanos > 0 {
+		seconds, nanos = seconds+1, 1_000_000_000-nanos
+	}
+	if t.Unix() < 0 {
+		sign, seconds = "-", -seconds
+	}
+	return parseDecimal(fmt.Sprintf("%s%d.%09d", sign, seconds, nanos))
+}
+
+func errYears() error {
+	return invalid.New(invalid.OutOfRange, "", "is out of its bounds: a time is in the years 0000 to 9999, and a number is its Unix seconds, not milliseconds")
+}
+
+func checkFraction(digits string) error {
+	if len(digits) > maxFraction {
+		return invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has %d digits of a second's fraction: at most %d are taken", len(digits), maxFraction))
+	}
+	return nil
+}
+
+// checkSeconds reports Unix seconds that no time has.
+func checkSeconds(d decimal) error {
+	whole, fraction := d.split()
+	switch {
+	case d.exponent > len(strconv.Itoa(maxSeconds)):
+		return errYears()
+	case checkFraction(fraction) != nil:
+		return checkFraction(fraction)
+	}
+	seconds, err := strconv.ParseInt(whole, 10, 64)
+	if d.negative {
+		seconds = -seconds
+		if fraction != "" {
+			seconds--
+		}
+	}
+	if err != nil || seconds < minSeconds || seconds > maxSeconds {
+		return errYears()
+	}
+	return nil
+}
+
+// timeOf is the time of Unix seconds that checkSeconds takes.
+func timeOf(d decimal) time.Time {
+	whole, fraction := d.split()
+	seconds, _ := strconv.ParseInt(whole, 10, 64)
+	nanos, _ := strconv.ParseInt((fraction + "000000000")[:maxFraction], 10, 64)
+	if d.negative {
+		seconds, nanos = -seconds, -nanos
+	}
+	return time.Unix(seconds, nanos).UTC()
+}
+
+// parseTime reads a time as RFC 3339 writes it, with at most 9 digits of a fraction.
+func parseTime(text string) (time.Time, error) {
+	// RFC 3339 takes t and z as T and Z.
+	upper := strings.ToUpper(text)
+	t, err := time.Parse(time.RFC3339, upper)
+	if err == nil {
+		return t, checkTime(upper)
+	}
+	if _, err := time.Parse("2006-01-02T15:04:05", upper); err == nil {
+		return t, invalid.New(invalid.Malformed, "", "has no time zone: a time ends in Z or an offset such as +02:00")
+	}
+	var wrong *time.ParseError
+	if errors.As(err, &wrong) && strings.HasSuffix(wrong.Message, "out of range") {
+		return t, doesNotExist(strings.TrimPrefix(wrong.Message, ": "))
+	}
+	return t, notRFC3339()
+}
+
+// checkTime reports what package time reads and RFC 3339 does not have: an hour of one
+// digit, a comma before the fraction, an offset of a day or more; and a fraction that
+// it would cut.
+func checkTime(text string) error {
+	const (
+		minutes = len("2006-01-02T15")
+		seconds = len("2006-01-02T15:04:05")
+	)
+	if text[minutes] != ':' || text[seconds] == ',' {
+		return notRFC3339()
+	}
+	if offset := text[len(text)-len("07:00"):]; !strings.HasSuffix(text, "Z") && (offset[:2] > "23" || offset[3:] > "59") {
+		return doesNotExist("offset of its zone out of range")
+	}
+	fraction, _ := cutDigits(strings.TrimPrefix(text[seconds:], "."))
+	return checkFraction(fraction)
+}
+
+func doesNotExist(why string) error {
+	if strings.HasPrefix(why, "second") {
+		why += ", a second is from 00 to 59 and leap seconds are none"
+	}
+	return invalid.New(invalid.OutOfRange, "", "is a time that does not exist: "+why)
+}
+
+func notRFC3339() error {
+	return invalid.New(invalid.Malformed, "", "must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds as a number")
+}

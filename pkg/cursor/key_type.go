@@ -1,0 +1,182 @@
+package cursor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// MaxKeyParts is the most parts of a key.
+const MaxKeyParts = 3
+
+// KeyType is what the keys of a queue are: one to three parts with commas between, each
+//
+//	number        a decimal number of at most 38 digits: a version, a log position
+//	time          a time as RFC 3339 writes it, of any zone, or Unix seconds as a number;
+//	              to the nanosecond
+//	text          0 to 64 bytes of UTF-8, in the order of their bytes
+//	rank(P|P|…)   a text of any length, sorted by which of 1 to 16 patterns it matches
+//
+// At most one of them is a rank. Keys of several parts sort by the first part in which
+// they differ. The empty KeyType is none.
+//
+// A pattern is any text of printable ASCII but spaces and the characters , | ( and ); a
+// * in it stands for any run of characters, also for none. A text has the rank of the
+// first pattern that it matches, whereby a pattern * is asked last, wherever it
+// stands: rank(*.created|*|*.deleted) puts whatever was created first, and what
+// was deleted behind everything else. The patterns have at most 200 bytes, with what
+// is between them.
+type KeyType string
+
+// ParseKeyType reads a KeyType and writes it as it is kept: without spaces. An error
+// is an [InvalidError] of field "keyType".
+func ParseKeyType(text string) (KeyType, error) {
+	parts, err := parseKeyType(text)
+	if err != nil {
+		return "", invalid.Named("keyType", err)
+	}
+	names := make([]string, len(parts))
+	for i, part := range parts {
+		names[i] = part.String()
+	}
+	return KeyType(strings.Join(names, ",")), nil
+}
+
+// keyPart is one part of a KeyType.
+type keyPart struct {
+	tag keyTag
+	// patterns are those of a rank.
+	patterns ranks
+}
+
+func (p keyPart) String() string {
+	if p.tag == tagRank {
+		return p.tag.String() + "(" + p.patterns.String() + ")"
+	}
+	return p.tag.String()
+}
+
+func parseKeyType(text string) ([]keyPart, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, invalid.New(invalid.Missing, "", "is missing: it must be number, time, text, or up to 3 of them and a rank, with commas between")
+	}
+	// Patterns have no commas, so each comma is between parts.
+	names := strings.Split(text, ",")
+	if len(names) > MaxKeyParts {
+		return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has %d parts: at most %d are taken", len(names), MaxKeyParts))
+	}
+	parts := make([]keyPart, len(names))
+	for i, name := range names {
+		part, err := parseKeyPart(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		if part.tag == tagRank && slices.ContainsFunc(parts[:i], keyPart.isRank) {
+			return nil, invalid.New(invalid.Clash, "", "has two ranks: at most one is taken")
+		}
+		parts[i] = part
+	}
+	return parts, nil
+}
+
+func (p keyPart) isRank() bool { return p.tag == tagRank }
+
+func parseKeyPart(text string) (keyPart, error) {
+	for _, tag := range []keyTag{tagNumber, tagTime, tagText} {
+		if text == tag.String() {
+			return keyPart{tag: tag}, nil
+		}
+	}
+	patterns, isRank := strings.CutPrefix(text, tagRank.String()+"(")
+	patterns, closed := strings.CutSuffix(patterns, ")")
+	if !isRank || !closed {
+		return keyPart{}, invalid.New(invalid.Unknown, "", "has a part that is none: each must be number, time, text or rank(P|P|…)")
+	}
+	of, err := parseRanks(patterns)
+	return keyPart{tagRank, of}, err
+}
+
+// Key is the key of these parts, each an int, an int64, a uint64, a float64 or a
+// json.Number for a number; one of them or a time.Time or a string for a time; a string
+// for a text, a rank, or a number in digits. An error is an [InvalidError] of field "key".
+func (t KeyType) Key(parts ...any) (Key, error) {
+	of, err := parseKeyType(string(t))
+	if err != nil {
+		return "", invalid.Named("keyType", err)
+	}
+	if len(parts) != len(of) {
+		return "", t.wrongCount(len(parts), len(of))
+	}
+	var key []byte
+	for i, part := range parts {
+		if key, err = of[i].append(key, part); err != nil {
+			return "", inPart(i, len(of), err)
+		}
+	}
+	return Key(key), nil
+}
+
+// ParseKey reads a key from JSON: a string or a number; where the type has several parts,
+// an array of them. An error is an [InvalidError] of field "key".
+func (t KeyType) ParseKey(raw []byte) (Key, error) {
+	of, err := parseKeyType(string(t))
+	if err != nil {
+		return "", invalid.Named("keyType", err)
+	}
+	if len(of) == 1 {
+		part, err := readKeyPart(raw)
+		if err != nil {
+			return "", invalid.Named("key", err)
+		}
+		return t.Key(part)
+	}
+	if !strictjson.IsArray(raw) {
+		return "", invalid.New(invalid.Malformed, "key", fmt.Sprintf("must be an array of %d: the queue's keys are %s", len(of), t))
+	}
+	elements, err := strictjson.Elements(raw, MaxKeyParts)
+	if err != nil {
+		return "", invalid.Named("key", err)
+	}
+	parts := make([]any, len(elements))
+	for i, element := range elements {
+		if parts[i], err = readKeyPart(element); err != nil {
+			return "", inPart(i, len(of), err)
+		}
+	}
+	return t.Key(parts...)
+}
+
+// Has reports whether a key can be one of this type.
+func (t KeyType) Has(k Key) bool {
+	of, err := parseKeyType(string(t))
+	if err != nil {
+		return false
+	}
+	parts, err := readKey(string(k))
+	if err != nil || len(parts) != len(of) {
+		return false
+	}
+	for i, part := range parts {
+		if part.tag != of[i].tag || part.tag == tagRank && part.rank >= len(of[i].patterns) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t KeyType) wrongCount(have, want int) error {
+	return invalid.New(invalid.OutOfRange, "key", fmt.Sprintf("has %d parts: the queue's keys have %d, %s", have, want, t))
+}
+
+// inPart is an error of a part of a key: of which, where there are several.
+func inPart(i, parts int, err error) error {
+	wrong := invalid.Named("key", err)
+	if parts > 1 {
+		wrong.Problem = "part " + strconv.Itoa(i+1) + " of " + strconv.Itoa(parts) + " " + wrong.Problem
+	}
+	return wrong
+}

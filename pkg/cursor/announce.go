@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// AnnouncementKind is what happened to a gap.
+// AnnouncementKind is what happened in a queue.
 type AnnouncementKind string
 
 const (
@@ -17,6 +17,8 @@ const (
 	GapClosed AnnouncementKind = "gap.closed"
 	// GapSkipped: the missing seqs were given up and have tombstones.
 	GapSkipped AnnouncementKind = "gap.skipped"
+	// MessageLate: messages came to a keyed queue when greater keys had their places.
+	MessageLate AnnouncementKind = "message.late"
 )
 
 // Announcement is what people should hear of a queue. It goes out at least
@@ -33,6 +35,17 @@ type Announcement struct {
 	// gap is gone.
 	Since time.Time
 	Age   time.Duration
+	// Late is how many messages were late since that was last announced, and LateExamples
+	// the last of them: of MessageLate.
+	Late         int64
+	LateExamples []LateMessage
+}
+
+// LateMessage is a message of a keyed queue that was late.
+type LateMessage struct {
+	Seq     int64
+	Key     Key
+	Dropped bool
 }
 
 func newAnnouncement(kind AnnouncementKind, cur Cursor, missing Range) Announcement {

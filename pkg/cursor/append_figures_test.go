@@ -258,7 +258,7 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 	now := time.Now()
 	var entries []cursor.Entry
 	for i := range 38 {
-		entries = append(entries, cursor.Entry{Hash: cursor.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
+		entries = append(entries, cursor.Entry{Key: cursor.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
 	}
 	_, err := m.store.CreateCursor(t.Context(), cursor.Cursor{
 		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_043_006, MaxParked: 1_000_000_006, MovedAt: now, Announced: -1,

@@ -29,6 +29,10 @@ type Arrival struct {
 	// ID is the producer's name for the request, by which a repeat is known:
 	// 1 to 1,024 bytes of UTF-8.
 	ID string
+	// Key is that of a message which waits in a keyed queue, and is alone; Prev is its
+	// [Keyed].Prev. In arrival order both are empty.
+	Key  Key
+	Prev string
 	// Messages are 1 to 500, of which Queue and Seq are left empty. A message
 	// that has no ID of its own, and is alone, has the arrival's.
 	Messages []Message
@@ -46,7 +50,15 @@ type Arrival struct {
 
 // entry is the arrival's place in the order, wherever that is.
 func (a *Arrival) entry() Entry {
-	return Entry{Hash: HashOf(a.ID), Count: len(a.Messages), Seen: shortSeen(a.Seen)}
+	return Entry{Key: a.sortKey(), Count: len(a.Messages), Seen: shortSeen(a.Seen)}
+}
+
+// sortKey is the key under which it is stored.
+func (a *Arrival) sortKey() SortKey {
+	if a.Key != "" {
+		return KeyedSortKey(a.Key, a.ID)
+	}
+	return HashOf(a.ID)
 }
 
 // validate reports the first field that is out of its bounds.
@@ -96,6 +108,7 @@ func (a *Arrival) digest() []byte {
 	for _, m := range a.Messages {
 		hash.Write(m.digest())
 	}
+	hash.Write([]byte(a.Prev))
 	return hash.Sum(nil)[:digestSize]
 }
 
@@ -114,7 +127,7 @@ func (a *Arrival) messages(after int64) []Message {
 		if m.ID == "" && len(a.Messages) == 1 {
 			m.ID = a.ID
 		}
-		m.EnqueuedAt, m.ExpiresOn, m.Op = a.EnqueuedAt, a.ExpiresOn, a.Op
+		m.EnqueuedAt, m.ExpiresOn, m.Op, m.Key = a.EnqueuedAt, a.ExpiresOn, a.Op, a.Key
 		messages[i] = m
 	}
 	return messages
@@ -131,8 +144,8 @@ func (a *Arrival) head() Arrival {
 // one under the same id.
 func (a *Arrival) is(e Entry) bool { return shortSeen(a.Seen) == e.Seen && len(a.Messages) == e.Count }
 
-// OrderItem is OrderItemEntries places in the order of arrival that have left
-// the tail of their queue's cursor.
+// OrderItem is places of a queue that have left the tail of its cursor: OrderItemEntries in
+// the order of arrival, and KeyedOrderEntries of a keyed queue.
 type OrderItem struct {
 	Queue string
 	// Last is the seq of the last message of its last entry, under which it is

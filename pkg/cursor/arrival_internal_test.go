@@ -104,7 +104,7 @@ func TestOlderVersionsRefuseArrivals(t *testing.T) {
 	names := Names{}.withDefaults()
 	settings := DefaultSettings()
 	settings.Kind = KindArrival
-	entries := NewTail(Entry{Count: 1})
+	entries := NewTail(Entry{Key: "0123456789", Count: 1})
 	for name, it := range map[string]ddb.Item{
 		"cursor":     encodeCursor(newCursor("q", settings, time.Now()), names),
 		"order item": encodeOrderItem(OrderItem{Queue: "q", Last: 1, Entries: entries}, names),

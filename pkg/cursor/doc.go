@@ -10,15 +10,18 @@
 // what a crash leaves behind.
 //
 // Where the producers have no numbers, [Sorter.Append] gives the messages theirs
-// as they arrive: see "Queues in arrival order". Everything else is the same for
-// both kinds of queue, and readers do not see which it is.
+// as they arrive: see "Queues in arrival order". Where they have a time, a version or
+// another key that has gaps, [Sorter.PutKeyed] sorts by that: see "Keyed queues". Everything
+// else is the same for all kinds of queue, and readers do not see which it is.
 //
 // # Words
 //
 // A queue is messages that share one order. A seq is a message's place in its
 // queue: contiguous integers. The position is the last seq up to which the
 // queue is gap-free. A message is parked when it is stored beyond a gap. A
-// tombstone is a record that says that a seq will never come.
+// tombstone is a record that says that a seq will never come. The log of a queue in arrival
+// order, or of a keyed one, is the places of its messages in the order of their seqs. The
+// watermark of a keyed queue is the greatest sort key that has its place.
 //
 // # What is stored
 //
@@ -49,10 +52,23 @@
 //
 // and those of a queue in arrival order, of layout 2,
 //
-//	tail         L  the last places: a list of 14 bytes each (see [Entry])
+//	tail         L  the last places, each bytes (see [Entry]): 10 of the key, 4 of count and
+//	                seen; in a keyed queue its marks, the sort key without the first byte, 4 of seen
 //	tailFrom     N  the seq before those of the tail
 //	prints       S  the places that left the tail last, 4 characters each (see [Fingerprints])
 //	printsFrom   N  the seq before those of the fingerprints
+//
+// and those of a keyed queue, of layout 4, which has tail (see below) and tailFrom too,
+//
+//	keyType      S  what its keys are (see [KeyType])
+//	settle       N  ms, the settle window
+//	late         S  what becomes of late messages: deliver or drop
+//	high         B  the watermark: the greatest sort key that has its place and is not late
+//	low          B  a former high, up to which all that was stored when it was left behind
+//	                has its place
+//	lateSoFar    N  how many messages were late
+//	lateSeq      N  the seq of the last of them
+//	lateTold     N  for how many of them that was announced
 //
 // and that of a queue that was erased, of layout 3, a stub, which has v, first, change and
 //
@@ -76,11 +92,11 @@
 //	finished     N  ms, when the last whole round ended
 //	sums, peaks  M  what the round has counted, and the longest times that it has seen, in ms
 //
-// For queues in arrival order, the arrivals table, what came under one id an
-// item, under (queue, idHash):
+// For queues in arrival order, and for keyed ones, the arrivals table, what came under one
+// id an item, under (queue, sortKey):
 //
 //	v            N  layout of the item, 2
-//	id           S  the whole id, of which idHash is 10 bytes of the SHA-256
+//	id           S  the whole id, of which sortKey is 10 bytes of the SHA-256
 //	op, digest, enqueuedAt, expiresOn   as of a message; digest is over all of them
 //	seen         N  a position that the queue had before
 //	body, contentType, attributes, messageId   of the one message, or:
@@ -88,10 +104,15 @@
 //	frames       B  the messages; deflated where that saves a write unit, as
 //	deflated     B
 //
+// In a keyed queue the layout is 4, and sortKey is a byte 1, the message's [Key] and 8 bytes
+// of the SHA-256 of its id, so that the table has what waits in its order; and
+//
+//	prev         S  the id of the message that should stand before it, where given
+//
 // and in the messages table, an order item under (queue, its last seq):
 //
-//	v            N  layout of the item, 2
-//	entries      B  24 places that have left the tail
+//	v            N  layout of the item, 2, or 4 of a keyed queue
+//	entries      L  24 places, or 32 of a keyed queue, that have left the tail
 //	expiresOn    N  later than all that it names
 //
 // # The states of a queue
@@ -140,6 +161,31 @@
 // tail, which leaves the fingerprints; the first 24 entries of a tail never change, so
 // anybody may do both, any number of times.
 //
+// # Keyed queues
+//
+// A message is stored first, under its sort key, where it waits. When it has waited for the
+// settle window, [Sorter.Settle] gives it, and all that wait under lesser sort keys, the next
+// seqs, by one update of the cursor: it raises the position and the watermark, and writes the
+// places into the tail. As in arrival order, that update is the move itself; but here it
+// compares the position, for what it writes was decided on the log as it was.
+//
+//	             stored, and beyond the watermark still
+//	(nothing) ──put──► WAITING ──settle: its window is over, or that of a greater one──► IN THE LOG
+//	                     │                                                                ▲
+//	                     └──the watermark is beyond it: it is late, or has its place──────┘
+//	                        nothing of it in the log: a place at the end, as late, or dropped
+//
+// Who has stored a message looks at the cursor again, strongly: if the watermark is beyond it
+// already, no settler may ever see it, and the writer itself gives it its place, at the end,
+// marked as late. Whether it has one is found as in arrival order: by the tail, and by the
+// order items behind a position that the queue had before it was stored.
+//
+// A settler reads what is stored beyond Low, so also what the move before it has placed, and
+// looks up what is not in the tail. What was stored under the watermark before that was
+// raised, and the move did not see, is found so; what was stored later finds itself late.
+//
+// Clocks decide what is late, never the order, and never what is lost.
+//
 // # Erasing a queue
 //
 // [Sorter.Erase] makes the cursor a stub by one write, for ever. Every write that moves or
@@ -169,6 +215,10 @@
 //     that the message is durable.
 //   - In arrival order, an id has one place, for as long as its arrival is kept,
 //     and a repeat of the request gets it.
+//   - In a keyed queue, a message has one place, or is dropped, and the log says so. Those
+//     that are not late stand in the order of their keys, equal ones in that of the hash
+//     of their ids. None is late that was stored before the settle window had passed
+//     since the first message with a greater sort key was sent, less what clocks differ.
 //   - Queues do not touch each other.
 //   - In an erased queue nothing is accepted: see [Sorter.Erase]. In the end nothing of
 //     it is stored but its stub.
@@ -190,6 +240,11 @@
 // No call needs more time than an invocation has. A put moves over what was known
 // and two full pieces; a `Heal` that is stopped has kept its last piece, and is
 // continued by the same record, which [OnMessages] then names as failed.
+//
+// Who dies after storing a message of a keyed queue leaves it waiting; the stream of the
+// arrivals table names it, and its handler, [OnArrivals], has the queue settled in time; the
+// sweep settles every keyed queue in each round. One that was late, and whose writer died
+// before it looked, was not answered: its repeat gives it its place.
 //
 // A response that is lost makes the SDK repeat the request. Each write is made
 // such that its repeat finds its own work: a put by its mark, a move by the

@@ -26,6 +26,8 @@ var (
 	ErrFirstFixed = errors.New("the first seq of a queue cannot be changed")
 	// ErrKindFixed: the kind of a queue is fixed when the queue is made.
 	ErrKindFixed = errors.New("the kind of a queue cannot be changed")
+	// ErrKeyTypeFixed: what the keys of a queue are is fixed when the queue is made.
+	ErrKeyTypeFixed = errors.New("the key type of a queue cannot be changed")
 	// ErrExpired: an arrival that was stored before was deleted while it was to
 	// get its place.
 	ErrExpired = errors.New("the arrival expired")

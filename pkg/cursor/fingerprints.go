@@ -25,7 +25,7 @@ const maxFingerprints = 2 * OrderItemEntries
 
 // fingerprintOf is an entry's short name.
 func fingerprintOf(e Entry) Fingerprints {
-	return Fingerprints(base64.RawURLEncoding.EncodeToString(e.Hash[:fingerprintSize*3/4]))
+	return Fingerprints(base64.RawURLEncoding.EncodeToString([]byte(e.Key[:fingerprintSize*3/4])))
 }
 
 // len is how many entries they are of.
@@ -39,25 +39,28 @@ func (p Fingerprints) mayHave(e Entry) bool {
 // fingerprints are the short names of entries.
 func (t Tail) fingerprints() Fingerprints {
 	var p strings.Builder
-	for i := range t.Len() {
-		p.WriteString(string(fingerprintOf(t.At(i))))
+	for e := range t.All() {
+		p.WriteString(string(fingerprintOf(e)))
 	}
 	return Fingerprints(p.String())
 }
 
-// trimmed is the cursor without the first OrderItemEntries entries of its tail,
-// of which it has the fingerprints then.
-func (c Cursor) trimmed() Cursor {
-	first, rest := c.Tail.First(min(OrderItemEntries, c.Tail.Len()))
+// trimmed is the cursor without the first n entries of its tail, of which it has the
+// fingerprints then, in arrival order.
+func (c Cursor) trimmed(n int) Cursor {
+	first, rest := c.Tail.First(min(n, c.Tail.Len()))
+	c.Tail, c.TailFrom = rest, c.TailFrom+first.Seqs()
+	if keyed(c) {
+		return c
+	}
 	kept := c.Fingerprints
 	if more := kept.len() + first.Len() - maxFingerprints; more > 0 {
 		// Fingerprints do not say how many seqs an entry takes. It is one at least, so
 		// those that stay are of this many before the tail, or of more.
 		kept = kept[more*fingerprintSize:]
-		c.FingerprintsFrom = c.TailFrom - int64(kept.len())
+		c.FingerprintsFrom = c.TailFrom - first.Seqs() - int64(kept.len())
 	}
 	c.Fingerprints = kept + first.fingerprints()
-	c.TailFrom, c.Tail = c.TailFrom+first.Seqs(), rest
 	return c
 }
 

@@ -37,7 +37,7 @@ func (s *Sorter) flush(ctx context.Context, cur Cursor, most int) error {
 		}
 		seen := cur
 		cur, err = s.remembering(func() (Cursor, error) {
-			cur, _, err := s.store.TrimTail(ctx, seen)
+			cur, _, err := s.store.TrimTail(ctx, seen, OrderItemEntries)
 			return cur, err
 		})
 		if err != nil {

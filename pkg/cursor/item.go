@@ -15,12 +15,14 @@ import (
 // meaning does.
 //
 // Layout 2 has queues in arrival order: their cursors, order items and arrivals. Layout 3
-// has the cursors of queues that were erased. All others are written in layout 1 still.
+// has the cursors of queues that were erased. Layout 4 has keyed queues, as layout 2. All
+// others are written in layout 1 still.
 const (
-	layout        = 3
+	layout        = 4
 	layoutOld     = 1
 	layoutArrival = 2
 	layoutErased  = 3
+	layoutKeyed   = 4
 )
 
 // The attributes of the items, all but the keys.
@@ -56,13 +58,23 @@ const (
 	attrFingerprintsFrom ddb.Path = "printsFrom"
 	attrFingerprints     ddb.Path = "prints"
 
+	attrKeyType   ddb.Path = "keyType"
+	attrSettle    ddb.Path = "settle" // ms
+	attrLate      ddb.Path = "late"
+	attrHigh      ddb.Path = "high"
+	attrLow       ddb.Path = "low"
+	attrLateSoFar ddb.Path = "lateSoFar"
+	attrLateTold  ddb.Path = "lateTold"
+	attrLateSeq   ddb.Path = "lateSeq"
+	attrPrev      ddb.Path = "prev" // of a waiting message
+
 	attrErased  ddb.Path = "erased" // ms
 	attrEraseOp ddb.Path = "eraseOp"
 	attrLastSeq ddb.Path = "lastSeq"
 	attrEmptied ddb.Path = "emptied" // ms
 
 	attrEntries   ddb.Path = "entries" // of an order item
-	attrIDHash    ddb.Path = "idHash"
+	attrSortKey   ddb.Path = "sortKey"
 	attrSeen      ddb.Path = "seen"
 	attrMessageID ddb.Path = "messageId"
 	attrCount     ddb.Path = "count"
@@ -87,8 +99,9 @@ var fixedAttributes = []ddb.Path{
 	attrVersion, attrID, attrBody, attrContentType, attrAttributes, attrDigest, attrEnqueuedAt, attrExpiresOn,
 	attrTombstone, attrOp, attrFirst, attrPosition, attrMaxParked, attrMovedAt, attrChange, attrPolicy, attrGapAfter,
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail,
-	attrFingerprintsFrom, attrFingerprints, attrEntries, attrIDHash, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
-	attrErased, attrEraseOp, attrLastSeq, attrEmptied,
+	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
+	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
+	attrLateSeq, attrPrev,
 }
 
 // What the last write to a cursor was: event source mappings filter on it.
@@ -220,12 +233,19 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 	if c.Floor != c.Settings.First-1 {
 		it[attrFloor] = ddb.Int(c.Floor)
 	}
-	if c.Settings.Kind == KindArrival {
+	switch c.Settings.Kind {
+	case KindArrival:
 		it[attrVersion] = ddb.Int(layoutArrival)
 		it[attrTailFrom] = ddb.Int(c.TailFrom)
 		it[attrTail] = encodeTail(c.Tail)
 		it[attrFingerprintsFrom] = ddb.Int(c.FingerprintsFrom)
 		it[attrFingerprints] = ddb.Text(string(c.Fingerprints))
+	case KindKeyed:
+		it[attrVersion] = ddb.Int(layoutKeyed)
+		it[attrTailFrom] = ddb.Int(c.TailFrom)
+		it[attrTail] = encodeTail(c.Tail)
+		encodeKeyed(it, c)
+	case KindNumbered:
 	}
 	return it.Item()
 }
@@ -282,14 +302,18 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 	}
 	c.Floor = d.NumberOr(attrFloor, c.Settings.First-1)
 	if it.Has(attrTailFrom) {
-		c.Settings.Kind = KindArrival
-		c.TailFrom, c.Tail = d.Number(attrTailFrom), decodeTail(&d)
-		c.FingerprintsFrom, c.Fingerprints = d.Number(attrFingerprintsFrom), Fingerprints(d.Text(attrFingerprints))
+		c.TailFrom, c.Tail = d.Number(attrTailFrom), decodeTail(&d, attrTail, it.Has(attrHigh))
 		if d.Err == nil && c.Position-c.TailFrom != c.Tail.Seqs() {
 			d.Fail(attrTail, fmt.Sprintf("is of %d seqs behind %d, and the position is %d", c.Tail.Seqs(), c.TailFrom, c.Position))
 		}
-		if err := c.checkFingerprints(); err != nil {
-			d.Fail(attrFingerprints, err.Error())
+		if it.Has(attrHigh) {
+			decodeKeyed(&d, &c)
+		} else {
+			c.Settings.Kind = KindArrival
+			c.FingerprintsFrom, c.Fingerprints = d.Number(attrFingerprintsFrom), Fingerprints(d.Text(attrFingerprints))
+			if err := c.checkFingerprints(); err != nil {
+				d.Fail(attrFingerprints, err.Error())
+			}
 		}
 	}
 	if d.Err != nil {

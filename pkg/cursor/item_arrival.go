@@ -1,6 +1,7 @@
 package cursor
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -9,49 +10,74 @@ import (
 // encodeTail writes entries as a list, of which a condition can ask whether one
 // is in it.
 func encodeTail(tail Tail) ddb.Value {
-	list := make([]ddb.Value, tail.Len())
-	for i := range list {
-		list[i] = encodeEntry(tail, i)
+	var list []ddb.Value
+	for e := range tail.All() {
+		list = append(list, encodeEntry(e))
 	}
 	return ddb.ListOf(list...)
 }
 
-func encodeEntry(tail Tail, i int) ddb.Value {
-	return ddb.Blob([]byte(tail[i*entrySize : (i+1)*entrySize]))
+// encodeEntry writes an entry: in arrival order its key and 4 bytes of count and seen; in a
+// keyed queue its marks, its key without the first byte, which all have alike, and 4 bytes
+// of seen; and 9 bytes, marks and count, where it is void.
+func encodeEntry(e Entry) ddb.Value {
+	switch {
+	case e.has(MarkVoid):
+		return ddb.Blob(binary.BigEndian.AppendUint64([]byte{byte(e.Mark)}, uint64(e.Count)))
+	case e.has(MarkKeyed):
+		written := append([]byte{byte(e.Mark)}, e.Key[1:]...)
+		return ddb.Blob(binary.BigEndian.AppendUint32(written, e.Seen))
+	}
+	return ddb.Blob(binary.BigEndian.AppendUint32([]byte(e.Key), uint32(e.Count)<<seenBits|e.Seen))
 }
 
-func decodeTail(d *ddb.Decoder) Tail {
-	if !d.Item.Has(attrTail) {
-		d.Fail(attrTail, "is missing")
+// decodeEntry reads what encodeEntry wrote; what is none is an entry of no seqs.
+func decodeEntry(written string, keyed bool) Entry {
+	numbers := func(size int) string { return written[len(written)-size:] }
+	switch {
+	case !keyed && len(written) == hashSize+4:
+		both := binary.BigEndian.Uint32([]byte(numbers(4)))
+		return Entry{Key: SortKey(written[:hashSize]), Count: int(both >> seenBits), Seen: shortSeen(int64(both))}
+	case keyed && len(written) == 9 && Mark(written[0])&MarkVoid != 0:
+		count := binary.BigEndian.Uint64([]byte(numbers(8)))
+		return Entry{Mark: Mark(written[0]), Count: int(min(count, MaxSeq))}
+	case keyed && len(written) > 1+tieBreakSize+4 && Mark(written[0])&(MarkKeyed|MarkVoid) == MarkKeyed:
+		seen := shortSeen(int64(binary.BigEndian.Uint32([]byte(numbers(4)))))
+		return Entry{Key: keyedPrefix + SortKey(written[1:len(written)-4]), Count: 1, Seen: seen, Mark: Mark(written[0])}
 	}
-	list := d.ListOr(attrTail)
-	packed := make([]byte, 0, len(list)*entrySize)
-	for _, entry := range list {
-		if entry.Kind() != ddb.Binary || len(entry.Str()) != entrySize {
-			d.Fail(attrTail, fmt.Sprintf("has an entry that is not %d bytes", entrySize))
-			return ""
-		}
-		packed = append(packed, entry.Str()...)
-	}
-	checkEntries(d, attrTail, Tail(packed))
-	return Tail(packed)
+	return Entry{}
 }
 
-// checkEntries checks what is counted with.
-func checkEntries(d *ddb.Decoder, attribute ddb.Path, entries Tail) {
-	for i := range entries.Len() {
-		if count := entries.At(i).Count; count < 1 || count > MaxArrivalMessages {
-			d.Fail(attribute, fmt.Sprintf("has an entry of %d messages", count))
+// decodeTail reads a list of entries, and checks what is counted with.
+func decodeTail(d *ddb.Decoder, attribute ddb.Path, keyed bool) Tail {
+	if !d.Item.Has(attribute) {
+		d.Fail(attribute, "is missing")
+	}
+	list := d.ListOr(attribute)
+	entries := make([]Entry, len(list))
+	for i, written := range list {
+		if written.Kind() == ddb.Binary {
+			entries[i] = decodeEntry(written.Str(), keyed)
+		}
+		if e := entries[i]; e.Count < 1 || e.Count > MaxArrivalMessages && !e.has(MarkVoid) {
+			d.Fail(attribute, fmt.Sprintf("has an entry of %d messages", e.Count))
 		}
 	}
+	return NewTail(entries...)
 }
 
 func encodeOrderItem(o OrderItem, names Names) ddb.Item {
+	version := layoutArrival
+	for e := range o.Entries.All() {
+		if e.Mark != 0 {
+			version = layoutKeyed
+		}
+	}
 	return ddb.Fields{
 		names.queueKey(): ddb.Text(o.Queue),
 		names.seqKey():   ddb.Int(o.Last),
-		attrVersion:      ddb.Int(layoutArrival),
-		attrEntries:      ddb.Blob([]byte(o.Entries)),
+		attrVersion:      ddb.Int(int64(version)),
+		attrEntries:      encodeTail(o.Entries),
 		attrExpiresOn:    seconds(o.ExpiresOn),
 	}.Item()
 }
@@ -64,12 +90,11 @@ func decodeOrderItem(it ddb.Item, names Names) (OrderItem, error) {
 	checkLayout(&d)
 	o := OrderItem{
 		Queue: d.Text(names.queueKey()), Last: d.Number(names.seqKey()),
-		Entries: Tail(d.BytesOr(attrEntries)), ExpiresOn: d.SecondsOr(attrExpiresOn),
+		Entries: decodeTail(&d, attrEntries, d.NumberOr(attrVersion, 0) == layoutKeyed), ExpiresOn: d.SecondsOr(attrExpiresOn),
 	}
-	if len(o.Entries) == 0 || len(o.Entries)%entrySize != 0 {
-		d.Fail(attrEntries, fmt.Sprintf("are not entries of %d bytes", entrySize))
+	if o.Entries == "" {
+		d.Fail(attrEntries, "are none")
 	}
-	checkEntries(&d, attrEntries, o.Entries)
 	if d.Err != nil {
 		return OrderItem{}, fmt.Errorf("order item: %w", d.Err)
 	}
@@ -77,11 +102,15 @@ func decodeOrderItem(it ddb.Item, names Names) (OrderItem, error) {
 }
 
 func encodeArrival(a Arrival, names Names) ddb.Item {
-	hash := HashOf(a.ID)
+	version := layoutArrival
+	if a.Key != "" {
+		version = layoutKeyed
+	}
 	it := ddb.Fields{
 		names.queueKey(): ddb.Text(a.Queue),
-		attrIDHash:       ddb.Blob(hash[:]),
-		attrVersion:      ddb.Int(layoutArrival),
+		attrSortKey:      ddb.Blob([]byte(a.sortKey())),
+		attrVersion:      ddb.Int(int64(version)),
+		attrPrev:         text(a.Prev),
 		attrID:           ddb.Text(a.ID),
 		attrOp:           ddb.Blob(a.Op),
 		attrDigest:       ddb.Blob(a.Digest),
@@ -115,7 +144,12 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 	a := Arrival{
 		Queue: d.Text(names.queueKey()), ID: d.TextOr(attrID, ""), Seen: d.Number(attrSeen),
 		EnqueuedAt: d.MillisOr(attrEnqueuedAt), ExpiresOn: d.SecondsOr(attrExpiresOn),
-		Digest: d.BytesOr(attrDigest), Op: d.BytesOr(attrOp),
+		Digest: d.BytesOr(attrDigest), Op: d.BytesOr(attrOp), Prev: d.TextOr(attrPrev, ""),
+	}
+	if d.NumberOr(attrVersion, 0) == layoutKeyed {
+		if a.Key = SortKey(d.BytesOr(attrSortKey)).Key(); a.Key == "" {
+			d.Fail(attrSortKey, "is none of a keyed queue")
+		}
 	}
 	count := d.NumberOr(attrCount, 1)
 	if count < 1 || count > MaxArrivalMessages {

@@ -23,7 +23,7 @@ func (k *keeping) keep(ctx context.Context, part orderPart, after, upTo int64) (
 		}
 		kept = true
 	}
-	for places := range slices.Chunk(part.within(after, upTo), maxArrivals) {
+	for places := range slices.Chunk(notEmpty(part.within(after, upTo)), maxArrivals) {
 		found, err := k.sorter.arrivals(ctx, k.queue, places, true, true)
 		if err != nil {
 			return nil, err
@@ -62,7 +62,7 @@ func (k *keeping) keepAll(ctx context.Context, places []place, found map[Entry]A
 	}
 	k.sorter.forEach(len(due), func(n int) {
 		i := due[n]
-		there[i], errs[i] = k.sorter.store.KeepArrival(ctx, k.queue, places[i].Hash, found[places[i].Entry].Seen, k.sorter.expiry())
+		there[i], errs[i] = k.sorter.store.KeepArrival(ctx, k.queue, places[i].Key, found[places[i].Entry].Seen, k.sorter.expiry())
 	})
 	for i, p := range places {
 		if errs[i] != nil {
@@ -159,7 +159,7 @@ func (s *Sorter) oldestArrival(ctx context.Context, cur Cursor) (Message, bool, 
 }
 
 func (s *Sorter) oldestIn(ctx context.Context, queue string, part orderPart) (Message, bool, error) {
-	places := part.within(part.after, MaxSeq)
+	places := notEmpty(part.within(part.after, MaxSeq))
 	found, err := s.arrivals(ctx, queue, places, true, true)
 	if err != nil {
 		return Message{}, false, err

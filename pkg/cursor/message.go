@@ -45,6 +45,10 @@ type Message struct {
 
 	// The store's part: a producer leaves it empty.
 
+	// Key is the message's key in a keyed queue. Late tells that it stands there behind
+	// greater keys, Unlinked that it stands behind another message than its [Keyed].Prev.
+	Key            Key
+	Late, Unlinked bool
 	// EnqueuedAt is when the message was accepted, to the millisecond.
 	EnqueuedAt time.Time
 	// ExpiresOn is when the message may be deleted, to the second; the zero

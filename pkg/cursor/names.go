@@ -68,13 +68,15 @@ func (n Names) Tables() []table.Definition {
 }
 
 // ArrivalsTable is the definition of the arrivals table, which only queues in
-// arrival order use.
+// arrival order and keyed queues use. Its stream, of keys only, tells when a keyed queue has
+// to be settled: see [OnArrivals].
 func (n Names) ArrivalsTable() table.Definition {
 	n = n.withDefaults()
 	return table.Definition{
 		Name:      n.Arrivals,
 		Partition: table.Key{Name: n.QueueKey, Type: table.String},
-		Sort:      table.Key{Name: string(attrIDHash), Type: table.Binary},
+		Sort:      table.Key{Name: string(attrSortKey), Type: table.Binary},
+		Stream:    table.KeysOnly,
 		TTL:       string(attrExpiresOn),
 	}
 }

@@ -30,7 +30,7 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 			t.Fatalf("%d order items, want 1", len(items))
 		}
 		for i := range items[0].Entries.Len() {
-			found, _, err := b.memory.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: "q", Keys: []cursor.Hash{items[0].Entries.At(i).Hash}})
+			found, _, err := b.memory.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: "q", Keys: []cursor.SortKey{items[0].Entries.At(i).Key}})
 			if err != nil || len(found) != 1 {
 				t.Fatal(found, err)
 			}

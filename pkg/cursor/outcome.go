@@ -23,11 +23,16 @@ const (
 	// Full: the seq is farther beyond the position than MaxAhead allows.
 	// Nothing was stored; try again when the queue has moved on.
 	Full Outcome = "full"
+	// Waiting: stored in a keyed queue, and it gets its place when its settle window is over.
+	Waiting Outcome = "waiting"
+	// Dropped: stored too late in a keyed queue that drops such. It took a seq, which
+	// readers step over.
+	Dropped Outcome = "dropped"
 )
 
 // Durable reports whether the message given is known to be stored.
 func (o Outcome) Durable() bool {
-	return o == Advanced || o == Parked || o == Stored || o == Duplicate
+	return o == Advanced || o == Parked || o == Stored || o == Duplicate || o == Waiting
 }
 
 // Result is the answer for one message of a put.

@@ -3,6 +3,7 @@ package cursor
 import (
 	"context"
 	"iter"
+	"slices"
 )
 
 // arrivalQueue is the queue's cursor if it is in arrival order, with a position
@@ -128,44 +129,57 @@ func (p orderPart) within(after, upTo int64) []place {
 	return places
 }
 
+// notEmpty are the places that have a message.
+func notEmpty(places []place) []place {
+	return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return p.empty() })
+}
+
 // maxArrivals is how many arrivals one request reads.
 const maxArrivals = 100
 
-// arrivals reads the arrivals of up to maxArrivals places. Those that are not
-// there, or of which a later one has taken the id, are not in the answer.
+// arrivals reads the arrivals of up to maxArrivals places, or maxWaiting of a keyed queue.
+// Those that are not there, or of which a later one has taken the id, are not in the answer,
+// and those of empty entries neither.
 //
 // Reads are eventually consistent, and strong for what such a read does not
 // show; or all strong.
 func (s *Sorter) arrivals(ctx context.Context, queue string, places []place, headsOnly, strong bool) (map[Entry]Arrival, error) {
 	found := make(map[Entry]Arrival, len(places))
+	places = notEmpty(places)
+	if len(places) > 0 && places[0].has(MarkKeyed) {
+		if err := s.inOrder(ctx, queue, places, found, headsOnly, strong); err != nil {
+			return nil, err
+		}
+	}
 	for {
-		want := map[Hash][]Entry{}
-		var keys []Hash
+		want := map[SortKey][]Entry{}
+		var keys []SortKey
 		for _, p := range places {
 			if _, ok := found[p.Entry]; ok {
 				continue
 			}
-			if want[p.Hash] == nil {
-				keys = append(keys, p.Hash)
+			if want[p.Key] == nil {
+				keys = append(keys, p.Key)
 			}
-			want[p.Hash] = append(want[p.Hash], p.Entry)
+			want[p.Key] = append(want[p.Key], p.Entry)
 		}
 		for len(keys) > 0 {
-			read, left, err := s.store.Arrivals(ctx, ArrivalQuery{Queue: queue, Keys: keys, Strong: strong, HeadsOnly: headsOnly})
+			batch := keys[:min(len(keys), maxArrivals)]
+			read, left, err := s.store.Arrivals(ctx, ArrivalQuery{Queue: queue, Keys: batch, Strong: strong, HeadsOnly: headsOnly})
 			if err != nil {
 				return nil, err
 			}
 			for _, a := range read {
-				for _, e := range want[HashOf(a.ID)] {
+				for _, e := range want[a.sortKey()] {
 					if a.is(e) {
 						found[e] = a
 					}
 				}
 			}
-			if len(read) == 0 && len(left) == len(keys) {
+			if len(read) == 0 && len(left) == len(batch) {
 				return nil, ErrThrottled
 			}
-			keys = left
+			keys = append(left, keys[len(batch):]...)
 		}
 		if strong || len(found) == len(places) {
 			return found, nil

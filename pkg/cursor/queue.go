@@ -38,8 +38,8 @@ func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, more bool, 
 
 // Configure changes settings of a queue, or makes the queue with these
 // settings and the Sorter's defaults for the others, and returns its cursor.
-// First and Kind can only be given while the queue is made: ErrFirstFixed or
-// ErrKindFixed where they differ later. Other processes may go on with the settings that they
+// First, Kind and KeyType can only be given while the queue is made: ErrFirstFixed,
+// ErrKindFixed or ErrKeyTypeFixed where they differ later. Other processes may go on with the settings that they
 // remember for up to half an hour.
 //
 // It costs one write, and two where the queue is new.
@@ -62,12 +62,13 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 		case changed:
 			s.foresee(cur)
 			return cur, nil
-		case cur.Exists() && change.Kind != nil && *change.Kind != cur.Settings.Kind:
-			return cur, ErrKindFixed
 		case cur.Exists():
-			return cur, ErrFirstFixed
+			return cur, change.refusedBy(cur.Settings)
 		}
-		settings := s.defaults.With(change)
+		settings := s.defaults.With(change).ofKind()
+		if err := settings.checkNew(change); err != nil {
+			return Cursor{}, err
+		}
 		cur, err = s.create(ctx, queue, settings)
 		if err != nil {
 			return Cursor{}, err
@@ -77,6 +78,19 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 		}
 		// Another made the queue first: change theirs.
 	}
+}
+
+// refusedBy is why the change cannot be made to these settings.
+func (c Change) refusedBy(there Settings) error {
+	switch {
+	case c.Kind != nil && *c.Kind != there.Kind:
+		return ErrKindFixed
+	case c.First != nil && *c.First != there.First:
+		return ErrFirstFixed
+	case there.Kind != KindKeyed:
+		return c.checkUnkeyed()
+	}
+	return ErrKeyTypeFixed
 }
 
 // Known reports whether a queue is there. It makes no request where this Sorter has

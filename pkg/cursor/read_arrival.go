@@ -60,6 +60,12 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 		}
 		size := 1
 		for _, p := range page {
+			if p.empty() {
+				if !r.empty(p) {
+					return false
+				}
+				continue
+			}
 			a, there := found[p.Entry]
 			if !there {
 				r.yield(Message{}, &MissingError{r.cur.Queue, r.expect + 1})
@@ -70,13 +76,37 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 				if m.Seq <= r.expect || m.Seq > r.upTo {
 					continue
 				}
+				m.Late, m.Unlinked = p.has(MarkLate), p.has(MarkUnlinked)
 				if !r.yield(m, nil) {
 					return false
 				}
 				r.expect = m.Seq
 			}
 		}
-		r.most = min(max(readPage*len(page)/size, 1), maxArrivals)
+		r.most = min(max(readPage*len(page)/size, 1), r.atMost())
+	}
+	return true
+}
+
+// atMost is how many arrivals a request reads.
+func (r *arrivalReader) atMost() int {
+	if keyed(r.cur) {
+		return maxWaiting
+	}
+	return maxArrivals
+}
+
+// empty yields the seqs of an entry that has no message. It reports whether to go on.
+func (r *arrivalReader) empty(p place) bool {
+	why := "dropped: it came too late"
+	if p.has(MarkVoid) {
+		why = "void: left out after a restore"
+	}
+	for seq := max(r.expect, p.seqs.From) + 1; seq <= min(r.upTo, p.seqs.To); seq++ {
+		if !r.yield(Message{Queue: r.cur.Queue, Seq: seq, Tombstone: why}, nil) {
+			return false
+		}
+		r.expect = seq
 	}
 	return true
 }

@@ -34,8 +34,8 @@ type Cursor struct {
 	// Announced is Position+1 of the gap that was last announced as open and
 	// not yet as closed; -1 where there is none.
 	Announced int64
-	// TailFrom and Tail are the last places of a queue in arrival order: those
-	// of the seqs from TailFrom+1 up to Position. The places before are in order
+	// TailFrom and Tail are the last places of a queue in arrival order, or of a keyed
+	// one: those of the seqs from TailFrom+1 up to Position. The places before are in order
 	// items. Of a numbered queue they are zero.
 	TailFrom int64
 	Tail     Tail
@@ -43,6 +43,14 @@ type Cursor struct {
 	// from FingerprintsFrom+1 up to TailFrom, and maybe of some before.
 	FingerprintsFrom int64
 	Fingerprints     Fingerprints
+	// High and Low are of a keyed queue, and less than every key at first. High is the
+	// greatest sort key that has its place and is not late; it never decreases. What was
+	// in the table at or under Low when High was raised beyond that has its place.
+	High, Low SortKey
+	// LateSoFar is how many messages of a keyed queue were late, also those that were
+	// dropped, and LateTold for how many of them that was announced. LateSeq is the seq
+	// of the last one.
+	LateSoFar, LateTold, LateSeq int64
 	// Erasure is of a queue that was erased: there, all others but Queue and
 	// Settings.First mean nothing.
 	Erasure Erasure
@@ -63,15 +71,19 @@ func (c Cursor) goesOn() bool { return c.MaxParked == c.Position+1 }
 func newCursor(queue string, settings Settings, now time.Time) Cursor {
 	c := Cursor{
 		Queue:     queue,
-		Settings:  settings,
+		Settings:  settings.ofKind(),
 		Position:  settings.First - 1,
 		MaxParked: settings.First - 1,
 		MovedAt:   ddb.ToMillis(now),
 		Floor:     settings.First - 1,
 		Announced: noneAnnounced,
 	}
-	if settings.Kind == KindArrival {
+	switch settings.Kind {
+	case KindArrival:
 		c.TailFrom, c.FingerprintsFrom = c.Position, c.Position
+	case KindKeyed:
+		c.TailFrom, c.High, c.Low = c.Position, noSortKey, noSortKey
+	case KindNumbered:
 	}
 	return c
 }
@@ -86,3 +98,6 @@ func (c Cursor) fits(seq int64) bool {
 
 // numbered reports whether the producers number the messages.
 func numbered(c Cursor) bool { return c.Settings.Kind == KindNumbered }
+
+// keyed reports whether the queue sorts by a key.
+func keyed(c Cursor) bool { return c.Settings.Kind == KindKeyed }

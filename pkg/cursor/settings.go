@@ -1,6 +1,7 @@
 package cursor
 
 import (
+	"cmp"
 	"iter"
 	"strconv"
 	"strings"
@@ -45,9 +46,12 @@ const (
 	// [Sorter.Append]. It has no gaps, so Policy, GapAfter, MaxAhead and Mode
 	// mean nothing there.
 	KindArrival Kind = "arrival"
+	// KindKeyed: the queue sorts the messages by a key that has gaps, such as a time: see
+	// [Sorter.PutKeyed]. Policy, GapAfter, MaxAhead and Mode mean nothing there.
+	KindKeyed Kind = "keyed"
 )
 
-// String is the kind's name: numbered or arrival.
+// String is the kind's name: numbered, arrival or keyed.
 func (k Kind) String() string {
 	if k == KindNumbered {
 		return "numbered"
@@ -57,13 +61,24 @@ func (k Kind) String() string {
 
 // ParseKind reads what String writes.
 func ParseKind(text string) (Kind, error) {
-	for _, k := range []Kind{KindNumbered, KindArrival} {
+	for _, k := range []Kind{KindNumbered, KindArrival, KindKeyed} {
 		if text == k.String() {
 			return k, nil
 		}
 	}
-	return "", &InvalidError{Field: "kind", Code: invalid.Unknown, Problem: "must be numbered or arrival"}
+	return "", &InvalidError{Field: "kind", Code: invalid.Unknown, Problem: "must be numbered, arrival or keyed"}
 }
+
+// LatePolicy is what becomes of a message of a keyed queue that comes too late: when one
+// with a greater key has its place already.
+type LatePolicy string
+
+const (
+	// LateDeliver hands it on, marked as late, behind what is placed.
+	LateDeliver LatePolicy = "deliver"
+	// LateDrop drops it, where its key is less than one that is placed.
+	LateDrop LatePolicy = "drop"
+)
 
 // Bounds of the settings.
 const (
@@ -73,6 +88,7 @@ const (
 	MaxGapAfter  = 365 * 24 * time.Hour
 	MinRetention = 4 * time.Hour
 	MaxRetention = 10 * 365 * 24 * time.Hour
+	MaxSettle    = time.Hour
 )
 
 // Settings are a queue's own. They are written into its cursor when the queue
@@ -95,17 +111,67 @@ type Settings struct {
 	// Kind is what orders the messages. A queue that a put makes is of the kind
 	// that the put is for, whatever the Sorter's defaults say.
 	Kind Kind
+	// KeyType is what the keys of a keyed queue are. Of another queue it is empty, and so
+	// are the next two.
+	KeyType KeyType
+	// Settle is how long a message waits for those with lesser keys: 0 to an hour, kept
+	// in milliseconds.
+	Settle time.Duration
+	// Late is what becomes of a message that comes later than that; LateDeliver where it
+	// is empty.
+	Late LatePolicy
 }
 
 // DefaultSettings are the settings of a queue where nobody says otherwise:
-// first seq 1, wait, 5 minutes, 100,000 ahead, synchronous.
+// first seq 1, wait, 5 minutes, 100,000 ahead, synchronous; in a keyed queue,
+// settled after 5 seconds, and what is late is delivered.
 func DefaultSettings() Settings {
-	return Settings{First: 1, Policy: PolicyWait, GapAfter: 5 * time.Minute, MaxAhead: 100_000, Mode: ModeSync}
+	return Settings{
+		First: 1, Policy: PolicyWait, GapAfter: 5 * time.Minute, MaxAhead: 100_000, Mode: ModeSync,
+		Settle: 5 * time.Second, Late: LateDeliver,
+	}
+}
+
+// ofKind are the settings without those that a queue of their kind has not.
+func (s Settings) ofKind() Settings {
+	if s.Kind != KindKeyed {
+		s.KeyType, s.Settle, s.Late = "", 0, ""
+		return s
+	}
+	s.Late = cmp.Or(s.Late, LateDeliver)
+	return s
+}
+
+// checkNew reports what is missing for a queue to be made, or is given too much.
+func (s Settings) checkNew(change Change) error {
+	switch {
+	case s.Kind == KindKeyed && s.KeyType == "":
+		return &InvalidError{Field: "keyType", Code: invalid.Missing, Problem: "is missing: a keyed queue is made with the type of its keys, such as time"}
+	case s.Kind != KindKeyed:
+		return change.checkUnkeyed()
+	}
+	return nil
+}
+
+// checkUnkeyed reports a setting that only keyed queues have.
+func (c Change) checkUnkeyed() error {
+	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil, "late": c.Late != nil} {
+		if given {
+			return &InvalidError{Field: name, Code: invalid.Misplaced, Problem: "must not be given: only queues of the kind keyed have it"}
+		}
+	}
+	return nil
 }
 
 // validate reports the first setting that is out of its bounds.
 func (s Settings) validate() error {
-	return Change{First: &s.First, Policy: &s.Policy, GapAfter: &s.GapAfter, MaxAhead: &s.MaxAhead, Mode: &s.Mode, Kind: &s.Kind}.validate()
+	change := Change{
+		First: &s.First, Policy: &s.Policy, GapAfter: &s.GapAfter, MaxAhead: &s.MaxAhead, Mode: &s.Mode, Kind: &s.Kind, Settle: &s.Settle,
+	}
+	if s.Late != "" {
+		change.Late = &s.Late
+	}
+	return change.validate()
 }
 
 // Change is a change of a queue's settings: nil keeps what is there.
@@ -116,6 +182,9 @@ type Change struct {
 	MaxAhead *int64
 	Mode     *Mode
 	Kind     *Kind
+	KeyType  *KeyType
+	Settle   *time.Duration
+	Late     *LatePolicy
 }
 
 // validate reports the first setting that is out of its bounds.
@@ -148,6 +217,22 @@ func (c Change) validate() error {
 			return err
 		}
 	}
+	return c.validateKeyed()
+}
+
+// validateKeyed is validate of what only keyed queues have.
+func (c Change) validateKeyed() error {
+	if c.KeyType != nil {
+		if _, err := ParseKeyType(string(*c.KeyType)); err != nil {
+			return err
+		}
+	}
+	if c.Settle != nil && (*c.Settle < 0 || *c.Settle > MaxSettle) {
+		return &InvalidError{Field: "settle", Code: invalid.OutOfRange, Problem: "must be from 0s to 1h"}
+	}
+	if c.Late != nil && *c.Late != LateDeliver && *c.Late != LateDrop {
+		return &InvalidError{Field: "late", Code: invalid.Unknown, Problem: "must be deliver or drop"}
+	}
 	return nil
 }
 
@@ -159,32 +244,46 @@ type setting struct {
 	value func(Settings) any
 	// set reads a text of its value, whatever its bounds.
 	set func(c *Change, text string) error
+	// keyed: only keyed queues have it.
+	keyed bool
 }
 
 var settings = []setting{
 	{
-		"kind", func(s Settings) any { return s.Kind.String() },
-		func(c *Change, text string) (err error) { c.Kind, err = pointer(ParseKind(text)); return err },
+		name: "kind", value: func(s Settings) any { return s.Kind.String() },
+		set: func(c *Change, text string) (err error) { c.Kind, err = pointer(ParseKind(text)); return err },
 	},
 	{
-		"first", func(s Settings) any { return s.First },
-		func(c *Change, text string) (err error) { c.First, err = pointer(ParseSeq(text)); return err },
+		name: "first", value: func(s Settings) any { return s.First },
+		set: func(c *Change, text string) (err error) { c.First, err = pointer(ParseSeq(text)); return err },
 	},
 	{
-		"policy", func(s Settings) any { return string(s.Policy) },
-		func(c *Change, text string) (err error) { c.Policy, err = pointer(Policy(text), nil); return err },
+		name: "policy", value: func(s Settings) any { return string(s.Policy) },
+		set: func(c *Change, text string) (err error) { c.Policy, err = pointer(Policy(text), nil); return err },
 	},
 	{
-		"gapAfter", func(s Settings) any { return s.GapAfter },
-		func(c *Change, text string) (err error) { c.GapAfter, err = pointer(parseDuration(text)); return err },
+		name: "gapAfter", value: func(s Settings) any { return s.GapAfter },
+		set: func(c *Change, text string) (err error) { c.GapAfter, err = pointer(parseDuration(text)); return err },
 	},
 	{
-		"maxAhead", func(s Settings) any { return s.MaxAhead },
-		func(c *Change, text string) (err error) { c.MaxAhead, err = pointer(parseMaxAhead(text)); return err },
+		name: "maxAhead", value: func(s Settings) any { return s.MaxAhead },
+		set: func(c *Change, text string) (err error) { c.MaxAhead, err = pointer(parseMaxAhead(text)); return err },
 	},
 	{
-		"mode", func(s Settings) any { return string(s.Mode) },
-		func(c *Change, text string) (err error) { c.Mode, err = pointer(Mode(text), nil); return err },
+		name: "mode", value: func(s Settings) any { return string(s.Mode) },
+		set: func(c *Change, text string) (err error) { c.Mode, err = pointer(Mode(text), nil); return err },
+	},
+	{
+		name: "keyType", value: func(s Settings) any { return string(s.KeyType) }, keyed: true,
+		set: func(c *Change, text string) (err error) { c.KeyType, err = pointer(ParseKeyType(text)); return err },
+	},
+	{
+		name: "settle", value: func(s Settings) any { return s.Settle }, keyed: true,
+		set: func(c *Change, text string) (err error) { c.Settle, err = pointer(parseDuration(text)); return err },
+	},
+	{
+		name: "late", value: func(s Settings) any { return string(s.Late) }, keyed: true,
+		set: func(c *Change, text string) (err error) { c.Late, err = pointer(LatePolicy(text), nil); return err },
 	},
 }
 
@@ -209,10 +308,13 @@ func parseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// All are the settings by their names, each an int64, a time.Duration or a string.
+// All are the settings of a queue by their names, each an int64, a time.Duration or a string.
 func (s Settings) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, of := range settings {
+			if of.keyed && s.Kind != KindKeyed {
+				continue
+			}
 			if !yield(of.name, of.value(s)) {
 				return
 			}
@@ -258,6 +360,15 @@ func (s Settings) With(c Change) Settings {
 	}
 	if c.Kind != nil {
 		s.Kind = *c.Kind
+	}
+	if c.KeyType != nil {
+		s.KeyType = *c.KeyType
+	}
+	if c.Settle != nil {
+		s.Settle = *c.Settle
+	}
+	if c.Late != nil {
+		s.Late = *c.Late
 	}
 	return s
 }

@@ -83,7 +83,7 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 		// As many as fill an order item, which is flushed at once.
 		var names []cursor.Entry
 		for len(names)+cur.Tail.Len() < cursor.OrderItemEntries {
-			names = append(names, cursor.Entry{Hash: cursor.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1, Seen: uint32(cur.Position)})
+			names = append(names, cursor.Entry{Key: cursor.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1, Seen: uint32(cur.Position)})
 		}
 		at := cursor.Range{From: cur.Position, To: cur.Position}
 		cur, _, err := b.memory.Allocate(t.Context(), "q", cursor.NewTail(names...), at, b.now)
@@ -91,7 +91,7 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 			_, err = b.memory.PutOrderItem(t.Context(), cursor.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
 		}
 		if err == nil {
-			cur, _, err = b.memory.TrimTail(t.Context(), cur)
+			cur, _, err = b.memory.TrimTail(t.Context(), cur, cursor.OrderItemEntries)
 		}
 		if err != nil {
 			t.Fatal(err)

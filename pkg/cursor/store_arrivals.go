@@ -7,8 +7,8 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-func (s *Store) arrivalKey(queue string, key Hash) ddb.Item {
-	return ddb.Fields{s.queueKey: ddb.Text(queue), attrIDHash: ddb.Blob(key[:])}.Item()
+func (s *Store) arrivalKey(queue string, key SortKey) ddb.Item {
+	return ddb.Fields{s.queueKey: ddb.Text(queue), attrSortKey: ddb.Blob([]byte(key))}.Item()
 }
 
 // PutArrival stores a, if nothing is stored under its queue and id, or what is
@@ -33,7 +33,7 @@ func (s *Store) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 type ArrivalQuery struct {
 	Queue string
 	// Keys are 1 to 100, no two alike.
-	Keys []Hash
+	Keys []SortKey
 	// Strong asks for a strong read, at twice the price.
 	Strong bool
 	// HeadsOnly leaves out what is in the messages. The price is the same.
@@ -44,13 +44,13 @@ type ArrivalQuery struct {
 // returns the keys of those that the server left unread. One BatchGetItem of at
 // most 16 MB; for each arrival, 1 read unit for each 4 KB strong, half a unit
 // otherwise.
-func (s *Store) Arrivals(ctx context.Context, query ArrivalQuery) (found []Arrival, left []Hash, err error) {
+func (s *Store) Arrivals(ctx context.Context, query ArrivalQuery) (found []Arrival, left []SortKey, err error) {
 	r := ddb.BatchGet{Op: ddb.Op{Op: "get arrivals", Table: s.arrivals}, Strong: query.Strong}
 	for _, key := range query.Keys {
 		r.Keys = append(r.Keys, s.arrivalKey(query.Queue, key))
 	}
 	if query.HeadsOnly {
-		r.Only = []ddb.Path{s.queueKey, attrVersion, attrID, attrSeen, attrEnqueuedAt, attrExpiresOn, attrDigest, attrOp, attrCount}
+		r.Only = s.arrivalHead()
 	}
 	a, err := s.engine.Do(ctx, r)
 	if err != nil {
@@ -64,9 +64,16 @@ func (s *Store) Arrivals(ctx context.Context, query ArrivalQuery) (found []Arriv
 		}
 	}
 	for _, key := range a.Left {
-		left = append(left, Hash(key.Get(attrIDHash).Bytes()))
+		left = append(left, SortKey(key.Get(attrSortKey).Str()))
 	}
 	return found, left, nil
+}
+
+// arrivalHead are the attributes of an arrival without what is in its messages.
+func (s *Store) arrivalHead() []ddb.Path {
+	return []ddb.Path{
+		s.queueKey, attrSortKey, attrVersion, attrID, attrSeen, attrEnqueuedAt, attrExpiresOn, attrDigest, attrOp, attrCount, attrPrev,
+	}
 }
 
 // KeepArrival pushes an arrival's ExpiresOn to a later time, if the arrival is
@@ -76,7 +83,7 @@ func (s *Store) Arrivals(ctx context.Context, query ArrivalQuery) (found []Arriv
 // Lost response, another did it first: the time is as late as asked for or
 // later, and the repeat changes nothing. We die right after: nothing is left to
 // do.
-func (s *Store) KeepArrival(ctx context.Context, queue string, key Hash, seen int64, until time.Time) (there bool, err error) {
+func (s *Store) KeepArrival(ctx context.Context, queue string, key SortKey, seen int64, until time.Time) (there bool, err error) {
 	isThis := attrSeen.Eq(ddb.Int(seen))
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: "keep arrival", Table: s.arrivals}, Key: s.arrivalKey(queue, key), Quiet: true,

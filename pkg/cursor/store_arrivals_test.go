@@ -45,7 +45,7 @@ func putArrival(t *testing.T, s *cursor.Store, a, want cursor.Arrival) {
 
 // entry is the place of an arrival.
 func entry(a cursor.Arrival) cursor.Entry {
-	return cursor.Entry{Hash: cursor.HashOf(a.ID), Count: len(a.Messages), Seen: uint32(a.Seen)}
+	return cursor.Entry{Key: cursor.HashOf(a.ID), Count: len(a.Messages), Seen: uint32(a.Seen)}
 }
 
 // entries are n places of arrivals named by prefix and number, one message
@@ -88,7 +88,7 @@ func arrivals(t *testing.T, s *cursor.Store, queue string, ids ...string) []curs
 	t.Helper()
 	var all []cursor.Arrival
 	for _, id := range ids {
-		found, left, err := s.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: queue, Keys: []cursor.Hash{cursor.HashOf(id)}, Strong: true})
+		found, left, err := s.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: queue, Keys: []cursor.SortKey{cursor.HashOf(id)}, Strong: true})
 		check(t, err)
 		same(t, "left unread", left, nil)
 		all = append(all, found...)
@@ -202,7 +202,7 @@ func TestStoreAllocation(t *testing.T) {
 		again := one.At(0)
 		again.Seen = 1
 		allocation("a later one under the id", cursor.NewTail(again), 0, true)
-		several := cursor.NewTail(cursor.Entry{Hash: cursor.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
+		several := cursor.NewTail(cursor.Entry{Key: cursor.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
 		between("seen more than the queue has", several, 0, want.Position+1, false)
 		between("several", several, 0, want.Position, true)
 		allocation("as many as there is room", entries("f", cursor.MaxTail-4), 3, true)
@@ -214,7 +214,7 @@ func TestStoreAllocation(t *testing.T) {
 			first, rest := want.Tail.First(cursor.OrderItemEntries)
 			want.TailFrom, want.Tail, want.FingerprintsFrom, want.Fingerprints = want.TailFrom+first.Seqs(), rest, fingerprintsFrom, fingerprints(append(printed, first)...)
 			for _, first := range []bool{true, false} {
-				got, trimmed, err := s.TrimTail(t.Context(), seen)
+				got, trimmed, err := s.TrimTail(t.Context(), seen, cursor.OrderItemEntries)
 				check(t, err)
 				same(t, "trimmed", trimmed, first)
 				same(t, "trimmed cursor", got, want)
@@ -247,8 +247,8 @@ func fingerprints(tails ...cursor.Tail) cursor.Fingerprints {
 	text := ""
 	for _, tail := range tails {
 		for i := range tail.Len() {
-			hash := tail.At(i).Hash
-			text += base64.RawURLEncoding.EncodeToString(hash[:3])
+			hash := tail.At(i).Key
+			text += base64.RawURLEncoding.EncodeToString([]byte(hash[:3]))
 		}
 	}
 	return cursor.Fingerprints(text)
@@ -263,7 +263,7 @@ func TestStoreKinds(t *testing.T) {
 		check(t, err)
 		same(t, "allocation of a numbered queue", done, false)
 		same(t, "cursor", got, want)
-		got, done, err = s.TrimTail(t.Context(), want)
+		got, done, err = s.TrimTail(t.Context(), want, cursor.OrderItemEntries)
 		check(t, err)
 		same(t, "tail of a numbered queue", done, false)
 		same(t, "cursor", got, want)
@@ -312,12 +312,12 @@ func TestStoreLastSeqs(t *testing.T) {
 		want.Settings.First, want.Position, want.MaxParked, want.Floor, want.TailFrom = cursor.MaxSeq-1, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2
 		want.FingerprintsFrom = want.TailFrom
 		create(t, s, want)
-		three := cursor.NewTail(cursor.Entry{Count: 3})
+		three := cursor.NewTail(cursor.Entry{Key: "0123456789", Count: 3})
 		got, done, err := s.Allocate(t.Context(), q, three, seen(want.TailFrom), at)
 		check(t, err)
 		same(t, "three", done, false)
 		same(t, "cursor", got, want)
-		two := cursor.NewTail(cursor.Entry{Count: 2})
+		two := cursor.NewTail(cursor.Entry{Key: "0123456789", Count: 2})
 		got, done, err = s.Allocate(t.Context(), q, two, seen(want.TailFrom), at)
 		check(t, err)
 		same(t, "two", done, true)

@@ -69,7 +69,7 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		create(t, s, arrivalCursor("arrival"))
 		c, _, err := s.Allocate(t.Context(), "arrival", entries("e", cursor.OrderItemEntries), cursor.Range{}, at)
 		wrote("allocation", err, true, "advance")
-		_, _, err = s.TrimTail(t.Context(), c)
+		_, _, err = s.TrimTail(t.Context(), c, cursor.OrderItemEntries)
 		wrote("trim tail", err, true, "other")
 
 		until := at.Add(2 * time.Hour)

@@ -55,10 +55,12 @@ func (s *Store) update(ctx context.Context, op, queue string, condition ddb.Cond
 	return c, a.Held, err
 }
 
-// Of the kinds of queues, those in arrival order have a tail.
+// Of the kinds of queues, those in arrival order and keyed ones have a tail, and keyed ones
+// a greatest key.
 var (
 	isNumbered     = attrTailFrom.Missing()
-	isArrivalOrder = attrTailFrom.Exists()
+	isArrivalOrder = attrFingerprintsFrom.Exists()
+	isKeyed        = attrHigh.Exists()
 )
 
 // Move sets the position of a numbered queue to `to` if it is `from`, and
@@ -123,8 +125,8 @@ func (s *Store) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, 
 	return c, err
 }
 
-// Configure changes the settings of a queue that exists, where First and Kind,
-// if given, are the queue's. It returns the cursor that is stored afterwards
+// Configure changes the settings of a queue that exists, where First, Kind and KeyType,
+// if given, are the queue's, and it is a keyed one where Settle or Late are. It returns the cursor that is stored afterwards
 // (the zero Cursor where there is none) and whether the change was made. One
 // UpdateItem; 1 write unit.
 //
@@ -138,17 +140,20 @@ func (s *Store) Configure(ctx context.Context, queue string, change Change) (Cur
 // fits is the condition that a queue's settings that are fixed are those of the
 // change.
 func (c Change) fits() ddb.Cond {
-	var first, kind ddb.Cond
+	var first, kind, keyType, keyed ddb.Cond
+	if c.KeyType != nil {
+		keyType = attrKeyType.Eq(ddb.Text(string(*c.KeyType)))
+	}
+	if c.Settle != nil || c.Late != nil {
+		keyed = isKeyed
+	}
 	if c.First != nil {
 		first = attrFirst.Eq(ddb.Int(*c.First))
 	}
 	if c.Kind != nil {
-		kind = isNumbered
-		if *c.Kind == KindArrival {
-			kind = isArrivalOrder
-		}
+		kind = map[Kind]ddb.Cond{KindNumbered: isNumbered, KindArrival: isArrivalOrder, KindKeyed: isKeyed}[*c.Kind]
 	}
-	return ddb.And(first, kind)
+	return ddb.And(first, kind, keyType, keyed)
 }
 
 // actions make the change in a cursor's item.
@@ -165,6 +170,12 @@ func (c Change) actions() []ddb.Action {
 	}
 	if c.Mode != nil {
 		actions = append(actions, attrMode.Set(ddb.Text(string(*c.Mode))))
+	}
+	if c.Settle != nil {
+		actions = append(actions, attrSettle.Set(ddb.Int(c.Settle.Milliseconds())))
+	}
+	if c.Late != nil {
+		actions = append(actions, attrLate.Set(ddb.Text(string(*c.Late))))
 	}
 	return actions
 }
@@ -226,8 +237,8 @@ type CursorScan struct {
 // CursorFilter says which cursors a scan shows: those that one of its fields asks for. The
 // zero CursorFilter is all.
 type CursorFilter struct {
-	// Gaps asks for queues with an open gap or with an announced one, and for those that
-	// are being erased.
+	// Gaps asks for queues with an open gap or with an announced one, for keyed queues, and
+	// for those that are being erased.
 	Gaps bool
 	// MovedSince, where it is not zero, asks for queues whose position was
 	// moved or nudged at that time or later.
@@ -241,7 +252,7 @@ func (f CursorFilter) all() bool { return !f.Gaps && f.MovedSince.IsZero() }
 func (f CursorFilter) condition() ddb.Cond {
 	var asked []ddb.Cond
 	if f.Gaps {
-		asked = append(asked, attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists(), isBeingErased)
+		asked = append(asked, attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists(), isKeyed, isBeingErased)
 	}
 	if !f.MovedSince.IsZero() {
 		since := ddb.Millis(f.MovedSince)

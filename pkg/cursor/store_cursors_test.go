@@ -216,13 +216,19 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 	others := map[string]any{
 		"First": int64(2), "Policy": cursor.PolicyAlert, "GapAfter": 3 * time.Second, "MaxAhead": int64(5),
 		"Mode": cursor.ModeSync, "Kind": cursor.KindArrival,
+		"KeyType": cursor.KeyType("number"), "Settle": 3 * time.Second, "Late": cursor.LateDrop,
 	}
-	fixed := map[string]bool{"First": true, "Kind": true}
+	fixed := map[string]bool{"First": true, "Kind": true, "KeyType": true}
+	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true}
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		defaults := settings()
 		sorter, err := cursor.New(s, &cursor.Options{Defaults: &defaults, Now: func() time.Time { return at }})
 		check(t, err)
 		for field := range reflect.TypeFor[cursor.Change]().Fields() {
+			defaults := defaults
+			if ofKeyed[field.Name] {
+				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late = cursor.KindKeyed, "time", 0, cursor.LateDeliver
+			}
 			other, known := others[field.Name]
 			if !known {
 				t.Fatalf("no value of the setting %s is known", field.Name)
@@ -235,6 +241,9 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 			reflect.ValueOf(&changed).Elem().FieldByName(field.Name).Set(value.Elem())
 
 			want := newCursor(q + " of old settings and another " + field.Name)
+			if ofKeyed[field.Name] {
+				want.Settings, want.TailFrom, want.High, want.Low = defaults, want.Position, "\x00", "\x00"
+			}
 			create(t, s, want)
 			if !fixed[field.Name] {
 				want.Settings = changed
@@ -245,6 +254,13 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 			same(t, "another "+field.Name+", cursor", got, want)
 			same(t, "another "+field.Name+", read", standing(t, s, want.Queue), want)
 
+			if ofKeyed[field.Name] {
+				of := cursor.KindKeyed
+				change.Kind = &of
+				if change.KeyType == nil {
+					change.KeyType = &defaults.KeyType
+				}
+			}
 			got, err = sorter.Configure(t.Context(), q+" made with another "+field.Name, change)
 			check(t, err)
 			same(t, "made with another "+field.Name, got.Settings, changed)

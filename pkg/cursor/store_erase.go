@@ -11,7 +11,8 @@ import (
 // or changes a queue is under a condition of one of them.
 var live = []ddb.Path{
 	attrPosition, attrMaxParked, attrMovedAt, attrPolicy, attrGapAfter, attrMaxAhead, attrMode, attrAnnounced,
-	attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail, attrFingerprintsFrom, attrFingerprints,
+	attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail, attrFingerprintsFrom, attrFingerprints, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
+	attrLateSeq,
 }
 
 // isLive: the queue has a cursor, and is not erased.
@@ -65,10 +66,10 @@ func (s *Store) Seqs(ctx context.Context, query Query) (seqs []int64, more bool,
 // ArrivalKeys reads the keys of a queue's arrivals behind one, from the first where it is
 // nil, at most limit. One Query of at most 1 MB; 1 read unit for each 4 KB of what is
 // stored strong, half a unit otherwise.
-func (s *Store) ArrivalKeys(ctx context.Context, queue string, after *Hash, limit int, strong bool) (keys []Hash, more bool, err error) {
+func (s *Store) ArrivalKeys(ctx context.Context, queue string, after *SortKey, limit int, strong bool) (keys []SortKey, more bool, err error) {
 	query := ddb.Query{
 		Op: ddb.Op{Op: "query arrivals", Table: s.arrivals}, Partition: ddb.Text(queue), Limit: limit, Strong: strong,
-		Only: []ddb.Path{s.queueKey, attrIDHash},
+		Only: []ddb.Path{s.queueKey, attrSortKey},
 	}
 	if after != nil {
 		query.After = s.arrivalKey(queue, *after)
@@ -77,9 +78,9 @@ func (s *Store) ArrivalKeys(ctx context.Context, queue string, after *Hash, limi
 	if err != nil {
 		return nil, false, err
 	}
-	keys = make([]Hash, len(a.Items))
+	keys = make([]SortKey, len(a.Items))
 	for i, it := range a.Items {
-		keys[i] = Hash(it.Get(attrIDHash).Bytes())
+		keys[i] = SortKey(it.Get(attrSortKey).Str())
 	}
 	return keys, a.Next.Exists(), nil
 }
@@ -89,7 +90,7 @@ func (s *Store) ArrivalKeys(ctx context.Context, queue string, after *Hash, limi
 //
 // Lost response, another did it first: nothing is there, as asked for. We die right
 // after: nothing is left to do.
-func (s *Store) DeleteArrivals(ctx context.Context, queue string, keys []Hash) (left int, err error) {
+func (s *Store) DeleteArrivals(ctx context.Context, queue string, keys []SortKey) (left int, err error) {
 	items := make([]ddb.Item, len(keys))
 	for i, key := range keys {
 		items[i] = s.arrivalKey(queue, key)

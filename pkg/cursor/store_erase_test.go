@@ -81,7 +81,7 @@ func TestStoreErasedIsFinal(t *testing.T) {
 				"trim tail": func() error {
 					full := before
 					full.Tail = entries("e", cursor.OrderItemEntries)
-					return none(s.TrimTail(ctx, full))
+					return none(s.TrimTail(ctx, full, cursor.OrderItemEntries))
 				},
 			} {
 				check(t, write())
@@ -174,7 +174,7 @@ func TestStoreSeqsOfAll(t *testing.T) {
 
 func TestStoreArrivalKeys(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		var want []cursor.Hash
+		var want []cursor.SortKey
 		for i := range 30 {
 			a := wholeArrival(q, fmt.Sprint("id ", i), 0)
 			putArrival(t, s, a, head(a))
@@ -182,7 +182,7 @@ func TestStoreArrivalKeys(t *testing.T) {
 		}
 		other := wholeArrival(q+" 2", "id 0", 0)
 		putArrival(t, s, other, head(other))
-		slices.SortFunc(want, func(a, b cursor.Hash) int { return slices.Compare(a[:], b[:]) })
+		slices.Sort(want)
 		keys, more, err := s.ArrivalKeys(t.Context(), q, nil, 0, true)
 		check(t, err)
 		same(t, "all", keys, want)

@@ -28,12 +28,12 @@ func (s *Store) Allocate(ctx context.Context, queue string, entries Tail, seen R
 	// A condition may have 300 operators: two for each of these.
 	inTail, inPrints := make([]ddb.Cond, entries.Len()), make([]ddb.Cond, entries.Len())
 	for i := range entries.Len() {
-		inTail[i] = attrTail.Contains(encodeEntry(entries, i))
+		inTail[i] = attrTail.Contains(encodeEntry(entries.At(i)))
 		inPrints[i] = attrFingerprints.Contains(ddb.Text(string(fingerprintOf(entries.At(i)))))
 	}
 	from := ddb.Int(seen.From)
 	return s.update(ctx, "allocation", queue,
-		ddb.And(
+		ddb.And(isArrivalOrder,
 			ddb.Or(attrTailFrom.Le(from), ddb.And(attrFingerprintsFrom.Le(from), ddb.Not(ddb.Or(inPrints...)))),
 			attrTail.SizeLe(MaxTail-entries.Len()),
 			attrPosition.Ge(ddb.Int(seen.To)), attrPosition.Le(ddb.Int(MaxSeq-entries.Seqs())),
@@ -59,24 +59,24 @@ func (s *Store) decodeOrderItem(it ddb.Item) (OrderItem, error) {
 	return ddb.Decoded(it, func(it ddb.Item) (OrderItem, error) { return decodeOrderItem(it, s.names) })
 }
 
-// TrimTail takes the first OrderItemEntries entries out of the tail of a cursor
-// that was seen, and puts their fingerprints behind the others, if TailFrom is still
-// what was seen. Their order item must be stored. It returns the cursor that
+// TrimTail takes the first n entries out of the tail of a cursor that was seen, and in
+// arrival order puts their fingerprints behind the others, if TailFrom is still
+// what was seen. Their order items must be stored. It returns the cursor that
 // is stored afterwards, and whether this request changed it. One UpdateItem;
 // 1 write unit.
 //
 // Lost response, another did it first: the repeat fails, and returns a TailFrom
 // beyond the one that was seen. We die right after: nothing is left to do.
-func (s *Store) TrimTail(ctx context.Context, seen Cursor) (Cursor, bool, error) {
-	next := seen.trimmed()
-	do := []ddb.Action{
-		attrTailFrom.Set(ddb.Int(next.TailFrom)), attrFingerprintsFrom.Set(ddb.Int(next.FingerprintsFrom)),
-		attrFingerprints.Set(ddb.Text(string(next.Fingerprints))), changeOther,
+func (s *Store) TrimTail(ctx context.Context, seen Cursor, n int) (Cursor, bool, error) {
+	next := seen.trimmed(n)
+	do := []ddb.Action{attrTailFrom.Set(ddb.Int(next.TailFrom)), changeOther}
+	if !keyed(seen) {
+		do = append(do, attrFingerprintsFrom.Set(ddb.Int(next.FingerprintsFrom)), attrFingerprints.Set(ddb.Text(string(next.Fingerprints))))
 	}
 	// From the last to the first: dynoxide 1.2.1 removes them one after the
 	// other, DynamoDB all at once.
-	for i := range OrderItemEntries {
-		do = append(do, attrTail.Index(OrderItemEntries-1-i).Remove())
+	for i := range n {
+		do = append(do, attrTail.Index(n-1-i).Remove())
 	}
 	return s.update(ctx, "trim tail", seen.Queue, attrTailFrom.Eq(ddb.Int(seen.TailFrom)), do...)
 }

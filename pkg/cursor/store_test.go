@@ -130,7 +130,7 @@ func settles[T any](t *testing.T, what string, read func() T, want T) {
 	}
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

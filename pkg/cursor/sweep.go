@@ -111,6 +111,13 @@ type SweepReport struct {
 	// Skipped is how many seqs were skipped, Kept how many messages had their
 	// expiry pushed forward, Announced how many announcements were handed on.
 	Skipped, Kept, Announced int
+	// Placed is how many messages of keyed queues got their places, of which Late were late;
+	// Stale how many of them get none, for the log of their queue is not whole.
+	Placed, Late, Stale int
+	// Waiting is how many messages wait in keyed queues, and Overdue for how long the
+	// oldest of them waits beyond its window: of a whole round that ended in this run.
+	Waiting int
+	Overdue time.Duration
 	// Erased is how many messages and arrivals of erased queues were deleted.
 	Erased int
 	// Failed is how many queues a round could not see to. The next round of its kind tries
@@ -124,6 +131,9 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Skipped += o.Skipped
 	r.Kept += o.Kept
 	r.Announced += o.Announced
+	r.Placed += o.Placed
+	r.Late += o.Late
+	r.Stale += o.Stale
 	r.Erased += o.Erased
 	r.Failed += o.Failed
 }
@@ -131,7 +141,7 @@ func (r *SweepReport) add(o SweepReport) {
 // Sweep looks after all queues; run it every minute or few. It makes three rounds.
 //
 // The round of the gaps looks at every cursor and sees to those with an open
-// gap: it heals, and does what the queue's policy says. The full round, once
+// gap: it heals, and does what the queue's policy says. It settles every keyed queue. The full round, once
 // in FullEvery, sees to every queue: a crash whose stream record was lost
 // leaves no mark. The third round, as often, keeps undelivered messages from expiring:
 // beside the others, so that none of their work waits for a large backlog.
@@ -204,13 +214,14 @@ func (w *sweep) rounds(ctx context.Context) {
 		return filter
 	}
 	round, err := w.sorter.Walk(most, Walk{Name: "gaps", Segments: o.Segments, Every: o.Every, Only: waiting, PassOver: true}, func(ctx context.Context, c Cursor, seen *Tally) error {
-		if c.GapOpen() || c.Announced != noneAnnounced || c.Erased() && c.Erasure.Emptied.IsZero() {
+		if c.GapOpen() || c.Announced != noneAnnounced || keyed(c) || c.Erased() && c.Erasure.Emptied.IsZero() {
 			w.visit(ctx, c, false, seen)
 		}
 		return w.beside(ctx, c, since, false, seen)
 	})
 	w.report.Round = round
 	w.report.OpenGaps, w.report.OldestGap = round.Seen.Count(tallyGaps), round.Seen.Longest(tallyGapAge)
+	w.report.Waiting, w.report.Overdue = round.Seen.Count(tallyWaiting), round.Seen.Longest(tallyOverdue)
 	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of gaps", err))
 	w.goOnWithRest(most)
 
@@ -228,7 +239,7 @@ func (w *sweep) rounds(ctx context.Context) {
 }
 
 // What the visits of the round of the gaps count.
-const tallyGaps, tallyGapAge = "gaps", "gapAge"
+const tallyGaps, tallyGapAge, tallyWaiting, tallyOverdue = "gaps", "gapAge", "waiting", "overdue"
 
 // longQuiet is the time since which a queue moved, or was nudged, that is not left out by
 // the full round and by the keeping; the zero time where none is left out.
@@ -327,6 +338,9 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	s := r.sorter
 	if seen.Erased() {
 		return r.erase(ctx, seen)
+	}
+	if keyed(seen) {
+		return r.settleKeyed(ctx, seen)
 	}
 	if !seen.GapOpen() && seen.Announced == noneAnnounced {
 		if found, err := r.beyond(ctx, seen); err != nil || !found {

@@ -6,29 +6,57 @@ import (
 	"iter"
 )
 
-// Hash is the key of an arrival in its queue: the first 10 bytes of the
-// SHA-256 of its id. Two of a billion ids have the same with a chance of 1 in
-// two million; the later one gets Conflict then.
-type Hash [10]byte
+// SortKey is the key of an arrival in its queue. In arrival order it is the first 10
+// bytes of the SHA-256 of its id: two of a billion ids have the same with a chance of 1 in
+// two million; the later one gets Conflict then. In a keyed queue it is where the message
+// belongs in the order: see [KeyedSortKey].
+type SortKey string
 
-// HashOf is the Hash of an id.
-func HashOf(id string) Hash {
+// hashSize is how many bytes of an id's hash are its SortKey in arrival order.
+const hashSize = 10
+
+// HashOf is the SortKey of an id in arrival order.
+func HashOf(id string) SortKey {
 	sum := sha256.Sum256([]byte(id))
-	return Hash(sum[:len(Hash{})])
+	return SortKey(sum[:hashSize])
 }
 
-// Entry is a place in the order of arrival.
+// Mark is what an entry of a keyed queue says beside its place; 0 in arrival order.
+type Mark uint8
+
+// The marks, of which an entry can have several.
+const (
+	// MarkKeyed: the entry is of a keyed queue.
+	MarkKeyed Mark = 1 << iota
+	// MarkLate: the message came when a greater key had its place already.
+	MarkLate
+	// MarkDropped: it was late, and the queue's setting has such dropped.
+	MarkDropped
+	// MarkUnlinked: it names another message before it than the one that stands there.
+	MarkUnlinked
+	// MarkVoid: there is no message: the seqs were left out after a restore.
+	MarkVoid
+)
+
+// Entry is a place in the log of a queue in arrival order, or of a keyed one.
 type Entry struct {
-	// Hash says which arrival has the place.
-	Hash Hash
-	// Count is how many seqs it takes, 1 to MaxArrivalMessages.
+	// Key says which arrival has the place; empty where it is void.
+	Key SortKey
+	// Count is how many seqs it takes, 1 to MaxArrivalMessages; any number where it is void.
 	Count int
 	// Seen is the low 23 bits of Arrival.Seen (see [shortSeen]). It identifies the
 	// arrival from an earlier one under the same id, which has expired: what that
 	// one had seen is less, by less than 2^23 where it got its place within
 	// seconds.
 	Seen uint32
+	Mark Mark
 }
+
+// has reports whether the entry has a mark.
+func (e Entry) has(m Mark) bool { return e.Mark&m != 0 }
+
+// empty reports whether no message is handed on for the entry.
+func (e Entry) empty() bool { return e.has(MarkDropped | MarkVoid) }
 
 // countBits and seenBits are how much of 4 bytes an entry's Count and Seen take.
 const (
@@ -39,17 +67,15 @@ const (
 // shortSeen is what an entry says of a position.
 func shortSeen(position int64) uint32 { return uint32(position & (1<<seenBits - 1)) }
 
-// Tail is a run of entries, packed: it can be compared and used as a value.
+// Tail is a run of entries, packed: it can be compared and used as a value, and one can be
+// appended to another.
 type Tail string
-
-// entrySize is the size of an Entry: hash, count and seen.
-const entrySize = len(Hash{}) + 4
 
 // Bounds of the tail of a cursor, in entries.
 const (
-	// MaxTail is the most entries that a cursor has. With up to 38 of them, and
-	// all fingerprints, it stays below 1 KB, which is one write unit, where the queue's
-	// name has up to 64 bytes; it has more only while so many writers are at it
+	// MaxTail is the most entries that a cursor has in arrival order. With up to 38 of
+	// them, and all fingerprints, it stays below 1 KB, which is one write unit, where the
+	// queue's name has up to 64 bytes; it has more only while so many writers are at it
 	// that a unit more is cheaper than a request that finds no room.
 	MaxTail = 64
 	// OrderItemEntries is how many entries an order item has. A tail is flushed
@@ -57,45 +83,88 @@ const (
 	OrderItemEntries = 24
 )
 
+// packedHead is the size of an entry in a Tail, without its key: the key's length, the
+// mark, the count and what was seen.
+const packedHead = 2 + 1 + 8 + 4
+
 // NewTail packs entries.
 func NewTail(entries ...Entry) Tail {
-	packed := make([]byte, 0, len(entries)*entrySize)
+	packed := make([]byte, 0, len(entries)*(packedHead+hashSize))
 	for _, e := range entries {
-		packed = append(packed, e.Hash[:]...)
-		packed = binary.BigEndian.AppendUint32(packed, uint32(e.Count)<<seenBits|e.Seen)
+		packed = binary.BigEndian.AppendUint16(packed, uint16(len(e.Key)))
+		packed = append(packed, byte(e.Mark))
+		packed = binary.BigEndian.AppendUint64(packed, uint64(e.Count))
+		packed = binary.BigEndian.AppendUint32(packed, e.Seen)
+		packed = append(packed, e.Key...)
 	}
 	return Tail(packed)
 }
 
+// cut is the first entry, and what follows it.
+func (t Tail) cut() (Entry, Tail) {
+	end := packedHead + int(binary.BigEndian.Uint16([]byte(t[:2])))
+	return Entry{
+		Key: SortKey(t[packedHead:end]), Mark: Mark(t[2]),
+		Count: int(binary.BigEndian.Uint64([]byte(t[3:11]))), Seen: binary.BigEndian.Uint32([]byte(t[11:15])),
+	}, t[end:]
+}
+
+// All are the entries.
+func (t Tail) All() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for t != "" {
+			var e Entry
+			if e, t = t.cut(); !yield(e) {
+				return
+			}
+		}
+	}
+}
+
 // Len is how many entries there are.
-func (t Tail) Len() int { return len(t) / entrySize }
+func (t Tail) Len() int {
+	n := 0
+	for t != "" {
+		n++
+		t = t[packedHead+int(binary.BigEndian.Uint16([]byte(t[:2]))):]
+	}
+	return n
+}
 
 // At is the entry at index i, from 0 to Len()-1.
 func (t Tail) At(i int) Entry {
-	packed := t[i*entrySize : (i+1)*entrySize]
-	var e Entry
-	copy(e.Hash[:], packed)
-	both := binary.BigEndian.Uint32([]byte(packed[len(e.Hash):]))
-	e.Count, e.Seen = int(both>>seenBits), shortSeen(int64(both))
+	_, rest := t.First(i)
+	e, _ := rest.cut()
 	return e
 }
 
 // First is the first n entries, and what follows them.
-func (t Tail) First(n int) (first, rest Tail) { return t[:n*entrySize], t[n*entrySize:] }
+func (t Tail) First(n int) (first, rest Tail) {
+	rest = t
+	for range n {
+		_, rest = rest.cut()
+	}
+	return t[:len(t)-len(rest)], rest
+}
 
 // Seqs is how many seqs the entries take.
 func (t Tail) Seqs() int64 {
 	seqs := int64(0)
-	for i := range t.Len() {
-		seqs += int64(t.At(i).Count)
+	for e := range t.All() {
+		seqs += int64(e.Count)
 	}
 	return seqs
 }
 
-// contains reports whether an entry is among them.
+// same reports whether two entries are of the same arrival, however it is marked.
+func (e Entry) same(o Entry) bool {
+	return e.Key == o.Key && e.Count == o.Count && e.Seen == o.Seen
+}
+
+// contains reports whether an arrival's entry is among them.
 func (t Tail) contains(e Entry) bool {
-	for i := range t.Len() {
-		if t.At(i) == e {
+	for there := range t.All() {
+		if there.same(e) {
 			return true
 		}
 	}
@@ -111,8 +180,7 @@ type place struct {
 // places are the entries with their seqs, where the first one's is after+1.
 func (t Tail) places(after int64) iter.Seq[place] {
 	return func(yield func(place) bool) {
-		for i := range t.Len() {
-			e := t.At(i)
+		for e := range t.All() {
 			at := Range{after, after + int64(e.Count)}
 			if !yield(place{e, at}) {
 				return
@@ -126,9 +194,18 @@ func (t Tail) places(after int64) iter.Seq[place] {
 // arrival under the same id are at or before what this one had seen.
 func (t Tail) find(after int64, e Entry, seen int64) (Range, bool) {
 	for p := range t.places(after) {
-		if p.Entry == e && p.seqs.From >= seen {
+		if p.same(e) && p.seqs.From >= seen {
 			return p.seqs, true
 		}
 	}
 	return Range{}, false
+}
+
+// last is the key of the last entry; empty where there is none.
+func (t Tail) last() SortKey {
+	var last Entry
+	for e := range t.All() {
+		last = e
+	}
+	return last.Key
 }

@@ -25,17 +25,14 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 		var left []place
 		for range 1 + random.IntN(8) {
 			for n := OrderItemEntries + random.IntN(MaxTail-OrderItemEntries+1) - c.Tail.Len(); n > 0; n-- {
-				e := Entry{Count: 1 + random.IntN(most), Seen: shortSeen(c.Position)}
-				for i := range e.Hash {
-					e.Hash[i] = byte(random.Uint32())
-				}
+				e := Entry{Key: HashOf(fmt.Sprint(random.Uint64())), Count: 1 + random.IntN(most), Seen: shortSeen(c.Position)}
 				c.Tail, c.Position = c.Tail+NewTail(e), c.Position+int64(e.Count)
 			}
 			first, _ := c.Tail.First(OrderItemEntries)
 			for p := range first.places(c.TailFrom) {
 				left = append(left, p)
 			}
-			c = c.trimmed()
+			c = c.trimmed(OrderItemEntries)
 			if err := c.checkFingerprints(); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -47,7 +44,7 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 				}
 			}
 			// What comes later has no print, so the last 24 places are none of its.
-			if e := (Entry{Count: 1}); c.Fingerprints.len() > maxFingerprints || !c.Fingerprints.mayHave(e) && !c.without(e, left[len(left)-OrderItemEntries].seqs.From) {
+			if e := (Entry{Key: "0123456789", Count: 1}); c.Fingerprints.len() > maxFingerprints || !c.Fingerprints.mayHave(e) && !c.without(e, left[len(left)-OrderItemEntries].seqs.From) {
 				t.Fatalf("seed %d: %d fingerprints from %d say nothing of the last order item, before %d", seed, c.Fingerprints.len(), c.FingerprintsFrom, c.TailFrom)
 			}
 		}
@@ -62,14 +59,14 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 	settings.Kind, settings.First = KindArrival, 11
 	good := newCursor("q", settings, time.Time{})
 	for i := range 72 {
-		e := Entry{Hash: HashOf(fmt.Sprint(i)), Count: 1 + i%3}
+		e := Entry{Key: HashOf(fmt.Sprint(i)), Count: 1 + i%3}
 		good.Tail, good.Position = good.Tail+NewTail(e), good.Position+int64(e.Count)
 	}
 	for range 3 {
 		if _, err := decodeCursor(encodeCursor(good, names), names); err != nil {
 			t.Fatal(err)
 		}
-		good = good.trimmed()
+		good = good.trimmed(OrderItemEntries)
 	}
 	none := ddb.Value{}
 	for name, change := range map[string]ddb.Fields{
@@ -102,7 +99,7 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	settings := DefaultSettings()
 	settings.Kind = KindArrival
 	for count, right := range map[int]bool{0: false, 1: true, MaxArrivalMessages: true, MaxArrivalMessages + 1: false} {
-		entries := NewTail(Entry{Hash: HashOf("a"), Count: count})
+		entries := NewTail(Entry{Key: HashOf("a"), Count: count})
 		c := newCursor("q", settings, time.Time{})
 		c.Tail, c.Position = entries, int64(count)
 		if _, err := decodeCursor(encodeCursor(c, names), names); (err == nil) != right {
@@ -117,8 +114,12 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 			t.Errorf("an entry of %d messages, and the position is %d: no error", count, c.Position)
 		}
 	}
-	for name, entries := range map[string]Tail{"none": "", "a part of one": "12345678901234567"} {
-		if _, err := decodeOrderItem(encodeOrderItem(OrderItem{Queue: "q", Last: 1000, Entries: entries}, names), names); err == nil {
+	short := ddb.Blob([]byte("1234567890123"))
+	for name, entries := range map[string]ddb.Value{
+		"none": ddb.ListOf(), "a part of one": ddb.ListOf(short), "texts": ddb.ListOf(ddb.Text("12345678901234")), "no list": short,
+	} {
+		it := encodeOrderItem(OrderItem{Queue: "q", Last: 1000, Entries: NewTail(Entry{Key: HashOf("a"), Count: 1})}, names)
+		if _, err := decodeOrderItem(it.Merge(ddb.Fields{attrEntries: entries}.Item()), names); err == nil {
 			t.Errorf("an order item with %s: no error", name)
 		}
 	}

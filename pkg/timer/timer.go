@@ -63,22 +63,35 @@ func (t *Timer) Chain(tag string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Chain, Tag: tag}, Due: due})
 }
 
+// Settle notes when the messages of a keyed queue up to a sort key are due.
+func (t *Timer) Settle(queue, upTo string, due time.Time) {
+	t.note(WakeUp{Thing: Thing{Kind: Settle, Queue: queue}, UpTo: upTo, Due: due})
+}
+
 // Again notes that a wake-up came out before its thing is due. One that was sent again too
 // often is left to the sweep.
 func (t *Timer) Again(w WakeUp, due time.Time) {
 	if w.Again < maxAgain {
-		t.note(WakeUp{Thing: w.Thing, Due: due, Again: w.Again + 1})
+		t.note(WakeUp{Thing: w.Thing, UpTo: w.UpTo, Due: due, Again: w.Again + 1})
 	}
 }
 
-// note notes a wake-up. What is told later of a thing is how it stands.
+// note notes a wake-up. What is told later of a thing is how it stands; of a settle window,
+// one wake-up is for all that was told.
 func (t *Timer) note(w WakeUp) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, known := t.noted[w.Thing]; known || len(t.noted) < maxNoted {
+	last, known := t.noted[w.Thing]
+	if known && w.Kind == Settle {
+		w.UpTo = max(w.UpTo, last.UpTo)
+		if last.Due.After(w.Due) {
+			w.Due = last.Due
+		}
+	}
+	if known || len(t.noted) < maxNoted {
 		t.noted[w.Thing] = w
 	}
 }
@@ -105,14 +118,15 @@ func (t *Timer) Flush(ctx context.Context) (sent, failed int) {
 }
 
 // take is what was noted and has to be sent: not where a wake-up of the thing is on its way
-// that comes no later.
+// that comes no later. One of a settle window speaks only for the messages that were told of
+// when it was sent.
 func (t *Timer) take() []WakeUp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var due []WakeUp
 	now := t.now()
 	for thing, w := range t.noted {
-		if at, on := t.sent[thing]; on && at.After(now) && !at.After(w.Due) {
+		if at, on := t.sent[thing]; on && thing.Kind != Settle && at.After(now) && !at.After(w.Due) {
 			continue
 		}
 		due = append(due, w)

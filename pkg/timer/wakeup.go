@@ -20,12 +20,14 @@ const (
 	Consumer Kind = "consumer"
 	// Chain: a chain's deadline has come.
 	Chain Kind = "chain"
+	// Settle: messages of a keyed queue have waited for its settle window.
+	Settle Kind = "settle"
 )
 
 // Thing is what is looked at.
 type Thing struct {
 	Kind Kind
-	// Queue is that of a gap or a consumer, Consumer a consumer's name, Tag a chain's.
+	// Queue is that of a gap, a consumer or a settle window, Consumer a consumer's name, Tag a chain's.
 	Queue, Consumer, Tag string
 }
 
@@ -33,6 +35,8 @@ type Thing struct {
 type WakeUp struct {
 	Thing
 	Due time.Time
+	// UpTo, of a settle window, is the greatest sort key of the messages.
+	UpTo string
 	// Again is how often it was sent again.
 	Again int
 }
@@ -55,6 +59,7 @@ type document struct {
 	Queue    string `json:"queue,omitempty"`
 	Consumer string `json:"consumer,omitempty"`
 	Tag      string `json:"tag,omitempty"`
+	UpTo     []byte `json:"upTo,omitempty"`
 	Due      int64  `json:"due"`
 	Again    int    `json:"again,omitempty"`
 }
@@ -69,7 +74,7 @@ func (w WakeUp) String() string {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	// Texts and numbers can always be written.
-	_ = encoder.Encode(document{layout, w.Kind, w.Queue, w.Consumer, w.Tag, w.Due.UnixMilli(), w.Again})
+	_ = encoder.Encode(document{layout, w.Kind, w.Queue, w.Consumer, w.Tag, []byte(w.UpTo), w.Due.UnixMilli(), w.Again})
 	return refused.Replace(strings.TrimSuffix(text.String(), "\n"))
 }
 
@@ -79,7 +84,7 @@ func Parse(text string) (WakeUp, error) {
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return WakeUp{}, fmt.Errorf("wake-up: %w", err)
 	}
-	w := WakeUp{Thing: Thing{d.Kind, d.Queue, d.Consumer, d.Tag}, Due: time.UnixMilli(d.Due).UTC(), Again: d.Again}
+	w := WakeUp{Thing: Thing{d.Kind, d.Queue, d.Consumer, d.Tag}, Due: time.UnixMilli(d.Due).UTC(), UpTo: string(d.UpTo), Again: d.Again}
 	if d.V != layout {
 		return WakeUp{}, fmt.Errorf("wake-up: has layout %d; %d is known", d.V, layout)
 	}
@@ -97,11 +102,14 @@ func (w WakeUp) validate() error {
 		Gap:      w.Queue != "" && w.Consumer == "" && w.Tag == "",
 		Consumer: w.Queue != "" && w.Consumer != "" && w.Tag == "",
 		Chain:    w.Queue == "" && w.Consumer == "" && w.Tag != "",
+		Settle:   w.Queue != "" && w.Consumer == "" && w.Tag == "",
 	}
 	switch {
 	case !named[w.Kind]:
 		return fmt.Errorf("wake-up: kind %q with the wrong names", w.Kind)
-	case len(w.Queue)+len(w.Consumer)+len(w.Tag) > maxName:
+	case (w.UpTo != "") != (w.Kind == Settle):
+		return fmt.Errorf("wake-up: kind %q with upTo of %d bytes", w.Kind, len(w.UpTo))
+	case len(w.Queue)+len(w.Consumer)+len(w.Tag)+len(w.UpTo) > maxName:
 		return fmt.Errorf("wake-up: names of more than %d bytes", maxName)
 	case w.Due.UnixMilli() <= 0 || w.Again < 0 || w.Again > maxAgain:
 		return fmt.Errorf("wake-up: due at %d, sent again %d times", w.Due.UnixMilli(), w.Again)

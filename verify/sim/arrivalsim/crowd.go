@@ -37,7 +37,7 @@ func (all crowds) get(now time.Time, position int64, name string, entries int) *
 		a.EnqueuedAt, a.Digest, a.Op, a.Seen = now, []byte(name), []byte(name), position
 		c.arrivals = append(c.arrivals, a)
 		_, _ = store.PutArrival(context.Background(), a) // it fails only after the context's end
-		list = append(list, cursor.Entry{Hash: cursor.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
+		list = append(list, cursor.Entry{Key: cursor.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
 	}
 	c.tail = cursor.NewTail(list...)
 	all[key] = c

@@ -85,14 +85,14 @@ var arrivalsTable = cursor.Names{}.ArrivalsTable()
 type known struct {
 	cursor   *cursor.Cursor
 	items    []cursor.OrderItem
-	arrivals map[cursor.Hash]cursor.Arrival
+	arrivals map[cursor.SortKey]cursor.Arrival
 }
 
 func newModel(run *sim.Run, made crowds) *model {
 	var names cursor.Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...).Remember()
 	m := &model{run: run, tables: tables, store: storeOn(tables), crowds: made, now: start, attempts: map[string]int{}}
-	m.known.arrivals = map[cursor.Hash]cursor.Arrival{}
+	m.known.arrivals = map[cursor.SortKey]cursor.Arrival{}
 	tables.OnChange(func(c ddb.Change) {
 		switch c.Table.Name {
 		case "streamsort-cursors":
@@ -171,7 +171,7 @@ func (m *model) flushed() {
 	first, _ := c.Tail.First(cursor.OrderItemEntries)
 	o := cursor.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
 	_, _ = m.store.PutOrderItem(ctx, o) // they fail only after the context's end
-	_, _, _ = m.store.TrimTail(ctx, c)
+	_, _, _ = m.store.TrimTail(ctx, c, cursor.OrderItemEntries)
 	m.changed = true
 	_ = m.Check() // notes the cursor
 }
@@ -196,11 +196,11 @@ func (m *model) cursor() cursor.Cursor {
 }
 
 // stored is what stands under an id.
-func (m *model) stored(key cursor.Hash) (cursor.Arrival, bool) {
+func (m *model) stored(key cursor.SortKey) (cursor.Arrival, bool) {
 	if a, known := m.known.arrivals[key]; known {
 		return a, true
 	}
-	found, _, _ := m.store.Arrivals(context.Background(), cursor.ArrivalQuery{Queue: queue, Keys: []cursor.Hash{key}})
+	found, _, _ := m.store.Arrivals(context.Background(), cursor.ArrivalQuery{Queue: queue, Keys: []cursor.SortKey{key}})
 	if len(found) == 0 {
 		return cursor.Arrival{}, false
 	}
@@ -222,7 +222,7 @@ func (m *model) given(before, after cursor.Cursor) {
 	at := before.Position
 	for i := before.Tail.Len(); i < after.Tail.Len(); i++ {
 		e := after.Tail.At(i)
-		a, there := m.stored(e.Hash)
+		a, there := m.stored(e.Key)
 		if !there || len(a.Messages) != e.Count {
 			m.run.Violation("O4: a place behind %d was given to an arrival that is not stored", at)
 			return

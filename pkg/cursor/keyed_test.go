@@ -1,0 +1,294 @@
+package cursor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// keyedOf is a message of a keyed queue of texts.
+func keyedOf(key, id string) cursor.Keyed {
+	return cursor.Keyed{
+		Key: []any{key}, KeyType: "text",
+		Message: cursor.Message{Queue: "q", ID: id, Body: []byte(key + id)},
+	}
+}
+
+// putKeyed puts messages, and returns the answers as texts.
+func (b *bench) putKeyed(messages ...cursor.Keyed) string {
+	b.t.Helper()
+	results, err := b.sorter.PutKeyedGroup(b.t.Context(), messages)
+	check(b.t, err)
+	var all []string
+	for _, r := range results {
+		check(b.t, r.Err)
+		answer := string(r.Outcome)
+		if r.Seq != 0 {
+			answer += fmt.Sprint(" ", r.Seq)
+		}
+		if r.Late {
+			answer += " late"
+		}
+		if !r.SettlesAt.IsZero() {
+			answer += r.SettlesAt.Format(" 05")
+		}
+		all = append(all, answer)
+	}
+	return strings.Join(all, ", ")
+}
+
+// settle settles the queue by another process, up to a sort key.
+func (b *bench) settle(upTo cursor.SortKey) string {
+	b.t.Helper()
+	did, err := b.process(cursor.Options{}).Settle(b.t.Context(), "q", upTo)
+	check(b.t, err)
+	answer := fmt.Sprintf("%d placed", did.Placed)
+	for n, what := range map[*int]string{&did.Stale: "stale", &did.Waiting: "waiting"} {
+		if *n > 0 {
+			answer += fmt.Sprintf(", %d %s", *n, what)
+		}
+	}
+	return answer
+}
+
+// keyedLog reads the whole queue: bodies, ! for late ones, ? for unlinked, - for those dropped.
+func (b *bench) keyedLog() string {
+	b.t.Helper()
+	var all []string
+	for m, err := range b.process(cursor.Options{}).Read(b.t.Context(), "q", 0, b.status().Position) {
+		check(b.t, err)
+		entry := string(m.Body)
+		if m.Tombstone != "" {
+			entry = "-"
+		}
+		if m.Late {
+			entry += "!"
+		}
+		if m.Unlinked {
+			entry += "?"
+		}
+		all = append(all, entry)
+	}
+	return strings.Join(all, " ")
+}
+
+func (b *bench) later(d time.Duration) { b.now = b.now.Add(d) }
+
+// TestMessagesComeOutByTheirKeys once their window is over, and what is late behind them.
+func TestMessagesComeOutByTheirKeys(t *testing.T) {
+	b := newBench(t, nil)
+	b.want("put", b.putKeyed(keyedOf("c", "1"), keyedOf("a", "1"), keyedOf("b", "1")), "waiting 14, waiting 14, waiting 14")
+	b.want("at once", b.settle(cursor.EverySortKey), "0 placed, 3 waiting")
+	b.later(3 * time.Second)
+	b.want("a later one", b.putKeyed(keyedOf("b", "2"), keyedOf("d", "1")), "waiting 17, waiting 17")
+	b.later(2 * time.Second)
+	b.want("when the first are due", b.settle(cursor.EverySortKey), "4 placed, 1 waiting")
+	b.want("log", b.keyedLog(), "a1 b1 b2 c1")
+	b.want("late, repeated, and again", b.putKeyed(keyedOf("a", "2"), keyedOf("a", "1"), keyedOf("d", "1"), keyedOf("c", "2")), "advanced 5 late, duplicate 1, duplicate 17, waiting 19")
+	b.want("the late one again", b.putKeyed(keyedOf("a", "2")), "duplicate 5 late")
+	b.later(time.Minute)
+	b.want("the rest", b.settle(cursor.EverySortKey), "2 placed")
+	b.want("log", b.keyedLog(), "a1 b1 b2 c1 a2! c2 d1")
+	other := keyedOf("a", "1")
+	other.Body = []byte("other")
+	b.want("another under key and id", b.putKeyed(other), "conflict")
+	b.want("the same id under another key", b.putKeyed(keyedOf("e", "1")), "waiting 19")
+}
+
+// TestLateMessagesAreDropped where the queue says so, but for those of an equal key.
+func TestLateMessagesAreDropped(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Late, s.Settle = cursor.LateDrop, 0 }))
+	b.want("put", b.putKeyed(keyedOf("b", "1")), "waiting 09")
+	b.want("settled at once", b.settle(cursor.EverySortKey), "1 placed")
+	b.want("late", b.putKeyed(keyedOf("a", "1"), keyedOf("a", "1")), "dropped 2 late, duplicate 2 late")
+	var equal []string
+	for i := range 20 {
+		equal = append(equal, b.putKeyed(keyedOf("b", fmt.Sprint("x", i))))
+	}
+	if all := strings.Join(equal, " "); strings.Contains(all, "dropped") || !strings.Contains(all, "late") {
+		t.Errorf("of equal keys: %s", all)
+	}
+	b.settle(cursor.EverySortKey)
+	if log := b.keyedLog(); !strings.HasPrefix(log, "b1 - ") {
+		t.Errorf("log %s", log)
+	}
+	if cur := b.status(); cur.LateSoFar < 2 {
+		t.Errorf("%d were late", cur.LateSoFar)
+	}
+}
+
+// TestLinkedMessages are marked where another stands before them.
+func TestLinkedMessages(t *testing.T) {
+	b := newBench(t, nil)
+	put := func(key, id, prev string) {
+		t.Helper()
+		m := keyedOf(key, id)
+		m.Prev = prev
+		b.putKeyed(m)
+	}
+	put("a", "1", "0")
+	put("b", "2", "1")
+	put("d", "4", "3")
+	b.later(time.Minute)
+	b.settle(cursor.EverySortKey)
+	put("e", "5", "4")
+	put("c", "3", "2")
+	b.later(time.Minute)
+	b.settle(cursor.EverySortKey)
+	b.want("log", b.keyedLog(), "a1? b2 d4? c3!? e5?")
+	for i := range 3 * cursor.KeyedOrderEntries {
+		put(fmt.Sprintf("f%04d", i), fmt.Sprint(i), fmt.Sprint(i-1))
+		if i%7 == 0 {
+			b.later(time.Minute)
+			b.settle(cursor.EverySortKey)
+		}
+	}
+	if log := b.keyedLog(); strings.Count(log, "?") != 5 {
+		t.Errorf("one is unlinked because the tail was flushed: %s", log)
+	}
+}
+
+// TestManyAreSettledInOneCall, more than one move and one order item take.
+func TestManyAreSettledInOneCall(t *testing.T) {
+	b := newBench(t, nil)
+	var all []cursor.Keyed
+	var want []string
+	for i := range 1000 {
+		key := fmt.Sprintf("%04d", i)
+		all = append(all, keyedOf(key, "x"))
+		want = append(want, key+"x")
+	}
+	for i := range all { // shuffled
+		j := i * 7919 % len(all)
+		all[i], all[j] = all[j], all[i]
+	}
+	b.putKeyed(all...)
+	b.later(time.Minute)
+	b.want("settle", b.settle(cursor.EverySortKey), "1000 placed")
+	b.want("log", b.keyedLog(), strings.Join(want, " "))
+	for i := range all {
+		all[i].KeyType = ""
+	}
+	if answers := b.putKeyed(all...); strings.Count(answers, "duplicate") != 1000 || strings.Contains(answers, "late") {
+		t.Errorf("repeated: %s", answers[:100])
+	}
+	b.want("log", b.keyedLog(), strings.Join(want, " "))
+}
+
+// TestSettlingUpTo a sort key leaves alone what is beyond.
+func TestSettlingUpTo(t *testing.T) {
+	b := newBench(t, nil)
+	b.putKeyed(keyedOf("a", "1"), keyedOf("b", "1"), keyedOf("c", "1"))
+	b.later(time.Minute)
+	key, err := cursor.KeyType("text").Key("b")
+	check(t, err)
+	b.want("up to b", b.settle(cursor.KeyedSortKey(key, "1")), "2 placed")
+	b.want("log", b.keyedLog(), "a1 b1")
+	b.want("up to b again", b.settle(cursor.KeyedSortKey(key, "1")), "0 placed")
+	b.want("all", b.settle(cursor.EverySortKey), "1 placed")
+	b.want("log", b.keyedLog(), "a1 b1 c1")
+}
+
+// TestAClockFarAhead does not have its message wait for it.
+func TestAClockFarAhead(t *testing.T) {
+	b := newBench(t, nil)
+	b.later(4 * time.Minute)
+	b.putKeyed(keyedOf("a", "1"))
+	b.later(2 * time.Hour)
+	b.putKeyed(keyedOf("b", "1"))
+	b.later(-2*time.Hour - 4*time.Minute)
+	b.want("settle", b.settle(cursor.EverySortKey), "2 placed")
+}
+
+// TestKeyedMistakes have an error that names the field, and nothing is stored.
+func TestKeyedMistakes(t *testing.T) {
+	b := newBench(t, nil)
+	b.putKeyed(keyedOf("a", "1"))
+	b.put(cursor.Message{Queue: "numbered", Seq: 1})
+	change := func(do func(*cursor.Keyed)) cursor.Keyed {
+		m := keyedOf("x", "new")
+		do(&m)
+		return m
+	}
+	for name, c := range map[string]struct {
+		m     cursor.Keyed
+		field string
+	}{
+		"no key":             {change(func(m *cursor.Keyed) { m.Key = nil }), "key"},
+		"two keys":           {change(func(m *cursor.Keyed) { m.Key = []any{"a", "b"} }), "key"},
+		"no text":            {change(func(m *cursor.Keyed) { m.Key = []any{5} }), "key"},
+		"no id":              {change(func(m *cursor.Keyed) { m.ID = "" }), "id"},
+		"a seq":              {change(func(m *cursor.Keyed) { m.Seq = 1 }), "seq"},
+		"prev too long":      {change(func(m *cursor.Keyed) { m.Prev = strings.Repeat("x", 1025) }), "prev"},
+		"prev that is none":  {change(func(m *cursor.Keyed) { m.Prev = "\xff" }), "prev"},
+		"another type":       {change(func(m *cursor.Keyed) { m.Key, m.KeyType = []any{1}, "number" }), "keyType"},
+		"a numbered queue":   {change(func(m *cursor.Keyed) { m.Queue = "numbered" }), "key"},
+		"new without a type": {change(func(m *cursor.Keyed) { m.Queue, m.KeyType = "new", "" }), "keyType"},
+	} {
+		_, err := b.sorter.PutKeyed(t.Context(), c.m)
+		var wrong *cursor.InvalidError
+		if !errors.As(err, &wrong) || wrong.Field != c.field {
+			t.Errorf("%s: %v, want an error of %s", name, err, c.field)
+		}
+	}
+	if _, err := b.sorter.Settle(t.Context(), "numbered", cursor.EverySortKey); err == nil {
+		t.Error("a numbered queue is settled")
+	}
+	if _, err := b.sorter.Settle(t.Context(), "none", cursor.EverySortKey); !errors.Is(err, cursor.ErrNoQueue) {
+		t.Error(err)
+	}
+	one, two := keyedOf("t", "1"), keyedOf("t", "1")
+	two.Body = []byte("other")
+	results, err := b.sorter.PutKeyedGroup(t.Context(), []cursor.Keyed{one, two, one})
+	check(t, err)
+	if results[0].Outcome != cursor.Waiting || results[1].Err == nil || results[2].Err != nil {
+		t.Errorf("twins: %+v", results)
+	}
+	if _, err := b.sorter.Append(t.Context(), arrival("a")); err == nil {
+		t.Error("an arrival is taken by a keyed queue")
+	}
+	if _, err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1}); err == nil {
+		t.Error("a numbered message is taken by a keyed queue")
+	}
+	if stored, _, err := b.memory.ArrivalKeys(t.Context(), "q", nil, 0, true); err != nil || len(stored) != 2 {
+		t.Errorf("%d messages are stored, %v; want 2", len(stored), err)
+	}
+}
+
+// TestTheSweepSettles what no wake-up came for, and announces what was late, once.
+func TestTheSweepSettles(t *testing.T) {
+	b := newBench(t, nil)
+	b.putKeyed(keyedOf("b", "1"), keyedOf("c", "1"))
+	var told []cursor.Announcement
+	sweep := func() cursor.SweepReport {
+		t.Helper()
+		report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
+			told = append(told, a)
+			return nil
+		}})
+		check(t, err)
+		return report
+	}
+	if r := sweep(); r.Placed != 0 || r.Waiting != 2 || r.Overdue != 0 {
+		t.Errorf("before the window is over: %+v", r)
+	}
+	b.later(7 * time.Second)
+	if r := sweep(); r.Placed != 2 {
+		t.Errorf("after it: %+v", r)
+	}
+	b.putKeyed(keyedOf("a", "1"), keyedOf("a", "2"))
+	sweep()
+	sweep()
+	if len(told) != 1 || told[0].Kind != cursor.MessageLate || told[0].Late != 2 || len(told[0].LateExamples) != 2 || told[0].LateExamples[1].Seq != 4 {
+		t.Errorf("told %+v", told)
+	}
+	b.want("log", b.keyedLog(), "b1 c1 a1! a2!")
+	if cur := b.status(); cur.Low != cur.High {
+		t.Error("the sweep of a quiet queue reads what it has placed again")
+	}
+}

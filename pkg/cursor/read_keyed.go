@@ -1,0 +1,44 @@
+package cursor
+
+import "context"
+
+// maxWaiting is how many messages of a keyed queue are read at once.
+const maxWaiting = maxBatchSize
+
+// inOrder reads those of a keyed queue's places that stand in the order of their sort keys,
+// by queries over what lies between the first and the last of them, into found. What else
+// lies there is passed over: what came late, or waits still. Late ones are read by their
+// keys, as is what a query did not show.
+func (s *Sorter) inOrder(ctx context.Context, queue string, places []place, found map[Entry]Arrival, headsOnly, strong bool) error {
+	want := map[SortKey]Entry{}
+	var first, last SortKey
+	for _, p := range places {
+		if p.has(MarkLate) {
+			continue
+		}
+		if first == "" {
+			first = p.Key
+		}
+		last, want[p.Key] = p.Key, p.Entry
+	}
+	if len(want) < 2 {
+		return nil // by its key it is as cheap
+	}
+	// The query begins behind After: a sort key without its last byte is before it.
+	after, more := first[:len(first)-1], true
+	for more && len(want) > 0 {
+		page, err := s.store.Waiting(ctx, WaitingQuery{Queue: queue, After: after, UpTo: last, Strong: strong, HeadsOnly: headsOnly})
+		if err != nil {
+			return err
+		}
+		for _, a := range page.Waiting {
+			if e, ok := want[a.sortKey()]; ok && a.is(e) {
+				found[e] = a
+				delete(want, a.sortKey())
+			}
+			after = a.sortKey()
+		}
+		more = page.More
+	}
+	return nil
+}

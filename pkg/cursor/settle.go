@@ -1,0 +1,345 @@
+package cursor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+const (
+	// KeyedOrderEntries is how many entries an order item of a keyed queue has. So many of
+	// short keys are, with the cursor of a queue of a short name, below 1 KB, which is one
+	// write unit.
+	KeyedOrderEntries = 32
+	// maxPlacing is how many places one move gives in a keyed queue: so many that they cost
+	// a tenth of a write unit each, the order items included.
+	maxPlacing = 128
+	// maxClockAhead is how far ahead of a clock read now the clock of who stored a message may
+	// be. One that is further ahead is wrong, and its message would wait for it for ever.
+	maxClockAhead = 5 * time.Minute
+)
+
+// Settled is what a call did to a keyed queue, and what it saw.
+type Settled struct {
+	// Cursor is the queue's cursor as it was last seen.
+	Cursor Cursor
+	// Moves are the moves made, by which Placed messages got their places, of which Late
+	// were late, Dropped of these dropped, and Unlinked marked so.
+	Moves                           []Range
+	Placed, Late, Dropped, Unlinked int
+	// Stale is how many messages it found of which nobody can say any more whether they
+	// have a place: what the log knew of them is gone. They get none.
+	Stale int
+	// Waiting is how many it saw that wait still, Oldest when the first of them came, and
+	// Due when the last of them is due; zero times where none waits.
+	Waiting     int
+	Oldest, Due time.Time
+	// More tells that the time did not last for all of it: call it again.
+	More bool
+}
+
+// Settle gives the messages of a keyed queue their places that have waited for the settle
+// window, and all before these, in the order of their sort keys. It looks at those up to
+// upTo; [EverySortKey] is all. What is late gets its place behind the others.
+//
+// Call it when messages are due; any number may run at once. The functions do it by wake-ups
+// of the timer, of which each has the greatest sort key of a batch as upTo, and the sweep
+// does it in each round.
+//
+// It costs two strong reads at least, of the cursor and of what waits, which shows also what
+// was placed last; and a write for 128 messages, two more for 32. It does what it can in half
+// of the time that the context has left, a move at a time.
+//
+// We die after any of its steps: what is left is what waits, or a tail that is too long, and
+// the next one sees to both.
+func (s *Sorter) Settle(ctx context.Context, queue string, upTo SortKey) (Settled, error) {
+	if err := ValidateQueue(queue); err != nil {
+		return Settled{}, err
+	}
+	run := settling{sorter: s, queue: queue, upTo: upTo, goOn: margin.Half(ctx)}
+	for {
+		again, err := run.look(ctx)
+		if err != nil || !again {
+			return run.done, err
+		}
+		if !run.goOn() {
+			run.done.More = true
+			return run.done, nil
+		}
+	}
+}
+
+// settling is a call of Settle.
+type settling struct {
+	sorter *Sorter
+	queue  string
+	upTo   SortKey
+	goOn   func() bool
+	done   Settled
+}
+
+// settleLook is one look at what waits.
+type settleLook struct {
+	*settling
+	// now is from before the cursor was read: who was stored after that may be unseen, and
+	// with a later clock would be passed over.
+	now time.Time
+	cur Cursor
+	// low is how far all that had to be looked up was, when the look began.
+	first, low SortKey
+	// ahead are the messages beyond the watermark that have no place yet.
+	ahead []*waiting
+	// placed tells that the look gave places, lost that another did meanwhile.
+	placed, lost bool
+}
+
+// look is steps 2 to 5b, once: it reads what waits, page by page, and gives places to what
+// is due. It reports whether it has to begin again.
+func (r *settling) look(ctx context.Context) (again bool, err error) {
+	l := settleLook{settling: r, now: r.sorter.now()}
+	r.done.Waiting, r.done.Oldest, r.done.Due = 0, time.Time{}, time.Time{}
+	if l.cur, err = r.sorter.readCursor(ctx, r.queue); err != nil {
+		return false, err
+	}
+	switch {
+	case !l.cur.Exists():
+		return false, ErrNoQueue
+	case !keyed(l.cur):
+		return false, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "is not settled: " + noKey, Queue: r.queue}
+	}
+	defer func() { r.done.Cursor = l.cur }()
+	l.first = l.cur.High
+	// Should who filled the tail have died, all moves would find no room.
+	if l.cur, err = r.sorter.flushKeyed(ctx, l.cur); err != nil {
+		return false, err
+	}
+	after, more := l.cur.Low, l.cur.Low < r.upTo
+	for more && !l.lost {
+		if !r.goOn() {
+			r.done.More = true
+			return false, nil
+		}
+		page, err := r.sorter.store.Waiting(ctx, WaitingQuery{Queue: r.queue, After: after, UpTo: r.upTo, Strong: true, HeadsOnly: true})
+		if err != nil {
+			return false, err
+		}
+		later := r.sorter.now()
+		if n := len(page.Waiting); n > 0 {
+			after = page.Waiting[n-1].sortKey()
+		}
+		if more = page.More; !more {
+			after = r.upTo
+		}
+		if again, err = l.page(ctx, page.Waiting, after, later); err != nil || again {
+			return again, err
+		}
+	}
+	l.waiting()
+	if !l.lost && !l.placed && r.upTo == EverySortKey && l.cur.Low < l.cur.High {
+		l.cur, err = r.sorter.remembering(func() (Cursor, error) { return r.sorter.store.RaiseLow(ctx, r.queue, l.cur.High) })
+	}
+	return l.lost, err
+}
+
+// page gives places to what of a page is late, and to what is due now that it was read.
+// Everything up to `read` was read. It reports whether the look has to begin again.
+func (l *settleLook) page(ctx context.Context, stored []Arrival, read SortKey, later time.Time) (again bool, err error) {
+	var passed []*waiting
+	for _, a := range stored {
+		w := &waiting{Arrival: a}
+		switch {
+		case a.sortKey() > l.cur.High:
+			l.ahead = append(l.ahead, w)
+		case !l.cur.Tail.contains(a.entry()):
+			passed = append(passed, w)
+		}
+	}
+	if len(passed) > 0 {
+		if err := l.sorter.lookUp(ctx, passed, l.cur); err != nil {
+			return false, err
+		}
+	}
+	late := open(passed)
+	for _, w := range passed {
+		if w.stale {
+			l.done.Stale++
+		}
+	}
+	// All that was under the watermark has its place with the next move; or that which is
+	// before the first that the move leaves out.
+	low := min(read, l.first)
+	if len(late) > maxPlacing {
+		late, again = late[:maxPlacing], true
+		low = late[maxPlacing-1].sortKey()
+	}
+	due := l.due(later)
+	for len(late)+due > 0 {
+		n := min(due, maxPlacing-len(late))
+		if err := l.move(ctx, late, l.ahead[:n], max(l.cur.Low, low)); err != nil || l.lost {
+			return false, err
+		}
+		// What came in meanwhile, below what is placed now, was not read.
+		low = l.cur.Low
+		l.ahead, due, late = l.ahead[n:], due-n, nil
+		if again || !l.goOn() {
+			l.done.More = !again
+			return again, nil
+		}
+	}
+	return false, nil
+}
+
+// due is how many of the first messages ahead are to get their places: up to the last one
+// that has waited for the window, or whose clock was wrong by far.
+func (l *settleLook) due(later time.Time) int {
+	for i := len(l.ahead) - 1; i >= 0; i-- {
+		at := l.ahead[i].EnqueuedAt
+		if !at.After(l.now.Add(-l.cur.Settings.Settle)) || at.After(later.Add(maxClockAhead)) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// move is step 5: it gives places to what is late and to what is due. Where another did so
+// meanwhile, or one of the messages is gone, the look is lost.
+func (l *settleLook) move(ctx context.Context, late, due []*waiting, low SortKey) error {
+	s := l.sorter
+	kept, err := s.keepWaiting(ctx, append(append([]*waiting{}, late...), due...))
+	if err != nil || !kept {
+		l.lost = err == nil
+		return err
+	}
+	cur, given, err := s.givePlaces(ctx, l.cur, late, due, low)
+	if err != nil || !given {
+		l.lost = err == nil
+		return err
+	}
+	l.placed = true
+	l.done.Moves = append(l.done.Moves, Range{l.cur.Position, cur.Position})
+	for _, w := range append(append([]*waiting{}, late...), due...) {
+		l.done.count(w.at.Mark)
+	}
+	l.cur = cur
+	flushed, err := s.flushKeyed(ctx, cur)
+	switch {
+	case err != nil:
+		// The places are given. Who finds the tail too long flushes it.
+		return nil
+	case flushed.Position != cur.Position:
+		l.lost = true // what was read is of another's past
+	}
+	l.cur = flushed
+	return nil
+}
+
+// count counts an entry that got its place.
+func (d *Settled) count(m Mark) {
+	d.Placed++
+	for mark, n := range map[Mark]*int{MarkLate: &d.Late, MarkDropped: &d.Dropped, MarkUnlinked: &d.Unlinked} {
+		if m&mark != 0 {
+			*n++
+		}
+	}
+}
+
+// waiting notes what waits still.
+func (l *settleLook) waiting() {
+	d := &l.done
+	d.Waiting = len(l.ahead)
+	for _, w := range l.ahead {
+		if d.Oldest.IsZero() || w.EnqueuedAt.Before(d.Oldest) {
+			d.Oldest = w.EnqueuedAt
+		}
+		if due := w.EnqueuedAt.Add(l.cur.Settings.Settle); due.After(d.Due) {
+			d.Due = due
+		}
+	}
+}
+
+// givePlaces gives late messages and such as are due the next seqs, and returns the cursor
+// that is stored then, and whether it was this request that gave them. The cursor is as it
+// was seen when the late ones were looked up.
+func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*waiting, low SortKey) (Cursor, bool, error) {
+	if int64(len(late)+len(due)) > MaxSeq-seen.Position {
+		return Cursor{}, false, fmt.Errorf("queue %q has no seqs left", seen.Queue)
+	}
+	p := Placing{High: seen.High, Low: low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq}
+	var entries []Entry
+	before := seen.Tail.last()
+	add := func(w *waiting, mark Mark) {
+		e := w.entry()
+		e.Mark = MarkKeyed | mark
+		if w.Prev != "" && !before.isOf(w.Prev) {
+			e.Mark |= MarkUnlinked
+		}
+		entries, before = append(entries, e), e.Key
+		w.at = place{e, Range{seen.Position + int64(len(entries)) - 1, seen.Position + int64(len(entries))}}
+	}
+	for _, w := range late {
+		mark := MarkLate
+		// Of equal keys none is dropped: which is first is a matter of chance.
+		if seen.Settings.Late == LateDrop && w.Key < seen.High.Key() {
+			mark |= MarkDropped
+		}
+		add(w, mark)
+		p.LateSoFar, p.LateSeq = p.LateSoFar+1, w.at.seqs.To
+	}
+	for _, w := range due {
+		add(w, 0)
+		p.High = w.sortKey()
+	}
+	p.Entries = NewTail(entries...)
+	given := false
+	cur, err := s.remembering(func() (cur Cursor, err error) {
+		cur, given, err = s.store.GivePlaces(ctx, seen, p, s.now())
+		return cur, err
+	})
+	if err == nil && !cur.Exists() {
+		err = ErrNoQueue
+	}
+	if err != nil || !given {
+		return cur, false, err
+	}
+	for _, w := range append(append([]*waiting{}, late...), due...) {
+		w.found = true
+	}
+	return cur, true, nil
+}
+
+// flushKeyed takes entries out of the tail of a keyed queue, KeyedOrderEntries an order
+// item, until it has at most so many: the last entry stays there, to which the next is
+// linked. First the order items are stored, then the tail is trimmed; all of it may be done
+// twice, by anybody: the first entries of a tail never change.
+func (s *Sorter) flushKeyed(ctx context.Context, cur Cursor) (Cursor, error) {
+	n := (cur.Tail.Len() - 1) / KeyedOrderEntries
+	if n < 1 {
+		return cur, nil
+	}
+	items, errs := make([]OrderItem, n), make([]error, n)
+	rest, last := cur.Tail, cur.TailFrom
+	for i := range items {
+		var first Tail
+		first, rest = rest.First(KeyedOrderEntries)
+		last += first.Seqs()
+		items[i] = OrderItem{Queue: cur.Queue, Last: last, Entries: first, ExpiresOn: s.orderExpiry()}
+	}
+	s.forEach(n, func(i int) {
+		there, err := s.store.PutOrderItem(ctx, items[i])
+		if err == nil && there.Entries != items[i].Entries {
+			err = fmt.Errorf("queue %q: the order item up to seq %d is not what the cursor's tail says", cur.Queue, items[i].Last)
+		}
+		errs[i] = err
+	})
+	if err := errors.Join(errs...); err != nil {
+		return Cursor{}, err
+	}
+	return s.remembering(func() (Cursor, error) {
+		trimmed, _, err := s.store.TrimTail(ctx, cur, n*KeyedOrderEntries)
+		return trimmed, err
+	})
+}

@@ -1,0 +1,116 @@
+package cursor
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+)
+
+// WaitingQuery asks for what is stored of a keyed queue under After < sort key <= UpTo.
+type WaitingQuery struct {
+	Queue       string
+	After, UpTo SortKey
+	// Limit is the most that is returned; 0 means as much as one request can
+	// read (1 MB).
+	Limit int
+	// Strong asks for a strong read, at twice the price.
+	Strong bool
+	// HeadsOnly leaves out what is in the messages. The price is the same.
+	HeadsOnly bool
+}
+
+// WaitingPage is a part of an answer.
+type WaitingPage struct {
+	Waiting []Arrival
+	// More is true where the range may hold more than this page.
+	More bool
+}
+
+// Waiting reads messages of a keyed queue in the order of their sort keys, whether or not
+// they have their places. One Query of at most 1 MB; 1 read unit for each 4 KB strong, half
+// a unit otherwise.
+func (s *Store) Waiting(ctx context.Context, query WaitingQuery) (WaitingPage, error) {
+	r := ddb.Query{
+		Op: ddb.Op{Op: "query waiting", Table: s.arrivals}, Partition: ddb.Text(query.Queue),
+		// Between has both its ends, and nothing is between After and After with a zero byte.
+		Where: attrSortKey.Between(ddb.Blob([]byte(query.After+"\x00")), ddb.Blob([]byte(query.UpTo))),
+		Limit: query.Limit, Strong: query.Strong,
+	}
+	if query.HeadsOnly {
+		r.Only = s.arrivalHead()
+	}
+	a, err := s.engine.Do(ctx, r)
+	if err != nil {
+		return WaitingPage{}, err
+	}
+	page := WaitingPage{Waiting: make([]Arrival, len(a.Items)), More: a.Next.Exists()}
+	for i, it := range a.Items {
+		page.Waiting[i], err = ddb.Decoded(it, func(it ddb.Item) (Arrival, error) { return decodeArrival(it, s.names, query.HeadsOnly) })
+		if err != nil {
+			return WaitingPage{}, err
+		}
+	}
+	return page, nil
+}
+
+// Placing is entries that are to get the seqs behind the position of a keyed queue.
+type Placing struct {
+	Entries Tail
+	// High and Low become the cursor's.
+	High, Low SortKey
+	// LateSoFar and LateSeq too.
+	LateSoFar, LateSeq int64
+}
+
+// GivePlaces gives entries the seqs behind the position of a keyed queue, as its cursor was
+// seen: they join the tail, and the position rises by what they count, if it is what was
+// seen. MovedAt becomes now. It returns the cursor that is stored afterwards, and whether
+// this request gave the places. One UpdateItem; 1 write unit for each KB of the cursor.
+//
+// The position is all that is compared: as long as it is the same, the tail only gets
+// shorter, by a flush, and High is the same.
+//
+// Lost response: the repeat fails, and the entries are in the tail that it returns, or in
+// an order item. Another did it first: the same, or theirs are there, and what was looked
+// up has to be looked up again. We die right after: the messages have their places.
+func (s *Store) GivePlaces(ctx context.Context, seen Cursor, p Placing, now time.Time) (Cursor, bool, error) {
+	do := []ddb.Action{
+		attrPosition.Plus(p.Entries.Seqs()), attrTail.Append(encodeTail(p.Entries)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance,
+	}
+	if p.High != seen.High {
+		do = append(do, attrHigh.Set(ddb.Blob([]byte(p.High))))
+	}
+	if p.Low != seen.Low {
+		do = append(do, attrLow.Set(ddb.Blob([]byte(p.Low))))
+	}
+	if p.LateSoFar != seen.LateSoFar {
+		do = append(do, attrLateSoFar.Set(ddb.Int(p.LateSoFar)), attrLateSeq.Set(ddb.Int(p.LateSeq)))
+	}
+	return s.update(ctx, "give places", seen.Queue, attrPosition.Eq(ddb.Int(seen.Position)), do...)
+}
+
+// RaiseLow raises Low of a keyed queue, if it is less. It returns the cursor that is stored
+// afterwards. One UpdateItem; 1 write unit for each KB of the cursor.
+//
+// Lost response, another did it first: the repeat fails, and Low is as high or higher. We
+// die right after: nothing is left to do.
+func (s *Store) RaiseLow(ctx context.Context, queue string, low SortKey) (Cursor, error) {
+	c, _, err := s.update(ctx, "raise low", queue, attrLow.Lt(ddb.Blob([]byte(low))), attrLow.Set(ddb.Blob([]byte(low))), changeOther)
+	return c, err
+}
+
+// TellLate notes that so many late messages of a keyed queue were announced, if LateTold is
+// what was seen. It reports whether LateTold is that afterwards. One UpdateItem; 1 write
+// unit for each KB of the cursor.
+//
+// Lost response: the repeat fails on its own value and reports true. Another did it first:
+// reported as it stands. We die right after: the announcement went out before.
+func (s *Store) TellLate(ctx context.Context, seen Cursor, told int64) (bool, error) {
+	is := attrLateTold.Missing()
+	if seen.LateTold != 0 {
+		is = attrLateTold.Eq(ddb.Int(seen.LateTold))
+	}
+	c, _, err := s.update(ctx, "tell late", seen.Queue, ddb.And(isKeyed, is), attrLateTold.Set(ddb.Int(told)), changeOther)
+	return c.LateTold == told, err
+}

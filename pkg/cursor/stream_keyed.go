@@ -1,0 +1,155 @@
+package cursor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/stream"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// OnArrivalsOptions are what a handler of the arrivals' stream does beside settling.
+type OnArrivalsOptions struct {
+	// WakeUp is told when messages of a queue up to a sort key are due, once a queue and
+	// batch: [Sorter.Settle] should be called then. nil leaves them to the sweep. It must not
+	// wait for anything.
+	WakeUp func(queue string, upTo SortKey, due time.Time)
+	// Settled is called with what was done to a queue whose settle window is 0; nil: nothing
+	// is called.
+	Settled func(Settled)
+	// Failed is called with the reason why a record, or its queue, failed.
+	Failed func(error)
+}
+
+// OnArrivals returns the handler for the stream of the arrivals table: it settles each keyed
+// queue that a record names, at once where its settle window is 0, and asks for a wake-up
+// where it is not. Records of other queues are passed over.
+//
+// A queue that fails keeps no other queue of the batch back; the batch is repeated from the
+// first record of such a queue on, which does no harm to the others. One whose record is older
+// than half a minute is left to the sweep.
+func OnArrivals(s *Sorter, names Names, options OnArrivalsOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
+	names = names.withDefaults()
+	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
+		queues := stagedIn(event, names)
+		s.forEach(len(queues), func(i int) { queues[i].err = queues[i].see(ctx, s, options) })
+		var lowest *stagedKeys
+		for _, q := range queues {
+			if q.err == nil {
+				continue
+			}
+			if options.Failed != nil {
+				options.Failed(q.err)
+			}
+			held := stream.HeldForLong(event.Records[q.first], s.now())
+			if !held && (lowest == nil || q.first < lowest.first) {
+				lowest = q
+			}
+		}
+		if lowest == nil {
+			return events.DynamoDBEventResponse{}, nil
+		}
+		return stream.FailedAt(event.Records[lowest.first], lowest.err)
+	}
+}
+
+// stagedKeys is what a batch of records says of a queue.
+type stagedKeys struct {
+	queue string
+	// first is the place of the queue's first record in the batch.
+	first int
+	// upTo is the greatest sort key.
+	upTo SortKey
+	err  error
+}
+
+// stagedIn reads the records of a batch: once a queue, and each that cannot be read.
+func stagedIn(event table.StreamEvent, names Names) []*stagedKeys {
+	var all []*stagedKeys
+	byQueue := map[string]*stagedKeys{}
+	for i, raw := range event.Records {
+		queue, key, err := stagedKey(raw, names)
+		if err != nil {
+			all = append(all, &stagedKeys{first: i, err: err})
+			continue
+		}
+		if key.Key() == "" {
+			continue
+		}
+		q := byQueue[queue]
+		if q == nil {
+			q = &stagedKeys{queue: queue, first: i}
+			byQueue[queue] = q
+			all = append(all, q)
+		}
+		q.upTo = max(q.upTo, key)
+	}
+	return all
+}
+
+// stagedKey is the queue and the sort key that a record says are stored; an empty sort key
+// for a record that says nothing of the kind (a deletion).
+func stagedKey(raw json.RawMessage, names Names) (queue string, key SortKey, err error) {
+	record, err := stream.Read(raw)
+	if err != nil || record.Removed() {
+		return "", "", err
+	}
+	keys, err := record.Keys()
+	if err != nil {
+		return "", "", err
+	}
+	d := ddb.Decoder{Item: keys}
+	queue, key = d.Text(names.queueKey()), SortKey(d.BytesOr(attrSortKey))
+	if d.Err != nil {
+		return "", "", record.In(fmt.Errorf("keys: %w", d.Err))
+	}
+	return queue, key, nil
+}
+
+// see settles the queue, or asks for a wake-up.
+func (q *stagedKeys) see(ctx context.Context, s *Sorter, options OnArrivalsOptions) error {
+	if q.err != nil {
+		return q.err
+	}
+	// Its settings may be half an hour old: a window that was made shorter since takes
+	// effect with the sweep.
+	cur, known := s.seen.get(q.queue)
+	if !known {
+		var err error
+		if cur, err = s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, q.queue, false) }); err != nil {
+			return dropGone(err)
+		}
+	}
+	switch {
+	case !keyed(cur):
+		return nil
+	case cur.Settings.Settle > 0:
+		if options.WakeUp != nil {
+			// Who stored it did so before now.
+			options.WakeUp(q.queue, q.upTo, s.now().Add(cur.Settings.Settle))
+		}
+		return nil
+	}
+	done, err := s.Settle(ctx, q.queue, q.upTo)
+	if err == nil && done.More {
+		err = context.DeadlineExceeded
+	}
+	if err == nil && options.Settled != nil {
+		options.Settled(done)
+	}
+	return dropGone(err)
+}
+
+// dropGone is the error, but for that of a queue that was erased.
+func dropGone(err error) error {
+	if errors.Is(err, ErrErased) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,89 @@
+package cursor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// settleKeyed makes up for wake-ups that never came: it settles a keyed queue, and announces
+// what was late. It costs half a read unit where nothing waits.
+func (r *sweepRun) settleKeyed(ctx context.Context, seen Cursor) error {
+	cur := seen
+	waits, err := r.waits(ctx, seen)
+	if err != nil {
+		return err
+	}
+	if waits {
+		done, err := r.sorter.Settle(ctx, seen.Queue, EverySortKey)
+		r.report.Moves += len(done.Moves)
+		r.report.Placed += done.Placed
+		r.report.Late += done.Late
+		r.report.Stale += done.Stale
+		switch {
+		case errors.Is(err, ErrErased):
+			return nil // since it was seen: the next run sees to it
+		case err != nil:
+			return err
+		}
+		r.more = done.More
+		r.seen.Add(tallyWaiting, done.Waiting)
+		if done.Waiting > 0 {
+			r.seen.Peak(tallyOverdue, max(r.sorter.now().Sub(done.Oldest)-done.Cursor.Settings.Settle, 0))
+		}
+		cur = done.Cursor
+	}
+	return r.tellLate(ctx, cur)
+}
+
+// waits reports whether a keyed queue has to be settled. It may be an older state: what the
+// sweep is there for was stored long before.
+func (r *sweepRun) waits(ctx context.Context, seen Cursor) (bool, error) {
+	if seen.Low < seen.High {
+		return true, nil
+	}
+	page, err := r.sorter.store.Waiting(ctx, WaitingQuery{Queue: seen.Queue, After: seen.High, UpTo: EverySortKey, Limit: 1, HeadsOnly: true})
+	return len(page.Waiting) > 0, err
+}
+
+// maxLateExamples is how many late messages an announcement names.
+const maxLateExamples = 10
+
+// tellLate announces what was late in a keyed queue since it last did.
+func (r *sweepRun) tellLate(ctx context.Context, cur Cursor) error {
+	if cur.LateSoFar <= cur.LateTold {
+		return nil
+	}
+	a := Announcement{
+		Kind: MessageLate, ID: fmt.Sprintf("%s/%d/%s/%d", MessageLate, len(cur.Queue), cur.Queue, cur.LateSoFar),
+		Queue: cur.Queue, Late: cur.LateSoFar - cur.LateTold,
+	}
+	var err error
+	if a.LateExamples, err = r.sorter.lateExamples(ctx, cur); err != nil {
+		return err
+	}
+	if err := r.announce(ctx, a); err != nil {
+		return err
+	}
+	_, err = r.sorter.store.TellLate(ctx, cur, cur.LateSoFar)
+	return err
+}
+
+// lateExamples are the last late messages of a queue that stand near the last one: in the
+// same order item, or in the tail.
+func (s *Sorter) lateExamples(ctx context.Context, cur Cursor) ([]LateMessage, error) {
+	var examples []LateMessage
+	most := min(int64(maxLateExamples), cur.LateSoFar-cur.LateTold)
+	for part, err := range s.parts(ctx, cur, cur.LateSeq-1, cur.LateSeq) {
+		if err != nil {
+			return nil, err
+		}
+		for p := range part.entries.places(part.after) {
+			if p.has(MarkLate) && p.seqs.To <= cur.LateSeq {
+				examples = append(examples, LateMessage{Seq: p.seqs.To, Key: p.Key.Key(), Dropped: p.has(MarkDropped)})
+			}
+		}
+	}
+	return slices.Clone(examples[max(int64(len(examples))-most, 0):]), nil
+}

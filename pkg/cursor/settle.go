@@ -89,8 +89,8 @@ type settleLook struct {
 	// with a later clock would be passed over.
 	now time.Time
 	cur Cursor
-	// low is how far all that had to be looked up was, when the look began.
-	first, low SortKey
+	// first is the watermark when the look began.
+	first SortKey
 	// ahead are the messages beyond the watermark that have no place yet.
 	ahead []*waiting
 	// placed tells that the look gave places, lost that another did meanwhile.

@@ -146,7 +146,7 @@ func readKeyValue(stored string) (value keyValue, rest string, ok bool) {
 	switch value.tag {
 	case tagNumber, tagTime:
 		value.number, rest, ok = readDecimal(stored)
-		return value, rest, ok && (value.tag == tagNumber || true)
+		return value, rest, ok && (value.tag == tagNumber || checkSeconds(value.number) == nil)
 	case tagText:
 		coded, rest, ended := strings.Cut(stored, "\x00")
 		text := []byte(coded)

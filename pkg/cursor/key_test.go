@@ -1,0 +1,373 @@
+package cursor_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Stripe's created counts whole seconds: the rank puts what was created first, and
+// what was deleted last.
+func ExampleKeyType_Key() {
+	keys, err := cursor.ParseKeyType("time, rank(*.created | * | *.deleted)")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(keys)
+	type event struct {
+		created json.Number
+		name    string
+	}
+	events := map[cursor.Key]string{}
+	for _, e := range []event{
+		{"1700000000", "customer.subscription.deleted"},
+		{"1700000000", "customer.subscription.updated"},
+		{"1700000000", "customer.subscription.created"},
+		{"1699999999.5", "customer.deleted"},
+	} {
+		key, err := keys.Key(e.created, e.name)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		events[key] = e.name
+	}
+	inOrder := make([]cursor.Key, 0, len(events))
+	for key := range events {
+		inOrder = append(inOrder, key)
+	}
+	slices.Sort(inOrder)
+	for _, key := range inOrder {
+		fmt.Printf("%s %s\n", key.JSON(), events[key])
+	}
+	_, err = keys.Key("2023-11-14 22:13:20", "customer.created")
+	fmt.Println(err)
+	// Output:
+	// time,rank(*.created|*|*.deleted)
+	// ["2023-11-14T22:13:19.5Z",2] customer.deleted
+	// ["2023-11-14T22:13:20Z",0] customer.subscription.created
+	// ["2023-11-14T22:13:20Z",1] customer.subscription.updated
+	// ["2023-11-14T22:13:20Z",2] customer.subscription.deleted
+	// key part 1 of 2 must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds as a number
+}
+
+// keyOf is the key of a JSON value.
+func keyOf(t testing.TB, keys cursor.KeyType, raw string) cursor.Key {
+	t.Helper()
+	key, err := keys.ParseKey([]byte(raw))
+	if err != nil {
+		t.Fatalf("%s %s: %v", keys, raw, err)
+	}
+	return key
+}
+
+// TestKeysForReaders: each key has one form for readers, whatever the producer's was.
+func TestKeysForReaders(t *testing.T) {
+	for _, c := range []struct{ keys, raw, want string }{
+		{"number", `1`, `1`},
+		{"number", `1.0`, `1`},
+		{"number", `1e0`, `1`},
+		{"number", `0.1E+1`, `1`},
+		{"number", `100e-2`, `1`},
+		{"number", ` 1 `, `1`},
+		{"number", `-0`, `0`},
+		{"number", `0.00`, `0`},
+		{"number", `0e999999999999`, `0`},
+		{"number", `-0.000e-5`, `0`},
+		{"number", `9223372036854775807`, `9223372036854775807`},
+		{"number", `-9223372036854775808`, `-9223372036854775808`},
+		{"number", `18446744073709551615`, `18446744073709551615`},
+		{"number", `"18446744073709551615"`, `18446744073709551615`},
+		{"number", `-12.50`, `-12.5`},
+		{"number", `0.001`, `0.001`},
+		{"number", `1e20`, `100000000000000000000`},
+		{"number", `1e-7`, `0.0000001`},
+		{"number", `1.2345678901234567890123456789012345678`, `1.2345678901234567890123456789012345678`},
+		{"number", `1e-126`, `0.` + strings.Repeat("0", 125) + `1`},
+		{"number", `-999e123`, `-999` + strings.Repeat("0", 123)},
+		{"time", `"2018-10-03T21:13:54.000Z"`, `"2018-10-03T21:13:54Z"`},
+		{"time", `"2018-10-03T23:13:54.120+02:00"`, `"2018-10-03T21:13:54.12Z"`},
+		{"time", `"2018-10-03t21:13:54z"`, `"2018-10-03T21:13:54Z"`},
+		{"time", `"2018-10-03T21:13:54-00:00"`, `"2018-10-03T21:13:54Z"`},
+		{"time", `1538601234`, `"2018-10-03T21:13:54Z"`},
+		{"time", `1538601234.120`, `"2018-10-03T21:13:54.12Z"`},
+		{"time", `1.538601234e9`, `"2018-10-03T21:13:54Z"`},
+		{"time", `0`, `"1970-01-01T00:00:00Z"`},
+		{"time", `-0.000000001`, `"1969-12-31T23:59:59.999999999Z"`},
+		{"time", `-1`, `"1969-12-31T23:59:59Z"`},
+		{"time", `"1969-12-31T23:59:59.25Z"`, `"1969-12-31T23:59:59.25Z"`},
+		{"time", `"1969-12-31T23:59:58.25Z"`, `"1969-12-31T23:59:58.25Z"`},
+		{"time", `"0000-01-01T00:00:00Z"`, `"0000-01-01T00:00:00Z"`},
+		{"time", `"9999-12-31T23:59:59.999999999Z"`, `"9999-12-31T23:59:59.999999999Z"`},
+		{"time", `"2024-02-29T00:00:00Z"`, `"2024-02-29T00:00:00Z"`},
+		{"text", `""`, `""`},
+		{"text", `"a\u0000<b>"`, `"a\u0000<b>"`},
+		{"text", `"\ud83d\ude00"`, `"😀"`},
+		{"text", `"` + strings.Repeat("x", 64) + `"`, `"` + strings.Repeat("x", 64) + `"`},
+		{"rank(a|b)", `"b"`, `1`},
+		{"rank(*)", `""`, `0`},
+		{"time,number,text", `["2018-10-03T21:13:54Z", 7.10, "x"]`, `["2018-10-03T21:13:54Z",7.1,"x"]`},
+	} {
+		keys := cursor.KeyType(c.keys)
+		key := keyOf(t, keys, c.raw)
+		if got := string(key.JSON()); got != c.want {
+			t.Errorf("%s %s is %s, want %s", c.keys, c.raw, got, c.want)
+		}
+		if again, err := cursor.DecodeKey([]byte(key)); err != nil || again != key {
+			t.Errorf("%s %s: %v", c.keys, c.raw, err)
+		}
+		if !keys.Has(key) {
+			t.Errorf("%s has no key %s", c.keys, key)
+		}
+		if !strings.Contains(c.keys, "rank") && keyOf(t, keys, c.want) != key {
+			t.Errorf("%s %s is another key than %s", c.keys, c.raw, c.want)
+		}
+	}
+}
+
+// TestKeysOfGoValues: a program gives its parts as they are.
+func TestKeysOfGoValues(t *testing.T) {
+	at := time.Date(2018, 10, 3, 23, 13, 54, 120_000_000, time.FixedZone("", 7200))
+	for _, c := range []struct {
+		keys  cursor.KeyType
+		value any
+		raw   string
+	}{
+		{"number", 7, `7`},
+		{"number", int64(-7), `-7`},
+		{"number", uint64(18446744073709551615), `18446744073709551615`},
+		{"number", 0.1, `0.1`},
+		{"number", json.Number("7"), `7`},
+		{"number", "7", `7`},
+		{"time", at, `"2018-10-03T21:13:54.12Z"`},
+		{"time", 1538601234.12, `1538601234.12`},
+		{"time", 1538601234, `1538601234`},
+		{"text", "x", `"x"`},
+		{"rank(a|x)", "x", `"x"`},
+	} {
+		if key, err := c.keys.Key(c.value); err != nil || key != keyOf(t, c.keys, c.raw) {
+			t.Errorf("%s %v: %s, %v", c.keys, c.value, key, err)
+		}
+	}
+	key, err := cursor.KeyType("time,text").Key(at, "a,b")
+	if err != nil || key.String() != "2018-10-03T21:13:54.12Z,a,b" {
+		t.Errorf("%s, %v", key, err)
+	}
+}
+
+// TestSizesOfKeys: they are paid for with every message.
+func TestSizesOfKeys(t *testing.T) {
+	for _, c := range []struct {
+		keys cursor.KeyType
+		raw  string
+		most int
+	}{
+		{"time", `"2018-10-03T21:13:54.123Z"`, 9},
+		{"time", `1538601234`, 7},
+		{"time", `"2018-10-03T21:13:54.123456789Z"`, 12},
+		{"number", `9876543211`, 7},
+		{"number", `0`, 2},
+		{"number", `9223372036854775807`, 12},
+		{"number", `-9876543211`, 7},
+		{"text", `"abc"`, 5},
+		{"rank(*)", `"abc"`, 2},
+		{"time,rank(*)", `["2018-10-03T21:13:54.123Z","x"]`, 11},
+	} {
+		if got := len(keyOf(t, c.keys, c.raw)); got > c.most {
+			t.Errorf("%s %s has %d bytes, want at most %d", c.keys, c.raw, got, c.most)
+		}
+	}
+}
+
+// rational is the value of a JSON number.
+func rational(text string) *big.Rat {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		panic(text)
+	}
+	return r
+}
+
+var (
+	keyNumbers = rapid.OneOf(
+		rapid.StringMatching(`-?(0|[1-9][0-9]{0,18})(\.[0-9]{1,18})?(e[+-]?[0-9]{1,2})?`),
+		rapid.StringMatching(`-?(0|[1-9]0{0,5})(\.0{0,4}[0-9]{1,2})?`),
+		rapid.Custom(func(t *rapid.T) string { return fmt.Sprint(rapid.Int64().Draw(t, "n")) }),
+	)
+	keyTimes = rapid.Custom(func(t *rapid.T) time.Time {
+		seconds := rapid.OneOf(rapid.Int64Range(-62_167_219_200, 253_402_300_799), rapid.Int64Range(-3, 3), rapid.Int64Range(1_700_000_000, 1_700_000_003)).Draw(t, "seconds")
+		nanos := rapid.OneOf(rapid.SampledFrom([]int64{0, 1, 500_000_000, 999_999_999}), rapid.Int64Range(0, 999_999_999)).Draw(t, "nanos")
+		return time.Unix(seconds, nanos)
+	})
+	keyTexts = rapid.OneOf(rapid.StringN(0, 16, 64), rapid.StringMatching("[\x00\x01ab]{0,4}"))
+	keyEvent = rapid.SampledFrom([]string{"a", "b.x", "c"})
+)
+
+// keySample is a key with its parts.
+type keySample struct {
+	key     cursor.Key
+	numbers *big.Rat
+	times   time.Time
+	texts   string
+	rank    int
+}
+
+var sampleParts = map[string]func(*rapid.T, *keySample) any{
+	"number": func(t *rapid.T, s *keySample) any {
+		text := keyNumbers.Draw(t, "number")
+		s.numbers = rational(text)
+		return json.Number(text)
+	},
+	"time": func(t *rapid.T, s *keySample) any { s.times = keyTimes.Draw(t, "time"); return s.times },
+	"text": func(t *rapid.T, s *keySample) any { s.texts = keyTexts.Draw(t, "text"); return s.texts },
+	"rank(a|b*|c)": func(t *rapid.T, s *keySample) any {
+		event := keyEvent.Draw(t, "event")
+		s.rank = strings.IndexByte("abc", event[0])
+		return event
+	},
+}
+
+// compare compares the parts of a name.
+func (s keySample) compare(name string, o keySample) int {
+	switch name {
+	case "number":
+		return s.numbers.Cmp(o.numbers)
+	case "time":
+		return s.times.Compare(o.times)
+	case "text":
+		return strings.Compare(s.texts, o.texts)
+	}
+	return s.rank - o.rank
+}
+
+// TestOrderOfKeys: keys sort as what they are of, part by part; equal ones are one key;
+// none is the beginning of another, whatever follows it.
+func TestOrderOfKeys(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"number", "time", "text", "rank(a|b*|c)"}), 1, 3, rapid.ID).Draw(t, "parts")
+		keys, err := cursor.ParseKeyType(strings.Join(names, ","))
+		if err != nil {
+			t.Fatal(err)
+		}
+		draw := func() keySample {
+			var s keySample
+			parts := make([]any, len(names))
+			for i, name := range names {
+				parts[i] = sampleParts[name](t, &s)
+			}
+			if s.key, err = keys.Key(parts...); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		a, b := draw(), draw()
+		want := 0
+		for i := 0; i < len(names) && want == 0; i++ {
+			want = a.compare(names[i], b)
+		}
+		if got := strings.Compare(string(a.key), string(b.key)); got < 0 != (want < 0) || got > 0 != (want > 0) {
+			t.Fatalf("%s and %s compare %d, want %d", a.key, b.key, got, want)
+		}
+		if want != 0 && (strings.HasPrefix(string(a.key), string(b.key)) || strings.HasPrefix(string(b.key), string(a.key))) {
+			t.Fatalf("one of %x and %x is the beginning of the other", string(a.key), string(b.key))
+		}
+		if again, err := cursor.DecodeKey([]byte(a.key)); err != nil || again != a.key || !keys.Has(again) {
+			t.Fatalf("%s is read as %s, %v", a.key, again, err)
+		}
+	})
+}
+
+// TestStoredKeysThatAreNone: what no KeyType writes is an error, and never a panic.
+func TestStoredKeysThatAreNone(t *testing.T) {
+	good := string(keyOf(t, "number", `12345`))
+	for name, stored := range map[string]string{
+		"nothing": "", "no such tag": "\x09\x00", "tag alone": "\x01", "a time's tag alone": "\x02", "a rank's tag alone": "\x04", "rank of 17 patterns": "\x04\x10",
+		"a text without its end": "\x03bc", "a text of 65": "\x03" + strings.Repeat("b", 65) + "\x00", "a text that is no UTF-8": "\x03\xff\x00",
+		"a number without its end": good[:len(good)-1], "a number that goes on": good + "\x02", "a digit over 99": "\x01\xc0\xc8", "a digit over 99 that is not the last": "\x01\xc0\xc9\x02",
+		"a 0 at the front": "\x01\xc0\x01\x02", "a 0 at the end": "\x01\xc0\x03\x00", "a negative 0 at the front": "\x01\x3f\xfe\xfd", "40 digits": "\x01\xc0" + strings.Repeat("\x17", 19) + "\x16",
+		"too great": "\x01\xff\x02", "too small": "\x01\x00\xfd", "a time after 9999": "\x02\xc7\x02", "ten digits of a fraction": "\x02\xba\x02",
+		"four parts": "\x04\x00\x04\x00\x04\x00\x04\x00",
+	} {
+		if key, err := cursor.DecodeKey([]byte(stored)); err == nil {
+			t.Errorf("%s is read as %s", name, key)
+		}
+		if key := cursor.Key(stored); string(key.JSON()) != "null" || !strings.HasPrefix(key.String(), "0x") {
+			t.Errorf("%s is %s and %s", name, key.JSON(), key)
+		}
+	}
+}
+
+func TestKeysOfOtherTypes(t *testing.T) {
+	two := keyOf(t, "rank(a|b|c)", `"c"`)
+	for _, keys := range []cursor.KeyType{"", "number", "time", "text", "rank(a|b)", "time,rank(a|b|c)"} {
+		if keys.Has(two) {
+			t.Errorf("%s has a key of three ranks", keys)
+		}
+	}
+	if cursor.KeyType("text").Has("broken") {
+		t.Error("a broken key is one")
+	}
+}
+
+// FuzzDecodeKey: bytes that anybody may have written are a key, or none; what is one is
+// the same after its way through JSON.
+func FuzzDecodeKey(f *testing.F) {
+	for _, raw := range []string{`["2018-10-03T21:13:54.123Z",-1.5,"x"]`, `[0,0,""]`} {
+		f.Add([]byte(keyOf(f, "time,number,text", raw)))
+	}
+	f.Add([]byte{4, 3})
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		key, err := cursor.DecodeKey(stored)
+		if err != nil {
+			return
+		}
+		if string(key) != string(stored) || !json.Valid(key.JSON()) {
+			t.Fatalf("%x is read as %x, %s", stored, string(key), key.JSON())
+		}
+		for _, keys := range []cursor.KeyType{"number", "time", "text", "time,number,text", "time,time", "number,number", "text,text"} {
+			if !keys.Has(key) {
+				continue
+			}
+			if again, err := keys.ParseKey(key.JSON()); err != nil || again != key {
+				t.Fatalf("%x, %s, is read again as %x, %v", stored, key.JSON(), string(again), err)
+			}
+		}
+	})
+}
+
+// FuzzParseKey: whatever stands in a message, its key is one or an error, and two
+// numbers sort by their values.
+func FuzzParseKey(f *testing.F) {
+	for _, seed := range [][2]string{{`1`, `1.0`}, {`-0`, `0`}, {`"2018-10-03T21:13:54.5+23:59"`, `1538601234.5`}, {`"\ud800"`, `""`}, {`["a"]`, `1e-126`}, {`1E126`, `null`}} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		for _, keys := range []cursor.KeyType{"number", "time", "text", "rank(a|*)", "text,number"} {
+			key, err := keys.ParseKey([]byte(a))
+			if err != nil {
+				continue
+			}
+			if !keys.Has(key) {
+				t.Fatalf("%s %s is %x, which it has not", keys, a, string(key))
+			}
+			other, err := keys.ParseKey([]byte(b))
+			var x, y json.Number
+			if err != nil || json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil || keys != "number" {
+				continue
+			}
+			if got, want := bytes.Compare([]byte(key), []byte(other)), rational(x.String()).Cmp(rational(y.String())); got != want {
+				t.Fatalf("%s and %s compare %d, want %d", a, b, got, want)
+			}
+		}
+	})
+}

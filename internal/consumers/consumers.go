@@ -5,7 +5,8 @@
 //	  {"name": "billing", "sink": {"kind": "sqs", "arn": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"}},
 //	  {"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
 //	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
-//	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
+//	  {"name": "slow", "retries": ["5s", "1m", "10m"], "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
+//	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
 //	  {"name": "books"}
 //	]}
 //
@@ -91,6 +92,8 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 			c.Reader.MaxBytes, err = strictjson.Positive(m.Value)
 		case "maxAttempts":
 			c.Reader.MaxAttempts, err = strictjson.Positive(m.Value)
+		case "retries":
+			c.Reader.Retries, err = durations(m.Value)
 		case "track":
 			c.Reader.Track, err = duration(m.Value)
 		case "sink":
@@ -98,7 +101,7 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 				return c, fmt.Errorf("sink: %w", err)
 			}
 		default:
-			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes, maxAttempts and track")
+			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes, maxAttempts, retries and track")
 		}
 		if err != nil {
 			return c, fmt.Errorf("%s %w", m.Name, err)
@@ -122,6 +125,22 @@ func duration(raw json.RawMessage) (time.Duration, error) {
 		return 0, errors.New(`must be a duration such as "90s" or "15m"`)
 	}
 	return d, nil
+}
+
+// durations reads a list of them.
+func durations(raw json.RawMessage) ([]time.Duration, error) {
+	const must = `must be a list of 1 to 10 durations such as ["1s", "1m"]`
+	elements, err := strictjson.Elements(raw, 10)
+	if err != nil || len(elements) == 0 {
+		return nil, errors.New(must)
+	}
+	all := make([]time.Duration, len(elements))
+	for i, element := range elements {
+		if all[i], err = duration(element); err != nil {
+			return nil, fmt.Errorf("%s: element %d is none", must, i)
+		}
+	}
+	return all, nil
 }
 
 // start reads where a consumer begins: a word or a seq, the latter as a number

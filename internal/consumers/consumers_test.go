@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 		{"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
 		 "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
 		{"name": "books"},
-		{"name": "words", "track": "15m", "sink": {"kind": "sqs", "arn": "`+queueARN+`"}},
+		{"name": "words", "track": "15m", "retries": ["500ms", "1h"], "sink": {"kind": "sqs", "arn": "`+queueARN+`"}},
 		{"name": "late", "start": 7, "sink": {"kind": "sqs", "arn": "`+queueARN+`"}}
 	]}`), func(name string) (string, bool) {
 		return "arn:aws:lambda:eu-west-1:123456789012:function:f", name == consumers.Variable(1)
@@ -56,7 +56,7 @@ func TestRead(t *testing.T) {
 			Sink:   config(t, `{"kind":"lambda","arn":"arn:aws:lambda:eu-west-1:123456789012:function:f"}`),
 		},
 		{Reader: handoff.Reader{Name: "books"}},
-		{Reader: handoff.Reader{Name: "words", Track: 15 * time.Minute}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
+		{Reader: handoff.Reader{Name: "words", Track: 15 * time.Minute, Retries: []time.Duration{500 * time.Millisecond, time.Hour}}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 		{Reader: handoff.Reader{Name: "late", Start: handoff.At(7)}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 	}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b handoff.Start) bool { return a == b }), cmp.Comparer(func(a, b sink.Config) bool { return a == b })); diff != "" {
@@ -104,6 +104,11 @@ func TestReadRefuses(t *testing.T) {
 		"too many bytes":     {one(`"name":"a","maxBytes":99999999`), "consumers[0].maxBytes is 99999999"},
 		"half a message":     {one(`"name":"a","maxMessages":1.5`), "consumers[0].maxMessages must be a positive integer"},
 		"one attempt":        {one(`"name":"a","maxAttempts":1`), "consumers[0].maxAttempts is 1: it must be from 2 to 1000"},
+		"retries of a text":  {one(`"name":"a","retries":"1s"`), `consumers[0].retries must be a list of 1 to 10 durations such as ["1s", "1m"]`},
+		"no retries":         {one(`"name":"a","retries":[]`), "consumers[0].retries must be a list of 1 to 10 durations"},
+		"eleven retries":     {one(`"name":"a","retries":["1s","1s","1s","1s","1s","1s","1s","1s","1s","1s","1s"]`), "consumers[0].retries must be a list of 1 to 10"},
+		"a retry of a word":  {one(`"name":"a","retries":["1s","soon"]`), "consumers[0].retries must be a list of 1 to 10 durations such as [\"1s\", \"1m\"]: element 1 is none"},
+		"too long a retry":   {one(`"name":"a","retries":["1s","2h"]`), "consumers[0].retries[1] is 2h0m0s: it must be from 100ms to 1h0m0s"},
 		"a part of a tenant": {one(`"name":"a","prefix":"@acme"`), "consumers[0].prefix begins with '@', and with no whole tenant"},
 		"no tenant":          {one(`"name":"a","prefix":"@/"`), "consumers[0].prefix begins with '@'"},
 		"a prefix of null":   {one(`"name":"a","prefix":null`), "consumers[0].prefix must be a string"},

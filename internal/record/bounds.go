@@ -13,18 +13,16 @@ const (
 	MaxAttempts     = 1000
 	MinLease        = 30 * time.Second
 	MaxLease        = 12 * time.Hour
+	MaxDelays       = 10
+	MinDelay        = 100 * time.Millisecond
+	MaxDelay        = time.Hour
 )
 
-// RetryAfter is how long after its n-th failure a message is tried again: long
-// enough that a sink which is away for minutes does not block its queues.
-func RetryAfter(n int) time.Duration {
-	switch n {
-	case 1:
-		return time.Second
-	case 2:
-		return 10 * time.Second
-	case 3:
-		return time.Minute
-	}
-	return 5 * time.Minute
+// DefaultRetries is how long after each failure a message is tried again where nothing else
+// is set, the last one again and again.
+var DefaultRetries = []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute}
+
+// RetryAfter is how long after its n-th failure a message is tried again, by a schedule.
+func RetryAfter(n int, schedule []time.Duration) time.Duration {
+	return schedule[min(max(n, 1), len(schedule))-1]
 }

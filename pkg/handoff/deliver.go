@@ -357,7 +357,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 	now := run.now()
 	why, replyQueue := record.Words(cause)
 	failure := record.Failure{
-		Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts)),
+		Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts, run.reader.Retries)),
 		Block: c.Alone() && (c.Attempts >= run.reader.MaxAttempts || isPermanent(cause)),
 	}
 	run.bad = isPermanent(cause)

@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -155,6 +156,11 @@ type Reader struct {
 	// Blocked, 2 to 1,000; 5. A batch comes twice as it is, and then by halves; the
 	// last attempt has one message.
 	MaxAttempts int
+	// Retries is how long after each failure a message is tried again, the last one again
+	// and again: 1 to 10 of 0.1 seconds to 1 hour; 1 s, 10 s, 1 min and 5 min where it is
+	// empty. A tracked batch whose chain
+	// failed comes again by the default.
+	Retries []time.Duration
 	// Track, where it is not 0, is how long the work of a batch may take, 1
 	// second to 30 days, from the creation of its chain on. Each batch then has a
 	// chain of package xorack, with a root edge for each message ([Batch].Edges).
@@ -174,6 +180,9 @@ func (r Reader) withDefaults() Reader {
 		if *field == 0 {
 			*field = fallback
 		}
+	}
+	if len(r.Retries) == 0 {
+		r.Retries = record.DefaultRetries
 	}
 	return r
 }
@@ -196,7 +205,20 @@ func (r Reader) Validate() error {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
 		}
 	}
-	return validateTrack(r.Track)
+	return cmp.Or(validateDelays("retries", r.Retries), validateTrack(r.Track))
+}
+
+// validateDelays reports the first delay of a schedule that is out of its bounds.
+func validateDelays(field string, delays []time.Duration) error {
+	if len(delays) > record.MaxDelays {
+		return &cursor.InvalidError{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("has %d times: at most %d are allowed", len(delays), record.MaxDelays)}
+	}
+	for i, delay := range delays {
+		if delay < record.MinDelay || delay > record.MaxDelay {
+			return &cursor.InvalidError{Field: fmt.Sprintf("%s[%d]", field, i), Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", delay, record.MinDelay, record.MaxDelay)}
+		}
+	}
+	return nil
 }
 
 // takes reports why this Deliverer cannot work for a reader.

@@ -83,6 +83,9 @@ func (f *flaky) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 
 var errFlaky = errors.New("the store is away")
 
+// errNo is why a sink takes no batch.
+var errNo = errors.New("no")
+
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), consumers: ddb.NewMemory(handoff.Names{}.Tables()...)}

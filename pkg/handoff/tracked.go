@@ -210,7 +210,7 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain, m
 		why += ": " + chain.Reason
 	}
 	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, record.Failure{
-		Error: record.Cut(why, record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts)),
+		Error: record.Cut(why, record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts, record.DefaultRetries)),
 		Block: maxAttempts > 0 && c.Attempts >= maxAttempts && c.Alone(),
 	})
 }

@@ -41,6 +41,9 @@ type Consumer struct {
 	// MaxAttempts is how often a message is tried before the consumer is
 	// blocked in its queue, 2 to 1,000; 5.
 	MaxAttempts int `json:"maxAttempts,omitempty"`
+	// Retries is how long after each failure a message is tried again, the last one again
+	// and again: 1 to 10 of "100ms" to "1h"; "1s", "10s", "1m" and "5m".
+	Retries []string `json:"retries,omitempty"`
 	// Track, where it is not empty, is how long the work of a batch may take, such
 	// as "15m": "1s" to "720h". Each message then carries an edge, and the batch is
 	// committed when the work of all of them was reported to ack as done, else it

@@ -195,7 +195,7 @@ func (p *Puller) abort(ctx context.Context, h Held, reason string, end func(hand
 	}
 	now := p.t.Now()
 	c, made, err := end(c, record.Failure{
-		Error: record.Cut(strings.ToValidUTF8(reason, "?"), record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts)),
+		Error: record.Cut(strings.ToValidUTF8(reason, "?"), record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts, record.DefaultRetries)),
 		Block: c.Attempts >= p.maxAttempts && c.Alone(),
 	})
 	if err != nil {

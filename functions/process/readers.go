@@ -40,13 +40,16 @@ func readersFrom(folder string) ([]handoff.Reader, error) {
 
 // handing hands batches to a sink. A message that the sink can never take
 // blocks the consumer without being tried again: it would fail the same way,
-// and its queue would wait in silence for longer.
+// and its queue would wait in silence for longer. Where the sink is away, no message is at fault.
 func handing(to kind.Sink) func(context.Context, handoff.Batch) error {
 	return func(ctx context.Context, batch handoff.Batch) error {
 		err := to.Send(ctx, batch)
 		var tooLarge *kind.TooLargeError
 		if errors.As(err, &tooLarge) {
 			return handoff.Permanent(err)
+		}
+		if kind.IsAway(err) {
+			return handoff.SinkAway(err)
 		}
 		return err
 	}

@@ -93,6 +93,9 @@ type Consumer struct {
 	Failed     time.Time
 	Error      string
 	ReplyQueue string
+	// Away is how often in a row the sink was away when the message behind Delivered was
+	// tried: such a try counts for nothing.
+	Away int
 	// BlockedSince is since when the state is Blocked.
 	BlockedSince time.Time
 	// Outcomes are those of the last claims, each in the slot N mod 4.

@@ -34,6 +34,7 @@ const (
 	attrFailed           ddb.Path = "failed"  // ms
 	attrError            ddb.Path = "error"
 	attrReplyQueue       ddb.Path = "replyQueue"
+	attrAway             ddb.Path = "away"
 	attrBlockedSince     ddb.Path = "blockedSince" // ms
 	attrOutcomes         ddb.Path = "outcomes"
 	attrQuarantine       ddb.Path = "quarantine"
@@ -138,6 +139,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		Failed:       d.MillisOr(attrFailed),
 		Error:        d.TextOr(attrError, ""),
 		ReplyQueue:   d.TextOr(attrReplyQueue, ""),
+		Away:         int(d.NumberOr(attrAway, 0)),
 		BlockedSince: d.MillisOr(attrBlockedSince),
 		Paused:       d.TextOr(attrPaused, ""),
 		PausedSince:  d.MillisOr(attrPausedSince),

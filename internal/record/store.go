@@ -145,6 +145,9 @@ type Failure struct {
 	RetryAt    time.Time
 	// Block makes the consumer Blocked.
 	Block bool
+	// Away is how often in a row the sink was away, with this time: the attempt is taken
+	// back, and the batch comes again as it was. It is 0 where the batch failed.
+	Away int
 }
 
 // OpReply is the Kind of an Operation that no operator made: it records replies

@@ -128,14 +128,25 @@ func ended(c record.Consumer, outcome record.TokenOutcome) record.Consumer {
 func committed(c record.Consumer) record.Consumer {
 	c = ended(c, record.Committed)
 	c.State, c.Delivered, c.Attempts = record.Idle, c.To, 0
-	c.Failed, c.Error, c.ReplyQueue, c.Tracked = time.Time{}, "", "", false
+	c.Tracked = false
+	return taken(c)
+}
+
+// taken is c when nothing failed since.
+func taken(c record.Consumer) record.Consumer {
+	c.Failed, c.Error, c.ReplyQueue, c.Away = time.Time{}, "", "", 0
 	return c
 }
 
 // failed is c after a failure.
 func failed(c record.Consumer, f record.Failure) record.Consumer {
 	c = ended(c, record.Aborted)
-	c.IsolateTo, c.Failed, c.Error, c.ReplyQueue, c.Tracked = c.To, f.Now, f.Error, f.ReplyQueue, false
+	c.Failed, c.Error, c.ReplyQueue, c.Tracked, c.Away = f.Now, f.Error, f.ReplyQueue, false, f.Away
+	if f.Away > 0 {
+		c.Attempts--
+	} else {
+		c.IsolateTo = c.To
+	}
 	if f.Block {
 		return blocked(c, f.Now)
 	}

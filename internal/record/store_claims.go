@@ -72,9 +72,12 @@ func setClaim(n int64, claim Claim) []ddb.Action {
 	return append(set, attrTracked.Set(ddb.Bool(true)), attrVersion.Set(ddb.Int(layoutTracked)))
 }
 
+// setTaken takes down that nothing failed since.
+func setTaken() []ddb.Action { return ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway) }
+
 // setPassed is what a consumer is that has its claim's range behind it.
 func setPassed() []ddb.Action {
-	return append(ddb.Removed(attrFailed, attrError, attrReplyQueue),
+	return append(setTaken(),
 		setState(Idle), attrDelivered.Set(attrTo.Ref()), attrAttempts.Set(ddb.Int(0)))
 }
 
@@ -89,14 +92,18 @@ func setBlocked(n int64, now time.Time) []ddb.Action {
 // again, by halves if need be, or not at all for now.
 func setFailed(t Token, failure Failure) []ddb.Action {
 	set := []ddb.Action{
-		setEnded(t, Aborted), attrIsolateTo.Set(attrTo.Ref()),
-		attrFailed.Set(ddb.Millis(failure.Now)), attrError.Set(ddb.Text(failure.Error)),
+		setEnded(t, Aborted), attrFailed.Set(ddb.Millis(failure.Now)), attrError.Set(ddb.Text(failure.Error)),
 	}
 	about := attrReplyQueue.Remove()
 	if failure.ReplyQueue != "" {
 		about = attrReplyQueue.Set(ddb.Text(failure.ReplyQueue))
 	}
 	set = append(set, about)
+	if failure.Away > 0 {
+		set = append(set, attrAttempts.Plus(-1), attrAway.Set(ddb.Int(int64(failure.Away))))
+	} else {
+		set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Remove())
+	}
 	if failure.Block {
 		return append(set, setBlocked(t.N, failure.Now)...)
 	}
@@ -156,9 +163,10 @@ func (s *Store) CommitAndClaim(ctx context.Context, queue, name string, token To
 // commitAndClaim commits the claim of a token, on a condition, and makes the
 // next one.
 func (s *Store) commitAndClaim(ctx context.Context, op, queue, name string, condition ddb.Cond, token Token, claim Claim) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, op, queue, name, ddb.And(condition, attrPaused.Missing()), append(setClaim(token.N+1, claim),
+	c, made, err := s.update(ctx, op, queue, name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(token.N+1, claim), setTaken(), []ddb.Action{
 		setEnded(token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
-		attrAttempts.Set(ddb.Int(1)), attrFailed.Remove(), attrError.Remove(), attrReplyQueue.Remove())...)
+		attrAttempts.Set(ddb.Int(1)),
+	})...)
 	return c, made || c.holds(Token{token.N + 1, claim.Req}), err
 }
 

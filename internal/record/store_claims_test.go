@@ -216,6 +216,35 @@ func TestStoreFail(t *testing.T) {
 	})
 }
 
+// TestStoreAway: a try for which the sink was away is not counted, nor does it make claims
+// smaller, however often it is repeated.
+func TestStoreAway(t *testing.T) {
+	each(t, func(b *bench) {
+		away := failure(false)
+		c := b.create(b.fresh("a"))
+		for n := range 2 {
+			away.Away = n + 1
+			c = b.claim(c, fmt.Sprint("r", n), 5)
+			want := failed(c, away)
+			b.answer("away", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+			c = b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+		}
+		if c.Attempts != 0 || c.IsolateTo != 0 || c.Away != 2 {
+			b.Errorf("%+v; want nothing counted", c)
+		}
+		next := b.claim(c, "r2", 5)
+		c = b.answer("failed", failed(next, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", next.Token, failure(false)))
+		away.Away = 1
+		c = b.claim(c, "r3", 5)
+		c = b.answer("away once more", failed(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+		c = b.claim(c, "r4", 5)
+		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, claim("r5", 6)))
+		c = b.answer("away again", failed(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+		c = b.claim(c, "r6", 6)
+		b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+	})
+}
+
 func TestStoreCancel(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))

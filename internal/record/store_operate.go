@@ -12,7 +12,7 @@ import (
 
 // setOperated is what an operator's unblocking or rewinding leaves.
 func setOperated(seen Consumer, delivered int64, op string) []ddb.Action {
-	return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrBlockedSince),
+	return append(setTaken(), attrBlockedSince.Remove(),
 		setState(Idle), attrDelivered.Set(ddb.Int(delivered)), attrAttempts.Set(ddb.Int(0)),
 		attrTokenN.Set(ddb.Int(seen.Token.N+1)), attrLastOp.Set(ddb.Text(op)))
 }

@@ -116,7 +116,7 @@ func TestStoreUnblock(t *testing.T) {
 		stuck = b.answer("failed", failed(claimed, failure(true)), true)(b.Fail(b.Context(), b.queue, "a", claimed.Token, failure(true)))
 		want = stuck
 		want.State, want.Attempts, want.LastOp, want.BlockedSince = record.Idle, 0, "op 3", time.Time{}
-		want.Failed, want.Error, want.ReplyQueue = time.Time{}, "", ""
+		want = taken(want)
 		want.Token.N++
 		b.answer("redriven", want, true)(b.Unblock(b.Context(), stuck, false, "op 3"))
 
@@ -150,7 +150,8 @@ func TestStoreRewind(t *testing.T) {
 		stuck = b.answer("failed", failed(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "stuck", stuck.Token, failure(true)))
 		want = stuck
 		want.State, want.Delivered, want.Rewinds, want.BlockedSince = record.Idle, 9, 1, time.Time{}
-		want.Attempts, want.IsolateTo, want.Failed, want.Error, want.ReplyQueue = 0, 0, time.Time{}, "", ""
+		want = taken(want)
+		want.Attempts, want.IsolateTo = 0, 0
 		want.Starting, want.LastOp = "op 1", "op 1"
 		want.Token.N++
 		b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))

@@ -35,7 +35,7 @@ func aside(c record.Consumer) record.Consumer {
 		}
 	}
 	c.State, c.Delivered, c.Attempts = record.Idle, c.To, 0
-	c.Failed, c.Error, c.ReplyQueue = time.Time{}, "", ""
+	c = taken(c)
 	return c
 }
 

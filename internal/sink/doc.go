@@ -17,6 +17,10 @@
 // found before the first request, so that nothing of the batch has left: the
 // messages before it go out in a shorter batch, once.
 //
+// An error that is the sink's own, because it is throttled, has a fault, or cannot be reached in
+// time, is told from those of a message by [kind.IsAway]: by types, statuses and codes, not by
+// words. What a function says that ran is always the message's.
+//
 //	kind         order of a queue's messages       repeats
 //	lambda       kept                              by the token
 //	sqs, sns     kept, but see below               dropped by AWS within 5 minutes, then by the token

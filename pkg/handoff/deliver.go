@@ -354,22 +354,14 @@ func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time
 
 // fail gives a claim back whose batch was not handed on.
 func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consumer, error) {
-	now := run.now()
-	why, replyQueue := record.Words(cause)
-	failure := record.Failure{
-		Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts, run.reader.Retries)),
-		Block: c.Alone() && (c.Attempts >= run.reader.MaxAttempts || isPermanent(cause)),
-	}
+	failure := run.failure(c, cause)
 	run.bad = isPermanent(cause)
-	if run.bad {
-		failure.RetryAt = now // the message has only to be alone
-	}
 	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
 	if err == nil && made && failure.Block && after.State == Idle && after.Token == c.Token {
 		// The call that handled the end of its chain was first, and does not know that this
 		// was the last time. Where it cannot be blocked now, the next time is.
-		after, _, err = run.store.Block(ctx, after, now)
+		after, _, err = run.store.Block(ctx, after, failure.Now)
 	}
 	if err != nil {
 		return c, err
@@ -385,6 +377,24 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 		run.Ended = EndedFailed
 	}
 	return after, nil
+}
+
+// failure is what is noted of a batch that was not handed on.
+func (run *delivery) failure(c Consumer, cause error) record.Failure {
+	now := run.now()
+	why, replyQueue := record.Words(cause)
+	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Now: now}
+	switch {
+	case isPermanent(cause):
+		failure.RetryAt, failure.Block = now, c.Alone() // it has only to be alone
+	case isSinkAway(cause):
+		failure.Away = c.Away + 1
+		failure.RetryAt = now.Add(record.RetryAfter(failure.Away, run.reader.Retries))
+	default:
+		failure.RetryAt = now.Add(record.RetryAfter(c.Attempts, run.reader.Retries))
+		failure.Block = c.Alone() && c.Attempts >= run.reader.MaxAttempts
+	}
+	return failure
 }
 
 // read reads the next batch. Ended is Missing where the next message is not there.

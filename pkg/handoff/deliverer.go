@@ -137,7 +137,8 @@ type Reader struct {
 	// '.', '-' and '_'.
 	Name string
 	// Handle is given each batch. What it returns, or panics with, is why the
-	// batch is tried again; Permanent says that it need not be. Its context
+	// batch is tried again; Permanent says that it need not be, and SinkAway
+	// that the try counts for nothing. Its context
 	// ends some time before the claim does. It may be called from several
 	// goroutines at once, for different queues; [Options].ForEach is how that
 	// is changed.

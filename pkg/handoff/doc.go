@@ -36,6 +36,7 @@
 //	isolateTo     N  up to this seq a batch failed, or its process died: claims are smaller
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last
+//	away         N  how often in a row the sink was away when it was tried
 //	replyQueue   S  where error is about replies: the queue that they go to
 //	outcomes     M  how the last four claims ended, in slot tokenN mod 4, of each
 //	  n          N  its number

@@ -73,6 +73,26 @@ func Permanent(err error) error {
 	return permanent{err}
 }
 
+// sinkAway marks an error that is none of the batch's.
+type sinkAway struct{ error }
+
+func (a sinkAway) Unwrap() error { return a.error }
+
+// SinkAway marks what a handler returns as an error that says nothing of the batch: its sink
+// is throttled, or cannot be reached. The batch comes again as it was, and the try is not
+// counted, however often that is so.
+func SinkAway(err error) error {
+	if err == nil {
+		return nil
+	}
+	return sinkAway{err}
+}
+
+func isSinkAway(err error) bool {
+	var a sinkAway
+	return errors.As(err, &a)
+}
+
 func isPermanent(err error) bool {
 	var p permanent
 	return errors.As(err, &p)

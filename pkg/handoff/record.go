@@ -32,6 +32,7 @@ type (
 	//	Failed time.Time            when a batch last failed since the last commit
 	//	Error string                why it failed
 	//	ReplyQueue string           the queue of the replies that Error is about; it does not name it
+	//	Away int                    how often in a row its sink was away
 	//	BlockedSince time.Time      since when the State is Blocked
 	//	Outcomes [4]                of the last claims, in the slot N mod 4: N int64, Outcome
 	//	                            TokenOutcome, and Sum string, a hash of the token's Req

@@ -102,10 +102,16 @@ func (s *bus) put(ctx context.Context, details []string) ([]kind.Refusal, error)
 	var refusals []kind.Refusal
 	for i, result := range results {
 		if result.EventID == "" {
-			refusals = append(refusals, kind.Refusal{Index: i, Code: result.ErrorCode, Message: result.ErrorMessage})
+			refusals = append(refusals, kind.Refusal{Index: i, Code: result.ErrorCode, Message: result.ErrorMessage, Away: isOwnFault(result.ErrorCode)})
 		}
 	}
 	return refusals, nil
+}
+
+// isOwnFault reports whether an entry failed by EventBridge's own fault: it says
+// ThrottlingException where there was too much ("PutEvents", Amazon EventBridge API Reference).
+func isOwnFault(code string) bool {
+	return code == "ThrottlingException" || code == "InternalException" || code == "InternalFailure" || code == "ServiceUnavailable"
 }
 
 // hasGreatInteger reports whether a JSON document has an integer beyond 64

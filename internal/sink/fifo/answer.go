@@ -57,7 +57,7 @@ func (v Verdicts) Taken(id string) (i int, ok bool) {
 func (v Verdicts) Refused(failed []awscall.Failed) {
 	for _, f := range failed {
 		if i, ok := v.index(f.ID); ok {
-			v[i] = &kind.Refusal{Index: i, Code: f.Code, Message: f.Message, Final: f.SenderFault}
+			v[i] = &kind.Refusal{Index: i, Code: f.Code, Message: f.Message, Final: f.SenderFault, Away: !f.SenderFault}
 		}
 	}
 }

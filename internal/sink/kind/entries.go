@@ -3,7 +3,6 @@ package kind
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -43,6 +42,8 @@ type Refusal struct {
 	Code, Message string
 	// Final means that no repeat can help.
 	Final bool
+	// Away means that the fault is the sink's own.
+	Away bool
 }
 
 // tries is how often an entry is sent at most, as long as it is the first that
@@ -83,7 +84,7 @@ func SendAll[T any](ctx context.Context, queue string, items []Item[T], l Limits
 			refused = 0
 		}
 		refused++
-		err = fmt.Errorf("%s refused message %d: %s", l.Kind, sent[first.Index].Seq, Bounded(first.Code+": "+first.Message))
+		err = &RefusedError{l.Kind, sent[first.Index].Seq, first}
 		if first.Final || refused == tries {
 			return err
 		}

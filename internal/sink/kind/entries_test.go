@@ -28,7 +28,7 @@ func (s *service) put(_ context.Context, seqs []int64) ([]Refusal, error) {
 			refused = refused || bad == seq
 		}
 		if refused {
-			refusals = append(refusals, Refusal{i, "InternalError", "try later", s.final})
+			refusals = append(refusals, Refusal{Index: i, Code: "InternalError", Message: "try later", Final: s.final})
 		} else {
 			s.taken = append(s.taken, seq)
 		}

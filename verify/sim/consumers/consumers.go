@@ -28,6 +28,7 @@ func Hash(d *sim.Digest, c handoff.Consumer) {
 	d.Int(int64(c.Attempts))
 	d.Int(c.IsolateTo)
 	d.Int(c.RetryAt.Unix())
+	d.Int(int64(c.Away))
 	d.Text(c.Paused)
 	d.Int(c.Rewinds)
 	d.Text(c.Starting)

@@ -1,6 +1,7 @@
 package handoff_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -42,5 +43,37 @@ func TestRetriesAreASetting(t *testing.T) {
 			t.Errorf("it is tried again after %s, want %s", got, want)
 		}
 		k.pass(want)
+	}
+}
+
+// TestASinkThatIsAwayBlocksNothing: however often it is away, nothing is counted; the times
+// between the tries grow all the same, and the batch comes again as it was.
+func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 3)...)
+	k.fails = func(handoff.Batch) error { return fmt.Errorf("call: %w", handoff.SinkAway(errNo)) }
+	waits := []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 5 * time.Minute}
+	for i := range 20 {
+		done := k.ends("q", handoff.EndedFailed)
+		if want, got := waits[min(i, len(waits)-1)], done.Record.RetryAt.Sub(k.now); got != want {
+			t.Errorf("after %d times it is tried again after %s, want %s", i+1, got, want)
+		}
+		k.gets("q 1,2,3 #1")
+		k.pass(5 * time.Minute)
+	}
+	if c := k.at("q", 0, handoff.Idle); c.Attempts != 0 || c.Away != 20 || c.Error != "call: no" {
+		t.Errorf("%+v; want no attempt", c)
+	}
+	// What is the message's own counts as ever.
+	k.poison(2, errNo)
+	k.ends("q", handoff.EndedFailed)
+	if c := k.at("q", 0, handoff.Idle); c.Attempts != 1 || c.Away != 0 {
+		t.Errorf("%+v; want one attempt", c)
+	}
+	k.fails = nil
+	k.pass(time.Second)
+	k.ends("q", handoff.EndedCaughtUp)
+	if handoff.SinkAway(nil) != nil {
+		t.Error("no error became one")
 	}
 }

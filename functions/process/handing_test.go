@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// refusing is a sink that takes no batch.
+type refusing struct{ err error }
+
+// Send implements [kind.Sink].
+func (r refusing) Send(context.Context, handoff.Batch) error { return r.err }
+
+// TestHanding: a message that no sink takes blocks at once, and one for whose sink it is away
+// is not counted.
+func TestHanding(t *testing.T) {
+	for name, c := range map[string]struct {
+		err      error
+		state    handoff.State
+		attempts int
+	}{
+		"too large": {&kind.TooLargeError{Kind: "sqs", Seq: 1, Bytes: 2, Limit: 1}, handoff.Blocked, 1},
+		"away":      {&smithyhttp.RequestSendError{Err: context.DeadlineExceeded}, handoff.Idle, 0},
+		"refused":   {&kind.RefusedError{Kind: "sqs", Seq: 1}, handoff.Idle, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{ForEach: fanout.OneByOne})
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := handoff.New(handoff.NewMemory(), sorter, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1}); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				done := d.Deliver(ctx, "q", handoff.Reader{Name: "c", Handle: handing(refusing{c.err})}, -1)
+				if done.Err != nil || done.Record.State != c.state || done.Record.Attempts != c.attempts {
+					t.Errorf("%s after %d attempts, %v; want %s after %d", done.Record.State, done.Record.Attempts, done.Err, c.state, c.attempts)
+				}
+			})
+		})
+	}
+}

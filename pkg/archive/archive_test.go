@@ -207,6 +207,43 @@ func TestArrivalOrder(t *testing.T) {
 	s.has("again", 2, 3)
 }
 
+// TestKeyedQueues are archived with their keys, and replayed under the numbers that they
+// gave.
+func TestKeyedQueues(t *testing.T) {
+	s := newShelf(t)
+	put := func(key string, seq int64) {
+		t.Helper()
+		m := message("q", seq)
+		m.ID, m.Seq = fmt.Sprint("id ", seq), 0
+		if _, err := s.sorter.PutKeyed(t.Context(), cursor.Keyed{Key: []any{key}, KeyType: "text", Message: m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle := func() {
+		t.Helper()
+		settled := time.Duration(0)
+		if _, err := s.sorter.Configure(t.Context(), "q", cursor.Change{Settle: &settled}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.sorter.Settle(t.Context(), "q", cursor.EverySortKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("b", 2)
+	put("a", 1)
+	settle()
+	put("a0", 3)
+	s.keep("q", 3, 1000, archive.Kept{To: 3, Messages: 3})
+	for seq, want := range map[int64]string{1: `"a" false`, 3: `"a0" true`} {
+		m, there, err := s.a.Message(t.Context(), "q", seq)
+		if got := fmt.Sprintf("%s %v", m.Key.JSON(), m.Late); err != nil || !there || got != want {
+			t.Errorf("message %d: %s, %v; want %s", seq, got, err, want)
+		}
+	}
+	s.replayed(archive.Range{Queue: "q", From: 2, To: 3, Into: "again"}, archive.Replayed{Last: 3, Messages: 2})
+	s.has("again", 2, 3)
+}
+
 // TestKeepStopsAtItsLimit, and marks what it did.
 func TestKeepStopsAtItsLimit(t *testing.T) {
 	s := newShelf(t)

@@ -49,16 +49,26 @@ type head struct {
 	Attributes  map[string]string `json:"attributes,omitempty"`
 	EnqueuedAt  time.Time         `json:"enqueuedAt"`
 	Tombstone   string            `json:"tombstone,omitempty"`
+	// Key is for people, KeyBytes the same as it is kept; both of a keyed queue.
+	Key      json.RawMessage `json:"key,omitempty"`
+	KeyBytes []byte          `json:"keyBytes,omitempty"`
+	Late     bool            `json:"late,omitempty"`
+	Unlinked bool            `json:"unlinked,omitempty"`
 }
 
 // encode is the document of a message: what expires, or is another's mark, is
 // not in it, so that it is the same whenever it is made.
 func encode(m cursor.Message) []byte {
-	raw, err := json.Marshal(head{
-		layout, m.Queue, m.Seq, m.ID, m.ContentType, m.Attributes, m.EnqueuedAt.UTC(), m.Tombstone,
-	})
+	h := head{
+		Version: layout, Queue: m.Queue, Seq: m.Seq, ID: m.ID, ContentType: m.ContentType, Attributes: m.Attributes,
+		EnqueuedAt: m.EnqueuedAt.UTC(), Tombstone: m.Tombstone, Late: m.Late, Unlinked: m.Unlinked,
+	}
+	if m.Key != "" {
+		h.Key, h.KeyBytes = m.Key.JSON(), []byte(m.Key)
+	}
+	raw, err := json.Marshal(h)
 	if err != nil {
-		panic(err) // unreachable: a time of the clock, and texts
+		panic(err) // unreachable: a time of the clock, texts, and a key that is JSON
 	}
 	return append(append(raw, '\n'), m.Body...)
 }
@@ -78,9 +88,16 @@ func decode(raw []byte, queue string, seq int64) (cursor.Message, error) {
 	case h.Queue != queue || h.Seq != seq:
 		return cursor.Message{}, fmt.Errorf("the archive of queue %q has the message %d of queue %q under %d", queue, h.Seq, h.Queue, seq)
 	}
+	var key cursor.Key
+	if len(h.KeyBytes) > 0 {
+		var err error
+		if key, err = cursor.DecodeKey(h.KeyBytes); err != nil {
+			return cursor.Message{}, fmt.Errorf("the archive of queue %q has a message under %d with no key: %w", queue, seq, err)
+		}
+	}
 	m := cursor.Message{
 		Queue: h.Queue, Seq: h.Seq, ID: h.ID, ContentType: h.ContentType, Attributes: h.Attributes,
-		EnqueuedAt: h.EnqueuedAt, Tombstone: h.Tombstone,
+		EnqueuedAt: h.EnqueuedAt, Tombstone: h.Tombstone, Key: key, Late: h.Late, Unlinked: h.Unlinked,
 	}
 	if m.Tombstone == "" {
 		m.Body = body

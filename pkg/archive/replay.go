@@ -106,8 +106,8 @@ func (a *Archive) ready(ctx context.Context, r Range) error {
 	switch {
 	case err != nil:
 		return err
-	case it.Settings.Kind == cursor.KindArrival:
-		return &cursor.InvalidError{Field: "into", Code: invalid.Clash, Problem: "must not be in arrival order"}
+	case it.Settings.Kind != cursor.KindNumbered:
+		return &cursor.InvalidError{Field: "into", Code: invalid.Clash, Problem: "must be a numbered queue: it is " + it.Settings.Kind.String()}
 	case it.Position < r.From-1 || it.Settings.First > r.From:
 		return &cursor.InvalidError{Field: "into", Code: invalid.Clash, Problem: fmt.Sprintf(
 			"begins at %d and has come to %d: it must have come to %d, or be a new queue", it.Settings.First, it.Position, r.From-1)}

@@ -9,10 +9,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// inArrivalOrder and inNumbers say what is wrong with a put of the other kind.
+// ownSeqs and inNumbers say what is wrong with a put of the other kind.
 const (
-	inArrivalOrder = "the queue is in arrival order, and gives the seqs itself"
-	inNumbers      = "the queue is numbered, and its producers give the seqs"
+	ownSeqs   = "the queue gives the seqs itself"
+	inNumbers = "the queue is numbered, and its producers give the seqs"
 )
 
 // Appended is the answer for one arrival.

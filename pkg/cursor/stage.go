@@ -62,7 +62,7 @@ func (s *Sorter) Stage(ctx context.Context, kind Kind, arrivals ...Arrival) ([]S
 func (s *Sorter) lookToStage(ctx context.Context, kind Kind, queue string) (Cursor, error) {
 	look, what := s.lookToAppend, inNumbers
 	if kind == KindNumbered {
-		look, what = s.look, inArrivalOrder
+		look, what = s.look, ownSeqs
 	}
 	cur, err := look(ctx, queue)
 	if err == nil && cur.Settings.Kind != kind {

@@ -43,6 +43,7 @@ var cases = []bigCase{
 	{"a consumer is a week behind beside 1,000 healthy queues", behind},
 	{"an arrival comes again after 200,000 others", lateRepeat},
 	{"100,000 queues and a sweep", manyQueues},
+	{"1,000,000 messages are sorted by a time, twice", manyKeyed},
 }
 
 func main() {

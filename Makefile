@@ -25,7 +25,8 @@ TOOL := $(GO) tool -modfile=tools.mod
 INPUT ?=
 MODE ?= sync
 CHAOS ?=
-# ORDER=arrival leaves the messages' numbers out: the queues give them.
+# ORDER=arrival leaves the messages' numbers out: the queues give them. ORDER=key gives
+# them times instead, by which the queues sort them.
 ORDER ?=
 # TRACKED=1 commits each batch only when the work of its messages is done.
 TRACKED ?=
@@ -165,8 +166,8 @@ BATCH ?= 1
 DISORDER ?= 0
 QUEUES ?= 100
 .PHONY: cost
-cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=…
-	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES)
+cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=… ORDER=key SETTLE=5s
+	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES) -order $(or $(ORDER),number) -settle $(or $(SETTLE),5s)
 
 .PHONY: mutants
 mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed; CLAUSES=1: each clause of the stores' requests)

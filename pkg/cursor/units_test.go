@@ -43,6 +43,27 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestUnitsOfSettling holds those of keyed queues to what is measured.
+func TestUnitsOfSettling(t *testing.T) {
+	for j, size := range cost.Batches {
+		m := keyedMeter(t)
+		m.stage(0, 1)
+		m.settle(1)
+		const n = 200
+		var settled cost.Units
+		for first := 1; first <= n; first += size {
+			m.stage(first, size)
+			total := m.cost(func() { m.settle(size) }).Total()
+			settled.Writes += total.Writes / n
+			settled.Reads += total.Reads / n
+		}
+		want := cost.Settling[j]
+		if math.Abs(settled.Writes-want.Writes) > 0.0051 || math.Abs(settled.Reads-want.Reads) > 0.011 {
+			t.Errorf("%d settled together: {%.3g, %.3g}, internal/dev/cost has {%.3g, %.3g}", size, settled.Writes, settled.Reads, want.Writes, want.Reads)
+		}
+	}
+}
+
 func unitsOf(messages int, count func() meter.Counts) cost.Units {
 	total := count().Total()
 	return cost.Units{Writes: total.Writes / float64(messages), Reads: total.Reads / float64(messages)}

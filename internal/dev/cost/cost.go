@@ -16,6 +16,8 @@ type Workload struct {
 	Batch int
 	// Disorder is the order of arrival.
 	Disorder Order
+	// Keyed: the queues sort by a key, after a settle window.
+	Keyed bool
 	// Queues is how many queues the messages are spread over: 1 to 10,000,000.
 	Queues int
 }
@@ -78,6 +80,9 @@ func (b Bill) Total() float64 {
 
 // Bills are the bills of our modes, and of what else one could take.
 func (w Workload) Bills() []Bill {
+	if w.Keyed {
+		return []Bill{w.keyedBill(w.sorter("keyed", w.keyed())), w.keyedBill(w.delivered("keyed, one consumer", w.keyed())), w.fifo()}
+	}
 	return []Bill{
 		w.sorter("sync", w.sync()),
 		w.sorter("async", w.async()),
@@ -112,6 +117,30 @@ func (w Workload) async() flow {
 	perQueue := clamp(w.Rate/float64(w.Queues)/polls, float64(w.Batch), streamBatch)
 	units := at(Asynchronous[w.Disorder], perQueue).times(w.Rate)
 	return flow{units, 1, w.streamCalls(w.requests(), w.Rate, 1.0/polls), 4, units.Writes - w.Rate}
+}
+
+// perSettle is how many messages of a keyed queue are settled together: those that a batch of
+// the arrivals' stream has of it.
+func (w Workload) perSettle() float64 {
+	return clamp(w.Rate/float64(w.Queues)/polls, float64(w.Batch), streamBatch)
+}
+
+// keyed: the producer stores, and looks at the queue once a request; sort has a wake-up sent
+// for each queue of its batch, which settles it.
+func (w Workload) keyed() flow {
+	units := at(Settling, w.perSettle()).plus(Units{Writes: 1, Reads: 1 / float64(w.Batch)}).times(w.Rate)
+	return flow{units, 2, w.streamCalls(w.requests(), w.Rate, 1.0/polls), 0, w.Rate / w.perSettle()}
+}
+
+// keyedBill adds the wake-ups, of which one settles a queue, and the sweep's looks at what
+// waits: half a unit a queue and round.
+func (w Workload) keyedBill(b Bill) Bill {
+	settles := w.Rate / w.perSettle()
+	calls := math.Max(settles/10, math.Min(settles, polls))
+	b.Requests += calls * queueCalls * month * standardRequest
+	b.addCalls(calls, 3*trip)
+	b.Sweep += float64(w.Queues) * month / roundEvery * readUnits / 2
+	return b
 }
 
 // requests are those of the producer, a second.

@@ -166,6 +166,20 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// What a keyed queue costs falls with how many of its messages are settled together.
+func TestKeyed(t *testing.T) {
+	last := math.Inf(1)
+	for _, rate := range []float64{1, 100, 1000} {
+		w := Workload{Rate: rate, Batch: 1, Disorder: InOrder, Queues: 1, Keyed: true}
+		bill := w.Bills()[0]
+		a := (bill.Requests + bill.Functions) / w.Messages() * million
+		if bill.Name != "keyed" || a >= last || a < 0.6 {
+			t.Errorf("%g a second: $%.2f a million, and $%.2f at the rate before", rate, a, last)
+		}
+		last = a
+	}
+}
+
 // The bill's alarms and dashboards are those of the template that deploys.
 func TestFixed(t *testing.T) {
 	root, err := localdb.Root()

@@ -9,8 +9,12 @@ import (
 // Write prints the bills of a workload as a table, in whole dollars.
 func (w Workload) Write(out io.Writer) error {
 	millions := w.Messages() / million
-	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%d of one queue a request, disorder %s; dollars a month, us-east-1:\n\n",
-		w.Rate, millions, w.Queues, w.Batch, w.Disorder)
+	order := "disorder " + string(w.Disorder)
+	if w.Keyed {
+		order = fmt.Sprintf("sorted by a key, about %.0f of them settled together", w.perSettle())
+	}
+	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%d of one queue a request, %s; dollars a month, us-east-1:\n\n",
+		w.Rate, millions, w.Queues, w.Batch, order)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tsweep\tstored\tlogs\tfixed\ttotal\ta million\t")
 	for _, b := range w.Bills() {

@@ -63,6 +63,11 @@ var Asynchronous = map[Order][len(Batches)]Units{
 	Random:   {{1.09, 2.175}, {1.05, 0.515}, {1.05, 0.195}, {1.02, 0.095}},
 }
 
+// Settling is what it takes to give messages of a keyed queue their places, by how many of
+// them are settled together; their puts, a write and a share of a strong read each, are not
+// in it. Measured by TestUnits of pkg/cursor.
+var Settling = [len(Batches)]Units{{1.06, 2.00}, {0.29, 0.425}, {0.16, 0.215}, {0.09, 0.115}}
+
 // Older is what aws-stream-sort's algorithm takes, which takes one message at a
 // time. Measured by TestUnits of pkg/cursor.
 var Older = map[Order]Units{

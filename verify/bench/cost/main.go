@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 func main() {
@@ -27,13 +29,25 @@ func run(arguments []string, out io.Writer) error {
 	flags.Float64Var(&w.Rate, "rate", 100, "messages a second")
 	flags.IntVar(&w.Batch, "batch", 1, "messages of one queue in a request")
 	flags.StringVar(&disorder, "disorder", string(cost.InOrder), "order of arrival: 0, 8, 32, reverse or random")
+	order := flags.String("order", "number", "what orders the messages: number or key")
+	settle := flags.Duration("settle", 5*time.Second, "the settle window of keyed queues, which no price depends on")
 	flags.IntVar(&w.Queues, "queues", 100, "queues that share the rate")
 	if err := flags.Parse(arguments); err != nil {
 		return fmt.Errorf("%w (RATE is a number, BATCH and QUEUES are whole ones)", err)
 	}
-	w.Disorder = cost.Order(disorder)
+	w.Disorder, w.Keyed = cost.Order(disorder), *order == "key"
+	switch {
+	case *order != "number" && *order != "key":
+		return fmt.Errorf("order is %q; write number or key", *order)
+	case *settle < 0 || *settle > cursor.MaxSettle:
+		return fmt.Errorf("settle is %v; write 0s to 1h", *settle)
+	}
 	if err := w.Check(); err != nil {
 		return err
 	}
-	return w.Write(out)
+	if err := w.Write(out); err != nil || !w.Keyed {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nThe window of %v delays each message by as much, and about half a second more.\n", *settle)
+	return err
 }

@@ -205,6 +205,29 @@ func TestAClockFarAhead(t *testing.T) {
 	b.want("settle", b.settle(cursor.EverySortKey), "2 placed")
 }
 
+// TestAMessageThatHasSeenMoreThanTheQueueHas is of a time that a restore took back. It gets
+// no place, for no repeat would find that, until the queue has come so far.
+func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
+	b := newBench(t, nil)
+	b.putKeyed(keyedOf("a", "1"))
+	b.later(time.Minute)
+	b.settle(cursor.EverySortKey)
+	m := waitingOf(t, "q", "b", "1")
+	m.Prev, m.Seen, m.EnqueuedAt, m.Digest = "", 2, b.now, []byte("0123456789abcdef")
+	_, err := b.memory.PutArrival(t.Context(), m)
+	check(t, err)
+	b.later(time.Minute)
+	b.want("settle", b.settle(cursor.EverySortKey), "0 placed, 1 stale")
+	b.putKeyed(keyedOf("c", "1"))
+	b.later(time.Minute)
+	b.want("another", b.settle(cursor.EverySortKey), "1 placed, 1 stale")
+	b.later(time.Minute)
+	b.want("when it has come so far", b.settle(cursor.EverySortKey), "1 placed")
+	if log := b.keyedLog(); !strings.HasPrefix(log, "a1 c1 ") || !strings.HasSuffix(log, "!") {
+		t.Errorf("log %s", log)
+	}
+}
+
 // TestKeyedMistakes have an error that names the field, and nothing is stored.
 func TestKeyedMistakes(t *testing.T) {
 	b := newBench(t, nil)

@@ -32,7 +32,8 @@ type Settled struct {
 	Moves                           []Range
 	Placed, Late, Dropped, Unlinked int
 	// Stale is how many messages it found of which nobody can say any more whether they
-	// have a place: what the log knew of them is gone. They get none.
+	// have a place: what the log knew of them is gone, or they have seen a position that the
+	// queue has not had since its tables were restored. They get none.
 	Stale int
 	// Waiting is how many it saw that wait still, Oldest when the first of them came, and
 	// Due when the last of them is due; zero times where none waits.
@@ -152,6 +153,9 @@ func (l *settleLook) page(ctx context.Context, stored []Arrival, read SortKey, l
 	for _, a := range stored {
 		w := &waiting{Arrival: a}
 		switch {
+		case a.Seen > l.cur.Position:
+			// Only after a restore: a place before what it has seen is one that no repeat finds.
+			l.done.Stale++
 		case a.sortKey() > l.cur.High:
 			l.ahead = append(l.ahead, w)
 		case !l.cur.Tail.contains(a.entry()):

@@ -24,10 +24,12 @@ type putCommand struct {
 	File        string `arg:"" optional:"" help:"A file with a message a line; standard input where it is - or none is given." type:"existingfile"`
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
-	Order       string `help:"Who numbers the messages: 'number', their producers, or 'arrival', the queue; then what the lines say of a seq is left out, and each needs an id." enum:"number,arrival" default:"number"`
-	QueueProp   string `help:"The lines are events as they are: the dotted path of the field that names the queue. It needs --seq-prop or --id-prop." placeholder:"PATH"`
+	Order       string `help:"What orders the messages: 'number', their seqs; 'arrival', the queue as they come; or 'key', their keys. Without numbers, what the lines say of a seq is left out, and each needs an id." enum:"number,arrival,key" default:"number"`
+	KeyType     string `help:"With --order key or --key-prop: what the keys are, where the put makes the queue: number, time, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
+	QueueProp   string `help:"The lines are events as they are: the dotted path of the field that names the queue. It needs --seq-prop, --id-prop or --key-prop." placeholder:"PATH"`
 	SeqProp     string `help:"The path of an event's seq." placeholder:"PATH"`
-	IDProp      string `help:"The path of an event's id. Without --seq-prop the queue keeps the order of arrival." placeholder:"PATH"`
+	KeyProp     string `help:"The path of an event's key; several with commas between for a key of several parts." placeholder:"PATH"`
+	IDProp      string `help:"The path of an event's id. Without --seq-prop or --key-prop the queue keeps the order of arrival." placeholder:"PATH"`
 }
 
 // grace is how long the calls under way may take after an interrupt.
@@ -42,8 +44,13 @@ func (c *putCommand) Run(s *session) error {
 		return usageError(fmt.Sprintf("--concurrency is %d: it must be from 1 to 64", c.Concurrency))
 	}
 	props := c.props()
-	if len(props) > 0 && c.Order == "arrival" {
+	switch {
+	case len(props) > 0 && c.Order == "arrival":
 		return usageError("--order arrival is for messages; events are put in the order of arrival by --queue-prop and --id-prop, without --seq-prop")
+	case len(props) > 0 && c.Order == "key":
+		return usageError("--order key is for messages; events are sorted by a key by --queue-prop, --key-prop and --id-prop")
+	case c.KeyType != "" && c.Order != "key" && c.KeyProp == "":
+		return usageError("--key-type is for --order key and --key-prop")
 	}
 	in := s.in
 	if c.File != "" && c.File != "-" {
@@ -58,8 +65,11 @@ func (c *putCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	p := putting{api: api, props: props, arrival: c.Order == "arrival", tally: newTally()}
-	p.ordered = c.Concurrency == 1 && (p.arrival || len(props) > 0 && c.SeqProp == "")
+	p := putting{api: api, props: props, bare: c.Order != "number", tally: newTally()}
+	if c.Order == "key" {
+		p.keyType = c.KeyType
+	}
+	p.ordered = c.Concurrency == 1 && (c.Order == "arrival" || len(props) > 0 && c.SeqProp == "" && c.KeyProp == "")
 	if s.terminal {
 		defer p.tally.watch(s.errOut, progressEvery)()
 	}
@@ -71,10 +81,13 @@ func (c *putCommand) Run(s *session) error {
 // where the lines are messages.
 func (c *putCommand) props() url.Values {
 	props := url.Values{}
-	for name, path := range map[string]string{"queueProp": c.QueueProp, "seqProp": c.SeqProp, "idProp": c.IDProp} {
+	for name, path := range map[string]string{"queueProp": c.QueueProp, "seqProp": c.SeqProp, "keyProp": c.KeyProp, "idProp": c.IDProp} {
 		if path != "" {
 			props.Set(name, path)
 		}
+	}
+	if len(props) > 0 && c.KeyType != "" {
+		props.Set("keyType", c.KeyType)
 	}
 	return props
 }
@@ -84,9 +97,11 @@ var errInterrupted = errors.New("interrupted")
 
 // putting is a put under way.
 type putting struct {
-	api     *client.Client
-	props   url.Values
-	arrival bool
+	api   *client.Client
+	props url.Values
+	// bare puts messages without their seqs; keyType is said of those that do not say it.
+	bare    bool
+	keyType string
 	// ordered means that the queues keep the order of the lines: nothing may be put behind
 	// a line that was refused.
 	ordered bool
@@ -190,12 +205,12 @@ func (p *putting) put(ctx context.Context, batch []numbered) error {
 // legible are the lines of a batch that can be put. The error is that nothing may be put
 // behind them.
 func (p *putting) legible(batch []numbered) ([]numbered, error) {
-	if !p.arrival {
+	if !p.bare {
 		return batch, nil
 	}
 	var taken []numbered
 	for _, line := range batch {
-		text, err := withoutSeq(line.text)
+		text, err := withoutSeq(line.text, p.keyType)
 		if err == nil {
 			taken = append(taken, numbered{line.number, text})
 			continue
@@ -245,13 +260,23 @@ func notStored(err error) bool {
 
 // withoutSeq is a message for a queue in arrival order. The error is put behind
 // the line's number.
-func withoutSeq(message json.RawMessage) (json.RawMessage, error) {
+func withoutSeq(message json.RawMessage, keyType string) (json.RawMessage, error) {
 	members, err := strictjson.Members(message)
 	if err != nil {
 		return nil, fmt.Errorf(" %w", err)
 	}
 	if id, _ := strictjson.Take(members, "id"); id == nil || string(id) == `""` {
 		return nil, errors.New(": id is missing: without a seq, a message is known by it")
+	}
+	if of, _ := strictjson.Take(members, "keyType"); keyType != "" && of == nil {
+		written, err := strictjson.Marshal(keyType)
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, strictjson.Member{Name: "keyType", Value: written})
+		if message, err = strictjson.Object(members); err != nil {
+			return nil, err
+		}
 	}
 	return strictjson.Without(message, "seq")
 }

@@ -95,6 +95,8 @@ func (s *session) message(raw json.RawMessage) error {
 		Body       json.RawMessage
 		BodyBase64 string
 		Tombstone  string
+		Key        json.RawMessage
+		Late       bool
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
@@ -105,6 +107,13 @@ func (s *session) message(raw json.RawMessage) error {
 		body = "(" + m.Tombstone + ")"
 	case m.BodyBase64 != "":
 		body = "base64 " + m.BodyBase64
+	}
+	if len(m.Key) > 0 {
+		id := printable(string(m.Key)) + "\t" + printable(m.ID)
+		if m.Late {
+			id += " (late)"
+		}
+		return s.print(raw, "%s\t%s\t%s\n", m.Seq, id, body)
 	}
 	return s.print(raw, "%s\t%s\t%s\n", m.Seq, printable(m.ID), body)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -225,6 +226,33 @@ func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 	b.want("when it has come so far", b.settle(cursor.EverySortKey), "1 placed")
 	if log := b.keyedLog(); !strings.HasPrefix(log, "a1 c1 ") || !strings.HasSuffix(log, "!") {
 		t.Errorf("log %s", log)
+	}
+}
+
+// TestALookAtTheWhole finds what was stored below what is settled, and has no place: what a
+// restore brings back, or a writer that died before it looked. docs/restore.md has it made so.
+func TestALookAtTheWhole(t *testing.T) {
+	b := newBench(t, nil)
+	for i := range 3 {
+		b.putKeyed(keyedOf(fmt.Sprint("b", i), "1"))
+		b.later(time.Minute)
+		b.settle(cursor.EverySortKey)
+		b.settle(cursor.EverySortKey)
+	}
+	m := waitingOf(t, "q", "a", "1")
+	m.Prev, m.Seen, m.EnqueuedAt = "", 1, b.now
+	_, err := b.memory.PutArrival(t.Context(), m)
+	check(t, err)
+	b.want("settle", b.settle(cursor.EverySortKey), "0 placed")
+	_, err = b.tables.Do(t.Context(), ddb.Update{
+		Op:  ddb.Op{Op: "look at the whole", Table: &cursor.Names{}.Tables()[1]},
+		Key: ddb.Fields{"queue": ddb.Text("q")}.Item(), Do: []ddb.Action{ddb.Path("low").Set(ddb.Blob([]byte{0}))},
+	})
+	check(t, err)
+	b.want("settle", b.settle(cursor.EverySortKey), "1 placed")
+	b.want("settle", b.settle(cursor.EverySortKey), "0 placed")
+	if cur := b.status(); cur.Position != 4 || cur.LateSoFar != 1 || cur.Low != cur.High {
+		t.Errorf("%+v", cur)
 	}
 }
 

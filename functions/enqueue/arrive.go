@@ -87,20 +87,22 @@ func read(p *intake.Put, members []strictjson.Member, key string) error {
 	return add(p, m, numbered, key)
 }
 
-// add adds a message to a put. Without a seq it is known by the call's key,
-// together with all others of its queue, or by its own id.
-func add(p *intake.Put, m cursor.Message, numbered bool, key string) error {
+// add adds a message to a put. Without a seq and a key of its own it is known by the call's
+// key, together with all others of its queue, or by its own id.
+func add(p *intake.Put, m cursor.Keyed, numbered bool, key string) error {
 	switch {
 	case numbered:
-		p.Add(m)
+		p.Add(m.Message)
+	case m.Key != nil:
+		p.Sort(m)
 	case key != "":
-		p.Join(m, key)
+		p.Join(m.Message, key)
 	case m.ID == "":
-		return invalid.New(invalid.Missing, "seq", "is missing, and so is id: a numbered queue needs a seq; one in arrival order an id, or the header Idempotency-Key")
+		return invalid.New(invalid.Missing, "seq", "is missing, and so is id: a numbered queue needs a seq; one in arrival order an id, or the header Idempotency-Key; a keyed one a key and an id")
 	default:
 		id := m.ID
 		m.ID = ""
-		p.Arrive(m, id)
+		p.Arrive(m.Message, id)
 	}
 	return nil
 }

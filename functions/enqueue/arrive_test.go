@@ -104,7 +104,7 @@ func TestBothKindsInOneCall(t *testing.T) {
 		`{"status":400,"queue":"arrival","seq":5,`, `"code":"misplaced"`, `{"status":400,"queue":"numbered",`, `"code":"missing"`, `"outcome":"advanced"`)
 	s.Want("all where they do not belong", post(`{"messages":[{"queue":"arrival","seq":5,"body":1},{"queue":"numbered","id":"a","body":1}]}`), 400, "seq")
 	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"numbered","kind":"arrival"}`), 409, "problems/kind-fixed")
-	s.Want("no such kind", s.Request("PUT", "/queues", "", `{"queue":"x","kind":"both"}`), 400, `"field":"kind"`, "numbered or arrival")
+	s.Want("no such kind", s.Request("PUT", "/queues", "", `{"queue":"x","kind":"both"}`), 400, `"field":"kind"`, "numbered, arrival or keyed")
 	if strings.Contains(s.logs.String(), `"Errors"`) {
 		t.Errorf("a caller's mistake was counted as an error: %s", &s.logs)
 	}

@@ -13,16 +13,18 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// props are the ways to the queue, the seq and the id of a raw event; seq or id
-// may be empty.
+// props are the ways to the queue, the seq, the id and the key of a raw event; all but
+// that to the queue may be empty.
 type props struct {
 	queue, seq, id strictjson.FieldPath
+	key            message.KeyPaths
+	keyType        cursor.KeyType
 	// written are they as they were given, for what is said of them.
 	written paths
 }
 
 // paths are props as they are written.
-type paths struct{ queue, seq, id string }
+type paths struct{ queue, seq, id, key, keyType string }
 
 // props are the paths that this put uses, nil where its messages are documents
 // of ours; the event; and the key of the whole request. In HTTP, parameters of the
@@ -50,7 +52,7 @@ func (c *call) props() (*props, json.RawMessage, string, error) {
 
 // queryProps are those that the query has, or the stack's.
 func (c *call) queryProps() (given paths, err error) {
-	if err = c.Only("queueProp", "seqProp", "idProp"); err != nil {
+	if err = c.Only("queueProp", "seqProp", "idProp", "keyProp", "keyType"); err != nil {
 		return given, err
 	}
 	for name, value := range given.byName() {
@@ -66,7 +68,7 @@ func (c *call) queryProps() (given paths, err error) {
 
 // byName are the paths by their names.
 func (p *paths) byName() map[string]*string {
-	return map[string]*string{"queueProp": &p.queue, "seqProp": &p.seq, "idProp": &p.id}
+	return map[string]*string{"queueProp": &p.queue, "seqProp": &p.seq, "idProp": &p.id, "keyProp": &p.key, "keyType": &p.keyType}
 }
 
 // parse reads the paths. Without a seq a message is known by its id, or by the
@@ -74,9 +76,15 @@ func (p *paths) byName() map[string]*string {
 func (p *paths) parse(key string) (*props, error) {
 	switch {
 	case p.queue == "":
-		return nil, invalid.New(invalid.Missing, "queueProp", "is missing beside seqProp or idProp")
+		return nil, invalid.New(invalid.Missing, "queueProp", "is missing beside seqProp, idProp or keyProp")
+	case p.key == "" && p.keyType != "":
+		return nil, invalid.New(invalid.Misplaced, "keyType", "must not be given without keyProp")
+	case p.key != "" && p.seq != "":
+		return nil, invalid.New(invalid.Clash, "keyProp", "must not be given beside seqProp: a numbered queue sorts by seqs, a keyed one by keys")
+	case p.key != "" && p.id == "":
+		return nil, invalid.New(invalid.Missing, "idProp", "is missing beside keyProp: in a keyed queue, a message is known by its key and its id")
 	case p.seq == "" && p.id == "" && key == "":
-		return nil, invalid.New(invalid.Missing, "seqProp", "is missing beside queueProp, and so is idProp: numbered queues need a seqProp; those in arrival order an idProp, or the header Idempotency-Key")
+		return nil, invalid.New(invalid.Missing, "seqProp", "is missing beside queueProp, and so is idProp: numbered queues need a seqProp; those in arrival order an idProp, or the header Idempotency-Key; keyed ones a keyProp and an idProp")
 	}
 	parsed := props{written: *p}
 	for _, one := range []struct {
@@ -91,10 +99,24 @@ func (p *paths) parse(key string) (*props, error) {
 			return nil, invalid.Named(one.name, err)
 		}
 	}
-	return &parsed, nil
+	return &parsed, parsed.parseKey()
 }
 
-// directProps reads {"queueProp", "seqProp", "idProp", "idempotencyKey", "event"}
+// parseKey reads the paths of the key, and its type.
+func (p *props) parseKey() (err error) {
+	if p.written.key == "" {
+		return nil
+	}
+	if p.key, err = message.ParseKeyPaths(p.written.key); err != nil {
+		return invalid.Named("keyProp", err)
+	}
+	if p.written.keyType != "" {
+		p.keyType, err = cursor.ParseKeyType(p.written.keyType)
+	}
+	return err
+}
+
+// directProps reads {"queueProp", "seqProp", "idProp", "keyProp", "keyType", "idempotencyKey", "event"}
 // with an event, a queueProp and one at least of the others; anything else is no
 // such document.
 func (c *call) directProps() (given paths, event json.RawMessage, key string, err error) {
@@ -153,7 +175,7 @@ func (p *props) events(put *intake.Put, raw json.RawMessage, key string) error {
 
 // event adds the message of a raw event.
 func (p *props) event(put *intake.Put, event json.RawMessage, key string) error {
-	m := cursor.Message{Body: event}
+	m := cursor.Keyed{KeyType: p.keyType, Message: cursor.Message{Body: event}}
 	if _, err := strictjson.Members(event); err != nil {
 		return invalid.Named("body", err)
 	}
@@ -180,6 +202,11 @@ func (p *props) event(put *intake.Put, event json.RawMessage, key string) error 
 		}
 		if err != nil {
 			return invalidProp("seq", p.written.seq, err)
+		}
+	}
+	if p.key != nil {
+		if m.Key, err = p.key.Find(event); err != nil {
+			return invalidProp("key", p.written.key, err)
 		}
 	}
 	return add(put, m, p.seq != nil, key)

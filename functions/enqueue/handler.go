@@ -55,7 +55,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		return nil, err
 	}
 	return (&service{
-		sorter: sorter, quotas: quotas, now: time.Now, paths: paths{s.QueueProp, s.SeqProp, s.IDProp}, tenantClaim: s.TenantClaim,
+		sorter: sorter, quotas: quotas, now: time.Now, paths: paths{s.QueueProp, s.SeqProp, s.IDProp, s.KeyProp, s.KeyType}, tenantClaim: s.TenantClaim,
 		after: s.SendWakeUps,
 	}).api(settings.NewEmitter(out)).Handle, nil
 }

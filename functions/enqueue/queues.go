@@ -29,6 +29,12 @@ func (c *call) queueAnswer(it cursor.Cursor) map[string]any {
 			a[name] = value
 		}
 	}
+	if it.Settings.Kind == cursor.KindKeyed {
+		a["lateSoFar"] = it.LateSoFar
+		if high := it.High.Key(); high != "" {
+			a["highKey"] = high.JSON()
+		}
+	}
 	if it.GapOpen() {
 		a["gapSince"] = it.MovedAt
 		if age := c.age(it.MovedAt); age > 0 {
@@ -71,7 +77,22 @@ func queueStatus(ctx context.Context, c *call) (int, any, error) {
 	if a["parked"] = parked; more {
 		a["parkedMore"] = true
 	}
-	return http.StatusOK, a, nil
+	if it.Settings.Kind == cursor.KindKeyed {
+		err = c.addWaiting(ctx, a, it)
+	}
+	return http.StatusOK, a, err
+}
+
+// addWaiting adds what waits in a keyed queue to its status.
+func (c *call) addWaiting(ctx context.Context, a map[string]any, it cursor.Cursor) error {
+	waits, err := c.sorter.Waiting(ctx, it)
+	if a["waiting"] = waits.Count; waits.More {
+		a["waitingMore"] = true
+	}
+	if waits.Count > 0 {
+		a["oldestWaiting"], a["dueAt"] = waits.Oldest.UTC(), waits.Due.UTC()
+	}
+	return err
 }
 
 // gapAnswer is one gap, as callers see it: From and To are missing, and all

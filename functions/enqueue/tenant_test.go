@@ -31,6 +31,13 @@ func TestTenants(t *testing.T) {
 		as("POST", "/messages", "", `{"messages":[{"queue":"q","seq":1,"body":"other"},{"queue":"in","id":"i","body":"`+of+`"}]}`, 200,
 			`"outcome":"conflict","queue":"q"`, `"outcome":"advanced","queue":"in"`)
 		as("POST", "/messages", "queueProp=q&seqProp=n", `{"q":"raw","n":1,"of":"`+of+`"}`, 200, `"queue":"raw"`)
+		as("POST", "/messages", "", `{"messages":[{"queue":"keyed","key":1,"keyType":"number","id":"i","body":"`+of+`"},{"queue":"keyed","key":2,"id":"j","prev":"i","body":2}]}`, 200,
+			`"outcome":"waiting","queue":"keyed"`)
+		s.now = s.now.Add(time.Minute)
+		s.settle(t, "@"+of+"/keyed")
+		as("POST", "/messages", "", `{"queue":"keyed","key":1,"id":"i","body":"`+of+`"}`, 200, `"duplicate","queue":"keyed","seq":1`)
+		as("GET", "/messages", "queue=keyed", "", 200, `{"seq":1,"key":1,"id":"i","body":"`+of+`"`, `{"seq":2,"key":2,"id":"j","body":2`)
+		as("POST", "/messages", "", `{"queue":"keyed","key":3,"id":"k","prev":"`+strings.Repeat("i", 1024)+`","body":1}`, 400, `"field":"prev"`, "the tenant before it takes")
 		as("POST", "/messages", "", `{"queue":"","seq":1,"body":1}`, 400, `"field":"queue"`)
 		as("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"id":"`+strings.Repeat("i", 1024)+`","body":1}]}`, 400, `"field":"messages[0].id"`, "the tenant before it takes")
 		keyed := func(key, body string) httpapitest.Answer {
@@ -63,6 +70,7 @@ func FuzzTenant(f *testing.F) {
 		{"POST", "messages", "", "", `{"queue":"@globex/q","seq":2,"id":"i","body":1}`},
 		{"POST", "messages", "", "@globex/k", `{"messages":[{"queue":"/../@globex/q","body":1},{"queue":"q","id":"@globex/i","seq":2,"body":2}]}`},
 		{"POST", "messages", "queueProp=a.b&idProp=c", "", `[{"a":{"b":"@globex/q","B":"q"},"c":7}]`},
+		{"POST", "messages", "", "", `{"queue":"@globex/q","key":["a",2],"keyType":"text,number","id":"@globex/i","prev":"@globex/i","body":1}`},
 		{"POST", "messages", "queueProp=q&seqProp=n", "", `{"q":"@globex/q","n":"2"}`},
 		{"PUT", "queues", "", "", `{"queue":"@globex/q","policy":"skip"}`},
 		{"GET", "messages", "queue=%40globex%2Fq&after=0", "", ""},

@@ -164,16 +164,19 @@ type answer struct {
 }
 
 // store stores the message, through the code that enqueue stores by.
-func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, m cursor.Message) (int, any, error) {
+func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, m cursor.Keyed) (int, any, error) {
 	// A sender is no tenant; but what it stores in a tenant's queue is that one's.
 	of, _ := tenant.Split(m.Queue)
 	put := &intake.Put{Single: true, Tenant: of, Quotas: s.quotas}
-	if source.Numbered() {
-		put.Add(m)
-	} else {
+	switch {
+	case source.Numbered():
+		put.Add(m.Message)
+	case source.Keyed():
+		put.Sort(m)
+	default:
 		id := m.ID
 		m.ID = ""
-		put.Arrive(m, id)
+		put.Arrive(m.Message, id)
 	}
 	answers, err := put.Store(ctx, s.sorter, c.Metrics)
 	if err != nil {

@@ -33,6 +33,8 @@ const sources = `{"sources": [
    "signature": {"header": "X-Sig", "encoding": "base64"}, "queue": {"path": "account"}, "seq": "n"},
   {"name": "raw", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/raw",
    "signature": {"header": "X-Sig"}, "queue": {"fixed": "raw"}, "id": {"digest": true}},
+  {"name": "cms", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/cms",
+   "signature": {"header": "X-Sig"}, "queue": {"path": "page", "prefix": "cms/"}, "id": {"path": "id"}, "keyProp": "at,kind", "keyType": "time,rank(*.created|*)"},
   {"name": "free", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/free",
    "signature": {"header": "X-Sig"}, "queue": {"path": "q", "prefix": ""}, "id": {"digest": true}},
   {"name": "acme", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/acme",
@@ -213,6 +215,34 @@ func TestOtherSenders(t *testing.T) {
 	s.Want("bytes", s.send(bytes), 200, "advanced")
 	s.Want("bytes again", s.send(bytes), 200, "duplicate")
 	s.wantStored("raw", fmt.Sprintf("1 %x \xff\x00 no textimage/png", sha256.Sum256([]byte(bytes.body))))
+}
+
+// A source whose requests have keys: they wait, and come out by their keys.
+func TestASourceWithKeys(t *testing.T) {
+	s := newServer(t)
+	cms := func(body string) request {
+		return request{source: "cms", body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}}
+	}
+	const updated, created = `{"page":"p","id":1,"at":1700000000,"kind":"page.updated"}`, `{"page":"p","id":2,"at":"2023-11-14T22:13:20Z","kind":"page.created"}`
+	s.Want("first", s.send(cms(updated)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p"}`)
+	s.Want("again", s.send(cms(updated)), 200, `{"status":200,"outcome":"duplicate","queue":"cms/p"}`)
+	s.Want("created", s.send(cms(created)), 202)
+	s.Want("again with another body", s.send(cms(created[:len(created)-1]+`,"attempt":2}`)), 200, `"outcome":"duplicate"`)
+	for body, names := range map[string]string{
+		`{"page":"p","id":3,"kind":"page.created"}`:                            "no field at",
+		`{"page":"p","id":3,"at":"yesterday","kind":"page.created"}`:           "RFC 3339",
+		`{"page":"p","id":3,"at":"2023-11-14T22:13:20","kind":"page.created"}`: "no time zone",
+		`{"page":"p","id":3,"at":1700000000,"kind":{}}`:                        "part 2 of 2",
+	} {
+		s.Want(body, s.send(cms(body)), 400, `"field":"key"`, names)
+	}
+	s.Want("no JSON", s.send(cms(updated).with("Content-Type", "text/plain")), 415, "not-json")
+	s.now = s.now.Add(5 * time.Second)
+	if _, err := s.sorter.Settle(t.Context(), "cms/p", cursor.EverySortKey); err != nil {
+		t.Fatal(err)
+	}
+	s.wantStored("cms/p", `1 2 `+created+`; 2 1 `+updated)
+	s.Want("late", s.send(cms(`{"page":"p","id":0,"at":1,"kind":"page.created"}`)), 200, `{"status":200,"outcome":"advanced","queue":"cms/p"}`)
 }
 
 // A sender that has not signed is answered the same, whatever is wrong and whether or not

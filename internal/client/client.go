@@ -258,8 +258,11 @@ type Outcome struct {
 	// Code is that of the problem with a message that has no outcome.
 	Code  string `json:"code"`
 	Queue string `json:"queue"`
-	// Seq is the message's, 0 where a queue in arrival order gave it none.
-	Seq jsonseq.Seq `json:"seq"`
+	// Seq is the message's, 0 where a queue in arrival order gave it none, and where it
+	// waits in a keyed one, until SettlesAt. Late tells that it stands behind greater keys.
+	Seq       jsonseq.Seq `json:"seq"`
+	SettlesAt time.Time   `json:"settlesAt,omitzero"`
+	Late      bool        `json:"late,omitempty"`
 	// New is the queue's position; MaxAhead, if not 0, how far beyond it a seq may be, and
 	// the message's is farther.
 	New      jsonseq.Seq `json:"new"`
@@ -287,8 +290,8 @@ func (c *Client) Put(ctx context.Context, messages []json.RawMessage) ([]Outcome
 	return c.put(ctx, nil, messages, `{"messages":[`, `]}`)
 }
 
-// PutEvents is Put for events as they are: props (queueProp, seqProp, idProp) say where in
-// them a message's queue, seq and id are.
+// PutEvents is Put for events as they are: props (queueProp, seqProp, idProp, keyProp, keyType) say
+// where in them a message's queue, seq, id and key are.
 func (c *Client) PutEvents(ctx context.Context, props url.Values, events []json.RawMessage) ([]Outcome, error) {
 	return c.put(ctx, props, events, `[`, `]`)
 }

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -13,8 +14,13 @@ type Answer struct {
 	Status  int            `json:"status"`
 	Outcome cursor.Outcome `json:"outcome,omitempty"`
 	Queue   string         `json:"queue"`
-	// Seq is missing where a queue in arrival order gave none.
+	// Seq is missing where a queue in arrival order gave none, and where a message waits in
+	// a keyed one.
 	Seq *jsonseq.Seq `json:"seq,omitempty"`
+	// Late tells that the message stands, or was dropped, behind greater keys.
+	Late bool `json:"late,omitempty"`
+	// SettlesAt is when a message that waits gets its seq at the latest.
+	SettlesAt *time.Time `json:"settlesAt,omitempty"`
 	// Old and New: this call moved the queue from Old to New.
 	Old *jsonseq.Seq `json:"old,omitempty"`
 	New *jsonseq.Seq `json:"new,omitempty"`
@@ -35,6 +41,8 @@ type Answer struct {
 var statusOf = map[cursor.Outcome]int{
 	cursor.Advanced:  http.StatusOK,
 	cursor.Duplicate: http.StatusOK,
+	cursor.Dropped:   http.StatusOK,
+	cursor.Waiting:   http.StatusAccepted,
 	cursor.Parked:    http.StatusAccepted,
 	cursor.Stored:    http.StatusAccepted,
 	cursor.Conflict:  http.StatusConflict,
@@ -56,6 +64,12 @@ var arrivalDetailOf = map[cursor.Outcome]string{
 	cursor.Conflict: "another message is stored under this id; it stays",
 	cursor.Stale:    "it was stored before, and its place has been deleted",
 	cursor.Full:     "the queue has no seqs left",
+}
+
+// keyedDetailOf is detailOf for a keyed queue.
+var keyedDetailOf = map[cursor.Outcome]string{
+	cursor.Conflict: "another message is stored under this key and id; it stays",
+	cursor.Stale:    "it was stored before, and what its queue knew of it has been deleted",
 }
 
 func (p *Put) newAnswer(r cursor.Result) Answer {
@@ -81,6 +95,23 @@ func (p *Put) newArrivalAnswer(r cursor.Appended, n int) Answer {
 			moved = cursor.Range{From: r.Seqs.To, To: r.Seqs.To}
 		}
 		a.Seq, a.Old, a.New = seqOf(r.Seqs.From+1+int64(n)), seqOf(moved.From), seqOf(moved.To)
+	}
+	return a
+}
+
+// newKeyedAnswer is the answer for a message with a key.
+func (p *Put) newKeyedAnswer(r cursor.KeyedResult) Answer {
+	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, Detail: keyedDetailOf[r.Outcome]}
+	switch r.Outcome {
+	case cursor.Waiting, cursor.Duplicate:
+		if !r.SettlesAt.IsZero() {
+			settlesAt := r.SettlesAt.UTC()
+			a.SettlesAt = &settlesAt
+			break
+		}
+		a.Seq = seqOf(r.Seq)
+	case cursor.Advanced, cursor.Dropped:
+		a.Seq = seqOf(r.Seq)
 	}
 	return a
 }

@@ -3,8 +3,8 @@
 // ([Put.Store]), counts what became of each, and answers it as callers see it
 // ([Answer], [Answer.Refused]).
 //
-// A message with a seq goes to a numbered queue, one without to a queue in
-// arrival order, under an id by which its repeat is known. Both are right to
+// A message with a seq goes to a numbered queue, one with a key to a keyed one, any other
+// to a queue in arrival order, under an id by which its repeat is known. All are right to
 // repeat at any time: a producer that gets no answer for a message sends it
 // again.
 package intake
@@ -33,12 +33,13 @@ type Put struct {
 	Quotas *quota.Keeper
 	// Single means that it is one message, and not in a list.
 	Single bool
-	// count is how many messages there are; messages are those with a seq,
-	// arrivals the others. numbered and arrived are their places in the call.
-	count             int
-	messages          []cursor.Message
-	arrivals          []cursor.Arrival
-	numbered, arrived [][]int
+	// count is how many messages there are; messages are those with a seq, keyed those with
+	// a key, arrivals the others. numbered, sorted and arrived are their places in the call.
+	count                     int
+	messages                  []cursor.Message
+	keyed                     []cursor.Keyed
+	arrivals                  []cursor.Arrival
+	numbered, sorted, arrived [][]int
 	// key is the id that Join was given, which is that of the whole call.
 	key string
 }
@@ -49,7 +50,13 @@ func (p *Put) Add(m cursor.Message) {
 	p.count++
 }
 
-// Arrive adds a message without one, under an id of its own.
+// Sort adds a message with a key.
+func (p *Put) Sort(m cursor.Keyed) {
+	p.keyed, p.sorted = append(p.keyed, m), append(p.sorted, []int{p.count})
+	p.count++
+}
+
+// Arrive adds a message without either, under an id of its own.
 func (p *Put) Arrive(m cursor.Message, id string) {
 	queue := m.Queue
 	m.Queue = ""
@@ -73,7 +80,7 @@ func (p *Put) Join(m cursor.Message, id string) {
 	p.Arrive(m, id)
 }
 
-// Store stores the messages: those with a seq, then the others. The answers are
+// Store stores the messages: those with a seq, then those with a key, then the others. The answers are
 // in the order of the call. An error means that nothing was stored; what
 // happens later is in each message's answer.
 func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Metrics) ([]Answer, error) {
@@ -83,8 +90,11 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 	if err := p.mixed(); err != nil {
 		return nil, err
 	}
+	// All is looked at before anything is stored.
+	if err := cursor.ValidateKeyed(p.keyed); err != nil {
+		return nil, p.inCall(err, p.sorted)
+	}
 	if len(p.arrivals) > 0 {
-		// All is looked at before anything is stored.
 		if err := cursor.ValidateArrivals(p.arrivals); err != nil {
 			return nil, p.inCall(err, p.arrived)
 		}
@@ -102,6 +112,17 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 			count(metrics, result)
 			answers[p.numbered[i][0]] = p.newAnswer(result)
 			answers[p.numbered[i][0]].Failure = result.Err
+		}
+	}
+	if len(p.keyed) > 0 {
+		results, err := sorter.PutKeyedGroup(ctx, p.keyed)
+		if err != nil {
+			return nil, p.inCall(err, p.sorted)
+		}
+		for i, result := range results {
+			countKeyed(metrics, result)
+			answers[p.sorted[i][0]] = p.newKeyedAnswer(result)
+			answers[p.sorted[i][0]].Failure = result.Err
 		}
 	}
 	if len(p.arrivals) > 0 {
@@ -126,6 +147,9 @@ func (p *Put) load() *Load {
 	for _, m := range p.messages {
 		l.Add(m.Queue, m.Body, m.Attributes)
 	}
+	for _, m := range p.keyed {
+		l.Add(m.Queue, m.Body, m.Attributes)
+	}
 	for _, a := range p.arrivals {
 		for _, m := range a.Messages {
 			l.Add(a.Queue, m.Body, m.Attributes)
@@ -134,14 +158,26 @@ func (p *Put) load() *Load {
 	return &l
 }
 
-// mixed is what is wrong with a call that brings both kinds of message for one
-// queue: a queue is of one kind, and if it is new, neither of them says which.
+// mixed is what is wrong with a call that brings several kinds of message for one
+// queue: a queue is of one kind, and if it is new, none of them says which.
 func (p *Put) mixed() error {
-	numbered := map[string]bool{}
-	for _, m := range p.messages {
-		numbered[m.Queue] = true
+	numbered, keyed := map[string]bool{}, map[string]bool{}
+	for _, m := range p.keyed {
+		keyed[m.Queue] = true
+	}
+	noKey := func(place int) error {
+		return p.in(place, invalid.New(invalid.Missing, "key",
+			"is missing, and another message for the same queue has one: a queue takes messages with a key or without, as its first put has them"))
+	}
+	for i, m := range p.messages {
+		if numbered[m.Queue] = true; keyed[m.Queue] {
+			return noKey(p.numbered[i][0])
+		}
 	}
 	for i, a := range p.arrivals {
+		if keyed[a.Queue] {
+			return noKey(p.arrived[i][0])
+		}
 		if numbered[a.Queue] {
 			return p.in(p.arrived[i][0], invalid.New(invalid.Missing, "seq",
 				"is missing, and another message for the same queue has one: a queue takes messages with a seq or without, as its first put has them"))
@@ -163,6 +199,12 @@ func (p *Put) name() error {
 	for i := range p.messages {
 		m, place := &p.messages[i], p.numbered[i][0]
 		if err := cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID)); err != nil {
+			return err
+		}
+	}
+	for i := range p.keyed {
+		m, place := &p.keyed[i], p.sorted[i][0]
+		if err := cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID), full(place, "prev", &m.Prev)); err != nil {
 			return err
 		}
 	}
@@ -263,6 +305,21 @@ func countArrival(metrics *emf.Metrics, r cursor.Appended, n int) {
 	// The move of several is in the answer of each of them.
 	if r.Moved != (cursor.Range{}) && r.Seqs.From == r.Moved.From {
 		metrics.Count("Advances", 1)
+	}
+	countError(metrics, r.Err)
+}
+
+// countKeyed counts what became of a message with a key.
+func countKeyed(metrics *emf.Metrics, r cursor.KeyedResult) {
+	switch r.Outcome {
+	case cursor.Waiting, cursor.Advanced, cursor.Dropped:
+		metrics.Count("MessagesStored", 1)
+	case cursor.Duplicate:
+		metrics.Count("Duplicates", 1)
+	case cursor.Conflict:
+		metrics.Count("Conflicts", 1)
+	case cursor.Stale:
+		metrics.Count("TooLate", 1)
 	}
 	countError(metrics, r.Err)
 }

@@ -19,6 +19,12 @@ import (
 type Document struct {
 	// The message's place in its queue.
 	Seq jsonseq.Seq `json:"seq"`
+	// The message's key, in a keyed queue: a number; a text; a time in UTC as RFC 3339 has it; or, of several parts, a list, in which a rank is a number from 0.
+	Key json.RawMessage `json:"key,omitempty"`
+	// It stands behind greater keys, for it came too late.
+	Late bool `json:"late,omitempty"`
+	// It stands behind another message than the one that it was said to follow.
+	Unlinked bool `json:"unlinked,omitempty"`
 	// As it was put, if it was.
 	ID string `json:"id,omitempty"`
 	// A JSON body, byte for byte as it was put.
@@ -47,6 +53,9 @@ const maxDepth = 1000
 func New(m cursor.Message) Document {
 	written := Document{
 		Seq: jsonseq.Seq(m.Seq), ID: m.ID, Attributes: m.Attributes, EnqueuedAt: m.EnqueuedAt, Tombstone: m.Tombstone,
+	}
+	if m.Key != "" {
+		written.Key, written.Late, written.Unlinked = m.Key.JSON(), m.Late, m.Unlinked
 	}
 	if m.Tombstone != "" {
 		return written

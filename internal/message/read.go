@@ -11,9 +11,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Read reads a message's document, and whether it has a seq. The error is an
-// [invalid.Error].
-func Read(members []strictjson.Member) (m cursor.Message, numbered bool, err error) {
+// Read reads a message's document, and whether it has a seq; one for a keyed queue has a
+// Key. The error is an [invalid.Error].
+func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error) {
 	given := map[string]bool{}
 	for _, member := range members {
 		given[member.Name] = true
@@ -23,8 +23,14 @@ func Read(members []strictjson.Member) (m cursor.Message, numbered bool, err err
 			m.Queue, err = strictjson.Text(member.Value)
 		case "seq":
 			if m.Seq, err = jsonseq.Read(member.Value); string(member.Value) == "null" {
-				err = invalid.New(invalid.Malformed, "", err.Error()+" (leave it out for a queue in arrival order)")
+				err = invalid.New(invalid.Malformed, "", err.Error()+" (leave it out for a queue in arrival order, or a keyed one)")
 			}
+		case "key":
+			m.Key, err = cursor.KeyParts(member.Value)
+		case "keyType":
+			m.KeyType, err = keyType(member.Value)
+		case "prev":
+			m.Prev, err = strictjson.Text(member.Value)
 		case "id":
 			m.ID, err = strictjson.Text(member.Value)
 		case "contentType":
@@ -36,7 +42,7 @@ func Read(members []strictjson.Member) (m cursor.Message, numbered bool, err err
 		case "bodyBase64":
 			m.Body, err = base64Text(member.Value)
 		default:
-			err = invalid.New(invalid.Unknown, "", "is not a field of a message: queue, seq, id, body, bodyBase64, contentType and attributes are")
+			err = invalid.New(invalid.Unknown, "", "is not a field of a message: queue, seq, key, keyType, prev, id, body, bodyBase64, contentType and attributes are")
 		}
 		if err != nil {
 			return m, false, invalid.Named(member.Name, err)
@@ -44,6 +50,9 @@ func Read(members []strictjson.Member) (m cursor.Message, numbered bool, err err
 	}
 	if !given["queue"] {
 		return m, false, invalid.New(invalid.Missing, "queue", "is missing")
+	}
+	if err := checkKeyed(given); err != nil {
+		return m, false, err
 	}
 	if given["body"] == given["bodyBase64"] {
 		code := invalid.Missing
@@ -56,6 +65,27 @@ func Read(members []strictjson.Member) (m cursor.Message, numbered bool, err err
 		m.ContentType = "application/octet-stream"
 	}
 	return m, given["seq"], nil
+}
+
+func keyType(raw json.RawMessage) (cursor.KeyType, error) {
+	text, err := strictjson.Text(raw)
+	if err != nil {
+		return "", err
+	}
+	return cursor.ParseKeyType(text)
+}
+
+// checkKeyed reports which of the members of a message are not for the same kind of queue.
+func checkKeyed(given map[string]bool) error {
+	switch {
+	case given["key"] && given["seq"]:
+		return invalid.New(invalid.Clash, "key", "must not be given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
+	case given["keyType"] && !given["key"]:
+		return invalid.New(invalid.Misplaced, "keyType", "must not be given without a key")
+	case given["prev"] && !given["key"]:
+		return invalid.New(invalid.Misplaced, "prev", "must not be given without a key")
+	}
+	return nil
 }
 
 func attributes(raw json.RawMessage) (map[string]string, error) {

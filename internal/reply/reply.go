@@ -26,6 +26,9 @@ func Read(raw json.RawMessage) ([]handoff.Reply, error) {
 			return nil, invalid.Within("replies", i, err)
 		}
 		m, numbered, err := message.Read(members)
+		if err == nil && m.Key != nil {
+			err = invalid.New(invalid.Misplaced, "key", "must not be given: a reply goes to a numbered queue, or to one in arrival order")
+		}
 		if err != nil {
 			return nil, invalid.Within("replies", i, err)
 		}

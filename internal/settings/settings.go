@@ -38,10 +38,12 @@ type Settings struct {
 	KeepForever bool
 	// BatchSize is STREAMSORT_BATCH_SIZE, the first page of a look-ahead.
 	BatchSize int
-	// QueueProp, SeqProp and IDProp are the dotted paths of raw events' fields:
+	// QueueProp, SeqProp, IDProp and KeyProp are the dotted paths of raw events' fields:
 	// STREAMSORT_QUEUE_PROP with STREAMSORT_SEQ_PROP, STREAMSORT_ID_PROP (for
-	// queues in arrival order) or both; or none.
-	QueueProp, SeqProp, IDProp string
+	// queues in arrival order) or both; or, for keyed queues, with STREAMSORT_ID_PROP,
+	// STREAMSORT_KEY_PROP, up to three paths with commas between, and
+	// STREAMSORT_KEY_TYPE, the type of their keys; or none.
+	QueueProp, SeqProp, IDProp, KeyProp, KeyType string
 	// TenantClaim is STREAMSORT_TENANT_CLAIM, the claim of a caller's token that
 	// holds its tenant; empty where there are no tenants.
 	TenantClaim string
@@ -102,6 +104,8 @@ func FromEnvironment() (Settings, error) {
 		QueueProp:      os.Getenv("STREAMSORT_QUEUE_PROP"),
 		SeqProp:        os.Getenv("STREAMSORT_SEQ_PROP"),
 		IDProp:         os.Getenv("STREAMSORT_ID_PROP"),
+		KeyProp:        os.Getenv("STREAMSORT_KEY_PROP"),
+		KeyType:        os.Getenv("STREAMSORT_KEY_TYPE"),
 		TenantClaim:    os.Getenv("STREAMSORT_TENANT_CLAIM"),
 		EventBus:       os.Getenv("STREAMSORT_EVENT_BUS"),
 		SweepEvery:     r.duration("STREAMSORT_SWEEP_EVERY", 0),
@@ -126,6 +130,7 @@ func FromEnvironment() (Settings, error) {
 	if (s.QueueProp == "") != (s.SeqProp == "" && s.IDProp == "") {
 		r.fail("STREAMSORT_QUEUE_PROP with STREAMSORT_SEQ_PROP or STREAMSORT_ID_PROP", "must be set, or none of them")
 	}
+	r.checkKeys(s)
 	if len(r.errs) == 0 {
 		r.check(s)
 	}
@@ -211,12 +216,28 @@ func (r *reader) readers(name string) (all []handoff.Reader) {
 	return all
 }
 
+// checkKeys checks how raw events of keyed queues are described.
+func (r *reader) checkKeys(s Settings) {
+	switch {
+	case (s.KeyProp == "") != (s.KeyType == ""):
+		r.fail("STREAMSORT_KEY_PROP and STREAMSORT_KEY_TYPE", "must both be set, or none of them")
+	case s.KeyProp == "":
+	case s.IDProp == "" || s.SeqProp != "":
+		r.fail("STREAMSORT_KEY_PROP", "must be set with STREAMSORT_ID_PROP, and without STREAMSORT_SEQ_PROP")
+	default:
+		var invalid *cursor.InvalidError
+		if _, err := cursor.ParseKeyType(s.KeyType); errors.As(err, &invalid) {
+			r.fail("STREAMSORT_KEY_TYPE", invalid.Problem+", not "+strconv.Quote(s.KeyType))
+		}
+	}
+}
+
 // QueueVariable is the variable that sets one of the settings of new queues, by its
-// name: STREAMSORT_MAX_AHEAD for maxAhead. The kind has none: a queue is of the kind
-// of its first put.
+// name: STREAMSORT_MAX_AHEAD for maxAhead. The kind and the type of the keys have none: they
+// are as a queue's first put has them.
 func QueueVariable(name string) string {
 	switch name {
-	case "kind":
+	case "kind", "keyType":
 		return ""
 	case "first":
 		return "STREAMSORT_FIRST_SEQ"
@@ -235,7 +256,9 @@ func QueueVariable(name string) string {
 func (r *reader) queueSettings() cursor.Settings {
 	defaults := cursor.DefaultSettings()
 	var change cursor.Change
-	for name := range defaults.All() {
+	all := defaults
+	all.Kind = cursor.KindKeyed // it has all settings
+	for name := range all.All() {
 		text := os.Getenv(QueueVariable(name))
 		if text == "" {
 			continue

@@ -47,7 +47,7 @@ func TestEverything(t *testing.T) {
 	}
 	want := settings.Settings{
 		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", Arrivals: "a-1", QueueKey: "author", SeqKey: "number"},
-		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync},
+		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync, Settle: 5 * time.Second, Late: cursor.LateDeliver},
 		KeepForever: true, BatchSize: 5, QueueProp: "a.b", SeqProp: "c", IDProp: "d", EventBus: "default",
 		SweepEvery: 4 * time.Minute, FullSweepEvery: 2 * time.Hour, SweepSegments: 2,
 	}
@@ -63,7 +63,7 @@ func TestErrorsNameTheVariable(t *testing.T) {
 		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_BATCH_SIZE": "1001", "STREAMSORT_QUEUE_PROP": "a",
 		"STREAMSORT_QUEUE_KEY": "body", "STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_SEGMENTS": "x",
 		"STREAMSORT_LAG_AFTER": "-1s", "STREAMSORT_DELETE_DELIVERED": "yes", "STREAMSORT_KNOWN_QUEUES": "yes", "STREAMSORT_SETTLE_WITHIN": "soon", "STREAMSORT_GAP_ALARM_AFTER": "late",
-		"STREAMSORT_READERS": `[{"name":"a b"}]`,
+		"STREAMSORT_READERS": `[{"name":"a b"}]`, "STREAMSORT_SETTLE": "61m", "STREAMSORT_LATE": "never",
 	} {
 		t.Run(name, func(t *testing.T) {
 			tables(t)
@@ -72,6 +72,44 @@ func TestErrorsNameTheVariable(t *testing.T) {
 				t.Errorf("error %v, want one that names %s", err, name)
 			}
 		})
+	}
+}
+
+// TestKeysOfRawEvents: where keys are is set with what they are, and with an id.
+func TestKeysOfRawEvents(t *testing.T) {
+	for _, c := range []struct{ queue, seq, id, key, keyType, names string }{
+		{"q", "", "i", "created,type", "time,rank(a|*)", ""},
+		{"q", "", "i", "k", "", "STREAMSORT_KEY_PROP and STREAMSORT_KEY_TYPE"},
+		{"q", "", "i", "", "time", "STREAMSORT_KEY_PROP and STREAMSORT_KEY_TYPE"},
+		{"q", "", "i", "k", "date", "STREAMSORT_KEY_TYPE has a part that is none"},
+		{"q", "s", "i", "k", "time", "without STREAMSORT_SEQ_PROP"},
+		{"q", "s", "", "k", "time", "with STREAMSORT_ID_PROP"},
+		{"", "", "", "k", "time", "with STREAMSORT_ID_PROP"},
+	} {
+		tables(t)
+		for name, value := range map[string]string{"QUEUE_PROP": c.queue, "SEQ_PROP": c.seq, "ID_PROP": c.id, "KEY_PROP": c.key, "KEY_TYPE": c.keyType} {
+			t.Setenv("STREAMSORT_"+name, value)
+		}
+		s, err := settings.FromEnvironment()
+		switch {
+		case c.names != "":
+			if err == nil || !strings.Contains(err.Error(), c.names) {
+				t.Errorf("%+v: error %v", c, err)
+			}
+		case err != nil || s.KeyProp != c.key || s.KeyType != c.keyType:
+			t.Errorf("%+v: %+v, %v", c, s, err)
+		}
+	}
+}
+
+// TestSettingsOfNewKeyedQueues have variables, but for the type of the keys.
+func TestSettingsOfNewKeyedQueues(t *testing.T) {
+	tables(t)
+	t.Setenv("STREAMSORT_SETTLE", "90s")
+	t.Setenv("STREAMSORT_LATE", "drop")
+	s, err := settings.FromEnvironment()
+	if err != nil || s.Defaults.Settle != 90*time.Second || s.Defaults.Late != cursor.LateDrop {
+		t.Errorf("%+v, %v", s.Defaults, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -16,6 +17,14 @@ import (
 func batchesOfAllKinds() []handoff.Batch {
 	whole := sinktest.Tracked(sinktest.Batch("@acme/orders", `{"n":1}`, "\x00", "", `{ "spaced": 1 }`), "tag")
 	whole.Messages[0].ID, whole.Messages[0].Attributes = "id\x01", map[string]string{"k": "v"}
+	for i, raw := range []string{`7.5`, `"a"`, `[1538601234,"x.b"]`} {
+		keys := []cursor.KeyType{"number", "text", "time,rank(*.a|*)"}[i]
+		key, err := keys.ParseKey([]byte(raw))
+		if err != nil {
+			panic(err)
+		}
+		whole.Messages[i].Key, whole.Messages[i].Late, whole.Messages[i].Unlinked = key, i > 0, i > 1
+	}
 	whole.Messages[3].Seq, whole.Token.N = 1<<62, 1<<60
 	whole.From, whole.To, whole.Skipped, whole.Attempt, whole.Rewinds = -1, 1<<62, []int64{0, 7}, 2, 3
 	return []handoff.Batch{sinktest.Batch("q", sinktest.Bodies(2)...), whole}

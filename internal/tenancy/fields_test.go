@@ -34,17 +34,19 @@ const (
 // those of one operation alone stand under its name too.
 var fields = map[string]string{
 	"queue": scoped, "tag": scoped, "edge": owned, "parent": owned,
-	"putMessages id": scoped, "putMessages Idempotency-Key": scoped, "onClaim replies.id": scoped,
-	"putMessages queueProp": way, "putMessages seqProp": way, "putMessages idProp": way,
+	"putMessages id": scoped, "putMessages prev": scoped, "putMessages Idempotency-Key": scoped, "onClaim replies.id": scoped,
+	"putMessages queueProp": way, "putMessages seqProp": way, "putMessages idProp": way, "putMessages keyProp": way,
 
 	"consumer": under, "request": under, "token": under, "batch": under, "children": under, "tree": under,
 	"operate id": under, "operateConsumer id": under, "eraseQueue id": under, "consumerStatus after": under, "listOperations after": under,
 
 	"body": content, "bodyBase64": content, "contentType": content, "attributes": content, "reason": content,
-	"stamp": content, "stampBase64": content, "putMessages event": content,
+	"stamp": content, "stampBase64": content, "putMessages event": content, "key": content, "keyType": content,
+	// No reply has these: it is refused.
+	"onClaim replies.prev": content,
 
 	"seq": choice, "seqs": choice, "readMessages after": choice, "to": choice, "first": choice, "start": choice,
-	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "action": choice, "outcome": choice, "operation": choice,
+	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "settle": choice, "late": choice, "action": choice, "outcome": choice, "operation": choice,
 	"tenant": operators, "eraseQueue after": operators,
 
 	"deadline": choice, "idle": choice, "until": choice,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
+	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -33,7 +34,7 @@ var (
 //	   "attributes": {"event": "X-GitHub-Event"}},
 //	  {"name": "stripe", "scheme": "stripe", "tolerance": "5m",
 //	   "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/stripe",
-//	   "queue": {"fixed": "stripe"}},
+//	   "queue": {"fixed": "stripe"}, "keyProp": "created,type", "keyType": "time,rank(*.created|*|*.deleted)"},
 //	  {"name": "shop", "scheme": "shopify", "secret": "${STREAMSORT_WEBHOOK_SECRET_2}",
 //	   "queue": {"header": "X-Shopify-Shop-Domain"}, "maxBody": 100000},
 //	  {"name": "bank", "scheme": "hmac", "secret": "…",
@@ -112,12 +113,25 @@ func (d *draft) member(m strictjson.Member) (err error) {
 		return inner(m, d.readAttributes)
 	case "seq":
 		d.Seq, err = path(m.Value)
+	case "keyProp":
+		var text string
+		if text, err = strictjson.Text(m.Value); err == nil {
+			d.KeyPaths, err = message.ParseKeyPaths(text)
+		}
+	case "keyType":
+		var text string
+		if text, err = strictjson.Text(m.Value); err == nil {
+			d.KeyType, err = cursor.ParseKeyType(text)
+		}
+		if err != nil {
+			return err // it names the field
+		}
 	case "maxBody":
 		if d.MaxBody, err = strictjson.Positive(m.Value); err != nil || d.MaxBody > maxBody {
 			err = fmt.Errorf("must be an integer from 1 to %d", maxBody)
 		}
 	default:
-		err = errors.New("is not known: there are name, scheme, secret, key, tolerance, signature, queue, seq, id, attributes and maxBody")
+		err = errors.New("is not known: there are name, scheme, secret, key, tolerance, signature, queue, seq, keyProp, keyType, id, attributes and maxBody")
 	}
 	if err != nil {
 		return fmt.Errorf("%s %w", m.Name, err)
@@ -155,8 +169,14 @@ func (d *draft) finish() error {
 			d.Signature.tolerance = d.tolerance
 		}
 	}
+	switch {
+	case d.Keyed() && d.Numbered():
+		return errors.New("keyProp is given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
+	case d.given["keyType"] != d.Keyed():
+		return errors.New("keyProp and keyType must both be given, or none of them")
+	}
 	if d.ID.none() && !d.Numbered() {
-		return errors.New("id is missing: in arrival order a repeat is known by it; without one in the request, write {\"digest\": true}")
+		return errors.New("id is missing: without a seq a repeat is known by it; without one in the request, write {\"digest\": true}")
 	}
 	// A sender that may write to one source's queues must not choose another's.
 	if d.Queue.Fixed == "" && !d.prefixed {

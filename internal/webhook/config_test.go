@@ -16,7 +16,7 @@ func TestRead(t *testing.T) {
 	   "queue": {"path": "repository.full_name", "default": "other"}, "attributes": {"event": "X-GitHub-Event"},
 	   "key": "arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"},
 	  {"name": "stripe", "scheme": "stripe", "secret": "${STREAMSORT_WEBHOOK_SECRET_1}", "tolerance": "1m",
-	   "queue": {"fixed": "stripe"}, "maxBody": 1000},
+	   "queue": {"fixed": "stripe"}, "maxBody": 1000, "keyProp": "created,type", "keyType": "time, rank(a|*)"},
 	  {"name": "bank", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/a/b",
 	   "signature": {"header": "X-Signature"}, "queue": {"header": "X-Account", "prefix": ""}, "seq": "number"}]}`
 	lookup := func(name string) (string, bool) {
@@ -28,11 +28,11 @@ func TestRead(t *testing.T) {
 	}
 	got := ""
 	for _, s := range all {
-		got += fmt.Sprintf("%s %s %s prefix=%q default=%q seq=%v id=%v queue=%v %v %d\n", s.Name, s.Secret, s.Key, s.Prefix, s.Default, s.Seq, s.ID, s.Queue, s.Attributes, s.MaxBody)
+		got += fmt.Sprintf("%s %s %s prefix=%q default=%q seq=%v id=%v queue=%v %v %d key=%v %s\n", s.Name, s.Secret, s.Key, s.Prefix, s.Default, s.Seq, s.ID, s.Queue, s.Attributes, s.MaxBody, s.KeyPaths, s.KeyType)
 	}
-	const want = `github arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd arn:aws:kms:eu-west-1:123456789012:key/1234-abcd prefix="github/" default="other" seq=[] id={ x-github-delivery [] false} queue={  [repository full_name] false} map[event:x-github-event] 358400
-stripe arn:aws:ssm:eu-west-1:123456789012:parameter/stripe  prefix="" default="" seq=[] id={  [id] false} queue={stripe  [] false} map[] 1000
-bank arn:aws:ssm:eu-west-1:123456789012:parameter/a/b  prefix="" default="" seq=[number] id={  [] false} queue={ x-account [] false} map[] 358400
+	const want = `github arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd arn:aws:kms:eu-west-1:123456789012:key/1234-abcd prefix="github/" default="other" seq=[] id={ x-github-delivery [] false} queue={  [repository full_name] false} map[event:x-github-event] 358400 key=[] 
+stripe arn:aws:ssm:eu-west-1:123456789012:parameter/stripe  prefix="" default="" seq=[] id={  [id] false} queue={stripe  [] false} map[] 1000 key=[[created] [type]] time,rank(a|*)
+bank arn:aws:ssm:eu-west-1:123456789012:parameter/a/b  prefix="" default="" seq=[number] id={  [] false} queue={ x-account [] false} map[] 358400 key=[] 
 `
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -60,31 +60,38 @@ func TestReadErrors(t *testing.T) {
 		change(`"s"`, `""`):       "name must be 1 to 64 letters",
 		change(`"s"`, `"a/b"`):    "name must be 1 to 64 letters",
 		change(`"s"`, `"`+strings.Repeat("a", 65)+`"`): "name must be 1 to 64 letters",
-		good + `,` + good:                                                   `sources[1].name "s" is that of sources[0] too`,
-		change(`"github"`, `"gitlab"`):                                      "scheme must be github, stripe, shopify or hmac",
-		change(`"github"`, `"hmac"`):                                        "signature is missing",
-		add(`"signature":{"header":"X"}`):                                   "signature is for the scheme hmac",
-		change(`-Ab12Cd`, ``):                                               "secret must be the whole ARN of a secret",
-		change(`arn:aws:secretsmanager`, `x`):                               "secret must be the whole ARN of a secret",
-		change(`secretsmanager:eu-west-1`, `ssm:eu-west-1`):                 "secret must be the whole ARN of a secret",
-		add(`"key":"mine"`):                                                 "key must be the ARN of a key of KMS",
-		add(`"tolerance":"5m"`):                                             "tolerance is for a signature with a timestamp",
-		strings.Replace(add(`"tolerance":"2h"`), `"github"`, `"stripe"`, 1): "tolerance must be a duration from 10s to 1h0m0s",
-		add(`"colour":1`):                                                   "colour is not known: there are name, scheme",
-		add(`"seq":"a..b"`):                                                 "seq has an empty name",
-		add(`"maxBody":358401`):                                             "maxBody must be an integer from 1 to 358400",
-		add(`"maxBody":0`):                                                  "maxBody must be an integer from 1 to 358400",
-		add(`"queue":{}`):                                                   `has the member "queue" twice`,
-		change(`{"path":"repository.full_name"}`, `{}`):                     "queue is empty",
-		change(`{"path":"repository.full_name"}`, `{"prefix":"x"}`):         "queue names no place: there are path, header, fixed",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","header":"b"}`):                             "queue.header stands beside another place",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","fixed":"b"}`):                              "queue.fixed stands beside another place",
-		change(`{"path":"repository.full_name"}`, `{"fixed":"b","prefix":"c"}`):                            "queue has a prefix or a default beside fixed",
-		change(`{"path":"repository.full_name"}`, `{"fixed":""}`):                                          "queue.fixed",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","default":""}`):                             "queue.default is empty",
-		change(`{"path":"repository.full_name"}`, `{"header":"a b"}`):                                      "queue.header must be a header's name",
-		change(`{"path":"repository.full_name"}`, `{"body":"a"}`):                                          "queue.body is not known",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","":1}`):                                     "queue has a member without a name",
+		good + `,` + good:                                                       `sources[1].name "s" is that of sources[0] too`,
+		change(`"github"`, `"gitlab"`):                                          "scheme must be github, stripe, shopify or hmac",
+		change(`"github"`, `"hmac"`):                                            "signature is missing",
+		add(`"signature":{"header":"X"}`):                                       "signature is for the scheme hmac",
+		change(`-Ab12Cd`, ``):                                                   "secret must be the whole ARN of a secret",
+		change(`arn:aws:secretsmanager`, `x`):                                   "secret must be the whole ARN of a secret",
+		change(`secretsmanager:eu-west-1`, `ssm:eu-west-1`):                     "secret must be the whole ARN of a secret",
+		add(`"key":"mine"`):                                                     "key must be the ARN of a key of KMS",
+		add(`"tolerance":"5m"`):                                                 "tolerance is for a signature with a timestamp",
+		strings.Replace(add(`"tolerance":"2h"`), `"github"`, `"stripe"`, 1):     "tolerance must be a duration from 10s to 1h0m0s",
+		add(`"colour":1`):                                                       "colour is not known: there are name, scheme",
+		add(`"seq":"a..b"`):                                                     "seq has an empty name",
+		add(`"keyProp":"a,b,c,d","keyType":"time"`):                             "keyProp has 4 paths: a key has at most 3 parts",
+		add(`"keyProp":"a,","keyType":"time"`):                                  "keyProp has an empty name",
+		add(`"keyProp":7,"keyType":"time"`):                                     "keyProp must be a string",
+		add(`"keyProp":"a","keyType":"date"`):                                   "sources[0].keyType has a part that is none",
+		add(`"keyProp":"a"`):                                                    "keyProp and keyType must both be given",
+		add(`"keyType":"time"`):                                                 "keyProp and keyType must both be given",
+		add(`"keyProp":"a","keyType":"time","seq":"n"`):                         "keyProp is given beside seq",
+		add(`"maxBody":358401`):                                                 "maxBody must be an integer from 1 to 358400",
+		add(`"maxBody":0`):                                                      "maxBody must be an integer from 1 to 358400",
+		add(`"queue":{}`):                                                       `has the member "queue" twice`,
+		change(`{"path":"repository.full_name"}`, `{}`):                         "queue is empty",
+		change(`{"path":"repository.full_name"}`, `{"prefix":"x"}`):             "queue names no place: there are path, header, fixed",
+		change(`{"path":"repository.full_name"}`, `{"path":"a","header":"b"}`):  "queue.header stands beside another place",
+		change(`{"path":"repository.full_name"}`, `{"path":"a","fixed":"b"}`):   "queue.fixed stands beside another place",
+		change(`{"path":"repository.full_name"}`, `{"fixed":"b","prefix":"c"}`): "queue has a prefix or a default beside fixed",
+		change(`{"path":"repository.full_name"}`, `{"fixed":""}`):               "queue.fixed",
+		change(`{"path":"repository.full_name"}`, `{"path":"a","default":""}`):  "queue.default is empty",
+		change(`{"path":"repository.full_name"}`, `{"header":"a b"}`):           "queue.header must be a header's name",
+		change(`{"path":"repository.full_name"}`, `{"body":"a"}`):               "queue.body is not known",
+		change(`{"path":"repository.full_name"}`, `{"path":"a","":1}`):          "queue has a member without a name",
 		change(`{"path":"repository.full_name"}`, `{"path":"a","prefix":"`+strings.Repeat("p", 1024)+`"}`): "queue has more than 1024 bytes",
 		change(`{"path":"repository.full_name"}`, `{"path":"a","prefix":"@"}`):                             "queue.prefix begins with '@', and with no whole tenant",
 		change(`{"path":"repository.full_name"}`, `{"path":"a","prefix":"@acme"}`):                         "queue.prefix begins with '@', and with no whole tenant",

@@ -19,10 +19,10 @@ import (
 )
 
 // Message is the message that a request brings, with its queue, its seq where
-// the source is numbered, and the sender's id. The request's signature must have
+// the source is numbered, its key where it is keyed, and the sender's id. The request's signature must have
 // been checked. The error names the field and its bound.
-func (s *Source) Message(r *httpapi.Request) (cursor.Message, error) {
-	m := cursor.Message{Body: r.Body}
+func (s *Source) Message(r *httpapi.Request) (cursor.Keyed, error) {
+	m := cursor.Keyed{KeyType: s.KeyType, Message: cursor.Message{Body: r.Body}}
 	if len(r.Body) > s.MaxBody {
 		return m, TooLarge(s.MaxBody)
 	}
@@ -43,6 +43,11 @@ func (s *Source) Message(r *httpapi.Request) (cursor.Message, error) {
 		}
 		if err != nil {
 			return m, invalid.Named("seq", err)
+		}
+	}
+	if s.Keyed() {
+		if m.Key, err = s.KeyPaths.Find(r.Body); err != nil {
+			return m, invalid.Named("key", err)
 		}
 	}
 	for name, from := range s.Attributes {
@@ -66,7 +71,7 @@ func TooLarge(most int) error {
 func (s *Source) contentType(r *httpapi.Request) (string, error) {
 	given := r.Headers["content-type"]
 	if given != "" && !strictjson.IsJSON(given) {
-		if s.Queue.Path != nil || s.ID.Path != nil || s.Numbered() {
+		if s.Queue.Path != nil || s.ID.Path != nil || s.Numbered() || s.Keyed() {
 			return "", httpapi.NotJSON()
 		}
 		return given, nil

@@ -34,6 +34,7 @@ package webhook
 import (
 	"time"
 
+	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -71,8 +72,11 @@ type Source struct {
 	// name where the place is empty.
 	Queue           Place
 	Prefix, Default string
-	// Seq is the path of the seq in the body; nil means arrival order.
-	Seq strictjson.FieldPath
+	// Seq is the path of the seq in the body, KeyPaths are those of the key and KeyType its
+	// type; neither means arrival order.
+	Seq      strictjson.FieldPath
+	KeyPaths message.KeyPaths
+	KeyType  cursor.KeyType
 	// ID is where the sender's own name for the delivery is.
 	ID Place
 	// Attributes are the headers that become the message's attributes, by the
@@ -84,6 +88,9 @@ type Source struct {
 
 // Numbered says that the source's messages have seqs.
 func (s *Source) Numbered() bool { return s.Seq != nil }
+
+// Keyed says that the source's messages have keys.
+func (s *Source) Keyed() bool { return s.KeyPaths != nil }
 
 // Place is where a value is found in a request: one of its fields is set, or
 // none.

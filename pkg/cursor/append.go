@@ -15,6 +15,15 @@ const (
 	inNumbers = "the queue is numbered, and its producers give the seqs"
 )
 
+// refusesArrivals is why a queue of the kind, which is not in arrival order, takes no
+// arrival.
+func (k Kind) refusesArrivals() error {
+	if k == KindKeyed {
+		return &InvalidError{Field: "key", Code: invalid.Missing, Problem: "is missing: " + byKey}
+	}
+	return invalidSeq(invalid.Missing, "is missing: "+inNumbers)
+}
+
 // Appended is the answer for one arrival.
 type Appended struct {
 	Queue string
@@ -146,7 +155,7 @@ func groupArrivals(arrivals []Arrival) ([][]*appending, error) {
 func (s *Sorter) appendQueue(ctx context.Context, arrivals []*appending, results []Appended) {
 	cur, err := s.lookToAppend(ctx, arrivals[0].Queue)
 	if err == nil && cur.Settings.Kind != KindArrival {
-		err = invalidSeq(invalid.Missing, "is missing: "+inNumbers)
+		err = cur.Settings.Kind.refusesArrivals()
 	}
 	if err == nil {
 		s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })
@@ -253,8 +262,8 @@ func (s *Sorter) allocate(ctx context.Context, arrivals []*appending) (full Curs
 		return Cursor{}, err
 	case !cur.Exists():
 		return Cursor{}, ErrNoQueue
-	case numbered(cur):
-		return Cursor{}, invalidSeq(invalid.Missing, "is missing: "+inNumbers)
+	case cur.Settings.Kind != KindArrival:
+		return Cursor{}, cur.Settings.Kind.refusesArrivals()
 	case given:
 		moved, i := Range{cur.Position - tail.Seqs(), cur.Position}, 0
 		for p := range tail.places(moved.From) {

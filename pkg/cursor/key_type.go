@@ -120,34 +120,40 @@ func (t KeyType) Key(parts ...any) (Key, error) {
 	return Key(key), nil
 }
 
-// ParseKey reads a key from JSON: a string or a number; where the type has several parts,
-// an array of them. An error is an [InvalidError] of field "key".
+// ParseKey reads a key from JSON, as [KeyParts] does. An error is an [InvalidError] of
+// field "key".
 func (t KeyType) ParseKey(raw []byte) (Key, error) {
-	of, err := parseKeyType(string(t))
-	if err != nil {
+	if _, err := parseKeyType(string(t)); err != nil {
 		return "", invalid.Named("keyType", err)
 	}
-	if len(of) == 1 {
+	parts, err := KeyParts(raw)
+	if err != nil {
+		return "", err
+	}
+	return t.Key(parts...)
+}
+
+// KeyParts reads the parts of a key from JSON, of whatever type they are: a string or a
+// number; of several parts, an array of them. An error is an [InvalidError] of field "key".
+func KeyParts(raw []byte) ([]any, error) {
+	if !strictjson.IsArray(raw) {
 		part, err := readKeyPart(raw)
 		if err != nil {
-			return "", invalid.Named("key", err)
+			return nil, invalid.Named("key", err)
 		}
-		return t.Key(part)
-	}
-	if !strictjson.IsArray(raw) {
-		return "", invalid.New(invalid.Malformed, "key", fmt.Sprintf("must be an array of %d: the queue's keys are %s", len(of), t))
+		return []any{part}, nil
 	}
 	elements, err := strictjson.Elements(raw, MaxKeyParts)
 	if err != nil {
-		return "", invalid.Named("key", err)
+		return nil, invalid.Named("key", err)
 	}
 	parts := make([]any, len(elements))
 	for i, element := range elements {
 		if parts[i], err = readKeyPart(element); err != nil {
-			return "", inPart(i, len(of), err)
+			return nil, inPart(i, len(elements), err)
 		}
 	}
-	return t.Key(parts...)
+	return parts, nil
 }
 
 // Has reports whether a key can be one of this type.

@@ -12,7 +12,7 @@ import (
 
 // byKey and noKey say what is wrong with a put of another kind.
 const (
-	byKey = "the queue is a keyed one, which sorts by it"
+	byKey = "the queue is a keyed one, which sorts by keys"
 	noKey = "the queue is no keyed one"
 )
 

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func (s *server) post(query, body string) httpapitest.Answer {
+	return s.Request("POST", "/messages", query, body)
+}
+
+func (s *server) get(path, query string) httpapitest.Answer { return s.Request("GET", path, query, "") }
+
+// settle gives places to all of a queue that is due by the server's clock.
+func (s *server) settle(t *testing.T, queue string) {
+	t.Helper()
+	sorter, err := cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sorter.Settle(t.Context(), queue, cursor.EverySortKey); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMessagesWithKeys: they wait for their queue's window, come out by their keys, and what
+// is late is told.
+func TestMessagesWithKeys(t *testing.T) {
+	s := newServer(t, nil)
+	put := func(key, id, more string) httpapitest.Answer {
+		return s.post("", `{"queue":"q","key":`+key+`,"id":"`+id+`","keyType":" time ","body":"`+id+`"`+more+`}`)
+	}
+	s.Want("first", put(`"2026-01-02T03:04:05.5+01:00"`, "b", ""), 202, `{"status":202,"outcome":"waiting","queue":"q","settlesAt":"2026-01-02T03:04:10Z"}`)
+	s.now = s.now.Add(2 * time.Second)
+	s.Want("repeat", put(`1767319445.5`, "b", ""), 200, `{"status":200,"outcome":"duplicate","queue":"q","settlesAt":"2026-01-02T03:04:10Z"}`)
+	s.Want("less", put(`"2026-01-01T00:00:00Z"`, "a", ""), 202, `"settlesAt":"2026-01-02T03:04:12Z"`)
+	s.Want("other bytes", s.post("", `{"queue":"q","key":1767319445.5,"id":"b","body":"other"}`), 409, "problems/conflict", "this key and id")
+	s.Want("another key", put(`"2027-01-01T00:00:00Z"`, "b", `,"prev":"none"`), 202)
+	s.Want("status", s.get("/queues", "queue=q"), 200,
+		`"kind":"keyed"`, `"keyType":"time"`, `"settle":"5s"`, `"late":"deliver"`, `"position":0`, `"gapOpen":false`, `"parked":0`,
+		`"waiting":3`, `"oldestWaiting":"2026-01-02T03:04:05Z"`, `"dueAt":"2026-01-02T03:04:10Z"`, `"lateSoFar":0`)
+	s.now = s.now.Add(5 * time.Second)
+	s.settle(t, "q")
+	s.Want("late", put(`"2025-01-01T00:00:00Z"`, "c", ""), 200, `{"status":200,"outcome":"advanced","queue":"q","seq":4,"late":true}`)
+	s.Want("repeats", s.post("", `{"messages":[{"queue":"q","key":"2025-01-01T00:00:00Z","id":"c","body":"c"},{"queue":"q","key":"2026-01-01T00:00:00Z","id":"a","body":"a"},{"queue":"n","seq":1,"body":0}]}`), 200,
+		`{"status":200,"outcome":"duplicate","queue":"q","seq":4,"late":true}`, `{"status":200,"outcome":"duplicate","queue":"q","seq":1}`, `"queue":"n","seq":1`)
+	s.Want("read", s.get("/messages", "queue=q"), 200,
+		`{"seq":1,"key":"2026-01-01T00:00:00Z","id":"a","body":"a"`, `{"seq":2,"key":"2026-01-02T02:04:05.5Z","id":"b"`,
+		`{"seq":3,"key":"2027-01-01T00:00:00Z","unlinked":true,"id":"b"`, `{"seq":4,"key":"2025-01-01T00:00:00Z","late":true,"id":"c"`)
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":"2027-01-01T00:00:00Z"`, `"waiting":0`, `"lateSoFar":1`, `"position":4`)
+	if a := s.get("/queues", "queue=q"); strings.Contains(a.Body, "oldestWaiting") || strings.Contains(a.Body, "dueAt") {
+		t.Errorf("nothing waits: %s", a.Body)
+	}
+	for _, metric := range []string{`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Duplicates":2`} {
+		if !strings.Contains(s.logs.String(), metric) {
+			t.Errorf("no %s in the metrics", metric)
+		}
+	}
+}
+
+// TestDroppedMessages: where the queue drops what is late, the answer says so.
+func TestDroppedMessages(t *testing.T) {
+	s := newServer(t, nil)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"q","kind":"keyed","keyType":"number,rank(a|*)","settle":0,"late":"drop"}`), 200,
+		`"keyType":"number,rank(a|*)"`, `"settle":"0s"`, `"late":"drop"`)
+	s.Want("first", s.post("", `{"queue":"q","key":[7,"b"],"id":"x","body":1}`), 202, `"outcome":"waiting"`)
+	s.settle(t, "q")
+	s.Want("dropped", s.post("", `{"queue":"q","key":["7.0","a"],"id":"y","body":2}`), 200, `{"status":200,"outcome":"dropped","queue":"q","seq":2,"late":true}`)
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":[7,1]`)
+	s.Want("read", s.get("/messages", "queue=q"), 200, `{"seq":1,"key":[7,1],"id":"x","body":1`, `"tombstone":`)
+	s.Want("changed", s.Request("PUT", "/queues", "", `{"queue":"q","settle":"1h","late":"deliver"}`), 200, `"settle":"1h0m0s"`, `"late":"deliver"`)
+	s.Want("waits", s.post("", `{"queue":"q","key":[8,"a"],"id":"z","body":3}`), 202, `"settlesAt":"2026-01-02T04:04:05Z"`)
+}
+
+// TestRawEventsWithKeys: the key is at the paths that the query, the document or the stack
+// names.
+func TestRawEventsWithKeys(t *testing.T) {
+	const event = `{"customer":"acme","id":"evt_1","data":{"type":"x.created"},"created":1767319445}`
+	for name, post := range map[string]func(*server) httpapitest.Answer{
+		"query": func(s *server) httpapitest.Answer {
+			return s.post("queueProp=customer&idProp=id&keyProp=created,data.type&keyType=time,rank(*.created|*)", event)
+		},
+		"several": func(s *server) httpapitest.Answer {
+			return s.post("queueProp=customer&idProp=id&keyProp=created,data.type&keyType=time,rank(*.created|*)", "["+event+"]")
+		},
+		"direct": func(s *server) httpapitest.Answer {
+			return httpapitest.Answer{Body: s.Invoke(`{"queueProp":"customer","idProp":"id","keyProp":"created,data.type","keyType":"time,rank(*.created|*)","event":` + event + `}`)}
+		},
+		"stack": func(s *server) httpapitest.Answer { return httpapitest.Answer{Body: s.Invoke(event)} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, func(of *service) {
+				if name == "stack" {
+					of.paths = paths{queue: "customer", id: "id", key: "created,data.type", keyType: "time,rank(*.created|*)"}
+				}
+			})
+			if a := post(s); !strings.Contains(a.Body, `"outcome":"waiting","queue":"acme"`) {
+				t.Fatalf("%+v", a)
+			}
+			s.now = s.now.Add(time.Minute)
+			s.settle(t, "acme")
+			s.Want("read", s.get("/messages", "queue=acme"), 200, `"key":["2026-01-02T02:04:05Z",0],"id":"evt_1","body":{"customer"`)
+		})
+	}
+	s := newServer(t, nil)
+	s.Want("an array in one field", s.post("queueProp=q&idProp=id&keyProp=k&keyType=number,text", `{"q":"q","id":1,"k":[1,"x"]}`), 202)
+}
+
+// TestWordsOfKeys: what is wrong with a key has its code, field and bound, and nothing is
+// stored.
+func TestWordsOfKeys(t *testing.T) {
+	s := newServer(t, nil)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"time","kind":"keyed","keyType":"time"}`), 200)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"text","kind":"keyed","keyType":"text"}`), 200)
+	s.Want("made", s.post("", `{"messages":[{"queue":"numbered","seq":1,"body":1},{"queue":"arrival","id":"a","body":1}]}`), 200)
+	for _, c := range []struct{ name, query, body, code, field, names string }{
+		{"no key", "", `{"queue":"time","id":"a","body":1}`, "missing", "key", "keyed"},
+		{"empty key", "", `{"queue":"time","key":[],"id":"a","body":1}`, "missing", "key", "keyed"},
+		{"null", "", `{"queue":"time","key":null,"id":"a","body":1}`, "missing", "key", "a string or a number"},
+		{"no id", "", `{"queue":"time","key":1,"body":1}`, "missing", "id", "1 to 1024"},
+		{"wrong type", "", `{"queue":"time","key":"x","id":"a","body":1}`, "malformed", "key", "RFC 3339"},
+		{"a number for a text", "", `{"queue":"text","key":7,"id":"a","body":1}`, "malformed", "key", "must be a string"},
+		{"no such day", "", `{"queue":"time","key":"2026-02-30T00:00:00Z","id":"a","body":1}`, "out-of-range", "key", "does not exist"},
+		{"no zone", "", `{"queue":"time","key":"2026-02-20T00:00:00","id":"a","body":1}`, "malformed", "key", "no time zone"},
+		{"milliseconds", "", `{"queue":"time","key":1767319445000,"id":"a","body":1}`, "out-of-range", "key", "0000 to 9999"},
+		{"long", "", `{"queue":"text","key":"` + strings.Repeat("x", 65) + `","id":"a","body":1}`, "too-large", "key", "0 to 64"},
+		{"NaN", "", `{"queue":"new","keyType":"number","key":"NaN","id":"a","body":1}`, "malformed", "key", "such as 17"},
+		{"NaN in JSON", "", `{"queue":"new","keyType":"number","key":NaN,"id":"a","body":1}`, "malformed", "request body", "broken JSON"},
+		{"four parts", "", `{"queue":"new","keyType":"text","key":[1,2,3,4],"id":"a","body":1}`, "out-of-range", "key", "at most 3"},
+		{"two parts for one", "", `{"queue":"text","key":["a","b"],"id":"a","body":1}`, "out-of-range", "key", "have 1, text"},
+		{"a seq too", "", `{"queue":"time","seq":1,"key":1,"id":"a","body":1}`, "clash", "key", "seq"},
+		{"numbered", "", `{"queue":"numbered","key":1,"id":"a","body":1}`, "misplaced", "key", "no keyed one"},
+		{"arrival", "", `{"queue":"arrival","key":1,"id":"a","body":1}`, "misplaced", "key", "no keyed one"},
+		{"a seq", "", `{"queue":"time","seq":1,"body":1}`, "misplaced", "seq", "keyed"},
+		{"new", "", `{"queue":"new","key":1,"id":"a","body":1}`, "missing", "keyType", "such as time"},
+		{"another type", "", `{"queue":"time","keyType":"number","key":1,"id":"a","body":1}`, "clash", "keyType", "time"},
+		{"no type", "", `{"queue":"time","keyType":"date","key":1,"id":"a","body":1}`, "unknown", "keyType", "number, time, text or rank"},
+		{"type without a key", "", `{"queue":"time","keyType":"time","id":"a","body":1}`, "misplaced", "keyType", "without a key"},
+		{"prev without a key", "", `{"queue":"q","prev":"a","id":"a","body":1}`, "misplaced", "prev", "without a key"},
+		{"prev too long", "", `{"queue":"time","key":1,"prev":"` + strings.Repeat("x", 1025) + `","id":"a","body":1}`, "too-large", "prev", "1024"},
+		{"both props", "queueProp=q&seqProp=s&keyProp=k", `{}`, "clash", "keyProp", "seqProp"},
+		{"no idProp", "queueProp=q&keyProp=k", `{}`, "missing", "idProp", "key and its id"},
+		{"no keyProp", "queueProp=q&idProp=i&keyType=time", `{}`, "misplaced", "keyType", "keyProp"},
+		{"four paths", "queueProp=q&idProp=i&keyProp=a,b,c,d", `{}`, "out-of-range", "keyProp", "at most 3"},
+		{"no path", "queueProp=q&idProp=i&keyProp=a,", `{}`, "malformed", "keyProp", "empty name"},
+		{"no keyType", "queueProp=q&idProp=i&keyProp=a&keyType=x", `{}`, "unknown", "keyType", "rank"},
+		{"no field", "queueProp=q&idProp=i&keyProp=a.b", `[{"q":"time","i":1,"a":{}}]`, "missing", "messages[0].key", "keyProp=a.b"},
+		{"a part that is none", "queueProp=q&idProp=i&keyProp=a,b", `{"q":"time","i":1,"a":1,"b":{}}`, "malformed", "key", "part 2 of 2"},
+		{"in a list", "", `{"messages":[{"queue":"time","key":1,"id":"a","body":1},{"queue":"time","key":1,"id":"","body":1}]}`, "missing", "messages[1].id", "1 to 1024"},
+		{"of the type in a list", "", `{"messages":[{"queue":"fresh","seq":1,"body":1},{"queue":"time","keyType":"time","key":"x","id":"a","body":1}]}`, "malformed", "messages[1].key", "RFC 3339"},
+		{"mixed", "", `{"messages":[{"queue":"fresh","seq":1,"body":1},{"queue":"fresh","key":1,"keyType":"time","id":"a","body":1}]}`, "missing", "messages[0].key", "with a key or without"},
+		{"mixed with arrivals", "", `{"messages":[{"queue":"fresh","key":1,"keyType":"time","id":"a","body":1},{"queue":"fresh","id":"b","body":1}]}`, "missing", "messages[1].key", "with a key or without"},
+	} {
+		s.Want(c.name, s.Request("POST", "/messages", c.query, c.body), 400, `"code":"`+c.code+`"`, `"field":"`+c.field+`"`, c.names)
+	}
+	for body, names := range map[string]string{
+		`{"queue":"new","kind":"keyed"}`:                                  `"field":"keyType"`,
+		`{"queue":"new","kind":"keyed","keyType":"time","settle":"61m"}`:  `from 0s to 1h`,
+		`{"queue":"new","kind":"keyed","keyType":"time","settle":"-1s"}`:  `from 0s to 1h`,
+		`{"queue":"new","kind":"keyed","keyType":"time","settle":"soon"}`: `"field":"settle"`,
+		`{"queue":"new","kind":"keyed","keyType":"time","late":"never"}`:  `deliver or drop`,
+		`{"queue":"new","settle":"5s"}`:                                   `"field":"settle"`,
+		`{"queue":"numbered","late":"drop"}`:                              `"field":"late"`,
+	} {
+		s.Want(body, s.Request("PUT", "/queues", "", body), 400, names)
+	}
+	s.Want("another type", s.Request("PUT", "/queues", "", `{"queue":"time","keyType":"number"}`), 409, "problems/key-type-fixed", `"field":"keyType"`)
+	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"time","kind":"arrival"}`), 409, "problems/kind-fixed")
+	for _, queue := range []string{"time", "text"} {
+		s.Want("nothing came of it", s.get("/queues", "queue="+queue), 200, `"waiting":0`)
+	}
+	for _, queue := range []string{"new", "fresh", "q"} {
+		s.Want("no queue", s.get("/queues", "queue="+queue), 404)
+	}
+}
+
+// TestAKeyThatIsNotForItsQueue fails its message alone: what a queue takes, it only knows
+// itself.
+func TestAKeyThatIsNotForItsQueue(t *testing.T) {
+	s := newServer(t, nil)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"q","kind":"keyed","keyType":"time"}`), 200)
+	s.Want("put", s.post("", `{"messages":[{"queue":"q","key":"a","id":"a","body":1},{"queue":"q","key":1,"id":"b","body":1}]}`), 200,
+		`{"status":400,"queue":"q","detail":"key must be a time as RFC 3339`, `"code":"malformed"`, `{"status":202,"outcome":"waiting"`)
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"waiting":1`)
+}
+
+// TestManyThatWait are counted as far as a page shows.
+func TestManyThatWait(t *testing.T) {
+	s := newServer(t, nil)
+	for call := range 3 {
+		var all []string
+		for i := range 500 {
+			all = append(all, fmt.Sprintf(`{"queue":"q","keyType":"number","key":%d,"id":"x","body":1}`, 500*call+i))
+		}
+		s.Want("put", s.post("", `{"messages":[`+strings.Join(all, ",")+`]}`), 200)
+	}
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"waiting":1000`, `"waitingMore":true`)
+}

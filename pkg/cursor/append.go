@@ -9,11 +9,22 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// ownSeqs and inNumbers say what is wrong with a put of the other kind.
+// inArrivalOrder and inNumbers say what is wrong with a put of another kind.
 const (
-	ownSeqs   = "the queue gives the seqs itself"
-	inNumbers = "the queue is numbered, and its producers give the seqs"
+	inArrivalOrder = "the queue is in arrival order, and gives the seqs itself"
+	inNumbers      = "the queue is numbered, and its producers give the seqs"
 )
+
+// is says what a queue of the kind is to who puts something else.
+func (k Kind) is() string {
+	switch k {
+	case KindArrival:
+		return inArrivalOrder
+	case KindKeyed:
+		return byKey
+	}
+	return inNumbers
+}
 
 // refusesArrivals is why a queue of the kind, which is not in arrival order, takes no
 // arrival.

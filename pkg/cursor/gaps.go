@@ -164,7 +164,7 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 		return Advance{}, err
 	}
 	if !numbered(cur) {
-		return Advance{}, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "has no seq to skip: " + ownSeqs, Queue: queue}
+		return Advance{}, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "has no seq to skip: " + cur.Settings.Kind.is(), Queue: queue}
 	}
 	if err := s.putTombstone(ctx, queue, seq, reason); err != nil {
 		return Advance{}, err

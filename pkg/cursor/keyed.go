@@ -121,6 +121,8 @@ func (m *Keyed) validate() error {
 		}
 	}
 	switch {
+	case m.Seq != 0:
+		return invalidSeq(invalid.Misplaced, "must not be given: "+byKey)
 	case len(m.Prev) > MaxID:
 		return tooLarge("prev", len(m.Prev), MaxID)
 	case !utf8.ValidString(m.Prev):

@@ -83,7 +83,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	queue := messages[places[0]].Queue
 	cur, err := s.look(ctx, queue)
 	if err == nil && !numbered(cur) {
-		err = invalidSeq(invalid.Misplaced, "must not be given: "+ownSeqs)
+		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.is())
 	}
 	if err == nil && slices.ContainsFunc(places, func(i int) bool { return !cur.fits(messages[i].Seq) }) {
 		// A caller that gets FULL may give up: memory is not good enough for that.

@@ -60,13 +60,13 @@ func (s *Sorter) Stage(ctx context.Context, kind Kind, arrivals ...Arrival) ([]S
 // lookToStage is a position that the queue has had, and the look that the queue
 // is of a kind.
 func (s *Sorter) lookToStage(ctx context.Context, kind Kind, queue string) (Cursor, error) {
-	look, what := s.lookToAppend, inNumbers
+	look := s.lookToAppend
 	if kind == KindNumbered {
-		look, what = s.look, ownSeqs
+		look = s.look
 	}
 	cur, err := look(ctx, queue)
 	if err == nil && cur.Settings.Kind != kind {
-		err = &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "does not take it: " + what, Queue: queue}
+		err = &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "does not take it: " + cur.Settings.Kind.is(), Queue: queue}
 	}
 	return cur, err
 }

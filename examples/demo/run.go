@@ -36,6 +36,8 @@ type options struct {
 	chaos bool
 	// arrival leaves the numbers out: the queues give them, in arrival order.
 	arrival bool
+	// keyed gives the messages times for numbers, by which the queues sort them.
+	keyed bool
 	// tracked has process commit each batch only when the work of its messages is
 	// done, by two functions one behind the other.
 	tracked bool
@@ -62,8 +64,10 @@ func fromEnvironment() (options, error) {
 	case "", "number":
 	case "arrival":
 		o.arrival = true
+	case "key":
+		o.keyed = true
 	default:
-		return o, fmt.Errorf("ORDER=%s must be number or arrival", order)
+		return o, fmt.Errorf("ORDER=%s must be number, arrival or key", order)
 	}
 	return o, nil
 }
@@ -84,8 +88,14 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	due, gaps := arrivals, []traffic.Gap(nil) // a queue in arrival order has no gaps
-	if !o.arrival {
+	due, gaps := arrivals, []traffic.Gap(nil) // a queue that gives the seqs has no gaps
+	var keyed *keyedStream
+	switch {
+	case o.keyed:
+		if keyed, err = newKeyedStream(arrivals); err != nil {
+			return err
+		}
+	case !o.arrival:
 		due, gaps = traffic.Due(arrivals)
 	}
 	stack, counts, stop, err := start(ctx, o, out)
@@ -122,20 +132,39 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			}
 		})
 	}
-	if !o.arrival {
+	seen := &counter{function: ways[0].function, upTo: map[string]int64{}}
+	if !o.arrival && !o.keyed {
 		watch()
 	}
 	o.tellArrivals(out, arrivals, show)
 	before, sending := counts(), time.Now()
-	answers, err := send(ctx, stack.URL(), arrivals)
+	var answers []answered
+	if o.keyed {
+		defer stack.Subscribe(seen.line)()
+		answers, err = keyed.send(ctx, stack.URL(), seen, out)
+	} else {
+		answers, err = send(ctx, stack.URL(), arrivals)
+	}
 	if err != nil {
 		return err
 	}
 	sent := time.Since(sending)
 	var wrong []string
+	var sorted *keyedOutcome
+	if o.keyed {
+		if err := seen.wait(ctx, keyed.distinct(keyed.all), out); err != nil {
+			return err
+		}
+		sorted = &keyedOutcome{}
+		if arrivals, *sorted, wrong, err = keyed.check(ctx, stack.URL(), answers, o.chaos); err != nil {
+			return err
+		}
+	}
 	if o.arrival {
-		// Only now it is known which seqs are to come.
 		arrivals, wrong = acceptance(arrivals, answers)
+	}
+	if o.arrival || o.keyed {
+		// Only now it is known which seqs are to come.
 		for i, w := range ways {
 			w.Watcher = traffic.NewWatcher(out, show*(1-i), arrivals)
 		}
@@ -151,7 +180,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	cost := counts().Sub(before).Total()
 	return summarise(out, summary{
 		arrivals: len(answers), outcomes: outcomesOf(answers), ways: ways, chaos: o.chaos, stack: stack,
-		arrival: o.arrival, wrong: wrong, gaps: gaps, trees: trees,
+		arrival: o.arrival, keyed: sorted, wrong: wrong, gaps: gaps, trees: trees,
 		cost: cost, sent: sent, total: time.Since(began),
 	})
 }
@@ -167,7 +196,10 @@ type way struct {
 
 func (o options) arrivals() ([]traffic.Arrival, error) {
 	if o.input != "" {
-		return traffic.Read(o.input, !o.arrival)
+		return traffic.Read(o.input, !o.arrival && !o.keyed)
+	}
+	if o.keyed {
+		return generateKeyed(o.count)
 	}
 	return traffic.Generate(o.count)
 }
@@ -180,6 +212,9 @@ func (o options) tellArrivals(out io.Writer, arrivals []traffic.Arrival, show in
 		return
 	}
 	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), queues)
+	if o.keyed {
+		return
+	}
 	for _, a := range arrivals[:min(show, len(arrivals))] {
 		fmt.Fprintf(out, "    in   %-24s seq %d\n", a.Queue, a.Seq)
 	}

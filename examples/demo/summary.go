@@ -24,6 +24,8 @@ type summary struct {
 	// how they did.
 	arrival bool
 	wrong   []string
+	// keyed is what came of messages that were sorted by keys; nil where none were.
+	keyed *keyedOutcome
 	// gaps is what the input does not have: the messages behind it wait.
 	gaps []traffic.Gap
 	// trees is what was seen of the trees of work; nil where none is tracked.
@@ -55,9 +57,13 @@ func summarise(out io.Writer, s summary) error {
 	var errs []error
 	if s.arrival {
 		rows = append(rows, row{"accepted", fmt.Sprintf("%d numbers given, %d of them wrong", want, len(s.wrong))})
-		for _, wrong := range s.wrong {
-			errs = append(errs, errors.New(wrong))
-		}
+	}
+	if s.keyed != nil {
+		rows = append(rows, row{"inversions", fmt.Sprintf("%d as they came in, %d as they came out", s.keyed.before, s.keyed.after)},
+			row{"late", fmt.Sprintf("%d told, %d stragglers sent", s.keyed.late, s.keyed.stragglers)})
+	}
+	for _, wrong := range s.wrong {
+		errs = append(errs, errors.New(wrong))
 	}
 	lost, again, violations := 0, 0, 0
 	for _, w := range s.ways {
@@ -107,6 +113,8 @@ func summarise(out io.Writer, s summary) error {
 	case len(errs) > 0:
 	case again > 0:
 		fmt.Fprintf(out, "==> %s came out in order, unchanged; %d batches came again, each under a higher token\n", everything, again)
+	case s.keyed != nil:
+		fmt.Fprintf(out, "==> %d came out once, in the order of their keys, unchanged, both ways; %d came too late, were told so, and stand behind\n", want-s.keyed.late, s.keyed.late)
 	case s.arrival:
 		fmt.Fprintln(out, "==> what was accepted came out once, in the order of acceptance, unchanged, both ways")
 	default:

@@ -38,8 +38,8 @@ type keyedMessage struct {
 // keyedStream is messages that are sorted by a time.
 type keyedStream struct {
 	all []keyedMessage
-	// stragglers is how many of the last ones have lesser keys than all that came before
-	// in their queues. They are sent when the others are out.
+	// stragglers is how many of the last ones have the least keys of their queues, where
+	// greater ones came before. They are sent when the others are out.
 	stragglers int
 }
 
@@ -70,15 +70,19 @@ func newKeyedStream(arrivals []traffic.Arrival) (*keyedStream, error) {
 }
 
 func (s *keyedStream) isStraggler(i int) bool {
-	others := 0
+	greater := 0
 	for _, m := range s.all[:i] {
-		if m.Queue == s.all[i].Queue {
-			if others++; m.place <= s.all[i].place {
-				return false
-			}
+		if m.Queue != s.all[i].Queue {
+			continue
+		}
+		if m.place.Key() < s.all[i].place.Key() || m.place == s.all[i].place {
+			return false
+		}
+		if m.place.Key() > s.all[i].place.Key() {
+			greater++
 		}
 	}
-	return others > 0
+	return greater > 0
 }
 
 // generateKeyed makes up messages as [traffic.Generate] does, with times for numbers, and one

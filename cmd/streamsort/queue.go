@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // seq is a seq as the API writes it: a number, or a string of digits.
@@ -44,10 +45,20 @@ type queue struct {
 	Policy, GapAfter, Mode     string
 	Kind                       string
 	MaxAhead                   int64
+	// Those of a keyed queue.
+	KeyType, Settle, Late string
+	HighKey               json.RawMessage
+	Waiting               int
+	WaitingMore           bool
+	DueAt                 time.Time
+	LateSoFar             int64
 }
 
 // String is the queue in two lines.
 func (q queue) String() string {
+	if q.Kind == "keyed" {
+		return q.keyed()
+	}
 	if q.Kind == "arrival" {
 		return fmt.Sprintf("%s: position %s, in arrival order\n  first %s\n", printable(q.Queue), q.Position, q.First)
 	}
@@ -57,6 +68,23 @@ func (q queue) String() string {
 	}
 	return fmt.Sprintf("%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
 		printable(q.Queue), q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
+}
+
+// keyed is a keyed queue in two lines.
+func (q queue) keyed() string {
+	waits, high := "nothing waits", ""
+	if q.Waiting > 0 {
+		more := ""
+		if q.WaitingMore {
+			more = " or more"
+		}
+		waits = fmt.Sprintf("%d%s wait, the first until %s", q.Waiting, more, q.DueAt.Format(time.RFC3339))
+	}
+	if len(q.HighKey) > 0 {
+		high = ", keys up to " + printable(string(q.HighKey))
+	}
+	return fmt.Sprintf("%s: position %s, by key, %s, %d late so far\n  first %s, keys of %s%s, settled after %s, late: %s\n",
+		printable(q.Queue), q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, q.Settle, q.Late)
 }
 
 // parked is how many messages wait beyond the gap, where the answer says so.

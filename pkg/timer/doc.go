@@ -3,9 +3,10 @@
 //
 // A [WakeUp] says what to look at, and when. A [Timer] notes what the sorter, the deliverer
 // and the acker tell it of due times ([Timer.Gap], [Timer.Consumer] and [Timer.Chain] are
-// made for their options WakeUp), and [Timer.Flush] sends it to an SQS queue with delays.
-// The function behind that queue reads each with [Parse], looks at the thing (Wake of
-// cursor.Sorter, handoff.Deliverer and xorack.Acker), and sends it again where it is due later.
+// made for their options WakeUp; [Timer.Settle] for that of cursor.OnArrivals), and
+// [Timer.Flush] sends it to an SQS queue with delays. The function behind that queue reads each
+// with [Parse], looks at the thing (Wake of cursor.Sorter, handoff.Deliverer and xorack.Acker;
+// Settle of cursor.Sorter), and sends it again where it is due later.
 // In a function of your own behind the cursors' stream:
 //
 //	wake, err := timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE"))
@@ -20,10 +21,11 @@
 // A message of the queue, JSON, with no other members and in this order:
 //
 //	v          the layout, 1
-//	kind       gap, consumer or chain
-//	queue      of a gap or a consumer
+//	kind       gap, consumer, chain or settle
+//	queue      of a gap, a consumer or a settle window
 //	consumer   of a consumer
 //	tag        of a chain
+//	upTo       of a settle window, the greatest sort key of the messages, base64
 //	due        ms
 //	again      how often it was sent again; left out where it was not
 //
@@ -33,7 +35,9 @@
 // wake-up that is lost, late or repeated, or whose thing is gone, costs one read at most.
 //
 // Wake-ups of a thing are at most one outstanding of each process: one that is due later
-// than one under way is not sent, since that one looks when the next is due. A wake-up is sent
+// than one under way is not sent, since that one looks when the next is due. Those of a settle
+// window are all sent, one a Flush and queue: each is only for the messages up to its upTo that
+// were told of, so that a long window is not read from end to end by each. A wake-up is sent
 // again 10 times at most, because Lambda stops what it takes for a loop after some 16 calls; and
 // SQS delays by 15 minutes at most. So who tells of due times tells of those within
 // an hour, and the sweep, which comes by often, of those that were farther ahead.

@@ -26,13 +26,15 @@ func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 			Due:   time.UnixMilli(rapid.Int64Range(1, 1<<45).Draw(t, "due")).UTC(),
 			Again: rapid.IntRange(0, 10).Draw(t, "again"),
 		}
-		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain}).Draw(t, "kind"); w.Kind {
+		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain, timer.Settle}).Draw(t, "kind"); w.Kind {
 		case timer.Gap:
 			w.Queue = name.Draw(t, "queue")
 		case timer.Consumer:
 			w.Queue, w.Consumer = name.Draw(t, "queue"), name.Draw(t, "consumer")
 		case timer.Chain:
 			w.Tag = name.Draw(t, "tag")
+		case timer.Settle:
+			w.Queue, w.UpTo = name.Draw(t, "queue"), string(rapid.SliceOfN(rapid.Byte(), 1, 300).Draw(t, "upTo"))
 		}
 		if read, err := timer.Parse(w.String()); err != nil || read != w {
 			t.Fatalf("%s is read as %+v, %v", w, read, err)
@@ -48,6 +50,10 @@ func TestWhatIsNoWakeUp(t *testing.T) {
 	if w, err := timer.Parse(good); err != nil || w.Queue != "<q>" || w.Again != 2 || w.Due.UnixMilli() != 5 {
 		t.Errorf("%+v, %v", w, err)
 	}
+	settle := `{"v":1,"kind":"settle","queue":"q","upTo":"AQL/","due":5}`
+	if w, err := timer.Parse(settle); err != nil || w.Queue != "q" || w.UpTo != "\x01\x02\xff" {
+		t.Errorf("%+v, %v", w, err)
+	}
 	for _, text := range []string{
 		"", "null", "[]", good + "x",
 		strings.Replace(good, `"v":1`, `"v":2`, 1), strings.Replace(good, "gap", "chain", 1), strings.Replace(good, "gap", "what", 1),
@@ -55,6 +61,10 @@ func TestWhatIsNoWakeUp(t *testing.T) {
 		strings.Replace(good, `"again":2`, `"again":-1`, 1), strings.Replace(good, `"due":5`, `"due":5,"due":6`, 1),
 		strings.Replace(good, `"due":5`, `"more":5`, 1), strings.Replace(good, `"due":5`, `"consumer":"c","due":5`, 1), " " + good,
 		strings.Replace(good, "<q>", strings.Repeat("q", 2049), 1),
+		strings.Replace(good, `"due":5`, `"upTo":"AQ==","due":5`, 1), // a gap has none
+		strings.Replace(settle, `"upTo":"AQL/",`, "", 1), strings.Replace(settle, "AQL/", "", 1), strings.Replace(settle, "AQL/", "AQL_", 1),
+		strings.Replace(settle, "AQL/", "AQL", 1), strings.Replace(settle, `"queue":"q",`, "", 1), strings.Replace(settle, `"queue":"q"`, `"tag":"q"`, 1),
+		strings.Replace(settle, `"upTo":"AQL/","due":5`, `"due":5,"upTo":"AQL/"`, 1), strings.Replace(settle, "AQL/", strings.Repeat("AQL/", 700), 1),
 	} {
 		if w, err := timer.Parse(text); err == nil {
 			t.Errorf("%s is read as %+v", text, w)
@@ -102,7 +112,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		woken, _ := timer.Parse(e.MessageBody)
-		s.taken = append(s.taken, fmt.Sprintf("%s %s%s%s %ds %d", woken.Kind, woken.Queue, woken.Consumer, woken.Tag, e.DelaySeconds, woken.Again))
+		s.taken = append(s.taken, fmt.Sprintf("%s %s%s%s%s %ds %d", woken.Kind, woken.Queue, woken.Consumer, woken.Tag, woken.UpTo, e.DelaySeconds, woken.Again))
 		out.Successful = append(out.Successful, verdict{e.ID})
 	}
 	_ = json.NewEncoder(w).Encode(out)
@@ -179,6 +189,30 @@ func TestFlush(t *testing.T) {
 	if s.calls != 6 {
 		t.Errorf("%d calls, want three more", s.calls)
 	}
+}
+
+// TestSettleWindows: of what is noted of a queue, one wake-up is sent, for all of it. One that
+// is under way speaks for other messages, and holds none back.
+func TestSettleWindows(t *testing.T) {
+	var s service
+	it, now := newTimer(t, &s), time.Now()
+	it.Settle("q", "/m", now.Add(10*time.Second))
+	it.Settle("q", "/z", now.Add(5*time.Second))
+	it.Settle("q", "/a", now.Add(7*time.Second))
+	it.Settle("r", "/m", now.Add(5*time.Second))
+	it.Gap("q", now.Add(20*time.Second))
+	it.Gap("q", now.Add(15*time.Second)) // as it stands now
+	flush(t, it, 3, 0)
+	s.takes(t, "gap q 15s 0", "settle q/z 10s 0", "settle r/m 5s 0")
+	it.Settle("q", "/b", now.Add(30*time.Second))
+	it.Settle("r", "/m", now.Add(5*time.Second))
+	flush(t, it, 2, 0)
+	s.takes(t, "settle q/b 30s 0", "settle r/m 5s 0")
+	// One that came out too early knows how often it was sent, and what it is for.
+	w := timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: "q"}, UpTo: "/c", Due: now, Again: 3}
+	it.Again(w, now.Add(10*time.Second))
+	flush(t, it, 1, 0)
+	s.takes(t, "settle q/c 10s 4")
 }
 
 func TestAgain(t *testing.T) {

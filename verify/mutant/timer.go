@@ -7,7 +7,7 @@ const (
 )
 
 var (
-	sending    = test{"./pkg/timer", "TestFlush|TestAgain|TestFarAhead|TestWhatIsNotSent|TestWhereTheTimeIsUp|TestTheNextAnswerIsNotKeptWaiting"}
+	sending    = test{"./pkg/timer", "TestFlush|TestSettleWindows|TestAgain|TestFarAhead|TestWhatIsNotSent|TestWhereTheTimeIsUp|TestTheNextAnswerIsNotKeptWaiting"}
 	wokenUp    = test{"./functions/sweep", "TestHandlerWakes|TestWakeUpsThatComeAgain"}
 	wokenGap   = test{"./pkg/cursor", "TestWakeUps?Of"}
 	wokenUser  = test{"./pkg/handoff", "TestWakeUpsOf"}
@@ -49,6 +49,18 @@ var timerMutants = []mutant{
 	}},
 	{"timer: none is sent that comes sooner", timerFolder, sending, []edit{
 		{"timer.go", "at.After(now) && !at.After(w.Due)", "at.After(now)"},
+	}},
+	{"timer: of a settle window, the last one noted counts", timerFolder, sending, []edit{
+		{"timer.go", "if known && w.Kind == Settle {", "if false {"},
+	}},
+	{"timer: a settle window is due when the first of its messages is", timerFolder, sending, []edit{
+		{"timer.go", "last.Due.After(w.Due)", "w.Due.After(last.Due)"},
+	}},
+	{"timer: a settle window is held back by one under way", timerFolder, sending, []edit{
+		{"timer.go", "on && thing.Kind != Settle &&", "on &&"},
+	}},
+	{"timer: sent again, a settle window has no bound", timerFolder, sending, []edit{
+		{"timer.go", "UpTo: w.UpTo, Due: due, Again:", "Due: due, Again:"},
 	}},
 	{"timer: what was refused is under way", timerFolder, sending, []edit{
 		{"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.sent.Add(w.Thing, w.comesOut(now))\n\t}\n"},

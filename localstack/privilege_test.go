@@ -309,6 +309,9 @@ func everything(t *testing.T, s *Stack) {
 	idle()
 	call("GET", "/consumers?queue=arrived&consumer=receiver", "")
 
+	keyedQueues(t, store, call)
+	idle()
+
 	answers(t, consumers, call)
 	idle()
 
@@ -327,6 +330,34 @@ func everything(t *testing.T, s *Stack) {
 	sweep()
 	sweep()
 	idle()
+}
+
+// keyedQueues has messages sorted by their keys, at once and by the timer: so many that the
+// cursor hands order items on; they are read, and delivered.
+func keyedQueues(t *testing.T, store *cursor.Store, call func(method, path, body string) map[string]any) {
+	t.Helper()
+	sorter, err := cursor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, keyType := cursor.KindKeyed, cursor.KeyType("number")
+	for queue, settle := range map[string]time.Duration{"keyed": 0, "keyed-later": time.Second} {
+		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}); err != nil {
+			t.Fatal(err)
+		}
+		var group []cursor.Keyed
+		for n := range 2 * cursor.KeyedOrderEntries {
+			group = append(group, cursor.Keyed{Key: []any{n}, Message: cursor.Message{Queue: queue, ID: fmt.Sprint(n), Body: []byte("1")}})
+		}
+		if _, err := sorter.PutKeyedGroup(t.Context(), group); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, queue+" to be settled", func() bool {
+			it, err := sorter.Status(t.Context(), queue)
+			return err == nil && it.Position >= int64(len(group))
+		})
+	}
+	call("GET", "/messages?queue=keyed&after=0", "")
 }
 
 // erases has queues erased: by handoff, by the sweep, and by sort what comes late.

@@ -13,8 +13,10 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/timer"
 )
 
 // handler is the type of the function that Lambda calls.
@@ -35,35 +37,60 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newHandler(sorter, s.Names, settings.NewEmitter(out), s.SendWakeUps), nil
+	return (&sorting{sorter, s.Names, settings.NewEmitter(out), s.Timer, s.SendWakeUps}).handle, nil
 }
 
 // margins is how long before the function's deadline it stops, and returns which
 // record has to be repeated.
 const margins = 5 * time.Second
 
-// newHandler returns the handler, which takes a batch of records and returns the first
-// one that has to be repeated. So has one whose queue has more to move over than there
-// is time for; it is continued where it stopped. after is called at the end.
-func newHandler(sorter *cursor.Sorter, names cursor.Names, emitter *emf.Emitter, after func(context.Context, *emf.Metrics)) handler {
-	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
-		metrics := emitter.Begin()
-		defer metrics.Flush()
-		defer after(ctx, metrics)
-		ctx, cancel := margin.Keep(ctx, margins)
-		defer cancel()
-		metrics.Count("StreamRecords", len(event.Records))
-		return cursor.OnMessages(sorter, names, &cursor.OnMessagesOptions{
-			Advanced: func(a cursor.Advance) { metrics.Count("Advances", len(a.Moves)) },
-			Failed: func(err error) {
-				if errors.Is(err, context.DeadlineExceeded) {
-					metrics.Count("Unfinished", 1)
-					slog.InfoContext(ctx, "a queue has more to sort than there was time for")
-					return
-				}
-				metrics.Count("Errors", 1)
-				slog.ErrorContext(ctx, "a queue was not sorted", "error", err)
-			},
+// sorting is what an invocation needs.
+type sorting struct {
+	sorter  *cursor.Sorter
+	names   cursor.Names
+	emitter *emf.Emitter
+	timer   *timer.Timer
+	// after is called at the end.
+	after func(context.Context, *emf.Metrics)
+}
+
+// handle takes a batch of records of one of the two streams, and returns the first one that
+// has to be repeated. So has one whose queue has more to move over than there is time for; it
+// is continued where it stopped.
+func (s *sorting) handle(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
+	metrics := s.emitter.Begin()
+	defer metrics.Flush()
+	defer s.after(ctx, metrics)
+	ctx, cancel := margin.Keep(ctx, margins)
+	defer cancel()
+	metrics.Count("StreamRecords", len(event.Records))
+	failed := func(err error) {
+		if errors.Is(err, context.DeadlineExceeded) {
+			metrics.Count("Unfinished", 1)
+			slog.InfoContext(ctx, "a queue has more to sort than there was time for")
+			return
+		}
+		metrics.Count("Errors", 1)
+		slog.ErrorContext(ctx, "a queue was not sorted", "error", err)
+	}
+	if s.ofArrivals(event) {
+		return cursor.OnArrivals(s.sorter, s.names, cursor.OnArrivalsOptions{
+			WakeUp:  func(queue string, upTo cursor.SortKey, due time.Time) { s.timer.Settle(queue, string(upTo), due) },
+			Settled: func(done cursor.Settled) { settings.CountSettled(metrics, done) },
+			Failed:  failed,
 		})(ctx, event)
 	}
+	return cursor.OnMessages(s.sorter, s.names, &cursor.OnMessagesOptions{
+		Advanced: func(a cursor.Advance) { metrics.Count("Advances", len(a.Moves)) },
+		Failed:   failed,
+	})(ctx, event)
+}
+
+// ofArrivals reports whether a batch, which is always of one stream, is of the arrivals table's.
+func (s *sorting) ofArrivals(event table.StreamEvent) bool {
+	if len(event.Records) == 0 {
+		return false
+	}
+	first, err := stream.Read(event.Records[0])
+	return err == nil && first.IsOf(s.names.ArrivalsTable().Name)
 }

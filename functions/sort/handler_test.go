@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/timer"
 )
 
 // record is a record of the messages' stream as Lambda passes it on.
@@ -39,8 +44,10 @@ func event(t *testing.T, records ...string) table.StreamEvent {
 	return e
 }
 
-// nothing is what is done at the end.
-func nothing(context.Context, *emf.Metrics) {}
+// handlerOf is a handler without a timer.
+func handlerOf(sorter *cursor.Sorter, out io.Writer) handler {
+	return (&sorting{sorter: sorter, emitter: emf.New(out, emf.Names{}), after: func(context.Context, *emf.Metrics) {}}).handle
+}
 
 func newSorter(t *testing.T) *cursor.Sorter {
 	t.Helper()
@@ -61,7 +68,7 @@ func TestHandlerSorts(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	response, err := newHandler(sorter, cursor.Names{}, emf.New(&out, emf.Names{}), nothing)(t.Context(),
+	response, err := handlerOf(sorter, &out)(t.Context(),
 		event(t, record(1, "q", 3), record(2, "q", 1), record(3, "q", 2)))
 	if err != nil || len(response.BatchItemFailures) != 0 {
 		t.Fatalf("%+v, %v", response, err)
@@ -77,7 +84,7 @@ func TestHandlerSorts(t *testing.T) {
 
 func TestHandlerFailsOneRecord(t *testing.T) {
 	var out bytes.Buffer
-	response, err := newHandler(newSorter(t), cursor.Names{}, emf.New(&out, emf.Names{}), nothing)(t.Context(),
+	response, err := handlerOf(newSorter(t), &out)(t.Context(),
 		event(t, record(1, "q", 1), `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"seq":{"N":"1"}}}}`))
 	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" {
 		t.Errorf("%+v, %v; want that record 2 failed", response, err)
@@ -109,7 +116,7 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var out bytes.Buffer
-		response, err := newHandler(sorter, cursor.Names{}, emf.New(&out, emf.Names{}), nothing)(ctx,
+		response, err := handlerOf(sorter, &out)(ctx,
 			event(t, record(1, "q", 1), record(2, "slow", 1), record(3, "q", 2)))
 		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || ctx.Err() != nil {
 			t.Errorf("%+v, %v, %v; want that record 2 comes again, in time", response, err, ctx.Err())
@@ -118,6 +125,106 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 			t.Errorf("metrics: %s", text)
 		}
 	})
+}
+
+// arrival is a record of the arrivals' stream: of a message that waits in a keyed queue.
+func arrival(sequence int, queue string, key cursor.SortKey) string {
+	return fmt.Sprintf(`{
+		"eventName": "INSERT",
+		"dynamodb": {"Keys": {"queue": {"S": %q}, "sortKey": {"B": %q}}, "SequenceNumber": "%d", "StreamViewType": "KEYS_ONLY"},
+		"eventSourceARN": "arn:aws:dynamodb:us-east-1:123456789012:table/streamsort-arrivals/stream/2026-01-01T00:00:00.000"
+	}`, queue, base64.StdEncoding.EncodeToString([]byte(key)), sequence)
+}
+
+// sqs notes the wake-ups that are sent to it.
+type sqs struct{ bodies []string }
+
+func (s *sqs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Entries []struct{ MessageBody string }
+	}
+	_ = json.NewDecoder(r.Body).Decode(&in)
+	for _, e := range in.Entries {
+		s.bodies = append(s.bodies, e.MessageBody)
+	}
+	_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"},{"Id":"1"}]}`)
+}
+
+// TestHandlerSettles: a keyed queue without a settle window at once; of one that has one, the
+// timer is told. Queues in arrival order are passed over.
+func TestHandlerSettles(t *testing.T) {
+	var sent sqs
+	server := httptest.NewServer(&sent)
+	t.Cleanup(server.Close)
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": server.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
+		t.Setenv(name, value)
+	}
+	wake, err := timer.New("https://queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sorter := newSorter(t)
+	kind, drop, keyType, none, window := cursor.KindKeyed, cursor.LateDrop, cursor.KeyType("number"), time.Duration(0), 10*time.Second
+	for queue, settle := range map[string]*time.Duration{"now": &none, "later": &window} {
+		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Late: &drop, Settle: settle}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := sorter.Append(t.Context(), cursor.Arrival{Queue: "arrivals", ID: "1", Messages: []cursor.Message{{}}}); err != nil {
+		t.Fatal(err)
+	}
+	var records []string
+	put := func(queue string, key int, prev string) {
+		t.Helper()
+		m := cursor.Keyed{Key: []any{key}, Prev: prev, Message: cursor.Message{Queue: queue, ID: fmt.Sprint(key)}}
+		if _, err := sorter.PutKeyed(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := keyType.Key(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, arrival(len(records)+1, queue, cursor.KeyedSortKey(stored, m.ID)))
+	}
+	put("now", 2, "")
+	put("later", 7, "")
+	put("later", 9, "")
+	put("now", 3, "1")
+	put("later", 8, "")
+	records = append(records, arrival(6, "arrivals", "\x01234567890"), arrival(7, "gone", cursor.KeyedSortKey("\x01k", "")))
+	var out bytes.Buffer
+	s := &sorting{sorter: sorter, emitter: emf.New(&out, emf.Names{}), timer: wake, after: func(ctx context.Context, _ *emf.Metrics) { wake.Flush(ctx) }}
+	began := time.Now()
+	response, err := s.handle(t.Context(), event(t, records...))
+	if err != nil || len(response.BatchItemFailures) != 0 {
+		t.Fatalf("%+v, %v", response, err)
+	}
+	if it, err := sorter.Status(t.Context(), "now"); err != nil || it.Position != 2 {
+		t.Errorf("position %d, %v; want 2", it.Position, err)
+	}
+	if text := out.String(); !strings.Contains(text, `"Settled":2`) || !strings.Contains(text, `"Unlinked":1`) || strings.Contains(text, "Errors") {
+		t.Errorf("metrics: %s", text)
+	}
+	if len(sent.bodies) != 1 {
+		t.Fatalf("wake-ups %v, want one for the batch", sent.bodies)
+	}
+	w, err := timer.Parse(sent.bodies[0])
+	if key := cursor.SortKey(w.UpTo).Key(); err != nil || w.Kind != timer.Settle || w.Queue != "later" || key.String() != "9" || w.Due.Before(began.Add(window-time.Millisecond)) || w.Due.After(time.Now().Add(window)) {
+		t.Errorf("%+v up to %s, %v", w, key, err)
+	}
+}
+
+// TestHandlerFailsWhatIsNotSettled: one record of the arrivals' stream that cannot be read.
+func TestHandlerFailsWhatIsNotSettled(t *testing.T) {
+	var out bytes.Buffer
+	bad := strings.Replace(arrival(2, "q", cursor.KeyedSortKey("\x01k", "")), `"B"`, `"N"`, 1)
+	response, err := handlerOf(newSorter(t), &out)(t.Context(), event(t, arrival(1, "q", cursor.KeyedSortKey("\x01k", "")), bad))
+	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" {
+		t.Errorf("%+v, %v; want that record 2 failed", response, err)
+	}
+	if !strings.Contains(out.String(), `"Errors":1`) {
+		t.Errorf("metrics: %s", &out)
+	}
 }
 
 func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {

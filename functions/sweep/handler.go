@@ -29,6 +29,9 @@ const margins = 5 * time.Second
 // minute, and not to the second.
 const early = 30 * time.Second
 
+// calls is the time between two calls of the schedule.
+const calls = time.Minute
+
 // report is what a scheduled run saw and did.
 type report struct {
 	// Consumers is of those that the queues' messages are delivered to, and, as their Sorter,
@@ -52,9 +55,9 @@ type sweeper struct {
 	// after is called at the end.
 	after func(context.Context, *emf.Metrics)
 	// tenants: the metrics that alarms watch are written by tenant too, gaps from
-	// gapAfter on.
-	tenants  bool
-	gapAfter time.Duration
+	// gapAfter on, and messages that wait for longer than overdueAfter beyond their window.
+	tenants                bool
+	gapAfter, overdueAfter time.Duration
 }
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
@@ -89,12 +92,12 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		shelf = archive.New(archive.NewDynamo(client, archive.Names{Archive: s.ArchiveTable}), sorter)
 	}
 	return (&sweeper{
-		tenants: s.TenantClaim != "", gapAfter: s.GapAlarmAfter,
+		tenants: s.TenantClaim != "", gapAfter: s.GapAlarmAfter, overdueAfter: s.SweepEvery + calls,
 		sorter: sorter, deliverer: deliverer, acker: acker, emitter: settings.NewEmitter(out),
 		timer: s.Timer, after: s.SendWakeUps,
 		consumers: handoff.SweepOptions{
 			Sorter: cursor.SweepOptions{
-				Segments: s.SweepSegments, Every: max(s.SweepEvery-early, 0), FullEvery: s.FullSweepEvery, Announce: announcer.Gap,
+				Segments: s.SweepSegments, Every: max(s.SweepEvery-early, 0), FullEvery: s.FullSweepEvery, Announce: announcer.Queue,
 			},
 			LagAfter: s.LagAfter, SettleWithin: s.SettleWithin,
 			Delete: s.DeleteDelivered, Archive: shelf, Readers: s.Readers, Announce: announcer.Consumer,
@@ -173,6 +176,9 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *t
 	metrics.Count("SweptQueues", did.Sorter.Queues)
 	metrics.Count("Advances", did.Sorter.Moves)
 	metrics.Count("Skipped", did.Sorter.Skipped)
+	metrics.Count("Settled", did.Sorter.Placed)
+	metrics.Count("Late", did.Sorter.Late)
+	metrics.Count("Stale", did.Sorter.Stale)
 	metrics.Count("Erased", did.Sorter.Erased)
 	metrics.Count("Errors", did.Sorter.Failed)
 	metrics.Count("SweptConsumers", did.Queues)
@@ -199,8 +205,13 @@ func (s *sweeper) queueOptions(metrics *emf.Metrics, seen *troubles) cursor.Swee
 			seen.worst("GapAge", queue, age.Seconds())
 		}
 	}
+	options.Overdue = func(queue string, age time.Duration) {
+		if age >= s.overdueAfter {
+			seen.worst("SettleAge", queue, age.Seconds())
+		}
+	}
 	options.Announce = func(ctx context.Context, a cursor.Announcement) error {
-		metrics.Count(metricOfGap[a.Kind], 1)
+		metrics.Count(metricOf[a.Kind], 1)
 		return s.consumers.Sorter.Announce(ctx, a)
 	}
 	return options
@@ -239,8 +250,13 @@ func tellAge(metrics *emf.Metrics, name string, round cursor.Round) {
 }
 
 // tellWhole writes what a whole round saw, in the run in which it ended: also where that
-// is 0, so that an alarm ends.
+// is 0, so that an alarm ends; but of keyed queues, which few stacks have, only where some
+// wait.
 func tellWhole(metrics *emf.Metrics, seen handoff.SweepReport) {
+	if it := seen.Sorter; it.Waiting > 0 || it.Overdue > 0 {
+		metrics.Add("Waiting", emf.Count, float64(it.Waiting))
+		metrics.Add("SettleAge", emf.Seconds, it.Overdue.Seconds())
+	}
 	metrics.Add("OpenGaps", emf.Count, float64(seen.Sorter.OpenGaps))
 	metrics.Add("GapAge", emf.Seconds, seen.Sorter.OldestGap.Seconds())
 	metrics.Add("ConsumersBlocked", emf.Count, float64(seen.Blocked))
@@ -273,9 +289,10 @@ func (s *sweeper) chainOptions(seen *troubles) xorack.SweepOptions {
 	return options
 }
 
-// metricOfGap is the counter of each kind of announcement.
-var metricOfGap = map[cursor.AnnouncementKind]string{
-	cursor.GapOpened:  "GapsOpened",
-	cursor.GapClosed:  "GapsClosed",
-	cursor.GapSkipped: "GapsSkipped",
+// metricOf is the counter of each kind of announcement of a queue.
+var metricOf = map[cursor.AnnouncementKind]string{
+	cursor.GapOpened:   "GapsOpened",
+	cursor.GapClosed:   "GapsClosed",
+	cursor.GapSkipped:  "GapsSkipped",
+	cursor.MessageLate: "LateAnnounced",
 }

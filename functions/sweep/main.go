@@ -1,7 +1,7 @@
 // Command sweep is the function that runs on a schedule and looks after all
-// queues and their consumers: it heals, skips, keeps undelivered messages from
-// expiring, wakes up consumers that lag, times chains out, and announces gaps and
-// consumers that are stuck, and how chains end. Called with wake-ups of the timer, it does
+// queues and their consumers: it heals, skips, settles keyed queues, keeps undelivered
+// messages from expiring, wakes up consumers that lag, times chains out, and announces gaps,
+// late messages and consumers that are stuck, and how chains end. Called with wake-ups of the timer, it does
 // the same for the queues, consumers and chains that they name, and for nothing else.
 package main
 

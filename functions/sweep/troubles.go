@@ -59,7 +59,7 @@ func (t *troubles) write(metrics *emf.Metrics) {
 	defer t.mu.Unlock()
 	for metric, values := range t.of {
 		unit := emf.Count
-		if metric == "GapAge" || metric == "ConsumerLag" {
+		if metric == "GapAge" || metric == "SettleAge" || metric == "ConsumerLag" {
 			unit = emf.Seconds
 		}
 		byWorst := func(a, b string) int { return cmp.Or(cmp.Compare(values[b], values[a]), cmp.Compare(a, b)) }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
 
@@ -105,10 +108,33 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 		r.metrics.Count("ClaimsCarried", report.Carried)
 		r.metrics.Count("Nudged", report.Nudged)
 		return report.Nudged > 0, next, err
+	case timer.Settle:
+		return r.settle(ctx, w)
 	default:
 		report, next, err := r.acker.Wake(ctx, w.Tag, r.chainOptions(r.seen))
 		r.metrics.Count("ChainsTimedOut", report.TimedOut)
 		r.metrics.Count("ChainsFinished", report.Finished)
 		return report.Chains > 0, next, err
 	}
+}
+
+// settle settles a keyed queue up to where messages are due. Where the time does not last for
+// all of it, it is woken up again at once.
+func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next time.Time, err error) {
+	done, err := r.sorter.Settle(ctx, w.Queue, cursor.SortKey(w.UpTo))
+	settings.CountSettled(r.metrics, done)
+	var none *cursor.InvalidError
+	switch {
+	case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):
+		return false, time.Time{}, nil // no keyed queue, or no more
+	case err != nil:
+		return false, time.Time{}, err
+	case done.More:
+		r.metrics.Count("Unfinished", 1)
+		r.timer.Again(w, time.Now())
+	case done.Placed == 0:
+		// The clock of who stored the first of them is ahead of ours.
+		next = done.Due
+	}
+	return done.Placed > 0, next, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,8 +23,9 @@ const functions = "github.com/streamsort/streamsort/functions/"
 // sorter and of the consumers, a binary for each function, and every trigger
 // with its target.
 func TestLocalStackReadsGolden(t *testing.T) {
-	sort := map[string]string{"SortMapping": functions + "sort", "EndsMapping": functions + "ack"}
-	both := map[string]string{"SortMapping": functions + "sort", "EndsMapping": functions + "ack", "ProcessMapping": functions + "process"}
+	sort := map[string]string{"SortMapping": functions + "sort", "ArrivalsMapping": functions + "sort", "EndsMapping": functions + "ack"}
+	both := maps.Clone(sort)
+	both["ProcessMapping"] = functions + "process"
 	t.Run("default", func(t *testing.T) { checkLocal(t, goldenFile, sort, "") })
 	t.Run("webhooks", func(t *testing.T) { checkLocal(t, webhooksFile, sort, "") })
 	t.Run("demo", func(t *testing.T) { checkLocal(t, demoFile, both, "consumers.json") })

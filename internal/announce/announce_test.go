@@ -56,11 +56,41 @@ func TestAnnounce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Gap(t.Context(), said()); err != nil {
+	if err := a.Queue(t.Context(), said()); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{`people streamsort gap.opened {"id":"gap.opened/1/q/3","kind":"gap.opened","queue":"q",` +
 		`"missingAfter":2,"missingUpTo":4,"maxParked":"9223372036854775807","since":"2026-01-02T03:04:05Z","ageSeconds":90}`}
+	if diff := cmp.Diff(want, *details); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnnounceLateMessages: how many there were, and the last of them with their keys.
+func TestAnnounceLateMessages(t *testing.T) {
+	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+	a, err := announce.New("people", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := cursor.KeyType("time,number").Key("2026-01-02T03:04:05.5+01:00", 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := cursor.Announcement{
+		Kind: cursor.MessageLate, ID: "message.late/7/@acme/q/3", Queue: "@acme/q", Late: 3,
+		LateExamples: []cursor.LateMessage{{Seq: 9, Key: key}, {Seq: cursor.MaxSeq, Key: key, Dropped: true}},
+	}
+	if err := a.Queue(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
+	late.LateExamples = nil // they are in the archive by now
+	if err := a.Queue(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
+	const head = `people streamsort message.late {"id":"message.late/7/@acme/q/3","kind":"message.late","queue":"@acme/q","tenant":"acme","count":3,`
+	want := []string{head + `"examples":[{"seq":9,"key":["2026-01-02T02:04:05.5Z",7],"dropped":false},` +
+		`{"seq":"9223372036854775807","key":["2026-01-02T02:04:05.5Z",7],"dropped":true}]}`, head + `"examples":[]}`}
 	if diff := cmp.Diff(want, *details); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -72,7 +102,7 @@ func TestAnnounceReportsARefusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Gap(t.Context(), said()); err == nil || !strings.Contains(err.Error(), "try later") {
+	if err := a.Queue(t.Context(), said()); err == nil || !strings.Contains(err.Error(), "try later") {
 		t.Errorf("error %v, want the bus's reason", err)
 	}
 }
@@ -83,7 +113,7 @@ func TestAnnounceWithoutABus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Gap(t.Context(), said()); err != nil || len(*details) != 0 {
+	if err := a.Queue(t.Context(), said()); err != nil || len(*details) != 0 {
 		t.Errorf("error %v, events %v; want none", err, *details)
 	}
 }
@@ -126,7 +156,7 @@ func TestAnnounceOnATopic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Gap(t.Context(), said()); err != nil {
+	if err := a.Queue(t.Context(), said()); err != nil {
 		t.Fatal(err)
 	}
 	if form.Get("TopicArn") != topic || !strings.Contains(form.Get("Message"), `"id":"gap.opened/1/q/3"`) ||
@@ -171,7 +201,7 @@ func TestAnnounceToAFunction(t *testing.T) {
 			t.Fatal(err)
 		}
 		for want, tell := range map[string]func() error{
-			`{"id":"gap.opened/1/q/3","kind":"gap.opened",`: func() error { return a.Gap(t.Context(), said()) },
+			`{"id":"gap.opened/1/q/3","kind":"gap.opened",`: func() error { return a.Queue(t.Context(), said()) },
 			wantChain(): func() error { return a.Chain(t.Context(), failedChain()) },
 			`{"id":"x","kind":"consumer.lags","queue":"q",`: func() error {
 				return a.Consumer(t.Context(), handoff.Announcement{Kind: handoff.ConsumerLags, ID: "x", Queue: "q", Consumer: "c"})
@@ -186,7 +216,7 @@ func TestAnnounceToAFunction(t *testing.T) {
 			}
 		}
 		status = http.StatusForbidden
-		if err := a.Gap(t.Context(), said()); err == nil || !strings.Contains(err.Error(), function) {
+		if err := a.Queue(t.Context(), said()); err == nil || !strings.Contains(err.Error(), function) {
 			t.Errorf("refused: %v", err)
 		}
 	}

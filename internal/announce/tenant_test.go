@@ -19,7 +19,7 @@ func TestTenantIsPublished(t *testing.T) {
 	gap, chain := said(), failedChain()
 	gap.Queue, chain.Tag = "@acme/q", "@acme/tree"
 	if err := errors.Join(
-		a.Gap(t.Context(), gap),
+		a.Queue(t.Context(), gap),
 		a.Consumer(t.Context(), handoff.Announcement{Kind: handoff.ConsumerBlocked, Queue: "@acme/q", Consumer: "c"}),
 		a.Chain(t.Context(), chain),
 	); err != nil {

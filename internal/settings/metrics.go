@@ -5,7 +5,17 @@ import (
 	"os"
 
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
+
+// CountSettled counts what was done to a keyed queue.
+func CountSettled(metrics *emf.Metrics, done cursor.Settled) {
+	metrics.Count("Settled", done.Placed)
+	metrics.Count("Late", done.Late)
+	metrics.Count("Dropped", done.Dropped)
+	metrics.Count("Unlinked", done.Unlinked)
+	metrics.Count("Stale", done.Stale)
+}
 
 // NewEmitter makes the Emitter of a function's metrics, which writes to out, under
 // the names that Powertools for AWS Lambda gives the variables.

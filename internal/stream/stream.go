@@ -5,6 +5,7 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -17,6 +18,7 @@ import (
 // Record is a change of an item.
 type Record struct {
 	EventName string `json:"eventName"`
+	Source    string `json:"eventSourceARN"` // the stream's
 	Change    struct {
 		SequenceNumber string          `json:"SequenceNumber"`
 		CreatedAt      float64         `json:"ApproximateCreationDateTime"` // s since 1970
@@ -33,6 +35,11 @@ func Read(raw json.RawMessage) (Record, error) {
 		return Record{}, fmt.Errorf("stream record: %w", err)
 	}
 	return r, nil
+}
+
+// IsOf reports whether the item is one of a table's.
+func (r Record) IsOf(table string) bool {
+	return strings.Contains(r.Source, ":table/"+table+"/stream/")
 }
 
 // Removed reports whether the item was deleted.

@@ -316,12 +316,16 @@ func TestTheSweepSettles(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("b", "1"), keyedOf("c", "1"))
 	var told []cursor.Announcement
+	overdue := map[string]time.Duration{}
 	sweep := func() cursor.SweepReport {
 		t.Helper()
-		report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
-			told = append(told, a)
-			return nil
-		}})
+		report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
+			Overdue: func(queue string, age time.Duration) { overdue[queue] = age },
+			Announce: func(_ context.Context, a cursor.Announcement) error {
+				told = append(told, a)
+				return nil
+			},
+		})
 		check(t, err)
 		return report
 	}
@@ -329,8 +333,8 @@ func TestTheSweepSettles(t *testing.T) {
 		t.Errorf("before the window is over: %+v", r)
 	}
 	b.later(7 * time.Second)
-	if r := sweep(); r.Placed != 2 {
-		t.Errorf("after it: %+v", r)
+	if r := sweep(); r.Placed != 2 || r.Waiting != 0 || r.Overdue != 2*time.Second || overdue["q"] != r.Overdue {
+		t.Errorf("after it: %+v, %v", r, overdue)
 	}
 	b.putKeyed(keyedOf("a", "1"), keyedOf("a", "2"))
 	sweep()

@@ -39,6 +39,9 @@ type Settled struct {
 	// Due when the last of them is due; zero times where none waits.
 	Waiting     int
 	Oldest, Due time.Time
+	// Overdue is how long ago the first of those was due that had no place when it saw them,
+	// whether they have one now or not; 0 where none was due.
+	Overdue time.Duration
 	// More tells that the time did not last for all of it: call it again.
 	More bool
 }
@@ -158,6 +161,7 @@ func (l *settleLook) page(ctx context.Context, stored []Arrival, read SortKey, l
 			l.done.Stale++
 		case a.sortKey() > l.cur.High:
 			l.ahead = append(l.ahead, w)
+			l.done.Overdue = max(l.done.Overdue, later.Sub(a.EnqueuedAt)-l.cur.Settings.Settle)
 		case !l.cur.Tail.contains(a.entry()):
 			passed = append(passed, w)
 		}

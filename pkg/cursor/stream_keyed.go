@@ -20,8 +20,8 @@ type OnArrivalsOptions struct {
 	// batch: [Sorter.Settle] should be called then. nil leaves them to the sweep. It must not
 	// wait for anything.
 	WakeUp func(queue string, upTo SortKey, due time.Time)
-	// Settled is called with what was done to a queue whose settle window is 0; nil: nothing
-	// is called.
+	// Settled is called with what was done to a queue whose settle window is 0, also where
+	// that failed; nil: nothing is called.
 	Settled func(Settled)
 	// Failed is called with the reason why a record, or its queue, failed.
 	Failed func(error)
@@ -137,11 +137,11 @@ func (q *stagedKeys) see(ctx context.Context, s *Sorter, options OnArrivalsOptio
 		return nil
 	}
 	done, err := s.Settle(ctx, q.queue, q.upTo)
+	if options.Settled != nil {
+		options.Settled(done)
+	}
 	if err == nil && done.More {
 		err = context.DeadlineExceeded
-	}
-	if err == nil && options.Settled != nil {
-		options.Settled(done)
 	}
 	return dropGone(err)
 }

@@ -39,6 +39,9 @@ type SweepOptions struct {
 	// Gap gets each open gap that the round of the gaps sees, whatever its age and its
 	// queue's policy. nil means that nobody listens.
 	Gap func(queue string, age time.Duration)
+	// Overdue gets how long ago the first message of each keyed queue in which some wait was
+	// due when it was seen; 0 where none was. nil means that nobody listens.
+	Overdue func(queue string, age time.Duration)
 	// Announce hands an announcement on. An error keeps it due: the next run
 	// tries again. nil means that nobody listens.
 	Announce func(context.Context, Announcement) error
@@ -78,6 +81,9 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 	if o.Gap == nil {
 		o.Gap = func(string, time.Duration) {}
 	}
+	if o.Overdue == nil {
+		o.Overdue = func(string, time.Duration) {}
+	}
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
@@ -114,8 +120,10 @@ type SweepReport struct {
 	// Placed is how many messages of keyed queues got their places, of which Late were late;
 	// Stale how many of them get none, for the log of their queue is not whole.
 	Placed, Late, Stale int
-	// Waiting is how many messages wait in keyed queues, and Overdue for how long the
-	// oldest of them waits beyond its window: of a whole round that ended in this run.
+	// Waiting is how many messages a whole round left waiting in keyed queues, and Overdue how
+	// long ago the first of those was due that it found without a place: of a round that
+	// ended in this run. Wake-ups keep Overdue near 0; without them it is the time between
+	// two rounds, and more where a queue cannot be settled.
 	Waiting int
 	Overdue time.Duration
 	// Erased is how many messages and arrivals of erased queues were deleted.

@@ -21,6 +21,8 @@ func (r *sweepRun) settleKeyed(ctx context.Context, seen Cursor) error {
 		r.report.Placed += done.Placed
 		r.report.Late += done.Late
 		r.report.Stale += done.Stale
+		r.seen.Peak(tallyOverdue, done.Overdue)
+		r.options.Overdue(seen.Queue, done.Overdue)
 		switch {
 		case errors.Is(err, ErrErased):
 			return nil // since it was seen: the next run sees to it
@@ -29,9 +31,6 @@ func (r *sweepRun) settleKeyed(ctx context.Context, seen Cursor) error {
 		}
 		r.more = done.More
 		r.seen.Add(tallyWaiting, done.Waiting)
-		if done.Waiting > 0 {
-			r.seen.Peak(tallyOverdue, max(r.sorter.now().Sub(done.Oldest)-done.Cursor.Settings.Settle, 0))
-		}
 		cur = done.Cursor
 	}
 	return r.tellLate(ctx, cur)

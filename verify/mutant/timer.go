@@ -9,6 +9,8 @@ const (
 var (
 	sending    = test{"./pkg/timer", "TestFlush|TestSettleWindows|TestAgain|TestFarAhead|TestWhatIsNotSent|TestWhereTheTimeIsUp|TestTheNextAnswerIsNotKeptWaiting"}
 	wokenUp    = test{"./functions/sweep", "TestHandlerWakes|TestWakeUpsThatComeAgain"}
+	settled    = test{"./functions/sweep", "TestHandlerWakesKeyedQueues|TestSettlingGoesOnAtOnce|TestHandlerSweepsKeyedQueues"}
+	arriving   = test{"./functions/sort", "TestHandlerSettles"}
 	wokenGap   = test{"./pkg/cursor", "TestWakeUps?Of"}
 	wokenUser  = test{"./pkg/handoff", "TestWakeUpsOf"}
 	wokenChain = test{"./pkg/xorack", "TestWakeUpsOf"}
@@ -61,6 +63,25 @@ var timerMutants = []mutant{
 	}},
 	{"timer: sent again, a settle window has no bound", timerFolder, sending, []edit{
 		{"timer.go", "UpTo: w.UpTo, Due: due, Again:", "Due: due, Again:"},
+	}},
+	{"timer: sort takes arrivals for messages", "functions/sort", arriving, []edit{
+		{"handler.go", "if s.ofArrivals(event) {", "if false {"},
+	}},
+	{"timer: a settle window's wake-up settles all of its queue", wakersFolder, settled, []edit{
+		{"wake.go", "cursor.SortKey(w.UpTo)", "cursor.EverySortKey"},
+	}},
+	{"timer: a settle window's wake-up that is too early is gone", wakersFolder, settled, []edit{
+		{"wake.go", "next = done.Due", "next = time.Time{}"},
+	}},
+	{"timer: what there was no time to settle waits for the sweep", wakersFolder, settled, []edit{
+		{"wake.go", "\t\tr.timer.Again(w, time.Now())\n", ""},
+	}},
+	{"timer: wake-ups of queues that are gone come again", wakersFolder, settled, []edit{
+		{"wake.go", "case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):", "case errors.As(err, &none):"},
+	}},
+	{"sweep: a keyed queue that cannot be settled is not told", sorterFolder, settled, []edit{
+		{"sweep_keyed.go", "\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n", ""},
+		{"sweep_keyed.go", "\t\tr.seen.Add(tallyWaiting, done.Waiting)\n", "\t\tr.seen.Add(tallyWaiting, done.Waiting)\n\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n"},
 	}},
 	{"timer: what was refused is under way", timerFolder, sending, []edit{
 		{"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.sent.Add(w.Thing, w.comesOut(now))\n\t}\n"},

@@ -32,13 +32,16 @@ func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 }
 
 // sortAccess: read on from the position and move the cursor; it never writes a
-// message, and deletes those that came late to an erased queue. The event source mapping works under the same role: it reads the
-// stream and sends on what it gives up on.
+// message, and deletes those that came late to an erased queue. Of keyed queues it reads what
+// waits, keeps it from expiring, and puts order items. The event source mappings work under the
+// same role: they read the streams and send on what they give up on.
 func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
-		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
+		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
+		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
 		s.moveCursors(),
 		s.readStream(s.MessagesTable),
+		s.readStream(s.ArrivalsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
 	}
 }
@@ -171,14 +174,15 @@ func (s *Streamsort) deduplicate() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.DedupTable.TableArn())
 }
 
-// deleteArrivals: find what is stored of a queue, and delete it.
+// deleteArrivals: delete what is stored of a queue.
 func (s *Streamsort) deleteArrivals() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:BatchWriteItem", "dynamodb:Query"}, s.ArrivalsTable.TableArn())
+	return allow([]string{"dynamodb:BatchWriteItem"}, s.ArrivalsTable.TableArn())
 }
 
-// keepArrivals: read what came in arrival order, and push its expiry forward.
+// keepArrivals: read what came in arrival order, one by one, or by key, in runs; and push its
+// expiry forward.
 func (s *Streamsort) keepArrivals() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:BatchGetItem", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn())
+	return allow([]string{"dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn())
 }
 
 // readStream: what an event source mapping does with a table's stream.

@@ -21,10 +21,12 @@ func TestAccess(t *testing.T) {
 	// Under changedProps, there is a key.
 	useKey := "kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey kms:GenerateDataKeyWithoutPlaintext kms:ReEncryptFrom kms:ReEncryptTo"
 	enqueues := common("Enqueue")
-	enqueues["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:PutItem dynamodb:UpdateItem"
+	enqueues["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	sorts := common("Sort")
-	sorts["MessagesTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:GetItem dynamodb:Query"
+	sorts["MessagesTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
+	sorts["ArrivalsTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
 	sorts["MessagesTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
+	sorts["ArrivalsTable.StreamArn"] = sorts["MessagesTable.StreamArn"]
 	sorts["FailureQueue.Arn"] = "sqs:SendMessage"
 	sweeps := common("Sweep")
 	sweeps["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:BatchWriteItem dynamodb:Query dynamodb:UpdateItem"

@@ -143,6 +143,10 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Maximum", threshold: s.props.GapAlarmAfter.Seconds(),
 		},
 		{
+			id: "SettleAgeAlarm", byTenant: true, description: "Messages of a keyed queue wait for longer than its settle window, and no sweep has placed them", metric: sweep("SettleAge"),
+			statistic: "Maximum", threshold: (s.props.SweepInterval + sweepCalls).Seconds(), periods: 3, points: 2,
+		},
+		{
 			id: "ConsumersBlockedAlarm", byTenant: true, description: "A message fails for good; a consumer is blocked in its queue", metric: sweep("ConsumersBlocked"),
 			statistic: "Maximum", threshold: 1,
 		},

@@ -30,6 +30,7 @@ func wantAlarms(all bool) map[string]rule {
 		"SweepSilentAlarm":          {"Streamsort RoundAge SweepFunction", "SampleCount", 1, five, 3, 3},
 		"RoundAgeAlarm":             {"Streamsort RoundAge SweepFunction", "Maximum", 300, five, 2, 3},
 		"GapAgeAlarm":               {"Streamsort GapAge SweepFunction", "Maximum", 900, five, 1, 1},
+		"SettleAgeAlarm":            {"Streamsort SettleAge SweepFunction", "Maximum", 300, five, 2, 3},
 		"ConsumersBlockedAlarm":     {"Streamsort ConsumersBlocked SweepFunction", "Maximum", 1, five, 1, 1},
 		"ConsumersInDoubtAlarm":     {"Streamsort ConsumersInDoubt SweepFunction", "Maximum", 1, five, 3, 3},
 		"ConsumersQuarantinedAlarm": {"Streamsort ConsumersQuarantined SweepFunction", "Maximum", 1, five, 1, 1},
@@ -77,6 +78,7 @@ func TestAlarms(t *testing.T) {
 	for id, set := range map[string]func(*rule){
 		"RoundAgeAlarm":    func(r *rule) { r.threshold = 120 },
 		"GapAgeAlarm":      func(r *rule) { r.threshold = 7200 },
+		"SettleAgeAlarm":   func(r *rule) { r.threshold = 120 },
 		"ConsumerLagAlarm": func(r *rule) { r.threshold = 3600 },
 
 		"WebhooksRefusedAlarm": func(r *rule) { r.threshold = 17 },
@@ -85,7 +87,7 @@ func TestAlarms(t *testing.T) {
 		set(&r)
 		want[id] = r
 	}
-	for _, id := range []string{"GapAgeAlarm", "ConsumersBlockedAlarm", "ConsumersInDoubtAlarm", "ConsumersQuarantinedAlarm", "ConsumersMissingAlarm", "ConsumerLagAlarm", "ChainsTimedOutAlarm"} {
+	for _, id := range []string{"GapAgeAlarm", "SettleAgeAlarm", "ConsumersBlockedAlarm", "ConsumersInDoubtAlarm", "ConsumersQuarantinedAlarm", "ConsumersMissingAlarm", "ConsumerLagAlarm", "ChainsTimedOutAlarm"} {
 		r := want[id]
 		r.metric = strings.TrimSuffix(r.metric, "SweepFunction") + "tenants"
 		want[id] = r
@@ -176,8 +178,8 @@ func tenantsRule(t *testing.T, id string, p object) rule {
 // The metrics that alarms, the dashboard and queries name are written by the
 // functions that they name.
 func TestWatchedMetricsAreWritten(t *testing.T) {
-	// A function writes those of intake, too, where it is made with it.
-	const shared = "internal/intake"
+	// A function writes those of these, too, where it is made with them.
+	shared := []string{"internal/intake", "internal/settings"}
 	var writes func(folder, metric string) bool
 	writes = func(folder, metric string) bool {
 		entries, err := os.ReadDir("../../../" + folder)
@@ -192,7 +194,9 @@ func TestWatchedMetricsAreWritten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(string(text), `"`+metric+`"`) || strings.Contains(string(text), "/"+shared+`"`) && writes(shared, metric) {
+			if strings.Contains(string(text), `"`+metric+`"`) || slices.ContainsFunc(shared, func(other string) bool {
+				return strings.Contains(string(text), "/"+other+`"`) && writes(other, metric)
+			}) {
 				return true
 			}
 		}

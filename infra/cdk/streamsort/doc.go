@@ -20,7 +20,7 @@
 //	MessagesTable    TableV2; stream KEYS_ONLY, TTL
 //	CursorsTable     TableV2; stream NEW_AND_OLD_IMAGES, for its consumers
 //	SweepsTable      TableV2; where a sweep left off
-//	ArrivalsTable    TableV2; TTL; the messages of queues in arrival order
+//	ArrivalsTable    TableV2; stream KEYS_ONLY, TTL; the messages of queues in arrival order, and of keyed ones
 //	ConsumersTable   TableV2; the consumers, and how far they are
 //	AuditTable        TableV2; what operators did, and why
 //	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's
@@ -28,7 +28,8 @@
 //	QuotasTable      TableV2; TTL; what tenants have taken, where there are Props.Quotas
 //	DedupTable       TableV2; TTL; for functions of your own that use package dedup
 //	EnqueueFunction  takes messages in: called by Api, or directly
-//	SortFunction     called by SortMapping with the inserts of MessagesTable's stream
+//	SortFunction     called by SortMapping with the inserts of MessagesTable's stream, and by
+//	                 ArrivalsMapping with what waits in keyed queues, of ArrivalsTable's
 //	SweepFunction    called by SweepSchedule
 //	HandoffFunction  operates consumers: called by Api, or directly
 //	ProcessFunction  called by ProcessMapping with the moves of CursorsTable's stream; only with Props.Consumers

@@ -81,7 +81,7 @@ func TestAnUpdateKeepsTheMappings(t *testing.T) {
 			diff(t, id, resource, after.Resources[id])
 		}
 	}
-	if mappings != 3 {
+	if mappings != 4 {
 		t.Errorf("%d mappings", mappings)
 	}
 }

@@ -40,7 +40,7 @@ func (s *Streamsort) addOutputs() {
 		s.output("QuotasTableName", "What tenants have taken of their quotas", s.QuotasTable.TableName())
 	}
 	s.export("ChainsTableName", "The acker's chains", s.ChainsTable.TableName())
-	s.export("ArrivalsTableName", "The messages of queues in arrival order", s.ArrivalsTable.TableName())
+	s.export("ArrivalsTableName", "The messages of queues in arrival order, and of keyed ones", s.ArrivalsTable.TableName())
 	if s.props.EncryptionKey == NewKey {
 		s.output("EncryptionKeyArn", "What tables, logs and the failure queue are encrypted with", s.Key.KeyArn())
 	}

@@ -56,8 +56,8 @@ type Props struct {
 	// letters with -dedup.
 	Dedup      *bool
 	DedupTable string
-	// ArrivalsTable is the name of the table of queues in arrival order; the
-	// stack's id in small letters with -arrivals.
+	// ArrivalsTable is the name of the table of queues in arrival order, and of keyed
+	// ones; the stack's id in small letters with -arrivals.
 	ArrivalsTable string
 	// ChainsTable is the name of the acker's table; the stack's id in small
 	// letters with -chains.

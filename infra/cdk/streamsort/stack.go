@@ -151,6 +151,7 @@ func (s *Streamsort) addAll() error {
 		return err
 	}
 	s.addSortMapping()
+	s.addArrivalsMapping()
 	if s.ProcessFunction != nil {
 		s.addProcessMapping()
 	}

@@ -172,9 +172,10 @@ func TestLogicalIDs(t *testing.T) {
 		"FailureQueue": "AWS::SQS::Queue", "FailureQueuePolicy": "AWS::SQS::QueuePolicy",
 		"TimerQueue": "AWS::SQS::Queue", "TimerQueuePolicy": "AWS::SQS::QueuePolicy", "TimerMapping": "AWS::Lambda::EventSourceMapping",
 
-		"SortMapping":   "AWS::Lambda::EventSourceMapping",
-		"EndsMapping":   "AWS::Lambda::EventSourceMapping",
-		"SweepSchedule": "AWS::Events::Rule", "SweepSchedulePermission": "AWS::Lambda::Permission",
+		"SortMapping":     "AWS::Lambda::EventSourceMapping",
+		"ArrivalsMapping": "AWS::Lambda::EventSourceMapping",
+		"EndsMapping":     "AWS::Lambda::EventSourceMapping",
+		"SweepSchedule":   "AWS::Events::Rule", "SweepSchedulePermission": "AWS::Lambda::Permission",
 		"SweepCalls": "AWS::Lambda::EventInvokeConfig",
 		"Dashboard":  "AWS::CloudWatch::Dashboard",
 

@@ -56,7 +56,7 @@ func TestNoUpdateReplacesATable(t *testing.T) {
 		"SweepsTable":    {"streamsort-sweeps", "name:S", "", ""},
 		"ConsumersTable": {"streamsort-consumers", "queue:S consumer:S", "", ""},
 		"AuditTable":     {"streamsort-audit", "queue:S operation:S", "", ""},
-		"ArrivalsTable":  {"streamsort-arrivals", "queue:S sortKey:B", "", ""},
+		"ArrivalsTable":  {"streamsort-arrivals", "queue:S sortKey:B", "KEYS_ONLY", ""},
 		"ChainsTable":    {"streamsort-chains", "tag:S", "NEW_IMAGE", "due dueShard:N due:N"},
 		"DedupTable":     {"streamsort-dedup", "id:S processorId:S", "", ""},
 	}

@@ -45,6 +45,25 @@ func (s *Streamsort) addSortMapping() {
 	})
 }
 
+// waits is the filter of the arrivals' stream: what waits in a keyed queue, also where it
+// stands in the place of an item that has expired. A sort key of such a queue begins with the
+// byte 1 and the tag of its key's first part, which is less than 16: with AQ, in base64, as the
+// record shows it. In a queue in arrival order it is a hash, and one of 4,096 begins so: sort
+// passes over it.
+const waits = `{"eventName":["INSERT","MODIFY"],"dynamodb":{"Keys":{"sortKey":{"B":[{"prefix":"AQ"}]}}}}`
+
+// addArrivalsMapping calls sort with what waits in keyed queues: at once, for a settle window
+// may be 0, and the time of one that is not goes on meanwhile. For the rest it is as that of
+// the messages; a record that is given up on is a hint that the sweep makes up for.
+func (s *Streamsort) addArrivalsMapping() {
+	p := s.props
+	s.addMapping("ArrivalsMapping", mapping{
+		called: s.liveARN(s.SortFunction), table: s.ArrivalsTable, filters: []string{waits},
+		batchSize: p.SortBatchSize, parallelization: p.SortParallelization,
+		retries: p.SortRetries, maxRecordAge: p.SortMaxRecordAge,
+	})
+}
+
 // moves is the filter of the cursors' stream: what moved a position, or wakes
 // consumers up.
 const moves = `{"dynamodb":{"NewImage":{"change":{"S":["advance"]}}}}`

@@ -35,6 +35,18 @@ func TestSortMapping(t *testing.T) {
 	diff(t, "SortMapping", want, changed().properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
 }
 
+// The same but for the window, and for what comes through: what waits in keyed queues.
+func TestArrivalsMapping(t *testing.T) {
+	for _, tmpl := range []template{defaults(), changed()} {
+		want := maps.Clone(tmpl.properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
+		want["EventSourceArn"], want["MaximumBatchingWindowInSeconds"] = get("ArrivalsTable", "StreamArn"), 0
+		want["FilterCriteria"] = object{"Filters": []any{
+			object{"Pattern": `{"eventName":["INSERT","MODIFY"],"dynamodb":{"Keys":{"sortKey":{"B":[{"prefix":"AQ"}]}}}}`},
+		}}
+		diff(t, "ArrivalsMapping", want, tmpl.properties(t, "ArrivalsMapping", "AWS::Lambda::EventSourceMapping"))
+	}
+}
+
 // Every end passes the filters until it is carried out, and of what has not ended only
 // stamps, whose sum no filter knows.
 func TestEndsMapping(t *testing.T) {
@@ -90,7 +102,7 @@ func TestMappingsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if mappings != 2+3+3 {
+	if mappings != 3+4+4 {
 		t.Errorf("%d mappings", mappings)
 	}
 }

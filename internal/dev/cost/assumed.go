@@ -31,5 +31,5 @@ const (
 // What the stack has once, however little comes in: the metrics that its functions may write,
 // alarms and dashboards. Each name is a metric of each function that writes it: most are one
 // function's, those of puts are two functions', and those of moves, wake-ups and errors are all
-// functions'.
-const names, metrics, alarms, dashboards = 63, 63 + 4 + 4*6, 45, 1
+// functions'. Those of keyed queues are written where there are such only.
+const names, keyed, metrics, alarms, dashboards = 71, 8, names - keyed + 4 + 4*6, 46, 1

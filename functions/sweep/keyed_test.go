@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/timer"
+)
+
+// keyedQueues is a sorter with keyed queues of numbers whose settle window is 5 s, each with
+// messages 1 and 2 that wait; its clock, and that of the sweep's process.
+func keyedQueues(t *testing.T, store *cursor.Store, now *time.Time, queues ...string) *cursor.Sorter {
+	t.Helper()
+	sorter, err := cursor.New(store, &cursor.Options{Now: func() time.Time { return *now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, queue := range queues {
+		for _, key := range []int{2, 1} {
+			if _, err := sorter.PutKeyed(t.Context(), cursor.Keyed{KeyType: "number", Key: []any{key}, Message: cursor.Message{Queue: queue, ID: "x"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return sorter
+}
+
+// settleOf is a wake-up of a keyed queue, up to a number.
+func settleOf(t *testing.T, queue string, upTo int) string {
+	t.Helper()
+	key, err := cursor.KeyType("number").Key(upTo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: queue}, UpTo: string(cursor.KeyedSortKey(key, "x")), Due: time.Now()}.String()
+}
+
+// TestHandlerWakesKeyedQueues: up to the bound, and no farther; what comes too early is sent
+// again for when it is due; what is none is done with.
+func TestHandlerWakesKeyedQueues(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Now().Add(time.Hour)
+	sorter := keyedQueues(t, cursor.NewMemory(), &now, "q", "young")
+	var sent []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Entries []struct{ MessageBody string }
+		}
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		for _, e := range in.Entries {
+			sent = append(sent, e.MessageBody)
+		}
+		_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"}]}`)
+	}))
+	t.Cleanup(server.Close)
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": server.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
+		t.Setenv(name, value)
+	}
+	s, _ := sweeperOf(t, sorter, &out)
+	var err error
+	if s.timer, err = timer.New("https://queue"); err != nil {
+		t.Fatal(err)
+	}
+	s.after = func(ctx context.Context, m *emf.Metrics) { s.timer.Flush(ctx) }
+	due := now.Add(5 * time.Second)
+	answers(t.Context(), t, s, batch(t, settleOf(t, "young", 2)))
+	hasMetrics(t, &out, `"WakeUpsEarly":1`)
+	if len(sent) != 1 {
+		t.Fatalf("sent %v", sent)
+	}
+	if w, err := timer.Parse(sent[0]); err != nil || w.Again != 1 || w.Due.UnixMilli() != due.UnixMilli() || w.UpTo == "" {
+		t.Errorf("sent %s, %v; want for %v", sent[0], err, due)
+	}
+	now = due
+	if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "numbered", Seq: 1}); err != nil {
+		t.Fatal(err)
+	}
+	answers(t.Context(), t, s, batch(t, settleOf(t, "q", 1), settleOf(t, "gone", 1), settleOf(t, "numbered", 1), settleOf(t, "young", 2)))
+	hasMetrics(t, &out, `"Settled":3`, `"WakeUpsInVain":2`, `"WakeUpLate":[`)
+	for queue, want := range map[string]int64{"q": 1, "young": 2} {
+		if it, err := sorter.Status(t.Context(), queue); err != nil || it.Position != want {
+			t.Errorf("%s: position %d, %v; want %d", queue, it.Position, err, want)
+		}
+	}
+	if len(sent) != 1 {
+		t.Errorf("sent %v", sent)
+	}
+}
+
+// TestSettlingGoesOnAtOnce where the time did not last, and comes again where it failed.
+func TestSettlingGoesOnAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
+		slow, broken := false, false
+		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if query, ok := r.(ddb.Query); ok && slow && query.Table.Name == "streamsort-arrivals" {
+				time.Sleep(40 * time.Second)
+			}
+			if broken {
+				return ddb.Answer{}, errors.New("no luck")
+			}
+			return tables.Do(ctx, r)
+		}), cursor.Names{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		sorter := keyedQueues(t, store, &now, "q")
+		now = now.Add(time.Minute)
+		was := http.DefaultTransport
+		defer func() { http.DefaultTransport = was }()
+		http.DefaultTransport = nobody{}
+		for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
+			t.Setenv(name, value)
+		}
+		var out bytes.Buffer
+		s, _ := sweeperOf(t, sorter, &out)
+		if s.timer, err = timer.New("https://queue"); err != nil {
+			t.Fatal(err)
+		}
+		s.after = func(ctx context.Context, m *emf.Metrics) {
+			_, failed := s.timer.Flush(ctx)
+			m.Count("WakeUpsFailed", failed)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		slow = true
+		answers(ctx, t, s, batch(t, settleOf(t, "q", 2)))
+		hasMetrics(t, &out, `"Unfinished":1`, `"WakeUpsFailed":1`)
+		slow, broken = false, true
+		answers(t.Context(), t, s, batch(t, settleOf(t, "q", 2)), "m0")
+		hasMetrics(t, &out, `"Errors":1`)
+	})
+}
+
+// nobody refuses every request.
+type nobody struct{}
+
+func (nobody) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("nobody is there")
+}
+
+// TestHandlerSweepsKeyedQueues: what wakes nobody up is settled by the sweep, which tells how
+// long it waited for that, and what was late; also of a queue that cannot be settled.
+func TestHandlerSweepsKeyedQueues(t *testing.T) {
+	var out bytes.Buffer
+	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
+	broken := false
+	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if update, ok := r.(ddb.Update); ok && broken && update.Key.Get("queue").Str() == "@acme/q" {
+			return ddb.Answer{}, errors.New("no luck")
+		}
+		return tables.Do(ctx, r)
+	}), cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().Truncate(time.Second)
+	sorter := keyedQueues(t, store, &now, "@acme/q", "@young/q")
+	s, said := sweeperOf(t, sorter, &out)
+	s.tenants, s.overdueAfter = true, 5*time.Minute
+	run := func(fails bool) time.Duration {
+		t.Helper()
+		out.Reset()
+		did, err := s.run(t.Context(), nil)
+		if (err != nil) != fails {
+			t.Errorf("error %v", err)
+		}
+		return did.Consumers.Sorter.Overdue
+	}
+	run(false)
+	hasMetrics(t, &out, `"Waiting":4`, `"SettleAge":0`)
+	now = now.Add(5*time.Second + 4*time.Minute)
+	broken = true
+	run(true)
+	hasMetrics(t, &out, `"Settled":2`, `"SettleAge":240`, `"Errors":1`)
+	now = now.Add(2 * time.Minute)
+	if overdue := run(true); overdue != 6*time.Minute {
+		t.Errorf("overdue by %v", overdue)
+	}
+	if got := byTenant(t, bytes.NewBuffer(out.Bytes())); !cmp.Equal(got, map[string]float64{"acme SettleAge": 360}) {
+		t.Errorf("by tenant: %v", got)
+	}
+	broken = false
+	if _, err := sorter.PutKeyed(t.Context(), cursor.Keyed{Key: []any{0}, Message: cursor.Message{Queue: "@young/q", ID: "x"}}); err != nil {
+		t.Fatal(err)
+	}
+	run(false)
+	hasMetrics(t, &out, `"Settled":2`, `"LateAnnounced":1`)
+	if said["message.late"] != 1 {
+		t.Errorf("said %v", said)
+	}
+	run(false)
+	if strings.Contains(out.String(), "SettleAge") || strings.Contains(out.String(), "Waiting") {
+		t.Errorf("where nothing waits: %s", &out)
+	}
+}

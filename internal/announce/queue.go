@@ -1,0 +1,76 @@
+package announce
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// gap is a gap's announcement as readers see it. Seqs are strings where JSON
+// readers would round them.
+type gap struct {
+	ID        string      `json:"id"`
+	Kind      string      `json:"kind"`
+	Queue     string      `json:"queue"`
+	Tenant    string      `json:"tenant,omitempty"`
+	After     jsonseq.Seq `json:"missingAfter"`
+	UpTo      jsonseq.Seq `json:"missingUpTo"`
+	MaxParked jsonseq.Seq `json:"maxParked"`
+	Since     *time.Time  `json:"since,omitempty"`
+	Seconds   float64     `json:"ageSeconds,omitempty"`
+}
+
+// late is the announcement of late messages as readers see it: how many there were since the
+// last one, and the last few of them.
+type late struct {
+	ID       string    `json:"id"`
+	Kind     string    `json:"kind"`
+	Queue    string    `json:"queue"`
+	Tenant   string    `json:"tenant,omitempty"`
+	Count    int64     `json:"count"`
+	Examples []example `json:"examples"`
+}
+
+// example is a late message.
+type example struct {
+	Seq     jsonseq.Seq     `json:"seq"`
+	Key     json.RawMessage `json:"key"`
+	Dropped bool            `json:"dropped"`
+}
+
+// Queue announces what became of a gap, or that messages of a keyed queue were late.
+func (a *Announcer) Queue(ctx context.Context, said cursor.Announcement) error {
+	if said.Kind == cursor.MessageLate {
+		return a.late(ctx, said)
+	}
+	return a.gap(ctx, said)
+}
+
+func (a *Announcer) late(ctx context.Context, said cursor.Announcement) error {
+	d := late{
+		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue, Tenant: of(said.Queue), Count: said.Late, Examples: []example{},
+	}
+	for _, m := range said.LateExamples {
+		d.Examples = append(d.Examples, example{jsonseq.Seq(m.Seq), m.Key.JSON(), m.Dropped})
+	}
+	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "count", d.Count, "examples", d.Examples)
+	return a.send(ctx, d.Kind, d)
+}
+
+func (a *Announcer) gap(ctx context.Context, said cursor.Announcement) error {
+	d := gap{
+		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue, Tenant: of(said.Queue),
+		After: jsonseq.Seq(said.Missing.From), UpTo: jsonseq.Seq(said.Missing.To), MaxParked: jsonseq.Seq(said.MaxParked),
+		Seconds: said.Age.Seconds(),
+	}
+	if !said.Since.IsZero() {
+		d.Since = &said.Since
+	}
+	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "missingAfter", d.After, "missingUpTo", d.UpTo,
+		"maxParked", d.MaxParked, "ageSeconds", d.Seconds)
+	return a.send(ctx, d.Kind, d)
+}

@@ -209,3 +209,34 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 		t.Errorf("where nothing waits: %s", &out)
 	}
 }
+
+// TestWakeUpsOfOneQueueAreOne: a batch of them settles it once, up to the greatest bound; and
+// where that fails, all of them come again.
+func TestWakeUpsOfOneQueueAreOne(t *testing.T) {
+	var out bytes.Buffer
+	var names cursor.Names
+	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
+	queries, broken := 0, true
+	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if _, ok := r.(ddb.Query); ok {
+			if queries++; broken {
+				return ddb.Answer{}, errors.New("no luck")
+			}
+		}
+		return tables.Do(ctx, r)
+	}), names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().Add(-time.Hour)
+	sorter := keyedQueues(t, store, &now, "q")
+	now = time.Now()
+	s, _ := sweeperOf(t, sorter, &out)
+	wakeUps := batch(t, settleOf(t, "q", 1), gapOfQ("other"), settleOf(t, "q", 2), settleOf(t, "q", 1))
+	answers(t.Context(), t, s, wakeUps, "m0", "m2", "m3")
+	broken, queries = false, 0
+	answers(t.Context(), t, s, wakeUps)
+	if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != 2 || queries != 1 {
+		t.Errorf("position %d, %v, by %d queries; want 2 by one", it.Position, err, queries)
+	}
+}

@@ -43,17 +43,52 @@ func (s *sweeper) wake(ctx context.Context, messages []events.SQSMessage) events
 	run := waking{s, metrics, s.troubles()}
 	var response events.SQSEventResponse
 	var mu sync.Mutex
-	fanout.SideBySide(len(messages), func(i int) {
-		if run.one(ctx, messages[i].Body) {
+	all := together(ctx, metrics, messages)
+	fanout.SideBySide(len(all), func(i int) {
+		if run.one(ctx, all[i].WakeUp) {
 			return
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: messages[i].MessageId})
+		for _, id := range all[i].messages {
+			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: id})
+		}
 	})
 	metrics.Count("WakeUps", len(messages))
 	run.seen.write(metrics)
 	return response
+}
+
+// asked is a wake-up, and the messages that asked for it.
+type asked struct {
+	timer.WakeUp
+	messages []string
+}
+
+// together are the wake-ups of a batch, one a settle window: two settlers of a queue at once
+// would read the same, and one of them in vain. A message that cannot be read would come again
+// for nothing.
+func together(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMessage) []*asked {
+	var all []*asked
+	windows := map[string]*asked{}
+	for _, m := range messages {
+		w, err := timer.Parse(m.Body)
+		if err != nil {
+			metrics.Count("Errors", 1)
+			slog.ErrorContext(ctx, "a message of the timer's queue is dropped", "error", err)
+			continue
+		}
+		if of := windows[w.Queue]; w.Kind == timer.Settle && of != nil {
+			of.UpTo, of.Again = max(of.UpTo, w.UpTo), max(of.Again, w.Again)
+			of.messages = append(of.messages, m.MessageId)
+			continue
+		}
+		new := &asked{w, []string{m.MessageId}}
+		if all = append(all, new); w.Kind == timer.Settle {
+			windows[w.Queue] = new
+		}
+	}
+	return all
 }
 
 // waking is a batch of wake-ups.
@@ -63,15 +98,8 @@ type waking struct {
 	seen    *troubles
 }
 
-// one sees to what a wake-up is about, and reports whether that is done. A message that
-// cannot be read would come again for nothing.
-func (r *waking) one(ctx context.Context, body string) bool {
-	w, err := timer.Parse(body)
-	if err != nil {
-		r.metrics.Count("Errors", 1)
-		slog.ErrorContext(ctx, "a message of the timer's queue is dropped", "error", err)
-		return true
-	}
+// one sees to what a wake-up is about, and reports whether that is done.
+func (r *waking) one(ctx context.Context, w timer.WakeUp) bool {
 	if ctx.Err() != nil {
 		return false
 	}

@@ -90,6 +90,11 @@ type Props struct {
 	// MaxAhead is how far beyond the position of its queue a message may be:
 	// 1 to 10,000,000; 100,000.
 	MaxAhead int64
+	// Settle is how long a message of a keyed queue waits for those with lesser keys: 0 to
+	// 1 hour, whole milliseconds; 5 seconds. Late is what becomes of one that comes later:
+	// cursor.LateDeliver, or cursor.LateDrop.
+	Settle *time.Duration
+	Late   cursor.LatePolicy
 	// Mode is who moves a queue's cursor: cursor.ModeSync or
 	// cursor.ModeAsync; cursor.ModeSync.
 	Mode cursor.Mode
@@ -105,6 +110,10 @@ type Props struct {
 	// and a repeat is recognised by IDProp. None means that events come as the API's own
 	// messages.
 	QueueProp, SeqProp, IDProp string
+	// KeyProp is for queues that sort by a key, beside QueueProp and IDProp: the fields that
+	// hold the parts of an event's key, up to three with commas between. KeyType is the type
+	// of these keys, such as time or time,rank(*.created|*|*.deleted).
+	KeyProp, KeyType string
 
 	// SortBatchSize is the most stream records of one call of sort: 1 to
 	// 10,000; 1,000.
@@ -326,6 +335,8 @@ func (p *Props) setQueueDefaults() {
 	p.GapAfter = cmp.Or(p.GapAfter, queue.GapAfter)
 	p.MaxAhead = cmp.Or(p.MaxAhead, queue.MaxAhead)
 	p.Mode = cmp.Or(p.Mode, queue.Mode)
+	p.Settle = orNew(p.Settle, queue.Settle)
+	p.Late = cmp.Or(p.Late, queue.Late)
 }
 
 // checkQueueSettings checks the settings of new queues.
@@ -337,11 +348,18 @@ func (p Props) checkQueueSettings(c *checker) {
 	between(c, "gapAfter", p.GapAfter, cursor.MinGapAfter, cursor.MaxGapAfter)
 	between(c, "maxAhead", p.MaxAhead, cursor.MinMaxAhead, cursor.MaxMaxAhead)
 	oneOf(c, "mode", p.Mode, cursor.ModeSync, cursor.ModeAsync)
+	between(c, "settle", *p.Settle, 0, cursor.MaxSettle)
+	whole(c, "settle", *p.Settle, time.Millisecond)
+	oneOf(c, "late", p.Late, cursor.LateDeliver, cursor.LateDrop)
 }
 
 // queueVariables give the functions the settings of new queues.
 func (p Props) queueVariables() map[string]string {
-	queue := cursor.Settings{First: *p.FirstSeq, Policy: p.Policy, GapAfter: p.GapAfter, MaxAhead: p.MaxAhead, Mode: p.Mode}
+	// A keyed queue has all settings.
+	queue := cursor.Settings{
+		Kind: cursor.KindKeyed, First: *p.FirstSeq, Policy: p.Policy, GapAfter: p.GapAfter, MaxAhead: p.MaxAhead, Mode: p.Mode,
+		Settle: *p.Settle, Late: p.Late,
+	}
 	variables := map[string]string{}
 	for name, value := range queue.All() {
 		if d, ok := value.(time.Duration); ok {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // tenants are good properties with tenants, and a change of them.
@@ -50,6 +51,19 @@ func TestPropsBounds(t *testing.T) {
 		{Props{IDProp: "id"}, `queueProp, seqProp, idProp, "id"`},
 		{Props{QueueProp: "a", IDProp: "b"}, ""},
 		{Props{QueueProp: "a", IDProp: "b..c"}, `idProp, "b..c"`},
+		{Props{QueueProp: "a", IDProp: "b", KeyProp: "c,d.e", KeyType: "time,text"}, ""},
+		{Props{QueueProp: "a", IDProp: "b", KeyProp: "c"}, `keyProp, keyType, "c"`},
+		{Props{QueueProp: "a", IDProp: "b", KeyType: "time"}, `keyProp, keyType, "time"`},
+		{Props{QueueProp: "a", SeqProp: "b", IDProp: "b", KeyProp: "c", KeyType: "time"}, "without a seqProp"},
+		{Props{QueueProp: "a", SeqProp: "b", KeyProp: "c", KeyType: "time"}, "with an idProp"},
+		{Props{QueueProp: "a", IDProp: "b", KeyProp: "c,,d", KeyType: "time"}, `keyProp, "c,,d"`},
+		{Props{QueueProp: "a", IDProp: "b", KeyProp: "c,d,e,f", KeyType: "time"}, `keyProp, "c,d,e,f", at most 3`},
+		{Props{QueueProp: "a", IDProp: "b", KeyProp: "c..d", KeyType: "time"}, `keyProp, "c..d"`},
+		{Props{QueueProp: "a", IDProp: "b", KeyProp: "c", KeyType: "date"}, `keyType, "date", number`},
+		{Props{Settle: new(time.Hour), Late: cursor.LateDrop}, ""},
+		{Props{Settle: new(61 * time.Minute)}, "settle, 1h1m, 0s, 1h"},
+		{Props{Settle: new(time.Microsecond)}, "settle, 1µs, multiple of 1ms"},
+		{Props{Late: "never"}, `late, "never", deliver`},
 		{Props{QueueProp: "a..b", SeqProp: ".c"}, `queueProp, "a..b"`},
 		{Props{QueueProp: "a", SeqProp: "c."}, `seqProp, "c."`},
 

@@ -37,13 +37,17 @@ func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 			read[found[1]] = true
 		}
 	}
-	for name := range cursor.DefaultSettings().All() {
+	all := cursor.DefaultSettings()
+	all.Kind = cursor.KindKeyed // it has all settings
+	for name := range all.All() {
 		if variable := settings.QueueVariable(name); variable != "" {
 			read[variable] = true
 		}
 	}
 	given := map[string]bool{}
-	for _, tmpl := range []template{defaults(), changed()} {
+	// Raw events have a seq or a key.
+	keyed := synthesize("Keyed", &Props{QueueProp: "account", IDProp: "id", KeyProp: "created,type", KeyType: "time,text"})
+	for _, tmpl := range []template{defaults(), changed(), keyed} {
 		for _, resource := range tmpl.Resources {
 			properties, _ := resource["Properties"].(object)
 			environment, _ := properties["Environment"].(object)

@@ -54,7 +54,7 @@ func changedProps() *Props {
 		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", AuditTable: "aud", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", Archive: true, ArchiveTable: "arc", TagKey: "tree",
 		Tombstone: 2 * time.Hour, EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second,
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
-		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50,
+		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50, Settle: new(time.Minute), Late: cursor.LateDrop,
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,
 		QueueProp: "repository.full_name", SeqProp: "sequence", IDProp: "delivery.id",
 		SortBatchSize: 10, SortBatchWindow: new(2 * time.Second), SortParallelization: 3, SortRetries: 4,
@@ -71,6 +71,7 @@ func changedProps() *Props {
 			{
 				Name: "github", Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
 				Queue: WebhookQueue{Path: "repository.full_name", Default: "other"}, Attributes: map[string]string{"event": "X-GitHub-Event"},
+				KeyProp: "updated_at,action", KeyType: "time,rank(opened|*|closed)",
 			},
 			{
 				Name: "bank", Scheme: "hmac", Secret: awscdk.Fn_ImportValue(jsii.String("BankSecretArn")), Key: new("arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"),

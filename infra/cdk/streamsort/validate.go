@@ -90,6 +90,31 @@ func (p Props) checkQueues(c *checker) {
 	checkPath(c, "queueProp", p.QueueProp)
 	checkPath(c, "seqProp", p.SeqProp)
 	checkPath(c, "idProp", p.IDProp)
+	p.checkKeys(c)
+}
+
+// checkKeys checks how raw events of keyed queues are described.
+func (p Props) checkKeys(c *checker) {
+	if p.KeyProp == "" && p.KeyType == "" {
+		return
+	}
+	if p.KeyProp == "" || p.KeyType == "" || p.IDProp == "" || p.SeqProp != "" {
+		c.fail("keyProp, keyType", "are %q and %q; write both, with an idProp and without a seqProp, or none", p.KeyProp, p.KeyType)
+		return
+	}
+	if paths := strings.Split(p.KeyProp, ","); len(paths) > cursor.MaxKeyParts {
+		c.fail("keyProp", "is %q; write at most %d field names", p.KeyProp, cursor.MaxKeyParts)
+	} else {
+		for _, path := range paths {
+			if path == "" {
+				c.fail("keyProp", "is %q; write field names with commas between them, such as created,type", p.KeyProp)
+			}
+			checkPath(c, "keyProp", path)
+		}
+	}
+	if _, err := cursor.ParseKeyType(p.KeyType); err != nil {
+		c.fail("keyType", "is %q: it %s; write number, time or text, or up to three of them and a rank", p.KeyType, strings.TrimPrefix(err.Error(), "keyType "))
+	}
 }
 
 func checkPath(c *checker, field, path string) {

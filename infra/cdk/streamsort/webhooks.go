@@ -44,8 +44,12 @@ type Webhook struct {
 	// Queue is where the queue's name is found.
 	Queue WebhookQueue `json:"queue"`
 	// Seq is the dotted path of the seq in the body; empty for a queue in arrival
-	// order.
+	// order, or a keyed one.
 	Seq string `json:"seq,omitempty"`
+	// KeyProp has the dotted paths of the parts of the key in the body, up to three with
+	// commas between, and KeyType is their type; both empty for a queue that is not keyed.
+	KeyProp string `json:"keyProp,omitempty"`
+	KeyType string `json:"keyType,omitempty"`
 	// ID is where the sender's own name for the delivery is found; nil means the
 	// scheme's own: X-GitHub-Delivery, the event's id, X-Shopify-Webhook-Id.
 	ID *WebhookID `json:"id,omitempty"`

@@ -104,7 +104,16 @@ var timerMutants = []mutant{
 	{"timer: what is due later is not sent again", wakersFolder, wokenUp, []edit{
 		{"wake.go", "\t\tr.timer.Again(w, next)\n", ""},
 	}},
+	{"timer: each wake-up settles its queue", wakersFolder, test{"./functions/sweep", "TestWakeUpsOfOneQueueAreOne"}, []edit{
+		{"wake.go", "w.Kind == timer.Settle && of != nil {", "of != nil && of.UpTo == \"\" {"},
+	}},
+	{"timer: wake-ups of a queue are one, up to the first one's bound", wakersFolder, test{"./functions/sweep", "TestWakeUpsOfOneQueueAreOne"}, []edit{
+		{"wake.go", "max(of.UpTo, w.UpTo)", "of.UpTo"},
+	}},
+	{"timer: of wake-ups that are one only the first comes again", wakersFolder, test{"./functions/sweep", "TestWakeUpsOfOneQueueAreOne"}, []edit{
+		{"wake.go", "of.messages = append(of.messages, m.MessageId)", "_ = m.MessageId"},
+	}},
 	{"timer: what cannot be read comes again", wakersFolder, wokenUp, []edit{
-		{"wake.go", "is dropped\", \"error\", err)\n\t\treturn true", "is dropped\", \"error\", err)\n\t\treturn false"},
+		{"wake.go", "is dropped\", \"error\", err)\n\t\t\tcontinue", "is dropped\", \"error\", err)\n\t\t\tall = append(all, &asked{messages: []string{m.MessageId}})\n\t\t\tcontinue"},
 	}},
 }

@@ -101,8 +101,10 @@ func (s *Streamsort) graphs() []graph {
 		{"In: requests", []line{api("Count", "Sum", "requests", false), api("4xx", "Sum", "refused", false), api("5xx", "Sum", "failed", false), api("Latency", "p99", "99 % within (ms)", true)}},
 		{"Waiting for a missing message", []line{sweep("OpenGaps", "queues", false), sweep("GapAge", "oldest gap (s)", true)}},
 		{"Waiting for a settle window", []line{
-			sweep("Waiting", "messages", false), {s.ownMetric(s.SortFunction, "Late"), "Sum", "late, by sort", false},
-			{s.ownMetric(s.SweepFunction, "Late"), "Sum", "late, by sweep", false}, sweep("SettleAge", "longest overdue (s)", true),
+			sweep("Waiting", "messages", false),
+			{s.ownMetric(s.SortFunction, "Late"), "Sum", "late, by sort", false},
+			{s.ownMetric(s.SweepFunction, "Late"), "Sum", "late, by sweep", false},
+			sweep("SettleAge", "longest overdue (s)", true),
 		}},
 		{"Waiting for a consumer", []line{sweep("ConsumersLagging", "lagging", false), sweep("ConsumersBlocked", "blocked", false), sweep("ConsumersInDoubt", "in doubt", false), sweep("ConsumersQuarantined", "in quarantine", false), sweep("ConsumerLag", "oldest message (s)", true)}},
 		ages, failing, throttled, units,

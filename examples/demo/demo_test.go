@@ -185,3 +185,37 @@ func TestFromEnvironment(t *testing.T) {
 		})
 	}
 }
+
+// keyedData are real payloads under their senders' own times, four of which come last of all.
+const keyedData = "../../../shared/data/github-webhooks-keyed.ndjson"
+
+// TestKeyedDemo: what is sorted by a time comes out by it, also where processes are killed.
+func TestKeyedDemo(t *testing.T) {
+	for _, o := range some(options{mode: "sync", keyed: true}, options{mode: "sync", keyed: true, chaos: true}) {
+		t.Run(fmt.Sprintf("chaos %v", o.chaos), func(t *testing.T) {
+			o.count = 200
+			var out bytes.Buffer
+			if err := run(t.Context(), o, &out); err != nil {
+				t.Fatalf("%v\n%s", err, &out)
+			}
+			for _, part := range []string{"0 as they came out", "3 told, 3 stragglers sent", "your function  203 messages of 3 queues", "lost                0"} {
+				if !strings.Contains(out.String(), part) {
+					t.Errorf("no %q in\n%s", part, &out)
+				}
+			}
+		})
+	}
+	if _, err := os.Stat(keyedData); err != nil || testing.Short() {
+		t.Logf("no real payloads: %v", err)
+		return
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), options{input: keyedData, mode: "sync", keyed: true}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, part := range []string{"265 messages", "duplicates          12", "4 told, 4 stragglers sent", "your function  253 messages of 17 queues", "process        253 messages of 17 queues"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("no %q in\n%s", part, &out)
+		}
+	}
+}

@@ -75,6 +75,9 @@ func (s *Sorter) lateExamples(ctx context.Context, cur Cursor) ([]LateMessage, e
 	var examples []LateMessage
 	most := min(int64(maxLateExamples), cur.LateSoFar-cur.LateTold)
 	for part, err := range s.parts(ctx, cur, cur.LateSeq-1, cur.LateSeq) {
+		if errors.As(err, new(*MissingError)) {
+			break // how many they are says the most of it
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -295,6 +295,8 @@ func (s *Sorter) lookAgain(ctx context.Context, all []*keying) {
 		switch {
 		case err != nil:
 			k.result.Err = err
+		case k.sortKey() > cur.High && k.Seen > cur.Position:
+			k.result.Outcome = Stale
 		case k.sortKey() > cur.High:
 			k.waits(cur.Settings.Settle)
 		default:

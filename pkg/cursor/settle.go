@@ -234,13 +234,12 @@ func (l *settleLook) move(ctx context.Context, late, due []*waiting, low SortKey
 	}
 	l.cur = cur
 	flushed, err := s.flushKeyed(ctx, cur)
-	switch {
-	case err != nil:
-		// The places are given. Who finds the tail too long flushes it.
+	if err != nil {
+		// The places are given. The next move is not made before the tail is flushed.
+		l.lost = true
 		return nil
-	case flushed.Position != cur.Position:
-		l.lost = true // what was read is of another's past
 	}
+	l.lost = flushed.Position != cur.Position // what was read is of another's past
 	l.cur = flushed
 	return nil
 }
@@ -321,13 +320,23 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*waiti
 
 // flushKeyed takes entries out of the tail of a keyed queue, KeyedOrderEntries an order
 // item, until it has at most so many: the last entry stays there, to which the next is
-// linked. First the order items are stored, then the tail is trimmed; all of it may be done
-// twice, by anybody: the first entries of a tail never change.
+// linked. Who gives places does so first, so that a tail has maxPlacing more at most: one
+// without bounds could not be trimmed by one update in the end, nor stored.
 func (s *Sorter) flushKeyed(ctx context.Context, cur Cursor) (Cursor, error) {
-	n := (cur.Tail.Len() - 1) / KeyedOrderEntries
-	if n < 1 {
-		return cur, nil
+	for cur.Tail.Len() > KeyedOrderEntries {
+		// Where another trims first, and moves, the tail is as long again.
+		var err error
+		if cur, err = s.flushOnce(ctx, cur); err != nil {
+			return Cursor{}, err
+		}
 	}
+	return cur, nil
+}
+
+// flushOnce flushes a tail as it was seen. First the order items are stored, then the tail is
+// trimmed; all of it may be done twice, by anybody: the first entries of a tail never change.
+func (s *Sorter) flushOnce(ctx context.Context, cur Cursor) (Cursor, error) {
+	n := (cur.Tail.Len() - 1) / KeyedOrderEntries
 	items, errs := make([]OrderItem, n), make([]error, n)
 	rest, last := cur.Tail, cur.TailFrom
 	for i := range items {

@@ -138,8 +138,8 @@ test-whole: deps deps-infra ## every test, whole
 	cd examples/shop && $(GO) vet ./... && $(GO) test $(UNCACHED) -timeout 12m ./...
 
 # make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule,
-# SUITE=cursor (arrival, handoff, twophase, replies, dedup, xorack, tracked) walks one
-# part only.
+# SUITE=cursor (arrival, keyed, handoff, twophase, replies, dedup, xorack, tracked) walks
+# one part only.
 SUITE ?=
 export SUITE
 FULL ?=

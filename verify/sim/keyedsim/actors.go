@@ -1,0 +1,289 @@
+package keyedsim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// keyed is a message of a producer.
+type keyed struct{ cursor.Keyed }
+
+// call is one call of a producer: a group of messages.
+type call []keyed
+
+const keyType = cursor.KeyType("number")
+
+// one is a message. The payload distinguishes two under one key and id.
+func one(key int64, id, payload string) keyed {
+	return keyed{cursor.Keyed{
+		Key: []any{key}, KeyType: keyType,
+		Message: cursor.Message{Queue: queue, ID: id, Body: fmt.Appendf(nil, "%d%s%s", key, id, payload)},
+	}}
+}
+
+// behind is a message that names the one which should stand before it.
+func behind(prev string, k keyed) keyed {
+	k.Prev = prev
+	return k
+}
+
+// name identifies the message among all.
+func (k keyed) name() string { return fmt.Sprint(k.Key[0], k.ID, string(k.Body), k.Prev) }
+
+// sortKey is the key under which it is stored.
+func (k keyed) sortKey() cursor.SortKey { return sortKeyOf(k.Key[0].(int64), k.ID) }
+
+func sortKeyOf(n int64, id string) cursor.SortKey {
+	key, err := keyType.Key(n)
+	if err != nil {
+		panic(err) // unreachable: every whole number is a key
+	}
+	return cursor.KeyedSortKey(key, id)
+}
+
+// calls are puts of one message each, of these keys, by one id each.
+func calls(keys ...int64) []call {
+	list := make([]call, len(keys))
+	for i, key := range keys {
+		list[i] = call{one(key, fmt.Sprint("m", key), "")}
+	}
+	return list
+}
+
+// patience is how often a producer gives a call that failed.
+const patience = 2
+
+// producer makes its calls one after the other, in one process, and repeats one that failed.
+func (m *model) producer(name string, list ...call) {
+	m.run.Go(name, func(p *sim.Proc) {
+		s := m.process(p)
+		for _, c := range list {
+			if m.keep > 0 && p.Choose(sim.Labelf("next call"), nil, "") < 0 {
+				return
+			}
+			p.Knows().Int(m.now.UnixMilli())
+			for attempt := 0; attempt < patience && !m.call(p, s, c); attempt++ {
+				if p.Dead() {
+					return
+				}
+			}
+		}
+	})
+}
+
+// call makes one call and checks its answers; false where it has to be repeated.
+func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
+	m.running++
+	defer func() { m.running-- }()
+	messages := make([]cursor.Keyed, len(c))
+	for i, k := range c {
+		messages[i] = k.Keyed
+		m.attempts[k.name()]++
+		if m.sent[k.sortKey()].IsZero() {
+			m.sent[k.sortKey()] = m.now
+		}
+	}
+	tables := m.restores
+	results, err := s.PutKeyedGroup(context.Background(), messages)
+	if p.Dead() {
+		return false
+	}
+	if err != nil {
+		m.run.Violation("a call that is right was refused: %v", err)
+		return true
+	}
+	known := true
+	for i, r := range results {
+		if r.Err != nil {
+			if !isFault(r.Err) {
+				m.run.Violation("S6: %s got an error that no fault made: %v", c[i].ID, r.Err)
+			}
+			known = false
+			continue
+		}
+		m.checkAnswer(c[i], r, tables)
+	}
+	return known
+}
+
+// settler settles the queue up to a sort key, so many times. One that is killed is followed
+// by another.
+func (m *model) settler(name string, times int, upTo cursor.SortKey) {
+	for i := range times {
+		m.run.Daemon(fmt.Sprint(name, i), func(p *sim.Proc) {
+			if p.Choose(sim.Labelf("settle up to %x", upTo), func() bool { return m.cursor().Exists() }, "") < 0 {
+				return
+			}
+			p.Knows().Int(m.now.UnixMilli())
+			p.Invoke()
+			m.running++
+			_, err := m.process(p).Settle(context.Background(), queue, upTo)
+			m.running--
+			if err != nil && !isFault(err) && !p.Dead() {
+				m.run.Violation("S6: a settler got an error that no fault made: %v", err)
+			}
+			p.Forget()
+		})
+	}
+}
+
+// sweeper settles all, so many times.
+func (m *model) sweeper(times int) { m.settler("sweep", times, cursor.EverySortKey) }
+
+// others place so many messages of their own, with greater keys, in each of so many steps.
+func (m *model) others(steps, entries int, from int64) {
+	m.run.Go("others", func(p *sim.Proc) {
+		for i := range steps {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("%d messages", entries), func() bool {
+				return m.cursor().Tail.Len()+entries <= mostTail && m.cursor().High < sortKeyOf(from+int64(i*entries), "")
+			}, "") < 0 {
+				return
+			}
+			m.crowd(from+int64(i*entries), entries)
+		}
+	})
+}
+
+// overtaker has another flush, and place so many messages, in one step, and then die.
+func (m *model) overtaker(from int64, entries int) {
+	m.run.Go("overtaker", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("flush, and %d messages", entries), func() bool {
+			return m.cursor().Tail.Len() > anOrderItem && m.cursor().High < sortKeyOf(from, "")
+		}, "") == 0 {
+			m.flushed()
+			m.crowd(from, entries)
+		}
+	})
+}
+
+// flusher has the tail flushed, in one step, as soon as it can be.
+func (m *model) flusher() {
+	m.run.Go("flusher", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("flush"), func() bool { return m.cursor().Tail.Len() > cursor.KeyedOrderEntries }, "") == 0 {
+			m.flushed()
+		}
+	})
+}
+
+// reader reads what has come, so many times, each time in a process that knows nothing.
+func (m *model) reader(times int) {
+	m.reads = true
+	m.run.Go("reader", func(p *sim.Proc) {
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("look"), func() bool { return m.cursor().Position > m.delivered }, "") < 0 {
+				return
+			}
+			m.running++
+			err := m.readOnce(p)
+			m.running--
+			if p.Dead() {
+				return
+			}
+			if err != nil {
+				m.run.Violation("the reader: %v", err)
+			}
+		}
+	})
+}
+
+func (m *model) readOnce(p *sim.Proc) error {
+	s := m.process(p)
+	cur, err := s.Status(context.Background(), queue)
+	if err != nil {
+		return nil
+	}
+	after := m.delivered
+	for got, err := range s.Read(context.Background(), queue, after, cur.Position) {
+		if p.Dead() || isFault(err) {
+			return nil
+		}
+		if err == nil {
+			err = m.read(after, got)
+		}
+		if err != nil {
+			return err
+		}
+		after = got.Seq
+	}
+	m.delivered = after
+	return nil
+}
+
+// keeper lets time pass, so many times, keeps what is undelivered as the sweep does, and
+// deletes what has expired.
+func (m *model) keeper(times int, step time.Duration) {
+	m.run.Go("keeper", func(p *sim.Proc) {
+		s := m.process(p)
+		for range times {
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.running == 0 }, step.String()) < 0 {
+				return
+			}
+			m.now, m.changed = m.now.Add(step), true
+			m.running++
+			failed := false
+			for attempt := 0; attempt < patience; attempt++ {
+				_, err := s.KeepUndelivered(context.Background(), queue, m.delivered)
+				if failed = err != nil; p.Dead() || !failed {
+					break
+				}
+			}
+			m.running--
+			if p.Dead() || failed {
+				return // a sweep that does not run is an alarm
+			}
+			m.tables.Expire(m.now)
+			m.forgotten()
+			m.changed = true
+		}
+	})
+}
+
+// forgotten notes that what expired may be put anew.
+func (m *model) forgotten() {
+	for key := range m.sent {
+		if m.stored[key] == nil {
+			delete(m.sent, key)
+		}
+	}
+}
+
+// clock lets time pass, at any moment.
+func (m *model) clock(steps ...time.Duration) { m.run.Clock(&m.now, nil, steps...) }
+
+// restored sets the cursor back to what it is now, at any later moment between two calls,
+// without what docs/restore.md asks for.
+func (m *model) restored() {
+	before, entries := m.seen[len(m.seen)-1].item, len(m.log)
+	m.run.Go("restore", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("the cursor is restored"), func() bool { return m.running == 0 && len(m.log) > entries }, "") < 0 {
+			return
+		}
+		table := cursor.Names{}.Tables()[1]
+		_, _ = m.tables.Do(context.Background(), ddb.Put{Op: ddb.Op{Op: "restore", Table: &table}, Item: before})
+		for _, e := range m.log[entries:] {
+			e.seq = 0
+		}
+		m.log, m.seen = m.log[:entries:entries], nil
+		m.restores, m.changed = m.restores+1, true
+	})
+}
+
+// loser loses the first order item, as soon as there is one.
+func (m *model) loser() {
+	m.run.Go("loser", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("an order item is lost"), func() bool { return len(m.items()) > 0 }, "") < 0 {
+			return
+		}
+		table := cursor.Names{}.Tables()[0]
+		key := ddb.KeyOf(&table, m.tables.Items(table.Name)[0])
+		_, _ = m.tables.Do(context.Background(), ddb.Delete{Op: ddb.Op{Op: "lose", Table: &table}, Key: key})
+		m.restores, m.changed = m.restores+1, true
+	})
+}

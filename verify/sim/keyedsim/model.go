@@ -1,0 +1,584 @@
+// Package keyedsim plugs keyed queues into the simulator: its actors are the code of
+// pkg/cursor on [ddb.Memory], and its model checks after every step what must hold of such a
+// queue.
+//
+//	K-a a message has one place at most, as long as it is kept, and behind what it had seen;
+//	    once faults stop, the sweep gives one to each that was owed it
+//	K-b the places that are not late ascend by their sort keys
+//	K-c late is who stands behind a greater sort key that is not late; dropped are those, and
+//	    only where the queue has such dropped, whose key is less than the watermark's
+//	K-d nothing is late that was stored before some message with a greater sort key was due,
+//	    and nothing is placed before it, or one behind it, is due; less what clocks differ
+//	K-e the log only grows at its end, and all of it is in the order items and the tail; the
+//	    cursor says what the log says; all that was stored at or under Low, when the
+//	    watermark was before it, has its place
+//	S4  what is stored under a sort key never changes while it is kept
+//	S5  an answer is true, at once and for ever
+//	S6  an error is reported only of a fault
+//
+// and that a reader gets the log, with the bytes that were accepted.
+package keyedsim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// start is when every run begins.
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const (
+	queue = "q"
+	// wrongClock is how far ahead of a settler's clock a message's is wrong.
+	wrongClock = 5 * time.Minute
+	// mostTail is how many entries a tail has at most: those of an order item, which stay,
+	// and a move's.
+	mostTail = cursor.KeyedOrderEntries + 128
+)
+
+// message is what is stored under a sort key, until it expires.
+type message struct {
+	key            cursor.SortKey
+	id, op, prev   string
+	body           string
+	seen           int64
+	stored         time.Time // by no clock but the run's
+	arrived        time.Time // by the writer's
+	expires        time.Time
+	owed, answered bool
+	seq            int64
+}
+
+// entry is a place in the log.
+type entry struct {
+	cursor.Entry
+	*message
+}
+
+// model is the tables and all that the invariants need to know.
+type model struct {
+	run      *sim.Run
+	tables   *ddb.Memory
+	store    *cursor.Store
+	known    known
+	crowds   crowds
+	settings cursor.Settings
+	keep     time.Duration
+	now      time.Time
+	// page, if not 0, is the most messages that a query shows, where a table stops at 1 MB.
+	page int
+	// clocks are how far the processes' clocks are from the run's; slow are those processes
+	// that others can overtake while they read it.
+	clocks map[string]time.Duration
+	slow   map[string]bool
+
+	// seen are the last two states of the cursor.
+	seen []state
+	// log is the queue's, from its first seq on.
+	log []entry
+	// stored is what stands under each sort key; attempts counts how often each message was
+	// given to a put, sent is when first.
+	stored   map[cursor.SortKey]*message
+	attempts map[string]int
+	sent     map[cursor.SortKey]time.Time
+	// delivered is how far the reader is; it reads only where there is one.
+	delivered int64
+	reads     bool
+	// running counts calls under way: time that is long against a call passes only while
+	// there is none.
+	running int
+	changed bool
+	// restores counts how often tables were set back, or lost something: what is stale may be
+	// answered so then. An answer from before is no longer true.
+	restores int
+}
+
+// state is the cursor as it stood, and its item.
+type state struct {
+	cursor.Cursor
+	item ddb.Item
+}
+
+// known is what the tables are known to have.
+type known struct {
+	cursor *cursor.Cursor
+	items  []cursor.OrderItem
+}
+
+func newModel(run *sim.Run, made crowds, settings cursor.Settings) *model {
+	var names cursor.Names
+	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...).Remember()
+	m := &model{
+		run: run, tables: tables, store: storeOn(tables), crowds: made, now: start, settings: settings,
+		clocks: map[string]time.Duration{}, slow: map[string]bool{},
+		stored: map[cursor.SortKey]*message{}, attempts: map[string]int{}, sent: map[cursor.SortKey]time.Time{},
+	}
+	tables.OnChange(func(c ddb.Change) {
+		switch c.Table.Name {
+		case "streamsort-cursors":
+			m.known.cursor = nil
+		case "streamsort-messages":
+			m.known.items = nil
+		case "streamsort-arrivals":
+			m.noteStored(c)
+		}
+	})
+	return m
+}
+
+func storeOn(engine ddb.Engine) *cursor.Store {
+	s, err := cursor.NewStore(engine, cursor.Names{})
+	if err != nil {
+		panic(err) // unreachable: the names are the defaults
+	}
+	return s
+}
+
+// process is a Sorter with a memory and a clock of its own, on its view of the tables.
+func (m *model) process(p *sim.Proc) *cursor.Sorter {
+	ops, ahead, slow := 0, m.clocks[p.Name()], m.slow[p.Name()]
+	s, err := cursor.New(storeOn(m.view(p)), &cursor.Options{
+		Defaults: &m.settings, ForEach: fanout.OneByOne, Retention: m.keep,
+		Now: func() time.Time {
+			if slow {
+				p.Choose(sim.Labelf("reads the clock"), nil, "")
+				p.Knows().Int(m.now.UnixMilli())
+			}
+			return m.now.Add(ahead)
+		},
+		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
+	})
+	if err != nil {
+		panic(err) // a scenario with options out of bounds
+	}
+	return s
+}
+
+// aheadBy and behindBy are how far a clock is from the run's, at most.
+func (m *model) aheadBy() time.Duration {
+	most := time.Duration(0)
+	for _, d := range m.clocks {
+		if d <= wrongClock {
+			most = max(most, d)
+		}
+	}
+	return most
+}
+
+func (m *model) behindBy() time.Duration {
+	most := time.Duration(0)
+	for _, d := range m.clocks {
+		most = max(most, -d)
+	}
+	return most
+}
+
+// create makes the queue.
+func (m *model) create() {
+	s, err := cursor.New(m.store, &cursor.Options{Defaults: &m.settings, ForEach: fanout.OneByOne, Now: func() time.Time { return m.now }})
+	if err == nil {
+		kind := m.settings.Kind
+		_, err = s.Configure(context.Background(), queue, cursor.Change{Kind: &kind, KeyType: &m.settings.KeyType})
+	}
+	if err != nil {
+		panic(err) // a scenario with settings out of bounds
+	}
+	m.changed = true
+	_ = m.Check() // notes the cursor
+}
+
+// cursor is the queue's cursor as it stands.
+func (m *model) cursor() cursor.Cursor {
+	if m.known.cursor == nil {
+		c, _ := m.store.Cursor(context.Background(), queue, true)
+		m.known.cursor = &c
+	}
+	return *m.known.cursor
+}
+
+// items are the order items that stand in the table.
+func (m *model) items() []cursor.OrderItem {
+	if m.known.items == nil {
+		page, _ := m.store.OrderItems(context.Background(), cursor.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
+		m.known.items = page.Items
+	}
+	return m.known.items
+}
+
+// noteStored notes a message that was stored, kept for longer, or deleted.
+func (m *model) noteStored(c ddb.Change) {
+	key := cursor.SortKey(c.Before.Get("sortKey").Str())
+	if c.After.Exists() {
+		key = cursor.SortKey(c.After.Get("sortKey").Str())
+	}
+	it := c.After
+	if !it.Exists() {
+		delete(m.stored, key)
+		return
+	}
+	there := m.stored[key]
+	if there == nil || there.op != it.Get("op").Str() {
+		there = &message{
+			key: key, id: it.Get("id").Str(), op: it.Get("op").Str(), prev: it.Get("prev").Str(), body: it.Get("body").Str(),
+			seen: number(it, "seen"), stored: m.now, arrived: time.UnixMilli(number(it, "enqueuedAt")).UTC(),
+			owed: key > m.known.cursor.High, // perform has looked at it
+		}
+		m.stored[key] = there
+	}
+	there.expires = time.Time{}
+	if at := number(it, "expiresOn"); at != 0 {
+		there.expires = time.Unix(at, 0).UTC()
+	}
+}
+
+func number(it ddb.Item, name ddb.Path) int64 {
+	n, _ := it.Get(name).Int64()
+	return n
+}
+
+// stale reports whether a message has seen more than the queue has had: tables were set back.
+func (m *model) stale(a *message) bool { return m.restores > 0 && a.seen > m.cursor().Position }
+
+// given notes the places that a move gave, and checks K-a to K-d.
+func (m *model) given(before, after cursor.Cursor) {
+	high, wasNormal := before.High, false
+	for i := before.Tail.Len(); i < after.Tail.Len(); i++ {
+		e := after.Tail.At(i)
+		a := m.stored[e.Key]
+		if a == nil || e.Count != 1 || e.Seen != uint32(a.seen) {
+			m.run.Violation("K-a: seq %d was given to a message that is not stored", len(m.log)+1)
+			return
+		}
+		switch {
+		case a.seq != 0:
+			m.run.Violation("K-a: %s has seq %d, and was given %d", a.id, a.seq, len(m.log)+1)
+		case a.seen > int64(len(m.log)):
+			m.run.Violation("K-a: %s was given seq %d, and had seen %d: its place will not be found", a.id, len(m.log)+1, a.seen)
+		case !a.expires.IsZero() && a.expires.Before(m.now.Add(m.keep/2-m.behindBy())):
+			m.run.Violation("K-a: %s got its place so late that it expires before it is delivered", a.id)
+		}
+		if late := e.Mark&cursor.MarkLate != 0; late {
+			m.givenLate(a, e, before.High)
+		} else {
+			if a.key <= high {
+				m.run.Violation("K-b: %s was placed behind a greater key", a.id)
+			}
+			high, wasNormal = a.key, true
+			if e.Mark&cursor.MarkDropped != 0 {
+				m.run.Violation("K-c: %s was dropped, and is not late", a.id)
+			}
+		}
+		if unlinked := a.prev != "" && (len(m.log) == 0 || m.log[len(m.log)-1].id != a.prev); unlinked != (e.Mark&cursor.MarkUnlinked != 0) {
+			m.run.Violation("%s is marked %v behind another than its prev", a.id, e.Mark)
+		}
+		m.log = append(m.log, entry{e, a})
+		a.seq = int64(len(m.log))
+	}
+	if wasNormal && !m.due(high) {
+		m.run.Violation("K-d: %s was placed before it was due", m.stored[high].id)
+	}
+}
+
+// givenLate checks K-c and K-d of a late message.
+func (m *model) givenLate(a *message, e cursor.Entry, high cursor.SortKey) {
+	// One that has expired may have had the same.
+	if a.key > high {
+		m.run.Violation("K-c: %s is marked late, and no greater key stands before it", a.id)
+	}
+	if dropped := m.settings.Late == cursor.LateDrop && a.key.Key() < high.Key(); dropped != (e.Mark&cursor.MarkDropped != 0) {
+		m.run.Violation("K-c: %s has the marks %v", a.id, e.Mark)
+	}
+	for _, z := range m.log {
+		if z.key >= a.key && z.Mark&cursor.MarkLate == 0 && (m.wrong(z.message) || !a.stored.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
+			return
+		}
+	}
+	m.run.Violation("K-d: %s is late, and was stored before any message with a greater key was due", a.id)
+}
+
+// due reports whether a message of this key or a greater one is due.
+func (m *model) due(from cursor.SortKey) bool {
+	for key, z := range m.stored {
+		if key >= from && (m.wrong(z) || !m.now.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
+			return true
+		}
+	}
+	return false
+}
+
+// wrong reports whether a message's clock was wrong by far, for some settler.
+func (m *model) wrong(a *message) bool {
+	return a.arrived.After(a.stored.Add(wrongClock - m.behindBy()))
+}
+
+// Check implements [sim.Model].
+func (m *model) Check() error {
+	if !m.changed {
+		return nil
+	}
+	m.changed = false
+	items := m.tables.Items("streamsort-cursors")
+	if len(items) == 0 {
+		return nil
+	}
+	c := m.cursor()
+	if last := len(m.seen) - 1; last < 0 || m.seen[last].Cursor != c {
+		if last >= 0 && (c.Position < m.seen[last].Position || c.TailFrom < m.seen[last].TailFrom || c.High < m.seen[last].High) {
+			return fmt.Errorf("K-e: the cursor went back from %d, %d to %d, %d", m.seen[last].TailFrom, m.seen[last].Position, c.TailFrom, c.Position)
+		}
+		m.seen = append(m.seen[max(last, 0):], state{c, items[0]})
+	}
+	switch {
+	case c.TailFrom+c.Tail.Seqs() != c.Position || c.Position != int64(len(m.log)):
+		return fmt.Errorf("K-e: the tail is of the seqs from %d to %d, the position is %d, and %d were given", c.TailFrom, c.TailFrom+c.Tail.Seqs(), c.Position, len(m.log))
+	case c.Tail.Len() > mostTail:
+		return fmt.Errorf("K-e: the tail has %d entries", c.Tail.Len())
+	case c.Low > c.High:
+		return fmt.Errorf("K-e: low is greater than high")
+	}
+	if err := m.whole(c); err != nil {
+		return err
+	}
+	return m.watermarks(c)
+}
+
+// watermarks checks what the cursor says of the log, and that Low leaves nobody behind.
+func (m *model) watermarks(c cursor.Cursor) error {
+	high, late, lastLate := cursor.SortKey("\x00"), int64(0), int64(0)
+	for i, e := range m.log {
+		if e.Mark&cursor.MarkLate != 0 {
+			late, lastLate = late+1, int64(i+1)
+		} else {
+			high = e.key
+		}
+	}
+	if c.High != high || c.LateSoFar != late || c.LateSeq != lastLate {
+		return fmt.Errorf("K-e: the cursor says that the watermark is %x, and %d were late, the last at %d: it is %x, and %d, at %d", c.High, c.LateSoFar, c.LateSeq, high, late, lastLate)
+	}
+	for _, a := range m.stored {
+		if a.owed && a.key <= c.Low && a.seq == 0 && m.restores == 0 {
+			return fmt.Errorf("K-e: low leaves %s behind, which waits", a.id)
+		}
+	}
+	return nil
+}
+
+// whole checks K-e: the log is in the order items and in the tail, but for what may be gone.
+func (m *model) whole(c cursor.Cursor) error {
+	items := m.items()
+	at := c.TailFrom
+	for i := len(items) - 1; i >= 0; i-- {
+		if items[i].Last > at {
+			continue // in the tail still
+		}
+		if items[i].Last < at && at > m.gone() {
+			return fmt.Errorf("K-e: no place is known of seq %d", at)
+		}
+		at = items[i].Last - items[i].Entries.Seqs()
+		if err := m.same(items[i].Entries, at); err != nil {
+			return err
+		}
+	}
+	if at > m.gone() {
+		return fmt.Errorf("K-e: no place is known of seq %d", at)
+	}
+	return m.same(c.Tail, c.TailFrom)
+}
+
+// gone is a seq up to which places may have been deleted: what is delivered, once time has
+// passed; all, where tables have lost something.
+func (m *model) gone() int64 {
+	switch {
+	case m.restores > 0:
+		return m.cursor().Position
+	case m.keep == 0 || m.now.Sub(start) < m.keep/2:
+		return 0
+	case !m.reads:
+		return m.cursor().Position
+	}
+	return m.delivered
+}
+
+// same checks a run of places behind a seq.
+func (m *model) same(entries cursor.Tail, at int64) error {
+	for e := range entries.All() {
+		if at >= int64(len(m.log)) || m.log[at].Entry != e {
+			return fmt.Errorf("K-e: the place behind %d changed", at)
+		}
+		at++
+	}
+	return nil
+}
+
+// checkAnswer checks S5: what a producer was answered for a message.
+func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables int) {
+	wrong := func(why string) {
+		m.run.Violation("%s was answered %s, seq %d, late %v: %s", k.ID, r.Outcome, r.Seq, r.Late, why)
+	}
+	there := m.stored[k.sortKey()]
+	if r.Outcome == cursor.Conflict {
+		if there != nil && there.body == string(k.Body) && there.prev == k.Prev {
+			wrong("it is what is stored")
+		}
+		return
+	}
+	if r.Outcome == cursor.Stale {
+		if m.restores == 0 {
+			wrong("nothing was set back")
+		}
+		return
+	}
+	if m.restores > tables {
+		return
+	}
+	if there != nil && (there.body != string(k.Body) || there.prev != k.Prev) {
+		wrong("another is stored")
+	}
+	if r.Outcome == cursor.Duplicate && m.attempts[k.name()] == 1 {
+		wrong("it was given once")
+	}
+	switch {
+	case r.Seq == 0 && (r.Outcome == cursor.Waiting || r.Outcome == cursor.Duplicate):
+		switch {
+		case there == nil:
+			wrong("it is not stored")
+		case m.stale(there):
+			wrong("it is not settled before the queue has come so far again")
+		case !r.SettlesAt.Equal(there.arrived.Add(m.settings.Settle)):
+			wrong("it is due at another time")
+		default:
+			there.answered = true
+		}
+	case r.Outcome == cursor.Duplicate || r.Outcome == cursor.Advanced || r.Outcome == cursor.Dropped:
+		if r.Seq < 1 || r.Seq > int64(len(m.log)) {
+			wrong("nobody has that place")
+			return
+		}
+		e := m.log[r.Seq-1]
+		switch {
+		case e.key != k.sortKey() || e.body != string(k.Body):
+			wrong("that is the place of " + e.id)
+		case r.Late != (e.Mark&cursor.MarkLate != 0):
+			wrong("it is told late where it is not, or not where it is")
+		case r.Outcome != cursor.Duplicate && (r.Outcome == cursor.Dropped) != (e.Mark&cursor.MarkDropped != 0):
+			wrong("the log says otherwise")
+		}
+	default:
+		wrong("that cannot be")
+	}
+}
+
+// read checks one message that a reader got behind a seq.
+func (m *model) read(after int64, got cursor.Message) error {
+	if got.Seq != after+1 || got.Seq > int64(len(m.log)) {
+		return fmt.Errorf("K-e: seq %d was read behind %d", got.Seq, after)
+	}
+	e := m.log[after]
+	if dropped := e.Mark&cursor.MarkDropped != 0; dropped || got.Tombstone != "" {
+		if !dropped || got.Tombstone == "" {
+			return fmt.Errorf("K-e: seq %d was read with the tombstone %q", got.Seq, got.Tombstone)
+		}
+		return nil
+	}
+	if string(got.Body) != e.body || got.ID != e.id || got.Key != e.key.Key() {
+		return fmt.Errorf("S4: seq %d was read as %q, and is %q", got.Seq, got.Body, e.body)
+	}
+	if got.Late != (e.Mark&cursor.MarkLate != 0) || got.Unlinked != (e.Mark&cursor.MarkUnlinked != 0) {
+		return fmt.Errorf("K-e: seq %d was read with other marks", got.Seq)
+	}
+	return nil
+}
+
+// Final implements [sim.Model]: the sweep gives all that are owed one their places, at once
+// and when the last window is over, and closes Low behind them; and everything that was not
+// delivered can be read.
+func (m *model) Final() error {
+	ctx, s := context.Background(), m.process(nil)
+	if m.cursor().Exists() {
+		for range 3 {
+			if _, err := s.Sweep(ctx, cursor.SweepOptions{Segments: 1}); err != nil {
+				return fmt.Errorf("the sweep: %w", err)
+			}
+			m.now = m.now.Add(m.settings.Settle + wrongClock + m.aheadBy() + m.behindBy())
+		}
+	}
+	for _, a := range m.waiting() {
+		owed := a.key > m.cursor().High || m.restores == 0 && (a.owed || a.answered)
+		if owed && a.seq == 0 && !m.stale(a) {
+			return fmt.Errorf("K-a: %s has no place in the end", a.id)
+		}
+	}
+	if m.cursor().Low < m.cursor().High {
+		return errors.New("K-e: low is not closed in the end")
+	}
+	if m.restores == 0 {
+		after := m.gone()
+		for got, err := range m.process(nil).Read(ctx, queue, after, m.cursor().Position) {
+			if err == nil {
+				err = m.read(after, got)
+			}
+			if err != nil {
+				return err
+			}
+			after = got.Seq
+		}
+		if after != max(m.cursor().Position, m.gone()) {
+			return errors.New("the reading ended before the position")
+		}
+	}
+	if err := m.run.Err(); err != nil {
+		return err
+	}
+	m.changed = true
+	return m.Check()
+}
+
+// waiting is what is stored, in the order of the sort keys.
+func (m *model) waiting() []*message {
+	return slices.SortedFunc(maps.Values(m.stored), func(a, b *message) int { return cmp.Compare(a.key, b.key) })
+}
+
+// Snapshot implements [sim.Model].
+func (m *model) Snapshot(d *sim.Digest) {
+	d.Int(m.now.UnixMilli())
+	d.Int(m.delivered)
+	d.Int(int64(m.running))
+	d.Int(int64(m.restores))
+	for _, c := range m.seen {
+		hashCursor(d, c.item)
+	}
+	for _, o := range m.items() {
+		d.Int(o.Last)
+		d.Text(string(o.Entries))
+		d.Int(o.ExpiresOn.Unix())
+	}
+	for _, a := range m.waiting() {
+		if m.sent[a.key].IsZero() {
+			continue // of a crowd: the same in all runs
+		}
+		d.Text(string(a.key))
+		d.Text(a.op)
+		d.Text(a.body)
+		d.Int(a.seen)
+		d.Int(a.seq)
+		d.Int(a.stored.UnixMilli())
+		d.Int(a.arrived.UnixMilli())
+		d.Int(a.expires.Unix())
+		d.Bool(a.owed)
+		d.Bool(a.answered)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.attempts)) {
+		d.Text(name)
+		d.Int(int64(m.attempts[name]))
+	}
+}

@@ -160,6 +160,7 @@ bench: deps ## measure for minutes, and print the figures: cost of each operatio
 	@$(GO) test ./pkg/xorack -run 'Figure|ManyFinish' -v | grep -E 'units|PASS:|FAIL'
 	@$(GO) run ./verify/bench
 	@TIMER_THINGS=40 $(GO) test ./localstack -run WhatIsDue -v | grep -E 'due|FAIL'
+	@SORTED_SECONDS=30 $(GO) test ./localstack -run ComeOutByTheirKeys -v | grep -E 'window|FAIL'
 
 # make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.
 BATCH ?= 1

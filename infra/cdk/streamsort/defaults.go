@@ -41,6 +41,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.SortParallelization = cmp.Or(d.SortParallelization, 10)
 	d.SortRetries = cmp.Or(d.SortRetries, 50)
 	d.SortMaxRecordAge = cmp.Or(d.SortMaxRecordAge, 12*time.Hour)
+	d.ArrivalsBatchWindow = orNew(d.ArrivalsBatchWindow, time.Second)
 
 	d.ProcessBatchSize = cmp.Or(d.ProcessBatchSize, 100)
 	d.ProcessParallelization = cmp.Or(d.ProcessParallelization, 10)

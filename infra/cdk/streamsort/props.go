@@ -135,6 +135,12 @@ type Props struct {
 	// look at it.
 	SortMaxRecordAge time.Duration
 
+	// ArrivalsBatchWindow is how long what waits in keyed queues is gathered before sort is
+	// called with it, so that there is one wake-up for more messages, and more are placed by
+	// one write: 0 to 300 whole seconds; 1 second. It comes on top of the settle window: 0
+	// is for queues that have none.
+	ArrivalsBatchWindow *time.Duration
+
 	// Consumers are those that process delivers every queue's messages to, 20
 	// at most. None means no process: consumers may be functions of your own
 	// behind the cursors' stream as well.

@@ -101,6 +101,8 @@ func TestPropsBounds(t *testing.T) {
 		{Props{TagKey: "st"}, `tagKey, "st"`},
 		{Props{Tombstone: time.Minute}, "tombstone, 1m, 1h, 8760h"},
 		{Props{AnnounceFunction: new("people")}, `announceFunction, "people"`},
+		{Props{ArrivalsBatchWindow: new(1500 * time.Millisecond)}, "arrivalsBatchWindow, 1.5s, multiple of 1s"},
+		{Props{ArrivalsBatchWindow: new(301 * time.Second)}, "arrivalsBatchWindow, 5m1s"},
 		{Props{EndsBatchSize: -1}, "endsBatchSize, -1"},
 		{Props{EndsBatchWindow: 1500 * time.Millisecond}, "endsBatchWindow, 1.5s, multiple of 1s"},
 		{Props{AckMemory: 1}, "ackMemory, 1"},

@@ -52,7 +52,7 @@ var (
 func changedProps() *Props {
 	return &Props{
 		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", AuditTable: "aud", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", Archive: true, ArchiveTable: "arc", TagKey: "tree",
-		Tombstone: 2 * time.Hour, EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second,
+		Tombstone: 2 * time.Hour, EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second, ArrivalsBatchWindow: new(4 * time.Second),
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50, Settle: new(time.Minute), Late: cursor.LateDrop,
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,

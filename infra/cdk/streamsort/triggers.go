@@ -52,14 +52,15 @@ func (s *Streamsort) addSortMapping() {
 // passes over it.
 const waits = `{"eventName":["INSERT","MODIFY"],"dynamodb":{"Keys":{"sortKey":{"B":[{"prefix":"AQ"}]}}}}`
 
-// addArrivalsMapping calls sort with what waits in keyed queues: at once, for a settle window
-// may be 0, and the time of one that is not goes on meanwhile. For the rest it is as that of
-// the messages; a record that is given up on is a hint that the sweep makes up for.
+// addArrivalsMapping calls sort with what waits in keyed queues, one batch of a shard at a time:
+// batches side by side are told apart by item, not by queue, and would ask for a wake-up each,
+// or settle one queue at once. For the rest it is as that of the messages; a record that is
+// given up on is a hint that the sweep makes up for.
 func (s *Streamsort) addArrivalsMapping() {
 	p := s.props
 	s.addMapping("ArrivalsMapping", mapping{
 		called: s.liveARN(s.SortFunction), table: s.ArrivalsTable, filters: []string{waits},
-		batchSize: p.SortBatchSize, parallelization: p.SortParallelization,
+		batchSize: p.SortBatchSize, window: *p.ArrivalsBatchWindow, parallelization: 1,
 		retries: p.SortRetries, maxRecordAge: p.SortMaxRecordAge,
 	})
 }

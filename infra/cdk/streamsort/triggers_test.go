@@ -37,9 +37,10 @@ func TestSortMapping(t *testing.T) {
 
 // The same but for the window, and for what comes through: what waits in keyed queues.
 func TestArrivalsMapping(t *testing.T) {
-	for _, tmpl := range []template{defaults(), changed()} {
+	for seconds, tmpl := range map[int]template{1: defaults(), 4: changed()} {
 		want := maps.Clone(tmpl.properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
-		want["EventSourceArn"], want["MaximumBatchingWindowInSeconds"] = get("ArrivalsTable", "StreamArn"), 0
+		want["EventSourceArn"], want["MaximumBatchingWindowInSeconds"] = get("ArrivalsTable", "StreamArn"), seconds
+		want["ParallelizationFactor"] = 1
 		want["FilterCriteria"] = object{"Filters": []any{
 			object{"Pattern": `{"eventName":["INSERT","MODIFY"],"dynamodb":{"Keys":{"sortKey":{"B":[{"prefix":"AQ"}]}}}}`},
 		}}

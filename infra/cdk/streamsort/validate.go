@@ -131,6 +131,8 @@ func (p Props) checkSort(c *checker) {
 	between(c, "sortRetries", p.SortRetries, 1, 10_000)
 	between(c, "sortMaxRecordAge", p.SortMaxRecordAge, time.Minute, 24*time.Hour)
 	whole(c, "sortMaxRecordAge", p.SortMaxRecordAge, time.Second)
+	between(c, "arrivalsBatchWindow", *p.ArrivalsBatchWindow, 0, 300*time.Second)
+	whole(c, "arrivalsBatchWindow", *p.ArrivalsBatchWindow, time.Second)
 }
 
 func (p Props) checkProcess(c *checker) {

@@ -190,7 +190,7 @@ func TestMessagesComeOutByTheirKeys(t *testing.T) {
 // likewise, and processes that are killed, one sweep later nothing waits, and nothing is lost
 // or out of order.
 func TestKeyedQueuesInChaos(t *testing.T) {
-	const queues, n = 4, 400
+	const queues, n = 20, 800
 	s := run(t, Config{
 		Templates: []string{"testdata/streamsort.quiet.patch.json"},
 		Env:       map[string]string{"STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_SWEEP_EVERY": "30s"},
@@ -200,8 +200,10 @@ func TestKeyedQueuesInChaos(t *testing.T) {
 		},
 	})
 	makeKeyed(t, s, queues)
-	keys := disordered(n)
+	keys, tick := disordered(n), time.NewTicker(50*time.Millisecond)
+	defer tick.Stop()
 	for from := 0; from < n; from += 20 {
+		<-tick.C
 		persist(t, s, "POST", "/messages", messagesOf(keys[from:from+20], queues))
 	}
 	last := time.Now()

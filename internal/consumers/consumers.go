@@ -5,7 +5,8 @@
 //	  {"name": "billing", "sink": {"kind": "sqs", "arn": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"}},
 //	  {"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
 //	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
-//	  {"name": "slow", "retries": ["5s", "1m", "10m"], "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
+//	  {"name": "slow", "retries": ["5s", "1m", "10m"], "blockAfter": "6h",
+//	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
 //	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
 //	  {"name": "books"}
 //	]}
@@ -92,6 +93,8 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 			c.Reader.MaxBytes, err = strictjson.Positive(m.Value)
 		case "maxAttempts":
 			c.Reader.MaxAttempts, err = strictjson.Positive(m.Value)
+		case "blockAfter":
+			c.Reader.BlockAfter, err = duration(m.Value)
 		case "retries":
 			c.Reader.Retries, err = durations(m.Value)
 		case "track":
@@ -101,7 +104,7 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 				return c, fmt.Errorf("sink: %w", err)
 			}
 		default:
-			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes, maxAttempts, retries and track")
+			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes, maxAttempts, blockAfter, retries and track")
 		}
 		if err != nil {
 			return c, fmt.Errorf("%s %w", m.Name, err)

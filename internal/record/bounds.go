@@ -16,6 +16,9 @@ const (
 	MaxDelays       = 10
 	MinDelay        = 100 * time.Millisecond
 	MaxDelay        = time.Hour
+	DefaultBlock    = time.Hour
+	MinBlock        = time.Second
+	MaxBlock        = 30 * 24 * time.Hour
 )
 
 // DefaultRetries is how long after each failure a message is tried again where nothing else

@@ -96,6 +96,12 @@ type Consumer struct {
 	// Away is how often in a row the sink was away when the message behind Delivered was
 	// tried: such a try counts for nothing.
 	Away int
+	// FailingSince is when the message behind Delivered, or a batch with it, first failed,
+	// Taken what the sink was known to have taken then: see Evidence.
+	FailingSince time.Time
+	Taken        int64
+	// Proven: it failed again after something else was taken, so it is the message's fault.
+	Proven bool
 	// BlockedSince is since when the state is Blocked.
 	BlockedSince time.Time
 	// Outcomes are those of the last claims, each in the slot N mod 4.
@@ -156,6 +162,11 @@ func (c Consumer) Cause() string {
 
 // Exists is false in the zero Consumer.
 func (c Consumer) Exists() bool { return c.Queue != "" }
+
+// Fails reports whether the message behind Delivered failed, and is tried again.
+func (c Consumer) Fails() bool {
+	return c.State != Blocked && (!c.FailingSince.IsZero() || c.Away > 0)
+}
 
 // Alone reports whether the last claim had one message: only then is it known that its
 // failure is that of the message behind Delivered.

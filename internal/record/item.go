@@ -35,6 +35,9 @@ const (
 	attrError            ddb.Path = "error"
 	attrReplyQueue       ddb.Path = "replyQueue"
 	attrAway             ddb.Path = "away"
+	attrFailingSince     ddb.Path = "failingSince" // ms
+	attrTaken            ddb.Path = "taken"
+	attrProven           ddb.Path = "proven"
 	attrBlockedSince     ddb.Path = "blockedSince" // ms
 	attrOutcomes         ddb.Path = "outcomes"
 	attrQuarantine       ddb.Path = "quarantine"
@@ -52,6 +55,11 @@ const (
 	attrRefusedQueue     ddb.Path = "refusedQueue"
 	attrRefusedWhy       ddb.Path = "refusedWhy"
 	attrRefusedSince     ddb.Path = "refusedSince" // ms
+
+	// Of the evidence, beside taken.
+	attrRev     ddb.Path = "rev"
+	attrBy      ddb.Path = "by"
+	attrFailing ddb.Path = "failing"
 
 	attrOperation ddb.Path = "operation"
 	attrAt        ddb.Path = "at" // ms
@@ -140,6 +148,9 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		Error:        d.TextOr(attrError, ""),
 		ReplyQueue:   d.TextOr(attrReplyQueue, ""),
 		Away:         int(d.NumberOr(attrAway, 0)),
+		FailingSince: d.MillisOr(attrFailingSince),
+		Taken:        d.NumberOr(attrTaken, 0),
+		Proven:       it.Has(attrProven),
 		BlockedSince: d.MillisOr(attrBlockedSince),
 		Paused:       d.TextOr(attrPaused, ""),
 		PausedSince:  d.MillisOr(attrPausedSince),

@@ -90,7 +90,7 @@ func (s *Store) Consumer(ctx context.Context, queue, name string) (Consumer, err
 // One that cannot be read is left out: the error is then [ErrUnreadable], and page and next
 // are those of the others.
 func (s *Store) Consumers(ctx context.Context, queue, after string) (page []Consumer, next string, err error) {
-	query := ddb.Query{Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue), Strong: true}
+	query := ddb.Query{Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue), Where: isConsumer, Strong: true}
 	if after != "" {
 		query.After = keyOf(queue, after)
 	}
@@ -148,6 +148,12 @@ type Failure struct {
 	// Away is how often in a row the sink was away, with this time: the attempt is taken
 	// back, and the batch comes again as it was. It is 0 where the batch failed.
 	Away int
+	// Since, where it is not the zero time, is that the message failed for the first time, Taken
+	// what its sink was known to have taken then.
+	Since time.Time
+	Taken int64
+	// Proven: the message failed again after something else was taken.
+	Proven bool
 }
 
 // OpReply is the Kind of an Operation that no operator made: it records replies

@@ -135,6 +135,7 @@ func committed(c record.Consumer) record.Consumer {
 // taken is c when nothing failed since.
 func taken(c record.Consumer) record.Consumer {
 	c.Failed, c.Error, c.ReplyQueue, c.Away = time.Time{}, "", "", 0
+	c.FailingSince, c.Taken, c.Proven = time.Time{}, 0, false
 	return c
 }
 
@@ -142,6 +143,10 @@ func taken(c record.Consumer) record.Consumer {
 func failed(c record.Consumer, f record.Failure) record.Consumer {
 	c = ended(c, record.Aborted)
 	c.Failed, c.Error, c.ReplyQueue, c.Tracked, c.Away = f.Now, f.Error, f.ReplyQueue, false, f.Away
+	if !f.Since.IsZero() {
+		c.FailingSince, c.Taken = f.Since, f.Taken
+	}
+	c.Proven = c.Proven || f.Proven
 	if f.Away > 0 {
 		c.Attempts--
 	} else {

@@ -73,7 +73,9 @@ func setClaim(n int64, claim Claim) []ddb.Action {
 }
 
 // setTaken takes down that nothing failed since.
-func setTaken() []ddb.Action { return ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway) }
+func setTaken() []ddb.Action {
+	return ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway, attrFailingSince, attrTaken, attrProven)
+}
 
 // setPassed is what a consumer is that has its claim's range behind it.
 func setPassed() []ddb.Action {
@@ -103,6 +105,12 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 		set = append(set, attrAttempts.Plus(-1), attrAway.Set(ddb.Int(int64(failure.Away))))
 	} else {
 		set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Remove())
+	}
+	if !failure.Since.IsZero() {
+		set = append(set, attrFailingSince.Set(ddb.Millis(failure.Since)), attrTaken.Set(ddb.Int(failure.Taken)))
+	}
+	if failure.Proven {
+		set = append(set, attrProven.Set(ddb.Bool(true)))
 	}
 	if failure.Block {
 		return append(set, setBlocked(t.N, failure.Now)...)

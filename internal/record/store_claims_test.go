@@ -245,6 +245,38 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
+// TestStoreFirstFailure: when a message first failed stands there until it is taken.
+func TestStoreFirstFailure(t *testing.T) {
+	each(t, func(b *bench) {
+		first := failure(false)
+		first.Since, first.Taken = at, 7
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		c = b.answer("failed", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		c = b.claim(c, "r2", 5)
+		proven := failure(false)
+		proven.Proven = true
+		c = b.answer("failed again", failed(c, proven), true)(b.Fail(b.Context(), b.queue, "a", c.Token, proven))
+		c = b.claim(c, "r2 again", 5)
+		c = b.answer("failed once more", failed(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		if !c.Proven || !c.FailingSince.Equal(at) || c.Taken != 7 {
+			b.Errorf("%+v; want what stood there", c)
+		}
+		c = b.claim(c, "r3", 5)
+		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, claim("r4", 6)))
+		c = b.answer("failed", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		c = b.claim(c, "r5", 6)
+		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		c = b.claim(c, "r6", 7)
+		first.Block = true
+		c = b.answer("blocked", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		after, made, err := b.Unblock(b.Context(), c, false, "op 1")
+		b.check(err)
+		if !made || !after.FailingSince.IsZero() || after.Taken != 0 {
+			b.Errorf("redriven: %+v, %v; want nothing of the failures before", after, made)
+		}
+	})
+}
+
 func TestStoreCancel(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))

@@ -26,7 +26,8 @@ const (
 	EndedFailed Ended = "FAILED"
 	// EndedWait: it failed before, and RetryAt has not come.
 	EndedWait Ended = "WAIT"
-	// EndedBlocked: it failed as often as it may, and waits for an operator.
+	// EndedBlocked: it failed as often as it may, by no fault of its sink, and waits for an
+	// operator.
 	EndedBlocked Ended = "BLOCKED"
 	// EndedPaused: an operator paused it.
 	EndedPaused Ended = "PAUSED"
@@ -114,6 +115,11 @@ type delivery struct {
 	until time.Time
 	// bad tells that the last batch cannot be handed on as it is, however often.
 	bad bool
+	// learnt is what was known of the sink before the batch that is under way was handed on.
+	learnt record.Evidence
+	// overdue tells that the message behind Delivered failed for so long, while no other queue
+	// did, that its next failure blocks.
+	overdue bool
 }
 
 func (run *delivery) deliver(ctx context.Context) error {
@@ -149,7 +155,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 			run.Ended = EndedBusy
 			return false, nil
 		}
-		after, ended, err := run.ask(ctx, c, run.reader.MaxAttempts)
+		after, ended, err := run.ask(ctx, c)
 		switch {
 		case err != nil:
 			return false, err
@@ -242,12 +248,12 @@ func (run *delivery) leaseUntil(ctx context.Context, now time.Time) time.Time {
 // more is known to be there. It returns the consumer as it is then.
 func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	c := run.Record
-	if c.Attempts >= run.reader.MaxAttempts && c.Alone() {
-		blocked, made, err := run.store.Block(ctx, c, run.now())
-		if err == nil && made {
-			run.Ended = EndedBlocked
-		}
-		return blocked, err
+	bad, err := run.isBad(ctx, c)
+	if err != nil {
+		return c, err
+	}
+	if bad {
+		return run.block(ctx, c)
 	}
 	batch, err := run.read(ctx, c.Delivered, c.FailedTo(), c.Attempts)
 	if err != nil {
@@ -267,6 +273,8 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	run.fresh = false
 	for mine {
 		run.Record = c
+		// What cannot be known now, nothing can be noted of.
+		run.learnt, _ = run.evidence(ctx, c.Name)
 		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempts, c.Rewinds
 		if c.Tracked {
 			return run.track(ctx, c, batch)
@@ -287,6 +295,15 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	return c, nil
 }
 
+// block makes the consumer blocked, before another attempt.
+func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
+	blocked, made, err := run.store.Block(ctx, c, run.now())
+	if err == nil && made {
+		run.Ended = EndedBlocked
+	}
+	return blocked, err
+}
+
 func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
 	now := run.now()
 	return record.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
@@ -303,7 +320,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 				return c, false, next, err
 			}
 			if mine {
-				run.handedOn(done)
+				run.handedOn(ctx, done)
 				return after, true, next, nil
 			}
 			// Paused, or not ours any more: the plain commit tells.
@@ -318,13 +335,14 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 	case !made:
 		run.Ended = EndedLost
 	default:
-		run.handedOn(done)
+		run.handedOn(ctx, done)
 	}
 	return after, false, Batch{}, nil
 }
 
-// handedOn counts a batch that is committed.
-func (run *delivery) handedOn(done Batch) {
+// handedOn counts a batch that is committed, and notes that the sink took it.
+func (run *delivery) handedOn(ctx context.Context, done Batch) {
+	run.noteTaken(ctx, run.learnt)
 	run.Batches++
 	run.Messages += len(done.Messages)
 	run.Skipped += len(done.Skipped)
@@ -354,7 +372,7 @@ func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time
 
 // fail gives a claim back whose batch was not handed on.
 func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consumer, error) {
-	failure := run.failure(c, cause)
+	failure := run.failure(ctx, c, cause)
 	run.bad = isPermanent(cause)
 	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
@@ -380,7 +398,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 }
 
 // failure is what is noted of a batch that was not handed on.
-func (run *delivery) failure(c Consumer, cause error) record.Failure {
+func (run *delivery) failure(ctx context.Context, c Consumer, cause error) record.Failure {
 	now := run.now()
 	why, replyQueue := record.Words(cause)
 	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Now: now}
@@ -388,11 +406,14 @@ func (run *delivery) failure(c Consumer, cause error) record.Failure {
 	case isPermanent(cause):
 		failure.RetryAt, failure.Block = now, c.Alone() // it has only to be alone
 	case isSinkAway(cause):
+		_, _ = run.noteFailure(ctx, c, false)
 		failure.Away = c.Away + 1
 		failure.RetryAt = now.Add(record.RetryAfter(failure.Away, run.reader.Retries))
 	default:
 		failure.RetryAt = now.Add(record.RetryAfter(c.Attempts, run.reader.Retries))
-		failure.Block = c.Alone() && c.Attempts >= run.reader.MaxAttempts
+		run.noteCounted(ctx, c, &failure)
+		failure.Proven = tookSince(c, run.learnt)
+		failure.Block = c.Alone() && c.Attempts >= run.reader.MaxAttempts && (c.Proven || failure.Proven || run.overdue)
 	}
 	return failure
 }

@@ -29,6 +29,7 @@ type Deliverer struct {
 	wakeUp      func(queue, consumer string, due time.Time)
 	acker       *xorack.Acker
 	knownQueues bool
+	learnt      learnt
 }
 
 // Options are the parts of a [Deliverer] that have defaults. A nil Options
@@ -85,6 +86,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		wakeUp:      options.WakeUp,
 		acker:       options.Acker,
 		knownQueues: options.KnownQueues,
+		learnt:      learnt{known: map[string]evidence{}},
 	}
 	for _, bound := range []struct {
 		field     string
@@ -155,8 +157,13 @@ type Reader struct {
 	MaxBytes int
 	// MaxAttempts is how often a message is tried before the consumer is
 	// Blocked, 2 to 1,000; 5. A batch comes twice as it is, and then by halves; the
-	// last attempt has one message.
+	// last attempt has one message. It is tried for longer where the sink may be at fault:
+	// where it took nothing of the consumer's queues since the message first failed.
 	MaxAttempts int
+	// BlockAfter is how long after its first failure a message that failed so often blocks its
+	// consumer although nothing shows that the sink takes others, 1 second to 30 days; 1 hour.
+	// While other queues fail too it does not, however long that is.
+	BlockAfter time.Duration
 	// Retries is how long after each failure a message is tried again, the last one again
 	// and again: 1 to 10 of 0.1 seconds to 1 hour; 1 s, 10 s, 1 min and 5 min where it is
 	// empty. A tracked batch whose chain
@@ -182,6 +189,9 @@ func (r Reader) withDefaults() Reader {
 			*field = fallback
 		}
 	}
+	if r.BlockAfter == 0 {
+		r.BlockAfter = record.DefaultBlock
+	}
 	if len(r.Retries) == 0 {
 		r.Retries = record.DefaultRetries
 	}
@@ -206,7 +216,15 @@ func (r Reader) Validate() error {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
 		}
 	}
-	return cmp.Or(validateDelays("retries", r.Retries), validateTrack(r.Track))
+	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), validateTrack(r.Track))
+}
+
+// validateBlockAfter reports a time that is out of its bounds.
+func validateBlockAfter(d time.Duration) error {
+	if d < record.MinBlock || d > record.MaxBlock {
+		return &cursor.InvalidError{Field: "blockAfter", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", d, record.MinBlock, record.MaxBlock)}
+	}
+	return nil
 }
 
 // validateDelays reports the first delay of a schedule that is out of its bounds.

@@ -160,9 +160,9 @@ func (k *desk) poison(seq int64, cause error) {
 }
 
 // reader is the consumer "c", in batches of three, that is blocked at the
-// third failure.
+// third failure, however little is known of its sink.
 func (k *desk) reader() handoff.Reader {
-	return handoff.Reader{Name: "c", Handle: k.take, MaxMessages: 3, MaxAttempts: 3}
+	return handoff.Reader{Name: "c", Handle: k.take, MaxMessages: 3, MaxAttempts: 3, BlockAfter: time.Second}
 }
 
 func (k *desk) deliver(queue string) handoff.Delivery {

@@ -19,7 +19,8 @@
 // Delivered is the last seq that was delivered and committed. A claim is the
 // right to deliver a range; it has a token, whose number rises with every
 // claim, and a lease, after which another may take it over. A consumer is
-// blocked when a message failed as often as it may.
+// blocked when a message failed as often as it may, and it is known that the message is at
+// fault and not the sink. Evidence is what all queues of a consumer's name learnt of its sink.
 //
 // # What is stored
 //
@@ -36,6 +37,9 @@
 //	isolateTo     N  up to this seq a batch failed, or its process died: claims are smaller
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last
+//	failingSince  N  ms, when the message behind delivered first failed
+//	taken        N  what its sink was known to have taken then
+//	proven       BOOL  where it failed again after something else was taken
 //	away         N  how often in a row the sink was away when it was tried
 //	replyQueue   S  where error is about replies: the queue that they go to
 //	outcomes     M  how the last four claims ended, in slot tokenN mod 4, of each
@@ -57,6 +61,15 @@
 // It is the lock, the state and the place in one item, so each step is one
 // conditional update; with short names it has less than 1 KB and a step costs
 // one write unit.
+//
+// Beside them, under ("consumer " and the consumer's name, " evidence"), what all its queues
+// learnt of its sink: no consumer has a name with a space.
+//
+//	v            N  layout of the item, 1
+//	rev          N  rises with each change, each of which compares it
+//	by           S  who made the last change
+//	taken        N  how often it was noted that something was taken after others had failed
+//	failing      L  up to three queues of which a batch failed since
 //
 // The operations table, what an operator did an item, under (queue, operation), which is at,
 // consumer and op put together:
@@ -103,6 +116,36 @@
 // place is stored and kept. That is done piece by piece, from above, as messages expire
 // from below; keptFrom says how far it is. While a consumer is paused nothing is claimed
 // either; a claim that is in flight ends normally.
+//
+// # A bad message, or a sink that is away
+//
+// A handler that fails says one of three things. [Permanent]: the message is refused for good,
+// and blocks as soon as it is alone. [SinkAway]: the sink is throttled or cannot be reached;
+// that is counted against no message. Anything else counts, and after as many attempts blocks the
+// consumer of that queue, but only with evidence that the message is at fault:
+//
+//   - something was taken, of whatever queue, after the message first failed and before it failed
+//     again;
+//   - or nobody can tell, because no other queue fails, and [Reader].BlockAfter has passed;
+//   - or its workers died of it, and the sink was never asked.
+//
+// So a sink that is down blocks nothing, however long, save where one queue alone has something
+// to deliver: what failed is tried again by the schedule, and delivered when the sink is back. What nothing is taken beside, such as a bad message in each of two queues that are all
+// there are, is not blocked: it lags, and is announced so.
+//
+// The evidence of a consumer's name is an item that goes through two states:
+//
+//	        a batch fails, or the sink is away: its queue is noted
+//	      ┌─────────────────────────────────────────────────────────┐
+//	      │                                                         ▼
+//	nothing fails ◄─────────────────────────────────────────── queues fail ◄─┐ another
+//	        a batch is taken that was claimed by somebody           └────────┘ queue, or message
+//	        who knew that: taken + 1
+//
+// Who hands on looks at it before, weakly, every 5 seconds at most, and writes only in the
+// second state: so a batch of a sink that works costs what it did. Whether something was taken
+// since a message first failed is told by counts, not by clocks: a first failure changes the item,
+// and who looked before that change cannot make the next one.
 //
 // # Two phases
 //
@@ -170,7 +213,7 @@
 //     never commit.
 //   - A tracked batch is committed only if all its chain's edges have ended.
 //   - A message that fails, or kills its worker, stops its own queue for its own
-//     consumer and nothing else. Its batch comes again as it was, and then by
+//     consumer and nothing else. A sink that is away blocks no queue. Its batch comes again as it was, and then by
 //     halves; the last attempt has it alone, so that the one that blocks is the one
 //     behind Delivered.
 //   - Every accepted message is delivered, or its consumer is announced as

@@ -177,6 +177,14 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 			want: []int64{1, 2, 3, 4},
 		},
 		{
+			name: "delivery while another queue fails",
+			prepare: func(h *hurt) error {
+				_, _, err := h.store.Learn(h.t.Context(), record.Evidence{Consumer: "c"}, record.Evidence{Consumer: "c", By: "x", Failing: []string{"r"}})
+				return firstError(err, h.put(1, 2, 3, 4, 5))
+			},
+			do: (*hurt).deliver, want: []int64{1, 2, 3, 4, 5},
+		},
+		{
 			name: "takeover",
 			prepare: func(h *hurt) error {
 				if err := firstError(h.put(1), h.deliver(), h.put(2)); err != nil {

@@ -33,6 +33,9 @@ type (
 	//	Error string                why it failed
 	//	ReplyQueue string           the queue of the replies that Error is about; it does not name it
 	//	Away int                    how often in a row its sink was away
+	//	FailingSince time.Time      when the message behind Delivered first failed
+	//	Taken int64                 what its sink was known to have taken then
+	//	Proven bool                 it failed again after the sink took something else
 	//	BlockedSince time.Time      since when the State is Blocked
 	//	Outcomes [4]                of the last claims, in the slot N mod 4: N int64, Outcome
 	//	                            TokenOutcome, and Sum string, a hash of the token's Req
@@ -52,6 +55,7 @@ type (
 	//
 	//	Exists() bool                            false in the zero Consumer
 	//	Claimed() bool                           a claim is in flight, in doubt or not
+	//	Fails() bool                             the message behind Delivered failed, and is tried again
 	//	Alone() bool                             the last claim had one message
 	//	FailedTo() int64                         IsolateTo, also of a claim whose process died
 	//	Cause() string                           Error, with the queue of replies named

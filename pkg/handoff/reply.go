@@ -36,7 +36,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 		}
 		return c, err
 	}
-	run.handedOn(b)
+	run.handedOn(ctx, b)
 	if c.Token != b.Token || c.State != Sending {
 		// The answer was lost for so long that another finished it: the claim that
 		// stands there now is none of ours.

@@ -17,6 +17,8 @@ func TestReaderRefuses(t *testing.T) {
 	}{
 		{"retries[0]", handoff.Reader{Retries: []time.Duration{time.Millisecond}}},
 		{"retries[1]", handoff.Reader{Retries: []time.Duration{time.Second, 61 * time.Minute}}},
+		{"blockAfter", handoff.Reader{BlockAfter: time.Millisecond}},
+		{"blockAfter", handoff.Reader{BlockAfter: 31 * 24 * time.Hour}},
 		{"retries", handoff.Reader{Retries: slices.Repeat(second, 11)}},
 	} {
 		c.r.Name = "c"

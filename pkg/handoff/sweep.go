@@ -312,7 +312,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 	}
 	switch {
 	case c.Tracked && over(c, now):
-		after, ended, err := r.ask(ctx, c, r.maxAttempts(c.Name))
+		after, ended, err := r.ask(ctx, c)
 		if err != nil {
 			return true, err
 		}
@@ -321,7 +321,8 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		}
 		c = after
 	case over(c, now):
-		block := c.Attempts >= r.maxAttempts(c.Name) && c.Alone()
+		// Where the sink refused it too, who delivers tells whether the message is bad.
+		block := c.Attempts >= r.maxAttempts(c.Name) && c.Alone() && c.FailingSince.IsZero()
 		ended, made, err := r.store.Cancel(ctx, c, block, now)
 		if err != nil {
 			return true, err

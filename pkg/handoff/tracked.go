@@ -111,7 +111,7 @@ func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consum
 		return c, err
 	}
 	if created.Chain.End() != xorack.Open {
-		after, _, err := run.endAs(ctx, c, created.Chain, run.reader.MaxAttempts)
+		after, _, err := run.endAs(ctx, c, created.Chain)
 		return after, err
 	}
 	batch.Edges = created.Roots
@@ -123,7 +123,7 @@ func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consum
 			run.Cause = cause
 			return c, err
 		case chain.End() == xorack.Done:
-			after, _, err := run.endAs(ctx, c, chain, run.reader.MaxAttempts)
+			after, _, err := run.endAs(ctx, c, chain)
 			return after, err
 		case chain.End() != xorack.Open:
 			return run.fail(ctx, c, cause)
@@ -183,7 +183,7 @@ func (run *delivery) giveUp(ctx context.Context, created xorack.Created, cause e
 // and ends it so; it reports whether it has ended. A chain that is late, or was
 // never created, is ended by the asking, and so barred to a create that comes
 // late. An open one that is in time is left alone, and its claim with it.
-func (d *Deliverer) ask(ctx context.Context, c Consumer, maxAttempts int) (Consumer, bool, error) {
+func (d *Deliverer) ask(ctx context.Context, c Consumer) (Consumer, bool, error) {
 	if d.acker == nil {
 		return c, false, errNoAcker
 	}
@@ -192,27 +192,32 @@ func (d *Deliverer) ask(ctx context.Context, c Consumer, maxAttempts int) (Consu
 	if err != nil || chain.End() == xorack.Open {
 		return c, false, err
 	}
-	after, _, err := d.endAs(ctx, c, chain, maxAttempts)
+	after, _, err := d.endAs(ctx, c, chain)
 	return after, err == nil, err
 }
 
 // endAs ends a tracked claim as its chain ended: one that is done is a commit,
-// every other end a failure. maxAttempts, where it is not 0, is how often a
-// message is tried. It may be repeated by anybody: the token says whose claim it
-// is.
-func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain, maxAttempts int) (Consumer, bool, error) {
+// every other end a failure. It may be repeated by anybody: the token says whose claim it
+// is. A message that failed as often as it may is blocked before its next attempt.
+func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (Consumer, bool, error) {
 	if chain.End() == xorack.Done {
-		return d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+		seen := d.failing(ctx, c.Name)
+		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+		if made {
+			d.noteTaken(ctx, seen)
+		}
+		return after, made, err
 	}
 	now := d.now()
 	why := string(chain.End())
 	if chain.Reason != "" {
 		why += ": " + chain.Reason
 	}
-	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, record.Failure{
+	failure := record.Failure{
 		Error: record.Cut(why, record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts, record.DefaultRetries)),
-		Block: maxAttempts > 0 && c.Attempts >= maxAttempts && c.Alone(),
-	})
+	}
+	failure.Proven = tookSince(c, d.noteCounted(ctx, c, &failure))
+	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
 }
 
 // Ender returns what [xorack.OnEnds] and [xorack.Acker.Sweep] announce ends to
@@ -223,7 +228,7 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain, m
 // It does all of it each time, also where it was done before: the process that did it
 // may have died before the waking up. An error keeps the chain due, so a crash
 // anywhere repeats the whole. A batch that failed as often as it may is not
-// blocked here, but by the next Deliver, which knows the bound.
+// blocked here, but by the next Deliver, which knows the bounds.
 //
 // A chain that is done costs a write and a read, and a write more where there is
 // more to deliver; one that failed a read more.
@@ -254,7 +259,7 @@ func (d *Deliverer) ended(ctx context.Context, chain xorack.Chain) error {
 		}
 	}
 	if c.State == Started && c.Token == t.token {
-		if c, _, err = d.endAs(ctx, c, chain, 0); err != nil {
+		if c, _, err = d.endAs(ctx, c, chain); err != nil {
 			return err
 		}
 	}

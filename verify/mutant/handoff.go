@@ -64,7 +64,7 @@ var deliveryMutants = []mutant{
 	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
 		{"../../internal/record/read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
 		{"deliver.go", "failure.Block = c.Alone() && c.Attempts", "failure.Block = c.Attempts"},
-		{"deliver.go", "c.Attempts >= run.reader.MaxAttempts && c.Alone()", "c.Attempts >= run.reader.MaxAttempts"},
+		{"evidence.go", "c.Attempts >= run.reader.MaxAttempts && c.Alone()", "c.Attempts >= run.reader.MaxAttempts"},
 	}},
 	{"failure without token", recordFolder, deliveries, []edit{
 		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isIn(Started),"},

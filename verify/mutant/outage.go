@@ -4,6 +4,7 @@ package main
 var (
 	awayStore    = test{"./internal/record", "TestStoreAway/memory"}
 	awayDelivery = test{"./pkg/handoff", "TestASinkThatIsAway"}
+	evidence     = test{"./pkg/handoff", "TestAPoison|TestAnOutage|TestWhatWas|TestWhatIsTaken|TestAConsumerOf|TestARedriveBegins|TestAProcessLooks|TestDeaths|TestEvidence|TestAQueueThatWas"}
 	awayWire     = test{"./internal/sink", "TestAway"}
 )
 
@@ -17,6 +18,57 @@ var outageMutants = []mutant{
 	}},
 	{"a sink that is away is asked each second", deliveryFolder, awayDelivery, []edit{
 		{"deliver.go", "failure.Away = c.Away + 1", "failure.Away = 1"},
+	}},
+	{"blocked without evidence", deliveryFolder, evidence, []edit{
+		{"deliver.go", "(c.Proven || failure.Proven || run.overdue)", "true"},
+	}},
+	{"no evidence is looked at", deliveryFolder, evidence, []edit{
+		{"evidence.go", "return !c.FailingSince.IsZero() && e.Taken > c.Taken", "return false"},
+	}},
+	{"an outage ends with blocks: others that fail", deliveryFolder, evidence, []edit{
+		{"evidence.go", "other.Fails()", "(false && other.Fails())"},
+	}},
+	{"an outage ends with blocks: before another attempt", deliveryFolder, deliverySchedule("the sink is away"), []edit{
+		{"evidence.go", "if c.FailingSince.IsZero() || c.Proven {", "if known, _ := run.evidence(ctx, c.Name); c.FailingSince.IsZero() || tookSince(c, known) {"},
+	}},
+	{"an outage ends with blocks: what was taken meanwhile", deliveryFolder, evidence, []edit{
+		{"deliver.go", "\t\trun.noteCounted(ctx, c, &failure)\n\t\tfailure.Proven = tookSince(c, run.learnt)\n", "\t\tfailure.Proven = tookSince(c, run.noteCounted(ctx, c, &failure))\n"},
+	}},
+	{"who cannot reach the sink says nothing of it", deliveryFolder, evidence, []edit{
+		{"deliver.go", "\t\t_, _ = run.noteFailure(ctx, c, false)\n", ""},
+	}},
+	{"one queue is never blocked", deliveryFolder, evidence, []edit{
+		{"evidence.go", "if queue == c.Queue {", "if queue == \"\" {"},
+	}},
+	{"what is proven is forgotten", recordFolder, test{"./internal/record", "TestStoreFirstFailure/memory"}, []edit{
+		{"store_claims.go", "if failure.Proven {", "if false {"},
+	}},
+	{"a message that kills its worker is never blocked", deliveryFolder, evidence, []edit{
+		{"sweep.go", " && c.FailingSince.IsZero()", " && !c.FailingSince.IsZero()"},
+	}},
+	{"what was taken before is evidence: a first failure changes nothing", deliveryFolder, evidence, []edit{
+		{"evidence.go", "known, noted := d.noteFailure(ctx, c, first)", "known, noted := d.noteFailure(ctx, c, false)"},
+	}},
+	{"what was taken before is evidence: looked at after the delivery", deliveryFolder, evidence, []edit{
+		{"deliver.go", "run.noteTaken(ctx, run.learnt)", "now, _ := run.evidence(ctx, run.Consumer)\n\trun.noteTaken(ctx, now)"},
+	}},
+	{"what was taken is put over what failed since", recordFolder, test{"./internal/record", "TestStoreEvidence/memory"}, []edit{
+		{"evidence.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},
+	}},
+	{"the first who learns puts over another", recordFolder, test{"./internal/record", "TestStoreEvidence/memory"}, []edit{
+		{"evidence.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
+	}},
+	{"a process never looks again", deliveryFolder, evidence, []edit{
+		{"evidence.go", ".Abs() < evidenceFor", ".Abs() < 1000*evidenceFor"},
+	}},
+	{"a redrive begins with what was known", recordFolder, evidence, []edit{
+		{"store_operate.go", "return append(setTaken(), attrBlockedSince", "return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway), attrBlockedSince"},
+	}},
+	{"weak read of evidence", deliveryFolder, evidence, []edit{
+		{"evidence.go", "\te, err := d.store.Evidence(ctx, c.Name, true)\n\tif err != nil {", "\te, err := d.store.Evidence(ctx, c.Name, false)\n\tif err != nil {"},
+	}},
+	{"evidence is taken for a consumer", recordFolder, test{"./internal/record", "TestStoreEvidenceIsNoConsumer/memory"}, []edit{
+		{"store.go", "Where: isConsumer, ", ""},
 	}},
 	{"an error that is the sink's is the message's", "functions/process", test{"./functions/process", "TestHanding"}, []edit{
 		{"readers.go", "if kind.IsAway(err) {", "if false {"},

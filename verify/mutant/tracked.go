@@ -47,12 +47,12 @@ var trackedMutants = []mutant{
 	}},
 	{"tracked: the lease is the chain's deadline", deliveryFolder, trackings, []edit{
 		{
-			"tracked.go", "\tif err != nil || chain.End() == xorack.Open {\n\t\treturn c, false, err\n\t}\n\tafter, _, err := d.endAs(ctx, c, chain, maxAttempts)",
-			"\tif err != nil {\n\t\treturn c, false, err\n\t}\n\tafter, _, err := d.endAs(ctx, c, chain, maxAttempts)",
+			"tracked.go", "\tif err != nil || chain.End() == xorack.Open {\n\t\treturn c, false, err\n\t}\n\tafter, _, err := d.endAs(ctx, c, chain)",
+			"\tif err != nil {\n\t\treturn c, false, err\n\t}\n\tafter, _, err := d.endAs(ctx, c, chain)",
 		},
 	}},
 	{"tracked: every end is a commit", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\tif chain.End() == xorack.Done {\n\t\treturn d.store.Commit(", "\tif chain.End() != xorack.Open {\n\t\treturn d.store.Commit("},
+		{"tracked.go", "\tif chain.End() == xorack.Done {\n\t\tseen :=", "\tif chain.End() != xorack.Open {\n\t\tseen :="},
 	}},
 	{"tracked: committed when it is delivered", deliveryFolder, trackings, []edit{
 		{"tracked.go", "\tif cause != nil {\n", "\tif cause == nil {\n\t\tif after, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err == nil {\n\t\t\treturn after, nil\n\t\t}\n\t}\n\tif cause != nil {\n"},
@@ -84,7 +84,7 @@ var trackedMutants = []mutant{
 	}},
 	{"tracked: nobody is woken up where the end was refused", deliveryFolder, trackings, []edit{
 		{
-			"tracked.go", "\tif c.State == Started && c.Token == t.token {\n\t\tif c, _, err = d.endAs(ctx, c, chain, 0); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n",
+			"tracked.go", "\tif c.State == Started && c.Token == t.token {\n\t\tif c, _, err = d.endAs(ctx, c, chain); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n",
 			"\tseen, err := d.store.Consumer(ctx, t.queue, t.name)\n\tif err != nil || seen.State != Started || seen.Token != t.token {\n\t\treturn err\n\t}\n" +
 				"\tif c, _, err = d.endAs(ctx, seen, chain, 0); err != nil {\n\t\treturn err\n\t}\n",
 		},

@@ -41,6 +41,9 @@ type Consumer struct {
 	// MaxAttempts is how often a message is tried before the consumer is
 	// blocked in its queue, 2 to 1,000; 5.
 	MaxAttempts int `json:"maxAttempts,omitempty"`
+	// BlockAfter is how long after its first failure a message that failed so often blocks its
+	// consumer although nothing shows that the sink takes others, "1s" to "720h"; "1h".
+	BlockAfter string `json:"blockAfter,omitempty"`
 	// Retries is how long after each failure a message is tried again, the last one again
 	// and again: 1 to 10 of "100ms" to "1h"; "1s", "10s", "1m" and "5m".
 	Retries []string `json:"retries,omitempty"`

@@ -78,6 +78,24 @@ func (t *Tables) Decoded(it ddb.Item) handoff.Consumer {
 	return c
 }
 
+// Evidence has a request about what is known of a sink done at once, as no point.
+func (t *Tables) Evidence(ctx context.Context, p *sim.Proc, r ddb.Request) (ddb.Answer, error) {
+	a, err := t.Do(ctx, r)
+	standing := a.Item.Digest()
+	p.Knows().Int(standing.Sum())
+	return a, err
+}
+
+// HashEvidence feeds what is known of the sink of a consumer.
+func (t *Tables) HashEvidence(d *sim.Digest, consumer string) {
+	e, _ := t.Consumers.Evidence(context.Background(), consumer, true)
+	d.Int(e.Rev)
+	d.Int(e.Taken)
+	for _, queue := range e.Failing {
+		d.Text(queue)
+	}
+}
+
 // HashAnswer feeds all of an answer about consumers that a process acts on. What
 // is stored mostly shows whether a write is its own.
 func (t *Tables) HashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {

@@ -104,14 +104,14 @@ const retries = 2
 func (m *model) process(name string, skew time.Duration, consumers ...string) {
 	m.streamed = true
 	m.run.Daemon(name, func(p *sim.Proc) {
-		d, _ := m.deliverer(p, skew)
-		handle, err := m.handler(p, d, consumers...)
-		if err != nil {
-			panic(err) // a scenario with readers out of bounds
-		}
 		for {
 			// Nothing is kept from one event to the next.
 			p.Forget()
+			d, _ := m.deliverer(p, skew)
+			handle, err := m.handler(p, d, consumers...)
+			if err != nil {
+				panic(err) // a scenario with readers out of bounds
+			}
 			way := p.Choose(sim.Labelf("next event"), func() bool { return len(m.records) > 0 }, "", "drops a record", "hands it out twice")
 			if way < 0 {
 				return

@@ -9,6 +9,8 @@
 //	H4 what became of a token never changes
 //	H6 nothing vanishes: Delivered rises only over what was handed on, skipped
 //	   by an operator, or announced as lost
+//	N2 a sink that is away blocks nothing, where a scenario says so, and needs nobody when it is
+//	   back; a bad message beside others that are taken is blocked, and alone
 //	S3 a sink that refuses lower tokens gets each queue in order, without a
 //	   hole, as it was accepted
 //	L1 once faults stop, every accepted message is handed on
@@ -17,6 +19,7 @@
 package handoffsim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,10 +72,13 @@ type model struct {
 	certain bool
 	// careless sinks take batches of lower tokens.
 	careless bool
-	// poison is a seq that no sink takes; 0 for none. permanent says that they
-	// say so.
+	// poison is a seq of the queue poisoned that no sink takes; 0 for none. permanent says that
+	// they say so. Where all queues had one, nobody could tell that from a sink that is away.
 	poison    int64
+	poisoned  string
 	permanent bool
+	// outage is that of the sink.
+	outage outage
 	// never is an outcome that no claim must have.
 	never handoff.TokenOutcome
 	// orders are what operators asked for, by their Op; done counts what came
@@ -104,7 +110,8 @@ func newModel(run *sim.Run) *model {
 	return &model{
 		run: run, tables: consumers.NewTables(), now: start, cursors: map[string]cursor.Cursor{}, consumers: map[reader]handoff.Consumer{},
 		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
-		bound: handoff.Reader{MaxMessages: 2, MaxAttempts: attempts},
+		poisoned: defaultQueue,
+		bound:    handoff.Reader{MaxMessages: 2, MaxAttempts: attempts, BlockAfter: time.Second},
 	}
 }
 
@@ -254,7 +261,7 @@ func (m *model) Check() error {
 				m.readers = append(m.readers, at)
 			}
 			m.consumers[at] = c
-			if err := m.arrow(before, c); err != nil {
+			if err := cmp.Or(m.arrow(before, c), m.blocked(before, c)); err != nil {
 				return fmt.Errorf("%w\nwas %+v\nis  %+v", err, before, c)
 			}
 		}
@@ -290,6 +297,7 @@ func (m *model) Final() error {
 			}
 		}
 	}
+	m.outage.away = nil
 	d, _ := m.deliverer(nil, 0)
 	handle, err := m.handler(nil, d)
 	if err != nil {
@@ -398,6 +406,7 @@ func (l *limited) Err() error {
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
 	d.Int(int64(m.running))
+	m.outage.hash(d)
 	if m.tables.Past != nil {
 		d.Bool(m.run.Failed())
 		m.tables.Past.Snapshot(d)
@@ -409,6 +418,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	for _, at := range m.readers {
 		consumers.Hash(d, m.consumers[at])
+		m.tables.HashEvidence(d, at.name)
 		m.sinks[at].hash(d)
 	}
 	for _, records := range [][]record{m.records, m.late} {

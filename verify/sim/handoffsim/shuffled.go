@@ -33,6 +33,7 @@ func Shuffled(seed uint64) sim.Scenario {
 			m.hinted()
 			if random.IntN(3) == 0 {
 				m.poison, m.permanent = 1+random.Int64N(4), random.IntN(2) == 0
+				m.poisoned = queues[len(queues)-1]
 			}
 			for i := range 1 + random.IntN(3) {
 				skew := time.Duration(random.IntN(3)-1) * overLease * time.Duration(i)
@@ -47,6 +48,9 @@ func Shuffled(seed uint64) sim.Scenario {
 			m.clock(random.IntN(5), []time.Duration{time.Second, overLease, 3 * time.Minute}[random.IntN(3)])
 			if random.IntN(2) == 0 {
 				m.shuffledOperator(random)
+			}
+			if random.IntN(3) == 0 {
+				m.shuffledOutage(random, queues)
 			}
 			return m
 		},

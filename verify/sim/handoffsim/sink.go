@@ -43,11 +43,14 @@ var (
 
 // take is what a sink does with a batch.
 func (m *model) take(b handoff.Batch) error {
-	if m.poison > 0 && slices.ContainsFunc(b.Messages, func(message cursor.Message) bool { return message.Seq == m.poison }) {
+	if m.isPoison(b) {
 		if m.permanent {
 			return handoff.Permanent(errPoison)
 		}
 		return errPoison
+	}
+	if err := m.outage.refuses(b.Queue); err != nil {
+		return err
 	}
 	s := m.sinks[reader{b.Queue, b.Consumer}]
 	if b.Token.N < s.token && !m.careless {
@@ -66,6 +69,12 @@ func (m *model) take(b handoff.Batch) error {
 		m.run.Violation("S3: %v", err)
 	}
 	return nil
+}
+
+// isPoison reports whether a batch has the message that no sink takes.
+func (m *model) isPoison(b handoff.Batch) bool {
+	return m.poison > 0 && b.Queue == m.poisoned &&
+		slices.ContainsFunc(b.Messages, func(message cursor.Message) bool { return message.Seq == m.poison })
 }
 
 // content checks that a batch is the messages of its range, and that it is the

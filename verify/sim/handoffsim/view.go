@@ -23,6 +23,10 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 		switch r.Name() {
 		default:
 			return m.tables.Do(ctx, r)
+		case "evidence", "learn":
+			if !m.outage.watched {
+				return m.tables.Evidence(ctx, p, r)
+			}
 		case "scan cursors":
 			a, err := m.tables.Do(ctx, r)
 			for _, it := range a.Items {
@@ -60,6 +64,9 @@ func (m *model) checkNow() {
 // hashAnswer feeds all of an answer that a process can act on.
 func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	switch r.Name() {
+	case "evidence", "learn":
+		standing := a.Item.Digest()
+		d.Int(standing.Sum())
 	case "get cursor", "raise floor":
 		hashQueue(d, a.Item)
 	case "create cursor":

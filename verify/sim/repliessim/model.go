@@ -174,7 +174,7 @@ func (m *model) replies(b handoff.Batch) error {
 func (m *model) push(p *sim.Proc, rounds int) {
 	d := m.deliverer(p)
 	reader := handoff.Reader{
-		Name: consumer, MaxMessages: 1, MaxAttempts: attempts,
+		Name: consumer, MaxMessages: 1, MaxAttempts: attempts, BlockAfter: time.Second,
 		Handle: func(_ context.Context, b handoff.Batch) error {
 			if err := m.replies(b); err != nil {
 				m.run.Violation("a reply was not taken: %w", err)

@@ -28,7 +28,7 @@ var errSink = errors.New("the sink is away")
 // fault comes it may have been delivered, and the handler fails all the same.
 func (m *model) reader(p *sim.Proc) handoff.Reader {
 	return handoff.Reader{
-		Name: consumer, Track: track, MaxMessages: m.batch, MaxAttempts: attempts,
+		Name: consumer, Track: track, MaxMessages: m.batch, MaxAttempts: attempts, BlockAfter: time.Second,
 		Handle: func(_ context.Context, b handoff.Batch) error {
 			if m.poison {
 				if m.refused++; m.refused > 1 {

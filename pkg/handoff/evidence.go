@@ -1,0 +1,169 @@
+package handoff
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/record"
+)
+
+// evidenceFor is how long what is known of a sink is good for: whoever hands on looks again
+// after that.
+const evidenceFor = 5 * time.Second
+
+// learnt is what a process knows of its consumers' sinks.
+type learnt struct {
+	mu    sync.Mutex
+	known map[string]evidence
+}
+
+// evidence is what was known of a sink at a time.
+type evidence struct {
+	record.Evidence
+	at time.Time
+}
+
+// evidence is what is known of a consumer's sink, as it was read within the last seconds.
+func (d *Deliverer) evidence(ctx context.Context, consumer string) (record.Evidence, error) {
+	now := d.now()
+	d.learnt.mu.Lock()
+	defer d.learnt.mu.Unlock()
+	if known, ok := d.learnt.known[consumer]; ok && now.Sub(known.at).Abs() < evidenceFor {
+		return known.Evidence, nil
+	}
+	e, err := d.store.Evidence(ctx, consumer, false)
+	if err == nil {
+		d.learnt.known[consumer] = evidence{e, now}
+	}
+	return e, err
+}
+
+// failing is what is known of a sink that this process has seen fail: who only ends the claims of
+// chains that are done looks no further.
+func (d *Deliverer) failing(ctx context.Context, consumer string) record.Evidence {
+	d.learnt.mu.Lock()
+	known := d.learnt.known[consumer]
+	d.learnt.mu.Unlock()
+	if len(known.Failing) == 0 {
+		return record.Evidence{}
+	}
+	e, _ := d.evidence(ctx, consumer) // what cannot be known now, nothing can be noted of
+	return e
+}
+
+// learn changes what is known of a sink, if nobody else did since it was seen, and returns what
+// is known then.
+func (d *Deliverer) learn(ctx context.Context, seen, next record.Evidence) (record.Evidence, bool, error) {
+	next.By = d.newReq()
+	e, made, err := d.store.Learn(ctx, seen, next)
+	if err == nil {
+		d.learnt.mu.Lock()
+		defer d.learnt.mu.Unlock()
+		d.learnt.known[e.Consumer] = evidence{e, d.now()}
+	}
+	return e, made, err
+}
+
+// noteTaken notes that a sink took a batch, where others were known to fail when it was handed
+// on. Who looked before could not tell whether it was before they failed. What cannot be noted now
+// the next batch shows.
+func (d *Deliverer) noteTaken(ctx context.Context, seen record.Evidence) {
+	if len(seen.Failing) == 0 {
+		return
+	}
+	next := seen
+	next.Taken, next.Failing = seen.Taken+1, nil
+	_, _, _ = d.learn(ctx, seen, next)
+}
+
+const (
+	// maxFailing is how many queues are noted that fail.
+	maxFailing = 3
+	// maxNotes is how often a failure is tried to be noted that others are ahead of.
+	maxNotes = 5
+)
+
+// noteFailure notes that a sink did not take a batch of a queue, and returns what is known of it
+// then. It says false where that could not be noted now: the next failure does. A message's
+// first failure is always a change, so that nobody who handed on before can say later that
+// something was taken since.
+func (d *Deliverer) noteFailure(ctx context.Context, c Consumer, first bool) (record.Evidence, bool) {
+	e, err := d.store.Evidence(ctx, c.Name, true)
+	for range maxNotes {
+		known := slices.Contains(e.Failing, c.Queue)
+		room := len(e.Failing) < maxFailing
+		if err != nil || !first && (known || !room) {
+			return e, err == nil
+		}
+		next := e
+		if !known && room {
+			next.Failing = append(slices.Clip(e.Failing), c.Queue)
+		}
+		var made bool
+		if e, made, err = d.learn(ctx, e, next); made {
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// noteCounted notes a failure that counts, with the message where it is its first, and returns
+// what is known of the sink then.
+func (d *Deliverer) noteCounted(ctx context.Context, c Consumer, failure *record.Failure) record.Evidence {
+	first := c.FailingSince.IsZero()
+	known, noted := d.noteFailure(ctx, c, first)
+	if noted && first {
+		failure.Since, failure.Taken = failure.Now, known.Taken
+	}
+	return known
+}
+
+// tookSince reports whether something is known to have been taken since a message first failed.
+func tookSince(c Consumer, e record.Evidence) bool {
+	return !c.FailingSince.IsZero() && e.Taken > c.Taken
+}
+
+// isBad reports, before another attempt, whether a message that was tried as often as it may is
+// known to be bad: its workers died of it, and the sink never refused it; or it failed again after
+// something else was taken. What was taken since its last attempt proves nothing: the sink may have
+// been away until then. It also finds whether it is overdue.
+func (run *delivery) isBad(ctx context.Context, c Consumer) (bool, error) {
+	run.overdue = false
+	if c.Attempts+1 < run.reader.MaxAttempts {
+		return false, nil
+	}
+	last := c.Attempts >= run.reader.MaxAttempts && c.Alone()
+	if c.FailingSince.IsZero() || c.Proven {
+		return last, nil
+	}
+	if run.now().Sub(c.FailingSince) >= run.reader.BlockAfter {
+		othersFail, err := run.othersFail(ctx, c)
+		if err != nil {
+			return false, err
+		}
+		run.overdue = !othersFail
+	}
+	// Of these, no later failure is seen here.
+	return last && run.overdue && (run.reader.Track > 0 || c.State == Started), nil
+}
+
+// othersFail reports whether a queue fails beside a consumer's. One that was noted may have been
+// taken since, by somebody who did not know that it failed.
+func (d *Deliverer) othersFail(ctx context.Context, c Consumer) (bool, error) {
+	e, err := d.store.Evidence(ctx, c.Name, true)
+	if err != nil {
+		return false, err
+	}
+	for _, queue := range e.Failing {
+		if queue == c.Queue {
+			continue
+		}
+		other, err := d.store.Consumer(ctx, queue, c.Name)
+		if err != nil || other.Fails() {
+			return true, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,138 @@
+package handoffsim
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// outage is what is away of the sink.
+type outage struct {
+	// away are the queues of which nothing is taken now; nil where all is taken.
+	away []string
+	// unreached tells that the sink cannot be reached, else it fails at each batch.
+	unreached bool
+	// harmless tells that an outage must block nothing: it does not come and go, for what is taken
+	// in between would be evidence.
+	harmless bool
+	// watched has what is known of the sink asked for and changed in steps of the schedule.
+	watched bool
+}
+
+var errAway = errors.New("the sink is away")
+
+// refuses is why a batch of a queue is not taken; nil where it is.
+func (o *outage) refuses(queue string) error {
+	switch {
+	case !slices.Contains(o.away, queue):
+		return nil
+	case o.unreached:
+		return handoff.SinkAway(errAway)
+	}
+	return errAway
+}
+
+func (o *outage) hash(d *sim.Digest) {
+	d.Int(int64(len(o.away)))
+	for _, queue := range o.away {
+		d.Text(queue)
+	}
+}
+
+// goesAway is the sink, which goes away and comes back a number of times, each at any moment.
+func (m *model) goesAway(times int, queues ...string) {
+	m.run.Go("sink", func(p *sim.Proc) {
+		for i := range times {
+			for _, away := range [][]string{queues, nil} {
+				p.Forget().Int(int64(2*i + len(away)))
+				if p.Choose(sim.Labelf("takes nothing of %v", away), nil, "") < 0 {
+					return
+				}
+				m.outage.away = away
+			}
+		}
+	})
+}
+
+// blocked checks that only a bad message blocks.
+func (m *model) blocked(was, is handoff.Consumer) error {
+	if !m.outage.harmless || is.State != handoff.Blocked || was.State == handoff.Blocked {
+		return nil
+	}
+	if is.Queue != m.poisoned || is.Delivered+1 != m.poison {
+		return fmt.Errorf("N2: %s is blocked at %d, by its sink alone", is.Queue, is.Delivered)
+	}
+	if is.Attempts > m.bound.MaxAttempts {
+		return fmt.Errorf("N2: it took %d attempts to block the bad message", is.Attempts)
+	}
+	return nil
+}
+
+// otherQueue is a second one of the consumer's.
+const otherQueue = "r"
+
+// twoQueues is a scenario of two queues with a message each.
+func twoQueues(name string, faults int, actors func(*model)) sim.Scenario {
+	return onNew(name, faults, 1, func(m *model) {
+		m.certain = false                                          // a batch that fails waits for its time
+		m.outage.harmless, m.bound.BlockAfter = true, 24*time.Hour // both queues are known to fail by then
+		m.open(otherQueue, cursor.Message{Queue: otherQueue, Seq: 1})
+		m.consumer(defaultQueue, defaultConsumer)
+		m.consumer(otherQueue, defaultConsumer)
+		m.hinted()
+		actors(m)
+	})
+}
+
+// outages are scenarios of a sink that is away.
+func outages() []sim.Scenario {
+	return []sim.Scenario{
+		twoQueues("the sink is away", 1, func(m *model) {
+			m.outage.away = []string{defaultQueue, otherQueue}
+			m.process("P", 0)
+			m.clock(1, overLease)
+		}),
+		twoQueues("the sink is away, step by step", 0, func(m *model) {
+			m.outage.away, m.outage.watched = []string{defaultQueue, otherQueue}, true
+			m.process("P", 0)
+			m.clock(2, overLease)
+		}),
+		twoQueues("the sink goes away and comes back", 0, func(m *model) {
+			m.process("P", 0)
+			m.clock(1, overLease)
+			m.goesAway(1, defaultQueue, otherQueue)
+		}),
+		twoQueues("the sink cannot be reached by one queue", 0, func(m *model) {
+			m.outage.unreached = true
+			m.process("P", 0)
+			m.clock(1, overLease)
+			m.goesAway(1, defaultQueue)
+		}),
+		twoQueues("the sink comes and goes", 0, func(m *model) {
+			m.outage.unreached = true
+			m.process("P", 0)
+			m.clock(1, overLease)
+			m.goesAway(2, defaultQueue, otherQueue)
+		}),
+		twoQueues("a bad message beside one that is taken", 0, func(m *model) {
+			m.poison, m.bound.BlockAfter = 1, time.Second // nothing may be taken any more
+			m.producer("A", otherQueue, 2)
+			m.process("P", 0)
+			m.clock(1, overLease)
+		}),
+	}
+}
+
+// shuffledOutage is a sink that is away of some queues, or of all, once or more often.
+func (m *model) shuffledOutage(random *rand.Rand, queues []string) {
+	m.certain = false
+	m.outage.unreached = random.IntN(2) == 0
+	m.outage.watched = random.IntN(2) == 0
+	m.goesAway(1+random.IntN(2), queues[:1+random.IntN(len(queues))]...)
+}

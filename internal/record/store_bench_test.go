@@ -166,5 +166,8 @@ func blocked(c record.Consumer, now time.Time) record.Consumer {
 }
 
 func failure(block bool) record.Failure {
-	return record.Failure{Error: "no", ReplyQueue: "x", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block}
+	return record.Failure{
+		Error: "no", ReplyQueue: "x", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block,
+		Since: at, Taken: 7, Proven: true,
+	}
 }

@@ -249,15 +249,22 @@ func TestStoreAway(t *testing.T) {
 func TestStoreFirstFailure(t *testing.T) {
 	each(t, func(b *bench) {
 		first := failure(false)
-		first.Since, first.Taken = at, 7
+		first.Proven = false
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		c = b.answer("failed", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
 		c = b.claim(c, "r2", 5)
-		proven := failure(false)
+		again := failure(false)
+		again.Since, again.Proven = time.Time{}, false
+		c = b.answer("failed again, as nobody else", failed(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
+		if c.Proven {
+			b.Error("nothing was proven")
+		}
+		c = b.claim(c, "r2 proven", 5)
+		proven := again
 		proven.Proven = true
 		c = b.answer("failed again", failed(c, proven), true)(b.Fail(b.Context(), b.queue, "a", c.Token, proven))
 		c = b.claim(c, "r2 again", 5)
-		c = b.answer("failed once more", failed(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		c = b.answer("failed once more", failed(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
 		if !c.Proven || !c.FailingSince.Equal(at) || c.Taken != 7 {
 			b.Errorf("%+v; want what stood there", c)
 		}

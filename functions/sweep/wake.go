@@ -149,6 +149,9 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 // settle settles a keyed queue up to where messages are due. Where the time does not last for
 // all of it, it is woken up again at once.
 func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next time.Time, err error) {
+	if time.Now().Before(w.Due) {
+		return false, w.Due, nil // SQS delays by 15 minutes at most
+	}
 	done, err := r.sorter.Settle(ctx, w.Queue, cursor.SortKey(w.UpTo))
 	settings.CountSettled(r.metrics, done)
 	var none *cursor.InvalidError
@@ -162,7 +165,7 @@ func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next tim
 		r.timer.Again(w, time.Now())
 	case done.Placed == 0:
 		// The clock of who stored the first of them is ahead of ours.
-		next = done.Due
+		next = done.Next
 	}
 	return done.Placed > 0, next, nil
 }

@@ -314,6 +314,12 @@ func countKeyed(metrics *emf.Metrics, r cursor.KeyedResult) {
 	switch r.Outcome {
 	case cursor.Waiting, cursor.Advanced, cursor.Dropped:
 		metrics.Count("MessagesStored", 1)
+		if r.Late {
+			metrics.Count("Late", 1)
+		}
+		if r.Outcome == cursor.Dropped {
+			metrics.Count("Dropped", 1)
+		}
 	case cursor.Duplicate:
 		metrics.Count("Duplicates", 1)
 	case cursor.Conflict:

@@ -3,6 +3,7 @@ package cursor
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -84,6 +85,12 @@ func (s *Sorter) PutKeyedGroup(ctx context.Context, messages []Keyed) ([]KeyedRe
 			queues = append(queues, m.Queue)
 		}
 		byQueue[m.Queue] = append(byQueue[m.Queue], i)
+	}
+	messages = slices.Clone(messages)
+	for i := range messages {
+		if of := &messages[i].KeyType; *of != "" {
+			*of, _ = ParseKeyType(string(*of)) // it was validated
+		}
 	}
 	results := make([]KeyedResult, len(messages))
 	s.forEach(len(queues), func(n int) {

@@ -39,10 +39,16 @@ func (s *Sorter) lookUp(ctx context.Context, of []*waiting, cur Cursor) error {
 		}
 	}
 	look(cur.Tail, cur.TailFrom)
-	from := cur.TailFrom
-	for _, w := range byKey {
-		from = min(from, w.Seen)
+	// Behind what the first of those that are left has seen: an old one that is found is no
+	// reason to read on.
+	least := func() int64 {
+		seen := cur.TailFrom
+		for _, w := range byKey {
+			seen = min(seen, w.Seen)
+		}
+		return seen
 	}
+	from := least()
 	staleUpTo := from
 	for limit := orderItemsOfUnit; from < cur.TailFrom && len(byKey) > 0; limit = min(2*limit, maxOrderItems) {
 		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Limit: limit, Strong: true})
@@ -59,6 +65,7 @@ func (s *Sorter) lookUp(ctx context.Context, of []*waiting, cur Cursor) error {
 		if !page.More && from < cur.TailFrom {
 			staleUpTo, from = cur.TailFrom, cur.TailFrom
 		}
+		from = max(from, least())
 	}
 	for _, w := range byKey {
 		w.stale = w.Seen < staleUpTo

@@ -84,6 +84,13 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 	if err := change.validate(); err != nil {
 		return Cursor{}, err
 	}
+	if change.KeyType != nil {
+		canonical, err := ParseKeyType(string(*change.KeyType))
+		if err != nil {
+			return Cursor{}, err
+		}
+		change.KeyType = &canonical
+	}
 	for {
 		changed := false
 		cur, err := s.remembering(func() (cur Cursor, err error) {

@@ -3,7 +3,10 @@ package cursor
 import "context"
 
 // maxWaiting is how many messages of a keyed queue are read at once.
-const maxWaiting = maxBatchSize
+const maxWaiting = 200
+
+// minWaiting is how many are read at least: a read unit's worth of small ones.
+const minWaiting = 16
 
 // inOrder reads those of a keyed queue's places that stand in the order of their sort keys,
 // by queries over what lies between the first and the last of them, into found. What else
@@ -27,7 +30,9 @@ func (s *Sorter) inOrder(ctx context.Context, queue string, places []place, foun
 	// The query begins behind After: a sort key without its last byte is before it.
 	after, more := first[:len(first)-1], true
 	for more && len(want) > 0 {
-		page, err := s.store.Waiting(ctx, WaitingQuery{Queue: queue, After: after, UpTo: last, Strong: strong, HeadsOnly: headsOnly})
+		// Twice as many as are wanted: where more strays lie between, the keys are cheaper.
+		left := len(want)
+		page, err := s.store.Waiting(ctx, WaitingQuery{Queue: queue, After: after, UpTo: last, Limit: 2*left + minWaiting, Strong: strong, HeadsOnly: headsOnly})
 		if err != nil {
 			return err
 		}
@@ -38,7 +43,7 @@ func (s *Sorter) inOrder(ctx context.Context, queue string, places []place, foun
 			}
 			after = a.sortKey()
 		}
-		more = page.More
+		more = page.More && 4*(left-len(want)) >= len(page.Waiting)
 	}
 	return nil
 }

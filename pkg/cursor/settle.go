@@ -36,9 +36,9 @@ type Settled struct {
 	// queue has not had since its tables were restored. They get none.
 	Stale int
 	// Waiting is how many it saw that wait still, Oldest when the first of them came, and
-	// Due when the last of them is due; zero times where none waits.
-	Waiting     int
-	Oldest, Due time.Time
+	// Next when that one is due; zero times where none waits.
+	Waiting      int
+	Oldest, Next time.Time
 	// Overdue is how long ago the first of those was due that had no place when it saw them,
 	// whether they have one now or not; 0 where none was due.
 	Overdue time.Duration
@@ -99,13 +99,18 @@ type settleLook struct {
 	ahead []*waiting
 	// placed tells that the look gave places, lost that another did meanwhile.
 	placed, lost bool
+	// latest is the position as it was looked at again, because a message had seen more.
+	latest int64
+	// beyond are those ahead that are not kept, and dueBeyond tells that one of them is due.
+	beyond    int
+	dueBeyond bool
 }
 
 // look is steps 2 to 5b, once: it reads what waits, page by page, and gives places to what
 // is due. It reports whether it has to begin again.
 func (r *settling) look(ctx context.Context) (again bool, err error) {
 	l := settleLook{settling: r, now: r.sorter.now()}
-	r.done.Waiting, r.done.Oldest, r.done.Due = 0, time.Time{}, time.Time{}
+	r.done.Waiting, r.done.Stale, r.done.Oldest, r.done.Next = 0, 0, time.Time{}, time.Time{}
 	if l.cur, err = r.sorter.readCursor(ctx, r.queue); err != nil {
 		return false, err
 	}
@@ -125,7 +130,8 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 	for more && !l.lost {
 		if !r.goOn() {
 			r.done.More = true
-			return false, nil
+			// What was read below the watermark has its place: the next call begins behind it.
+			return false, l.raiseLow(ctx, min(after, l.first))
 		}
 		page, err := r.sorter.store.Waiting(ctx, WaitingQuery{Queue: r.queue, After: after, UpTo: r.upTo, Strong: true, HeadsOnly: true})
 		if err != nil {
@@ -143,10 +149,37 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 		}
 	}
 	l.waiting()
-	if !l.lost && !l.placed && r.upTo == EverySortKey && l.cur.Low < l.cur.High {
-		l.cur, err = r.sorter.remembering(func() (Cursor, error) { return r.sorter.store.RaiseLow(ctx, r.queue, l.cur.High) })
+	if !l.lost && !l.placed && r.upTo == EverySortKey {
+		err = l.raiseLow(ctx, l.first)
 	}
 	return l.lost, err
+}
+
+// raiseLow is step 5b: it notes that everything stored up to a sort key, which is at or under
+// the watermark that the look began with, has its place.
+func (l *settleLook) raiseLow(ctx context.Context, low SortKey) (err error) {
+	if l.cur.Low < low {
+		l.cur, err = l.sorter.remembering(func() (Cursor, error) { return l.sorter.store.RaiseLow(ctx, l.queue, low) })
+	}
+	return err
+}
+
+// newer reports whether a message has seen a position that the queue has not had. That is so
+// only after a restore: a place before what it has seen is one that no repeat finds. Where the
+// queue has moved since the look began, the look is lost.
+func (l *settleLook) newer(ctx context.Context, a Arrival) (bool, error) {
+	if a.Seen <= l.cur.Position {
+		return false, nil
+	}
+	if l.latest < a.Seen {
+		cur, err := l.sorter.readCursor(ctx, l.queue)
+		if err != nil {
+			return false, err
+		}
+		l.latest = cur.Position
+	}
+	l.lost = l.latest >= a.Seen
+	return true, nil
 }
 
 // page gives places to what of a page is late, and to what is due now that it was read.
@@ -154,16 +187,16 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 func (l *settleLook) page(ctx context.Context, stored []Arrival, read SortKey, later time.Time) (again bool, err error) {
 	var passed []*waiting
 	for _, a := range stored {
-		w := &waiting{Arrival: a}
+		newer, err := l.newer(ctx, a)
 		switch {
-		case a.Seen > l.cur.Position:
-			// Only after a restore: a place before what it has seen is one that no repeat finds.
+		case err != nil || l.lost:
+			return false, err
+		case newer:
 			l.done.Stale++
 		case a.sortKey() > l.cur.High:
-			l.ahead = append(l.ahead, w)
-			l.done.Overdue = max(l.done.Overdue, later.Sub(a.EnqueuedAt)-l.cur.Settings.Settle)
+			l.isAhead(a, later)
 		case !l.cur.Tail.contains(a.entry()):
-			passed = append(passed, w)
+			passed = append(passed, &waiting{Arrival: a})
 		}
 	}
 	if len(passed) > 0 {
@@ -198,15 +231,39 @@ func (l *settleLook) page(ctx context.Context, stored []Arrival, read SortKey, l
 			return again, nil
 		}
 	}
-	return false, nil
+	return l.dueBeyond, nil
+}
+
+// maxAheadKept is how many messages that wait a look keeps: some megabytes. Those beyond are
+// counted, and looked at again when these have their places.
+const maxAheadKept = 4096
+
+// isAhead notes a message beyond the watermark.
+func (l *settleLook) isAhead(a Arrival, later time.Time) {
+	d := &l.done
+	d.Overdue = max(d.Overdue, later.Sub(a.EnqueuedAt)-l.cur.Settings.Settle)
+	if len(l.ahead) < maxAheadKept {
+		l.ahead = append(l.ahead, &waiting{Arrival: a})
+		return
+	}
+	l.beyond++
+	l.dueBeyond = l.dueBeyond || l.isDue(a, later)
+	d.waits(a, l.cur.Settings.Settle)
+}
+
+// isDue reports whether a message has waited for the window, or its clock was wrong by far.
+func (l *settleLook) isDue(a Arrival, later time.Time) bool {
+	return !a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle)) || a.EnqueuedAt.After(later.Add(maxClockAhead))
 }
 
 // due is how many of the first messages ahead are to get their places: up to the last one
-// that has waited for the window, or whose clock was wrong by far.
+// that is due itself.
 func (l *settleLook) due(later time.Time) int {
+	if l.dueBeyond {
+		return len(l.ahead)
+	}
 	for i := len(l.ahead) - 1; i >= 0; i-- {
-		at := l.ahead[i].EnqueuedAt
-		if !at.After(l.now.Add(-l.cur.Settings.Settle)) || at.After(later.Add(maxClockAhead)) {
+		if l.isDue(l.ahead[i].Arrival, later) {
 			return i + 1
 		}
 	}
@@ -256,15 +313,16 @@ func (d *Settled) count(m Mark) {
 
 // waiting notes what waits still.
 func (l *settleLook) waiting() {
-	d := &l.done
-	d.Waiting = len(l.ahead)
+	l.done.Waiting = len(l.ahead) + l.beyond
 	for _, w := range l.ahead {
-		if d.Oldest.IsZero() || w.EnqueuedAt.Before(d.Oldest) {
-			d.Oldest = w.EnqueuedAt
-		}
-		if due := w.EnqueuedAt.Add(l.cur.Settings.Settle); due.After(d.Due) {
-			d.Due = due
-		}
+		l.done.waits(w.Arrival, l.cur.Settings.Settle)
+	}
+}
+
+// waits notes a message that waits still.
+func (d *Settled) waits(a Arrival, settle time.Duration) {
+	if d.Oldest.IsZero() || a.EnqueuedAt.Before(d.Oldest) {
+		d.Oldest, d.Next = a.EnqueuedAt, a.EnqueuedAt.Add(settle)
 	}
 }
 
@@ -284,7 +342,9 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*waiti
 		if w.Prev != "" && !before.isOf(w.Prev) {
 			e.Mark |= MarkUnlinked
 		}
-		entries, before = append(entries, e), e.Key
+		if entries = append(entries, e); !e.empty() {
+			before = e.Key
+		}
 		w.at = place{e, Range{seen.Position + int64(len(entries)) - 1, seen.Position + int64(len(entries))}}
 	}
 	for _, w := range late {

@@ -117,31 +117,38 @@ func (q *stagedKeys) see(ctx context.Context, s *Sorter, options OnArrivalsOptio
 	if q.err != nil {
 		return q.err
 	}
-	// Its settings may be half an hour old: a window that was made shorter since takes
-	// effect with the sweep.
-	cur, known := s.seen.get(q.queue)
+	cur, known := s.seen.getToAppend(q.queue)
 	if !known {
 		var err error
-		if cur, err = s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, q.queue, false) }); err != nil {
+		cur, err = s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, q.queue, false) })
+		if err == nil && !cur.Exists() {
+			cur, err = s.readCursor(ctx, q.queue) // it was just made
+		}
+		if err != nil {
 			return dropGone(err)
+		}
+	}
+	wakeUp := func(due time.Time) {
+		if options.WakeUp != nil {
+			options.WakeUp(q.queue, q.upTo, due)
 		}
 	}
 	switch {
 	case !keyed(cur):
 		return nil
 	case cur.Settings.Settle > 0:
-		if options.WakeUp != nil {
-			// Who stored it did so before now.
-			options.WakeUp(q.queue, q.upTo, s.now().Add(cur.Settings.Settle))
-		}
+		wakeUp(s.now().Add(cur.Settings.Settle)) // who stored it did so before now
 		return nil
 	}
 	done, err := s.Settle(ctx, q.queue, q.upTo)
 	if options.Settled != nil {
 		options.Settled(done)
 	}
-	if err == nil && done.More {
+	switch {
+	case err == nil && done.More:
 		err = context.DeadlineExceeded
+	case err == nil && done.Waiting > 0:
+		wakeUp(done.Next) // the window is no longer 0, or a clock is ahead of ours
 	}
 	return dropGone(err)
 }

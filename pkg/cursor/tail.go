@@ -201,11 +201,13 @@ func (t Tail) find(after int64, e Entry, seen int64) (Range, bool) {
 	return Range{}, false
 }
 
-// last is the key of the last entry; empty where there is none.
+// last is the key of the last entry that has a message; empty where there is none.
 func (t Tail) last() SortKey {
-	var last Entry
+	var last SortKey
 	for e := range t.All() {
-		last = e
+		if !e.empty() {
+			last = e.Key
+		}
 	}
-	return last.Key
+	return last
 }

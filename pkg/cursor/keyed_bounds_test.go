@@ -1,0 +1,156 @@
+package cursor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// counted is an engine that counts what requests of a name return.
+func (b *bench) counted() map[string]int {
+	items := map[string]int{}
+	next := b.engine
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		a, err := next.Do(ctx, r)
+		items[r.Name()] += len(a.Items)
+		return a, err
+	})
+	return items
+}
+
+// TestARepeatDoesNotHaveALateOneSearchTheWholeLog: each reads what was placed while it waited.
+func TestARepeatDoesNotHaveALateOneSearchTheWholeLog(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
+	for i := range 60 {
+		var group []cursor.Keyed
+		for n := range cursor.KeyedOrderEntries {
+			group = append(group, keyedOf(fmt.Sprintf("b%02d%02d", i, n), "x"))
+		}
+		b.putKeyed(group...)
+		b.settle(cursor.EverySortKey)
+	}
+	items := b.counted()
+	b.sorter = b.process(cursor.Options{})
+	b.want("the first again, and a late one", b.putKeyed(keyedOf("b0000", "x"), keyedOf("a", "1")), "duplicate 1, advanced 1921 late")
+	if n := items["query order items"]; n > 20 {
+		t.Errorf("%d order items of 59 were read", n)
+	}
+}
+
+// TestStraysBetweenDoNotHoldUpAReader: what came late between two messages is not read with
+// them, however much that is.
+func TestStraysBetweenDoNotHoldUpAReader(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
+	b.putKeyed(keyedOf("a", "1"), keyedOf("b", "1"), keyedOf("z", "1"))
+	b.settle(cursor.EverySortKey)
+	for i := range 2000 {
+		b.putKeyed(keyedOf(fmt.Sprintf("m%04d", i), "1"))
+	}
+	items := b.counted()
+	n := 0
+	for m, err := range b.process(cursor.Options{}).Read(t.Context(), "q", 0, 3) {
+		check(t, err)
+		if n++; m.Seq != int64(n) || m.Late {
+			t.Errorf("%+v", m)
+		}
+	}
+	if read := items["query waiting"] + items["get arrivals"]; n != 3 || read > 100 {
+		t.Errorf("%d were read, by %d items", n, read)
+	}
+}
+
+// TestManyThatWait are placed in their order, though a look keeps only some thousands of them;
+// and one far behind that is due has all before it placed.
+func TestManyThatWait(t *testing.T) {
+	b := newBench(t, nil)
+	b.putKeyed(keyedOf("z", "1"))
+	b.later(4 * time.Second)
+	const n = 10_000
+	var all []cursor.Keyed
+	for i := range n {
+		all = append(all, keyedOf(fmt.Sprintf("k%05d", i), ""))
+		all[i].ID = "x"
+	}
+	b.putKeyed(all...)
+	b.want("nothing is due", b.settle(cursor.EverySortKey), fmt.Sprintf("0 placed, %d waiting", n+1))
+	b.later(time.Second)
+	b.want("the last one is", b.settle(cursor.EverySortKey), fmt.Sprintf("%d placed", n+1))
+	if log := b.keyedLog(); !strings.HasPrefix(log, "k00000 k00001 ") || !strings.HasSuffix(log, " z1") || strings.Contains(log, "!") {
+		t.Errorf("log %.60s", log)
+	}
+}
+
+// TestALookThatIsStoppedGoesOn where it was: what it has read below the watermark is not read
+// again.
+func TestALookThatIsStoppedGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
+		b.putKeyed(keyedOf("z", "1"))
+		b.settle(cursor.EverySortKey)
+		var late []cursor.Keyed
+		for i := range 100 {
+			late = append(late, keyedOf(fmt.Sprintf("m%04d", i), "1"))
+		}
+		b.putKeyed(late...)
+		// Pages of ten, a second each, and time for five of them.
+		next := b.engine
+		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if q, ok := r.(ddb.Query); ok && q.Name() == "query waiting" {
+				time.Sleep(time.Second)
+				q.Limit = 10
+				r = q
+			}
+			return next.Do(ctx, r)
+		})
+		calls := 0
+		for more := true; more; calls++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			did, err := b.process(cursor.Options{}).Settle(ctx, "q", cursor.EverySortKey)
+			cancel()
+			check(t, err)
+			if more = did.More; calls > 4 {
+				t.Fatal("it begins again each time")
+			}
+		}
+		if calls < 2 {
+			t.Errorf("it was never stopped")
+		}
+	})
+}
+
+// TestAMessageThatHasSeenAMoveOfAnother is not stale: the look was begun before the move.
+func TestAMessageThatHasSeenAMoveOfAnother(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
+	b.putKeyed(keyedOf("a", "1"))
+	next, once := b.engine, true
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if q, ok := r.(ddb.Query); ok && q.Name() == "query waiting" && once {
+			once = false
+			b.settle(cursor.EverySortKey)
+			b.sorter = b.process(cursor.Options{})
+			b.putKeyed(keyedOf("b", "1"))
+		}
+		return next.Do(ctx, r)
+	})
+	b.want("settle", b.settle(cursor.EverySortKey), "1 placed")
+	b.want("log", b.keyedLog(), "a1 b1")
+}
+
+// TestUnlinkedIsOfWhatReadersSee: a dropped message is not the one before.
+func TestUnlinkedIsOfWhatReadersSee(t *testing.T) {
+	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle, s.Late = 0, cursor.LateDrop }))
+	b.putKeyed(keyedOf("b", "1"))
+	b.settle(cursor.EverySortKey)
+	b.putKeyed(keyedOf("a", "2"))
+	linked := keyedOf("c", "3")
+	linked.Prev = "1"
+	b.putKeyed(linked)
+	b.settle(cursor.EverySortKey)
+	b.want("log", b.keyedLog(), "b1 - c3")
+}

@@ -64,6 +64,12 @@ var timerMutants = []mutant{
 	{"timer: sent again, a settle window has no bound", timerFolder, sending, []edit{
 		{"timer.go", "UpTo: w.UpTo, Due: due, Again:", "Due: due, Again:"},
 	}},
+	{"timer: a batch's last key is the bound of its wake-up", sorterFolder, test{"./pkg/cursor", "TestOnArrivals"}, []edit{
+		{"stream_keyed.go", "q.upTo = max(q.upTo, key)", "q.upTo = key"},
+	}},
+	{"timer: a keyed queue that fails holds its shard up", sorterFolder, test{"./pkg/cursor", "TestOnArrivals"}, []edit{
+		{"stream_keyed.go", "if !held && (lowest", "if held = false; !held && (lowest"},
+	}},
 	{"timer: sort takes arrivals for messages", "functions/sort", arriving, []edit{
 		{"handler.go", "if s.ofArrivals(event) {", "if false {"},
 	}},

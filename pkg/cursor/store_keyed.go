@@ -45,6 +45,9 @@ func (s *Store) Waiting(ctx context.Context, query WaitingQuery) (WaitingPage, e
 		return WaitingPage{}, err
 	}
 	page := WaitingPage{Waiting: make([]Arrival, len(a.Items)), More: a.Next.Exists()}
+	if n := len(a.Items); n > 0 && SortKey(a.Items[n-1].Get(attrSortKey).Str()) == query.UpTo {
+		page.More = false // it was filled by the last one: a range behind that is none
+	}
 	for i, it := range a.Items {
 		page.Waiting[i], err = ddb.Decoded(it, func(it ddb.Item) (Arrival, error) { return decodeArrival(it, s.names, query.HeadsOnly) })
 		if err != nil {

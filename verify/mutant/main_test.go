@@ -14,6 +14,7 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/cursorsim"
 	"github.com/streamsort/streamsort/verify/sim/dedupsim"
 	"github.com/streamsort/streamsort/verify/sim/handoffsim"
+	"github.com/streamsort/streamsort/verify/sim/keyedsim"
 	"github.com/streamsort/streamsort/verify/sim/repliessim"
 	"github.com/streamsort/streamsort/verify/sim/trackedsim"
 	"github.com/streamsort/streamsort/verify/sim/xoracksim"
@@ -106,6 +107,7 @@ func TestSmallSchedulesAreThere(t *testing.T) {
 	for folder, suite := range map[string]sim.Suite{
 		deliveries.folder: handoffsim.Suite(), repliesWalked.folder: repliessim.Suite(), dedupSchedules.folder: dedupsim.Suite(),
 		ackerSchedules.folder: xoracksim.Suite(), trackings.folder: trackedsim.Suite(), schedules.folder: cursorsim.Suite(),
+		keyedSchedules.folder: keyedsim.Suite(),
 	} {
 		for _, s := range suite.Small {
 			there[fmt.Sprint(smallSchedule(folder, s.Name))] = true

@@ -150,6 +150,15 @@ func (m *model) others(steps, entries int, from int64) {
 	})
 }
 
+// latecomer has another store a message and die, in one step.
+func (m *model) latecomer(key int64) {
+	m.run.Go("latecomer", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("stores %d", key), nil, "") == 0 {
+			m.storeCrowd(key, 1)
+		}
+	})
+}
+
 // overtaker has another flush, and place so many messages, in one step, and then die.
 func (m *model) overtaker(from int64, entries int) {
 	m.run.Go("overtaker", func(p *sim.Proc) {
@@ -227,15 +236,15 @@ func (m *model) keeper(times int, step time.Duration) {
 			}
 			m.now, m.changed = m.now.Add(step), true
 			m.running++
-			failed := false
-			for attempt := 0; attempt < patience; attempt++ {
-				_, err := s.KeepUndelivered(context.Background(), queue, m.delivered)
-				if failed = err != nil; p.Dead() || !failed {
-					break
+			failures, from := 0, m.delivered
+			for more := true; more && failures < patience && !p.Dead(); {
+				kept, err := s.KeepUndelivered(context.Background(), queue, from)
+				if from, more = kept.To, kept.More || err != nil; err != nil {
+					failures, from = failures+1, m.delivered
 				}
 			}
 			m.running--
-			if p.Dead() || failed {
+			if p.Dead() || failures == patience {
 				return // a sweep that does not run is an alarm
 			}
 			m.tables.Expire(m.now)
@@ -257,16 +266,22 @@ func (m *model) forgotten() {
 // clock lets time pass, at any moment.
 func (m *model) clock(steps ...time.Duration) { m.run.Clock(&m.now, nil, steps...) }
 
-// restored sets the cursor back to what it is now, at any later moment between two calls,
-// without what docs/restore.md asks for.
+// restored sets the cursor back to what it is now, at any later moment between two calls, and
+// deletes the order items behind it, as docs/restore.md says; the messages stay as they are.
 func (m *model) restored() {
-	before, entries := m.seen[len(m.seen)-1].item, len(m.log)
+	last := m.seen[len(m.seen)-1]
+	before, entries := last.item, len(m.log)
 	m.run.Go("restore", func(p *sim.Proc) {
 		if p.Choose(sim.Labelf("the cursor is restored"), func() bool { return m.running == 0 && len(m.log) > entries }, "") < 0 {
 			return
 		}
 		table := cursor.Names{}.Tables()[1]
 		_, _ = m.tables.Do(context.Background(), ddb.Put{Op: ddb.Op{Op: "restore", Table: &table}, Item: before})
+		for _, o := range m.items() {
+			if o.Last > last.TailFrom {
+				m.lose(o)
+			}
+		}
 		for _, e := range m.log[entries:] {
 			e.seq = 0
 		}
@@ -281,9 +296,14 @@ func (m *model) loser() {
 		if p.Choose(sim.Labelf("an order item is lost"), func() bool { return len(m.items()) > 0 }, "") < 0 {
 			return
 		}
-		table := cursor.Names{}.Tables()[0]
-		key := ddb.KeyOf(&table, m.tables.Items(table.Name)[0])
-		_, _ = m.tables.Do(context.Background(), ddb.Delete{Op: ddb.Op{Op: "lose", Table: &table}, Key: key})
+		m.lose(m.items()[0])
 		m.restores, m.changed = m.restores+1, true
 	})
+}
+
+// lose deletes an order item.
+func (m *model) lose(o cursor.OrderItem) {
+	table := cursor.Names{}.Tables()[0]
+	key := ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(o.Last)}.Item()
+	_, _ = m.tables.Do(context.Background(), ddb.Delete{Op: ddb.Op{Op: "lose", Table: &table}, Key: key})
 }

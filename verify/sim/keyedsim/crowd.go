@@ -59,13 +59,13 @@ func (m *model) storeCrowd(from int64, entries int) *crowd {
 	return c
 }
 
-// crowd has others store messages, and place them, long before they are due: as if their
-// clocks had been wrong.
+// crowd has others store messages, and place them at once, by a settler that saw no others: as
+// if their clocks had been a day behind.
 func (m *model) crowd(from int64, entries int) {
 	c := m.storeCrowd(from, entries)
 	for _, e := range m.stored {
 		if e.seq == 0 && m.sent[e.key].IsZero() {
-			e.arrived = m.now.Add(-cursor.MaxSettle)
+			e.arrived = start.AddDate(0, 0, -1)
 		}
 	}
 	seen := m.cursor()

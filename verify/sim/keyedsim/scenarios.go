@@ -118,6 +118,11 @@ func Small() []sim.Scenario {
 			m.sweeper(1)
 			m.producer("A", calls(0)...)
 		}),
+		scenario("a page that ends with the wake-up's message", 1, atOnce, func(m *model) {
+			m.page = 1
+			m.producer("A", calls(2)...)
+			m.settler("wake-up", 1, sortKeyOf(2, "m2"))
+		}),
 		scenario("two flush", 1, atOnce, func(m *model) {
 			m.crowd(1, anOrderItem)
 			m.storeCrowd(100, 1)
@@ -161,33 +166,11 @@ func Small() []sim.Scenario {
 			m.sweeper(1)
 			m.producer("A", calls(1)...)
 		})),
-		kept("an id is used again after it has expired", 0, func(m *model) {
-			m.producer("A", call{one(1, "a", "")}, call{one(1, "a", "later")})
-			m.reader(1)
-			m.sweeper(1)
-			m.keeper(5, retention/4)
-		}),
 		kept("a place shortly before it expires", 0, func(m *model) {
 			m.producer("A", calls(1)...)
 			m.producer("B", calls(1)...)
 			m.sweeper(1)
 			m.keeper(4, retention/4)
-		}),
-		scenario("the cursor is restored", 0, atOnce, func(m *model) {
-			m.crowd(1, 2)
-			m.restored()
-			m.crowd(10, 2)
-			m.producer("A", calls(20, 20)...)
-			m.others(1, 3, 30)
-			m.sweeper(1)
-		}),
-		scenario("an order item is lost", 0, atOnce, func(m *model) {
-			m.crowd(10, anOrderItem-1)
-			m.producer("A", calls(1, 1)...)
-			m.others(1, 2, 100)
-			m.flusher()
-			m.loser()
-			m.sweeper(1)
 		}),
 	}
 }
@@ -234,6 +217,3 @@ func Large() []sim.Scenario {
 		}),
 	}
 }
-
-// Shuffled is the scenario of a seed.
-func Shuffled(seed uint64) sim.Scenario { return Small()[seed%4] }

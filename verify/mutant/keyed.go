@@ -1,0 +1,168 @@
+package main
+
+var keyedSchedules = test{"./verify/sim/keyedsim", "TestEverySmallSchedule|TestRandomSchedules"}
+
+func keyedTrace(name string) test { return test{"./verify/sim/keyedsim", "TestTrace" + name} }
+
+func keyedSchedule(name string) test { return smallSchedule("./verify/sim/keyedsim", name) }
+
+// keyedMutants are bugs in keyed queues.
+var keyedMutants = []mutant{
+	{"keyed: look beyond the watermark only (K1)", sorterFolder, keyedTrace("K1L"), []edit{
+		{"settle.go", "after, more := l.cur.Low, l.cur.Low < r.upTo", "after, more := l.cur.High, l.cur.High < r.upTo"},
+	}},
+	{"keyed: what passed is not looked up (K1)", sorterFolder, keyedTrace("K1L"), []edit{
+		{"settle.go", "\tlate := open(passed)\n", "\tlate := open(passed)[:0]\n"},
+	}},
+	{"keyed: no second look (K2)", sorterFolder, keyedTrace("K2"), []edit{
+		{"keyed.go", "case k.sortKey() > cur.High:", "case true:"},
+	}},
+	{"keyed: the second look is at what was known (K2)", sorterFolder, keyedTrace("K2"), []edit{
+		{"keyed.go", "cur, err := s.readCursor(ctx, open[0].Queue)", "cur, err := s.store.Cursor(ctx, open[0].Queue, false)"},
+	}},
+	{"keyed: low is what was placed (K3)", sorterFolder, keyedTrace("K3"), []edit{
+		{"settle.go", "low := min(read, l.first)", "low := read"},
+	}},
+	{"keyed: low is raised by the later moves (K3)", sorterFolder, keyedTrace("K3C"), []edit{
+		{"settle.go", "\t\tlow = l.cur.Low\n", "\t\tlow = l.cur.High\n"},
+	}},
+	{"keyed: low is raised by the writer (K3)", sorterFolder, keyedTrace("K3W"), []edit{
+		{"late.go", "batch, nil, cur.Low)", "batch, nil, cur.High)"},
+	}},
+	{"keyed: low is closed by a settle with a bound (K3)", sorterFolder, keyedSchedules, []edit{
+		{"settle.go", "!l.placed && r.upTo == EverySortKey && l.cur.Low", "!l.placed && l.cur.Low"},
+	}},
+	{"keyed: low is closed at what it is by then (K3)", sorterFolder, keyedSchedules, []edit{
+		{"settle.go", "r.sorter.store.RaiseLow(ctx, r.queue, l.cur.High)", "r.sorter.store.RaiseLow(ctx, r.queue, EverySortKey)"},
+	}},
+	{"keyed: low is not closed", sorterFolder, keyedTrace("K1L"), []edit{
+		{"settle.go", "l.cur.Low < l.cur.High {\n", "l.cur.Low > l.cur.High {\n"},
+	}},
+	{"keyed: low is lowered by who was slow", sorterFolder, test{"./pkg/cursor", "TestStore/memory"}, []edit{
+		{"store_keyed.go", "attrLow.Lt(ddb.Blob([]byte(low)))", "isKeyed"},
+	}},
+	{"keyed: the tail of the dead (K4)", sorterFolder, keyedTrace("K4T"), []edit{
+		{"settle.go", "if l.cur, err = r.sorter.flushKeyed(ctx, l.cur); err != nil {", "if err != nil {"},
+	}},
+	{"keyed: a move where the flush failed (K4)", sorterFolder, keyedTrace("K4M"), []edit{
+		{"settle.go", "\t\tl.lost = true\n\t\treturn nil\n\t}\n\tl.lost = flushed", "\t\tl.cur = cur\n\t\treturn nil\n\t}\n\tl.lost = flushed"},
+	}},
+	{"keyed: a flush that another did first (K4)", sorterFolder, keyedTrace("K4M"), []edit{
+		{"settle.go", "for cur.Tail.Len() > KeyedOrderEntries {", "if cur.Tail.Len() > KeyedOrderEntries {"},
+	}},
+	{"keyed: the stamp of what was known (K5)", sorterFolder, keyedTrace("K5"), []edit{
+		{"keyed.go", "ddb.ToMillis(s.now()), s.expiry(), cur.Position", "cur.MovedAt, s.expiry(), cur.Position"},
+	}},
+	{"keyed: the clock after the read (K6)", sorterFolder, keyedTrace("K6"), []edit{
+		{"settle.go", "at.After(l.now.Add(-l.cur.Settings.Settle))", "at.After(later.Add(-l.cur.Settings.Settle))"},
+	}},
+	{"keyed: no window (K6)", sorterFolder, keyedTrace("K6"), []edit{
+		{"settle.go", "at.After(l.now.Add(-l.cur.Settings.Settle))", "at.After(l.now)"},
+	}},
+	{"keyed: the place of an earlier message (K7)", sorterFolder, keyedTrace("K7"), []edit{
+		{"tail.go", "e.Key == o.Key && e.Count == o.Count && e.Seen == o.Seen", "e.Key == o.Key && e.Count == o.Count"},
+		{"late.go", "p.same(w.entry()) && p.seqs.From >= w.Seen", "p.same(w.entry())"},
+	}},
+	{"keyed: an old memory (K8)", sorterFolder, keyedTrace("K8"), []edit{
+		{"seen.go", "\tif now.Sub(found.read) > age {\n", "\tif now.Sub(found.read) > 1000*age*1000 {\n"},
+	}},
+	{"keyed: seen before the queue has come so far (K9)", sorterFolder, keyedTrace("K9"), []edit{
+		{"settle.go", "case a.Seen > l.cur.Position:", "case false:"},
+	}},
+	{"keyed: told that it waits, which is not settled (K9)", sorterFolder, keyedTrace("K9"), []edit{
+		{"keyed.go", "\t\tcase k.sortKey() > cur.High && k.Seen > cur.Position:\n\t\t\tk.result.Outcome = Stale\n", ""},
+	}},
+	{"keyed: a second place after a restore (K9)", sorterFolder, keyedTrace("K9"), []edit{
+		{"late.go", "if w.Seen > cur.Position {", "if w.Seen > MaxSeq {"},
+	}},
+	{"keyed: order items that do not join up (K10)", sorterFolder, keyedTrace("K10"), []edit{
+		{"late.go", "w.stale = w.Seen < staleUpTo", "w.stale = w.Seen < min(staleUpTo, 0)"},
+	}},
+	{"keyed: an equal key is dropped (K11)", sorterFolder, keyedTrace("K11"), []edit{
+		{"settle.go", "w.Key < seen.High.Key()", "w.sortKey() < seen.High"},
+	}},
+	{"keyed: a clock far ahead (K12)", sorterFolder, keyedTrace("K12"), []edit{
+		{"settle.go", " || at.After(later.Add(maxClockAhead)) {", " {"},
+	}},
+	{"keyed: a place short before the end (K13)", sorterFolder, keyedTrace("K13"), []edit{
+		{"late.go", "there[i] = !s.expiresSoon(all[i].ExpiresOn); !there[i]", "there[i] = true; !there[i]"},
+	}},
+	{"keyed: far ahead of a clock read long ago (K14)", sorterFolder, keyedTrace("K14"), []edit{
+		{"settle.go", "at.After(later.Add(maxClockAhead))", "at.After(l.now.Add(maxClockAhead))"},
+	}},
+	{"keyed: places on another position than was looked up", sorterFolder, keyedSchedule("two settle"), []edit{
+		{"store_keyed.go", "seen.Queue, attrPosition.Eq(ddb.Int(seen.Position)), do...)", "seen.Queue, isKeyed, do...)"},
+	}},
+	{"keyed: a move that failed is not looked up anew", sorterFolder, keyedTrace("K1L"), []edit{
+		{"settle.go", "if err != nil || !given {\n\t\tl.lost = err == nil\n", "if err != nil || !given {\n\t\tl.placed = true\n"},
+	}},
+	{"keyed: a place in the tail is overlooked", sorterFolder, keyedSchedule("the same late one twice"), []edit{
+		{"late.go", "\tlook(cur.Tail, cur.TailFrom)\n", ""},
+	}},
+	{"keyed: places in order items are overlooked", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
+		{"late.go", "\t\t\tlook(o.Entries, o.after())\n", ""},
+	}},
+	{"keyed: looked up behind what the repeat has seen", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
+		{"keyed.go", "k.Seen, k.EnqueuedAt, k.ExpiresOn = there.Seen, there.EnqueuedAt", "k.EnqueuedAt, k.ExpiresOn = there.EnqueuedAt"},
+	}},
+	{"keyed: order items are looked up weakly", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
+		{"late.go", "Limit: limit, Strong: true}", "Limit: limit}"},
+	}},
+	{"keyed: what waits is read weakly", sorterFolder, keyedSchedules, []edit{
+		{"settle.go", "UpTo: r.upTo, Strong: true, HeadsOnly: true}", "UpTo: r.upTo, HeadsOnly: true}"},
+	}},
+	{"keyed: what is due is not all that is before it", sorterFolder, keyedSchedules, []edit{
+		{"settle.go", "\t\t\treturn i + 1\n", "\t\t\treturn min(i+1, 1)\n"},
+	}},
+	{"keyed: the late ones beyond a move are left behind", sorterFolder, keyedSchedule("more late ones than a move"), []edit{
+		{"settle.go", "\t\tlow = late[maxPlacing-1].sortKey()\n", ""},
+	}},
+	{"keyed: late ones are not marked", sorterFolder, keyedTrace("K1L"), []edit{
+		{"settle.go", "mark := MarkLate\n", "mark := Mark(0)\n"},
+	}},
+	{"keyed: late ones are dropped everywhere", sorterFolder, keyedTrace("K1L"), []edit{
+		{"settle.go", "seen.Settings.Late == LateDrop && w.Key", "w.Key"},
+	}},
+	{"keyed: the watermark is the last place, late or not", sorterFolder, keyedTrace("K1L"), []edit{
+		{"settle.go", "p.LateSoFar, p.LateSeq = p.LateSoFar+1, w.at.seqs.To\n", "p.LateSoFar, p.LateSeq, p.High = p.LateSoFar+1, w.at.seqs.To, w.sortKey()\n"},
+	}},
+	{"keyed: the late ones behind those that are due", sorterFolder, keyedSchedules, []edit{
+		{"settle.go", "\tfor _, w := range due {\n\t\tadd(w, 0)\n\t\tp.High = w.sortKey()\n\t}\n", "\tfor i := range due {\n\t\tw := due[len(due)-1-i]\n\t\tadd(w, 0)\n\t\tp.High = max(p.High, w.sortKey())\n\t}\n"},
+	}},
+	{"keyed: trimmed before the order item", sorterFolder, keyedSchedule("two flush"), []edit{
+		{"settle.go", "\ts.forEach(n, func(i int) {\n", "\t_, _, _ = s.store.TrimTail(ctx, cur, n*KeyedOrderEntries)\n\ts.forEach(n, func(i int) {\n"},
+	}},
+	{"keyed: the first order item only, and all trimmed", sorterFolder, keyedTrace("K4T"), []edit{
+		{"settle.go", "\ts.forEach(n, func(i int) {\n", "\ts.forEach(1, func(i int) {\n"},
+	}},
+	{"keyed: a conflict gets the place", sorterFolder, keyedSchedule("two messages under one key and id"), []edit{
+		{"keyed.go", "\t\tk.result.Outcome = Conflict\n\t\treturn nil\n", "\t\tk.Digest = there.Digest\n"},
+	}},
+	{"keyed: a repeat is told that it is the first", sorterFolder, keyedSchedule("one message from two producers"), []edit{
+		{"keyed.go", "k.mine = bytes.Equal(k.Op, there.Op)", "k.mine = true"},
+	}},
+	{"keyed: dropped is told as placed", sorterFolder, keyedSchedule("late ones are dropped, equal ones not"), []edit{
+		{"keyed.go", "case k.mine && k.at.has(MarkDropped):", "case false:"},
+	}},
+	{"keyed: linked to the one before the late ones", sorterFolder, keyedSchedules, []edit{
+		{"settle.go", "entries, before = append(entries, e), e.Key", "entries = append(entries, e)"},
+	}},
+	{"keyed: a page behind the last one", sorterFolder, keyedSchedule("a page that ends with the wake-up's message"), []edit{
+		{"store_keyed.go", "\t\tpage.More = false // it", "\t\t_ = page.More // it"},
+	}},
+	{"keyed: a page skips the one behind it", sorterFolder, keyedSchedule("pages of one"), []edit{
+		{"settle.go", "after = page.Waiting[n-1].sortKey()\n", "after = page.Waiting[n-1].sortKey()[:len(page.Waiting[n-1].sortKey())-tieBreakSize] + \"\\xff\"\n"},
+	}},
+	{"keyed: the sweep passes over what waits", sorterFolder, keyedTrace("K1L"), []edit{
+		{"sweep_keyed.go", "return len(page.Waiting) > 0, err", "return false, err"},
+	}},
+	{"keyed: the sweep passes over what was just placed", sorterFolder, keyedTrace("K1L"), []edit{
+		{"sweep_keyed.go", "\tif seen.Low < seen.High {\n", "\tif seen.Low > seen.High {\n"},
+	}},
+	{"keyed: late ones are not announced where the log is not whole", sorterFolder, keyedTrace("K10"), []edit{
+		{"sweep_keyed.go", "if errors.As(err, new(*MissingError)) {", "if false {"},
+	}},
+	{"keyed: a weak read of what stands in order is enough", sorterFolder, keyedSchedules, []edit{
+		{"places.go", "if strong || len(found) == len(places) {", "if strong || len(found) > 0 {"},
+	}},
+}

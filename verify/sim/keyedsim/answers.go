@@ -1,0 +1,86 @@
+package keyedsim
+
+import (
+	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// checkAnswer checks S5: what a producer was answered for a message.
+func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables int) {
+	wrong := func(why string) {
+		m.run.Violation("%s was answered %s, seq %d, late %v: %s", k.ID, r.Outcome, r.Seq, r.Late, why)
+	}
+	there := m.stored[k.sortKey()]
+	if r.Outcome == cursor.Conflict {
+		if there != nil && there.body == string(k.Body) && there.prev == k.Prev {
+			wrong("it is what is stored")
+		}
+		return
+	}
+	if r.Outcome == cursor.Stale {
+		if m.restores == 0 {
+			wrong("nothing was set back")
+		}
+		return
+	}
+	if m.restores > tables {
+		return
+	}
+	if there != nil && (there.body != string(k.Body) || there.prev != k.Prev) {
+		wrong("another is stored")
+	}
+	if r.Outcome == cursor.Duplicate && m.attempts[k.name()] == 1 {
+		wrong("it was given once")
+	}
+	switch {
+	case r.Seq == 0 && (r.Outcome == cursor.Waiting || r.Outcome == cursor.Duplicate):
+		switch {
+		case there == nil:
+			wrong("it is not stored")
+		case m.stale(there):
+			wrong("it is not settled before the queue has come so far again")
+		case !r.SettlesAt.Equal(there.arrived.Add(m.settings.Settle)):
+			wrong("it is due at another time")
+		default:
+			there.answered = true
+		}
+	case r.Outcome == cursor.Duplicate || r.Outcome == cursor.Advanced || r.Outcome == cursor.Dropped:
+		if r.Seq < 1 || r.Seq > int64(len(m.log)) {
+			wrong("nobody has that place")
+			return
+		}
+		e := m.log[r.Seq-1]
+		switch {
+		case e.key != k.sortKey() || e.body != string(k.Body):
+			wrong("that is the place of " + e.id)
+		case r.Late != (e.Mark&cursor.MarkLate != 0):
+			wrong("it is told late where it is not, or not where it is")
+		case r.Outcome != cursor.Duplicate && (r.Outcome == cursor.Dropped) != (e.Mark&cursor.MarkDropped != 0):
+			wrong("the log says otherwise")
+		}
+	default:
+		wrong("that cannot be")
+	}
+}
+
+// read checks one message that a reader got behind a seq.
+func (m *model) read(after int64, got cursor.Message) error {
+	if got.Seq != after+1 || got.Seq > int64(len(m.log)) {
+		return fmt.Errorf("K-e: seq %d was read behind %d", got.Seq, after)
+	}
+	e := m.log[after]
+	if dropped := e.Mark&cursor.MarkDropped != 0; dropped || got.Tombstone != "" {
+		if !dropped || got.Tombstone == "" {
+			return fmt.Errorf("K-e: seq %d was read with the tombstone %q", got.Seq, got.Tombstone)
+		}
+		return nil
+	}
+	if string(got.Body) != e.body || got.ID != e.id || got.Key != e.key.Key() {
+		return fmt.Errorf("S4: seq %d was read as %q, and is %q", got.Seq, got.Body, e.body)
+	}
+	if got.Late != (e.Mark&cursor.MarkLate != 0) || got.Unlinked != (e.Mark&cursor.MarkUnlinked != 0) {
+		return fmt.Errorf("K-e: seq %d was read with other marks", got.Seq)
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package keyedsim
+
+import (
+	"fmt"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// stale reports whether a message has seen more than the queue has had: tables were set back.
+func (m *model) stale(a *message) bool { return m.restores > 0 && a.seen > m.cursor().Position }
+
+// given notes the places that a move gave, and checks K-a to K-d.
+func (m *model) given(before, after cursor.Cursor) {
+	high, wasNormal := before.High, false
+	for i := before.Tail.Len(); i < after.Tail.Len(); i++ {
+		e := after.Tail.At(i)
+		a := m.stored[e.Key]
+		if a == nil || e.Count != 1 || e.Seen != uint32(a.seen) {
+			m.run.Violation("K-a: seq %d was given to a message that is not stored", len(m.log)+1)
+			return
+		}
+		switch {
+		case a.seq != 0:
+			m.run.Violation("K-a: %s has seq %d, and was given %d", a.id, a.seq, len(m.log)+1)
+		case a.seen > int64(len(m.log)):
+			m.run.Violation("K-a: %s was given seq %d, and had seen %d: its place will not be found", a.id, len(m.log)+1, a.seen)
+		case !a.expires.IsZero() && a.expires.Before(m.now.Add(m.keep/2-m.behindBy())):
+			m.run.Violation("K-a: %s got its place so late that it expires before it is delivered", a.id)
+		}
+		if late := e.Mark&cursor.MarkLate != 0; late {
+			m.givenLate(a, e, before.High)
+		} else {
+			if a.key <= high {
+				m.run.Violation("K-b: %s was placed behind a greater key", a.id)
+			}
+			high, wasNormal = a.key, true
+			if e.Mark&cursor.MarkDropped != 0 {
+				m.run.Violation("K-c: %s was dropped, and is not late", a.id)
+			}
+		}
+		if unlinked := a.prev != "" && (len(m.log) == 0 || m.log[len(m.log)-1].id != a.prev); unlinked != (e.Mark&cursor.MarkUnlinked != 0) {
+			m.run.Violation("%s is marked %v behind another than its prev", a.id, e.Mark)
+		}
+		m.log = append(m.log, entry{e, a})
+		a.seq = int64(len(m.log))
+	}
+	if wasNormal && !m.due(high) {
+		m.run.Violation("K-d: %s was placed before it was due", m.stored[high].id)
+	}
+}
+
+// givenLate checks K-c and K-d of a late message.
+func (m *model) givenLate(a *message, e cursor.Entry, high cursor.SortKey) {
+	// One that has expired may have had the same.
+	if a.key > high {
+		m.run.Violation("K-c: %s is marked late, and no greater key stands before it", a.id)
+	}
+	if dropped := m.settings.Late == cursor.LateDrop && a.key.Key() < high.Key(); dropped != (e.Mark&cursor.MarkDropped != 0) {
+		m.run.Violation("K-c: %s has the marks %v", a.id, e.Mark)
+	}
+	if m.restores > 0 {
+		return // who had seen more than the queue stayed behind
+	}
+	for _, z := range m.log {
+		if z.key >= a.key && z.Mark&cursor.MarkLate == 0 && (m.wrong(z.message) || !a.stored.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
+			return
+		}
+	}
+	m.run.Violation("K-d: %s is late, and was stored before any message with a greater key was due", a.id)
+}
+
+// due reports whether a message of this key or a greater one is due.
+func (m *model) due(from cursor.SortKey) bool {
+	for key, z := range m.stored {
+		if key >= from && (m.wrong(z) || !m.now.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
+			return true
+		}
+	}
+	return false
+}
+
+// wrong reports whether a message's clock was wrong by far, for some settler.
+func (m *model) wrong(a *message) bool {
+	return a.arrived.After(a.stored.Add(wrongClock - m.behindBy()))
+}
+
+// Check implements [sim.Model].
+func (m *model) Check() error {
+	if !m.changed {
+		return nil
+	}
+	m.changed = false
+	items := m.tables.Items("streamsort-cursors")
+	if len(items) == 0 {
+		return nil
+	}
+	c := m.cursor()
+	if last := len(m.seen) - 1; last < 0 || m.seen[last].Cursor != c {
+		if last >= 0 && (c.Position < m.seen[last].Position || c.TailFrom < m.seen[last].TailFrom || c.High < m.seen[last].High) {
+			return fmt.Errorf("K-e: the cursor went back from %d, %d to %d, %d", m.seen[last].TailFrom, m.seen[last].Position, c.TailFrom, c.Position)
+		}
+		m.seen = append(m.seen[max(last, 0):], state{c, items[0]})
+	}
+	switch {
+	case c.TailFrom+c.Tail.Seqs() != c.Position || c.Position != int64(len(m.log)):
+		return fmt.Errorf("K-e: the tail is of the seqs from %d to %d, the position is %d, and %d were given", c.TailFrom, c.TailFrom+c.Tail.Seqs(), c.Position, len(m.log))
+	case c.Tail.Len() > mostTail:
+		return fmt.Errorf("K-e: the tail has %d entries", c.Tail.Len())
+	case c.Low > c.High:
+		return fmt.Errorf("K-e: low is greater than high")
+	}
+	if err := m.whole(c); err != nil {
+		return err
+	}
+	return m.watermarks(c)
+}
+
+// watermarks checks what the cursor says of the log, and that Low leaves nobody behind.
+func (m *model) watermarks(c cursor.Cursor) error {
+	high, late, lastLate := cursor.SortKey("\x00"), int64(0), int64(0)
+	for i, e := range m.log {
+		if e.Mark&cursor.MarkLate != 0 {
+			late, lastLate = late+1, int64(i+1)
+		} else {
+			high = e.key
+		}
+	}
+	if c.High != high || c.LateSoFar != late || c.LateSeq != lastLate {
+		return fmt.Errorf("K-e: the cursor says that the watermark is %x, and %d were late, the last at %d: it is %x, and %d, at %d", c.High, c.LateSoFar, c.LateSeq, high, late, lastLate)
+	}
+	for _, a := range m.stored {
+		if a.owed && a.key <= c.Low && a.seq == 0 && m.restores == 0 {
+			return fmt.Errorf("K-e: low leaves %s behind, which waits", a.id)
+		}
+	}
+	return nil
+}
+
+// whole checks K-e: the log is in the order items and in the tail, but for what may be gone.
+func (m *model) whole(c cursor.Cursor) error {
+	items := m.items()
+	at := c.TailFrom
+	for i := len(items) - 1; i >= 0; i-- {
+		if items[i].Last > at {
+			continue // in the tail still
+		}
+		if items[i].Last < at && at > m.gone() {
+			return fmt.Errorf("K-e: no place is known of seq %d", at)
+		}
+		at = items[i].Last - items[i].Entries.Seqs()
+		if err := m.same(items[i].Entries, at); err != nil {
+			return err
+		}
+	}
+	if at > m.gone() {
+		return fmt.Errorf("K-e: no place is known of seq %d", at)
+	}
+	return m.same(c.Tail, c.TailFrom)
+}
+
+// gone is a seq up to which places may have been deleted: what is delivered, once time has
+// passed; all, where tables have lost something.
+func (m *model) gone() int64 {
+	switch {
+	case m.restores > 0:
+		return m.cursor().Position
+	case m.keep == 0 || m.now.Sub(start) < m.keep/2:
+		return 0
+	case !m.reads:
+		return m.cursor().Position
+	}
+	return m.delivered
+}
+
+// same checks a run of places behind a seq.
+func (m *model) same(entries cursor.Tail, at int64) error {
+	for e := range entries.All() {
+		if at >= int64(len(m.log)) || m.log[at].Entry != e {
+			return fmt.Errorf("K-e: the place behind %d changed", at)
+		}
+		at++
+	}
+	return nil
+}

@@ -99,8 +99,8 @@ type settleLook struct {
 	ahead []*waiting
 	// placed tells that the look gave places, lost that another did meanwhile.
 	placed, lost bool
-	// latest is the position as it was looked at again, because a message had seen more.
-	latest int64
+	// latest is the position as it was looked at again, once, because a message had seen more.
+	latest *int64
 	// beyond are those ahead that are not kept, and dueBeyond tells that one of them is due.
 	beyond    int
 	dueBeyond bool
@@ -171,14 +171,14 @@ func (l *settleLook) newer(ctx context.Context, a Arrival) (bool, error) {
 	if a.Seen <= l.cur.Position {
 		return false, nil
 	}
-	if l.latest < a.Seen {
+	if l.latest == nil {
 		cur, err := l.sorter.readCursor(ctx, l.queue)
 		if err != nil {
 			return false, err
 		}
-		l.latest = cur.Position
+		l.latest = &cur.Position
 	}
-	l.lost = l.latest >= a.Seen
+	l.lost = *l.latest >= a.Seen
 	return true, nil
 }
 

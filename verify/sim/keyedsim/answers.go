@@ -67,12 +67,12 @@ func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables int) {
 // read checks one message that a reader got behind a seq.
 func (m *model) read(after int64, got cursor.Message) error {
 	if got.Seq != after+1 || got.Seq > int64(len(m.log)) {
-		return fmt.Errorf("K-e: seq %d was read behind %d", got.Seq, after)
+		return fmt.Errorf("KE: seq %d was read behind %d", got.Seq, after)
 	}
 	e := m.log[after]
 	if dropped := e.Mark&cursor.MarkDropped != 0; dropped || got.Tombstone != "" {
 		if !dropped || got.Tombstone == "" {
-			return fmt.Errorf("K-e: seq %d was read with the tombstone %q", got.Seq, got.Tombstone)
+			return fmt.Errorf("KE: seq %d was read with the tombstone %q", got.Seq, got.Tombstone)
 		}
 		return nil
 	}
@@ -80,7 +80,7 @@ func (m *model) read(after int64, got cursor.Message) error {
 		return fmt.Errorf("S4: seq %d was read as %q, and is %q", got.Seq, got.Body, e.body)
 	}
 	if got.Late != (e.Mark&cursor.MarkLate != 0) || got.Unlinked != (e.Mark&cursor.MarkUnlinked != 0) {
-		return fmt.Errorf("K-e: seq %d was read with other marks", got.Seq)
+		return fmt.Errorf("KE: seq %d was read with other marks", got.Seq)
 	}
 	return nil
 }

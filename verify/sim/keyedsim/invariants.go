@@ -9,6 +9,17 @@ import (
 // stale reports whether a message has seen more than the queue has had: tables were set back.
 func (m *model) stale(a *message) bool { return m.restores > 0 && a.seen > m.cursor().Position }
 
+// lastInTail is the id of the last message of the log that was not dropped, where it is among
+// the last n entries; what a reader has before the next one.
+func (m *model) lastInTail(n int) string {
+	for at := len(m.log) - 1; at >= 0 && n > 0; at, n = at-1, n-1 {
+		if m.log[at].Mark&cursor.MarkDropped == 0 {
+			return m.log[at].id
+		}
+	}
+	return ""
+}
+
 // given notes the places that a move gave, and checks K-a to K-d.
 func (m *model) given(before, after cursor.Cursor) {
 	high, wasNormal := before.High, false
@@ -38,7 +49,7 @@ func (m *model) given(before, after cursor.Cursor) {
 				m.run.Violation("K-c: %s was dropped, and is not late", a.id)
 			}
 		}
-		if unlinked := a.prev != "" && (len(m.log) == 0 || m.log[len(m.log)-1].id != a.prev); unlinked != (e.Mark&cursor.MarkUnlinked != 0) {
+		if unlinked := a.prev != "" && m.lastInTail(i) != a.prev; unlinked != (e.Mark&cursor.MarkUnlinked != 0) {
 			m.run.Violation("%s is marked %v behind another than its prev", a.id, e.Mark)
 		}
 		m.log = append(m.log, entry{e, a})
@@ -97,17 +108,17 @@ func (m *model) Check() error {
 	c := m.cursor()
 	if last := len(m.seen) - 1; last < 0 || m.seen[last].Cursor != c {
 		if last >= 0 && (c.Position < m.seen[last].Position || c.TailFrom < m.seen[last].TailFrom || c.High < m.seen[last].High) {
-			return fmt.Errorf("K-e: the cursor went back from %d, %d to %d, %d", m.seen[last].TailFrom, m.seen[last].Position, c.TailFrom, c.Position)
+			return fmt.Errorf("KE: the cursor went back from %d, %d to %d, %d", m.seen[last].TailFrom, m.seen[last].Position, c.TailFrom, c.Position)
 		}
 		m.seen = append(m.seen[max(last, 0):], state{c, items[0]})
 	}
 	switch {
 	case c.TailFrom+c.Tail.Seqs() != c.Position || c.Position != int64(len(m.log)):
-		return fmt.Errorf("K-e: the tail is of the seqs from %d to %d, the position is %d, and %d were given", c.TailFrom, c.TailFrom+c.Tail.Seqs(), c.Position, len(m.log))
+		return fmt.Errorf("KE: the tail is of the seqs from %d to %d, the position is %d, and %d were given", c.TailFrom, c.TailFrom+c.Tail.Seqs(), c.Position, len(m.log))
 	case c.Tail.Len() > mostTail:
-		return fmt.Errorf("K-e: the tail has %d entries", c.Tail.Len())
+		return fmt.Errorf("KE: the tail has %d entries", c.Tail.Len())
 	case c.Low > c.High:
-		return fmt.Errorf("K-e: low is greater than high")
+		return fmt.Errorf("KE: low is greater than high")
 	}
 	if err := m.whole(c); err != nil {
 		return err
@@ -126,11 +137,11 @@ func (m *model) watermarks(c cursor.Cursor) error {
 		}
 	}
 	if c.High != high || c.LateSoFar != late || c.LateSeq != lastLate {
-		return fmt.Errorf("K-e: the cursor says that the watermark is %x, and %d were late, the last at %d: it is %x, and %d, at %d", c.High, c.LateSoFar, c.LateSeq, high, late, lastLate)
+		return fmt.Errorf("KE: the cursor says that the watermark is %x, and %d were late, the last at %d: it is %x, and %d, at %d", c.High, c.LateSoFar, c.LateSeq, high, late, lastLate)
 	}
 	for _, a := range m.stored {
 		if a.owed && a.key <= c.Low && a.seq == 0 && m.restores == 0 {
-			return fmt.Errorf("K-e: low leaves %s behind, which waits", a.id)
+			return fmt.Errorf("KE: low leaves %s behind, which waits", a.id)
 		}
 	}
 	return nil
@@ -145,7 +156,7 @@ func (m *model) whole(c cursor.Cursor) error {
 			continue // in the tail still
 		}
 		if items[i].Last < at && at > m.gone() {
-			return fmt.Errorf("K-e: no place is known of seq %d", at)
+			return fmt.Errorf("KE: no place is known of seq %d", at)
 		}
 		at = items[i].Last - items[i].Entries.Seqs()
 		if err := m.same(items[i].Entries, at); err != nil {
@@ -153,7 +164,7 @@ func (m *model) whole(c cursor.Cursor) error {
 		}
 	}
 	if at > m.gone() {
-		return fmt.Errorf("K-e: no place is known of seq %d", at)
+		return fmt.Errorf("KE: no place is known of seq %d", at)
 	}
 	return m.same(c.Tail, c.TailFrom)
 }
@@ -176,7 +187,7 @@ func (m *model) gone() int64 {
 func (m *model) same(entries cursor.Tail, at int64) error {
 	for e := range entries.All() {
 		if at >= int64(len(m.log)) || m.log[at].Entry != e {
-			return fmt.Errorf("K-e: the place behind %d changed", at)
+			return fmt.Errorf("KE: the place behind %d changed", at)
 		}
 		at++
 	}

@@ -51,7 +51,7 @@ var keyedMutants = []mutant{
 		{"settle.go", "for cur.Tail.Len() > KeyedOrderEntries {", "if cur.Tail.Len() > KeyedOrderEntries {"},
 	}},
 	{"keyed: the stamp of what was known (K5)", sorterFolder, keyedTrace("K5"), []edit{
-		{"keyed.go", "ddb.ToMillis(s.now()), s.expiry(), cur.Position", "cur.MovedAt, s.expiry(), cur.Position"},
+		{"keyed.go", "ddb.ToMillis(s.now()), s.expiry(), cur.Position", "ddb.ToMillis(cur.MovedAt), s.expiry(), cur.Position"},
 	}},
 	{"keyed: the clock after the read (K6)", sorterFolder, keyedTrace("K6"), []edit{
 		{"settle.go", "at.After(l.now.Add(-l.cur.Settings.Settle))", "at.After(later.Add(-l.cur.Settings.Settle))"},
@@ -93,7 +93,7 @@ var keyedMutants = []mutant{
 	{"keyed: places on another position than was looked up", sorterFolder, keyedSchedule("two settle"), []edit{
 		{"store_keyed.go", "seen.Queue, attrPosition.Eq(ddb.Int(seen.Position)), do...)", "seen.Queue, isKeyed, do...)"},
 	}},
-	{"keyed: a move that failed is not looked up anew", sorterFolder, keyedTrace("K1L"), []edit{
+	{"keyed: a move that failed is not looked up anew", sorterFolder, keyedSchedule("two settle"), []edit{
 		{"settle.go", "if err != nil || !given {\n\t\tl.lost = err == nil\n", "if err != nil || !given {\n\t\tl.placed = true\n"},
 	}},
 	{"keyed: a place in the tail is overlooked", sorterFolder, keyedSchedule("the same late one twice"), []edit{

@@ -63,7 +63,7 @@ func (m *model) producer(name string, list ...call) {
 	m.run.Go(name, func(p *sim.Proc) {
 		s := m.process(p)
 		for _, c := range list {
-			if m.keep > 0 && p.Choose(sim.Labelf("next call"), nil, "") < 0 {
+			if (m.keep > 0 || m.pauses) && p.Choose(sim.Labelf("next call"), nil, "") < 0 {
 				return
 			}
 			p.Knows().Int(m.now.UnixMilli())
@@ -122,8 +122,14 @@ func (m *model) settler(name string, times int, upTo cursor.SortKey) {
 			p.Knows().Int(m.now.UnixMilli())
 			p.Invoke()
 			m.running++
-			_, err := m.process(p).Settle(context.Background(), queue, upTo)
+			due := m.dueAt(m.now.Add(m.clocks[p.Name()]), upTo)
+			done, err := m.process(p).Settle(context.Background(), queue, upTo)
 			m.running--
+			for _, a := range due {
+				if err == nil && !done.More && !p.Dead() && a.seq == 0 && m.stored[a.key] == a && m.restores == 0 {
+					m.run.Violation("K-a: a settle ended well, and %s was due before it began", a.id)
+				}
+			}
 			if err != nil && !isFault(err) && !p.Dead() {
 				m.run.Violation("S6: a settler got an error that no fault made: %v", err)
 			}
@@ -269,6 +275,7 @@ func (m *model) clock(steps ...time.Duration) { m.run.Clock(&m.now, nil, steps..
 // restored sets the cursor back to what it is now, at any later moment between two calls, and
 // deletes the order items behind it, as docs/restore.md says; the messages stay as they are.
 func (m *model) restored() {
+	m.pauses = true
 	last := m.seen[len(m.seen)-1]
 	before, entries := last.item, len(m.log)
 	m.run.Go("restore", func(p *sim.Proc) {

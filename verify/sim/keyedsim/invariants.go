@@ -2,6 +2,7 @@ package keyedsim
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -88,6 +89,17 @@ func (m *model) due(from cursor.SortKey) bool {
 		}
 	}
 	return false
+}
+
+// dueAt are the messages up to a sort key that are owed a place, and due by a clock.
+func (m *model) dueAt(now time.Time, upTo cursor.SortKey) []*message {
+	var due []*message
+	for _, a := range m.stored {
+		if a.owed && a.seq == 0 && a.key <= upTo && !now.Before(a.arrived.Add(m.settings.Settle)) {
+			due = append(due, a)
+		}
+	}
+	return due
 }
 
 // wrong reports whether a message's clock was wrong by far, for some settler.

@@ -97,6 +97,8 @@ type model struct {
 	// running counts calls under way: time that is long against a call passes only while
 	// there is none.
 	running int
+	// pauses is set where such time passes, so that a producer waits between two calls.
+	pauses  bool
 	changed bool
 	// restores counts how often tables were set back, or lost something: what is stale may be
 	// answered so then. An answer from before is no longer true.

@@ -114,9 +114,9 @@ func Small() []sim.Scenario {
 		}),
 		scenario("pages of one", 1, atOnce, func(m *model) {
 			m.page = 1
-			m.storeCrowd(1, 3)
+			m.storeCrowd(1, 2)
 			m.sweeper(1)
-			m.producer("A", calls(0)...)
+			m.producer("A", call{one(0, "a", ""), one(0, "b", "")})
 		}),
 		scenario("a page that ends with the wake-up's message", 1, atOnce, func(m *model) {
 			m.page = 1

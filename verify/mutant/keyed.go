@@ -30,13 +30,13 @@ var keyedMutants = []mutant{
 		{"late.go", "batch, nil, cur.Low)", "batch, nil, cur.High)"},
 	}},
 	{"keyed: low is closed by a settle with a bound (K3)", sorterFolder, keyedSchedules, []edit{
-		{"settle.go", "!l.placed && r.upTo == EverySortKey && l.cur.Low", "!l.placed && l.cur.Low"},
+		{"settle.go", "if !l.lost && !l.placed && r.upTo == EverySortKey {", "if !l.lost && !l.placed {"},
 	}},
 	{"keyed: low is closed at what it is by then (K3)", sorterFolder, keyedSchedules, []edit{
-		{"settle.go", "r.sorter.store.RaiseLow(ctx, r.queue, l.cur.High)", "r.sorter.store.RaiseLow(ctx, r.queue, EverySortKey)"},
+		{"settle.go", "l.sorter.store.RaiseLow(ctx, l.queue, low)", "l.sorter.store.RaiseLow(ctx, l.queue, EverySortKey)"},
 	}},
 	{"keyed: low is not closed", sorterFolder, keyedTrace("K1L"), []edit{
-		{"settle.go", "l.cur.Low < l.cur.High {\n", "l.cur.Low > l.cur.High {\n"},
+		{"settle.go", "if l.cur.Low < low {\n", "if l.cur.Low > low {\n"},
 	}},
 	{"keyed: low is lowered by who was slow", sorterFolder, test{"./pkg/cursor", "TestStore/memory"}, []edit{
 		{"store_keyed.go", "attrLow.Lt(ddb.Blob([]byte(low)))", "isKeyed"},
@@ -54,10 +54,10 @@ var keyedMutants = []mutant{
 		{"keyed.go", "ddb.ToMillis(s.now()), s.expiry(), cur.Position", "ddb.ToMillis(cur.MovedAt), s.expiry(), cur.Position"},
 	}},
 	{"keyed: the clock after the read (K6)", sorterFolder, keyedTrace("K6"), []edit{
-		{"settle.go", "at.After(l.now.Add(-l.cur.Settings.Settle))", "at.After(later.Add(-l.cur.Settings.Settle))"},
+		{"settle.go", "a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle))", "a.EnqueuedAt.After(later.Add(-l.cur.Settings.Settle))"},
 	}},
 	{"keyed: no window (K6)", sorterFolder, keyedTrace("K6"), []edit{
-		{"settle.go", "at.After(l.now.Add(-l.cur.Settings.Settle))", "at.After(l.now)"},
+		{"settle.go", "a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle))", "a.EnqueuedAt.After(l.now)"},
 	}},
 	{"keyed: the place of an earlier message (K7)", sorterFolder, keyedTrace("K7"), []edit{
 		{"tail.go", "e.Key == o.Key && e.Count == o.Count && e.Seen == o.Seen", "e.Key == o.Key && e.Count == o.Count"},
@@ -67,7 +67,7 @@ var keyedMutants = []mutant{
 		{"seen.go", "\tif now.Sub(found.read) > age {\n", "\tif now.Sub(found.read) > 1000*age*1000 {\n"},
 	}},
 	{"keyed: seen before the queue has come so far (K9)", sorterFolder, keyedTrace("K9"), []edit{
-		{"settle.go", "case a.Seen > l.cur.Position:", "case false:"},
+		{"settle.go", "if a.Seen <= l.cur.Position {", "if a.Seen >= 0 {"},
 	}},
 	{"keyed: told that it waits, which is not settled (K9)", sorterFolder, keyedTrace("K9"), []edit{
 		{"keyed.go", "\t\tcase k.sortKey() > cur.High && k.Seen > cur.Position:\n\t\t\tk.result.Outcome = Stale\n", ""},
@@ -82,13 +82,13 @@ var keyedMutants = []mutant{
 		{"settle.go", "w.Key < seen.High.Key()", "w.sortKey() < seen.High"},
 	}},
 	{"keyed: a clock far ahead (K12)", sorterFolder, keyedTrace("K12"), []edit{
-		{"settle.go", " || at.After(later.Add(maxClockAhead)) {", " {"},
+		{"settle.go", " || a.EnqueuedAt.After(later.Add(maxClockAhead))\n", "\n"},
 	}},
 	{"keyed: a place short before the end (K13)", sorterFolder, keyedTrace("K13"), []edit{
 		{"late.go", "there[i] = !s.expiresSoon(all[i].ExpiresOn); !there[i]", "there[i] = true; !there[i]"},
 	}},
 	{"keyed: far ahead of a clock read long ago (K14)", sorterFolder, keyedTrace("K14"), []edit{
-		{"settle.go", "at.After(later.Add(maxClockAhead))", "at.After(l.now.Add(maxClockAhead))"},
+		{"settle.go", "a.EnqueuedAt.After(later.Add(maxClockAhead))", "a.EnqueuedAt.After(l.now.Add(maxClockAhead))"},
 	}},
 	{"keyed: places on another position than was looked up", sorterFolder, keyedSchedule("two settle"), []edit{
 		{"store_keyed.go", "seen.Queue, attrPosition.Eq(ddb.Int(seen.Position)), do...)", "seen.Queue, isKeyed, do...)"},
@@ -145,7 +145,7 @@ var keyedMutants = []mutant{
 		{"keyed.go", "case k.mine && k.at.has(MarkDropped):", "case false:"},
 	}},
 	{"keyed: linked to the one before the late ones", sorterFolder, keyedSchedules, []edit{
-		{"settle.go", "entries, before = append(entries, e), e.Key", "entries = append(entries, e)"},
+		{"settle.go", "\t\t\tbefore = e.Key\n", "\t\t\t_ = e.Key\n"},
 	}},
 	{"keyed: a page behind the last one", sorterFolder, keyedSchedule("a page that ends with the wake-up's message"), []edit{
 		{"store_keyed.go", "\t\tpage.More = false // it", "\t\t_ = page.More // it"},

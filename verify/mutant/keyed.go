@@ -153,7 +153,7 @@ var keyedMutants = []mutant{
 	{"keyed: a page skips the one behind it", sorterFolder, keyedSchedule("pages of one"), []edit{
 		{"settle.go", "after = page.Waiting[n-1].sortKey()\n", "after = page.Waiting[n-1].sortKey()[:len(page.Waiting[n-1].sortKey())-tieBreakSize] + \"\\xff\"\n"},
 	}},
-	{"keyed: the sweep passes over what waits", sorterFolder, keyedTrace("K1L"), []edit{
+	{"keyed: the sweep passes over what waits", sorterFolder, keyedSchedule("a new queue"), []edit{
 		{"sweep_keyed.go", "return len(page.Waiting) > 0, err", "return len(page.Waiting) > maxWaiting, err"},
 	}},
 	{"keyed: the sweep passes over what was just placed", sorterFolder, keyedTrace("K1L"), []edit{

@@ -33,6 +33,12 @@ func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables int) {
 	if r.Outcome == cursor.Duplicate && m.attempts[k.name()] == 1 {
 		wrong("it was given once")
 	}
+	if r.Outcome != cursor.Duplicate && there != nil {
+		if there.told {
+			wrong("another was told so before")
+		}
+		there.told = true
+	}
 	switch {
 	case r.Seq == 0 && (r.Outcome == cursor.Waiting || r.Outcome == cursor.Duplicate):
 		switch {

@@ -9,4 +9,4 @@ import (
 
 func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, keyedsim.Small()) }
 
-func TestRandomSchedules(t *testing.T) { simtest.Random(t, keyedsim.Shuffled, 10_000) }
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, keyedsim.Shuffled, 20_000) }

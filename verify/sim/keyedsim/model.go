@@ -56,7 +56,9 @@ type message struct {
 	arrived        time.Time // by the writer's
 	expires        time.Time
 	owed, answered bool
-	seq            int64
+	// told is set when a producer was told that it stored it.
+	told bool
+	seq  int64
 }
 
 // entry is a place in the log.
@@ -329,6 +331,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Int(a.expires.Unix())
 		d.Bool(a.owed)
 		d.Bool(a.answered)
+		d.Bool(a.told)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.attempts)) {
 		d.Text(name)

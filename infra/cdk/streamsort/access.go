@@ -59,7 +59,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
 		s.recordOperations(),
-		allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+		allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 	}
 	if s.ArchiveTable != nil {
 		statements = append(statements, allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"}, s.ArchiveTable.TableArn()))
@@ -93,11 +93,11 @@ func ownEvents(statement awsiam.PolicyStatement) awsiam.PolicyStatement {
 
 // ackAccess: create, read and end chains, and finish those that the stream
 // shows as ended: the claim of a tracked batch, too, whose consumer is then woken
-// up.
+// up, and what it says of whether the consumer takes anything.
 func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		s.changeCursors(),
-		allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 		allow([]string{"dynamodb:PutItem"}, s.ChainsTable.TableArn()),
 		s.readStream(s.ChainsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),

@@ -33,7 +33,7 @@ func TestAccess(t *testing.T) {
 	sweeps["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + sweeps["MessagesTable.Arn"] + " dynamodb:UpdateItem"
 	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem"
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
-	sweeps["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:Query dynamodb:UpdateItem"
+	sweeps["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 
 	sweeps["AuditTable.Arn"] = "dynamodb:PutItem"
 	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
@@ -49,7 +49,7 @@ func TestAccess(t *testing.T) {
 	acks := common("Ack")
 	delete(acks, "MessagesTable.Arn")
 	acks["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
-	acks["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
+	acks["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
 	acks["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
 	acks["ChainsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	acks["FailureQueue.Arn"] = "sqs:SendMessage"

@@ -72,6 +72,17 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		_, _, err = s.TrimTail(t.Context(), c, cursor.OrderItemEntries)
 		wrote("trim tail", err, true, "other")
 
+		k := keyedCursor("keyed")
+		create(t, s, k)
+		place := cursor.Entry{Key: sortKey(waitingOf(t, "keyed", "a", "1")), Count: 1, Mark: cursor.MarkKeyed | cursor.MarkLate}
+		c, _, err = s.GivePlaces(t.Context(), k, cursor.Placing{Entries: cursor.NewTail(place), High: place.Key, Low: "\x00", LateSoFar: 1, LateSeq: 1}, at)
+		wrote("give places", err, true, "advance")
+		_, err = s.RaiseLow(t.Context(), "keyed", place.Key)
+		wrote("raise low", err, true, "other")
+		advance("keyed")
+		_, err = s.TellLate(t.Context(), c, 1)
+		wrote("tell late", err, true, "other")
+
 		until := at.Add(2 * time.Hour)
 		put(t, s, wholeMessage("q", 1))
 		a := wholeArrival("arrival", "a", 7)
@@ -86,7 +97,7 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		}
 
 		// All that a queue can have goes with its erasing, or it would be taken for one.
-		for _, queue := range []string{"q", "arrival"} {
+		for _, queue := range []string{"q", "arrival", "keyed"} {
 			advance(queue)
 			_, err = s.MarkErased(t.Context(), queue, "op", at)
 			wrote("mark erased", err, true, "other")

@@ -43,7 +43,7 @@ func TestStoreMarkErased(t *testing.T) {
 func TestStoreErasedIsFinal(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		ctx, first := t.Context(), int64(1)
-		for _, before := range []cursor.Cursor{newCursor(q), arrivalCursor(q + " in arrival order")} {
+		for _, before := range []cursor.Cursor{newCursor(q), arrivalCursor(q + " in arrival order"), keyedCursor(q + " keyed")} {
 			queue := before.Queue
 			create(t, s, before)
 			_, err := s.MarkErased(ctx, queue, "op", at)
@@ -56,7 +56,12 @@ func TestStoreErasedIsFinal(t *testing.T) {
 				return err
 			}
 			for what, write := range map[string]func() error{
-				"create":         func() error { _, err := s.CreateCursor(ctx, before); return err },
+				"create": func() error { _, err := s.CreateCursor(ctx, before); return err },
+				"give places": func() error {
+					return none(s.GivePlaces(ctx, before, cursor.Placing{Entries: entries("k", 1), High: "\x01", Low: "\x01"}, at))
+				},
+				"raise low":      func() error { c, err := s.RaiseLow(ctx, queue, "\x01"); return none(c, c.Low != "", err) },
+				"tell late":      func() error { told, err := s.TellLate(ctx, before, 1); return none(before, told, err) },
 				"move":           func() error { return none(s.Move(ctx, queue, before.Position, before.Position+1, at)) },
 				"move and park":  func() error { return none(s.MoveAndPark(ctx, queue, before.Position, before.Position+1, at)) },
 				"open gap":       func() error { _, err := s.OpenGap(ctx, queue, 9, at); return err },

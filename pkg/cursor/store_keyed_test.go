@@ -158,8 +158,8 @@ func TestStoreGivePlaces(t *testing.T) {
 	})
 }
 
-// TestKeyedQueuesAreNoOthers: what is for queues of another kind changes nothing.
-func TestKeyedQueuesAreNoOthers(t *testing.T) {
+// TestStoreKeyedQueuesAreNoOthers: what is for queues of another kind changes nothing.
+func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := keyedCursor(q)
 		create(t, s, want)

@@ -2,7 +2,9 @@ package main
 
 // stores are those of all packages.
 var stores = []store{
-	{sorterFolder, []test{arrivalTables, arrivalSchedules, schedules}, nil},
+	{sorterFolder, []test{arrivalTables, arrivalSchedules, schedules}, map[string]string{
+		"raise low if low < ? (bound)": "it stores the key that stands there",
+	}},
 	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, map[string]string{
 		"list if (resultOf missing and processorId = ?)": "what is read of another processor, and no row, is left out again: the filter saves its way",
 		"list if processorId = ?":                        "as above",

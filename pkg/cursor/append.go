@@ -362,37 +362,22 @@ func noSeqsLeft(arrivals []*appending, cur Cursor) {
 // looked for in the order items. Those found there are done; the others are
 // sure to have none up to where the tail begins, and that part never changes.
 //
-// A place stands soon after what its arrival has seen. So it begins with as many
-// order items as a read unit shows, each further page has twice as many, and it
-// ends when all are found. Only one that was stored and never got a place is
+// It ends when all are found. Only one that was stored and never got a place is
 // looked for up to the tail.
 //
 // An order item expires later than what it names. Should one be missing all the
 // same (a retention that was made shorter), nothing is sure: such an arrival is
 // Stale, for another place would be a second one.
 func (s *Sorter) search(ctx context.Context, arrivals []*appending, cur Cursor) error {
-	from := leastSeen(arrivals, cur.TailFrom)
-	unknown := from
-	for limit := orderItemsOfUnit; from < cur.TailFrom; limit = min(2*limit, maxOrderItems) {
-		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Limit: limit, Strong: true})
-		if err != nil {
-			return err
-		}
-		for _, o := range page.Items {
-			for _, a := range arrivals {
-				if seqs, found := o.Entries.find(o.after(), a.entry(), a.Seen); found && a.open() {
-					a.done(seqs)
-				}
+	unknown, err := s.readLog(ctx, cur, func() int64 { return leastSeen(arrivals, cur.TailFrom) }, func(entries Tail, after int64) {
+		for _, a := range arrivals {
+			if seqs, found := entries.find(after, a.entry(), a.Seen); found && a.open() {
+				a.done(seqs)
 			}
-			if o.after() > from {
-				unknown = o.after()
-			}
-			from = o.Last
 		}
-		if !page.More && from < cur.TailFrom {
-			unknown, from = cur.TailFrom, cur.TailFrom
-		}
-		from = max(from, leastSeen(arrivals, cur.TailFrom))
+	})
+	if err != nil {
+		return err
 	}
 	for _, a := range arrivals {
 		if a.open() && a.seen < unknown {
@@ -402,13 +387,6 @@ func (s *Sorter) search(ctx context.Context, arrivals []*appending, cur Cursor) 
 	}
 	return nil
 }
-
-// A read unit shows orderItemsOfUnit order items, of about 400 bytes each, a page of
-// 1 MB less than maxOrderItems.
-const (
-	orderItemsOfUnit = 8
-	maxOrderItems    = 4096
-)
 
 // leastSeen is the least seq behind which an open arrival may have its place; last
 // where none is before it.

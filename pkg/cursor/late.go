@@ -39,36 +39,18 @@ func (s *Sorter) lookUp(ctx context.Context, of []*waiting, cur Cursor) error {
 		}
 	}
 	look(cur.Tail, cur.TailFrom)
-	// Behind what the first of those that are left has seen: an old one that is found is no
-	// reason to read on.
-	least := func() int64 {
-		seen := cur.TailFrom
+	unknown, err := s.readLog(ctx, cur, func() int64 {
+		least := cur.TailFrom
 		for _, w := range byKey {
-			seen = min(seen, w.Seen)
+			least = min(least, w.Seen)
 		}
-		return seen
-	}
-	from := least()
-	staleUpTo := from
-	for limit := orderItemsOfUnit; from < cur.TailFrom && len(byKey) > 0; limit = min(2*limit, maxOrderItems) {
-		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Limit: limit, Strong: true})
-		if err != nil {
-			return err
-		}
-		for _, o := range page.Items {
-			if o.after() > from {
-				staleUpTo = o.after()
-			}
-			look(o.Entries, o.after())
-			from = o.Last
-		}
-		if !page.More && from < cur.TailFrom {
-			staleUpTo, from = cur.TailFrom, cur.TailFrom
-		}
-		from = max(from, least())
+		return least
+	}, look)
+	if err != nil {
+		return err
 	}
 	for _, w := range byKey {
-		w.stale = w.Seen < staleUpTo
+		w.stale = w.Seen < unknown
 	}
 	return nil
 }

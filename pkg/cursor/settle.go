@@ -2,8 +2,8 @@ package cursor
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/margin"
@@ -273,8 +273,8 @@ func (l *settleLook) due(later time.Time) int {
 // move is step 5: it gives places to what is late and to what is due. Where another did so
 // meanwhile, or one of the messages is gone, the look is lost.
 func (l *settleLook) move(ctx context.Context, late, due []*waiting, low SortKey) error {
-	s := l.sorter
-	kept, err := s.keepWaiting(ctx, append(append([]*waiting{}, late...), due...))
+	s, all := l.sorter, slices.Concat(late, due)
+	kept, err := s.keepWaiting(ctx, all)
 	if err != nil || !kept {
 		l.lost = err == nil
 		return err
@@ -286,8 +286,8 @@ func (l *settleLook) move(ctx context.Context, late, due []*waiting, low SortKey
 	}
 	l.placed = true
 	l.done.Moves = append(l.done.Moves, Range{l.cur.Position, cur.Position})
-	for _, w := range append(append([]*waiting{}, late...), due...) {
-		l.done.count(w.at.Mark)
+	for _, w := range all {
+		l.done.count(w.at.Entry)
 	}
 	l.cur = cur
 	flushed, err := s.flushKeyed(ctx, cur)
@@ -302,12 +302,16 @@ func (l *settleLook) move(ctx context.Context, late, due []*waiting, low SortKey
 }
 
 // count counts an entry that got its place.
-func (d *Settled) count(m Mark) {
+func (d *Settled) count(e Entry) {
 	d.Placed++
-	for mark, n := range map[Mark]*int{MarkLate: &d.Late, MarkDropped: &d.Dropped, MarkUnlinked: &d.Unlinked} {
-		if m&mark != 0 {
-			*n++
-		}
+	if e.has(MarkLate) {
+		d.Late++
+	}
+	if e.has(MarkDropped) {
+		d.Dropped++
+	}
+	if e.has(MarkUnlinked) {
+		d.Unlinked++
 	}
 }
 
@@ -372,51 +376,8 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*waiti
 	if err != nil || !given {
 		return cur, false, err
 	}
-	for _, w := range append(append([]*waiting{}, late...), due...) {
+	for _, w := range slices.Concat(late, due) {
 		w.found = true
 	}
 	return cur, true, nil
-}
-
-// flushKeyed takes entries out of the tail of a keyed queue, KeyedOrderEntries an order
-// item, until it has at most so many: the last entry stays there, to which the next is
-// linked. Who gives places does so first, so that a tail has maxPlacing more at most: one
-// without bounds could not be trimmed by one update in the end, nor stored.
-func (s *Sorter) flushKeyed(ctx context.Context, cur Cursor) (Cursor, error) {
-	for cur.Tail.Len() > KeyedOrderEntries {
-		// Where another trims first, and moves, the tail is as long again.
-		var err error
-		if cur, err = s.flushOnce(ctx, cur); err != nil {
-			return Cursor{}, err
-		}
-	}
-	return cur, nil
-}
-
-// flushOnce flushes a tail as it was seen. First the order items are stored, then the tail is
-// trimmed; all of it may be done twice, by anybody: the first entries of a tail never change.
-func (s *Sorter) flushOnce(ctx context.Context, cur Cursor) (Cursor, error) {
-	n := (cur.Tail.Len() - 1) / KeyedOrderEntries
-	items, errs := make([]OrderItem, n), make([]error, n)
-	rest, last := cur.Tail, cur.TailFrom
-	for i := range items {
-		var first Tail
-		first, rest = rest.First(KeyedOrderEntries)
-		last += first.Seqs()
-		items[i] = OrderItem{Queue: cur.Queue, Last: last, Entries: first, ExpiresOn: s.orderExpiry()}
-	}
-	s.forEach(n, func(i int) {
-		there, err := s.store.PutOrderItem(ctx, items[i])
-		if err == nil && there.Entries != items[i].Entries {
-			err = fmt.Errorf("queue %q: the order item up to seq %d is not what the cursor's tail says", cur.Queue, items[i].Last)
-		}
-		errs[i] = err
-	})
-	if err := errors.Join(errs...); err != nil {
-		return Cursor{}, err
-	}
-	return s.remembering(func() (Cursor, error) {
-		trimmed, _, err := s.store.TrimTail(ctx, cur, n*KeyedOrderEntries)
-		return trimmed, err
-	})
 }

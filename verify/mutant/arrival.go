@@ -54,7 +54,7 @@ var arrivalMutants = []mutant{
 		{"flush.go", "s.expiry().Add(orderGrace)", "s.expiry()"},
 	}},
 	{"another order item taken for the tail's", sorterFolder, test{"./pkg/cursor", "TestAnOrderItemOfATime"}, []edit{
-		{"flush.go", "if there.Entries != first {", "if there.Entries == \"\" {"},
+		{"flush.go", "there.Entries != items[i].Entries", "there.Entries == \"\""},
 	}},
 	{"allocation beyond the room", sorterFolder, arrivalSchedules, []edit{
 		{"store_order.go", "\t\t\tattrTail.SizeLe(MaxTail-entries.Len()),\n", ""},
@@ -63,10 +63,10 @@ var arrivalMutants = []mutant{
 		{"append.go", "a.Seen, a.seen = there.Seen, there.Seen", "a.Seen, a.seen = cur.Position, cur.Position"},
 	}},
 	{"trim before the order item (R3)", sorterFolder, arrivalTrace("R3"), []edit{
-		{"flush.go", "there, err := s.store.PutOrderItem(ctx, o)", "_, _, err := s.store.TrimTail(ctx, cur, OrderItemEntries)\n\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tthere, err := s.store.PutOrderItem(ctx, o)"},
+		{"flush.go", "\ts.forEach(n, func(i int) {\n", "\t_, _, _ = s.store.TrimTail(ctx, cur, n*size)\n\ts.forEach(n, func(i int) {\n"},
 	}},
 	{"flush of all that is seen (R4)", sorterFolder, arrivalTrace("R4"), []edit{
-		{"flush.go", "first, _ := cur.Tail.First(OrderItemEntries)", "first := cur.Tail"},
+		{"flush.go", "first, rest = rest.First(size)", "first, rest = rest, \"\""},
 	}},
 	{"place before the message (R5)", sorterFolder, arrivalTrace("R5"), []edit{
 		{"append.go", "s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\terr = s.allocateAll(ctx, arrivals)", "for _, a := range arrivals {\n\t\t\ta.Seen, a.seen, a.mine = cur.Position, cur.Position, true\n\t\t}\n\t\tif err = s.allocateAll(ctx, arrivals); err == nil {\n\t\t\ts.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\t}"},
@@ -88,10 +88,10 @@ var arrivalMutants = []mutant{
 		{"append.go", "s.seen.crowd(queue)\n\t\treturn Cursor{}, s.search(ctx, arrivals, cur)", "for _, a := range arrivals {\n\t\t\ta.seen = max(a.seen, cur.TailFrom)\n\t\t}\n\t\treturn Cursor{}, nil"},
 	}},
 	{"search in the last order item only", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: 1, Strong: true, Backwards: true}"},
+		{"read_log.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: 1, Strong: true, Backwards: true}"},
 	}},
 	{"weak search", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: limit}"},
+		{"read_log.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: limit}"},
 	}},
 	{"places in the tail overlooked", sorterFolder, arrivalSchedules, []edit{
 		{"append.go", "case found:", "case found && false:"},

@@ -48,7 +48,7 @@ var keyedMutants = []mutant{
 		{"settle.go", "\t\tl.lost = true\n\t\treturn nil\n\t}\n\tl.lost = flushed", "\t\tl.cur = cur\n\t\treturn nil\n\t}\n\tl.lost = flushed"},
 	}},
 	{"keyed: a flush that another did first (K4)", sorterFolder, keyedTrace("K4M"), []edit{
-		{"settle.go", "for cur.Tail.Len() > KeyedOrderEntries {", "if cur.Tail.Len() > KeyedOrderEntries {"},
+		{"flush.go", "for cur.Tail.Len() > KeyedOrderEntries {", "if cur.Tail.Len() > KeyedOrderEntries {"},
 	}},
 	{"keyed: the stamp of what was known (K5)", sorterFolder, keyedTrace("K5"), []edit{
 		{"keyed.go", "ddb.ToMillis(s.now()), s.expiry(), cur.Position", "ddb.ToMillis(cur.MovedAt), s.expiry(), cur.Position"},
@@ -76,7 +76,7 @@ var keyedMutants = []mutant{
 		{"late.go", "if w.Seen > cur.Position {", "if w.Seen > MaxSeq {"},
 	}},
 	{"keyed: order items that do not join up (K10)", sorterFolder, keyedTrace("K10"), []edit{
-		{"late.go", "w.stale = w.Seen < staleUpTo", "w.stale = w.Seen < min(staleUpTo, 0)"},
+		{"late.go", "w.stale = w.Seen < unknown", "w.stale = w.Seen < min(unknown, 0)"},
 	}},
 	{"keyed: an equal key is dropped (K11)", sorterFolder, keyedTrace("K11"), []edit{
 		{"settle.go", "w.Key < seen.High.Key()", "w.sortKey() < seen.High"},
@@ -100,13 +100,13 @@ var keyedMutants = []mutant{
 		{"late.go", "\tlook(cur.Tail, cur.TailFrom)\n", ""},
 	}},
 	{"keyed: places in order items are overlooked", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
-		{"late.go", "\t\t\tlook(o.Entries, o.after())\n", ""},
+		{"read_log.go", "\t\t\tshow(o.Entries, o.after())\n", ""},
 	}},
 	{"keyed: looked up behind what the repeat has seen", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
 		{"keyed.go", "k.Seen, k.EnqueuedAt, k.ExpiresOn = there.Seen, there.EnqueuedAt", "k.EnqueuedAt, k.ExpiresOn = there.EnqueuedAt"},
 	}},
 	{"keyed: order items are looked up weakly", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
-		{"late.go", "Limit: limit, Strong: true}", "Limit: limit}"},
+		{"read_log.go", "Limit: limit, Strong: true}", "Limit: limit}"},
 	}},
 	{"keyed: what waits is read weakly", sorterFolder, keyedSchedule("one message from two producers"), []edit{
 		{"settle.go", "UpTo: r.upTo, Strong: true, HeadsOnly: true}", "UpTo: r.upTo, HeadsOnly: true}"},
@@ -130,10 +130,10 @@ var keyedMutants = []mutant{
 		{"settle.go", "\tfor _, w := range due {\n\t\tadd(w, 0)\n\t\tp.High = w.sortKey()\n\t}\n", "\tfor i := range due {\n\t\tw := due[len(due)-1-i]\n\t\tadd(w, 0)\n\t\tp.High = max(p.High, w.sortKey())\n\t}\n"},
 	}},
 	{"keyed: trimmed before the order item", sorterFolder, keyedSchedule("two flush"), []edit{
-		{"settle.go", "\ts.forEach(n, func(i int) {\n", "\t_, _, _ = s.store.TrimTail(ctx, cur, n*KeyedOrderEntries)\n\ts.forEach(n, func(i int) {\n"},
+		{"flush.go", "\ts.forEach(n, func(i int) {\n", "\t_, _, _ = s.store.TrimTail(ctx, cur, n*size)\n\ts.forEach(n, func(i int) {\n"},
 	}},
 	{"keyed: the first order item only, and all trimmed", sorterFolder, keyedTrace("K4T"), []edit{
-		{"settle.go", "\ts.forEach(n, func(i int) {\n", "\ts.forEach(1, func(i int) {\n"},
+		{"flush.go", "\ts.forEach(n, func(i int) {\n", "\ts.forEach(1, func(i int) {\n"},
 	}},
 	{"keyed: a conflict gets the place", sorterFolder, keyedSchedule("two messages under one key and id"), []edit{
 		{"keyed.go", "\t\tk.result.Outcome = Conflict\n\t\treturn nil\n", "\t\tk.Digest = there.Digest\n"},

@@ -56,7 +56,7 @@ var pieceMutants = []mutant{
 		{"gaps.go", "if next == position && from > position+1 {", "if false {"},
 	}},
 	{"a late repeat reads the whole order", sorterFolder, test{"./pkg/cursor", "TestALateRepeatReadsOneUnit"}, []edit{
-		{"append.go", "from = max(from, leastSeen(arrivals, cur.TailFrom))\n", ""},
+		{"read_log.go", "from = max(from, least())\n", ""},
 	}},
 	{"a skip takes an order item's key", sorterFolder, test{"./pkg/cursor", "TestSkipOfAQueueInArrivalOrder"}, []edit{
 		{"gaps.go", "if !numbered(cur) {", "if !cur.Exists() {"},

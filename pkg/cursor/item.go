@@ -25,6 +25,14 @@ const (
 	layoutKeyed   = 4
 )
 
+// logLayout is the layout of what only queues with a log have.
+func logLayout(keyed bool) int64 {
+	if keyed {
+		return layoutKeyed
+	}
+	return layoutArrival
+}
+
 // The attributes of the items, all but the keys.
 const (
 	attrVersion ddb.Path = "v"
@@ -233,17 +241,16 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 	if c.Floor != c.Settings.First-1 {
 		it[attrFloor] = ddb.Int(c.Floor)
 	}
-	switch c.Settings.Kind {
-	case KindArrival:
-		it[attrVersion] = ddb.Int(layoutArrival)
+	if !numbered(c) {
+		it[attrVersion] = ddb.Int(logLayout(keyed(c)))
 		it[attrTailFrom] = ddb.Int(c.TailFrom)
 		it[attrTail] = encodeTail(c.Tail)
+	}
+	switch c.Settings.Kind {
+	case KindArrival:
 		it[attrFingerprintsFrom] = ddb.Int(c.FingerprintsFrom)
 		it[attrFingerprints] = ddb.Text(string(c.Fingerprints))
 	case KindKeyed:
-		it[attrVersion] = ddb.Int(layoutKeyed)
-		it[attrTailFrom] = ddb.Int(c.TailFrom)
-		it[attrTail] = encodeTail(c.Tail)
 		encodeKeyed(it, c)
 	case KindNumbered:
 	}

@@ -67,16 +67,10 @@ func decodeTail(d *ddb.Decoder, attribute ddb.Path, keyed bool) Tail {
 }
 
 func encodeOrderItem(o OrderItem, names Names) ddb.Item {
-	version := layoutArrival
-	for e := range o.Entries.All() {
-		if e.Mark != 0 {
-			version = layoutKeyed
-		}
-	}
 	return ddb.Fields{
 		names.queueKey(): ddb.Text(o.Queue),
 		names.seqKey():   ddb.Int(o.Last),
-		attrVersion:      ddb.Int(int64(version)),
+		attrVersion:      ddb.Int(logLayout(o.Entries.ofKeyed())),
 		attrEntries:      encodeTail(o.Entries),
 		attrExpiresOn:    seconds(o.ExpiresOn),
 	}.Item()
@@ -102,14 +96,10 @@ func decodeOrderItem(it ddb.Item, names Names) (OrderItem, error) {
 }
 
 func encodeArrival(a Arrival, names Names) ddb.Item {
-	version := layoutArrival
-	if a.Key != "" {
-		version = layoutKeyed
-	}
 	it := ddb.Fields{
 		names.queueKey(): ddb.Text(a.Queue),
 		attrSortKey:      ddb.Blob([]byte(a.sortKey())),
-		attrVersion:      ddb.Int(int64(version)),
+		attrVersion:      ddb.Int(logLayout(a.Key != "")),
 		attrPrev:         text(a.Prev),
 		attrID:           ddb.Text(a.ID),
 		attrOp:           ddb.Blob(a.Op),

@@ -119,20 +119,28 @@ func (q *storedSeqs) heal(ctx context.Context, s *Sorter, event table.StreamEven
 // storedKey is the queue and seq that a record says are stored; stored is
 // false for a record that says nothing of the kind (a deletion).
 func storedKey(raw json.RawMessage, names Names) (queue string, seq int64, stored bool, err error) {
+	stored, err = readKeys(raw, func(d *ddb.Decoder) {
+		queue, seq = d.Text(names.queueKey()), d.Number(names.seqKey())
+	})
+	return queue, seq, stored, err
+}
+
+// readKeys reads the keys of an item of which a record says that it is stored; stored is
+// false for a deletion.
+func readKeys(raw json.RawMessage, read func(*ddb.Decoder)) (stored bool, err error) {
 	record, err := stream.Read(raw)
 	if err != nil || record.Removed() {
-		return "", 0, false, err
+		return false, err
 	}
 	keys, err := record.Keys()
 	if err != nil {
-		return "", 0, false, err
+		return false, err
 	}
 	d := ddb.Decoder{Item: keys}
-	queue, seq = d.Text(names.queueKey()), d.Number(names.seqKey())
-	if d.Err != nil {
-		return "", 0, false, record.In(fmt.Errorf("keys: %w", d.Err))
+	if read(&d); d.Err != nil {
+		return false, record.In(fmt.Errorf("keys: %w", d.Err))
 	}
-	return queue, seq, true, nil
+	return true, nil
 }
 
 var errNoImages = errors.New("stream record has no images: the cursors' stream must show NEW_AND_OLD_IMAGES")

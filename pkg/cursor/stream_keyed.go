@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -96,20 +95,10 @@ func stagedIn(event table.StreamEvent, names Names) []*stagedKeys {
 // stagedKey is the queue and the sort key that a record says are stored; an empty sort key
 // for a record that says nothing of the kind (a deletion).
 func stagedKey(raw json.RawMessage, names Names) (queue string, key SortKey, err error) {
-	record, err := stream.Read(raw)
-	if err != nil || record.Removed() {
-		return "", "", err
-	}
-	keys, err := record.Keys()
-	if err != nil {
-		return "", "", err
-	}
-	d := ddb.Decoder{Item: keys}
-	queue, key = d.Text(names.queueKey()), SortKey(d.BytesOr(attrSortKey))
-	if d.Err != nil {
-		return "", "", record.In(fmt.Errorf("keys: %w", d.Err))
-	}
-	return queue, key, nil
+	_, err = readKeys(raw, func(d *ddb.Decoder) {
+		queue, key = d.Text(names.queueKey()), SortKey(d.BytesOr(attrSortKey))
+	})
+	return queue, key, err
 }
 
 // see settles the queue, or asks for a wake-up.

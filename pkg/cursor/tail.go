@@ -201,6 +201,9 @@ func (t Tail) find(after int64, e Entry, seen int64) (Range, bool) {
 	return Range{}, false
 }
 
+// ofKeyed reports whether the entries are of a keyed queue.
+func (t Tail) ofKeyed() bool { return t != "" && Mark(t[2]) != 0 }
+
 // last is the key of the last entry that has a message; empty where there is none.
 func (t Tail) last() SortKey {
 	var last SortKey

@@ -165,7 +165,7 @@ func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next tim
 		r.timer.Again(w, time.Now())
 	case done.Placed == 0:
 		// The clock of who stored the first of them is ahead of ours.
-		next = done.Next
+		next = done.Waiting.Due
 	}
 	return done.Placed > 0, next, nil
 }

@@ -49,7 +49,7 @@ func (b *bench) settle(upTo cursor.SortKey) string {
 	did, err := b.process(cursor.Options{}).Settle(b.t.Context(), "q", upTo)
 	check(b.t, err)
 	answer := fmt.Sprintf("%d placed", did.Placed)
-	for n, what := range map[*int]string{&did.Stale: "stale", &did.Waiting: "waiting"} {
+	for n, what := range map[*int]string{&did.Stale: "stale", &did.Waiting.Count: "waiting"} {
 		if *n > 0 {
 			answer += fmt.Sprintf(", %d %s", *n, what)
 		}

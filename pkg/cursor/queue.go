@@ -41,12 +41,20 @@ func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, more bool, 
 
 // Waits is what waits in a keyed queue.
 type Waits struct {
-	// Count is how many messages there are; More tells that there may be further ones.
+	// Count is how many messages there are; More tells that there may be further ones, which
+	// were not looked at.
 	Count int
 	More  bool
 	// Oldest is when the first of them was stored, and Due when it is to have its place;
 	// zero times where none waits.
 	Oldest, Due time.Time
+}
+
+// add counts a message that waits.
+func (w *Waits) add(a Arrival, settle time.Duration) {
+	if w.Count++; w.Count == 1 || a.EnqueuedAt.Before(w.Oldest) {
+		w.Oldest, w.Due = a.EnqueuedAt, a.EnqueuedAt.Add(settle)
+	}
 }
 
 // Waiting counts the messages of a keyed queue that wait for their places, as far as one
@@ -57,17 +65,11 @@ func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (Waits, error) {
 		return Waits{}, nil
 	}
 	page, err := s.store.Waiting(ctx, WaitingQuery{Queue: cur.Queue, After: cur.High, UpTo: EverySortKey, Limit: maxBatchSize, HeadsOnly: true})
-	if err != nil || len(page.Waiting) == 0 {
-		return Waits{}, err
-	}
-	w := Waits{Count: len(page.Waiting), More: page.More, Oldest: page.Waiting[0].EnqueuedAt}
+	w := Waits{More: page.More}
 	for _, a := range page.Waiting {
-		if a.EnqueuedAt.Before(w.Oldest) {
-			w.Oldest = a.EnqueuedAt
-		}
+		w.add(a, cur.Settings.Settle)
 	}
-	w.Due = w.Oldest.Add(cur.Settings.Settle)
-	return w, nil
+	return w, err
 }
 
 // Configure changes settings of a queue, or makes the queue with these

@@ -35,10 +35,8 @@ type Settled struct {
 	// have a place: what the log knew of them is gone, or they have seen a position that the
 	// queue has not had since its tables were restored. They get none.
 	Stale int
-	// Waiting is how many it saw that wait still, Oldest when the first of them came, and
-	// Next when that one is due; zero times where none waits.
-	Waiting      int
-	Oldest, Next time.Time
+	// Waiting is what it saw that waits still.
+	Waiting Waits
 	// Overdue is how long ago the first of those was due that had no place when it saw them,
 	// whether they have one now or not; 0 where none was due.
 	Overdue time.Duration
@@ -101,8 +99,7 @@ type settleLook struct {
 	placed, lost bool
 	// latest is the position as it was looked at again, once, because a message had seen more.
 	latest *int64
-	// beyond are those ahead that are not kept, and dueBeyond tells that one of them is due.
-	beyond    int
+	// dueBeyond tells that one of those ahead that are not kept is due.
 	dueBeyond bool
 }
 
@@ -110,7 +107,7 @@ type settleLook struct {
 // is due. It reports whether it has to begin again.
 func (r *settling) look(ctx context.Context) (again bool, err error) {
 	l := settleLook{settling: r, now: r.sorter.now()}
-	r.done.Waiting, r.done.Stale, r.done.Oldest, r.done.Next = 0, 0, time.Time{}, time.Time{}
+	r.done.Waiting, r.done.Stale = Waits{}, 0
 	if l.cur, err = r.sorter.readCursor(ctx, r.queue); err != nil {
 		return false, err
 	}
@@ -240,15 +237,13 @@ const maxAheadKept = 4096
 
 // isAhead notes a message beyond the watermark.
 func (l *settleLook) isAhead(a Arrival, later time.Time) {
-	d := &l.done
-	d.Overdue = max(d.Overdue, later.Sub(a.EnqueuedAt)-l.cur.Settings.Settle)
+	l.done.Overdue = max(l.done.Overdue, later.Sub(a.EnqueuedAt)-l.cur.Settings.Settle)
 	if len(l.ahead) < maxAheadKept {
 		l.ahead = append(l.ahead, &waiting{Arrival: a})
 		return
 	}
-	l.beyond++
 	l.dueBeyond = l.dueBeyond || l.isDue(a, later)
-	d.waits(a, l.cur.Settings.Settle)
+	l.done.Waiting.add(a, l.cur.Settings.Settle)
 }
 
 // isDue reports whether a message has waited for the window, or its clock was wrong by far.
@@ -317,16 +312,8 @@ func (d *Settled) count(e Entry) {
 
 // waiting notes what waits still.
 func (l *settleLook) waiting() {
-	l.done.Waiting = len(l.ahead) + l.beyond
 	for _, w := range l.ahead {
-		l.done.waits(w.Arrival, l.cur.Settings.Settle)
-	}
-}
-
-// waits notes a message that waits still.
-func (d *Settled) waits(a Arrival, settle time.Duration) {
-	if d.Oldest.IsZero() || a.EnqueuedAt.Before(d.Oldest) {
-		d.Oldest, d.Next = a.EnqueuedAt, a.EnqueuedAt.Add(settle)
+		l.done.Waiting.add(w.Arrival, l.cur.Settings.Settle)
 	}
 }
 

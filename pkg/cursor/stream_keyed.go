@@ -136,8 +136,8 @@ func (q *stagedKeys) see(ctx context.Context, s *Sorter, options OnArrivalsOptio
 	switch {
 	case err == nil && done.More:
 		err = context.DeadlineExceeded
-	case err == nil && done.Waiting > 0:
-		wakeUp(done.Next) // the window is no longer 0, or a clock is ahead of ours
+	case err == nil && done.Waiting.Count > 0:
+		wakeUp(done.Waiting.Due) // the window is no longer 0, or a clock is ahead of ours
 	}
 	return dropGone(err)
 }

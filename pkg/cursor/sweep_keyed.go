@@ -30,7 +30,7 @@ func (r *sweepRun) settleKeyed(ctx context.Context, seen Cursor) error {
 			return err
 		}
 		r.more = done.More
-		r.seen.Add(tallyWaiting, done.Waiting)
+		r.seen.Add(tallyWaiting, done.Waiting.Count)
 		cur = done.Cursor
 	}
 	return r.tellLate(ctx, cur)

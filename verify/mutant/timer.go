@@ -77,7 +77,7 @@ var timerMutants = []mutant{
 		{"wake.go", "cursor.SortKey(w.UpTo)", "cursor.EverySortKey"},
 	}},
 	{"timer: a settle window's wake-up that is too early is gone", wakersFolder, settled, []edit{
-		{"wake.go", "next = done.Next", "next = time.Time{}"},
+		{"wake.go", "next = done.Waiting.Due", "next = time.Time{}"},
 	}},
 	{"timer: what there was no time to settle waits for the sweep", wakersFolder, settled, []edit{
 		{"wake.go", "\t\tr.timer.Again(w, time.Now())\n", ""},

@@ -134,6 +134,10 @@ func TestStoreGivePlaces(t *testing.T) {
 		told, err = s.TellLate(t.Context(), want, 3)
 		check(t, err)
 		same(t, "told more", told, true)
+		want.LateTold = 1
+		told, err = s.TellLate(t.Context(), want, 4)
+		check(t, err)
+		same(t, "told by another that is behind", told, false)
 		want.LateTold = 3
 		same(t, "read", standing(t, s, q), want)
 

@@ -87,7 +87,7 @@ var timerMutants = []mutant{
 	}},
 	{"sweep: a keyed queue that cannot be settled is not told", sorterFolder, settled, []edit{
 		{"sweep_keyed.go", "\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n", ""},
-		{"sweep_keyed.go", "\t\tr.seen.Add(tallyWaiting, done.Waiting)\n", "\t\tr.seen.Add(tallyWaiting, done.Waiting)\n\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n"},
+		{"sweep_keyed.go", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n"},
 	}},
 	{"timer: what was refused is under way", timerFolder, sending, []edit{
 		{"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.sent.Add(w.Thing, w.comesOut(now))\n\t}\n"},

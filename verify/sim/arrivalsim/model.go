@@ -27,6 +27,7 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/logsim"
 )
 
 // start is when every run begins.
@@ -91,7 +92,7 @@ type known struct {
 func newModel(run *sim.Run, made crowds) *model {
 	var names cursor.Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...).Remember()
-	m := &model{run: run, tables: tables, store: storeOn(tables), crowds: made, now: start, attempts: map[string]int{}}
+	m := &model{run: run, tables: tables, store: logsim.Store(tables), crowds: made, now: start, attempts: map[string]int{}}
 	m.known.arrivals = map[cursor.SortKey]cursor.Arrival{}
 	tables.OnChange(func(c ddb.Change) {
 		switch c.Table.Name {
@@ -110,18 +111,10 @@ func newModel(run *sim.Run, made crowds) *model {
 	return m
 }
 
-func storeOn(engine ddb.Engine) *cursor.Store {
-	s, err := cursor.NewStore(engine, cursor.Names{})
-	if err != nil {
-		panic(err) // unreachable: the names are the defaults
-	}
-	return s
-}
-
 // process is a Sorter with a memory of its own, on its view of the tables.
 func (m *model) process(p *sim.Proc) *cursor.Sorter {
 	ops := 0
-	s, err := cursor.New(storeOn(m.view(p)), &cursor.Options{
+	s, err := cursor.New(logsim.Store(m.view(p)), &cursor.Options{
 		ForEach: fanout.OneByOne, Retention: m.keep, Now: func() time.Time { return m.now },
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
 	})
@@ -161,7 +154,7 @@ func (m *model) crowd(name string, entries int) {
 		_, _ = m.tables.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put arrival", Table: &arrivalsTable}, Item: it})
 		m.known.arrivals[cursor.HashOf(c.arrivals[i].ID)] = c.arrivals[i]
 	}
-	_, _, _ = storeOn(m.view(nil)).Allocate(ctx, queue, c.tail, cursor.Range{From: at, To: at}, m.now)
+	_, _, _ = logsim.Store(m.view(nil)).Allocate(ctx, queue, c.tail, cursor.Range{From: at, To: at}, m.now)
 	_ = m.Check() // notes the cursor
 }
 
@@ -271,24 +264,7 @@ func (m *model) Check() error {
 // for what may be gone. The order items that others made do not expire, and may
 // stand before one that has.
 func (m *model) places(c cursor.Cursor) error {
-	items := m.items()
-	at := c.TailFrom
-	for i := len(items) - 1; i >= 0; i-- {
-		if items[i].Last > at {
-			continue // in the tail still
-		}
-		if items[i].Last < at && at > m.gone() {
-			return fmt.Errorf("O1: no place is known of seq %d", at)
-		}
-		at = items[i].Last - items[i].Entries.Seqs()
-		if err := m.same(items[i].Entries, at); err != nil {
-			return err
-		}
-	}
-	if at > m.gone() {
-		return fmt.Errorf("O1: no place is known of seq %d", at)
-	}
-	return m.same(c.Tail, c.TailFrom)
+	return logsim.Whole("O1", c, m.items(), m.gone, m.same)
 }
 
 // gone is a seq up to which places may have been deleted: what is delivered,

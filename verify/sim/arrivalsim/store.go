@@ -2,11 +2,11 @@ package arrivalsim
 
 import (
 	"context"
-	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/logsim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
@@ -49,7 +49,7 @@ func (m *model) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		d.Bool(a.Held || a.Item.Get("op").Equal(put.Get("op")))
 	case "query order items":
 		for _, it := range a.Items {
-			hashOf(d, it, "seq", "entries")
+			simdb.HashOf(d, it, "seq", "entries")
 		}
 		d.Bool(a.Next.Exists())
 	case "get arrivals":
@@ -65,17 +65,11 @@ func (m *model) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 }
 
 func hashCursor(d *sim.Digest, it ddb.Item) {
-	hashOf(d, it, "position", "tailFrom", "tail", "printsFrom", "prints", "gapSince")
+	simdb.HashOf(d, it, "position", "tailFrom", "tail", "printsFrom", "prints", "gapSince")
 }
 
 func hashArrival(d *sim.Digest, it ddb.Item) {
-	hashOf(d, it, "op", "seen", "expiresOn", "count", "digest")
-}
-
-func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
-	for _, attribute := range attributes {
-		it.Get(attribute).Digest(d)
-	}
+	simdb.HashOf(d, it, "op", "seen", "expiresOn", "count", "digest")
 }
 
 // perform has a request done, and checks what it did.
@@ -112,14 +106,7 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 // before; of order items, without the first one, the last one, or all; of
 // arrivals, without the last one.
 func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
-	shown := func(part func(items []ddb.Item) []ddb.Item) func() (ddb.Answer, error) {
-		return func() (ddb.Answer, error) {
-			a, err := now()
-			a.Items = part(slices.Clip(a.Items))
-			return a, err
-		}
-	}
-	withoutLast := shown(func(items []ddb.Item) []ddb.Item { return items[:max(len(items)-1, 0)] })
+	shown := func(part func([]ddb.Item) []ddb.Item) func() (ddb.Answer, error) { return logsim.Shown(now, part) }
 	switch r.Name() {
 	case "get cursor":
 		if len(m.seen) > 1 {
@@ -127,12 +114,12 @@ func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (d
 		}
 	case "query order items":
 		return []func() (ddb.Answer, error){
-			shown(func(items []ddb.Item) []ddb.Item { return items[min(1, len(items)):] }),
-			withoutLast,
+			shown(logsim.WithoutFirst),
+			shown(logsim.WithoutLast),
 			shown(func([]ddb.Item) []ddb.Item { return nil }),
 		}
 	case "get arrivals":
-		return []func() (ddb.Answer, error){withoutLast}
+		return []func() (ddb.Answer, error){shown(logsim.WithoutLast)}
 	}
 	return nil
 }

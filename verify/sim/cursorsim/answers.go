@@ -6,6 +6,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // standing is the item that a request found, stored, or was refused for.
@@ -29,11 +30,11 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		// needs to know whose other one it is: it is the same to have read it.
 		put, _ := r.(ddb.Put)
 		d.Bool(a.Held || put.Item.Exists() && a.Item.Get("op").Equal(put.Item.Get("op")))
-		hashOf(d, standing(r, a), "seq", "body", "tombstone")
+		simdb.HashOf(d, standing(r, a), "seq", "body", "tombstone")
 	case "query messages":
 		d.Int(int64(len(a.Items)))
 		for _, it := range a.Items {
-			hashOf(d, it, "seq", "body", "tombstone", "expiresOn")
+			simdb.HashOf(d, it, "seq", "body", "tombstone", "expiresOn")
 		}
 		d.Bool(a.Next.Exists())
 	case "keep message":
@@ -45,30 +46,24 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		}
 		d.Digest(a.Next.Digest())
 	case "announce":
-		hashOf(d, a.Item, "announced")
+		simdb.HashOf(d, a.Item, "announced")
 	case "mark erased", "end erase":
 		hashCursor(d, a.Item)
 	case "query seqs", "query arrivals":
 		for _, it := range a.Items {
-			hashOf(d, it, "seq")
+			simdb.HashOf(d, it, "seq")
 		}
 		d.Bool(a.Next.Exists())
 	case "delete messages":
 		d.Int(int64(len(a.Left)))
 	case "get sweep progress":
-		hashOf(d, a.Item, "after", "began", "finished")
+		simdb.HashOf(d, a.Item, "after", "began", "finished")
 	}
 }
 
 // hashCursor feeds what can differ in a queue's cursor within a scenario.
 func hashCursor(d *sim.Digest, it ddb.Item) {
-	hashOf(d, it, "position", "parked", "gapSince", "announced", "maxAhead", "mode", "erased", "emptied")
-}
-
-func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
-	for _, attribute := range attributes {
-		it.Get(attribute).Digest(d)
-	}
+	simdb.HashOf(d, it, "position", "parked", "gapSince", "announced", "maxAhead", "mode", "erased", "emptied")
 }
 
 // state is a cursor as it stood, and its item.

@@ -77,7 +77,7 @@ func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	case "query messages":
 		d.Int(int64(len(a.Items)))
 		for _, it := range a.Items {
-			hashOf(d, it, "seq", "expiresOn")
+			simdb.HashOf(d, it, "seq", "expiresOn")
 		}
 		d.Bool(a.Next.Exists())
 	case "keep message":
@@ -90,13 +90,7 @@ func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 
 // hashQueue is hashCursor of an item.
 func hashQueue(d *sim.Digest, it ddb.Item) {
-	hashOf(d, it, "queue", "position", "gapSince", "nudged", "floor", "floorSince")
-}
-
-func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
-	for _, attribute := range attributes {
-		it.Get(attribute).Digest(d)
-	}
+	simdb.HashOf(d, it, "queue", "position", "gapSince", "nudged", "floor", "floorSince")
 }
 
 // perform has a request done. What it did is checked at the end of the step.

@@ -8,6 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/logsim"
 )
 
 // keyed is a message of a producer.
@@ -100,7 +101,7 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
 	known := true
 	for i, r := range results {
 		if r.Err != nil {
-			if !isFault(r.Err) {
+			if !logsim.IsFault(r.Err) {
 				m.run.Violation("S6: %s got an error that no fault made: %v", c[i].ID, r.Err)
 			}
 			known = false
@@ -130,7 +131,7 @@ func (m *model) settler(name string, times int, upTo cursor.SortKey) {
 					m.run.Violation("K-a: a settle ended well, and %s was due before it began", a.id)
 				}
 			}
-			if err != nil && !isFault(err) && !p.Dead() {
+			if err != nil && !logsim.IsFault(err) && !p.Dead() {
 				m.run.Violation("S6: a settler got an error that no fault made: %v", err)
 			}
 			p.Forget()
@@ -189,46 +190,11 @@ func (m *model) flusher() {
 // reader reads what has come, so many times, each time in a process that knows nothing.
 func (m *model) reader(times int) {
 	m.reads = true
-	m.run.Go("reader", func(p *sim.Proc) {
-		for i := range times {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("look"), func() bool { return m.cursor().Position > m.delivered }, "") < 0 {
-				return
-			}
-			m.running++
-			err := m.readOnce(p)
-			m.running--
-			if p.Dead() {
-				return
-			}
-			if err != nil {
-				m.run.Violation("the reader: %v", err)
-			}
-		}
-	})
-}
-
-func (m *model) readOnce(p *sim.Proc) error {
-	s := m.process(p)
-	cur, err := s.Status(context.Background(), queue)
-	if err != nil {
-		return nil
+	r := logsim.Reader{
+		Run: m.run, Queue: queue, Position: func() int64 { return m.cursor().Position }, Sorter: m.process, Take: m.read,
+		Delivered: &m.delivered, Running: &m.running,
 	}
-	after := m.delivered
-	for got, err := range s.Read(context.Background(), queue, after, cur.Position) {
-		if p.Dead() || isFault(err) {
-			return nil
-		}
-		if err == nil {
-			err = m.read(after, got)
-		}
-		if err != nil {
-			return err
-		}
-		after = got.Seq
-	}
-	m.delivered = after
-	return nil
+	r.Go(times)
 }
 
 // keeper lets time pass, so many times, keeps what is undelivered as the sweep does, and

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim/logsim"
 )
 
 // stale reports whether a message has seen more than the queue has had: tables were set back.
@@ -161,24 +162,7 @@ func (m *model) watermarks(c cursor.Cursor) error {
 
 // whole checks K-e: the log is in the order items and in the tail, but for what may be gone.
 func (m *model) whole(c cursor.Cursor) error {
-	items := m.items()
-	at := c.TailFrom
-	for i := len(items) - 1; i >= 0; i-- {
-		if items[i].Last > at {
-			continue // in the tail still
-		}
-		if items[i].Last < at && at > m.gone() {
-			return fmt.Errorf("KE: no place is known of seq %d", at)
-		}
-		at = items[i].Last - items[i].Entries.Seqs()
-		if err := m.same(items[i].Entries, at); err != nil {
-			return err
-		}
-	}
-	if at > m.gone() {
-		return fmt.Errorf("KE: no place is known of seq %d", at)
-	}
-	return m.same(c.Tail, c.TailFrom)
+	return logsim.Whole("KE", c, m.items(), m.gone, m.same)
 }
 
 // gone is a seq up to which places may have been deleted: what is delivered, once time has

@@ -1,15 +1,12 @@
 package keyedsim
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 )
-
-func isFault(err error) bool { return errors.Is(err, sim.ErrFault) || errors.Is(err, sim.ErrDead) }
 
 // Suite is what there is to run.
 func Suite() sim.Suite {

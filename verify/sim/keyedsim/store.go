@@ -2,11 +2,11 @@ package keyedsim
 
 import (
 	"context"
-	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/logsim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
@@ -53,7 +53,7 @@ func (m *model) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		d.Bool(a.Held || a.Item.Get("op").Equal(put.Get("op")))
 	case "query order items":
 		for _, it := range a.Items {
-			hashOf(d, it, "seq", "entries", "expiresOn")
+			simdb.HashOf(d, it, "seq", "entries", "expiresOn")
 		}
 		d.Bool(a.Next.Exists())
 	case "get arrivals", "query waiting":
@@ -70,17 +70,11 @@ func (m *model) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 }
 
 func hashCursor(d *sim.Digest, it ddb.Item) {
-	hashOf(d, it, "position", "tailFrom", "tail", "high", "low", "gapSince")
+	simdb.HashOf(d, it, "position", "tailFrom", "tail", "high", "low", "gapSince")
 }
 
 func hashMessage(d *sim.Digest, it ddb.Item) {
-	hashOf(d, it, "sortKey", "op", "seen", "enqueuedAt", "expiresOn", "digest")
-}
-
-func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
-	for _, attribute := range attributes {
-		it.Get(attribute).Digest(d)
-	}
+	simdb.HashOf(d, it, "sortKey", "op", "seen", "enqueuedAt", "expiresOn", "digest")
 }
 
 // perform has a request done, and checks what it did.
@@ -120,26 +114,18 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 // older are what a weak read may be answered: of the cursor, what stood there before; of
 // others, without the first one, the last one, or all.
 func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
-	shown := func(part func(items []ddb.Item) []ddb.Item) func() (ddb.Answer, error) {
-		return func() (ddb.Answer, error) {
-			a, err := now()
-			a.Items = part(slices.Clip(a.Items))
-			return a, err
-		}
-	}
-	withoutLast := shown(func(items []ddb.Item) []ddb.Item { return items[:max(len(items)-1, 0)] })
-	withoutFirst := shown(func(items []ddb.Item) []ddb.Item { return items[min(1, len(items)):] })
+	shown := func(part func([]ddb.Item) []ddb.Item) func() (ddb.Answer, error) { return logsim.Shown(now, part) }
 	switch r.Name() {
 	case "get cursor":
 		if len(m.seen) > 1 {
 			return []func() (ddb.Answer, error){func() (ddb.Answer, error) { return ddb.Answer{Item: m.seen[0].item}, nil }}
 		}
 	case "query order items":
-		return []func() (ddb.Answer, error){withoutFirst, withoutLast, shown(func([]ddb.Item) []ddb.Item { return nil })}
+		return []func() (ddb.Answer, error){shown(logsim.WithoutFirst), shown(logsim.WithoutLast), shown(func([]ddb.Item) []ddb.Item { return nil })}
 	case "query waiting":
-		return []func() (ddb.Answer, error){withoutFirst, withoutLast}
+		return []func() (ddb.Answer, error){shown(logsim.WithoutFirst), shown(logsim.WithoutLast)}
 	case "get arrivals":
-		return []func() (ddb.Answer, error){withoutLast}
+		return []func() (ddb.Answer, error){shown(logsim.WithoutLast)}
 	}
 	return nil
 }

@@ -38,13 +38,13 @@ func hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	case "put arrival":
 		hashArrival(d, it)
 	case "allocation", "move":
-		hashOf(d, it, "position", "parked", "tail")
+		simdb.HashOf(d, it, "position", "parked", "tail")
 		d.Bool(a.Held)
 	case "get cursor":
-		hashOf(d, it, "position", "parked", "tail")
+		simdb.HashOf(d, it, "position", "parked", "tail")
 		d.Bool(past.IsStrong(r))
 	case "put message", "get message":
-		hashOf(d, it, "body", "op")
+		simdb.HashOf(d, it, "body", "op")
 	case "get arrivals":
 		for _, found := range a.Items {
 			hashArrival(d, found)
@@ -53,13 +53,7 @@ func hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	}
 }
 
-func hashArrival(d *sim.Digest, it ddb.Item) { hashOf(d, it, "id", "op", "seen", "expiresOn") }
-
-func hashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
-	for _, attribute := range attributes {
-		it.Get(attribute).Digest(d)
-	}
-}
+func hashArrival(d *sim.Digest, it ddb.Item) { simdb.HashOf(d, it, "id", "op", "seen", "expiresOn") }
 
 // perform has a request done, and notes what stands there after a put.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {

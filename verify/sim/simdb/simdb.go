@@ -121,3 +121,10 @@ func (a answer) Hash(d *sim.Digest) {
 func (a answer) String() string {
 	return fmt.Sprintf("held %v, %v %v", a.Held, a.Item, a.Items)
 }
+
+// HashOf feeds some attributes of an item.
+func HashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
+	for _, attribute := range attributes {
+		it.Get(attribute).Digest(d)
+	}
+}

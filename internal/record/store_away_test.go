@@ -1,0 +1,53 @@
+package record_test
+
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/record"
+)
+
+// TestStoreAwayIsForgotten by whatever ends a claim otherwise, and by who operates: the sink is
+// not away for what comes next.
+func TestStoreAwayIsForgotten(t *testing.T) {
+	away, refused := failure(false), failure(true)
+	away.Away, refused.Away = 1, 1
+	failedAs := func(b *bench, name string, f record.Failure) record.Consumer {
+		c := b.claim(b.create(b.fresh(name)), "r0", 5)
+		return b.answer("away", failed(c, f), true)(b.Fail(b.Context(), b.queue, name, c.Token, f))
+	}
+	again := func(b *bench, name string) record.Consumer { return b.claim(failedAs(b, name, away), "r1", 5) }
+	for name, end := range map[string]func(*bench, string) (record.Consumer, bool, error){
+		"commit": func(b *bench, name string) (record.Consumer, bool, error) {
+			return b.Commit(b.Context(), b.queue, name, again(b, name).Token)
+		},
+		"finish": func(b *bench, name string) (record.Consumer, bool, error) {
+			return b.Finish(b.Context(), b.queue, name, b.decide(again(b, name)).Token)
+		},
+		"commit prepared": func(b *bench, name string) (record.Consumer, bool, error) {
+			return b.CommitPrepared(b.Context(), b.queue, name, b.prepare(again(b, name)).Token)
+		},
+		"commit prepared and claim": func(b *bench, name string) (record.Consumer, bool, error) {
+			return b.CommitPreparedAndClaim(b.Context(), b.queue, name, b.prepare(again(b, name)).Token, claim("r2", 6))
+		},
+		"abort prepared": func(b *bench, name string) (record.Consumer, bool, error) {
+			return b.AbortPrepared(b.Context(), b.queue, name, b.prepare(again(b, name)).Token, failure(false))
+		},
+		"quarantine": func(b *bench, name string) (record.Consumer, bool, error) {
+			c := b.doubted(b.prepare(again(b, name)))
+			return b.Quarantine(b.Context(), c, over(c))
+		},
+		"rewind": func(b *bench, name string) (record.Consumer, bool, error) {
+			return b.Rewind(b.Context(), failedAs(b, name, away), 1, "op")
+		},
+		"unblock": func(b *bench, name string) (record.Consumer, bool, error) {
+			return b.Unblock(b.Context(), failedAs(b, name, refused), false, "op")
+		},
+	} {
+		each(t, func(b *bench) {
+			c, made, err := end(b, name)
+			if err != nil || !made || c.Away != 0 {
+				b.Errorf("%s: %+v, %v, %v", name, c, made, err)
+			}
+		})
+	}
+}

@@ -93,13 +93,9 @@ func appendGoesWrong(t *testing.T, prepare, do []cursor.Arrival, fault ddbtest.F
 	if len(prepare) > 0 {
 		h.must(h.append(answers, prepare...))
 	}
-	h.faults.Fail(k, fault)
-	err := h.append(answers, do...)
-	if h.faults.Pending() {
-		h.must(err)
+	if wrong, _ := h.once(fault, k, func() error { return h.append(answers, do...) }); !wrong {
 		return false
 	}
-	h.faults.Fail(0, "")
 	h.must(h.append(answers, do...))
 	h.appended(answers)
 	if len(answers) < len(do) {

@@ -166,6 +166,20 @@ func firstError(errs ...error) error {
 	return nil
 }
 
+// once does something with its kth request going wrong, and returns its error. It reports
+// whether there was such a request; where there was none, nothing may have failed.
+func (h *hurt) once(fault ddbtest.Fault, k int, do func() error) (wrong bool, failed error) {
+	h.t.Helper()
+	h.faults.Fail(k, fault)
+	failed = do()
+	if h.faults.Pending() {
+		h.must(failed)
+		return false, nil
+	}
+	h.faults.Fail(0, "")
+	return true, failed
+}
+
 // goesWrong does the operation with its kth request going wrong. It reports
 // whether there was one.
 func goesWrong(t *testing.T, prepare, do func(*hurt) error, want int64, fault ddbtest.Fault, k int) bool {
@@ -174,13 +188,10 @@ func goesWrong(t *testing.T, prepare, do func(*hurt) error, want int64, fault dd
 	if prepare != nil {
 		h.must(prepare(h))
 	}
-	h.faults.Fail(k, fault)
-	err := do(h)
-	if h.faults.Pending() {
-		h.must(err)
+	wrong, err := h.once(fault, k, func() error { return do(h) })
+	if !wrong {
 		return false
 	}
-	h.faults.Fail(0, "")
 	if harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial; harmless != (err == nil) {
 		t.Errorf("%s at request %d: error %v", fault, k, err)
 	}

@@ -113,13 +113,10 @@ func keyedGoesWrong(t *testing.T, prepare, do func(*hurt) error, want string, fa
 	if prepare != nil {
 		h.must(prepare(h))
 	}
-	h.faults.Fail(k, fault)
-	err := do(h)
-	if h.faults.Pending() {
-		h.must(err)
+	wrong, err := h.once(fault, k, func() error { return do(h) })
+	if !wrong {
 		return false
 	}
-	h.faults.Fail(0, "")
 	if harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial; harmless && err != nil {
 		t.Errorf("%s at request %d: error %v", fault, k, err)
 	}

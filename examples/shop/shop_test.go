@@ -33,7 +33,7 @@ func TestShop(t *testing.T) {
 		t.Fatal(err)
 	}
 	template := assertions.Template_FromStack(stack, nil)
-	template.ResourceCountIs(jsii.String("AWS::Lambda::EventSourceMapping"), jsii.Number(5)) // sort, ack, process, sweep for the timer, Books
+	template.ResourceCountIs(jsii.String("AWS::Lambda::EventSourceMapping"), jsii.Number(6)) // sort of both tables, ack, process, sweep for the timer, Books
 	text, err := json.Marshal(template.ToJSON())
 	if err != nil {
 		t.Fatal(err)

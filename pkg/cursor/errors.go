@@ -12,7 +12,8 @@ import (
 // them mean that the caller may repeat the operation: it takes up what the
 // failed one left.
 var (
-	// ErrThrottled: DynamoDB asks to slow down. Nothing is known to be written.
+	// ErrThrottled: DynamoDB asks to slow down, or too many give places in one keyed queue.
+	// Nothing is known to be written.
 	ErrThrottled = ddb.ErrThrottled
 	// ErrUnavailable: no answer, or a fault of the server. The request may
 	// have taken effect all the same.

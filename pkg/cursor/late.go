@@ -1,6 +1,9 @@
 package cursor
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // waiting is a message of a keyed queue that is looked for in the queue's log.
 type waiting struct {
@@ -58,10 +61,11 @@ func (s *Sorter) lookUp(ctx context.Context, of []*waiting, cur Cursor) error {
 // placeLate gives late messages of a queue their places, behind all others. Those that have
 // one get that. They are at or under the watermark of the cursor, which was read strongly.
 //
-// A move that fails shows the cursor as it is: all is looked up anew, for what was found out
-// is of one position. Low stays: nothing was read that it could speak for.
+// A move that fails is followed by a pause and another look at the cursor: all is looked up
+// anew, for what was found out is of one position. Low stays: nothing was read that it could
+// speak for.
 func (s *Sorter) placeLate(ctx context.Context, late []*waiting, cur Cursor) error {
-	for {
+	for losses := 0; ; {
 		var err error
 		if cur, err = s.flushKeyed(ctx, cur); err != nil {
 			return err
@@ -81,8 +85,20 @@ func (s *Sorter) placeLate(ctx context.Context, late []*waiting, cur Cursor) err
 		if err != nil {
 			return err
 		}
-		if cur, _, err = s.givePlaces(ctx, cur, batch, nil, cur.Low); err != nil {
+		given := false
+		if cur, given, err = s.givePlaces(ctx, cur, batch, nil, cur.Low); err != nil {
 			return err
+		}
+		if !given {
+			if losses++; losses > maxLosses {
+				return fmt.Errorf("queue %q: others gave places each time: %w", cur.Queue, ErrThrottled)
+			}
+			if err := s.waitAfterLoss(ctx, losses); err != nil {
+				return err
+			}
+			if cur, err = s.readCursor(ctx, cur.Queue); err != nil {
+				return err
+			}
 		}
 	}
 }

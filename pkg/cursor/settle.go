@@ -68,9 +68,12 @@ func (s *Sorter) Settle(ctx context.Context, queue string, upTo SortKey) (Settle
 		if err != nil || !again {
 			return run.done, err
 		}
-		if !run.goOn() {
+		if !run.goOn() || run.losses > maxLosses {
 			run.done.More = true
 			return run.done, nil
+		}
+		if err := s.waitAfterLoss(ctx, run.losses); err != nil {
+			return run.done, err
 		}
 	}
 }
@@ -81,6 +84,8 @@ type settling struct {
 	queue  string
 	upTo   SortKey
 	goOn   func() bool
+	// losses is how many looks in a row placed nothing, for another did meanwhile.
+	losses int
 	done   Settled
 }
 
@@ -117,7 +122,12 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 	case !keyed(l.cur):
 		return false, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "is not settled: " + noKey, Queue: r.queue}
 	}
-	defer func() { r.done.Cursor = l.cur }()
+	defer func() {
+		r.done.Cursor = l.cur
+		if r.losses++; !l.lost || l.placed {
+			r.losses = 0
+		}
+	}()
 	l.first = l.cur.High
 	// Should who filled the tail have died, all moves would find no room.
 	if l.cur, err = r.sorter.flushKeyed(ctx, l.cur); err != nil {

@@ -25,6 +25,7 @@ type Sorter struct {
 	newOp     func() []byte
 	forEach   func(n int, do func(i int))
 	wakeUp    func(queue string, due time.Time)
+	pause     func(ctx context.Context, most time.Duration) error
 	seen      *seenCursors
 }
 
@@ -59,6 +60,10 @@ type Options struct {
 	// finds what is due. It may be called from several goroutines at once, and must not
 	// wait for anything.
 	WakeUp func(queue string, due time.Time)
+	// Pause waits for a time that chance decides, from 0 to most, or returns the context's
+	// error: who lost a move of a keyed queue to another does, before the next try. nil means
+	// a timer.
+	Pause func(ctx context.Context, most time.Duration) error
 }
 
 const (
@@ -82,6 +87,7 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		newOp:     options.NewOp,
 		forEach:   options.ForEach,
 		wakeUp:    options.WakeUp,
+		pause:     options.Pause,
 	}
 	if options.Defaults != nil {
 		s.defaults = *options.Defaults
@@ -112,6 +118,9 @@ func New(store *Store, options *Options) (*Sorter, error) {
 	}
 	if s.forEach == nil {
 		s.forEach = fanout.SideBySide
+	}
+	if s.pause == nil {
+		s.pause = randomPause
 	}
 	s.seen = newSeenCursors(s.now)
 	return s, nil

@@ -162,6 +162,12 @@ var keyedMutants = []mutant{
 	{"keyed: late ones are not announced where the log is not whole", sorterFolder, keyedTrace("K10"), []edit{
 		{"sweep_keyed.go", "if errors.As(err, new(*MissingError)) {", "if false {"},
 	}},
+	{"keyed: who lost a move tries again at once", sorterFolder, test{"./pkg/cursor", "TestLateOnesSideBySide"}, []edit{
+		{"contend.go", "return s.pause(ctx, firstPause<<(losses-1))", "return ctx.Err()"},
+	}},
+	{"keyed: a settler that loses each move goes on for longer", sorterFolder, test{"./pkg/cursor", "TestWhoLosesEachMove"}, []edit{
+		{"settle.go", "run.losses > maxLosses", "run.losses > 2*maxLosses"},
+	}},
 	{"keyed: a weak read of what stands in order is enough", sorterFolder, keyedSchedules, []edit{
 		{"places.go", "if strong || len(found) == len(places) {", "if strong || len(found) > 0 {"},
 	}},

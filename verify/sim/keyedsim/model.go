@@ -154,6 +154,8 @@ func (m *model) process(p *sim.Proc) *cursor.Sorter {
 			return m.now.Add(ahead)
 		},
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
+		// Who goes on first is the schedule's choice.
+		Pause: func(context.Context, time.Duration) error { return nil },
 	})
 	if err != nil {
 		panic(err) // a scenario with options out of bounds

@@ -101,17 +101,19 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 	}
 }
 
-// TestSettlingGoesOnAtOnce where the time did not last, and comes again where it failed.
+// TestSettlingGoesOnAtOnce where its turn did not last, by a wake-up of its own; and comes again
+// where it failed.
 func TestSettlingGoesOnAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
-		slow, broken := false, false
+		var query func(context.Context) error
 		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-			if query, ok := r.(ddb.Query); ok && slow && query.Table.Name == "streamsort-arrivals" {
-				time.Sleep(40 * time.Second)
-			}
-			if broken {
-				return ddb.Answer{}, errors.New("no luck")
+			if q, ok := r.(ddb.Query); ok && q.Table.Name == "streamsort-arrivals" {
+				if err := query(ctx); err != nil {
+					return ddb.Answer{}, err
+				}
+				q.Limit = 1
+				r = q
 			}
 			return tables.Do(ctx, r)
 		}), cursor.Names{})
@@ -138,10 +140,22 @@ func TestSettlingGoesOnAtOnce(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		slow = true
-		answers(ctx, t, s, batch(t, settleOf(t, "q", 2)))
-		hasMetrics(t, &out, `"Unfinished":1`, `"WakeUpsFailed":1`)
-		slow, broken = false, true
+		for name, its := range map[string]struct {
+			query func(context.Context) error
+			want  []string
+		}{
+			"a page takes half of a turn": {func(context.Context) error { time.Sleep(settleTurn / 2); return nil }, []string{`"Unfinished":1`, `"WakeUpsFailed":1`, `"Settled":1`}},
+			"a page takes longer":         {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, []string{`"Unfinished":1`, `"WakeUpsFailed":1`}},
+		} {
+			query = its.query
+			began := time.Now()
+			answers(ctx, t, s, batch(t, settleOf(t, "q", 2)))
+			hasMetrics(t, &out, its.want...)
+			if took := time.Since(began); took > settleTurn+time.Second {
+				t.Errorf("%s: it took %v", name, took)
+			}
+		}
+		query = func(context.Context) error { return errors.New("no luck") }
 		answers(t.Context(), t, s, batch(t, settleOf(t, "q", 2)), "m0")
 		hasMetrics(t, &out, `"Errors":1`)
 	})

@@ -146,23 +146,29 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 	}
 }
 
-// settle settles a keyed queue up to where messages are due. Where the time does not last for
-// all of it, it is woken up again at once.
+// settleTurn is how long a keyed queue may take in a call, as in a round of the sweep: the
+// call's other wake-ups, and those that wait for a call, come between.
+const settleTurn = 5 * time.Second
+
+// settle settles a keyed queue up to where messages are due, for a turn. Where that does not
+// last for all of it, it is woken up again at once.
 func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next time.Time, err error) {
 	if time.Now().Before(w.Due) {
 		return false, w.Due, nil // SQS delays by 15 minutes at most
 	}
-	done, err := r.sorter.Settle(ctx, w.Queue, cursor.SortKey(w.UpTo))
+	within, cancel := context.WithTimeout(ctx, settleTurn)
+	defer cancel()
+	done, err := r.sorter.Settle(within, w.Queue, cursor.SortKey(w.UpTo))
 	settings.CountSettled(r.metrics, done)
 	var none *cursor.InvalidError
 	switch {
 	case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):
 		return false, time.Time{}, nil // no keyed queue, or no more
-	case err != nil:
-		return false, time.Time{}, err
-	case done.More:
+	case done.More, within.Err() != nil && ctx.Err() == nil:
 		r.metrics.Count("Unfinished", 1)
 		r.timer.Again(w, time.Now())
+	case err != nil:
+		return false, time.Time{}, err
 	case done.Placed == 0:
 		// The clock of who stored the first of them is ahead of ours.
 		next = done.Waiting.Due

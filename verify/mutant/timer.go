@@ -119,6 +119,9 @@ var timerMutants = []mutant{
 	{"timer: of wake-ups that are one only the first comes again", wakersFolder, test{"./functions/sweep", "TestWakeUpsOfOneQueueAreOne"}, []edit{
 		{"wake.go", "of.messages = append(of.messages, m.MessageId)", "_ = m.MessageId"},
 	}},
+	{"timer: a settle takes all of a call", wakersFolder, settled, []edit{
+		{"wake.go", "r.sorter.Settle(within,", "r.sorter.Settle(ctx,"},
+	}},
 	{"timer: what cannot be read comes again", wakersFolder, wokenUp, []edit{
 		{"wake.go", "is dropped\", \"error\", err)\n\t\t\tcontinue", "is dropped\", \"error\", err)\n\t\t\tall = append(all, &asked{messages: []string{m.MessageId}})\n\t\t\tcontinue"},
 	}},

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"strconv"
 	"unicode/utf8"
 
@@ -36,7 +37,7 @@ type Attribute struct {
 type Attributes struct {
 	// The queue's whole name.
 	Queue string `json:"queue"`
-	// Whose queue it is, where its name has a tenant in front.
+	// Whose queue it is, where its name has a tenant in front. Not of a keyed queue.
 	Tenant string `json:"tenant,omitempty"`
 	// The message's seq in its queue, in decimal.
 	Seq string `json:"seq" jsonschema:"pattern=^[0-9]+$"`
@@ -54,6 +55,15 @@ type Attributes struct {
 	Own string `json:"attributes,omitempty"`
 	// How the body is encoded: not at all where this is missing. Neither service takes an empty body: a hyphen stands for it.
 	Encoding string `json:"encoding,omitempty" jsonschema:"enum=base64,enum=empty"`
+	// Of a keyed queue alone: a JSON object with the message's key, and with late and unlinked where it is.
+	Keyed string `json:"keyed,omitempty"`
+}
+
+// Keyed is what the attribute "keyed" says, in JSON, as the documents for other sinks do.
+type Keyed struct {
+	Key      json.RawMessage `json:"key"`
+	Late     bool            `json:"late,omitempty"`
+	Unlinked bool            `json:"unlinked,omitempty"`
 }
 
 // list is the attributes that are not empty.
@@ -70,6 +80,7 @@ func (a Attributes) list() []Attribute {
 		{"id", a.ID},
 		{"attributes", a.Own},
 		{"encoding", a.Encoding},
+		{"keyed", a.Keyed},
 	} {
 		if each.value == "" {
 			continue
@@ -106,11 +117,24 @@ func Items(b handoff.Batch) ([]kind.Item[Message], error) {
 			}
 			attributes.Own = string(own)
 		}
+		if m.Key != "" {
+			if err := attributes.sayKeyed(m); err != nil {
+				return nil, err
+			}
+		}
 		written.Body, attributes.Encoding = textOf(m.Body)
 		written.Attributes = attributes.list()
 		items = append(items, kind.Item[Message]{Seq: m.Seq, Bytes: written.bytes(), Entry: written})
 	}
 	return items, nil
+}
+
+// sayKeyed says what a keyed queue knows of a message, in the place of the tenant, which the
+// queue's name has too: SQS takes ten attributes.
+func (a *Attributes) sayKeyed(m cursor.Message) error {
+	keyed, err := strictjson.Marshal(Keyed{m.Key.JSON(), m.Late, m.Unlinked})
+	a.Keyed, a.Tenant = string(keyed), ""
+	return err
 }
 
 // bytes is what a message takes of the services' limits: its body, and the

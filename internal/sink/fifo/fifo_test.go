@@ -178,3 +178,27 @@ func TestTenantIsSent(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyedFifoItems: whatever a message of a keyed queue has, SQS takes its attributes.
+func TestKeyedFifoItems(t *testing.T) {
+	key, err := cursor.KeyType("time,text").Key("2026-05-06T07:08:09+02:00", "<a>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := sinktest.Tracked(sinktest.Batch("@acme/q", "1", "\x00"), "tag")
+	m := &b.Messages[1]
+	m.ID, m.Attributes, m.Key, m.Late, m.Unlinked = "id", map[string]string{"a": "1"}, key, true, true
+	b.Messages[0].Key = key
+	items, err := Items(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{`{"key":["2026-05-06T05:08:09Z","<a>"]}`, `{"key":["2026-05-06T05:08:09Z","<a>"],"late":true,"unlinked":true}`} {
+		if got := items[i].Entry.Attributes; !slices.Contains(got, Attribute{"keyed", "String", want}) || len(got) > 10 {
+			t.Errorf("%d attributes: %+v", len(got), got)
+		}
+	}
+	if got := items[1].Entry.Attributes; len(got) != 10 {
+		t.Errorf("%+v has not all", got)
+	}
+}

@@ -8,6 +8,9 @@
 // they have a tenant's token ([NewWithToken]). Region and credentials are found as the SDKs
 // of AWS find them: the environment, profiles, SSO, the roles of ECS, EKS and EC2. What
 // runs out is fetched anew, so that a consumer may run for as long as it likes.
+// Of a message of a keyed queue, Key has the JSON that the API shows, and Late and Unlinked
+// are set: a time is a text in it, so go by the seqs, and not by comparing keys.
+//
 // What fails on the way, or is answered 429 or 5xx, is repeated with longer and
 // longer waits, which is always safe: every call repeated gives the same answer.
 package pullhttp
@@ -98,6 +101,29 @@ func (s *seq) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
+// key reads a key as the API shows it: a number, a text, or a list of such. A time is a text
+// there, and a rank a number, so that the key has the same JSON, and another order than the
+// queue's where it has times.
+type key cursor.Key
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (k *key) UnmarshalJSON(raw []byte) error {
+	parts, err := cursor.KeyParts(raw)
+	if err != nil {
+		return err
+	}
+	types := make([]string, len(parts))
+	for i, part := range parts {
+		types[i] = "number"
+		if _, is := part.(string); is {
+			types[i] = "text"
+		}
+	}
+	read, err := cursor.KeyType(strings.Join(types, ",")).Key(parts...)
+	*k = key(read)
+	return err
+}
+
 // answer is what is answered; docs/openapi.yaml describes it.
 type answer struct {
 	Answer   pull.Verdict `json:"answer"`
@@ -106,6 +132,9 @@ type answer struct {
 	To       seq          `json:"to"`
 	Messages []struct {
 		Seq         seq               `json:"seq"`
+		Key         key               `json:"key"`
+		Late        bool              `json:"late"`
+		Unlinked    bool              `json:"unlinked"`
 		ID          string            `json:"id"`
 		Body        json.RawMessage   `json:"body"`
 		BodyBase64  []byte            `json:"bodyBase64"`
@@ -152,6 +181,7 @@ func (a answer) read(queue, consumer string) (pull.Answer, error) {
 		message := cursor.Message{
 			Queue: queue, Seq: int64(m.Seq), ID: m.ID, Body: m.Body, ContentType: m.ContentType,
 			Attributes: m.Attributes, EnqueuedAt: m.EnqueuedAt,
+			Key: cursor.Key(m.Key), Late: m.Late, Unlinked: m.Unlinked,
 		}
 		if m.BodyBase64 != nil {
 			message.Body = m.BodyBase64

@@ -106,6 +106,30 @@ func TestClaim(t *testing.T) {
 	}
 }
 
+// TestClaimOfAKeyedQueue: each key has the JSON that was answered.
+func TestClaimOfAKeyedQueue(t *testing.T) {
+	keys := []string{`-1.5`, `"a"`, `["2026-05-06T05:08:09.5Z",2]`}
+	var messages []string
+	for i, key := range keys {
+		messages = append(messages, fmt.Sprintf(`{"seq":%d,"id":"a","key":%s,"late":%t,"unlinked":%t,"body":1}`, i+1, key, i == 1, i == 2))
+	}
+	a := newAPI(t,
+		says(200, strings.Replace(ok, `"to":2`, `"to":3,"messages":[`+strings.Join(messages, ",")+`]`, 1)),
+		says(200, strings.Replace(ok, `"to":2`, `"to":2,"messages":[{"seq":1,"key":{},"body":1}]`, 1)))
+	got, err := a.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"})
+	if err != nil || len(got.Messages) != len(keys) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, m := range got.Messages {
+		if string(m.Key.JSON()) != keys[i] || m.Late != (i == 1) || m.Unlinked != (i == 2) {
+			t.Errorf("key %s of %s: %+v", m.Key.JSON(), keys[i], m)
+		}
+	}
+	if got, err := a.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"}); err == nil {
+		t.Errorf("what is no key is read as %+v", got)
+	}
+}
+
 // TestNotThere: a consumer or a queue that is not there is the error that the tables give.
 func TestNotThere(t *testing.T) {
 	for code, want := range map[string]error{"no-consumer": handoff.ErrNoConsumer, "no-queue": cursor.ErrNoQueue} {

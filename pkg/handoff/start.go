@@ -32,7 +32,8 @@ func At(seq int64) Start { return Start{at: true, seq: seq} }
 
 // OfKind is the same start in a queue of this kind: one that nothing was ever put to
 // is made so, and one of the other kind is [cursor.ErrKindFixed]. Where no kind is
-// said, a queue that is made is numbered.
+// said, a queue that is made is numbered. A keyed one is made before its consumers, for it
+// needs the type of its keys.
 func (s Start) OfKind(kind cursor.Kind) Start {
 	s.kind = &kind
 	return s
@@ -94,6 +95,9 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 			// it is made, stays.
 			return Consumer{}, &cursor.InvalidError{Field: "start", Code: invalid.OutOfRange, Problem: fmt.Sprintf(
 				"is %d: the queue has no message yet, and will begin at %d", start.seq, d.sorter.Defaults().First)}
+		}
+		if start.kind != nil && *start.kind == cursor.KindKeyed {
+			return Consumer{}, &cursor.InvalidError{Field: "kind", Code: invalid.Misplaced, Problem: "must not be keyed: the queue is not there, and is made with the type of its keys first", Queue: queue}
 		}
 		it, err = d.sorter.Configure(ctx, queue, cursor.Change{Kind: start.kind})
 	}

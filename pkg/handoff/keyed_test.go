@@ -94,7 +94,6 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 	}
 }
 
-
 // TestAConsumerDoesNotMakeAKeyedQueue, for it does not know the type of the keys.
 func TestAConsumerDoesNotMakeAKeyedQueue(t *testing.T) {
 	k := newDesk(t)

@@ -46,17 +46,17 @@ func TestMessagesWithKeys(t *testing.T) {
 		`"waiting":3`, `"oldestWaiting":"2026-01-02T03:04:05Z"`, `"dueAt":"2026-01-02T03:04:10Z"`, `"lateSoFar":0`)
 	s.now = s.now.Add(5 * time.Second)
 	s.settle(t, "q")
-	s.Want("late", put(`"2025-01-01T00:00:00Z"`, "c", ""), 200, `{"status":200,"outcome":"advanced","queue":"q","seq":4,"late":true}`)
-	s.Want("repeats", s.post("", `{"messages":[{"queue":"q","key":"2025-01-01T00:00:00Z","id":"c","body":"c"},{"queue":"q","key":"2026-01-01T00:00:00Z","id":"a","body":"a"},{"queue":"n","seq":1,"body":0}]}`), 200,
+	s.Want("late", put(`"2025-01-01T00:00:00Z"`, "c", `,"prev":"none"`), 200, `{"status":200,"outcome":"advanced","queue":"q","seq":4,"late":true}`)
+	s.Want("repeats", s.post("", `{"messages":[{"queue":"q","key":"2025-01-01T00:00:00Z","id":"c","prev":"none","body":"c"},{"queue":"q","key":"2026-01-01T00:00:00Z","id":"a","body":"a"},{"queue":"n","seq":1,"body":0}]}`), 200,
 		`{"status":200,"outcome":"duplicate","queue":"q","seq":4,"late":true}`, `{"status":200,"outcome":"duplicate","queue":"q","seq":1}`, `"queue":"n","seq":1`)
 	s.Want("read", s.get("/messages", "queue=q"), 200,
 		`{"seq":1,"key":"2026-01-01T00:00:00Z","id":"a","body":"a"`, `{"seq":2,"key":"2026-01-02T02:04:05.5Z","id":"b"`,
-		`{"seq":3,"key":"2027-01-01T00:00:00Z","unlinked":true,"id":"b"`, `{"seq":4,"key":"2025-01-01T00:00:00Z","late":true,"id":"c"`)
+		`{"seq":3,"key":"2027-01-01T00:00:00Z","unlinked":true,"id":"b"`, `{"seq":4,"key":"2025-01-01T00:00:00Z","late":true,"unlinked":true,"id":"c"`)
 	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":"2027-01-01T00:00:00Z"`, `"waiting":0`, `"lateSoFar":1`, `"position":4`)
 	if a := s.get("/queues", "queue=q"); strings.Contains(a.Body, "oldestWaiting") || strings.Contains(a.Body, "dueAt") {
 		t.Errorf("nothing waits: %s", a.Body)
 	}
-	for _, metric := range []string{`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Duplicates":2`} {
+	for _, metric := range []string{`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Duplicates":2`, `"Late":1`, `"Unlinked":1`} {
 		if !strings.Contains(s.logs.String(), metric) {
 			t.Errorf("no %s in the metrics", metric)
 		}

@@ -178,6 +178,8 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *t
 	metrics.Count("Skipped", did.Sorter.Skipped)
 	metrics.Count("Settled", did.Sorter.Placed)
 	metrics.Count("Late", did.Sorter.Late)
+	metrics.Count("Dropped", did.Sorter.Dropped)
+	metrics.Count("Unlinked", did.Sorter.Unlinked)
 	metrics.Count("Stale", did.Sorter.Stale)
 	metrics.Count("Erased", did.Sorter.Erased)
 	metrics.Count("Errors", did.Sorter.Failed)

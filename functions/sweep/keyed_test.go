@@ -173,8 +173,11 @@ func (nobody) RoundTrip(*http.Request) (*http.Response, error) {
 func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	var out bytes.Buffer
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
-	broken := false
+	broken, died := false, false
 	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if get, ok := r.(ddb.Get); ok && get.Strong && died {
+			return ddb.Answer{}, errors.New("the writer died")
+		}
 		if update, ok := r.(ddb.Update); ok && broken && update.Key.Get("queue").Str() == "@acme/q" {
 			return ddb.Answer{}, errors.New("no luck")
 		}
@@ -218,6 +221,24 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	if said["message.late"] != 1 {
 		t.Errorf("said %v", said)
 	}
+	drop := cursor.LateDrop
+	if _, err := sorter.Configure(t.Context(), "@young/q", cursor.Change{Late: &drop}); err != nil {
+		t.Fatal(err)
+	}
+	m := cursor.Keyed{Key: []any{4}, Prev: "none", Message: cursor.Message{Queue: "@young/q", ID: "x"}}
+	if _, err := sorter.PutKeyed(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(5 * time.Second)
+	run(false)
+	hasMetrics(t, &out, `"Settled":1`, `"Unlinked":1`)
+	m.Key, died = []any{3}, true
+	if _, err := sorter.PutKeyed(t.Context(), m); err == nil {
+		t.Error("the writer lives")
+	}
+	died = false
+	run(false)
+	hasMetrics(t, &out, `"Settled":1`, `"Late":1`, `"Dropped":1`)
 	run(false)
 	if strings.Contains(out.String(), "SettleAge") || strings.Contains(out.String(), "Waiting") {
 		t.Errorf("where nothing waits: %s", &out)

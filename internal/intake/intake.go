@@ -317,6 +317,9 @@ func countKeyed(metrics *emf.Metrics, r cursor.KeyedResult) {
 		if r.Late {
 			metrics.Count("Late", 1)
 		}
+		if r.Unlinked {
+			metrics.Count("Unlinked", 1)
+		}
 		if r.Outcome == cursor.Dropped {
 			metrics.Count("Dropped", 1)
 		}

@@ -44,8 +44,9 @@ type KeyedResult struct {
 	SettlesAt time.Time
 	// Seq is the message's place; 0 where it has none yet, or none is known.
 	Seq int64
-	// Late tells that a message with a greater key had its place before.
-	Late bool
+	// Late tells that a message with a greater key had its place before, Unlinked that it
+	// stands behind another one than its Prev.
+	Late, Unlinked bool
 	// Err says why the message's fate is unknown; Outcome is empty then, and
 	// repeating the call is safe. An InvalidError means that it was not stored.
 	Err error
@@ -339,7 +340,8 @@ func (k *keying) finish(err error) {
 		k.result.Err = err
 		return
 	}
-	k.result.Outcome, k.result.Seq, k.result.Late = Duplicate, k.at.seqs.To, k.at.has(MarkLate)
+	k.result.Outcome, k.result.Seq = Duplicate, k.at.seqs.To
+	k.result.Late, k.result.Unlinked = k.at.has(MarkLate), k.at.has(MarkUnlinked)
 	switch {
 	case k.mine && k.at.has(MarkDropped):
 		k.result.Outcome = Dropped

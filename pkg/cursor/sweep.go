@@ -117,9 +117,10 @@ type SweepReport struct {
 	// Skipped is how many seqs were skipped, Kept how many messages had their
 	// expiry pushed forward, Announced how many announcements were handed on.
 	Skipped, Kept, Announced int
-	// Placed is how many messages of keyed queues got their places, of which Late were late;
-	// Stale how many of them get none, for the log of their queue is not whole.
-	Placed, Late, Stale int
+	// Placed is how many messages of keyed queues got their places, of which Late were late,
+	// Dropped of these dropped, and Unlinked marked so; Stale how many get none, for the log of
+	// their queue is not whole.
+	Placed, Late, Dropped, Unlinked, Stale int
 	// Waiting is how many messages a whole round left waiting in keyed queues, and Overdue how
 	// long ago the first of those was due that it found without a place: of a round that
 	// ended in this run. Wake-ups keep Overdue near 0; without them it is the time between
@@ -141,6 +142,8 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Announced += o.Announced
 	r.Placed += o.Placed
 	r.Late += o.Late
+	r.Dropped += o.Dropped
+	r.Unlinked += o.Unlinked
 	r.Stale += o.Stale
 	r.Erased += o.Erased
 	r.Failed += o.Failed

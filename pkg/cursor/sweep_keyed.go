@@ -20,6 +20,8 @@ func (r *sweepRun) settleKeyed(ctx context.Context, seen Cursor) error {
 		r.report.Moves += len(done.Moves)
 		r.report.Placed += done.Placed
 		r.report.Late += done.Late
+		r.report.Dropped += done.Dropped
+		r.report.Unlinked += done.Unlinked
 		r.report.Stale += done.Stale
 		r.seen.Peak(tallyOverdue, done.Overdue)
 		r.options.Overdue(seen.Queue, done.Overdue)

@@ -19,12 +19,9 @@ func encodeTail(tail Tail) ddb.Value {
 
 // encodeEntry writes an entry: in arrival order its key and 4 bytes of count and seen; in a
 // keyed queue its marks, its key without the first byte, which all have alike, and 4 bytes
-// of seen; and 9 bytes, marks and count, where it is void.
+// of seen.
 func encodeEntry(e Entry) ddb.Value {
-	switch {
-	case e.has(MarkVoid):
-		return ddb.Blob(binary.BigEndian.AppendUint64([]byte{byte(e.Mark)}, uint64(e.Count)))
-	case e.has(MarkKeyed):
+	if e.has(MarkKeyed) {
 		written := append([]byte{byte(e.Mark)}, e.Key[1:]...)
 		return ddb.Blob(binary.BigEndian.AppendUint32(written, e.Seen))
 	}
@@ -33,16 +30,13 @@ func encodeEntry(e Entry) ddb.Value {
 
 // decodeEntry reads what encodeEntry wrote; what is none is an entry of no seqs.
 func decodeEntry(written string, keyed bool) Entry {
-	numbers := func(size int) string { return written[len(written)-size:] }
+	number := func() uint32 { return binary.BigEndian.Uint32([]byte(written[len(written)-4:])) }
 	switch {
 	case !keyed && len(written) == hashSize+4:
-		both := binary.BigEndian.Uint32([]byte(numbers(4)))
+		both := number()
 		return Entry{Key: SortKey(written[:hashSize]), Count: int(both >> seenBits), Seen: shortSeen(int64(both))}
-	case keyed && len(written) == 9 && Mark(written[0])&MarkVoid != 0:
-		count := binary.BigEndian.Uint64([]byte(numbers(8)))
-		return Entry{Mark: Mark(written[0]), Count: int(min(count, MaxSeq))}
-	case keyed && len(written) > 1+tieBreakSize+4 && Mark(written[0])&(MarkKeyed|MarkVoid) == MarkKeyed:
-		seen := shortSeen(int64(binary.BigEndian.Uint32([]byte(numbers(4)))))
+	case keyed && len(written) > 1+tieBreakSize+4 && Mark(written[0])&MarkKeyed != 0:
+		seen := shortSeen(int64(number()))
 		return Entry{Key: keyedPrefix + SortKey(written[1:len(written)-4]), Count: 1, Seen: seen, Mark: Mark(written[0])}
 	}
 	return Entry{}
@@ -59,7 +53,7 @@ func decodeTail(d *ddb.Decoder, attribute ddb.Path, keyed bool) Tail {
 		if written.Kind() == ddb.Binary {
 			entries[i] = decodeEntry(written.Str(), keyed)
 		}
-		if e := entries[i]; e.Count < 1 || e.Count > MaxArrivalMessages && !e.has(MarkVoid) {
+		if e := entries[i]; e.Count < 1 || e.Count > MaxArrivalMessages {
 			d.Fail(attribute, fmt.Sprintf("has an entry of %d messages", e.Count))
 		}
 	}

@@ -23,7 +23,7 @@ func (k *keeping) keep(ctx context.Context, part orderPart, after, upTo int64) (
 		}
 		kept = true
 	}
-	for places := range slices.Chunk(notEmpty(part.within(after, upTo)), maxArrivals) {
+	for places := range slices.Chunk(notDropped(part.within(after, upTo)), maxArrivals) {
 		found, err := k.sorter.arrivals(ctx, k.queue, places, true, true)
 		if err != nil {
 			return nil, err
@@ -159,7 +159,7 @@ func (s *Sorter) oldestArrival(ctx context.Context, cur Cursor) (Message, bool, 
 }
 
 func (s *Sorter) oldestIn(ctx context.Context, queue string, part orderPart) (Message, bool, error) {
-	places := notEmpty(part.within(part.after, MaxSeq))
+	places := notDropped(part.within(part.after, MaxSeq))
 	found, err := s.arrivals(ctx, queue, places, true, true)
 	if err != nil {
 		return Message{}, false, err

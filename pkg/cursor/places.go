@@ -129,9 +129,9 @@ func (p orderPart) within(after, upTo int64) []place {
 	return places
 }
 
-// notEmpty are the places that have a message.
-func notEmpty(places []place) []place {
-	return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return p.empty() })
+// notDropped are the places whose messages are handed on.
+func notDropped(places []place) []place {
+	return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return p.has(MarkDropped) })
 }
 
 // maxArrivals is how many arrivals one request reads.
@@ -145,7 +145,7 @@ const maxArrivals = 100
 // show; or all strong.
 func (s *Sorter) arrivals(ctx context.Context, queue string, places []place, headsOnly, strong bool) (map[Entry]Arrival, error) {
 	found := make(map[Entry]Arrival, len(places))
-	places = notEmpty(places)
+	places = notDropped(places)
 	if len(places) > 0 && places[0].has(MarkKeyed) {
 		if err := s.inOrder(ctx, queue, places, found, headsOnly, strong); err != nil {
 			return nil, err

@@ -60,10 +60,11 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 		}
 		size := 1
 		for _, p := range page {
-			if p.empty() {
-				if !r.empty(p) {
+			if p.has(MarkDropped) {
+				if !r.yield(Message{Queue: r.cur.Queue, Seq: p.seqs.To, Tombstone: "dropped: it came too late"}, nil) {
 					return false
 				}
+				r.expect = p.seqs.To
 				continue
 			}
 			a, there := found[p.Entry]
@@ -94,19 +95,4 @@ func (r *arrivalReader) atMost() int {
 		return maxWaiting
 	}
 	return maxArrivals
-}
-
-// empty yields the seqs of an entry that has no message. It reports whether to go on.
-func (r *arrivalReader) empty(p place) bool {
-	why := "dropped: it came too late"
-	if p.has(MarkVoid) {
-		why = "void: left out after a restore"
-	}
-	for seq := max(r.expect, p.seqs.From) + 1; seq <= min(r.upTo, p.seqs.To); seq++ {
-		if !r.yield(Message{Queue: r.cur.Queue, Seq: seq, Tombstone: why}, nil) {
-			return false
-		}
-		r.expect = seq
-	}
-	return true
 }

@@ -343,7 +343,7 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*waiti
 		if w.Prev != "" && !before.isOf(w.Prev) {
 			e.Mark |= MarkUnlinked
 		}
-		if entries = append(entries, e); !e.empty() {
+		if entries = append(entries, e); !e.has(MarkDropped) {
 			before = e.Key
 		}
 		w.at = place{e, Range{seen.Position + int64(len(entries)) - 1, seen.Position + int64(len(entries))}}

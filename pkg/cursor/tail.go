@@ -34,15 +34,13 @@ const (
 	MarkDropped
 	// MarkUnlinked: it names another message before it than the one that stands there.
 	MarkUnlinked
-	// MarkVoid: there is no message: the seqs were left out after a restore.
-	MarkVoid
 )
 
 // Entry is a place in the log of a queue in arrival order, or of a keyed one.
 type Entry struct {
-	// Key says which arrival has the place; empty where it is void.
+	// Key says which arrival has the place.
 	Key SortKey
-	// Count is how many seqs it takes, 1 to MaxArrivalMessages; any number where it is void.
+	// Count is how many seqs it takes, 1 to MaxArrivalMessages.
 	Count int
 	// Seen is the low 23 bits of Arrival.Seen (see [shortSeen]). It identifies the
 	// arrival from an earlier one under the same id, which has expired: what that
@@ -54,9 +52,6 @@ type Entry struct {
 
 // has reports whether the entry has a mark.
 func (e Entry) has(m Mark) bool { return e.Mark&m != 0 }
-
-// empty reports whether no message is handed on for the entry.
-func (e Entry) empty() bool { return e.has(MarkDropped | MarkVoid) }
 
 // countBits and seenBits are how much of 4 bytes an entry's Count and Seen take.
 const (
@@ -85,7 +80,7 @@ const (
 
 // packedHead is the size of an entry in a Tail, without its key: the key's length, the
 // mark, the count and what was seen.
-const packedHead = 2 + 1 + 8 + 4
+const packedHead = 2 + 1 + 2 + 4
 
 // NewTail packs entries.
 func NewTail(entries ...Entry) Tail {
@@ -93,7 +88,7 @@ func NewTail(entries ...Entry) Tail {
 	for _, e := range entries {
 		packed = binary.BigEndian.AppendUint16(packed, uint16(len(e.Key)))
 		packed = append(packed, byte(e.Mark))
-		packed = binary.BigEndian.AppendUint64(packed, uint64(e.Count))
+		packed = binary.BigEndian.AppendUint16(packed, uint16(e.Count))
 		packed = binary.BigEndian.AppendUint32(packed, e.Seen)
 		packed = append(packed, e.Key...)
 	}
@@ -105,7 +100,7 @@ func (t Tail) cut() (Entry, Tail) {
 	end := packedHead + int(binary.BigEndian.Uint16([]byte(t[:2])))
 	return Entry{
 		Key: SortKey(t[packedHead:end]), Mark: Mark(t[2]),
-		Count: int(binary.BigEndian.Uint64([]byte(t[3:11]))), Seen: binary.BigEndian.Uint32([]byte(t[11:15])),
+		Count: int(binary.BigEndian.Uint16([]byte(t[3:5]))), Seen: binary.BigEndian.Uint32([]byte(t[5:9])),
 	}, t[end:]
 }
 
@@ -208,7 +203,7 @@ func (t Tail) ofKeyed() bool { return t != "" && Mark(t[2]) != 0 }
 func (t Tail) last() SortKey {
 	var last SortKey
 	for e := range t.All() {
-		if !e.empty() {
+		if !e.has(MarkDropped) {
 			last = e.Key
 		}
 	}

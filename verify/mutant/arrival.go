@@ -45,7 +45,7 @@ var arrivalMutants = []mutant{
 		{"item.go", "if err := c.checkFingerprints(); err != nil {", "if err := c.checkFingerprints(); err != nil && d.Err != nil {"},
 	}},
 	{"places taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPlaces"}, []edit{
-		{"item_arrival.go", "e.Count < 1 || e.Count > MaxArrivalMessages && !e.has(MarkVoid) {", "e.Count < 0 {"},
+		{"item_arrival.go", "e.Count < 1 || e.Count > MaxArrivalMessages {", "e.Count < 0 {"},
 	}},
 	{"looks no sooner where it was overtaken", sorterFolder, test{"./pkg/cursor", "TestAProcessThatWasOvertaken"}, []edit{
 		{"append.go", "\t\ts.seen.crowd(queue)\n", ""},

@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 	for _, table := range all[0].Tables {
 		tables[table.Name] = table
 	}
-	for _, want := range append((cursor.Names{}).Tables(), (handoff.Names{}).Tables()...) {
+	for _, want := range append((cursor.Names{}).Tables(), (handoff.Names{Trouble: "streamsort-trouble"}).Tables()...) {
 		if got := tables[want.Name].Definition; got != want {
 			t.Errorf("table %s = %+v, want %+v", want.Name, got, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -27,12 +28,21 @@ import (
 type Store struct {
 	engine           ddb.Engine
 	consumers, audit table.Definition
+	trouble          *trouble.Store
 }
 
-// NewStore returns the store on an engine that has these tables: see [Definitions].
+// NewStore returns the store on an engine that has these tables: see [Definitions]. The third,
+// if there is one, is the table of trouble.
 func NewStore(engine ddb.Engine, tables []table.Definition) *Store {
-	return &Store{engine: engine, consumers: tables[0], audit: tables[1]}
+	s := &Store{engine: engine, consumers: tables[0], audit: tables[1]}
+	if len(tables) > 2 {
+		s.trouble = trouble.NewStore(engine, tables[2])
+	}
+	return s
 }
+
+// Trouble is the store of the table of trouble; nil where there is none.
+func (s *Store) Trouble() *trouble.Store { return s.trouble }
 
 // Definitions are those of the consumers and the audit table, of these names and
 // in this order.

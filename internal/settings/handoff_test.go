@@ -13,12 +13,13 @@ func TestDeliverer(t *testing.T) {
 	tables(t)
 	t.Setenv("STREAMSORT_CONSUMERS_TABLE", "k-1")
 	t.Setenv("STREAMSORT_AUDIT_TABLE", "a-1")
+	t.Setenv("STREAMSORT_TROUBLE_TABLE", "t-1")
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 	s, err := settings.FromEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (handoff.Names{Consumers: "k-1", Audit: "a-1"}); s.Consumers != want {
+	if want := (handoff.Names{Consumers: "k-1", Audit: "a-1", Trouble: "t-1"}); s.Consumers != want {
 		t.Errorf("tables %+v, want %+v", s.Consumers, want)
 	}
 	client, err := dynamo.New(nil)

@@ -30,6 +30,7 @@ type Settings struct {
 	Names cursor.Names
 	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
 	// STREAMSORT_AUDIT_TABLE. NewDeliverer needs both, nothing else does.
+	// STREAMSORT_TROUBLE_TABLE is that of who is in trouble, where that is noted.
 	Consumers handoff.Names
 	// Defaults are the settings of new queues, each from its [QueueVariable].
 	Defaults cursor.Settings
@@ -97,6 +98,7 @@ func FromEnvironment() (Settings, error) {
 		Consumers: handoff.Names{
 			Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE"),
 			Audit:     os.Getenv("STREAMSORT_AUDIT_TABLE"),
+			Trouble:   os.Getenv("STREAMSORT_TROUBLE_TABLE"),
 		},
 		Defaults:       r.queueSettings(),
 		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),

@@ -6,6 +6,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
 )
 
 // What is stored of a consumer, and what this package and package pull both work with.
@@ -190,6 +191,6 @@ func NewDynamo(client *dynamodb.Client, names Names) *Store {
 // NewMemory returns a store in memory, for tests of code that uses this package:
 // everything is gone with the process.
 func NewMemory() *Store {
-	tables := Names{}.Tables()
+	tables := Names{Trouble: trouble.DefaultName}.Tables()
 	return record.NewStore(ddb.NewMemory(tables...), tables)
 }

@@ -59,7 +59,7 @@ func wantAlarms(all bool) map[string]rule {
 		want[f+"BehindAlarm"] = rule{"AWS/Lambda IteratorAge " + f + "Function", "Maximum", 3600_000, five, 1, 1}
 		want[f+"FarBehindAlarm"] = rule{"AWS/Lambda IteratorAge " + f + "Function", "Maximum", 12 * 3600_000, five, 1, 1}
 	}
-	tables := []string{"Messages", "Cursors", "Sweeps", "Arrivals", "Consumers", "Audit", "Chains", "Dedup"}
+	tables := []string{"Messages", "Cursors", "Sweeps", "Arrivals", "Consumers", "Audit", "Trouble", "Chains", "Dedup"}
 	if all {
 		tables = append(tables, "Archive", "Quotas")
 	}

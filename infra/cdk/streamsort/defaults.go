@@ -21,6 +21,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.SweepsTable = cmp.Or(d.SweepsTable, prefix+"-sweeps")
 	d.ConsumersTable = cmp.Or(d.ConsumersTable, prefix+"-consumers")
 	d.AuditTable = cmp.Or(d.AuditTable, prefix+"-audit")
+	d.TroubleTable = cmp.Or(d.TroubleTable, prefix+"-trouble")
 	d.ArrivalsTable = cmp.Or(d.ArrivalsTable, prefix+"-arrivals")
 	d.ArchiveTable = cmp.Or(d.ArchiveTable, prefix+"-archive")
 	d.QuotasTable = cmp.Or(d.QuotasTable, prefix+"-quotas")

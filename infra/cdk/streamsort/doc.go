@@ -23,6 +23,7 @@
 //	ArrivalsTable    TableV2; stream KEYS_ONLY, TTL; the messages of queues in arrival order, and of keyed ones
 //	ConsumersTable   TableV2; the consumers, and how far they are
 //	AuditTable        TableV2; what operators did, and why
+//	TroubleTable     TableV2; an index of what is oldest; which queues and consumers somebody should look at
 //	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's
 //	ArchiveTable     TableV2; what all consumers have, where Props.Archive is set
 //	QuotasTable      TableV2; TTL; what tenants have taken, where there are Props.Quotas

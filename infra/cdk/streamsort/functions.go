@@ -198,6 +198,7 @@ func (s *Streamsort) consumersEnvironment() map[string]string {
 	return map[string]string{
 		"STREAMSORT_CONSUMERS_TABLE": *s.ConsumersTable.TableName(),
 		"STREAMSORT_AUDIT_TABLE":     *s.AuditTable.TableName(),
+		"STREAMSORT_TROUBLE_TABLE":   *s.TroubleTable.TableName(),
 	}
 }
 

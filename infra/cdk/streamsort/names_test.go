@@ -37,7 +37,7 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 		props.SavedQueries = new(true)
 		// The names by default: those that a user gives are the user's to distinguish.
 		for _, table := range []*string{
-			&props.MessagesTable, &props.CursorsTable, &props.SweepsTable, &props.ConsumersTable, &props.AuditTable,
+			&props.MessagesTable, &props.CursorsTable, &props.SweepsTable, &props.ConsumersTable, &props.AuditTable, &props.TroubleTable,
 			&props.DedupTable, &props.ChainsTable, &props.ArrivalsTable, &props.ArchiveTable, &props.QuotasTable,
 		} {
 			*table = ""

@@ -45,6 +45,7 @@ func (s *Streamsort) addOutputs() {
 		s.output("EncryptionKeyArn", "What tables, logs and the failure queue are encrypted with", s.Key.KeyArn())
 	}
 	s.output("AuditTableName", "What operators did, and why", s.AuditTable.TableName())
+	s.output("TroubleTableName", "Which queues and consumers somebody should look at", s.TroubleTable.TableName())
 	s.output("SweepsTableName", "Where a sweep left off", s.SweepsTable.TableName())
 	s.export("CursorsStreamArn", "The stream of batches, for a consumer's event source mapping", s.CursorsTable.TableStreamArn())
 }

@@ -45,12 +45,12 @@ type Props struct {
 	// deploys.
 	Env *awscdk.Environment
 
-	// MessagesTable, CursorsTable, SweepsTable, ConsumersTable and AuditTable
-	// are the tables' names: 3 to 255 of a-z, A-Z, 0-9, '_', '-', '.'. The
-	// defaults are the stack's id in small letters with -messages, -cursors,
-	// -sweeps, -consumers and -audit, so that two stacks in one account do not
-	// meet.
-	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable string
+	// MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable and
+	// TroubleTable are the tables' names: 3 to 255 of a-z, A-Z, 0-9, '_', '-', '.'.
+	// The defaults are the stack's id in small letters with -messages, -cursors,
+	// -sweeps, -consumers, -audit and -trouble, so that two stacks in one account do
+	// not meet.
+	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable, TroubleTable string
 	// Dedup says whether the stack has a table for package dedup, for functions
 	// of your own; true. DedupTable is its name; the stack's id in small
 	// letters with -dedup.

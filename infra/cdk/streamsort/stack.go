@@ -21,8 +21,8 @@ import (
 // Streamsort is all that makes one Streamsort, as a construct, with the parts
 // that a caller may want to grant access to or to watch.
 type Streamsort struct {
-	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
-	EnqueueFunction, SortFunction, SweepFunction, HandoffFunction, AckFunction                       awslambda.Function
+	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable, TroubleTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
+	EnqueueFunction, SortFunction, SweepFunction, HandoffFunction, AckFunction                                     awslambda.Function
 	// DedupTable, ArchiveTable and QuotasTable are nil where there is none.
 	DedupTable, ArchiveTable, QuotasTable awsdynamodb.TableV2
 	// ProcessFunction is nil where there are no consumers for it.

@@ -51,7 +51,7 @@ var (
 // changedProps differ from the defaults in every property.
 func changedProps() *Props {
 	return &Props{
-		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", AuditTable: "aud", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", Archive: true, ArchiveTable: "arc", TagKey: "tree",
+		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", AuditTable: "aud", TroubleTable: "tro", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", Archive: true, ArchiveTable: "arc", TagKey: "tree",
 		Tombstone: 2 * time.Hour, EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second, ArrivalsBatchWindow: new(4 * time.Second),
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50, Settle: new(time.Minute), Late: cursor.LateDrop,
@@ -168,7 +168,7 @@ func TestLogicalIDs(t *testing.T) {
 		"DedupTable":     "AWS::DynamoDB::GlobalTable",
 		"ChainsTable":    "AWS::DynamoDB::GlobalTable",
 		"ArrivalsTable":  "AWS::DynamoDB::GlobalTable",
-		"ConsumersTable": "AWS::DynamoDB::GlobalTable", "AuditTable": "AWS::DynamoDB::GlobalTable",
+		"ConsumersTable": "AWS::DynamoDB::GlobalTable", "AuditTable": "AWS::DynamoDB::GlobalTable", "TroubleTable": "AWS::DynamoDB::GlobalTable",
 
 		"FailureQueue": "AWS::SQS::Queue", "FailureQueuePolicy": "AWS::SQS::QueuePolicy",
 		"TimerQueue": "AWS::SQS::Queue", "TimerQueuePolicy": "AWS::SQS::QueuePolicy", "TimerMapping": "AWS::Lambda::EventSourceMapping",
@@ -268,6 +268,7 @@ func TestOutputs(t *testing.T) {
 		"ChainsTableName":        {"Value": ref("ChainsTable"), "Export": object{"Name": "Streamsort-ChainsTableName"}},
 		"ArrivalsTableName":      {"Value": ref("ArrivalsTable"), "Export": object{"Name": "Streamsort-ArrivalsTableName"}},
 		"AuditTableName":         {"Value": ref("AuditTable")},
+		"TroubleTableName":       {"Value": ref("TroubleTable")},
 		"DedupTableName":         {"Value": ref("DedupTable"), "Export": object{"Name": "Streamsort-DedupTableName"}},
 		"ConsumersTableName":     {"Value": ref("ConsumersTable"), "Export": object{"Name": "Streamsort-ConsumersTableName"}},
 		"SweepsTableName":        {"Value": ref("SweepsTable")},
@@ -294,8 +295,8 @@ func TestOutputs(t *testing.T) {
 // Two stacks in one account do not meet.
 func TestNamesFollowStack(t *testing.T) {
 	p := (*Props)(nil).withDefaults("Orders-Test")
-	got := strings.Join([]string{p.MessagesTable, p.CursorsTable, p.SweepsTable, p.ConsumersTable, p.AuditTable}, " ")
-	if want := "orders-test-messages orders-test-cursors orders-test-sweeps orders-test-consumers orders-test-audit"; got != want {
+	got := strings.Join([]string{p.MessagesTable, p.CursorsTable, p.SweepsTable, p.ConsumersTable, p.AuditTable, p.TroubleTable}, " ")
+	if want := "orders-test-messages orders-test-cursors orders-test-sweeps orders-test-consumers orders-test-audit orders-test-trouble"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

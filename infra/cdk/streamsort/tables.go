@@ -24,9 +24,10 @@ func (s *Streamsort) addTables() {
 	s.SweepsTable = s.newTable("SweepsTable", tables[2])
 	s.ArrivalsTable = s.newTable("ArrivalsTable", names.ArrivalsTable())
 
-	tables = handoff.Names{Consumers: s.props.ConsumersTable, Audit: s.props.AuditTable}.Tables()
+	tables = handoff.Names{Consumers: s.props.ConsumersTable, Audit: s.props.AuditTable, Trouble: s.props.TroubleTable}.Tables()
 	s.ConsumersTable = s.newTable("ConsumersTable", tables[0])
 	s.AuditTable = s.newTable("AuditTable", tables[1])
+	s.TroubleTable = s.newTable("TroubleTable", tables[2])
 
 	chains := xorack.Names{Chains: s.props.ChainsTable, TagKey: s.props.TagKey}
 	s.ChainsTable = s.newTable("ChainsTable", chains.Tables()[0])

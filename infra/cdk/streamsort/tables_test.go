@@ -34,11 +34,11 @@ func TestTables(t *testing.T) {
 	checkTable(t, changed(), "QuotasTable", quota.Names{Quotas: "quo"}.Tables()[0], false)
 	checkTable(t, defaults(), "ChainsTable", xorack.Names{}.Tables()[0], true)
 	checkTable(t, changed(), "ChainsTable", xorack.Names{Chains: "cha", TagKey: "tree"}.Tables()[0], false)
-	ids = []string{"ConsumersTable", "AuditTable"}
-	for i, definition := range (handoff.Names{}).Tables() {
+	ids = []string{"ConsumersTable", "AuditTable", "TroubleTable"}
+	for i, definition := range (handoff.Names{Trouble: "streamsort-trouble"}).Tables() {
 		checkTable(t, defaults(), ids[i], definition, true)
 	}
-	for i, definition := range (handoff.Names{Consumers: "con", Audit: "aud"}).Tables() {
+	for i, definition := range (handoff.Names{Consumers: "con", Audit: "aud", Trouble: "tro"}).Tables() {
 		checkTable(t, changed(), ids[i], definition, false)
 	}
 }
@@ -56,6 +56,7 @@ func TestNoUpdateReplacesATable(t *testing.T) {
 		"SweepsTable":    {"streamsort-sweeps", "name:S", "", ""},
 		"ConsumersTable": {"streamsort-consumers", "queue:S consumer:S", "", ""},
 		"AuditTable":     {"streamsort-audit", "queue:S operation:S", "", ""},
+		"TroubleTable":   {"streamsort-trouble", "state:S at:S", "", "age state:S since:N"},
 		"ArrivalsTable":  {"streamsort-arrivals", "queue:S sortKey:B", "KEYS_ONLY", ""},
 		"ChainsTable":    {"streamsort-chains", "tag:S", "NEW_IMAGE", "due dueShard:N due:N"},
 		"DedupTable":     {"streamsort-dedup", "id:S processorId:S", "", ""},
@@ -115,7 +116,7 @@ func TestTablesAreKept(t *testing.T) {
 			diff(t, id+" recovery", object{"PointInTimeRecoveryEnabled": true}, replica.(object)["PointInTimeRecoverySpecification"])
 		}
 	}
-	if tables != 8 {
+	if tables != 9 {
 		t.Errorf("%d tables", tables)
 	}
 }
@@ -144,9 +145,11 @@ func checkTable(t *testing.T, tmpl template, id string, definition table.Definit
 		want["Replicas"].([]any)[0].(object)["SSESpecification"] = object{"KMSMasterKeyId": theKey}
 	}
 	if index := definition.Index; index.Name != "" {
-		attributes = append(attributes,
-			object{"AttributeName": index.Partition.Name, "AttributeType": index.Partition.Type},
-			object{"AttributeName": index.Sort.Name, "AttributeType": index.Sort.Type})
+		for _, key := range []table.Key{index.Partition, index.Sort} {
+			if key != definition.Partition && key != definition.Sort {
+				attributes = append(attributes, object{"AttributeName": key.Name, "AttributeType": key.Type})
+			}
+		}
 		want["AttributeDefinitions"] = attributes
 		want["Replicas"].([]any)[0].(object)["GlobalSecondaryIndexes"] = []any{object{"IndexName": index.Name}}
 		want["GlobalSecondaryIndexes"] = []any{object{

@@ -54,6 +54,7 @@ func (p Props) checkTables(c *checker) {
 		{"sweepsTable", p.SweepsTable},
 		{"consumersTable", p.ConsumersTable},
 		{"auditTable", p.AuditTable},
+		{"troubleTable", p.TroubleTable},
 		{"dedupTable", p.DedupTable},
 		{"chainsTable", p.ChainsTable},
 		{"arrivalsTable", p.ArrivalsTable},

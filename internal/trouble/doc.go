@@ -1,0 +1,30 @@
+// Package trouble is the table of trouble: which queues and consumers are in a state that
+// somebody should know of, a row for each, so that a list of them costs what it shows, however
+// many others there are.
+//
+// # What is stored
+//
+// A row is under (state, at), and in the index by (state, since):
+//
+//	state   S  what it is in
+//	at      S  the queue, a space, and the consumer: none where it is about the queue itself
+//	since   N  ms, since when it is so
+//	n       N  rises with the consumer, or the queue: who is late changes no newer row
+//	v       N  layout of the item, 1
+//
+// A consumer has no space in its name, so the last one tells the two apart. Fifty rows
+// of names of usual length have less than 8 KB, which are read for 1 read unit. A key has 1,024
+// bytes at most: names that are longer together have no row, and are in no list.
+//
+// Beside the rows, under (" walk", state), is how far the sweep's walk over the rows of
+// a state is:
+//
+//	after   S  the at of the last row that it has looked at; "" where it begins anew
+//
+// # What is guaranteed
+//
+// Rows are never the truth. Whoever brings a queue, or a consumer of it, into a state writes its
+// row after that; whoever ends the state deletes the row after that. A write that fails fails
+// nothing else, and a process may die before it: the sweep writes what is missing, and deletes
+// what is over. So a row may be missing, or be over, for a while.
+package trouble

@@ -1,0 +1,119 @@
+package trouble
+
+import (
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// State is what a queue, or a consumer of it, is in.
+type State string
+
+// The states.
+const (
+	// Gap: messages are missing, and the queue waits for them.
+	Gap State = "gap"
+	// Lagging: the oldest message that waits for the consumer is old.
+	Lagging State = "lagging"
+	// Blocked: a message failed as often as it may.
+	Blocked State = "blocked"
+	// Paused: an operator paused the consumer.
+	Paused State = "paused"
+	// InDoubt: nobody knows whether a claim was committed.
+	InDoubt State = "in-doubt"
+	// Quarantined: claims stayed in doubt too long.
+	Quarantined State = "quarantined"
+	// Missing: the consumer's next message is not stored any more.
+	Missing State = "missing"
+	// Replying: the replies of a claim cannot be stored yet.
+	Replying State = "replying"
+	// CircuitOpen: nothing is handed on, because the consumer's sink is away. The rows of this
+	// state are about names of consumers, and have no queue; those of [HeldBy] about queues.
+	CircuitOpen State = "circuit-open"
+)
+
+// States are all states, in the order in which they are shown.
+var States = []State{Gap, Lagging, Blocked, Paused, InDoubt, Quarantined, Missing, Replying, CircuitOpen}
+
+// HeldBy is the state of the queues that the open circuit of a consumer's name holds back.
+func HeldBy(consumer string) State { return CircuitOpen + State(" "+consumer) }
+
+// Row says that a queue, or a consumer of it, is in a state.
+type Row struct {
+	State           State
+	Queue, Consumer string
+	// Since is since when, to the millisecond.
+	Since time.Time
+	// N rises with the consumer, or the queue.
+	N int64
+}
+
+const layout = 1
+
+// The attributes of a row.
+const (
+	attrVersion ddb.Path = "v"
+	attrState   ddb.Path = "state"
+	attrAt      ddb.Path = "at"
+	attrSince   ddb.Path = "since"
+	attrN       ddb.Path = "n"
+	attrAfter   ddb.Path = "after"
+)
+
+// DefaultName is the table's name where a stack has no other.
+const DefaultName = "streamsort-trouble"
+
+// Definition is that of the table. Nothing in it expires, and it has no stream.
+func Definition(name string) table.Definition {
+	return table.Definition{
+		Name:      name,
+		Partition: table.Key{Name: string(attrState), Type: table.String},
+		Sort:      table.Key{Name: string(attrAt), Type: table.String},
+		Index: table.Index{
+			Name:      "age",
+			Partition: table.Key{Name: string(attrState), Type: table.String},
+			Sort:      table.Key{Name: string(attrSince), Type: table.Number},
+		},
+	}
+}
+
+// maxKey is the most bytes that a sort key has.
+const maxKey = 1024
+
+// at is where the row of a queue and a consumer is.
+func at(queue, consumer string) string { return queue + " " + consumer }
+
+// fits reports whether a row has a key: names may be too long together.
+func fits(queue, consumer string) bool { return len(at(queue, consumer)) <= maxKey }
+
+func keyOf(state State, at string) ddb.Item {
+	return ddb.Fields{attrState: ddb.Text(string(state)), attrAt: ddb.Text(at)}.Item()
+}
+
+func encode(r Row) ddb.Item {
+	return ddb.Fields{
+		attrState: ddb.Text(string(r.State)), attrAt: ddb.Text(at(r.Queue, r.Consumer)),
+		attrSince: ddb.Millis(r.Since), attrN: ddb.Int(r.N), attrVersion: ddb.Int(layout),
+	}.Item()
+}
+
+// decode reads a row, or an entry of the index, which has the keys only.
+func decode(it ddb.Item) (Row, error) {
+	d := ddb.Decoder{Item: it}
+	if it.Has(attrVersion) {
+		d.Layout(attrVersion, layout)
+	}
+	name := d.Text(attrAt)
+	space := strings.LastIndexByte(name, ' ')
+	if space < 0 {
+		d.Fail(attrAt, "has no space")
+		return Row{}, d.Err
+	}
+	r := Row{
+		State: State(d.Text(attrState)), Queue: name[:space], Consumer: name[space+1:],
+		Since: d.Millis(attrSince), N: d.NumberOr(attrN, 0),
+	}
+	return r, d.Err
+}

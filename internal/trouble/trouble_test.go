@@ -1,0 +1,297 @@
+package trouble_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+var since = time.UnixMilli(1_780_000_000_000).UTC()
+
+// bench is a store on a table of its own.
+type bench struct {
+	*testing.T
+	*trouble.Store
+	faults *ddbtest.Faults
+	meter  *ddbtest.Meter
+	table  table.Definition
+}
+
+// each runs a test on every engine.
+func each(t *testing.T, test func(b *bench)) {
+	t.Helper()
+	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+		b := &bench{T: t, table: trouble.Definition("trouble" + localdb.Suffix())}
+		b.meter = ddbtest.NewMeter(ddbtest.Open(t, kind, b.table))
+		b.faults = ddbtest.NewFaults(b.meter)
+		b.Store = trouble.NewStore(b.faults, b.table)
+		test(b)
+	})
+}
+
+func (b *bench) check(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) is(what string, got, want any) {
+	b.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		b.Errorf("%s:\n%s", what, diff)
+	}
+}
+
+// stands checks which row stands there; the zero Row means none.
+func (b *bench) stands(what string, want trouble.Row, state trouble.State, queue, consumer string) {
+	b.Helper()
+	got, found, err := b.Row(b.Context(), state, queue, consumer)
+	b.check(err)
+	b.is(what, got, want)
+	b.is(what+": found", found, want != trouble.Row{})
+}
+
+func row(n int64) trouble.Row {
+	return trouble.Row{State: trouble.Blocked, Queue: "a b", Consumer: "c", Since: since, N: n}
+}
+
+// TestChanges: who is late changes no newer row, and each change is one request.
+func TestChanges(t *testing.T) {
+	each(t, func(b *bench) {
+		stands := func(what string, want trouble.Row) {
+			b.Helper()
+			b.stands(what, want, trouble.Blocked, "a b", "c")
+		}
+		put := func(r trouble.Row) {
+			b.Helper()
+			b.meter.Take()
+			b.check(b.Put(b.Context(), r))
+			b.is("writes of a put", b.meter.Take().Writes, 1)
+		}
+		remove := func(n int64) {
+			b.Helper()
+			b.meter.Take()
+			b.check(b.Delete(b.Context(), row(n)))
+			b.is("writes of a delete", b.meter.Take().Writes, 1)
+		}
+		stands("none", trouble.Row{})
+		remove(1)
+		put(row(2))
+		stands("put", row(2))
+		put(row(1))
+		stands("put late", row(2))
+		same := row(2)
+		same.Since = since.Add(time.Second)
+		put(same)
+		stands("put again", same)
+		remove(1)
+		stands("deleted late", same)
+		remove(2)
+		stands("deleted", trouble.Row{})
+		put(row(3))
+		remove(4)
+		stands("deleted by a newer one", trouble.Row{})
+	})
+}
+
+// TestWritesThatGoWrong: whatever becomes of a request, its repeat makes it good.
+func TestWritesThatGoWrong(t *testing.T) {
+	each(t, func(b *bench) {
+		for _, fault := range []ddbtest.Fault{ddbtest.Refused, ddbtest.Throttled, ddbtest.Lost, ddbtest.Repeated} {
+			twice := func(what string, write func() error) {
+				b.Helper()
+				b.faults.Fail(1, fault)
+				if err := write(); (err != nil) != (fault != ddbtest.Repeated) {
+					b.Errorf("%s, %s: %v", what, fault, err)
+				}
+				b.check(write())
+			}
+			twice("put", func() error { return b.Put(b.Context(), row(1)) })
+			b.stands("put", row(1), trouble.Blocked, "a b", "c")
+			twice("delete", func() error { return b.Delete(b.Context(), row(1)) })
+			b.stands("deleted", trouble.Row{}, trouble.Blocked, "a b", "c")
+			b.check(b.Put(b.Context(), row(9)))
+			twice("forget", func() error { return b.Forget(b.Context(), "a b", "c", trouble.Paused, trouble.Blocked) })
+			b.stands("forgotten", trouble.Row{}, trouble.Blocked, "a b", "c")
+			twice("walk", func() error { return b.SaveWalked(b.Context(), trouble.Blocked, string(fault)) })
+			after, err := b.Walked(b.Context(), trouble.Blocked)
+			b.check(err)
+			b.is("walked", after, string(fault))
+		}
+		b.faults.Fail(1, ddbtest.Refused)
+		if _, _, err := b.Page(b.Context(), trouble.Blocked, "", "", 1); !errors.Is(err, ddb.ErrUnavailable) {
+			b.Errorf("page: %v", err)
+		}
+	})
+}
+
+// names are the queues and consumers of rows.
+func names(page []trouble.Row) (list []string) {
+	for _, r := range page {
+		list = append(list, r.Queue+"|"+r.Consumer)
+	}
+	return list
+}
+
+// TestPages: each row of a state and a prefix once, in the order of the names.
+func TestPages(t *testing.T) {
+	each(t, func(b *bench) {
+		for i, name := range []string{"b", "@x/a", "a b", "@x/b", "a", "@xy/a"} {
+			b.check(b.Put(b.Context(), trouble.Row{State: trouble.Lagging, Queue: name, Consumer: "c", Since: since.Add(-time.Duration(i) * time.Hour), N: 1}))
+		}
+		b.check(b.Put(b.Context(), row(1)))
+		for _, c := range []struct {
+			prefix string
+			limit  int
+			want   string
+		}{
+			{"", 1, "@x/a|c @x/b|c @xy/a|c a b|c a|c b|c"},
+			{"", 4, "@x/a|c @x/b|c @xy/a|c a b|c a|c b|c"},
+			{"@x/", 1, "@x/a|c @x/b|c"},
+			{"@x/", 9, "@x/a|c @x/b|c"},
+			{"a", 1, "a b|c a|c"},
+			{"z", 1, ""},
+		} {
+			var all []string
+			for after := ""; ; {
+				page, next, err := b.Page(b.Context(), trouble.Lagging, c.prefix, after, c.limit)
+				b.check(err)
+				if len(page) > c.limit {
+					b.Fatalf("%d rows in a page of %d", len(page), c.limit)
+				}
+				all = append(all, names(page)...)
+				if after = next; next == "" {
+					break
+				}
+			}
+			b.is(fmt.Sprintf("pages of %d of %q", c.limit, c.prefix), strings.Join(all, " "), c.want)
+		}
+		// The row that the page before ended with is gone.
+		page, _, err := b.Page(b.Context(), trouble.Lagging, "", "@x/c c", 1)
+		b.check(err)
+		b.is("behind a row that is gone", names(page), []string{"@xy/a|c"})
+
+		var all []string
+		for after := ""; ; {
+			page, next, err := b.Oldest(b.Context(), trouble.Lagging, after, 2)
+			b.check(err)
+			all = append(all, names(page)...)
+			if after = next; next == "" {
+				break
+			}
+		}
+		b.is("the oldest first", strings.Join(all, " "), "@xy/a|c a|c @x/b|c a b|c @x/a|c b|c")
+		if _, _, err := b.Oldest(b.Context(), trouble.Lagging, "x", 1); err == nil {
+			b.Error("a page behind what is no place was read")
+		}
+	})
+}
+
+// TestPageUnits: fifty rows cost one read unit at most, and say nothing of the others.
+func TestPageUnits(t *testing.T) {
+	on := trouble.Definition(trouble.DefaultName)
+	meter := ddbtest.NewMeter(ddb.NewMemory(on))
+	s := trouble.NewStore(meter, on)
+	for i := range 200 {
+		queue := fmt.Sprintf("shop/eu-central-1/orders/customer-%08d", i)
+		if err := s.Put(t.Context(), trouble.Row{State: trouble.Quarantined, Queue: queue, Consumer: "notifications", Since: since, N: 1 << 40}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	meter.Take()
+	for _, read := range []func() ([]trouble.Row, string, error){
+		func() ([]trouble.Row, string, error) {
+			return s.Page(t.Context(), trouble.Quarantined, "shop/", "", 50)
+		},
+		func() ([]trouble.Row, string, error) { return s.Oldest(t.Context(), trouble.Quarantined, "", 50) },
+	} {
+		page, _, err := read()
+		if total := meter.Take(); err != nil || len(page) != 50 || total.Reads != 1 || total.Units.Reads > 1 {
+			t.Errorf("%d rows for %d reads, %v units (%v)", len(page), total.Reads, total.Units.Reads, err)
+		}
+	}
+}
+
+// TestItems pins what stands in the table, which other versions read, and what is not read.
+func TestItems(t *testing.T) {
+	each(t, func(b *bench) {
+		stored := func(state, at string) string {
+			a, err := b.faults.Do(b.Context(), ddb.Get{
+				Op: ddb.Op{Table: &b.table}, Key: ddb.Fields{"state": ddb.Text(state), "at": ddb.Text(at)}.Item(), Strong: true,
+			})
+			b.check(err)
+			return a.Item.String()
+		}
+		b.check(b.Put(b.Context(), row(7)))
+		b.is("row", stored("blocked", "a b c"), `{at:a b c n:7 since:1780000000000 state:blocked v:1}`)
+		b.check(b.Put(b.Context(), trouble.Row{State: trouble.CircuitOpen, Consumer: "c", Since: since}))
+		b.is("row of a consumer's name", stored("circuit-open", " c"), `{at: c n:0 since:1780000000000 state:circuit-open v:1}`)
+		b.check(b.Put(b.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: "q", Consumer: "c", Since: since}))
+		b.is("row of a queue that is held back", stored("circuit-open c", "q c"), `{at:q c n:0 since:1780000000000 state:circuit-open c v:1}`)
+		b.check(b.Put(b.Context(), trouble.Row{State: trouble.Gap, Queue: "q", Since: since}))
+		b.is("row of a gap", stored("gap", "q "), `{at:q  n:0 since:1780000000000 state:gap v:1}`)
+		b.check(b.SaveWalked(b.Context(), trouble.Gap, "q "))
+		b.is("walk", stored(" walk", "gap"), `{after:q  at:gap state: walk v:1}`)
+
+		change := func(do ddb.Action) {
+			b.Helper()
+			_, err := b.faults.Do(b.Context(), ddb.Update{
+				Op: ddb.Op{Table: &b.table}, Key: ddb.Fields{"state": ddb.Text("blocked"), "at": ddb.Text("a b c")}.Item(), Do: []ddb.Action{do},
+			})
+			b.check(err)
+		}
+		change(ddb.Path("v").Set(ddb.Int(2)))
+		if _, _, err := b.Row(b.Context(), trouble.Blocked, "a b", "c"); !errors.Is(err, table.ErrNewerLayout) {
+			b.Errorf("a newer layout: %v", err)
+		}
+		if _, _, err := b.Page(b.Context(), trouble.Blocked, "", "", 1); !errors.Is(err, table.ErrNewerLayout) {
+			b.Errorf("a page with a newer layout: %v", err)
+		}
+		change(ddb.Path("v").Set(ddb.Int(1)))
+		change(ddb.Path("n").Set(ddb.Text("x")))
+		if _, found, err := b.Row(b.Context(), trouble.Blocked, "a b", "c"); err == nil || found {
+			b.Error("a number that is none was read")
+		}
+	})
+}
+
+// TestNoRow: without a table, and for names that are too long for a key, nothing is written.
+func TestNoRow(t *testing.T) {
+	long := trouble.Row{State: trouble.Blocked, Queue: strings.Repeat("q", 1000), Consumer: strings.Repeat("c", 24), Since: since}
+	on := trouble.Definition(trouble.DefaultName)
+	meter := ddbtest.NewMeter(ddb.NewMemory(on))
+	for what, s := range map[string]*trouble.Store{"no table": nil, "long names": trouble.NewStore(meter, on)} {
+		_, found, err := s.Row(t.Context(), long.State, long.Queue, long.Consumer)
+		if err := errors.Join(s.Put(t.Context(), long), s.Delete(t.Context(), long), s.Forget(t.Context(), long.Queue, long.Consumer, long.State), err); err != nil || found {
+			t.Errorf("%s: found %v, error %v", what, found, err)
+		}
+	}
+	if total := meter.Take(); total.Writes+total.Reads != 0 {
+		t.Errorf("%d writes and %d reads for names that are too long", total.Writes, total.Reads)
+	}
+	var none *trouble.Store
+	page, next, err := none.Page(t.Context(), trouble.Blocked, "", "", 1)
+	oldest, after, wrong := none.Oldest(t.Context(), trouble.Blocked, "", 1)
+	if len(page)+len(oldest) > 0 || next+after != "" || errors.Join(err, wrong) != nil {
+		t.Errorf("no table has %v and %v: %v, %v", page, oldest, err, wrong)
+	}
+	long.Queue = long.Queue[1:]
+	s := trouble.NewStore(meter, on)
+	if err := s.Put(t.Context(), long); err != nil {
+		t.Error(err)
+	}
+	if page, _, err := s.Page(t.Context(), long.State, "", "", 1); err != nil || len(page) != 1 || page[0] != long {
+		t.Errorf("the longest names are listed as %+v, %v", page, err)
+	}
+}

@@ -19,11 +19,19 @@ const (
 	DefaultBlock    = time.Hour
 	MinBlock        = time.Second
 	MaxBlock        = 30 * 24 * time.Hour
+	DefaultFailing  = 3
+	MinFailing      = 2
+	MaxFailing      = 10
+	DefaultWakeRate = 50
+	MaxWakeRate     = 1000
 )
 
 // DefaultRetries is how long after each failure a message is tried again where nothing else
 // is set, the last one again and again.
 var DefaultRetries = []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute}
+
+// DefaultProbes is how long after each probe of a sink that is away the next one is made.
+var DefaultProbes = []time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute}
 
 // RetryAfter is how long after its n-th failure a message is tried again, by a schedule.
 func RetryAfter(n int, schedule []time.Duration) time.Duration {

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 )
@@ -17,9 +18,31 @@ type Evidence struct {
 	By  string
 	// Taken is how often it was noted that the sink took a batch after others had failed.
 	Taken int64
-	// Failing are queues of which a batch failed since.
+	// Failing are queues of which a batch failed since, the last one last.
 	Failing []string
+	// Circuit is whether the sink is asked at all.
+	Circuit Circuit
+	// Passed are those of Failing that let the next probe pass to another queue.
+	Passed []string
 }
+
+// Circuit is that of a consumer's sink. The zero Circuit is closed, and was never open.
+type Circuit struct {
+	// Opened is since when it is open; the zero time while it is closed.
+	Opened time.Time
+	// ProbeAt is when the next batch may be handed on while it is open, Probes how many were.
+	ProbeAt time.Time
+	Probes  int64
+	// Closed is when it closed last, Waking that queues which were left alone until then are
+	// still to be woken up.
+	Closed time.Time
+	Waking bool
+	// Announced tells that people heard of it being open.
+	Announced bool
+}
+
+// Open reports whether nothing is handed on but by a probe.
+func (c Circuit) Open() bool { return !c.Opened.IsZero() }
 
 // evidenceKey is where a consumer's evidence is found, under a partition of its own: no
 // consumer has a name with a space.
@@ -34,14 +57,42 @@ func evidenceOf(name string) string { return "consumer " + name }
 var isConsumer = attrConsumer.Gt(ddb.Text(evidenceKey))
 
 func encodeEvidence(e Evidence) ddb.Item {
-	failing := make([]ddb.Value, len(e.Failing))
-	for i, queue := range e.Failing {
-		failing[i] = ddb.Text(queue)
-	}
-	return ddb.Fields{
+	fields := ddb.Fields{
 		attrQueue: ddb.Text(evidenceOf(e.Consumer)), attrConsumer: ddb.Text(evidenceKey), attrVersion: ddb.Int(layout),
-		attrRev: ddb.Int(e.Rev), attrBy: ddb.Text(e.By), attrTaken: ddb.Int(e.Taken), attrFailing: ddb.ListOf(failing...),
-	}.Item()
+		attrRev: ddb.Int(e.Rev), attrBy: ddb.Text(e.By), attrTaken: ddb.Int(e.Taken), attrFailing: queuesOf(e.Failing),
+	}
+	if e.Circuit != (Circuit{}) {
+		fields[attrVersion] = ddb.Int(layoutCircuit)
+		fields[attrProbes], fields[attrAnnounced], fields[attrWaking] = ddb.Int(e.Circuit.Probes), ddb.Bool(e.Circuit.Announced), ddb.Bool(e.Circuit.Waking)
+		for name, at := range map[ddb.Path]time.Time{attrOpened: e.Circuit.Opened, attrProbeAt: e.Circuit.ProbeAt, attrClosed: e.Circuit.Closed} {
+			if !at.IsZero() {
+				fields[name] = ddb.Millis(at)
+			}
+		}
+		if len(e.Passed) > 0 {
+			fields[attrPassed] = queuesOf(e.Passed)
+		}
+	}
+	return fields.Item()
+}
+
+func queuesOf(names []string) ddb.Value {
+	queues := make([]ddb.Value, len(names))
+	for i, queue := range names {
+		queues[i] = ddb.Text(queue)
+	}
+	return ddb.ListOf(queues...)
+}
+
+func decodeQueues(d *ddb.Decoder, name ddb.Path) (queues []string) {
+	for _, queue := range d.ListOr(name) {
+		if queue.Kind() != ddb.String {
+			d.Fail(name, "is no list of queues")
+			return nil
+		}
+		queues = append(queues, queue.Str())
+	}
+	return queues
 }
 
 // decodeEvidence takes the item of a consumer's name, or none.
@@ -51,14 +102,12 @@ func decodeEvidence(name string, it ddb.Item) (Evidence, error) {
 		return e, nil
 	}
 	d := ddb.Decoder{Item: it}
-	d.Layout(attrVersion, layout)
+	d.Layout(attrVersion, layoutCircuit)
 	e.Rev, e.By, e.Taken = d.Number(attrRev), d.Text(attrBy), d.Number(attrTaken)
-	for _, queue := range d.ListOr(attrFailing) {
-		if queue.Kind() != ddb.String {
-			d.Fail(attrFailing, "is no list of queues")
-			break
-		}
-		e.Failing = append(e.Failing, queue.Str())
+	e.Failing, e.Passed = decodeQueues(&d, attrFailing), decodeQueues(&d, attrPassed)
+	e.Circuit = Circuit{
+		Opened: d.MillisOr(attrOpened), ProbeAt: d.MillisOr(attrProbeAt), Probes: d.NumberOr(attrProbes, 0),
+		Closed: d.MillisOr(attrClosed), Waking: d.True(attrWaking), Announced: d.True(attrAnnounced),
 	}
 	if d.Err != nil {
 		return Evidence{}, fmt.Errorf("evidence: %w", d.Err)

@@ -3,6 +3,7 @@ package record_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
@@ -85,10 +86,10 @@ func TestStoreEvidenceItem(t *testing.T) {
 		b.check(err)
 		same(b.T, "item", a.Item.String(), `{by:a consumer: evidence failing:[q r] queue:consumer `+b.queue+` rev:1 taken:3 v:1}`)
 		for name, wrong := range map[string]ddb.Action{
-			"a newer layout": ddb.Path("v").Set(ddb.Int(2)), "no number": ddb.Path("rev").Remove(), "no queues": ddb.Path("failing").Set(ddb.ListOf(ddb.Int(1))),
+			"a newer layout": ddb.Path("v").Set(ddb.Int(3)), "no time": ddb.Path("opened").Set(ddb.Text("now")), "no number": ddb.Path("rev").Remove(), "no queues": ddb.Path("failing").Set(ddb.ListOf(ddb.Int(1))),
 		} {
 			broken := ddb.Update{Op: ddb.Op{Table: &shared.tables[0]}, Key: key, Do: []ddb.Action{
-				ddb.Path("v").Set(ddb.Int(1)), ddb.Path("rev").Set(ddb.Int(1)), ddb.Path("failing").Set(ddb.ListOf()),
+				ddb.Path("v").Set(ddb.Int(1)), ddb.Path("opened").Remove(), ddb.Path("rev").Set(ddb.Int(1)), ddb.Path("failing").Set(ddb.ListOf()),
 			}}
 			_, err := b.faults.Do(b.Context(), broken)
 			b.check(err)
@@ -98,6 +99,31 @@ func TestStoreEvidenceItem(t *testing.T) {
 			if got, err := b.Evidence(b.Context(), b.queue, true); err == nil {
 				b.Errorf("%s: %+v was read", name, got)
 			}
+		}
+	})
+}
+
+// TestStoreCircuit pins what stands in the table of a circuit, which older versions pass over
+// with the whole item.
+func TestStoreCircuit(t *testing.T) {
+	each(t, func(b *bench) {
+		at := time.UnixMilli(1_000).UTC()
+		for i, c := range []struct {
+			circuit record.Circuit
+			text    string
+		}{
+			{record.Circuit{Opened: at, ProbeAt: at.Add(time.Second), Probes: 7, Announced: true}, `announced:true by:a consumer: evidence failing:[] opened:1000 probeAt:2000 probes:7 queue:consumer ` + b.queue + ` rev:1 taken:0 v:2 waking:false`},
+			{record.Circuit{Closed: at, Waking: true}, `announced:false by:a closed:1000 consumer: evidence failing:[] probes:0 queue:consumer ` + b.queue + ` rev:2 taken:0 v:2 waking:true`},
+		} {
+			seen, err := b.Evidence(b.Context(), b.queue, true)
+			b.check(err)
+			want := record.Evidence{Consumer: b.queue, Rev: int64(i) + 1, By: "a", Circuit: c.circuit}
+			b.learnt("circuit", want, true)(b.Learn(b.Context(), seen, want))
+			a, err := b.faults.Do(b.Context(), ddb.Get{
+				Op: ddb.Op{Table: &shared.tables[0]}, Key: ddb.Fields{"queue": ddb.Text("consumer " + b.queue), "consumer": ddb.Text(" evidence")}.Item(), Strong: true,
+			})
+			b.check(err)
+			same(b.T, "item", a.Item.String(), "{"+c.text+"}")
 		}
 	})
 }

@@ -9,10 +9,12 @@ import (
 
 // The versions of the items' layout, kept in each item's "v": a reader refuses
 // those that it does not know. An item gets a higher one only when it has what
-// older readers must not pass over: they would take a tracked claim over.
+// older readers must not pass over: they would take a tracked claim over, or write evidence
+// without its circuit.
 const (
 	layout        = 1
 	layoutTracked = 2
+	layoutCircuit = 2
 )
 
 // The attributes of the items.
@@ -60,6 +62,14 @@ const (
 	attrRev     ddb.Path = "rev"
 	attrBy      ddb.Path = "by"
 	attrFailing ddb.Path = "failing"
+	// And of its circuit.
+	attrOpened    ddb.Path = "opened"  // ms
+	attrProbeAt   ddb.Path = "probeAt" // ms
+	attrProbes    ddb.Path = "probes"
+	attrPassed    ddb.Path = "passed"
+	attrClosed    ddb.Path = "closed" // ms
+	attrWaking    ddb.Path = "waking"
+	attrAnnounced ddb.Path = "announced"
 
 	attrOperation ddb.Path = "operation"
 	attrAt        ddb.Path = "at" // ms

@@ -29,6 +29,9 @@ const (
 	// EndedBlocked: it failed as often as it may, by no fault of its sink, and waits for an
 	// operator.
 	EndedBlocked Ended = "BLOCKED"
+	// EndedCircuitOpen: its sink is away, as other queues found. It is woken up when the sink
+	// is back.
+	EndedCircuitOpen Ended = "CIRCUIT_OPEN"
 	// EndedPaused: an operator paused it.
 	EndedPaused Ended = "PAUSED"
 	// EndedReplying: the replies of the last claim cannot be stored yet, because a
@@ -115,8 +118,10 @@ type delivery struct {
 	until time.Time
 	// bad tells that the last batch cannot be handed on as it is, however often.
 	bad bool
-	// learnt is what was known of the sink before the batch that is under way was handed on.
+	// learnt is what was known of the sink before the batch that is under way was handed on,
+	// probe the number of the probe that the batch is; 0 where it is none.
 	learnt record.Evidence
+	probe  int64
 	// overdue tells that the message behind Delivered failed for so long, while no other queue
 	// did, that its next failure blocks.
 	overdue bool
@@ -201,7 +206,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 	case c.State == Prepared || c.State == InDoubt || c.State == Sending ||
 		c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
 		run.Ended = EndedBusy
-	case c.State == Idle && now.Before(c.RetryAt):
+	case c.State == Idle && now.Before(c.RetryAt) && !run.mended(ctx, c):
 		run.Ended = EndedWait
 	}
 	if run.Ended != "" {
@@ -222,7 +227,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		run.Ended = EndedOutOfTime
 		return false, nil
 	}
-	return true, nil
+	return run.lets(ctx), nil
 }
 
 // inTime reports whether the turn is not over, and another batch as long as the longest
@@ -265,6 +270,9 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	claim := run.claim(ctx, batch.To)
 	// Nobody can say of what was skipped that it is done.
 	claim.Tracked = run.reader.Track > 0 && len(batch.Messages) > 0
+	if !run.probes(ctx, claim.LeaseUntil) {
+		return c, nil
+	}
 	c, mine, err := run.store.Claim(ctx, c, claim)
 	if err != nil {
 		return c, err
@@ -273,8 +281,6 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	run.fresh = false
 	for mine {
 		run.Record = c
-		// What cannot be known now, nothing can be noted of.
-		run.learnt, _ = run.evidence(ctx, c.Name)
 		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempts, c.Rewinds
 		if c.Tracked {
 			return run.track(ctx, c, batch)
@@ -312,7 +318,7 @@ func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
 // commit commits a batch that was handed on. Where more is known to be there,
 // and time is left, it claims and returns the next batch in the same write.
 func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consumer, bool, Batch, error) {
-	if run.reader.Track == 0 && run.position > c.To && run.inTime(ctx) {
+	if run.reader.Track == 0 && run.position > c.To && run.inTime(ctx) && !run.isOpen(ctx) {
 		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
 		if err == nil && run.Ended == "" {
 			after, mine, err := run.store.CommitAndClaim(ctx, c.Queue, c.Name, c.Token, run.claim(ctx, next.To))
@@ -321,6 +327,9 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 			}
 			if mine {
 				run.handedOn(ctx, done)
+				// What cannot be known now, nothing can be noted of.
+				run.learnt, _ = run.evidence(ctx, c.Name)
+				run.probe = 0
 				return after, true, next, nil
 			}
 			// Paused, or not ours any more: the plain commit tells.
@@ -401,17 +410,21 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 func (run *delivery) failure(ctx context.Context, c Consumer, cause error) record.Failure {
 	now := run.now()
 	why, replyQueue := record.Words(cause)
+	is := failed{Consumer: c, circuit: &run.reader.Circuit, probe: run.probe}
 	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Now: now}
 	switch {
 	case isPermanent(cause):
 		failure.RetryAt, failure.Block = now, c.Alone() // it has only to be alone
+		if run.probe > 0 {
+			_, _ = run.noteFailure(ctx, is)
+		}
 	case isSinkAway(cause):
-		_, _ = run.noteFailure(ctx, c, false)
+		is.sink = true
+		known, _ := run.noteFailure(ctx, is)
 		failure.Away = c.Away + 1
-		failure.RetryAt = now.Add(record.RetryAfter(failure.Away, run.reader.Retries))
+		failure.RetryAt = run.retryAt(known, failure.Away)
 	default:
-		failure.RetryAt = now.Add(record.RetryAfter(c.Attempts, run.reader.Retries))
-		run.noteCounted(ctx, c, &failure)
+		failure.RetryAt = run.retryAt(run.noteCounted(ctx, is, &failure), c.Attempts)
 		failure.Proven = tookSince(c, run.learnt)
 		failure.Block = c.Alone() && c.Attempts >= run.reader.MaxAttempts && (c.Proven || failure.Proven || run.overdue)
 	}

@@ -169,6 +169,8 @@ type Reader struct {
 	// empty. A tracked batch whose chain
 	// failed comes again by the default.
 	Retries []time.Duration
+	// Circuit is when nothing is handed on any more but by a probe, because the sink is away.
+	Circuit Circuit
 	// Track, where it is not 0, is how long the work of a batch may take, 1
 	// second to 30 days, from the creation of its chain on. Each batch then has a
 	// chain of package xorack, with a root edge for each message ([Batch].Edges).
@@ -195,6 +197,7 @@ func (r Reader) withDefaults() Reader {
 	if len(r.Retries) == 0 {
 		r.Retries = record.DefaultRetries
 	}
+	r.Circuit = r.Circuit.withDefaults()
 	return r
 }
 
@@ -216,7 +219,7 @@ func (r Reader) Validate() error {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
 		}
 	}
-	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), validateTrack(r.Track))
+	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), validateTrack(r.Track))
 }
 
 // validateBlockAfter reports a time that is out of its bounds.

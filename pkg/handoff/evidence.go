@@ -2,7 +2,6 @@ package handoff
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -75,31 +74,26 @@ func (d *Deliverer) noteTaken(ctx context.Context, seen record.Evidence) {
 	}
 	next := seen
 	next.Taken, next.Failing = seen.Taken+1, nil
-	_, _, _ = d.learn(ctx, seen, next)
+	if !seen.Circuit.Open() {
+		_, _, _ = d.learn(ctx, seen, next)
+		return
+	}
+	if _, made, _ := d.learn(ctx, seen, closed(next, d.now())); !made {
+		d.closes(ctx, seen)
+	}
 }
 
-const (
-	// maxFailing is how many queues are noted that fail.
-	maxFailing = 3
-	// maxNotes is how often a failure is tried to be noted that others are ahead of.
-	maxNotes = 5
-)
+// maxNotes is how often a failure is tried to be noted that others are ahead of.
+const maxNotes = 5
 
-// noteFailure notes that a sink did not take a batch of a queue, and returns what is known of it
-// then. It says false where that could not be noted now: the next failure does. A message's
-// first failure is always a change, so that nobody who handed on before can say later that
-// something was taken since.
-func (d *Deliverer) noteFailure(ctx context.Context, c Consumer, first bool) (record.Evidence, bool) {
-	e, err := d.store.Evidence(ctx, c.Name, true)
+// noteFailure notes a batch that was not taken, and returns what is known of the sink
+// then. It says false where that could not be noted now: the next failure does.
+func (d *Deliverer) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {
+	e, err := d.store.Evidence(ctx, f.Name, true)
 	for range maxNotes {
-		known := slices.Contains(e.Failing, c.Queue)
-		room := len(e.Failing) < maxFailing
-		if err != nil || !first && (known || !room) {
+		next, changed := f.noted(e, d.now())
+		if err != nil || !changed {
 			return e, err == nil
-		}
-		next := e
-		if !known && room {
-			next.Failing = append(slices.Clip(e.Failing), c.Queue)
 		}
 		var made bool
 		if e, made, err = d.learn(ctx, e, next); made {
@@ -111,10 +105,10 @@ func (d *Deliverer) noteFailure(ctx context.Context, c Consumer, first bool) (re
 
 // noteCounted notes a failure that counts, with the message where it is its first, and returns
 // what is known of the sink then.
-func (d *Deliverer) noteCounted(ctx context.Context, c Consumer, failure *record.Failure) record.Evidence {
-	first := c.FailingSince.IsZero()
-	known, noted := d.noteFailure(ctx, c, first)
-	if noted && first {
+func (d *Deliverer) noteCounted(ctx context.Context, f failed, failure *record.Failure) record.Evidence {
+	f.first, f.sink = f.FailingSince.IsZero(), true
+	known, noted := d.noteFailure(ctx, f)
+	if noted && f.first {
 		failure.Since, failure.Taken = failure.Now, known.Taken
 	}
 	return known

@@ -130,6 +130,9 @@ func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consum
 		}
 		// All that was delivered has been taken, and goes on.
 	}
+	if run.probe > 0 {
+		run.closes(ctx, run.learnt) // what becomes of the work is the chain's
+	}
 	run.Ended, run.Tracked, run.Cause = EndedTracked, run.Tracked+1, cause
 	return c, run.grant(ctx, created)
 }
@@ -216,7 +219,7 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (
 	failure := record.Failure{
 		Error: record.Cut(why, record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts, record.DefaultRetries)),
 	}
-	failure.Proven = tookSince(c, d.noteCounted(ctx, c, &failure))
+	failure.Proven = tookSince(c, d.noteCounted(ctx, failed{Consumer: c}, &failure))
 	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
 }
 

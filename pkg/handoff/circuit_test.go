@@ -1,0 +1,393 @@
+package handoff_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// circuit is that of the desk's consumer, as it stands.
+func (k *desk) circuit() record.Circuit {
+	k.t.Helper()
+	e, err := k.store.Evidence(k.t.Context(), "c", true)
+	k.must(err)
+	return e.Circuit
+}
+
+// opens makes the circuit open: three queues of which nothing is taken, and one that was not
+// tried.
+func (k *desk) opens() {
+	k.t.Helper()
+	k.fails = func(handoff.Batch) error { return errNo }
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		k.put(queue, 1)
+		k.hands(queue, handoff.EndedFailed)
+	}
+	k.put("q", 1)
+	if !k.circuit().Open() {
+		k.t.Fatal("it is not open")
+	}
+	k.got = nil
+}
+
+// probeDue lets the time pass until the next probe.
+func (k *desk) probeDue() { k.now = k.circuit().ProbeAt }
+
+// TestTheCircuitOpens: after three queues failed, no other is claimed for.
+func TestTheCircuitOpens(t *testing.T) {
+	for name, cause := range map[string]error{"fails": errNo, "is away": handoff.SinkAway(errNo)} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.fails = func(handoff.Batch) error { return cause }
+			for _, queue := range []string{"q1", "q2", "q3", "q4"} {
+				k.put(queue, 1)
+			}
+			for range 2 {
+				k.hands("q1", handoff.EndedFailed)
+				k.hands("q2", handoff.EndedFailed)
+				k.pass(10 * time.Second)
+			}
+			if k.circuit().Open() {
+				t.Error("it is open, and two queues failed")
+			}
+			k.hands("q3", handoff.EndedFailed)
+			k.gets("q1 1 #1", "q2 1 #1", "q1 1 #"+attemptOf(k, "q1"), "q2 1 #"+attemptOf(k, "q2"), "q3 1 #1")
+			for range 2 {
+				k.hands("q4", handoff.EndedCircuitOpen)
+				k.gets()
+				if c := k.standing("q4"); c.Token.N != 0 {
+					t.Errorf("it was claimed: %+v", c)
+				}
+				k.restarted() // another process sees it too
+			}
+		})
+	}
+}
+
+func attemptOf(k *desk, queue string) string {
+	k.t.Helper()
+	return fmt.Sprint(max(k.standing(queue).Attempts, 1))
+}
+
+// TestWhatIsTakenKeepsTheCircuitClosed: queues that fail one after the other, with something
+// taken in between.
+func TestWhatIsTakenKeepsTheCircuitClosed(t *testing.T) {
+	k := newDesk(t)
+	k.refuses("q1", "q2", "q3", "q4")
+	for i, queue := range []string{"q1", "q2", "q3", "q4"} {
+		k.put(queue, 1)
+		k.hands(queue, handoff.EndedFailed)
+		k.put("good", int64(i)+1)
+		k.hands("good", handoff.EndedCaughtUp)
+	}
+	if k.circuit() != (record.Circuit{}) {
+		t.Errorf("%+v", k.circuit())
+	}
+}
+
+// TestProbes: while the circuit is open one batch is handed on at a time, by the schedule.
+func TestProbes(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	asked := k.now
+	for _, want := range []time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute, 2 * time.Minute} {
+		var wait time.Duration
+		for ; len(k.got) == 0; wait += time.Second {
+			k.pass(time.Second)
+			for _, queue := range []string{"q1", "q2", "q3", "q"} {
+				k.d.Deliver(t.Context(), queue, k.patient(), -1)
+			}
+		}
+		if len(k.got) != 1 || wait < want || wait > want+want/10+2*time.Second {
+			t.Errorf("%v came after %s, want one after %s", k.got, wait, want)
+		}
+		k.got = nil
+	}
+	if k.now.Sub(asked) > 7*time.Minute {
+		t.Errorf("it took %s", k.now.Sub(asked))
+	}
+}
+
+// TestTheProbesAreASetting: so is the number of queues.
+func TestTheProbesAreASetting(t *testing.T) {
+	k := newDesk(t)
+	k.put("q1", 1)
+	k.put("q2", 1)
+	k.fails = func(handoff.Batch) error { return errNo }
+	r := k.patient()
+	r.Circuit = handoff.Circuit{Queues: 2, Probes: []time.Duration{time.Hour}}
+	k.d.Deliver(t.Context(), "q1", r, -1)
+	k.d.Deliver(t.Context(), "q2", r, -1)
+	if wait := k.circuit().ProbeAt.Sub(k.now); wait < time.Hour || wait > 66*time.Minute {
+		t.Errorf("the first probe comes after %s", wait)
+	}
+}
+
+// TestOneProbeAtATime: not while another is under way, be it of this process or of another one,
+// and however long the probe takes.
+func TestOneProbeAtATime(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.put("r", 1)
+	k.probeDue()
+	prober := k.d
+	k.fails = func(handoff.Batch) error {
+		for range 2 {
+			k.hands("r", handoff.EndedCircuitOpen)
+			k.pass(20 * time.Second) // the next probe would be due
+			k.restarted()
+		}
+		return errNo
+	}
+	k.hands("q", handoff.EndedFailed)
+	k.gets("q 1 #1")
+	k.d = prober
+	if at := k.circuit().ProbeAt; at.Sub(k.now) < 15*time.Second || at.Sub(k.now) > 17*time.Second {
+		t.Errorf("the next one is due %s after it failed", at.Sub(k.now))
+	}
+}
+
+// TestOnlyOneOfTwoProbesIsMade: both saw that it is due.
+func TestOnlyOneOfTwoProbesIsMade(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.put("r", 1)
+	k.probeDue()
+	other := k.d
+	k.restarted()
+	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if update, is := r.(ddb.Put); is && update.Name() == "learn" && k.d != other {
+			k.d = other // which saw it before
+			k.fails = func(handoff.Batch) error { return errNo }
+			k.hands("r", handoff.EndedFailed)
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	k.store = store
+	k.restarted()
+	done := k.d.Deliver(t.Context(), "q", k.patient(), -1)
+	if done.Ended != handoff.EndedCircuitOpen {
+		t.Errorf("it ended as %s", done.Ended)
+	}
+	k.gets("r 1 #1")
+}
+
+// TestAProbeThatDies: the next one comes when its claim is over.
+func TestAProbeThatDies(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.put("r", 1)
+	k.probeDue()
+	k.fails = func(handoff.Batch) error {
+		k.consumers = ddb.NewMemory(handoff.Names{}.Tables()...) // nothing that it does now is kept
+		return errNo
+	}
+	kept := k.consumers
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) { return k.consumers.Do(ctx, r) })
+	k.restarted()
+	k.d.Deliver(t.Context(), "q", k.patient(), -1)
+	k.consumers, k.got, k.fails = kept, nil, nil
+	k.restarted()
+	lease := k.standing("q").LeaseUntil
+	for k.now.Before(lease) {
+		k.hands("r", handoff.EndedCircuitOpen)
+		k.pass(time.Second)
+	}
+	k.hands("r", handoff.EndedCaughtUp)
+}
+
+// TestTheCircuitCloses: with the first batch that is taken, and all goes on.
+func TestTheCircuitCloses(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.put("q", 2, 3, 4)
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", handoff.EndedCaughtUp)
+	k.gets("q 1,2,3 #1", "q 4 #1")
+	if is := k.circuit(); is != (record.Circuit{Closed: k.now, Waking: true}) {
+		t.Errorf("%+v", is)
+	}
+	// Of those that failed nothing is waited for.
+	k.pass(time.Second)
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		k.hands(queue, handoff.EndedCaughtUp)
+	}
+	// The schedule begins anew.
+	k.fails = func(handoff.Batch) error { return errNo }
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		k.put(queue, 2)
+		k.hands(queue, handoff.EndedFailed)
+		k.hands(queue, handoff.EndedWait)
+	}
+	if is := k.circuit(); is.ProbeAt.Sub(k.now) > 6*time.Second || is.Probes != 0 {
+		t.Errorf("%+v", is)
+	}
+}
+
+// TestTheCircuitClosesWhateverIsLearntMeanwhile: a batch that was under way when it opened fails
+// while the probe is taken.
+func TestTheCircuitClosesWhateverIsLearntMeanwhile(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.probeDue()
+	k.fails = func(handoff.Batch) error {
+		e, err := k.store.Evidence(t.Context(), "c", true)
+		k.must(err)
+		next := e
+		next.By = "another"
+		_, _, err = k.store.Learn(t.Context(), e, next)
+		k.must(err)
+		return nil
+	}
+	k.hands("q", handoff.EndedCaughtUp)
+	e, err := k.store.Evidence(t.Context(), "c", true)
+	k.must(err)
+	// That something was taken after the other one failed nobody can say.
+	if e.Circuit.Open() || e.Taken != 0 || len(e.Failing) != 3 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestALateProbeClosesNothing: the circuit that it was for closed, and another is open.
+func TestALateProbeClosesNothing(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.probeDue()
+	k.fails = func(handoff.Batch) error {
+		e, err := k.store.Evidence(t.Context(), "c", true)
+		k.must(err)
+		next := e
+		next.By, next.Circuit.Opened = "another", e.Circuit.Opened.Add(time.Second)
+		_, _, err = k.store.Learn(t.Context(), e, next)
+		k.must(err)
+		return nil
+	}
+	k.hands("q", handoff.EndedCaughtUp)
+	if !k.circuit().Open() {
+		t.Error("it is closed")
+	}
+}
+
+// TestBadMessagesDoNotHoldTheProbesUp: where three queues each have a bad message, the others'
+// are probed too, whoever comes first; then the bad ones are blocked.
+func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	bad := []string{"q1", "q2", "q3"}
+	k.refuses(bad...)
+	for began := k.now; k.circuit().Open(); k.pass(time.Minute) {
+		for _, queue := range append(slices.Clone(bad), "q") {
+			k.d.Deliver(t.Context(), queue, k.patient(), -1)
+		}
+		if k.now.Sub(began) > 15*time.Minute {
+			t.Fatal("it is still open")
+		}
+	}
+	k.at("q", 1, handoff.Idle)
+	for next := int64(2); next <= 30; next++ {
+		k.pass(time.Minute)
+		k.put("q", next)
+		for _, queue := range append(slices.Clone(bad), "q") {
+			k.d.Deliver(t.Context(), queue, k.patient(), -1)
+		}
+	}
+	k.at("q", 30, handoff.Idle)
+	for _, queue := range bad {
+		k.at(queue, 0, handoff.Blocked)
+	}
+}
+
+// TestAPermanentFailureGivesTheProbeBack: the sink said nothing.
+func TestAPermanentFailureGivesTheProbeBack(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.probeDue()
+	k.fails = func(handoff.Batch) error { return handoff.Permanent(errNo) }
+	k.d.Deliver(t.Context(), "q", k.patient(), -1)
+	e, err := k.store.Evidence(t.Context(), "c", true)
+	k.must(err)
+	if at := e.Circuit.ProbeAt.Sub(k.now); at > 17*time.Second || slices.Contains(e.Failing, "q") {
+		t.Errorf("the next probe is due in %s: %+v", at, e)
+	}
+}
+
+// TestCircuitRefuses: what is out of its bounds.
+func TestCircuitRefuses(t *testing.T) {
+	for field, c := range map[string]handoff.Circuit{
+		"circuit.queues":    {Queues: 1},
+		"circuit.wakeRate":  {WakeRate: 1001},
+		"circuit.probes[1]": {Probes: []time.Duration{time.Second, time.Millisecond}},
+		"circuit.probes":    {Probes: slices.Repeat([]time.Duration{time.Second}, 11)},
+	} {
+		invalid(t, handoff.Reader{Name: "c", Circuit: c}.Validate(), field)
+	}
+	for _, c := range []handoff.Circuit{{}, {Queues: 2, WakeRate: 1}, {Queues: 10, WakeRate: 1000, Probes: []time.Duration{time.Hour}}} {
+		if err := (handoff.Reader{Name: "c", Circuit: c}).Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTheCircuitOfATrackedConsumer: it is about handing on. What becomes of the work is the
+// chain's.
+func TestTheCircuitOfATrackedConsumer(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.fails = func(handoff.Batch) error { return errNo }
+	hands := func(queue string, want handoff.Ended) {
+		t.Helper()
+		k.put(queue, 1)
+		if done := k.d.Deliver(t.Context(), queue, k.reader(), -1); done.Err != nil || done.Ended != want {
+			t.Errorf("it ended as %s (%v), want %s", done.Ended, done.Err, want)
+		}
+	}
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		hands(queue, handoff.EndedFailed)
+	}
+	hands("q", handoff.EndedCircuitOpen)
+	k.probeDue()
+	k.fails = nil
+	hands("q", handoff.EndedTracked)
+	if k.circuit().Open() {
+		t.Error("it is open")
+	}
+	hands("r", handoff.EndedTracked)
+}
+
+// TestTheCircuitsRequestsGoWrong: however a request of a probe goes wrong, the circuit is closed
+// by one later, and all is delivered.
+func TestTheCircuitsRequestsGoWrong(t *testing.T) {
+	for _, fault := range ddbtest.EveryFault() {
+		for nth := 1; ; nth++ {
+			k := newDesk(t)
+			faults := ddbtest.NewFaults(k.consumers)
+			k.store = k.storeOn(faults.Do)
+			k.restarted()
+			k.opens()
+			k.fails = nil
+			k.probeDue()
+			faults.Fail(nth, fault)
+			k.d.Deliver(t.Context(), "q", k.patient(), -1)
+			if faults.Pending() {
+				break
+			}
+			for range 3 {
+				k.pass(2 * time.Minute)
+				k.put("q", k.standing("q").Delivered+1)
+				k.sweep(handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
+				k.d.Deliver(t.Context(), "q", k.patient(), -1)
+			}
+			if c := k.standing("q"); c.State != handoff.Idle || c.Delivered < 1 || k.circuit().Open() {
+				t.Errorf("request %d, %v: %+v, %+v", nth, fault, c, k.circuit())
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@
 //	  {"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
 //	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
 //	  {"name": "slow", "retries": ["5s", "1m", "10m"], "blockAfter": "6h",
+//	   "circuit": {"queues": 5, "probes": ["5s", "1m"], "wakeRate": 20},
 //	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
 //	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
 //	  {"name": "books"}
@@ -97,6 +98,8 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 			c.Reader.BlockAfter, err = duration(m.Value)
 		case "retries":
 			c.Reader.Retries, err = durations(m.Value)
+		case "circuit":
+			c.Reader.Circuit, err = circuit(m.Value)
 		case "track":
 			c.Reader.Track, err = duration(m.Value)
 		case "sink":
@@ -104,7 +107,7 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 				return c, fmt.Errorf("sink: %w", err)
 			}
 		default:
-			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes, maxAttempts, blockAfter, retries and track")
+			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes, maxAttempts, blockAfter, retries, circuit and track")
 		}
 		if err != nil {
 			return c, fmt.Errorf("%s %w", m.Name, err)
@@ -115,6 +118,30 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 		return c, fmt.Errorf("name %s", invalid.Problem)
 	}
 	return c, err
+}
+
+// circuit reads the bounds of a circuit.
+func circuit(raw json.RawMessage) (c handoff.Circuit, err error) {
+	members, err := strictjson.Members(raw)
+	if err != nil {
+		return c, err
+	}
+	for _, m := range members {
+		switch m.Name {
+		case "queues":
+			c.Queues, err = strictjson.Positive(m.Value)
+		case "probes":
+			c.Probes, err = durations(m.Value)
+		case "wakeRate":
+			c.WakeRate, err = strictjson.Positive(m.Value)
+		default:
+			err = errors.New("is not known: there are queues, probes and wakeRate")
+		}
+		if err != nil {
+			return c, fmt.Errorf("has a member %s that %w", m.Name, err)
+		}
+	}
+	return c, nil
 }
 
 // duration reads how long something may take.

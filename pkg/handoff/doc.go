@@ -65,11 +65,19 @@
 // Beside them, under ("consumer " and the consumer's name, " evidence"), what all its queues
 // learnt of its sink: no consumer has a name with a space.
 //
-//	v            N  layout of the item, 1
+//	v            N  layout of the item, 1; 2 once the circuit was open
 //	rev          N  rises with each change, each of which compares it
 //	by           S  who made the last change
 //	taken        N  how often it was noted that something was taken after others had failed
-//	failing      L  up to three queues of which a batch failed since
+//	failing      L  as many queues as open the circuit, of which a batch failed since, and
+//	                those of which a probe did, ten at most
+//	opened       N  ms, since when the circuit is open
+//	probeAt      N  ms, when the next probe may be made while it is
+//	probes       N  how many were made
+//	passed       L  those of failing that let the next probe pass to another queue
+//	announced    BOOL  people heard that it is open
+//	closed       N  ms, when it closed last
+//	waking       BOOL  queues that were left alone until then are still to be woken up
 //
 // The operations table, what an operator did an item, under (queue, operation), which is at,
 // consumer and op put together:
@@ -146,6 +154,27 @@
 // second state: so a batch of a sink that works costs what it did. Whether something was taken
 // since a message first failed is told by counts, not by clocks: a first failure changes the item,
 // and who looked before that change cannot make the next one.
+//
+// # The circuit
+//
+// Once as many queues as [Circuit].Queues says failed with nothing taken in between, the circuit of
+// the consumer's name is open: nothing is claimed for it but by one probe at a time, and a delivery
+// ends as [EndedCircuitOpen]. The evidence has it:
+//
+//	         as many queues fail; probeAt: after 5 s
+//	closed ───────────────────────────────────────────► open ◄──┐ a probe: probeAt is after the next
+//	   ▲            a probe is taken                      │  └──┘ time, or the claim's lease
+//	   └──────────────────────────────────────────────────┘      it fails: probeAt is after that time
+//
+// A probe is an ordinary batch of whatever queue comes first when it is due. Who makes it compares
+// the item before the claim, so that of many who come at once one asks the sink; one that dies is
+// followed by another when its claim's lease is over. A queue that is known to fail lets a
+// probe pass once, to one that is not: so a bad message in each of three queues does not keep the
+// others from showing that the sink is there. Of a batch that failed before the circuit closed, no
+// retry time is waited for. Where the sink is there again, nobody is needed.
+//
+// Of a tracked consumer it is about handing on: chains that fail open no circuit, and a probe is taken when
+// it was handed on. Consumers that pull have none: they do not ask while they are away.
 //
 // # Two phases
 //

@@ -47,11 +47,26 @@ type Consumer struct {
 	// Retries is how long after each failure a message is tried again, the last one again
 	// and again: 1 to 10 of "100ms" to "1h"; "1s", "10s", "1m" and "5m".
 	Retries []string `json:"retries,omitempty"`
+	// Circuit is when nothing is handed on any more but by a probe, because the sink is away;
+	// nil for the defaults.
+	Circuit *Circuit `json:"circuit,omitempty"`
 	// Track, where it is not empty, is how long the work of a batch may take, such
 	// as "15m": "1s" to "720h". Each message then carries an edge, and the batch is
 	// committed when the work of all of them was reported to ack as done, else it
 	// comes again.
 	Track string `json:"track,omitempty"`
+}
+
+// Circuit is when a sink is taken for away, and how it is found to be back.
+type Circuit struct {
+	// Queues is how many queues fail, with nothing taken in between, until the circuit is open, 2 to
+	// 10; 3.
+	Queues int `json:"queues,omitempty"`
+	// Probes is how long it is to the first probe, and after each that fails to the next, the last
+	// time again and again: 1 to 10 of "100ms" to "1h"; "5s", "15s", "1m" and "2m".
+	Probes []string `json:"probes,omitempty"`
+	// WakeRate is how many queues a second are woken up when the sink is back, 1 to 1,000; 50.
+	WakeRate int `json:"wakeRate,omitempty"`
 }
 
 // Sink takes batches.

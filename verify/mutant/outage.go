@@ -32,10 +32,10 @@ var outageMutants = []mutant{
 		{"evidence.go", "if c.FailingSince.IsZero() || c.Proven {", "if known, _ := run.evidence(ctx, c.Name); c.FailingSince.IsZero() || tookSince(c, known) {"},
 	}},
 	{"an outage ends with blocks: what was taken meanwhile", deliveryFolder, evidence, []edit{
-		{"deliver.go", "\t\trun.noteCounted(ctx, c, &failure)\n\t\tfailure.Proven = tookSince(c, run.learnt)\n", "\t\tfailure.Proven = tookSince(c, run.noteCounted(ctx, c, &failure))\n"},
+		{"deliver.go", "run.retryAt(run.noteCounted(ctx, is, &failure), c.Attempts)\n\t\tfailure.Proven = tookSince(c, run.learnt)\n", "now\n\t\tfailure.Proven = tookSince(c, run.noteCounted(ctx, is, &failure))\n"},
 	}},
 	{"who cannot reach the sink says nothing of it", deliveryFolder, evidence, []edit{
-		{"deliver.go", "\t\t_, _ = run.noteFailure(ctx, c, false)\n", ""},
+		{"deliver.go", "is.sink = true\n", ""},
 	}},
 	{"one queue is never blocked", deliveryFolder, evidence, []edit{
 		{"evidence.go", "if queue == c.Queue {", "if queue == \"\" {"},
@@ -47,7 +47,7 @@ var outageMutants = []mutant{
 		{"sweep.go", " && c.FailingSince.IsZero()", " && !c.FailingSince.IsZero()"},
 	}},
 	{"what was taken before is evidence: a first failure changes nothing", deliveryFolder, evidence, []edit{
-		{"evidence.go", "known, noted := d.noteFailure(ctx, c, first)", "known, noted := d.noteFailure(ctx, c, false)"},
+		{"evidence.go", "known, noted := d.noteFailure(ctx, f)", "g := f\n\tg.first = false\n\tknown, noted := d.noteFailure(ctx, g)"},
 	}},
 	{"what was taken before is evidence: looked at after the delivery", deliveryFolder, evidence, []edit{
 		{"deliver.go", "run.noteTaken(ctx, run.learnt)", "now, _ := run.evidence(ctx, run.Consumer)\n\trun.noteTaken(ctx, now)"},

@@ -1,0 +1,51 @@
+package main
+
+// circuitTests hold the circuit of a sink that is away.
+var circuitTests = test{"./pkg/handoff", "Circuit|Probe|TestBadMessagesDoNot"}
+
+// circuitMutants are bugs by which a sink that is away is asked too often, or is not found to be
+// back.
+var circuitMutants = []mutant{
+	{"the circuit opens by one queue more", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", "!e.Circuit.Open() && len(next.Failing) >= room", "!e.Circuit.Open() && len(next.Failing) > room"},
+	}},
+	{"a claim is made before the circuit is looked at", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", "circuit.Open() && run.now().Before(circuit.ProbeAt)", "circuit.Open() && false"},
+	}},
+	{"many probes at a time: not compared", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", "err == nil && made {\n\t\t\trun.learnt", "err == nil {\n\t\t\tmade = true\n\t\t\trun.learnt"},
+	}},
+	{"many probes at a time: the claim's lease is not waited for", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", "next.Circuit.ProbeAt.Before(leaseUntil)", "false"},
+	}},
+	{"the next probe is not put off before one is made", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", "\tnext.Circuit.ProbeAt = ddb.ToMillis(run.now().Add(run.reader.Circuit.wait(next)))\n\tif next.Circuit.ProbeAt.Before(leaseUntil) {\n\t\tnext.Circuit.ProbeAt = ddb.ToMillis(leaseUntil)\n\t}\n", "\t_ = leaseUntil\n"},
+	}},
+	{"each probe comes as soon as the first", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", "record.RetryAfter(int(e.Circuit.Probes)+1, c.Probes)", "record.RetryAfter(1, c.Probes)"},
+	}},
+	{"a probe that fails keeps the others for as long as its lease", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", "case probed:\n\t\tnext.Circuit.ProbeAt, changed = ddb.ToMillis(now.Add(f.circuit.wait(e))), true\n", "case probed:\n"},
+	}},
+	{"the circuit stays open: it is not closed", deliveryFolder, circuitTests, []edit{
+		{"evidence.go", "d.learn(ctx, seen, closed(next, d.now())); !made {", "d.learn(ctx, seen, next); !made {"},
+	}},
+	{"the circuit stays open: as another fails meanwhile", deliveryFolder, circuitTests, []edit{
+		{"evidence.go", "\t\td.closes(ctx, seen)\n", ""},
+	}},
+	{"the circuit stays open: bad messages are asked again and again", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", "if run.passes(ctx, seen) {", "if false {"},
+	}},
+	{"a late probe closes another circuit", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", " || !e.Circuit.Opened.Equal(seen.Circuit.Opened)", ""},
+	}},
+	{"what failed waits for its time though the sink is back", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", "e.Circuit.Closed.After(c.Failed)", "false"},
+	}},
+	{"a tracked batch closes no circuit", deliveryFolder, circuitTests, []edit{
+		{"tracked.go", "if run.probe > 0 {", "if false {"},
+	}},
+	{"an older version forgets the circuit", recordFolder, test{"./internal/record", "TestStoreCircuit/memory"}, []edit{
+		{"item.go", "layoutCircuit = 2", "layoutCircuit = 1"},
+	}},
+}

@@ -3,7 +3,6 @@ package cursor
 import (
 	"bytes"
 	"context"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -86,12 +85,6 @@ func (s *Sorter) PutKeyedGroup(ctx context.Context, messages []Keyed) ([]KeyedRe
 			queues = append(queues, m.Queue)
 		}
 		byQueue[m.Queue] = append(byQueue[m.Queue], i)
-	}
-	messages = slices.Clone(messages)
-	for i := range messages {
-		if of := &messages[i].KeyType; *of != "" {
-			*of, _ = ParseKeyType(string(*of)) // it was validated
-		}
 	}
 	results := make([]KeyedResult, len(messages))
 	s.forEach(len(queues), func(n int) {
@@ -215,8 +208,9 @@ func (s *Sorter) lookToPutKeyed(ctx context.Context, messages []Keyed) (Cursor, 
 			continue
 		}
 		settings := s.defaults
-		settings.Kind, settings.KeyType = KindKeyed, m.KeyType
 		var err error
+		settings.Kind = KindKeyed
+		settings.KeyType, _ = ParseKeyType(string(m.KeyType)) // it was validated
 		if cur, err = s.create(ctx, queue, settings); err != nil {
 			return Cursor{}, err
 		}
@@ -233,7 +227,9 @@ func (s *Sorter) lookToPutKeyed(ctx context.Context, messages []Keyed) (Cursor, 
 // check makes the message's key, by the type that the queue's keys have.
 func (k *keying) check(m Keyed, of KeyType) error {
 	if m.KeyType != "" && m.KeyType != of {
-		return &InvalidError{Field: "keyType", Code: invalid.Clash, Problem: "is not that of the queue, " + string(of), Queue: m.Queue}
+		if written, _ := ParseKeyType(string(m.KeyType)); written != of { // with spaces it is the same
+			return &InvalidError{Field: "keyType", Code: invalid.Clash, Problem: "is not that of the queue, " + string(of), Queue: m.Queue}
+		}
 	}
 	key, err := of.Key(m.Key...)
 	k.Arrival = m.waiting(key)

@@ -222,11 +222,6 @@ func (c Change) validate() error {
 
 // validateKeyed is validate of what only keyed queues have.
 func (c Change) validateKeyed() error {
-	if c.KeyType != nil {
-		if _, err := ParseKeyType(string(*c.KeyType)); err != nil {
-			return err
-		}
-	}
 	if c.Settle != nil && (*c.Settle < 0 || *c.Settle > MaxSettle) {
 		return &InvalidError{Field: "settle", Code: invalid.OutOfRange, Problem: "must be from 0s to 1h"}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/verify/sim/logsim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // crowd is what others append in one step: arrivals of one message each, with
@@ -31,7 +31,7 @@ func (all crowds) get(now time.Time, position int64, name string, entries int) *
 	c := &crowd{}
 	tables := ddb.NewMemory(arrivalsTable).Remember()
 	tables.OnChange(func(stored ddb.Change) { c.items = append(c.items, stored.After) })
-	store := logsim.Store(tables)
+	store := simdb.Queues(tables)
 	var list []cursor.Entry
 	for i := range entries {
 		a := one(fmt.Sprint(name, i), "", 1)

@@ -28,6 +28,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/logsim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // start is when every run begins.
@@ -92,7 +93,7 @@ type known struct {
 func newModel(run *sim.Run, made crowds) *model {
 	var names cursor.Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...).Remember()
-	m := &model{run: run, tables: tables, store: logsim.Store(tables), crowds: made, now: start, attempts: map[string]int{}}
+	m := &model{run: run, tables: tables, store: simdb.Queues(tables), crowds: made, now: start, attempts: map[string]int{}}
 	m.known.arrivals = map[cursor.SortKey]cursor.Arrival{}
 	tables.OnChange(func(c ddb.Change) {
 		switch c.Table.Name {
@@ -114,7 +115,7 @@ func newModel(run *sim.Run, made crowds) *model {
 // process is a Sorter with a memory of its own, on its view of the tables.
 func (m *model) process(p *sim.Proc) *cursor.Sorter {
 	ops := 0
-	s, err := cursor.New(logsim.Store(m.view(p)), &cursor.Options{
+	s, err := cursor.New(simdb.Queues(m.view(p)), &cursor.Options{
 		ForEach: fanout.OneByOne, Retention: m.keep, Now: func() time.Time { return m.now },
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
 	})
@@ -154,7 +155,7 @@ func (m *model) crowd(name string, entries int) {
 		_, _ = m.tables.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put arrival", Table: &arrivalsTable}, Item: it})
 		m.known.arrivals[cursor.HashOf(c.arrivals[i].ID)] = c.arrivals[i]
 	}
-	_, _, _ = logsim.Store(m.view(nil)).Allocate(ctx, queue, c.tail, cursor.Range{From: at, To: at}, m.now)
+	_, _, _ = simdb.Queues(m.view(nil)).Allocate(ctx, queue, c.tail, cursor.Range{From: at, To: at}, m.now)
 	_ = m.Check() // notes the cursor
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // Tables are the tables of a run, as they stand: requests to them are no points.
@@ -32,7 +33,7 @@ func NewTables(more ...table.Definition) *Tables {
 	var queues cursor.Names
 	definitions := append(append(queues.Tables(), queues.ArrivalsTable()), handoff.Names{}.Tables()...)
 	t := &Tables{Memory: ddb.NewMemory(append(definitions, more...)...).Remember()}
-	t.Queues, t.Consumers = QueuesOn(t), On(t)
+	t.Queues, t.Consumers = simdb.Queues(t), On(t)
 	t.decoder = On(ddb.Func(func(context.Context, ddb.Request) (ddb.Answer, error) { return ddb.Answer{Item: t.item}, nil }))
 	return t
 }
@@ -41,15 +42,6 @@ func NewTables(more ...table.Definition) *Tables {
 func (t *Tables) Stale() {
 	t.Past = past.Of(t.Memory)
 	t.OnChange(t.Past.Note)
-}
-
-// QueuesOn are the queues as somebody sees them.
-func QueuesOn(engine ddb.Engine) *cursor.Store {
-	s, err := cursor.NewStore(engine, cursor.Names{})
-	if err != nil {
-		panic(err) // unreachable: the names are the defaults
-	}
-	return s
 }
 
 // On are the consumers as somebody sees them.

@@ -117,7 +117,7 @@ type model struct {
 func newModel(run *sim.Run, settings cursor.Settings) *model {
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...).Remember()
 	m := &model{
-		run: run, tables: tables, store: storeOn(tables), settings: settings, now: start, piece: -1,
+		run: run, tables: tables, store: simdb.Queues(tables), settings: settings, now: start, piece: -1,
 		knownCursors: map[string]cursor.Cursor{}, knownMessages: map[string][]cursor.Message{},
 		cursors: map[string][]state{}, stored: map[place]cursor.Message{},
 		holeSince: map[place]time.Time{}, attempts: map[string]int{}, handed: map[place]bool{},
@@ -135,20 +135,12 @@ func newModel(run *sim.Run, settings cursor.Settings) *model {
 	return m
 }
 
-func storeOn(engine ddb.Engine) *cursor.Store {
-	s, err := cursor.NewStore(engine, cursor.Names{})
-	if err != nil {
-		panic(err) // unreachable: the names are the defaults
-	}
-	return s
-}
-
 // sorter is a process: a Sorter with a memory of its own, on its view of the
 // tables.
 func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
 	v := &view{model: m, p: p, tables: simdb.Engine(p, m.tables, m.hooks()), memo: map[string]remembered{}, page: m.page}
-	s, err := cursor.New(storeOn(v), &cursor.Options{
+	s, err := cursor.New(simdb.Queues(v), &cursor.Options{
 		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.now },
 		WakeUp: m.alarms.Set,
 		// A mark of the process and its own count: one that counted all puts

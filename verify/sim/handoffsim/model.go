@@ -30,6 +30,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // start is when every run begins.
@@ -124,7 +125,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		return at
 	}
 	view := m.view(p)
-	sorter, err := cursor.New(consumers.QueuesOn(view), &cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0})
+	sorter, err := cursor.New(simdb.Queues(view), &cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0})
 	if err != nil {
 		panic(err) // a scenario with options out of bounds
 	}

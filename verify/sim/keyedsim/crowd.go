@@ -7,7 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/verify/sim/logsim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // crowd is what others have stored in one step, with their places.
@@ -30,7 +30,7 @@ func (all crowds) get(now time.Time, position, from int64, entries int) *crowd {
 	c := &crowd{}
 	tables := ddb.NewMemory(cursor.Names{}.ArrivalsTable()).Remember()
 	tables.OnChange(func(stored ddb.Change) { c.items = append(c.items, stored.After) })
-	store := logsim.Store(tables)
+	store := simdb.Queues(tables)
 	var list []cursor.Entry
 	for i := range int64(entries) {
 		k := one(from+i, fmt.Sprint("crowd", from+i), "")
@@ -70,7 +70,7 @@ func (m *model) crowd(from int64, entries int) {
 		}
 	}
 	seen := m.cursor()
-	_, _, _ = logsim.Store(m.view(nil)).GivePlaces(context.Background(), seen, cursor.Placing{
+	_, _, _ = simdb.Queues(m.view(nil)).GivePlaces(context.Background(), seen, cursor.Placing{
 		Entries: c.tail, High: c.high, Low: seen.Low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq,
 	}, m.now)
 	_ = m.Check() // notes the cursor

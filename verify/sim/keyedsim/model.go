@@ -32,7 +32,7 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
-	"github.com/streamsort/streamsort/verify/sim/logsim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // start is when every run begins.
@@ -124,7 +124,7 @@ func newModel(run *sim.Run, made crowds, settings cursor.Settings) *model {
 	var names cursor.Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...).Remember()
 	m := &model{
-		run: run, tables: tables, store: logsim.Store(tables), crowds: made, now: start, settings: settings,
+		run: run, tables: tables, store: simdb.Queues(tables), crowds: made, now: start, settings: settings,
 		clocks: map[string]time.Duration{}, slow: map[string]bool{},
 		stored: map[cursor.SortKey]*message{}, attempts: map[string]int{}, sent: map[cursor.SortKey]time.Time{},
 	}
@@ -144,7 +144,7 @@ func newModel(run *sim.Run, made crowds, settings cursor.Settings) *model {
 // process is a Sorter with a memory and a clock of its own, on its view of the tables.
 func (m *model) process(p *sim.Proc) *cursor.Sorter {
 	ops, ahead, slow := 0, m.clocks[p.Name()], m.slow[p.Name()]
-	s, err := cursor.New(logsim.Store(m.view(p)), &cursor.Options{
+	s, err := cursor.New(simdb.Queues(m.view(p)), &cursor.Options{
 		Defaults: &m.settings, ForEach: fanout.OneByOne, Retention: m.keep,
 		Now: func() time.Time {
 			if slow {

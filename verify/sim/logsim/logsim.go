@@ -14,15 +14,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// Store is the sorter's tables on an engine, under their default names.
-func Store(engine ddb.Engine) *cursor.Store {
-	s, err := cursor.NewStore(engine, cursor.Names{})
-	if err != nil {
-		panic(err) // unreachable: the names are the defaults
-	}
-	return s
-}
-
 // IsFault reports whether an error is one that the simulator made.
 func IsFault(err error) bool { return errors.Is(err, sim.ErrFault) || errors.Is(err, sim.ErrDead) }
 

@@ -30,6 +30,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 const (
@@ -127,7 +128,7 @@ func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
 		p.Knows().Int(m.now.Unix()) // by no request
 		return m.now
 	}
-	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{
+	sorter, err := cursor.New(simdb.Queues(m.queueView(p)), &cursor.Options{
 		ForEach: fanout.OneByOne, Now: now, Retention: keep, NewOp: func() []byte { return []byte(p.Name()) },
 	})
 	m.must(sorter, err)

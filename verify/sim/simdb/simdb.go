@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/internal/dev/past"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -28,6 +29,15 @@ type Hooks struct {
 	Older func(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error)
 	// Hash feeds all of an answer that the actor can act on. All of it if nil.
 	Hash func(*sim.Digest, ddb.Request, ddb.Answer)
+}
+
+// Queues is the sorter's tables on an engine, under their default names.
+func Queues(engine ddb.Engine) *cursor.Store {
+	s, err := cursor.NewStore(engine, cursor.Names{})
+	if err != nil {
+		panic(err) // unreachable: the names are the defaults
+	}
+	return s
 }
 
 // Engine is the tables as an actor sees them; nil for who sets a run up, or

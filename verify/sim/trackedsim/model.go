@@ -30,6 +30,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // start is when every run begins.
@@ -138,7 +139,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		p.Knows().Int(at.Unix())
 		return at
 	}
-	sorter, err := cursor.New(consumers.QueuesOn(m.queueView(p)), &cursor.Options{ForEach: fanout.OneByOne, Now: now, KeepForever: true})
+	sorter, err := cursor.New(simdb.Queues(m.queueView(p)), &cursor.Options{ForEach: fanout.OneByOne, Now: now, KeepForever: true})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}

@@ -16,10 +16,10 @@
 // of names of usual length have less than 8 KB, which are read for 1 read unit. A key has 1,024
 // bytes at most: names that are longer together have no row, and are in no list.
 //
-// Beside the rows, under (" walk", state), is how far the sweep's walk over the rows of
-// a state is:
+// Beside the rows, under (" walk", " walk"), is how far the sweep's walk over all rows is:
 //
-//	after   S  the at of the last row that it has looked at; "" where it begins anew
+//	in      S  the state whose rows it is in
+//	after   S  the at of the last row of it that was looked at; "" where it begins
 //
 // # What is guaranteed
 //

@@ -59,6 +59,7 @@ const (
 	attrAt      ddb.Path = "at"
 	attrSince   ddb.Path = "since"
 	attrN       ddb.Path = "n"
+	attrIn      ddb.Path = "in"
 	attrAfter   ddb.Path = "after"
 )
 

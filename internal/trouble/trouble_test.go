@@ -124,10 +124,11 @@ func TestWritesThatGoWrong(t *testing.T) {
 			b.check(b.Put(b.Context(), row(9)))
 			twice("forget", func() error { return b.Forget(b.Context(), "a b", "c", trouble.Paused, trouble.Blocked) })
 			b.stands("forgotten", trouble.Row{}, trouble.Blocked, "a b", "c")
-			twice("walk", func() error { return b.SaveWalked(b.Context(), trouble.Blocked, string(fault)) })
-			after, err := b.Walked(b.Context(), trouble.Blocked)
+			place := trouble.Place{State: trouble.Blocked, After: string(fault)}
+			twice("walk", func() error { return b.SaveWalked(b.Context(), place) })
+			walked, err := b.Walked(b.Context())
 			b.check(err)
-			b.is("walked", after, string(fault))
+			b.is("walked", walked, place)
 		}
 		b.faults.Fail(1, ddbtest.Refused)
 		if _, _, err := b.Page(b.Context(), trouble.Blocked, "", "", 1); !errors.Is(err, ddb.ErrUnavailable) {
@@ -241,8 +242,11 @@ func TestItems(t *testing.T) {
 		b.is("row of a queue that is held back", stored("circuit-open c", "q c"), `{at:q c n:0 since:1780000000000 state:circuit-open c v:1}`)
 		b.check(b.Put(b.Context(), trouble.Row{State: trouble.Gap, Queue: "q", Since: since}))
 		b.is("row of a gap", stored("gap", "q "), `{at:q  n:0 since:1780000000000 state:gap v:1}`)
-		b.check(b.SaveWalked(b.Context(), trouble.Gap, "q "))
-		b.is("walk", stored(" walk", "gap"), `{after:q  at:gap state: walk v:1}`)
+		none, err := b.Walked(b.Context())
+		b.check(err)
+		b.is("no walk", none, trouble.Place{})
+		b.check(b.SaveWalked(b.Context(), trouble.Place{State: trouble.Gap, After: "q "}))
+		b.is("walk", stored(" walk", " walk"), `{after:q  at: walk in:gap state: walk v:1}`)
 
 		change := func(do ddb.Action) {
 			b.Helper()

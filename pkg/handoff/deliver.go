@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -197,6 +198,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, run.replying(err)
 		}
+		run.store.NoteOver(ctx, finished, trouble.Replying)
 		run.Record, run.fresh = finished, false
 		return run.ready(ctx)
 	case c.Paused != "":
@@ -305,6 +307,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
 	blocked, made, err := run.store.Block(ctx, c, run.now())
 	if err == nil && made {
+		run.store.Note(ctx, c, blocked)
 		run.Ended = EndedBlocked
 	}
 	return blocked, err
@@ -397,6 +400,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 	case !made:
 		run.Ended = EndedLost
 	case after.State == Blocked:
+		run.store.Note(ctx, c, after)
 		run.Ended = EndedBlocked
 	case run.bad:
 		// Go on: by halves, up to the bad one.
@@ -441,6 +445,7 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts 
 	got, err := reading.Next(ctx, after, isolateTo, attempts)
 	var missing *cursor.MissingError
 	if errors.As(err, &missing) {
+		run.noteMissing(ctx, run.Record)
 		run.Ended, run.Cause, err = EndedMissing, missing, nil
 	}
 	return Batch{Queue: run.Queue, Consumer: run.Consumer, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}, err

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -81,6 +82,9 @@ func (f *flaky) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	return f.tables.Do(ctx, r)
 }
 
+// tableNames are the names of the consumers' tables.
+var tableNames = handoff.Names{Trouble: trouble.DefaultName}
+
 var errFlaky = errors.New("the store is away")
 
 // errNo is why a sink takes no batch.
@@ -88,7 +92,7 @@ var errNo = errors.New("no")
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), consumers: ddb.NewMemory(handoff.Names{}.Tables()...)}
+	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), consumers: ddb.NewMemory(tableNames.Tables()...)}
 	k.store = k.storeOn(k.consumers.Do)
 	clock := func() time.Time { return k.now }
 	var err error
@@ -101,7 +105,7 @@ func newDesk(t *testing.T) *desk {
 
 // storeOn is the store on a view of the consumers' tables.
 func (k *desk) storeOn(view ddb.Func) *handoff.Store {
-	return record.NewStore(view, handoff.Names{}.Tables())
+	return record.NewStore(view, tableNames.Tables())
 }
 
 func (k *desk) must(err error) {

@@ -232,6 +232,14 @@
 // claim's lease until the batch is delivered, so that nobody waits for the work of
 // one that never was.
 //
+// # Who is in trouble
+//
+// Where there is a table of trouble ([Names].Trouble), it has a row for each queue and consumer
+// that somebody should know of, which lists of them read: see internal/trouble. Whoever blocks or
+// pauses a consumer, or finds a message missing, writes the row after that; the sweep does for
+// gaps, lag, doubt, and replies that wait. Whoever ends it deletes the row, or the sweep does, which
+// looks at 200 rows a run in turn, and writes what is missing where it sees to a consumer.
+//
 // # What is guaranteed
 //
 //   - A consumer gets each queue in order and without a hole. What is not there

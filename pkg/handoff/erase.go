@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -51,6 +52,9 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 		return c, err
 	}
 	erased, failed := d.sorter.Erase(ctx, o.Queue, o.Op)
+	if failed == nil {
+		_ = d.store.Trouble().Forget(ctx, o.Queue, "", trouble.Gap)
+	}
 	return erased, d.recordEnd(ctx, asked, failed)
 }
 
@@ -105,7 +109,11 @@ func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, e
 			return false, err
 		}
 	}
-	return d.store.Erase(ctx, c.Queue, c.Name)
+	gone, err = d.store.Erase(ctx, c.Queue, c.Name)
+	if gone {
+		d.store.Note(ctx, c, Consumer{})
+	}
+	return gone, err
 }
 
 // Erasable is what would be erased with a queue.

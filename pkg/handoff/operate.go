@@ -198,6 +198,9 @@ func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64
 			return c, err
 		}
 		done, failed := do(op, c)
+		if failed == nil {
+			d.noteOperated(ctx, kind, c, done)
+		}
 		if err := d.recordEnd(ctx, asked, failed); err != nil {
 			return done, err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -163,12 +164,14 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 		return SweepReport{}, err
 	}
 	s := &consumerSweep{deliverer: d, options: o, visited: map[string]bool{}}
+	d.noteGaps(ctx, &o.Sorter, o.LagAfter)
 	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: s.quiet(), Of: s.of()}
 	o.Sorter.Delivered = d.Delivered
 	if o.Archive != nil {
 		o.Sorter.Delivered = o.Archive.Delivered(d.Delivered)
 	}
 	o.Sorter.Erase = s.erase
+	s.fail(s.walkTroubles(ctx))
 	did, err := d.sorter.Sweep(ctx, o.Sorter)
 	s.report.Sorter = did
 	s.report.whole(did.Round)
@@ -330,13 +333,17 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		if made {
 			r.report.Cancelled++
 		}
+		r.store.Note(ctx, c, ended)
 		c = ended
 	}
 	c, err = r.replies(ctx, c, it)
 	if err != nil {
 		return true, err
 	}
+	before := c
 	c, held, err := r.doubts(ctx, c, it)
+	r.store.Note(ctx, before, c)
+	r.noteMore(ctx, record.Troubles(c)...)
 	if err != nil || !c.Exists() || c.Delivered >= it.Position {
 		return held, err
 	}
@@ -354,21 +361,36 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 	if c.Paused != "" {
 		r.seen.Add(tallyPaused, 1)
 	}
-	for m, err := range r.sorter.Read(ctx, c.Queue, c.Delivered, c.Delivered+1) {
-		var missing *cursor.MissingError
-		switch {
-		case errors.As(err, &missing):
-			return r.announce(ctx, newAnnouncement(ConsumerMissing, c, it.Position, now, now))
-		case err != nil:
-			return err
-		}
-		age := now.Sub(m.EnqueuedAt)
-		r.seen.Peak(tallyLag, age)
-		if age >= r.options.LagAfter {
-			return r.announce(ctx, newAnnouncement(ConsumerLags, c, it.Position, m.EnqueuedAt, now))
-		}
+	since, missing, err := r.waiting(ctx, c)
+	switch {
+	case err != nil:
+		return err
+	case missing:
+		r.noteMissing(ctx, c)
+		return r.announce(ctx, newAnnouncement(ConsumerMissing, c, it.Position, now, now))
+	case since.IsZero():
+		return nil
+	}
+	age := now.Sub(since)
+	r.seen.Peak(tallyLag, age)
+	if age >= r.options.LagAfter {
+		r.noteMore(ctx, rowOf(trouble.Lagging, c, since))
+		return r.announce(ctx, newAnnouncement(ConsumerLags, c, it.Position, since, now))
 	}
 	return nil
+}
+
+// waiting looks at the message that a consumer gets next, below the queue's position: since when
+// it waits, or that it is not stored any more. 1 read or 2.
+func (d *Deliverer) waiting(ctx context.Context, c Consumer) (since time.Time, missing bool, err error) {
+	for m, err := range d.sorter.Read(ctx, c.Queue, c.Delivered, c.Delivered+1) {
+		var gone *cursor.MissingError
+		if errors.As(err, &gone) {
+			return time.Time{}, true, nil
+		}
+		return m.EnqueuedAt, false, err
+	}
+	return time.Time{}, false, ctx.Err()
 }
 
 // maxAnnounced is how many announcements of one queue's consumers a run makes: however many of

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -22,6 +23,7 @@ func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (C
 			if now.Sub(c.LeaseUntil) < r.options.LagAfter {
 				break
 			}
+			r.noteMore(ctx, rowOf(trouble.Replying, c, c.LeaseUntil))
 			a := newAnnouncement(ConsumerReplying, c, it.Position, c.LeaseUntil, now)
 			a.Token, a.From, a.To, a.State, a.Error = c.Token, c.From, c.To, c.State, err.Error()
 			if err := r.announce(ctx, a); err != nil {
@@ -31,6 +33,7 @@ func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (C
 			return c, err
 		default:
 			r.report.Sent++
+			r.store.NoteOver(ctx, finished, trouble.Replying)
 			c = finished
 		}
 	}

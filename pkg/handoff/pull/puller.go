@@ -67,6 +67,9 @@ func (p *Puller) Claim(ctx context.Context, r Request) (Answer, error) {
 		now := p.t.Now()
 		if c.Attempts >= p.maxAttempts && c.Alone() {
 			blocked, made, err := p.t.Store.Block(ctx, c, now)
+			if made {
+				p.t.Store.Note(ctx, c, blocked)
+			}
 			return held(blocked, Blocked), made, err
 		}
 		claimed, mine, err := p.t.Store.Claim(ctx, c, record.Claim{Req: r.ID, To: b.To, Now: now, LeaseUntil: now.Add(r.Lease)})

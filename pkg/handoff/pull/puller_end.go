@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -127,9 +128,15 @@ func (p *Puller) commit(ctx context.Context, h Held) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	if made && c.LeaseUntil.Before(p.t.Now()) {
+		p.t.Store.NoteOver(ctx, c, trouble.InDoubt) // it may have been
+	}
 	if judge(c, h.Token) == Quarantined {
 		if c, made, err = p.settleAside(ctx, h, handoff.Committed); err != nil {
 			return Answer{}, err
+		}
+		if made && c.Quarantine[0] == (handoff.Quarantined{}) {
+			p.t.Store.NoteOver(ctx, c, trouble.Quarantined)
 		}
 	}
 	return h.answerTo(c, made, Committed)
@@ -194,12 +201,16 @@ func (p *Puller) abort(ctx context.Context, h Held, reason string, end func(hand
 		return Answer{}, handoff.ErrNoConsumer
 	}
 	now := p.t.Now()
-	c, made, err := end(c, record.Failure{
+	before := c
+	c, made, err := end(before, record.Failure{
 		Error: record.Cut(strings.ToValidUTF8(reason, "?"), record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts, record.DefaultRetries)),
 		Block: c.Attempts >= p.maxAttempts && c.Alone(),
 	})
 	if err != nil {
 		return Answer{}, err
+	}
+	if made && c.Exists() {
+		p.t.Store.Note(ctx, before, c)
 	}
 	return h.answerTo(c, made, Aborted)
 }

@@ -1,0 +1,67 @@
+package record
+
+import (
+	"context"
+	"slices"
+
+	"github.com/streamsort/streamsort/internal/trouble"
+)
+
+// consumerStates are those that a row of a consumer can be about.
+var consumerStates = []trouble.State{
+	trouble.Lagging, trouble.Blocked, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
+}
+
+// Troubles are the rows for what a consumer's item itself says. The number of each
+// is as high as that of any earlier one.
+func Troubles(c Consumer) (rows []trouble.Row) {
+	row := trouble.Row{Queue: c.Queue, Consumer: c.Name, N: c.Token.N}
+	switch c.State {
+	case Blocked:
+		row.State, row.Since = trouble.Blocked, c.BlockedSince
+		rows = append(rows, row)
+	case InDoubt:
+		row.State, row.Since = trouble.InDoubt, c.LeaseUntil
+		rows = append(rows, row)
+	}
+	if q := c.Quarantine[0]; q != (Quarantined{}) {
+		row.State, row.Since = trouble.Quarantined, q.Since
+		rows = append(rows, row)
+	}
+	if c.Paused != "" {
+		// No claim lies between a pause and the next one.
+		row.State, row.Since, row.N = trouble.Paused, c.PausedSince, c.PausedSince.UnixMilli()
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// Note writes and deletes the rows that a change of a consumer brings and ends; the zero after
+// means that it was removed. It comes after the change, and what fails is left to the sweep: no
+// delivery, and no operation, fails by it. A write a row.
+func (s *Store) Note(ctx context.Context, before, after Consumer) {
+	if s.trouble == nil {
+		return
+	}
+	if !after.Exists() {
+		_ = s.trouble.Forget(ctx, before.Queue, before.Name, append(consumerStates, trouble.HeldBy(before.Name))...)
+		return
+	}
+	was, is := Troubles(before), Troubles(after)
+	for _, row := range is {
+		if !slices.Contains(was, row) {
+			_ = s.trouble.Put(ctx, row)
+		}
+	}
+	for _, row := range was {
+		if !slices.ContainsFunc(is, func(o trouble.Row) bool { return o.State == row.State }) {
+			_ = s.trouble.Delete(ctx, row)
+		}
+	}
+}
+
+// NoteOver deletes the row of a consumer that is not in a state any more. What fails is left to
+// the sweep.
+func (s *Store) NoteOver(ctx context.Context, c Consumer, state trouble.State) {
+	_ = s.trouble.Delete(ctx, trouble.Row{State: state, Queue: c.Queue, Consumer: c.Name, N: c.Token.N})
+}

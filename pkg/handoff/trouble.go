@@ -1,0 +1,78 @@
+package handoff
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// What is noted in the table of trouble is never the truth: what fails here is left to the sweep,
+// and no delivery, and no operation, fails by it.
+
+// rowOf is the row of a consumer that is in a state.
+func rowOf(state trouble.State, c Consumer, since time.Time) trouble.Row {
+	return trouble.Row{State: state, Queue: c.Queue, Consumer: c.Name, Since: ddb.ToMillis(since), N: c.Token.N}
+}
+
+// noteMissing notes that the next message of a consumer is not stored any more.
+func (d *Deliverer) noteMissing(ctx context.Context, c Consumer) {
+	d.noteMore(ctx, rowOf(trouble.Missing, c, d.now()))
+}
+
+// noteMore writes rows that may be there already: half a read unit each where they are.
+func (d *Deliverer) noteMore(ctx context.Context, rows ...trouble.Row) {
+	for _, row := range rows {
+		there, found, err := d.store.Trouble().Row(ctx, row.State, row.Queue, row.Consumer)
+		if err == nil && found && (row.State == trouble.Missing || there.Since.Equal(row.Since)) {
+			continue
+		}
+		_ = d.store.Trouble().Put(ctx, row)
+	}
+}
+
+// noteOperated notes what an operation changed: one that goes to another place ends that a message is
+// missing.
+func (d *Deliverer) noteOperated(ctx context.Context, kind string, before, after Consumer) {
+	d.store.Note(ctx, before, after)
+	if kind == OpRewind || kind == OpSkip {
+		d.store.NoteOver(ctx, before, trouble.Missing)
+	}
+}
+
+// noteGaps has a sweep note the gaps that it announces, or that are old, and their ends.
+func (d *Deliverer) noteGaps(ctx context.Context, o *cursor.SweepOptions, old time.Duration) {
+	if d.store.Trouble() == nil {
+		return
+	}
+	gap, announce := o.Gap, o.Announce
+	o.Gap = func(queue string, age time.Duration) {
+		if age >= old {
+			d.noteMore(ctx, gapRow(queue, d.now().Add(-age)))
+		}
+		if gap != nil {
+			gap(queue, age)
+		}
+	}
+	o.Announce = func(ctx context.Context, a cursor.Announcement) error {
+		switch a.Kind {
+		case cursor.GapOpened:
+			d.noteMore(ctx, gapRow(a.Queue, a.Since))
+		case cursor.GapClosed, cursor.GapSkipped:
+			_ = d.store.Trouble().Delete(ctx, gapRow(a.Queue, d.now()))
+		}
+		if announce == nil {
+			return nil
+		}
+		return announce(ctx, a)
+	}
+}
+
+// gapRow is the row of a gap. Its number is the time at which the queue stopped, which rises with
+// each move.
+func gapRow(queue string, since time.Time) trouble.Row {
+	since = ddb.ToMillis(since)
+	return trouble.Row{State: trouble.Gap, Queue: queue, Since: since, N: since.UnixMilli()}
+}

@@ -1,0 +1,248 @@
+package handoff_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// rows are all rows of trouble, such as "blocked q|c 1h0m0s", with how long it has been so.
+func (k *desk) rows() string {
+	k.t.Helper()
+	var all []string
+	for _, state := range append(trouble.States, trouble.HeldBy("c")) {
+		page, _, err := k.store.Trouble().Page(k.t.Context(), state, "", "", 0)
+		k.must(err)
+		for _, row := range page {
+			all = append(all, fmt.Sprintf("%s %s|%s %s", row.State, row.Queue, row.Consumer, k.now.Sub(row.Since)))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// troubled checks the rows.
+func (k *desk) troubled(what, want string) {
+	k.t.Helper()
+	if got := k.rows(); got != want {
+		k.t.Errorf("%s: noted is %q, want %q", what, got, want)
+	}
+}
+
+func orderOf(queue string) handoff.Order {
+	return handoff.Order{Queue: queue, Consumer: "c", Reason: "why"}
+}
+
+// TestTroubleOfOperations: who blocks notes it, and so does who pauses; an operator who ends it
+// deletes that.
+func TestTroubleOfOperations(t *testing.T) {
+	for name, end := range map[string]func(k *desk) error{
+		"skip":    func(k *desk) error { _, err := k.d.Skip(t.Context(), orderOf("q"), 2); return err },
+		"redrive": func(k *desk) error { _, err := k.d.Redrive(t.Context(), orderOf("q"), 2); return err },
+		"rewind":  func(k *desk) error { _, err := k.d.Rewind(t.Context(), orderOf("q"), handoff.First); return err },
+	} {
+		k := newDesk(t)
+		k.put("q", 0, 1, 2)
+		k.block("q", 2)
+		k.troubled(name+": blocked", "blocked q|c 10m0s")
+		_, err := k.d.Pause(t.Context(), orderOf("q"))
+		k.must(err)
+		k.pass(time.Minute)
+		k.troubled(name+": paused", "blocked q|c 11m0s, paused q|c 1m0s")
+		k.must(end(k))
+		k.troubled(name, "paused q|c 1m0s")
+		_, err = k.d.Resume(t.Context(), orderOf("q"))
+		k.must(err)
+		k.troubled(name+": resumed", "")
+	}
+}
+
+// TestTroubleOfWhatIsGone: a consumer that is removed, and a queue that is erased, leave no row.
+func TestTroubleOfWhatIsGone(t *testing.T) {
+	k := newDesk(t)
+	all := append(slices.Clone(trouble.States), trouble.HeldBy("c"))
+	for _, queue := range []string{"removed", "erased", "other"} {
+		k.put(queue, 0)
+		k.deliver(queue)
+		for _, state := range all {
+			if row := (trouble.Row{State: state, Queue: queue, Consumer: "c", Since: k.now, N: 1 << 50}); state == trouble.Gap {
+				row.Consumer = ""
+				k.must(k.store.Trouble().Put(t.Context(), row))
+			} else if state != trouble.CircuitOpen {
+				k.must(k.store.Trouble().Put(t.Context(), row))
+			}
+		}
+	}
+	_, err := k.d.Remove(t.Context(), orderOf("removed"))
+	k.must(err)
+	erased, err := k.d.Erase(t.Context(), handoff.Order{Queue: "erased", Reason: "why"})
+	k.must(err)
+	_, err = k.d.EraseMore(t.Context(), erased)
+	k.must(err)
+	k.troubled("removed and erased", "gap other| 0s, gap removed| 0s, lagging other|c 0s, blocked other|c 0s, paused other|c 0s, in-doubt other|c 0s, "+
+		"quarantined other|c 0s, missing other|c 0s, replying other|c 0s, circuit-open c other|c 0s")
+}
+
+// TestTroubleOfMissing: who finds that a message is gone notes it, and who goes elsewhere deletes
+// that.
+func TestTroubleOfMissing(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	_, err = k.queues.tables.Do(t.Context(), ddb.Delete{
+		Op: ddb.Op{Table: &cursor.Names{}.Tables()[0]}, Key: ddb.Fields{"queue": ddb.Text("q"), "seq": ddb.Int(1)}.Item(),
+	})
+	k.must(err)
+	k.ends("q", handoff.EndedMissing)
+	k.pass(time.Minute)
+	k.ends("q", handoff.EndedMissing)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("missing", "missing q|c 1m0s")
+	_, err = k.d.Rewind(t.Context(), orderOf("q"), handoff.At(2))
+	k.must(err)
+	k.troubled("rewound", "")
+}
+
+// TestTroubleOfLag: the sweep notes who lags for long, and finds that it is over.
+func TestTroubleOfLag(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 0, 1)
+	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	k.pass(14 * time.Minute)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("young", "")
+	k.pass(time.Minute)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("old", "lagging q|c 15m0s")
+	k.ends("q", handoff.EndedCaughtUp)
+	k.put("q", 2)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("caught up but for what is young", "")
+}
+
+// TestTroubleOfGaps: the sweep notes gaps that are announced, or old, and their ends.
+func TestTroubleOfGaps(t *testing.T) {
+	k := newDesk(t)
+	k.put("alert", 0, 2)
+	k.put("wait", 0, 2)
+	_, err := k.sorter.Configure(t.Context(), "wait", cursor.Change{Policy: new(cursor.PolicyWait)})
+	k.must(err)
+	_, err = k.sorter.Configure(t.Context(), "alert", cursor.Change{Policy: new(cursor.PolicyAlert), GapAfter: new(time.Minute)})
+	k.must(err)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("young", "")
+	k.pass(5 * time.Minute)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("announced", "gap alert| 5m0s")
+	k.pass(10 * time.Minute)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("old", "gap alert| 15m0s, gap wait| 15m0s")
+	k.put("alert", 1)
+	k.put("wait", 1)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("closed", "")
+}
+
+// TestTroubleIsRepaired: what nobody could note the sweep writes, and what nobody could delete it
+// deletes, a bounded number of rows a run.
+func TestTroubleIsRepaired(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 0, 1, 2)
+	k.block("q", 2)
+	_, err := k.d.Pause(t.Context(), orderOf("q"))
+	k.must(err)
+	is := k.rows()
+	k.must(k.store.Trouble().Forget(t.Context(), "q", "c", trouble.Blocked, trouble.Paused))
+	k.put("fine", 0)
+	k.deliver("fine")
+	const states = 8
+	for i, state := range trouble.States[:states] {
+		for n := range 50 {
+			row := trouble.Row{State: state, Queue: []string{"fine", "none"}[n%2], Consumer: fmt.Sprintf("c%d", n), Since: k.now, N: 1}
+			if state == trouble.Gap {
+				row.Queue, row.Consumer = fmt.Sprintf("none%d", n), ""
+			}
+			if n == 0 && i > 0 {
+				row.Consumer = "c"
+			}
+			k.must(k.store.Trouble().Put(t.Context(), row))
+		}
+	}
+	// A run looks at 200 rows; the second one comes to the one of the pause, which is not over.
+	for run, left := range []int{200, 1, 0} {
+		k.sweep(handoff.SweepOptions{})
+		if got := strings.Count(k.rows(), "|") - strings.Count(is, "|"); got != left {
+			t.Errorf("%d rows that are over are left after run %d, want %d", got, run+1, left)
+		}
+	}
+	k.troubled("repaired", is)
+}
+
+// TestTroubleThatCannotBeNoted: no delivery, and no operation, fails by it.
+func TestTroubleThatCannotBeNoted(t *testing.T) {
+	k := newDesk(t)
+	away := true
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if away && r.On().Name == trouble.DefaultName {
+			return ddb.Answer{}, errFlaky
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	clock := func() time.Time { return k.now }
+	var err error
+	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: clock})
+	k.must(err)
+	k.put("q", 0, 1, 2, 4)
+	k.block("q", 2)
+	_, err = k.d.Pause(t.Context(), orderOf("q"))
+	k.must(err)
+	report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{})
+	if !errors.Is(err, errFlaky) || report.Blocked != 1 || report.Failed != 0 {
+		t.Errorf("the sweep saw %+v, error %v", report, err)
+	}
+	_, err = k.d.Skip(t.Context(), orderOf("q"), 2)
+	k.must(err)
+	_, err = k.d.Resume(t.Context(), orderOf("q"))
+	k.must(err)
+	k.ends("q", handoff.EndedCaughtUp)
+	_, err = k.d.Remove(t.Context(), orderOf("q"))
+	k.must(err)
+	away = false
+	k.troubled("not noted", "")
+}
+
+// TestTroubleOfDoubt: the sweep notes claims in doubt and in quarantine, and who settles them
+// deletes that.
+func TestTroubleOfDoubt(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 0, 1, 2)
+	c, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	c, _, err = k.store.Claim(t.Context(), c, record.Claim{Req: "r", To: 0, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+	k.must(err)
+	_, _, err = k.store.Prepare(t.Context(), "q", "c", c.Token)
+	k.must(err)
+	k.pass(2 * time.Minute)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("in doubt", "in-doubt q|c 1m0s")
+	k.pass(time.Hour)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("in quarantine", "lagging q|c 1h2m0s, quarantined q|c 1h1m0s")
+	_, err = k.d.SettleQuarantined(t.Context(), orderOf("q"), c.Token, handoff.Committed)
+	k.must(err)
+	k.ends("q", handoff.EndedCaughtUp)
+	k.sweep(handoff.SweepOptions{})
+	k.troubled("settled", "")
+}

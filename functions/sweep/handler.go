@@ -187,6 +187,9 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *t
 	metrics.Count("ClaimsCancelled", did.Cancelled)
 	metrics.Count("ClaimsCarried", did.Carried)
 	metrics.Count("Nudged", did.Nudged)
+	if did.CircuitsOpen > 0 {
+		metrics.Add("CircuitsOpen", emf.Count, float64(did.CircuitsOpen))
+	}
 	metrics.Count("Archived", did.Archived)
 	metrics.Count("ArchiveLost", did.Lost)
 	metrics.Count("Deleted", did.Deleted)

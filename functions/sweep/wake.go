@@ -136,6 +136,10 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 		r.metrics.Count("ClaimsCarried", report.Carried)
 		r.metrics.Count("Nudged", report.Nudged)
 		return report.Nudged > 0, next, err
+	case timer.Circuit:
+		report, next, err := r.deliverer.WakeCircuit(ctx, w.Consumer, r.consumerOptions(r.metrics, r.seen))
+		r.metrics.Count("Nudged", report.Nudged)
+		return report.Nudged+report.Announced > 0, next, err
 	case timer.Settle:
 		return r.settle(ctx, w)
 	default:

@@ -109,6 +109,31 @@ func TestHandlerWakes(t *testing.T) {
 	}
 }
 
+// TestHandlerWakesACircuit: people hear of it, by the metric too.
+func TestHandlerWakesACircuit(t *testing.T) {
+	var out bytes.Buffer
+	s, said := sweeperOf(t, gapOf(t), &out)
+	bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error { return errors.New("no luck") }}
+	for _, queue := range []string{"a", "b", "c"} {
+		if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Ended != handoff.EndedFailed {
+			t.Fatalf("%+v", done)
+		}
+	}
+	circuit := timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String()
+	answers(t.Context(), t, s, batch(t, circuit))
+	s.consumers.Readers = []handoff.Reader{{Name: "c"}}
+	if _, err := s.run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	hasMetrics(t, &out, `"WakeUpsEarly":1`, `"CircuitsOpen":1`)
+	if said["consumer.circuit-open"] != 1 {
+		t.Errorf("said %v", said)
+	}
+}
+
 // TestHostileWakeUps: what nobody sent, and names as hard as they may be, are done with at
 // once; none of it comes again, or has anything else looked at.
 func TestHostileWakeUps(t *testing.T) {

@@ -137,6 +137,29 @@ func TestAnnounceAConsumer(t *testing.T) {
 	}
 }
 
+// TestAnnounceACircuit: it is about no queue.
+func TestAnnounceACircuit(t *testing.T) {
+	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+	a, err := announce.New("people", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []handoff.AnnouncementKind{handoff.CircuitOpen, handoff.CircuitClosed} {
+		if err := a.Consumer(t.Context(), handoff.Announcement{
+			Kind: kind, ID: "x", Consumer: "c", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{
+		`people streamsort consumer.circuit-open {"id":"x","kind":"consumer.circuit-open","consumer":"c","since":"2026-01-02T03:04:05Z","ageSeconds":90,"probes":5}`,
+		`people streamsort consumer.circuit-closed {"id":"x","kind":"consumer.circuit-closed","consumer":"c","since":"2026-01-02T03:04:05Z","ageSeconds":90,"probes":5}`,
+	}
+	if diff := cmp.Diff(want, *details); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
 func TestAnnounceOnATopic(t *testing.T) {
 	const topic = "arn:aws:sns:us-east-1:123456789012:people"
 	var form url.Values

@@ -34,9 +34,24 @@ type claim struct {
 	State string      `json:"state"`
 }
 
-// Consumer announces that a consumer is blocked, lags, lost a message, or has a
-// claim of which nobody knows the end.
+// circuit is the announcement of a consumer's name, whatever the queue.
+type circuit struct {
+	ID       string    `json:"id"`
+	Kind     string    `json:"kind"`
+	Consumer string    `json:"consumer"`
+	Since    time.Time `json:"since"`
+	Seconds  float64   `json:"ageSeconds"`
+	Probes   int       `json:"probes,omitempty"`
+}
+
+// Consumer announces that a consumer is blocked, lags, lost a message, has a
+// claim of which nobody knows the end, or has a sink that is away, or is back.
 func (a *Announcer) Consumer(ctx context.Context, said handoff.Announcement) error {
+	if said.Kind == handoff.CircuitOpen || said.Kind == handoff.CircuitClosed {
+		d := circuit{said.ID, string(said.Kind), said.Consumer, said.Since, said.Age.Seconds(), said.Attempts}
+		slog.WarnContext(ctx, d.Kind, "id", d.ID, "consumer", d.Consumer, "ageSeconds", d.Seconds, "probes", d.Probes)
+		return a.send(ctx, d.Kind, d)
+	}
 	d := consumer{
 		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue, Tenant: of(said.Queue), Consumer: said.Consumer,
 		Delivered: jsonseq.Seq(said.Delivered), Position: jsonseq.Seq(said.Position),

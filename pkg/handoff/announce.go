@@ -27,6 +27,11 @@ const (
 	// ConsumerReplyRefused: replies could never be stored, and are lost; the operations
 	// of the queue say which. It is announced until that is noted, not longer.
 	ConsumerReplyRefused AnnouncementKind = "consumer.reply-refused"
+	// CircuitOpen: the consumer's sink is away. Nothing is handed on, of whatever queue, but one probe at
+	// a time; Attempts is how many there were. Like CircuitClosed it is announced once, and names no queue.
+	CircuitOpen AnnouncementKind = "consumer.circuit-open"
+	// CircuitClosed: the sink is back. What waited is delivered.
+	CircuitClosed AnnouncementKind = "consumer.circuit-closed"
 )
 
 // Announcement is what people should hear of a consumer. It goes out at least

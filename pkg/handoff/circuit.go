@@ -121,6 +121,7 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 func (run *delivery) lets(ctx context.Context) bool {
 	run.learnt, _ = run.evidence(ctx, run.Consumer)
 	if circuit := run.learnt.Circuit; circuit.Open() && run.now().Before(circuit.ProbeAt) {
+		run.tellCircuit(run.learnt)
 		run.Ended = EndedCircuitOpen
 		return false
 	}

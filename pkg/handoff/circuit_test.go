@@ -221,7 +221,7 @@ func TestTheCircuitCloses(t *testing.T) {
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		k.hands(queue, handoff.EndedCaughtUp)
 	}
-	// The schedule begins anew.
+	// The schedule begins anew, for people too.
 	k.fails = func(handoff.Batch) error { return errNo }
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		k.put(queue, 2)
@@ -231,6 +231,27 @@ func TestTheCircuitCloses(t *testing.T) {
 	if is := k.circuit(); is.ProbeAt.Sub(k.now) > 6*time.Second || is.Probes != 0 {
 		t.Errorf("%+v", is)
 	}
+}
+
+// TestNothingIsWaitedForOnceTheCircuitCloses: the time of the next try was for a sink that was
+// away.
+func TestNothingIsWaitedForOnceTheCircuitCloses(t *testing.T) {
+	k := newDesk(t)
+	k.put("q1", 1)
+	k.fails = func(handoff.Batch) error { return errNo }
+	slow := k.patient()
+	slow.Retries = []time.Duration{time.Hour}
+	k.d.Deliver(t.Context(), "q1", slow, -1)
+	for _, queue := range []string{"q2", "q3"} {
+		k.put(queue, 1)
+		k.hands(queue, handoff.EndedFailed)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q1", handoff.EndedWait)
+	k.put("q", 1)
+	k.hands("q", handoff.EndedCaughtUp)
+	k.hands("q1", handoff.EndedCaughtUp)
 }
 
 // TestTheCircuitClosesWhateverIsLearntMeanwhile: a batch that was under way when it opened fails

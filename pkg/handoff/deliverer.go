@@ -27,6 +27,7 @@ type Deliverer struct {
 	forEach     func(n int, do func(i int))
 	observe     func(Delivery)
 	wakeUp      func(queue, consumer string, due time.Time)
+	wakeCircuit func(consumer string, due time.Time)
 	acker       *xorack.Acker
 	knownQueues bool
 	learnt      learnt
@@ -65,6 +66,9 @@ type Options struct {
 	// [Deliverer.Wake] should be called then. Nothing depends on it: the sweep finds what is
 	// due. It may be called from several goroutines at once, and must not wait for anything.
 	WakeUp func(queue, consumer string, due time.Time)
+	// WakeCircuit is the same for a consumer's circuit: [Deliverer.WakeCircuit] should be
+	// called then.
+	WakeCircuit func(consumer string, due time.Time)
 	// Acker has the chains of tracked batches. It is needed where a Reader has
 	// Track, and by what may meet one of their claims: the sweep.
 	Acker *xorack.Acker
@@ -84,6 +88,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		store: store, sorter: sorter, lease: time.Minute, grace: 10 * time.Second, margin: 2 * time.Second,
 		now: options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
 		wakeUp:      options.WakeUp,
+		wakeCircuit: options.WakeCircuit,
 		acker:       options.Acker,
 		knownQueues: options.KnownQueues,
 		learnt:      learnt{known: map[string]evidence{}},

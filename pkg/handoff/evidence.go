@@ -62,6 +62,9 @@ func (d *Deliverer) learn(ctx context.Context, seen, next record.Evidence) (reco
 		defer d.learnt.mu.Unlock()
 		d.learnt.known[e.Consumer] = evidence{e, d.now()}
 	}
+	if made && e.Circuit != seen.Circuit {
+		d.tellCircuit(e)
+	}
 	return e, made, err
 }
 

@@ -98,6 +98,8 @@ type SweepReport struct {
 	InDoubt, Quarantined int
 	// Sent is how many claims were finished whose replies were on their way.
 	Sent int
+	// CircuitsOpen counts the consumers' names whose circuit is open.
+	CircuitsOpen int
 	// Archived is how many messages were archived, Lost how many were gone before
 	// they could be.
 	Archived, Lost int
@@ -115,6 +117,7 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Started += o.Started
 	r.Carried += o.Carried
 	r.Sent += o.Sent
+	r.CircuitsOpen += o.CircuitsOpen
 	r.Archived += o.Archived
 	r.Lost += o.Lost
 	r.Deleted += o.Deleted
@@ -147,7 +150,8 @@ func (r *SweepReport) whole(round cursor.Round) {
 // nobody settles them, finishes starts, announces who is blocked, lags, or lost messages,
 // and wakes up, by a nudge of the cursor's stream, everybody who does not have
 // everything, whether their record was dropped, their process died, or their
-// sink failed. What the slowest consumer has before it, or is not archived, is kept from
+// sink failed. It sees to the circuits of the readers that it knows: see [Deliverer.WakeCircuit].
+// What the slowest consumer has before it, or is not archived, is kept from
 // expiring; consumers and archive of an erased queue are deleted.
 //
 // The round of the gaps looks at the consumers of the queues that moved, or were nudged, since
@@ -172,6 +176,7 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	}
 	o.Sorter.Erase = s.erase
 	s.fail(s.walkTroubles(ctx))
+	s.circuits(ctx)
 	did, err := d.sorter.Sweep(ctx, o.Sorter)
 	s.report.Sorter = did
 	s.report.whole(did.Round)

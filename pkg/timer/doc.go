@@ -1,17 +1,18 @@
-// Package timer is a clock: it has a queue, a consumer or a chain looked at when something
-// of it is due, instead of with the next message or the next sweep.
+// Package timer is a clock: it has a queue, a consumer, a consumer's circuit or a chain looked at when
+// something of it is due, instead of with the next message or the next sweep.
 //
 // A [WakeUp] says what to look at, and when. A [Timer] notes what the sorter, the deliverer
 // and the acker tell it of due times ([Timer.Gap], [Timer.Consumer] and [Timer.Chain] are
-// made for their options WakeUp; [Timer.Settle] for that of cursor.OnArrivals), and
-// [Timer.Flush] sends it to an SQS queue with delays. The function behind that queue reads each
-// with [Parse], looks at the thing (Wake of cursor.Sorter, handoff.Deliverer and xorack.Acker;
-// Settle of cursor.Sorter), and sends it again where it is due later.
+// made for their options WakeUp, [Timer.Circuit] for WakeCircuit, [Timer.Settle] for that of
+// cursor.OnArrivals), and [Timer.Flush] sends it to an SQS queue with delays. The function behind
+// that queue reads each with [Parse], looks at the thing (Wake of cursor.Sorter, handoff.Deliverer
+// and xorack.Acker; WakeCircuit of handoff.Deliverer; Settle of cursor.Sorter), and sends it again
+// where it is due later.
 // In a function of your own behind the cursors' stream:
 //
 //	wake, err := timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE"))
 //	…
-//	deliverer, err := handoff.New(store, sorter, &handoff.Options{WakeUp: wake.Consumer})
+//	deliverer, err := handoff.New(store, sorter, &handoff.Options{WakeUp: wake.Consumer, WakeCircuit: wake.Circuit})
 //	handler, err := handoff.OnStream(deliverer, names, reader)
 //	…
 //	lambda.Start(timer.Flushing(wake, handler))
@@ -21,9 +22,9 @@
 // A message of the queue, JSON, with no other members and in this order:
 //
 //	v          the layout, 1
-//	kind       gap, consumer, chain or settle
+//	kind       gap, consumer, chain, settle or circuit
 //	queue      of a gap, a consumer or a settle window
-//	consumer   of a consumer
+//	consumer   of a consumer or a circuit
 //	tag        of a chain
 //	upTo       of a settle window, the greatest sort key of the messages, base64
 //	due        ms

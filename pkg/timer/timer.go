@@ -58,6 +58,11 @@ func (t *Timer) Consumer(queue, consumer string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Consumer, Queue: queue, Consumer: consumer}, Due: due})
 }
 
+// Circuit notes when a consumer's circuit is to be seen to.
+func (t *Timer) Circuit(consumer string, due time.Time) {
+	t.note(WakeUp{Thing: Thing{Kind: Circuit, Consumer: consumer}, Due: due})
+}
+
 // Chain notes when a chain is late.
 func (t *Timer) Chain(tag string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Chain, Tag: tag}, Due: due})

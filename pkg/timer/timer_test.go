@@ -26,11 +26,13 @@ func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 			Due:   time.UnixMilli(rapid.Int64Range(1, 1<<45).Draw(t, "due")).UTC(),
 			Again: rapid.IntRange(0, 10).Draw(t, "again"),
 		}
-		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain, timer.Settle}).Draw(t, "kind"); w.Kind {
+		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain, timer.Settle, timer.Circuit}).Draw(t, "kind"); w.Kind {
 		case timer.Gap:
 			w.Queue = name.Draw(t, "queue")
 		case timer.Consumer:
 			w.Queue, w.Consumer = name.Draw(t, "queue"), name.Draw(t, "consumer")
+		case timer.Circuit:
+			w.Consumer = name.Draw(t, "consumer")
 		case timer.Chain:
 			w.Tag = name.Draw(t, "tag")
 		case timer.Settle:
@@ -57,6 +59,7 @@ func TestWhatIsNoWakeUp(t *testing.T) {
 	for _, text := range []string{
 		"", "null", "[]", good + "x",
 		strings.Replace(good, `"v":1`, `"v":2`, 1), strings.Replace(good, "gap", "chain", 1), strings.Replace(good, "gap", "what", 1),
+		strings.Replace(good, "gap", "circuit", 1),
 		strings.Replace(good, `"queue":"<q>",`, "", 1), strings.Replace(good, "5", "0", 1), strings.Replace(good, `"again":2`, `"again":11`, 1),
 		strings.Replace(good, `"again":2`, `"again":-1`, 1), strings.Replace(good, `"due":5`, `"due":5,"due":6`, 1),
 		strings.Replace(good, `"due":5`, `"more":5`, 1), strings.Replace(good, `"due":5`, `"consumer":"c","due":5`, 1), " " + good,

@@ -22,12 +22,15 @@ const (
 	Chain Kind = "chain"
 	// Settle: messages of a keyed queue have waited for its settle window.
 	Settle Kind = "settle"
+	// Circuit: a consumer's sink is away, and is to be probed; or it is back.
+	Circuit Kind = "circuit"
 )
 
 // Thing is what is looked at.
 type Thing struct {
 	Kind Kind
-	// Queue is that of a gap, a consumer or a settle window, Consumer a consumer's name, Tag a chain's.
+	// Queue is that of a gap, a consumer or a settle window, Consumer the name of a consumer or of a
+	// circuit's, Tag a chain's.
 	Queue, Consumer, Tag string
 }
 
@@ -103,6 +106,7 @@ func (w WakeUp) validate() error {
 		Consumer: w.Queue != "" && w.Consumer != "" && w.Tag == "",
 		Chain:    w.Queue == "" && w.Consumer == "" && w.Tag != "",
 		Settle:   w.Queue != "" && w.Consumer == "" && w.Tag == "",
+		Circuit:  w.Queue == "" && w.Consumer != "" && w.Tag == "",
 	}
 	switch {
 	case !named[w.Kind]:

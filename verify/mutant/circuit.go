@@ -1,7 +1,7 @@
 package main
 
 // circuitTests hold the circuit of a sink that is away.
-var circuitTests = test{"./pkg/handoff", "Circuit|Probe|TestBadMessagesDoNot"}
+var circuitTests = test{"./pkg/handoff", "Circuit|Probe|TestBadMessagesDoNot|TestNothingIsWaited"}
 
 // circuitMutants are bugs by which a sink that is away is asked too often, or is not found to be
 // back.
@@ -13,7 +13,7 @@ var circuitMutants = []mutant{
 		{"circuit.go", "circuit.Open() && run.now().Before(circuit.ProbeAt)", "circuit.Open() && false"},
 	}},
 	{"many probes at a time: not compared", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "err == nil && made {\n\t\t\trun.learnt", "err == nil {\n\t\t\tmade = true\n\t\t\trun.learnt"},
+		{"circuit.go", "err == nil && made {\n\t\t\trun.learnt", "err == nil && (made || true) {\n\t\t\trun.learnt"},
 	}},
 	{"many probes at a time: the claim's lease is not waited for", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "next.Circuit.ProbeAt.Before(leaseUntil)", "false"},
@@ -44,6 +44,18 @@ var circuitMutants = []mutant{
 	}},
 	{"a tracked batch closes no circuit", deliveryFolder, circuitTests, []edit{
 		{"tracked.go", "if run.probe > 0 {", "if false {"},
+	}},
+	{"an open circuit is announced by each wake-up", deliveryFolder, circuitTests, []edit{
+		{"sweep_circuit.go", "next.Circuit.Announced = true", "next.Circuit.Announced = false"},
+	}},
+	{"nobody is woken up for a probe", deliveryFolder, circuitTests, []edit{
+		{"sweep_circuit.go", "!now.Before(e.Circuit.ProbeAt)", "false"},
+	}},
+	{"nobody hears that a circuit opened", deliveryFolder, circuitTests, []edit{
+		{"evidence.go", "if made && e.Circuit != seen.Circuit {", "if false {"},
+	}},
+	{"the sweep sees to no circuit", deliveryFolder, circuitTests, []edit{
+		{"sweep.go", "\ts.circuits(ctx)\n", ""},
 	}},
 	{"an older version forgets the circuit", recordFolder, test{"./internal/record", "TestStoreCircuit/memory"}, []edit{
 		{"item.go", "layoutCircuit = 2", "layoutCircuit = 1"},

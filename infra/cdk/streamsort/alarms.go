@@ -151,6 +151,10 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Maximum", threshold: 1,
 		},
 		{
+			id: "CircuitOpenAlarm", description: "A consumer's sink is away; nothing is delivered to it but a probe", metric: sweep("CircuitsOpen"),
+			statistic: "Maximum", threshold: 1, periods: 3, points: 2,
+		},
+		{
 			// A claim in doubt settles itself when its consumer is back.
 			id: "ConsumersInDoubtAlarm", byTenant: true, description: "A claim was prepared and is not settled; its consumer waits", metric: sweep("ConsumersInDoubt"),
 			statistic: "Maximum", threshold: 1, periods: 3,

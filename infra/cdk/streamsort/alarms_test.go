@@ -32,6 +32,7 @@ func wantAlarms(all bool) map[string]rule {
 		"GapAgeAlarm":               {"Streamsort GapAge SweepFunction", "Maximum", 900, five, 1, 1},
 		"SettleAgeAlarm":            {"Streamsort SettleAge SweepFunction", "Maximum", 300, five, 2, 3},
 		"ConsumersBlockedAlarm":     {"Streamsort ConsumersBlocked SweepFunction", "Maximum", 1, five, 1, 1},
+		"CircuitOpenAlarm":          {"Streamsort CircuitsOpen SweepFunction", "Maximum", 1, five, 2, 3},
 		"ConsumersInDoubtAlarm":     {"Streamsort ConsumersInDoubt SweepFunction", "Maximum", 1, five, 3, 3},
 		"ConsumersQuarantinedAlarm": {"Streamsort ConsumersQuarantined SweepFunction", "Maximum", 1, five, 1, 1},
 		"ConsumersMissingAlarm":     {"Streamsort ConsumersMissing SweepFunction", "Sum", 1, five, 1, 1},

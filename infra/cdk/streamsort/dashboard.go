@@ -106,7 +106,7 @@ func (s *Streamsort) graphs() []graph {
 			{s.ownMetric(s.SweepFunction, "Late"), "Sum", "late, by sweep", false},
 			sweep("SettleAge", "longest overdue (s)", true),
 		}},
-		{"Waiting for a consumer", []line{sweep("ConsumersLagging", "lagging", false), sweep("ConsumersBlocked", "blocked", false), sweep("ConsumersInDoubt", "in doubt", false), sweep("ConsumersQuarantined", "in quarantine", false), sweep("ConsumerLag", "oldest message (s)", true)}},
+		{"Waiting for a consumer", []line{sweep("ConsumersLagging", "lagging", false), sweep("ConsumersBlocked", "blocked", false), sweep("CircuitsOpen", "sinks away", false), sweep("ConsumersInDoubt", "in doubt", false), sweep("ConsumersQuarantined", "in quarantine", false), sweep("ConsumerLag", "oldest message (s)", true)}},
 		ages, failing, throttled, units,
 		{"Given up, by stream mappings", []line{{
 			metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", s.FailureQueue.QueueName()}}}, "Maximum", "in the failure queue", false,

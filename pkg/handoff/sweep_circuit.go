@@ -1,0 +1,132 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/record"
+)
+
+// unprobed is how long after a probe was due who woke queues up for it looks again.
+const unprobed = 5 * time.Second
+
+// tellCircuit tells when somebody has to see to a circuit that has changed, or that stopped a
+// delivery.
+func (d *Deliverer) tellCircuit(e record.Evidence) {
+	switch circuit := e.Circuit; {
+	case d.wakeCircuit == nil:
+	case circuit.Open() && circuit.Announced:
+		d.wakeCircuit(e.Consumer, circuit.ProbeAt)
+	case circuit.Open() || circuit.Waking:
+		d.wakeCircuit(e.Consumer, d.now())
+	}
+}
+
+// WakeCircuit sees to the circuit of a consumer's name, as the sweep does of those that it knows: it
+// announces that it is open, or closed again, and wakes queues up for a probe that is due. It
+// returns when the circuit is to be seen to next: the zero time where it is closed. Call
+// it when [Options].WakeCircuit said, or at any other time.
+//
+// It costs one strong read where nothing is due.
+func (d *Deliverer) WakeCircuit(ctx context.Context, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
+	o, err := options.withDefaults()
+	if err := errors.Join(err, ValidateConsumer(consumer)); err != nil {
+		return SweepReport{}, time.Time{}, err
+	}
+	e, err := d.store.Evidence(ctx, consumer, true)
+	if err != nil {
+		return SweepReport{}, time.Time{}, err
+	}
+	run := sweepRun{Deliverer: d, options: o}
+	next, err := run.circuit(ctx, e)
+	return run.report, next, err
+}
+
+// circuit sees to a circuit, and returns when it has to be seen to next.
+func (r *sweepRun) circuit(ctx context.Context, e record.Evidence) (time.Time, error) {
+	switch {
+	case e.Circuit.Open():
+		r.report.CircuitsOpen++
+		e, err := r.sayOpen(ctx, e)
+		if err != nil || !e.Circuit.Open() {
+			return time.Time{}, err
+		}
+		if now := r.now(); !now.Before(e.Circuit.ProbeAt) {
+			return now.Add(unprobed), r.wakeAll(ctx, e.Failing)
+		}
+		return e.Circuit.ProbeAt, nil
+	case e.Circuit.Waking:
+		return time.Time{}, r.sayClosed(ctx, e)
+	}
+	return time.Time{}, nil
+}
+
+// sayOpen announces that a circuit is open, if nobody did.
+//
+// Another did it first: both announce it, under one id. We die right after the announcement: the
+// next who comes repeats it.
+func (r *sweepRun) sayOpen(ctx context.Context, e record.Evidence) (record.Evidence, error) {
+	if e.Circuit.Announced {
+		return e, nil
+	}
+	if err := r.announce(ctx, ofCircuit(CircuitOpen, e, e.Circuit.Opened, r.now())); err != nil {
+		return e, err
+	}
+	next := e
+	next.Circuit.Announced = true
+	there, _, err := r.learn(ctx, e, next)
+	return there, err
+}
+
+// sayClosed announces that a circuit has closed, if people heard that it was open, and notes that nothing
+// is left to do. It is as sayOpen is.
+func (r *sweepRun) sayClosed(ctx context.Context, e record.Evidence) error {
+	if e.Circuit.Announced {
+		if err := r.announce(ctx, ofCircuit(CircuitClosed, e, e.Circuit.Closed, r.now())); err != nil {
+			return err
+		}
+	}
+	next := e
+	next.Circuit.Announced, next.Circuit.Waking = false, false
+	_, _, err := r.learn(ctx, e, next)
+	return err
+}
+
+// wakeAll wakes up who delivers these queues.
+func (r *sweepRun) wakeAll(ctx context.Context, queues []string) error {
+	var errs []error
+	for _, queue := range queues {
+		switch err := r.sorter.Nudge(ctx, queue); {
+		case err == nil:
+			r.report.Nudged++
+		case !isErased(err, queue):
+			errs = append(errs, fmt.Errorf("queue %q: %w", queue, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ofCircuit is an announcement of a consumer's name: it is about no queue.
+func ofCircuit(kind AnnouncementKind, e record.Evidence, since, now time.Time) Announcement {
+	return Announcement{
+		Kind: kind, ID: fmt.Sprintf("%s/%s/%d", kind, e.Consumer, since.UnixMilli()),
+		Consumer: e.Consumer, Since: since, Age: now.Sub(since), Attempts: int(e.Circuit.Probes),
+	}
+}
+
+// circuits sees to the circuits of the readers that the sweep knows.
+func (s *consumerSweep) circuits(ctx context.Context) {
+	for _, reader := range s.options.Readers {
+		e, err := s.deliverer.store.Evidence(ctx, reader.Name, false)
+		if err == nil && (e.Circuit.Open() || e.Circuit.Waking) {
+			run := &sweepRun{Deliverer: s.deliverer, options: s.options}
+			_, err = run.circuit(ctx, e)
+			s.did(run)
+		}
+		if err != nil {
+			s.fail(fmt.Errorf("circuit of consumer %q: %w", reader.Name, err))
+		}
+	}
+}

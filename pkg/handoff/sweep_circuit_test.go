@@ -1,0 +1,159 @@
+package handoff_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// told has the desk's process tell when the circuit is to be seen to.
+func (k *desk) told() *[]time.Duration {
+	k.t.Helper()
+	var told []time.Duration
+	var err error
+	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{
+		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
+		WakeCircuit: func(consumer string, due time.Time) {
+			if consumer != "c" {
+				k.t.Errorf("told of %q", consumer)
+			}
+			told = append(told, due.Sub(k.now).Truncate(time.Second))
+		},
+	})
+	k.must(err)
+	return &told
+}
+
+// seesTo sees to the circuit, and checks what was done, and when it is due next.
+func (k *desk) seesTo(want handoff.SweepReport, next time.Duration) {
+	k.t.Helper()
+	report, due, err := k.d.WakeCircuit(k.t.Context(), "c", handoff.SweepOptions{Announce: func(_ context.Context, a handoff.Announcement) error {
+		k.announced = append(k.announced, a)
+		return nil
+	}})
+	k.must(err)
+	if diff := cmp.Diff(want, report); diff != "" {
+		k.t.Errorf("it did (-want +got):\n%s", diff)
+	}
+	if due.IsZero() != (next == 0) || next != 0 && due.Sub(k.now).Truncate(time.Second) != next {
+		k.t.Errorf("the next is due in %s, want %s", due.Sub(k.now), next)
+	}
+}
+
+// TestWakeCircuit: it is announced once, probed when that is due, and announced when it is closed.
+func TestWakeCircuit(t *testing.T) {
+	k := newDesk(t)
+	told := k.told()
+	k.seesTo(handoff.SweepReport{}, 0)
+	k.opens()
+	opened := k.now
+	k.hands("q", handoff.EndedCircuitOpen)
+	if diff := cmp.Diff([]time.Duration{0, 0}, *told); diff != "" {
+		t.Errorf("told when it opened, and when it stopped a delivery (-want +got):\n%s", diff)
+	}
+	k.seesTo(handoff.SweepReport{CircuitsOpen: 1, Announced: 1}, 5*time.Second)
+	k.seesTo(handoff.SweepReport{CircuitsOpen: 1}, 5*time.Second)
+	k.probeDue()
+	k.seesTo(handoff.SweepReport{CircuitsOpen: 1, Nudged: 3}, 5*time.Second)
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		if it, err := k.sorter.Status(t.Context(), queue); err != nil || !it.Nudged.Equal(k.now) {
+			t.Errorf("%s was nudged at %s, %v", queue, it.Nudged, err)
+		}
+	}
+	*told = nil
+	k.hands("q", handoff.EndedFailed)
+	if diff := cmp.Diff([]time.Duration{time.Minute, 16 * time.Second}, *told); diff != "" {
+		t.Errorf("told when it was probed (-want +got):\n%s", diff)
+	}
+	k.fails = nil
+	k.probeDue()
+	*told = nil
+	k.put("r", 1)
+	k.hands("r", handoff.EndedCaughtUp)
+	if diff := cmp.Diff([]time.Duration{61 * time.Second, 0}, *told); diff != "" {
+		t.Errorf("told when it closed (-want +got):\n%s", diff)
+	}
+	closed := k.now
+	k.pass(time.Second)
+	k.seesTo(handoff.SweepReport{Announced: 1}, 0)
+	k.seesTo(handoff.SweepReport{}, 0)
+	want := []handoff.Announcement{
+		{Kind: handoff.CircuitOpen, ID: fmt.Sprintf("consumer.circuit-open/c/%d", opened.UnixMilli()), Consumer: "c", Since: opened},
+		{Kind: handoff.CircuitClosed, ID: fmt.Sprintf("consumer.circuit-closed/c/%d", closed.UnixMilli()), Consumer: "c", Since: closed, Age: time.Second},
+	}
+	if diff := cmp.Diff(want, k.announced); diff != "" {
+		t.Errorf("announced (-want +got):\n%s", diff)
+	}
+	if is := k.circuit(); is != (record.Circuit{Closed: closed}) {
+		t.Errorf("%+v", is)
+	}
+}
+
+// TestAShortOutageIsNotAnnounced: what people did not hear of did not end for them either.
+func TestAShortOutageIsNotAnnounced(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", handoff.EndedCaughtUp)
+	k.seesTo(handoff.SweepReport{}, 0)
+	if k.circuit().Waking {
+		t.Error("it is to be seen to")
+	}
+}
+
+// TestTheSweepSeesToCircuits: of the readers that it knows, without a timer.
+func TestTheSweepSeesToCircuits(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	o := handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []handoff.Reader{{Name: "other"}, {Name: "c"}}}
+	if did := k.sweep(o); did.CircuitsOpen != 1 || len(k.announced) != 1 || k.announced[0].Kind != handoff.CircuitOpen {
+		t.Errorf("%+v, announced %+v", did, k.announced)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", handoff.EndedCaughtUp)
+	if did := k.sweep(o); did.CircuitsOpen != 0 || len(k.announced) != 1 || k.announced[0].Kind != handoff.CircuitClosed {
+		t.Errorf("%+v, announced %+v", did, k.announced)
+	}
+}
+
+// TestWakeCircuitsRequestsGoWrong: what is announced is announced again, under the same id, until
+// that is noted.
+func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
+	for _, fault := range ddbtest.EveryFault() {
+		for nth := 1; ; nth++ {
+			k := newDesk(t)
+			k.opens()
+			faults := ddbtest.NewFaults(k.consumers)
+			k.store = k.storeOn(faults.Do)
+			k.restarted()
+			ids := map[string]bool{}
+			o := handoff.SweepOptions{Announce: func(_ context.Context, a handoff.Announcement) error {
+				ids[a.ID] = true
+				return nil
+			}}
+			faults.Fail(nth, fault)
+			_, _, first := k.d.WakeCircuit(t.Context(), "c", o)
+			if faults.Pending() {
+				break
+			}
+			_, _, second := k.d.WakeCircuit(t.Context(), "c", o)
+			if second != nil || len(ids) != 1 || !k.circuit().Announced {
+				t.Errorf("request %d, %s: %v, then %v: announced %v", nth, fault, first, second, ids)
+			}
+		}
+	}
+	k := newDesk(t)
+	_, _, err := k.d.WakeCircuit(t.Context(), "no name", handoff.SweepOptions{})
+	invalid(t, err, "consumer")
+}

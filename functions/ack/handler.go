@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
@@ -37,6 +38,8 @@ type service struct {
 	tenantClaim string
 	// quotas are the tenants', nil where there are none.
 	quotas *quota.Keeper
+	// log says what is logged of calls that go well.
+	log calllog.Log
 	// after is called behind each request.
 	after func(context.Context, *emf.Metrics)
 }
@@ -74,7 +77,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}
 	return (&service{
 		acker: acker, stamper: stamps.New(acker), names: a.Names, announce: announce.Batches(deliverer.Ender(announcer.Chain)),
-		emitter: settings.NewEmitter(out), now: time.Now, tenantClaim: a.TenantClaim, quotas: quotas, after: s.SendWakeUps,
+		emitter: settings.NewEmitter(out), now: time.Now, tenantClaim: a.TenantClaim, quotas: quotas, log: s.Log, after: s.SendWakeUps,
 	}).handle, nil
 }
 
@@ -157,6 +160,7 @@ func (s *service) api() *httpapi.API {
 		Direct:      func(*httpapi.Call) (httpapi.Operation, error) { return s.operate, nil },
 		TenantClaim: s.tenantClaim,
 		After:       s.after,
+		Log:         s.log,
 		Emitter:     s.emitter,
 	}
 }
@@ -206,10 +210,16 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err := s.takeChains(ctx, c, orders...); err != nil {
 		return 0, nil, err
 	}
+	results := s.doAll(ctx, c, orders)
+	for _, r := range results {
+		if r.Status >= http.StatusBadRequest {
+			c.Refused++
+		}
+	}
 	return http.StatusOK, struct {
 		Status  int      `json:"status"`
 		Results []result `json:"results"`
-	}{http.StatusOK, s.doAll(ctx, c, orders)}, nil
+	}{http.StatusOK, results}, nil
 }
 
 // takeChains takes the chains that the orders create from the tenant's quotas. One that

@@ -455,7 +455,8 @@ func TestNothingIsLogged(t *testing.T) {
 	defer slog.SetDefault(before)
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]
 	s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"canary"`, root))
-	if text := s.logs.String(); strings.Contains(text, "canary") || !strings.Contains(text, "answered") {
+	s.Request("POST", "/acks", "", `{"operations":[{"operation":"get","tag":"canary"}]}`)
+	if text := s.logs.String(); strings.Contains(text, "canary") || !strings.Contains(text, `"answered","status":200,"refused":1`) {
 		t.Errorf("the log: %s", text)
 	}
 }

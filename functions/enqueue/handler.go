@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
@@ -31,6 +32,8 @@ type service struct {
 	tenantClaim string
 	// quotas are the tenants', nil where there are none.
 	quotas *quota.Keeper
+	// log says what is logged of calls that go well.
+	log calllog.Log
 	// after is called behind each request.
 	after func(context.Context, *emf.Metrics)
 }
@@ -56,7 +59,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}
 	return (&service{
 		sorter: sorter, quotas: quotas, now: time.Now, paths: paths{s.QueueProp, s.SeqProp, s.IDProp, s.KeyProp, s.KeyType}, tenantClaim: s.TenantClaim,
-		after: s.SendWakeUps,
+		log: s.Log, after: s.SendWakeUps,
 	}).api(settings.NewEmitter(out)).Handle, nil
 }
 
@@ -97,6 +100,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 		},
 		TenantClaim: s.tenantClaim,
 		After:       s.after,
+		Log:         s.log,
 		Emitter:     emitter,
 	}
 }

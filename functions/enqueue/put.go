@@ -42,6 +42,9 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 			problem := httpapi.ProblemOf(ctx, c.Scope, answer.Failure)
 			answers[i].Status, answers[i].Code, answers[i].Detail = problem.Status, problem.Code(), problem.Error()
 		}
+		if answers[i].Status >= http.StatusBadRequest {
+			c.Refused++
+		}
 	}
 	return http.StatusOK, struct {
 		Status  int             `json:"status"`

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
@@ -31,6 +32,8 @@ type service struct {
 	tenantClaim string
 	// quotas are the tenants', nil where there are none.
 	quotas *quota.Keeper
+	// log says what is logged of calls that go well.
+	log calllog.Log
 	// after is called behind each request.
 	after func(context.Context, *emf.Metrics)
 }
@@ -54,7 +57,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{deliverer, sorter, time.Now, s.TenantClaim, quotas, s.SendWakeUps}).handler(settings.NewEmitter(out)), nil
+	return (&service{deliverer, sorter, time.Now, s.TenantClaim, quotas, s.Log, s.SendWakeUps}).handler(settings.NewEmitter(out)), nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is
@@ -84,6 +87,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 		Problem:     problemOf,
 		TenantClaim: s.tenantClaim,
 		After:       s.after,
+		Log:         s.log,
 		Emitter:     emitter,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/margin"
@@ -37,7 +38,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := &observer{emitter: settings.NewEmitter(out)}
+	seen := &observer{emitter: settings.NewEmitter(out), log: s.Log}
 	client, err := dynamo.New(nil)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,9 @@ func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, reader
 // observer counts and logs what becomes of deliveries.
 type observer struct {
 	emitter *emf.Emitter
-	mu      sync.Mutex
+	// log names the queue whose deliveries are all logged.
+	log calllog.Log
+	mu  sync.Mutex
 	// metrics are those of the invocation: a process has one at a time.
 	metrics *emf.Metrics
 }
@@ -136,6 +139,9 @@ func (o *observer) delivery(done handoff.Delivery) {
 	case done.Ended == handoff.EndedLost:
 		metrics.Count("DeliveriesLost", 1)
 		log.Warn("the claim was taken over; what was delivered may come again")
+	}
+	if watched := o.log.Watched(); watched != "" && watched == done.Queue {
+		log.Info("delivered", "batches", done.Batches, "messages", done.Messages, "ended", string(done.Ended))
 	}
 	if done.Ended == handoff.EndedBlocked {
 		metrics.Count("DeliveriesBlocked", 1)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
+	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
@@ -34,6 +35,8 @@ type service struct {
 	now     func() time.Time
 	// quotas are the tenants', nil where there are none.
 	quotas *quota.Keeper
+	// log says what is logged of requests that go well.
+	log calllog.Log
 	// after is called behind each request.
 	after func(context.Context, *emf.Metrics)
 }
@@ -68,7 +71,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}
 	return (&service{
 		sorter: sorter, quotas: quotas, sources: byName(sources), secrets: webhook.NewSecrets(store.Fetch, time.Now), now: time.Now,
-		after: s.SendWakeUps,
+		log: s.Log, after: s.SendWakeUps,
 	}).handler(out), nil
 }
 
@@ -86,7 +89,7 @@ func byName(all []webhook.Source) map[string]*webhook.Source {
 }
 
 func (s *service) handler(out io.Writer) handler {
-	return (&httpapi.API{Any: s.receive, After: s.after, Emitter: settings.NewEmitter(out)}).Handle
+	return (&httpapi.API{Any: s.receive, After: s.after, Log: s.log, Emitter: settings.NewEmitter(out)}).Handle
 }
 
 // receive takes one request. Before the signature is known to be right,
@@ -167,7 +170,7 @@ type answer struct {
 func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, m cursor.Keyed) (int, any, error) {
 	// A sender is no tenant; but what it stores in a tenant's queue is that one's.
 	of, _ := tenant.Split(m.Queue)
-	put := &intake.Put{Single: true, Tenant: of, Quotas: s.quotas}
+	put := &intake.Put{Single: true, Tenant: of, Quotas: s.quotas, Log: s.log}
 	switch {
 	case source.Numbered():
 		put.Add(m.Message)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
@@ -40,6 +41,8 @@ type API struct {
 	TenantClaim string
 	// After is called behind each call, whatever became of it; nil means nothing is.
 	After func(context.Context, *emf.Metrics)
+	// Log says which calls are logged that go well; the others always are.
+	Log calllog.Log
 	// Emitter writes the metrics of each call, of which Errors is counted here.
 	Emitter *emf.Emitter
 }
@@ -54,6 +57,9 @@ type Call struct {
 	Request
 	tenancy.Scope
 	Metrics *emf.Metrics
+	// Refused is how many parts of a call that is answered as a whole were refused, or
+	// failed: it is logged then.
+	Refused int
 }
 
 // Handle is the handler that Lambda calls. A caller's mistake is a problem
@@ -84,7 +90,11 @@ func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawM
 		slog.InfoContext(ctx, "answered", c.logged("status", problem.Status, "problem", problem.Type)...)
 		return c.failed(problem)
 	}
-	slog.InfoContext(ctx, "answered", c.logged("status", status)...)
+	if c.Refused > 0 {
+		slog.InfoContext(ctx, "answered", c.logged("status", status, "refused", c.Refused)...)
+	} else {
+		a.Log.Success(ctx, c.logged("status", status)...)
+	}
 	return c.Answer(status, document)
 }
 

@@ -14,7 +14,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
+	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/tenancy"
@@ -31,6 +33,8 @@ type Put struct {
 	// nobody's where one of them is not set.
 	Tenant string
 	Quotas *quota.Keeper
+	// Log names the queue that is watched.
+	Log calllog.Log
 	// Single means that it is one message, and not in a list.
 	Single bool
 	// count is how many messages there are; messages are those with a seq, keyed those with
@@ -138,7 +142,22 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 			}
 		}
 	}
+	p.logWatched(ctx, answers)
 	return answers, nil
+}
+
+// logWatched logs what became of each message of the queue that is watched.
+func (p *Put) logWatched(ctx context.Context, answers []Answer) {
+	watched := p.Log.Watched()
+	if watched == "" {
+		return
+	}
+	own := p.Scope.Short(watched) // empty for one of another tenant
+	for _, a := range answers {
+		if a.Queue == own {
+			slog.InfoContext(ctx, "put", "queue", watched, "seq", a.Seq, "outcome", string(a.Outcome), "failed", a.Failure != nil)
+		}
+	}
 }
 
 // load is what the call brings.

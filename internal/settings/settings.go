@@ -16,6 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -77,6 +78,10 @@ type Settings struct {
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
 	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}].
 	Readers []handoff.Reader
+	// Log says what is logged of calls that go well: STREAMSORT_LOG_SUCCESSES of a hundred (1
+	// where it is not set), and each message of STREAMSORT_LOG_QUEUE until
+	// STREAMSORT_LOG_UNTIL, a time such as 2026-01-02T15:04:05Z.
+	Log calllog.Log
 	// Timer sends wake-ups to STREAMSORT_TIMER_QUEUE, the URL of an SQS queue; nil where it is
 	// not set. Whoever makes something of these settings calls SendWakeUps.
 	Timer *timer.Timer
@@ -123,6 +128,10 @@ func FromEnvironment() (Settings, error) {
 		DeleteDelivered:  r.truth("STREAMSORT_DELETE_DELIVERED"),
 		ArchiveTable:     os.Getenv("STREAMSORT_ARCHIVE_TABLE"),
 		Readers:          r.readers("STREAMSORT_READERS"),
+		Log: calllog.Log{
+			Successes: int(r.number("STREAMSORT_LOG_SUCCESSES", 1)),
+			Queue:     os.Getenv("STREAMSORT_LOG_QUEUE"), Until: r.time("STREAMSORT_LOG_UNTIL"),
+		},
 	}
 	s.KeepForever = s.Retention == 0
 	var err error
@@ -182,6 +191,13 @@ func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
 		r.fail(name, `must be a duration such as "90s", "5m" or "336h", not `+strconv.Quote(text))
 	}
 	return d
+}
+
+func (r *reader) time(name string) (t time.Time) {
+	if text := os.Getenv(name); text != "" && t.UnmarshalText([]byte(text)) != nil {
+		r.fail(name, "must be a time such as 2026-01-02T15:04:05Z, not "+strconv.Quote(text))
+	}
+	return t
 }
 
 func (r *reader) truth(name string) bool {

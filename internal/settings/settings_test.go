@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -38,6 +39,7 @@ func TestEverything(t *testing.T) {
 		"STREAMSORT_ID_PROP":   "d",
 		"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "2h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_EVERY": "4m",
 		"STREAMSORT_ARRIVALS_TABLE": "a-1",
+		"STREAMSORT_LOG_SUCCESSES":  "100", "STREAMSORT_LOG_QUEUE": "q", "STREAMSORT_LOG_UNTIL": "2026-01-02T15:04:05Z",
 	} {
 		t.Setenv(name, value)
 	}
@@ -50,6 +52,7 @@ func TestEverything(t *testing.T) {
 		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync, Settle: 5 * time.Second, Late: cursor.LateDeliver},
 		KeepForever: true, BatchSize: 5, QueueProp: "a.b", SeqProp: "c", IDProp: "d", EventBus: "default",
 		SweepEvery: 4 * time.Minute, FullSweepEvery: 2 * time.Hour, SweepSegments: 2,
+		Log: calllog.Log{Successes: 100, Queue: "q", Until: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)},
 	}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("%+v, want %+v", s, want)
@@ -64,6 +67,7 @@ func TestErrorsNameTheVariable(t *testing.T) {
 		"STREAMSORT_QUEUE_KEY": "body", "STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_SEGMENTS": "x",
 		"STREAMSORT_LAG_AFTER": "-1s", "STREAMSORT_DELETE_DELIVERED": "yes", "STREAMSORT_KNOWN_QUEUES": "yes", "STREAMSORT_SETTLE_WITHIN": "soon", "STREAMSORT_GAP_ALARM_AFTER": "late",
 		"STREAMSORT_READERS": `[{"name":"a b"}]`, "STREAMSORT_SETTLE": "61m", "STREAMSORT_LATE": "never",
+		"STREAMSORT_LOG_SUCCESSES": "few", "STREAMSORT_LOG_UNTIL": "noon",
 	} {
 		t.Run(name, func(t *testing.T) {
 			tables(t)

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/internal/consumers"
@@ -234,7 +233,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		// Metrics are printed as lines of JSON without a level, which count as
 		// INFO: a higher level here would drop them.
 		ApplicationLogLevelV2: awslambda.ApplicationLogLevel_INFO,
-		SystemLogLevelV2:      awslambda.SystemLogLevel_INFO,
+		SystemLogLevelV2:      s.systemLogLevel(),
 		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
 	resource := s.nameResource(made, f.id+"Function")
@@ -250,21 +249,6 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		reason: "xray:PutTraceSegments and xray:PutTelemetryRecords take no resource: AWS has none narrower than *.",
 	})
 	return made
-}
-
-func (s *Streamsort) newLogGroup(id string) awslogs.LogGroup {
-	group := awslogs.NewLogGroup(s.scope, &id, &awslogs.LogGroupProps{RemovalPolicy: s.removalPolicy(), EncryptionKey: s.Key})
-	// The CDK has a name for each number of days; CloudFormation has the number.
-	s.nameResource(group, id).(awslogs.CfnLogGroup).SetRetentionInDays(jsii.Number(s.props.LogRetentionDays))
-	return group
-}
-
-// retentionDays are the numbers of days that CloudWatch can keep logs for.
-func retentionDays() []int {
-	return []int{
-		1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731,
-		1096, 1827, 2192, 2557, 2922, 3288, 3653,
-	}
 }
 
 // environment is what every function gets, and what only this one gets. A
@@ -286,6 +270,7 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 	}
 	maps.Copy(all, p.queueVariables())
 	maps.Copy(all, s.timerEnvironment())
+	maps.Copy(all, p.logEnvironment())
 	maps.Copy(all, own)
 	environment := map[string]*string{}
 	for name, value := range all {

@@ -15,6 +15,7 @@ func shared() object {
 		"STREAMSORT_POLICY": "wait", "STREAMSORT_GAP_AFTER": "5m", "STREAMSORT_MAX_AHEAD": "100000",
 		"STREAMSORT_MODE": "sync", "STREAMSORT_SETTLE": "5s", "STREAMSORT_LATE": "deliver", "STREAMSORT_RETENTION": "336h", "STREAMSORT_BATCH_SIZE": "25",
 		"POWERTOOLS_SERVICE_NAME": "streamsort", "POWERTOOLS_METRICS_NAMESPACE": "Streamsort",
+		"STREAMSORT_LOG_SUCCESSES": "1",
 	}
 }
 
@@ -25,7 +26,8 @@ func sharedChanged() object {
 		"STREAMSORT_QUEUE_KEY": "account", "STREAMSORT_SEQ_KEY": "number", "STREAMSORT_FIRST_SEQ": "0",
 		"STREAMSORT_POLICY": "skip", "STREAMSORT_GAP_AFTER": "1m30s", "STREAMSORT_MAX_AHEAD": "50",
 		"STREAMSORT_MODE": "async", "STREAMSORT_SETTLE": "1m", "STREAMSORT_LATE": "drop", "STREAMSORT_RETENTION": "0s", "STREAMSORT_BATCH_SIZE": "5",
-		"POWERTOOLS_SERVICE_NAME": "orders",
+		"POWERTOOLS_SERVICE_NAME":  "orders",
+		"STREAMSORT_LOG_SUCCESSES": "100", "STREAMSORT_LOG_QUEUE": "octo/repo", "STREAMSORT_LOG_UNTIL": "2026-01-02T15:04:05Z",
 	})
 	delete(environment, "STREAMSORT_TIMER_QUEUE")
 	return environment
@@ -109,12 +111,16 @@ func TestFunctions(t *testing.T) {
 			}
 			delete(got, free)
 		}
+		system := "WARN"
+		if test.environment["STREAMSORT_LOG_SUCCESSES"] == "100" {
+			system = "INFO"
+		}
 		want := object{
 			"Runtime": "provided.al2023", "Architectures": []any{test.arch}, "Handler": "bootstrap",
 			"MemorySize": test.memory, "Timeout": test.timeout,
 			"Role": get(test.id+"Role", "Arn"), "TracingConfig": object{"Mode": "Active"},
 			"LoggingConfig": object{
-				"LogFormat": "JSON", "ApplicationLogLevel": "INFO", "SystemLogLevel": "INFO", "LogGroup": ref(test.id + "Logs"),
+				"LogFormat": "JSON", "ApplicationLogLevel": "INFO", "SystemLogLevel": system, "LogGroup": ref(test.id + "Logs"),
 			},
 			"Environment": object{"Variables": test.environment},
 		}

@@ -318,6 +318,14 @@ type Props struct {
 	// 10,000; 1,000. APIBurst is how many at once: 1 to 5,000; 500. More than the
 	// account's own limits is of no use.
 	APIRate, APIBurst int
+	// LogSuccesses is how many of a hundred calls of the API that go well are logged: 0 to
+	// 100; 1. Those that are refused or fail always are, and metrics count all. At 100
+	// Lambda's own lines are kept too (START, REPORT), of which there are those of calls
+	// that fail otherwise: package calllog.
+	LogSuccesses *int
+	// LogQueue has each message of one queue logged until LogUntil, a time such as
+	// 2026-01-02T15:04:05Z: both or none. A tenant's queue is written @TENANT/NAME.
+	LogQueue, LogUntil string
 	// LogRetentionDays is how long the logs are kept, a number of days that
 	// CloudWatch knows: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400,
 	// 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653; 30.

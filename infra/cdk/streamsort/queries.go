@@ -13,13 +13,13 @@ func (s *Streamsort) addQueries() {
 | filter level in ["ERROR", "WARN"]
 | sort @timestamp desc
 | limit 200`},
-		{"QueueQuery", "One queue (write its name)", `fields @timestamp, level, message, consumer, delivered, attempts, missingAfter, missingUpTo, error
+		{"QueueQuery", "One queue (write its name)", `fields @timestamp, level, message, seq, outcome, consumer, delivered, messages, attempts, missingAfter, missingUpTo, error
 | filter queue = "QUEUE"
 | sort @timestamp desc
 | limit 500`},
-		{"RefusedQuery", "What callers were refused", `filter message = "answered" and status >= 400
-| stats count(*) as refused by status, problem
-| sort refused desc`},
+		{"RefusedQuery", "What callers were refused", `filter message = "answered" and (status >= 400 or refused > 0)
+| stats count(*) as calls, sum(refused) as inThem by status, problem
+| sort calls desc`},
 		{"AnnouncedQuery", "What was announced", `filter message like /^(gap|consumer|chain)\./
 | stats count(*) as runs, earliest(@timestamp) as since, latest(@timestamp) as until by message, queue, consumer, id
 | sort until desc

@@ -95,7 +95,7 @@ func changedProps() *Props {
 		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30, TenantBurst: 50,
 		Quotas:      []Quota{{Name: "*", Messages: 100, Bytes: 1_000_000, NewQueues: 60, NewChains: 600}, {Name: "acme", Messages: 5000}},
 		QuotasTable: "quo",
-		APIRate:     20, APIBurst: 40, LogRetentionDays: 365, Architecture: AMD64,
+		APIRate:     20, APIBurst: 40, LogRetentionDays: 365, LogSuccesses: new(100), LogQueue: "octo/repo", LogUntil: "2026-01-02T15:04:05Z", Architecture: AMD64,
 		Shift: "Canary10Percent5Minutes", EncryptionKey: theKey, BudgetDollars: 250, BudgetSubscriber: "people@example.com",
 	}
 }

@@ -209,9 +209,7 @@ func (p Props) checkFunctions(c *checker) {
 	between(c, "webhookConcurrency", p.WebhookConcurrency, 0, 10_000)
 	between(c, "apiRate", p.APIRate, 1, 10_000)
 	between(c, "apiBurst", p.APIBurst, 1, 5000)
-	if !slices.Contains(retentionDays(), p.LogRetentionDays) {
-		c.fail("logRetentionDays", "is %d; write one of %s", p.LogRetentionDays, list(retentionDays()))
-	}
+	p.checkLogs(c)
 	oneOf(c, "architecture", p.Architecture, ARM64, AMD64)
 	if p.Shift != "" {
 		oneOf(c, "shift", p.Shift, shifts()...)

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/calllog"
+)
+
+// logged has what the function logs written beside its metrics.
+func (s *server) logged(t *testing.T) {
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+}
+
+// TestAGoodCallIsOneLine: its metrics, which are all that is paid for.
+func TestAGoodCallIsOneLine(t *testing.T) {
+	s := newServer(t, nil)
+	s.logged(t)
+	s.put(1, "1") // the first has a ColdStart more
+	s.logs.Reset()
+	s.put(2, "2")
+	text := s.logs.String()
+	if strings.Count(text, "\n") != 1 || !strings.Contains(text, `"MessagesStored":1`) {
+		t.Errorf("a good call writes\n%s", text)
+	}
+}
+
+// TestRefusalsAreLogged: all of them, also one among messages that are taken.
+func TestRefusalsAreLogged(t *testing.T) {
+	s := newServer(t, nil)
+	s.logged(t)
+	s.put(1, "1")
+	for name, test := range map[string]struct{ body, want string }{
+		"conflict":            {`{"queue":"q","seq":1,"body":2}`, `"status":409,"problem":"conflict"`},
+		"not understood":      {`{"queue":"q","seq":-1,"body":2}`, `"status":400,"problem":"invalid"`},
+		"one among the taken": {`{"messages":[{"queue":"q","seq":2,"body":2},{"queue":"q","seq":1,"body":2}]}`, `"status":200,"refused":1`},
+	} {
+		s.logs.Reset()
+		s.Request("POST", "/messages", "", test.body)
+		if !strings.Contains(s.logs.String(), `"msg":"answered",`+test.want) {
+			t.Errorf("%s: no %s in\n%s", name, test.want, &s.logs)
+		}
+	}
+}
+
+// TestAWatchedQueueIsLogged: each of its messages, by seq and outcome, and no other's.
+func TestAWatchedQueueIsLogged(t *testing.T) {
+	s := newServer(t, func(s *service) { s.log = calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)} })
+	s.logged(t)
+	s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":1,"body":"canary"},{"queue":"other","seq":1,"body":1},{"queue":"q","seq":3,"body":1}]}`)
+	text := s.logs.String()
+	for _, want := range []string{`"msg":"put","queue":"q","seq":1,"outcome":"advanced","failed":false`, `"queue":"q","seq":3,"outcome":"parked"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	if strings.Count(text, `"msg":"put"`) != 2 || strings.Contains(text, "canary") {
+		t.Errorf("too much is logged:\n%s", text)
+	}
+}

@@ -129,6 +129,9 @@ type Consumer struct {
 	// LastOp is the last operation of an operator, or the one that made the
 	// consumer.
 	LastOp string
+	// Act is the key of the last act that a batch of acts did to the consumer: see
+	// [Operation.Key].
+	Act string
 }
 
 // Outgoing is a queue for which a claim has replies. Their id derives from the

@@ -49,6 +49,7 @@ const (
 	attrStarting         ddb.Path = "starting"
 	attrKeptFrom         ddb.Path = "keptFrom"
 	attrLastOp           ddb.Path = "lastOp"
+	attrAct              ddb.Path = "act"
 	attrTracked          ddb.Path = "tracked"
 	attrOutbox           ddb.Path = "outbox"
 	attrRefused          ddb.Path = "refused"
@@ -80,6 +81,7 @@ const (
 	attrDone      ddb.Path = "done"
 	attrChain     ddb.Path = "chain"
 	attrRequest   ddb.Path = "request"
+	attrBatch     ddb.Path = "batch"
 	attrWho       ddb.Path = "who"
 
 	// Within who, beside kind.
@@ -168,6 +170,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		Starting:     d.TextOr(attrStarting, ""),
 		KeptFrom:     d.NumberOr(attrKeptFrom, 0),
 		LastOp:       d.Text(attrLastOp),
+		Act:          d.TextOr(attrAct, ""),
 	}
 	switch c.State {
 	case Idle, Started, Prepared, InDoubt, Sending, Blocked:
@@ -239,6 +242,9 @@ func encodeOperation(key string, a Operation) ddb.Item {
 		}
 		fields[attrRequest] = ddb.MapOf(request)
 	}
+	if a.Batch != "" {
+		fields[attrBatch] = ddb.Text(a.Batch)
+	}
 	if a.Who != (Who{}) {
 		fields[attrWho] = encodeWho(a.Who)
 	}
@@ -301,6 +307,7 @@ func decodeOperation(it ddb.Item) (Operation, error) {
 
 		ReplyQueue: d.TextOr(attrReplyQueue, ""),
 		Request:    decodeRequest(&d),
+		Batch:      d.TextOr(attrBatch, ""),
 		Who:        decodeWho(&d),
 	}
 	if d.Err != nil {

@@ -29,6 +29,8 @@ type Store struct {
 	engine           ddb.Engine
 	consumers, audit table.Definition
 	trouble          *trouble.Store
+	// act, where its key is not empty, is what each change of a consumer is a part of.
+	act marking
 }
 
 // NewStore returns the store on an engine that has these tables: see [Definitions]. The third,
@@ -122,6 +124,7 @@ func (s *Store) Consumers(ctx context.Context, queue, after string) (page []Cons
 // update changes a consumer if the condition holds. It returns the consumer that is
 // stored afterwards, and whether the condition held.
 func (s *Store) update(ctx context.Context, op, queue, name string, condition ddb.Cond, do ...ddb.Action) (Consumer, bool, error) {
+	condition, do = s.act.mark(condition, do)
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: op, Table: &s.consumers}, Key: keyOf(queue, name), If: condition, Do: do,
 	})
@@ -209,6 +212,8 @@ type Operation struct {
 	Reason string
 	// Request is what else was asked for, by the names that the request has for it.
 	Request map[string]string
+	// Batch is the id of the batch of acts that it is a part of; empty where it is none's.
+	Batch string
 	// Who asked.
 	Who Who
 	// Done says that it was done, Error why it was not; neither is set while it is

@@ -57,6 +57,7 @@
 //	starting     S  the operation that sets it to a place, until that is done
 //	keptFrom     N  while it is starting: from this seq on everything is stored and kept
 //	lastOp       S  the last operation of an operator
+//	act          S  the last act of a batch of acts: its key in the operations table
 //
 // It is the lock, the state and the place in one item, so each step is one
 // conditional update; with short names it has less than 1 KB and a step costs
@@ -94,6 +95,7 @@
 //	  kind         S  iam, jwt, direct or none
 //	  name         S  the caller's ARN, or the token's subject
 //	  client       S  the token's client
+//	batch        S  the batch of acts that it is a part of
 //	done, error  BOOL, S  how it ended; neither while it is under way
 //	chain        S  where error is that a tracked claim is in flight: the claim's
 //	replyQueue   S  where error is about replies: where they were to go

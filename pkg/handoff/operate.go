@@ -81,14 +81,18 @@ func (d *Deliverer) Redrive(ctx context.Context, o Order, seq int64) (Consumer, 
 
 func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64) (Consumer, error) {
 	return d.operate(ctx, o, kind, seq, nil, func(op string, c Consumer) (Consumer, error) {
-		switch {
-		case c.State != Blocked:
-			return c, ErrNotBlocked
-		case seq != c.Delivered+1:
-			return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
-		}
-		return made(d.store.Unblock(ctx, c, kind == OpSkip, op))
+		return unblocked(ctx, d.store, c, op, kind, seq)
 	})
+}
+
+func unblocked(ctx context.Context, store *Store, c Consumer, op, kind string, seq int64) (Consumer, error) {
+	switch {
+	case c.State != Blocked:
+		return c, ErrNotBlocked
+	case seq != c.Delivered+1:
+		return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
+	}
+	return made(store.Unblock(ctx, c, kind == OpSkip, op))
 }
 
 // Rewind sets a consumer to another place, back to deliver messages again or
@@ -97,31 +101,39 @@ func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64
 // the next one to come, is an InvalidError. ErrClaimed where a claim is in flight:
 // pause the consumer, and wait for the claim's end.
 func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer, error) {
-	seq := int64(-1)
-	if start.at {
-		seq = start.seq
-	}
-	return d.operate(ctx, o, OpRewind, seq, map[string]string{"start": start.String()}, func(op string, c Consumer) (Consumer, error) {
-		if c.Claimed() {
-			return c, claimedUntil(c)
-		}
-		cur, err := d.sorter.Status(ctx, o.Queue)
-		if err != nil {
-			return c, err
-		}
-		delivered, err := d.place(ctx, cur, start)
-		if err != nil {
-			return c, err
-		}
-		// Nobody knows whether those messages were delivered.
-		if delivered < unsettledTo(c) {
-			return c, ErrQuarantined
-		}
-		if err := d.keepAwake(ctx, cur); err != nil {
-			return c, err
-		}
-		return made(d.store.Rewind(ctx, c, delivered, op))
+	return d.operate(ctx, o, OpRewind, start.named(), map[string]string{"start": start.String()}, func(op string, c Consumer) (Consumer, error) {
+		return d.rewound(ctx, d.store, c, op, start)
 	})
+}
+
+func (d *Deliverer) rewound(ctx context.Context, store *Store, c Consumer, op string, start Start) (Consumer, error) {
+	if c.Claimed() {
+		return c, claimedUntil(c)
+	}
+	cur, err := d.sorter.Status(ctx, c.Queue)
+	if err != nil {
+		return c, err
+	}
+	delivered, err := d.place(ctx, cur, start)
+	if err != nil {
+		return c, err
+	}
+	// Nobody knows whether those messages were delivered.
+	if delivered < unsettledTo(c) {
+		return c, ErrQuarantined
+	}
+	if err := d.keepAwake(ctx, cur); err != nil {
+		return c, err
+	}
+	return made(store.Rewind(ctx, c, delivered, op))
+}
+
+// named is the seq that a start names, -1 where it names none.
+func (s Start) named() int64 {
+	if s.at {
+		return s.seq
+	}
+	return -1
 }
 
 // claimedUntil says what ends the claim that is in flight: of a tracked one, nothing
@@ -221,13 +233,18 @@ func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64
 func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error) error {
 	asked.Done = failed == nil
 	if failed != nil {
-		asked.Error = failed.Error()
-		var claimed *ClaimedError
-		if errors.As(failed, &claimed) && claimed.Chain != "" {
-			asked.Error, asked.Chain = ErrClaimed.Error(), claimed.Chain
-		}
+		asked.Error, asked.Chain = refusedFor(failed)
 	}
 	return errors.Join(failed, d.store.RecordOperation(ctx, asked))
+}
+
+// refusedFor is why an operation was not done, and the chain that it would have to wait for.
+func refusedFor(failed error) (why, chain string) {
+	var claimed *ClaimedError
+	if errors.As(failed, &claimed) && claimed.Chain != "" {
+		return ErrClaimed.Error(), claimed.Chain
+	}
+	return failed.Error(), ""
 }
 
 // CreateFor is [Deliverer.Create] for the audit log: it has who made the consumer, and

@@ -29,6 +29,7 @@ type putCommand struct {
 	QueueProp   string `help:"The lines are events as they are: the dotted path of the field that names the queue. It needs --seq-prop, --id-prop or --key-prop." placeholder:"PATH"`
 	SeqProp     string `help:"The path of an event's seq." placeholder:"PATH"`
 	KeyProp     string `help:"The path of an event's key; several with commas between for a key of several parts." placeholder:"PATH"`
+	PrevProp    string `help:"Beside --key-prop: the path of the id of the message that should stand before an event's." placeholder:"PATH"`
 	IDProp      string `help:"The path of an event's id. Without --seq-prop or --key-prop the queue keeps the order of arrival." placeholder:"PATH"`
 }
 
@@ -81,7 +82,7 @@ func (c *putCommand) Run(s *session) error {
 // where the lines are messages.
 func (c *putCommand) props() url.Values {
 	props := url.Values{}
-	for name, path := range map[string]string{"queueProp": c.QueueProp, "seqProp": c.SeqProp, "keyProp": c.KeyProp, "idProp": c.IDProp} {
+	for name, path := range map[string]string{"queueProp": c.QueueProp, "seqProp": c.SeqProp, "keyProp": c.KeyProp, "prevProp": c.PrevProp, "idProp": c.IDProp} {
 		if path != "" {
 			props.Set(name, path)
 		}

@@ -13,18 +13,18 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// props are the ways to the queue, the seq, the id and the key of a raw event; all but
-// that to the queue may be empty.
+// props are the ways to the queue, the seq, the id, the key, and the id of the one before, of
+// a raw event; all but that to the queue may be empty.
 type props struct {
-	queue, seq, id strictjson.FieldPath
-	key            message.KeyPaths
-	keyType        cursor.KeyType
+	queue, seq, id, prev strictjson.FieldPath
+	key                  message.KeyPaths
+	keyType              cursor.KeyType
 	// written are they as they were given, for what is said of them.
 	written paths
 }
 
 // paths are props as they are written.
-type paths struct{ queue, seq, id, key, keyType string }
+type paths struct{ queue, seq, id, key, keyType, prev string }
 
 // props are the paths that this put uses, nil where its messages are documents
 // of ours; the event; and the key of the whole request. In HTTP, parameters of the
@@ -52,7 +52,7 @@ func (c *call) props() (*props, json.RawMessage, string, error) {
 
 // queryProps are those that the query has, or the stack's.
 func (c *call) queryProps() (given paths, err error) {
-	if err = c.Only("queueProp", "seqProp", "idProp", "keyProp", "keyType"); err != nil {
+	if err = c.Only("queueProp", "seqProp", "idProp", "keyProp", "keyType", "prevProp"); err != nil {
 		return given, err
 	}
 	for name, value := range given.byName() {
@@ -68,7 +68,7 @@ func (c *call) queryProps() (given paths, err error) {
 
 // byName are the paths by their names.
 func (p *paths) byName() map[string]*string {
-	return map[string]*string{"queueProp": &p.queue, "seqProp": &p.seq, "idProp": &p.id, "keyProp": &p.key, "keyType": &p.keyType}
+	return map[string]*string{"queueProp": &p.queue, "seqProp": &p.seq, "idProp": &p.id, "keyProp": &p.key, "keyType": &p.keyType, "prevProp": &p.prev}
 }
 
 // parse reads the paths. Without a seq a message is known by its id, or by the
@@ -79,6 +79,8 @@ func (p *paths) parse(key string) (*props, error) {
 		return nil, invalid.New(invalid.Missing, "queueProp", "is missing beside seqProp, idProp or keyProp")
 	case p.key == "" && p.keyType != "":
 		return nil, invalid.New(invalid.Misplaced, "keyType", "must not be given without keyProp")
+	case p.key == "" && p.prev != "":
+		return nil, invalid.New(invalid.Misplaced, "prevProp", "must not be given without keyProp")
 	case p.key != "" && p.seq != "":
 		return nil, invalid.New(invalid.Clash, "keyProp", "must not be given beside seqProp: a numbered queue sorts by seqs, a keyed one by keys")
 	case p.key != "" && p.id == "":
@@ -90,7 +92,7 @@ func (p *paths) parse(key string) (*props, error) {
 	for _, one := range []struct {
 		name, text string
 		path       *strictjson.FieldPath
-	}{{"queueProp", p.queue, &parsed.queue}, {"seqProp", p.seq, &parsed.seq}, {"idProp", p.id, &parsed.id}} {
+	}{{"queueProp", p.queue, &parsed.queue}, {"seqProp", p.seq, &parsed.seq}, {"idProp", p.id, &parsed.id}, {"prevProp", p.prev, &parsed.prev}} {
 		if one.text == "" {
 			continue
 		}
@@ -116,8 +118,8 @@ func (p *props) parseKey() (err error) {
 	return err
 }
 
-// directProps reads {"queueProp", "seqProp", "idProp", "keyProp", "keyType", "idempotencyKey", "event"}
-// with an event, a queueProp and one at least of the others; anything else is no
+// directProps reads {"queueProp", "seqProp", "idProp", "keyProp", "keyType", "prevProp",
+// "idempotencyKey", "event"} with an event, a queueProp and one at least of the others; anything else is no
 // such document.
 func (c *call) directProps() (given paths, event json.RawMessage, key string, err error) {
 	members, err := strictjson.Members(c.Body)
@@ -208,6 +210,9 @@ func (p *props) event(put *intake.Put, event json.RawMessage, key string) error 
 		if m.Key, err = p.key.Find(event); err != nil {
 			return invalidProp("key", p.written.key, err)
 		}
+	}
+	if m.Prev, err = message.Prev(p.prev, event); err != nil {
+		return invalidProp("prev", p.written.prev, err)
 	}
 	return add(put, m, p.seq != nil, key)
 }

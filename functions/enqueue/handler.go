@@ -58,7 +58,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		return nil, err
 	}
 	return (&service{
-		sorter: sorter, quotas: quotas, now: time.Now, paths: paths{s.QueueProp, s.SeqProp, s.IDProp, s.KeyProp, s.KeyType}, tenantClaim: s.TenantClaim,
+		sorter: sorter, quotas: quotas, now: time.Now, paths: paths{queue: s.QueueProp, seq: s.SeqProp, id: s.IDProp, key: s.KeyProp, keyType: s.KeyType}, tenantClaim: s.TenantClaim,
 		log: s.Log, after: s.SendWakeUps,
 	}).api(settings.NewEmitter(out)).Handle, nil
 }

@@ -111,6 +111,20 @@ func TestRawEventsWithKeys(t *testing.T) {
 	s.Want("an array in one field", s.post("queueProp=q&idProp=id&keyProp=k&keyType=number,text", `{"q":"q","id":1,"k":[1,"x"]}`), 202)
 }
 
+// TestRawEventsThatAreLinked: an event names the one before it, where there is one.
+func TestRawEventsThatAreLinked(t *testing.T) {
+	s := newServer(t, nil)
+	s.Want("put", s.post("queueProp=q&idProp=id&keyProp=k&keyType=number&prevProp=before.id",
+		`[{"q":"q","id":1,"k":1},{"q":"q","id":2,"k":2,"before":{"id":1}},{"q":"q","id":3,"k":3,"before":{"id":"1"}},{"q":"q","id":4,"k":4,"before":{"id":null}},{"q":"q","id":5,"k":5,"before":null}]`), 200)
+	s.now = s.now.Add(time.Minute)
+	s.settle(t, "q")
+	a := s.get("/messages", "queue=q")
+	s.Want("read", a, 200, `"seq":5`, `"key":3,"unlinked":true`)
+	if strings.Count(a.Body, "unlinked") != 1 {
+		t.Errorf("%s", a.Body)
+	}
+}
+
 // TestWordsOfKeys: what is wrong with a key has its code, field and bound, and nothing is
 // stored.
 func TestWordsOfKeys(t *testing.T) {
@@ -145,6 +159,9 @@ func TestWordsOfKeys(t *testing.T) {
 		{"prev too long", "", `{"queue":"time","key":1,"prev":"` + strings.Repeat("x", 1025) + `","id":"a","body":1}`, "too-large", "prev", "1024"},
 		{"both props", "queueProp=q&seqProp=s&keyProp=k", `{}`, "clash", "keyProp", "seqProp"},
 		{"no idProp", "queueProp=q&keyProp=k", `{}`, "missing", "idProp", "key and its id"},
+		{"prevProp and no keyProp", "queueProp=q&idProp=i&prevProp=p", `{}`, "misplaced", "prevProp", "keyProp"},
+		{"a prevProp that is none", "queueProp=q&idProp=i&keyProp=k&prevProp=a..b", `{}`, "malformed", "prevProp", ""},
+		{"a prev that is none", "queueProp=q&idProp=i&keyProp=k&prevProp=p", `{"q":"text","i":1,"k":"a","p":{}}`, "malformed", "prev", "prevProp=p"},
 		{"no keyProp", "queueProp=q&idProp=i&keyType=time", `{}`, "misplaced", "keyType", "keyProp"},
 		{"four paths", "queueProp=q&idProp=i&keyProp=a,b,c,d", `{}`, "out-of-range", "keyProp", "at most 3"},
 		{"no path", "queueProp=q&idProp=i&keyProp=a,", `{}`, "malformed", "keyProp", "empty name"},

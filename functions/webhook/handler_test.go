@@ -34,7 +34,7 @@ const sources = `{"sources": [
   {"name": "raw", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/raw",
    "signature": {"header": "X-Sig"}, "queue": {"fixed": "raw"}, "id": {"digest": true}},
   {"name": "cms", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/cms",
-   "signature": {"header": "X-Sig"}, "queue": {"path": "page", "prefix": "cms/"}, "id": {"path": "id"}, "keyProp": "at,kind", "keyType": "time,rank(*.created|*)"},
+   "signature": {"header": "X-Sig"}, "queue": {"path": "page", "prefix": "cms/"}, "id": {"path": "id"}, "keyProp": "at,kind", "keyType": "time,rank(*.created|*)", "prevProp": "before"},
   {"name": "free", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/free",
    "signature": {"header": "X-Sig"}, "queue": {"path": "q", "prefix": ""}, "id": {"digest": true}},
   {"name": "acme", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/acme",
@@ -223,7 +223,7 @@ func TestASourceWithKeys(t *testing.T) {
 	cms := func(body string) request {
 		return request{source: "cms", body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}}
 	}
-	const updated, created = `{"page":"p","id":1,"at":1700000000,"kind":"page.updated"}`, `{"page":"p","id":2,"at":"2023-11-14T22:13:20Z","kind":"page.created"}`
+	const updated, created = `{"page":"p","id":1,"at":1700000000,"kind":"page.updated","before":7}`, `{"page":"p","id":2,"at":"2023-11-14T22:13:20Z","kind":"page.created"}`
 	s.Want("first", s.send(cms(updated)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p"}`)
 	s.Want("again", s.send(cms(updated)), 200, `{"status":200,"outcome":"duplicate","queue":"cms/p"}`)
 	s.Want("created", s.send(cms(created)), 202)
@@ -236,10 +236,11 @@ func TestASourceWithKeys(t *testing.T) {
 	} {
 		s.Want(body, s.send(cms(body)), 400, `"field":"key"`, names)
 	}
+	s.Want("a prev that is none", s.send(cms(`{"page":"p","id":3,"at":1700000000,"kind":"page.created","before":{}}`)), 400, `"field":"prev"`)
 	s.Want("no JSON", s.send(cms(updated).with("Content-Type", "text/plain")), 415, "not-json")
 	s.now = s.now.Add(5 * time.Second)
-	if _, err := s.sorter.Settle(t.Context(), "cms/p", cursor.EverySortKey); err != nil {
-		t.Fatal(err)
+	if did, err := s.sorter.Settle(t.Context(), "cms/p", cursor.EverySortKey); err != nil || did.Unlinked != 1 {
+		t.Fatalf("%+v, %v", did, err)
 	}
 	s.wantStored("cms/p", `1 2 `+created+`; 2 1 `+updated)
 	s.Want("late", s.send(cms(`{"page":"p","id":0,"at":1,"kind":"page.created"}`)), 200, `{"status":200,"outcome":"advanced","queue":"cms/p"}`)

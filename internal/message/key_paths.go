@@ -31,6 +31,19 @@ func ParseKeyPaths(text string) (KeyPaths, error) {
 	return paths, nil
 }
 
+// Prev is the id of the message before one, at a path of somebody else's document; empty
+// where nothing is there: the first has none before it.
+func Prev(path strictjson.FieldPath, event json.RawMessage) (string, error) {
+	if path == nil {
+		return "", nil
+	}
+	value, err := path.Find(event)
+	if err != nil || string(value) == "null" {
+		return "", nil
+	}
+	return Name(value)
+}
+
 // Find is the key's parts in an event, which is an object.
 func (p KeyPaths) Find(event json.RawMessage) ([]any, error) {
 	values := make([][]byte, len(p))

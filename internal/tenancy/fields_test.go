@@ -35,7 +35,7 @@ const (
 var fields = map[string]string{
 	"queue": scoped, "tag": scoped, "edge": owned, "parent": owned,
 	"putMessages id": scoped, "putMessages prev": scoped, "putMessages Idempotency-Key": scoped, "onClaim replies.id": scoped,
-	"putMessages queueProp": way, "putMessages seqProp": way, "putMessages idProp": way, "putMessages keyProp": way,
+	"putMessages queueProp": way, "putMessages seqProp": way, "putMessages idProp": way, "putMessages keyProp": way, "putMessages prevProp": way,
 
 	"consumer": under, "request": under, "token": under, "batch": under, "children": under, "tree": under,
 	"operate id": under, "operateConsumer id": under, "eraseQueue id": under, "consumerStatus after": under, "listOperations after": under,

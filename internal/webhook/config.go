@@ -118,6 +118,8 @@ func (d *draft) member(m strictjson.Member) (err error) {
 		if text, err = strictjson.Text(m.Value); err == nil {
 			d.KeyPaths, err = message.ParseKeyPaths(text)
 		}
+	case "prevProp":
+		d.Prev, err = path(m.Value)
 	case "keyType":
 		var text string
 		if text, err = strictjson.Text(m.Value); err == nil {
@@ -131,7 +133,7 @@ func (d *draft) member(m strictjson.Member) (err error) {
 			err = fmt.Errorf("must be an integer from 1 to %d", maxBody)
 		}
 	default:
-		err = errors.New("is not known: there are name, scheme, secret, key, tolerance, signature, queue, seq, keyProp, keyType, id, attributes and maxBody")
+		err = errors.New("is not known: there are name, scheme, secret, key, tolerance, signature, queue, seq, keyProp, keyType, prevProp, id, attributes and maxBody")
 	}
 	if err != nil {
 		return fmt.Errorf("%s %w", m.Name, err)
@@ -174,6 +176,8 @@ func (d *draft) finish() error {
 		return errors.New("keyProp is given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
 	case d.given["keyType"] != d.Keyed():
 		return errors.New("keyProp and keyType must both be given, or none of them")
+	case d.given["prevProp"] && !d.Keyed():
+		return errors.New("prevProp is given without keyProp: only messages of a keyed queue name the one before")
 	}
 	if d.ID.none() && !d.Numbered() {
 		return errors.New("id is missing: without a seq a repeat is known by it; without one in the request, write {\"digest\": true}")

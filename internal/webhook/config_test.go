@@ -76,6 +76,8 @@ func TestReadErrors(t *testing.T) {
 		add(`"keyProp":"a,","keyType":"time"`):                                  "keyProp has an empty name",
 		add(`"keyProp":7,"keyType":"time"`):                                     "keyProp must be a string",
 		add(`"keyProp":"a","keyType":"date"`):                                   "sources[0].keyType has a part that is none",
+		add(`"prevProp":"a"`):                                                   "prevProp is given without keyProp",
+		add(`"keyProp":"a","keyType":"time","prevProp":""`):                     "prevProp",
 		add(`"keyProp":"a"`):                                                    "keyProp and keyType must both be given",
 		add(`"keyType":"time"`):                                                 "keyProp and keyType must both be given",
 		add(`"keyProp":"a","keyType":"time","seq":"n"`):                         "keyProp is given beside seq",

@@ -50,6 +50,9 @@ func (s *Source) Message(r *httpapi.Request) (cursor.Keyed, error) {
 			return m, invalid.Named("key", err)
 		}
 	}
+	if m.Prev, err = message.Prev(s.Prev, r.Body); err != nil {
+		return m, invalid.Named("prev", err)
+	}
 	for name, from := range s.Attributes {
 		if value, ok := r.Headers[from]; ok {
 			if m.Attributes == nil {

@@ -73,10 +73,10 @@ type Source struct {
 	Queue           Place
 	Prefix, Default string
 	// Seq is the path of the seq in the body, KeyPaths are those of the key and KeyType its
-	// type; neither means arrival order.
-	Seq      strictjson.FieldPath
-	KeyPaths message.KeyPaths
-	KeyType  cursor.KeyType
+	// type; neither means arrival order. Prev is the path of the id of the message before.
+	Seq, Prev strictjson.FieldPath
+	KeyPaths  message.KeyPaths
+	KeyType   cursor.KeyType
 	// ID is where the sender's own name for the delivery is.
 	ID Place
 	// Attributes are the headers that become the message's attributes, by the

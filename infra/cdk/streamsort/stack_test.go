@@ -71,7 +71,7 @@ func changedProps() *Props {
 			{
 				Name: "github", Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
 				Queue: WebhookQueue{Path: "repository.full_name", Default: "other"}, Attributes: map[string]string{"event": "X-GitHub-Event"},
-				KeyProp: "updated_at,action", KeyType: "time,rank(opened|*|closed)",
+				KeyProp: "updated_at,action", KeyType: "time,rank(opened|*|closed)", PrevProp: "before.id",
 			},
 			{
 				Name: "bank", Scheme: "hmac", Secret: awscdk.Fn_ImportValue(jsii.String("BankSecretArn")), Key: new("arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"),

@@ -50,6 +50,9 @@ type Webhook struct {
 	// commas between, and KeyType is their type; both empty for a queue that is not keyed.
 	KeyProp string `json:"keyProp,omitempty"`
 	KeyType string `json:"keyType,omitempty"`
+	// PrevProp is the dotted path of the id of the message before, of a keyed queue; empty where
+	// the sender does not link its messages.
+	PrevProp string `json:"prevProp,omitempty"`
 	// ID is where the sender's own name for the delivery is found; nil means the
 	// scheme's own: X-GitHub-Delivery, the event's id, X-Shopify-Webhook-Id.
 	ID *WebhookID `json:"id,omitempty"`

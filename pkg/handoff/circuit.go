@@ -166,8 +166,10 @@ func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 		next.Circuit.ProbeAt = ddb.ToMillis(leaseUntil)
 	}
 	if run.tries(seen, next) {
-		if there, made, err := run.learn(ctx, seen, next); err == nil && made {
+		if there, made, err := run.learnCircuit(ctx, seen, next); err == nil && made {
 			run.learnt, run.probe = there, there.Circuit.Probes
+			// Where it is not taken, it is the last that is held back.
+			_ = run.store.Trouble().Delete(ctx, held(run.Queue, there, time.Time{}))
 			return true
 		}
 	}
@@ -209,7 +211,7 @@ func (d *Deliverer) closes(ctx context.Context, seen record.Evidence) {
 			return
 		}
 		var made bool
-		if e, made, err = d.learn(ctx, e, closed(e, d.now())); made {
+		if e, made, err = d.learnCircuit(ctx, e, closed(e, d.now())); made {
 			return
 		}
 	}

@@ -96,6 +96,7 @@ func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, known i
 		run.Err = err
 	} else {
 		run.Err = run.deliver(ctx)
+		run.hold(ctx)
 	}
 	if isErased(run.Err, queue) {
 		run.Ended, run.Err = EndedErased, nil

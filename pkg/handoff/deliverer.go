@@ -25,6 +25,7 @@ type Deliverer struct {
 	now         func() time.Time
 	newReq      func() string
 	forEach     func(n int, do func(i int))
+	sleep       func(context.Context, time.Duration) error
 	observe     func(Delivery)
 	wakeUp      func(queue, consumer string, due time.Time)
 	wakeCircuit func(consumer string, due time.Time)
@@ -57,6 +58,9 @@ type Options struct {
 	// operation starts a goroutine but by this. The simulator hands in one that runs
 	// them one after the other.
 	ForEach func(n int, do func(i int))
+	// Sleep waits, or returns the context's error; nil means a timer. Queues that an open circuit
+	// held back are woken up at a bounded rate by it.
+	Sleep func(context.Context, time.Duration) error
 	// Observe, if not nil, is told how each delivery ended, and why a stream's
 	// record cannot be read: then there is nothing but Err. It may be called from
 	// several goroutines at once.
@@ -89,6 +93,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		now: options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
 		wakeUp:      options.WakeUp,
 		wakeCircuit: options.WakeCircuit,
+		sleep:       options.Sleep,
 		acker:       options.Acker,
 		knownQueues: options.KnownQueues,
 		learnt:      learnt{known: map[string]evidence{}},
@@ -120,10 +125,25 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 	if d.forEach == nil {
 		d.forEach = fanout.SideBySide
 	}
+	if d.sleep == nil {
+		d.sleep = sleep
+	}
 	if d.observe == nil {
 		d.observe = func(Delivery) {}
 	}
 	return d, nil
+}
+
+// sleep waits, or returns the context's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func init() {

@@ -52,6 +52,19 @@ func (d *Deliverer) failing(ctx context.Context, consumer string) record.Evidenc
 	return e
 }
 
+// learnCircuit is learn, and tells who has to see to the circuit.
+func (d *Deliverer) learnCircuit(ctx context.Context, seen, next record.Evidence) (record.Evidence, bool, error) {
+	e, made, err := d.learn(ctx, seen, next)
+	if !made || e.Circuit == seen.Circuit {
+		return e, made, err
+	}
+	if e.Circuit.Open() && !seen.Circuit.Open() {
+		_ = d.store.Trouble().Put(ctx, openRow(e)) // where it cannot be written now, it is by who sees to it
+	}
+	d.tellCircuit(e)
+	return e, made, err
+}
+
 // learn changes what is known of a sink, if nobody else did since it was seen, and returns what
 // is known then.
 func (d *Deliverer) learn(ctx context.Context, seen, next record.Evidence) (record.Evidence, bool, error) {
@@ -61,9 +74,6 @@ func (d *Deliverer) learn(ctx context.Context, seen, next record.Evidence) (reco
 		d.learnt.mu.Lock()
 		defer d.learnt.mu.Unlock()
 		d.learnt.known[e.Consumer] = evidence{e, d.now()}
-	}
-	if made && e.Circuit != seen.Circuit {
-		d.tellCircuit(e)
 	}
 	return e, made, err
 }
@@ -81,7 +91,7 @@ func (d *Deliverer) noteTaken(ctx context.Context, seen record.Evidence) {
 		_, _, _ = d.learn(ctx, seen, next)
 		return
 	}
-	if _, made, _ := d.learn(ctx, seen, closed(next, d.now())); !made {
+	if _, made, _ := d.learnCircuit(ctx, seen, closed(next, d.now())); !made {
 		d.closes(ctx, seen)
 	}
 }
@@ -99,7 +109,7 @@ func (d *Deliverer) noteFailure(ctx context.Context, f failed) (record.Evidence,
 			return e, err == nil
 		}
 		var made bool
-		if e, made, err = d.learn(ctx, e, next); made {
+		if e, made, err = d.learnCircuit(ctx, e, next); made {
 			return e, true
 		}
 	}

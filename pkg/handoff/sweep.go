@@ -176,8 +176,12 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	}
 	o.Sorter.Erase = s.erase
 	s.fail(s.walkTroubles(ctx))
-	s.circuits(ctx)
-	did, err := d.sorter.Sweep(ctx, o.Sorter)
+	var did cursor.SweepReport
+	sweeps := []func(){
+		func() { s.circuits(ctx) },
+		func() { did, err = d.sorter.Sweep(ctx, o.Sorter) },
+	}
+	d.forEach(len(sweeps), func(i int) { sweeps[i]() })
 	s.report.Sorter = did
 	s.report.whole(did.Round)
 	return s.report, errors.Join(append([]error{err}, s.errs...)...)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
 )
 
 // unprobed is how long after a probe was due who woke queues up for it looks again.
@@ -54,11 +56,11 @@ func (r *sweepRun) circuit(ctx context.Context, e record.Evidence) (time.Time, e
 			return time.Time{}, err
 		}
 		if now := r.now(); !now.Before(e.Circuit.ProbeAt) {
-			return now.Add(unprobed), r.wakeAll(ctx, e.Failing)
+			return now.Add(unprobed), r.wakeForProbe(ctx, e)
 		}
 		return e.Circuit.ProbeAt, nil
 	case e.Circuit.Waking:
-		return time.Time{}, r.sayClosed(ctx, e)
+		return r.wakes(ctx, e)
 	}
 	return time.Time{}, nil
 }
@@ -68,6 +70,7 @@ func (r *sweepRun) circuit(ctx context.Context, e record.Evidence) (time.Time, e
 // Another did it first: both announce it, under one id. We die right after the announcement: the
 // next who comes repeats it.
 func (r *sweepRun) sayOpen(ctx context.Context, e record.Evidence) (record.Evidence, error) {
+	_ = r.store.Trouble().Put(ctx, openRow(e)) // the next who comes writes what cannot be written now
 	if e.Circuit.Announced {
 		return e, nil
 	}
@@ -88,8 +91,11 @@ func (r *sweepRun) sayClosed(ctx context.Context, e record.Evidence) error {
 			return err
 		}
 	}
+	if err := r.store.Trouble().Delete(ctx, openRow(e)); err != nil {
+		return err
+	}
 	next := e
-	next.Circuit.Announced, next.Circuit.Waking = false, false
+	next.Circuit = record.Circuit{Closed: e.Circuit.Closed}
 	_, _, err := r.learn(ctx, e, next)
 	return err
 }
@@ -116,17 +122,40 @@ func ofCircuit(kind AnnouncementKind, e record.Evidence, since, now time.Time) A
 	}
 }
 
-// circuits sees to the circuits of the readers that the sweep knows.
+// circuits sees to the circuits of the readers that the sweep knows, and to those that are open.
 func (s *consumerSweep) circuits(ctx context.Context) {
+	var names []string
 	for _, reader := range s.options.Readers {
-		e, err := s.deliverer.store.Evidence(ctx, reader.Name, false)
-		if err == nil && (e.Circuit.Open() || e.Circuit.Waking) {
-			run := &sweepRun{Deliverer: s.deliverer, options: s.options}
-			_, err = run.circuit(ctx, e)
-			s.did(run)
-		}
-		if err != nil {
-			s.fail(fmt.Errorf("circuit of consumer %q: %w", reader.Name, err))
+		names = append(names, reader.Name)
+	}
+	rows, _, err := s.deliverer.store.Trouble().Page(ctx, trouble.CircuitOpen, "", "", maxCircuits)
+	for _, row := range rows {
+		if !slices.Contains(names, row.Consumer) {
+			names = append(names, row.Consumer)
 		}
 	}
+	s.fail(err)
+	for _, name := range names {
+		if err := s.circuit(ctx, name); err != nil {
+			s.fail(fmt.Errorf("circuit of consumer %q: %w", name, err))
+		}
+	}
+}
+
+// maxCircuits is how many open circuits of readers that it does not know a run sees to.
+const maxCircuits = 100
+
+// circuit sees to one, if it has to be seen to, and tells when it has to be next.
+func (s *consumerSweep) circuit(ctx context.Context, name string) error {
+	e, err := s.deliverer.store.Evidence(ctx, name, false)
+	if err != nil || !e.Circuit.Open() && !e.Circuit.Waking {
+		return err
+	}
+	run := &sweepRun{Deliverer: s.deliverer, options: s.options}
+	next, err := run.circuit(ctx, e)
+	if s.deliverer.wakeCircuit != nil && !next.IsZero() {
+		s.deliverer.wakeCircuit(name, next)
+	}
+	s.did(run)
+	return err
 }

@@ -83,12 +83,16 @@ func TestWakeCircuit(t *testing.T) {
 		t.Errorf("told when it closed (-want +got):\n%s", diff)
 	}
 	closed := k.now
+	// Somebody may not know yet that it closed.
+	k.seesTo(handoff.SweepReport{}, 10*time.Second)
+	k.pass(9 * time.Second)
+	k.seesTo(handoff.SweepReport{}, time.Second)
 	k.pass(time.Second)
 	k.seesTo(handoff.SweepReport{Announced: 1}, 0)
 	k.seesTo(handoff.SweepReport{}, 0)
 	want := []handoff.Announcement{
 		{Kind: handoff.CircuitOpen, ID: fmt.Sprintf("consumer.circuit-open/c/%d", opened.UnixMilli()), Consumer: "c", Since: opened},
-		{Kind: handoff.CircuitClosed, ID: fmt.Sprintf("consumer.circuit-closed/c/%d", closed.UnixMilli()), Consumer: "c", Since: closed, Age: time.Second},
+		{Kind: handoff.CircuitClosed, ID: fmt.Sprintf("consumer.circuit-closed/c/%d", closed.UnixMilli()), Consumer: "c", Since: closed, Age: 10 * time.Second},
 	}
 	if diff := cmp.Diff(want, k.announced); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
@@ -105,6 +109,7 @@ func TestAShortOutageIsNotAnnounced(t *testing.T) {
 	k.fails = nil
 	k.probeDue()
 	k.hands("q", handoff.EndedCaughtUp)
+	k.pass(10 * time.Second)
 	k.seesTo(handoff.SweepReport{}, 0)
 	if k.circuit().Waking {
 		t.Error("it is to be seen to")
@@ -122,6 +127,7 @@ func TestTheSweepSeesToCircuits(t *testing.T) {
 	k.fails = nil
 	k.probeDue()
 	k.hands("q", handoff.EndedCaughtUp)
+	k.pass(10 * time.Second)
 	if did := k.sweep(o); did.CircuitsOpen != 0 || len(k.announced) != 1 || k.announced[0].Kind != handoff.CircuitClosed {
 		t.Errorf("%+v, announced %+v", did, k.announced)
 	}

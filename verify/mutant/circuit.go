@@ -28,7 +28,7 @@ var circuitMutants = []mutant{
 		{"circuit.go", "case probed:\n\t\tnext.Circuit.ProbeAt, changed = ddb.ToMillis(now.Add(f.circuit.wait(e))), true\n", "case probed:\n"},
 	}},
 	{"the circuit stays open: it is not closed", deliveryFolder, circuitTests, []edit{
-		{"evidence.go", "d.learn(ctx, seen, closed(next, d.now())); !made {", "d.learn(ctx, seen, next); !made {"},
+		{"evidence.go", "d.learnCircuit(ctx, seen, closed(next, d.now())); !made {", "d.learnCircuit(ctx, seen, next); !made {"},
 	}},
 	{"the circuit stays open: as another fails meanwhile", deliveryFolder, circuitTests, []edit{
 		{"evidence.go", "\t\td.closes(ctx, seen)\n", ""},
@@ -52,10 +52,10 @@ var circuitMutants = []mutant{
 		{"sweep_circuit.go", "!now.Before(e.Circuit.ProbeAt)", "false"},
 	}},
 	{"nobody hears that a circuit opened", deliveryFolder, circuitTests, []edit{
-		{"evidence.go", "if made && e.Circuit != seen.Circuit {", "if false {"},
+		{"evidence.go", "\td.tellCircuit(e)\n", ""},
 	}},
 	{"the sweep sees to no circuit", deliveryFolder, circuitTests, []edit{
-		{"sweep.go", "\ts.circuits(ctx)\n", ""},
+		{"sweep.go", "func() { s.circuits(ctx) },", "func() {},"},
 	}},
 	{"an older version forgets the circuit", recordFolder, test{"./internal/record", "TestStoreCircuit/memory"}, []edit{
 		{"item.go", "layoutCircuit = 2", "layoutCircuit = 1"},

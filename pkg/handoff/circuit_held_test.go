@@ -1,0 +1,246 @@
+package handoff_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// holding is a desk with a table of trouble, whose clock a wait moves on; each wait is noted.
+func holding(t *testing.T) (k *desk, waits *[]time.Duration) {
+	t.Helper()
+	k = newDesk(t)
+	k.store = handoff.NewMemory()
+	waits = &[]time.Duration{}
+	k.holder(waits)
+	return k, waits
+}
+
+// holder is a process of its own.
+func (k *desk) holder(waits *[]time.Duration) {
+	k.t.Helper()
+	var err error
+	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{
+		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
+		Sleep: func(_ context.Context, d time.Duration) error {
+			*waits = append(*waits, d)
+			k.pass(d)
+			return nil
+		},
+	})
+	k.must(err)
+}
+
+// heldBack are the queues that the circuit holds back, those first that are for longest.
+func (k *desk) heldBack() []string {
+	k.t.Helper()
+	rows, _, err := k.store.Trouble().Oldest(k.t.Context(), trouble.HeldBy("c"), "", 0)
+	k.must(err)
+	var queues []string
+	for _, row := range rows {
+		queues = append(queues, row.Queue)
+	}
+	return queues
+}
+
+// open are the names of which it is listed that their circuit is open.
+func (k *desk) open() []string {
+	k.t.Helper()
+	rows, _, err := k.store.Trouble().Page(k.t.Context(), trouble.CircuitOpen, "", "", 10)
+	k.must(err)
+	var names []string
+	for _, row := range rows {
+		names = append(names, row.Consumer)
+	}
+	return names
+}
+
+func (k *desk) same(what string, got, want []string) {
+	k.t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		k.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestHeldBack: each queue that has something to deliver is listed once, from when it was held
+// back first; who probes is the last one.
+func TestHeldBack(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	k.same("names", k.open(), []string{"c"})
+	k.same("held back", k.heldBack(), []string{"q3"})
+	for _, queue := range []string{"r2", "r1"} {
+		k.put(queue, 1)
+	}
+	for range 2 {
+		for _, queue := range []string{"r2", "r1"} {
+			k.pass(time.Second)
+			k.hands(queue, handoff.EndedCircuitOpen)
+		}
+	}
+	k.same("held back", k.heldBack(), []string{"q3", "r2", "r1"})
+	k.probeDue()
+	k.hands("r2", handoff.EndedFailed)
+	k.same("held back", k.heldBack(), []string{"q3", "r1", "r2"})
+}
+
+// TestProbesGoRound: those that are held back for longest are woken up for a probe; however few of them
+// can be delivered, the others have their turns.
+func TestProbesGoRound(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	var woken []string
+	for i := range 8 {
+		queue := fmt.Sprint("r", i)
+		k.put(queue, 1)
+		k.pass(time.Millisecond)
+		k.hands(queue, handoff.EndedCircuitOpen)
+	}
+	for len(woken) < 9 {
+		k.probeDue()
+		before := k.heldBack()
+		k.seesTo(handoff.SweepReport{CircuitsOpen: 1, Nudged: 3, Announced: min(1, 1-min(len(woken), 1))}, 5*time.Second)
+		woken = append(woken, before[:3]...)
+		for _, queue := range before[:3] {
+			k.pass(time.Millisecond)
+			k.d.Deliver(t.Context(), queue, k.patient(), -1)
+		}
+		if len(k.heldBack()) != 9 {
+			t.Fatalf("held back: %v", k.heldBack())
+		}
+	}
+	k.same("woken", woken, []string{"q3", "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"})
+}
+
+// TestHeldBackAreWokenUp: when the circuit has closed, at a bounded rate, those first that wait for longest,
+// and each once.
+func TestHeldBackAreWokenUp(t *testing.T) {
+	k, waits := holding(t)
+	k.opens()
+	var want []string
+	for i := range 30 {
+		queue := fmt.Sprintf("r%02d", 29-i)
+		want = append(want, queue)
+		k.put(queue, 1)
+		k.pass(time.Millisecond)
+		k.hands(queue, handoff.EndedCircuitOpen)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", handoff.EndedCaughtUp)
+	var woken []string
+	at := map[string]time.Time{}
+	k.queues.fail = func(request, queue string) error {
+		if request == "nudge" {
+			woken = append(woken, queue)
+			at[queue] = k.now
+		}
+		return nil
+	}
+	began := k.now
+	reader := handoff.Reader{Name: "c", Circuit: handoff.Circuit{WakeRate: 10}}
+	for calls := 0; k.circuit().Waking; calls++ {
+		_, next, err := k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{Readers: []handoff.Reader{reader}})
+		k.must(err)
+		if next.After(k.now) {
+			k.now = next
+		}
+		if calls > 3 {
+			t.Fatal("no end")
+		}
+	}
+	k.same("woken", woken, append([]string{"q3"}, want...))
+	k.same("held back", k.heldBack(), nil)
+	k.same("names", k.open(), nil)
+	if took := at["r00"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond || len(*waits) < 30 {
+		t.Errorf("30 were woken up within %s, in %d steps; want 10 a second", took, len(*waits))
+	}
+}
+
+// TestOneWakesHeldQueuesUp: another who comes meanwhile does not double the rate; where the turn is over,
+// the next goes on.
+func TestOneWakesHeldQueuesUp(t *testing.T) {
+	k, waits := holding(t)
+	k.opens()
+	for i := range 30 {
+		queue := fmt.Sprint("r", i)
+		k.put(queue, 1)
+		k.hands(queue, handoff.EndedCircuitOpen)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", handoff.EndedCaughtUp)
+	o := handoff.SweepOptions{Readers: []handoff.Reader{{Name: "c", Circuit: handoff.Circuit{WakeRate: 1}}}}
+	first := k.d
+	began := k.now
+	k.queues.fail = func(request, _ string) error {
+		if k.d == first && request == "nudge" && k.now.Sub(began) < 19*time.Second {
+			k.holder(waits)
+			did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+			k.must(err)
+			if did.Nudged > 0 || next.Sub(began).Truncate(time.Second) != 20*time.Second {
+				t.Errorf("the other did %+v, and comes again after %s", did, next.Sub(began))
+			}
+			k.d = first
+		}
+		return nil
+	}
+	did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+	k.must(err)
+	if did.Nudged < 19 || did.Nudged > 21 || next.After(k.now) {
+		t.Errorf("%d in a turn, and the next is in %s", did.Nudged, next.Sub(k.now))
+	}
+	if did, _, err = k.d.WakeCircuit(t.Context(), "c", o); err != nil || did.Nudged < 10 {
+		t.Errorf("%d in the next turn, %v", did.Nudged, err)
+	}
+}
+
+// TestHeldBackRequestsGoWrong: whatever goes wrong once, every queue is woken up, by who wakes or by
+// the sweep.
+func TestHeldBackRequestsGoWrong(t *testing.T) {
+	for _, fault := range ddbtest.EveryFault() {
+		for nth := 1; ; nth++ {
+			k, waits := holding(t)
+			tables := handoff.Names{Trouble: trouble.DefaultName}.Tables()
+			faults := ddbtest.NewFaults(ddb.NewMemory(tables...))
+			k.store = record.NewStore(faults, tables)
+			k.holder(waits)
+			k.opens()
+			faults.Fail(nth, fault)
+			queues := []string{"q", "q1", "q2", "q3"}
+			k.d.Deliver(t.Context(), "q", k.patient(), -1) // held back
+			k.fails = nil
+			k.now = k.now.Add(6 * time.Second)
+			k.put("r", 1)
+			k.d.Deliver(t.Context(), "r", k.patient(), -1) // closes it
+			o := handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []handoff.Reader{{Name: "c"}}}
+			for range 2 {
+				_, _ = k.d.Sweep(t.Context(), o)
+				k.pass(time.Minute)
+			}
+			if faults.Pending() {
+				break
+			}
+			woken := func(queue string) bool {
+				it, err := k.sorter.Status(t.Context(), queue)
+				k.must(err)
+				return !it.Nudged.IsZero()
+			}
+			if !slices.ContainsFunc(queues, woken) || !woken("q") || len(k.heldBack()) > 0 && !k.circuit().Waking {
+				t.Errorf("request %d, %s: held back %v, %+v", nth, fault, k.heldBack(), k.circuit())
+			}
+		}
+	}
+}

@@ -32,8 +32,8 @@ const actTries = 3
 // often, late or side by side it is called, and whatever operators and other batches do
 // meanwhile. It returns how the act ended, with a Done and an Error as the operation on record
 // has them; neither where the consumer was not selected. With an error it has to be
-// called again. 1 read, 3 writes and what the operation costs; 1 read and 1 write of it where it
-// is not selected.
+// called again. 1 read and 3 writes, one for each row of trouble that it brings or ends, and the
+// nudge; a rewind's looks too. 1 read and 1 write where the consumer is not selected.
 //
 // Lost responses, we die right after a step: the operation is on record, the consumer's Act
 // says whether it was done, and the next call goes on. Another did it first: the
@@ -66,7 +66,10 @@ func (d *Deliverer) actOnce(ctx context.Context, a Act) (Operation, error) {
 	if c.Act == asked.Key() {
 		return d.acted(ctx, asked, c)
 	}
-	if !c.Exists() || !a.Selects(c) {
+	if !c.Exists() {
+		return Operation{}, nil
+	}
+	if !a.Selects(c) {
 		return d.store.EndAct(ctx, a.Queue, asked.Key(), errNotSelected.Error())
 	}
 	if stands, err := d.store.BeginAct(ctx, asked); err != nil || stands.Ended() {
@@ -80,6 +83,7 @@ func (d *Deliverer) actOnce(ctx context.Context, a Act) (Operation, error) {
 	after, failed := d.change(ctx, d.store.Marking(c.Act, asked.Key()), c, a, asked)
 	switch {
 	case after.Act == asked.Key():
+		d.noteOperated(ctx, a.Kind, c, after)
 		return d.acted(ctx, asked, after)
 	case comesAgain(ctx, failed):
 		return asked, failed

@@ -27,7 +27,7 @@ var actMutants = []mutant{
 		{"act.go", "asked.At, asked.Batch = ddb.ToMillis(a.At), a.Op", "asked.Batch = a.Op"},
 	}},
 	{"who is not selected is acted on", deliveryFolder, actTest, []edit{
-		{"act.go", "!c.Exists() || !a.Selects(c)", "!c.Exists()"},
+		{"act.go", "if !a.Selects(c) {", "if false {"},
 	}},
 	{"an act that meets an outage has failed", deliveryFolder, actTest, []edit{
 		{"act.go", "errors.Is(err, ddb.ErrUnavailable) || ", ""},

@@ -97,6 +97,7 @@ func (s *session) message(raw json.RawMessage) error {
 		Tombstone  string
 		Key        json.RawMessage
 		Late       bool
+		Unlinked   bool
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
@@ -110,8 +111,11 @@ func (s *session) message(raw json.RawMessage) error {
 	}
 	if len(m.Key) > 0 {
 		id := printable(string(m.Key)) + "\t" + printable(m.ID)
-		if m.Late {
+		if m.Late && m.Tombstone == "" {
 			id += " (late)"
+		}
+		if m.Unlinked {
+			id += " (unlinked)"
 		}
 		return s.print(raw, "%s\t%s\t%s\n", m.Seq, id, body)
 	}

@@ -72,7 +72,7 @@ func TestDroppedMessages(t *testing.T) {
 	s.settle(t, "q")
 	s.Want("dropped", s.post("", `{"queue":"q","key":["7.0","a"],"id":"y","body":2}`), 200, `{"status":200,"outcome":"dropped","queue":"q","seq":2,"late":true}`)
 	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":[7,1]`)
-	s.Want("read", s.get("/messages", "queue=q"), 200, `{"seq":1,"key":[7,1],"id":"x","body":1`, `"tombstone":`)
+	s.Want("read", s.get("/messages", "queue=q"), 200, `{"seq":1,"key":[7,1],"id":"x","body":1`, `{"seq":2,"key":[7,0],"late":true,"tombstone":"dropped: it came too late"}`)
 	s.Want("changed", s.Request("PUT", "/queues", "", `{"queue":"q","settle":"1h","late":"deliver"}`), 200, `"settle":"1h0m0s"`, `"late":"deliver"`)
 	s.Want("waits", s.post("", `{"queue":"q","key":[8,"a"],"id":"z","body":3}`), 202, `"settlesAt":"2026-01-02T04:04:05Z"`)
 }

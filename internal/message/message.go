@@ -36,7 +36,7 @@ type Document struct {
 	// As they were put, if they were.
 	Attributes map[string]string `json:"attributes,omitempty"`
 	// When it was stored.
-	EnqueuedAt time.Time `json:"enqueuedAt"`
+	EnqueuedAt time.Time `json:"enqueuedAt,omitzero"`
 	// Why the seq was given up: it is no message.
 	Tombstone string `json:"tombstone,omitempty"`
 	// The token of the message's work, of a tracked consumer alone.

@@ -52,11 +52,11 @@ func schemaOf(t *testing.T, name string, v any) *generate.Schema {
 	return s
 }
 
-// sent makes the schema of messages that of those which sinks send: they have a body in
+// sent makes the schema of messages that of those which sinks send: they have a time, a body in
 // one of two forms, and its media type; what was given up is no message of a batch.
 func sent(s *generate.Schema) *generate.Schema {
 	s.Properties.Delete("tombstone")
-	s.Required = append(s.Required, "contentType")
+	s.Required = append(s.Required, "enqueuedAt", "contentType")
 	s.OneOf = []*generate.Schema{{Required: []string{"body"}}, {Required: []string{"bodyBase64"}}}
 	body, _ := s.Properties.Get("bodyBase64")
 	body.ContentEncoding = "base64"

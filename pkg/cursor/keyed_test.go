@@ -64,10 +64,10 @@ func (b *bench) keyedLog() string {
 	for m, err := range b.process(cursor.Options{}).Read(b.t.Context(), "q", 0, b.status().Position) {
 		check(b.t, err)
 		entry := string(m.Body)
-		if m.Tombstone != "" {
+		switch {
+		case m.Tombstone != "" && m.Late && m.Key != "":
 			entry = "-"
-		}
-		if m.Late {
+		case m.Late:
 			entry += "!"
 		}
 		if m.Unlinked {

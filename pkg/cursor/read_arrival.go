@@ -61,7 +61,8 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 		size := 1
 		for _, p := range page {
 			if p.has(MarkDropped) {
-				if !r.yield(Message{Queue: r.cur.Queue, Seq: p.seqs.To, Tombstone: "dropped: it came too late"}, nil) {
+				dropped := Message{Queue: r.cur.Queue, Seq: p.seqs.To, Key: p.Key.Key(), Late: true, Tombstone: "dropped: it came too late"}
+				if !r.yield(dropped, nil) {
 					return false
 				}
 				r.expect = p.seqs.To

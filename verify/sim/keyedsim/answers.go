@@ -80,6 +80,9 @@ func (m *model) read(after int64, got cursor.Message) error {
 		if !dropped || got.Tombstone == "" {
 			return fmt.Errorf("KE: seq %d was read with the tombstone %q", got.Seq, got.Tombstone)
 		}
+		if got.Key != e.key.Key() || !got.Late {
+			return fmt.Errorf("KE: seq %d, which was dropped, was read under the key %s", got.Seq, got.Key)
+		}
 		return nil
 	}
 	if string(got.Body) != e.body || got.ID != e.id || got.Key != e.key.Key() {

@@ -43,6 +43,9 @@ func NewStore(engine ddb.Engine, tables []table.Definition) *Store {
 	return s
 }
 
+// Operations are the engine and the operations table, which has batches of acts too.
+func (s *Store) Operations() (ddb.Engine, table.Definition) { return s.engine, s.audit }
+
 // Trouble is the store of the table of trouble; nil where there is none.
 func (s *Store) Trouble() *trouble.Store { return s.trouble }
 

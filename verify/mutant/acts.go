@@ -3,6 +3,11 @@ package main
 // actTest are the tests that hold acts of batches to be done once.
 var actTest = test{"./pkg/handoff", "TestActs"}
 
+// batchTest are those of the batches, actsFolder is where they are.
+var batchTest = test{"./internal/acts", "."}
+
+const actsFolder = "internal/acts"
+
 // actMutants are bugs by which a batch of acts does one twice, or not at all.
 var actMutants = []mutant{
 	{"an act is done over another that was not seen", recordFolder, actTest, []edit{
@@ -31,5 +36,32 @@ var actMutants = []mutant{
 	}},
 	{"an act that meets an outage has failed", deliveryFolder, actTest, []edit{
 		{"act.go", "errors.Is(err, ddb.ErrUnavailable) || ", ""},
+	}},
+	{"the page at hand is not stored", actsFolder, batchTest, []edit{
+		{"batch.go", "Page []One `json:\"page,omitempty\"`", "Page []One `json:\"-\"`"},
+	}},
+	{"two processes go on with a batch", actsFolder, batchTest, []edit{
+		{"store.go", "If: ddb.And(attrRev.Eq(ddb.Int(b.Rev)), ", "If: ddb.And("},
+	}},
+	{"the lease of a batch is no one's", actsFolder, batchTest, []edit{
+		{"runner.go", "if b.LeaseUntil.After(now) {", "if false {"},
+	}},
+	{"who came into the state later is acted on", actsFolder, batchTest, []edit{
+		{"batch.go", "!since.After(a.At) && ", ""},
+	}},
+	{"who fails of something else is acted on", actsFolder, batchTest, []edit{
+		{"batch.go", "case !strings.Contains(c.Error, a.Error):", "case false:"},
+	}},
+	{"a batch is not to be stopped", actsFolder, batchTest, []edit{
+		{"runner.go", "case r.b.State == Stopping:", "case false:"},
+	}},
+	{"a batch has no rate", actsFolder, batchTest, []edit{
+		{"runner.go", "left > 0 {", "left > time.Hour {"},
+	}},
+	{"anybody starts a batch", actsFolder, batchTest, []edit{
+		{"desk.go", "case b.Who != who:", "case false:"},
+	}},
+	{"a batch is started whenever", actsFolder, batchTest, []edit{
+		{"desk.go", "case d.now().Sub(b.At) > KeptDry:", "case false:"},
 	}},
 }

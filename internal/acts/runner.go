@@ -1,0 +1,272 @@
+package acts
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// Desk takes batches and carries them out. It may be used by any number of goroutines, and
+// any number of processes may work on the same tables.
+type Desk struct {
+	store     *Store
+	walker    walker
+	consumers *handoff.Store
+	act       func(context.Context, handoff.Act) (handoff.Operation, error)
+	now       func() time.Time
+	// Wait waits so long, or until the context ends; ForEach runs do(0) … do(n-1). Tests replace
+	// them.
+	Wait    func(context.Context, time.Duration)
+	ForEach func(n int, do func(i int))
+}
+
+// New returns the Desk of a Deliverer's tables.
+func New(deliverer *handoff.Deliverer) *Desk {
+	tables := record.TablesOf(deliverer)
+	return &Desk{
+		store: NewStore(tables.Store.Operations()), consumers: tables.Store, act: deliverer.Act, now: tables.Now,
+		walker: walker{tables.Store.Trouble(), tables.Sorter}, Wait: wait, ForEach: fanout.SideBySide,
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// How long a turn at a batch is, and for how long it is one process's: longer than a page takes,
+// whose requests are repeated.
+const turn, lease = 5 * time.Second, 30 * time.Second
+
+const (
+	// pageSize is how many are acted on between two writes of the progress.
+	pageSize = 50
+	// maxEmpty is how many pages of which nobody is selected are read between them.
+	maxEmpty = 20
+	// maxFailures is how many are kept.
+	maxFailures = 20
+)
+
+// Turn is what became of a turn at a batch.
+type Turn struct {
+	// Acted is how many consumers were acted on, Failed how many refused.
+	Acted, Failed int
+	// Next is when to go on; the zero time where nothing is left to do.
+	Next time.Time
+}
+
+// Turn goes on with a batch for some seconds. What it finds to be over, or never started in time, it closes.
+func (d *Desk) Turn(ctx context.Context, id ID) (Turn, error) {
+	b, err := d.store.Read(ctx, id)
+	if err != nil {
+		return Turn{}, err
+	}
+	now := d.now()
+	switch {
+	case b.State == Running || b.State == Stopping:
+	case b.State.over():
+		return Turn{}, d.store.Close(ctx, id)
+	default:
+		return Turn{}, d.drop(ctx, id, now)
+	}
+	if b.LeaseUntil.After(now) {
+		return Turn{Next: b.LeaseUntil}, nil
+	}
+	r := run{Desk: d, b: b, began: now, until: now.Add(turn)}
+	err = r.goOn(ctx)
+	if errors.Is(err, errOutran) {
+		return r.did, nil // another goes on with it
+	}
+	if err == nil && r.b.State.over() {
+		return r.did, d.store.Close(ctx, id)
+	}
+	r.did.Next = d.now()
+	return r.did, err
+}
+
+// errOutran: another process went on with the batch.
+var errOutran = errors.New("another goes on with the batch")
+
+// drop closes a batch that was not started in time, or of which only that it is open was stored.
+func (d *Desk) drop(ctx context.Context, id ID, now time.Time) error {
+	if looked, ok := lookedAt(id.ID); ok && now.Sub(looked) < 2*KeptDry {
+		return nil
+	}
+	if gone, err := d.store.Drop(ctx, id); err != nil || !gone {
+		return err
+	}
+	return d.store.Close(ctx, id)
+}
+
+// run is a turn at a batch.
+type run struct {
+	*Desk
+	b            Batch
+	began, until time.Time
+	did          Turn
+}
+
+// goOn takes the batch, and acts on page after page until the time is over.
+func (r *run) goOn(ctx context.Context) error {
+	if err := r.save(ctx); err != nil {
+		return err
+	}
+	for {
+		if err := r.actOnPage(ctx); err != nil {
+			return err
+		}
+		due := r.began.Add(time.Duration(r.did.Acted) * time.Second / time.Duration(r.b.Rate))
+		if left := due.Sub(r.now()); left > 0 {
+			r.Wait(ctx, left)
+		}
+		if err := r.turnPage(ctx); err != nil {
+			return err
+		}
+		if r.b.State.over() || !r.hasTime(ctx) {
+			return nil
+		}
+	}
+}
+
+func (r *run) hasTime(ctx context.Context) bool { return ctx.Err() == nil && r.now().Before(r.until) }
+
+// turnPage stores what became of the page at hand, together with the next one; or that the batch is
+// over. Where the time is over it lets others go on.
+func (r *run) turnPage(ctx context.Context) error {
+	p := &r.b.Progress
+	p.Page = nil
+	switch {
+	case p.All:
+		r.b.State, r.b.Ended = Done, r.now()
+	case r.b.State == Stopping:
+		r.b.State, r.b.Ended = Stopped, r.now()
+	default:
+		for empty := 0; len(p.Page) == 0 && !p.All && empty < maxEmpty; empty++ {
+			var err error
+			if p.Page, p.After, p.All, err = r.walker.page(ctx, r.b.Ask, p.After, min(pageSize, r.b.Rate)); err != nil {
+				return err
+			}
+		}
+	}
+	return r.save(ctx)
+}
+
+// save stores how far the batch is, and keeps it while there is time.
+func (r *run) save(ctx context.Context) error {
+	r.b.LeaseUntil = time.UnixMilli(0)
+	if r.hasTime(ctx) {
+		r.b.LeaseUntil = r.now().Add(lease)
+	}
+	saved, ours, err := r.store.Save(ctx, r.b, rand.Text())
+	if err == nil && !ours {
+		return errOutran
+	}
+	if err == nil {
+		r.b = saved
+	}
+	return err
+}
+
+// actOnPage acts on the consumers of the page at hand, and counts them.
+func (r *run) actOnPage(ctx context.Context) error {
+	page := r.b.Page
+	ended, errs := make([]handoff.Operation, len(page)), make([]error, len(page))
+	var once sync.Mutex
+	acted := 0
+	r.ForEach(len(page), func(i int) {
+		act, err := r.b.act(page[i])
+		if err == nil {
+			ended[i], err = r.act(ctx, act)
+		}
+		if err != nil && !comesAgain(ctx, err) {
+			ended[i], err = handoff.Operation{Error: err.Error()}, nil
+		}
+		once.Lock()
+		defer once.Unlock()
+		if errs[i] = err; err == nil {
+			acted++
+		}
+	})
+	r.did.Acted += acted
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	p := &r.b.Progress
+	for i, o := range ended {
+		switch {
+		case o.Done:
+			p.Done++
+		case o.Error != "":
+			p.Failed++
+			r.did.Failed++
+			if len(p.Failures) < maxFailures {
+				p.Failures = append(p.Failures, Failure{page[i].Queue, page[i].Consumer, o.Error})
+			}
+		default:
+			p.Passed++
+		}
+	}
+	return nil
+}
+
+// comesAgain reports whether an error says nothing about the consumer.
+func comesAgain(ctx context.Context, err error) bool {
+	return errors.Is(err, ddb.ErrUnavailable) || errors.Is(err, ddb.ErrThrottled) || ctx.Err() != nil
+}
+
+// Open has a turn at each batch that is open, side by side. It reports what was done by all of them, and which of
+// them have to go on.
+func (d *Desk) Open(ctx context.Context) (did Turn, goOn []ID, err error) {
+	var mu sync.Mutex
+	for after := (ID{}); ; {
+		page, next, failed := d.store.Opened(ctx, after)
+		if failed != nil {
+			return did, goOn, errors.Join(err, failed)
+		}
+		d.ForEach(len(page), func(i int) {
+			turn, failed := d.Turn(ctx, page[i])
+			mu.Lock()
+			defer mu.Unlock()
+			did.Acted, did.Failed = did.Acted+turn.Acted, did.Failed+turn.Failed
+			if !turn.Next.IsZero() {
+				goOn = append(goOn, page[i])
+			}
+			if failed != nil {
+				err = errors.Join(err, fmt.Errorf("batch of acts %s: %w", page[i], failed))
+			}
+		})
+		if after = next; after == (ID{}) {
+			return did, goOn, err
+		}
+	}
+}
+
+// newID names a batch that is looked at now: those of a tenant are in the order of their times.
+func newID(now time.Time) string {
+	return fmt.Sprintf("%013d%s", now.UnixMilli(), strings.ToLower(rand.Text()[:16]))
+}
+
+// lookedAt is when the batch of an id was looked at.
+func lookedAt(id string) (time.Time, bool) {
+	var ms int64
+	if len(id) < 13 {
+		return time.Time{}, false
+	}
+	if _, err := fmt.Sscanf(id[:13], "%013d", &ms); err != nil {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(ms), true
+}

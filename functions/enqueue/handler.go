@@ -94,6 +94,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 			"gaps":     {http.MethodGet: s.on(queueGaps)},
 		},
 		Aliases: map[string]httpapi.Operation{putAlias: s.on(putMessages)},
+		Doors:   map[string]map[string]map[string]httpapi.Operation{urlAlias: {"messages": {http.MethodPost: s.on(putMessages)}}},
 		Direct: func(c *httpapi.Call) (httpapi.Operation, error) {
 			do, err := (&call{s, c}).routeDirect()
 			return s.on(do), err
@@ -112,6 +113,9 @@ var directOperations = map[string]operation{
 
 // putAlias is the function's alias that puts, and does nothing else.
 const putAlias = "put"
+
+// urlAlias is the function's alias behind its function URL, which puts as well.
+const urlAlias = "url"
 
 // isEvent reports whether a direct invoke's document is a raw event, or a list of
 // them: where the stack names the fields of raw events, and the caller names no

@@ -29,6 +29,7 @@ const (
 	languageFile = "../../examples/languages/streamsort.patch.json" // those in Python and Node
 	soakFile     = "../../verify/soak/streamsort.patch.json"        // those of the soak
 	tenantsFile  = "../../localstack/testdata/tenants.patch.json"
+	urlFile      = "../../localstack/testdata/url.patch.json"      // a function URL
 	webhooksFile = "../../localstack/testdata/webhooks.patch.json" // senders that sign
 )
 
@@ -48,6 +49,7 @@ func TestGolden(t *testing.T) {
 			prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s",
 			prefix + "quotasFile": "../../localstack/testdata/quotas.json",
 		}},
+		{urlFile, "../streamsort.template.json", map[string]any{prefix + "functionUrl": true}},
 		{webhooksFile, "../streamsort.template.json", map[string]any{prefix + "webhooksFile": "../../localstack/testdata/webhooks.json"}},
 	} {
 		t.Run(golden.file, func(t *testing.T) {

@@ -40,14 +40,14 @@ const maxRetryAfter = 60
 // defaultAttempts is how often a request is made at most.
 const defaultAttempts = 8
 
-// New returns a client of the API at a URL. Requests to API Gateway's own names are
-// signed, as those of [NewSigned] are.
+// New returns a client of the API at a URL. Requests to names of API Gateway's own, and of
+// function URLs, are signed, as those of [NewSigned] are.
 func New(base string) (*Client, error) {
 	c, u, err := newClient(base)
 	if err != nil {
 		return nil, err
 	}
-	if strings.Contains(u.Host, ".execute-api.") {
+	if service, _ := ofAWS(u.Hostname()); service != "" {
 		c.signer, err = newSigner(u, "")
 	}
 	return c, err

@@ -64,6 +64,7 @@ func TestWhatIsSigned(t *testing.T) {
 	}{
 		{"https://abc.execute-api.eu-west-1.amazonaws.com", "", New, "/eu-west-1/execute-api/"},
 		{"https://abc.execute-api.eu-west-1.amazonaws.com", "us-east-1", New, "/eu-west-1/execute-api/"},
+		{"https://abc.lambda-url.eu-west-1.on.aws", "", New, "/eu-west-1/lambda/"},
 		{"https://abc.execute-api.cn-north-1.amazonaws.com.cn", "", New, "/cn-north-1/execute-api/"},
 		{"https://vpce-1.execute-api.eu-west-1.vpce.amazonaws.com", "", New, "/eu-west-1/execute-api/"},
 		{"http://abc.execute-api.localhost:4566", "us-east-1", New, "/us-east-1/execute-api/"},

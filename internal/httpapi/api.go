@@ -30,6 +30,9 @@ type API struct {
 	// looks like an event of API Gateway. A problem that may pass is an error of the
 	// function there: an event source reads no answer, but Lambda repeats its call.
 	Aliases map[string]Operation
+	// Doors are the routes of those of the function's aliases that have a function URL of
+	// their own: by such an alias there are no others, and no direct invokes.
+	Doors map[string]map[string]map[string]Operation
 	// Any, where it is set, answers every request, whatever its resource and its
 	// body are: Routes and Direct are of no use then.
 	Any Operation
@@ -128,7 +131,7 @@ func (a *API) do(ctx context.Context, c *Call, raw json.RawMessage) (status int,
 	if c.Scope, err = a.scope(raw, &c.Request); err != nil {
 		return 0, nil, err
 	}
-	do, err := a.route(c)
+	do, err := a.route(ctx, c)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -154,18 +157,24 @@ func (c *Call) logged(fields ...any) []any {
 }
 
 // route is the operation that a call asks for.
-func (a *API) route(c *Call) (Operation, error) {
+func (a *API) route(ctx context.Context, c *Call) (Operation, error) {
 	if a.Any != nil {
 		return a.Any, nil
 	}
-	if c.Direct {
+	routes, door := a.Doors[aliasOf(ctx)]
+	switch {
+	case door && c.Direct:
+		return nil, invalid.New(invalid.Misplaced, "event", "is a direct invoke: this alias is for requests to its function URL")
+	case c.Direct:
 		return a.Direct(c)
+	case !door:
+		routes = a.Routes
 	}
-	methods, ok := a.Routes[c.Resource]
+	methods, ok := routes[c.Resource]
 	if !ok {
 		return nil, &Problem{
 			Status: http.StatusNotFound, Type: "no-route", Title: "There is no such resource",
-			Detail: "the resources are /" + strings.Join(slices.Sorted(maps.Keys(a.Routes)), ", /"),
+			Detail: "the resources are /" + strings.Join(slices.Sorted(maps.Keys(routes)), ", /"),
 		}
 	}
 	do, ok := methods[c.Method]

@@ -39,7 +39,7 @@ func (u *functionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		u.fail(w, err)
 		return
 	}
-	response, err := u.functions.Invoke(r.Context(), lambda.Request{Function: u.Function, Payload: payload})
+	response, err := u.functions.Invoke(r.Context(), lambda.Request{Function: u.Function, Qualifier: u.Qualifier, Payload: payload})
 	switch {
 	case errors.Is(err, lambda.ErrTooLarge):
 		problem(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")

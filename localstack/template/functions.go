@@ -56,6 +56,7 @@ type Async struct {
 type URL struct {
 	LogicalID string
 	Function  string
+	Qualifier string // the alias, or the version, that it calls; empty for none
 	Endpoint  string // base URL without a final slash
 	IAM       bool   // signed requests only, on AWS
 }
@@ -290,11 +291,11 @@ func (r *reader) invokeConfig(_, _ string, p *props) {
 }
 
 func (r *reader) url(id, _ string, p *props) {
-	p.ignore("Qualifier")
 	p.oneOf("InvokeMode", "BUFFERED", "BUFFERED", "RESPONSE_STREAM")
 	u := URL{
 		LogicalID: id,
 		Function:  functionOf(p, "TargetFunctionArn"),
+		Qualifier: p.text("Qualifier", ""),
 		IAM:       p.oneOf("AuthType", "", "AWS_IAM", "NONE") == "AWS_IAM",
 	}
 	var err error

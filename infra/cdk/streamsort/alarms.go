@@ -201,6 +201,9 @@ func (s *Streamsort) addAlarms() {
 		all = append(all, s.callAlarms(f)...)
 	}
 	all = append(all, rollbackAlarm(enqueuePut, s.EnqueueFunction, putAlias))
+	if s.url != nil {
+		all = append(all, rollbackAlarm(enqueueURL, s.EnqueueFunction, urlAlias))
+	}
 	for _, t := range s.tables() {
 		all = append(all, alarm{
 			id: t.name + "ThrottledAlarm", description: "Writes to the table are throttled", metric: tableMetric(t.table, "WriteThrottleEvents"),

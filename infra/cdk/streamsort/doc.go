@@ -38,6 +38,7 @@
 //	WebhookFunction  takes what senders have signed: called by Api; only with Props.Webhooks
 //	…Alias           the alias live of each function, by which everything calls it
 //	EnqueuePutAlias  the alias put of enqueue: it puts, and does nothing else
+//	EnqueueUrlAlias  the alias url of enqueue, and EnqueuePutUrl the function URL before it; only with Props.FunctionURL
 //	…Shift           CodeDeploy; moves the aliases; only with Props.Shift
 //	…Alarm           CloudWatch; docs/runbook.md has a section for each
 //	Dashboard        CloudWatch

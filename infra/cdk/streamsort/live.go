@@ -99,6 +99,9 @@ func (s *Streamsort) addShifts() {
 		s.addShift(f.name, s.live[f.function])
 	}
 	s.addShift(enqueuePut, s.put)
+	if s.url != nil {
+		s.addShift(enqueueURL, s.urlAlias)
+	}
 }
 
 // enqueuePut begins the names of what watches and moves the alias put.

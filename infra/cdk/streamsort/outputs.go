@@ -10,6 +10,9 @@ import (
 // the tables' names, to read the messages from.
 func (s *Streamsort) addOutputs() {
 	s.output("ApiUrl", "The HTTP API", s.api.AttrApiEndpoint())
+	if s.url != nil {
+		s.output("PutUrl", "Takes messages as the HTTP API does, and does nothing else", s.PutURL())
+	}
 	if s.tenantAPI != nil {
 		s.output("TenantApiUrl", "The HTTP API for tenants, with their tokens", s.tenantAPI.AttrApiEndpoint())
 	}

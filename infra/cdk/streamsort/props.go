@@ -318,6 +318,10 @@ type Props struct {
 	// 10,000; 1,000. APIBurst is how many at once: 1 to 5,000; 500. More than the
 	// account's own limits is of no use.
 	APIRate, APIBurst int
+	// FunctionURL gives enqueue a function URL beside the HTTP API, for producers who sign
+	// for IAM: POST /messages and nothing else, without an API's price, throttle and access
+	// log. Not where there are tenants. An HTTP API that nobody calls costs nothing.
+	FunctionURL bool
 	// LogSuccesses is how many of a hundred calls of the API that go well are logged: 0 to
 	// 100; 1. Those that are refused or fail always are, and metrics count all. At 100
 	// Lambda's own lines are kept too (START, REPORT), of which there are those of calls

@@ -177,6 +177,8 @@ func TestPropsBounds(t *testing.T) {
 		{Props{Shift: "Canary"}, `shift, "Canary", Canary10Percent5Minutes`},
 		{Props{APIRate: 10_001}, "apiRate, 10001, 1, 10000"},
 		{Props{APIBurst: -1}, "apiBurst, -1, 1, 5000"},
+		{Props{FunctionURL: true}, ""},
+		{tenants(func(p *Props) { p.FunctionURL = true }), "functionUrl, tenants, HTTP APIs"},
 		{Props{LogSuccesses: new(101)}, "logSuccesses, 101, 0, 100"},
 		{Props{LogQueue: "q"}, `logQueue, logUntil, "q"`},
 		{Props{LogQueue: "q", LogUntil: "noon"}, `logUntil, "noon", 2026-01-02T15:04:05Z`},

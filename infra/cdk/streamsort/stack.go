@@ -54,6 +54,9 @@ type Streamsort struct {
 	// live are the functions' aliases, put is the second one of enqueue.
 	live map[awslambda.Function]awslambda.Alias
 	put  awslambda.Alias
+	// url is enqueue's function URL, urlAlias what it calls; nil where there is none.
+	url      awslambda.CfnUrl
+	urlAlias awslambda.Alias
 	// shifts is nil where the aliases are moved at once.
 	shifts    awscodedeploy.LambdaApplication
 	shiftRole awsiam.Role
@@ -166,6 +169,7 @@ func (s *Streamsort) addAll() error {
 		s.addWebhookRoutes()
 		s.countWebhooksThrottled()
 	}
+	s.addFunctionURL()
 	s.addAlarms()
 	s.addShifts()
 	s.addDashboard()

@@ -73,11 +73,12 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 	return nil
 }
 
-// GrantProduce allows to put messages, and nothing else: by the HTTP API, and by
-// direct invoke of enqueue's alias put.
+// GrantProduce allows to put messages, and nothing else: by the HTTP API, by the function
+// URL where there is one, and by direct invoke of enqueue's alias put.
 func (s *Streamsort) GrantProduce(grantee awsiam.IGrantable) {
 	s.grant(grantee, "lambda:InvokeFunction", s.put.AliasRef().AliasArn)
 	s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, "POST", "/messages"))
+	s.grantURL(grantee)
 }
 
 // GrantConfigure allows to make queues with settings of their own, to change their

@@ -39,6 +39,7 @@ func (p Props) validate(id string) error {
 	p.checkSweep(c)
 	p.checkFunctions(c)
 	p.checkTenants(c)
+	p.checkURL(c)
 	p.checkQuotas(c)
 	p.checkBudget(c)
 	if key := p.EncryptionKey; key != "" && key != NewKey && !keyARN.MatchString(key) {

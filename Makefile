@@ -167,8 +167,8 @@ BATCH ?= 1
 DISORDER ?= 0
 QUEUES ?= 100
 .PHONY: cost
-cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=… ORDER=key SETTLE=5s
-	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES) -order $(or $(ORDER),number) -settle $(or $(SETTLE),5s)
+cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=… DOOR=api|url LOGS=outcome|all WINDOW=1s ORDER=key SETTLE=5s
+	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES) -order $(or $(ORDER),number) -settle $(or $(SETTLE),5s) -door $(or $(DOOR),api) -logs $(or $(LOGS),outcome) -window $(or $(WINDOW),0s)
 
 .PHONY: mutants
 mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed; CLAUSES=1: each clause of the stores' requests)

@@ -12,7 +12,7 @@ const (
 	// memory of the functions in GB, as the stack makes them.
 	memory = 0.5
 	// apiLine and invocationLines are bytes of log: a line of the access log,
-	// and an invocation's start, report and metrics.
+	// and an invocation's start, report, answer and metrics, where all calls have them.
 	apiLine, invocationLines = 450, 1200
 	// polls is how often a second Lambda asks a stream's shard, so a batch has
 	// what came in between.

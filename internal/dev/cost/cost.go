@@ -20,11 +20,18 @@ type Workload struct {
 	Keyed bool
 	// Queues is how many queues the messages are spread over: 1 to 10,000,000.
 	Queues int
+	// URL: requests come by the function URL, and not by the HTTP API.
+	URL bool
+	// AllLogs: calls that go well are logged too, one by one, as with logSuccesses 100.
+	AllLogs bool
+	// Window is for how long process's records are gathered, in seconds: 0 to 300. Its
+	// batches must have room for them.
+	Window float64
 }
 
 // Bounds of a workload.
 const (
-	maxRate, maxBatch, maxQueues = 1_000_000, 500, 10_000_000
+	maxRate, maxBatch, maxQueues, maxWindow = 1_000_000, 500, 10_000_000, 300
 	// queueUnits is how many write units a second one queue can take: all its
 	// messages are in one partition.
 	queueUnits = 1000
@@ -42,6 +49,9 @@ func (w Workload) Check() error {
 	}
 	if w.Queues < 1 || w.Queues > maxQueues {
 		errs = append(errs, fmt.Errorf("queues is %d; write how many queues share the rate, 1 to %d", w.Queues, maxQueues))
+	}
+	if !(w.Window >= 0 && w.Window <= maxWindow) {
+		errs = append(errs, fmt.Errorf("window is %gs; write 0s to %ds", w.Window, maxWindow))
 	}
 	errs = append(errs, w.Disorder.check())
 	if err := errors.Join(errs...); err != nil {
@@ -71,6 +81,9 @@ type Bill struct {
 	// Logs are what API and functions write; Fixed is for metrics and alarms,
 	// however little comes in.
 	Logs, Fixed float64
+
+	// line is what a call logs, in bytes.
+	line float64
 }
 
 // Total is the sum.
@@ -106,9 +119,15 @@ type flow struct {
 // it gathered in a second.
 func (w Workload) sync() flow {
 	units := at(Producer[w.Disorder], float64(w.Batch)).times(w.Rate)
-	calls := w.streamCalls(w.requests(), w.Rate, syncWindow)
-	looks := math.Max(calls, math.Min(w.requests(), float64(w.Queues)/syncWindow))
+	calls, looks := w.sortLooks(syncWindow)
 	return flow{units.plus(Heal.times(looks)), 2, calls, 1, units.Writes - w.Rate}
+}
+
+// sortLooks is how often a second sort is called, and looks at a queue, where it gathers
+// for so many seconds.
+func (w Workload) sortLooks(window float64) (calls, looks float64) {
+	calls = w.streamCalls(w.requests(), w.Rate, window)
+	return calls, math.Max(calls, math.Min(w.requests(), float64(w.Queues)/window))
 }
 
 // async: the producer stores; sort moves each queue's cursor once for what its
@@ -155,9 +174,9 @@ func (w Workload) streamCalls(groups, records, seconds float64) float64 {
 
 // sorter is the stack without consumers.
 func (w Workload) sorter(name string, f flow) Bill {
-	b := Bill{Name: name}
+	b := Bill{Name: name, line: w.callLine()}
 	b.addUnits(f.units)
-	b.addAPI(w.requests())
+	b.addDoor(w)
 	b.addCalls(w.requests(), f.producer*trip)
 	b.addCalls(f.calls, f.trips*trip)
 	b.Stored = w.Rate * kept * itemBytes / gb * storedGB
@@ -170,10 +189,11 @@ func (w Workload) sorter(name string, f flow) Bill {
 // own time is the user's.
 func (w Workload) delivered(name string, f flow) Bill {
 	b := w.sorter(name, f)
-	batches := math.Min(f.moves, polls*float64(w.Queues))
+	window := math.Max(w.Window, 1.0/polls)
+	batches := math.Min(f.moves, float64(w.Queues)/window)
 	pages := math.Ceil(w.Rate / batches * pageBytes / page)
 	b.addUnits(Deliver.plus(Units{Reads: pages / 2}).times(batches))
-	calls := w.streamCalls(f.moves, f.moves, 1.0/polls)
+	calls := w.streamCalls(f.moves, f.moves, window)
 	b.addCalls(calls, batches/calls*(5*trip+sinkTime))
 	b.Functions += batches * month * invocation // of the consumer
 	return b
@@ -182,9 +202,9 @@ func (w Workload) delivered(name string, f flow) Bill {
 // older is a function around aws-stream-sort behind the same API: two requests
 // one after the other for a message that is not the next, four for one that is.
 func (w Workload) older() Bill {
-	b := Bill{Name: "aws-stream-sort"}
+	b := Bill{Name: "aws-stream-sort", line: w.callLine()}
 	b.addUnits(Older[w.Disorder].times(w.Rate))
-	b.addAPI(w.requests())
+	b.addDoor(w)
 	b.addCalls(w.requests(), 4*trip*float64(w.Batch))
 	b.Stored = w.Rate * kept * itemBytes / gb * storedGB
 	return b
@@ -199,16 +219,27 @@ func (w Workload) fifo() Bill {
 
 func (b *Bill) addUnits(second Units) { b.Requests += second.dollars() * month }
 
-// addAPI adds requests to the HTTP API.
-func (b *Bill) addAPI(second float64) {
-	b.API += second * month * apiRequest
-	b.Logs += second * month * apiLine / gb * loggedGB
+// addDoor adds what the HTTP API takes for the requests; the function URL takes nothing.
+func (b *Bill) addDoor(w Workload) {
+	if w.URL {
+		return
+	}
+	b.API += w.requests() * month * apiRequest
+	b.Logs += w.requests() * month * apiLine / gb * loggedGB
+}
+
+// callLine is what a call logs, in bytes.
+func (w Workload) callLine() float64 {
+	if w.AllLogs {
+		return invocationLines
+	}
+	return callLine
 }
 
 // addCalls adds invocations, each with so many seconds of waiting.
 func (b *Bill) addCalls(second, waiting float64) {
 	b.Functions += second * month * (invocation + (work+waiting)*memory*gbSecond)
-	b.Logs += second * month * invocationLines / gb * loggedGB
+	b.Logs += second * month * b.line / gb * loggedGB
 }
 
 func (u Units) times(n float64) Units { return Units{u.Writes * n, u.Reads * n} }

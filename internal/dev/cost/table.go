@@ -13,8 +13,8 @@ func (w Workload) Write(out io.Writer) error {
 	if w.Keyed {
 		order = fmt.Sprintf("sorted by a key, about %.0f of them settled together", w.perSettle())
 	}
-	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%d of one queue a request, %s; dollars a month, us-east-1:\n\n",
-		w.Rate, millions, w.Queues, w.Batch, order)
+	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%d of one queue a request by the %s, %s;\nlogs %s, consumers gather for %gs; dollars a month, us-east-1:\n\n",
+		w.Rate, millions, w.Queues, w.Batch, w.door(), order, w.logs(), w.Window)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tsweep\tstored\tlogs\tfixed\ttotal\ta million\t")
 	for _, b := range w.Bills() {
@@ -22,6 +22,9 @@ func (w Workload) Write(out io.Writer) error {
 			b.Name, b.Requests, b.API, b.Functions, b.Sweep, b.Stored, b.Logs, b.Fixed, b.Total(), b.Total()/millions)
 	}
 	if err := table.Flush(); err != nil {
+		return err
+	}
+	if err := w.writeWindows(out); err != nil {
 		return err
 	}
 	sweep := w.sweep(w.sync().moves)
@@ -35,4 +38,34 @@ func (w Workload) Write(out io.Writer) error {
 		clock.Polls, clock.Million, clock.Together)
 	_, err := fmt.Fprintln(out, "\nSQS FIFO keeps the order in which messages are sent: it does not sort them.\ndocs/cost.md has the formulae, where each figure is from, and what is left out.")
 	return err
+}
+
+// door is by which way requests come.
+func (w Workload) door() string {
+	if w.URL {
+		return "function URL"
+	}
+	return "HTTP API"
+}
+
+// logs is which calls are logged.
+func (w Workload) logs() string {
+	if w.AllLogs {
+		return "of all calls"
+	}
+	return "by outcome"
+}
+
+// writeWindows prints what it costs to have records gathered, by how long.
+func (w Workload) writeWindows(out io.Writer) error {
+	if w.Keyed {
+		return nil
+	}
+	fmt.Fprintf(out, "\nDollars a million messages, by how long records of the streams are gathered (sync):\n\n")
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "window\tsort\tone consumer\tprocessBatchSize, at least\t")
+	for _, g := range w.gathered() {
+		fmt.Fprintf(table, "%gs\t%.3f\t%.3f\t%.0f\t\n", g.Seconds, g.Sort, g.Process, g.Records)
+	}
+	return table.Flush()
 }

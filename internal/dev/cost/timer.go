@@ -18,7 +18,7 @@ const queueCalls = 3
 // have been done without it.
 func timer() Timer {
 	wakeUps := func(calls float64) float64 {
-		b := Bill{}
+		b := Bill{line: callLine}
 		b.addCalls(calls/month, trip)
 		return calls*queueCalls*standardRequest + million*readUnits + b.Functions + b.Logs
 	}

@@ -82,6 +82,10 @@ var Heal = Units{0, 1}
 // a claim, a commit and two looks. Measured by TestDeliver.
 var Deliver = Units{2, 2}
 
+// callLine is what a call that goes well logs, in bytes: the metrics of a put, and what
+// CloudWatch counts for each line beside it. Pinned by TestCallLine.
+const callLine = 337 + 26
+
 // A read takes half a unit for each begun page of 4 KB of the batch's messages;
 // one of 100 bytes has pageBytes there. Measured by TestDeliver.
 const page, pageBytes = 4096, 227

@@ -31,14 +31,22 @@ func run(arguments []string, out io.Writer) error {
 	flags.StringVar(&disorder, "disorder", string(cost.InOrder), "order of arrival: 0, 8, 32, reverse or random")
 	order := flags.String("order", "number", "what orders the messages: number or key")
 	settle := flags.Duration("settle", 5*time.Second, "the settle window of keyed queues, which no price depends on")
+	door := flags.String("door", "api", "where requests come in: api or url")
+	logs := flags.String("logs", "outcome", "what is logged of calls that go well: outcome (a sample) or all")
+	window := flags.Duration("window", 0, "for how long records are gathered for process")
 	flags.IntVar(&w.Queues, "queues", 100, "queues that share the rate")
 	if err := flags.Parse(arguments); err != nil {
 		return fmt.Errorf("%w (RATE is a number, BATCH and QUEUES are whole ones)", err)
 	}
 	w.Disorder, w.Keyed = cost.Order(disorder), *order == "key"
+	w.URL, w.AllLogs, w.Window = *door == "url", *logs == "all", window.Seconds()
 	switch {
 	case *order != "number" && *order != "key":
 		return fmt.Errorf("order is %q; write number or key", *order)
+	case *door != "api" && *door != "url":
+		return fmt.Errorf("door is %q; write api or url", *door)
+	case *logs != "outcome" && *logs != "all":
+		return fmt.Errorf("logs is %q; write outcome or all", *logs)
 	case *settle < 0 || *settle > cursor.MaxSettle:
 		return fmt.Errorf("settle is %v; write 0s to 1h", *settle)
 	}

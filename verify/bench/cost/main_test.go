@@ -14,6 +14,11 @@ func TestWhatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}
+	for flag, want := range map[string]string{"door": "write api or url", "logs": "write outcome or all", "window": "invalid value", "order": "write number or key"} {
+		if err := run([]string{"-" + flag, "abc"}, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
 	var out strings.Builder
 	if err := run([]string{"-queues", "7"}, &out); err != nil || !strings.Contains(out.String(), "to 7 queues") {
 		t.Errorf("%v: %s", err, &out)

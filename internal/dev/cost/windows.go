@@ -1,0 +1,38 @@
+package cost
+
+import "math"
+
+// Gathered is what it costs, in dollars a million messages, to have records of the streams
+// gathered for so long.
+type Gathered struct {
+	// Seconds is how long what comes first waits at most.
+	Seconds float64
+	// Sort is what its calls and looks take where the producer moves the cursors, so that
+	// nobody waits for it; Process what one consumer takes, for which its messages wait.
+	Sort, Process float64
+	// Records is how many of them a call of process must take at least.
+	Records float64
+}
+
+// windows are those of the curve, in seconds; 0 is at once: 4 polls a second.
+var windows = [...]float64{0, 1, 2, 5, 10, 30}
+
+// gathered is the curve.
+func (w Workload) gathered() []Gathered {
+	var curve []Gathered
+	moves := w.sync().moves
+	for _, seconds := range windows {
+		w.Window = seconds
+		window := math.Max(seconds, 1.0/polls)
+		sort := Bill{line: w.callLine()}
+		calls, looks := w.sortLooks(window)
+		sort.addCalls(calls, trip)
+		sort.addUnits(Heal.times(looks))
+		consumer := w.delivered("", w.sync()).Total() - w.sorter("", w.sync()).Total()
+		curve = append(curve, Gathered{
+			Seconds: seconds, Sort: sort.Total() / w.Messages() * million, Process: consumer / w.Messages() * million,
+			Records: math.Ceil(moves / math.Min(lanes, float64(w.Queues)) * window),
+		})
+	}
+	return curve
+}

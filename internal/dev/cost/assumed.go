@@ -32,4 +32,4 @@ const (
 // alarms and dashboards. Each name is a metric of each function that writes it: most are one
 // function's, those of puts are two functions', and those of moves, wake-ups and errors are all
 // functions'. Those of keyed queues are written where there are such only.
-const names, keyed, metrics, alarms, dashboards = 71, 8, names - keyed + 4 + 4*6, 46, 1
+const names, keyed, metrics, alarms, dashboards = 72, 8, names - keyed + 4 + 4*6, 48, 1

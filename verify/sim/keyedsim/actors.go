@@ -89,7 +89,7 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
 			m.sent[k.sortKey()] = m.now
 		}
 	}
-	tables := m.restores
+	tables, expiries := m.restores, m.expiries
 	results, err := s.PutKeyedGroup(context.Background(), messages)
 	if p.Dead() {
 		return false
@@ -107,7 +107,7 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
 			known = false
 			continue
 		}
-		m.checkAnswer(c[i], r, tables)
+		m.checkAnswer(c[i], r, tables, expiries)
 	}
 	return known
 }
@@ -219,7 +219,9 @@ func (m *model) keeper(times int, step time.Duration) {
 			if p.Dead() || failures == patience {
 				return // a sweep that does not run is an alarm
 			}
-			m.tables.Expire(m.now)
+			if m.tables.Expire(m.now) > 0 {
+				m.expiries++
+			}
 			m.forgotten()
 			m.changed = true
 		}

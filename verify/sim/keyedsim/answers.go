@@ -6,8 +6,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// checkAnswer checks S5: what a producer was answered for a message.
-func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables int) {
+// checkAnswer checks S5: what a producer was answered for a message, since tables were restored,
+// and things expired, so often.
+func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables, expiries int) {
 	wrong := func(why string) {
 		m.run.Violation("%s was answered %s, seq %d, late %v: %s", k.ID, r.Outcome, r.Seq, r.Late, why)
 	}
@@ -42,6 +43,8 @@ func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables int) {
 	switch {
 	case r.Seq == 0 && (r.Outcome == cursor.Waiting || r.Outcome == cursor.Duplicate):
 		switch {
+		case there == nil && r.Outcome == cursor.Duplicate && m.expiries > expiries:
+			// It waited for as long as it is kept, and expired meanwhile.
 		case there == nil:
 			wrong("it is not stored")
 		case m.stale(there):

@@ -106,6 +106,8 @@ type model struct {
 	// restores counts how often tables were set back, or lost something: what is stale may be
 	// answered so then. An answer from before is no longer true.
 	restores int
+	// expiries counts how often something expired.
+	expiries int
 }
 
 // state is the cursor as it stood, and its item.

@@ -89,6 +89,7 @@ func (p *Props) withDefaults(id string) Props {
 		d.TenantRate = cmp.Or(d.TenantRate, 1000)
 		d.TenantBurst = cmp.Or(d.TenantBurst, 500)
 	}
+	d.Tracing = orNew(d.Tracing, true)
 	d.LogSuccesses = orNew(d.LogSuccesses, 1)
 	d.LogRetentionDays = cmp.Or(d.LogRetentionDays, 30)
 	d.Architecture = cmp.Or(d.Architecture, ARM64)

@@ -227,7 +227,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		ReservedConcurrentExecutions: concurrency(f.concurrency),
 		Environment:                  s.environment(f.environment),
 		Role:                         role,
-		Tracing:                      awslambda.Tracing_ACTIVE,
+		Tracing:                      s.tracing(),
 		LogGroup:                     logs,
 		LoggingFormat:                awslambda.LoggingFormat_JSON,
 		// Metrics are printed as lines of JSON without a level, which count as
@@ -244,10 +244,13 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 
 	s.makeLive(f.id, made)
 	policy := role.Node().FindChild(jsii.String("DefaultPolicy"))
-	suppress(s.nameResource(policy, f.id+"Policy"), suppression{
-		rule: "AwsSolutions-IAM5", appliesTo: []string{"Resource::*"},
-		reason: "xray:PutTraceSegments and xray:PutTelemetryRecords take no resource: AWS has none narrower than *.",
-	})
+	named := s.nameResource(policy, f.id+"Policy")
+	if *s.props.Tracing {
+		suppress(named, suppression{
+			rule: "AwsSolutions-IAM5", appliesTo: []string{"Resource::*"},
+			reason: "xray:PutTraceSegments and xray:PutTelemetryRecords take no resource: AWS has none narrower than *.",
+		})
+	}
 	return made
 }
 

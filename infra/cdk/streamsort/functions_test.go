@@ -2,6 +2,7 @@ package streamsort
 
 import (
 	"maps"
+	"strings"
 	"testing"
 )
 
@@ -140,6 +141,14 @@ func TestFunctions(t *testing.T) {
 			metadata["streamsort:files"] = object{"webhooks.json": changedWebhooks, "quotas.json": changedQuotas}
 		}
 		diff(t, test.id+" metadata", metadata, test.template.Resources[test.id+"Function"]["Metadata"])
+	}
+}
+
+// Without traces nothing is recorded, and no role may.
+func TestNoTracing(t *testing.T) {
+	text := asText(t, withURL().Resources)
+	if strings.Contains(text, "TracingConfig") || strings.Contains(text, "xray:") {
+		t.Error("X-Ray is in the template")
 	}
 }
 

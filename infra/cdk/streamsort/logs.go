@@ -34,6 +34,14 @@ func (p Props) logEnvironment() map[string]string {
 	}
 }
 
+// tracing says whether X-Ray records calls.
+func (s *Streamsort) tracing() awslambda.Tracing {
+	if *s.props.Tracing {
+		return awslambda.Tracing_ACTIVE
+	}
+	return awslambda.Tracing_DISABLED
+}
+
 // systemLogLevel leaves out Lambda's lines about calls that go well, START and REPORT,
 // which are most of what such a call would log.
 func (s *Streamsort) systemLogLevel() awslambda.SystemLogLevel {

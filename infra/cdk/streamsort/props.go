@@ -322,6 +322,9 @@ type Props struct {
 	// for IAM: POST /messages and nothing else, without an API's price, throttle and access
 	// log. Not where there are tenants. An HTTP API that nobody calls costs nothing.
 	FunctionURL bool
+	// Tracing has X-Ray record calls of the functions, one a second and 5 % of the others,
+	// at $5 a million; true.
+	Tracing *bool
 	// LogSuccesses is how many of a hundred calls of the API that go well are logged: 0 to
 	// 100; 1. Those that are refused or fail always are, and metrics count all. At 100
 	// Lambda's own lines are kept too (START, REPORT), of which there are those of calls

@@ -31,8 +31,9 @@ var unrecorded = map[string]string{
 	"sqs:DeleteMessage on TimerQueue":      ofTimerMapping,
 	"sqs:GetQueueAttributes on TimerQueue": ofTimerMapping,
 	"sqs:ReceiveMessage on TimerQueue":     ofTimerMapping,
-	"AckFunction: dynamodb:PutItem on table/streamsort-chains": "create replaces a chain that is over and has expired, days later, where DynamoDB has not deleted it yet: the tests of pkg/xorack do",
-	"dynamodb:UpdateItem on table/streamsort-arrivals":         "pushes the expiry of messages forward that are days old: the tests of pkg/cursor do",
+	"AckFunction: dynamodb:PutItem on table/streamsort-chains":            "create replaces a chain that is over and has expired, days later, where DynamoDB has not deleted it yet: the tests of pkg/xorack do",
+	"SweepFunction: dynamodb:Query on table/streamsort-trouble/index/age": "finds the queues that an open circuit held back: the tests of pkg/handoff do",
+	"dynamodb:UpdateItem on table/streamsort-arrivals":                    "pushes the expiry of messages forward that are days old: the tests of pkg/cursor do",
 }
 
 const ofTimerMapping = "the event source mapping reads the queue under the function's role"

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -64,7 +65,13 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	if s.ArchiveTable != nil {
 		statements = append(statements, allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"}, s.ArchiveTable.TableArn()))
 	}
-	return slices.Concat(statements, s.finishChains(), s.announce(), s.takeWakeUps())
+	return slices.Concat(statements, s.finishChains(), s.findHeld(), s.announce(), s.takeWakeUps())
+}
+
+// findHeld: find the queues that an open circuit held back, those first that wait for longest.
+func (s *Streamsort) findHeld() []awsiam.PolicyStatement {
+	index := trouble.Definition(trouble.DefaultName).Index.Name
+	return []awsiam.PolicyStatement{allow([]string{"dynamodb:Query"}, jsii.String(*s.TroubleTable.TableArn()+"/index/"+index))}
 }
 
 // announce: put events, publish messages and invoke a function, where that is

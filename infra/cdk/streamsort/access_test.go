@@ -37,6 +37,7 @@ func TestAccess(t *testing.T) {
 
 	sweeps["AuditTable.Arn"] = "dynamodb:PutItem"
 	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
+	sweeps["TroubleTable.Arn/index/age"] = "dynamodb:Query"
 	sweeps["ChainsTable.Arn/index/due"] = "dynamodb:Query"
 
 	deletes := maps.Clone(sweeps)

@@ -22,7 +22,8 @@ type Evidence struct {
 	Failing []string
 	// Circuit is whether the sink is asked at all.
 	Circuit Circuit
-	// Passed are those of Failing that let the next probe pass to another queue.
+	// Passed are those of Failing that let the next probe pass to another queue, each as often as
+	// it did.
 	Passed []string
 }
 

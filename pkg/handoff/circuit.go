@@ -99,12 +99,12 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 		room = f.circuit.Queues
 	}
 	probed := f.probe > 0 && e.Circuit.Open() && e.Circuit.Probes == f.probe
-	if probed {
-		room = record.MaxFailing
-	}
-	if f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || probed) {
-		first := max(len(e.Failing)+1-room, 0)
-		next.Failing, changed = append(slices.Clone(e.Failing[first:]), f.Queue), true
+	if f.sink && probed {
+		// It is the last of them then, and the first for a probe is another.
+		others := slices.DeleteFunc(slices.Clone(e.Failing), func(queue string) bool { return queue == f.Queue })
+		next.Failing = append(others[max(len(others)+1-record.MaxFailing, 0):], f.Queue)
+	} else if f.sink && !slices.Contains(e.Failing, f.Queue) && len(e.Failing) < room {
+		next.Failing, changed = append(slices.Clip(e.Failing), f.Queue), true
 	}
 	switch {
 	case f.circuit == nil:
@@ -178,9 +178,16 @@ func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 }
 
 // passes lets a probe pass, and reports whether it did. A queue that is known to fail does so
-// once: its message may be a bad one, and another queue shows whether the sink is back.
+// once, and once more for each that failed before it did: its message may be a bad one, and another
+// queue shows whether the sink is back.
 func (run *delivery) passes(ctx context.Context, seen record.Evidence) bool {
-	if !slices.Contains(seen.Failing, run.Queue) || slices.Contains(seen.Passed, run.Queue) {
+	passed := 0
+	for _, queue := range seen.Passed {
+		if queue == run.Queue {
+			passed++
+		}
+	}
+	if passed > slices.Index(seen.Failing, run.Queue) {
 		return false
 	}
 	next := seen

@@ -75,7 +75,7 @@
 //	opened       N  ms, since when the circuit is open
 //	probeAt      N  ms, when the next probe may be made while it is
 //	probes       N  how many were made
-//	passed       L  those of failing that let the next probe pass to another queue
+//	passed       L  those of failing that let the next probe pass, each as often as it did
 //	announced    BOOL  people heard that it is open
 //	closed       N  ms, when it closed last
 //	waking       BOOL  queues that were left alone until then are still to be woken up
@@ -171,8 +171,8 @@
 // A probe is an ordinary batch of whatever queue comes first when it is due. Who makes it compares
 // the item before the claim, so that of many who come at once one asks the sink; one that dies is
 // followed by another when its claim's lease is over. A queue that is known to fail lets a
-// probe pass once, to one that is not: so a bad message in each of three queues does not keep the
-// others from showing that the sink is there. Of a batch that failed before the circuit closed, no
+// probe pass, once, and once more for each that failed before it: so a bad message in each of three
+// queues does not keep the others from showing that the sink is there, whoever comes first. Of a batch that failed before the circuit closed, no
 // retry time is waited for. Where the sink is there again, nobody is needed.
 //
 // Of a tracked consumer it is about handing on: chains that fail open no circuit, and a probe is taken when

@@ -3,6 +3,9 @@ package main
 // circuitTests hold the circuit of a sink that is away.
 var circuitTests = test{"./pkg/handoff", "Circuit|Probe|TestBadMessagesDoNot|TestNothingIsWaited"}
 
+// heldTests hold what becomes of the queues that an open circuit holds back.
+var heldTests = test{"./pkg/handoff", "Held|TestProbesGoRound"}
+
 // circuitMutants are bugs by which a sink that is away is asked too often, or is not found to be
 // back.
 var circuitMutants = []mutant{
@@ -56,6 +59,33 @@ var circuitMutants = []mutant{
 	}},
 	{"the sweep sees to no circuit", deliveryFolder, circuitTests, []edit{
 		{"sweep.go", "func() { s.circuits(ctx) },", "func() {},"},
+	}},
+	{"a schedule claims before the circuit is looked at", deliveryFolder, deliverySchedule("the sink is away"), []edit{
+		{"circuit.go", "if !seen.Circuit.Open() {\n\t\treturn true", "if true {\n\t\treturn true"},
+	}},
+	{"a schedule has many probes at a time", deliveryFolder, deliverySchedule("the sink is away, step by step"), []edit{
+		{"circuit.go", "err == nil && made {\n\t\t\trun.learnt", "err == nil && (made || true) {\n\t\t\trun.learnt"},
+	}},
+	{"a schedule ends with an open circuit: bad messages are asked again and again", deliveryFolder, deliverySchedule("a bad message, and a sink that is away"), []edit{
+		{"circuit.go", "if run.passes(ctx, seen) {", "if false {"},
+	}},
+	{"a schedule ends with an open circuit: it is not closed", deliveryFolder, deliverySchedule("the sink is away"), []edit{
+		{"evidence.go", "d.learnAndTell(ctx, seen, closed(next, d.now())); !made {", "d.learn(ctx, seen, next); !made {"},
+	}},
+	{"queues that are held back are woken up at once", deliveryFolder, heldTests, []edit{
+		{"circuit_held.go", "if err := r.sleep(ctx, due.Sub(r.now())); err != nil {", "if err := ctx.Err(); err != nil {"},
+	}},
+	{"two wake held queues up at twice the rate", deliveryFolder, heldTests, []edit{
+		{"circuit_held.go", "if now := r.now(); now.Before(e.Circuit.ProbeAt) {", "if now := r.now(); false {"},
+	}},
+	{"each try puts a queue behind the others that are held back", deliveryFolder, heldTests, []edit{
+		{"circuit_held.go", "err == nil && (!found || there.N < row.N)", "err == nil && (!found || there.N <= row.N)"},
+	}},
+	{"a queue that probed in vain stays the first", deliveryFolder, heldTests, []edit{
+		{"circuit.go", "\t\t\t_ = run.store.Trouble().Delete(ctx, held(run.Queue, there, time.Time{}))\n", ""},
+	}},
+	{"the circuit's end is told before all know of it", deliveryFolder, circuitTests, []edit{
+		{"circuit_held.go", "if !due.Before(late) {", "if true {"},
 	}},
 	{"an older version forgets the circuit", recordFolder, test{"./internal/record", "TestStoreCircuit/memory"}, []edit{
 		{"item.go", "layoutCircuit = 2", "layoutCircuit = 1"},

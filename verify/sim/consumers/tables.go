@@ -2,6 +2,7 @@ package consumers
 
 import (
 	"context"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/past"
@@ -83,9 +84,18 @@ func (t *Tables) HashEvidence(d *sim.Digest, consumer string) {
 	e, _ := t.Consumers.Evidence(context.Background(), consumer, true)
 	d.Int(e.Rev)
 	d.Int(e.Taken)
-	for _, queue := range e.Failing {
-		d.Text(queue)
+	for _, queues := range [][]string{e.Failing, e.Passed} {
+		d.Int(int64(len(queues)))
+		for _, queue := range queues {
+			d.Text(queue)
+		}
 	}
+	for _, at := range []time.Time{e.Circuit.Opened, e.Circuit.ProbeAt, e.Circuit.Closed} {
+		d.Int(at.UnixMilli())
+	}
+	d.Int(e.Circuit.Probes)
+	d.Bool(e.Circuit.Waking)
+	d.Bool(e.Circuit.Announced)
 }
 
 // HashAnswer feeds all of an answer about consumers that a process acts on. What

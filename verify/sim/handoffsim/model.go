@@ -11,6 +11,7 @@
 //	   by an operator, or announced as lost
 //	N2 a sink that is away blocks nothing, where a scenario says so, and needs nobody when it is
 //	   back; a bad message beside others that are taken is blocked, and alone
+//	N3 who knows that the circuit of a sink is open makes one claim for each probe, and no other
 //	S3 a sink that refuses lower tokens gets each queue in order, without a
 //	   hole, as it was accepted
 //	L1 once faults stop, every accepted message is handed on
@@ -111,8 +112,8 @@ func newModel(run *sim.Run) *model {
 	return &model{
 		run: run, tables: consumers.NewTables(), now: start, cursors: map[string]cursor.Cursor{}, consumers: map[reader]handoff.Consumer{},
 		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
-		poisoned: defaultQueue,
-		bound:    handoff.Reader{MaxMessages: 2, MaxAttempts: attempts, BlockAfter: time.Second},
+		poisoned: defaultQueue, outage: outage{knows: map[knower]circuit{}},
+		bound: handoff.Reader{MaxMessages: 2, MaxAttempts: attempts, BlockAfter: time.Second},
 	}
 }
 

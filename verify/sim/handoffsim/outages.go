@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -21,8 +23,61 @@ type outage struct {
 	// harmless tells that an outage must block nothing: it does not come and go, for what is taken
 	// in between would be evidence.
 	harmless bool
+	// knows is what the processes know of the circuits.
+	knows map[knower]circuit
 	// watched has what is known of the sink asked for and changed in steps of the schedule.
 	watched bool
+}
+
+// circuit is what a process knows of it.
+type circuit struct {
+	// open tells that it is open, won that the next claim is the process's probe.
+	open, won bool
+	probes    int64
+}
+
+// knower is a process, and the consumer whose circuit it knows.
+type knower struct{ process, consumer string }
+
+// looked notes what a process is told of the circuit, as it keeps it.
+func (m *model) looked(p *sim.Proc, r ddb.Request, a ddb.Answer) {
+	if p == nil {
+		return
+	}
+	it, key := a.Item, ddb.Item{}
+	switch r := r.(type) {
+	case ddb.Get:
+		key = r.Key
+		if r.Strong {
+			return // for a failure that is noted
+		}
+	case ddb.Put:
+		key = r.Item
+		if a.Held {
+			it = r.Item
+		}
+	}
+	who := knower{p.Name(), strings.TrimPrefix(key.Get("queue").Str(), "consumer ")}
+	before := m.outage.knows[who]
+	probes, _ := it.Get("probes").Int64()
+	now := circuit{open: it.Has("opened"), probes: probes}
+	_, learns := r.(ddb.Put)
+	now.won = learns && a.Held && before.open && now.open && probes == before.probes+1
+	m.outage.knows[who] = now
+}
+
+// claims checks that who knows that the circuit is open claims for a probe, and once.
+func (m *model) claims(p *sim.Proc, r ddb.Request) {
+	if p == nil {
+		return
+	}
+	who := knower{p.Name(), r.(ddb.Update).Key.Get("consumer").Str()}
+	is := m.outage.knows[who]
+	if is.open && !is.won {
+		m.run.Violation("N3: %s makes a %s, and the circuit is open", p.Name(), r.Name())
+	}
+	is.won = false
+	m.outage.knows[who] = is
 }
 
 var errAway = errors.New("the sink is away")
@@ -82,6 +137,7 @@ func twoQueues(name string, faults int, actors func(*model)) sim.Scenario {
 	return onNew(name, faults, 1, func(m *model) {
 		m.certain = false                                          // a batch that fails waits for its time
 		m.outage.harmless, m.bound.BlockAfter = true, 24*time.Hour // both queues are known to fail by then
+		m.bound.Circuit.Queues = 2
 		m.open(otherQueue, cursor.Message{Queue: otherQueue, Seq: 1})
 		m.consumer(defaultQueue, defaultConsumer)
 		m.consumer(otherQueue, defaultConsumer)
@@ -120,6 +176,12 @@ func outages() []sim.Scenario {
 			m.clock(1, overLease)
 			m.goesAway(2, defaultQueue, otherQueue)
 		}),
+		twoQueues("a bad message, and a sink that is away", 0, func(m *model) {
+			m.poison, m.bound.BlockAfter, m.outage.harmless = 1, time.Second, false // it is tried for as long as nothing else is taken
+			m.outage.away = []string{otherQueue}
+			m.process("P", 0)
+			m.clock(2, overLease)
+		}),
 		twoQueues("a bad message beside one that is taken", 0, func(m *model) {
 			m.poison, m.bound.BlockAfter = 1, time.Second // nothing may be taken any more
 			m.producer("A", otherQueue, 2)
@@ -132,6 +194,7 @@ func outages() []sim.Scenario {
 // shuffledOutage is a sink that is away of some queues, or of all, once or more often.
 func (m *model) shuffledOutage(random *rand.Rand, queues []string) {
 	m.certain = false
+	m.bound.Circuit.Queues = 2 + random.IntN(2)
 	m.outage.unreached = random.IntN(2) == 0
 	m.outage.watched = random.IntN(2) == 0
 	m.goesAway(1+random.IntN(2), queues[:1+random.IntN(len(queues))]...)

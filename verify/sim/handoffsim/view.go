@@ -24,9 +24,11 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 		default:
 			return m.tables.Do(ctx, r)
 		case "evidence", "learn":
-			if !m.outage.watched {
-				return m.tables.Evidence(ctx, p, r)
+			a, err := m.evidence(ctx, p, points, r)
+			if err == nil {
+				m.looked(p, r, a)
 			}
+			return a, err
 		case "scan cursors":
 			a, err := m.tables.Do(ctx, r)
 			for _, it := range a.Items {
@@ -43,7 +45,9 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 			m.nudging++
 			defer func() { m.nudging-- }()
 		case "get cursor", "create cursor", "raise floor", "keep message", "delete messages":
-		case "create consumer", "consumer", "consumers", "claim", "block", "commit", "commit and claim", "fail", "cancel",
+		case "claim", "commit and claim":
+			m.claims(p, r)
+		case "create consumer", "consumer", "consumers", "block", "commit", "fail", "cancel",
 			"unblock", "rewind", "keep start", "finish start", "pause", "remove":
 		}
 		a, err := points.Do(ctx, r)
@@ -52,6 +56,14 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 		}
 		return a, err
 	})
+}
+
+// evidence has a request about what is known of a sink done, in a step of its own where that is watched.
+func (m *model) evidence(ctx context.Context, p *sim.Proc, points ddb.Engine, r ddb.Request) (ddb.Answer, error) {
+	if m.outage.watched {
+		return points.Do(ctx, r)
+	}
+	return m.tables.Evidence(ctx, p, r)
 }
 
 // checkNow is Check where no step ends.

@@ -120,6 +120,8 @@ func (s *tenants) idle() {
 // belongings are a tenant's own things that a request may name.
 type belongings struct {
 	token, edge, page string
+	// next is of a list of queues with consumers that are paused.
+	next string
 	// worked is a tracked consumer of the tenant's, batch the edge of what was
 	// delivered to it.
 	worked *tracker
@@ -147,6 +149,12 @@ func (s *tenants) settle(of, token, word string) belongings {
 	for n := range 3 {
 		s.must(token, "POST", "/operations", fmt.Sprintf(`{"action":"pause","queue":"orders","consumer":"%[2]s","reason":"%[2]s %[3]d","id":"%[1]s-%[3]d"}`, word, text, n))
 	}
+	pause := func(action string) {
+		s.must(token, "POST", "/operations", fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"books","reason":%q}`, action, text))
+	}
+	pause("pause")
+	next := s.must(token, "GET", "/queues?state=paused&limit=1", "")
+	pause("resume")
 	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+`","leaseSeconds":3600}`)
 	chain := s.must(token, "POST", "/acks", `{"operation":"create","tag":"tree","id":"`+word+`"}`)
 	put(`{"messages":[{"queue":"worked","seq":1,"body":"` + text + `"},{"queue":"worked","seq":2,"body":"` + text + `"}]}`)
@@ -154,7 +162,7 @@ func (s *tenants) settle(of, token, word string) belongings {
 	batch := worked.takes(time.Hour)
 	s.must(token, "POST", "/acks", `{"operation":"create","tag":"stamps","stamp":"00ff"}`)
 	s.idle()
-	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1", worked, batch}
+	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1", next["next"].(string), worked, batch}
 }
 
 // operations are all that the tenants' API does: by its route, with the places
@@ -171,6 +179,15 @@ var operations = []struct{ route, query, body string }{
 	{"GET /queues", "queue={queue}", ""},
 	{"PUT /queues", "", `{"queue":"{queue}","policy":"alert","maxAhead":7}`},
 	{"GET /gaps", "queue={queue}&limit=5", ""},
+	{"GET /queues", "prefix={queue}", ""},
+	{"GET /queues", "state=gap&prefix={queue}", ""},
+	{"GET /queues", "state=paused&limit=1&after={next}", ""},
+	{"GET /consumers", "prefix={queue}", ""},
+	{"GET /consumers", "limit=1&after={next}", ""},
+	{"GET /consumers", "state=paused&prefix={queue}", ""},
+	{"GET /consumers", "state=paused&consumer=books&limit=1&after={next}", ""},
+	{"GET /consumers", "state=circuit-open&consumer=books", ""},
+	{"GET /summary", "prefix={queue}", ""},
 	{"GET /consumers", "queue={queue}", ""},
 	{"GET /consumers", "queue={queue}&consumer=books", ""},
 	{"GET /consumers", "queue={queue}&after={after}&limit=1", ""},
@@ -231,6 +248,7 @@ func TestTenants(t *testing.T) {
 		"{token}": {own.token, theirs.token},
 		"{edge}":  {own.edge, theirs.edge, own.batch.String(), theirs.batch.String()},
 		"{after}": {"", theirs.page, "@globex/" + theirs.page},
+		"{next}":  {"", own.next, theirs.next},
 		"{id}":    {"own", secret, secret + "-1", secret + "-a", "@globex/" + secret + "-a"},
 	}
 	asked, n := 0, 100

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -25,7 +26,9 @@ type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
 // service answers requests.
 type service struct {
 	sorter *cursor.Sorter
-	now    func() time.Time
+	// trouble has who is in trouble, nil where that is not noted.
+	trouble *trouble.Store
+	now     func() time.Time
 	// paths are those of raw events' fields, where the stack names them.
 	paths paths
 	// tenantClaim is the claim that holds a caller's tenant, where there are any.
@@ -58,7 +61,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		return nil, err
 	}
 	return (&service{
-		sorter: sorter, quotas: quotas, now: time.Now, paths: paths{queue: s.QueueProp, seq: s.SeqProp, id: s.IDProp, key: s.KeyProp, keyType: s.KeyType}, tenantClaim: s.TenantClaim,
+		sorter: sorter, trouble: s.Trouble(client), quotas: quotas, now: time.Now, paths: paths{queue: s.QueueProp, seq: s.SeqProp, id: s.IDProp, key: s.KeyProp, keyType: s.KeyType}, tenantClaim: s.TenantClaim,
 		log: s.Log, after: s.SendWakeUps,
 	}).api(settings.NewEmitter(out)).Handle, nil
 }
@@ -108,7 +111,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 
 // directOperations are the values of a direct invoke's member "operation".
 var directOperations = map[string]operation{
-	"put": putMessages, "read": readMessages, "status": queueStatus, "gaps": queueGaps, "configure": configureQueue,
+	"put": putMessages, "read": readMessages, "status": queueStatus, "queues": listQueues, "gaps": queueGaps, "configure": configureQueue,
 }
 
 // putAlias is the function's alias that puts, and does nothing else.
@@ -148,7 +151,7 @@ func (c *call) routeDirect() (operation, error) {
 	}
 	do := directOperations[name]
 	if do == nil {
-		return nil, invalid.New(invalid.Unknown, "operation", "must be put, read, status, gaps or configure")
+		return nil, invalid.New(invalid.Unknown, "operation", "must be put, read, status, queues, gaps or configure")
 	}
 	if name == "put" || name == "configure" {
 		return do, c.SetBody(members)

@@ -434,7 +434,12 @@ func TestBadInput(t *testing.T) {
 	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
 	s.put(1, "1")
 	for _, c := range []struct{ method, path, query, body, field string }{
-		{"GET", "/queues", "", "", "queue"},
+		{"GET", "/queues", "queue=", "", "queue"},
+		{"GET", "/queues", "queue=q&state=gap", "", "state"},
+		{"GET", "/queues", "state=circuit-open", "", "state"},
+		{"GET", "/queues", "consumer=c", "", "consumer"},
+		{"GET", "/queues", "limit=101", "", "limit"},
+		{"GET", "/queues", "state=gap&after=x", "", "after"},
 		{"GET", "/queues", "queue=%FF", "", "queue"},
 		{"GET", "/queues", "queue=%zz", "", "query"},
 		{"GET", "/queues", "queue=q&other=1", "", "other"},

@@ -56,8 +56,11 @@ func (c *call) queue() (string, error) {
 	return c.Full("queue", queue)
 }
 
-// queueStatus answers how far a queue is.
+// queueStatus answers how far a queue is. Where none is named it lists many.
 func queueStatus(ctx context.Context, c *call) (int, any, error) {
+	if !c.Query.Has("queue") {
+		return listQueues(ctx, c)
+	}
 	if err := c.Only("queue"); err != nil {
 		return 0, nil, err
 	}

@@ -159,8 +159,11 @@ type consumersAnswer struct {
 }
 
 // consumers shows how far a queue's consumers are; or one of them, and for how long
-// its next message waits.
+// its next message waits. Where no queue is named it lists those of many.
 func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	if !c.Query.Has("queue") {
+		return s.list(ctx, c)
+	}
 	given, err := parameters(c, "queue", "consumer", "after", "limit")
 	if err != nil {
 		return 0, nil, err

@@ -151,6 +151,9 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 	}{http.StatusOK, c.Short(queue), remainsAnswer{there.Messages, there.Arrivals}, there.More, consumers}, nil
 }
 
+// erasePage is how many queues are looked through at once.
+const erasePage = 1000
+
 // eraseTenant erases the queues of a tenant, as many as there is time for: what is
 // stored in them is the sweep's. The queues are looked through behind after.
 func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o handoff.Order, name, after string, dry bool) (int, any, error) {
@@ -165,7 +168,7 @@ func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o handoff.Or
 		Next   string         `json:"next,omitempty"`
 	}{Status: http.StatusOK, ID: o.Op, Tenant: name, Queues: []erasedAnswer{}, Next: after}
 	for goOn := margin.Half(ctx); ; {
-		page, err := s.sorter.Queues(ctx, document.Next)
+		page, err := s.sorter.Queues(ctx, document.Next, erasePage)
 		if err != nil {
 			return 0, nil, withID(ctx, c, o, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -27,7 +28,9 @@ type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
 type service struct {
 	deliverer *handoff.Deliverer
 	sorter    *cursor.Sorter
-	now       func() time.Time
+	// trouble has who is in trouble, nil where that is not noted.
+	trouble *trouble.Store
+	now     func() time.Time
 	// tenantClaim is the claim that holds a caller's tenant, where there are any.
 	tenantClaim string
 	// quotas are the tenants', nil where there are none.
@@ -57,7 +60,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{deliverer, sorter, time.Now, s.TenantClaim, quotas, s.Log, s.SendWakeUps}).handler(settings.NewEmitter(out)), nil
+	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.SendWakeUps}).handler(settings.NewEmitter(out)), nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is
@@ -78,6 +81,7 @@ func (s *service) handler(emitter *emf.Emitter) handler {
 func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 	return &httpapi.API{
 		Routes: map[string]map[string]httpapi.Operation{
+			"summary":    {http.MethodGet: s.summary},
 			"consumers":  {http.MethodGet: s.consumers, http.MethodPost: s.create},
 			"operations": {http.MethodGet: s.audit, http.MethodPost: s.operate},
 			"queues":     {http.MethodDelete: s.erase},
@@ -111,6 +115,10 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	switch name {
 	case "status":
 		return s.consumers, c.SetQuery(rest)
+	case "consumers":
+		return s.list, c.SetQuery(rest)
+	case "summary":
+		return s.summary, c.SetQuery(rest)
 	case "create":
 		return s.create, c.SetBody(rest)
 	case "operations":
@@ -126,7 +134,7 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	case "onClaim":
 		return s.onClaim, c.SetBody(rest)
 	}
-	return nil, invalid.New(invalid.Unknown, "operation", "must be status, create, operations, operate, erase, list, claim or onClaim")
+	return nil, invalid.New(invalid.Unknown, "operation", "must be status, consumers, summary, create, operations, operate, erase, list, claim or onClaim")
 }
 
 // body reads the members of a request that has no parameters.

@@ -82,7 +82,7 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ path, query, field string }{
-		{"/consumers", "", "queue"},
+		{"/consumers", "queue=", "queue"},
 		{"/consumers", "queue=%FF", "queue"},
 		{"/consumers", "queue=q&queue=q", "queue"},
 		{"/consumers", "queue=q&consumer=a%20b", "consumer"},

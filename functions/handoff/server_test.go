@@ -56,7 +56,7 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	}
 	suffix := localdb.Suffix()
 	s.client, s.messages = client, "messages"+suffix
-	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
+	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix, Trouble: "trouble" + suffix}
 	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
 	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	if s.deliverer, err = handoff.New(s.consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, now: clock}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock}).api(emf.New(&s.logs, emf.Names{})).Handle)
 	return s
 }
 

@@ -33,9 +33,12 @@ func (w walker) page(ctx context.Context, a Ask, after string, limit int) (page 
 	return page, next, next == "", err
 }
 
+// cursorsRead is how many cursors are read at once: not all of them may be asked for.
+const cursorsRead = 1000
+
 // queues are those of a page of all queues.
 func (w walker) queues(ctx context.Context, a Ask, after string, limit int) (page []One, next string, all bool, err error) {
-	read, err := w.sorter.Queues(ctx, after)
+	read, err := w.sorter.Queues(ctx, after, cursorsRead)
 	for i, it := range read.Cursors {
 		if strings.HasPrefix(it.Queue, a.Prefix) && it.Erasure.At.IsZero() {
 			page = append(page, One{it.Queue, a.Consumer})

@@ -33,6 +33,7 @@ const (
 // fields are all texts of all requests that a tenant may make, by the field's name;
 // those of one operation alone stand under its name too.
 var fields = map[string]string{
+	"prefix": scoped, "queueStatus after": owned, "state": choice,
 	"queue": scoped, "tag": scoped, "edge": owned, "parent": owned,
 	"putMessages id": scoped, "putMessages prev": scoped, "putMessages Idempotency-Key": scoped, "onClaim replies.id": scoped,
 	"putMessages queueProp": way, "putMessages seqProp": way, "putMessages idProp": way, "putMessages keyProp": way, "putMessages prevProp": way,

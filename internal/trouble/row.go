@@ -80,6 +80,9 @@ func Definition(name string) table.Definition {
 	}
 }
 
+// Place is where a row is among those of its state: a page begins behind one.
+func (r Row) Place() string { return at(r.Queue, r.Consumer) }
+
 // maxKey is the most bytes that a sort key has.
 const maxKey = 1024
 

@@ -122,10 +122,10 @@ func (s *Sorter) Remaining(ctx context.Context, queue string) (Remains, error) {
 	return stored, nil
 }
 
-// Queues reads a page of all queues, in no order, behind one of them: those that were
-// erased too, and those that cannot be read in Unreadable. 1 read unit for about 70.
-func (s *Sorter) Queues(ctx context.Context, after string) (CursorPage, error) {
-	return s.store.Cursors(ctx, CursorScan{Segments: 1, After: after, Limit: walkPage})
+// Queues reads a page of at most so many of all queues, in no order, behind one of them: those
+// that were erased too, and those that cannot be read in Unreadable. 1 read unit for about 70.
+func (s *Sorter) Queues(ctx context.Context, after string, limit int) (CursorPage, error) {
+	return s.store.Cursors(ctx, CursorScan{Segments: 1, After: after, Limit: limit})
 }
 
 // EraseMore deletes what is stored of an erased queue, for half of the time that the

@@ -298,11 +298,22 @@ func (d *Deliverer) Status(ctx context.Context, queue string) ([]Status, error) 
 	if err != nil {
 		return nil, err
 	}
+	return beside(consumers, cur), nil
+}
+
+// Beside reads the consumers of a queue whose cursor was read before. It is weaker than
+// [Deliverer.Status]: a consumer may be further than the position that is shown beside it.
+func (d *Deliverer) Beside(ctx context.Context, cur cursor.Cursor) ([]Status, error) {
+	consumers, err := d.consumers(ctx, cur.Queue)
+	return beside(consumers, cur), err
+}
+
+func beside(consumers []Consumer, cur cursor.Cursor) []Status {
 	list := make([]Status, len(consumers))
 	for i, c := range consumers {
 		list[i] = Status{c, cur.Position}
 	}
-	return list, nil
+	return list
 }
 
 // consumers are all consumers of a queue. Where some cannot be read, the error is

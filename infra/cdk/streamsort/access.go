@@ -22,13 +22,15 @@ func allow(actions []string, resources ...*string) awsiam.PolicyStatement {
 }
 
 // enqueueAccess: look at a message, put it, read on from the position; make,
-// read, move and set up a cursor.
+// read, move and set up a cursor; list queues.
 func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
 		allow([]string{"dynamodb:PutItem"}, s.ArrivalsTable.TableArn()),
 		s.keepArrivals(),
 		s.moveCursors(),
+		s.listCursors(),
+		s.listTrouble(),
 	}
 }
 
@@ -57,21 +59,19 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.keepArrivals(),
 		s.deleteArrivals(),
 		s.changeCursors(),
-		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
+		s.listCursors(),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
 		s.recordOperations(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+		s.noteTrouble(),
+		s.forgetTrouble(),
+		s.listTrouble(),
+		s.oldestTrouble(),
 	}
 	if s.ArchiveTable != nil {
 		statements = append(statements, allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"}, s.ArchiveTable.TableArn()))
 	}
-	return slices.Concat(statements, s.finishChains(), s.findHeld(), s.announce(), s.takeWakeUps())
-}
-
-// findHeld: find the queues that an open circuit held back, those first that wait for longest.
-func (s *Streamsort) findHeld() []awsiam.PolicyStatement {
-	index := trouble.Definition(trouble.DefaultName).Index.Name
-	return []awsiam.PolicyStatement{allow([]string{"dynamodb:Query"}, jsii.String(*s.TroubleTable.TableArn()+"/index/"+index))}
+	return slices.Concat(statements, s.finishChains(), s.announce(), s.takeWakeUps())
 }
 
 // announce: put events, publish messages and invoke a function, where that is
@@ -100,11 +100,12 @@ func ownEvents(statement awsiam.PolicyStatement) awsiam.PolicyStatement {
 
 // ackAccess: create, read and end chains, and finish those that the stream
 // shows as ended: the claim of a tracked batch, too, whose consumer is then woken
-// up, and what it says of whether the consumer takes anything.
+// up, and what it says of whether the consumer takes anything: that its circuit is open, too.
 func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		s.changeCursors(),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+		allow([]string{"dynamodb:PutItem"}, s.TroubleTable.TableArn()),
 		allow([]string{"dynamodb:PutItem"}, s.ChainsTable.TableArn()),
 		s.readStream(s.ChainsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
@@ -129,7 +130,7 @@ func (s *Streamsort) endChains() awsiam.PolicyStatement {
 // processAccess: deliver, hand batches to the sinks, and read the cursors'
 // stream as the event source mapping does; open the chains of tracked batches.
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
-	statements := append(s.deliverAccess(), toSinks(s.props.Consumers)...)
+	statements := append(append(s.deliverAccess(), s.noteTrouble()), toSinks(s.props.Consumers)...)
 	if tracks(s.props.Consumers) {
 		statements = append(statements, s.trackAccess())
 	}
@@ -158,13 +159,40 @@ func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 	}
 }
 
+// noteTrouble: note that a queue or a consumer is in a state that somebody should know of, where
+// it is not noted yet, and that it is over.
+func (s *Streamsort) noteTrouble() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn())
+}
+
+// forgetTrouble: delete what is noted of a consumer that is removed, or whose queue is erased.
+func (s *Streamsort) forgetTrouble() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:BatchWriteItem"}, s.TroubleTable.TableArn())
+}
+
+// listTrouble: read what is noted.
+func (s *Streamsort) listTrouble() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:Query"}, s.TroubleTable.TableArn())
+}
+
+// oldestTrouble: read who is in trouble for longest.
+func (s *Streamsort) oldestTrouble() awsiam.PolicyStatement {
+	index := trouble.Definition(trouble.DefaultName).Index.Name
+	return allow([]string{"dynamodb:Query"}, jsii.String(*s.TroubleTable.TableArn()+"/index/"+index))
+}
+
+// listCursors: look through all queues.
+func (s *Streamsort) listCursors() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn())
+}
+
 // recordOperations: record what operators do, and which replies could never be stored.
 func (s *Streamsort) recordOperations() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:PutItem"}, s.AuditTable.TableArn())
 }
 
 // handoffAccess: what operators do to consumers, and the record of it; erase queues,
-// and look for those of a tenant. A queue may have a consumer before it has a message, or
+// and look for those of a tenant; list consumers, and who is in trouble. A queue may have a consumer before it has a message, or
 // a cursor.
 func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(),
@@ -172,7 +200,10 @@ func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 		allow([]string{"dynamodb:Query"}, s.AuditTable.TableArn()),
 		allow([]string{"dynamodb:BatchWriteItem"}, s.MessagesTable.TableArn()),
 		s.deleteArrivals(),
-		allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn()),
+		allow([]string{"dynamodb:DeleteItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()),
+		s.forgetTrouble(),
+		s.listTrouble(),
+		s.listCursors(),
 	)
 }
 

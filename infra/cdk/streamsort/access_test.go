@@ -21,6 +21,8 @@ func TestAccess(t *testing.T) {
 	// Under changedProps, there is a key.
 	useKey := "kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey kms:GenerateDataKeyWithoutPlaintext kms:ReEncryptFrom kms:ReEncryptTo"
 	enqueues := common("Enqueue")
+	enqueues["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
+	enqueues["TroubleTable.Arn"] = "dynamodb:Query"
 	enqueues["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	sorts := common("Sort")
 	sorts["MessagesTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
@@ -36,6 +38,8 @@ func TestAccess(t *testing.T) {
 	sweeps["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 
 	sweeps["AuditTable.Arn"] = "dynamodb:PutItem"
+	sweeps["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
+	sweeps["TroubleTable.Arn/index/age"] = "dynamodb:Query"
 	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	sweeps["TroubleTable.Arn/index/age"] = "dynamodb:Query"
 	sweeps["ChainsTable.Arn/index/due"] = "dynamodb:Query"
@@ -51,6 +55,7 @@ func TestAccess(t *testing.T) {
 	delete(acks, "MessagesTable.Arn")
 	acks["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	acks["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
+	acks["TroubleTable.Arn"] = "dynamodb:PutItem"
 	acks["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
 	acks["ChainsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	acks["FailureQueue.Arn"] = "sqs:SendMessage"
@@ -64,6 +69,7 @@ func TestAccess(t *testing.T) {
 	operates["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
 	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	operates["AuditTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
+	operates["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query"
 	operates["TimerQueue.Arn"] = "sqs:SendMessage"
 	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))
 
@@ -71,6 +77,7 @@ func TestAccess(t *testing.T) {
 	delivers["ArrivalsTable.Arn"] = enqueues["ArrivalsTable.Arn"]
 	delivers["MessagesTable.Arn"] += " dynamodb:UpdateItem"
 	delivers["AuditTable.Arn"] = "dynamodb:PutItem"
+	delivers["TroubleTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem"
 	delivers["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
 	delivers["CursorsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	delivers["FailureQueue.Arn"] = "sqs:SendMessage"

@@ -29,6 +29,7 @@ func (s *Streamsort) routes() []route {
 		{"PutQueues", "PUT", "/queues", s.EnqueueFunction, operate},
 		{"DeleteQueues", "DELETE", "/queues", s.HandoffFunction, operate},
 		{"GetGaps", "GET", "/gaps", s.EnqueueFunction, consume},
+		{"GetSummary", "GET", "/summary", s.HandoffFunction, consume},
 		{"GetConsumers", "GET", "/consumers", s.HandoffFunction, consume},
 		{"PostConsumers", "POST", "/consumers", s.HandoffFunction, consume},
 		{"GetOperations", "GET", "/operations", s.HandoffFunction, operate},

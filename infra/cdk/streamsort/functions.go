@@ -47,7 +47,7 @@ func (s *Streamsort) addFunctions() error {
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
 		memory: p.EnqueueMemory, timeout: p.EnqueueTimeout, concurrency: p.EnqueueConcurrency,
-		environment: merged(s.quotasEnvironment(), map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp, "STREAMSORT_ID_PROP": p.IDProp, "STREAMSORT_KEY_PROP": p.KeyProp, "STREAMSORT_KEY_TYPE": p.KeyType, tenantClaimVariable: p.TenantClaim}),
+		environment: merged(s.quotasEnvironment(), s.troubleEnvironment(), map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp, "STREAMSORT_ID_PROP": p.IDProp, "STREAMSORT_KEY_PROP": p.KeyProp, "STREAMSORT_KEY_TYPE": p.KeyType, tenantClaimVariable: p.TenantClaim}),
 		access:      append(s.enqueueAccess(), s.countQuotas()...),
 		code:        bounded.folders["enqueue"], files: bounded.files,
 	})
@@ -193,12 +193,16 @@ func (s *Streamsort) replyEnvironment() map[string]string {
 	return map[string]string{"STREAMSORT_KNOWN_QUEUES": "true"}
 }
 
+// troubleEnvironment is where it is noted who is in trouble.
+func (s *Streamsort) troubleEnvironment() map[string]string {
+	return map[string]string{"STREAMSORT_TROUBLE_TABLE": *s.TroubleTable.TableName()}
+}
+
 func (s *Streamsort) consumersEnvironment() map[string]string {
-	return map[string]string{
+	return merged(s.troubleEnvironment(), map[string]string{
 		"STREAMSORT_CONSUMERS_TABLE": *s.ConsumersTable.TableName(),
 		"STREAMSORT_AUDIT_TABLE":     *s.AuditTable.TableName(),
-		"STREAMSORT_TROUBLE_TABLE":   *s.TroubleTable.TableName(),
-	}
+	})
 }
 
 // readersVariable says to the sweep who reads what.

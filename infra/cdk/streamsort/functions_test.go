@@ -48,7 +48,7 @@ func TestFunctions(t *testing.T) {
 		reserved        int
 		environment     object
 	}{
-		{"enqueue", "Enqueue", defaults(), "arm64", 512, 29, 0, shared()},
+		{"enqueue", "Enqueue", defaults(), "arm64", 512, 29, 0, with(shared(), object{"STREAMSORT_TROUBLE_TABLE": ref("TroubleTable")})},
 		{"sort", "Sort", defaults(), "arm64", 512, 60, 0, shared()},
 		{"sweep", "Sweep", defaults(), "arm64", 512, 60, 0, with(shared(), object{
 			"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "24h",
@@ -73,8 +73,8 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
 		})},
 		{"enqueue", "Enqueue", changed(), "x86_64", 128, 10, 11, with(sharedChanged(), object{
-			"STREAMSORT_QUOTAS_TABLE": ref("QuotasTable"),
-			"STREAMSORT_QUEUE_PROP":   "repository.full_name", "STREAMSORT_SEQ_PROP": "sequence", "STREAMSORT_ID_PROP": "delivery.id",
+			"STREAMSORT_QUOTAS_TABLE": ref("QuotasTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
+			"STREAMSORT_QUEUE_PROP": "repository.full_name", "STREAMSORT_SEQ_PROP": "sequence", "STREAMSORT_ID_PROP": "delivery.id",
 			"STREAMSORT_TENANT_CLAIM": "custom:tenant",
 		})},
 		{"sort", "Sort", changed(), "x86_64", 256, 20, 12, sharedChanged()},

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// TestListQueues: each queue once, by state and without one, and nobody another's.
+func TestListQueues(t *testing.T) {
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := trouble.Definition(trouble.DefaultName)
+	s := &service{sorter: sorter, trouble: trouble.NewStore(ddb.NewMemory(on), on), now: time.Now}
+	operators := httpapitest.New(t, s.api(emf.New(io.Discard, emf.Names{})).Handle)
+	ofTenants := *s
+	ofTenants.tenantClaim = "org"
+	tenants := httpapitest.New(t, ofTenants.api(emf.New(io.Discard, emf.Names{})).Handle)
+	for _, queue := range []string{"@acme/a", "@acme/b", "@acme-eu/a", "a", "b"} {
+		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.trouble.Put(t.Context(), trouble.Row{State: trouble.Gap, Queue: queue, Since: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(as string, query url.Values) string {
+		var all []string
+		for {
+			a := operators.Request("GET", "/queues", query.Encode(), "")
+			if as != "" {
+				a = tenants.RequestAs("org", as, "GET", "/queues", query.Encode(), "")
+			}
+			tenants.Want(query.Encode(), a, 200)
+			var page struct {
+				List   []struct{ Queue string }
+				Next   string
+				Looked int
+			}
+			if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range page.List {
+				all = append(all, row.Queue)
+			}
+			if as != "" && page.Looked > 0 {
+				t.Errorf("%s is told that there are %d queues", as, page.Looked)
+			}
+			if page.Next == "" {
+				slices.Sort(all)
+				return strings.Join(all, " ")
+			}
+			query.Set("after", page.Next)
+		}
+	}
+	query := func(prefix, state, limit string) url.Values {
+		q := url.Values{"prefix": {prefix}, "limit": {limit}}
+		if state != "" {
+			q.Set("state", state)
+		}
+		return q
+	}
+	for _, c := range []struct{ as, prefix, want string }{
+		{"", "", "@acme-eu/a @acme/a @acme/b a b"},
+		{"", "@acme/", "@acme/a @acme/b"},
+		{"acme", "", "a b"},
+		{"acme", "b", "b"},
+		{"globex", "", ""},
+	} {
+		for _, state := range []string{"", "gap"} {
+			for _, limit := range []string{"1", "2", "100"} {
+				if got := list(c.as, query(c.prefix, state, limit)); got != c.want {
+					t.Errorf("%q sees %q of %q, state %q, limit %s; want %q", c.as, got, c.prefix, state, limit, c.want)
+				}
+			}
+		}
+	}
+}

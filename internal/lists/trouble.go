@@ -1,0 +1,125 @@
+package lists
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/trouble"
+)
+
+// Row is a queue, or a consumer of it, in a state.
+type Row struct {
+	// Queue is empty where the row is about a consumer's name.
+	Queue    string        `json:"queue,omitempty"`
+	Consumer string        `json:"consumer,omitempty"`
+	State    trouble.State `json:"state"`
+	Since    time.Time     `json:"since"`
+	Age      float64       `json:"ageSeconds"`
+}
+
+// Rows is a page of those in a state.
+type Rows struct {
+	Status int    `json:"status"`
+	List   []Row  `json:"list"`
+	Next   string `json:"next,omitempty"`
+}
+
+// maxLooked is how many rows are read for a page at most, where some are left out.
+const maxLooked = 1000
+
+// InState answers a page of those in a state. Half a read unit for each 4 KB, about 50 rows: those
+// of other consumers are read too.
+func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selection, now time.Time) (int, any, error) {
+	a := Rows{Status: http.StatusOK, List: []Row{}}
+	state, consumer := s.State, s.Consumer
+	if state == trouble.CircuitOpen && consumer != "" {
+		state, consumer = trouble.HeldBy(consumer), ""
+	}
+	size := s.Limit
+	if consumer != "" {
+		size = maxLooked
+	}
+	for place, looked := s.Place, 0; ; {
+		page, next, err := store.Page(ctx, state, s.Prefix, place, size)
+		if err != nil {
+			return 0, nil, err
+		}
+		looked += len(page)
+		for i, row := range page {
+			if consumer != "" && row.Consumer != consumer {
+				continue
+			}
+			a.List = append(a.List, Row{c.Short(row.Queue), row.Consumer, s.State, row.Since, max(now.Sub(row.Since).Seconds(), 0)})
+			if len(a.List) == s.Limit && (i < len(page)-1 || next != "") {
+				a.Next = s.Token(row.Place())
+				return http.StatusOK, a, nil
+			}
+		}
+		if place = next; place == "" || looked >= maxLooked {
+			a.Next = s.Token(place)
+			return http.StatusOK, a, nil
+		}
+	}
+}
+
+// Count is how many are in a state, and for how long the oldest of them is.
+type Count struct {
+	Count int `json:"count"`
+	// More: there are more, which are not counted, and of which one may be older.
+	More   bool       `json:"more,omitempty"`
+	Oldest *time.Time `json:"oldest,omitempty"`
+	Age    float64    `json:"ageSeconds,omitempty"`
+}
+
+// Summary is how many are in each state.
+type Summary struct {
+	Status int                     `json:"status"`
+	States map[trouble.State]Count `json:"states"`
+}
+
+// maxCounted is how many rows of a state are counted.
+const maxCounted = 10_000
+
+// Summarize answers how many queues and consumers are in each state. Half a read unit a state, and for
+// each 4 KB, about 50 rows; of up to 10,000 rows of each.
+func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now time.Time) (int, any, error) {
+	if err := c.Only("prefix"); err != nil {
+		return 0, nil, err
+	}
+	prefix, err := c.One("prefix")
+	if err != nil {
+		return 0, nil, err
+	}
+	if prefix, err = Prefix(c, prefix); err != nil {
+		return 0, nil, err
+	}
+	a := Summary{Status: http.StatusOK, States: map[trouble.State]Count{}}
+	for _, state := range trouble.States {
+		if a.States[state], err = count(ctx, store, state, prefix, now); err != nil {
+			return 0, nil, err
+		}
+	}
+	return http.StatusOK, a, nil
+}
+
+func count(ctx context.Context, store *trouble.Store, state trouble.State, prefix string, now time.Time) (Count, error) {
+	var n Count
+	for place := ""; ; {
+		page, next, err := store.Page(ctx, state, prefix, place, maxCounted-n.Count)
+		if err != nil {
+			return n, err
+		}
+		n.Count += len(page)
+		for _, row := range page {
+			if n.Oldest == nil || row.Since.Before(*n.Oldest) {
+				n.Oldest, n.Age = &row.Since, max(now.Sub(row.Since).Seconds(), 0)
+			}
+		}
+		if n.More = next != "" && n.Count >= maxCounted; next == "" || n.More {
+			return n, nil
+		}
+		place = next
+	}
+}

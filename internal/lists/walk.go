@@ -1,0 +1,72 @@
+package lists
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// Walked are queues of a page of a list of all.
+type Walked struct {
+	Queues []cursor.Cursor
+	// Looked is how many cursors were read for the page.
+	Looked int
+	// Next is the token of the page behind it; empty after the last.
+	Next string
+}
+
+// Cost is how many cursors were read, for an operator: a tenant is not told of others' queues.
+func (w Walked) Cost(c *httpapi.Call) int {
+	if c.Tenant() != "" {
+		return 0
+	}
+	return w.Looked
+}
+
+// scanned is how many cursors are read at once where some are left out.
+const scanned = 1000
+
+// Walk reads a page of all queues whose names begin with the selection's prefix, in no order, but
+// for those that were erased, for half of the time that the context has left. Half a read unit for about 35
+// cursors, whatever their names are.
+//
+// A page ends with a queue that it shows: a token has no name in it that its reader must not see.
+func Walk(ctx context.Context, sorter *cursor.Sorter, s Selection) (Walked, error) {
+	var w Walked
+	size, goOn := s.Limit, margin.Half(ctx)
+	if s.Prefix != "" {
+		size = scanned
+	}
+	for place := s.Place; ; {
+		page, err := sorter.Queues(ctx, place, size)
+		if err != nil {
+			return w, err
+		}
+		w.Looked += len(page.Cursors) + len(page.Unreadable)
+		for i, it := range page.Cursors {
+			if !strings.HasPrefix(it.Queue, s.Prefix) || it.Erased() {
+				continue
+			}
+			w.Queues = append(w.Queues, it)
+			if len(w.Queues) == s.Limit && (i < len(page.Cursors)-1 || page.Next != "") {
+				w.Next = s.Token(it.Queue)
+				return w, nil
+			}
+		}
+		switch place = page.Next; {
+		case place == "":
+			return w, nil
+		case goOn():
+		case len(w.Queues) == 0:
+			return w, invalid.New(invalid.TooLarge, "prefix", fmt.Sprintf("begins none of the %d queues that there was time for: ask for a state", w.Looked))
+		default:
+			w.Next = s.Token(w.Queues[len(w.Queues)-1].Queue)
+			return w, nil
+		}
+	}
+}

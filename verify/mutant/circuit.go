@@ -70,7 +70,7 @@ var circuitMutants = []mutant{
 		{"circuit.go", "if run.passes(ctx, seen) {", "if false {"},
 	}},
 	{"a schedule ends with an open circuit: it is not closed", deliveryFolder, deliverySchedule("the sink is away"), []edit{
-		{"evidence.go", "d.learnAndTell(ctx, seen, closed(next, d.now())); !made {", "d.learn(ctx, seen, next); !made {"},
+		{"evidence.go", "d.learnCircuit(ctx, seen, closed(next, d.now())); !made {", "d.learn(ctx, seen, next); !made {"},
 	}},
 	{"queues that are held back are woken up at once", deliveryFolder, heldTests, []edit{
 		{"circuit_held.go", "if err := r.sleep(ctx, due.Sub(r.now())); err != nil {", "if err := ctx.Err(); err != nil {"},

@@ -84,8 +84,8 @@ func TestHeldBack(t *testing.T) {
 	for _, queue := range []string{"r2", "r1"} {
 		k.put(queue, 1)
 	}
-	for range 2 {
-		for _, queue := range []string{"r2", "r1"} {
+	for _, order := range [][]string{{"r2", "r1"}, {"r1", "r2"}} {
+		for _, queue := range order {
 			k.pass(time.Second)
 			k.hands(queue, handoff.EndedCircuitOpen)
 		}

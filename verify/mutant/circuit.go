@@ -76,7 +76,7 @@ var circuitMutants = []mutant{
 		{"circuit_held.go", "if err := r.sleep(ctx, due.Sub(r.now())); err != nil {", "if err := ctx.Err(); err != nil {"},
 	}},
 	{"two wake held queues up at twice the rate", deliveryFolder, heldTests, []edit{
-		{"circuit_held.go", "if now := r.now(); now.Before(e.Circuit.ProbeAt) {", "if now := r.now(); false {"},
+		{"circuit_held.go", "if now := r.now(); now.Before(e.Circuit.ProbeAt) {", "if now := r.now(); false && now.Before(e.Circuit.ProbeAt) {"},
 	}},
 	{"each try puts a queue behind the others that are held back", deliveryFolder, heldTests, []edit{
 		{"circuit_held.go", "err == nil && (!found || there.N < row.N)", "err == nil && (!found || there.N <= row.N)"},

@@ -142,6 +142,12 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 		return report.Nudged+report.Announced > 0, next, err
 	case timer.Settle:
 		return r.settle(ctx, w)
+	case timer.Acts:
+		turn, more, err := r.goOnWith(ctx, w.Tag)
+		if more {
+			r.timer.Again(w, time.Now())
+		}
+		return turn.Acted > 0, time.Time{}, err
 	default:
 		report, next, err := r.acker.Wake(ctx, w.Tag, r.chainOptions(r.seen))
 		r.metrics.Count("ChainsTimedOut", report.TimedOut)

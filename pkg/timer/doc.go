@@ -1,5 +1,5 @@
-// Package timer is a clock: it has a queue, a consumer, a consumer's circuit or a chain looked at when
-// something of it is due, instead of with the next message or the next sweep.
+// Package timer is a clock: it has a queue, a consumer, a consumer's circuit, a chain or a batch of acts looked at
+// when something of it is due, instead of with the next message or the next sweep.
 //
 // A [WakeUp] says what to look at, and when. A [Timer] notes what the sorter, the deliverer
 // and the acker tell it of due times ([Timer.Gap], [Timer.Consumer] and [Timer.Chain] are
@@ -22,10 +22,10 @@
 // A message of the queue, JSON, with no other members and in this order:
 //
 //	v          the layout, 1
-//	kind       gap, consumer, chain, settle or circuit
+//	kind       gap, consumer, chain, settle, circuit or acts
 //	queue      of a gap, a consumer or a settle window
 //	consumer   of a consumer or a circuit
-//	tag        of a chain
+//	tag        of a chain; of a batch of acts its tenant, a space and its id
 //	upTo       of a settle window, the greatest sort key of the messages, base64
 //	due        ms
 //	again      how often it was sent again; left out where it was not

@@ -26,14 +26,14 @@ func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 			Due:   time.UnixMilli(rapid.Int64Range(1, 1<<45).Draw(t, "due")).UTC(),
 			Again: rapid.IntRange(0, 10).Draw(t, "again"),
 		}
-		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain, timer.Settle, timer.Circuit}).Draw(t, "kind"); w.Kind {
+		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain, timer.Settle, timer.Circuit, timer.Acts}).Draw(t, "kind"); w.Kind {
 		case timer.Gap:
 			w.Queue = name.Draw(t, "queue")
 		case timer.Consumer:
 			w.Queue, w.Consumer = name.Draw(t, "queue"), name.Draw(t, "consumer")
 		case timer.Circuit:
 			w.Consumer = name.Draw(t, "consumer")
-		case timer.Chain:
+		case timer.Chain, timer.Acts:
 			w.Tag = name.Draw(t, "tag")
 		case timer.Settle:
 			w.Queue, w.UpTo = name.Draw(t, "queue"), string(rapid.SliceOfN(rapid.Byte(), 1, 300).Draw(t, "upTo"))

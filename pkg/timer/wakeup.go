@@ -24,13 +24,15 @@ const (
 	Settle Kind = "settle"
 	// Circuit: a consumer's sink is away, and is to be probed; or it is back.
 	Circuit Kind = "circuit"
+	// Acts: a batch of acts is to be gone on with.
+	Acts Kind = "acts"
 )
 
 // Thing is what is looked at.
 type Thing struct {
 	Kind Kind
 	// Queue is that of a gap, a consumer or a settle window, Consumer the name of a consumer or of a
-	// circuit's, Tag a chain's.
+	// circuit's, Tag a chain's, or names a batch of acts.
 	Queue, Consumer, Tag string
 }
 
@@ -107,6 +109,7 @@ func (w WakeUp) validate() error {
 		Chain:    w.Queue == "" && w.Consumer == "" && w.Tag != "",
 		Settle:   w.Queue != "" && w.Consumer == "" && w.Tag == "",
 		Circuit:  w.Queue == "" && w.Consumer != "" && w.Tag == "",
+		Acts:     w.Queue == "" && w.Consumer == "" && w.Tag != "",
 	}
 	switch {
 	case !named[w.Kind]:

@@ -37,6 +37,8 @@ type service struct {
 	quotas *quota.Keeper
 	// log says what is logged of calls that go well.
 	log calllog.Log
+	// goOn, if not nil, has a batch of acts carried out.
+	goOn func(batch string, at time.Time)
 	// after is called behind each request.
 	after func(context.Context, *emf.Metrics)
 }
@@ -60,7 +62,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.SendWakeUps}).handler(settings.NewEmitter(out)), nil
+	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps}).handler(settings.NewEmitter(out)), nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is
@@ -84,6 +86,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 			"summary":    {http.MethodGet: s.summary},
 			"consumers":  {http.MethodGet: s.consumers, http.MethodPost: s.create},
 			"operations": {http.MethodGet: s.audit, http.MethodPost: s.operate},
+			"acts":       {http.MethodGet: s.batches, http.MethodPost: s.act},
 			"queues":     {http.MethodDelete: s.erase},
 			"claims":     {http.MethodGet: s.listReady, http.MethodPost: s.claim, http.MethodPatch: s.onClaim},
 		},
@@ -125,6 +128,10 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 		return s.audit, c.SetQuery(rest)
 	case "operate":
 		return s.operate, c.SetBody(rest)
+	case "batches":
+		return s.batches, c.SetQuery(rest)
+	case "act":
+		return s.act, c.SetBody(rest)
 	case "erase":
 		return s.erase, c.SetQuery(rest)
 	case "list":
@@ -134,7 +141,7 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	case "onClaim":
 		return s.onClaim, c.SetBody(rest)
 	}
-	return nil, invalid.New(invalid.Unknown, "operation", "must be status, consumers, summary, create, operations, operate, erase, list, claim or onClaim")
+	return nil, invalid.New(invalid.Unknown, "operation", "must be status, consumers, summary, create, operations, operate, batches, act, erase, list, claim or onClaim")
 }
 
 // body reads the members of a request that has no parameters.

@@ -42,7 +42,7 @@ func problemOf(err error) *httpapi.Problem {
 			Detail: "look at it, and decide again",
 		}
 	}
-	return nil
+	return problemOfActs(err)
 }
 
 func notBlocked(detail string) *httpapi.Problem {

@@ -37,9 +37,8 @@ func TestAccess(t *testing.T) {
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
 	sweeps["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 
-	sweeps["AuditTable.Arn"] = "dynamodb:PutItem"
+	sweeps["AuditTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	sweeps["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
-	sweeps["TroubleTable.Arn/index/age"] = "dynamodb:Query"
 	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	sweeps["TroubleTable.Arn/index/age"] = "dynamodb:Query"
 	sweeps["ChainsTable.Arn/index/due"] = "dynamodb:Query"
@@ -68,7 +67,7 @@ func TestAccess(t *testing.T) {
 	operates["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + operates["MessagesTable.Arn"] + " dynamodb:UpdateItem"
 	operates["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
 	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-	operates["AuditTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
+	operates["AuditTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	operates["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query"
 	operates["TimerQueue.Arn"] = "sqs:SendMessage"
 	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))

@@ -34,6 +34,8 @@ func (s *Streamsort) routes() []route {
 		{"PostConsumers", "POST", "/consumers", s.HandoffFunction, consume},
 		{"GetOperations", "GET", "/operations", s.HandoffFunction, operate},
 		{"PostOperations", "POST", "/operations", s.HandoffFunction, operate},
+		{"GetActs", "GET", "/acts", s.HandoffFunction, operate},
+		{"PostActs", "POST", "/acts", s.HandoffFunction, operate},
 		{"GetClaims", "GET", "/claims", s.HandoffFunction, consume},
 		{"PostClaims", "POST", "/claims", s.HandoffFunction, consume},
 		{"PatchClaims", "PATCH", "/claims", s.HandoffFunction, consume},

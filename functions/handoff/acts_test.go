@@ -45,6 +45,7 @@ func TestActsOnMany(t *testing.T) {
 	}
 	s.Want("shown", s.Request("GET", "/acts", "batch="+token, ""), 200, `"state":"DONE"`, `"done":3`, `"failed":0`)
 	s.Want("on record", s.Request("GET", "/operations", "queue=q1", ""), 200, `"batch":"`+token+`"`, `"reason":"upgrade"`)
+	s.now = s.now.Add(time.Second)
 	other := look()
 	s.Want("stopped", s.Request("POST", "/acts", "", `{"batch":"`+other+`","stop":true}`), 200, `"state":"STOPPED"`)
 	s.Want("listed", s.Request("GET", "/acts", "limit=1", ""), 200, `"batch":"`+other+`"`, `"next":"`+other+`"`)

@@ -205,7 +205,7 @@ func TestLogicalIDs(t *testing.T) {
 		want[id] = "AWS::Logs::QueryDefinition"
 	}
 	for _, route := range []string{
-		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "DeleteQueues", "GetGaps", "GetSummary", "GetConsumers", "PostConsumers", "GetOperations", "PostOperations",
+		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "DeleteQueues", "GetGaps", "GetSummary", "GetConsumers", "PostConsumers", "GetOperations", "PostOperations", "GetActs", "PostActs",
 		"GetChains", "PostAcks", "GetClaims", "PostClaims", "PatchClaims",
 	} {
 		want[route+"Route"] = "AWS::ApiGatewayV2::Route"

@@ -14,10 +14,7 @@ type Place struct {
 }
 
 // walkOf and walkAt are where the place is kept: no state has a name that begins with a space.
-const (
-	walkOf State = " walk"
-	walkAt       = " walk"
-)
+const walkOf, walkAt = State(" walk"), " walk"
 
 // Walked reads how far the walk is: half a read unit.
 func (s *Store) Walked(ctx context.Context) (Place, error) {

@@ -80,7 +80,7 @@ var timerMutants = []mutant{
 		{"wake.go", "next = done.Waiting.Due", "next = time.Time{}"},
 	}},
 	{"timer: what there was no time to settle waits for the sweep", wakersFolder, settled, []edit{
-		{"wake.go", "\t\tr.timer.Again(w, time.Now())\n", ""},
+		{"wake.go", "r.metrics.Count(\"Unfinished\", 1)\n\t\tr.timer.Again(w, time.Now())\n", "r.metrics.Count(\"Unfinished\", 1)\n"},
 	}},
 	{"timer: wake-ups of queues that are gone come again", wakersFolder, settled, []edit{
 		{"wake.go", "case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):", "case errors.As(err, &none):"},

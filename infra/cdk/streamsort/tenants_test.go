@@ -56,7 +56,7 @@ func TestTenantsDoNotOperate(t *testing.T) {
 			t.Errorf("tenants have %s", key)
 		}
 	}
-	if len(routes) != 11 {
+	if len(routes) != 12 {
 		t.Errorf("tenants have %d routes: %v", len(routes), routes)
 	}
 	if n := len(tmpl.Resources); n > 250 {

@@ -45,7 +45,7 @@ var fields = map[string]string{
 
 	"body": content, "bodyBase64": content, "contentType": content, "attributes": content, "reason": content,
 	"actOnMany error": content,
-	"stamp": content, "stampBase64": content, "putMessages event": content, "key": content, "keyType": content,
+	"stamp":           content, "stampBase64": content, "putMessages event": content, "key": content, "keyType": content,
 	// No reply has these: it is refused.
 	"onClaim replies.prev": content,
 

@@ -130,12 +130,16 @@ func circuit(raw json.RawMessage) (c handoff.Circuit, err error) {
 		switch m.Name {
 		case "queues":
 			c.Queues, err = strictjson.Positive(m.Value)
+		case "off":
+			if err = json.Unmarshal(m.Value, &c.Off); err != nil || string(m.Value) == "null" {
+				err = errors.New("must be true or false")
+			}
 		case "probes":
 			c.Probes, err = durations(m.Value)
 		case "wakeRate":
 			c.WakeRate, err = strictjson.Positive(m.Value)
 		default:
-			err = errors.New("is not known: there are queues, probes and wakeRate")
+			err = errors.New("is not known: there are off, queues, probes and wakeRate")
 		}
 		if err != nil {
 			return c, fmt.Errorf("has a member %s that %w", m.Name, err)

@@ -42,6 +42,7 @@ func TestRead(t *testing.T) {
 		 "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
 		{"name": "books"},
 		{"name": "brittle", "circuit": {"queues": 5, "probes": ["1s", "1m"], "wakeRate": 20}},
+		{"name": "many", "circuit": {"off": true}},
 		{"name": "words", "track": "15m", "retries": ["500ms", "1h"], "sink": {"kind": "sqs", "arn": "`+queueARN+`"}},
 		{"name": "late", "start": 7, "sink": {"kind": "sqs", "arn": "`+queueARN+`"}}
 	]}`), func(name string) (string, bool) {
@@ -58,6 +59,7 @@ func TestRead(t *testing.T) {
 		},
 		{Reader: handoff.Reader{Name: "books"}},
 		{Reader: handoff.Reader{Name: "brittle", Circuit: handoff.Circuit{Queues: 5, Probes: []time.Duration{time.Second, time.Minute}, WakeRate: 20}}},
+		{Reader: handoff.Reader{Name: "many", Circuit: handoff.Circuit{Off: true}}},
 		{Reader: handoff.Reader{Name: "words", Track: 15 * time.Minute, Retries: []time.Duration{500 * time.Millisecond, time.Hour}}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 		{Reader: handoff.Reader{Name: "late", Start: handoff.At(7)}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 	}
@@ -114,7 +116,8 @@ func TestReadRefuses(t *testing.T) {
 		"a retry of a word":  {one(`"name":"a","retries":["1s","soon"]`), "consumers[0].retries must be a list of 1 to 10 durations such as [\"1s\", \"1m\"]: element 1 is none"},
 		"too long a retry":   {one(`"name":"a","retries":["1s","2h"]`), "consumers[0].retries[1] is 2h0m0s: it must be from 100ms to 1h0m0s"},
 		"a circuit of text":  {one(`"name":"a","circuit":"open"`), "consumers[0].circuit must be a JSON object"},
-		"a circuit's word":   {one(`"name":"a","circuit":{"probe":["1s"]}`), "consumers[0].circuit has a member probe that is not known: there are queues, probes and wakeRate"},
+		"a circuit's switch": {one(`"name":"a","circuit":{"off":1}`), "consumers[0].circuit has a member off that must be true or false"},
+		"a circuit's word":   {one(`"name":"a","circuit":{"probe":["1s"]}`), "consumers[0].circuit has a member probe that is not known: there are off, queues, probes and wakeRate"},
 		"a circuit of one":   {one(`"name":"a","circuit":{"queues":1}`), "consumers[0].circuit.queues is 1: it must be from 2 to 10"},
 		"no queues":          {one(`"name":"a","circuit":{"queues":0}`), "consumers[0].circuit has a member queues that must be a positive integer"},
 		"a flood":            {one(`"name":"a","circuit":{"wakeRate":1001}`), "consumers[0].circuit.wakeRate is 1001: it must be from 1 to 1000"},

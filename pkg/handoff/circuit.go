@@ -17,6 +17,9 @@ import (
 // Circuit is when a consumer's sink is taken for away, and how it is found to be back. The
 // zero fields mean their defaults.
 type Circuit struct {
+	// Off has it never open: where each queue has a sink of its own, many that fail say nothing
+	// about the others.
+	Off bool
 	// Queues is how many queues fail, with nothing taken in between, until the circuit is
 	// open, 2 to 10; 3.
 	Queues int
@@ -110,7 +113,7 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 	case f.circuit == nil:
 	case probed:
 		next.Circuit.ProbeAt, changed = ddb.ToMillis(now.Add(f.circuit.wait(e))), true
-	case f.sink && !e.Circuit.Open() && len(next.Failing) >= room && slices.Contains(next.Failing, f.Queue):
+	case f.sink && !f.circuit.Off && !e.Circuit.Open() && len(next.Failing) >= room && slices.Contains(next.Failing, f.Queue):
 		next, changed = f.circuit.opened(next, now), true
 	}
 	return next, changed
@@ -120,7 +123,7 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 // now keeps nobody.
 func (run *delivery) lets(ctx context.Context) bool {
 	run.learnt, _ = run.evidence(ctx, run.Consumer)
-	if circuit := run.learnt.Circuit; circuit.Open() && run.now().Before(circuit.ProbeAt) {
+	if circuit := run.learnt.Circuit; run.opens(run.learnt) && run.now().Before(circuit.ProbeAt) {
 		run.tellCircuit(run.learnt)
 		run.Ended = EndedCircuitOpen
 		return false
@@ -128,15 +131,20 @@ func (run *delivery) lets(ctx context.Context) bool {
 	return true
 }
 
+// opens reports whether the circuit is open, for a consumer that has one.
+func (run *delivery) opens(e record.Evidence) bool {
+	return e.Circuit.Open() && !run.reader.Circuit.Off
+}
+
 // isOpen reports whether the circuit is known to be open.
 func (run *delivery) isOpen(ctx context.Context) bool {
 	e, _ := run.evidence(ctx, run.Consumer)
-	return e.Circuit.Open()
+	return run.opens(e)
 }
 
 // retryAt is when a batch is tried again that failed n times in a row.
 func (run *delivery) retryAt(known record.Evidence, n int) time.Time {
-	if known.Circuit.Open() {
+	if run.opens(known) {
 		return known.Circuit.ProbeAt
 	}
 	return run.now().Add(record.RetryAfter(n, run.reader.Retries))
@@ -151,7 +159,7 @@ func (run *delivery) retryAt(known record.Evidence, n int) time.Time {
 func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 	run.probe = 0
 	seen := run.learnt
-	if !seen.Circuit.Open() {
+	if !run.opens(seen) {
 		return true
 	}
 	if run.passes(ctx, seen) {

@@ -35,7 +35,7 @@ func (run *delivery) hold(ctx context.Context) {
 	}
 	rows := run.store.Trouble()
 	e, err := run.evidence(ctx, run.Consumer)
-	if rows == nil || err != nil || !e.Circuit.Open() {
+	if rows == nil || err != nil || !run.opens(e) {
 		return
 	}
 	row := held(run.Queue, e, run.now())

@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -410,5 +411,30 @@ func TestTheCircuitsRequestsGoWrong(t *testing.T) {
 				t.Errorf("request %d, %v: %+v, %+v", nth, fault, c, k.circuit())
 			}
 		}
+	}
+}
+
+// TestACircuitThatIsOff never opens, and one that was opened before stops nobody.
+func TestACircuitThatIsOff(t *testing.T) {
+	k := newDesk(t)
+	off := k.patient()
+	off.Circuit.Off = true
+	k.fails = func(handoff.Batch) error { return errNo }
+	for _, queue := range []string{"q1", "q2", "q3", "q4"} {
+		k.put(queue, 1)
+		if done := k.d.Deliver(t.Context(), queue, off, -1); done.Ended != handoff.EndedFailed {
+			t.Errorf("%s: %+v", queue, done)
+		}
+	}
+	if c := k.circuit(); c.Open() {
+		t.Errorf("%+v", c)
+	}
+	k = newDesk(t)
+	k.opens()
+	if done := k.d.Deliver(t.Context(), "q", off, -1); done.Ended != handoff.EndedFailed || !done.Record.RetryAt.Before(k.circuit().ProbeAt) {
+		t.Errorf("%+v", done)
+	}
+	if row, found, err := k.store.Trouble().Row(t.Context(), trouble.HeldBy("c"), "q", "c"); err != nil || found {
+		t.Errorf("%+v, %v", row, err)
 	}
 }

@@ -59,6 +59,9 @@ type Consumer struct {
 
 // Circuit is when a sink is taken for away, and how it is found to be back.
 type Circuit struct {
+	// Off has it never open: where each queue has a sink of its own, many that fail say nothing
+	// about the others.
+	Off bool `json:"off,omitempty"`
 	// Queues is how many queues fail, with nothing taken in between, until the circuit is open, 2 to
 	// 10; 3.
 	Queues int `json:"queues,omitempty"`

@@ -55,7 +55,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	handler, err := handoff.OnStream(deliverer, s.Names, handoff.Reader{Name: "moody", Handle: handle})
+	handler, err := handoff.OnStream(deliverer, s.Names, handoff.Reader{Name: "moody", Handle: handle, Circuit: handoff.Circuit{Off: true}})
 	if err != nil {
 		return err
 	}

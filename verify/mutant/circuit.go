@@ -13,7 +13,7 @@ var circuitMutants = []mutant{
 		{"circuit.go", "!e.Circuit.Open() && len(next.Failing) >= room", "!e.Circuit.Open() && len(next.Failing) > room"},
 	}},
 	{"a claim is made before the circuit is looked at", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "circuit.Open() && run.now().Before(circuit.ProbeAt)", "circuit.Open() && false"},
+		{"circuit.go", "run.opens(run.learnt) && run.now().Before(circuit.ProbeAt)", "circuit.Open() && false"},
 	}},
 	{"many probes at a time: not compared", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "err == nil && made {\n\t\t\trun.learnt", "err == nil && (made || true) {\n\t\t\trun.learnt"},
@@ -61,7 +61,7 @@ var circuitMutants = []mutant{
 		{"sweep.go", "func() { s.circuits(ctx) },", "func() {},"},
 	}},
 	{"a schedule claims before the circuit is looked at", deliveryFolder, deliverySchedule("the sink is away"), []edit{
-		{"circuit.go", "if !seen.Circuit.Open() {\n\t\treturn true", "if true {\n\t\treturn true"},
+		{"circuit.go", "if !run.opens(seen) {\n\t\treturn true", "if true {\n\t\treturn true"},
 	}},
 	{"a schedule has many probes at a time", deliveryFolder, deliverySchedule("the sink is away, step by step"), []edit{
 		{"circuit.go", "err == nil && made {\n\t\t\trun.learnt", "err == nil && (made || true) {\n\t\t\trun.learnt"},

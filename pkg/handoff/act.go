@@ -85,6 +85,8 @@ func (d *Deliverer) actOnce(ctx context.Context, a Act) (Operation, error) {
 	case after.Act == asked.Key():
 		d.noteOperated(ctx, a.Kind, c, after)
 		return d.acted(ctx, asked, after)
+	case failed == nil:
+		return asked, ErrOutran // another did it, and the act of another batch came after
 	case comesAgain(ctx, failed):
 		return asked, failed
 	}

@@ -341,3 +341,31 @@ func TestActsOutran(t *testing.T) {
 		t.Errorf("%+v, made %v", done, k.made)
 	}
 }
+
+// TestActsBehindAnother: one sleeps while another carries the act out, and the act of another batch comes
+// after that, which leaves what the operators' order is known by.
+func TestActsBehindAnother(t *testing.T) {
+	eachStep(t, func(kind string, step int) (reached bool) {
+		k := newBatchDesk(t)
+		k.stands(kind)
+		a := k.act(kind, "b")
+		k.pass(time.Second)
+		sleeper := k.through(before(step, func() error {
+			reached = true
+			whole := k.through(fine, fine)
+			_, err := whole.Act(t.Context(), a)
+			k.must(err)
+			pause := k.act(handoff.OpPause, "other")
+			pause.Selects = func(handoff.Consumer) bool { return true }
+			_, err = whole.Act(t.Context(), pause)
+			k.must(err)
+			return nil
+		}), fine)
+		done, err := sleeper.Act(t.Context(), a)
+		k.must(err)
+		if !done.Done {
+			t.Errorf("%s, slept at %d: %+v", kind, step, done)
+		}
+		return reached
+	})
+}

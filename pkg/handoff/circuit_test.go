@@ -438,3 +438,34 @@ func TestACircuitThatIsOff(t *testing.T) {
 		t.Errorf("%+v, %v", row, err)
 	}
 }
+
+// TestSkippedMessagesShowNothing: a batch of nothing but messages that never come is no sign of a sink
+// that is there, and the next probe comes in its time.
+func TestSkippedMessagesShowNothing(t *testing.T) {
+	k := newDesk(t)
+	k.put("s", 1)
+	k.hands("s", handoff.EndedCaughtUp)
+	k.put("s", 3)
+	_, _, err := k.sorter.SkipGap(t.Context(), "s", "lost", 0, 10)
+	k.must(err)
+	k.opens()
+	k.fails = func(b handoff.Batch) error {
+		if len(b.Messages) == 0 {
+			return nil
+		}
+		return errNo
+	}
+	k.probeDue()
+	one := k.patient()
+	one.MaxMessages = 1
+	done := k.d.Deliver(t.Context(), "s", one, -1)
+	k.must(done.Err)
+	if done.Ended != handoff.EndedCircuitOpen || done.Batches != 1 || done.Skipped != 1 {
+		t.Errorf("%+v", done)
+	}
+	e, err := k.store.Evidence(t.Context(), "c", true)
+	k.must(err)
+	if wait := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || e.Taken > 0 || wait <= 0 || wait > 20*time.Second {
+		t.Errorf("the next probe is after %s: %+v", wait, e)
+	}
+}

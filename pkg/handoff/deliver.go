@@ -353,9 +353,15 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 	return after, false, Batch{}, nil
 }
 
-// handedOn counts a batch that is committed, and notes that the sink took it.
+// handedOn counts a batch that is committed, and notes that the sink took it. One of nothing but
+// skipped messages says nothing of the sink: most are not asked for it.
 func (run *delivery) handedOn(ctx context.Context, done Batch) {
-	run.noteTaken(ctx, run.learnt)
+	switch {
+	case len(done.Messages) > 0:
+		run.noteTaken(ctx, run.learnt)
+	case run.probe > 0:
+		_, _ = run.noteFailure(ctx, failed{Consumer: run.Record, circuit: &run.reader.Circuit, probe: run.probe})
+	}
 	run.Batches++
 	run.Messages += len(done.Messages)
 	run.Skipped += len(done.Skipped)

@@ -66,9 +66,10 @@ func (c Circuit) wait(e record.Evidence) time.Duration {
 	return wait + time.Duration(hash.Sum32()%100)*wait/1000
 }
 
-// opened is evidence whose circuit opens now.
+// opened is evidence whose circuit opens now. Rows are told apart by these times: they rise, however far
+// the clocks of who opens and who closes it are apart.
 func (c Circuit) opened(e record.Evidence, now time.Time) record.Evidence {
-	e.Circuit = record.Circuit{Opened: ddb.ToMillis(now), Closed: e.Circuit.Closed}
+	e.Circuit = record.Circuit{Opened: notBefore(e.Circuit.Closed, now), Closed: e.Circuit.Closed}
 	e.Circuit.ProbeAt = ddb.ToMillis(now.Add(c.wait(e)))
 	return e
 }
@@ -76,8 +77,16 @@ func (c Circuit) opened(e record.Evidence, now time.Time) record.Evidence {
 // closed is evidence whose circuit closes now.
 func closed(e record.Evidence, now time.Time) record.Evidence {
 	e.Passed = nil
-	e.Circuit = record.Circuit{Closed: ddb.ToMillis(now), Waking: true, Announced: e.Circuit.Announced}
+	e.Circuit = record.Circuit{Closed: notBefore(e.Circuit.Opened, now), Waking: true, Announced: e.Circuit.Announced}
 	return e
+}
+
+// notBefore is now, to the millisecond, or the time that was noted before where that is later.
+func notBefore(noted, now time.Time) time.Time {
+	if now = ddb.ToMillis(now); now.Before(noted) {
+		return noted
+	}
+	return now
 }
 
 // failed is a batch that was not taken, as it is noted.
@@ -106,8 +115,9 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 		// It is the last of them then, and the first for a probe is another.
 		others := slices.DeleteFunc(slices.Clone(e.Failing), func(queue string) bool { return queue == f.Queue })
 		next.Failing = append(others[max(len(others)+1-record.MaxFailing, 0):], f.Queue)
-	} else if f.sink && !slices.Contains(e.Failing, f.Queue) && len(e.Failing) < room {
-		next.Failing, changed = append(slices.Clip(e.Failing), f.Queue), true
+	} else if f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || f.circuit != nil && f.Tracked && !e.Circuit.Open()) {
+		// Where as many of a tracked consumer are noted already, they may be of chains.
+		next.Failing, changed = append(slices.Clone(e.Failing[max(len(e.Failing)+1-record.MaxFailing, 0):]), f.Queue), true
 	}
 	switch {
 	case f.circuit == nil:

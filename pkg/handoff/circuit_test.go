@@ -469,3 +469,27 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 		t.Errorf("the next probe is after %s: %+v", wait, e)
 	}
 }
+
+// TestAChainThatFailsDoesNotKeepTheCircuitClosed: where as many queues are known by their chains as open
+// the circuit, others whose batches are not taken open it.
+func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
+	k := newTrackedDesk(t)
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		k.put(queue, 1)
+		k.must(k.d.Deliver(t.Context(), queue, k.reader(), -1).Err)
+		_, err := k.acker.Fail(t.Context(), k.edges[0], "bad")
+		k.must(err)
+	}
+	k.finishes()
+	if e, err := k.store.Evidence(t.Context(), "c", true); err != nil || len(e.Failing) != 3 || e.Circuit.Open() {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	k.fails = func(handoff.Batch) error { return errNo }
+	for _, queue := range []string{"r1", "r2", "r3"} {
+		k.put(queue, 1)
+		k.must(k.d.Deliver(t.Context(), queue, k.reader(), -1).Err)
+	}
+	if !k.circuit().Open() {
+		t.Error("it is not open, and three queues failed")
+	}
+}

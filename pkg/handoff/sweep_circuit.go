@@ -52,13 +52,14 @@ func (r *sweepRun) circuit(ctx context.Context, e record.Evidence) (time.Time, e
 	case e.Circuit.Open():
 		r.report.CircuitsOpen++
 		e, err := r.sayOpen(ctx, e)
-		if err != nil || !e.Circuit.Open() {
+		if !e.Circuit.Open() {
 			return time.Time{}, err
 		}
+		// The sink is asked whether anybody hears of it or not.
 		if now := r.now(); !now.Before(e.Circuit.ProbeAt) {
-			return now.Add(unprobed), r.wakeForProbe(ctx, e)
+			return now.Add(unprobed), errors.Join(err, r.wakeForProbe(ctx, e))
 		}
-		return e.Circuit.ProbeAt, nil
+		return e.Circuit.ProbeAt, err
 	case e.Circuit.Waking:
 		return r.wakes(ctx, e)
 	}
@@ -129,14 +130,15 @@ func (s *consumerSweep) circuits(ctx context.Context) {
 		names = append(names, reader.Name)
 	}
 	rows, _, err := s.deliverer.store.Trouble().Page(ctx, trouble.CircuitOpen, "", "", maxCircuits)
+	listed := map[string]bool{}
 	for _, row := range rows {
-		if !slices.Contains(names, row.Consumer) {
+		if listed[row.Consumer] = true; !slices.Contains(names, row.Consumer) {
 			names = append(names, row.Consumer)
 		}
 	}
 	s.fail(err)
 	for _, name := range names {
-		if err := s.circuit(ctx, name); err != nil {
+		if err := s.circuit(ctx, name, listed[name]); err != nil {
 			s.fail(fmt.Errorf("circuit of consumer %q: %w", name, err))
 		}
 	}
@@ -145,10 +147,17 @@ func (s *consumerSweep) circuits(ctx context.Context) {
 // maxCircuits is how many open circuits of readers that it does not know a run sees to.
 const maxCircuits = 100
 
-// circuit sees to one, if it has to be seen to, and tells when it has to be next.
-func (s *consumerSweep) circuit(ctx context.Context, name string) error {
+// circuit sees to one, if it has to be seen to, and tells when it has to be next. The row of one that is
+// closed was written by somebody who was late.
+func (s *consumerSweep) circuit(ctx context.Context, name string, listed bool) error {
 	e, err := s.deliverer.store.Evidence(ctx, name, false)
-	if err != nil || !e.Circuit.Open() && !e.Circuit.Waking {
+	if err != nil {
+		return err
+	}
+	if !e.Circuit.Open() && !e.Circuit.Waking {
+		if listed {
+			err = s.deliverer.store.Trouble().Delete(ctx, openRow(e))
+		}
 		return err
 	}
 	run := &sweepRun{Deliverer: s.deliverer, options: s.options}

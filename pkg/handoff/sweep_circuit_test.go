@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -170,4 +171,69 @@ func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 	k := newDesk(t)
 	_, _, err := k.d.WakeCircuit(t.Context(), "no name", handoff.SweepOptions{})
 	invalid(t, err, "consumer")
+}
+
+// TestProbesWithoutAnnouncements: while nobody can be told, queues are woken up for probes all the same.
+func TestProbesWithoutAnnouncements(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.probeDue()
+	did, _, err := k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{Announce: func(context.Context, handoff.Announcement) error {
+		return errNo
+	}})
+	if err == nil || did.Nudged == 0 {
+		t.Errorf("%+v, %v", did, err)
+	}
+}
+
+// TestClocksOfCircuits: who closes the circuit has a clock behind that of who opened it, and what was held
+// back is woken up once.
+func TestClocksOfCircuits(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	k.put("r", 1)
+	k.hands("r", handoff.EndedCircuitOpen)
+	e, err := k.store.Evidence(t.Context(), "c", true)
+	k.must(err)
+	opened := e.Circuit.Opened
+	e.Circuit.ProbeAt = opened.Add(-time.Hour)
+	_, _, err = k.store.Learn(t.Context(), e, e)
+	k.must(err)
+	k.now = opened.Add(-time.Minute)
+	k.fails = nil
+	k.hands("q", handoff.EndedCaughtUp)
+	if k.circuit().Closed.Before(opened) {
+		t.Errorf("closed at %s, opened at %s", k.circuit().Closed, opened)
+	}
+	for calls := 0; k.circuit().Waking; calls++ {
+		did, next, err := k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{})
+		k.must(err)
+		if did.Nudged > 10 || calls > 5 {
+			t.Fatalf("no end: %+v", did)
+		}
+		if next.After(k.now) {
+			k.now = next
+		}
+	}
+	k.same("held back", k.heldBack(), nil)
+}
+
+// TestALateRowOfACircuit: who was late wrote that the circuit is open, and the sweep deletes it.
+func TestALateRowOfACircuit(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	row, _, err := k.store.Trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1)
+	k.must(err)
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", handoff.EndedCaughtUp)
+	o := handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}
+	for range 3 {
+		k.pass(time.Minute)
+		k.sweep(o)
+	}
+	k.same("over", k.open(), nil)
+	k.must(k.store.Trouble().Put(t.Context(), row[0]))
+	k.sweep(o)
+	k.same("late", k.open(), nil)
 }

@@ -115,7 +115,7 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 		// It is the last of them then, and the first for a probe is another.
 		others := slices.DeleteFunc(slices.Clone(e.Failing), func(queue string) bool { return queue == f.Queue })
 		next.Failing = append(others[max(len(others)+1-record.MaxFailing, 0):], f.Queue)
-	} else if f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || f.circuit != nil && f.Tracked && !e.Circuit.Open()) {
+	} else if f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || f.circuit != nil && f.Tracked && !f.circuit.Off && !e.Circuit.Open()) {
 		// Where as many of a tracked consumer are noted already, they may be of chains.
 		next.Failing, changed = append(slices.Clone(e.Failing[max(len(e.Failing)+1-record.MaxFailing, 0):]), f.Queue), true
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -448,4 +449,29 @@ func TestAThousand(t *testing.T) {
 	if reads, writes := b.units.Reads/n, b.units.Writes/n; reads > 1.1 || writes > 4.2 {
 		t.Errorf("%.2f read units and %.2f write units an act", reads, writes)
 	}
+}
+
+// TestALookEnds: where there is no time for all, what was found until then is kept, and may be started.
+func TestALookEnds(t *testing.T) {
+	b := newBench(t)
+	b.block(60, "no")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l, err := b.desk().Look(ctx, redrive())
+	b.check(err)
+	b.is("in time", l.Selected, 60)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		d := acts.New(b.deliverer(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if r.Name() == "list trouble" || r.Name() == "query list trouble" {
+				time.Sleep(31 * time.Second)
+			}
+			return b.do(ctx, r)
+		}))
+		l, err := d.Look(ctx, redrive())
+		b.check(err)
+		b.is("too late", l.Selected, 50)
+		b.is("more", l.More, true)
+	})
 }

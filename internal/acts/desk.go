@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -31,7 +32,8 @@ type Looked struct {
 	First []One
 }
 
-// Look counts whom an Ask selects, and keeps the batch to be started. Nothing else is written. 1 read unit for
+// Look counts whom an Ask selects, for half of the time that the context has left, and keeps the batch to be
+// started. Nothing else is written. 1 read unit for
 // 100 rows, and 1 for each consumer where the error matters; 2 writes.
 func (d *Desk) Look(ctx context.Context, a Ask) (Looked, error) {
 	if err := a.Validate(); err != nil {
@@ -40,7 +42,7 @@ func (d *Desk) Look(ctx context.Context, a Ask) (Looked, error) {
 	a.At = ddb.ToMillis(d.now())
 	a.ID = newID(a.At)
 	l := Looked{Batch: Batch{Ask: a, State: Dry}}
-	looked, most := 0, maxLooked
+	looked, most, goOn := 0, maxLooked, margin.Half(ctx)
 	if a.Error != "" {
 		most = maxRead
 	}
@@ -62,7 +64,7 @@ func (d *Desk) Look(ctx context.Context, a Ask) (Looked, error) {
 				l.First = append(l.First, one)
 			}
 		}
-		if looked += max(len(page), 1); looked >= most && !all {
+		if looked += max(len(page), 1); (looked >= most || !goOn()) && !all {
 			l.More = true
 			break
 		}

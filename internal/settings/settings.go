@@ -220,12 +220,13 @@ func (r *reader) readers(name string) (all []handoff.Reader) {
 	var list []struct {
 		Name, Prefix string
 		MaxAttempts  int
+		WakeRate     int
 	}
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		r.fail(name, "must be a list of names and prefixes, as JSON: "+err.Error())
 	}
 	for _, item := range list {
-		reader := handoff.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts}
+		reader := handoff.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: handoff.Circuit{WakeRate: item.WakeRate}}
 		if err := reader.Validate(); err != nil {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}

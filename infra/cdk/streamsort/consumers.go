@@ -215,10 +215,15 @@ func readersText(all []Consumer) (string, error) {
 		Prefix string `json:"prefix,omitempty"`
 		// MaxAttempts bounds what kills its worker, too.
 		MaxAttempts int `json:"maxAttempts,omitempty"`
+		// WakeRate is how fast the sweep's function wakes queues up when the sink is back.
+		WakeRate int `json:"wakeRate,omitempty"`
 	}
 	list := make([]reader, len(all))
 	for i, c := range all {
-		list[i] = reader{c.Name, c.Prefix, c.MaxAttempts}
+		list[i] = reader{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts}
+		if c.Circuit != nil {
+			list[i].WakeRate = c.Circuit.WakeRate
+		}
 	}
 	text, err := json.Marshal(list)
 	if err == nil && len(text) > maxReadersText {

@@ -83,7 +83,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people",
 			"STREAMSORT_CHAINS_TABLE":   ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 			"STREAMSORT_ANNOUNCE_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:people",
-			"STREAMSORT_READERS":           `[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3},{"name":"books"}]`,
+			"STREAMSORT_READERS":           `[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3,"wakeRate":200},{"name":"books"}]`,
 			"STREAMSORT_SETTLE_WITHIN":     "3h",
 			"STREAMSORT_TENANT_CLAIM":      "custom:tenant", "STREAMSORT_GAP_ALARM_AFTER": "2h",
 			"STREAMSORT_LAG_AFTER": "1h", "STREAMSORT_DELETE_DELIVERED": "true", "STREAMSORT_ARCHIVE_TABLE": ref("ArchiveTable"),

@@ -63,7 +63,8 @@ func changedProps() *Props {
 			{Name: "billing", Sink: &Sink{Kind: "sqs", ARN: new("arn:aws:sqs:eu-west-1:123456789012:billing.fifo"), MaxEntries: 1}},
 			{
 				Name: "search", Start: "latest", Prefix: "shop/", MaxMessages: 10, MaxBytes: 1000, MaxAttempts: 3, Track: "20m",
-				Sink: &Sink{Kind: "lambda", ARN: awscdk.Fn_ImportValue(jsii.String("SearchArn")), MaxBytes: 2000},
+				Circuit: &Circuit{Probes: []string{"10s"}, WakeRate: 200},
+				Sink:    &Sink{Kind: "lambda", ARN: awscdk.Fn_ImportValue(jsii.String("SearchArn")), MaxBytes: 2000},
 			},
 			{Name: "books"},
 		},

@@ -90,6 +90,12 @@ RATE ?=
 soak: deps ## put the stack under load and faults for TIME=10m, wait until all is out (two minutes more), and check each sink: RATE=40
 	@TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(LOCAL_RUN) ./verify/soak
 
+QUEUES ?=
+MINUTES ?=
+.PHONY: outage
+outage: deps ## have the sink of 10,000 queues away for MINUTES=65 of a shortened schedule, and check how they catch up: QUEUES=300 for less
+	@QUEUES=$(QUEUES) MINUTES=$(MINUTES) $(LOCAL_RUN) ./verify/outage
+
 .PHONY: ledger
 ledger: deps ## book messages in a database exactly once, while all is killed: INPUT=file.ndjson
 	@$(LOCAL_RUN) ./examples/ledger
@@ -165,10 +171,9 @@ bench: deps ## measure for minutes, and print the figures: cost of each operatio
 # make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.
 BATCH ?= 1
 DISORDER ?= 0
-QUEUES ?= 100
 .PHONY: cost
 cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=… DOOR=api|url LOGS=outcome|all WINDOW=1s ORDER=key SETTLE=5s
-	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(QUEUES) -order $(or $(ORDER),number) -settle $(or $(SETTLE),5s) -door $(or $(DOOR),api) -logs $(or $(LOGS),outcome) -window $(or $(WINDOW),0s)
+	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(or $(QUEUES),100) -order $(or $(ORDER),number) -settle $(or $(SETTLE),5s) -door $(or $(DOOR),api) -logs $(or $(LOGS),outcome) -window $(or $(WINDOW),0s)
 
 .PHONY: mutants
 mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed; CLAUSES=1: each clause of the stores' requests)

@@ -12,9 +12,9 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
-// maxZip bounds what of a function is uploaded, and loaded at a cold start: some 60 KB more
+// maxZip bounds what of a function is uploaded, and loaded at a cold start: some 50 KB more
 // than the largest, so that a client of the SDK, of 200 KB and more, does not fit in.
-const maxZip = 3_400_000
+const maxZip = 3_500_000
 
 // Each function as `make build` makes it, packed by zlib's level 9 as zip -9 and
 // the CDK do, stays below the bound. What is over it has most likely linked a
@@ -23,7 +23,7 @@ func TestZips(t *testing.T) {
 	dist, least := t.TempDir(), 6
 	build := exec.Command("make", "-s", "-C", "..", "build", "GOARCH_LAMBDA=arm64", "DIST="+dist)
 	if testing.Short() {
-		build.Args, least = append(build.Args, "FUNCTIONS=process"), 1 // the largest
+		build.Args, least = append(build.Args, "FUNCTIONS=sweep"), 1 // the largest
 	}
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("make build: %v\n%s", err, said)

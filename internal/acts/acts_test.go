@@ -77,7 +77,7 @@ func (b *bench) desk() *acts.Desk {
 	b.dead = false
 	d := acts.New(b.deliverer(b.do))
 	d.ForEach = fanout.OneByOne
-	d.Wait = func(_ context.Context, left time.Duration) { b.now = b.now.Add(left) }
+	d.Wait = func(_ context.Context, left time.Duration) error { b.now = b.now.Add(left); return nil }
 	return d
 }
 
@@ -302,7 +302,7 @@ func TestTwoAtOnce(t *testing.T) {
 				return b.do(ctx, r)
 			}))
 			sleeper.ForEach = fanout.OneByOne
-			sleeper.Wait = func(_ context.Context, left time.Duration) { b.now = b.now.Add(left) }
+			sleeper.Wait = func(_ context.Context, left time.Duration) error { b.now = b.now.Add(left); return nil }
 			_, err := sleeper.Turn(t.Context(), id)
 			b.check(err)
 			b.once(fmt.Sprintf("slept at %d (the whole batch: %v)", step, whole), b.finish(id), 7, "unblock")

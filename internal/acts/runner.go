@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -25,7 +26,7 @@ type Desk struct {
 	now       func() time.Time
 	// Wait waits so long, or until the context ends; ForEach runs do(0) … do(n-1). Tests replace
 	// them.
-	Wait    func(context.Context, time.Duration)
+	Wait    func(context.Context, time.Duration) error
 	ForEach func(n int, do func(i int))
 }
 
@@ -34,16 +35,7 @@ func New(deliverer *handoff.Deliverer) *Desk {
 	tables := record.TablesOf(deliverer)
 	return &Desk{
 		store: NewStore(tables.Store.Operations()), consumers: tables.Store, act: deliverer.Act, now: tables.Now,
-		walker: walker{tables.Store.Trouble(), tables.Sorter}, Wait: wait, ForEach: fanout.SideBySide,
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
+		walker: walker{tables.Store.Trouble(), tables.Sorter}, Wait: pause.For, ForEach: fanout.SideBySide,
 	}
 }
 
@@ -130,7 +122,7 @@ func (r *run) goOn(ctx context.Context) error {
 		}
 		due := r.began.Add(time.Duration(r.did.Acted) * time.Second / time.Duration(r.b.Rate))
 		if left := due.Sub(r.now()); left > 0 {
-			r.Wait(ctx, left)
+			_ = r.Wait(ctx, left) // what is done is stored all the same
 		}
 		if err := r.turnPage(ctx); err != nil {
 			return err

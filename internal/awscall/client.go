@@ -18,6 +18,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/pause"
 )
 
 // Service is a service, by the name that its hosts begin with and that requests
@@ -135,21 +136,9 @@ func (c *Client) do(ctx context.Context, r request) (*response, error) {
 		}
 		release = again
 		delay, refused := c.retryer.RetryDelay(attempt, err)
-		if refused != nil || !wait(ctx, delay) {
+		if refused != nil || pause.For(ctx, delay) != nil {
 			return nil, err
 		}
-	}
-}
-
-// wait reports whether it could wait until the end.
-func wait(ctx context.Context, delay time.Duration) bool {
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

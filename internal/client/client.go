@@ -20,6 +20,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/awsenv"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -163,7 +164,7 @@ func (c *Client) Call(ctx context.Context, method, path string, query url.Values
 		if err == nil || !again || attempt == c.attempts {
 			return err
 		}
-		if over := pause(ctx, attempt, retryAfter(err)); over != nil {
+		if over := backOff(ctx, attempt, retryAfter(err)); over != nil {
 			return fmt.Errorf("%w: the attempt before: %w", over, err)
 		}
 		before = err
@@ -179,18 +180,11 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// pause waits longer after each attempt, and never the same; not less than was asked
+// backOff waits longer after each attempt, and never the same; not less than was asked
 // for.
-func pause(ctx context.Context, attempt int, least time.Duration) error {
+func backOff(ctx context.Context, attempt int, least time.Duration) error {
 	longest := min(50*time.Millisecond<<attempt, 2*time.Second)
-	timer := time.NewTimer(least + rand.N(longest))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return pause.For(ctx, least+rand.N(longest))
 }
 
 func (c *Client) once(ctx context.Context, method, path string, query url.Values, body []byte, out any) (again bool, err error) {
@@ -332,7 +326,7 @@ func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawM
 		if attempt == c.attempts {
 			return outcomes, &NotTakenError{len(open), len(outcomes), outcomes[open[0]]}
 		}
-		if err := pause(ctx, attempt, 0); err != nil {
+		if err := backOff(ctx, attempt, 0); err != nil {
 			return outcomes, err
 		}
 	}

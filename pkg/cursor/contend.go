@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/pause"
 )
 
 // Those who give places in a keyed queue at the same time compare the same position, and one
@@ -31,12 +33,5 @@ func (s *Sorter) waitAfterLoss(ctx context.Context, losses int) error {
 
 // randomPause is a Pause by a timer.
 func randomPause(ctx context.Context, most time.Duration) error {
-	timer := time.NewTimer(rand.N(most))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.For(ctx, rand.N(most))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -214,7 +215,7 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		o.Now = time.Now
 	}
 	if o.Sleep == nil {
-		o.Sleep = sleep
+		o.Sleep = pause.For
 	}
 	if o.NewToken == nil {
 		o.NewToken = randomToken
@@ -230,17 +231,6 @@ func randomToken() Token {
 	// crypto/rand never fails: it ends the program instead.
 	_, _ = rand.Read(t[:])
 	return t
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // shorten bounds a message to what a row keeps.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -126,24 +127,12 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		d.forEach = fanout.SideBySide
 	}
 	if d.sleep == nil {
-		d.sleep = sleep
+		d.sleep = pause.For
 	}
 	if d.observe == nil {
 		d.observe = func(Delivery) {}
 	}
 	return d, nil
-}
-
-// sleep waits, or returns the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func init() {

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/pause"
 )
 
 // Item is a message as it becomes one entry of a request.
@@ -89,7 +91,7 @@ func SendAll[T any](ctx context.Context, queue string, items []Item[T], l Limits
 			return err
 		}
 		items = append(again(sent, refusals), items[len(sent):]...)
-		if ended := pause(ctx, refused); ended != nil {
+		if ended := backOff(ctx, refused); ended != nil {
 			return errors.Join(err, ended)
 		}
 	}
@@ -105,14 +107,7 @@ func again[T any](sent []Item[T], refusals []Refusal) []Item[T] {
 	return items
 }
 
-// pause waits longer after each refusal, and never the same.
-func pause(ctx context.Context, refused int) error {
-	timer := time.NewTimer(25*time.Millisecond<<refused + rand.N(25*time.Millisecond<<refused))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+// backOff waits longer after each refusal, and never the same.
+func backOff(ctx context.Context, refused int) error {
+	return pause.For(ctx, 25*time.Millisecond<<refused+rand.N(25*time.Millisecond<<refused))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -166,7 +167,7 @@ func newConsuming(claims Claims, db Database, queue, consumer string, options *C
 		run.NewReq = record.RandomReq
 	}
 	if run.Wait == nil {
-		run.Wait = wait
+		run.Wait = pause.For
 	}
 	if run.Now == nil {
 		run.Now = time.Now
@@ -181,17 +182,6 @@ func newConsuming(claims Claims, db Database, queue, consumer string, options *C
 	}
 	_, err := Request{Queue: queue, Consumer: consumer, ID: "x", Bounds: run.Bounds, Lease: run.Lease}.checked(run.Lease)
 	return run, err
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // Waits after failures.
@@ -443,7 +433,7 @@ func (run *consuming) heart(ctx context.Context, h Held) (beating context.Contex
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for wait(ctx, run.Beat) == nil {
+		for pause.For(ctx, run.Beat) == nil {
 			// One that fails is made up for by the next.
 			a, err := run.claims.Extend(ctx, h, run.Lease)
 			if err == nil && a.Verdict != OK {

@@ -113,8 +113,9 @@ type Batch struct {
 	// LeaseUntil is until when nobody else goes on.
 	LeaseUntil time.Time
 
-	// Rev rises with each change of the progress.
+	// Rev rises with each change of the progress, By says who made the last one.
 	Rev int64
+	By  string
 }
 
 // states are those of which an action may be done to all consumers that are in them.

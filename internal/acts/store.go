@@ -78,7 +78,7 @@ func decode(it ddb.Item) (Batch, error) {
 	d.Layout(attrVersion, layout)
 	b := Batch{
 		State: State(d.Text(attrState)), Started: d.MillisOr(attrStarted), Ended: d.MillisOr(attrEnded),
-		LeaseUntil: d.MillisOr(attrLease), Rev: d.Number(attrRev),
+		LeaseUntil: d.MillisOr(attrLease), Rev: d.Number(attrRev), By: d.TextOr(attrBy, ""),
 	}
 	for name, into := range map[ddb.Path]any{attrAsk: &b.Ask, attrProgress: &b.Progress} {
 		if err := json.Unmarshal([]byte(d.Text(name)), into); err != nil {
@@ -181,15 +181,9 @@ func (s *Store) Save(ctx context.Context, b Batch, by string) (Batch, bool, erro
 	if b.State.over() {
 		do = append(do, setState(b.State), attrEnded.Set(ddb.Millis(b.Ended)))
 	}
-	a, err := s.engine.Do(ctx, ddb.Update{
-		Op: ddb.Op{Op: "save acts", Table: s.table}, Key: keyOf(ofBatch, b.Name()), Do: do,
-		If: ddb.And(attrRev.Eq(ddb.Int(b.Rev)), attrState.In(ddb.Text(string(Running)), ddb.Text(string(Stopping)))),
-	})
-	if err != nil {
-		return Batch{}, false, err
-	}
-	saved, err := ddb.Decoded(a.Item, decode)
-	return saved, err == nil && (a.Held || a.Item.Get(attrBy).Str() == by), err
+	unchanged := ddb.And(attrRev.Eq(ddb.Int(b.Rev)), attrState.In(ddb.Text(string(Running)), ddb.Text(string(Stopping))))
+	saved, held, err := s.update(ctx, "save acts", b.Name(), unchanged, do...)
+	return saved, err == nil && (held || saved.By == by), err
 }
 
 // Drop deletes a batch that was looked at and never started. 1 write unit for each KB.

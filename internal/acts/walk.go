@@ -40,7 +40,7 @@ const cursorsRead = 1000
 func (w walker) queues(ctx context.Context, a Ask, after string, limit int) (page []One, next string, all bool, err error) {
 	read, err := w.sorter.Queues(ctx, after, cursorsRead)
 	for i, it := range read.Cursors {
-		if strings.HasPrefix(it.Queue, a.Prefix) && it.Erasure.At.IsZero() {
+		if strings.HasPrefix(it.Queue, a.Prefix) && !it.Erased() {
 			page = append(page, One{it.Queue, a.Consumer})
 		}
 		if len(page) == limit && i < len(read.Cursors)-1 {

@@ -111,22 +111,27 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 		room = f.circuit.Queues
 	}
 	probed := f.probe > 0 && e.Circuit.Open() && e.Circuit.Probes == f.probe
-	if f.sink && probed {
-		// It is the last of them then, and the first for a probe is another.
-		others := slices.DeleteFunc(slices.Clone(e.Failing), func(queue string) bool { return queue == f.Queue })
-		next.Failing = append(others[max(len(others)+1-record.MaxFailing, 0):], f.Queue)
-	} else if f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || f.circuit != nil && f.Tracked && !f.circuit.Off && !e.Circuit.Open()) {
-		// Where as many of a tracked consumer are noted already, they may be of chains.
-		next.Failing, changed = append(slices.Clone(e.Failing[max(len(e.Failing)+1-record.MaxFailing, 0):]), f.Queue), true
+	opens := f.sink && f.circuit != nil && !f.circuit.Off && !e.Circuit.Open()
+	// Where as many of a tracked consumer are noted already, they may be of chains.
+	unknown := f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || f.Tracked && opens)
+	if unknown || f.sink && probed {
+		next.Failing, changed = asLast(e.Failing, f.Queue), true
 	}
 	switch {
 	case f.circuit == nil:
 	case probed:
 		next.Circuit.ProbeAt, changed = ddb.ToMillis(now.Add(f.circuit.wait(e))), true
-	case f.sink && !f.circuit.Off && !e.Circuit.Open() && len(next.Failing) >= room && slices.Contains(next.Failing, f.Queue):
+	case opens && len(next.Failing) >= room && slices.Contains(next.Failing, f.Queue):
 		next, changed = f.circuit.opened(next, now), true
 	}
 	return next, changed
+}
+
+// asLast are queues that failed, with one as the last of them: the first for a probe is another
+// then.
+func asLast(failing []string, queue string) []string {
+	others := slices.DeleteFunc(slices.Clone(failing), func(other string) bool { return other == queue })
+	return append(others[max(len(others)+1-record.MaxFailing, 0):], queue)
 }
 
 // lets reports whether the circuit lets a batch of a queue be handed on. What cannot be known

@@ -41,7 +41,7 @@ var actMutants = []mutant{
 		{"batch.go", "Page []One `json:\"page,omitempty\"`", "Page []One `json:\"-\"`"},
 	}},
 	{"two processes go on with a batch", actsFolder, batchTest, []edit{
-		{"store.go", "If: ddb.And(attrRev.Eq(ddb.Int(b.Rev)), ", "If: ddb.And("},
+		{"store.go", "ddb.And(attrRev.Eq(ddb.Int(b.Rev)), ", "ddb.And("},
 	}},
 	{"the lease of a batch is no one's", actsFolder, batchTest, []edit{
 		{"runner.go", "if b.LeaseUntil.After(now) {", "if false {"},

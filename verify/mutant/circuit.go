@@ -10,7 +10,7 @@ var heldTests = test{"./pkg/handoff", "Held|TestProbesGoRound"}
 // back.
 var circuitMutants = []mutant{
 	{"the circuit opens by one queue more", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "!e.Circuit.Open() && len(next.Failing) >= room", "!e.Circuit.Open() && len(next.Failing) > room"},
+		{"circuit.go", "opens && len(next.Failing) >= room", "opens && len(next.Failing) > room"},
 	}},
 	{"a claim is made before the circuit is looked at", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "run.opens(run.learnt) && run.now().Before(circuit.ProbeAt)", "circuit.Open() && false"},

@@ -206,9 +206,9 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *t
 // queueOptions are those of the queues, with a count of what is announced.
 func (s *sweeper) queueOptions(metrics *emf.Metrics, seen *troubles) cursor.SweepOptions {
 	options := s.consumers.Sorter
-	options.Gap = func(queue string, age time.Duration) {
+	options.Gap = func(of cursor.Cursor, age time.Duration) {
 		if age >= s.gapAfter {
-			seen.worst("GapAge", queue, age.Seconds())
+			seen.worst("GapAge", of.Queue, age.Seconds())
 		}
 	}
 	options.Overdue = func(queue string, age time.Duration) {

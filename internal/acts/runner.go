@@ -216,7 +216,7 @@ func (r *run) actOnPage(ctx context.Context) error {
 
 // comesAgain reports whether an error says nothing about the consumer.
 func comesAgain(ctx context.Context, err error) bool {
-	return errors.Is(err, ddb.ErrUnavailable) || errors.Is(err, ddb.ErrThrottled) || ctx.Err() != nil
+	return ddb.Transient(err) || ctx.Err() != nil
 }
 
 // Open has a turn at each batch that is open, side by side. It reports what was done by all of them, and which of

@@ -36,9 +36,9 @@ type SweepOptions struct {
 	// Erase deletes what others have stored of a queue that was erased, and reports
 	// whether something of it is left: see [Sorter.EraseMore]. nil means that nobody has.
 	Erase func(context.Context, Cursor) (left bool, err error)
-	// Gap gets each open gap that the round of the gaps sees, whatever its age and its
-	// queue's policy. nil means that nobody listens.
-	Gap func(queue string, age time.Duration)
+	// Gap gets each queue with an open gap that the round of the gaps sees, whatever the gap's
+	// age and the queue's policy. nil means that nobody listens.
+	Gap func(of Cursor, age time.Duration)
 	// Overdue gets how long ago the first message of each keyed queue in which some wait was
 	// due when it was seen; 0 where none was. nil means that nobody listens.
 	Overdue func(queue string, age time.Duration)
@@ -79,7 +79,7 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 		o.SkipLimit = MaxMaxAhead // no gap is longer
 	}
 	if o.Gap == nil {
-		o.Gap = func(string, time.Duration) {}
+		o.Gap = func(Cursor, time.Duration) {}
 	}
 	if o.Overdue == nil {
 		o.Overdue = func(string, time.Duration) {}
@@ -413,7 +413,7 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	if !r.full {
 		r.seen.Add(tallyGaps, 1)
 		r.seen.Peak(tallyGapAge, age)
-		r.options.Gap(cur.Queue, age)
+		r.options.Gap(cur, age)
 	}
 	if cur.Settings.Policy == PolicyWait || age < cur.Settings.GapAfter {
 		if cur.Settings.GapAfter > foreseen {

@@ -44,7 +44,7 @@ func TestSweepAnnouncesAGapUntilItIsGone(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute }))
 	b.put(body(3))
 	var seen []string
-	report := b.announces("a young gap", cursor.SweepOptions{Gap: func(queue string, age time.Duration) { seen = append(seen, fmt.Sprint(queue, age)) }})
+	report := b.announces("a young gap", cursor.SweepOptions{Gap: func(of cursor.Cursor, age time.Duration) { seen = append(seen, fmt.Sprint(of.Queue, age)) }})
 	if diff := cmp.Diff([]string{"q0s"}, seen); diff != "" {
 		t.Errorf("gaps (-want +got):\n%s", diff)
 	}

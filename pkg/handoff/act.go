@@ -96,7 +96,7 @@ func (d *Deliverer) actOnce(ctx context.Context, a Act) (Operation, error) {
 
 // comesAgain reports whether an error says nothing about the consumer as it stands.
 func comesAgain(ctx context.Context, err error) bool {
-	return errors.Is(err, ErrOutran) || errors.Is(err, ddb.ErrUnavailable) || errors.Is(err, ddb.ErrThrottled) || ctx.Err() != nil
+	return errors.Is(err, ErrOutran) || ddb.Transient(err) || ctx.Err() != nil
 }
 
 // asked is what is on record of an act on a consumer.

@@ -48,12 +48,12 @@ func (d *Deliverer) noteGaps(ctx context.Context, o *cursor.SweepOptions, old ti
 		return
 	}
 	gap, announce := o.Gap, o.Announce
-	o.Gap = func(queue string, age time.Duration) {
+	o.Gap = func(of cursor.Cursor, age time.Duration) {
 		if age >= old {
-			d.noteMore(ctx, gapRow(queue, d.now().Add(-age)))
+			d.noteMore(ctx, gapRow(of.Queue, of.MovedAt))
 		}
 		if gap != nil {
-			gap(queue, age)
+			gap(of, age)
 		}
 	}
 	o.Announce = func(ctx context.Context, a cursor.Announcement) error {

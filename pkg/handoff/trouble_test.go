@@ -155,6 +155,34 @@ func TestTroubleOfGaps(t *testing.T) {
 	k.troubled("closed", "")
 }
 
+// TestTheRowOfAGapIsWrittenOnce: however much later than the sorter the sweep asks for the time.
+func TestTheRowOfAGapIsWrittenOnce(t *testing.T) {
+	k := newDesk(t)
+	written := 0
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "put trouble" {
+			written++
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	later := time.Duration(0)
+	var err error
+	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
+		later += time.Millisecond
+		return k.now.Add(later)
+	}})
+	k.must(err)
+	k.put("wait", 0, 2)
+	k.pass(time.Hour)
+	for range 3 {
+		k.sweep(handoff.SweepOptions{})
+		k.pass(time.Minute)
+	}
+	if written != 1 {
+		t.Errorf("the row is written %d times", written)
+	}
+}
+
 // TestTroubleIsRepaired: what nobody could note the sweep writes, and what nobody could delete it
 // deletes, a bounded number of rows a run.
 func TestTroubleIsRepaired(t *testing.T) {

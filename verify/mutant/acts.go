@@ -35,7 +35,7 @@ var actMutants = []mutant{
 		{"act.go", "if !a.Selects(c) {", "if false {"},
 	}},
 	{"an act that meets an outage has failed", deliveryFolder, actTest, []edit{
-		{"act.go", "errors.Is(err, ddb.ErrUnavailable) || ", ""},
+		{"act.go", "ddb.Transient(err) || ", "errors.Is(err, ddb.ErrThrottled) || "},
 	}},
 	{"the page at hand is not stored", actsFolder, batchTest, []edit{
 		{"batch.go", "Page []One `json:\"page,omitempty\"`", "Page []One `json:\"-\"`"},

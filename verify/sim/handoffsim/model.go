@@ -11,7 +11,8 @@
 //	   by an operator, or announced as lost
 //	N2 a sink that is away blocks nothing, where a scenario says so, and needs nobody when it is
 //	   back; a bad message beside others that are taken is blocked, and alone
-//	N3 who knows that the circuit of a sink is open makes one claim for each probe, and no other
+//	N3 who knows that the circuit of a sink is open makes one claim for each probe, and no other;
+//	   it is closed once the sink has taken everything
 //	S3 a sink that refuses lower tokens gets each queue in order, without a
 //	   hole, as it was accepted
 //	L1 once faults stop, every accepted message is handed on
@@ -330,7 +331,7 @@ func (m *model) Final() error {
 			return m.run.Err()
 		}
 	}
-	return m.everythingHandedOn()
+	return cmp.Or(m.everythingHandedOn(), m.circuitClosed())
 }
 
 // sweep runs the sweep with a note of what it announces.

@@ -1,6 +1,7 @@
 package handoffsim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/consumers"
 )
 
 // outage is what is away of the sink.
@@ -127,6 +129,19 @@ func (m *model) blocked(was, is handoff.Consumer) error {
 		return fmt.Errorf("N2: it took %d attempts to block the bad message", is.Attempts)
 	}
 	return nil
+}
+
+// circuitClosed reports a circuit that is open in the end, when the sink has taken everything: where an
+// operator gave up what was last, nothing is left for a probe.
+func (m *model) circuitClosed() error {
+	if m.poison != 0 {
+		return nil
+	}
+	e, err := consumers.On(m.view(nil)).Evidence(context.Background(), defaultConsumer, true)
+	if err == nil && e.Circuit.Open() {
+		err = errors.New("N3: the circuit is open in the end")
+	}
+	return err
 }
 
 // otherQueue is a second one of the consumer's.

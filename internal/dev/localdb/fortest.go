@@ -30,19 +30,25 @@ func Kinds() []Kind {
 }
 
 // ForTest returns the endpoint of this test binary's server of that kind. A
-// server that cannot be started fails the test; it never skips it.
+// server that cannot be started fails the test; it never skips it. A test that fails while
+// its server dies is told so, and the next test gets another server.
 func ForTest(t testing.TB, kind Kind) string {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
-	if s := shared.servers[kind]; s != nil {
-		return s.Endpoint
+	s := shared.servers[kind]
+	if s == nil || s.ended() {
+		var err error
+		if s, err = Start(context.Background(), kind, ""); err != nil {
+			t.Fatalf("integration tests need %s: %v", kind, err)
+		}
+		shared.servers[kind] = s
 	}
-	s, err := Start(context.Background(), kind, "")
-	if err != nil {
-		t.Fatalf("integration tests need %s: %v", kind, err)
-	}
-	shared.servers[kind] = s
+	t.Cleanup(func() {
+		if t.Failed() && s.ended() {
+			t.Logf("%s has ended (%s); the last that it said:\n%s", kind, s.process.ProcessState, s.log)
+		}
+	})
 	return s.Endpoint
 }
 

@@ -255,6 +255,19 @@ func (s *Server) Close() {
 	<-s.exited
 }
 
+// ended tells whether the server's process is gone; of a given server nobody here knows.
+func (s *Server) ended() bool {
+	if s.process == nil {
+		return false
+	}
+	select {
+	case <-s.exited:
+		return true
+	default:
+		return false
+	}
+}
+
 // tail keeps the last 4 KB that were written to it.
 type tail struct {
 	mu   sync.Mutex

@@ -171,6 +171,8 @@ type piece struct {
 	beyond int64
 	// full is set when the look ended at its bound, and the run may go on.
 	full bool
+	// pack is the packed run that was seen right behind end, where one was: it ends the run.
+	pack Message
 }
 
 // scan looks at the run that is stored from position+1 on, as far as one piece
@@ -191,7 +193,10 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 	if limit < 2 && end < MaxSeq {
 		m, found, err := s.store.Message(ctx, p.cur.Queue, end+1)
 		if err != nil || !found {
-			return piece{end, end, false}, err
+			return piece{end: end, beyond: end}, err
+		}
+		if len(m.Packed) > 0 {
+			return piece{end: end, beyond: end, pack: m}, nil
 		}
 		end, limit = end+1, min(max(readUnit/m.size(), 2), s.batchSize)
 	}
@@ -217,11 +222,17 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 			Queue: p.cur.Queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
-			return piece{position, position, false}, err
+			return piece{end: position, beyond: position}, err
 		}
 		for _, m := range page.Messages {
+			if len(m.Packed) > 0 {
+				if m.Seq == end+1 && (end > position || !p.cur.GapOpen()) {
+					return piece{end: end, beyond: end, pack: m}, nil
+				}
+				continue // dead, and so a hole; or the position has moved since
+			}
 			if m.Seq != end+1 {
-				return piece{end, m.Seq, false}, nil
+				return piece{end: end, beyond: m.Seq}, nil
 			}
 			end = m.Seq
 		}
@@ -231,5 +242,5 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 		whole = len(page.Messages) == limit
 		limit = 2 * limit
 	}
-	return piece{end, end, p.full}, nil
+	return piece{end: end, beyond: end, full: p.full}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// The messages of an arrival of several are stored as frames: for each its id,
+// The messages of an arrival of several, and of a packed run, are stored as frames: for each its id,
 // content type and body, the number of its attributes, and their names and
 // values. Each part is preceded by its length, numbers are varints.
 
@@ -40,7 +40,7 @@ func frames(messages []Message) []byte {
 	return out
 }
 
-var errFrames = errors.New("the messages of an arrival cannot be read")
+var errFrames = errors.New("the framed messages cannot be read")
 
 // readFrames reads what frames wrote.
 func readFrames(raw []byte) ([]Message, error) {
@@ -108,14 +108,14 @@ func deflated(raw []byte) []byte {
 	return out.Bytes()
 }
 
-// inflated is what deflated had been given.
-func inflated(raw []byte) ([]byte, error) {
-	out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(raw)), MaxArrivalBytes+1))
+// inflated is what deflated had been given, which is at most so many bytes.
+func inflated(raw []byte, most int) ([]byte, error) {
+	out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(raw)), int64(most)+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errFrames, err)
-	case len(out) > MaxArrivalBytes:
-		return nil, fmt.Errorf("%w: they have more than %d bytes", errFrames, MaxArrivalBytes)
+	case len(out) > most:
+		return nil, fmt.Errorf("%w: they have more than %d bytes", errFrames, most)
 	}
 	return out, nil
 }

@@ -49,6 +49,9 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 			return GapList{}, err
 		}
 		for _, m := range page.Messages {
+			if len(m.Packed) > 0 {
+				continue // dead, or the position has moved since
+			}
 			if m.Seq > last+1 {
 				if len(list.Gaps) == limit {
 					list.More = true
@@ -110,13 +113,13 @@ func (s *Sorter) skipGap(ctx context.Context, queue, reason string, age time.Dur
 		lowest := max(cur.Position, skipped.To-int64(limit))
 		for skipped.From > lowest && goOn() {
 			from := nextTombstones(skipped.From, lowest, cur.Position)
-			if err := s.putTombstones(ctx, queue, reason, Range{from, skipped.From}); err != nil {
+			if err := s.putTombstones(ctx, cur, reason, Range{from, skipped.From}); err != nil {
 				return skipped, Advance{Cursor: cur}, err
 			}
 			skipped.From = from
 		}
 	}
-	advance, err := s.heal(ctx, queue, newSeqSet(), true)
+	advance, err := s.heal(ctx, queue, noSeq, true)
 	return skipped, advance, err
 }
 
@@ -133,10 +136,10 @@ func nextTombstones(from, lowest, position int64) int64 {
 
 // putTombstones stores the tombstones of a range side by side, from the top down.
 // All are tried, whichever fails.
-func (s *Sorter) putTombstones(ctx context.Context, queue, reason string, in Range) error {
+func (s *Sorter) putTombstones(ctx context.Context, cur Cursor, reason string, in Range) error {
 	errs := make([]error, in.To-in.From)
 	s.forEach(len(errs), func(i int) {
-		errs[i] = s.putTombstone(ctx, queue, in.To-int64(i), reason)
+		errs[i] = s.putTombstone(ctx, cur, in.To-int64(i), reason)
 	})
 	for _, err := range errs {
 		if err != nil {
@@ -166,7 +169,11 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 	if !numbered(cur) {
 		return Advance{}, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "has no seq to skip: " + cur.Settings.Kind.is(), Queue: queue}
 	}
-	if err := s.putTombstone(ctx, queue, seq, reason); err != nil {
+	if cur.Settings.Packs && seq <= cur.Position {
+		// It may be in a packed run, beside which it would be stored.
+		return Advance{Cursor: cur}, nil
+	}
+	if err := s.putTombstone(ctx, cur, seq, reason); err != nil {
 		return Advance{}, err
 	}
 	return s.Heal(ctx, queue, seq)
@@ -176,10 +183,10 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 const maxReason = 500
 
 // putTombstone stores a tombstone, unless something is stored there.
-func (s *Sorter) putTombstone(ctx context.Context, queue string, seq int64, reason string) error {
-	_, err := s.store.PutMessage(ctx, Message{
-		Queue: queue, Seq: seq, Tombstone: reason,
+func (s *Sorter) putTombstone(ctx context.Context, cur Cursor, seq int64, reason string) error {
+	_, err := s.putSingle(ctx, Message{
+		Queue: cur.Queue, Seq: seq, Tombstone: reason, AmongPacks: cur.Settings.Packs,
 		Op: s.newOp(), EnqueuedAt: ddb.ToMillis(s.now()), ExpiresOn: s.expiry(),
-	})
+	}, Message{})
 	return err
 }

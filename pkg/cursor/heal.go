@@ -3,6 +3,7 @@ package cursor
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // Heal advances a queue's cursor over what is stored, where no writer did: after a
@@ -22,7 +23,7 @@ import (
 // Died right after any of its steps: what is left is what a writer leaves that
 // dies there, and the next call, record or sweep takes it up.
 func (s *Sorter) Heal(ctx context.Context, queue string, known ...int64) (Advance, error) {
-	advance, err := s.heal(ctx, queue, newSeqSet(known...), false)
+	advance, err := s.heal(ctx, queue, slices.Max(append([]int64{noSeq}, known...)), false)
 	if errors.Is(err, ErrErased) {
 		if failed := s.dropErased(ctx, queue, known); failed != nil {
 			return advance, failed
@@ -35,7 +36,7 @@ func (s *Sorter) Heal(ctx context.Context, queue string, known ...int64) (Advanc
 // where nothing says that messages wait there. After a crash whose stream
 // record was dropped there is no other trace. It costs two or three strong reads.
 func (s *Sorter) Recheck(ctx context.Context, queue string) (Advance, error) {
-	return s.heal(ctx, queue, newSeqSet(), true)
+	return s.heal(ctx, queue, noSeq, true)
 }
 
 // LeaveToSweep puts it on record that a message is stored that the cursor may not have
@@ -57,7 +58,13 @@ type Advance struct {
 	Moves []Range
 }
 
-func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool) (Advance, error) {
+// noSeq is less than every seq.
+const noSeq = -1
+
+// heal moves the cursor over what is stored, and puts the gap that stops it on record: up to
+// known, where that is beyond it. What is known is no more than a reason to look: under a
+// seq that is said to be stored may be a packed run.
+func (s *Sorter) heal(ctx context.Context, queue string, known int64, always bool) (Advance, error) {
 	cur, err := s.readCursor(ctx, queue)
 	if err == nil && !cur.Exists() {
 		// Somebody wrote messages by another way than this package.
@@ -75,59 +82,80 @@ func (s *Sorter) heal(ctx context.Context, queue string, own seqSet, always bool
 			s.foresee(p.cur)
 		}
 	}()
-	highest, any := own.max()
-	if !always && !cur.GapOpen() && (!any || highest <= cur.Position) {
+	if !always && !cur.GapOpen() && known <= cur.Position {
 		return Advance{Cursor: cur}, nil
 	}
-	if err := s.sweepUp(ctx, own, always, &p); err != nil {
-		return Advance{p.cur, p.moves}, err
+	for {
+		beyond, err := s.sweepUp(ctx, always, &p)
+		if err != nil {
+			return Advance{p.cur, p.moves}, err
+		}
+		known = max(known, beyond)
+		hole := p.cur.Position + 1
+		if known > hole && p.cur.MaxParked < known {
+			if err := s.park(ctx, known, &p); err != nil {
+				return Advance{p.cur, p.moves}, err
+			}
+		}
+		if p.cur.Position+1 == hole && (known <= hole || p.cur.MaxParked >= known) {
+			return Advance{p.cur, p.moves}, nil
+		}
 	}
-	err = s.advance(ctx, own, &p)
-	return Advance{p.cur, p.moves}, err
 }
 
 // sweepUp moves the cursor, a piece at a time, until a scan from where it stands
 // is empty. It does not trust another mover to do the rest, for that one may have
 // died; so it scans again after every move, whether the move was its own or not.
-// The first seq seen beyond the hole joins own, so that the gap is put on record.
-func (s *Sorter) sweepUp(ctx context.Context, own seqSet, always bool, p *progress) error {
-	for {
+// It returns the highest of the first seqs that were seen beyond a hole, so that the gap is put on
+// record; noSeq where none was.
+func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond int64, err error) {
+	for beyond = noSeq; ; {
 		look, err := s.scan(ctx, p, p.cur.Position)
 		if err != nil {
-			return err
+			return beyond, err
+		}
+		if look.end == p.cur.Position && len(look.pack.Packed) > 0 && !p.cur.GapOpen() {
+			if err := s.help(ctx, look.pack, p); err != nil {
+				return beyond, err
+			}
+			continue
 		}
 		if look.end == p.cur.Position {
 			if always && !p.cur.GapOpen() {
 				look.beyond, err = s.firstStored(ctx, p.cur.Queue, p.cur.Position)
 				if err != nil {
-					return err
+					return beyond, err
 				}
 			}
 			if look.beyond > p.cur.Position {
-				own.add(look.beyond)
+				beyond = max(beyond, look.beyond)
 			}
-			return nil
+			return beyond, nil
 		}
 		if look.beyond > look.end {
-			own.add(look.beyond)
+			beyond = max(beyond, look.beyond)
 		}
 		if _, err := s.move(ctx, look, p); err != nil {
-			return err
+			return beyond, err
 		}
 	}
 }
 
-// firstStored is the first seq after position that is stored; position itself
-// where none is.
+// firstStored is the first seq after position under which a message or a tombstone is
+// stored; position itself where none is. A packed run there is a hole: the position does
+// not move over it any more.
 func (s *Sorter) firstStored(ctx context.Context, queue string, position int64) (int64, error) {
-	if position == MaxSeq {
-		return position, nil
+	for first := position; first < MaxSeq; {
+		page, err := s.store.Messages(ctx, Query{
+			Queue: queue, First: first + 1, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true,
+		})
+		if err != nil || len(page.Messages) == 0 {
+			return position, err
+		}
+		first = page.Messages[0].Seq
+		if len(page.Messages[0].Packed) == 0 {
+			return first, nil
+		}
 	}
-	page, err := s.store.Messages(ctx, Query{
-		Queue: queue, First: position + 1, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true,
-	})
-	if err != nil || len(page.Messages) == 0 {
-		return position, err
-	}
-	return page.Messages[0].Seq, nil
+	return position, nil
 }

@@ -16,13 +16,15 @@ import (
 //
 // Layout 2 has queues in arrival order: their cursors, order items and arrivals. Layout 3
 // has the cursors of queues that were erased. Layout 4 has keyed queues, as layout 2. All
-// others are written in layout 1 still.
+// others are written in layout 1 still, but for what queues with packed runs have: those are
+// in layout 5.
 const (
-	layout        = 4
+	layout        = 5
 	layoutOld     = 1
 	layoutArrival = 2
 	layoutErased  = 3
 	layoutKeyed   = 4
+	layoutPacked  = 5
 )
 
 // logLayout is the layout of what only queues with a log have.
@@ -60,6 +62,9 @@ const (
 	attrFloor     ddb.Path = "floor"
 	attrFloorAt   ddb.Path = "floorSince" // ms
 	attrNudged    ddb.Path = "nudged"     // ms
+	attrPackFrom  ddb.Path = "packFrom"
+	attrPackTo    ddb.Path = "packTo"
+	attrPacks     ddb.Path = "packs"
 	attrTailFrom  ddb.Path = "tailFrom"
 	attrTail      ddb.Path = "tail"
 
@@ -109,7 +114,7 @@ var fixedAttributes = []ddb.Path{
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail,
 	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq, attrPrev,
+	attrLateSeq, attrPrev, attrPackFrom, attrPackTo, attrPacks,
 }
 
 // What the last write to a cursor was: event source mappings filter on it.
@@ -162,6 +167,14 @@ func encodeMessage(m Message, names Names) ddb.Item {
 		attrExpiresOn:    seconds(m.ExpiresOn),
 		attrTombstone:    text(m.Tombstone),
 	}
+	if m.AmongPacks {
+		it[attrVersion] = ddb.Int(layoutPacked)
+	}
+	if len(m.Packed) > 0 {
+		it[attrDigest] = ddb.Blob(m.Digest)
+		encodeFrames(it, m.Packed)
+		return it.Item()
+	}
 	if m.Tombstone == "" {
 		it[attrDigest] = ddb.Blob(m.Digest)
 		it[attrID] = text(m.ID)
@@ -185,8 +198,9 @@ func encodeContent(it ddb.Fields, m Message) {
 	}
 }
 
-// decodeMessage takes whole messages and heads.
-func decodeMessage(it ddb.Item, names Names) (Message, error) {
+// decodeMessage takes whole messages and packed runs, and heads where headsOnly: then a packed
+// run has as many messages as there are, with nothing in them.
+func decodeMessage(it ddb.Item, names Names, headsOnly bool) (Message, error) {
 	d := ddb.Decoder{Item: it}
 	checkLayout(&d)
 	m := Message{
@@ -198,8 +212,19 @@ func decodeMessage(it ddb.Item, names Names) (Message, error) {
 		Tombstone:  d.TextOr(attrTombstone, ""),
 		Digest:     d.BytesOr(attrDigest),
 		Op:         d.BytesOr(attrOp),
+		AmongPacks: d.Number(attrVersion) == layoutPacked,
 	}
-	decodeContent(&d, &m)
+	switch count := d.NumberOr(attrCount, 0); {
+	case !it.Has(attrCount):
+		decodeContent(&d, &m)
+	case count < 2 || count > MaxPacked:
+		d.Fail(attrCount, fmt.Sprintf("is not from 2 to %d", MaxPacked))
+	case headsOnly:
+		m.Packed = make([]Message, count)
+	default:
+		m.Packed = decodeFrames(&d, int(count), maxPackBytes)
+	}
+	m.unpack()
 	if d.Err != nil {
 		return Message{}, fmt.Errorf("message: %w", d.Err)
 	}
@@ -240,6 +265,13 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 	}
 	if c.Floor != c.Settings.First-1 {
 		it[attrFloor] = ddb.Int(c.Floor)
+	}
+	if c.Settings.Packs {
+		it[attrVersion] = ddb.Int(layoutPacked)
+		it[attrPacks] = ddb.Bool(true)
+	}
+	if c.LastPack.To > c.LastPack.From {
+		it[attrPackFrom], it[attrPackTo] = ddb.Int(c.LastPack.From+1), ddb.Int(c.LastPack.To)
 	}
 	if !numbered(c) {
 		it[attrVersion] = ddb.Int(logLayout(keyed(c)))
@@ -299,6 +331,7 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 			GapAfter: time.Duration(d.Number(attrGapAfter)) * time.Millisecond,
 			MaxAhead: d.Number(attrMaxAhead),
 			Mode:     Mode(d.Text(attrMode)),
+			Packs:    it.Has(attrPacks),
 		},
 		Position:   d.Number(attrPosition),
 		MaxParked:  d.Number(attrMaxParked),
@@ -308,6 +341,9 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 		Nudged:     d.MillisOr(attrNudged),
 	}
 	c.Floor = d.NumberOr(attrFloor, c.Settings.First-1)
+	if it.Has(attrPackTo) {
+		c.LastPack = Range{d.Number(attrPackFrom) - 1, d.Number(attrPackTo)}
+	}
 	if it.Has(attrTailFrom) {
 		c.TailFrom, c.Tail = d.Number(attrTailFrom), decodeTail(&d, attrTail, it.Has(attrHigh))
 		if d.Err == nil && c.Position-c.TailFrom != c.Tail.Seqs() {

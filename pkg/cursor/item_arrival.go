@@ -110,14 +110,19 @@ func encodeArrival(a Arrival, names Names) ddb.Item {
 		}
 		return it.Item()
 	}
-	it[attrCount] = ddb.Int(int64(len(a.Messages)))
-	raw := frames(a.Messages)
+	encodeFrames(it, a.Messages)
+	return it.Item()
+}
+
+// encodeFrames writes several messages that are one item.
+func encodeFrames(it ddb.Fields, messages []Message) {
+	it[attrCount] = ddb.Int(int64(len(messages)))
+	raw := frames(messages)
 	if small := deflated(raw); small != nil {
 		it[attrDeflated] = ddb.Blob(small)
-		return it.Item()
+		return
 	}
 	it[attrFrames] = ddb.Blob(raw)
-	return it.Item()
 }
 
 // decodeArrival takes whole arrivals, and heads where headsOnly: then the
@@ -148,7 +153,7 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 		decodeContent(&d, &m)
 		a.Messages = []Message{m}
 	default:
-		a.Messages = decodeFrames(&d, int(count))
+		a.Messages = decodeFrames(&d, int(count), MaxArrivalBytes)
 	}
 	if d.Err != nil {
 		return Arrival{}, fmt.Errorf("arrival: %w", d.Err)
@@ -156,11 +161,12 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 	return a, nil
 }
 
-func decodeFrames(d *ddb.Decoder, count int) []Message {
+// decodeFrames reads what encodeFrames wrote, of at most so many bytes.
+func decodeFrames(d *ddb.Decoder, count, most int) []Message {
 	raw := d.BytesOr(attrFrames)
 	var err error
 	if small := d.BytesOr(attrDeflated); small != nil {
-		raw, err = inflated(small)
+		raw, err = inflated(small, most)
 	}
 	var messages []Message
 	if err == nil {

@@ -60,6 +60,11 @@ type Message struct {
 	// Digest distinguishes two messages: the first 16 bytes of a SHA-256 over
 	// id, content type, attributes and body. Empty in a tombstone.
 	Digest []byte
+	// Packed are the messages of a packed run, which is one item: it is what the [Store] shows
+	// in the place of its first message. No reader sees it, nor the following.
+	Packed []Message
+	// AmongPacks: the queue may have packed runs, and this is one, or may be stored beside one.
+	AmongPacks bool
 	// Op is the mark of the put that stored the message: a writer whose
 	// response was lost knows its own message by it.
 	Op []byte
@@ -150,6 +155,9 @@ const readUnit = 4096
 // has take some 130 bytes.
 func (m *Message) size() int {
 	size := 130 + len(m.Queue) + len(m.ID) + len(m.ContentType) + len(m.Body)
+	for i := range m.Packed {
+		size += m.Packed[i].size()
+	}
 	for name, value := range m.Attributes {
 		size += len(name) + len(value)
 	}

@@ -57,7 +57,9 @@ type Result struct {
 	// reaches: beside Stored, or beside Duplicate and others, whose first
 	// writer may have died. The stream's handler or the sweep makes up for it.
 	Deferred error
-	// Err says why the message's fate is unknown; Outcome is empty then.
+	// packed: it is the answer of a packed run that the position is past.
+	packed bool
+	// Err says why the message's fate is unknown, as of a queue with packed runs what would be Deferred; Outcome is empty then.
 	// Repeating the put is safe. An InvalidError means that it was not stored:
 	// the queue is in arrival order.
 	Err error

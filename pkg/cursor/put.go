@@ -96,12 +96,17 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		return
 	}
 
-	s.forEach(len(places), func(n int) {
-		i := places[n]
-		results[i] = s.putOne(ctx, messages[i], cur)
+	moved := progress{cur: cur, pieces: writerPieces}
+	singles, pack := places, Message{}
+	if cur.Settings.Packs {
+		singles, pack = s.putPacks(ctx, messages, places, results, &moved)
+		cur = moved.cur
+	}
+	s.forEach(len(singles), func(n int) {
+		i := singles[n]
+		results[i] = s.putOne(ctx, messages[i], cur, pack)
 	})
 
-	moved := progress{cur: cur, pieces: writerPieces}
 	if slices.ContainsFunc(places, func(i int) bool { return results[i].Outcome == Stale }) {
 		// Memory says that the seq was passed; that nothing is there may be because the
 		// queue was erased.
@@ -111,7 +116,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	}
 	if moved.err == nil && cur.Settings.Mode == ModeSync {
 		own, largest := newSeqSet(), 0
-		for _, i := range places {
+		for _, i := range singles {
 			if results[i].occupied(cur) {
 				own.add(results[i].Seq)
 				largest = max(largest, messages[i].size())
@@ -125,6 +130,9 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	}
 	if moved.aged {
 		s.foresee(moved.cur)
+	}
+	if cur.Settings.Packs {
+		s.classify(ctx, messages, singles, results, pack, cur, moved)
 	}
 	for _, i := range places {
 		if errors.Is(moved.err, ErrErased) {
@@ -155,7 +163,7 @@ func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
 func (s *Sorter) createNumbered(ctx context.Context, queue string) (Cursor, error) {
 	settings := s.defaults
 	settings.Kind = KindNumbered
-	return s.create(ctx, queue, settings)
+	return s.create(ctx, queue, settings.ofKind())
 }
 
 // create makes the queue's cursor, or returns the one that is there.
@@ -165,44 +173,53 @@ func (s *Sorter) create(ctx context.Context, queue string, settings Settings) (C
 	})
 }
 
-// putOne is steps 0 and 1 for one message: what stands under its seq.
-func (s *Sorter) putOne(ctx context.Context, m Message, cur Cursor) Result {
+// putOne is steps 0 and 1 for one message: what stands under its seq. pack is the packed run
+// that it was put in before, if it was.
+func (s *Sorter) putOne(ctx context.Context, m Message, cur Cursor, pack Message) Result {
 	result := Result{Queue: m.Queue, Seq: m.Seq}
 	m.Digest = m.digest()
 	switch {
 	case m.Seq <= cur.Position:
 		// No put: once a passed message is deleted, its seq would be free.
-		there, found, err := s.store.Message(ctx, m.Queue, m.Seq)
+		there, found, err := s.standing(ctx, cur, m.Seq)
 		switch {
 		case err != nil:
 			result.Err = err
 		case !found:
 			result.Outcome, result.First = Stale, cur.Settings.First
 		default:
-			result.Outcome = compare(there, m)
+			result.Outcome = compare(there, m, pack)
 		}
 	case !cur.fits(m.Seq):
 		result.Outcome, result.MaxAhead = Full, cur.Settings.MaxAhead
 	default:
-		m.Op = s.newOp()
+		m.Op, m.AmongPacks = s.newOp(), cur.Settings.Packs
 		m.EnqueuedAt = ddb.ToMillis(s.now())
 		m.ExpiresOn = s.expiry()
 		m.Tombstone = ""
-		there, err := s.store.PutMessage(ctx, m)
+		there, err := s.putSingle(ctx, m, pack.deadAt(m.Seq, cur))
 		switch {
 		case err != nil:
 			result.Err = err
-		case bytes.Equal(there.Op, m.Op):
+		case len(there.Packed) == 0 && bytes.Equal(there.Op, m.Op):
 			result.Outcome = Stored
 		default:
-			result.Outcome = compare(there, m)
+			result.Outcome, result.packed = compare(there, m, pack), len(there.Packed) > 0
 		}
 	}
 	return result
 }
 
-// compare is what m is to the message that is stored in its place.
-func compare(there, m Message) Outcome {
+// compare is what m is to the item that its seq is read from.
+// pack is the packed run that m was put in, if it was.
+func compare(there, m, pack Message) Outcome {
+	if len(there.Packed) > 0 {
+		if bytes.Equal(there.Op, pack.Op) {
+			return Stored
+		}
+		there = there.Packed[m.Seq-there.Seq]
+		there.Digest = there.digest()
+	}
 	switch {
 	case there.Tombstone != "":
 		return Late
@@ -216,7 +233,7 @@ func compare(there, m Message) Outcome {
 // seq ahead of the position. A duplicate counts: its first writer may have
 // died before it moved the cursor.
 func (r *Result) occupied(cur Cursor) bool {
-	return r.Err == nil && r.Seq > cur.Position && r.Outcome != Full
+	return r.Err == nil && r.Seq > cur.Position && r.Outcome != Full && !r.packed
 }
 
 // finish fills in the state of the queue.

@@ -32,7 +32,7 @@ func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, more bool, 
 		Queue: cur.Queue, First: cur.Position + 1, Last: cur.MaxParked, Limit: maxBatchSize, HeadsOnly: true,
 	})
 	for _, m := range page.Messages {
-		if m.Tombstone == "" {
+		if m.Tombstone == "" && len(m.Packed) == 0 {
 			count++
 		}
 	}
@@ -130,6 +130,8 @@ func (c Change) refusedBy(there Settings) error {
 		return ErrKindFixed
 	case c.First != nil && *c.First != there.First:
 		return ErrFirstFixed
+	case c.Packs != nil && *c.Packs != there.Packs, there.Packs && c.Mode != nil && *c.Mode == ModeAsync:
+		return ErrPacksFixed
 	case there.Kind != KindKeyed:
 		return c.checkUnkeyed()
 	}

@@ -34,6 +34,9 @@ type Cursor struct {
 	// Announced is Position+1 of the gap that was last announced as open and
 	// not yet as closed; -1 where there is none.
 	Announced int64
+	// LastPack is the packed run that the position was last moved over; an empty range
+	// where it never was. No packed run ends behind it.
+	LastPack Range
 	// TailFrom and Tail are the last places of a queue in arrival order, or of a keyed
 	// one: those of the seqs from TailFrom+1 up to Position. The places before are in order
 	// items. Of a numbered queue they are zero.

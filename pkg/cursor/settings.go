@@ -108,6 +108,9 @@ type Settings struct {
 	MaxAhead int64
 	// Mode is who moves the cursor.
 	Mode Mode
+	// Packs: a batch that is in order is stored as one item, a packed run. Only of a numbered
+	// queue in ModeSync, and fixed when the queue is made.
+	Packs bool
 	// Kind is what orders the messages. A queue that a put makes is of the kind
 	// that the put is for, whatever the Sorter's defaults say.
 	Kind Kind
@@ -132,8 +135,9 @@ func DefaultSettings() Settings {
 	}
 }
 
-// ofKind are the settings without those that a queue of their kind has not.
+// ofKind are the settings without those that a queue of their kind and mode has not.
 func (s Settings) ofKind() Settings {
+	s.Packs = s.Packs && s.Kind == KindNumbered && s.Mode == ModeSync
 	if s.Kind != KindKeyed {
 		s.KeyType, s.Settle, s.Late = "", 0, ""
 		return s
@@ -145,6 +149,8 @@ func (s Settings) ofKind() Settings {
 // checkNew reports what is missing for a queue to be made, or is given too much.
 func (s Settings) checkNew(change Change) error {
 	switch {
+	case change.Packs != nil && *change.Packs && !s.Packs:
+		return ErrPacksFixed
 	case s.Kind == KindKeyed && s.KeyType == "":
 		return &InvalidError{Field: "keyType", Code: invalid.Missing, Problem: "is missing: a keyed queue is made with the type of its keys, such as time"}
 	case s.Kind != KindKeyed:
@@ -181,6 +187,7 @@ type Change struct {
 	GapAfter *time.Duration
 	MaxAhead *int64
 	Mode     *Mode
+	Packs    *bool
 	Kind     *Kind
 	KeyType  *KeyType
 	Settle   *time.Duration
@@ -269,6 +276,10 @@ var settings = []setting{
 		set: func(c *Change, text string) (err error) { c.Mode, err = pointer(Mode(text), nil); return err },
 	},
 	{
+		name: "packs", value: func(s Settings) any { return map[bool]string{true: packsOn, false: packsOff}[s.Packs] },
+		set: func(c *Change, text string) (err error) { c.Packs, err = pointer(parsePacks(text)); return err },
+	},
+	{
 		name: "keyType", value: func(s Settings) any { return string(s.KeyType) }, keyed: true,
 		set: func(c *Change, text string) (err error) { c.KeyType, err = pointer(ParseKeyType(text)); return err },
 	},
@@ -295,6 +306,15 @@ func parseMaxAhead(text string) (int64, error) {
 	return n, nil
 }
 
+const packsOn, packsOff = "on", "off"
+
+func parsePacks(text string) (bool, error) {
+	if text != packsOn && text != packsOff {
+		return false, &InvalidError{Code: invalid.Unknown, Problem: "must be on or off"}
+	}
+	return text == packsOn, nil
+}
+
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -307,7 +327,7 @@ func parseDuration(text string) (time.Duration, error) {
 func (s Settings) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, of := range settings {
-			if of.keyed && s.Kind != KindKeyed {
+			if of.keyed && s.Kind != KindKeyed || of.name == "packs" && !s.Packs {
 				continue
 			}
 			if !yield(of.name, of.value(s)) {
@@ -352,6 +372,9 @@ func (s Settings) With(c Change) Settings {
 	}
 	if c.Mode != nil {
 		s.Mode = *c.Mode
+	}
+	if c.Packs != nil {
+		s.Packs = *c.Packs
 	}
 	if c.Kind != nil {
 		s.Kind = *c.Kind

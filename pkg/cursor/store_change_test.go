@@ -66,6 +66,12 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		_, err = s.LeaveToSweep(t.Context(), "left", 1, at)
 		wrote("leave to sweep", err, true, "park")
 
+		packed := newCursor("packed")
+		packed.Settings.Packs = true
+		create(t, s, packed)
+		_, _, err = s.MovePacked(t.Context(), "packed", 1, 3, at)
+		wrote("move packed", err, true, "advance")
+
 		create(t, s, arrivalCursor("arrival"))
 		c, _, err := s.Allocate(t.Context(), "arrival", entries("e", cursor.OrderItemEntries), cursor.Range{}, at)
 		wrote("allocation", err, true, "advance")
@@ -97,7 +103,7 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		}
 
 		// All that a queue can have goes with its erasing, or it would be taken for one.
-		for _, queue := range []string{"q", "arrival", "keyed"} {
+		for _, queue := range []string{"q", "packed", "arrival", "keyed"} {
 			advance(queue)
 			_, err = s.MarkErased(t.Context(), queue, "op", at)
 			wrote("mark erased", err, true, "other")

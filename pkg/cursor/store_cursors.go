@@ -88,6 +88,21 @@ func (s *Store) MoveAndPark(ctx context.Context, queue string, from, to int64, n
 		attrPosition.Set(ddb.Int(to)), attrMaxParked.Set(ddb.Int(to+1)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
+// MovePacked moves the position over a packed run of a queue that has them, if it is before
+// the first and no message from there on is parked. LastPack becomes the run, and MovedAt
+// now. It returns the cursor that is stored afterwards, and whether this request moved it.
+// One UpdateItem; 1 write unit.
+//
+// Lost response, another did it first: the repeat fails, and returns a position at the last
+// or beyond, which proves nothing yet: others may have put the same seqs singly. We die right
+// after: the run is accepted, and nothing is parked behind it.
+func (s *Store) MovePacked(ctx context.Context, queue string, first, last int64, now time.Time) (Cursor, bool, error) {
+	return s.update(ctx, "move packed", queue,
+		ddb.And(attrPosition.Eq(ddb.Int(first-1)), attrMaxParked.Lt(ddb.Int(first)), attrPacks.Exists()),
+		attrPosition.Set(ddb.Int(last)), attrPackFrom.Set(ddb.Int(first)), attrPackTo.Set(ddb.Int(last)),
+		attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
+}
+
 // OpenGap raises Parked to seq of a numbered queue and sets MovedAt to now, if
 // the position is before seq-1 and no gap is open. It returns the cursor that
 // is stored afterwards. One UpdateItem; 1 write unit.
@@ -140,7 +155,12 @@ func (s *Store) Configure(ctx context.Context, queue string, change Change) (Cur
 // fits is the condition that a queue's settings that are fixed are those of the
 // change.
 func (c Change) fits() ddb.Cond {
-	var first, kind, keyType, keyed ddb.Cond
+	var first, kind, keyType, keyed, packs ddb.Cond
+	if c.Packs != nil && *c.Packs {
+		packs = attrPacks.Exists()
+	} else if c.Packs != nil || c.Mode != nil && *c.Mode == ModeAsync {
+		packs = attrPacks.Missing()
+	}
 	if c.KeyType != nil {
 		keyType = attrKeyType.Eq(ddb.Text(string(*c.KeyType)))
 	}
@@ -153,7 +173,7 @@ func (c Change) fits() ddb.Cond {
 	if c.Kind != nil {
 		kind = map[Kind]ddb.Cond{KindNumbered: isNumbered, KindArrival: isArrivalOrder, KindKeyed: isKeyed}[*c.Kind]
 	}
-	return ddb.And(first, kind, keyType, keyed)
+	return ddb.And(first, kind, keyType, keyed, packs)
 }
 
 // actions make the change in a cursor's item.

@@ -215,10 +215,10 @@ func TestStoreConfigure(t *testing.T) {
 func TestStoreConfiguresEachSetting(t *testing.T) {
 	others := map[string]any{
 		"First": int64(2), "Policy": cursor.PolicyAlert, "GapAfter": 3 * time.Second, "MaxAhead": int64(5),
-		"Mode": cursor.ModeSync, "Kind": cursor.KindArrival,
+		"Mode": cursor.ModeSync, "Packs": true, "Kind": cursor.KindArrival,
 		"KeyType": cursor.KeyType("number"), "Settle": 3 * time.Second, "Late": cursor.LateDrop,
 	}
-	fixed := map[string]bool{"First": true, "Kind": true, "KeyType": true}
+	fixed := map[string]bool{"First": true, "Kind": true, "Packs": true, "KeyType": true}
 	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true}
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		defaults := settings()
@@ -228,6 +228,9 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 			defaults := defaults
 			if ofKeyed[field.Name] {
 				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late = cursor.KindKeyed, "time", 0, cursor.LateDeliver
+			}
+			if field.Name == "Packs" {
+				defaults.Mode = cursor.ModeSync
 			}
 			other, known := others[field.Name]
 			if !known {
@@ -260,6 +263,9 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 				if change.KeyType == nil {
 					change.KeyType = &defaults.KeyType
 				}
+			}
+			if field.Name == "Packs" {
+				change.Mode = &defaults.Mode
 			}
 			got, err = sorter.Configure(t.Context(), q+" made with another "+field.Name, change)
 			check(t, err)

@@ -12,7 +12,7 @@ import (
 var live = []ddb.Path{
 	attrPosition, attrMaxParked, attrMovedAt, attrPolicy, attrGapAfter, attrMaxAhead, attrMode, attrAnnounced,
 	attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail, attrFingerprintsFrom, attrFingerprints, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq,
+	attrLateSeq, attrPacks, attrPackFrom, attrPackTo,
 }
 
 // isLive: the queue has a cursor, and is not erased.

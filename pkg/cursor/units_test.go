@@ -64,6 +64,22 @@ func TestUnitsOfSettling(t *testing.T) {
 	}
 }
 
+// TestUnitsOfPacks holds those of batches that are one item to what is measured.
+func TestUnitsOfPacks(t *testing.T) {
+	for j, size := range cost.Batches {
+		m := newPacking(t)
+		m.run(jsonBody, 1, 2, 100)
+		got := unitsOf(100, func() meter.Counts {
+			return m.cost(func() {
+				for first := 0; first < 100; first += size {
+					m.run(jsonBody, int64(first)+3, size, 100)
+				}
+			})
+		})
+		checkUnits(t, "packs", cost.InOrder, size, got, cost.Packed[j])
+	}
+}
+
 func unitsOf(messages int, count func() meter.Counts) cost.Units {
 	total := count().Total()
 	return cost.Units{Writes: total.Writes / float64(messages), Reads: total.Reads / float64(messages)}

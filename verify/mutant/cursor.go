@@ -60,10 +60,10 @@ var sorterMutants = []mutant{
 		{"put.go", "r.Seq > cur.Position && r.Outcome != Full", "r.Seq > cur.Position && r.Outcome != Full && r.Outcome != Conflict"},
 	}},
 	{"heal without scan", sorterFolder, schedules, []edit{
-		{"heal.go", "if err := s.sweepUp(ctx, own, always, &p); err != nil {", "if err := error(nil); err != nil {"},
+		{"heal.go", "beyond, err := s.sweepUp(ctx, always, &p)", "beyond, err := int64(noSeq), error(nil)"},
 	}},
 	{"healer stops at the position (V3)", sorterFolder, trace("V3"), []edit{
-		{"heal.go", "if !always && !cur.GapOpen() && (!any || highest <= cur.Position) {", "if !always && (!any || highest <= cur.Position) {"},
+		{"heal.go", "if !always && !cur.GapOpen() && known <= cur.Position {", "if !always && known <= cur.Position {"},
 	}},
 	{"healer delegates (V4)", sorterFolder, trace("V4"), []edit{
 		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {", "if mine, err := s.move(ctx, look, p); err != nil || !mine {"},
@@ -102,13 +102,13 @@ var sorterMutants = []mutant{
 		{"sweep.go", "\t\treturn CursorFilter{}\n\t}\n\tround, err = w", "\t\treturn CursorFilter{Gaps: true}\n\t}\n\tround, err = w"},
 	}},
 	{"reader steps over a hole", sorterFolder, schedules, []edit{
-		{"read.go", "if m.Seq != expect+1 {", "if m.Seq <= expect {"},
+		{"read.go", "if item.Seq > expect+1 {", "if false {"},
 	}},
 	{"reader ends at a hole, silently", sorterFolder, schedules, []edit{
-		{"read.go", "strong = !whole\n", "if strong = !whole; strong {\n\t\t\t\treturn\n\t\t\t}\n"},
+		{"read.go", "strong = !whole || !page.More && expect < upTo\n", "if strong = !whole || !page.More && expect < upTo; strong {\n\t\t\t\treturn\n\t\t\t}\n"},
 	}},
 	{"no strong read where a hole is seen", sorterFolder, schedules, []edit{
-		{"read.go", "strong = !whole\n", "_ = whole\n"},
+		{"read.go", "strong = !whole || !page.More && expect < upTo\n", "_ = whole\n"},
 	}},
 	{"stale hole taken for a deletion", sorterFolder, schedules, []edit{
 		{"read.go", "if strong && expect == before {", "if expect == before {"},
@@ -137,7 +137,7 @@ var sorterMutants = []mutant{
 		{"engine.go", "range out.UnprocessedItems[r.Table.Name] {", "range out.UnprocessedItems[\"\"] {"},
 	}},
 	{"seq 0 taken for nothing seen", sorterFolder, test{"./pkg/cursor", "TestHealOfAQueueThatStartsAtZero"}, []edit{
-		{"advance.go", "return piece{end, end, false}, err", "return piece{end, 0, false}, err"},
+		{"advance.go", "return piece{end: end, beyond: end}, err", "return piece{end: end}, err"},
 	}},
 	{"nothing known taken for seq 0", sorterFolder, test{"./pkg/cursor", "TestRecheckOfAnEmptyQueueThatStartsAtZero"}, []edit{
 		{"seq.go", "highest, found := int64(-1), false", "highest, found := int64(0), false"},

@@ -136,6 +136,9 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	if r.Outcome.Durable() && (!ever || !same(stored, message)) {
 		wrong("S5: it was never stored")
 	}
+	if r.Outcome.Durable() && r.Err == nil {
+		m.durable[at] = string(message.Body)
+	}
 	switch r.Outcome {
 	case cursor.Advanced:
 		if position < at.seq {

@@ -22,7 +22,7 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	switch r.Name() {
 	case "get cursor", "create cursor", "open gap", "widen gap":
 		hashCursor(d, standing(r, a))
-	case "move", "move and park", "configure":
+	case "move", "move and park", "move packed", "configure":
 		hashCursor(d, a.Item)
 		d.Bool(a.Held)
 	case "get message", "put message":
@@ -30,11 +30,11 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		// needs to know whose other one it is: it is the same to have read it.
 		put, _ := r.(ddb.Put)
 		d.Bool(a.Held || put.Item.Exists() && a.Item.Get("op").Equal(put.Item.Get("op")))
-		simdb.HashOf(d, standing(r, a), "seq", "body", "tombstone")
+		simdb.HashOf(d, standing(r, a), "seq", "body", "tombstone", "count", "frames")
 	case "query messages":
 		d.Int(int64(len(a.Items)))
 		for _, it := range a.Items {
-			simdb.HashOf(d, it, "seq", "body", "tombstone", "expiresOn")
+			simdb.HashOf(d, it, "seq", "body", "tombstone", "expiresOn", "count", "frames")
 		}
 		d.Bool(a.Next.Exists())
 	case "keep message":
@@ -63,7 +63,7 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 
 // hashCursor feeds what can differ in a queue's cursor within a scenario.
 func hashCursor(d *sim.Digest, it ddb.Item) {
-	simdb.HashOf(d, it, "position", "parked", "gapSince", "announced", "maxAhead", "mode", "erased", "emptied")
+	simdb.HashOf(d, it, "position", "parked", "gapSince", "announced", "maxAhead", "mode", "erased", "emptied", "packFrom", "packTo")
 }
 
 // state is a cursor as it stood, and its item.

@@ -3,6 +3,7 @@ package cursorsim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -39,7 +40,7 @@ func async(s *cursor.Settings) { s.Mode = cursor.ModeAsync }
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return append(pieces(), []sim.Scenario{
+	return slices.Concat(packScenarios(), pieces(), []sim.Scenario{
 		onNew("two writers in order", 1, nil, func(m *model) {
 			m.writer("A", puts(1)...)
 			m.writer("B", puts(2)...)
@@ -198,7 +199,7 @@ func Small() []sim.Scenario {
 			m.writer("B", puts(1)...)
 			m.handler()
 		}),
-	}...)
+	})
 }
 
 func skipSettings(s *cursor.Settings) {
@@ -207,7 +208,7 @@ func skipSettings(s *cursor.Settings) {
 
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
-	return []sim.Scenario{
+	return append(largePackScenarios(), []sim.Scenario{
 		scenario("the timer skips, wake-ups twice, and a fault", 1, skipSettings, func(m *model) {
 			m.writer("A", puts(3, 1)...)
 			m.timer(defaultQueue, "nobody", defaultQueue)
@@ -241,13 +242,14 @@ func Large() []sim.Scenario {
 			m.clock(2, time.Second)
 			m.handler()
 		}),
-	}
+	}...)
 }
 
 // Shuffled is the scenario of a seed: up to four writers that put up to ten
 // seqs of two queues in any order, some twice, some in groups, some under the
 // same seq with another payload, with the stream's handler, the sweep, the timer, a
 // consumer behind the cursors' stream, time that passes, and up to six faults. In
+// one of three, a batch in order is a packed run. In
 // one of five, pages are short, and producers' and the handler's invocations are
 // killed after a few requests.
 func Shuffled(seed uint64) sim.Scenario {
@@ -273,6 +275,7 @@ func Shuffled(seed uint64) sim.Scenario {
 			case 2:
 				s.Policy = cursor.PolicyAlert
 			}
+			s.Packs = seed%3 == 1 && s.Mode == cursor.ModeSync
 			m := newModel(run, s)
 			m.page = page
 			count := 2 + random.IntN(9)
@@ -286,7 +289,11 @@ func Shuffled(seed uint64) sim.Scenario {
 					if random.IntN(10) == 0 {
 						call.payload = "other"
 					}
-					if random.IntN(3) == 0 {
+					if s.Packs {
+						for next := i + 1; next < count && random.IntN(3) > 0; next++ {
+							call.seqs = append(call.seqs, s.First+int64(next))
+						}
+					} else if random.IntN(3) == 0 {
 						call.seqs = append(call.seqs, s.First+int64((i+2)%count))
 					}
 					calls = append(calls, call)

@@ -1,0 +1,244 @@
+package cursor_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// packing is a bench whose queues have packed runs, and are kept for 8 hours.
+func packing(t *testing.T) (*bench, cursor.Options) {
+	t.Helper()
+	settings := cursor.DefaultSettings()
+	settings.Packs = true
+	options := cursor.Options{Defaults: &settings, Retention: 8 * time.Hour}
+	return newBench(t, func(o *cursor.Options) { o.Defaults, o.Retention = options.Defaults, options.Retention }), options
+}
+
+// group puts the messages of a range by a process, and returns their outcomes.
+func (b *bench) group(s *cursor.Sorter, payload string, first, last int64) string {
+	b.t.Helper()
+	var messages []cursor.Message
+	for seq := first; seq <= last; seq++ {
+		messages = append(messages, cursor.Message{Queue: "q", Seq: seq, Body: fmt.Appendf(nil, "%d%s", seq, payload)})
+	}
+	results, err := s.PutGroup(b.t.Context(), messages)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var outcomes []string
+	for _, r := range results {
+		if r.Err != nil {
+			b.t.Fatal(r.Err)
+		}
+		outcomes = append(outcomes, string(r.Outcome))
+	}
+	return strings.Join(slices.Compact(outcomes), " ")
+}
+
+// bodies are what a process reads behind a seq.
+func (b *bench) bodies(s *cursor.Sorter, after, upTo int64) string {
+	b.t.Helper()
+	var bodies []string
+	for m, err := range s.Read(b.t.Context(), "q", after, upTo) {
+		if err != nil {
+			bodies = append(bodies, err.Error())
+			break
+		}
+		if len(m.Packed) > 0 || m.Queue != "q" {
+			b.t.Errorf("seq %d is read as an item", m.Seq)
+		}
+		bodies = append(bodies, string(m.Body))
+	}
+	return strings.Join(bodies, " ")
+}
+
+// items are the seqs under which something is stored.
+func (b *bench) items() string {
+	seqs, _, err := b.memory.Seqs(b.t.Context(), cursor.Query{Queue: "q", Last: cursor.MaxSeq, Strong: true})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return fmt.Sprint(seqs)
+}
+
+func TestABatchInOrderIsOneItem(t *testing.T) {
+	b, _ := packing(t)
+	b.want("in order", b.group(b.sorter, "", 1, 250), "advanced")
+	b.want("items", b.items(), "[1 101 201]")
+	b.want("again", b.group(b.sorter, "", 99, 102), "duplicate")
+	b.want("others", b.group(b.sorter, "x", 100, 101), "conflict")
+	b.want("beyond", b.group(b.sorter, "", 252, 253), "parked")
+	b.want("the gap", b.group(b.sorter, "", 251, 251), "advanced")
+	b.want("behind", b.group(b.sorter, "", 253, 255), "duplicate advanced")
+	b.want("items", b.items(), "[1 101 201 251 252 253 254]")
+}
+
+func TestReadsBeginWithinAPackedRun(t *testing.T) {
+	b, options := packing(t)
+	b.group(b.sorter, "", 1, 4)
+	b.group(b.sorter, "", 5, 5)
+	b.group(b.sorter, "", 6, 8)
+	for name, s := range map[string]*cursor.Sorter{"warm": b.sorter, "cold": b.process(options)} {
+		for after := range int64(8) {
+			for upTo := after; upTo <= 8; upTo++ {
+				var want []string
+				for seq := after + 1; seq <= upTo; seq++ {
+					want = append(want, fmt.Sprint(seq))
+				}
+				b.want(name, b.bodies(s, after, upTo), strings.Join(want, " "))
+			}
+		}
+		batch, err := s.ReadBatch(t.Context(), "q", 1, 8, cursor.Bound{Bytes: 2})
+		if err != nil || batch.From != 1 || batch.To != 3 {
+			t.Errorf("%+v, %v; want a batch that ends within the run", batch, err)
+		}
+	}
+}
+
+// stray has a process that remembers position 0 put a message within a run.
+func stray(t *testing.T) (*bench, cursor.Options) {
+	b, options := packing(t)
+	late := b.process(options)
+	if _, err := late.Configure(t.Context(), "q", cursor.Change{}); err != nil {
+		t.Fatal(err)
+	}
+	b.group(b.sorter, "", 1, 4)
+	b.now = b.now.Add(20 * time.Minute)
+	b.want("within a run", b.group(late, "x", 3, 3), "conflict")
+	b.want("items", b.items(), "[1 3]")
+	return b, options
+}
+
+func TestAStrayIsNobodys(t *testing.T) {
+	b, options := stray(t)
+	b.group(b.sorter, "", 5, 8)
+	b.want("read within", b.bodies(b.sorter, 2, 8), "3 4 5 6 7 8")
+	b.want("read cold", b.bodies(b.process(options), 2, 8), "3 4 5 6 7 8")
+	b.want("read over it", b.bodies(b.sorter, 0, 8), "1 2 3 4 5 6 7 8")
+	b.want("the stray again", b.group(b.sorter, "x", 3, 3), "conflict")
+	b.want("the message again", b.group(b.sorter, "", 3, 3), "duplicate")
+	if _, err := b.sorter.Skip(t.Context(), "q", 2, "why"); err != nil {
+		t.Fatal(err)
+	}
+	b.want("items", b.items(), "[1 3 5]")
+}
+
+func TestPackedRunsOutliveStrays(t *testing.T) {
+	b, _ := stray(t)
+	expired := b.now.Add(7*time.Hour + 40*time.Minute)
+	if gone := b.memory.Expire(expired); gone != 0 {
+		t.Errorf("%d are gone when a message would be", gone)
+	}
+	b.now = b.now.Add(5 * time.Hour)
+	for _, after := range []int64{0, 2, 3} {
+		kept, err := b.sorter.KeepUndelivered(t.Context(), "q", after)
+		if err != nil || kept.To != 4 {
+			t.Errorf("kept %+v, %v", kept, err)
+		}
+	}
+	b.memory.Expire(b.now.Add(8 * time.Hour))
+	b.want("what was kept", b.items(), "[1]")
+	b.want("read", b.bodies(b.sorter, 2, 4), "3 4")
+}
+
+func TestKeepBackOverPackedRuns(t *testing.T) {
+	b, _ := stray(t)
+	b.group(b.sorter, "", 5, 5)
+	b.now = b.now.Add(5 * time.Hour)
+	for _, to := range []struct{ after, upTo, want int64 }{{0, 5, 0}, {2, 5, 2}, {2, 3, 2}, {3, 4, 3}, {4, 5, 4}} {
+		kept, err := b.sorter.KeepBack(t.Context(), "q", to.after, to.upTo)
+		if err != nil || kept.More || kept.To != to.want {
+			t.Errorf("%+v: %+v, %v", to, kept, err)
+		}
+	}
+	b.memory.Expire(b.now.Add(8*time.Hour - time.Second))
+	b.want("what was kept", b.bodies(b.sorter, 0, 5), "1 2 3 4 5")
+	if _, err := b.memory.DeleteMessages(t.Context(), "q", []int64{1}); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := b.sorter.KeepBack(t.Context(), "q", 0, 5); err != nil || kept.More || kept.To != 4 {
+		t.Errorf("%+v, %v; want 4, behind what is gone", kept, err)
+	}
+}
+
+func TestPackedRunsAreDeletedWhole(t *testing.T) {
+	b, _ := stray(t)
+	b.group(b.sorter, "", 5, 5)
+	remove := func(upTo int64, limit, want int) {
+		t.Helper()
+		if n, err := b.sorter.DeleteUpTo(t.Context(), "q", upTo, limit); err != nil || n != want {
+			t.Errorf("%d deleted, %v; want %d", n, err, want)
+		}
+	}
+	remove(3, 100, 0)
+	b.want("up to within", b.items(), "[1 3 5]")
+	remove(5, 1, 1)
+	b.want("the stray first", b.items(), "[1 5]")
+	remove(5, 100, 2)
+	b.want("all", b.items(), "[]")
+}
+
+func TestPacksAreFixed(t *testing.T) {
+	b, _ := packing(t)
+	b.group(b.sorter, "", 1, 2)
+	off, async := false, cursor.ModeAsync
+	for _, change := range []cursor.Change{{Packs: &off}, {Mode: &async}} {
+		if _, err := b.sorter.Configure(t.Context(), "q", change); !errors.Is(err, cursor.ErrPacksFixed) {
+			t.Errorf("%+v: error %v, want ErrPacksFixed", change, err)
+		}
+	}
+	if _, err := b.sorter.Configure(t.Context(), "asynchronous", cursor.Change{Mode: &async}); err != nil {
+		t.Fatal(err)
+	}
+	on := true
+	for _, change := range []cursor.Change{{Packs: &on}, {Packs: &on, Mode: &async}} {
+		if _, err := b.sorter.Configure(t.Context(), "asynchronous", change); !errors.Is(err, cursor.ErrPacksFixed) {
+			t.Errorf("%+v: error %v, want ErrPacksFixed", change, err)
+		}
+	}
+	if _, err := b.sorter.Configure(t.Context(), "new", cursor.Change{Packs: &on, Mode: &async}); !errors.Is(err, cursor.ErrPacksFixed) {
+		t.Errorf("error %v, want ErrPacksFixed", err)
+	}
+}
+
+// TestADeadPackedRunIsAHole: its writer died before the move, and a message is parked.
+func TestADeadPackedRunIsAHole(t *testing.T) {
+	b, _ := packing(t)
+	b.want("a message beyond", b.put(body(5)), "parked 0→0")
+	put(t, b.memory, storedPack("q", 1, 2))
+	if _, err := b.sorter.Recheck(t.Context(), "q"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := b.sorter.Gaps(t.Context(), "q", 9)
+	if err != nil || len(list.Gaps) != 1 || list.Gaps[0].Missing != (cursor.Range{From: 0, To: 4}) {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if n, _, err := b.sorter.Parked(t.Context(), list.Cursor); err != nil || n != 1 {
+		t.Errorf("%d parked, %v", n, err)
+	}
+	skipped, advance, err := b.sorter.SkipGap(t.Context(), "q", "why", 0, 9)
+	if err != nil || skipped != (cursor.Range{From: 0, To: 4}) || advance.Cursor.Position != 5 {
+		t.Errorf("skipped %v up to %d, %v", skipped, advance.Cursor.Position, err)
+	}
+}
+
+// TestAPackedRunThatWaitedLongIsKept: strays in it are stored until the position has passed.
+func TestAPackedRunThatWaitedLongIsKept(t *testing.T) {
+	b, _ := packing(t)
+	b.want("a message", b.put(body(1)), "advanced 0→1")
+	pack := storedPack("q", 2, 2)
+	pack.EnqueuedAt, pack.ExpiresOn = b.now, b.now.Truncate(time.Second).Add(9*time.Hour)
+	put(t, b.memory, pack)
+	b.now = b.now.Add(3 * time.Hour)
+	if advance, err := b.sorter.Recheck(t.Context(), "q"); err != nil || advance.Cursor.Position != 3 {
+		t.Fatalf("%+v, %v", advance, err)
+	}
+	b.memory.Expire(b.now.Add(9*time.Hour - time.Second))
+	b.want("items", b.items(), "[2]")
+}

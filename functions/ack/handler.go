@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -28,8 +29,10 @@ type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
 
 // service answers requests, and handles the ends of chains.
 type service struct {
-	acker    *xorack.Acker
-	stamper  *stamps.Stamper
+	acker   *xorack.Acker
+	stamper *stamps.Stamper
+	// trouble has the chains that failed or timed out, nil where that is not noted.
+	trouble  *trouble.Store
 	names    xorack.Names
 	announce xorack.Announce
 	emitter  *emf.Emitter
@@ -75,9 +78,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows := s.Trouble(client)
 	return (&service{
-		acker: acker, stamper: stamps.New(acker), names: a.Names, announce: announce.Batches(deliverer.Ender(announcer.Chain)),
-		emitter: settings.NewEmitter(out), now: time.Now, tenantClaim: a.TenantClaim, quotas: quotas, log: s.Log, after: s.SendWakeUps,
+		acker: acker, stamper: stamps.New(acker), trouble: rows, names: a.Names,
+		announce: announce.Batches(deliverer.Ender(announce.Listed(rows, a.Tombstone, announcer.Chain))),
+		emitter:  settings.NewEmitter(out), now: time.Now, tenantClaim: a.TenantClaim, quotas: quotas, log: s.Log, after: s.SendWakeUps,
 	}).handle, nil
 }
 
@@ -165,8 +170,11 @@ func (s *service) api() *httpapi.API {
 	}
 }
 
-// get shows a chain.
+// get shows a chain, or lists those in a state.
 func (s *service) get(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	if c.Query.Has("state") {
+		return s.list(ctx, c)
+	}
 	if err := c.Only("tag"); err != nil {
 		return 0, nil, err
 	}

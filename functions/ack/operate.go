@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
@@ -131,17 +133,22 @@ func (s *service) create(ctx context.Context, c *httpapi.Call, o order) result {
 	return r
 }
 
-// remove deletes a chain of either kind.
+// remove deletes a chain of either kind. One that failed or timed out stays what it is, and is listed no
+// more; a row that cannot be deleted now expires.
 func (s *service) remove(ctx context.Context, c *httpapi.Call, o order) result {
 	r, err := s.acker.Delete(ctx, o.tag)
 	if errors.Is(err, xorack.ErrOtherKind) {
 		if err := s.stamper.Delete(ctx, o.tag); err != nil {
 			return refused(ctx, c, o, err)
 		}
+		_ = s.trouble.Delete(ctx, trouble.Row{State: trouble.TimedOut, Queue: o.tag, N: s.now().UnixMilli()})
 		return resultOf(o, xorack.Ended)
 	}
 	if err != nil {
 		return refused(ctx, c, o, err)
+	}
+	if row, listed := announce.RowOf(r.Chain); listed {
+		_ = s.trouble.Delete(ctx, row)
 	}
 	a := resultOf(o, r.Outcome)
 	a.Chain = s.answer(c, r.Chain)

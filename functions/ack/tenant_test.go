@@ -30,7 +30,9 @@ func FuzzTenant(f *testing.F) {
 	} {
 		f.Add(body, "")
 	}
-	f.Add("", "tag=@globex/t")
+	for _, query := range []string{"tag=@globex/t", "state=open&prefix=@globex", "state=failed&after=QGdsb2JleC90"} {
+		f.Add("", query)
+	}
 	f.Fuzz(func(t *testing.T, body, query string) {
 		table, store := inMemory(t)
 		acker, err := xorack.New(store, nil)

@@ -14,7 +14,7 @@ type (
 	Failure  = failure
 	Overdue  = overdue
 	DueQuery = dueQuery
-	DueChain = dueChain
+	DueChain = Pending
 )
 
 const (

@@ -115,24 +115,18 @@ type dueQuery struct {
 	Shard int
 	// At is the time at which they are due.
 	At time.Time
-	// After, where it is not the zero dueChain, is the last one that was read
+	// After, where it is not the zero Pending, is the last one that was read
 	// before.
-	After dueChain
+	After Pending
 	// Limit is the most chains to return, from 1 on.
 	Limit int
-}
-
-// dueChain is a chain that is due.
-type dueChain struct {
-	Tag string
-	Due time.Time
 }
 
 // due reads which chains of a part are due, the longest due first, not
 // strongly.
 //
 // One Query of the index; half a read unit for each 4 KB, about 60 tags.
-func (s *Store) due(ctx context.Context, q dueQuery) ([]dueChain, error) {
+func (s *Store) due(ctx context.Context, q dueQuery) ([]Pending, error) {
 	query := ddb.Query{
 		Op: s.table.Op("query due chains"), OfIndex: true, Partition: ddb.Int(int64(q.Shard)),
 		Where: chains.Due.Le(ddb.Millis(q.At)), Limit: q.Limit,
@@ -146,10 +140,10 @@ func (s *Store) due(ctx context.Context, q dueQuery) ([]dueChain, error) {
 	if err != nil {
 		return nil, err
 	}
-	due := make([]dueChain, 0, len(a.Items))
+	due := make([]Pending, 0, len(a.Items))
 	for _, it := range a.Items {
 		d := ddb.Decoder{Item: it}
-		due = append(due, dueChain{d.Text(s.table.Tag), d.MillisOr(chains.Due)})
+		due = append(due, Pending{d.Text(s.table.Tag), d.MillisOr(chains.Due)})
 		if d.Err != nil {
 			return nil, d.Err
 		}

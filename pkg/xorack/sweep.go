@@ -66,7 +66,7 @@ func (a *Acker) Sweep(ctx context.Context, o SweepOptions) (SweepReport, error) 
 	run := sweepRun{acker: a, announce: o.Announce, now: a.now()}
 	begin, cancel := margin.Keep(ctx, lastLook)
 	defer cancel()
-	places := make([]dueChain, chains.DueShards)
+	places := make([]Pending, chains.DueShards)
 	var open []int
 	for shard := range chains.DueShards {
 		open = append(open, shard)
@@ -125,7 +125,7 @@ func (r *sweepRun) add(o SweepReport) {
 }
 
 // chain handles one chain.
-func (r *sweepRun) chain(ctx context.Context, due dueChain) {
+func (r *sweepRun) chain(ctx context.Context, due Pending) {
 	within, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
 	did, err := r.see(within, due.Tag)

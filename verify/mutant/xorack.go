@@ -46,6 +46,22 @@ var ackerMutants = []mutant{
 		{"apply.go", "sum = sum.minus(sumOf(o.edge.id))", "sum.Hi, sum.Lo = sum.Hi^sumOf(o.edge.id).Hi, sum.Lo^sumOf(o.edge.id).Lo"},
 		{"apply.go", "sum = sum.plus(sumOf(child.id))", "sum.Hi, sum.Lo = sum.Hi^sumOf(child.id).Hi, sum.Lo^sumOf(child.id).Lo"},
 	}},
+	{"acker: a row is written after the seal", ackerFolder, ackerSchedule("an edge fails"), []edit{
+		{"finish.go", "\tif announce != nil && !c.Sub {", "\tlate := announce\n\tif announce = nil; announce != nil {"},
+		{"finish.go", "\treturn sealed, err\n", "\tif err == nil && late != nil && !c.Sub {\n\t\terr = late(ctx, c)\n\t}\n\treturn sealed, err\n"},
+	}},
+	{"acker: a row is never written", "internal/announce", ackerSchedule("an edge fails"), []edit{
+		{"listed.go", "return rows.Put(ctx, row)", "return nil"},
+	}},
+	{"acker: a row that cannot be written is forgotten", "internal/announce", ackerSchedule("an edge fails"), []edit{
+		{"listed.go", "return rows.Put(ctx, row)", "_ = rows.Put(ctx, row)\n\t\treturn nil"},
+	}},
+	{"acker: what is expired is listed", "internal/lists", test{"./functions/ack", "TestAnEndIsListed"}, []edit{
+		{"trouble.go", " || row.Expired(now)", ""},
+	}},
+	{"acker: a list begins in each part behind the same chain", ackerFolder, test{"./pkg/xorack", "TestPendingListsEachOnce"}, []edit{
+		{"pending.go", "\t\tafter = Pending{}\n", ""},
+	}},
 	{"acker: fails after its end", ackerFolder, ackerTrace("FailedAfterItsEnd"), []edit{
 		{"store_edges.go", ", ddb.Not(chains.Ops.Contains(ddb.Blob(f.Op[:])))", ""},
 	}},

@@ -16,8 +16,8 @@ const (
 	// fanBudget: the chain above, a chain for each of two parts, and the end of the
 	// edge.
 	fanBudget = 4
-	// sweepBudget: what is due, a chain, its end, its announcement and its seal.
-	sweepBudget = 5
+	// sweepBudget: what is due, a chain, its end, its announcement, its row and its seal.
+	sweepBudget = 6
 )
 
 // budgets are scenarios of invocations that are killed after so many requests, the
@@ -75,7 +75,7 @@ func (m *model) sweepUntilDone() {
 				return
 			}
 			p.Invoke()
-			if _, err := a.Sweep(context.Background(), xorack.SweepOptions{Announce: m.announce(p)}); err != nil && !p.Dead() {
+			if _, err := a.Sweep(context.Background(), xorack.SweepOptions{Announce: m.listed(p)}); err != nil && !p.Dead() {
 				_ = m.failed(err)
 			}
 			if p.Dead() {

@@ -92,7 +92,7 @@ func (m *model) sweep() error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.Sweep(&limited{Context: context.Background(), left: 10_000}, xorack.SweepOptions{Announce: m.announceWell}); err != nil {
+	if _, err := a.Sweep(&limited{Context: context.Background(), left: 10_000}, xorack.SweepOptions{Announce: m.listedWell()}); err != nil {
 		return err
 	}
 	m.changed = true
@@ -109,7 +109,7 @@ func (m *model) byTimer() error {
 		return err
 	}
 	if err := m.alarms.Run(&m.now, func(tag string) (time.Time, error) {
-		_, next, err := a.Wake(context.Background(), tag, xorack.SweepOptions{Announce: m.announceWell})
+		_, next, err := a.Wake(context.Background(), tag, xorack.SweepOptions{Announce: m.listedWell()})
 		return next, err
 	}); err != nil {
 		return err
@@ -186,6 +186,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	m.memory.Snapshot(d)
 	m.past.Snapshot(d)
+	m.rows.Snapshot(d)
 	d.Int(int64(len(m.records)))
 	for _, r := range m.records {
 		d.Digest(r.image.Digest())

@@ -9,8 +9,8 @@
 //	A5 no edge joins after the end
 //	L  every chain that was created ends; one whose work was all done is done
 //
-// and that nothing is sealed before its end was announced and carried to its
-// parent, that an open chain is never deleted, that nothing times out before
+// and that nothing is sealed before its end was announced, listed where it failed or timed out, and carried to
+// its parent, that an open chain is never deleted, that nothing times out before
 // its time, and that each answer says what was so; above all, that at most one
 // operation is answered that it ended a chain.
 package xoracksim
@@ -48,6 +48,8 @@ type model struct {
 	// store is the table as no process sees it, known what was read of it and
 	// stands there still.
 	store *xorack.Store
+	// rows is the table of trouble.
+	rows  *ddb.Memory
 	known map[string]xorack.Chain
 	now   time.Time
 
@@ -96,7 +98,7 @@ type record struct {
 func newModel(run *sim.Run) *model {
 	memory := ddb.NewMemory(chains).Remember()
 	m := &model{
-		run: run, known: map[string]xorack.Chain{}, memory: memory, store: storeOn(memory), now: start, stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
+		run: run, rows: newRows(), known: map[string]xorack.Chain{}, memory: memory, store: storeOn(memory), now: start, stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
 		announced: map[string]xorack.End{}, seen: map[*tree]bool{}, gone: map[*tree]bool{}, dueShards: map[string]ddb.Value{},
 	}
 	memory.OnChange(func(c ddb.Change) {
@@ -291,6 +293,7 @@ func (m *model) checkSeal(c xorack.Chain) {
 		if m.announced[c.EventID()] != c.End() {
 			m.run.Violation("%s was sealed as %s, and announced as %q", c.Tag, c.End(), m.announced[c.EventID()])
 		}
+		m.checkListed(c)
 	}
 	if t == nil || t.parent == nil {
 		return

@@ -27,7 +27,7 @@ func (m *model) handler() {
 				continue
 			}
 			p.Invoke()
-			_, err := a.Finish(context.Background(), m.records[0].Chain, m.announce(p))
+			_, err := a.Finish(context.Background(), m.records[0].Chain, m.listed(p))
 			if p.Dead() {
 				return
 			}
@@ -49,7 +49,7 @@ func (m *model) sweeper(times int) {
 			if p.Choose(sim.Labelf("begins"), nil, "") < 0 {
 				return
 			}
-			if _, err := a.Sweep(context.Background(), xorack.SweepOptions{Announce: m.announce(p)}); err != nil && !p.Dead() {
+			if _, err := a.Sweep(context.Background(), xorack.SweepOptions{Announce: m.listed(p)}); err != nil && !p.Dead() {
 				_ = m.failed(err)
 			}
 			if p.Dead() {
@@ -69,7 +69,7 @@ func (m *model) timer(tags ...string) {
 			if p.Choose(sim.Labelf("wake %s", tag), nil, "") < 0 {
 				return
 			}
-			if _, _, err := a.Wake(context.Background(), tag, xorack.SweepOptions{Announce: m.announce(p)}); err != nil && !p.Dead() {
+			if _, _, err := a.Wake(context.Background(), tag, xorack.SweepOptions{Announce: m.listed(p)}); err != nil && !p.Dead() {
 				_ = m.failed(err)
 			}
 			if p.Dead() {

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
+)
+
+// listing is the handler on tables in memory, with a meter before them, and the sweep.
+type listing struct {
+	*httpapitest.Client
+	// tenants is the client of an API with tokens.
+	tenants *httpapitest.Client
+	t       *testing.T
+	api     *service
+	acker   *xorack.Acker
+	meter   *ddbtest.Meter
+	rows    *trouble.Store
+	now     time.Time
+}
+
+func newListing(t *testing.T) *listing {
+	t.Helper()
+	l := &listing{t: t, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	clock := func() time.Time { return l.now }
+	l.meter = ddbtest.NewMeter(ddb.NewMemory(append(xorack.Names{}.Tables(), trouble.Definition(trouble.DefaultName))...))
+	store, err := xorack.NewStore(l.meter, xorack.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.acker, err = xorack.New(store, &xorack.Options{Now: clock}); err != nil {
+		t.Fatal(err)
+	}
+	l.rows = trouble.NewStore(l.meter, trouble.Definition(trouble.DefaultName))
+	l.api = &service{acker: l.acker, stamper: stamps.New(l.acker), trouble: l.rows, emitter: emf.New(io.Discard, emf.Names{}), now: clock}
+	l.Client = httpapitest.New(t, l.api.handle)
+	ofTenants := *l.api
+	ofTenants.tenantClaim = "org"
+	l.tenants = httpapitest.New(t, ofTenants.handle)
+	return l
+}
+
+// sweep finishes what is due, as the sweep's function does.
+func (l *listing) sweep() {
+	l.t.Helper()
+	if _, err := l.acker.Sweep(l.t.Context(), xorack.SweepOptions{Announce: announce.Listed(l.rows, 0, func(context.Context, xorack.Chain) error { return nil })}); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// create makes a chain, and returns its root.
+func (l *listing) create(tag string) xorack.Edge {
+	l.t.Helper()
+	created, err := l.acker.Create(l.t.Context(), tag, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return created.Roots[0]
+}
+
+// fail makes a chain that failed.
+func (l *listing) fail(tag string) {
+	l.t.Helper()
+	if _, err := l.acker.Fail(l.t.Context(), l.create(tag), "why"); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// ask asks as a tenant, or as an operator where there is none.
+func (l *listing) ask(as, query string) httpapitest.Answer {
+	if as == "" {
+		return l.Request("GET", "/chains", query, "")
+	}
+	return l.tenants.RequestAs("org", as, "GET", "/chains", query, "")
+}
+
+// listed are the tags of all pages, in the order of the alphabet where they have none.
+func (l *listing) listed(as, query string) string {
+	l.t.Helper()
+	asked, err := url.ParseQuery(query)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var tags []string
+	for range 100 {
+		a := l.ask(as, asked.Encode())
+		l.Want(query, a, 200)
+		var page struct {
+			List []struct{ Tag string }
+			Next string
+		}
+		if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
+			l.t.Fatal(err)
+		}
+		if strings.Contains(a.Body, "@") && as != "" {
+			l.t.Errorf("%s sees %s", as, a.Body)
+		}
+		for _, it := range page.List {
+			tags = append(tags, it.Tag)
+		}
+		if page.Next == "" {
+			if asked.Get("state") == "open" {
+				slices.Sort(tags)
+			}
+			return strings.Join(tags, " ")
+		}
+		asked.Set("after", page.Next)
+	}
+	l.t.Fatal("the pages do not end")
+	return ""
+}
+
+// TestListsOfChains: each chain in a state once, whoever asks, and nobody another's.
+func TestListsOfChains(t *testing.T) {
+	l := newListing(t)
+	for _, of := range []string{"", "@acme/", "@acme-eu/"} {
+		for _, name := range []string{"b", "a c", "c"} {
+			l.fail(of + "failed " + name)
+			l.create(of + "late " + name)
+		}
+	}
+	if _, err := l.acker.Done(t.Context(), l.create("done")); err != nil {
+		t.Fatal(err)
+	}
+	l.sweep()
+	l.now = l.now.Add(25 * time.Hour)
+	l.sweep()
+	for _, of := range []string{"", "@acme/", "@acme-eu/"} {
+		for _, name := range []string{"x", "y z"} {
+			l.create(of + name)
+		}
+	}
+	for _, c := range []struct{ as, query, want string }{
+		{"", "state=failed", "@acme-eu/failed a c @acme-eu/failed b @acme-eu/failed c @acme/failed a c @acme/failed b @acme/failed c failed a c failed b failed c"},
+		{"", "state=timed-out&prefix=@acme/", "@acme/late a c @acme/late b @acme/late c"},
+		{"", "state=open", "@acme-eu/x @acme-eu/y z @acme/x @acme/y z x y z"},
+		{"", "state=open&prefix=y", "y z"},
+		{"acme", "state=failed", "failed a c failed b failed c"},
+		{"acme", "state=failed&prefix=failed b", "failed b"},
+		{"acme", "state=timed-out", "late a c late b late c"},
+		{"acme", "state=open", "x y z"},
+		{"acme", "state=open&prefix=y", "y z"},
+		{"acme", "state=open&prefix=@acme-eu", ""},
+		{"globex", "state=open", ""},
+		{"globex", "state=failed", ""},
+	} {
+		for _, limit := range []string{"1", "2", "100"} {
+			if got := l.listed(c.as, strings.ReplaceAll(c.query, " ", "%20")+"&limit="+limit); got != c.want {
+				t.Errorf("%q sees %q by %s, limit %s; want %q", c.as, got, c.query, limit, c.want)
+			}
+		}
+	}
+	l.Want("a row", l.ask("acme", "state=timed-out&limit=1"), 200, `"list":[{"tag":"late a c","state":"timed-out","since":"2026-01-03T04:04:05Z","ageSeconds":0}],"next":"`)
+	l.Want("an open one", l.ask("acme", "state=open&prefix=x"), 200, `{"status":200,"list":[{"tag":"x","state":"open","due":"2026-01-03T04:19:05Z"}]}`)
+	l.Want("what an operator is told it costs", l.ask("", "state=open&prefix=x"), 200, `"looked":6}`)
+}
+
+// TestAnEndIsListed until its record expires, or it is deleted.
+func TestAnEndIsListed(t *testing.T) {
+	l := newListing(t)
+	l.fail("a")
+	l.fail("b")
+	if state, err := l.api.stamper.Create(t.Context(), "s", []byte("1"), nil); err != nil {
+		t.Fatal(state, err)
+	}
+	l.sweep()
+	l.now = l.now.Add(25 * time.Hour)
+	l.sweep()
+	is := func(failed, timedOut string) {
+		t.Helper()
+		if got := l.listed("", "state=failed"); got != failed {
+			t.Errorf("%q failed, want %q", got, failed)
+		}
+		if got := l.listed("", "state=timed-out"); got != timedOut {
+			t.Errorf("%q timed out, want %q", got, timedOut)
+		}
+	}
+	is("a b", "s")
+	l.Want("delete", l.Request("POST", "/acks", "", `{"operation":"delete","tag":"a"}`), 410, `"outcome":"already-failed"`)
+	is("b", "s")
+	l.Want("delete", l.Request("POST", "/acks", "", `{"operation":"delete","tag":"s"}`), 200)
+	is("b", "")
+	l.now = l.now.Add(xorack.DefaultTombstone - 25*time.Hour)
+	is("", "")
+}
+
+// TestPlacesOfChains: a token is good for its list, and its reader.
+func TestPlacesOfChains(t *testing.T) {
+	l := newListing(t)
+	for n := range 3 {
+		l.create(fmt.Sprintf("@acme/%d", n))
+		l.fail(fmt.Sprintf("@acme/f%d", n))
+	}
+	l.sweep()
+	next := func(query string) string {
+		t.Helper()
+		var page struct{ Next string }
+		if a := l.ask("acme", query); json.Unmarshal([]byte(a.Body), &page) != nil || page.Next == "" {
+			t.Fatalf("%s: %s", query, a.Body)
+		}
+		return page.Next
+	}
+	open, failed := next("state=open&limit=1"), next("state=failed&limit=1")
+	for query, field := range map[string]string{
+		"state=open&after=" + failed: "after", "state=failed&after=" + open: "after", "state=open&prefix=1&after=" + open: "after",
+		"state=open&after=%21": "after", "state=": "state", "state=blocked": "state", "state=open&limit=0": "limit", "state=open&tag=t": "tag",
+		"state=open&state=failed": "state", "prefix=a": "prefix", "limit=1": "limit", "": "tag", "state=open&prefix=%ff": "prefix",
+	} {
+		l.Want(query, l.ask("acme", query), 400, `"field":"`+field+`"`)
+	}
+	l.Want("another's", l.ask("globex", "state=open&after="+open), 400, `"field":"after"`)
+	for _, place := range []string{"x", " 1", "tag x"} {
+		if _, err := placeOf(place); err == nil {
+			t.Errorf("%q is a place", place)
+		}
+	}
+}
+
+// TestUnitsOfChains: 50 that failed are a read unit at most, and so are 50 that are open, however many
+// there are; an end is one write unit dearer where it is listed, and one of the index.
+func TestUnitsOfChains(t *testing.T) {
+	l := newListing(t)
+	for n := range 1500 {
+		l.fail(fmt.Sprintf("orders/2026-11-23/%08d", n))
+	}
+	l.sweep()
+	for n := range 1500 {
+		l.create(fmt.Sprintf("orders/2026-11-24/%08d", n))
+	}
+	for query, tags := range map[string]int{"state=failed": 50, "state=open": 50, "state=failed&prefix=orders/2026-11-23/00000": 50} {
+		l.meter.Take()
+		a := l.ask("", query)
+		cost := l.meter.Take()
+		if got := strings.Count(a.Body, `"tag"`); got != tags || cost.Units.Reads > 1 || cost.Writes > 0 {
+			t.Errorf("%s: %d tags for %+v", query, got, cost)
+		}
+	}
+	finish := func(how string) ddb.Units {
+		t.Helper()
+		root := l.create("costs " + how)
+		done, err := l.acker.Done(t.Context(), root)
+		if how == "failed" {
+			done, err = l.acker.Fail(t.Context(), l.create("fails"), "why")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.meter.Take()
+		ok, err := l.acker.Finish(t.Context(), done.Chain, announce.Listed(l.rows, 0, func(context.Context, xorack.Chain) error { return nil }))
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		return l.meter.Take().Units
+	}
+	if done, failed := finish("done"), finish("failed"); done != (ddb.Units{Writes: 1, Index: 1}) || failed != (ddb.Units{Writes: 2, Index: 2}) {
+		t.Errorf("a done chain is finished for %+v, a failed one for %+v", done, failed)
+	}
+}

@@ -132,12 +132,13 @@ func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswe
 	return a
 }
 
-// statusAnswer is a consumer beside its queue.
+// statusAnswer is a consumer beside its queue, and its sink where anything is known of that.
 type statusAnswer struct {
 	*consumerAnswer
 	Position jsonseq.Seq    `json:"position"`
 	Lag      jsonseq.Seq    `json:"lag"`
 	Waiting  *waitingAnswer `json:"waiting,omitempty"`
+	Sink     *sinkAnswer    `json:"sink,omitempty"`
 }
 
 // waitingAnswer is the next message to deliver: since when it waits, or that it is
@@ -190,9 +191,13 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 		list = list[:limit]
 		document.Next = list[limit-1].Name
 	}
-	for _, it := range list {
+	sinks, err := s.sinks(ctx, c, list)
+	if err != nil {
+		return 0, nil, err
+	}
+	for i, it := range list {
 		document.Consumers = append(document.Consumers, statusAnswer{
-			consumerAnswer: s.answer(c.Scope, it.Consumer), Position: jsonseq.Seq(it.Position), Lag: jsonseq.Seq(it.Lag()),
+			consumerAnswer: s.answer(c.Scope, it.Consumer), Position: jsonseq.Seq(it.Position), Lag: jsonseq.Seq(it.Lag()), Sink: sinks[i],
 		})
 	}
 	if one == "" {

@@ -132,6 +132,9 @@ type Consumer struct {
 	// Act is the key of the last act that a batch of acts did to the consumer: see
 	// [Operation.Key].
 	Act string
+	// Asked is a position that the queue has reached, noted while a claim was in flight by somebody whom
+	// it stopped.
+	Asked int64
 }
 
 // Outgoing is a queue for which a claim has replies. Their id derives from the

@@ -20,6 +20,9 @@ type Evidence struct {
 	Taken int64
 	// Failing are queues of which a batch failed since, the last one last.
 	Failing []string
+	// FailingSince is since when there are any, for people; TakenAt when it was last noted that the sink took
+	// a batch.
+	FailingSince, TakenAt time.Time
 	// Circuit is whether the sink is asked at all.
 	Circuit Circuit
 	// Passed are those of Failing that let the next probe pass to another queue, each as often as
@@ -42,6 +45,11 @@ type Circuit struct {
 	Announced bool
 }
 
+// TookSince reports whether the sink is known to have taken something, or a probe, since a time.
+func (e Evidence) TookSince(at time.Time) bool {
+	return e.TakenAt.After(at) || e.Circuit.Closed.After(at)
+}
+
 // Open reports whether nothing is handed on but by a probe.
 func (c Circuit) Open() bool { return !c.Opened.IsZero() }
 
@@ -62,14 +70,17 @@ func encodeEvidence(e Evidence) ddb.Item {
 		attrQueue: ddb.Text(evidenceOf(e.Consumer)), attrConsumer: ddb.Text(evidenceKey), attrVersion: ddb.Int(layout),
 		attrRev: ddb.Int(e.Rev), attrBy: ddb.Text(e.By), attrTaken: ddb.Int(e.Taken), attrFailing: queuesOf(e.Failing),
 	}
+	for name, at := range map[ddb.Path]time.Time{
+		attrFailingSince: e.FailingSince, attrTakenAt: e.TakenAt,
+		attrOpened: e.Circuit.Opened, attrProbeAt: e.Circuit.ProbeAt, attrClosed: e.Circuit.Closed,
+	} {
+		if !at.IsZero() {
+			fields[name] = ddb.Millis(at)
+		}
+	}
 	if e.Circuit != (Circuit{}) {
 		fields[attrVersion] = ddb.Int(layoutCircuit)
 		fields[attrProbes], fields[attrAnnounced], fields[attrWaking] = ddb.Int(e.Circuit.Probes), ddb.Bool(e.Circuit.Announced), ddb.Bool(e.Circuit.Waking)
-		for name, at := range map[ddb.Path]time.Time{attrOpened: e.Circuit.Opened, attrProbeAt: e.Circuit.ProbeAt, attrClosed: e.Circuit.Closed} {
-			if !at.IsZero() {
-				fields[name] = ddb.Millis(at)
-			}
-		}
 		if len(e.Passed) > 0 {
 			fields[attrPassed] = queuesOf(e.Passed)
 		}
@@ -106,6 +117,7 @@ func decodeEvidence(name string, it ddb.Item) (Evidence, error) {
 	d.Layout(attrVersion, layoutCircuit)
 	e.Rev, e.By, e.Taken = d.Number(attrRev), d.Text(attrBy), d.Number(attrTaken)
 	e.Failing, e.Passed = decodeQueues(&d, attrFailing), decodeQueues(&d, attrPassed)
+	e.FailingSince, e.TakenAt = d.MillisOr(attrFailingSince), d.MillisOr(attrTakenAt)
 	e.Circuit = Circuit{
 		Opened: d.MillisOr(attrOpened), ProbeAt: d.MillisOr(attrProbeAt), Probes: d.NumberOr(attrProbes, 0),
 		Closed: d.MillisOr(attrClosed), Waking: d.True(attrWaking), Announced: d.True(attrAnnounced),

@@ -35,15 +35,16 @@ func TestStoreEvidence(t *testing.T) {
 		b.check(err)
 		same(b.T, "nothing learnt", none, record.Evidence{Consumer: name})
 
-		first := record.Evidence{Consumer: name, Rev: 1, By: "a", Failing: []string{"q"}}
-		b.learnt("learnt", first, true)(b.Learn(b.Context(), none, record.Evidence{Consumer: name, By: "a", Failing: []string{"q"}}))
+		at := time.UnixMilli(1_000).UTC()
+		first := record.Evidence{Consumer: name, Rev: 1, By: "a", Failing: []string{"q"}, FailingSince: at}
+		b.learnt("learnt", first, true)(b.Learn(b.Context(), none, record.Evidence{Consumer: name, By: "a", Failing: []string{"q"}, FailingSince: at}))
 		b.learnt("again", first, true)(b.Learn(b.Context(), none, first))
 		other := first
 		other.By, other.Failing = "b", []string{"r"}
 		b.learnt("by another, who saw nothing", first, false)(b.Learn(b.Context(), none, other))
 
-		second := record.Evidence{Consumer: name, Rev: 2, By: "b", Taken: 1}
-		b.learnt("taken", second, true)(b.Learn(b.Context(), first, record.Evidence{Consumer: name, By: "b", Taken: 1}))
+		second := record.Evidence{Consumer: name, Rev: 2, By: "b", Taken: 1, TakenAt: at}
+		b.learnt("taken", second, true)(b.Learn(b.Context(), first, record.Evidence{Consumer: name, By: "b", Taken: 1, TakenAt: at}))
 		b.learnt("again, after another did it", second, false)(b.Learn(b.Context(), none, first))
 		late := second
 		late.By = "c"
@@ -79,12 +80,14 @@ func TestStoreEvidenceIsNoConsumer(t *testing.T) {
 // not read.
 func TestStoreEvidenceItem(t *testing.T) {
 	each(t, func(b *bench) {
-		_, _, err := b.Learn(b.Context(), record.Evidence{Consumer: b.queue}, record.Evidence{Consumer: b.queue, By: "a", Taken: 3, Failing: []string{"q", "r"}})
+		_, _, err := b.Learn(b.Context(), record.Evidence{Consumer: b.queue}, record.Evidence{
+			Consumer: b.queue, By: "a", Taken: 3, Failing: []string{"q", "r"}, FailingSince: time.UnixMilli(2_000), TakenAt: time.UnixMilli(1_000),
+		})
 		b.check(err)
 		key := ddb.Fields{"queue": ddb.Text("consumer " + b.queue), "consumer": ddb.Text(" evidence")}.Item()
 		a, err := b.faults.Do(b.Context(), ddb.Get{Op: ddb.Op{Table: &shared.tables[0]}, Key: key, Strong: true})
 		b.check(err)
-		same(b.T, "item", a.Item.String(), `{by:a consumer: evidence failing:[q r] queue:consumer `+b.queue+` rev:1 taken:3 v:1}`)
+		same(b.T, "item", a.Item.String(), `{by:a consumer: evidence failing:[q r] failingSince:2000 queue:consumer `+b.queue+` rev:1 taken:3 takenAt:1000 v:1}`)
 		for name, wrong := range map[string]ddb.Action{
 			"a newer layout": ddb.Path("v").Set(ddb.Int(3)), "no time": ddb.Path("opened").Set(ddb.Text("now")), "no number": ddb.Path("rev").Remove(), "no queues": ddb.Path("failing").Set(ddb.ListOf(ddb.Int(1))),
 		} {

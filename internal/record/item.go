@@ -50,6 +50,7 @@ const (
 	attrKeptFrom         ddb.Path = "keptFrom"
 	attrLastOp           ddb.Path = "lastOp"
 	attrAct              ddb.Path = "act"
+	attrAsked            ddb.Path = "asked"
 	attrTracked          ddb.Path = "tracked"
 	attrOutbox           ddb.Path = "outbox"
 	attrRefused          ddb.Path = "refused"
@@ -59,10 +60,11 @@ const (
 	attrRefusedWhy       ddb.Path = "refusedWhy"
 	attrRefusedSince     ddb.Path = "refusedSince" // ms
 
-	// Of the evidence, beside taken.
+	// Of the evidence, beside taken and failingSince.
 	attrRev     ddb.Path = "rev"
 	attrBy      ddb.Path = "by"
 	attrFailing ddb.Path = "failing"
+	attrTakenAt ddb.Path = "takenAt" // ms
 	// And of its circuit.
 	attrOpened    ddb.Path = "opened"  // ms
 	attrProbeAt   ddb.Path = "probeAt" // ms
@@ -171,6 +173,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		KeptFrom:     d.NumberOr(attrKeptFrom, 0),
 		LastOp:       d.Text(attrLastOp),
 		Act:          d.TextOr(attrAct, ""),
+		Asked:        d.NumberOr(attrAsked, 0),
 	}
 	switch c.State {
 	case Idle, Started, Prepared, InDoubt, Sending, Blocked:

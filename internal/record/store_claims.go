@@ -178,6 +178,19 @@ func (s *Store) commitAndClaim(ctx context.Context, op, queue, name string, cond
 	return c, made || c.holds(Token{token.N + 1, claim.Req}), err
 }
 
+// Ask notes a position beyond the range of a claim that is in flight, which its queue has reached: who ends
+// the claim sees it, and goes on. It is false where the claim is in flight no more; a higher position
+// that is noted stays. 1 write unit.
+//
+// Lost response: the repeat notes it again. Another noted a higher one first: that one holds for both.
+// We die right after: nothing is left to do.
+func (s *Store) Ask(ctx context.Context, seen Consumer, position int64) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "ask", seen.Queue, seen.Name, ddb.And(
+		isHeld(seen.Token, Started, Sending), ddb.Or(attrAsked.Missing(), attrAsked.Lt(ddb.Int(position)))),
+		attrAsked.Set(ddb.Int(position)))
+	return c, made || c.State == seen.State && c.Token == seen.Token && c.Asked >= position, err
+}
+
 // Fail gives the claim of a token back. 1 write unit.
 //
 // Lost response: the repeat fails; the token's outcome is Aborted, or the

@@ -198,6 +198,35 @@ func TestStoreCommitAndClaimRefused(t *testing.T) {
 	})
 }
 
+// TestStoreAsk: the highest position that anybody noted stays with the consumer, and nobody notes one where the
+// claim is not in flight any more.
+func TestStoreAsk(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		b.answer("without a claim", c, false)(b.Ask(b.Context(), c, 9))
+		c = b.claim(c, "r1", 5)
+		want := c
+		want.Asked = 7
+		b.answer("noted", want, true)(b.Ask(b.Context(), c, 7))
+		b.answer("again", want, true)(b.Ask(b.Context(), c, 7))
+		b.answer("a lower one", want, true)(b.Ask(b.Context(), c, 6))
+		another := c
+		another.Token.Req = "r2"
+		b.answer("with another claim", want, false)(b.Ask(b.Context(), another, 6))
+		b.answer("a higher one with another claim", want, false)(b.Ask(b.Context(), another, 9))
+		another = c
+		another.Token.N++
+		b.answer("with a claim of another number", want, false)(b.Ask(b.Context(), another, 9))
+		want.Asked = 8
+		b.answer("a higher one", want, true)(b.Ask(b.Context(), c, 8))
+		want = committed(want)
+		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("too late", want, false)(b.Ask(b.Context(), c, 9))
+		b.answer("too late, a lower one", want, false)(b.Ask(b.Context(), c, 6))
+		b.claim(want, "r3", 8)
+	})
+}
+
 func TestStoreFail(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // Act is what a batch of acts does to one consumer.
@@ -87,16 +89,20 @@ func (d *Deliverer) actOnce(ctx context.Context, a Act) (Operation, error) {
 		return d.acted(ctx, asked, after)
 	case failed == nil:
 		return asked, ErrOutran // another did it, and the act of another batch came after
-	case comesAgain(ctx, failed):
+	case !isRefusal(failed):
 		return asked, failed
 	}
 	why, _ := refusedFor(failed)
 	return d.store.EndAct(ctx, a.Queue, asked.Key(), why)
 }
 
-// comesAgain reports whether an error says nothing about the consumer as it stands.
-func comesAgain(ctx context.Context, err error) bool {
-	return errors.Is(err, ErrOutran) || ddb.Transient(err) || ctx.Err() != nil
+// isRefusal reports whether an error is about a consumer, or its queue, as it stands. Any other says
+// nothing about them, and its words are for who runs the store.
+func isRefusal(err error) bool {
+	var wrong *cursor.InvalidError
+	return errors.As(err, &wrong) || slices.ContainsFunc(
+		[]error{ErrNotBlocked, ErrClaimed, ErrQuarantined, ErrNoConsumer, cursor.ErrNoQueue},
+		func(known error) bool { return errors.Is(err, known) })
 }
 
 // asked is what is on record of an act on a consumer.
@@ -133,7 +139,10 @@ func (d *Deliverer) acted(ctx context.Context, asked Operation, c Consumer) (Ope
 	if err != nil || c.Paused != "" {
 		return done, err
 	}
-	return done, d.sorter.Nudge(ctx, asked.Queue)
+	if err = d.sorter.Nudge(ctx, asked.Queue); isErased(err, asked.Queue) {
+		err = nil // there is nobody to wake up
+	}
+	return done, err
 }
 
 func (a Act) validate() error {

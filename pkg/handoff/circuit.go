@@ -112,10 +112,16 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 	}
 	probed := f.probe > 0 && e.Circuit.Open() && e.Circuit.Probes == f.probe
 	opens := f.sink && f.circuit != nil && !f.circuit.Off && !e.Circuit.Open()
-	// Where as many of a tracked consumer are noted already, they may be of chains.
-	unknown := f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || f.Tracked && opens)
+	// Where as many are noted already, those of a tracked consumer may be of chains, and others may be paused
+	// since before the circuit closed.
+	closed := e.Circuit.Closed
+	older := f.Tracked || !closed.IsZero() && !closed.Before(e.FailingSince)
+	unknown := f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || older && opens)
 	if unknown || f.sink && probed {
 		next.Failing, changed = asLast(e.Failing, f.Queue), true
+		if len(e.Failing) == 0 {
+			next.FailingSince = ddb.ToMillis(now)
+		}
 	}
 	switch {
 	case f.circuit == nil:
@@ -138,6 +144,9 @@ func asLast(failing []string, queue string) []string {
 // now keeps nobody.
 func (run *delivery) lets(ctx context.Context) bool {
 	run.learnt, _ = run.evidence(ctx, run.Consumer)
+	if run.reader.Circuit.Off && run.learnt.Circuit.Open() {
+		run.closes(ctx, run.learnt) // it was switched off since
+	}
 	if circuit := run.learnt.Circuit; run.opens(run.learnt) && run.now().Before(circuit.ProbeAt) {
 		run.tellCircuit(run.learnt)
 		run.Ended = EndedCircuitOpen
@@ -232,8 +241,9 @@ func (d *Deliverer) tries(seen, next record.Evidence) bool {
 	return true
 }
 
-// closes closes the circuit that is known to be open, as the sink took a probe, however the
-// evidence changed meanwhile. Where it cannot be closed now, the next probe does.
+// closes closes the circuit that is known to be open, as the sink took a probe, or as there is to be
+// none, however the evidence changed meanwhile. Where it cannot be closed now, the next probe does, or who
+// looks next.
 func (d *Deliverer) closes(ctx context.Context, seen record.Evidence) {
 	e, err := d.store.Evidence(ctx, seen.Consumer, true)
 	for range maxNotes {

@@ -3,11 +3,13 @@ package handoff
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // held is the row of a queue that an open circuit keeps from being delivered. Those of a circuit that
@@ -49,51 +51,127 @@ func (run *delivery) hold(ctx context.Context) {
 const probesHeld = 3
 
 // wakeForProbe wakes up who delivers for a probe that is due: queues that are held back, or else those
-// that are known to fail.
+// that are known to fail. Where none of them has anything to deliver, the circuit is closed.
 func (r *sweepRun) wakeForProbe(ctx context.Context, e record.Evidence) error {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), "", probesHeld)
-	if err != nil || len(rows) == 0 {
-		return cmp.Or(r.wakeAll(ctx, e.Failing), err)
+	if err == nil && len(rows) > 0 {
+		return r.wakeHeld(ctx, e, rows)
 	}
-	return r.wakeHeld(ctx, e, rows)
+	return errors.Join(err, r.wakeAll(ctx, e.Failing))
+}
+
+// endsUnproven closes a circuit for which nobody can make a probe, and reports whether it did: nothing is held
+// back, and an operator skipped what was last waiting, went to another place, or paused its consumers. Those that
+// still fail stay known to do so: where one of them, or another queue, fails again, it opens.
+//
+// Another did it first, or made a probe: the evidence is not what was seen, and nothing changes. We die right
+// after: the next who comes wakes up what was held back meanwhile.
+func (r *sweepRun) endsUnproven(ctx context.Context, e record.Evidence) (bool, error) {
+	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), "", 1)
+	if err != nil || len(rows) > 0 {
+		return false, err
+	}
+	next := e
+	next.Failing = nil
+	for _, queue := range e.Failing {
+		fails, probes, err := r.mayProbe(ctx, e.Consumer, queue)
+		if err != nil || probes {
+			return false, err
+		}
+		if fails {
+			next.Failing = append(next.Failing, queue)
+		}
+	}
+	if len(next.Failing) == 0 {
+		next.FailingSince = time.Time{}
+	}
+	_, made, err := r.learnCircuit(ctx, e, closed(next, r.now()))
+	return made, err
+}
+
+// mayProbe reports whether the consumer of a queue still fails, and whether who delivers to it has, or will
+// have, something to hand on.
+func (r *sweepRun) mayProbe(ctx context.Context, consumer, queue string) (fails, probes bool, err error) {
+	c, err := r.store.Consumer(ctx, queue, consumer)
+	if err != nil || !c.Exists() {
+		return false, false, err
+	}
+	if c.Paused != "" || c.State == Blocked {
+		return c.Fails(), false, nil
+	}
+	it, err := r.sorter.Status(ctx, queue)
+	if errors.Is(err, cursor.ErrNoQueue) || isErased(err, queue) {
+		return false, false, nil
+	}
+	return c.Fails(), c.State != Idle || it.Position > c.Delivered, err
 }
 
 // wakeHeld wakes queues up that were held back. A row is deleted before, so that a queue that is held
-// back anew has one again.
+// back anew has one again; that of a queue that cannot be woken up comes again as the last one, and keeps
+// none of the others.
 //
 // We die after the deletion: the sweep wakes the queue up, as any that lags.
 func (r *sweepRun) wakeHeld(ctx context.Context, e record.Evidence, rows []trouble.Row) error {
+	asleep, err := r.wakeRows(ctx, e, rows)
+	return errors.Join(err, r.holdAgain(ctx, asleep))
+}
+
+// wakeRows deletes rows, and wakes up the queues that they are about. It returns the rows of those that
+// could not be woken up.
+func (r *sweepRun) wakeRows(ctx context.Context, e record.Evidence, rows []trouble.Row) (asleep []trouble.Row, err error) {
+	var errs []error
 	for _, row := range rows {
 		// What the index shows may be over, and has no number.
 		row.N = held(row.Queue, e, row.Since).N
 		if err := r.store.Trouble().Delete(ctx, row); err != nil {
-			return err
+			return asleep, errors.Join(append(errs, err)...)
 		}
 		if err := r.wakeAll(ctx, []string{row.Queue}); err != nil {
-			_ = r.store.Trouble().Put(ctx, row)
-			return err
+			asleep, errs = append(asleep, row), append(errs, err)
 		}
 	}
-	return nil
+	return asleep, errors.Join(errs...)
+}
+
+// holdAgain notes queues that could not be woken up as those that are held back last.
+func (r *sweepRun) holdAgain(ctx context.Context, asleep []trouble.Row) error {
+	var errs []error
+	for _, row := range asleep {
+		row.Since = r.now()
+		errs = append(errs, r.store.Trouble().Put(ctx, row))
+	}
+	return errors.Join(errs...)
+}
+
+// wakeLate wakes up queues of which it was noted that they are held back when the circuit had closed, and all others
+// were woken up: as many as a second has. Half a read unit where there is none.
+func (r *sweepRun) wakeLate(ctx context.Context, e record.Evidence) error {
+	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), "", r.bounds(e.Consumer).WakeRate)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	return r.wakeHeld(ctx, e, rows)
 }
 
 const (
 	// wakeTurn is how long a call wakes queues up that were held back.
-	wakeTurn = 20 * time.Second
+	wakeTurn = sweepTurn
+	// maxAsleep is how many queues cannot be woken up until a call ends: it is not theirs alone then.
+	maxAsleep = 20
 	// wakeSteps is how many times a second it does so.
 	wakeSteps = 10
 	// heldLate is how long after a circuit closed somebody may hold a queue back who does not know that.
 	heldLate = 2 * evidenceFor
 )
 
-// wakeRate is how many queues a second are woken up.
-func (r *sweepRun) wakeRate(consumer string) int {
+// bounds are those of the circuit of a consumer's name, as far as the sweep knows its reader.
+func (r *sweepRun) bounds(consumer string) Circuit {
 	for _, reader := range r.options.Readers {
 		if reader.Name == consumer {
-			return reader.Circuit.withDefaults().WakeRate
+			return reader.Circuit.withDefaults()
 		}
 	}
-	return Circuit{}.withDefaults().WakeRate
+	return Circuit{}.withDefaults()
 }
 
 // wakes wakes up the queues that a circuit held back which has closed, those first that wait for longest,
@@ -129,26 +207,31 @@ func (r *sweepRun) wakes(ctx context.Context, e record.Evidence) (time.Time, err
 	return due, err
 }
 
-// wakeInTurn wakes queues up at the rate of the consumer, until none is left or the turn is over.
+// wakeInTurn wakes queues up at the rate of the consumer, until none is left or the turn is over. Those that
+// cannot be woken up are held back again behind it, so that each is tried once in a turn.
 func (r *sweepRun) wakeInTurn(ctx context.Context, e record.Evidence) (left bool, err error) {
-	rate := r.wakeRate(e.Consumer)
+	rate := r.bounds(e.Consumer).WakeRate
 	began, woken, after := r.now(), 0, ""
+	var asleep []trouble.Row
+	defer func() { err = errors.Join(err, r.holdAgain(ctx, asleep)) }()
 	for {
-		rows, next, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), after, max(rate/wakeSteps, 1))
-		if err != nil || len(rows) == 0 && after == "" {
-			return false, err
+		rows, next, failed := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), after, max(rate/wakeSteps, 1))
+		if failed != nil || len(rows) == 0 && after == "" {
+			return len(asleep) > 0, errors.Join(err, failed)
 		}
 		after = next
-		if err := r.wakeHeld(ctx, e, rows); err != nil {
+		not, failed := r.wakeRows(ctx, e, rows)
+		asleep, err = append(asleep, not...), errors.Join(err, failed)
+		if failed != nil && len(not) == 0 || len(asleep) > maxAsleep {
 			return true, err
 		}
 		woken += len(rows)
 		due := began.Add(time.Duration(woken) * time.Second / time.Duration(rate))
 		if !r.hasTime(ctx, began.Add(wakeTurn), max(due.Sub(r.now()), 0)+r.margin) {
-			return true, nil
-		}
-		if err := r.sleep(ctx, due.Sub(r.now())); err != nil {
 			return true, err
+		}
+		if failed := r.sleep(ctx, due.Sub(r.now())); failed != nil {
+			return true, errors.Join(err, failed)
 		}
 	}
 }

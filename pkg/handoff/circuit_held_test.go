@@ -2,6 +2,7 @@ package handoff_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -157,7 +158,7 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 		if next.After(k.now) {
 			k.now = next
 		}
-		if calls > 3 {
+		if calls > 4 {
 			t.Fatal("no end")
 		}
 	}
@@ -186,11 +187,11 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	first := k.d
 	began := k.now
 	k.queues.fail = func(request, _ string) error {
-		if k.d == first && request == "nudge" && k.now.Sub(began) < 19*time.Second {
+		if k.d == first && request == "nudge" && k.now.Sub(began) < 4*time.Second {
 			k.holder(waits)
 			did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
 			k.must(err)
-			if did.Nudged > 0 || next.Sub(began).Truncate(time.Second) != 20*time.Second {
+			if did.Nudged > 0 || next.Sub(began).Truncate(time.Second) != 5*time.Second {
 				t.Errorf("the other did %+v, and comes again after %s", did, next.Sub(began))
 			}
 			k.d = first
@@ -199,12 +200,53 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	}
 	did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
 	k.must(err)
-	if did.Nudged < 19 || did.Nudged > 21 || next.After(k.now) {
+	if did.Nudged < 4 || did.Nudged > 6 || next.After(k.now) {
 		t.Errorf("%d in a turn, and the next is in %s", did.Nudged, next.Sub(k.now))
 	}
-	if did, _, err = k.d.WakeCircuit(t.Context(), "c", o); err != nil || did.Nudged < 10 {
+	if did, _, err = k.d.WakeCircuit(t.Context(), "c", o); err != nil || did.Nudged < 4 {
 		t.Errorf("%d in the next turn, %v", did.Nudged, err)
 	}
+}
+
+// TestOneQueueSleepsOn: one that cannot be woken up keeps none of the others held back, is tried once in a
+// turn, and stays, as the last one.
+func TestOneQueueSleepsOn(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	for _, queue := range []string{"r1", "bad", "r2", "r3"} {
+		k.put(queue, 1)
+		k.pass(time.Millisecond)
+		k.hands(queue, handoff.EndedCircuitOpen)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", handoff.EndedCaughtUp)
+	var tried []string
+	k.queues.fail = func(request, queue string) error {
+		if request == "nudge" {
+			tried = append(tried, queue)
+			if queue == "bad" {
+				return cursor.ErrUnavailable
+			}
+		}
+		return nil
+	}
+	for _, want := range [][]string{{"q3", "r1", "bad", "r2", "r3"}, {"r4", "bad"}} {
+		tried = nil
+		_, next, err := k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{})
+		if !errors.Is(err, cursor.ErrUnavailable) || next.IsZero() {
+			t.Errorf("it is to be gone on with at %s, %v", next, err)
+		}
+		k.same("tried", slices.Compact(tried), want)
+		k.same("held back", k.heldBack(), []string{"bad"})
+		k.now = next
+		must := trouble.Row{State: trouble.HeldBy("c"), Queue: "r4", Consumer: "c", Since: k.now.Add(-time.Hour), N: 1}
+		k.must(k.store.Trouble().Put(t.Context(), must))
+	}
+	k.queues.fail = nil
+	_, _, err := k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{})
+	k.must(err)
+	k.same("held back", k.heldBack(), nil)
 }
 
 // TestHeldBackRequestsGoWrong: whatever goes wrong once, every queue is woken up, by who wakes or by

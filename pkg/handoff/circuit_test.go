@@ -431,8 +431,12 @@ func TestACircuitThatIsOff(t *testing.T) {
 	}
 	k = newDesk(t)
 	k.opens()
-	if done := k.d.Deliver(t.Context(), "q", off, -1); done.Ended != handoff.EndedFailed || !done.Record.RetryAt.Before(k.circuit().ProbeAt) {
+	probe := k.circuit().ProbeAt
+	if done := k.d.Deliver(t.Context(), "q", off, -1); done.Ended != handoff.EndedFailed || !done.Record.RetryAt.Before(probe) {
 		t.Errorf("%+v", done)
+	}
+	if c := k.circuit(); c.Open() || !c.Waking {
+		t.Errorf("it was switched off, and is %+v", c)
 	}
 	if row, found, err := k.store.Trouble().Row(t.Context(), trouble.HeldBy("c"), "q", "c"); err != nil || found {
 		t.Errorf("%+v, %v", row, err)

@@ -77,25 +77,27 @@ type Delivery struct {
 // known is a position that the queue is known to have reached, such as that of
 // a stream record, and -1 where there is none: it saves a read.
 //
-// What came while it was at it is handed on too: after each commit with nothing
-// known to be left it looks at the position again, strongly. So a record that
-// finds another's claim in flight (Busy) may be dropped.
+// It hands on what is known to be there, up to that position at least. A call that finds another's claim in flight
+// (Busy) notes its position with the claim, and who commits the claim goes on: so every record
+// may be dropped that was answered without an error.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
-	done := d.deliver(ctx, queue, r, known, time.Time{})
+	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, time.Time{})
 	d.foresee(done)
 	return done
 }
 
-// deliver is Deliver, in a turn that is over at a time; the zero time means never.
-func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, known int64, until time.Time) Delivery {
+// deliver is Deliver, in a turn that is over at a time; the zero time means never. The queue moved to
+// what is known, and from where is known too, or -1.
+func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, until time.Time) Delivery {
 	run := &delivery{
-		Deliverer: d, reader: r.withDefaults(), position: known, until: until,
+		Deliverer: d, reader: r.withDefaults(), position: moved.To, until: until,
 		Delivery: Delivery{Queue: queue, Consumer: r.Name},
 	}
 	if err := errors.Join(validate(queue, r.Name), d.takes(r)); err != nil {
 		run.Err = err
 	} else {
-		run.Err = run.deliver(ctx)
+		run.Err = run.deliver(ctx, moved.From)
+		run.left.put(run.Record, run.Err)
 		run.hold(ctx)
 	}
 	if isErased(run.Err, queue) {
@@ -110,10 +112,8 @@ type delivery struct {
 	*Deliverer
 	Delivery
 	reader Reader
-	// position is one that the queue has reached; fresh tells that it was read
-	// after Record was last known to be Idle.
+	// position is one that the queue has reached; -1 where none is known.
 	position int64
-	fresh    bool
 	// longest is how long a batch took.
 	longest time.Duration
 	// until is when its turn is over; the zero time means never.
@@ -129,12 +129,17 @@ type delivery struct {
 	overdue bool
 }
 
-func (run *delivery) deliver(ctx context.Context) error {
-	c, err := run.store.Consumer(ctx, run.Queue, run.Consumer)
-	if err == nil && !c.Exists() {
-		c, err = run.create(ctx, run.Queue, run.Consumer, run.reader.Start, run.newReq())
+func (run *delivery) deliver(ctx context.Context, from int64) error {
+	c, err := Consumer{}, error(nil)
+	if left, ok := run.left.get(run.Queue, run.Consumer, from); ok && from < run.position {
+		c = left
+	} else {
+		c, err = run.store.Consumer(ctx, run.Queue, run.Consumer)
 	}
 	for {
+		if err == nil && !c.Exists() {
+			c, err = run.create(ctx, run.Queue, run.Consumer, run.reader.Start, run.newReq())
+		}
 		if err != nil {
 			return err
 		}
@@ -173,8 +178,8 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 			run.Ended = EndedLost // it was removed
 			return false, nil
 		}
-		// While the claim was in flight, the mover of the cursor went away.
-		run.Record, run.fresh = after, false
+		// While the claim was in flight, nobody noted what came.
+		run.Record, run.position = after, -1
 		return run.ready(ctx)
 	}
 	switch {
@@ -200,27 +205,24 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 			return false, run.replying(err)
 		}
 		run.store.NoteOver(ctx, finished, trouble.Replying)
-		run.Record, run.fresh = finished, false
+		run.Record = finished
 		return run.ready(ctx)
 	case c.Paused != "":
 		run.Ended = EndedPaused
 	case c.State == Blocked:
 		run.Ended = EndedBlocked
-	case c.State == Prepared || c.State == InDoubt || c.State == Sending ||
-		c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
-		run.Ended = EndedBusy
+	case c.State == Prepared || c.State == InDoubt || c.Tracked && c.State == Started:
+		run.Ended = EndedBusy // who ends it looks at the position
+	case c.State == Sending || c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
+		return run.busy(ctx)
 	case c.State == Idle && now.Before(c.RetryAt) && !run.mended(ctx, c):
 		run.Ended = EndedWait
 	}
 	if run.Ended != "" {
 		return false, nil
 	}
-	if run.position <= c.Delivered && !run.fresh {
-		it, err := run.sorter.Status(ctx, run.Queue)
-		if err != nil {
-			return false, err
-		}
-		run.position, run.fresh = it.Position, true
+	if err := run.knows(ctx); err != nil {
+		return false, err
 	}
 	if run.position <= c.Delivered {
 		run.Ended = EndedCaughtUp
@@ -231,6 +233,45 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return run.lets(ctx), nil
+}
+
+// knows has the position read where none is known, and takes up what others noted.
+func (run *delivery) knows(ctx context.Context) error {
+	if run.position < 0 {
+		it, err := run.sorter.Status(ctx, run.Queue)
+		if err != nil {
+			return err
+		}
+		run.position = it.Position
+	}
+	run.position = max(run.position, run.Record.Asked)
+	return nil
+}
+
+// busy notes with the claim that is in flight what is known to come behind it. Where it has ended
+// meanwhile, it goes on itself.
+func (run *delivery) busy(ctx context.Context) (bool, error) {
+	if err := run.knows(ctx); err != nil {
+		return false, err
+	}
+	c := run.Record
+	if run.position <= c.To || run.position <= c.Asked {
+		run.Ended = EndedBusy
+		return false, nil
+	}
+	after, noted, err := run.store.Ask(ctx, c, run.position)
+	switch {
+	case err != nil:
+		return false, err
+	case noted:
+		run.Ended = EndedBusy
+		return false, nil
+	case !after.Exists():
+		run.Ended = EndedLost // it was removed
+		return false, nil
+	}
+	run.Record = after
+	return run.ready(ctx)
 }
 
 // inTime reports whether the turn is not over, and another batch as long as the longest
@@ -280,10 +321,14 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	if err != nil {
 		return c, err
 	}
-	// Until the commit, somebody may move the cursor and find us at it.
-	run.fresh = false
 	for mine {
 		run.Record = c
+		if c.Tracked || c.Attempts > 1 || !c.Failed.IsZero() {
+			// What came since it failed, or comes while work is under way, nobody notes.
+			run.position = -1
+		} else {
+			run.position = max(run.position, c.Asked)
+		}
 		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempts, c.Rewinds
 		if c.Tracked {
 			return run.track(ctx, c, batch)

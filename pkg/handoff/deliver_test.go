@@ -229,11 +229,8 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 			}
 			return errFlaky
 		}
-		done := k.d.Deliver(t.Context(), "q", k.reader(), 2)
-		if request == "cursor" {
-			// The record shows that there is more: it fails at the look behind it.
-			k.at("q", 2, handoff.Idle)
-		}
+		known := map[string]int64{"cursor": -1, "messages": 2}[request]
+		done := k.d.Deliver(t.Context(), "q", k.reader(), known)
 		if !errors.Is(done.Err, errFlaky) {
 			t.Errorf("%s fails: error %v, ended %q", request, done.Err, done.Ended)
 		}
@@ -318,20 +315,52 @@ func TestBusyAndTakenOver(t *testing.T) {
 }
 
 // TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while
-// a claim is in flight may be dropped.
+// a claim is in flight may be dropped, and one whose range the claim has, or that somebody noted, writes nothing.
 func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 	k := newDesk(t)
-	k.put("q", 1)
-	next := int64(2)
-	k.fails = func(handoff.Batch) error {
-		if next < 5 {
+	k.put("q", 1, 2)
+	next := int64(3)
+	k.fails = func(b handoff.Batch) error {
+		if next < 6 {
 			k.put("q", next)
 			next++
+		}
+		for _, asked := range []struct{ known, noted int64 }{{b.To, 0}, {-1, next - 1}, {next - 1, next - 1}, {next - 2, next - 1}} {
+			before := k.standing("q").Asked
+			if done := k.d.Deliver(t.Context(), "q", k.reader(), asked.known); done.Ended != handoff.EndedBusy || done.Err != nil {
+				t.Errorf("%d, while %d is handed on: %s, %v", asked.known, b.To, done.Ended, done.Err)
+			}
+			if got := k.standing("q").Asked; got != max(asked.noted, before) {
+				t.Errorf("%d, while %d is handed on: %d is noted, want %d", asked.known, b.To, got, asked.noted)
+			}
 		}
 		return nil
 	}
 	k.ends("q", handoff.EndedCaughtUp)
-	k.gets("q 1 #1", "q 2 #1", "q 3 #1", "q 4 #1")
+	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
+}
+
+// TestWhatCameWhileItFailedIsHandedOn: a record that comes before the next try is dropped, and nobody
+// notes it.
+func TestWhatCameWhileItFailedIsHandedOn(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.fails = func(b handoff.Batch) error {
+		if b.Attempt == 1 && b.To == 1 {
+			return errors.New("no")
+		}
+		return nil
+	}
+	k.ends("q", handoff.EndedFailed)
+	k.put("q", 2)
+	if done := k.d.Deliver(t.Context(), "q", k.reader(), 2); done.Ended != handoff.EndedWait {
+		t.Errorf("%s, %v", done.Ended, done.Err)
+	}
+	k.pass(time.Minute)
+	if done := k.d.Deliver(t.Context(), "q", k.reader(), 1); done.Ended != handoff.EndedCaughtUp {
+		t.Errorf("%s, %v", done.Ended, done.Err)
+	}
+	k.gets("q 1 #1", "q 1 #2", "q 2 #1")
 }
 
 // TestCatchUp: a consumer that begins, or was away, a long time after the

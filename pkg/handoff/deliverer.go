@@ -33,6 +33,7 @@ type Deliverer struct {
 	acker       *xorack.Acker
 	knownQueues bool
 	learnt      learnt
+	left        seen
 }
 
 // Options are the parts of a [Deliverer] that have defaults. A nil Options
@@ -98,6 +99,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		acker:       options.Acker,
 		knownQueues: options.KnownQueues,
 		learnt:      learnt{known: map[string]evidence{}},
+		left:        seen{left: map[consumerKey]idle{}},
 	}
 	for _, bound := range []struct {
 		field     string

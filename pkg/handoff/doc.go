@@ -58,6 +58,7 @@
 //	keptFrom     N  while it is starting: from this seq on everything is stored and kept
 //	lastOp       S  the last operation of an operator
 //	act          S  the last act of a batch of acts: its key in the operations table
+//	asked        N  a position that was noted while a claim was in flight, for who commits it
 //
 // It is the lock, the state and the place in one item, so each step is one
 // conditional update; with short names it has less than 1 KB and a step costs
@@ -72,6 +73,8 @@
 //	taken        N  how often it was noted that something was taken after others had failed
 //	failing      L  as many queues as open the circuit, of which a batch failed since, and
 //	                those of which a probe did, ten at most
+//	failingSince N  ms, since when there are any: for people, as the next one
+//	takenAt      N  ms, when it was last noted that something was taken
 //	opened       N  ms, since when the circuit is open
 //	probeAt      N  ms, when the next probe may be made while it is
 //	probes       N  how many were made
@@ -175,8 +178,9 @@
 // queues does not keep the others from showing that the sink is there, whoever comes first. Of a batch that failed before the circuit closed, no
 // retry time is waited for. Where the sink is there again, nobody is needed.
 //
-// Of a tracked consumer it is about handing on: chains that fail open no circuit, and a probe is taken when
-// it was handed on. Consumers that pull have none: they do not ask while they are away.
+// Of a tracked consumer it is about handing on: a chain that fails is what the work says of the message, which
+// has its attempts for that, and opens no circuit; a probe is taken when it was handed on. Where the sink took
+// something since a tracked message failed last, that one is tried once more before it may be blocked. Consumers that pull have none: they do not ask while they are away.
 //
 // # Two phases
 //
@@ -240,7 +244,7 @@
 // that somebody should know of, which lists of them read: see internal/trouble. Whoever blocks or
 // pauses a consumer, or finds a message missing, writes the row after that; the sweep does for
 // gaps, lag, doubt, and replies that wait. Whoever ends it deletes the row, or the sweep does, which
-// looks at 200 rows a run in turn, and writes what is missing where it sees to a consumer.
+// looks at rows for 5 seconds a run in turn, and writes what is missing where it sees to a consumer.
 //
 // # What is guaranteed
 //

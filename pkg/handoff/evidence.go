@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/record"
 )
 
@@ -86,7 +87,8 @@ func (d *Deliverer) noteTaken(ctx context.Context, seen record.Evidence) {
 		return
 	}
 	next := seen
-	next.Taken, next.Failing = seen.Taken+1, nil
+	next.Taken, next.TakenAt = seen.Taken+1, ddb.ToMillis(d.now())
+	next.Failing, next.FailingSince = nil, time.Time{}
 	if !seen.Circuit.Open() {
 		_, _, _ = d.learn(ctx, seen, next)
 		return
@@ -145,23 +147,25 @@ func (run *delivery) isBad(ctx context.Context, c Consumer) (bool, error) {
 	if c.FailingSince.IsZero() || c.Proven {
 		return last, nil
 	}
+	back := false
 	if run.now().Sub(c.FailingSince) >= run.reader.BlockAfter {
-		othersFail, err := run.othersFail(ctx, c)
+		known, othersFail, err := run.othersFail(ctx, c)
 		if err != nil {
 			return false, err
 		}
-		run.overdue = !othersFail
+		run.overdue, back = !othersFail, known.TookSince(c.Failed)
 	}
-	// Of these, no later failure is seen here.
-	return last && run.overdue && (run.reader.Track > 0 || c.State == Started), nil
+	// Of these, no later failure is seen here. A tracked one that failed before the sink is known to be back
+	// may have failed by that alone, and is tried once more.
+	return last && run.overdue && (c.State == Started || run.reader.Track > 0 && !back), nil
 }
 
-// othersFail reports whether a queue fails beside a consumer's. One that was noted may have been
-// taken since, by somebody who did not know that it failed.
-func (d *Deliverer) othersFail(ctx context.Context, c Consumer) (bool, error) {
-	e, err := d.store.Evidence(ctx, c.Name, true)
+// othersFail reports whether a queue fails beside a consumer's, and what is known of the sink. A queue that was noted
+// may have been taken since, by somebody who did not know that it failed.
+func (d *Deliverer) othersFail(ctx context.Context, c Consumer) (e record.Evidence, fail bool, err error) {
+	e, err = d.store.Evidence(ctx, c.Name, true)
 	if err != nil {
-		return false, err
+		return e, false, err
 	}
 	for _, queue := range e.Failing {
 		if queue == c.Queue {
@@ -169,8 +173,8 @@ func (d *Deliverer) othersFail(ctx context.Context, c Consumer) (bool, error) {
 		}
 		other, err := d.store.Consumer(ctx, queue, c.Name)
 		if err != nil || other.Fails() {
-			return true, err
+			return e, true, err
 		}
 	}
-	return false, nil
+	return e, false, nil
 }

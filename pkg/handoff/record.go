@@ -52,6 +52,7 @@ type (
 	//	KeptFrom int64              where it is not 0: while it is starting, all from here on is kept
 	//	LastOp string               the last operation of an operator, or the one that made it
 	//	Act string                  the key of the last act that a batch of acts did to it
+	//	Asked int64                 a position that a delivery knew of that was stopped by a claim
 	//
 	// Its methods:
 	//

@@ -50,7 +50,7 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 		}
 		d.forEach(len(jobs), func(i int) {
 			j := jobs[i]
-			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.position, d.now().Add(turn))
+			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, d.now().Add(turn))
 			if j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err; !j.again {
 				d.foresee(done)
 			}
@@ -71,10 +71,10 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 // hint is what a batch of records says of a queue.
 type hint struct {
 	queue string
-	// position is the highest that a record shows, first the place of the first
-	// record of the queue.
-	position int64
-	first    int
+	// moved is from the lowest position that a record shows to the highest, first the place of
+	// the first record of the queue.
+	moved cursor.Range
+	first int
 	// err is why the record cannot be read.
 	err  error
 	jobs []*job
@@ -112,9 +112,10 @@ func hintsOf(event table.StreamEvent, names cursor.Names) (hints []hint, broken 
 			if !seen {
 				at = len(hints)
 				place[queue] = at
-				hints = append(hints, hint{queue: queue, position: moved.To, first: i})
+				hints = append(hints, hint{queue: queue, moved: moved, first: i})
 			}
-			hints[at].position = max(hints[at].position, moved.To)
+			known := &hints[at].moved
+			known.From, known.To = min(known.From, moved.From), max(known.To, moved.To)
 		}
 	}
 	return hints, broken

@@ -175,9 +175,9 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 		o.Sorter.Delivered = o.Archive.Delivered(d.Delivered)
 	}
 	o.Sorter.Erase = s.erase
-	s.fail(s.walkTroubles(ctx))
 	var did cursor.SweepReport
 	sweeps := []func(){
+		func() { s.fail(s.walkTroubles(ctx)) },
 		func() { s.circuits(ctx) },
 		func() { did, err = d.sorter.Sweep(ctx, o.Sorter) },
 	}
@@ -322,6 +322,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		r.report.Started++
 		c = started
 	}
+	before := c
 	switch {
 	case c.Tracked && over(c, now):
 		after, ended, err := r.ask(ctx, c)
@@ -331,7 +332,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		if ended {
 			r.report.Carried++
 		}
-		c = after
+		c, before = after, after
 	case over(c, now):
 		// Where the sink refused it too, who delivers tells whether the message is bad.
 		block := c.Attempts >= r.maxAttempts(c.Name) && c.Alone() && c.FailingSince.IsZero()
@@ -342,17 +343,14 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		if made {
 			r.report.Cancelled++
 		}
-		r.store.Note(ctx, c, ended)
 		c = ended
 	}
 	c, err = r.replies(ctx, c, it)
 	if err != nil {
 		return true, err
 	}
-	before := c
 	c, held, err := r.doubts(ctx, c, it)
-	r.store.Note(ctx, before, c)
-	r.noteMore(ctx, record.Troubles(c)...)
+	r.noteChanged(ctx, before, c)
 	if err != nil || !c.Exists() || c.Delivered >= it.Position {
 		return held, err
 	}

@@ -49,6 +49,9 @@ func (d *Deliverer) WakeCircuit(ctx context.Context, consumer string, options Sw
 // circuit sees to a circuit, and returns when it has to be seen to next.
 func (r *sweepRun) circuit(ctx context.Context, e record.Evidence) (time.Time, error) {
 	switch {
+	case e.Circuit.Open() && r.bounds(e.Consumer).Off:
+		r.closes(ctx, e)
+		return r.now(), nil
 	case e.Circuit.Open():
 		r.report.CircuitsOpen++
 		e, err := r.sayOpen(ctx, e)
@@ -57,6 +60,11 @@ func (r *sweepRun) circuit(ctx context.Context, e record.Evidence) (time.Time, e
 		}
 		// The sink is asked whether anybody hears of it or not.
 		if now := r.now(); !now.Before(e.Circuit.ProbeAt) {
+			if ended, failed := r.endsUnproven(ctx, e); ended {
+				return now, err
+			} else if failed != nil {
+				err = errors.Join(err, failed)
+			}
 			return now.Add(unprobed), errors.Join(err, r.wakeForProbe(ctx, e))
 		}
 		return e.Circuit.ProbeAt, err
@@ -154,13 +162,15 @@ func (s *consumerSweep) circuit(ctx context.Context, name string, listed bool) e
 	if err != nil {
 		return err
 	}
+	run := &sweepRun{Deliverer: s.deliverer, options: s.options}
 	if !e.Circuit.Open() && !e.Circuit.Waking {
 		if listed {
 			err = s.deliverer.store.Trouble().Delete(ctx, openRow(e))
 		}
+		err = errors.Join(err, run.wakeLate(ctx, e))
+		s.did(run)
 		return err
 	}
-	run := &sweepRun{Deliverer: s.deliverer, options: s.options}
 	next, err := run.circuit(ctx, e)
 	if s.deliverer.wakeCircuit != nil && !next.IsZero() {
 		s.deliverer.wakeCircuit(name, next)

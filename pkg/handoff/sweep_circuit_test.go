@@ -236,4 +236,96 @@ func TestALateRowOfACircuit(t *testing.T) {
 	k.must(k.store.Trouble().Put(t.Context(), row[0]))
 	k.sweep(o)
 	k.same("late", k.open(), nil)
+	// And queues of which it is noted that late that they are held back.
+	for _, queue := range []string{"q", "never put to"} {
+		k.must(k.store.Trouble().Put(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", Since: k.now, N: row[0].N}))
+	}
+	o.Readers = []handoff.Reader{{Name: "c"}}
+	k.sweep(o)
+	k.same("held back", k.heldBack(), nil)
+}
+
+// TestACircuitThatIsSwitchedOff: the sweep ends it, where nothing is delivered, and wakes up what is held
+// back.
+func TestACircuitThatIsSwitchedOff(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	k.hands("q", handoff.EndedCircuitOpen)
+	o := handoff.SweepOptions{Readers: []handoff.Reader{{Name: "c", Circuit: handoff.Circuit{Off: true}}}}
+	for range 10 {
+		_, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+		k.must(err)
+		if next.IsZero() {
+			break
+		}
+		k.now = next
+	}
+	if c := k.circuit(); c.Open() || c.Waking {
+		t.Errorf("it is %+v", c)
+	}
+	k.same("held back", k.heldBack(), nil)
+	k.same("names", k.open(), nil)
+}
+
+// TestNothingIsLeftToProbe: where an operator gave up, paused or removed what was waiting, the circuit is closed when
+// the next probe is due, and whatever fails then opens it again: at once, where others still fail.
+func TestNothingIsLeftToProbe(t *testing.T) {
+	latest := func(k *desk, queue string) error {
+		_, err := k.d.Rewind(t.Context(), orderOf(queue), handoff.Latest)
+		return err
+	}
+	pause := func(k *desk, queue string) error { _, err := k.d.Pause(t.Context(), orderOf(queue)); return err }
+	for name, c := range map[string]struct {
+		give  func(k *desk, queue string) error
+		fails int
+	}{
+		"rewind": {latest, 0},
+		"pause":  {pause, 3},
+		"remove": {func(k *desk, queue string) error { _, err := k.d.Remove(t.Context(), orderOf(queue)); return err }, 0},
+	} {
+		for _, table := range []bool{true, false} {
+			k := withoutRows(t)
+			if table {
+				k, _ = holding(t)
+			}
+			k.opens()
+			k.hands("q", handoff.EndedCircuitOpen)
+			k.must(latest(k, "q"))
+			for i, queue := range []string{"q1", "q2", "q3"} {
+				k.probeDue()
+				k.now = k.now.Add(time.Minute)
+				for range 2 { // held rows that are over go first
+					_, _, err := k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{})
+					k.must(err)
+				}
+				if !k.circuit().Open() {
+					t.Fatalf("%s: it is closed, and %d wait", name, 3-i)
+				}
+				k.must(c.give(k, queue))
+			}
+			for range 10 {
+				_, next, err := k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{})
+				k.must(err)
+				if next.Sub(k.now) > 10*time.Second {
+					t.Fatalf("%s: the next is %s: %+v", name, next, k.circuit())
+				}
+				if k.now = next; next.IsZero() {
+					break
+				}
+			}
+			e, err := k.store.Evidence(t.Context(), "c", true)
+			k.must(err)
+			if k.now = e.Circuit.Closed.Add(time.Minute); e.Circuit.Waking {
+				t.Errorf("%s: %+v", name, e.Circuit)
+			}
+			if len(e.Failing) != c.fails || e.Taken > 0 {
+				t.Errorf("%s: %+v", name, e)
+			}
+			k.put("r", 1)
+			k.hands("r", handoff.EndedFailed)
+			if is := k.circuit(); is.Open() != (c.fails > 0) {
+				t.Errorf("%s, and another fails: %+v", name, is)
+			}
+		}
+	}
 }

@@ -18,12 +18,12 @@ var walked = []trouble.State{
 	trouble.Gap, trouble.Lagging, trouble.Blocked, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
 }
 
-// maxWalked is how many rows a run of the sweep looks at.
+// maxWalked is how many rows are read at once.
 const maxWalked = 200
 
 // walkTroubles deletes rows of what is over, where whoever ended it did not. It goes on where the
-// run before stopped, through all states and from the last to the first, and looks at so many
-// rows a run, or at each once.
+// run before stopped, through all states and from the last to the first, until its turn is over, or it looked
+// at each row.
 //
 // A query a state of half a read unit, one or two reads a row, and one for the place.
 func (s *consumerSweep) walkTroubles(ctx context.Context) error {
@@ -35,10 +35,11 @@ func (s *consumerSweep) walkTroubles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at, left := from, maxWalked
-	for range len(walked) + 1 {
+	at, until := from, s.deliverer.now().Add(sweepTurn)
+	// The first state may have been begun by the run before.
+	for states := 0; states <= len(walked); {
 		in := max(slices.Index(walked, at.State), 0)
-		page, next, err := store.Page(ctx, walked[in], "", at.After, left)
+		page, next, err := store.Page(ctx, walked[in], "", at.After, maxWalked)
 		if err != nil {
 			return err
 		}
@@ -46,8 +47,9 @@ func (s *consumerSweep) walkTroubles(ctx context.Context) error {
 		at = trouble.Place{State: walked[in], After: next}
 		if next == "" {
 			at.State = walked[(in+1)%len(walked)]
+			states++
 		}
-		if left -= len(page); left == 0 {
+		if !s.deliverer.hasTime(ctx, until, s.deliverer.margin) {
 			break
 		}
 	}

@@ -2,9 +2,11 @@ package handoff
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -30,6 +32,17 @@ func (d *Deliverer) noteMore(ctx context.Context, rows ...trouble.Row) {
 			continue
 		}
 		_ = d.store.Trouble().Put(ctx, row)
+	}
+}
+
+// noteChanged notes what a visit changed of a consumer, and what is not noted of it that it was in before.
+func (d *Deliverer) noteChanged(ctx context.Context, before, after Consumer) {
+	d.store.Note(ctx, before, after)
+	was := record.Troubles(before)
+	for _, row := range record.Troubles(after) {
+		if slices.Contains(was, row) {
+			d.noteMore(ctx, row)
+		}
 	}
 }
 

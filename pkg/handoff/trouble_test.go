@@ -183,13 +183,51 @@ func TestTheRowOfAGapIsWrittenOnce(t *testing.T) {
 	}
 }
 
+// TestTheRowOfACancelledClaimIsWrittenOnce: and it is not looked at besides.
+func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
+	k := newDesk(t)
+	requests := map[string]int{}
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		requests[r.Name()]++
+		return k.consumers.Do(ctx, r)
+	})
+	k.restarted()
+	k.put("q", 1)
+	c, err := k.d.Create(t.Context(), "q", "c", handoff.First)
+	k.must(err)
+	for range 2 { // whose workers die
+		c, _, err = k.store.Claim(t.Context(), c, record.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+		k.must(err)
+		k.pass(time.Hour)
+	}
+	clear(requests)
+	k.sweep(handoff.SweepOptions{MaxAttempts: 2})
+	if c = k.standing("q"); c.State != handoff.Blocked || requests["put trouble"] != 1 || requests["trouble"] != 0 {
+		t.Errorf("%s: %v", c.State, requests)
+	}
+	k.sweep(handoff.SweepOptions{MaxAttempts: 2})
+	if requests["put trouble"] != 1 || requests["trouble"] != 1 {
+		t.Errorf("a run later: %v", requests)
+	}
+}
+
 // TestTroubleIsRepaired: what nobody could note the sweep writes, and what nobody could delete it
-// deletes, a bounded number of rows a run.
+// deletes, in a bounded time a run.
 func TestTroubleIsRepaired(t *testing.T) {
 	k := newDesk(t)
+	slow := time.Duration(0)
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "list trouble" {
+			k.now = k.now.Add(slow)
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	var err error
+	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
+	k.must(err)
 	k.put("q", 0, 1, 2)
 	k.block("q", 2)
-	_, err := k.d.Pause(t.Context(), orderOf("q"))
+	_, err = k.d.Pause(t.Context(), orderOf("q"))
 	k.must(err)
 	is := k.rows()
 	k.must(k.store.Trouble().Forget(t.Context(), "q", "c", trouble.Blocked, trouble.Paused))
@@ -208,13 +246,16 @@ func TestTroubleIsRepaired(t *testing.T) {
 			k.must(k.store.Trouble().Put(t.Context(), row))
 		}
 	}
-	// A run looks at 200 rows; the second one comes to the one of the pause, which is not over.
-	for run, left := range []int{200, 1, 0} {
+	// A run has time for three states, the last one of which it comes to when it is nearly over.
+	slow = 2 * time.Second
+	began := k.now
+	for run, left := range []int{250, 100, 0} {
 		k.sweep(handoff.SweepOptions{})
 		if got := strings.Count(k.rows(), "|") - strings.Count(is, "|"); got != left {
 			t.Errorf("%d rows that are over are left after run %d, want %d", got, run+1, left)
 		}
 	}
+	slow, k.now = 0, began
 	k.troubled("repaired", is)
 }
 

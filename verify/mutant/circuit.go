@@ -1,7 +1,10 @@
 package main
 
 // circuitTests hold the circuit of a sink that is away.
-var circuitTests = test{"./pkg/handoff", "Circuit|Probe|TestBadMessagesDoNot|TestNothingIsWaited"}
+var circuitTests = test{"./pkg/handoff", "Circuit|Probe|TestBadMessagesDoNot|TestNothingIs"}
+
+// trackedAway are the scenarios of a tracked consumer whose sink is away.
+var trackedAway = test{trackings.folder, "TestEverySmallSchedule/the_sink_is_away"}
 
 // heldTests hold what becomes of the queues that an open circuit holds back.
 var heldTests = test{"./pkg/handoff", "Held|TestProbesGoRound"}
@@ -69,8 +72,11 @@ var circuitMutants = []mutant{
 	{"a schedule ends with an open circuit: it is not closed", deliveryFolder, deliverySchedule("the sink is away"), []edit{
 		{"evidence.go", "d.learnCircuit(ctx, seen, closed(next, d.now())); !made {", "d.learn(ctx, seen, next); !made {"},
 	}},
+	{"a schedule ends with an open circuit: what was last is skipped", deliveryFolder, deliverySchedule("a bad message, and a sink that is away"), []edit{
+		{"sweep_circuit.go", "if ended, failed := r.endsUnproven(ctx, e); ended {", "if ended, failed := false, ctx.Err(); ended {"},
+	}},
 	{"queues that are held back are woken up at once", deliveryFolder, heldTests, []edit{
-		{"circuit_held.go", "if err := r.sleep(ctx, due.Sub(r.now())); err != nil {", "if err := ctx.Err(); err != nil {"},
+		{"circuit_held.go", "if failed := r.sleep(ctx, due.Sub(r.now())); failed != nil {", "if failed := ctx.Err(); failed != nil {"},
 	}},
 	{"two wake held queues up at twice the rate", deliveryFolder, heldTests, []edit{
 		{"circuit_held.go", "if now := r.now(); now.Before(e.Circuit.ProbeAt) {", "if now := r.now(); false && now.Before(e.Circuit.ProbeAt) {"},
@@ -81,10 +87,30 @@ var circuitMutants = []mutant{
 	{"a queue that probed in vain stays the first", deliveryFolder, heldTests, []edit{
 		{"circuit.go", "\t\t\t_ = run.store.Trouble().Delete(ctx, held(run.Queue, there, time.Time{}))\n", ""},
 	}},
+	{"the circuit stays open: nothing is left to probe", deliveryFolder, circuitTests, []edit{
+		{"sweep_circuit.go", "if ended, failed := r.endsUnproven(ctx, e); ended {", "if ended, failed := false, ctx.Err(); ended {"},
+	}},
+	{"a circuit is closed that somebody may probe", deliveryFolder, circuitTests, []edit{
+		{"circuit_held.go", "if err != nil || probes {", "if err != nil || probes && false {"},
+	}},
+	{"a circuit that is closed unproven forgets who fails", deliveryFolder, circuitTests, []edit{
+		{"circuit_held.go", "\t\tif fails {\n", "\t\tif fails && false {\n"},
+	}},
+	{"a circuit that is switched off stays open", deliveryFolder, circuitTests, []edit{
+		{"sweep_circuit.go", "case e.Circuit.Open() && r.bounds(e.Consumer).Off:", "case false:"},
+	}},
 	{"the circuit's end is told before all know of it", deliveryFolder, circuitTests, []edit{
 		{"circuit_held.go", "if !due.Before(late) {", "if true {"},
 	}},
 	{"an older version forgets the circuit", recordFolder, test{"./internal/record", "TestStoreCircuit/memory"}, []edit{
 		{"item.go", "layoutCircuit = 2", "layoutCircuit = 1"},
+	}},
+	{"an outage that is over blocks a tracked consumer", deliveryFolder, trackedAway, []edit{
+		{"evidence.go", "run.reader.Track > 0 && !back", "run.reader.Track > 0"},
+		{"evidence.go", "run.overdue, back = !othersFail, known.TookSince(c.Failed)", "run.overdue = !othersFail\n\t\t_ = known"},
+		{"evidence.go", "\tback := false\n", ""},
+	}},
+	{"an outage blocks a tracked consumer", deliveryFolder, trackedAway, []edit{
+		{"evidence.go", "run.overdue, back = !othersFail, known.TookSince(c.Failed)", "run.overdue, back = !othersFail || known.Rev > 0, false"},
 	}},
 }

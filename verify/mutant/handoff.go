@@ -50,8 +50,23 @@ var deliveryMutants = []mutant{
 	{"operator without condition: rewind", recordFolder, deliverySchedule("rewound"), []edit{
 		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),", "attrQueue.Exists(),"},
 	}},
-	{"no look after commit (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
-		{"deliver.go", "run.fresh = false\n", "run.fresh = true\n"},
+	{"what is noted with a claim is passed over (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
+		{"deliver.go", "run.position = max(run.position, run.Record.Asked)\n", ""},
+	}},
+	{"who is stopped by a claim notes nothing (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
+		{"deliver.go", "after, noted, err := run.store.Ask(ctx, c, run.position)", "after, noted, err := c, true, error(nil)"},
+	}},
+	{"noted with a claim that has ended (T4)", recordFolder, deliveryTrace("T4"), []edit{
+		{"store_claims.go", "isHeld(seen.Token, Started, Sending), ddb.Or(", "attrQueue.Exists(), ddb.Or("},
+	}},
+	{"a lower position is noted over a higher one", recordFolder, test{"./internal/record", "TestStoreAsk/memory"}, []edit{
+		{"store_claims.go", "ddb.Or(attrAsked.Missing(), attrAsked.Lt(ddb.Int(position)))),", "attrQueue.Exists()),"},
+	}},
+	{"what came while it failed is left to the sweep", deliveryFolder, test{"./pkg/handoff", "TestWhatCameWhileItFailedIsHandedOn"}, []edit{
+		{"deliver.go", "if c.Tracked || c.Attempts > 1 || !c.Failed.IsZero() {", "if c.Tracked {"},
+	}},
+	{"remembered though the store failed", deliveryFolder, deliverySchedule("a warm process, 1 fault"), []edit{
+		{"seen.go", "if failed == nil && c.State", "if c.State"},
 	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now.Add(2 * time.Second))):"},
@@ -79,9 +94,6 @@ var deliveryMutants = []mutant{
 	{"claimed while starting", deliveryFolder, deliverySchedule("rewound"), []edit{
 		{"deliver.go", "case c.Starting != \"\":", "case false:"},
 		{"../../internal/record/store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrPaused.Missing(),"},
-	}},
-	{"delivers what the record shows only", deliveryFolder, deliveries, []edit{
-		{"deliver.go", "if run.position <= c.Delivered && !run.fresh {", "if run.position < 0 && !run.fresh {"},
 	}},
 	{"a failure of the store ends nothing", deliveryFolder, test{"./pkg/handoff", "TestDeliverEndsWhereTheStoreFails"}, []edit{
 		{"deliver.go", "if err != nil {\n\t\t\treturn err\n\t\t}\n\t\trun.Record = c\n", "run.Record = c\n"},
@@ -142,7 +154,7 @@ var deliveryMutants = []mutant{
 		{"start.go", "c.Queue, c.Name, c.Starting, kept.To)", "c.Queue, c.Name, c.Starting, c.Delivered)"},
 	}},
 	{"a start that keeps nothing (T10)", sorterFolder, deliveryTrace("T10"), []edit{
-		{"retention.go", "return !s.expiresSoon(m.ExpiresOn) })", "return true })"},
+		{"retention.go", "return !s.expiresSoon(dueFor(m)) })", "return true })"},
 	}},
 	{"a start goes on from the top each time", deliveryFolder, test{"./pkg/handoff", "TestAStartIsFinishedInPieces"}, []edit{
 		{"start.go", "if c.KeptFrom > 0 {", "if false {"},

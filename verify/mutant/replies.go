@@ -39,7 +39,7 @@ var replyMutants = []mutant{
 	{"replies: what is decided is taken over (P9)", deliveryFolder, replyTrace("P9"), []edit{
 		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now), isUntracked)))"},
 		{"deliver.go", "case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):", "case false:"},
-		{"deliver.go", "case c.State == Prepared || c.State == InDoubt || c.State == Sending ||", "case c.State == Prepared || c.State == InDoubt || c.State == Sending && !c.LeaseUntil.Before(ddb.ToMillis(now)) ||"},
+		{"deliver.go", "case c.State == Sending || c.State == Started", "case c.State == Sending && !c.LeaseUntil.Before(ddb.ToMillis(now)) || c.State == Started"},
 	}},
 	{"replies: what is decided fails (P10)", deliveryFolder, replyTrace("P10"), []edit{
 		{"reply.go", "\t\treturn c, run.replying(err)\n", "\t\treturn run.fail(ctx, c, err)\n"},

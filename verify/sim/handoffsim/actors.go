@@ -102,15 +102,24 @@ const retries = 2
 // to the next that asks; the process may die, and another takes its place. Several
 // processes share the stream: a record that one has taken no other gets.
 func (m *model) process(name string, skew time.Duration, consumers ...string) {
+	m.processes(name, skew, false, consumers...)
+}
+
+// warm is a process that goes on with what it remembers from one event to the next.
+func (m *model) warm(name string) { m.processes(name, 0, true) }
+
+func (m *model) processes(name string, skew time.Duration, warm bool, consumers ...string) {
 	m.streamed = true
 	m.run.Daemon(name, func(p *sim.Proc) {
+		var handle func(context.Context, table.StreamEvent) ([]int, error)
 		for {
-			// Nothing is kept from one event to the next.
-			p.Forget()
-			d, _ := m.deliverer(p, skew)
-			handle, err := m.handler(p, d, consumers...)
-			if err != nil {
-				panic(err) // a scenario with readers out of bounds
+			if handle == nil || !warm {
+				p.Forget()
+				d, _ := m.deliverer(p, skew)
+				var err error
+				if handle, err = m.handler(p, d, consumers...); err != nil {
+					panic(err) // a scenario with readers out of bounds
+				}
 			}
 			way := p.Choose(sim.Labelf("next event"), func() bool { return len(m.records) > 0 }, "", "drops a record", "hands it out twice")
 			if way < 0 {

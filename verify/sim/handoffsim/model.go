@@ -312,11 +312,14 @@ func (m *model) Final() error {
 	if m.slow {
 		m.now = m.now.Add(25 * time.Hour)
 	}
-	for round := 0; round < rounds && (round == 0 || m.everythingHandedOn() != nil); round++ {
+	for round := 0; round < rounds && (round == 0 || cmp.Or(m.everythingHandedOn(), m.circuitClosed()) != nil); round++ {
 		m.now = m.now.Add(10 * time.Minute)
 		ctx := &limited{Context: context.Background(), left: 20_000}
 		if err := m.sweep(ctx, d); err != nil {
 			return fmt.Errorf("the last sweep: %w", err)
+		}
+		if _, _, err := d.WakeCircuit(ctx, defaultConsumer, handoff.SweepOptions{}); err != nil {
+			return fmt.Errorf("the last look at the circuit: %w", err)
 		}
 		if err := m.operate(ctx, d); err != nil {
 			return err

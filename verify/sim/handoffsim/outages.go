@@ -131,12 +131,9 @@ func (m *model) blocked(was, is handoff.Consumer) error {
 	return nil
 }
 
-// circuitClosed reports a circuit that is open in the end, when the sink has taken everything: where an
-// operator gave up what was last, nothing is left for a probe.
+// circuitClosed reports a circuit that is open in the end, when the sink has taken everything, or an
+// operator gave up what was last.
 func (m *model) circuitClosed() error {
-	if m.poison != 0 {
-		return nil
-	}
 	e, err := consumers.On(m.view(nil)).Evidence(context.Background(), defaultConsumer, true)
 	if err == nil && e.Circuit.Open() {
 		err = errors.New("N3: the circuit is open in the end")

@@ -52,6 +52,21 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.process("Q", 0)
 		}),
+		scenario("two warm processes", 0, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2, 3)
+			m.warm("P")
+			m.warm("Q")
+		}),
+		scenario("a warm process, 1 fault", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.warm("P")
+			m.process("Q", 0)
+		}),
+		scenario("rewound under a warm process", 0, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.warm("P")
+			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.First})
+		}),
 		scenario("two processes, 1 fault", 1, 0, func(m *model) {
 			m.producer("A", defaultQueue, 1, 2)
 			m.process("P", 0)

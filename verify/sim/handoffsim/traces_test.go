@@ -17,9 +17,9 @@ import (
 // what its limits are. Each is a scenario just large enough for it, of which
 // every schedule is walked. (T1 to T3 are of the handoff in two phases.)
 
-// T4: P has a claim in flight on 1 when 2 arrives; the record of 2 finds it, and is
-// dropped. P must look at the position again when it has committed 1.
-func TestTraceT4LookAfterTheCommit(t *testing.T) {
+// T4: P has a claim in flight on 1 when 2 arrives; the record of 2 finds it, notes that 2 is there, and is
+// dropped. P must go on when it has committed 1.
+func TestTraceT4GoOnAfterTheCommit(t *testing.T) {
 	simtest.EverySchedule(t, scenario("T4", 0, 0, func(m *model) {
 		m.producer("A", defaultQueue, 1, 2)
 		m.process("P", 0)

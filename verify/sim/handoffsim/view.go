@@ -47,7 +47,7 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 		case "get cursor", "create cursor", "raise floor", "keep message", "delete messages":
 		case "claim", "commit and claim":
 			m.claims(p, r)
-		case "create consumer", "consumer", "consumers", "block", "commit", "fail", "cancel",
+		case "create consumer", "consumer", "consumers", "ask", "block", "commit", "fail", "cancel",
 			"unblock", "rewind", "keep start", "finish start", "pause", "remove":
 		}
 		a, err := points.Do(ctx, r)

@@ -1,11 +1,14 @@
 package trackedsim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -28,7 +31,7 @@ var errSink = errors.New("the sink is away")
 // fault comes it may have been delivered, and the handler fails all the same.
 func (m *model) reader(p *sim.Proc) handoff.Reader {
 	return handoff.Reader{
-		Name: consumer, Track: track, MaxMessages: m.batch, MaxAttempts: attempts, BlockAfter: time.Second,
+		Name: consumer, Track: track, MaxMessages: m.batch, MaxAttempts: m.attempts(), BlockAfter: time.Second, Circuit: handoff.Circuit{Queues: 2},
 		Handle: func(_ context.Context, b handoff.Batch) error {
 			if m.poison {
 				if m.refused++; m.refused > 1 {
@@ -36,8 +39,11 @@ func (m *model) reader(p *sim.Proc) handoff.Reader {
 				}
 				return handoff.Permanent(errSink)
 			}
+			if m.isAway(p) {
+				return errSink
+			}
 			_, err := sim.Do(p, sim.Labelf("deliver %d to %d under %v", b.From, b.To, b.Token), true, func() (bool, error) {
-				if wrong := m.handed(b); wrong != nil {
+				if wrong := cmp.Or(m.handed(b), m.takes(b)); wrong != nil {
 					m.run.Violation("%w", wrong)
 				}
 				return true, nil
@@ -61,20 +67,29 @@ func (m *model) event() table.StreamEvent {
 	return e
 }
 
+// onStream is a process behind the cursors' stream that has just begun.
+func (m *model) onStream(p *sim.Proc, skew time.Duration) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
+	d, _ := m.deliverer(p, skew)
+	handle, err := handoff.OnStream(d, cursor.Names{}, m.reader(p))
+	if err != nil {
+		panic(err) // unreachable: the reader is in its bounds
+	}
+	return handle
+}
+
 // process is the function behind the cursors' stream. The stream may drop a
 // record or hand it out again; the process may die, and another takes its place.
 func (m *model) process(name string, skew time.Duration) {
 	m.run.Daemon(name, func(p *sim.Proc) {
-		d, _ := m.deliverer(p, skew)
-		handle, err := handoff.OnStream(d, cursor.Names{}, m.reader(p))
-		if err != nil {
-			panic(err) // unreachable: the reader is in its bounds
-		}
+		handle := m.onStream(p, skew)
 		for {
 			p.Forget()
 			way := p.Choose(sim.Labelf("next record"), func() bool { return len(m.records) > 0 }, "", "dropped", "handed out twice")
 			if way < 0 {
 				return
+			}
+			if m.outage.shown {
+				handle = m.onStream(p, skew) // what one keeps of the sink is no part of its state
 			}
 			tries := m.records[0]
 			if way < 2 {

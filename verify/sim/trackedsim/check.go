@@ -21,6 +21,9 @@ func (m *model) consumed() error {
 	if !is.Exists() || !was.Exists() {
 		return nil
 	}
+	if err := m.blocks(is); err != nil {
+		return err
+	}
 	if is.Delivered < was.Delivered || is.Token.N < was.Token.N {
 		return fmt.Errorf("D6: the consumer went from %d under %v to %d under %v", was.Delivered, was.Token, is.Delivered, is.Token)
 	}

@@ -16,7 +16,9 @@
 //	D7 a batch that was not delivered is not waited for once its lease is over
 //	D8 a message that its handler refused for good, and said so, is not delivered
 //	   again
-//	L1 once faults stop, every message is delivered and committed
+//	D9 a sink that is away blocks nothing; once it is back each message is taken in its
+//	   place, and once where nothing else goes wrong
+//	L1 once faults stop, every message is delivered and committed, and no circuit is open
 package trackedsim
 
 import (
@@ -71,6 +73,7 @@ type model struct {
 	// how often it did.
 	poison  bool
 	refused int
+	outage  outage
 
 	// is is the consumer as it stood at the last look; made counts its makings.
 	is   handoff.Consumer
@@ -213,7 +216,7 @@ func (m *model) Final() error {
 	}
 	ctx := context.Background()
 	d, acker := m.deliverer(nil, 0)
-	m.fails, m.poison = 0, false
+	m.fails, m.poison, m.outage.away = 0, false, false
 	for range patience {
 		m.now = m.now.Add(10 * time.Minute)
 		if _, err := acker.Sweep(ctx, xorack.SweepOptions{Announce: d.Ender(nil)}); err != nil {
@@ -240,9 +243,13 @@ func (m *model) Final() error {
 		if m.run.Err() != nil {
 			return m.run.Err()
 		}
-		if c := m.standing(); c.State == handoff.Idle && c.Delivered == m.cursor().Position && m.allSealed() {
+		left := m.back(d)
+		if c := m.standing(); c.State == handoff.Idle && c.Delivered == m.cursor().Position && m.allSealed() && left == nil {
 			return nil
 		}
+	}
+	if err := m.back(d); err != nil {
+		return err
 	}
 	c := m.standing()
 	return fmt.Errorf("L1: the consumer is %s at %d of %d in the end, or a chain is not sealed", c.State, c.Delivered, m.cursor().Position)
@@ -271,6 +278,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(int64(m.made))
 	d.Int(int64(m.fails))
 	d.Int(int64(m.refused))
+	m.outage.hash(d, m.cursor().Position)
 	d.Bool(m.awake)
 	d.Int(int64(len(m.records)))
 	for _, tries := range m.records {

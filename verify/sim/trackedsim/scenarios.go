@@ -115,6 +115,19 @@ func Small() []sim.Scenario {
 			m.all()
 			m.clock(time.Second)
 		}),
+		scenario("the sink is away", 0, 2, func(m *model) {
+			m.sinkAway(true)
+			m.comesBack()
+			m.records = append(m.records, 0)
+			m.all()
+			m.clock(overLease)
+		}),
+		scenario("the sink is away for longer", 0, 1, func(m *model) {
+			m.sinkAway(true)
+			m.records = append(m.records, 0, 0, 0, 0, 0) // it lets two probes pass before it makes one
+			m.process("P", 0)
+			m.clock(overLease, overLease)
+		}),
 		scenario("a message arrives meanwhile, 1 fault", 1, 1, func(m *model) {
 			m.all()
 			m.producer(2)
@@ -145,6 +158,13 @@ func Large() []sim.Scenario {
 			m.records = append(m.records, 0)
 			m.all()
 			m.process("Q", 0)
+			m.clock(overLease)
+		}),
+		scenario("the sink is away, 1 fault", 1, 1, func(m *model) {
+			m.sinkAway(true)
+			m.comesBack()
+			m.records = append(m.records, 0)
+			m.all()
 			m.clock(overLease)
 		}),
 		scenario("a chain is extended, 1 fault", 1, 1, func(m *model) {
@@ -201,6 +221,10 @@ func Shuffled(seed uint64) sim.Scenario {
 			var steps []time.Duration
 			for range random.IntN(5) {
 				steps = append(steps, []time.Duration{time.Second, overLease, overTrack}[random.IntN(3)])
+			}
+			if random.IntN(5) == 0 {
+				m.sinkAway(false)
+				m.comesBack()
 			}
 			m.clock(steps...)
 			var later []int64

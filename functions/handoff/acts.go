@@ -85,7 +85,7 @@ func (s *service) act(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	desk := acts.New(s.deliverer)
 	switch {
 	case asked.token != "":
-		return s.answerBatch(c, asked.token, func(id acts.ID) (acts.Batch, error) {
+		return s.answerBatch(c, c.Tenant(), asked.token, func(id acts.ID) (acts.Batch, error) {
 			b, err := desk.Start(ctx, id, handoff.Who(c.Identity()))
 			if err == nil && b.State == acts.Running && s.goOn != nil {
 				s.goOn(id.String(), s.now())
@@ -93,7 +93,7 @@ func (s *service) act(ctx context.Context, c *httpapi.Call) (int, any, error) {
 			return b, err
 		})
 	case asked.batch != "":
-		return s.answerBatch(c, asked.batch, func(id acts.ID) (acts.Batch, error) { return desk.Stop(ctx, id) })
+		return s.answerBatch(c, asked.of, asked.batch, func(id acts.ID) (acts.Batch, error) { return desk.Stop(ctx, id) })
 	}
 	looked, err := desk.Look(ctx, asked.Ask)
 	if err != nil {
@@ -107,8 +107,9 @@ func (s *service) act(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	return http.StatusOK, a, nil
 }
 
-func (s *service) answerBatch(c *httpapi.Call, id string, do func(acts.ID) (acts.Batch, error)) (int, any, error) {
-	b, err := do(acts.ID{Tenant: c.Tenant(), ID: id})
+// answerBatch does something to a batch of a tenant, or of an operator, and shows it.
+func (s *service) answerBatch(c *httpapi.Call, of, id string, do func(acts.ID) (acts.Batch, error)) (int, any, error) {
+	b, err := do(acts.ID{Tenant: of, ID: id})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -121,6 +122,22 @@ func (s *service) answerBatch(c *httpapi.Call, id string, do func(acts.ID) (acts
 type actsAsked struct {
 	acts.Ask
 	token, batch string
+	// of is whose batch it is: a tenant's, also where an operator asks.
+	of string
+}
+
+// whose is whose batches a caller asks for: its own, or, for an operator, those of a tenant.
+func whose(c *httpapi.Call, given string) (string, error) {
+	if given == "" {
+		return c.Tenant(), nil
+	}
+	if c.Tenant() != "" {
+		return "", invalid.New(invalid.Misplaced, "tenant", "is for operators: a tenant's batches are its own")
+	}
+	if err := tenant.Validate(given); err != nil {
+		return "", invalid.Named("tenant", err)
+	}
+	return given, nil
 }
 
 // readActs reads the document of POST /acts.
@@ -138,6 +155,8 @@ func readActs(c *httpapi.Call) (actsAsked, error) {
 			a.token, err = batchID(m.Value)
 		case "batch":
 			a.batch, err = batchID(m.Value)
+		case "tenant":
+			a.of, err = strictjson.Text(m.Value)
 		case "stop":
 			if stop = string(m.Value) == "true"; !stop {
 				err = invalid.New(invalid.Malformed, "", "must be true")
@@ -149,11 +168,15 @@ func readActs(c *httpapi.Call) (actsAsked, error) {
 			return a, invalid.Named(m.Name, err)
 		}
 	}
+	given := a.of
+	if a.of, err = whose(c, given); err != nil {
+		return a, err
+	}
 	switch {
 	case a.token != "" && len(members) > 1:
 		return a, invalid.New(invalid.Misplaced, "token", "must stand alone: the batch is as it was looked at")
-	case (a.batch != "" || stop) && (a.batch == "" || !stop || len(members) > 2):
-		return a, invalid.New(invalid.Misplaced, "stop", "must stand beside batch, and nothing else")
+	case (a.batch != "" || stop || given != "") && (a.batch == "" || !stop || len(members) > 3 || len(members) == 3 && given == ""):
+		return a, invalid.New(invalid.Misplaced, "stop", "must stand beside batch, and for an operator tenant, and nothing else")
 	case a.token != "" || a.batch != "":
 		return a, nil
 	}
@@ -231,7 +254,11 @@ func timeOf(raw json.RawMessage) (time.Time, error) {
 
 // batches shows a batch of acts, or the last ones.
 func (s *service) batches(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	given, err := parameters(c, "batch", "after", "limit")
+	given, err := parameters(c, "batch", "tenant", "after", "limit")
+	if err != nil {
+		return 0, nil, err
+	}
+	of, err := whose(c, given["tenant"])
 	if err != nil {
 		return 0, nil, err
 	}
@@ -248,9 +275,9 @@ func (s *service) batches(ctx context.Context, c *httpapi.Call) (int, any, error
 	}
 	desk := acts.New(s.deliverer)
 	if given["batch"] != "" {
-		return s.answerBatch(c, given["batch"], func(id acts.ID) (acts.Batch, error) { return desk.Batch(ctx, id) })
+		return s.answerBatch(c, of, given["batch"], func(id acts.ID) (acts.Batch, error) { return desk.Batch(ctx, id) })
 	}
-	page, next, err := desk.List(ctx, c.Tenant(), given["after"], limit)
+	page, next, err := desk.List(ctx, of, given["after"], limit)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -26,16 +26,16 @@ func TestActsOnMany(t *testing.T) {
 	var woken string
 	service := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, goOn: func(batch string, _ time.Time) { woken = batch }}
 	s.Client = httpapitest.New(t, service.api(emf.New(io.Discard, emf.Names{})).Handle)
-	look := func() string {
+	look := func(selected string) string {
 		a := s.Request("POST", "/acts", "", `{"action":"pause","consumer":"billing","prefix":"q","reason":"upgrade","rate":1000}`)
-		s.Want("looked at", a, 200, `"state":"DRY"`, `"selected":3`, `"first":[{"queue":"q`)
+		s.Want("looked at", a, 200, `"state":"DRY"`, selected)
 		var said struct{ Token string }
 		if err := json.Unmarshal([]byte(a.Body), &said); err != nil {
 			t.Fatal(err)
 		}
 		return said.Token
 	}
-	token := look()
+	token := look(`"selected":3,"first":[{"queue":"q`)
 	s.Want("started", s.Request("POST", "/acts", "", `{"token":"`+token+`"}`), 200, `"state":"RUNNING"`)
 	if woken != " "+token {
 		t.Errorf("%q was woken up", woken)
@@ -46,7 +46,7 @@ func TestActsOnMany(t *testing.T) {
 	s.Want("shown", s.Request("GET", "/acts", "batch="+token, ""), 200, `"state":"DONE"`, `"done":3`, `"failed":0`)
 	s.Want("on record", s.Request("GET", "/operations", "queue=q1", ""), 200, `"batch":"`+token+`"`, `"reason":"upgrade"`)
 	s.now = s.now.Add(time.Second)
-	other := look()
+	other := look(`"selected":0`) // all of them are paused
 	s.Want("stopped", s.Request("POST", "/acts", "", `{"batch":"`+other+`","stop":true}`), 200, `"state":"STOPPED"`)
 	s.Want("listed", s.Request("GET", "/acts", "limit=1", ""), 200, `"batch":"`+other+`"`, `"next":"`+other+`"`)
 	s.Want("the next page", s.Request("GET", "/acts", "after="+other, ""), 200, `"batch":"`+token+`"`)
@@ -126,9 +126,31 @@ func TestActsOfTenants(t *testing.T) {
 	if list := call("globex", "GET", "", ""); strings.Contains(list, token) {
 		t.Errorf("another sees it: %s", list)
 	}
+	for what, answer := range map[string]string{
+		"see":  call("globex", "GET", "tenant=acme&batch="+token, ""),
+		"list": call("globex", "GET", "tenant=acme", ""),
+		"stop": call("globex", "POST", "", `{"batch":"`+token+`","stop":true,"tenant":"acme"}`),
+	} {
+		if !strings.Contains(answer, `\"field\":\"tenant\"`) || !strings.Contains(answer, `"statusCode":400`) {
+			t.Errorf("another may %s it by the name of its tenant: %s", what, answer)
+		}
+	}
 	if started := call("acme", "POST", "", `{"token":"`+token+`"}`); !strings.Contains(started, `RUNNING`) {
 		t.Errorf("its own cannot: %s", started)
 	}
+	operator := httpapitest.New(t, (&service{deliverer: d, sorter: sorter, now: time.Now}).api(emf.New(io.Discard, emf.Names{})).Handle)
+	operator.Want("an operator's own", operator.Request("GET", "/acts", "", ""), 200, `"batches":[]`)
+	operator.Want("a tenant's", operator.Request("GET", "/acts", "tenant=acme", ""), 200, `"batch":"`+token+`"`)
+	operator.Want("one of a tenant", operator.Request("GET", "/acts", "tenant=acme&batch="+token, ""), 200, `"prefix":"@acme/"`)
+	operator.Want("none of another", operator.Request("GET", "/acts", "tenant=globex&batch="+token, ""), 404)
+	operator.Want("no tenant", operator.Request("GET", "/acts", "tenant=a/b", ""), 400, `"field":"tenant"`)
+	for document, field := range map[string]string{
+		`{"token":"x","tenant":"acme"}`: "token", `{"tenant":"acme"}`: "stop", `{"batch":"x","stop":true,"reason":"r"}`: "stop",
+		`{"batch":"x","tenant":"acme"}`: "stop", `{"batch":"x","stop":true,"tenant":""}`: "stop",
+	} {
+		operator.Want(document, operator.Request("POST", "/acts", "", document), 400, `"field":"`+field+`"`)
+	}
+	operator.Want("stopped", operator.Request("POST", "/acts", "", `{"batch":"`+token+`","stop":true,"tenant":"acme"}`), 200, `"state":"STOP`)
 }
 
 // inMemory are a Deliverer and its Sorter in memory.

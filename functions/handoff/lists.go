@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -39,27 +43,61 @@ func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	document := struct {
-		Status int              `json:"status"`
-		List   []listedConsumer `json:"list"`
-		Looked int              `json:"looked,omitempty"`
-		Next   string           `json:"next,omitempty"`
-	}{http.StatusOK, []listedConsumer{}, walked.Cost(c), walked.Next}
-	for _, it := range walked.Queues {
+	a, err := s.ofQueues(ctx, c, asked, walked)
+	return http.StatusOK, a, err
+}
+
+// consumerList is a page of a list of consumers of many queues.
+type consumerList struct {
+	Status int              `json:"status"`
+	List   []listedConsumer `json:"list"`
+	// Unreadable says, a line each, which consumers of these queues are left out, and why.
+	Unreadable string `json:"unreadable,omitempty"`
+	Looked     int    `json:"looked,omitempty"`
+	Next       string `json:"next,omitempty"`
+}
+
+// maxListBytes is how long a list is: Lambda's answers have 6 MB, and the rest is for what cannot be read.
+const maxListBytes = 4 << 20
+
+// ofQueues lists the consumers of the queues of a page, which ends earlier where the answer grows too
+// long.
+func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Selection, walked lists.Walked) (consumerList, error) {
+	a := consumerList{Status: http.StatusOK, List: []listedConsumer{}, Looked: walked.Cost(c), Next: walked.Next}
+	var unreadable []string
+	left := maxListBytes
+	for i, it := range walked.Queues {
 		consumers, err := s.deliverer.Beside(ctx, it)
-		if err != nil {
-			return 0, nil, err
+		if err != nil && !errors.Is(err, handoff.ErrUnreadable) {
+			return a, err
 		}
+		of := []listedConsumer{}
 		for _, is := range consumers {
 			if asked.Consumer == "" || is.Name == asked.Consumer {
-				document.List = append(document.List, listedConsumer{
+				of = append(of, listedConsumer{
 					c.Short(is.Queue), is.Name, is.State, is.Paused != "", jsonseq.Seq(is.Delivered), jsonseq.Seq(is.Position), jsonseq.Seq(is.Lag()),
 				})
 			}
 		}
+		text, _ := json.Marshal(of) // texts and numbers can always be written
+		if left -= len(text); left < 0 && i > 0 {
+			a.Next = asked.Token(walked.Queues[i-1].Queue)
+			break
+		}
+		if left < 0 {
+			of, err = nil, errTooMany
+		}
+		if err != nil {
+			unreadable = append(unreadable, fmt.Sprintf("queue %q: %s", c.Short(it.Queue), err))
+		}
+		a.List = append(a.List, of...)
 	}
-	return http.StatusOK, document, nil
+	a.Unreadable = strings.Join(unreadable, "\n")
+	return a, nil
 }
+
+// errTooMany is why the consumers of a queue are left out that would be an answer of their own.
+var errTooMany = errors.New("it has more consumers than an answer has room for: ask for each of them")
 
 // summary counts who is in trouble.
 func (s *service) summary(ctx context.Context, c *httpapi.Call) (int, any, error) {

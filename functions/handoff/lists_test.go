@@ -1,16 +1,21 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // note writes rows of trouble.
@@ -67,6 +72,7 @@ func TestListsOfTrouble(t *testing.T) {
 			s.note(trouble.Row{State: trouble.Blocked, Queue: queue, Consumer: "c"}, trouble.Row{State: trouble.Blocked, Queue: queue, Consumer: "d"})
 		}
 		s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: "c"}, trouble.Row{State: trouble.HeldBy("c"), Queue: "@acme/x", Consumer: "c"})
+		s.note(trouble.Row{State: trouble.Failed, Queue: "@acme/x"}, trouble.Row{State: trouble.TimedOut, Queue: "job 7"}, trouble.Row{State: trouble.TimedOut, Queue: "job 8", ExpiresOn: s.now})
 		for _, c := range []struct{ as, query, want string }{
 			{"", "state=blocked", "@acme-eu/x|c @acme-eu/x|d @acme/x|c @acme/x|d @acme/y|c @acme/y|d a|c a|d b|c b|d"},
 			{"", "state=blocked&consumer=d", "@acme-eu/x|d @acme/x|d @acme/y|d a|d b|d"},
@@ -93,9 +99,66 @@ func TestListsOfTrouble(t *testing.T) {
 		}
 		a := s.Request("GET", "/consumers", "state=blocked&limit=1", "")
 		s.Want("a row", a, 200, `{"queue":"@acme-eu/x","consumer":"c","state":"blocked","since":"`, `"ageSeconds":60}`)
-		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"blocked":{"count":10,"oldest":"`, `"ageSeconds":60}`, `"circuit-open":{"count":1,`, `"gap":{"count":0}`)
-		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"blocked":{"count":4,`, `"circuit-open":{"count":0}`)
+		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"blocked":{"count":10,"oldest":"`, `"ageSeconds":60}`, `"circuit-open":{"count":1,`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
+		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"blocked":{"count":4,`, `"circuit-open":{"count":0}`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
 		s.Want("summary of a prefix", s.requestAs("acme", "/summary", "prefix=y"), 200, `"blocked":{"count":2,`)
+	})
+}
+
+// TestForgedTokensOfLists: one of a place that is longer than any key is refused before anything is read.
+func TestForgedTokensOfLists(t *testing.T) {
+	onServers(t, func(s *server) {
+		for _, state := range []string{"blocked", ""} {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{"consumers", state, "", ""}))
+			for length, status := range map[int]int{1024: 200, 1025: 400, 100_000: 400} {
+				token := base64.RawURLEncoding.EncodeToString(append(sum[:8:8], strings.Repeat("x", length)...))
+				query := url.Values{"after": {token}}
+				if state != "" {
+					query.Set("state", state)
+				}
+				a := s.Request("GET", "/consumers", query.Encode(), "")
+				s.Want(fmt.Sprintf("a place of %d bytes", length), a, status)
+				if status == 400 {
+					s.Want("it says", a, status, `"after"`, "at most 1024")
+				}
+			}
+		}
+	})
+}
+
+// TestUnreadableInList: a consumer that cannot be read keeps no other out of a page, and is named.
+func TestUnreadableInList(t *testing.T) {
+	onServers(t, func(s *server) {
+		for _, queue := range []string{"@acme/a", "@acme/b", "c"} {
+			s.put(queue, 1)
+			s.deliver(queue, "c", func(handoff.Batch) error { return nil })
+		}
+		s.unreadable("@acme/a", "bad")
+		a := s.requestAs("", "/consumers", "limit=100")
+		s.Want("all", a, 200, `"queue":"@acme/a","consumer":"c"`, `"queue":"@acme/b","consumer":"c"`, `"queue":"c","consumer":"c"`, `"unreadable":"queue \"@acme/a\": consumer \"bad\": it cannot be read`)
+		a = s.requestAs("acme", "/consumers", "")
+		s.Want("a tenant's", a, 200, `"queue":"a","consumer":"c"`, `"unreadable":"queue \"a\": consumer \"bad\"`)
+	})
+}
+
+// TestLongLists: a page ends before its answer is longer than one may be, and the next goes on.
+func TestLongLists(t *testing.T) {
+	onServers(t, func(s *server) {
+		const queues, consumers = 3, 250
+		want := make([]string, queues*consumers)
+		fanout.SideBySide(len(want), func(i int) {
+			queue, name := strings.Repeat("<", 1000)+fmt.Sprint(i/consumers), fmt.Sprintf("c%03d", i%consumers) // 6 bytes each in JSON
+			if _, err := s.deliverer.Create(t.Context(), queue, name, handoff.First); err != nil {
+				t.Error(err)
+			}
+			want[i] = queue + "|" + name
+		})
+		s.Want("the first page", s.requestAs("", "/consumers", "limit=100"), 200, `"next":"`)
+		got := strings.Split(s.listed("", "/consumers", url.Values{"limit": {"100"}}), " ")
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d are listed, want %d", len(got), len(want))
+		}
 	})
 }
 
@@ -135,7 +198,7 @@ func TestTokensOfLists(t *testing.T) {
 func TestBadLists(t *testing.T) {
 	onServers(t, func(s *server) {
 		for query, field := range map[string]string{
-			"state=gap": "state", "state=no": "state", "limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "consumer=a+b": "consumer",
+			"state=gap": "state", "state=failed": "state", "state=no": "state", "limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "consumer=a+b": "consumer",
 			"prefix=%ff": "prefix", "prefix=" + strings.Repeat("p", 1025): "prefix", "other=1": "other", "prefix=a&prefix=b": "prefix",
 		} {
 			s.Want(query, s.Request("GET", "/consumers", query, ""), 400, `"field":"`+field+`"`)

@@ -32,6 +32,7 @@ type server struct {
 	network   *faulty.Transport
 	client    *dynamodb.Client
 	messages  string // the table's name
+	table     string // that of consumers
 	logs      bytes.Buffer
 	now       time.Time
 	consumers *handoff.Store
@@ -57,6 +58,7 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	suffix := localdb.Suffix()
 	s.client, s.messages = client, "messages"+suffix
 	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix, Trouble: "trouble" + suffix}
+	s.table = names.Consumers
 	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
 	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
 		t.Fatal(err)
@@ -98,6 +100,17 @@ func (s *server) lose(queue string, seq int64) {
 	s.t.Helper()
 	_, err := s.client.DeleteItem(s.t.Context(), &dynamodb.DeleteItemInput{
 		TableName: &s.messages, Key: dynamo.Item{"queue": dynamo.Text(queue), "seq": dynamo.Number(seq)},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// unreadable has a consumer that a newer version wrote.
+func (s *server) unreadable(queue, consumer string) {
+	s.t.Helper()
+	_, err := s.client.PutItem(s.t.Context(), &dynamodb.PutItemInput{
+		TableName: &s.table, Item: dynamo.Item{"queue": dynamo.Text(queue), "consumer": dynamo.Text(consumer), "v": dynamo.Number(99)},
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -102,7 +102,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 			LagAfter: s.LagAfter, SettleWithin: s.SettleWithin,
 			Delete: s.DeleteDelivered, Archive: shelf, Readers: s.Readers, Announce: announcer.Consumer,
 		},
-		chains: xorack.SweepOptions{Announce: announce.Batches(deliverer.Ender(announcer.Chain))},
+		chains: xorack.SweepOptions{Announce: announce.Batches(deliverer.Ender(announce.Listed(s.Trouble(client), a.Tombstone, announcer.Chain)))},
 	}).handle, nil
 }
 

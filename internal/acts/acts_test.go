@@ -2,6 +2,7 @@ package acts_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +39,8 @@ type bench struct {
 	dies   int
 	behind bool
 	dead   bool
+	// breaks is what a request fails of otherwise.
+	breaks func(ddb.Request) error
 }
 
 func newBench(t *testing.T) *bench {
@@ -84,6 +87,11 @@ func (b *bench) desk() *acts.Desk {
 func (b *bench) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	if b.dead {
 		return ddb.Answer{}, errDied
+	}
+	if b.breaks != nil {
+		if err := b.breaks(r); err != nil {
+			return ddb.Answer{}, err
+		}
 	}
 	if b.dies--; b.dies == 0 && !b.behind {
 		b.dead = true
@@ -324,6 +332,111 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
+// TestWhatTheStoreSays: an error that is not about a consumer is no refusal of it: its act comes again, also
+// where that is done already, and at last has failed, in words that say nothing of the store; an outage lasts as
+// long as it does.
+func TestWhatTheStoreSays(t *testing.T) {
+	secret := errors.New("AccessDenied: arn:aws:dynamodb:::table/inside")
+	for _, request := range []string{"unblock", "consumer", "end act"} {
+		for _, c := range []struct {
+			times int
+			err   error
+			done  int
+		}{{1, secret, 7}, {4, secret, 7}, {1000, secret, 6}, {30, errDied, 7}} {
+			b := newBench(t)
+			b.block(7, "no")
+			id := b.started(redrive())
+			left, told := c.times, 0
+			b.breaks = func(r ddb.Request) error {
+				key := ""
+				switch r := r.(type) {
+				case ddb.Update:
+					key = r.Key.Get("queue").Str()
+				case ddb.Get:
+					key = r.Key.Get("queue").Str()
+				}
+				if r.Name() != request || key != "q0002" || left == 0 {
+					return nil
+				}
+				left--
+				return c.err
+			}
+			for range 100 {
+				turn, err := b.desk().Turn(t.Context(), id)
+				if err != nil {
+					told++
+				}
+				if turn.Next.IsZero() {
+					break
+				}
+				b.now = b.now.Add(time.Minute)
+			}
+			done, err := b.desk().Batch(t.Context(), id)
+			b.check(err)
+			what := fmt.Sprintf("%s fails %d times (%v)", request, c.times, c.err)
+			b.is(what+": done, failed", []any{done.State, done.Done, done.Failed, done.Tries}, []any{acts.Done, c.done, 7 - c.done, 0})
+			if told != min(c.times, 30) && told != 4 {
+				t.Errorf("%s: told %d times", what, told)
+			}
+			for _, f := range done.Failures {
+				if f.Queue != "q0002" || strings.Contains(f.Why, "inside") || f.Why == "" {
+					t.Errorf("%s: %+v", what, f)
+				}
+			}
+			for i, made := range b.made {
+				if made != 1 {
+					t.Errorf("%s: %s %d times", what, i, made)
+				}
+			}
+		}
+	}
+}
+
+// TestLongNames: however long the names in a page are, and those of whom it failed, the item of the batch
+// stays small, and everybody has a turn.
+func TestLongNames(t *testing.T) {
+	const n, longest = 60, 36 << 10
+	for _, state := range []trouble.State{trouble.Blocked, ""} {
+		b := newBench(t)
+		d := b.deliverer(b.tables.Do)
+		for i := range n {
+			queue := strings.Repeat("<", cursor.MaxQueueName-6) + fmt.Sprintf("%04d", i)
+			_, err := b.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})
+			b.check(err)
+			d.Deliver(t.Context(), queue, handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error {
+				return handoff.Permanent(errors.New("no"))
+			}}, -1)
+		}
+		b.now = b.now.Add(time.Second)
+		id := b.started(acts.Ask{Action: handoff.OpRewind, Start: "first", Reason: "again", Consumer: "c", State: state, Rate: 50})
+		failed := map[string]bool{}
+		b.breaks = func(r ddb.Request) error {
+			if u, ok := r.(ddb.Update); ok && u.Name() == "rewind" {
+				failed[u.Key.Get("queue").Str()] = true
+				return errors.New("no")
+			}
+			return nil
+		}
+		for range 1000 {
+			turn, _ := b.desk().Turn(t.Context(), id)
+			is, err := b.desk().Batch(t.Context(), id)
+			b.check(err)
+			if text, err := json.Marshal(is.Progress); err != nil || len(text) > longest {
+				t.Fatalf("the progress has %d bytes, %v", len(text), err)
+			}
+			if turn.Next.IsZero() {
+				break
+			}
+			b.now = b.now.Add(time.Minute)
+		}
+		done, err := b.desk().Batch(t.Context(), id)
+		b.check(err)
+		if len(failed) != n || done.Failed != n || len(done.Failures) == 0 || done.State != acts.Done {
+			t.Errorf("state %q: %d were tried, %d have failed, %d are kept", state, len(failed), done.Failed, len(done.Failures))
+		}
+	}
+}
+
 // TestStop: a batch that is stopped ends behind the page at hand; one that was not started, at once.
 func TestStop(t *testing.T) {
 	b := newBench(t)
@@ -382,13 +495,84 @@ func TestWhoMayStart(t *testing.T) {
 	_, err = b.desk().Batch(t.Context(), l.Name())
 	b.check(err)
 	b.now = b.now.Add(acts.KeptDry)
-	_, _, err = b.desk().Open(t.Context())
+	still, err := b.desk().Batch(t.Context(), l.Name())
 	b.check(err)
-	_, err = b.desk().Batch(t.Context(), l.Name())
-	b.is("gone", errors.Is(err, acts.ErrNone), true)
+	b.is("on record", still, l.Batch)
 	open, _, err := acts.NewStore(b.tables, handoff.Names{}.Tables()[1]).Opened(t.Context(), acts.ID{})
 	b.check(err)
 	b.is("open", len(open), 0)
+}
+
+// TestAStartThatDies: whichever request it dies at, a batch that runs is open for the sweep, which carries it out;
+// one that does not may be started again. One that only was looked at is no matter of the sweep's.
+func TestAStartThatDies(t *testing.T) {
+	opened := func(b *bench) int {
+		open, _, err := acts.NewStore(b.tables, handoff.Names{}.Tables()[1]).Opened(t.Context(), acts.ID{})
+		b.check(err)
+		return len(open)
+	}
+	for _, behind := range []bool{false, true} {
+		for step := 1; ; step++ {
+			b := newBench(t)
+			b.block(2, "no")
+			d := b.desk()
+			l, err := d.Look(t.Context(), redrive())
+			b.check(err)
+			b.is("open while it is looked at", opened(b), 0)
+			b.dies, b.behind = step, behind
+			_, err = d.Start(t.Context(), l.Name(), l.Who)
+			died := b.dead
+			b.dies = 0
+			if _, _, err := b.desk().Open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			what := fmt.Sprintf("died at %d (behind it: %v)", step, behind)
+			is, err2 := b.desk().Batch(t.Context(), l.Name())
+			b.check(err2)
+			if err != nil && is.State == acts.Dry {
+				// It may be started all the same, also where the sweep has seen that it was not.
+				_, err = b.desk().Start(t.Context(), l.Name(), l.Who)
+				b.check(err)
+				_, _, err = b.desk().Open(t.Context())
+				b.check(err)
+			}
+			is, err = b.desk().Batch(t.Context(), l.Name())
+			b.check(err)
+			b.is(what, []any{is.State, is.Done}, []any{acts.Done, 2})
+			b.is(what+": open then", opened(b), 0)
+			if !died {
+				break
+			}
+		}
+	}
+	b := newBench(t)
+	b.block(2, "no")
+	l, err := b.desk().Look(t.Context(), redrive())
+	b.check(err)
+	b.breaks = func(r ddb.Request) error {
+		if r.Name() == "start acts" {
+			b.breaks = nil
+			_, _, err := b.desk().Open(t.Context())
+			return err
+		}
+		return nil
+	}
+	_, err = b.desk().Start(t.Context(), l.Name(), l.Who)
+	b.check(err)
+	b.is("open though the sweep came in between", opened(b), 1)
+
+	b = newBench(t)
+	b.block(2, "no")
+	l, err = b.desk().Look(t.Context(), redrive())
+	b.check(err)
+	b.dies, b.behind = 2, true
+	_, _ = b.desk().Start(t.Context(), l.Name(), l.Who)
+	b.dies, b.dead = 0, false
+	b.is("open where its start died", opened(b), 1)
+	b.now = b.now.Add(2*acts.KeptDry + time.Second)
+	_, _, err = b.desk().Open(t.Context())
+	b.check(err)
+	b.is("open when it can no longer be started", opened(b), 0)
 }
 
 // TestAsks: what is out of its bounds is refused, by the field's name.
@@ -474,4 +658,32 @@ func TestALookEnds(t *testing.T) {
 		b.is("too late", l.Selected, 50)
 		b.is("more", l.More, true)
 	})
+}
+
+// TestQueuesOfAnOpenCircuit: those that a circuit holds back, and those that are known to fail, each once.
+func TestQueuesOfAnOpenCircuit(t *testing.T) {
+	b := newBench(t)
+	d := b.deliverer(b.tables.Do)
+	away := handoff.Reader{Name: "billing", Handle: func(context.Context, handoff.Batch) error { return errors.New("no") }}
+	for i := range 5 {
+		queue := fmt.Sprint("q", i)
+		_, err := b.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})
+		b.check(err)
+		b.check(d.Deliver(t.Context(), queue, away, 1).Err)
+	}
+	b.now = b.now.Add(time.Second)
+	looked, err := b.desk().Look(t.Context(), acts.Ask{Action: handoff.OpPause, Consumer: "billing", State: trouble.CircuitOpen, Reason: "r"})
+	b.check(err)
+	var queues []string
+	for _, one := range looked.First {
+		queues = append(queues, one.Queue)
+	}
+	slices.Sort(queues)
+	b.is("selected", queues, []string{"q0", "q1", "q2", "q3", "q4"})
+	looked, err = b.desk().Look(t.Context(), acts.Ask{Action: handoff.OpPause, Consumer: "billing", State: trouble.CircuitOpen, Reason: "r", Since: b.now})
+	b.check(err)
+	b.is("since now", looked.Selected, 0)
+	looked, err = b.desk().Look(t.Context(), acts.Ask{Action: handoff.OpPause, Consumer: "billing", State: trouble.CircuitOpen, Reason: "r", Prefix: "q1"})
+	b.check(err)
+	b.is("by their names", looked.Selected, 1)
 }

@@ -5,7 +5,7 @@
 //	          │                │ Stop
 //	          │ Stop           ▼
 //	          └──► STOPPED ◄── STOPPING: behind the page at hand
-//	     an hour: gone
+//	     an hour: too late
 //
 // # What is stored
 //
@@ -21,8 +21,9 @@
 //	by           S  who made it
 //	leaseUntil   N  ms, until when nobody else goes on
 //
-// As long as anything is left to do, an item with v alone stands beside it, under "open " for "of ": the
-// sweep finds batches by these. A queue of the name " acts" may be there: its operations have keys
+// From its start on, as long as anything is left to do, an item with v alone stands beside it, under "open "
+// for "of ": the sweep finds batches by these. It is written before the batch is RUNNING: a batch
+// that runs is always found, and one that only was looked at costs no sweep anything. A queue of the name " acts" may be there: its operations have keys
 // that begin with a digit, or with "id ".
 //
 // # What is guaranteed

@@ -24,10 +24,11 @@ type Desk struct {
 	consumers *handoff.Store
 	act       func(context.Context, handoff.Act) (handoff.Operation, error)
 	now       func() time.Time
-	// Wait waits so long, or until the context ends; ForEach runs do(0) … do(n-1). Tests replace
-	// them.
+	// Wait waits so long, or until the context ends; ForEach runs do(0) … do(n-1); NewName makes a
+	// name that no other call of it makes, of 16 bytes at least. Tests replace them.
 	Wait    func(context.Context, time.Duration) error
 	ForEach func(n int, do func(i int))
+	NewName func() string
 }
 
 // New returns the Desk of a Deliverer's tables.
@@ -35,7 +36,7 @@ func New(deliverer *handoff.Deliverer) *Desk {
 	tables := record.TablesOf(deliverer)
 	return &Desk{
 		store: NewStore(tables.Store.Operations()), consumers: tables.Store, act: deliverer.Act, now: tables.Now,
-		walker: walker{tables.Store.Trouble(), tables.Sorter}, Wait: pause.For, ForEach: fanout.SideBySide,
+		walker: walker{tables.Store.Trouble(), tables.Sorter, tables.Store}, Wait: pause.For, ForEach: fanout.SideBySide, NewName: rand.Text,
 	}
 }
 
@@ -60,7 +61,7 @@ type Turn struct {
 	Next time.Time
 }
 
-// Turn goes on with a batch for some seconds. What it finds to be over, or never started in time, it closes.
+// Turn goes on with a batch for some seconds. What it finds to be over, or not started in time, it closes.
 func (d *Desk) Turn(ctx context.Context, id ID) (Turn, error) {
 	b, err := d.store.Read(ctx, id)
 	if err != nil {
@@ -69,10 +70,10 @@ func (d *Desk) Turn(ctx context.Context, id ID) (Turn, error) {
 	now := d.now()
 	switch {
 	case b.State == Running || b.State == Stopping:
-	case b.State.over():
+	case b.State.over() || !startable(id, now):
 		return Turn{}, d.store.Close(ctx, id)
 	default:
-		return Turn{}, d.drop(ctx, id, now)
+		return Turn{}, nil // who starts it is about to, or died
 	}
 	if b.LeaseUntil.After(now) {
 		return Turn{Next: b.LeaseUntil}, nil
@@ -92,15 +93,11 @@ func (d *Desk) Turn(ctx context.Context, id ID) (Turn, error) {
 // errOutran: another process went on with the batch.
 var errOutran = errors.New("another goes on with the batch")
 
-// drop closes a batch that was not started in time, or of which only that it is open was stored.
-func (d *Desk) drop(ctx context.Context, id ID, now time.Time) error {
-	if looked, ok := lookedAt(id.ID); ok && now.Sub(looked) < 2*KeptDry {
-		return nil
-	}
-	if gone, err := d.store.Drop(ctx, id); err != nil || !gone {
-		return err
-	}
-	return d.store.Close(ctx, id)
+// startable reports whether a batch that was not started may be one that somebody is starting now: he
+// looked at it within [KeptDry], by his clock.
+func startable(id ID, now time.Time) bool {
+	looked, ok := lookedAt(id.ID)
+	return ok && now.Sub(looked) < 2*KeptDry
 }
 
 // run is a turn at a batch.
@@ -118,7 +115,7 @@ func (r *run) goOn(ctx context.Context) error {
 	}
 	for {
 		if err := r.actOnPage(ctx); err != nil {
-			return err
+			return r.again(ctx, err)
 		}
 		due := r.began.Add(time.Duration(r.did.Acted) * time.Second / time.Duration(r.b.Rate))
 		if left := due.Sub(r.now()); left > 0 {
@@ -139,7 +136,7 @@ func (r *run) hasTime(ctx context.Context) bool { return ctx.Err() == nil && r.n
 // over. Where the time is over it lets others go on.
 func (r *run) turnPage(ctx context.Context) error {
 	p := &r.b.Progress
-	p.Page = nil
+	p.Page, p.Tries = nil, 0
 	switch {
 	case p.All:
 		r.b.State, r.b.Ended = Done, r.now()
@@ -162,7 +159,7 @@ func (r *run) save(ctx context.Context) error {
 	if r.hasTime(ctx) {
 		r.b.LeaseUntil = r.now().Add(lease)
 	}
-	saved, ours, err := r.store.Save(ctx, r.b, rand.Text())
+	saved, ours, err := r.store.Save(ctx, r.b, r.NewName())
 	if err == nil && !ours {
 		return errOutran
 	}
@@ -172,30 +169,35 @@ func (r *run) save(ctx context.Context) error {
 	return err
 }
 
-// actOnPage acts on the consumers of the page at hand, and counts them.
+// actOnPage acts on the consumers of the page at hand, and counts them. An error says nothing about
+// them: these acts come again, but for those of a page that was tried often enough, which have failed.
 func (r *run) actOnPage(ctx context.Context) error {
 	page := r.b.Page
 	ended, errs := make([]handoff.Operation, len(page)), make([]error, len(page))
-	var once sync.Mutex
-	acted := 0
 	r.ForEach(len(page), func(i int) {
 		act, err := r.b.act(page[i])
 		if err == nil {
 			ended[i], err = r.act(ctx, act)
 		}
-		if err != nil && !comesAgain(ctx, err) {
-			ended[i], err = handoff.Operation{Error: err.Error()}, nil
+		if err != nil && !comesAgain(ctx, err) && r.b.Tries >= maxTries {
+			ended[i], err = handoff.Operation{Error: whyInside}, nil
 		}
-		once.Lock()
-		defer once.Unlock()
-		if errs[i] = err; err == nil {
-			acted++
-		}
+		errs[i] = err
 	})
-	r.did.Acted += acted
+	for _, err := range errs {
+		if err == nil {
+			r.did.Acted++
+		}
+	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	r.count(ended)
+	return nil
+}
+
+// count counts what became of the consumers of the page at hand.
+func (r *run) count(ended []handoff.Operation) {
 	p := &r.b.Progress
 	for i, o := range ended {
 		switch {
@@ -204,17 +206,34 @@ func (r *run) actOnPage(ctx context.Context) error {
 		case o.Error != "":
 			p.Failed++
 			r.did.Failed++
-			if len(p.Failures) < maxFailures {
-				p.Failures = append(p.Failures, Failure{page[i].Queue, page[i].Consumer, o.Error})
+			f := Failure{p.Page[i].Queue, p.Page[i].Consumer, o.Error}
+			if len(p.Failures) < maxFailures && sizeOf(p.Failures)+sizeOf(f) <= maxPageBytes {
+				p.Failures = append(p.Failures, f)
 			}
 		default:
 			p.Passed++
 		}
 	}
-	return nil
 }
 
-// comesAgain reports whether an error says nothing about the consumer.
+// maxTries is how often a page comes again of which the store fails otherwise than by an outage, and
+// whyInside what is told of its consumers then: what the store says is for operators, in the log.
+const (
+	maxTries  = 4
+	whyInside = "it could not be done: the operator's log says why"
+)
+
+// again notes a try of the page at hand that failed, where it was no outage: one that lasts counts as no
+// try, however long.
+func (r *run) again(ctx context.Context, failed error) error {
+	if comesAgain(ctx, failed) {
+		return failed
+	}
+	r.b.Tries++
+	return errors.Join(failed, r.save(ctx))
+}
+
+// comesAgain reports whether an error is that of an outage, or of the end of the time.
 func comesAgain(ctx context.Context, err error) bool {
 	return ddb.Transient(err) || ctx.Err() != nil
 }
@@ -247,8 +266,8 @@ func (d *Desk) Open(ctx context.Context) (did Turn, goOn []ID, err error) {
 }
 
 // newID names a batch that is looked at now: those of a tenant are in the order of their times.
-func newID(now time.Time) string {
-	return fmt.Sprintf("%013d%s", now.UnixMilli(), strings.ToLower(rand.Text()[:16]))
+func newID(now time.Time, name string) string {
+	return fmt.Sprintf("%013d%s", now.UnixMilli(), strings.ToLower(name[:16]))
 }
 
 // lookedAt is when the batch of an id was looked at.

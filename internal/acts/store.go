@@ -91,10 +91,10 @@ func decode(it ddb.Item) (Batch, error) {
 	return b, nil
 }
 
-// Open stores that a batch is open, for the sweep. 1 write unit.
+// Open stores that a batch is open, for the sweep, before it is. 1 write unit.
 //
-// Lost response, another did it first: it is stored. We die right after: the sweep finds no such batch,
-// and closes it when its time is over.
+// Lost response, another did it first: it is stored. We die right after: the sweep finds that it was not
+// started, and closes it when it can no longer be.
 func (s *Store) Open(ctx context.Context, id ID) error {
 	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "open acts", Table: s.table}, Item: ddb.Fields{
 		attrQueue: ddb.Text(partition), attrOperation: ddb.Text(ofOpen + id.String()), attrVersion: ddb.Int(layout),
@@ -112,8 +112,8 @@ func (s *Store) Close(ctx context.Context, id ID) error {
 
 // Create stores a batch that was looked at. 1 write unit for each KB.
 //
-// Lost response: the repeat stores the same, since nobody knows its id yet. We die right after: the sweep deletes it
-// when its time is over.
+// Lost response: the repeat stores the same, since nobody knows its id yet. We die right after: it stays
+// on record, and nobody starts it.
 func (s *Store) Create(ctx context.Context, b Batch) error {
 	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "create acts", Table: s.table}, Item: ddb.Fields{
 		attrQueue: ddb.Text(partition), attrOperation: ddb.Text(ofBatch + b.Name().String()), attrVersion: ddb.Int(layout),
@@ -184,17 +184,6 @@ func (s *Store) Save(ctx context.Context, b Batch, by string) (Batch, bool, erro
 	unchanged := ddb.And(attrRev.Eq(ddb.Int(b.Rev)), attrState.In(ddb.Text(string(Running)), ddb.Text(string(Stopping))))
 	saved, held, err := s.update(ctx, "save acts", b.Name(), unchanged, do...)
 	return saved, err == nil && (held || saved.By == by), err
-}
-
-// Drop deletes a batch that was looked at and never started. 1 write unit for each KB.
-//
-// Lost response, another did it first: it is gone. It was started meanwhile: false. We die right after: the
-// sweep closes it.
-func (s *Store) Drop(ctx context.Context, id ID) (bool, error) {
-	a, err := s.engine.Do(ctx, ddb.Delete{
-		Op: ddb.Op{Op: "drop acts", Table: s.table}, Key: keyOf(ofBatch, id), If: ddb.Or(attrState.Missing(), isIn(Dry)),
-	})
-	return a.Held, err
 }
 
 // Opened reads which batches are open, behind one of them. Half a read unit for each 4 KB.

@@ -6,13 +6,22 @@ import (
 
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // walker finds who is selected.
 type walker struct {
-	rows   *trouble.Store
-	sorter *cursor.Sorter
+	rows      *trouble.Store
+	sorter    *cursor.Sorter
+	consumers *handoff.Store
 }
+
+// maxPageBytes is how long the names of a page are at most, and the failures that are kept: the item of a
+// batch, which is written with each page, costs as much as it is long.
+const maxPageBytes = 16 << 10
+
+// sizeOf is how long something of this package's own is in the item of a batch.
+func sizeOf(v any) int { return len(texts(v).Str()) }
 
 // page reads on from a place, and returns those of one page of rows, or of queues, that are selected; all is true
 // behind the last one.
@@ -24,13 +33,46 @@ func (w walker) page(ctx context.Context, a Ask, after string, limit int) (page 
 	if state == trouble.CircuitOpen {
 		state = trouble.HeldBy(a.Consumer)
 	}
-	rows, next, err := w.rows.Page(ctx, state, a.Prefix, after, limit)
-	for _, row := range rows {
-		if (a.Consumer == "" || row.Consumer == a.Consumer) && a.inState(row.Since) {
-			page = append(page, One{row.Queue, row.Consumer})
+	if state != a.State && after == "" {
+		if page, err = w.failing(ctx, a); err != nil {
+			return nil, "", false, err
 		}
 	}
+	rows, next, err := w.rows.Page(ctx, state, a.Prefix, after, limit)
+	size := sizeOf(page)
+	for i, row := range rows {
+		one := One{row.Queue, row.Consumer}
+		if a.Consumer != "" && row.Consumer != a.Consumer || !a.inState(row.Since) {
+			continue
+		}
+		if size += sizeOf(one); size > maxPageBytes && len(page) > 0 {
+			return page, rows[i-1].Place(), false, err
+		}
+		page = append(page, one)
+	}
 	return page, next, next == "", err
+}
+
+// failing are the queues of a consumer whose circuit is open that are known to fail: those of them that no row
+// says are held back, ten at most.
+func (w walker) failing(ctx context.Context, a Ask) (page []One, err error) {
+	e, err := w.consumers.Evidence(ctx, a.Consumer, true)
+	if err != nil || !e.Circuit.Open() || !a.inState(e.Circuit.Opened) {
+		return nil, err
+	}
+	for _, queue := range e.Failing {
+		if !strings.HasPrefix(queue, a.Prefix) {
+			continue
+		}
+		row, found, err := w.rows.Row(ctx, trouble.HeldBy(a.Consumer), queue, a.Consumer)
+		if err != nil {
+			return nil, err
+		}
+		if !found || !a.inState(row.Since) {
+			page = append(page, One{queue, a.Consumer})
+		}
+	}
+	return page, nil
 }
 
 // cursorsRead is how many cursors are read at once: not all of them may be asked for.
@@ -39,13 +81,16 @@ const cursorsRead = 1000
 // queues are those of a page of all queues.
 func (w walker) queues(ctx context.Context, a Ask, after string, limit int) (page []One, next string, all bool, err error) {
 	read, err := w.sorter.Queues(ctx, after, cursorsRead)
+	size := 0
 	for i, it := range read.Cursors {
-		if strings.HasPrefix(it.Queue, a.Prefix) && !it.Erased() {
-			page = append(page, One{it.Queue, a.Consumer})
+		one := One{it.Queue, a.Consumer}
+		if !strings.HasPrefix(it.Queue, a.Prefix) || it.Erased() {
+			continue
 		}
-		if len(page) == limit && i < len(read.Cursors)-1 {
-			return page, it.Queue, false, nil
+		if size += sizeOf(one); len(page) > 0 && (size > maxPageBytes || len(page) == limit) {
+			return page, read.Cursors[i-1].Queue, false, nil
 		}
+		page = append(page, one)
 	}
 	return page, read.Next, read.Next == "", err
 }

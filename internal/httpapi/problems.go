@@ -47,6 +47,11 @@ func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 			Status: http.StatusConflict, Type: "kind-fixed", Title: "The kind of a queue cannot be changed",
 			Errors: []FieldError{{Field: "kind", Code: invalid.Clash, Detail: "is fixed when the queue is made"}},
 		}
+	case errors.Is(err, cursor.ErrPacksFixed):
+		return &Problem{
+			Status: http.StatusConflict, Type: "packs-fixed", Title: "The packed runs of a queue cannot be switched on or off",
+			Errors: []FieldError{{Field: "packs", Code: invalid.Clash, Detail: "is fixed when the queue is made; asynchronous queues, and those of another kind, have none"}},
+		}
 	case errors.Is(err, cursor.ErrKeyTypeFixed):
 		return &Problem{
 			Status: http.StatusConflict, Type: "key-type-fixed", Title: "The type of a queue's keys cannot be changed",

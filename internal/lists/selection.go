@@ -1,11 +1,12 @@
-// Package lists answers what queues and consumers there are, and which are in trouble: pages of
-// a selection, and a summary.
+// Package lists answers what queues and consumers there are, and which of them and of the chains are in
+// trouble: pages of a selection, and a summary.
 package lists
 
 import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,11 +20,11 @@ import (
 
 // Selection is what a list is asked for.
 type Selection struct {
-	// of is what is listed: queues or consumers.
+	// of is what is listed: queues, consumers or chains.
 	of string
 	// State is what they are in; empty where all are asked for.
 	State trouble.State
-	// Prefix begins the queues' names, as they are stored: a tenant's own.
+	// Prefix begins the queues' names, or the chains' tags, as they are stored: a tenant's own.
 	Prefix string
 	// Consumer is the only one; empty where all are asked for.
 	Consumer string
@@ -41,11 +42,24 @@ var (
 	consumerParameters = []string{"consumer", "prefix", "state", "after", "limit"}
 )
 
+// Open is the state of chains that have not ended: there are no rows of it.
+const Open trouble.State = "open"
+
+// statesOf are the states in which queues, consumers and chains are listed.
+var statesOf = map[string][]trouble.State{
+	"queues":    slices.DeleteFunc(slices.Clone(trouble.States), func(s trouble.State) bool { return s == trouble.CircuitOpen }),
+	"consumers": slices.DeleteFunc(slices.Clone(trouble.States), func(s trouble.State) bool { return s == trouble.Gap }),
+	"chains":    append([]trouble.State{Open}, trouble.ChainStates...),
+}
+
 // Queues reads what queues are asked for.
 func Queues(c *httpapi.Call) (Selection, error) { return read(c, "queues", queueParameters) }
 
 // Consumers reads what consumers are asked for.
 func Consumers(c *httpapi.Call) (Selection, error) { return read(c, "consumers", consumerParameters) }
+
+// Chains reads what chains are asked for.
+func Chains(c *httpapi.Call) (Selection, error) { return read(c, "chains", queueParameters) }
 
 func read(c *httpapi.Call, of string, names []string) (Selection, error) {
 	if err := c.Only(names...); err != nil {
@@ -92,17 +106,15 @@ func Prefix(c *httpapi.Call, prefix string) (string, error) {
 
 // checkState checks that the state is one that is listed here.
 func (s Selection) checkState() error {
-	var known []string
-	for _, state := range trouble.States {
-		of := s.of == "queues" && state != trouble.CircuitOpen || s.of == "consumers" && state != trouble.Gap
-		if of && state == s.State || s.State == "" {
-			return nil
-		}
-		if of {
-			known = append(known, string(state))
-		}
+	known := statesOf[s.of]
+	if s.State == "" && s.of != "chains" || slices.Contains(known, s.State) {
+		return nil
 	}
-	return invalid.New(invalid.Unknown, "state", "must be one of "+strings.Join(known, ", "))
+	var names []string
+	for _, state := range known {
+		names = append(names, string(state))
+	}
+	return invalid.New(invalid.Unknown, "state", "must be one of "+strings.Join(names, ", "))
 }
 
 // sum binds a token to what was asked for.
@@ -119,6 +131,15 @@ func (s Selection) Token(place string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(s.sum() + place))
 }
 
+// maxPlace is the most bytes of a place: those of a sort key of DynamoDB, and of a queue's name; a chain that is
+// open has its tag and more in it.
+func (s Selection) maxPlace() int {
+	if s.State == Open {
+		return 2 * cursor.MaxQueueName
+	}
+	return cursor.MaxQueueName
+}
+
 // goOn has the page begin where a token says. One of another selection, and one that was made up, is
 // refused; so is one that would show another tenant's.
 func (s *Selection) goOn(token string) error {
@@ -129,6 +150,9 @@ func (s *Selection) goOn(token string) error {
 	place, ours := strings.CutPrefix(string(text), s.sum())
 	if err != nil || !ours || place == "" || !utf8.ValidString(place) || !strings.HasPrefix(place, s.Prefix) {
 		return invalid.New(invalid.Malformed, "after", "is not the next of a page of this list: repeat the other parameters as they were")
+	}
+	if most := s.maxPlace(); len(place) > most {
+		return invalid.New(invalid.TooLarge, "after", fmt.Sprintf("has a place of %d bytes: it must have at most %d", len(place), most))
 	}
 	s.Place = place
 	return nil

@@ -3,15 +3,18 @@ package lists
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/trouble"
 )
 
-// Row is a queue, or a consumer of it, in a state.
+// Row is a queue, a consumer of it, or a chain in a state.
 type Row struct {
-	// Queue is empty where the row is about a consumer's name.
+	// Tag is a chain's.
+	Tag string `json:"tag,omitempty"`
+	// Queue is empty where the row is about a consumer's name, or a chain.
 	Queue    string        `json:"queue,omitempty"`
 	Consumer string        `json:"consumer,omitempty"`
 	State    trouble.State `json:"state"`
@@ -48,10 +51,10 @@ func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selec
 		}
 		looked += len(page)
 		for i, row := range page {
-			if consumer != "" && row.Consumer != consumer {
+			if consumer != "" && row.Consumer != consumer || row.Expired(now) {
 				continue
 			}
-			a.List = append(a.List, Row{c.Short(row.Queue), row.Consumer, s.State, row.Since, max(now.Sub(row.Since).Seconds(), 0)})
+			a.List = append(a.List, s.shown(c, row, now))
 			if len(a.List) == s.Limit && (i < len(page)-1 || next != "") {
 				a.Next = s.Token(row.Place())
 				return http.StatusOK, a, nil
@@ -62,6 +65,17 @@ func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selec
 			return http.StatusOK, a, nil
 		}
 	}
+}
+
+// shown is a row as the caller sees it.
+func (s Selection) shown(c *httpapi.Call, row trouble.Row, now time.Time) Row {
+	is := Row{Consumer: row.Consumer, State: s.State, Since: row.Since, Age: max(now.Sub(row.Since).Seconds(), 0)}
+	if s.of == "chains" {
+		is.Tag = c.Short(row.Queue)
+	} else {
+		is.Queue = c.Short(row.Queue)
+	}
+	return is
 }
 
 // Count is how many are in a state, and for how long the oldest of them is.
@@ -82,7 +96,8 @@ type Summary struct {
 // maxCounted is how many rows of a state are counted.
 const maxCounted = 10_000
 
-// Summarize answers how many queues and consumers are in each state. Half a read unit a state, and for
+// Summarize answers how many queues, consumers and chains are in each state, but for the chains that are open:
+// these have no rows that could be counted. Half a read unit a state, and for
 // each 4 KB, about 50 rows; of up to 10,000 rows of each.
 func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now time.Time) (int, any, error) {
 	if err := c.Only("prefix"); err != nil {
@@ -96,7 +111,7 @@ func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now t
 		return 0, nil, err
 	}
 	a := Summary{Status: http.StatusOK, States: map[trouble.State]Count{}}
-	for _, state := range trouble.States {
+	for _, state := range slices.Concat(trouble.States, trouble.ChainStates) {
 		if a.States[state], err = count(ctx, store, state, prefix, now); err != nil {
 			return 0, nil, err
 		}
@@ -111,8 +126,11 @@ func count(ctx context.Context, store *trouble.Store, state trouble.State, prefi
 		if err != nil {
 			return n, err
 		}
-		n.Count += len(page)
 		for _, row := range page {
+			if row.Expired(now) {
+				continue
+			}
+			n.Count++
 			if n.Oldest == nil || row.Since.Before(*n.Oldest) {
 				n.Oldest, n.Age = &row.Since, max(now.Sub(row.Since).Seconds(), 0)
 			}

@@ -33,7 +33,7 @@ const (
 // fields are all texts of all requests that a tenant may make, by the field's name;
 // those of one operation alone stand under its name too.
 var fields = map[string]string{
-	"prefix": scoped, "queueStatus after": owned, "state": choice,
+	"prefix": scoped, "queueStatus after": owned, "chainStatus after": owned, "state": choice,
 	"queue": scoped, "tag": scoped, "edge": owned, "parent": owned,
 	"putMessages id": scoped, "putMessages prev": scoped, "putMessages Idempotency-Key": scoped, "onClaim replies.id": scoped,
 	"putMessages queueProp": way, "putMessages seqProp": way, "putMessages idProp": way, "putMessages keyProp": way, "putMessages prevProp": way,
@@ -50,7 +50,7 @@ var fields = map[string]string{
 	"onClaim replies.prev": content,
 
 	"seq": choice, "seqs": choice, "readMessages after": choice, "to": choice, "first": choice, "start": choice,
-	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "settle": choice, "late": choice, "action": choice, "outcome": choice, "operation": choice,
+	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "packs": choice, "settle": choice, "late": choice, "action": choice, "outcome": choice, "operation": choice,
 	"tenant": operators, "eraseQueue after": operators,
 
 	"actOnMany state": choice, "since": choice, "deadline": choice, "idle": choice, "until": choice,

@@ -1,16 +1,18 @@
 // Package trouble is the table of trouble: which queues and consumers are in a state that
-// somebody should know of, a row for each, so that a list of them costs what it shows, however
+// somebody should know of, and which chains failed or timed out, a row for each, so that a list of them costs what it shows, however
 // many others there are.
 //
 // # What is stored
 //
 // A row is under (state, at), and in the index by (state, since):
 //
-//	state   S  what it is in
-//	at      S  the queue, a space, and the consumer: none where it is about the queue itself
-//	since   N  ms, since when it is so
-//	n       N  rises with the consumer, or the queue: who is late changes no newer row
-//	v       N  layout of the item, 1
+//	state      S  what it is in
+//	at         S  the queue, a space, and the consumer: none where it is about the queue itself; or
+//	              the chain's tag and a space
+//	since      N  ms, since when it is so
+//	n          N  rises with the consumer, the queue, or the chains of a tag: who is late changes no newer row
+//	expiresOn  N  s, when TTL may delete it: of chains only
+//	v          N  layout of the item, 1
 //
 // A consumer has no space in its name, so the last one tells the two apart. Fifty rows
 // of names of usual length have less than 8 KB, which are read for 1 read unit. A key has 1,024
@@ -27,4 +29,7 @@
 // row after that; whoever ends the state deletes the row after that. A write that fails fails
 // nothing else, and a process may die before it: the sweep writes what is missing, and deletes
 // what is over. So a row may be missing, or be over, for a while.
+//
+// A chain's row is written before nothing is left to do for its end, by who does that: an end stays due
+// until the row is there. Nobody looks at it again: it expires as the chain's record does.
 package trouble

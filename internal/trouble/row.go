@@ -32,23 +32,38 @@ const (
 	// CircuitOpen: nothing is handed on, because the consumer's sink is away. The rows of this
 	// state are about names of consumers, and have no queue; those of [HeldBy] about queues.
 	CircuitOpen State = "circuit-open"
+
+	// Failed and TimedOut are how chains ended: the rows of these states have a chain's tag in the place
+	// of the queue.
+	Failed   State = "failed"
+	TimedOut State = "timed-out"
 )
 
-// States are all states, in the order in which they are shown.
-var States = []State{Gap, Lagging, Blocked, Paused, InDoubt, Quarantined, Missing, Replying, CircuitOpen}
+// States are those of queues and consumers, ChainStates those of chains, in the order in which they are
+// shown.
+var (
+	States      = []State{Gap, Lagging, Blocked, Paused, InDoubt, Quarantined, Missing, Replying, CircuitOpen}
+	ChainStates = []State{Failed, TimedOut}
+)
 
 // HeldBy is the state of the queues that the open circuit of a consumer's name holds back.
 func HeldBy(consumer string) State { return CircuitOpen + State(" "+consumer) }
 
-// Row says that a queue, or a consumer of it, is in a state.
+// Row says that a queue, a consumer of it, or a chain is in a state.
 type Row struct {
 	State           State
 	Queue, Consumer string
 	// Since is since when, to the millisecond.
 	Since time.Time
-	// N rises with the consumer, or the queue.
+	// N rises with the consumer, the queue or the chains of a tag.
 	N int64
+	// ExpiresOn is when the row is deleted of itself, to the second; the zero time where it is not. It
+	// may still be there for days.
+	ExpiresOn time.Time
 }
+
+// Expired reports whether the row is one that only DynamoDB has not deleted yet.
+func (r Row) Expired(now time.Time) bool { return !r.ExpiresOn.IsZero() && !now.Before(r.ExpiresOn) }
 
 const layout = 1
 
@@ -60,13 +75,14 @@ const (
 	attrSince   ddb.Path = "since"
 	attrN       ddb.Path = "n"
 	attrIn      ddb.Path = "in"
+	attrExpires ddb.Path = "expiresOn" // s, the TTL attribute
 	attrAfter   ddb.Path = "after"
 )
 
 // DefaultName is the table's name where a stack has no other.
 const DefaultName = "streamsort-trouble"
 
-// Definition is that of the table. Nothing in it expires, and it has no stream.
+// Definition is that of the table. Rows of chains expire, and it has no stream.
 func Definition(name string) table.Definition {
 	return table.Definition{
 		Name:      name,
@@ -77,6 +93,7 @@ func Definition(name string) table.Definition {
 			Partition: table.Key{Name: string(attrState), Type: table.String},
 			Sort:      table.Key{Name: string(attrSince), Type: table.Number},
 		},
+		TTL: string(attrExpires),
 	}
 }
 
@@ -97,10 +114,14 @@ func keyOf(state State, at string) ddb.Item {
 }
 
 func encode(r Row) ddb.Item {
-	return ddb.Fields{
+	fields := ddb.Fields{
 		attrState: ddb.Text(string(r.State)), attrAt: ddb.Text(at(r.Queue, r.Consumer)),
 		attrSince: ddb.Millis(r.Since), attrN: ddb.Int(r.N), attrVersion: ddb.Int(layout),
-	}.Item()
+	}
+	if !r.ExpiresOn.IsZero() {
+		fields[attrExpires] = ddb.Seconds(r.ExpiresOn)
+	}
+	return fields.Item()
 }
 
 // decode reads a row, or an entry of the index, which has the keys only.
@@ -117,7 +138,7 @@ func decode(it ddb.Item) (Row, error) {
 	}
 	r := Row{
 		State: State(d.Text(attrState)), Queue: name[:space], Consumer: name[space+1:],
-		Since: d.Millis(attrSince), N: d.NumberOr(attrN, 0),
+		Since: d.Millis(attrSince), N: d.NumberOr(attrN, 0), ExpiresOn: d.SecondsOr(attrExpires),
 	}
 	return r, d.Err
 }

@@ -242,6 +242,14 @@ func TestItems(t *testing.T) {
 		b.is("row of a queue that is held back", stored("circuit-open c", "q c"), `{at:q c n:0 since:1780000000000 state:circuit-open c v:1}`)
 		b.check(b.Put(b.Context(), trouble.Row{State: trouble.Gap, Queue: "q", Since: since}))
 		b.is("row of a gap", stored("gap", "q "), `{at:q  n:0 since:1780000000000 state:gap v:1}`)
+		ended := trouble.Row{State: trouble.Failed, Queue: "a tag", Since: since, N: 7, ExpiresOn: since.Add(time.Hour)}
+		b.check(b.Put(b.Context(), ended))
+		b.is("row of a chain", stored("failed", "a tag "), `{at:a tag  expiresOn:1780003600 n:7 since:1780000000000 state:failed v:1}`)
+		b.stands("a chain", ended, trouble.Failed, "a tag", "")
+		for when, want := range map[time.Duration]bool{time.Hour - time.Second: false, time.Hour: true} {
+			b.is("expired", ended.Expired(since.Add(when)), want)
+		}
+		b.is("never expired", trouble.Row{}.Expired(since), false)
 		none, err := b.Walked(b.Context())
 		b.check(err)
 		b.is("no walk", none, trouble.Place{})

@@ -8,6 +8,9 @@ var batchTest = test{"./internal/acts", "."}
 
 const actsFolder = "internal/acts"
 
+// actSchedules are those of the suite, under which batches are carried out.
+var actSchedules = test{"./verify/sim/actssim", "TestEverySmallSchedule|TestRandomSchedules"}
+
 // actMutants are bugs by which a batch of acts does one twice, or not at all.
 var actMutants = []mutant{
 	{"an act is done over another that was not seen", recordFolder, actTest, []edit{
@@ -35,7 +38,7 @@ var actMutants = []mutant{
 		{"act.go", "if !a.Selects(c) {", "if false {"},
 	}},
 	{"an act that meets an outage has failed", deliveryFolder, actTest, []edit{
-		{"act.go", "ddb.Transient(err) || ", "errors.Is(err, ddb.ErrThrottled) || "},
+		{"act.go", "case !isRefusal(failed):", "case errors.Is(failed, ErrOutran):"},
 	}},
 	{"the page at hand is not stored", actsFolder, batchTest, []edit{
 		{"batch.go", "Page []One `json:\"page,omitempty\"`", "Page []One `json:\"-\"`"},
@@ -50,10 +53,25 @@ var actMutants = []mutant{
 		{"batch.go", "!since.After(a.At) && ", ""},
 	}},
 	{"who fails of something else is acted on", actsFolder, batchTest, []edit{
-		{"batch.go", "case !strings.Contains(c.Error, a.Error):", "case false:"},
+		{"batch.go", "case !like(c.Error, a.Error):", "case false:"},
 	}},
 	{"a batch is not to be stopped", actsFolder, batchTest, []edit{
 		{"runner.go", "case r.b.State == Stopping:", "case false:"},
+	}},
+	{"what the store says is shown as why an act failed", actsFolder, batchTest, []edit{
+		{"runner.go", "handoff.Operation{Error: whyInside}", "handoff.Operation{Error: err.Error()}"},
+	}},
+	{"an act that the store fails once has failed", actsFolder, batchTest, []edit{
+		{"runner.go", " && r.b.Tries >= maxTries", ""},
+	}},
+	{"a page of a batch has its names however long they are", actsFolder, test{"./internal/acts", "TestLongNames"}, []edit{
+		{"walk.go", "maxPageBytes = 16 << 10", "maxPageBytes = 16 << 20"},
+	}},
+	{"a batch is open only once it runs", actsFolder, test{"./internal/acts", "TestAStartThatDies"}, []edit{
+		{"desk.go", "\tif err := d.store.Open(ctx, id); err != nil {\n\t\treturn b, err\n\t}\n\treturn d.store.Start(ctx, id, d.now())", "\tb, err = d.store.Start(ctx, id, d.now())\n\tif err == nil {\n\t\terr = d.store.Open(ctx, id)\n\t}\n\treturn b, err"},
+	}},
+	{"the sweep closes a batch that is being started", actsFolder, test{"./internal/acts", "TestAStartThatDies"}, []edit{
+		{"runner.go", "return ok && now.Sub(looked) < 2*KeptDry", "return ok && now.Before(looked)"},
 	}},
 	{"a batch has no rate", actsFolder, batchTest, []edit{
 		{"runner.go", "left > 0 {", "left > time.Hour {"},
@@ -63,5 +81,20 @@ var actMutants = []mutant{
 	}},
 	{"a batch is started whenever", actsFolder, batchTest, []edit{
 		{"desk.go", "case d.now().Sub(b.At) > KeptDry:", "case false:"},
+	}},
+	{"who left the state while the batch runs is acted on", deliveryFolder, actSchedules, []edit{
+		{"act.go", "if !a.Selects(c) {", "if false {"},
+	}},
+	{"who dies at a page has it left out", actsFolder, actSchedules, []edit{
+		{"batch.go", "Page []One `json:\"page,omitempty\"`", "Page []One `json:\"-\"`"},
+	}},
+	{"a batch that is stopped goes on", actsFolder, actSchedules, []edit{
+		{"runner.go", "case r.b.State == Stopping:", "case false:"},
+	}},
+	{"a batch is closed before it is over", actsFolder, actSchedules, []edit{
+		{"runner.go", "if err == nil && r.b.State.over() {", "if err == nil {"},
+	}},
+	{"who left the state and came again is acted on", actsFolder, actSchedules, []edit{
+		{"batch.go", "!since.After(a.At) && ", ""},
 	}},
 }

@@ -58,6 +58,9 @@ var outageMutants = []mutant{
 	{"the first who learns puts over another", recordFolder, test{"./internal/record", "TestStoreEvidence/memory"}, []edit{
 		{"evidence.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
 	}},
+	{"a sink is said to fail since its last failure", deliveryFolder, test{"./pkg/handoff", "TestSink"}, []edit{
+		{"circuit.go", "\t\tif len(e.Failing) == 0 {", "\t\tif true {"},
+	}},
 	{"a process never looks again", deliveryFolder, evidence, []edit{
 		{"evidence.go", ".Abs() < evidenceFor", ".Abs() < 1000*evidenceFor"},
 	}},
@@ -65,7 +68,7 @@ var outageMutants = []mutant{
 		{"store_operate.go", "return append(setTaken(), attrBlockedSince", "return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway), attrBlockedSince"},
 	}},
 	{"weak read of evidence", deliveryFolder, evidence, []edit{
-		{"evidence.go", "\te, err := d.store.Evidence(ctx, c.Name, true)\n\tif err != nil {", "\te, err := d.store.Evidence(ctx, c.Name, false)\n\tif err != nil {"},
+		{"evidence.go", "\te, err = d.store.Evidence(ctx, c.Name, true)\n", "\te, err = d.store.Evidence(ctx, c.Name, false)\n"},
 	}},
 	{"evidence is taken for a consumer", recordFolder, test{"./internal/record", "TestStoreEvidenceIsNoConsumer/memory"}, []edit{
 		{"store.go", "Where: isConsumer, ", ""},

@@ -20,10 +20,10 @@ var pieceMutants = []mutant{
 		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {", "if _, err := s.move(ctx, look, p); err != nil || look.full {"},
 	}},
 	{"pieces: acknowledged after a failed move (R14)", sorterFolder, filled, []edit{
-		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {\n\t\t\treturn err", "if _, err := s.move(ctx, look, p); err != nil {\n\t\t\treturn nil"},
+		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {\n\t\t\treturn beyond, err", "if _, err := s.move(ctx, look, p); err != nil {\n\t\t\treturn beyond, nil"},
 	}},
 	{"pieces: acknowledged before the move (R14)", sorterFolder, filled, []edit{
-		{"heal.go", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil {\n\t\t\treturn err", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil || look.full {\n\t\t\treturn err"},
+		{"heal.go", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil {\n\t\t\treturn beyond, err", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil || look.full {\n\t\t\treturn beyond, err"},
 	}},
 	{"pieces: acknowledged though the time was up (R14)", sorterFolder, test{"./pkg/cursor", "TestOnMessagesHandsBack"}, []edit{
 		{"stream.go", "if q.again = q.err != nil; !q.again {", "if q.again = q.err != nil && !errors.Is(q.err, context.DeadlineExceeded); !q.again {"},

@@ -11,6 +11,7 @@ var stores = []store{
 		"replace does v":                                 "a row that may be replaced has this layout",
 	}},
 	{recordFolder, []test{{"./internal/record", "TestStore.*/memory"}, deliveries, twoPhases}, map[string]string{
+		"ask if asked < ? (bound)":                               "it stores the number that stands there",
 		"commit and claim does state":                            "a claim that is committed by a push is Started, as the next one: the two requests share their changes",
 		"commit prepared and claim does tracked":                 "nothing is tracked that was prepared: the two requests share their changes",
 		"settle quarantined if outcomes.*.n < ? (bound)":         "no claim has an outcome while it is in quarantine",

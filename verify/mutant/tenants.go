@@ -41,6 +41,12 @@ var tenantMutants = []mutant{
 	{"tenants: replies name others' queues", "functions/handoff", test{"./functions/handoff", "TestRepliesToOthers"}, []edit{
 		{"consumers.go", `return "to a queue of another"`, `return "to queue " + full`},
 	}},
+	{"tenants: a tenant is shown what others handed on", "functions/handoff", test{"./functions/handoff", "TestSinks"}, []edit{
+		{"sinks.go", `if c.Tenant() != "" {`, "if false {"},
+	}},
+	{"tenants: a tenant is told how many open chains others have", "functions/ack", test{"./functions/ack", "TestListsOfChains"}, []edit{
+		{"lists.go", `if c.Tenant() == "" {`, "if true {"},
+	}},
 	{"tenants: an id is anybody's", "internal/intake", twoTenants, []edit{
 		{"intake.go", `cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID))`, `full(place, "queue", &m.Queue)`},
 	}},

@@ -31,17 +31,21 @@ type commands struct {
 	Put    putCommand    `cmd:"" help:"Put messages: a JSON document a line, from a file or standard input."`
 	Tail   tailCommand   `cmd:"" help:"Print a queue's messages in order."`
 	Status statusCommand `cmd:"" help:"Print how far a queue is."`
+	Queues queuesCommand `cmd:"" help:"Print which queues there are, or which are in a state."`
 	Gaps   gapsCommand   `cmd:"" help:"Print the missing seqs of a queue."`
 
 	Configure configureCommand `cmd:"" help:"Change a queue's settings, or make a queue with them."`
 
-	Consumers consumersCommand `cmd:"" help:"Print how far a queue's consumers are."`
+	Summary   summaryCommand   `cmd:"" help:"Print how many queues, consumers and chains are in each state."`
+	Consumers consumersCommand `cmd:"" help:"Print how far a queue's consumers are, or those of all queues, or which are in a state."`
+	Chains    chainsCommand    `cmd:"" help:"Print which chains are open, failed or timed out."`
 	Create    createCommand    `cmd:"" help:"Make a consumer of a queue."`
-	Skip      skipCommand      `cmd:"" help:"Give up the message that blocks a consumer."`
-	Redrive   redriveCommand   `cmd:"" help:"Let a blocked consumer try its message again."`
-	Rewind    rewindCommand    `cmd:"" help:"Set a consumer to another place: back, or forward over a loss."`
-	Pause     pauseCommand     `cmd:"" help:"Keep a consumer from being handed anything."`
-	Resume    resumeCommand    `cmd:"" help:"Let a paused consumer go on."`
+	Skip      skipCommand      `cmd:"" help:"Give up the message that blocks a consumer, or with --all those that block many."`
+	Redrive   redriveCommand   `cmd:"" help:"Let a blocked consumer, or with --all many, try its message again."`
+	Rewind    rewindCommand    `cmd:"" help:"Set a consumer, or with --all many, to another place: back, or forward over a loss."`
+	Pause     pauseCommand     `cmd:"" help:"Keep a consumer, or with --all many, from being handed anything."`
+	Resume    resumeCommand    `cmd:"" help:"Let a paused consumer, or with --all many, go on."`
+	Acts      actsCommand      `cmd:"" help:"Print the batches of --all, or how far one is; start or stop it."`
 	Settle    settleCommand    `cmd:"" help:"Say how a claim in quarantine ended, where its database is gone."`
 	Release   releaseCommand   `cmd:"" help:"Give up the messages of an aborted claim in quarantine."`
 	Remove    removeCommand    `cmd:"" help:"Delete a consumer of a queue."`
@@ -54,6 +58,7 @@ type commands struct {
 type session struct {
 	ctx         context.Context
 	in          io.Reader
+	asks        bool // whether somebody at a terminal can be asked
 	out, errOut io.Writer
 	url, token  string
 	sign        bool
@@ -98,9 +103,9 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// isTerminal reports whether what is written is shown to somebody.
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
+// isTerminal reports whether what is written is shown to somebody, or what is read is typed by somebody.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	return ok && isatty.IsTerminal(file.Fd())
 }
 
@@ -126,7 +131,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	}
 	s := &session{
 		ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, sign: c.Sign, region: c.Region, json: c.Output == "json",
-		terminal: isTerminal(errOut), grace: grace,
+		terminal: isTerminal(errOut), asks: isTerminal(errOut) && isTerminal(in), grace: grace,
 	}
 	err = line.Run(s)
 	var usage usageError

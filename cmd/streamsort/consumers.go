@@ -42,6 +42,11 @@ type consumer struct {
 		AgeSeconds float64
 		Missing    bool
 	}
+	Sink *struct {
+		OpenSince, ProbeAt, FailingSince, TakenAt string
+		Probes                                    int64
+		Waking                                    bool
+	}
 }
 
 // state says what the consumer is at, a clause for each thing.
@@ -84,20 +89,52 @@ func (c consumer) state() string {
 	if c.Refused != nil {
 		say("%s refused, the last in claim %s: %s", count(c.Refused.Count, "reply", "replies"), c.Refused.Claim, c.Refused.Reason)
 	}
+	if c.Sink != nil {
+		c.sink(say)
+	}
 	if len(said) == 0 {
 		return ""
 	}
 	return ": " + strings.Join(said, "; ")
 }
 
-// consumersCommand prints how far the consumers of a queue are.
+// sink says what is known of the sink of all consumers of the name.
+func (c consumer) sink(say func(format string, arguments ...any)) {
+	s := c.Sink
+	switch {
+	case s.OpenSince != "":
+		say("circuit open since %s, the next probe at %s", s.OpenSince, s.ProbeAt)
+		if s.Probes > 0 {
+			say("%s made", count(s.Probes, "probe", "probes"))
+		}
+	case s.Waking:
+		say("the circuit has closed: queues that it held back are being woken up")
+	}
+	if s.FailingSince != "" {
+		say("the sink fails since %s", s.FailingSince)
+	}
+	if s.TakenAt != "" {
+		say("the sink last took something after a failure at %s", s.TakenAt)
+	}
+}
+
+// consumersCommand prints how far the consumers of a queue are, or of all queues.
 type consumersCommand struct {
-	Queue    string `arg:"" help:"The queue's name."`
+	Queue    string `arg:"" optional:"" help:"The queue's name. Without one it is a list of those of all queues."`
 	Consumer string `arg:"" optional:"" help:"Only this one, and for how long its next message waits."`
+	State    string `help:"Only those in this state: ${enum}." enum:",lagging,blocked,paused,in-doubt,quarantined,missing,replying,circuit-open" default:""`
+	Named    string `name:"consumer" help:"In a list: only those of this name."`
+	listFlags
 }
 
 // Run implements the verb.
 func (c *consumersCommand) Run(s *session) error {
+	if c.Queue == "" {
+		return c.list(s)
+	}
+	if c.State != "" || c.Named != "" || c.listFlags != (listFlags{Limit: defaultListed}) {
+		return usageError("--state, --consumer, --prefix and --limit are for a list: without a queue")
+	}
 	query := url.Values{"queue": {c.Queue}}
 	if c.Consumer != "" {
 		query.Set("consumer", c.Consumer)

@@ -30,45 +30,75 @@ func (s *session) operate(name string, o order, what string, place map[string]an
 	return s.post("/operations", document, what)
 }
 
+// orderOrAll is an order for one consumer, or with --all for those that are selected.
+type orderOrAll struct {
+	Queue    string `arg:"" optional:"" help:"The queue's name."`
+	Consumer string `arg:"" optional:"" help:"The consumer's name."`
+	Reason   string `required:"" help:"Why: it is kept."`
+	ID       string `help:"A name for this operation on one consumer: see streamsort remove --help."`
+	many
+}
+
+// do does an action to the one consumer, at a place, or to all that are selected.
+func (o orderOrAll) do(s *session, action, what, field, place string) error {
+	if !o.All {
+		switch {
+		case o.many != (many{}):
+			return usageError("--consumer, --state, --prefix, --error, --since, --rate, --to and --yes are for --all")
+		case o.Consumer == "" || field != "" && place == "":
+			return usageError("a queue, a consumer and what else the verb needs must be given, or --all")
+		}
+		at := map[string]any{}
+		if field != "" {
+			at[field] = place
+		}
+		return s.operate(action, order{o.Queue, o.Consumer, o.Reason, o.ID}, what, at)
+	}
+	if o.Queue != "" || o.ID != "" {
+		return usageError("a queue, and --id, are for one consumer: --all selects by --consumer, --state, --prefix, --error and --since")
+	}
+	return s.actOnMany(action, o.Reason, o.many)
+}
+
 type skipCommand struct {
-	order
-	Seq string `arg:"" help:"The message that blocks."`
+	orderOrAll
+	Seq string `arg:"" optional:"" help:"The message that blocks."`
 }
 
 // Run implements the verb.
 func (c *skipCommand) Run(s *session) error {
-	return s.operate("skip", c.order, "skipped "+c.Seq, map[string]any{"seq": c.Seq})
+	return c.do(s, "skip", "skipped "+c.Seq, "seq", c.Seq)
 }
 
 type redriveCommand struct {
-	order
-	Seq string `arg:"" help:"The message that blocks."`
+	orderOrAll
+	Seq string `arg:"" optional:"" help:"The message that blocks."`
 }
 
 // Run implements the verb.
 func (c *redriveCommand) Run(s *session) error {
-	return s.operate("redrive", c.order, "tries "+c.Seq+" again", map[string]any{"seq": c.Seq})
+	return c.do(s, "redrive", "tries "+c.Seq+" again", "seq", c.Seq)
 }
 
 type rewindCommand struct {
-	order
-	Start string `arg:"" help:"Where it goes on: first, latest or a seq."`
+	orderOrAll
+	Start string `arg:"" optional:"" help:"Where it goes on: first, latest or a seq."`
 }
 
 // Run implements the verb.
 func (c *rewindCommand) Run(s *session) error {
-	return s.operate("rewind", c.order, "set to "+c.Start, map[string]any{"start": c.Start})
+	return c.do(s, "rewind", "set to "+c.Start, "start", c.Start)
 }
 
-type pauseCommand struct{ order }
+type pauseCommand struct{ orderOrAll }
 
 // Run implements the verb.
-func (c *pauseCommand) Run(s *session) error { return s.operate("pause", c.order, "paused", nil) }
+func (c *pauseCommand) Run(s *session) error { return c.do(s, "pause", "paused", "", "") }
 
-type resumeCommand struct{ order }
+type resumeCommand struct{ orderOrAll }
 
 // Run implements the verb.
-func (c *resumeCommand) Run(s *session) error { return s.operate("resume", c.order, "resumed", nil) }
+func (c *resumeCommand) Run(s *session) error { return c.do(s, "resume", "resumed", "", "") }
 
 type removeCommand struct{ order }
 

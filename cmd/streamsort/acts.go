@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// many is whom an operation with --all is done to.
+type many struct {
+	All   bool   `help:"Do it to all that are selected. What it would do is printed, and done after a yes, or with --yes."`
+	Named string `name:"consumer" help:"With --all: only consumers of this name."`
+	State string `help:"With --all: only those in this state, such as blocked, lagging, paused or circuit-open. Skip and redrive are for blocked ones, resume for paused ones."`
+
+	Prefix string `help:"With --all: only in queues whose names begin so."`
+	Error  string `help:"With --all: only those that failed with this text in the error, or with an error like this pattern, where it has a * for any text."`
+	Since  string `help:"With --all: only those that are in the state for no longer than this (1h, 30m), or since no earlier than this time (2026-01-02T15:04:05Z)."`
+	Rate   int    `help:"With --all: how many a second; 50 where it is not given."`
+	To     string `help:"With --all of rewind: where they go on: first, latest or a seq."`
+	Yes    bool   `help:"With --all: do not ask."`
+}
+
+// since is the time that is meant, for the API.
+func (m many) since(now time.Time) (string, error) {
+	if ago, err := time.ParseDuration(m.Since); err == nil && ago > 0 {
+		return now.Add(-ago).UTC().Format(time.RFC3339), nil
+	}
+	if _, err := time.Parse(time.RFC3339, m.Since); m.Since != "" && err != nil {
+		return "", usageError(fmt.Sprintf("--since is %q: it must be like 1h, or like 2026-01-02T15:04:05Z", m.Since))
+	}
+	return m.Since, nil
+}
+
+// batch is a batch of acts, as the API shows it.
+type batch struct {
+	Batch, Token, State, Action, Start, Reason, At string
+	Rate, Selected, Done, Failed, Passed           int
+	More                                           bool
+	First, Failures                                []struct{ Queue, Consumer, Why string }
+}
+
+// over reports whether nothing is left to do.
+func (b batch) over() bool { return b.State == "DONE" || b.State == "STOPPED" }
+
+// selected is how many it is about.
+func (b batch) selected() string {
+	more := ""
+	if b.More {
+		more = " or more"
+	}
+	return count(b.Selected, "consumer", "consumers") + more
+}
+
+// progress is how far it is.
+func (b batch) progress() string {
+	return fmt.Sprintf("%s\t%s\t%s of %s: %d done, %d failed, %d passed over", b.Batch, b.State, b.Action, b.selected(), b.Done, b.Failed, b.Passed)
+}
+
+// result is progress, and why acts were refused.
+func (b batch) result() string {
+	text := b.progress() + "\n"
+	for _, f := range b.Failures {
+		text += fmt.Sprintf("  %s\t%s\t%s\n", f.Queue, f.Consumer, f.Why)
+	}
+	return text
+}
+
+// actOnMany shows whom an action would be done to, and has it done.
+func (s *session) actOnMany(action, reason string, m many) error {
+	since, err := m.since(time.Now())
+	if err != nil {
+		return err
+	}
+	asked := map[string]any{"action": action, "reason": reason}
+	for name, value := range map[string]string{
+		"consumer": m.Named, "state": m.State, "prefix": m.Prefix, "error": m.Error, "since": since, "start": m.To,
+	} {
+		if value != "" {
+			asked[name] = value
+		}
+	}
+	if m.Rate != 0 {
+		asked["rate"] = m.Rate
+	}
+	b, raw, err := s.act(asked)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s would be done to %s, %d a second, and is not done yet\n", b.Action, b.selected(), b.Rate)
+	for _, one := range b.First {
+		text += fmt.Sprintf("  %s\t%s\n", one.Queue, one.Consumer)
+	}
+	if b.Selected > len(b.First) {
+		text += "  …\n"
+	}
+	if err := s.print(raw, "%s", text); err != nil || b.Selected == 0 {
+		return err
+	}
+	if !m.Yes && !s.agreed() {
+		_, err := fmt.Fprintf(s.errOut, "nothing is done; within an hour, to do it: streamsort acts %s --start\n", b.Token)
+		return err
+	}
+	return s.start(b.Token)
+}
+
+// act asks for something of a batch.
+func (s *session) act(asked map[string]any) (b batch, raw json.RawMessage, err error) {
+	body, err := json.Marshal(asked)
+	if err != nil {
+		return b, nil, err
+	}
+	raw, err = s.call(http.MethodPost, "/acts", nil, body, &b)
+	return b, raw, err
+}
+
+// agreed asks who sits at the terminal.
+func (s *session) agreed() bool {
+	if !s.asks {
+		return false
+	}
+	fmt.Fprint(s.errOut, "Do it? (yes/no) ")
+	line, _ := bufio.NewReader(s.in).ReadString('\n')
+	return strings.EqualFold(strings.TrimSpace(line), "yes")
+}
+
+// start starts a batch, and shows how far it is until it is over.
+func (s *session) start(token string) error {
+	b, raw, err := s.act(map[string]any{"token": token})
+	if err != nil {
+		return err
+	}
+	for !b.over() {
+		if s.terminal {
+			_, _ = io.WriteString(s.errOut, "\r"+printable(strings.ReplaceAll(b.progress(), "\t", " ")))
+		}
+		select {
+		case <-s.ctx.Done():
+			fmt.Fprintf(s.errOut, "\nthe batch goes on: `streamsort acts %s` shows how far it is, and with --stop it ends\n", token)
+			return s.ctx.Err()
+		case <-time.After(time.Second):
+		}
+		if raw, err = s.get("/acts", url.Values{"batch": {token}}, &b); err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("the batch goes on, and `streamsort acts %s` shows how far it is: %w", token, err)
+		}
+	}
+	if s.terminal {
+		fmt.Fprintln(s.errOut)
+	}
+	if err := s.print(raw, "%s", b.result()); err != nil {
+		return err
+	}
+	if b.Failed > 0 || b.State != "DONE" {
+		return fmt.Errorf("not all was done: batch %s", b.Batch)
+	}
+	return nil
+}
+
+// actsCommand shows batches of acts.
+type actsCommand struct {
+	Batch  string `arg:"" optional:"" help:"Only this batch, and why acts of it were refused."`
+	Tenant string `help:"That, or those, of this tenant; for operators."`
+	Start  bool   `help:"Start the batch, which was only looked at, and show how far it is until it is over."`
+	Stop   bool   `help:"End the batch, behind at most 50 more."`
+}
+
+func (c *actsCommand) query() url.Values {
+	query := url.Values{}
+	for name, value := range map[string]string{"batch": c.Batch, "tenant": c.Tenant} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+// Run implements the verb.
+func (c *actsCommand) Run(s *session) error {
+	switch {
+	case c.Batch == "" && (c.Start || c.Stop) || c.Start && c.Stop:
+		return usageError("--start and --stop are for one batch, and not for both")
+	case c.Start && c.Tenant != "":
+		return usageError("--start is for batches of one's own")
+	case c.Batch == "":
+		return s.pages("/acts", c.query(), "batches", func(raw json.RawMessage) error {
+			var b batch
+			if err := json.Unmarshal(raw, &b); err != nil {
+				return err
+			}
+			return s.print(raw, "%s\t%s\t%s\n", b.progress(), b.At, cmp.Or(b.Reason, "-"))
+		})
+	case c.Start:
+		return s.start(c.Batch)
+	}
+	var b batch
+	var raw json.RawMessage
+	var err error
+	if c.Stop {
+		asked := map[string]any{"batch": c.Batch, "stop": true}
+		if c.Tenant != "" {
+			asked["tenant"] = c.Tenant
+		}
+		b, raw, err = s.act(asked)
+	} else {
+		raw, err = s.get("/acts", c.query(), &b)
+	}
+	if err != nil {
+		return err
+	}
+	return s.print(raw, "%s", b.result())
+}

@@ -21,9 +21,9 @@ const (
 	// producer moves the cursors, in seconds; batch is the most records of one
 	// call and lanes how many calls run side by side.
 	syncWindow, streamBatch, lanes = 1, 1000, 10
-	// kept is how long messages are stored, in seconds, and itemBytes what one
-	// of 100 bytes takes, with the 100 that DynamoDB adds to each item.
-	kept, itemBytes = 14 * 24 * 3600, pageBytes + 100
+	// kept is how long messages are stored, in seconds, and itemMore the bytes that DynamoDB
+	// adds to each item.
+	kept, itemMore = 14 * 24 * 3600, 100
 	// scanTime is how long a look at 1 MB of cursors takes that shows few of them.
 	scanTime = 0.100
 )

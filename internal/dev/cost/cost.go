@@ -96,14 +96,16 @@ func (w Workload) Bills() []Bill {
 	if w.Keyed {
 		return []Bill{w.keyedBill(w.sorter("keyed", w.keyed())), w.keyedBill(w.delivered("keyed, one consumer", w.keyed())), w.fifo()}
 	}
-	return []Bill{
+	bills := []Bill{
 		w.sorter("sync", w.sync()),
 		w.sorter("async", w.async()),
 		w.delivered("sync, one consumer", w.sync()),
 		w.delivered("async, one consumer", w.async()),
-		w.older(),
-		w.fifo(),
 	}
+	if w.Disorder == InOrder && w.Batch > 1 {
+		bills = append(bills, w.sorter("packs", w.packs()), w.delivered("packs, one consumer", w.packs()))
+	}
+	return append(bills, w.older(), w.fifo())
 }
 
 // flow is what a second brings, behind the producer.
@@ -113,6 +115,14 @@ type flow struct {
 	calls    float64 // of sort
 	trips    float64 // requests of a call of sort, one after the other
 	moves    float64 // of cursors
+	bytes    float64 // that a message takes in its table
+	items    float64 // of messages
+	deliver  Units   // what delivering a batch takes, apart from reading it
+}
+
+// single is the flow of messages that are an item each.
+func (w Workload) single(units Units, producer, calls, trips, moves float64) flow {
+	return flow{units, producer, calls, trips, moves, pageBytes, w.Rate, Deliver}
 }
 
 // sync: the producer moves the cursor; sort looks once at each queue of what
@@ -120,7 +130,19 @@ type flow struct {
 func (w Workload) sync() flow {
 	units := at(Producer[w.Disorder], float64(w.Batch)).times(w.Rate)
 	calls, looks := w.sortLooks(syncWindow)
-	return flow{units.plus(Heal.times(looks)), 2, calls, 1, units.Writes - w.Rate}
+	return w.single(units.plus(Heal.times(looks)), 2, calls, 1, units.Writes-w.Rate)
+}
+
+// packs: the producer moves the cursor, and each of its batches of JSON is an item, or several of
+// the most messages.
+func (w Workload) packs() flow {
+	each := at(Packed, float64(w.Batch))
+	items := w.Rate / math.Min(float64(w.Batch), mostPacked)
+	calls := w.streamCalls(w.requests(), items, syncWindow)
+	looks := math.Max(calls, math.Min(w.requests(), float64(w.Queues)/syncWindow))
+	// A move is one unit, and the rest of them KBs.
+	bytes := (each.Writes - items/w.Rate) * 1024
+	return flow{each.times(w.Rate).plus(Heal.times(looks)), 2 * items / w.requests(), calls, 1, items, bytes, items, DeliverPacked}
 }
 
 // sortLooks is how often a second sort is called, and looks at a queue, where it gathers
@@ -135,7 +157,7 @@ func (w Workload) sortLooks(window float64) (calls, looks float64) {
 func (w Workload) async() flow {
 	perQueue := clamp(w.Rate/float64(w.Queues)/polls, float64(w.Batch), streamBatch)
 	units := at(Asynchronous[w.Disorder], perQueue).times(w.Rate)
-	return flow{units, 1, w.streamCalls(w.requests(), w.Rate, 1.0/polls), 4, units.Writes - w.Rate}
+	return w.single(units, 1, w.streamCalls(w.requests(), w.Rate, 1.0/polls), 4, units.Writes-w.Rate)
 }
 
 // perSettle is how many messages of a keyed queue are settled together: those that a batch of
@@ -148,7 +170,7 @@ func (w Workload) perSettle() float64 {
 // for each queue of its batch, which settles it.
 func (w Workload) keyed() flow {
 	units := at(Settling, w.perSettle()).plus(Units{Writes: 1, Reads: 1 / float64(w.Batch)}).times(w.Rate)
-	return flow{units, 2, w.streamCalls(w.requests(), w.Rate, 1.0/polls), 0, w.Rate / w.perSettle()}
+	return w.single(units, 2, w.streamCalls(w.requests(), w.Rate, 1.0/polls), 0, w.Rate/w.perSettle())
 }
 
 // keyedBill adds the wake-ups, of which one settles a queue, and the sweep's looks at what
@@ -179,7 +201,7 @@ func (w Workload) sorter(name string, f flow) Bill {
 	b.addDoor(w)
 	b.addCalls(w.requests(), f.producer*trip)
 	b.addCalls(f.calls, f.trips*trip)
-	b.Stored = w.Rate * kept * itemBytes / gb * storedGB
+	b.Stored = (w.Rate*f.bytes + f.items*itemMore) * kept / gb * storedGB
 	b.Sweep = w.sweep(f.moves).Total()
 	b.Fixed = metrics*metric + alarms*alarm + dashboards*dashboard
 	return b
@@ -191,8 +213,8 @@ func (w Workload) delivered(name string, f flow) Bill {
 	b := w.sorter(name, f)
 	window := math.Max(w.Window, 1.0/polls)
 	batches := math.Min(f.moves, float64(w.Queues)/window)
-	pages := math.Ceil(w.Rate / batches * pageBytes / page)
-	b.addUnits(Deliver.plus(Units{Reads: pages / 2}).times(batches))
+	pages := math.Ceil(w.Rate / batches * f.bytes / page)
+	b.addUnits(f.deliver.plus(Units{Reads: pages / 2}).times(batches))
 	calls := w.streamCalls(f.moves, f.moves, window)
 	b.addCalls(calls, batches/calls*(5*trip+sinkTime))
 	b.Functions += batches * month * invocation // of the consumer
@@ -206,7 +228,7 @@ func (w Workload) older() Bill {
 	b.addUnits(Older[w.Disorder].times(w.Rate))
 	b.addDoor(w)
 	b.addCalls(w.requests(), 4*trip*float64(w.Batch))
-	b.Stored = w.Rate * kept * itemBytes / gb * storedGB
+	b.Stored = w.Rate * kept * (pageBytes + itemMore) / gb * storedGB
 	return b
 }
 

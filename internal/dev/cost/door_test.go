@@ -26,9 +26,9 @@ func TestSingles(t *testing.T) {
 		change func(*Workload)
 		want   float64
 	}{
-		{"HTTP API, all calls logged", func(w *Workload) { w.AllLogs = true }, 3.57},
-		{"HTTP API, logs by outcome", func(*Workload) {}, 3.16},
-		{"function URL, logs by outcome", func(w *Workload) { w.URL = true }, 1.95},
+		{"HTTP API, all calls logged", func(w *Workload) { w.AllLogs = true }, 3.56},
+		{"HTTP API, logs by outcome", func(*Workload) {}, 3.15},
+		{"function URL, logs by outcome", func(w *Workload) { w.URL = true }, 1.94},
 		{"and consumers gather for a second", func(w *Workload) { w.URL, w.Window = true, 1 }, 1.83},
 	} {
 		w := singles(16)
@@ -45,7 +45,7 @@ func TestBesideFIFO(t *testing.T) {
 		name  string
 		batch int
 		want  float64
-	}{{"sync, one consumer", 1, 1.83}, {"async, one consumer", 1, 1.26}, {"sync, one consumer", 10, 0.87}, {"sync, one consumer", 100, 0.77}} {
+	}{{"sync, one consumer", 1, 1.83}, {"async, one consumer", 1, 1.26}, {"sync, one consumer", 10, 0.86}, {"sync, one consumer", 100, 0.77}} {
 		w := singles(16)
 		w.Batch, w.URL, w.Window = c.batch, true, 1
 		all := bills(t, w)

@@ -24,6 +24,11 @@ const queue = "octo-org/octo-repo"
 
 // TestDeliver measures what a batch takes to be delivered, by AWS's rules.
 func TestDeliver(t *testing.T) {
+	t.Run("singles", func(t *testing.T) { deliver(t, false, Deliver, pageBytes) })
+	t.Run("packs", func(t *testing.T) { deliver(t, true, DeliverPacked, 30) })
+}
+
+func deliver(t *testing.T, packs bool, each Units, bytes float64) {
 	metered := meter.New(dynamo.Transport())
 	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Kinds()[0]), Transport: metered})
 	if err != nil {
@@ -39,11 +44,17 @@ func TestDeliver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sorter, err := cursor.New(store, nil)
+	settings := cursor.DefaultSettings()
+	settings.Packs = packs
+	sorter, err := cursor.New(store, &cursor.Options{Defaults: &settings})
 	if err != nil {
 		t.Fatal(err)
 	}
-	deliverer, err := handoff.New(handoff.NewDynamo(client, consumers), sorter, nil)
+	process, err := cursor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliverer, err := handoff.New(handoff.NewDynamo(client, consumers), process, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +75,7 @@ func TestDeliver(t *testing.T) {
 			t.Fatalf("%+v", done)
 		}
 		total := metered.Counts().Sub(before).Total()
-		want := Deliver.plus(Units{Reads: math.Ceil(float64(size)*pageBytes/page) / 2})
+		want := each.plus(Units{Reads: math.Ceil(float64(size)*bytes/page) / 2})
 		// A query looks one message ahead, and may begin a page for it.
 		if position > 0 && (total.Writes != want.Writes || total.Reads < want.Reads-0.5 || total.Reads > want.Reads) {
 			t.Errorf("a batch of %d: %v write and %v read units, want %v", size, total.Writes, total.Reads, want)

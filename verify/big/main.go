@@ -44,6 +44,8 @@ var cases = []bigCase{
 	{"an arrival comes again after 200,000 others", lateRepeat},
 	{"100,000 queues and a sweep", manyQueues},
 	{"1,000,000 messages are sorted by a time, twice", manyKeyed},
+	{"100,000 queues are listed by their state, while rows come and go", manyListed},
+	{"1,000 blocked consumers are redriven by one batch", manyRedriven},
 }
 
 func main() {

@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -34,7 +35,7 @@ type world struct {
 // definitions are the tables of a world.
 func definitions() []table.Definition {
 	var names cursor.Names
-	return slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, handoff.Names{}.Tables(), xorack.Names{}.Tables())
+	return slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, handoff.Names{Trouble: trouble.DefaultName}.Tables(), xorack.Names{}.Tables())
 }
 
 // open begins the world's time: far ahead, so that no server deletes what it holds.

@@ -68,7 +68,12 @@ func TestPatch(t *testing.T) {
 }
 
 func TestIntervals(t *testing.T) {
-	s := schedule{probes: []time.Duration{time.Second, 3 * time.Second}}
+	s := schedule{probes: []time.Duration{time.Second, 3 * time.Second}, retries: []time.Duration{time.Second, 3 * time.Second}}
+	for in, want := range map[time.Duration]int{0: 1, time.Second: 2, 4 * time.Second: 3, 7 * time.Second: 4} {
+		if n := s.tries(in); n != want {
+			t.Errorf("%v: %d tries, want %d", in, n, want)
+		}
+	}
 	for open, want := range map[time.Duration]int64{0: 0, time.Second - 1: 0, time.Second: 1, 4 * time.Second: 2, 9 * time.Second: 3, 10 * time.Second: 4} {
 		if n := s.intervals(open); n != want {
 			t.Errorf("%v: %d intervals, want %d", open, n, want)
@@ -121,10 +126,15 @@ func TestVerdict(t *testing.T) {
 		"closed":        func(r *result) { r.circuit.again = true },
 		"no probe":      func(r *result) { r.circuit.probes, r.calls = 0, nil },
 		"4 probes in 3": func(r *result) { r.circuit.probes = 4 },
+		"21 calls in": func(r *result) {
+			for range 18 {
+				r.calls = append(r.calls, opened.Add(time.Second))
+			}
+		},
 		"3 calls while": func(r *result) { r.calls = append(r.calls, opened.Add(time.Minute)) },
 	} {
 		r := result{
-			queues: 10, due: 10, intervals: 3, blocked: []string{poisonQueue}, state: traffic.State{Messages: 10},
+			queues: 10, tries: 2, due: 10, intervals: 3, blocked: []string{poisonQueue}, state: traffic.State{Messages: 10},
 			circuit: circuit{opened: opened, probes: 2},
 			calls: []time.Time{
 				opened.Add(-time.Second), opened.Add(remembered), opened.Add(remembered), opened.Add(remembered),

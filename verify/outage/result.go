@@ -17,6 +17,7 @@ const remembered = 5 * time.Second
 // result is what was seen.
 type result struct {
 	queues, due    int
+	tries          int // of a queue, by its schedule, while a process does not know of the circuit
 	away, caughtUp time.Duration
 	calls          []time.Time // of the dead sink
 	circuit        circuit
@@ -72,7 +73,10 @@ func (r result) verdict() error {
 	if !slices.Equal(r.blocked, []string{poisonQueue}) {
 		wrong("%d queues are blocked, not %s alone: %.200q", len(r.blocked), poisonQueue, r.blocked)
 	}
-	switch _, _, open := r.counted(); {
+	// Each of them is by a process that remembers that the circuit was closed, and tries a queue by its schedule.
+	switch _, underWay, open := r.counted(); {
+	case underWay > r.queues*r.tries:
+		wrong("%d calls in the %v after the circuit opened, and %d queues that are tried %d times at most", underWay, remembered, r.queues, r.tries)
 	case r.circuit.opened.IsZero():
 		wrong("the circuit did not open")
 	case r.circuit.again:

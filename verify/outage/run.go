@@ -179,6 +179,7 @@ func (o *outage) comesBack(ctx context.Context, r *result) error {
 		}
 		return count, left, err
 	})
+	r.tries = o.schedule.tries(remembered)
 	r.queues, r.due, r.state, r.refused = o.queues, caughtUp.Total, o.sink.watcher.State(), o.sink.refusals()
 	return err
 }

@@ -77,6 +77,15 @@ func (s schedule) patch(base string) ([]byte, error) {
 	}})
 }
 
+// tries is how often a queue is tried in a time, one try included that was under way before.
+func (s schedule) tries(in time.Duration) int {
+	for n := 0; ; n++ {
+		if in -= record.RetryAfter(n+1, s.retries); in < 0 {
+			return n + 1
+		}
+	}
+}
+
 // intervals is how many probes may be made in a time since the circuit opened.
 func (s schedule) intervals(open time.Duration) int64 {
 	for n := 0; ; n++ {

@@ -99,19 +99,21 @@ func ownEvents(statement awsiam.PolicyStatement) awsiam.PolicyStatement {
 	return statement
 }
 
-// ackAccess: create, read and end chains, and finish those that the stream
+// ackAccess: create, read, list and end chains, and finish those that the stream
 // shows as ended: the claim of a tracked batch, too, whose consumer is then woken
-// up, and what it says of whether the consumer takes anything: that its circuit is open, too.
+// up, and what it says of whether the consumer takes anything: that its circuit is open, too. What fails or times out
+// is noted, until it is deleted.
 func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		s.changeCursors(),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
-		allow([]string{"dynamodb:PutItem"}, s.TroubleTable.TableArn()),
+		allow([]string{"dynamodb:DeleteItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()),
+		s.listTrouble(),
 		allow([]string{"dynamodb:PutItem"}, s.ChainsTable.TableArn()),
 		s.readStream(s.ChainsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
 	}
-	return append(append(statements, s.endChains()), s.announce()...)
+	return slices.Concat(statements, s.finishChains(), s.announce())
 }
 
 // finishChains: look for chains that are due, too.

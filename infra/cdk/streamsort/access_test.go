@@ -54,7 +54,8 @@ func TestAccess(t *testing.T) {
 	delete(acks, "MessagesTable.Arn")
 	acks["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	acks["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
-	acks["TroubleTable.Arn"] = "dynamodb:PutItem"
+	acks["TroubleTable.Arn"] = "dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query"
+	acks["ChainsTable.Arn/index/due"] = "dynamodb:Query"
 	acks["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
 	acks["ChainsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	acks["FailureQueue.Arn"] = "sqs:SendMessage"

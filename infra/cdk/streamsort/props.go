@@ -98,6 +98,9 @@ type Props struct {
 	// Mode is who moves a queue's cursor: cursor.ModeSync or
 	// cursor.ModeAsync; cursor.ModeSync.
 	Mode cursor.Mode
+	// Packs has a batch that is in order stored as one item, in queues that are made from then on;
+	// not with cursor.ModeAsync.
+	Packs bool
 	// Retention is how long a message is kept: 4 hours to 10 years, or 0 for
 	// ever; 14 days.
 	Retention *time.Duration
@@ -369,6 +372,9 @@ func (p Props) checkQueueSettings(c *checker) {
 	between(c, "gapAfter", p.GapAfter, cursor.MinGapAfter, cursor.MaxGapAfter)
 	between(c, "maxAhead", p.MaxAhead, cursor.MinMaxAhead, cursor.MaxMaxAhead)
 	oneOf(c, "mode", p.Mode, cursor.ModeSync, cursor.ModeAsync)
+	if p.Packs && p.Mode == cursor.ModeAsync {
+		c.fail("packs", "is for queues whose mode is %s", cursor.ModeSync)
+	}
 	between(c, "settle", *p.Settle, 0, cursor.MaxSettle)
 	whole(c, "settle", *p.Settle, time.Millisecond)
 	oneOf(c, "late", p.Late, cursor.LateDeliver, cursor.LateDrop)
@@ -379,7 +385,7 @@ func (p Props) queueVariables() map[string]string {
 	// A keyed queue has all settings.
 	queue := cursor.Settings{
 		Kind: cursor.KindKeyed, First: *p.FirstSeq, Policy: p.Policy, GapAfter: p.GapAfter, MaxAhead: p.MaxAhead, Mode: p.Mode,
-		Settle: *p.Settle, Late: p.Late,
+		Settle: *p.Settle, Late: p.Late, Packs: p.Packs,
 	}
 	variables := map[string]string{}
 	for name, value := range queue.All() {

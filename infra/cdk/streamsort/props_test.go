@@ -43,6 +43,8 @@ func TestPropsBounds(t *testing.T) {
 		{Props{MaxAhead: -1}, "maxAhead, -1, 1, 10000000"},
 		{Props{MaxAhead: 10_000_001}, "maxAhead, 10000001"},
 		{Props{Mode: "both"}, `mode, "both", sync`},
+		{Props{Packs: true, Mode: cursor.ModeAsync}, "packs, sync"},
+		{Props{Packs: true}, ""},
 		{Props{Retention: new(time.Hour)}, "retention, 1h, 4h, 87600h"},
 		{Props{Retention: new(4 * time.Hour)}, ""},
 		{Props{Retention: new(-time.Second)}, "retention, -1s"},

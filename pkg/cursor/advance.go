@@ -46,9 +46,11 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 	highest, _ := own.max()
 	for {
 		if to := own.runEnd(p.cur.Position); to > p.cur.Position {
-			if err := s.moveOn(ctx, to, p); err != nil {
+			beyond, err := s.moveOn(ctx, to, p)
+			if err != nil {
 				return err
 			}
+			highest = max(highest, beyond)
 			continue
 		}
 		if !p.fresh {
@@ -62,7 +64,7 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 			p.cur, p.fresh = cur, true
 			continue
 		}
-		if highest <= p.cur.Position || p.cur.MaxParked >= highest {
+		if highest <= p.cur.Position || p.cur.onRecord(highest) {
 			return nil
 		}
 		if err := s.park(ctx, highest, p); err != nil {
@@ -79,51 +81,64 @@ const writerPieces = 2
 // a look at the messages that came after the last move finds nothing more. Where
 // there is much more, a writer leaves it, and its caller does not
 // wait for that: the gap stays on record, and the record of what it stored brings
-// the stream's handler, which goes on.
-func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) error {
-	look := piece{end: to}
-	if p.cur.MaxParked > to || p.cur.goesOn() {
+// the stream's handler, which goes on. It returns the first seq that its last look saw beyond
+// a hole, noSeq where none was.
+//
+// It looks behind each move that found a gap open: who stored beyond that gap while it was
+// open has left it at that. It looks again, too, where somebody put a gap on record meanwhile.
+func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) (int64, error) {
+	look := piece{end: to, beyond: to}
+	if p.cur.GapOpen() {
 		// A gap is being filled: one move to the end of the run, not two.
 		var err error
 		if look, err = s.scan(ctx, p, to); err != nil {
-			return err
+			return noSeq, err
 		}
 	}
 	for look.end > p.cur.Position {
+		from := p.cur.Position
 		mine, err := s.move(ctx, look, p)
 		if err != nil {
-			return err
+			return noSeq, err
 		}
-		if !mine || !p.cur.GapOpen() {
-			return nil
+		if !mine && p.cur.Position > from || p.cur.MaxParked <= from {
+			return noSeq, nil
 		}
-		if look.full {
+		if mine && look.full {
 			if p.pieces--; p.pieces == 0 {
-				return nil
+				return noSeq, nil
 			}
 		}
 		if look, err = s.scan(ctx, p, p.cur.Position); err != nil {
-			return err
+			return noSeq, err
 		}
 	}
-	return nil
+	return look.beyond, nil
 }
 
 // move makes one move, to the end of a piece, and reports whether the cursor
 // came there by it. One that failed and finds the cursor there counts as ours: it
 // may be our own, whose response was lost, and then no other writer looks behind it.
 //
-// A full piece of a run that nobody has on record leaves its last message parked:
+// What is seen to wait beyond a gap that the move fills is put on record by the same write.
+// And a full piece of a run that nobody has on record farther than that leaves its last message parked:
 // the one that goes on may die, and the run must not be forgotten then.
 func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error) {
-	from, to := p.cur.Position, look.end
-	request := s.store.Move
-	if look.full && p.cur.MaxParked < look.end {
-		to, request = look.end-1, s.store.MoveAndPark
+	to := Range{p.cur.Position, look.end}
+	parked := p.cur.MaxParked
+	if parked <= look.end && look.beyond > look.end {
+		parked = look.beyond
+	}
+	if look.full && parked <= look.end {
+		to.To, parked = look.end-1, look.end
 	}
 	moved := false
 	cur, err := s.remembering(func() (cur Cursor, err error) {
-		cur, moved, err = request(ctx, p.cur.Queue, from, to, s.now())
+		if parked > p.cur.MaxParked {
+			cur, moved, err = s.store.MoveAndPark(ctx, p.cur.Queue, to, parked, s.now())
+		} else {
+			cur, moved, err = s.store.Move(ctx, p.cur.Queue, to, parked, s.now())
+		}
 		return cur, err
 	})
 	if err != nil {
@@ -133,15 +148,16 @@ func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error
 		return false, ErrNoQueue
 	}
 	p.cur, p.fresh = cur, true
-	if !moved && cur.Position != to {
+	if !moved && cur.Position != to.To {
 		return false, nil
 	}
-	p.moved(from, to)
+	p.moved(to.From, to.To)
 	p.aged = p.aged || moved
 	return true, nil
 }
 
-// park records that seq is stored beyond a gap. Whether it did or not, the
+// park records that seq is stored beyond a gap that is not on record, or in a queue with
+// packed runs, where each is. Whether it did or not, the
 // cursor that it returns was seen after the put: the caller decides again.
 func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
 	now := s.now()
@@ -201,23 +217,12 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 		end, limit = end+1, min(max(readUnit/m.size(), 2), s.batchSize)
 	}
 	for whole := true; end < MaxSeq; {
-		ahead, room := p.cur.MaxParked-end, maxBatchSize-(end-position)
-		if p.cur.goesOn() {
-			ahead = -1
-		}
-		if ahead == 0 && end > position {
-			// Who stored a message beyond the mark has not looked at the
-			// cursor yet; when they do, they see this move.
-			break
-		}
+		room := maxBatchSize - (end - position)
 		if room <= 0 || !whole {
 			p.full = true
 			break
 		}
 		limit = int(min(int64(limit), room))
-		if ahead > 0 {
-			limit = int(min(int64(limit), ahead))
-		}
 		page, err := s.store.Messages(ctx, Query{
 			Queue: p.cur.Queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
 		})

@@ -49,7 +49,7 @@
 //	v            N  layout of the item, 1
 //	first        N  the queue's first seq
 //	position     N  the last seq up to which it is gap-free, first-1 at the start
-//	parked       N  the highest seq known to be stored beyond a gap; never lowered
+//	parked       N  a seq known to be stored beyond a gap, with packed runs the highest; never lowered
 //	gapSince     N  ms, when the gap opened or the position last moved
 //	change       S  what the last write was: advance, park, other
 //	policy, gapAfter, maxAhead, mode, kind   the queue's other [Settings]
@@ -134,15 +134,16 @@
 //	             put of position+1: move               put beyond position+1: park
 //	            ┌──────────┐   ┌────────────────────────────┐
 //	            │          ▼   │                            ▼
-//	(no cursor) ──create──► GAP-FREE                       GAP OPEN ◄──┐ put farther beyond: widen
-//	                        parked <= position   parked > position ────┘
+//	(no cursor) ──create──► GAP-FREE                       GAP OPEN ◄──┐ put farther beyond: nothing to write
+//	                        parked <= position   parked > position ────┘ (with packed runs: widen)
 //	                           ▲                            │
 //	                           └────────────────────────────┘
 //	             the missing message, or its tombstone: move over all that was parked
 //
 // The position only rises, so it is itself the value that a move compares: no
 // version number is needed. Nobody ever lowers parked: a gap is open if and
-// only if it is above the position.
+// only if it is above the position. Who fills a gap looks at what is stored beyond it, however far,
+// and puts the first that it sees beyond the next hole on record with its move.
 //
 // The move over what was parked is made in pieces, of at most 1,000 messages or
 // 1 MB: the next one starts where the last one ended, in this call or in another

@@ -43,7 +43,7 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 	last, more, size := cur.Position, cur.GapOpen(), limit
 	for pages := 0; more && len(list.Gaps) < limit && pages < maxGapPages; pages++ {
 		page, err := s.store.Messages(ctx, Query{
-			Queue: queue, First: last + 1, Last: cur.MaxParked, Limit: min(size, maxBatchSize), Strong: true, HeadsOnly: true,
+			Queue: queue, First: last + 1, Last: cur.lastParked(), Limit: min(size, maxBatchSize), Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
 			return GapList{}, err
@@ -65,7 +65,7 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 			}
 			last = m.Seq
 		}
-		more = page.More && last < cur.MaxParked
+		more = page.More && last < cur.lastParked()
 		size *= 2
 	}
 	list.More = more

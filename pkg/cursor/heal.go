@@ -92,12 +92,12 @@ func (s *Sorter) heal(ctx context.Context, queue string, known int64, always boo
 		}
 		known = max(known, beyond)
 		hole := p.cur.Position + 1
-		if known > hole && p.cur.MaxParked < known {
+		if known > hole && !p.cur.onRecord(known) {
 			if err := s.park(ctx, known, &p); err != nil {
 				return Advance{p.cur, p.moves}, err
 			}
 		}
-		if p.cur.Position+1 == hole && (known <= hole || p.cur.MaxParked >= known) {
+		if p.cur.Position+1 == hole && (known <= hole || p.cur.onRecord(known)) {
 			return Advance{p.cur, p.moves}, nil
 		}
 	}

@@ -62,6 +62,6 @@ func (o *older) putCursor(ctx context.Context, queue string, from, to int64) err
 		_, err := o.store.CreateCursor(ctx, c)
 		return err
 	}
-	_, _, err := o.store.Move(ctx, queue, from, to, time.Now())
+	_, _, err := o.store.Move(ctx, queue, cursor.Range{From: from, To: to}, from, time.Now())
 	return err
 }

@@ -29,7 +29,7 @@ func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, more bool, 
 		return 0, false, nil
 	}
 	page, err := s.store.Messages(ctx, Query{
-		Queue: cur.Queue, First: cur.Position + 1, Last: cur.MaxParked, Limit: maxBatchSize, HeadsOnly: true,
+		Queue: cur.Queue, First: cur.Position + 1, Last: cur.lastParked(), Limit: maxBatchSize, HeadsOnly: true,
 	})
 	for _, m := range page.Messages {
 		if m.Tombstone == "" && len(m.Packed) == 0 {

@@ -16,7 +16,8 @@ type Cursor struct {
 	// Position is the last seq up to which the queue is gap-free; First-1
 	// while nothing is. It never decreases.
 	Position int64
-	// Parked is the highest seq that is known to be stored beyond a gap. It is
+	// Parked is a seq that is known to be stored beyond a gap, or to have been: the first that was
+	// seen there, and in a queue with packed runs the highest. It is
 	// never lowered: a gap is open if and only if Parked > Position.
 	MaxParked int64
 	// MovedAt is when the gap at Position+1 opened, or the position last
@@ -65,10 +66,20 @@ func (c Cursor) Exists() bool { return c.Queue != "" }
 // GapOpen reports whether a message is known to wait behind a missing one.
 func (c Cursor) GapOpen() bool { return c.MaxParked > c.Position }
 
-// goesOn reports whether the next message is parked itself: a move stopped before
-// it so that what lies behind it is not forgotten ([Store.MoveAndPark]), and Parked
-// says nothing of how far that goes.
-func (c Cursor) goesOn() bool { return c.MaxParked == c.Position+1 }
+// onRecord reports whether the cursor says that what is stored under seq waits: who moves over
+// the gap looks at what is beyond it, however far. In a queue with packed runs MaxParked
+// is their fence, and says how far.
+func (c Cursor) onRecord(seq int64) bool {
+	return c.MaxParked >= seq || c.GapOpen() && !c.Settings.Packs
+}
+
+// lastParked is up to where messages may be parked.
+func (c Cursor) lastParked() int64 {
+	if c.Settings.Packs {
+		return c.MaxParked
+	}
+	return MaxSeq
+}
 
 // newCursor is the cursor of a queue that has just been made.
 func newCursor(queue string, settings Settings, now time.Time) Cursor {

@@ -270,11 +270,11 @@ func TestStoreKinds(t *testing.T) {
 
 		want = arrivalCursor(arrival)
 		create(t, s, want)
-		got, done, err = s.Move(t.Context(), arrival, 0, 1, at)
+		got, done, err = s.Move(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 0, at)
 		check(t, err)
 		same(t, "move of a queue in arrival order", done, false)
 		same(t, "cursor", got, want)
-		got, done, err = s.MoveAndPark(t.Context(), arrival, 0, 1, at)
+		got, done, err = s.MoveAndPark(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 2, at)
 		check(t, err)
 		same(t, "move and park of a queue in arrival order", done, false)
 		same(t, "cursor", got, want)

@@ -63,29 +63,31 @@ var (
 	isKeyed        = attrHigh.Exists()
 )
 
-// Move sets the position of a numbered queue to `to` if it is `from`, and
-// MovedAt to now. It returns the cursor that is stored afterwards, and
+// Move sets the position of a numbered queue to over.To if it is over.From, and
+// MovedAt to now, unless it would fill a gap that the caller does not know of: Parked is at
+// most parked, or beyond over.To. It returns the cursor that is stored afterwards, and
 // whether this request moved it. One UpdateItem; 1 write unit.
 //
-// Lost response: the repeat fails, and the cursor it returns is at `to` or
+// Lost response: the repeat fails, and the cursor it returns is at over.To or
 // beyond. Another did it first: the same. We die right after: what is parked
-// beyond `to` waits for the next writer, the stream's handler or the sweep.
-func (s *Store) Move(ctx context.Context, queue string, from, to int64, now time.Time) (Cursor, bool, error) {
+// beyond over.To waits for the next writer, the stream's handler or the sweep.
+func (s *Store) Move(ctx context.Context, queue string, over Range, parked int64, now time.Time) (Cursor, bool, error) {
+	known := ddb.Or(attrMaxParked.Le(ddb.Int(parked)), attrMaxParked.Gt(ddb.Int(over.To)))
 	return s.update(ctx, "move", queue,
-		ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered),
-		attrPosition.Set(ddb.Int(to)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
+		ddb.And(attrPosition.Eq(ddb.Int(over.From)), known, isNumbered),
+		attrPosition.Set(ddb.Int(over.To)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
-// MoveAndPark is Move, and raises Parked to `to`+1, if it is less than that. The
-// message under `to`+1 must be stored: the gap that it leaves open is none, and
-// brings the sweep.
+// MoveAndPark is Move, and raises Parked to parked, if it is less than that. The
+// message under parked, beyond over.To, must be stored: where it is the next one, the gap that
+// it leaves open is none, and brings the sweep.
 //
 // Lost response, another did it first: as with Move; or Parked is higher, and the
-// position is `from`. We die right after: the run that goes on is on record.
-func (s *Store) MoveAndPark(ctx context.Context, queue string, from, to int64, now time.Time) (Cursor, bool, error) {
+// position is over.From. We die right after: what waits beyond is on record.
+func (s *Store) MoveAndPark(ctx context.Context, queue string, over Range, parked int64, now time.Time) (Cursor, bool, error) {
 	return s.update(ctx, "move and park", queue,
-		ddb.And(attrPosition.Eq(ddb.Int(from)), attrMaxParked.Lt(ddb.Int(to+1)), isNumbered),
-		attrPosition.Set(ddb.Int(to)), attrMaxParked.Set(ddb.Int(to+1)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
+		ddb.And(attrPosition.Eq(ddb.Int(over.From)), attrMaxParked.Lt(ddb.Int(parked)), isNumbered),
+		attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
 // MovePacked moves the position over a packed run of a queue that has them, if it is before
@@ -131,7 +133,7 @@ func (s *Store) LeaveToSweep(ctx context.Context, queue string, seq int64, now t
 	return c, err
 }
 
-// WidenGap raises Parked to seq and keeps MovedAt, if a gap is open and Parked
+// WidenGap raises Parked to seq of a queue with packed runs and keeps MovedAt, if a gap is open and Parked
 // is less than seq. The rest is as with OpenGap.
 func (s *Store) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, error) {
 	c, _, err := s.update(ctx, "widen gap", queue,

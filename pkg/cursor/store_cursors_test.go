@@ -50,20 +50,40 @@ func TestStoreMove(t *testing.T) {
 		later := at.Add(time.Millisecond)
 		want.Position, want.MovedAt = 3, later
 
-		got, moved, err := s.Move(t.Context(), q, 0, 3, later)
+		got, moved, err := s.Move(t.Context(), q, cursor.Range{From: 0, To: 3}, 0, later)
 		check(t, err)
 		same(t, "moved", moved, true)
 		same(t, "cursor", got, want)
 
-		got, moved, err = s.Move(t.Context(), q, 0, 3, later.Add(time.Second))
+		got, moved, err = s.Move(t.Context(), q, cursor.Range{From: 0, To: 3}, 0, later.Add(time.Second))
 		check(t, err)
 		same(t, "repeated", moved, false)
 		same(t, "cursor after the repeat", got, want)
 
-		got, moved, err = s.Move(t.Context(), q, 4, 5, later)
+		got, moved, err = s.Move(t.Context(), q, cursor.Range{From: 4, To: 5}, 4, later)
 		check(t, err)
 		same(t, "from a place ahead", moved, false)
 		same(t, "cursor after it", got, want)
+	})
+}
+
+// TestStoreMoveKnowsOfTheGap: no move fills a gap that its caller does not know of.
+func TestStoreMoveKnowsOfTheGap(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		create(t, s, newCursor(q))
+		want, err := s.OpenGap(t.Context(), q, 5, at)
+		check(t, err)
+		for what, to := range map[string]int64{"up to what is parked": 5, "beyond it": 6} {
+			got, moved, err := s.Move(t.Context(), q, cursor.Range{From: 0, To: to}, 4, at)
+			check(t, err)
+			same(t, what, moved, false)
+			same(t, "cursor after it", got, want)
+		}
+		got, moved, err := s.Move(t.Context(), q, cursor.Range{From: 0, To: 4}, 0, at)
+		check(t, err)
+		want.Position = 4
+		same(t, "the gap stays", moved, true)
+		same(t, "cursor", got, want)
 	})
 }
 
@@ -74,13 +94,13 @@ func TestStoreMoveAndPark(t *testing.T) {
 		later := at.Add(time.Millisecond)
 		want.Position, want.MaxParked, want.MovedAt = 3, 4, later
 
-		got, moved, err := s.MoveAndPark(t.Context(), q, 0, 3, later)
+		got, moved, err := s.MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 3}, 4, later)
 		check(t, err)
 		same(t, "moved", moved, true)
 		same(t, "cursor", got, want)
 
 		for what, from := range map[string]int64{"repeated": 0, "from a place ahead": 4} {
-			got, moved, err = s.MoveAndPark(t.Context(), q, from, 5, later.Add(time.Second))
+			got, moved, err = s.MoveAndPark(t.Context(), q, cursor.Range{From: from, To: 5}, 6, later.Add(time.Second))
 			check(t, err)
 			same(t, what, moved, false)
 			same(t, "cursor after it", got, want)
@@ -89,7 +109,7 @@ func TestStoreMoveAndPark(t *testing.T) {
 		want, err = s.WidenGap(t.Context(), q, 9)
 		check(t, err)
 		for _, to := range []int64{8, 7} {
-			got, moved, err = s.MoveAndPark(t.Context(), q, 3, to, later)
+			got, moved, err = s.MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: to}, to+1, later)
 			check(t, err)
 			same(t, "what is parked is as far", moved, false)
 			same(t, "cursor after it", got, want)
@@ -118,7 +138,7 @@ func TestStoreOpenGap(t *testing.T) {
 			same(t, fmt.Sprintf("open already, seq %d", seq), got, want)
 		}
 
-		got, _, err = s.Move(t.Context(), q, 0, 5, later)
+		got, _, err = s.Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 5, later)
 		check(t, err)
 		want.Position = 5
 		same(t, "closed", got, want)
@@ -170,7 +190,7 @@ func TestStoreWidenGap(t *testing.T) {
 			check(t, err)
 			same(t, fmt.Sprintf("not wider, seq %d", seq), got, want)
 		}
-		want, _, err = s.Move(t.Context(), q, 0, 5, at)
+		want, _, err = s.Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 5, at)
 		check(t, err)
 		got, err = s.WidenGap(t.Context(), q, 9)
 		check(t, err)
@@ -305,11 +325,11 @@ func TestStoreNoCursor(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		none := cursor.Cursor{}
 		same(t, "read", standing(t, s, q), none)
-		got, moved, err := s.Move(t.Context(), q, 0, 1, at)
+		got, moved, err := s.Move(t.Context(), q, cursor.Range{From: 0, To: 1}, 0, at)
 		check(t, err)
 		same(t, "moved", moved, false)
 		same(t, "move", got, none)
-		got, moved, err = s.MoveAndPark(t.Context(), q, 0, 1, at)
+		got, moved, err = s.MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 1}, 2, at)
 		check(t, err)
 		same(t, "moved and parked", moved, false)
 		same(t, "move and park", got, none)
@@ -357,7 +377,7 @@ func TestStoreScan(t *testing.T) {
 
 		moved := map[string]bool{"q3": true, "q7": true}
 		later := at.Add(time.Hour)
-		_, _, err := s.Move(t.Context(), "q3", 0, 1, later)
+		_, _, err := s.Move(t.Context(), "q3", cursor.Range{From: 0, To: 1}, 0, later)
 		check(t, err)
 		check(t, s.Nudge(t.Context(), "q7", later.Add(time.Second)))
 		settles(t, "queues moved since", func() map[string]bool {
@@ -435,7 +455,7 @@ func TestStoreRacingMoves(t *testing.T) {
 		moved := map[int64]bool{}
 		for i := range racers {
 			group.Go(func() {
-				_, ok, err := s.Move(context.WithoutCancel(t.Context()), q, 0, int64(i)+1, at)
+				_, ok, err := s.Move(context.WithoutCancel(t.Context()), q, cursor.Range{From: 0, To: int64(i) + 1}, 0, at)
 				if err != nil {
 					t.Error(err)
 				}

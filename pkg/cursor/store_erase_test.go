@@ -60,10 +60,14 @@ func TestStoreErasedIsFinal(t *testing.T) {
 				"give places": func() error {
 					return none(s.GivePlaces(ctx, before, cursor.Placing{Entries: entries("k", 1), High: "\x01", Low: "\x01"}, at))
 				},
-				"raise low":      func() error { c, err := s.RaiseLow(ctx, queue, "\x01"); return none(c, c.Low != "", err) },
-				"tell late":      func() error { told, err := s.TellLate(ctx, before, 1); return none(before, told, err) },
-				"move":           func() error { return none(s.Move(ctx, queue, before.Position, before.Position+1, at)) },
-				"move and park":  func() error { return none(s.MoveAndPark(ctx, queue, before.Position, before.Position+1, at)) },
+				"raise low": func() error { c, err := s.RaiseLow(ctx, queue, "\x01"); return none(c, c.Low != "", err) },
+				"tell late": func() error { told, err := s.TellLate(ctx, before, 1); return none(before, told, err) },
+				"move": func() error {
+					return none(s.Move(ctx, queue, cursor.Range{From: before.Position, To: before.Position + 1}, before.Position, at))
+				},
+				"move and park": func() error {
+					return none(s.MoveAndPark(ctx, queue, cursor.Range{From: before.Position, To: before.Position + 1}, before.Position+1+1, at))
+				},
 				"open gap":       func() error { _, err := s.OpenGap(ctx, queue, 9, at); return err },
 				"leave to sweep": func() error { _, err := s.LeaveToSweep(ctx, queue, 9, at); return err },
 				"widen gap":      func() error { _, err := s.WidenGap(ctx, queue, 9); return err },

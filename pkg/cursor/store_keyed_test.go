@@ -171,7 +171,7 @@ func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 		check(t, err)
 		same(t, "allocated", given, false)
 		same(t, "cursor", got, want)
-		got, moved, err := s.Move(t.Context(), q, 0, 5, at)
+		got, moved, err := s.Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 0, at)
 		check(t, err)
 		same(t, "moved", moved, false)
 		same(t, "cursor", got, want)

@@ -180,7 +180,7 @@ func TestStoreSeqs(t *testing.T) {
 		c := newCursor(q)
 		c.Settings.First, c.Position, c.MaxParked = cursor.MaxSeq, cursor.MaxSeq-1, cursor.MaxSeq-1
 		create(t, s, c)
-		moved, ok, err := s.Move(t.Context(), q, cursor.MaxSeq-1, cursor.MaxSeq, at)
+		moved, ok, err := s.Move(t.Context(), q, cursor.Range{From: cursor.MaxSeq - 1, To: cursor.MaxSeq}, cursor.MaxSeq-1, at)
 		check(t, err)
 		same(t, "moved to the last seq", ok, true)
 		same(t, "position", moved.Position, int64(cursor.MaxSeq))
@@ -228,7 +228,7 @@ func TestStoreQueuesApart(t *testing.T) {
 		create(t, s, newCursor(a))
 		create(t, s, newCursor(b))
 		put(t, s, wholeMessage(a, 1), wholeMessage(b, 1), wholeMessage(b, 2))
-		_, _, err := s.Move(t.Context(), b, 0, 2, at)
+		_, _, err := s.Move(t.Context(), b, cursor.Range{From: 0, To: 2}, 0, at)
 		check(t, err)
 		same(t, "a", standing(t, s, a), newCursor(a))
 		page, err := s.Messages(t.Context(), cursor.Query{Queue: a, First: 0, Last: 9, Strong: true})

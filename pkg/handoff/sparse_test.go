@@ -41,8 +41,14 @@ func shuffledBy(places float64, queues int, each int64) []cursor.Message {
 }
 
 // TestSparseFigures: 20,000 messages to 200 queues, one by one and out of order by up to 8 places, for two consumers,
-// at 400 a second: the stream of the cursors is gathered for a quarter of a second, that of the messages for one.
+// at 400 a second: the stream of the messages is gathered for a second, that of the cursors for so many quarters of one.
 func TestSparseFigures(t *testing.T) {
+	for quarters, most := range map[int]ddb.Units{1: {Writes: 3.45, Reads: 2.65}, 4: {Writes: 3.05, Reads: 2.55}, 8: {Writes: 2.65, Reads: 2.45}} {
+		t.Run(fmt.Sprint(quarters), func(t *testing.T) { sparse(t, quarters, most) })
+	}
+}
+
+func sparse(t *testing.T, quarters int, most ddb.Units) {
 	const period, looks = 100, 4
 	consumers := handoff.Names{}.Tables()
 	meter := ddbtest.NewMeter(ddb.NewMemory(append(cursor.Names{}.Tables(), consumers...)...))
@@ -107,6 +113,9 @@ func TestSparseFigures(t *testing.T) {
 			clear(came)
 		}
 		part("look")
+		if i%quarters < quarters-1 {
+			continue
+		}
 		answer, err := handle(t.Context(), table.StreamEvent{Records: records})
 		if err != nil || len(answer.BatchItemFailures) > 0 {
 			t.Fatal(answer, err)
@@ -129,7 +138,7 @@ func TestSparseFigures(t *testing.T) {
 	}
 	requests := float64(all.Reads+all.Writes) / n
 	t.Logf("%-8s %.2f requests, %.2f write and %.2f read units a message; %.2f moves", "all", requests, all.Units.Writes/n, all.Units.Reads/n, float64(moves)/n)
-	if len(got) != 400 || requests > 6.6 || all.Units.Writes/n > 3.7 || all.Units.Reads/n > 2.5 {
-		t.Errorf("%d queues; want 6.6 requests, 3.7 write and 2.5 read units at most", len(got))
+	if len(got) != 400 || requests > 6.5 || all.Units.Writes/n > most.Writes || all.Units.Reads/n > most.Reads {
+		t.Errorf("%d queues; want 6.5 requests, %v write and %v read units at most", len(got), most.Writes, most.Reads)
 	}
 }

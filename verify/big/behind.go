@@ -22,7 +22,7 @@ func behind(w *world) error {
 	if err := w.consumer(handoff.First); err != nil {
 		return err
 	}
-	if _, _, err := w.store.Move(ctx, "big", 0, waiting, w.now); err != nil {
+	if _, _, err := w.store.Move(ctx, "big", cursor.Range{From: 0, To: waiting}, 0, w.now); err != nil {
 		return err
 	}
 	w.now = w.now.Add(8 * 24 * time.Hour)

@@ -137,7 +137,7 @@ func (s *sweeping) trouble(minute int) error {
 			_, err = s.store.OpenGap(ctx, queue, 9, s.now)
 			since = since.Add(time.Second)
 		case 1:
-			_, _, err = s.store.Move(ctx, queue, 5, 7, s.now)
+			_, _, err = s.store.Move(ctx, queue, cursor.Range{From: 5, To: 7}, 5, s.now)
 		case 2:
 			err = s.leaves(queue)
 			since = since.Add(time.Minute)
@@ -156,7 +156,7 @@ func (s *sweeping) trouble(minute int) error {
 // leaves leaves a claim in a queue whose process died.
 func (s *sweeping) leaves(queue string) error {
 	ctx := context.Background()
-	if _, _, err := s.store.Move(ctx, queue, 5, 7, s.now); err != nil {
+	if _, _, err := s.store.Move(ctx, queue, cursor.Range{From: 5, To: 7}, 5, s.now); err != nil {
 		return err
 	}
 	c, err := s.records().Consumer(ctx, queue, "c")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -17,7 +18,7 @@ func rewound(w *world) error {
 	if err := w.backlog(last, 350); err != nil {
 		return err
 	}
-	if _, _, err := w.store.Move(ctx, "big", 0, last, w.now); err != nil {
+	if _, _, err := w.store.Move(ctx, "big", cursor.Range{From: 0, To: last}, 0, w.now); err != nil {
 		return err
 	}
 	if err := w.consumer(handoff.Latest); err != nil {

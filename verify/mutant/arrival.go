@@ -136,7 +136,7 @@ var arrivalMutants = []mutant{
 		{"append.go", "if a.open() && a.seen < unknown {", "if a.open() && a.seen < min(unknown, 0) {"},
 	}},
 	{"numbered move of a queue in arrival order", sorterFolder, arrivalTables, []edit{
-		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Eq(ddb.Int(from))"},
+		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Eq(ddb.Int(over.From)), known"},
 	}},
 	// Only a server that removes elements one by one shows it.
 	{"tail trimmed from the front, one by one", sorterFolder, test{"./pkg/cursor", "TestStoreAllocation"}, []edit{

@@ -20,13 +20,13 @@ func trace(name string) test { return test{"./verify/sim/cursorsim", "TestTrace"
 // sorterMutants are bugs in the sorter.
 var sorterMutants = []mutant{
 	{"unconditional move", sorterFolder, schedules, []edit{
-		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Exists()"},
+		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Exists()"},
 	}},
 	{"move if position <= to", sorterFolder, schedules, []edit{
-		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "attrPosition.Le(ddb.Int(to))"},
+		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Le(ddb.Int(over.To))"},
 	}},
 	{"the first copy of a move sets the position back", sorterFolder, smallSchedule(schedules.folder, "a first copy comes late"), []edit{
-		{"store_cursors.go", "ddb.And(attrPosition.Eq(ddb.Int(from)), isNumbered)", "ddb.And(attrPosition.Ge(ddb.Int(from)), isNumbered)"},
+		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Ge(ddb.Int(over.From)), known, isNumbered"},
 	}},
 	{"stale cursor read", sorterFolder, schedules, []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
@@ -35,13 +35,33 @@ var sorterMutants = []mutant{
 		{"advance.go", "Limit: limit, Strong: true", "Limit: limit, Strong: false"},
 	}},
 	{"no rescan after a move", sorterFolder, schedules, []edit{
-		{"advance.go", "if !mine || !p.cur.GapOpen() {", "if mine || !p.cur.GapOpen() {"},
+		{"advance.go", "if !mine && p.cur.Position > from || p.cur.MaxParked <= from {", "if mine || p.cur.MaxParked <= from {"},
+	}},
+	{"no look behind a move that fills the gap", sorterFolder, schedules, []edit{
+		{"advance.go", "p.cur.MaxParked <= from {", "!p.cur.GapOpen() {"},
+	}},
+	{"a gap filled that the mover does not know of", sorterFolder, schedules, []edit{
+		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Eq(ddb.Int(over.From)), isNumbered"},
+		{"store_cursors.go", "known := ddb.Or(", "_ = ddb.Or("},
+	}},
+	{"a move that another's gap stopped is not tried again", sorterFolder, schedules, []edit{
+		{"advance.go", "if !mine && p.cur.Position > from ||", "if !mine ||"},
+	}},
+	{"a full piece that ends at what is parked fills the gap", sorterFolder, schedules, []edit{
+		{"advance.go", "if look.full && parked <= look.end {", "if look.full && parked < look.end {"},
+	}},
+	{"what is seen beyond a gap is not put on record", sorterFolder, schedules, []edit{
+		{"advance.go", "highest = max(highest, beyond)", "_ = beyond"},
+		{"advance.go", "if parked <= look.end && look.beyond > look.end {", "if false {"},
+	}},
+	{"what waits among packed runs is left to an open gap", sorterFolder, schedules, []edit{
+		{"record.go", "c.GapOpen() && !c.Settings.Packs", "c.GapOpen()"},
 	}},
 	{"unconditional put", sorterFolder, schedules, []edit{
 		{"store_messages.go", "encodeMessage(m, s.names), s.queueKey.Missing())", "encodeMessage(m, s.names), ddb.Cond{})"},
 	}},
 	{"own move not recognised (V2)", sorterFolder, trace("V2"), []edit{
-		{"advance.go", "if !moved && cur.Position != to {", "if !moved {"},
+		{"advance.go", "if !moved && cur.Position != to.To {", "if !moved {"},
 	}},
 	{"park without its position condition", sorterFolder, schedules, []edit{
 		{"store_cursors.go", "attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(", "attrMaxParked.Le("},
@@ -78,7 +98,7 @@ var sorterMutants = []mutant{
 		{"gaps.go", "skipped = Range{stored - 1, stored - 1}", "skipped = Range{cur.MaxParked - 1, cur.MaxParked - 1}"},
 	}},
 	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
-		{"store_cursors.go", "attrPosition.Set(ddb.Int(to)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(to)),"},
+		{"store_cursors.go", "attrPosition.Set(ddb.Int(over.To)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(over.To)),"},
 	}},
 	{"full from memory (V11)", sorterFolder, trace("V11"), []edit{
 		{"put.go", "if err == nil && slices.ContainsFunc(", "if false && slices.ContainsFunc("},

@@ -29,19 +29,16 @@ var pieceMutants = []mutant{
 		{"stream.go", "if q.again = q.err != nil; !q.again {", "if q.again = q.err != nil && !errors.Is(q.err, context.DeadlineExceeded); !q.again {"},
 	}},
 	{"pieces: no mark (R15)", sorterFolder, noRecord, []edit{
-		{"advance.go", "if look.full && p.cur.MaxParked < look.end {", "if false {"},
-	}},
-	{"pieces: the mark taken for the end of the run (R15)", sorterFolder, noRecord, []edit{
-		{"record.go", "return c.MaxParked == c.Position+1", "return false"},
+		{"advance.go", "if look.full && parked <= look.end {", "if false {"},
 	}},
 	{"pieces: a mark on a seq that nobody saw (R16)", sorterFolder, noRecord, []edit{
-		{"store_cursors.go", "attrPosition.Set(ddb.Int(to)), attrMaxParked.Set(ddb.Int(to+1))", "attrPosition.Set(ddb.Int(to)), attrMaxParked.Set(ddb.Int(to+2))"},
+		{"store_cursors.go", "attrMaxParked.Set(ddb.Int(parked))", "attrMaxParked.Set(ddb.Int(parked+1))"},
 	}},
 	{"pieces: the gap's age is kept (R17)", sorterFolder, pieces, []edit{
-		{"store_cursors.go", "attrMaxParked.Set(ddb.Int(to+1)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance", "attrMaxParked.Set(ddb.Int(to+1)), changeAdvance"},
+		{"store_cursors.go", "attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance", "attrMaxParked.Set(ddb.Int(parked)), changeAdvance"},
 	}},
 	{"pieces: a mark lowers what is parked", sorterFolder, test{"./pkg/cursor", "TestStoreMoveAndPark/memory"}, []edit{
-		{"store_cursors.go", "attrMaxParked.Lt(ddb.Int(to+1)), isNumbered", "isNumbered"},
+		{"store_cursors.go", "attrMaxParked.Lt(ddb.Int(parked)), isNumbered", "isNumbered"},
 	}},
 	{"pieces: a writer moves over all of them", sorterFolder, pieces, []edit{
 		{"advance.go", "if p.pieces--; p.pieces == 0 {", "if p.pieces--; false {"},

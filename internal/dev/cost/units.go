@@ -46,10 +46,10 @@ var Batches = [...]int{1, 5, 25, 100}
 // bytes by TestUnits of pkg/cursor, the making of the queue among it.
 var Producer = map[Order][len(Batches)]Units{
 	InOrder:  {{2.01, 0.005}, {1.21, 0.005}, {1.05, 0.005}, {1.02, 0.005}},
-	Window8:  {{1.90, 1.145}, {1.48, 0.165}, {1.11, 0.035}, {1.02, 0.005}},
-	Window32: {{1.50, 1.305}, {1.30, 0.365}, {1.11, 0.045}, {1.02, 0.005}},
+	Window8:  {{1.65, 1.285}, {1.24, 0.305}, {1.06, 0.095}, {1.02, 0.005}},
+	Window32: {{1.37, 1.315}, {1.21, 0.375}, {1.06, 0.095}, {1.02, 0.005}},
 	Reverse:  {{1.03, 1.055}, {1.03, 0.255}, {1.03, 0.085}, {1.02, 0.005}},
-	Random:   {{1.09, 1.115}, {1.05, 0.275}, {1.05, 0.115}, {1.02, 0.005}},
+	Random:   {{1.07, 1.115}, {1.05, 0.275}, {1.05, 0.115}, {1.02, 0.005}},
 }
 
 // Asynchronous is the same where the producer only stores, and sort moves the
@@ -57,10 +57,10 @@ var Producer = map[Order][len(Batches)]Units{
 // Measured by TestUnits of pkg/cursor.
 var Asynchronous = map[Order][len(Batches)]Units{
 	InOrder:  {{2.01, 4.005}, {1.21, 0.805}, {1.05, 0.205}, {1.02, 0.095}},
-	Window8:  {{1.90, 2.985}, {1.48, 1.035}, {1.11, 0.265}, {1.02, 0.095}},
-	Window32: {{1.50, 2.705}, {1.30, 0.785}, {1.11, 0.235}, {1.02, 0.095}},
+	Window8:  {{1.65, 2.985}, {1.21, 0.805}, {1.05, 0.205}, {1.02, 0.095}},
+	Window32: {{1.37, 2.705}, {1.20, 0.785}, {1.05, 0.195}, {1.02, 0.095}},
 	Reverse:  {{1.03, 2.075}, {1.03, 0.475}, {1.03, 0.155}, {1.02, 0.095}},
-	Random:   {{1.09, 2.175}, {1.05, 0.515}, {1.05, 0.195}, {1.02, 0.095}},
+	Random:   {{1.07, 2.175}, {1.05, 0.515}, {1.05, 0.195}, {1.02, 0.095}},
 }
 
 // Settling is what it takes to give messages of a keyed queue their places, by how many of

@@ -111,7 +111,7 @@ func TestSweep(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := store.Move(t.Context(), queue, 123_456, 123_457, now); err != nil {
+		if _, _, err := store.Move(t.Context(), queue, cursor.Range{From: 123_456, To: 123_457}, 123_456, now); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -220,7 +220,7 @@ func (m *model) arrive(message cursor.Message) {
 		message.Body = body(message.Queue, message.Seq)
 	}
 	_, _ = m.tables.Queues.PutMessage(ctx, message)
-	_, _, _ = m.tables.Queues.Move(ctx, message.Queue, message.Seq-1, message.Seq, m.now)
+	_, _, _ = m.tables.Queues.Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.now)
 	m.changed = true
 }
 

@@ -183,7 +183,7 @@ func (m *model) open(messages int64) {
 func (m *model) arrive(seq int64) {
 	ctx := context.Background()
 	_, _ = m.tables.Queues.PutMessage(ctx, cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq), EnqueuedAt: m.now})
-	_, _, _ = m.tables.Queues.Move(ctx, queue, seq-1, seq, m.now)
+	_, _, _ = m.tables.Queues.Move(ctx, queue, cursor.Range{From: seq - 1, To: seq}, seq-1, m.now)
 	m.records, m.awake = append(m.records, 0), true
 }
 

@@ -32,7 +32,7 @@ func (m *model) sinkAway(alone bool) {
 		Queue: other, Settings: cursor.DefaultSettings(), Announced: -1, MovedAt: m.now, Nudged: m.now,
 	})
 	_, _ = m.tables.Queues.PutMessage(ctx, cursor.Message{Queue: other, Seq: 1, EnqueuedAt: m.now})
-	_, _, _ = m.tables.Queues.Move(ctx, other, 0, 1, m.now)
+	_, _, _ = m.tables.Queues.Move(ctx, other, cursor.Range{From: 0, To: 1}, 0, m.now)
 	d, _ := m.deliverer(nil, 0)
 	if done := d.Deliver(ctx, other, m.beside(), -1); !errors.Is(done.Cause, errSink) {
 		panic(fmt.Sprintf("%+v", done)) // unreachable: it is away

@@ -17,6 +17,9 @@ type progress struct {
 	glance int
 	// full is set when the last look at the messages ended before the run did.
 	full bool
+	// behind is set when a move of ours found a gap open: what was stored beyond it meanwhile may
+	// be on no record.
+	behind bool
 	// pieces is how many more full pieces it moves over behind what was known; 0
 	// where that does not matter.
 	pieces int
@@ -84,8 +87,8 @@ const writerPieces = 2
 // the stream's handler, which goes on. It returns the first seq that its last look saw beyond
 // a hole, noSeq where none was.
 //
-// It looks behind each move that found a gap open: who stored beyond that gap while it was
-// open has left it at that. It looks again, too, where somebody put a gap on record meanwhile.
+// It looks behind a move that found a gap open until there is nothing: who stored beyond that gap while it was
+// open has left it at that, and who moves on from there knows of no gap.
 func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) (int64, error) {
 	look := piece{end: to, beyond: to}
 	if p.cur.GapOpen() {
@@ -96,12 +99,11 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) (int64, erro
 		}
 	}
 	for look.end > p.cur.Position {
-		from := p.cur.Position
 		mine, err := s.move(ctx, look, p)
 		if err != nil {
 			return noSeq, err
 		}
-		if !mine && p.cur.Position > from || p.cur.MaxParked <= from {
+		if !p.behind {
 			return noSeq, nil
 		}
 		if mine && look.full {
@@ -152,6 +154,7 @@ func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error
 		return false, nil
 	}
 	p.moved(to.From, to.To)
+	p.behind = p.behind || cur.MaxParked > to.From
 	p.aged = p.aged || moved
 	return true, nil
 }
@@ -199,14 +202,15 @@ type piece struct {
 // more messages than one read unit is likely to show, and at one alone where
 // nothing is known of their size; that one then shows it. Pages grow, so that a
 // short run reads little and a long one needs few requests; behind a full piece
-// they are as large as they get.
+// they are as large as they get. Behind a move that filled a gap the look is a query all the same, which
+// shows the first message beyond a hole.
 func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, error) {
 	end, limit := position, min(p.glance, s.batchSize)
 	if p.full {
 		limit = maxBatchSize
 	}
 	p.full = false
-	if limit < 2 && end < MaxSeq {
+	if limit < 2 && end < MaxSeq && (p.cur.GapOpen() || !p.behind) {
 		m, found, err := s.store.Message(ctx, p.cur.Queue, end+1)
 		if err != nil || !found {
 			return piece{end: end, beyond: end}, err
@@ -222,7 +226,7 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 			p.full = true
 			break
 		}
-		limit = int(min(int64(limit), room))
+		limit = int(min(max(int64(limit), 1), room))
 		page, err := s.store.Messages(ctx, Query{
 			Queue: p.cur.Queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
 		})

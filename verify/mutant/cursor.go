@@ -15,6 +15,9 @@ var (
 // schedules are the tests that walk all small schedules and random ones.
 var schedules = test{"./verify/sim/cursorsim", "TestEverySmallSchedule|TestRandomSchedules"}
 
+// shuffled are the random ones alone.
+var shuffled = test{"./verify/sim/cursorsim", "TestRandomSchedules"}
+
 func trace(name string) test { return test{"./verify/sim/cursorsim", "TestTrace" + name} }
 
 // sorterMutants are bugs in the sorter.
@@ -35,22 +38,25 @@ var sorterMutants = []mutant{
 		{"advance.go", "Limit: limit, Strong: true", "Limit: limit, Strong: false"},
 	}},
 	{"no rescan after a move", sorterFolder, schedules, []edit{
-		{"advance.go", "if !mine && p.cur.Position > from || p.cur.MaxParked <= from {", "if mine || p.cur.MaxParked <= from {"},
+		{"advance.go", "if !p.behind {", "if mine || !p.behind {"},
 	}},
 	{"no look behind a move that fills the gap", sorterFolder, schedules, []edit{
-		{"advance.go", "p.cur.MaxParked <= from {", "!p.cur.GapOpen() {"},
+		{"advance.go", "p.behind = p.behind || cur.MaxParked > to.From", "p.behind = p.behind || cur.GapOpen()"},
 	}},
-	{"a gap filled that the mover does not know of", sorterFolder, schedules, []edit{
+	{"a gap filled that the mover does not know of", sorterFolder, test{"./pkg/cursor", "TestStoreMoveKnowsOfTheGap/memory"}, []edit{
 		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Eq(ddb.Int(over.From)), isNumbered"},
 		{"store_cursors.go", "known := ddb.Or(", "_ = ddb.Or("},
 	}},
-	{"a move that another's gap stopped is not tried again", sorterFolder, schedules, []edit{
-		{"advance.go", "if !mine && p.cur.Position > from ||", "if !mine ||"},
+	{"who looks behind sees the next message only (V13)", sorterFolder, trace("V13"), []edit{
+		{"advance.go", "(p.cur.GapOpen() || !p.behind)", "true"},
 	}},
-	{"a full piece that ends at what is parked fills the gap", sorterFolder, schedules, []edit{
+	{"who looks behind stops where another moved on (V12)", sorterFolder, trace("V12"), []edit{
+		{"advance.go", "if !p.behind {", "if !p.behind || !mine {"},
+	}},
+	{"a full piece that ends at what is parked fills the gap", sorterFolder, shuffled, []edit{
 		{"advance.go", "if look.full && parked <= look.end {", "if look.full && parked < look.end {"},
 	}},
-	{"what is seen beyond a gap is not put on record", sorterFolder, schedules, []edit{
+	{"what is seen beyond a gap is not put on record", sorterFolder, shuffled, []edit{
 		{"advance.go", "highest = max(highest, beyond)", "_ = beyond"},
 		{"advance.go", "if parked <= look.end && look.beyond > look.end {", "if false {"},
 	}},

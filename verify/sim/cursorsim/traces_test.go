@@ -9,7 +9,7 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
 
-// The traces V1 to V11 are ways in which earlier designs went wrong. Each is a
+// The traces V1 to V13 are ways in which earlier designs went wrong. Each is a
 // scenario just large enough for it, of which every schedule is walked; each
 // has its planted bug in verify/mutant, which makes it fail.
 
@@ -126,5 +126,27 @@ func TestTraceV11FullFromMemory(t *testing.T) {
 	simtest.EverySchedule(t, scenario("V11", 0, func(s *cursor.Settings) { s.MaxAhead = 1 }, func(m *model) {
 		m.writer("A", puts(1, 3)...)
 		m.writer("B", puts(1, 2)...)
+	}))
+}
+
+// V12: 2 is parked. A stores 1, and looks behind it; then B stores 4, for which the gap on record is
+// enough. A moves to 2, which fills the gap; B stores 3 and moves to it, and knows of no gap. If A stops there, 4 waits
+// for ever.
+func TestTraceV12NobodyLooksBehindTheGap(t *testing.T) {
+	simtest.EverySchedule(t, scenario("V12", 0, nil, func(m *model) {
+		m.before(true, 2)
+		m.writer("A", puts(1)...)
+		m.writer("B", puts(4, 3)...)
+	}))
+}
+
+// V13: who stored 1 and 2 is gone, and the handler moves to 2. If it then looks at 3 only, and not beyond, the 4
+// that B has stored meanwhile is on no record, and B moves over 3 alone.
+func TestTraceV13NobodyLooksBeyondTheHole(t *testing.T) {
+	simtest.EverySchedule(t, scenario("V13", 1, nil, func(m *model) {
+		m.before(true, 1, 2)
+		m.records = []record{{defaultQueue, 1}}
+		m.writer("B", puts(4, 3)...)
+		m.handler()
 	}))
 }

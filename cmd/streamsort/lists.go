@@ -155,6 +155,7 @@ func (c *summaryCommand) Run(s *session) error {
 			More       bool
 			AgeSeconds float64
 		}
+		Rates *struct{ StoredPerSecond, DeliveredPerSecond float64 }
 	}
 	raw, err := s.get("/summary", query, &a)
 	if err != nil {
@@ -172,5 +173,9 @@ func (c *summaryCommand) Run(s *session) error {
 		}
 		text += fmt.Sprintf("%s\t%d%s\tthe oldest for %s\n", state, n.Count, more, age(n.AgeSeconds))
 	}
-	return s.print(raw, "%s", cmp.Or(text, "nothing is in trouble\n"))
+	text = cmp.Or(text, "nothing is in trouble\n")
+	if a.Rates != nil {
+		text += fmt.Sprintf("messages a second, last 5 minutes\t%.1f stored, %.1f delivered\n", a.Rates.StoredPerSecond, a.Rates.DeliveredPerSecond)
+	}
+	return s.print(raw, "%s", text)
 }

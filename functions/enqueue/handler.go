@@ -62,7 +62,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	}
 	return (&service{
 		sorter: sorter, trouble: s.Trouble(client), quotas: quotas, now: time.Now, paths: paths{queue: s.QueueProp, seq: s.SeqProp, id: s.IDProp, key: s.KeyProp, keyType: s.KeyType}, tenantClaim: s.TenantClaim,
-		log: s.Log, after: s.SendWakeUps,
+		log: s.Log, after: s.After(client),
 	}).api(settings.NewEmitter(out)).Handle, nil
 }
 

@@ -51,7 +51,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newHandler(deliverer, s.Names, seen, readers, s.SendWakeUps)
+	return newHandler(deliverer, s.Names, seen, readers, s.After(client))
 }
 
 // ackerFor makes the Acker, where a reader is tracked: only then does the

@@ -128,6 +128,17 @@ func (m *Metrics) Count(name string, n int) {
 	m.values[name][0] += float64(n)
 }
 
+// Counted is what was counted under a name since the last Flush.
+func (m *Metrics) Counted(name string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0.0
+	for _, value := range m.values[name] {
+		n += value
+	}
+	return int(n)
+}
+
 // Flush writes what was added, in as many lines as it takes, and forgets it.
 // What cannot be written is lost: metrics never fail an invocation.
 func (m *Metrics) Flush() {

@@ -91,13 +91,35 @@ type Count struct {
 type Summary struct {
 	Status int                     `json:"status"`
 	States map[trouble.State]Count `json:"states"`
+	// Rates are the whole stack's; nil where a tenant asks, or for the queues of a prefix.
+	Rates *Rates `json:"rates,omitempty"`
+}
+
+// Rates are how many messages a second were accepted, and delivered to consumers, repeats among them, in
+// the last whole minutes. What processes counted in their last ten seconds may be in the minute behind it.
+type Rates struct {
+	From      time.Time `json:"from"`
+	To        time.Time `json:"to"`
+	Stored    float64   `json:"storedPerSecond"`
+	Delivered float64   `json:"deliveredPerSecond"`
+}
+
+// minutes are those of the rates.
+const minutes = 5 * time.Minute
+
+func rates(ctx context.Context, store *trouble.Store, now time.Time) (*Rates, error) {
+	r := &Rates{To: now.UTC().Truncate(time.Minute)}
+	r.From = r.To.Add(-minutes)
+	n, err := store.Counted(ctx, r.From, r.To)
+	r.Stored, r.Delivered = float64(n.Stored)/minutes.Seconds(), float64(n.Delivered)/minutes.Seconds()
+	return r, err
 }
 
 // maxCounted is how many rows of a state are counted.
 const maxCounted = 10_000
 
 // Summarize answers how many queues, consumers and chains are in each state, but for the chains that are open:
-// these have no rows that could be counted. Half a read unit a state, and for
+// these have no rows that could be counted; and the stack's rates. Half a read unit a state and for the rates, and for
 // each 4 KB, about 50 rows; of up to 10,000 rows of each.
 func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now time.Time) (int, any, error) {
 	if err := c.Only("prefix"); err != nil {
@@ -116,7 +138,10 @@ func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now t
 			return 0, nil, err
 		}
 	}
-	return http.StatusOK, a, nil
+	if prefix == "" {
+		a.Rates, err = rates(ctx, store, now)
+	}
+	return http.StatusOK, a, err
 }
 
 func count(ctx context.Context, store *trouble.Store, state trouble.State, prefix string, now time.Time) (Count, error) {

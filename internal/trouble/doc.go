@@ -23,6 +23,12 @@
 //	in      S  the state whose rows it is in
 //	after   S  the at of the last row of it that was looked at; "" where it begins
 //
+// And under (" counts", a minute), how many messages were stored and delivered in it, of which
+// [Counter] has the rest of its process:
+//
+//	stored     N  how many messages were accepted
+//	delivered  N  how many were handed to consumers
+//
 // # What is guaranteed
 //
 // Rows are never the truth. Whoever brings a queue, or a consumer of it, into a state writes its

@@ -22,7 +22,7 @@ func allow(actions []string, resources ...*string) awsiam.PolicyStatement {
 }
 
 // enqueueAccess: look at a message, put it, read on from the position; make,
-// read, move and set up a cursor; list queues.
+// read, move and set up a cursor; list queues; count.
 func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
@@ -31,6 +31,7 @@ func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 		s.moveCursors(),
 		s.listCursors(),
 		s.listTrouble(),
+		s.count(),
 	}
 }
 
@@ -133,7 +134,7 @@ func (s *Streamsort) endChains() awsiam.PolicyStatement {
 // processAccess: deliver, hand batches to the sinks, and read the cursors'
 // stream as the event source mapping does; open the chains of tracked batches.
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
-	statements := append(append(s.deliverAccess(), s.noteTrouble()), toSinks(s.props.Consumers)...)
+	statements := append(append(s.deliverAccess(), s.noteTrouble(), s.count()), toSinks(s.props.Consumers)...)
 	if tracks(s.props.Consumers) {
 		statements = append(statements, s.trackAccess())
 	}
@@ -166,6 +167,11 @@ func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 // it is not noted yet, and that it is over.
 func (s *Streamsort) noteTrouble() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn())
+}
+
+// count: add to how many messages were stored and delivered.
+func (s *Streamsort) count() awsiam.PolicyStatement {
+	return allow([]string{"dynamodb:UpdateItem"}, s.TroubleTable.TableArn())
 }
 
 // forgetTrouble: delete what is noted of a consumer that is removed, or whose queue is erased.
@@ -210,6 +216,7 @@ func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 		s.deleteArrivals(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()),
 		s.forgetTrouble(),
+		s.count(),
 		s.listTrouble(),
 		s.listCursors(),
 	)

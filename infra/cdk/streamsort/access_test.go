@@ -22,7 +22,7 @@ func TestAccess(t *testing.T) {
 	useKey := "kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey kms:GenerateDataKeyWithoutPlaintext kms:ReEncryptFrom kms:ReEncryptTo"
 	enqueues := common("Enqueue")
 	enqueues["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
-	enqueues["TroubleTable.Arn"] = "dynamodb:Query"
+	enqueues["TroubleTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
 	enqueues["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	sorts := common("Sort")
 	sorts["MessagesTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
@@ -69,7 +69,7 @@ func TestAccess(t *testing.T) {
 	operates["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
 	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	operates["AuditTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-	operates["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query"
+	operates["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	operates["TimerQueue.Arn"] = "sqs:SendMessage"
 	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))
 
@@ -77,7 +77,7 @@ func TestAccess(t *testing.T) {
 	delivers["ArrivalsTable.Arn"] = enqueues["ArrivalsTable.Arn"]
 	delivers["MessagesTable.Arn"] += " dynamodb:UpdateItem"
 	delivers["AuditTable.Arn"] = "dynamodb:PutItem"
-	delivers["TroubleTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem"
+	delivers["TroubleTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
 	delivers["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
 	delivers["CursorsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
 	delivers["FailureQueue.Arn"] = "sqs:SendMessage"

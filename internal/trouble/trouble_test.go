@@ -25,13 +25,14 @@ type bench struct {
 	faults *ddbtest.Faults
 	meter  *ddbtest.Meter
 	table  table.Definition
+	kind   localdb.Kind
 }
 
 // each runs a test on every engine.
 func each(t *testing.T, test func(b *bench)) {
 	t.Helper()
 	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
-		b := &bench{T: t, table: trouble.Definition("trouble" + localdb.Suffix())}
+		b := &bench{T: t, table: trouble.Definition("trouble" + localdb.Suffix()), kind: kind}
 		b.meter = ddbtest.NewMeter(ddbtest.Open(t, kind, b.table))
 		b.faults = ddbtest.NewFaults(b.meter)
 		b.Store = trouble.NewStore(b.faults, b.table)

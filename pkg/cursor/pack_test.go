@@ -184,6 +184,15 @@ func TestPackedRunsAreDeletedWhole(t *testing.T) {
 	b.want("all", b.items(), "[]")
 }
 
+// TestPackedRunsCountOnce: what is stored is counted as it costs to delete it.
+func TestPackedRunsCountOnce(t *testing.T) {
+	b, _ := packing(t)
+	b.group(b.sorter, "", 1, 4)
+	b.group(b.sorter, "", 5, 5)
+	b.erase("q")
+	b.holds("a run and a message", "q", 2, 0)
+}
+
 func TestPacksAreFixed(t *testing.T) {
 	b, _ := packing(t)
 	b.group(b.sorter, "", 1, 2)
@@ -241,4 +250,30 @@ func TestAPackedRunThatWaitedLongIsKept(t *testing.T) {
 	}
 	b.memory.Expire(b.now.Add(9*time.Hour - time.Second))
 	b.want("items", b.items(), "[2]")
+}
+
+// TestAPackedRunIsNewerThanItsCursor: the cursor was restored from before a message was parked
+// within a dead packed run, so the run counts, and a producer is told where that differs.
+func TestAPackedRunIsNewerThanItsCursor(t *testing.T) {
+	for _, of := range []struct{ parked, again string }{{"", "duplicate"}, {"x", "conflict"}} {
+		b, _ := packing(t)
+		run, _ := packing(t)
+		single, _ := packing(t)
+		for _, before := range []*bench{b, run, single} {
+			before.group(before.sorter, "", 1, 1)
+		}
+		run.group(run.sorter, "", 2, 4)
+		single.want("beyond a gap", single.group(single.sorter, of.parked, 3, 3), "parked")
+		for _, from := range []*bench{run, single} {
+			page, err := from.memory.Messages(t.Context(), cursor.Query{Queue: "q", First: 2, Last: cursor.MaxSeq, Strong: true})
+			check(t, err)
+			put(t, b.memory, page.Messages...)
+		}
+		b.want("items", b.items(), "[1 2 3]")
+		_, err := b.sorter.Recheck(t.Context(), "q")
+		check(t, err)
+		b.want("moved over", b.bodies(b.sorter, 0, 4), "1 2 3 4")
+		b.want("the run again", b.group(b.sorter, "", 1, 4), "duplicate")
+		b.want("what was parked", b.group(b.sorter, of.parked, 3, 3), of.again)
+	}
 }

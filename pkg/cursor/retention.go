@@ -237,8 +237,8 @@ func (s *Sorter) RaiseFloor(ctx context.Context, queue string, floor int64) (Cur
 	return s.store.RaiseFloor(ctx, queue, floor, s.now())
 }
 
-// DeleteUpTo deletes what is stored up to a seq, at most limit messages, and
-// returns how many. The seq must be at or under the queue's floor for
+// DeleteUpTo deletes what is stored up to a seq, at most limit items, and
+// returns how many: a packed run is one, for that is what a deletion costs. The seq must be at or under the queue's floor for
 // DeleteAfter at least. It costs a strong query over what it deletes, and one
 // write unit for each KB.
 //

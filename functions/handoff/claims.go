@@ -85,7 +85,6 @@ func pulled(c *httpapi.Call, a pull.Answer, err error) (int, any, error) {
 	}
 	if a.Verdict == pull.OK {
 		c.Metrics.Count("Claims", 1)
-		c.Metrics.Count("Delivered", len(a.Messages))
 	}
 	return http.StatusOK, newClaimDocument(c.Scope, a), nil
 }

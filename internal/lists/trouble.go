@@ -95,7 +95,7 @@ type Summary struct {
 	Rates *Rates `json:"rates,omitempty"`
 }
 
-// Rates are how many messages a second were accepted, and delivered to consumers, repeats among them, in
+// Rates are how many messages a second were accepted, and handed to sinks by process, repeats among them, in
 // the last whole minutes. What processes counted in their last ten seconds may be in the minute behind it.
 type Rates struct {
 	From      time.Time `json:"from"`

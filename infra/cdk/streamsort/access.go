@@ -216,7 +216,6 @@ func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 		s.deleteArrivals(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()),
 		s.forgetTrouble(),
-		s.count(),
 		s.listTrouble(),
 		s.listCursors(),
 	)

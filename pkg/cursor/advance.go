@@ -85,7 +85,7 @@ const writerPieces = 2
 // there is much more, a writer leaves it, and its caller does not
 // wait for that: the gap stays on record, and the record of what it stored brings
 // the stream's handler, which goes on. It returns the first seq that its last look saw beyond
-// a hole, noSeq where none was.
+// a hole, and none beyond the position where it saw none.
 //
 // It looks behind a move that found a gap open until there is nothing: who stored beyond that gap while it was
 // open has left it at that, and who moves on from there knows of no gap.
@@ -126,20 +126,20 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) (int64, erro
 // And a full piece of a run that nobody has on record farther than that leaves its last message parked:
 // the one that goes on may die, and the run must not be forgotten then.
 func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error) {
-	to := Range{p.cur.Position, look.end}
+	over := Range{p.cur.Position, look.end}
 	parked := p.cur.MaxParked
 	if parked <= look.end && look.beyond > look.end {
 		parked = look.beyond
 	}
 	if look.full && parked <= look.end {
-		to.To, parked = look.end-1, look.end
+		over.To, parked = look.end-1, look.end
 	}
 	moved := false
 	cur, err := s.remembering(func() (cur Cursor, err error) {
 		if parked > p.cur.MaxParked {
-			cur, moved, err = s.store.MoveAndPark(ctx, p.cur.Queue, to, parked, s.now())
+			cur, moved, err = s.store.MoveAndPark(ctx, p.cur.Queue, over, parked, s.now())
 		} else {
-			cur, moved, err = s.store.Move(ctx, p.cur.Queue, to, parked, s.now())
+			cur, moved, err = s.store.Move(ctx, p.cur.Queue, over, parked, s.now())
 		}
 		return cur, err
 	})
@@ -150,11 +150,11 @@ func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error
 		return false, ErrNoQueue
 	}
 	p.cur, p.fresh = cur, true
-	if !moved && cur.Position != to.To {
+	if !moved && cur.Position != over.To {
 		return false, nil
 	}
-	p.moved(to.From, to.To)
-	p.behind = p.behind || cur.MaxParked > to.From
+	p.moved(over.From, over.To)
+	p.behind = p.behind || cur.MaxParked > over.From
 	p.aged = p.aged || moved
 	return true, nil
 }

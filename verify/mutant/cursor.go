@@ -41,7 +41,7 @@ var sorterMutants = []mutant{
 		{"advance.go", "if !p.behind {", "if mine || !p.behind {"},
 	}},
 	{"no look behind a move that fills the gap", sorterFolder, schedules, []edit{
-		{"advance.go", "p.behind = p.behind || cur.MaxParked > to.From", "p.behind = p.behind || cur.GapOpen()"},
+		{"advance.go", "p.behind = p.behind || cur.MaxParked > over.From", "p.behind = p.behind || cur.GapOpen()"},
 	}},
 	{"a gap filled that the mover does not know of", sorterFolder, test{"./pkg/cursor", "TestStoreMoveKnowsOfTheGap/memory"}, []edit{
 		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Eq(ddb.Int(over.From)), isNumbered"},
@@ -67,7 +67,7 @@ var sorterMutants = []mutant{
 		{"store_messages.go", "encodeMessage(m, s.names), s.queueKey.Missing())", "encodeMessage(m, s.names), ddb.Cond{})"},
 	}},
 	{"own move not recognised (V2)", sorterFolder, trace("V2"), []edit{
-		{"advance.go", "if !moved && cur.Position != to.To {", "if !moved {"},
+		{"advance.go", "if !moved && cur.Position != over.To {", "if !moved {"},
 	}},
 	{"park without its position condition", sorterFolder, schedules, []edit{
 		{"store_cursors.go", "attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(", "attrMaxParked.Le("},

@@ -133,7 +133,7 @@ test: deps deps-infra ## the tests to run before a commit: every kind, less of e
 check: lint test-whole deploy-local ## all that CI runs: lint, the command line for macOS and Windows, every test whole, a deployment, a new user, planted bugs, dropped clauses, a soak of about two minutes, and an outage beside it
 	@$(MAKE) --no-print-directory cross TARGETS="darwin/arm64 windows/amd64"
 	@$(MAKE) --no-print-directory newcomer
-	@$(MAKE) --no-print-directory mutants CHANGED=1
+	@$(MAKE) --no-print-directory mutants CHANGED=1 FOR=3m
 	@$(MAKE) --no-print-directory mutants CLAUSES=1
 	@TIME=20s QUEUES=60 $(MAKE) --no-print-directory --output-sync=target -j2 soak outage
 
@@ -178,8 +178,8 @@ cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|rando
 	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(or $(QUEUES),100) -order $(or $(ORDER),number) -settle $(or $(SETTLE),5s) -door $(or $(DOOR),api) -logs $(or $(LOGS),outcome) -window $(or $(WINDOW),0s)
 
 .PHONY: mutants
-mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed; CLAUSES=1: each clause of the stores' requests)
-	@$(GO) run ./verify/mutant $(if $(CHANGED),-changed) $(if $(CLAUSES),-clauses)
+mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed; FOR=3m: what can be begun in this time; CLAUSES=1: each clause of the stores' requests)
+	@$(GO) run ./verify/mutant $(if $(CHANGED),-changed) $(if $(FOR),-for $(FOR)) $(if $(CLAUSES),-clauses)
 
 .PHONY: fuzz
 fuzz: ## look for inputs that break the readers, 20 seconds each

@@ -69,9 +69,6 @@ var circuitMutants = []mutant{
 	{"a schedule ends with an open circuit: bad messages are asked again and again", deliveryFolder, deliverySchedule("a bad message, and a sink that is away"), []edit{
 		{"circuit.go", "if run.passes(ctx, seen) {", "if false {"},
 	}},
-	{"a schedule ends with an open circuit: it is not closed", deliveryFolder, deliverySchedule("the sink is away"), []edit{
-		{"evidence.go", "d.learnCircuit(ctx, seen, closed(next, d.now())); !made {", "d.learn(ctx, seen, next); !made {"},
-	}},
 	{"a schedule ends with an open circuit: what was last is skipped", deliveryFolder, deliverySchedule("a bad message, and a sink that is away"), []edit{
 		{"sweep_circuit.go", "if ended, failed := r.endsUnproven(ctx, e); ended {", "if ended, failed := false, ctx.Err(); ended {"},
 	}},

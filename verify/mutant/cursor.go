@@ -23,10 +23,10 @@ func trace(name string) test { return test{"./verify/sim/cursorsim", "TestTrace"
 // sorterMutants are bugs in the sorter.
 var sorterMutants = []mutant{
 	{"unconditional move", sorterFolder, schedules, []edit{
-		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Exists()"},
+		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Exists(), known"},
 	}},
 	{"move if position <= to", sorterFolder, schedules, []edit{
-		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Le(ddb.Int(over.To))"},
+		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Le(ddb.Int(over.To)), known"},
 	}},
 	{"the first copy of a move sets the position back", sorterFolder, smallSchedule(schedules.folder, "a first copy comes late"), []edit{
 		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Ge(ddb.Int(over.From)), known, isNumbered"},

@@ -8,17 +8,21 @@
 //	go run ./verify/mutant -changed   those that a change since BASE can concern
 //	                                    (origin/main, or the commit before)
 //	go run ./verify/mutant -only V2   those whose name has the text
+//	go run ./verify/mutant -for 3m    as many as are begun in this time, from all over
+//	                                    the list
 //	go run ./verify/mutant -clauses   no planted bugs: each clause of the stores'
 //	                                    requests left out, one at a time
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,6 +85,7 @@ func run(arguments []string, base string, out io.Writer) error {
 	only := flags.String("only", "", "only bugs whose name has this text")
 	clauses := flags.Bool("clauses", false, "drop each clause of the stores' requests instead")
 	folder := flags.String("in", "", "only bugs planted in this folder")
+	most := flags.Duration("for", 24*time.Hour, "begin none after this time: what is left out is counted")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -104,7 +109,20 @@ func run(arguments []string, base string, out io.Writer) error {
 		return fmt.Errorf("no bug in folder %q has %q in its name", *folder, *only)
 	}
 	chosen = slices.DeleteFunc(chosen, func(m mutant) bool { return !asked(m) })
-	return tryAll(root, chosen, out)
+	return tryAll(root, spread(chosen), time.Now().Add(*most), out)
+}
+
+// spread orders a list so that whoever ends early has seen something of each part of
+// it: each next one is the golden section of the list further on.
+func spread(all []mutant) []mutant {
+	const golden = 0.6180339887498949
+	place := make(map[string]float64, len(all))
+	for i, m := range all {
+		_, place[m.name] = math.Modf(float64(i) * golden)
+	}
+	return slices.SortedStableFunc(slices.Values(all), func(a, b mutant) int {
+		return cmp.Compare(place[a.name], place[b.name])
+	})
 }
 
 // moduleFolder is the root of the module that the command runs in.
@@ -124,7 +142,9 @@ type verdict struct {
 	took time.Duration
 }
 
-func tryAll(root string, all []mutant, out io.Writer) error {
+// tryAll tries each mutant that it can begin before the time. A change of much would
+// try all, for an hour: what is not tried is said.
+func tryAll(root string, all []mutant, until time.Time, out io.Writer) error {
 	scratch, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
@@ -148,18 +168,22 @@ func tryAll(root string, all []mutant, out io.Writer) error {
 			}
 		})
 	}
-	for i := range all {
-		next <- i
+	planted := 0
+	for ; planted < len(all) && time.Now().Before(until); planted++ {
+		next <- planted
 	}
 	close(next)
 	wait.Wait()
 	var failed []string
-	for i, v := range verdicts {
+	for i, v := range verdicts[:planted] {
 		if v.by == "" {
 			failed = append(failed, all[i].name)
 		}
 	}
-	fmt.Fprintf(out, "%d planted, %d caught\n", len(all), len(all)-len(failed))
+	fmt.Fprintf(out, "%d planted, %d caught\n", planted, planted-len(failed))
+	if left := len(all) - planted; left > 0 {
+		fmt.Fprintf(out, "%d not planted: the time was over (make mutants plants all)\n", left)
+	}
 	if len(failed) > 0 {
 		return fmt.Errorf("not caught: %s", strings.Join(failed, "; "))
 	}

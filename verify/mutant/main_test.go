@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,34 @@ func module(t *testing.T) string {
 	return root
 }
 
+func TestNothingIsPlantedOnceTheTimeIsOver(t *testing.T) {
+	survives := mutant{"m", "p", test{"./p", "TestOne"}, []edit{{"one.go", "return 1", "return 2 - 1"}}}
+	var out bytes.Buffer
+	if err := tryAll(module(t), []mutant{survives, survives}, time.Now(), &out); err != nil {
+		t.Error(err)
+	}
+	if want := "0 planted, 0 caught\n2 not planted"; !strings.HasPrefix(out.String(), want) {
+		t.Errorf("said %q, want %q first", out.String(), want)
+	}
+}
+
+func TestAShortRunSeesAllPartsOfTheList(t *testing.T) {
+	all := make([]mutant, 100)
+	for i := range all {
+		all[i].name = fmt.Sprint(i)
+	}
+	var tenths [10]int
+	for _, m := range spread(all)[:20] {
+		tenths[m.name[0]-'0'] += len(m.name) - 1 // of 10 to 99: the first digit is the tenth
+		if len(m.name) == 1 {
+			tenths[0]++
+		}
+	}
+	if slices.Contains(tenths[:], 0) {
+		t.Errorf("a fifth of the list has of each tenth %v, want some of each", tenths)
+	}
+}
+
 func TestVerdicts(t *testing.T) {
 	one := test{"./p", "TestOne"}
 	for name, c := range map[string]struct {
@@ -58,7 +87,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			err := tryAll(module(t), []mutant{c.m}, &out)
+			err := tryAll(module(t), []mutant{c.m}, time.Now().Add(time.Hour), &out)
 			if (err == nil) != c.ok || !strings.Contains(out.String(), c.want) {
 				t.Errorf("error %v, said:\n%s\nwant %q", err, out.String(), c.want)
 			}

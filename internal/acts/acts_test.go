@@ -494,6 +494,7 @@ func TestWhoMayStart(t *testing.T) {
 	b.check(err)
 	_, err = b.desk().Batch(t.Context(), l.Name())
 	b.check(err)
+	b.is("expires", b.expires(), []time.Time{l.At.Add(24 * time.Hour).Truncate(time.Second)})
 	b.now = b.now.Add(acts.KeptDry)
 	still, err := b.desk().Batch(t.Context(), l.Name())
 	b.check(err)
@@ -501,6 +502,30 @@ func TestWhoMayStart(t *testing.T) {
 	open, _, err := acts.NewStore(b.tables, handoff.Names{}.Tables()[1]).Opened(t.Context(), acts.ID{})
 	b.check(err)
 	b.is("open", len(open), 0)
+}
+
+// expires is when each item of the operations table expires: the zero time for never.
+func (b *bench) expires() (at []time.Time) {
+	for _, it := range b.tables.Items(handoff.Names{}.Tables()[1].Name) {
+		d := ddb.Decoder{Item: it}
+		at = append(at, d.SecondsOr(record.AttrExpires))
+		b.check(d.Err)
+	}
+	return at
+}
+
+// TestWhatIsStartedStaysOnRecord: a batch and its acts never expire.
+func TestWhatIsStartedStaysOnRecord(t *testing.T) {
+	b := newBench(t)
+	b.block(2, "no")
+	l, err := b.desk().Look(t.Context(), redrive())
+	b.check(err)
+	_, err = b.desk().Start(t.Context(), l.Name(), l.Who)
+	b.check(err)
+	b.is("batch, and that it is open", b.expires(), make([]time.Time, 2))
+	_, _, err = b.desk().Open(t.Context())
+	b.check(err)
+	b.is("batch, and an act on each", b.expires(), make([]time.Time, 3))
 }
 
 // TestAStartThatDies: whichever request it dies at, a batch that runs is open for the sweep, which carries it out;

@@ -38,6 +38,10 @@ func (s State) over() bool { return s == Stopped || s == Done }
 // KeptDry is how long a batch that was looked at may be started.
 const KeptDry = time.Hour
 
+// keptDry is how long it stays on record where nobody starts it: a clock that is late by hours finds it
+// all the same.
+const keptDry = 24 * time.Hour
+
 // Bounds of what is asked for.
 const (
 	MinRate, DefaultRate, MaxRate = 1, 50, 1000

@@ -20,6 +20,7 @@
 //	rev          N  rises with each change of the progress, each of which compares it
 //	by           S  who made it
 //	leaseUntil   N  ms, until when nobody else goes on
+//	expiresOn    N  s, the TTL attribute: a day later, where nobody started it
 //
 // From its start on, as long as anything is left to do, an item with v alone stands beside it, under "open "
 // for "of ": the sweep finds batches by these. It is written before the batch is RUNNING: a batch

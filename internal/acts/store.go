@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -112,12 +113,13 @@ func (s *Store) Close(ctx context.Context, id ID) error {
 
 // Create stores a batch that was looked at. 1 write unit for each KB.
 //
-// Lost response: the repeat stores the same, since nobody knows its id yet. We die right after: it stays
-// on record, and nobody starts it.
+// Lost response: the repeat stores the same, since nobody knows its id yet. We die right after: nobody
+// starts it, and it expires.
 func (s *Store) Create(ctx context.Context, b Batch) error {
 	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "create acts", Table: s.table}, Item: ddb.Fields{
 		attrQueue: ddb.Text(partition), attrOperation: ddb.Text(ofBatch + b.Name().String()), attrVersion: ddb.Int(layout),
 		attrState: ddb.Text(string(Dry)), attrAsk: texts(b.Ask), attrProgress: texts(b.Progress), attrRev: ddb.Int(0),
+		record.AttrExpires: ddb.Seconds(b.At.Add(keptDry)),
 	}.Item()})
 	return err
 }
@@ -146,12 +148,12 @@ func isIn(s State) ddb.Cond { return attrState.Eq(ddb.Text(string(s))) }
 
 func setState(s State) ddb.Action { return attrState.Set(ddb.Text(string(s))) }
 
-// Start has a batch that was looked at carried out. It returns the batch that stands there. 1 write unit for each KB.
+// Start has a batch that was looked at carried out: it no longer expires. It returns the batch that stands there. 1 write unit for each KB.
 //
 // Lost response, another did it first: it is running, and is returned. We die right after: the sweep
 // carries it out.
 func (s *Store) Start(ctx context.Context, id ID, now time.Time) (Batch, error) {
-	b, _, err := s.update(ctx, "start acts", id, isIn(Dry), setState(Running), attrStarted.Set(ddb.Millis(now)))
+	b, _, err := s.update(ctx, "start acts", id, isIn(Dry), setState(Running), attrStarted.Set(ddb.Millis(now)), record.AttrExpires.Remove())
 	return b, err
 }
 

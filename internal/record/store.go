@@ -62,9 +62,14 @@ func Definitions(consumers, audit string) []table.Definition {
 			Name:      audit,
 			Partition: table.Key{Name: string(attrQueue), Type: table.String},
 			Sort:      table.Key{Name: string(attrOperation), Type: table.String},
+			TTL:       string(AttrExpires),
 		},
 	}
 }
+
+// AttrExpires is when an item of the operations table may be deleted, in seconds. Only a batch of acts
+// that nobody started has it: what was done stays on record.
+const AttrExpires ddb.Path = "expiresOn"
 
 func keyOf(queue, name string) ddb.Item {
 	return ddb.Fields{attrQueue: ddb.Text(queue), attrConsumer: ddb.Text(name)}.Item()

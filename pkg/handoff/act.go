@@ -101,7 +101,7 @@ func (d *Deliverer) actOnce(ctx context.Context, a Act) (Operation, error) {
 func isRefusal(err error) bool {
 	var wrong *cursor.InvalidError
 	return errors.As(err, &wrong) || slices.ContainsFunc(
-		[]error{ErrNotBlocked, ErrClaimed, ErrQuarantined, ErrNoConsumer, cursor.ErrNoQueue},
+		[]error{ErrNotBlocked, ErrClaimed, ErrQuarantined, ErrNotQuarantined, ErrNoConsumer, cursor.ErrNoQueue, cursor.ErrErased},
 		func(known error) bool { return errors.Is(err, known) })
 }
 

@@ -229,7 +229,8 @@ func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64
 	return c, d.sorter.Nudge(ctx, o.Queue)
 }
 
-// recordEnd records how an operation ended; failed is why it was not done.
+// recordEnd records how an operation ended; failed is why it was not done, or why nobody knows
+// whether it was.
 func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error) error {
 	asked.Done = failed == nil
 	if failed != nil {
@@ -238,13 +239,20 @@ func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error
 	return errors.Join(failed, d.store.RecordOperation(ctx, asked))
 }
 
+// whyInside is what is on record of an operation that failed by no refusal. What a store says is
+// for who runs it: it may name tables and roles, and who asked is told that it is in the log.
+const whyInside = "it failed inside, and may have been done: the log says why"
+
 // refusedFor is why an operation was not done, and the chain that it would have to wait for.
 func refusedFor(failed error) (why, chain string) {
 	var claimed *ClaimedError
-	if errors.As(failed, &claimed) && claimed.Chain != "" {
+	switch {
+	case errors.As(failed, &claimed) && claimed.Chain != "":
 		return ErrClaimed.Error(), claimed.Chain
+	case isRefusal(failed), errors.Is(failed, ErrOutran):
+		return failed.Error(), ""
 	}
-	return failed.Error(), ""
+	return whyInside, ""
 }
 
 // CreateFor is [Deliverer.Create] for the audit log: it has who made the consumer, and

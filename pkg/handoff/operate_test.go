@@ -310,6 +310,24 @@ func TestWhatIsOnRecord(t *testing.T) {
 	}
 }
 
+// TestWhatTheStoreSaysIsNotOnRecord: it may name tables and roles, and is for the log.
+func TestWhatTheStoreSaysIsNotOnRecord(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 3)...)
+	_, err := k.d.Create(t.Context(), "q", "c", handoff.At(1))
+	k.must(err)
+	k.queues.fail = func(string, string) error { return fmt.Errorf("table arn:of-ours: %w", handoff.ErrThrottled) }
+	if _, err := k.d.Rewind(t.Context(), order("op"), handoff.Latest); !errors.Is(err, handoff.ErrThrottled) {
+		t.Errorf("error %v, want ErrThrottled", err)
+	}
+	k.queues.fail = nil
+	k.operations("rewind -1 done=false it failed inside, and may have been done: the log says why")
+	if _, err := k.d.Rewind(t.Context(), order("op"), handoff.Latest); err != nil {
+		t.Error(err)
+	}
+	k.operations("rewind -1 done=true ")
+}
+
 func TestParseStart(t *testing.T) {
 	for text, want := range map[string]handoff.Start{"": handoff.First, "first": handoff.First, "latest": handoff.Latest, "17": handoff.At(17)} {
 		got, err := handoff.ParseStart(text)

@@ -30,12 +30,7 @@ type Workload struct {
 }
 
 // Bounds of a workload.
-const (
-	maxRate, maxBatch, maxQueues, maxWindow = 1_000_000, 500, 10_000_000, 300
-	// queueUnits is how many write units a second one queue can take: all its
-	// messages are in one partition.
-	queueUnits = 1000
-)
+const maxRate, maxBatch, maxQueues, maxWindow = 1_000_000, 500, 10_000_000, 300
 
 // Check reports each field that is out of its bounds, and a rate that so few
 // queues cannot take.
@@ -57,11 +52,7 @@ func (w Workload) Check() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if w.Rate/float64(w.Queues) > queueUnits {
-		least := int(math.Ceil(w.Rate / queueUnits))
-		return fmt.Errorf("rate is %g on queues %d; a queue takes %d messages a second at most, so write queues %d or more", w.Rate, w.Queues, queueUnits, least)
-	}
-	return nil
+	return w.checkQueues()
 }
 
 // Messages are those of a month.
@@ -91,21 +82,35 @@ func (b Bill) Total() float64 {
 	return b.Requests + b.API + b.Functions + b.Sweep + b.Stored + b.Logs + b.Fixed
 }
 
-// Bills are the bills of our modes, and of what else one could take.
+// Bills are the bills of our modes that take the rate, and of what else one could take.
 func (w Workload) Bills() []Bill {
 	if w.Keyed {
 		return []Bill{w.keyedBill(w.sorter("keyed", w.keyed())), w.keyedBill(w.delivered("keyed, one consumer", w.keyed())), w.fifo()}
 	}
-	bills := []Bill{
-		w.sorter("sync", w.sync()),
-		w.sorter("async", w.async()),
-		w.delivered("sync, one consumer", w.sync()),
-		w.delivered("async, one consumer", w.async()),
+	var bills []Bill
+	if w.singly() {
+		bills = append(bills,
+			w.sorter("sync", w.sync()),
+			w.sorter("async", w.async()),
+			w.delivered("sync, one consumer", w.sync()),
+			w.delivered("async, one consumer", w.async()))
 	}
-	if w.Disorder == InOrder && w.Batch > 1 {
+	if w.packable() {
 		bills = append(bills, w.sorter("packs", w.packs()), w.delivered("packs, one consumer", w.packs()))
 	}
-	return append(bills, w.older(), w.fifo())
+	if w.singly() {
+		bills = append(bills, w.older())
+	}
+	return append(bills, w.fifo())
+}
+
+// usual is the flow of what is stored as the default is, or, where no queue takes the rate so, of batches
+// that are one item.
+func (w Workload) usual() flow {
+	if w.singly() {
+		return w.sync()
+	}
+	return w.packs()
 }
 
 // flow is what a second brings, behind the producer.
@@ -129,7 +134,7 @@ func (w Workload) single(units Units, producer, calls, trips, moves float64) flo
 // it gathered in a second.
 func (w Workload) sync() flow {
 	units := at(Producer[w.Disorder], float64(w.Batch)).times(w.Rate)
-	calls, looks := w.sortLooks(syncWindow)
+	calls, looks := w.sortLooks(w.Rate, syncWindow)
 	return w.single(units.plus(Heal.times(looks)), 2, calls, 1, units.Writes-w.Rate)
 }
 
@@ -137,18 +142,17 @@ func (w Workload) sync() flow {
 // the most messages.
 func (w Workload) packs() flow {
 	each := at(Packed, float64(w.Batch))
-	items := w.Rate / math.Min(float64(w.Batch), mostPacked)
-	calls := w.streamCalls(w.requests(), items, syncWindow)
-	looks := math.Max(calls, math.Min(w.requests(), float64(w.Queues)/syncWindow))
+	items := w.Rate / w.perPack()
+	calls, looks := w.sortLooks(items, syncWindow)
 	// A move is one unit, and the rest of them KBs.
 	bytes := (each.Writes - items/w.Rate) * 1024
 	return flow{each.times(w.Rate).plus(Heal.times(looks)), 2 * items / w.requests(), calls, 1, items, bytes, items, DeliverPacked}
 }
 
 // sortLooks is how often a second sort is called, and looks at a queue, where it gathers
-// for so many seconds.
-func (w Workload) sortLooks(window float64) (calls, looks float64) {
-	calls = w.streamCalls(w.requests(), w.Rate, window)
+// so many records a second for so many seconds.
+func (w Workload) sortLooks(records, window float64) (calls, looks float64) {
+	calls = w.streamCalls(w.requests(), records, window)
 	return calls, math.Max(calls, math.Min(w.requests(), float64(w.Queues)/window))
 }
 

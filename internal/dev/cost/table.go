@@ -24,20 +24,41 @@ func (w Workload) Write(out io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	w.writeQueue(out)
 	if err := w.writeWindows(out); err != nil {
 		return err
 	}
-	sweep := w.sweep(w.sync().moves)
+	sweep := w.sweep(w.usual().moves)
 	fmt.Fprintf(out, "\nThe sweep sees every open gap, lag, dead claim and due chain of %d queues within 5 minutes:\n"+
 		"$%.2f a month where nothing moves (rounds %.2f, the day's full round %.2f, calls %.2f),\n"+
-		"and $%.2f for the consumers of queues that moved (sync).\n",
-		w.Queues, sweep.Quiet(), sweep.Rounds, sweep.Full, sweep.Calls, sweep.Moved)
+		"and $%.2f for the consumers of queues that moved (%s).\n",
+		w.Queues, sweep.Quiet(), sweep.Rounds, sweep.Full, sweep.Calls, sweep.Moved, w.usualName())
 	clock := timer()
 	fmt.Fprintf(out, "\nThe timer: $%.2f a month where nothing is due, and $%.2f for a million wake-ups that come one by one\n"+
 		"($%.2f where ten come at a time). A retry, a skip, a takeover and a chain that is late are one each.\n",
 		clock.Polls, clock.Million, clock.Together)
 	_, err := fmt.Fprintln(out, "\nSQS FIFO keeps the order in which messages are sent: it does not sort them.\ndocs/cost.md has the formulae, where each figure is from, and what is left out.")
 	return err
+}
+
+// writeQueue prints what one queue takes, and says what is left out for it.
+func (w Workload) writeQueue(out io.Writer) {
+	fmt.Fprintf(out, "\nOne queue takes %d messages a second, by %d write units of its partition", QueueRate, queueUnits)
+	if w.packable() {
+		fmt.Fprintf(out, ", and %.0f%s;\none producer that waits for each answer sends %.0f of these", w.PackedRate(), w.asOne(), w.Alone())
+	}
+	fmt.Fprintln(out, ".")
+	if !w.singly() {
+		fmt.Fprintf(out, "At %g a queue, what stores each message as an item of its own is left out.\n", w.perQueue())
+	}
+}
+
+// usualName is the name of what usual is of.
+func (w Workload) usualName() string {
+	if w.singly() {
+		return "sync"
+	}
+	return "packs"
 }
 
 // door is by which way requests come.
@@ -61,7 +82,7 @@ func (w Workload) writeWindows(out io.Writer) error {
 	if w.Keyed {
 		return nil
 	}
-	fmt.Fprintf(out, "\nDollars a million messages, by how long records of the streams are gathered (sync):\n\n")
+	fmt.Fprintf(out, "\nDollars a million messages, by how long records of the streams are gathered (%s):\n\n", w.usualName())
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "window\tsort\tone consumer\tprocessBatchSize, at least\t")
 	for _, g := range w.gathered() {

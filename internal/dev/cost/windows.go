@@ -20,18 +20,18 @@ var windows = [...]float64{0, 1, 2, 5, 10, 30}
 // gathered is the curve.
 func (w Workload) gathered() []Gathered {
 	var curve []Gathered
-	moves := w.sync().moves
+	f := w.usual()
 	for _, seconds := range windows {
 		w.Window = seconds
 		window := math.Max(seconds, 1.0/polls)
 		sort := Bill{line: w.callLine()}
-		calls, looks := w.sortLooks(window)
+		calls, looks := w.sortLooks(f.items, window)
 		sort.addCalls(calls, trip)
 		sort.addUnits(Heal.times(looks))
-		consumer := w.delivered("", w.sync()).Total() - w.sorter("", w.sync()).Total()
+		consumer := w.delivered("", f).Total() - w.sorter("", f).Total()
 		curve = append(curve, Gathered{
 			Seconds: seconds, Sort: sort.Total() / w.Messages() * million, Process: consumer / w.Messages() * million,
-			Records: math.Ceil(moves / math.Min(lanes, float64(w.Queues)) * window),
+			Records: math.Ceil(f.moves / math.Min(lanes, float64(w.Queues)) * window),
 		})
 	}
 	return curve

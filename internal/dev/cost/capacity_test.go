@@ -1,0 +1,71 @@
+package cost
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What one queue takes, worked out by hand of the units that are measured: an item of 100 has
+// 0.03 units a message, a hundredth of which moves the cursor.
+func TestOneQueue(t *testing.T) {
+	for batch, want := range map[int]float64{2: 2_000, 5: 5_000, 25: 25_000, 100: 50_000, 500: 50_000} {
+		w := Workload{Rate: want, Batch: batch, Disorder: InOrder, Queues: 1}
+		if got := w.PackedRate(); math.Abs(got-want) > 1 {
+			t.Errorf("batches of %d that are one item: %.0f a second, want %.0f", batch, got, want)
+		}
+		w.Rate = math.Floor(w.PackedRate())
+		if err := w.Check(); err != nil {
+			t.Error(err)
+		}
+		w.Rate += 2
+		if err := w.Check(); err == nil || !strings.Contains(err.Error(), "that are one item, so write queues 2 or more") {
+			t.Errorf("batches of %d, %g a second: error %v", batch, w.Rate, err)
+		}
+	}
+	for _, w := range []Workload{
+		{Rate: 1001, Batch: 1, Disorder: InOrder, Queues: 1},
+		{Rate: 1001, Batch: 25, Disorder: Window8, Queues: 1},
+		{Rate: 1001, Batch: 25, Disorder: InOrder, Keyed: true, Queues: 1},
+	} {
+		if err := w.Check(); err == nil || !strings.Contains(err.Error(), "a queue takes 1000 messages a second at most, so write queues 2 or more") {
+			t.Errorf("%+v: error %v", w, err)
+		}
+	}
+	// Two requests of 5 ms for each item, and 2 ms a call: 1 item, and 5.
+	for batch, want := range map[int]float64{100: 100 / 0.012, 500: 500 / 0.052} {
+		if got := (Workload{Batch: batch}).Alone(); math.Abs(got-want) > 1 {
+			t.Errorf("one producer sends %.0f a second in requests of %d, want %.0f", got, batch, want)
+		}
+	}
+}
+
+// TestTooMuchForSingles: where a queue's rate is possible for batches that are one item only, these
+// have a bill, and nothing else of ours has.
+func TestTooMuchForSingles(t *testing.T) {
+	names := func(w Workload) (all []string) {
+		for _, b := range w.Bills() {
+			all = append(all, b.Name)
+		}
+		return all
+	}
+	w := Workload{Rate: 10_000, Batch: 100, Disorder: InOrder, Queues: 1}
+	if got, want := names(w), []string{"packs", "packs, one consumer", "SQS FIFO"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	var out bytes.Buffer
+	if err := w.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"One queue takes 1000 messages a second", "50000 in batches of 100 that are one item", "is left out", "gathered (packs)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+	w.Queues = 10
+	if got := names(w); !slices.Contains(got, "sync") || !slices.Contains(got, "aws-stream-sort") {
+		t.Errorf("at 1000 a queue: %q", got)
+	}
+}

@@ -32,6 +32,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.QueueKey = cmp.Or(d.QueueKey, "queue")
 	d.SeqKey = cmp.Or(d.SeqKey, "seq")
 	d.Removal = cmp.Or(d.Removal, Retain)
+	d.WarmTables = cmp.Or(d.WarmTables, defaultWarmTables)
 
 	d.setQueueDefaults()
 	d.Retention = orNew(d.Retention, 14*24*time.Hour)

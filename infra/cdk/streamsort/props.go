@@ -78,6 +78,18 @@ type Props struct {
 	QueueKey, SeqKey string
 	// Removal is what happens to tables and logs when the stack goes: Retain.
 	Removal Removal
+	// WarmReads, 12,000 to 10,000,000, and WarmWrites, 4,000 to 10,000,000, are units a second that
+	// the tables in WarmTables take at once, instead of growing to them under load; 0, what DynamoDB
+	// gives a table. AWS takes a price once for each unit, and DynamoDB never takes it back: less than a
+	// table has is refused there. A queue has no more by it: it is one partition.
+	WarmReads, WarmWrites int
+	// WarmTables are names with commas between, of messages, cursors, consumers, arrivals,
+	// chains, dedup and archive; "messages,cursors,consumers".
+	WarmTables string
+	// MaxReads and MaxWrites are the most units a second that each table of the stack takes, and each index:
+	// 1 to 10,000,000, and no less than what is warm; 0, the account's quota. What is above them is throttled, so that
+	// a month cannot cost more than they do.
+	MaxReads, MaxWrites int
 
 	// FirstSeq is the seq that a new queue starts with, from 0 to 2^63-1; 1.
 	FirstSeq *int64

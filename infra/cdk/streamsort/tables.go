@@ -72,6 +72,8 @@ func (s *Streamsort) newTable(id string, definition table.Definition) awsdynamod
 	if definition.TTL != "" {
 		props.TimeToLiveAttribute = &definition.TTL
 	}
+	s.bounded(props)
+	s.warmed(id, props)
 	made := awsdynamodb.NewTableV2(s.scope, &id, props)
 	resource := s.nameResource(made, id)
 	if s.Key != nil {

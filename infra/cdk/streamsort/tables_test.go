@@ -65,6 +65,7 @@ func TestNoUpdateReplacesATable(t *testing.T) {
 	tuned := synthesize("Streamsort", &Props{
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), EncryptionKey: NewKey, Shift: "AllAtOnce", Removal: Destroy,
 		AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"), SavedQueries: new(false),
+		WarmWrites: 10_000, MaxWrites: 20_000,
 	})
 	for _, tmpl := range []template{defaults(), tuned} {
 		got := map[string]fixed{}

@@ -31,6 +31,7 @@ func (p Props) validate(id string) error {
 		c.fail("stack", "is %q; write a letter and then up to 127 letters, digits or '-', such as Streamsort", id)
 	}
 	p.checkTables(c)
+	p.checkThroughput(c)
 	p.checkQueues(c)
 	p.checkSort(c)
 	p.checkProcess(c)

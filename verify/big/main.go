@@ -22,7 +22,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -46,6 +45,8 @@ var cases = []bigCase{
 	{"1,000,000 messages are sorted by a time, twice", manyKeyed},
 	{"100,000 queues are listed by their state, while rows come and go", manyListed},
 	{"1,000 blocked consumers are redriven by one batch", manyRedriven},
+	{"the same load on 10, 1,000 and 100,000 queues", manyLoaded},
+	{"the same load behind 10,000, 100,000 and 1,000,000 stored messages", storedLoaded},
 }
 
 func main() {
@@ -98,8 +99,8 @@ func withoutStreams(tables []table.Definition) []table.Definition {
 func runCase(c bigCase, part int64, kind localdb.Kind) (*world, error) {
 	w := &world{part: part}
 	if kind == "" {
-		w.tables = ddb.NewMemory(definitions()...)
-		if err := w.open(); err != nil {
+		w.inMemory = true
+		if err := w.renew(); err != nil {
 			return w, err
 		}
 		return w, c.run(w)

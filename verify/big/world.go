@@ -22,6 +22,8 @@ import (
 // world is tables, the time, and what invocations have cost so far.
 type world struct {
 	tables ddb.Engine
+	// inMemory says that the tables are in memory, and not a server's.
+	inMemory bool
 	// store is the sorter's tables without any bound: for setting a case up, and for
 	// looking at what came of it.
 	store *cursor.Store
@@ -45,6 +47,17 @@ func (w *world) open() error {
 	w.store, err = cursor.NewStore(w.tables, cursor.Names{})
 	return err
 }
+
+// renew begins the world again: in memory with empty tables, so that what they held is let go.
+func (w *world) renew() error {
+	if w.inMemory {
+		w.tables = ddb.NewMemory(definitions()...)
+	}
+	return w.open()
+}
+
+// clock is the world's time.
+func (w *world) clock() time.Time { return w.now }
 
 // of is a count at the size of this run.
 func (w *world) of(full int64) int64 { return max(full/w.part, 1) }
@@ -92,7 +105,7 @@ func (w *world) invoke(s *spent, b budget, do func(*cursor.Sorter) error) error 
 // deliver is invoke of who hands on.
 func (w *world) deliver(s *spent, b budget, do func(*handoff.Deliverer) error) error {
 	return w.run(s, b, func(tables ddb.Engine, sorter *cursor.Sorter) error {
-		d, err := handoff.New(record.NewStore(tables, handoff.Names{}.Tables()), sorter, &handoff.Options{Now: func() time.Time { return w.now }})
+		d, err := handoff.New(record.NewStore(tables, handoff.Names{}.Tables()), sorter, &handoff.Options{Now: w.clock})
 		if err != nil {
 			return err
 		}
@@ -106,7 +119,7 @@ func (w *world) run(s *spent, b budget, do func(ddb.Engine, *cursor.Sorter) erro
 	if err != nil {
 		return err
 	}
-	sorter, err := cursor.New(store, &cursor.Options{Now: func() time.Time { return w.now }, ForEach: fanout.SideBySide})
+	sorter, err := cursor.New(store, &cursor.Options{Now: w.clock, ForEach: fanout.SideBySide})
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ var sorterMutants = []mutant{
 		{"gaps.go", "skipped = Range{stored - 1, stored - 1}", "skipped = Range{cur.MaxParked - 1, cur.MaxParked - 1}"},
 	}},
 	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
-		{"store_cursors.go", "attrPosition.Set(ddb.Int(over.To)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(over.To)),"},
+		{"store_cursors.go", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)),"},
 	}},
 	{"full from memory (V11)", sorterFolder, trace("V11"), []edit{
 		{"put.go", "if err == nil && slices.ContainsFunc(", "if false && slices.ContainsFunc("},

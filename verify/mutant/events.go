@@ -11,7 +11,7 @@ var (
 			{"api.go", "if alias := aliasOf(ctx); a.Aliases[alias] != nil {", "if alias := aliasOf(ctx); a.Aliases[alias] != nil && !json.Valid(raw) {"},
 		}},
 		{"events: the client context orders by the alias put", "internal/httpapi", storedEvents, []edit{
-			{"api.go", "c.Request = Request{Direct: true, Alias: alias, Body: raw}", "c.Request = Request{Direct: true, Alias: alias, Body: raw, Operation: operationOf(ctx)}\n\t\tif c.Operation != \"\" {\n\t\t\tdo, err := a.route(c)\n\t\t\tif err != nil {\n\t\t\t\treturn 0, nil, err\n\t\t\t}\n\t\t\treturn do(ctx, c)\n\t\t}"},
+			{"api.go", "c.Request = Request{Direct: true, Alias: alias, Body: raw}", "c.Request = Request{Direct: true, Alias: alias, Body: raw, Operation: operationOf(ctx)}\n\t\tif c.Operation != \"\" {\n\t\t\tdo, err := a.route(ctx, c)\n\t\t\tif err != nil {\n\t\t\t\treturn 0, nil, err\n\t\t\t}\n\t\t\treturn do(ctx, c)\n\t\t}"},
 		}},
 		{"events: a list that is stored in part does not come again", "functions/enqueue", test{"./functions/enqueue", "TestEventsComeAgain"}, []edit{
 			{"put.go", `if c.Alias != "" {`, `if c.Alias != "" && p.Single {`},

@@ -86,7 +86,7 @@ var trackedMutants = []mutant{
 		{
 			"tracked.go", "\tif c.State == Started && c.Token == t.token {\n\t\tif c, _, err = d.endAs(ctx, c, chain); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n",
 			"\tseen, err := d.store.Consumer(ctx, t.queue, t.name)\n\tif err != nil || seen.State != Started || seen.Token != t.token {\n\t\treturn err\n\t}\n" +
-				"\tif c, _, err = d.endAs(ctx, seen, chain, 0); err != nil {\n\t\treturn err\n\t}\n",
+				"\tif c, _, err = d.endAs(ctx, seen, chain); err != nil {\n\t\treturn err\n\t}\n",
 		},
 	}},
 	{"tracked: nobody is woken up", deliveryFolder, trackings, []edit{

@@ -237,6 +237,8 @@ func TestWhoIsSelected(t *testing.T) {
 	} {
 		b := newBench(t)
 		b.block(5, "broken")
+		_, err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q9999", Seq: 1}) // nobody consumes it
+		b.check(err)
 		a := redrive()
 		c.change(&a)
 		l, err := b.desk().Look(t.Context(), a)
@@ -244,6 +246,9 @@ func TestWhoIsSelected(t *testing.T) {
 		b.is(what+": selected", l.Selected, c.want)
 		done := b.finish(b.started(a))
 		b.is(what+": done", []int{done.Done, done.Failed, len(b.made)}, []int{c.want, 0, c.want})
+		if a.Action == handoff.OpRewind {
+			b.is(what+": passed over", done.Passed, 0)
+		}
 	}
 	b := newBench(t)
 	l, err := b.desk().Look(t.Context(), redrive())

@@ -99,6 +99,7 @@
 //	  name         S  the caller's ARN, or the token's subject
 //	  client       S  the token's client
 //	batch        S  the batch of acts that it is a part of
+//	expiresOn    N  s, the TTL attribute; only batches of acts have it (internal/acts)
 //	done, error  BOOL, S  how it ended; neither while it is under way
 //	chain        S  where error is that a tracked claim is in flight: the claim's
 //	replyQueue   S  where error is about replies: where they were to go

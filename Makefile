@@ -84,7 +84,7 @@ wordcount: deps ## count a tree of words in three functions, and tell when it is
 	@$(LOCAL_RUN) ./examples/wordcount/show
 
 # SEED=… chooses messages and faults.
-TIME ?= 10m
+TIME ?=
 RATE ?=
 .PHONY: soak
 soak: deps ## put the stack under load and faults for TIME=10m, wait until all is out (two minutes more), and check each sink: RATE=40
@@ -92,6 +92,11 @@ soak: deps ## put the stack under load and faults for TIME=10m, wait until all i
 
 QUEUES ?=
 MINUTES ?=
+PACKS ?=
+.PHONY: load
+load: deps ## send RATE=200 messages a second to QUEUES=100 for TIME=1m, check what comes out, and say what it took: BATCH=1 DISORDER=0|8|32 PACKS=1
+	@TIME=$(TIME) RATE=$(RATE) QUEUES=$(QUEUES) BATCH=$(BATCH) DISORDER=$(DISORDER) PACKS=$(PACKS) $(LOCAL_RUN) ./verify/load
+
 .PHONY: outage
 outage: deps ## have the sink of 10,000 queues away for MINUTES=65 of a shortened schedule, and check how they catch up: QUEUES=300 for less
 	@QUEUES=$(QUEUES) MINUTES=$(MINUTES) $(LOCAL_RUN) ./verify/outage
@@ -130,12 +135,13 @@ test: deps deps-infra ## the tests to run before a commit: every kind, less of e
 	cd infra/cdk && $(GO) test $(SHORT) $(UNCACHED) -timeout 12m ./...
 
 .PHONY: check
-check: lint test-whole deploy-local ## all that CI runs: lint, the command line for macOS and Windows, every test whole, a deployment, a new user, planted bugs, dropped clauses, a soak of about two minutes, and an outage beside it
+check: lint test-whole deploy-local ## all that CI runs: lint, the command line for macOS and Windows, every test whole, a deployment, a new user, planted bugs, dropped clauses, a soak of about two minutes and an outage beside it, a load of three seconds
 	@$(MAKE) --no-print-directory cross TARGETS="darwin/arm64 windows/amd64"
 	@$(MAKE) --no-print-directory newcomer
 	@$(MAKE) --no-print-directory mutants CHANGED=1 FOR=3m
 	@$(MAKE) --no-print-directory mutants CLAUSES=1
 	@TIME=20s QUEUES=60 $(MAKE) --no-print-directory --output-sync=target -j2 soak outage
+	@TIME=3s RATE=100 QUEUES=20 $(MAKE) --no-print-directory load
 
 .PHONY: test-whole
 test-whole: deps deps-infra ## every test, whole

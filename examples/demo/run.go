@@ -6,10 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dev/progress"
@@ -229,21 +226,11 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	}
 	kind := localdb.Choose()
 	fmt.Fprintf(out, "==> starting %s, and the functions of examples/demo/streamsort.patch.json (%s)\n", kind, o.mode)
-	server, err := localdb.Start(ctx, kind, "")
+	metered := meter.New(front.Transport())
+	server, err := front.Start(ctx, kind, metered)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	metered := meter.New(&http.Transport{MaxIdleConnsPerHost: 256})
-	target, err := url.Parse(server.Endpoint)
-	if err != nil {
-		server.Close()
-		return nil, nil, nil, err
-	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport: metered,
-		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // a killed function hangs up
-	})
 	receiver := filepath.Join("examples", "receiver", "receiver.template.json")
 	env := map[string]string{"STREAMSORT_MODE": o.mode, "SweepFunction.STREAMSORT_EVENT_BUS": ""}
 	template := filepath.Join(root, "examples", "demo", "streamsort.patch.json")
@@ -260,7 +247,7 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 		}
 		env["AckFunction.STREAMSORT_EVENT_BUS"] = ""
 	}
-	stopServers := func() { proxy.Close(); server.Close(); _ = os.RemoveAll(folder) }
+	stopServers := func() { server.Close(); _ = os.RemoveAll(folder) }
 	if err != nil {
 		stopServers()
 		return nil, nil, nil, err
@@ -273,7 +260,7 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 		},
 		// No event bus here: what the sweep announces stays in its log.
 		Env:    env,
-		Server: proxy.URL,
+		Server: server.URL,
 		Logger: slog.New(slog.DiscardHandler),
 		// AWS waits a minute before it repeats an asynchronous call.
 		AsyncRetry: 500 * time.Millisecond,

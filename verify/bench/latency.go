@@ -8,15 +8,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack"
 )
@@ -34,28 +32,19 @@ const (
 // where the time goes.
 func latency(ctx context.Context, root string) error {
 	fmt.Printf("==> %d messages one by one on the local stack, from the put to the sink called\n", latencyPuts)
-	server, err := localdb.Start(ctx, localdb.Choose(), "")
+	watch := &firstLook{transport: front.Transport()}
+	server, err := front.Start(ctx, localdb.Choose(), watch)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	target, err := url.Parse(server.Endpoint)
-	if err != nil {
-		return err
-	}
-	watch := &firstLook{transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport: watch,
-	})
-	defer proxy.Close()
 	stack, err := localstack.Run(ctx, localstack.Config{
 		Templates: []string{
 			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
 			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
 		},
 		Env:    map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
-		Server: proxy.URL, Logger: slog.New(slog.DiscardHandler),
+		Server: server.URL, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err

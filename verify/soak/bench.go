@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack"
 )
@@ -31,53 +28,31 @@ func start(ctx context.Context, o options, out io.Writer) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind := server()
+	kind := front.Steady()
 	fmt.Fprintf(out, "==> starting %s, MiniStack, and the functions of verify/soak/streamsort.patch.json\n", kind)
-	database, err := localdb.Start(ctx, kind, "")
+	b := &bench{network: newNetwork(front.Transport(), o.seed), logs: filepath.Join(root, ".build", "soak")}
+	database, err := front.Start(ctx, kind, b.network)
 	if err != nil {
 		return nil, err
 	}
-	target, err := url.Parse(database.Endpoint)
-	if err != nil {
-		database.Close()
-		return nil, err
-	}
-	b := &bench{network: newNetwork(&http.Transport{MaxIdleConnsPerHost: 256}, o.seed), logs: filepath.Join(root, ".build", "soak")}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport: b.network,
-		// A response that is lost is a connection that breaks.
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // a killed function hangs up
-	})
-	stopServers := func() { proxy.Close(); database.Close() }
 	b.stack, err = localstack.Run(ctx, localstack.Config{
 		Templates: templates(root),
 		// A full round now and then: it finds what a crash and a dropped record
 		// left without a mark.
 		Env:    map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"},
-		Server: proxy.URL, LogDir: b.logs, Logger: slog.New(slog.DiscardHandler), Chaos: chaos(o.seed),
+		Server: database.URL, LogDir: b.logs, Logger: slog.New(slog.DiscardHandler), Chaos: chaos(o.seed),
 	})
 	if err != nil {
-		stopServers()
+		database.Close()
 		return nil, err
 	}
-	b.stop = func() { b.stack.Close(); stopServers() }
+	b.stop = func() { b.stack.Close(); database.Close() }
 	return b, nil
 }
 
 // chaos is what goes wrong with functions and with batches of the streams.
 func chaos(seed uint64) localstack.Chaos {
 	return localstack.Chaos{Seed: seed, Kill: 0.01, Duplicate: 0.05, Drop: 0.02, Late: 0.05, LateBy: 2 * time.Second}
-}
-
-// server is the kind of server to run on: dynoxide's streams get slower with
-// every record.
-func server() localdb.Kind {
-	if kind := localdb.Choose(); kind == localdb.Given {
-		return kind
-	}
-	return localdb.DynamoDBLocal
 }
 
 // templates are those of the stack that is under test, and of its sinks.

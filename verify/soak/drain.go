@@ -26,8 +26,7 @@ func (s *soak) tell(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		sent, _, _ := s.producers.counts()
-		parts := []string{fmt.Sprintf("sent %d", sent)}
+		parts := []string{fmt.Sprintf("sent %d", s.producers.Sent().Messages)}
 		for _, w := range s.watchers {
 			parts = append(parts, fmt.Sprintf("%s %d", w.name, w.state().messages))
 		}
@@ -87,7 +86,7 @@ func (s *soak) stuck(ctx context.Context) error {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s: %d messages are missing, the first is %d of queue %q", w.name, len(missing), missing[0].seq, missing[0].queue))
-		if _, text, err := consumersOf(ctx, s.producers.client, missing[0].queue); err == nil {
+		if _, text, err := consumersOf(ctx, s.producers.Client, missing[0].queue); err == nil {
 			lines = append(lines, text)
 		}
 	}

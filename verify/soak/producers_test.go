@@ -55,8 +55,8 @@ func TestProducersSeeWrongOutcomes(t *testing.T) {
 		if err := p.send(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
-		if sent, _, violations := p.counts(); sent != 3 || len(violations) != c.violations {
-			t.Errorf("%s: %d sent, %s, violations %q", name, sent, p.summary(), violations)
+		if sent := p.Sent(); sent.Messages != 3 || len(sent.Wrong) != c.violations {
+			t.Errorf("%s: %s, %+v", name, p.Outcomes(), sent)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,12 +10,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/client"
 )
-
-// refused reports whether the API gave an answer that no repeat changes.
-func refused(err error) bool {
-	var problem *client.Problem
-	return errors.As(err, &problem) && problem.Status < 500 && problem.Status != http.StatusTooManyRequests
-}
 
 // announceAfter is the age of the gap from which it is announced.
 const announceAfter = 5 * time.Second

@@ -39,7 +39,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "==> the stack runs (%.1fs): %s; logs in %s\n", time.Since(began).Seconds(), b.stack.URL(), b.logs)
-	if err := configureGap(ctx, s.producers.client); err != nil {
+	if err := configureGap(ctx, s.producers.Client); err != nil {
 		return err
 	}
 	defer b.stack.Subscribe(watchLog(s.watchers[0], "WebhooksFunction"))()
@@ -118,7 +118,7 @@ func (s *soak) produceAndDrain(ctx context.Context) error {
 
 // blocked checks that the poisoned message stopped one consumer, and no other.
 func (s *soak) blocked(ctx context.Context) error {
-	all, text, err := consumersOf(ctx, s.producers.client, poisonQueue)
+	all, text, err := consumersOf(ctx, s.producers.Client, poisonQueue)
 	if err != nil {
 		return err
 	}

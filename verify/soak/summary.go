@@ -37,8 +37,11 @@ type sinkResult struct {
 
 // result gathers the figures.
 func (s *soak) result() result {
-	r := result{in: s.in.count(), answers: s.producers.summary(), network: s.network.summary(), faults: s.network.count(), took: time.Since(s.began)}
-	r.sent, r.repeats, r.wrong = s.producers.counts()
+	sent := s.producers.Sent()
+	r := result{
+		in: s.in.count(), sent: sent.Messages, repeats: sent.Repeats, answers: s.producers.Outcomes(), wrong: sent.Wrong,
+		network: s.network.summary(), faults: s.network.count(), took: time.Since(s.began),
+	}
 	for _, w := range s.watchers {
 		r.sinks = append(r.sinks, sinkResult{w.name, w.state(), w.report(), w.missing()})
 	}

@@ -69,3 +69,21 @@ func TestTooMuchForSingles(t *testing.T) {
 		t.Errorf("at 1000 a queue: %q", got)
 	}
 }
+
+// TestMeasured: what the figures say is what is expected, and other units change the tables' part alone.
+func TestMeasured(t *testing.T) {
+	for _, packs := range []bool{false, true} {
+		w := Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}
+		name := map[bool]string{false: "sync, one consumer", true: "packs, one consumer"}[packs]
+		b := bills(t, w)[name]
+		tables := b.Requests / w.Messages()
+		m := w.Measured(Units{Writes: tables / writeUnits}, packs)
+		whole := (b.Total() - b.Fixed) / w.Messages() * million
+		if math.Abs(m.Total-m.Expected) > 1e-9 || math.Abs(m.Tables-tables*million) > 1e-9 || m.Expected > whole || m.Expected < whole-0.01 {
+			t.Errorf("%s: %+v, and the bill has $%.4f a million", name, m, whole)
+		}
+		if more := w.Measured(Units{Writes: tables/writeUnits + 1}, packs); math.Abs(more.Total-m.Total-0.625) > 1e-9 {
+			t.Errorf("%s: a write more costs $%.4f a million", name, more.Total-m.Total)
+		}
+	}
+}

@@ -26,8 +26,12 @@ type batch struct {
 type Watcher struct {
 	out  io.Writer
 	show int
-	// want is the sum of each message that was sent, by queue and seq.
-	want map[string]map[int64]string
+	// want is the sum of a message that was sent, empty of another; distinct and queues are how many
+	// were, where that is known.
+	want             func(queue string, seq int64) string
+	distinct, queues int
+	// came gets each message that comes out for the first time.
+	came func(queue string, seq int64)
 
 	mu sync.Mutex
 	// position is how far each queue has come out, token the highest one that
@@ -43,16 +47,25 @@ type Watcher struct {
 // NewWatcher returns a Watcher of these arrivals that prints the first few
 // batches to out.
 func NewWatcher(out io.Writer, show int, arrivals []Arrival) *Watcher {
-	w := &Watcher{out: out, show: show, want: map[string]map[int64]string{}, position: map[string]int64{}, token: map[string]int64{}}
+	sums, distinct := map[string]map[int64]string{}, 0
 	for _, a := range arrivals {
-		if w.want[a.Queue] == nil {
-			w.want[a.Queue] = map[int64]string{}
+		if sums[a.Queue] == nil {
+			sums[a.Queue] = map[int64]string{}
 		}
-		if w.want[a.Queue][a.Seq] == "" {
-			w.want[a.Queue][a.Seq] = a.Sum
+		if sums[a.Queue][a.Seq] == "" {
+			sums[a.Queue][a.Seq] = a.Sum
+			distinct++
 		}
 	}
+	w := Watch(func(queue string, seq int64) string { return sums[queue][seq] }, func(string, int64) {})
+	w.out, w.show, w.distinct, w.queues = out, show, distinct, len(sums)
 	return w
+}
+
+// Watch returns a Watcher that prints nothing, of messages whose sums want says: of one that was not sent it
+// is empty. came gets each message that comes out for the first time, one at a time.
+func Watch(want func(queue string, seq int64) string, came func(queue string, seq int64)) *Watcher {
+	return &Watcher{out: io.Discard, want: want, came: came, position: map[string]int64{}, token: map[string]int64{}}
 }
 
 // Line takes a line of the consumer's log. A line that a killed process left
@@ -80,11 +93,12 @@ func (w *Watcher) Line(text string) {
 		if expect++; m.Seq != expect {
 			w.wrong("queue %s: seq %d where %d was due", b.Queue, m.Seq, expect)
 		}
-		if m.SHA256 != w.want[b.Queue][m.Seq] {
+		if m.SHA256 != w.want(b.Queue, m.Seq) {
 			w.wrong("queue %s: seq %d has other bytes than were sent", b.Queue, m.Seq)
 		}
 		if m.Seq > position {
 			w.messages++
+			w.came(b.Queue, m.Seq)
 		}
 	}
 	if expect != b.To {
@@ -114,13 +128,7 @@ func (w *Watcher) State() State {
 }
 
 // Distinct is how many messages were sent, not counting those sent again.
-func (w *Watcher) Distinct() int {
-	count := 0
-	for _, seqs := range w.want {
-		count += len(seqs)
-	}
-	return count
-}
+func (w *Watcher) Distinct() int { return w.distinct }
 
 // Queues is how many queues were sent to.
-func (w *Watcher) Queues() int { return len(w.want) }
+func (w *Watcher) Queues() int { return w.queues }

@@ -1,0 +1,62 @@
+// Package front puts something before a DynamoDB-compatible server on this machine, to count what is
+// asked of it or to have it go wrong: [Start] starts both. Give [Server.URL] to whoever is to
+// ask by that way, such as the local stack.
+package front
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+)
+
+// Server is a server, and the way to it.
+type Server struct {
+	// URL is where requests go, to pass through what stands before the server.
+	URL   string
+	proxy *httptest.Server
+	real  *localdb.Server
+}
+
+// Steady is the kind of server for those who send much: dynoxide's streams get slower with every
+// record.
+func Steady() localdb.Kind {
+	if kind := localdb.Choose(); kind == localdb.Given {
+		return kind
+	}
+	return localdb.DynamoDBLocal
+}
+
+// Transport is how requests may go on to the server, by many functions at a time.
+func Transport() *http.Transport { return &http.Transport{MaxIdleConnsPerHost: 256} }
+
+// Start starts a server of a kind, to which each request goes by through. One that through fails
+// breaks its connection, as a response that is lost does.
+func Start(ctx context.Context, kind localdb.Kind, through http.RoundTripper) (*Server, error) {
+	server, err := localdb.Start(ctx, kind, "")
+	if err != nil {
+		return nil, err
+	}
+	target, err := url.Parse(server.Endpoint)
+	if err != nil {
+		server.Close()
+		return nil, err
+	}
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:    through,
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // a killed function hangs up
+	})
+	return &Server{URL: proxy.URL, proxy: proxy, real: server}, nil
+}
+
+// Close ends both.
+func (s *Server) Close() {
+	s.proxy.Close()
+	s.real.Close()
+}

@@ -1,6 +1,6 @@
 // Command bench measures what the documentation gives figures of, and prints
 // them: what deduplication, acks and claims cost beside other libraries, the size and the start
-// of the enqueue function, how many messages a second it takes on this machine,
+// of the enqueue function, how many messages a second it and one queue take on this machine,
 // and how long one takes to its sink. What an operation costs in requests and
 // units is pinned by tests and printed by `make bench` before this.
 //
@@ -8,7 +8,7 @@
 //
 //	go run ./verify/bench              all
 //	go run ./verify/bench -only acks   one of them: deduplication, acks, claims, sizes,
-//	                            starts, throughput, latency
+//	                            starts, throughput, queue, latency
 package main
 
 import (
@@ -54,6 +54,7 @@ func run(ctx context.Context, only string) error {
 		{"sizes", func() error { return sizes(ctx, root, filepath.Join(folder, "arm64")) }},
 		{"starts", func() error { return starts(ctx, root, folder) }},
 		{"throughput", func() error { return throughput(ctx, root) }},
+		{"queue", func() error { return oneQueue(ctx) }},
 		{"latency", func() error { return latency(ctx, root) }},
 	} {
 		if only != "" && only != part.name {

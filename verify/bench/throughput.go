@@ -53,9 +53,9 @@ func onFreshServer(ctx context.Context, measure func(endpoint string) (float64, 
 	return measure(server.Endpoint)
 }
 
-// rate runs do by all writers for a while, and returns how many a second it
+// rate runs do by so many writers for a while, and returns how many a second it
 // says were done.
-func rate(ctx context.Context, during time.Duration, do func(ctx context.Context, writer, turn int) (int, error)) (float64, error) {
+func rate(ctx context.Context, writers int, during time.Duration, do func(ctx context.Context, writer, turn int) (int, error)) (float64, error) {
 	var done atomic.Int64
 	began := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
@@ -75,18 +75,23 @@ func rate(ctx context.Context, during time.Duration, do func(ctx context.Context
 	return float64(done.Load()) / time.Since(began).Seconds(), err
 }
 
-// barePuts is how many messages a second the store takes, on fresh tables.
-func barePuts(ctx context.Context, endpoint string, during time.Duration) (float64, error) {
+// freshStore is a store on tables of its own.
+func freshStore(ctx context.Context, endpoint string) (*cursor.Store, error) {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	suffix := localdb.Suffix()
 	names := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
 	if err := table.Create(ctx, client, names.Tables()...); err != nil {
-		return 0, err
+		return nil, err
 	}
-	store, err := cursor.NewDynamo(client, names)
+	return cursor.NewDynamo(client, names)
+}
+
+// barePuts is how many messages a second the store takes, on fresh tables.
+func barePuts(ctx context.Context, endpoint string, during time.Duration) (float64, error) {
+	store, err := freshStore(ctx, endpoint)
 	if err != nil {
 		return 0, err
 	}
@@ -97,12 +102,12 @@ func barePuts(ctx context.Context, endpoint string, during time.Duration) (float
 		})
 		return 1, err
 	}
-	if _, err := rate(ctx, 2*time.Second, func(ctx context.Context, writer, turn int) (int, error) {
+	if _, err := rate(ctx, writers, 2*time.Second, func(ctx context.Context, writer, turn int) (int, error) {
 		return put(ctx, writer, 1_000_000+turn)
 	}); err != nil {
 		return 0, err
 	}
-	return rate(ctx, during, put)
+	return rate(ctx, writers, during, put)
 }
 
 // overHTTP is how many messages a second the local stack takes, in order.
@@ -130,8 +135,8 @@ func overHTTP(ctx context.Context, root, endpoint string) (float64, error) {
 		outcomes, err := api.Put(ctx, messages)
 		return len(outcomes), err
 	}
-	if _, err := rate(ctx, 2*time.Second, put); err != nil {
+	if _, err := rate(ctx, writers, 2*time.Second, put); err != nil {
 		return 0, err
 	}
-	return rate(ctx, during, put)
+	return rate(ctx, writers, during, put)
 }

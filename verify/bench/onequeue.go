@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/cost"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// A way to fill one queue and bare puts are measured in turn, a second each, so that what else the
+// machine does slows both.
+const rounds, each = 5, time.Second
+
+// way is how messages come to one queue, all in order but for what writers race for.
+type way struct {
+	name string
+	// writers are those at a time, size is how many messages each puts at once.
+	writers, size int
+	packs         bool
+}
+
+var ways = []way{
+	{name: "singles", writers: writers, size: 1},
+	{name: "batches of 25", writers: 1, size: 25},
+	{name: "packs of 100", writers: 1, size: 100, packs: true},
+}
+
+// putter is what a writer does in a turn: it says how many messages it has put.
+type putter func(ctx context.Context, writer, turn int) (int, error)
+
+// oneQueue prints how many messages a second one queue takes, beside bare conditional puts to one
+// partition of the same server, and what its units allow on AWS.
+func oneQueue(ctx context.Context) error {
+	fmt.Printf("==> one queue, by the library, in turn with %d writers' bare conditional puts to one partition, on DynamoDB Local\n", writers)
+	for _, w := range ways {
+		messages, bare, err := w.measure(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		fmt.Printf("    %-14s %d at a time: %5.0f a second, bare puts %4.0f: %5.2f times; %5.0f a second by a partition's units\n", w.name, w.writers, messages, bare, messages/bare, w.byUnits())
+	}
+	return nil
+}
+
+// byUnits is how many messages a second one queue takes on AWS.
+func (w way) byUnits() float64 {
+	if w.packs {
+		return cost.Workload{Batch: w.size, Disorder: cost.InOrder}.PackedRate()
+	}
+	return cost.QueueRate
+}
+
+// measure is how many messages a second one queue takes, and how many bare puts one partition, on a fresh
+// server.
+func (w way) measure(ctx context.Context) (messages, bare float64, err error) {
+	server, err := localdb.Start(ctx, localdb.DynamoDBLocal, "")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer server.Close()
+	put, err := w.putter(ctx, server.Endpoint)
+	if err != nil {
+		return 0, 0, err
+	}
+	store, err := freshStore(ctx, server.Endpoint)
+	if err != nil {
+		return 0, 0, err
+	}
+	barePut := counting(writers, func(ctx context.Context, n int) (int, error) {
+		_, err := store.PutMessage(ctx, bareMessage(n))
+		return 1, err
+	})
+	for n := range 1 + rounds { // the first is to warm up
+		a, err := rate(ctx, w.writers, each, put)
+		if err != nil {
+			return 0, 0, err
+		}
+		b, err := rate(ctx, writers, each, barePut)
+		if err != nil {
+			return 0, 0, err
+		}
+		if n > 0 {
+			messages, bare = messages+a/rounds, bare+b/rounds
+		}
+	}
+	return messages, bare, nil
+}
+
+// counting has each turn of each writer do what has a number of its own, from 0 on.
+func counting(writers int, do func(ctx context.Context, n int) (int, error)) putter {
+	turns := make([]int, writers)
+	return func(ctx context.Context, writer, _ int) (int, error) {
+		n := writer + turns[writer]*writers
+		turns[writer]++
+		return do(ctx, n)
+	}
+}
+
+// putter puts to one queue, on fresh tables.
+func (w way) putter(ctx context.Context, endpoint string) (putter, error) {
+	store, err := freshStore(ctx, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	settings := cursor.DefaultSettings()
+	settings.Packs = w.packs
+	sorter, err := cursor.New(store, &cursor.Options{Defaults: &settings})
+	if err != nil {
+		return nil, err
+	}
+	return counting(w.writers, func(ctx context.Context, n int) (int, error) {
+		return w.put(ctx, sorter, int64(n*w.size)+1)
+	}), nil
+}
+
+// put puts what one writer puts at once.
+func (w way) put(ctx context.Context, sorter *cursor.Sorter, first int64) (int, error) {
+	messages := make([]cursor.Message, w.size)
+	for i := range messages {
+		seq := first + int64(i)
+		text := fmt.Sprintf(`{"n":%d,"text":"as any other, `, seq)
+		messages[i] = cursor.Message{Queue: "one", Seq: seq, Body: []byte(text + strings.Repeat("-", 98-len(text)) + `"}`)}
+	}
+	if w.size == 1 {
+		_, err := sorter.Put(ctx, messages[0])
+		return 1, err
+	}
+	_, err := sorter.PutGroup(ctx, messages)
+	return w.size, err
+}
+
+// bareMessage is what a bare put stores.
+func bareMessage(seq int) cursor.Message {
+	return cursor.Message{
+		Queue: "one", Seq: int64(seq), Body: fmt.Appendf(nil, "%-100d", seq), Digest: make([]byte, 16), Op: make([]byte, 8), EnqueuedAt: time.Now(),
+	}
+}

@@ -168,13 +168,8 @@ big: deps ## do what is rare and large at its full size, within bounds: PART=10 
 	@$(GO) run ./verify/big $(if $(PART),-part $(PART)) $(if $(SERVER),-server $(SERVER))
 
 .PHONY: bench
-bench: deps ## measure for minutes, and print the figures: cost of each operation, size, start, throughput
-	@$(GO) test ./pkg/cursor ./pkg/handoff ./pkg/handoff/pull ./pkg/dedup -run 'Figure|Dearer' -v | grep -E 'ours|units|PASS:|FAIL'
-	@$(GO) test ./pkg/dedup -run '^$$' -bench Once -benchmem | grep -E 'Benchmark|FAIL'
-	@$(GO) test ./pkg/xorack -run 'Figure|ManyFinish' -v | grep -E 'units|PASS:|FAIL'
-	@$(GO) run ./verify/bench
-	@TIMER_THINGS=40 $(GO) test ./localstack -run WhatIsDue -v | grep -E 'due|FAIL'
-	@SORTED_SECONDS=30 $(GO) test ./localstack -run ComeOutByTheirKeys -v | grep -E 'window|FAIL'
+bench: deps ## count and measure for minutes, and write docs/figures.md: cost of each operation, size, start, throughput (ONLY=counts: what is the same in every run)
+	@$(GO) run ./verify/bench $(if $(ONLY),-only $(ONLY))
 
 # make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.
 BATCH ?= 1

@@ -2,10 +2,10 @@ package cursor_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -166,69 +166,29 @@ func TestReadFigure(t *testing.T) {
 	}
 }
 
-// orders are the orders of arrival that the two sorters are compared in.
-func orders() []struct {
-	name string
-	seqs []int64
-} {
-	const count = 100
-	inOrder := make([]int64, count)
-	for i := range inOrder {
-		inOrder[i] = int64(i) + 1
-	}
-	delayed := func(width int) []int64 {
-		random := rand.New(rand.NewPCG(1, uint64(width)))
-		type arrival struct{ at, seq int64 }
-		arrivals := make([]arrival, count)
-		for i, seq := range inOrder {
-			arrivals[i] = arrival{seq + int64(random.IntN(width+1)), seq}
-		}
-		var seqs []int64
-		for at := int64(0); at <= int64(count+width); at++ {
-			for _, a := range arrivals {
-				if a.at == at {
-					seqs = append(seqs, a.seq)
-				}
-			}
-		}
-		return seqs
-	}
-	reverse := make([]int64, count)
-	shuffled := make([]int64, count)
-	for i, at := range rand.New(rand.NewPCG(1, 0)).Perm(count) {
-		reverse[i], shuffled[i] = int64(count-i), int64(at)+1
-	}
-	return []struct {
-		name string
-		seqs []int64
-	}{
-		{"in order", inOrder}, {"window 8", delayed(8)}, {"window 32", delayed(32)}, {"reverse", reverse}, {"random", shuffled},
-	}
-}
-
 // TestNoDearerThanAwsStreamSort compares, in money, with the algorithm that
 // aws-stream-sort's description gives: no order is dearer.
 func TestNoDearerThanAwsStreamSort(t *testing.T) {
-	for _, order := range orders() {
+	for _, order := range figures.Orders() {
 		ours, theirs := newMetered(t, cursor.ModeSync), newMetered(t, cursor.ModeSync)
-		our := ours.cost(func() { ours.put(order.seqs...) })
+		our := ours.cost(func() { ours.put(order.Seqs...) })
 		their := theirs.cost(func() {
-			old := &older{theirs.store}
-			for _, seq := range order.seqs {
-				if err := old.put(t.Context(), hundred(seq)); err != nil {
+			old := figures.Older{Store: theirs.store}
+			for _, seq := range order.Seqs {
+				if err := old.Put(t.Context(), hundred(seq)); err != nil {
 					t.Fatal(err)
 				}
 			}
 		})
-		t.Logf("%-9s ours %.2f WRU %.2f RRU $%.2f/M; aws-stream-sort %.2f WRU %.2f RRU $%.2f/M", order.name,
+		t.Logf("%-9s ours %.2f WRU %.2f RRU $%.2f/M; aws-stream-sort %.2f WRU %.2f RRU $%.2f/M", order.Name,
 			our.Total().Writes/100, our.Total().Reads/100, our.Total().Dollars()/100,
 			their.Total().Writes/100, their.Total().Reads/100, their.Total().Dollars()/100)
 		if our.Total().Dollars() > their.Total().Dollars() {
-			t.Errorf("%s: ours is dearer:\nours   %v\ntheirs %v", order.name, our, their)
+			t.Errorf("%s: ours is dearer:\nours   %v\ntheirs %v", order.Name, our, their)
 		}
 		cur, err := ours.sorter.Status(t.Context(), hundred(1).Queue)
 		if err != nil || cur.Position != 100 {
-			t.Errorf("%s: position %d, %v", order.name, cur.Position, err)
+			t.Errorf("%s: position %d, %v", order.Name, cur.Position, err)
 		}
 	}
 }

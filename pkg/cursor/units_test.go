@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
+	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -13,27 +14,27 @@ import (
 // TestUnits holds the figures of the cost page (docs/cost.md) to what is
 // measured.
 func TestUnits(t *testing.T) {
-	for i, order := range orders() {
+	for i, order := range figures.Orders() {
 		name := cost.Orders()[i]
 		for j, size := range cost.Batches {
 			var m *metered
-			sync := unitsOf(len(order.seqs), func() meter.Counts {
+			sync := unitsOf(len(order.Seqs), func() meter.Counts {
 				m = newMetered(t, cursor.ModeSync)
-				return m.cost(func() { m.groups(order.seqs, size) })
+				return m.cost(func() { m.groups(order.Seqs, size) })
 			})
 			checkUnits(t, "sync", name, size, sync, cost.Producer[name][j])
-			async := unitsOf(len(order.seqs), func() meter.Counts {
+			async := unitsOf(len(order.Seqs), func() meter.Counts {
 				m = newMetered(t, cursor.ModeAsync)
-				return m.cost(func() { m.heals(order.seqs, size) })
+				return m.cost(func() { m.heals(order.Seqs, size) })
 			})
 			checkUnits(t, "async", name, size, async, cost.Asynchronous[name][j])
 		}
-		theirs := unitsOf(len(order.seqs), func() meter.Counts {
+		theirs := unitsOf(len(order.Seqs), func() meter.Counts {
 			m := newMetered(t, cursor.ModeSync)
 			return m.cost(func() {
-				old := &older{m.store}
-				for _, seq := range order.seqs {
-					if err := old.put(t.Context(), hundred(seq)); err != nil {
+				old := figures.Older{Store: m.store}
+				for _, seq := range order.Seqs {
+					if err := old.Put(t.Context(), hundred(seq)); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -92,14 +93,14 @@ func (d ours) begin(ctx context.Context, id string) error {
 }
 
 // deduplication prints what each library's cases cost, on one server.
-func deduplication(ctx context.Context) error {
+func deduplication(ctx context.Context, out io.Writer) error {
 	server, err := localdb.Start(ctx, localdb.Choose(), "")
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	fmt.Printf("==> work done once, in write and read units and dollars a million times, beside others' algorithms, on %s\n", server.Kind)
-	fmt.Printf("    %-20s %-18s %-18s %-18s %-26s %s\n", "", "new", "duplicate", "duplicate, 10 KB", "1 runs 1 s, 99 wait", "runs of 100 after a time-out")
+	fmt.Fprintf(out, "==> work done once, in write and read units and dollars a million times, beside others' algorithms, on %s\n", server.Kind)
+	fmt.Fprintf(out, "    %-20s %-18s %-18s %-18s %-26s %s\n", "", "new", "duplicate", "duplicate, 10 KB", "1 runs 1 s, 99 wait", "runs of 100 after a time-out")
 	crowds := map[string]float64{}
 	for _, l := range libraries() {
 		row := fmt.Sprintf("    %-20s", l.name)
@@ -119,12 +120,12 @@ func deduplication(ctx context.Context) error {
 				crowds[l.name] = b.crowded
 			}
 		}
-		fmt.Println(row)
+		fmt.Fprintln(out, row)
 	}
 	quoted := meter.Count{Writes: 355}.Dollars()
 	for _, l := range libraries() {
 		if strings.HasPrefix(l.name, "ours") {
-			fmt.Printf("    99 wait on 1 s, %s: %.1f times cheaper than the 355 write units ($%.1f) that Mnemosyne was measured at, %.1f times than its algorithm above\n",
+			fmt.Fprintf(out, "    99 wait on 1 s, %s: %.1f times cheaper than the 355 write units ($%.1f) that Mnemosyne was measured at, %.1f times than its algorithm above\n",
 				l.name, quoted/crowds[l.name], quoted, crowds["Mnemosyne"]/crowds[l.name])
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"cirello.io/dynamolock/v2"
@@ -19,7 +20,7 @@ import (
 
 // handing prints what a batch costs under a claim of two phases, beside a lock
 // of dynamolock that is acquired and released around it.
-func handing(ctx context.Context) error {
+func handing(ctx context.Context, out io.Writer) error {
 	server, err := localdb.Start(ctx, localdb.Choose(), "")
 	if err != nil {
 		return err
@@ -30,8 +31,8 @@ func handing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("==> a batch delivered to a database, beside dynamolock's lock around it, on %s\n", server.Kind)
-	fmt.Printf("    %-58s %6s %6s %12s %11s %6s\n", "", "writes", "reads", "write units", "read units", "ms")
+	fmt.Fprintf(out, "==> a batch delivered to a database, beside dynamolock's lock around it, on %s\n", server.Kind)
+	fmt.Fprintf(out, "    %-58s %6s %6s %12s %11s %6s\n", "", "writes", "reads", "write units", "read units", "ms")
 	line := func(name string, times int, do func(i int) error) error {
 		before, began := count.Counts(), time.Now()
 		for i := range times {
@@ -43,7 +44,7 @@ func handing(ctx context.Context) error {
 		c := count.Counts().Sub(before)
 		total, each := c.Total(), float64(times)
 		writes := c["PutItem"].Requests + c["UpdateItem"].Requests + c["DeleteItem"].Requests
-		fmt.Printf("    %-58s %6.1f %6.1f %12.1f %11.1f %6.1f\n", name, float64(writes)/each, float64(total.Requests-writes)/each,
+		fmt.Fprintf(out, "    %-58s %6.1f %6.1f %12.1f %11.1f %6.1f\n", name, float64(writes)/each, float64(total.Requests-writes)/each,
 			total.Writes/each, total.Reads/each, took.Seconds()*1000/each)
 		return nil
 	}

@@ -30,8 +30,8 @@ const (
 // latency prints how long one message takes from its put, over HTTP, to the
 // call of the function that process delivers it to, all processes warm, and
 // where the time goes.
-func latency(ctx context.Context, root string) error {
-	fmt.Printf("==> %d messages one by one on the local stack, from the put to the sink called\n", latencyPuts)
+func latency(ctx context.Context, out io.Writer, root string) error {
+	fmt.Fprintf(out, "==> %d messages one by one on the local stack, from the put to the sink called\n", latencyPuts)
 	watch := &firstLook{transport: front.Transport()}
 	server, err := front.Start(ctx, localdb.Choose(), watch)
 	if err != nil {
@@ -84,7 +84,7 @@ func latency(ctx context.Context, root string) error {
 			sorted[i] = step.of(j)
 		}
 		slices.Sort(sorted)
-		fmt.Printf("    %-34s median %6.1f ms, p99 %6.1f ms\n", step.name,
+		fmt.Fprintf(out, "    %-34s median %6.1f ms, p99 %6.1f ms\n", step.name,
 			sorted[len(sorted)/2].Seconds()*1000, sorted[len(sorted)*99/100].Seconds()*1000)
 	}
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -34,14 +35,14 @@ type putter func(ctx context.Context, writer, turn int) (int, error)
 
 // oneQueue prints how many messages a second one queue takes, beside bare conditional puts to one
 // partition of the same server, and what its units allow on AWS.
-func oneQueue(ctx context.Context) error {
-	fmt.Printf("==> one queue, by the library, in turn with %d writers' bare conditional puts to one partition, on DynamoDB Local\n", writers)
+func oneQueue(ctx context.Context, out io.Writer) error {
+	fmt.Fprintf(out, "==> one queue, by the library, in turn with %d writers' bare conditional puts to one partition, on DynamoDB Local\n", writers)
 	for _, w := range ways {
 		messages, bare, err := w.measure(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
-		fmt.Printf("    %-14s %d at a time: %5.0f a second, bare puts %4.0f: %5.2f times; %5.0f a second by a partition's units\n", w.name, w.writers, messages, bare, messages/bare, w.byUnits())
+		fmt.Fprintf(out, "    %-14s %d at a time: %5.0f a second, bare puts %4.0f: %5.2f times; %5.0f a second by a partition's units\n", w.name, w.writers, messages, bare, messages/bare, w.byUnits())
 	}
 	return nil
 }

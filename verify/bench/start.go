@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -29,8 +30,8 @@ func build(ctx context.Context, root, arch, source, target string) error {
 }
 
 // sizes prints the size of the enqueue function as it deploys.
-func sizes(ctx context.Context, root, target string) error {
-	fmt.Println("==> building functions/enqueue for arm64")
+func sizes(ctx context.Context, out io.Writer, root, target string) error {
+	fmt.Fprintln(out, "==> building functions/enqueue for arm64")
 	if err := build(ctx, root, "arm64", "./functions/enqueue", target); err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func sizes(ctx context.Context, root, target string) error {
 	if count > maxGzip {
 		verdict = "OVER"
 	}
-	fmt.Printf("    enqueue, arm64: %.2f MB, gzip %.2f MB (%s 3.2 MB)\n", float64(len(binary))/1e6, float64(count)/1e6, verdict)
+	fmt.Fprintf(out, "    enqueue, arm64: %.2f MB, gzip %.2f MB (%s 3.2 MB)\n", float64(len(binary))/1e6, float64(count)/1e6, verdict)
 	return nil
 }
 
@@ -67,8 +68,8 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // starts prints how long a process takes from its start to its first poll of
 // the Runtime API, beside an empty handler's.
-func starts(ctx context.Context, root, folder string) error {
-	fmt.Println("==> starting enqueue and an empty handler, 20 times each in turn")
+func starts(ctx context.Context, out io.Writer, root, folder string) error {
+	fmt.Fprintln(out, "==> starting enqueue and an empty handler, 20 times each in turn")
 	names := []string{"enqueue", "empty"}
 	for i, source := range []string{"./functions/enqueue", "./verify/bench/empty"} {
 		if err := build(ctx, root, "", source, filepath.Join(folder, names[i])); err != nil {
@@ -89,7 +90,7 @@ func starts(ctx context.Context, root, folder string) error {
 		slices.Sort(took[name])
 		return took[name][len(took[name])/2].Seconds() * 1000
 	}
-	fmt.Printf("    spawn to first poll, median of 20: enqueue %.1f ms, empty handler %.1f ms (%.1f times)\n",
+	fmt.Fprintf(out, "    spawn to first poll, median of 20: enqueue %.1f ms, empty handler %.1f ms (%.1f times)\n",
 		median("enqueue"), median("empty"), median("enqueue")/median("empty"))
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"sync/atomic"
@@ -28,8 +29,8 @@ const (
 
 // throughput prints how many messages a second the enqueue function takes over
 // HTTP, beside the bare conditional puts that the same server takes.
-func throughput(ctx context.Context, root string) error {
-	fmt.Printf("==> %d clients, batches of %d over HTTP, against bare conditional puts, %v each on DynamoDB Local\n", writers, batch, during)
+func throughput(ctx context.Context, out io.Writer, root string) error {
+	fmt.Fprintf(out, "==> %d clients, batches of %d over HTTP, against bare conditional puts, %v each on DynamoDB Local\n", writers, batch, during)
 	messages, err := onFreshServer(ctx, func(endpoint string) (float64, error) { return overHTTP(ctx, root, endpoint) })
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func throughput(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("    %.0f messages a second over HTTP, %.0f bare puts a second: %.0f %%\n", messages, puts, 100*messages/puts)
+	fmt.Fprintf(out, "    %.0f messages a second over HTTP, %.0f bare puts a second: %.0f %%\n", messages, puts, 100*messages/puts)
 	return nil
 }
 

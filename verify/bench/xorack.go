@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	mathrand "math/rand/v2"
 	"net/http"
 	"sync"
@@ -24,14 +25,14 @@ import (
 // acking prints what the last stamps of a chain cost, ours beside the algorithm
 // of xor-ack-dynamodb, on one server; what lost responses do to both; and what
 // a tree of 100,000 edges costs.
-func acking(ctx context.Context) error {
+func acking(ctx context.Context, out io.Writer) error {
 	server, err := localdb.Start(ctx, localdb.Choose(), "")
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	fmt.Printf("==> acks: N finish one chain at once; write + read units and attempts a stamp, and all of it in time, on %s\n", server.Kind)
-	fmt.Printf("    %-6s %-30s %-30s %-36s %s\n", "N", "ours, edges", "ours, stamps of 8 bytes", "xor-ack-dynamodb, tries at once", "xor-ack-dynamodb, full jitter")
+	fmt.Fprintf(out, "==> acks: N finish one chain at once; write + read units and attempts a stamp, and all of it in time, on %s\n", server.Kind)
+	fmt.Fprintf(out, "    %-6s %-30s %-30s %-36s %s\n", "N", "ours, edges", "ours, stamps of 8 bytes", "xor-ack-dynamodb, tries at once", "xor-ack-dynamodb, full jitter")
 	for _, n := range []int{1, 4, 16, 64, 256, 1000} {
 		row := fmt.Sprintf("    %-6d", n)
 		for _, measure := range []func(context.Context, *ackBench, int) (string, error){
@@ -47,12 +48,12 @@ func acking(ctx context.Context) error {
 			}
 			row += " " + figure
 		}
-		fmt.Println(row)
+		fmt.Fprintln(out, row)
 	}
-	if err := lostResponses(ctx, server.Endpoint); err != nil {
+	if err := lostResponses(ctx, out, server.Endpoint); err != nil {
 		return err
 	}
-	return bigTree(ctx, server.Endpoint)
+	return bigTree(ctx, out, server.Endpoint)
 }
 
 // ackBench is a chains' table, and one of xor-ack-dynamodb, with a meter
@@ -231,7 +232,7 @@ func (l *losing) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // lostResponses lets chains of 20 edges be finished while 5 % of the responses
 // are lost, and a caller that gets none says the same again.
-func lostResponses(ctx context.Context, endpoint string) error {
+func lostResponses(ctx context.Context, out io.Writer, endpoint string) error {
 	const chains, edges = 30, 20
 	b, err := newAckBench(ctx, endpoint, 20)
 	if err != nil {
@@ -278,14 +279,14 @@ func lostResponses(ctx context.Context, endpoint string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	fmt.Printf("    5 %% of the responses lost and said again: ours %.3f units an operation, %d of %d chains end wrong; xor-ack-dynamodb: %d of %d\n",
+	fmt.Fprintf(out, "    5 %% of the responses lost and said again: ours %.3f units an operation, %d of %d chains end wrong; xor-ack-dynamodb: %d of %d\n",
 		units/(chains*edges), wrong, chains, olderWrong, chains)
 	return nil
 }
 
 // bigTree is a tree of 100,000 edges in a fan. It must not cost more an edge than
 // the smaller ones, which the tests pin.
-func bigTree(ctx context.Context, endpoint string) error {
+func bigTree(ctx context.Context, out io.Writer, endpoint string) error {
 	const edges = 100_000
 	b, err := newAckBench(ctx, endpoint, 0)
 	if err != nil {
@@ -325,7 +326,7 @@ func bigTree(ctx context.Context, endpoint string) error {
 	if err != nil || chain.End() != xorack.Done {
 		return fmt.Errorf("the tree is %q, %w", chain.End(), err)
 	}
-	fmt.Printf("    a tree of %d edges in a fan: %.4f write units an edge, index included, %.4f read units, %s\n",
+	fmt.Fprintf(out, "    a tree of %d edges in a fan: %.4f write units an edge, index included, %.4f read units, %s\n",
 		edges, count.Total().Writes/edges, count.Total().Reads/edges, took.Round(time.Second))
 	if count.Total().Writes > 1.06*edges {
 		return fmt.Errorf("%v: want 1.06 units an edge or less", count)

@@ -30,3 +30,7 @@ const (
 	gb      = 1 << 30
 	month   = 730 * 3600 // seconds, as AWS counts
 )
+
+// FIFO is what a million messages take to be sent to SQS FIFO, or received, or deleted, in dollars,
+// by so many at once: ten at most.
+func FIFO(batch int) float64 { return fifoRequest * million / float64(min(batch, 10)) }

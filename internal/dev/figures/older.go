@@ -1,4 +1,4 @@
-package cursor_test
+package figures
 
 import (
 	"context"
@@ -7,23 +7,24 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// older is aws-stream-sort's algorithm after its description, to compare costs
+// Older is aws-stream-sort's algorithm after its description, to compare costs
 // with: store the message; read the cursor; if the message is the next, put
 // the cursor, look ahead in pages of five, and put the cursor again, as long
 // as there is more. It is right with one writer and no fault.
-type older struct {
-	store *cursor.Store
+type Older struct {
+	Store *cursor.Store
 }
 
 const olderPage = 5
 
-func (o *older) put(ctx context.Context, m cursor.Message) error {
+// Put puts a message.
+func (o Older) Put(ctx context.Context, m cursor.Message) error {
 	m.Digest, m.Op, m.EnqueuedAt = make([]byte, 16), make([]byte, 8), time.Now()
 	m.ExpiresOn = m.EnqueuedAt.Add(14 * 24 * time.Hour)
-	if _, err := o.store.PutMessage(ctx, m); err != nil {
+	if _, err := o.Store.PutMessage(ctx, m); err != nil {
 		return err
 	}
-	cur, err := o.store.Cursor(ctx, m.Queue, false)
+	cur, err := o.Store.Cursor(ctx, m.Queue, false)
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func (o *older) put(ctx context.Context, m cursor.Message) error {
 			return err
 		}
 		position = end
-		page, err := o.store.Messages(ctx, cursor.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage})
+		page, err := o.Store.Messages(ctx, cursor.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage})
 		if err != nil {
 			return err
 		}
@@ -56,12 +57,12 @@ func (o *older) put(ctx context.Context, m cursor.Message) error {
 }
 
 // putCursor is one write, as its unconditional put is.
-func (o *older) putCursor(ctx context.Context, queue string, from, to int64) error {
+func (o Older) putCursor(ctx context.Context, queue string, from, to int64) error {
 	if from == 0 {
 		c := cursor.Cursor{Queue: queue, Settings: cursor.DefaultSettings(), Position: to, Announced: -1}
-		_, err := o.store.CreateCursor(ctx, c)
+		_, err := o.Store.CreateCursor(ctx, c)
 		return err
 	}
-	_, _, err := o.store.Move(ctx, queue, cursor.Range{From: from, To: to}, from, time.Now())
+	_, _, err := o.Store.Move(ctx, queue, cursor.Range{From: from, To: to}, from, time.Now())
 	return err
 }

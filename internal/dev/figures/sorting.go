@@ -1,0 +1,175 @@
+package figures
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/streamsort/streamsort/internal/dev/cost"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+const queue = "octo-org/octo-repo"
+
+// hundred is a message with a body of 100 bytes.
+func hundred(seq int64) cursor.Message {
+	return cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%-100d", seq)}
+}
+
+// sorting are the tables of the queues.
+type sorting struct {
+	*metered
+	store *cursor.Store
+}
+
+func newSorting() (sorting, error) {
+	m := newMetered(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
+	store, err := cursor.NewStore(m, cursor.Names{})
+	return sorting{m, store}, err
+}
+
+// process is a process that has seen no queue yet.
+func (s sorting) process(change func(*cursor.Settings)) (*cursor.Sorter, error) {
+	settings := cursor.DefaultSettings()
+	change(&settings)
+	return cursor.New(s.store, &cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne})
+}
+
+func asTheyAre(*cursor.Settings) {}
+
+// singles puts messages one by one, by so many processes in turn.
+func (s sorting) singles(ctx context.Context, seqs []int64, writers int) (Units, error) {
+	processes := make([]*cursor.Sorter, writers)
+	for i := range processes {
+		var err error
+		if processes[i], err = s.process(asTheyAre); err != nil {
+			return Units{}, err
+		}
+	}
+	return s.of(len(seqs), func() error {
+		for i, seq := range seqs {
+			if _, err := processes[i%writers].Put(ctx, hundred(seq)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// orders compares the orders of arrival.
+func orders(ctx context.Context) (Table, error) {
+	t := Table{
+		Title: TitleOrders,
+		About: "100 messages of 100 bytes, one writer; each is stored, and the position is behind it, when its put is answered. " +
+			"The limit is a write a message, a write each time that the position can move, and a strong read of what waits behind a gap that is filled. " +
+			"SQS FIFO is one request to send; it does not sort.",
+		Case:  "order of arrival",
+		Older: "aws-stream-sort",
+	}
+	for _, order := range Orders() {
+		s, err := newSorting()
+		if err != nil {
+			return t, err
+		}
+		ours, err := s.singles(ctx, order.Seqs, 1)
+		if err != nil {
+			return t, err
+		}
+		if s, err = newSorting(); err != nil {
+			return t, err
+		}
+		older, err := s.of(len(order.Seqs), func() error {
+			for _, seq := range order.Seqs {
+				if err := (Older{s.store}).Put(ctx, hundred(seq)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return t, err
+		}
+		r := Row{Name: order.Name, Limit: order.least(), Ours: ours, Older: &older, FIFO: cost.FIFO(1)}
+		if r.over() {
+			r.Why = "who comes beyond a gap reads the position once, strongly: the gap may have been filled meanwhile"
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t, nil
+}
+
+// writers compares numbers of writers of one queue.
+func writers(ctx context.Context) (Table, error) {
+	t := Table{
+		Title: "Writers of one queue",
+		About: "100 messages in order, put in turn by so many processes, none of which knows what the others did.",
+		Case:  "writers",
+	}
+	for _, n := range []int{1, 2, 8, 32} {
+		s, err := newSorting()
+		if err != nil {
+			return t, err
+		}
+		inOrder := Orders()[0]
+		ours, err := s.singles(ctx, inOrder.Seqs, n)
+		if err != nil {
+			return t, err
+		}
+		r := Row{Name: fmt.Sprint(n), Limit: inOrder.least(), Ours: ours, FIFO: cost.FIFO(1)}
+		if r.over() {
+			r.Why = "a process that was overtaken finds out by a move that is refused, or by a read"
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t, nil
+}
+
+// batches compares sizes of batches.
+func batches(ctx context.Context) (Table, error) {
+	t := Table{
+		Title: TitleBatches,
+		About: "Messages of 100 bytes of JSON, by batches of one queue. The limit is a write a message and one move for all; " +
+			"of those that are one item, a write for each KB of the bodies, and one move. SQS FIFO takes ten in a request.",
+		Case: "batch",
+	}
+	for _, packs := range []bool{false, true} {
+		for _, size := range []int{1, 5, 25, 100} {
+			s, err := newSorting()
+			if err != nil {
+				return t, err
+			}
+			p, err := s.process(func(settings *cursor.Settings) { settings.Packs = packs })
+			if err != nil {
+				return t, err
+			}
+			if _, err = p.Put(ctx, order(1)); err != nil {
+				return t, err
+			}
+			ours, err := s.of(size, func() error {
+				group := make([]cursor.Message, size)
+				for i := range group {
+					group[i] = order(int64(i) + 2)
+				}
+				_, err := p.PutGroup(ctx, group)
+				return err
+			})
+			if err != nil {
+				return t, err
+			}
+			r := Row{Name: fmt.Sprint(size), Limit: Units{Writes: 1 + 1/float64(size)}, Ours: ours, FIFO: cost.FIFO(size)}
+			if packs {
+				r.Name += ", one item"
+				r.Limit.Writes = float64((size*100+1023)/1024+1) / float64(size)
+			}
+			t.Rows = append(t.Rows, r)
+		}
+	}
+	return t, nil
+}
+
+// order is a message with a body of 100 bytes as an application may send it.
+func order(seq int64) cursor.Message {
+	text := fmt.Sprintf(`{"event":"order.updated","order":%08d,"customer":"c-%04d","amount":%d.95,"currency":"EUR"}`,
+		seq*7919%1e8, seq*104729%1e4, seq*31%1000)
+	return cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%-100s", text)}
+}

@@ -25,10 +25,10 @@ func TestThePageIsWhatIsCounted(t *testing.T) {
 	for i, order := range cost.Orders() {
 		row := tables[0].Rows[i]
 		ours, older := cost.Producer[order][0], cost.Older[order]
-		if d := row.Ours.Dollars() - (figures.Units(ours)).Dollars(); d > 0.01 || d < -0.01 {
+		if d := row.Ours.Dollars() - figures.Units(ours).Dollars(); d > 0.01 || d < -0.01 {
 			t.Errorf("%s: %s, and on a server {%g, %g}", row.Name, row.Ours, ours.Writes, ours.Reads)
 		}
-		if d := row.Older.Dollars() - (figures.Units(older)).Dollars(); d > 0.01 || d < -0.01 {
+		if d := row.Older.Dollars() - figures.Units(older).Dollars(); d > 0.01 || d < -0.01 {
 			t.Errorf("%s, aws-stream-sort: %s, and on a server {%g, %g}", row.Name, row.Older, older.Writes, older.Reads)
 		}
 	}

@@ -20,8 +20,11 @@ func Orders() []Order {
 		reverse[i], shuffled[i] = int64(messages-i), int64(at)+1
 	}
 	return []Order{
-		{"in order", inOrder}, {"window 8", delayed(inOrder, 8)}, {"window 32", delayed(inOrder, 32)},
-		{"reverse", reverse}, {"random", shuffled},
+		{"in order", inOrder},
+		{"window 8", delayed(inOrder, 8)},
+		{"window 32", delayed(inOrder, 32)},
+		{"reverse", reverse},
+		{"random", shuffled},
 	}
 }
 

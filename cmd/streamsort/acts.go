@@ -61,7 +61,12 @@ func (b batch) selected() string {
 
 // progress is how far it is.
 func (b batch) progress() string {
-	return fmt.Sprintf("%s\t%s\t%s of %s: %d done, %d failed, %d passed over", b.Batch, b.State, b.Action, b.selected(), b.Done, b.Failed, b.Passed)
+	return b.Batch + "\t" + b.State + "\t" + b.counted()
+}
+
+// counted is what it does, and to how many it has.
+func (b batch) counted() string {
+	return fmt.Sprintf("%s of %s: %d done, %d failed, %d passed over", b.Action, b.selected(), b.Done, b.Failed, b.Passed)
 }
 
 // result is progress, and why acts were refused.
@@ -165,6 +170,7 @@ func (s *session) start(token string) error {
 
 // actsCommand shows batches of acts.
 type actsCommand struct {
+	readFlags
 	Batch  string `arg:"" optional:"" help:"Only this batch, and why acts of it were refused."`
 	Tenant string `help:"That, or those, of this tenant; for operators."`
 	Start  bool   `help:"Start the batch, which was only looked at, and show how far it is until it is over."`
@@ -186,16 +192,20 @@ func (c *actsCommand) Run(s *session) error {
 	switch {
 	case c.Batch == "" && (c.Start || c.Stop) || c.Start && c.Stop:
 		return usageError("--start and --stop are for one batch, and not for both")
+	case s.watching && (c.Start || c.Stop):
+		return usageError("--watch is for verbs that only read, not for --start and --stop")
 	case c.Start && c.Tenant != "":
 		return usageError("--start is for batches of one's own")
 	case c.Batch == "":
-		return s.pages("/acts", c.query(), "batches", func(raw json.RawMessage) error {
+		l := s.listing("batch", "state", "what", "at", "reason")
+		return l.end("none", s.pages("/acts", c.query(), "batches", func(raw json.RawMessage) error {
 			var b batch
 			if err := json.Unmarshal(raw, &b); err != nil {
 				return err
 			}
-			return s.print(raw, "%s\t%s\t%s\n", b.progress(), b.At, cmp.Or(b.Reason, "-"))
-		})
+			at, reason := s.clock.at(b.At), cmp.Or(b.Reason, "-")
+			return l.add(raw, fmt.Sprintf("%s\t%s\t%s", b.progress(), at, reason), b.Batch, b.State, b.counted(), at, reason)
+		}))
 	case c.Start:
 		return s.start(c.Batch)
 	}

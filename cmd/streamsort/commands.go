@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/mattn/go-isatty"
 
 	"github.com/streamsort/streamsort/internal/client"
@@ -23,35 +25,37 @@ type commands struct {
 	Token  string `help:"A token (JWT) for the tenants' API, in place of a signature." env:"STREAMSORT_TOKEN"`
 	Sign   bool   `help:"Sign requests for IAM, also where the address is no name of API Gateway's own: a custom domain." env:"STREAMSORT_SIGN"`
 	Region string `help:"The region of the API and of the tables, where neither the address nor AWS's configuration says it."`
-	Output string `short:"o" help:"How to print: text or json." enum:"text,json" default:"text"`
+	Output string `short:"o" help:"How to print: ${enum}. A list is an array in json, and a document a line in jsonl; text has columns apart by tabs. auto is a table on a terminal, and text elsewhere." enum:"auto,text,table,json,jsonl,none" default:"auto"`
+	Time   string `help:"How to print times: ${enum}. auto is relative in a table, and as the API gives them elsewhere. JSON has them as they are." enum:"auto,relative,iso,unix" default:"auto"`
+	Color  string `help:"Whether to print in colors: ${enum}. auto is on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto"`
 
 	Version kong.VersionFlag `help:"Print the version."`
 
-	Local  localCommand  `cmd:"" help:"Run the stack on this machine, until it is interrupted."`
-	Put    putCommand    `cmd:"" help:"Put messages: a JSON document a line, from a file or standard input."`
-	Tail   tailCommand   `cmd:"" help:"Print a queue's messages in order."`
-	Status statusCommand `cmd:"" help:"Print how far a queue is."`
-	Queues queuesCommand `cmd:"" help:"Print which queues there are, or which are in a state."`
-	Gaps   gapsCommand   `cmd:"" help:"Print the missing seqs of a queue."`
+	Local  localCommand  `cmd:"" group:"here" help:"Run the stack on this machine, until it is interrupted."`
+	Put    putCommand    `cmd:"" group:"feed" help:"Put messages: a JSON document a line, from a file or standard input."`
+	Tail   tailCommand   `cmd:"" group:"feed" help:"Print a queue's messages in order."`
+	Status statusCommand `cmd:"" group:"look" help:"Print how far a queue is."`
+	Queues queuesCommand `cmd:"" group:"look" help:"Print which queues there are, or which are in a state."`
+	Gaps   gapsCommand   `cmd:"" group:"look" help:"Print the missing seqs of a queue."`
 
-	Configure configureCommand `cmd:"" help:"Change a queue's settings, or make a queue with them."`
+	Configure configureCommand `cmd:"" group:"steer" help:"Change a queue's settings, or make a queue with them."`
 
-	Summary   summaryCommand   `cmd:"" help:"Print how many queues, consumers and chains are in each state."`
-	Consumers consumersCommand `cmd:"" help:"Print how far a queue's consumers are, or those of all queues, or which are in a state."`
-	Chains    chainsCommand    `cmd:"" help:"Print which chains are open, failed or timed out."`
-	Create    createCommand    `cmd:"" help:"Make a consumer of a queue."`
-	Skip      skipCommand      `cmd:"" help:"Give up the message that blocks a consumer, or with --all those that block many."`
-	Redrive   redriveCommand   `cmd:"" help:"Let a blocked consumer, or with --all many, try its message again."`
-	Rewind    rewindCommand    `cmd:"" help:"Set a consumer, or with --all many, to another place: back, or forward over a loss."`
-	Pause     pauseCommand     `cmd:"" help:"Keep a consumer, or with --all many, from being handed anything."`
-	Resume    resumeCommand    `cmd:"" help:"Let a paused consumer, or with --all many, go on."`
-	Acts      actsCommand      `cmd:"" help:"Print the batches of --all, or how far one is; start or stop it."`
-	Settle    settleCommand    `cmd:"" help:"Say how a claim in quarantine ended, where its database is gone."`
-	Release   releaseCommand   `cmd:"" help:"Give up the messages of an aborted claim in quarantine."`
-	Remove    removeCommand    `cmd:"" help:"Delete a consumer of a queue."`
-	Erase     eraseCommand     `cmd:"" help:"Erase a queue, or all queues of a tenant: they take nothing any more, and all that is stored of them is deleted."`
-	Replay    replayCommand    `cmd:"" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
-	Audit     auditCommand     `cmd:"" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
+	Summary   summaryCommand   `cmd:"" group:"look" help:"Print how many queues, consumers and chains are in each state."`
+	Consumers consumersCommand `cmd:"" group:"look" help:"Print how far a queue's consumers are, or those of all queues, or which are in a state."`
+	Chains    chainsCommand    `cmd:"" group:"look" help:"Print which chains are open, failed or timed out."`
+	Create    createCommand    `cmd:"" group:"steer" help:"Make a consumer of a queue."`
+	Skip      skipCommand      `cmd:"" group:"steer" help:"Give up the message that blocks a consumer, or with --all those that block many."`
+	Redrive   redriveCommand   `cmd:"" group:"steer" help:"Let a blocked consumer, or with --all many, try its message again."`
+	Rewind    rewindCommand    `cmd:"" group:"steer" help:"Set a consumer, or with --all many, to another place: back, or forward over a loss."`
+	Pause     pauseCommand     `cmd:"" group:"steer" help:"Keep a consumer, or with --all many, from being handed anything."`
+	Resume    resumeCommand    `cmd:"" group:"steer" help:"Let a paused consumer, or with --all many, go on."`
+	Acts      actsCommand      `cmd:"" group:"look" help:"Print the batches of --all, or how far one is; start or stop it."`
+	Settle    settleCommand    `cmd:"" group:"steer" help:"Say how a claim in quarantine ended, where its database is gone."`
+	Release   releaseCommand   `cmd:"" group:"steer" help:"Give up the messages of an aborted claim in quarantine."`
+	Remove    removeCommand    `cmd:"" group:"steer" help:"Delete a consumer of a queue."`
+	Erase     eraseCommand     `cmd:"" group:"steer" help:"Erase a queue, or all queues of a tenant: they take nothing any more, and all that is stored of them is deleted."`
+	Replay    replayCommand    `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
+	Audit     auditCommand     `cmd:"" group:"look" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
 }
 
 // session is what every verb works with.
@@ -63,7 +67,10 @@ type session struct {
 	url, token  string
 	sign        bool
 	region      string
-	json        bool
+	format      string // of --output, never auto
+	clock       clock  // how times are shown
+	color       bool
+	watching    bool          // whether the verb is repeated by --watch
 	terminal    bool          // whether somebody watches errOut
 	grace       time.Duration // for calls under way after an interrupt
 }
@@ -80,16 +87,6 @@ func (s *session) client() (*client.Client, error) {
 	return client.New(s.url)
 }
 
-// print prints a document as JSON, or as text.
-func (s *session) print(document json.RawMessage, text string, arguments ...any) error {
-	if s.json {
-		_, err := fmt.Fprintf(s.out, "%s\n", document)
-		return err
-	}
-	_, err := io.WriteString(s.out, printableLines(fmt.Sprintf(text, arguments...)))
-	return err
-}
-
 // count is how many there are, in words: of one, or of several.
 func count[N int | int64](n N, one, several string) string {
 	if n == 1 {
@@ -98,55 +95,59 @@ func count[N int | int64](n N, one, several string) string {
 	return fmt.Sprintf("%d %s", n, several)
 }
 
-// usageError is a line that is wrong, which the parser could not know.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
-
 // isTerminal reports whether what is written is shown to somebody, or what is read is typed by somebody.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && isatty.IsTerminal(file.Fd())
 }
 
-// run runs one command line and returns the exit code: 2 where the line is
-// wrong, 1 where the verb failed.
+// run runs one command line and returns the exit code.
 func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.Writer) int {
 	var c commands
 	done := -1
 	parser, err := kong.New(&c, kong.Name("streamsort"), kong.Writers(out, errOut), kong.UsageOnError(),
-		kong.Description("Messages in, in any order; messages out, in order."),
+		kong.Description("Messages in, in any order; messages out, in order.\n\n"+exitHelp), groups,
 		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { done = code }))
 	if err != nil {
 		fmt.Fprintln(errOut, "streamsort:", err)
-		return 1
+		return exitRefused
 	}
 	line, err := parser.Parse(arguments)
 	if done >= 0 {
 		return done // help or the version was asked for
 	}
 	if err != nil {
-		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", err, verbOf(err))
-		return 2
+		fmt.Fprintf(errOut, "streamsort: %v%s; see `%s --help`\n", err, meant(err), verbOf(err))
+		return exitUsage
 	}
-	s := &session{
-		ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, sign: c.Sign, region: c.Region, json: c.Output == "json",
-		terminal: isTerminal(errOut), asks: isTerminal(errOut) && isTerminal(in), grace: grace,
-	}
-	err = line.Run(s)
-	var usage usageError
-	switch {
-	case errors.As(err, &usage):
-		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", usage, line.Selected().FullPath())
-		return 2
-	case err != nil && !errors.Is(err, context.Canceled):
+	s := c.session(ctx, line, in, out, errOut)
+	err = s.watched(watchOf(line), func(s *session) error { return line.Run(s) })
+	code := exitOf(err)
+	switch code {
+	case exitUsage:
+		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", err, line.Selected().FullPath())
+	case exitRefused, exitUnreachable:
 		fmt.Fprintln(errOut, "streamsort:", err)
-		if what := advice(err, s.url); what != "" {
+		what := cmp.Or(advice(err, s.url), s.otherName(err, typed(line, "queue"), typed(line, "consumer")))
+		if what != "" {
 			fmt.Fprintln(errOut, "streamsort:", what)
 		}
-		return 1
 	}
-	return 0
+	return code
+}
+
+// session is what the flags say.
+func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader, out, errOut io.Writer) *session {
+	s := &session{
+		ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, sign: c.Sign, region: c.Region,
+		format: formatOf(c.Output, isTerminal(out)), color: colored(c.Color, isTerminal(out)), watching: watchOf(line) > 0,
+		terminal: isTerminal(errOut), asks: isTerminal(errOut) && isTerminal(in), grace: grace,
+	}
+	s.clock = clock{style: c.Time, table: s.format == asTable}
+	if s.color {
+		text.EnableColors() // also where --color says so and the environment does not
+	}
+	return s
 }
 
 // verbOf is what was typed up to the verb, as far as it was understood, of a line

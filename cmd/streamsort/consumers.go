@@ -50,27 +50,27 @@ type consumer struct {
 }
 
 // state says what the consumer is at, a clause for each thing.
-func (c consumer) state() string {
+func (c consumer) state(clock clock) string {
 	var said []string
 	say := func(format string, arguments ...any) { said = append(said, fmt.Sprintf(format, arguments...)) }
 	if c.Starting {
 		say("finding its place")
 	}
 	if c.State == "IN_DOUBT" && c.Claim != nil {
-		say("in doubt: claim %s of %s to %s, whose lease ended at %s", c.Claim.Token, c.Claim.From, c.Claim.To, c.Claim.LeaseUntil)
+		say("in doubt: claim %s of %s to %s, whose lease ended at %s", c.Claim.Token, c.Claim.From, c.Claim.To, clock.at(c.Claim.LeaseUntil))
 	} else if c.Claim != nil && c.Claim.Chain != "" {
 		say("at %s to %s, until the work in chain %s ends", c.Claim.From, c.Claim.To, c.Claim.Chain)
 	} else if c.Claim != nil {
-		say("at %s to %s, until %s at the latest", c.Claim.From, c.Claim.To, c.Claim.LeaseUntil)
+		say("at %s to %s, until %s at the latest", c.Claim.From, c.Claim.To, clock.at(c.Claim.LeaseUntil))
 	}
 	if c.Blocked != nil {
-		say("blocked on %s for %.0fs", c.Blocked.Seq, c.Blocked.AgeSeconds)
+		say("blocked on %s %s", c.Blocked.Seq, clock.lasting(c.Blocked.AgeSeconds))
 	}
 	for _, q := range c.Quarantine {
-		say("quarantine: claim %s of %s to %s, %s since %s", q.Token, q.From, q.To, q.State, q.Since)
+		say("quarantine: claim %s of %s to %s, %s since %s", q.Token, q.From, q.To, q.State, clock.at(q.Since))
 	}
 	if c.Paused != nil {
-		say("paused since %s: %s", c.Paused.Since, c.Paused.Reason)
+		say("paused since %s: %s", clock.at(c.Paused.Since), c.Paused.Reason)
 	}
 	if c.Attempts > 0 {
 		say("attempt %d", c.Attempts)
@@ -78,19 +78,19 @@ func (c consumer) state() string {
 	if c.Failure != nil {
 		say("failed: %s", c.Failure.Error)
 		if c.Failure.RetryAt != "" {
-			say("tries again at %s", c.Failure.RetryAt)
+			say("tries again at %s", clock.at(c.Failure.RetryAt))
 		}
 	}
 	if c.Waiting != nil && c.Waiting.Missing {
 		say("%s is missing: it is not stored any more", c.Waiting.Seq)
 	} else if c.Waiting != nil {
-		say("%s waits for %.0fs", c.Waiting.Seq, c.Waiting.AgeSeconds)
+		say("%s waits %s", c.Waiting.Seq, clock.lasting(c.Waiting.AgeSeconds))
 	}
 	if c.Refused != nil {
 		say("%s refused, the last in claim %s: %s", count(c.Refused.Count, "reply", "replies"), c.Refused.Claim, c.Refused.Reason)
 	}
 	if c.Sink != nil {
-		c.sink(say)
+		c.sink(clock, say)
 	}
 	if len(said) == 0 {
 		return ""
@@ -99,11 +99,11 @@ func (c consumer) state() string {
 }
 
 // sink says what is known of the sink of all consumers of the name.
-func (c consumer) sink(say func(format string, arguments ...any)) {
+func (c consumer) sink(clock clock, say func(format string, arguments ...any)) {
 	s := c.Sink
 	switch {
 	case s.OpenSince != "":
-		say("circuit open since %s, the next probe at %s", s.OpenSince, s.ProbeAt)
+		say("circuit open since %s, the next probe at %s", clock.at(s.OpenSince), clock.at(s.ProbeAt))
 		if s.Probes > 0 {
 			say("%s made", count(s.Probes, "probe", "probes"))
 		}
@@ -111,15 +111,16 @@ func (c consumer) sink(say func(format string, arguments ...any)) {
 		say("the circuit has closed: queues that it held back are being woken up")
 	}
 	if s.FailingSince != "" {
-		say("the sink fails since %s", s.FailingSince)
+		say("the sink fails since %s", clock.at(s.FailingSince))
 	}
 	if s.TakenAt != "" {
-		say("the sink last took something after a failure at %s", s.TakenAt)
+		say("the sink last took something after a failure at %s", clock.at(s.TakenAt))
 	}
 }
 
 // consumersCommand prints how far the consumers of a queue are, or of all queues.
 type consumersCommand struct {
+	readFlags
 	Queue    string `arg:"" optional:"" help:"The queue's name. Without one it is a list of those of all queues."`
 	Consumer string `arg:"" optional:"" help:"Only this one, and for how long its next message waits."`
 	State    string `help:"Only those in this state: ${enum}." enum:",lagging,blocked,paused,in-doubt,quarantined,missing,replying,circuit-open" default:""`
@@ -139,19 +140,17 @@ func (c *consumersCommand) Run(s *session) error {
 	if c.Consumer != "" {
 		query.Set("consumer", c.Consumer)
 	}
-	any := false
-	err := s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
+	l := s.listing("consumer", "delivered", "position", "lag", "state", "what it is at")
+	l.one = c.Consumer != ""
+	return l.end("no consumer", s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
 		var it consumer
 		if err := json.Unmarshal(raw, &it); err != nil {
 			return err
 		}
-		any = true
-		return s.print(raw, "%s\tdelivered %s of %s, lag %s%s\n", it.Consumer, it.Delivered, it.Position, it.Lag, it.state())
-	})
-	if err != nil || any {
-		return err
-	}
-	return s.print(json.RawMessage("[]"), "no consumer\n")
+		state := it.state(s.clock)
+		text := fmt.Sprintf("%s\tdelivered %s of %s, lag %s%s", it.Consumer, it.Delivered, it.Position, it.Lag, state)
+		return l.add(raw, text, it.Consumer, it.Delivered, it.Position, it.Lag, it.State, strings.TrimPrefix(state, ": "))
+	}))
 }
 
 // pages asks for one page after the other, and calls hand for each element of the list
@@ -201,7 +200,7 @@ func (s *session) post(path string, document map[string]any, what string) error 
 	if it.State == "" { // it is gone
 		return s.print(raw, "%s\t%s\n", it.Consumer, what)
 	}
-	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer, what, it.Delivered, it.state())
+	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer, what, it.Delivered, it.state(s.clock))
 }
 
 // createCommand makes a consumer.

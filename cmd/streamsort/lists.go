@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"time"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 // listFlags are those of each list.
@@ -31,8 +33,8 @@ type listed struct {
 // errEnough ends a list.
 var errEnough = errors.New("enough is listed")
 
-// list prints a list of a path, a line each; line says what is in it.
-func (s *session) list(path, state string, f listFlags, query url.Values, line func(listed) string) error {
+// list prints a list of a path; line says what is in an element, and its cells under the heads.
+func (s *session) list(path, state string, f listFlags, query url.Values, heads []string, line func(listed) (string, []any)) error {
 	if f.Limit < 0 {
 		return usageError(fmt.Sprintf("--limit is %d: it must be 0 at least", f.Limit))
 	}
@@ -41,61 +43,59 @@ func (s *session) list(path, state string, f listFlags, query url.Values, line f
 			query.Set(name, value)
 		}
 	}
-	n := 0
+	l := s.listing(heads...)
 	err := s.pages(path, query, "list", func(raw json.RawMessage) error {
-		if n == f.Limit && f.Limit > 0 {
+		if l.n == f.Limit && f.Limit > 0 {
 			return errEnough
 		}
-		n++
 		var it listed
 		if err := json.Unmarshal(raw, &it); err != nil {
 			return err
 		}
-		return s.print(raw, "%s\n", line(it))
+		text, cells := line(it)
+		return l.add(raw, text, cells...)
 	})
-	switch {
-	case errors.Is(err, errEnough):
+	if errors.Is(err, errEnough) {
 		_, err = fmt.Fprintf(s.errOut, "there are more than %d: --limit 0 prints all\n", f.Limit)
-	case err == nil && n == 0 && !s.json:
-		_, err = fmt.Fprintln(s.out, "none")
 	}
-	return err
+	return l.end("none", err)
 }
 
-// inState is how a line of a list by state ends.
-func (it listed) inState() string { return it.State + "\tfor " + age(it.AgeSeconds) }
+// byState are the heads of a list by state.
+var byState = []string{"queue", "consumer", "state", "for or since"}
 
-// age is a time in the two greatest of its units, or a part of a second.
-func age(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	days := int(d / (24 * time.Hour))
-	switch {
-	case days > 0:
-		return fmt.Sprintf("%dd%dh", days, int(d/time.Hour)%24)
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh%dm", int(d/time.Hour), int(d/time.Minute)%60)
-	case d >= time.Minute:
-		return fmt.Sprintf("%dm%ds", int(d/time.Minute), int(d/time.Second)%60)
+// inState is a line of a list by state.
+func (it listed) inState(c clock, names ...any) (string, []any) {
+	lasting := c.lasting(it.AgeSeconds)
+	text := ""
+	for _, name := range names {
+		text += fmt.Sprint(name) + "\t"
 	}
-	return fmt.Sprintf("%.0fs", seconds)
+	return text + it.State + "\t" + lasting, append(names, it.State, lasting)
 }
 
 // queuesCommand lists queues.
 type queuesCommand struct {
+	readFlags
 	State string `help:"Only those in this state: ${enum}. A queue comes once for each consumer that is in it." enum:",gap,lagging,blocked,paused,in-doubt,quarantined,missing,replying" default:""`
 	listFlags
 }
 
 // Run implements the verb.
 func (c *queuesCommand) Run(s *session) error {
-	return s.list("/queues", c.State, c.listFlags, url.Values{}, func(it listed) string {
-		switch {
-		case c.State != "":
-			return it.Queue + "\t" + cmp.Or(it.Consumer, "-") + "\t" + it.inState()
-		case it.GapOpen:
-			return fmt.Sprintf("%s\t%s\tposition %s, a gap", it.Queue, it.Kind, it.Position)
+	heads := []string{"queue", "kind", "position", "gap"}
+	if c.State != "" {
+		heads = byState
+	}
+	return s.list("/queues", c.State, c.listFlags, url.Values{}, heads, func(it listed) (string, []any) {
+		if c.State != "" {
+			return it.inState(s.clock, it.Queue, cmp.Or(it.Consumer, "-"))
 		}
-		return fmt.Sprintf("%s\t%s\tposition %s", it.Queue, it.Kind, it.Position)
+		text, gap := fmt.Sprintf("%s\t%s\tposition %s", it.Queue, it.Kind, it.Position), "-"
+		if it.GapOpen {
+			text, gap = text+", a gap", "gap"
+		}
+		return text, []any{it.Queue, it.Kind, it.Position, gap}
 	})
 }
 
@@ -105,36 +105,45 @@ func (c *consumersCommand) list(s *session) error {
 	if c.Named != "" {
 		query.Set("consumer", c.Named)
 	}
-	return s.list("/consumers", c.State, c.listFlags, query, func(it listed) string {
+	heads := []string{"queue", "consumer", "delivered", "position", "lag", "state", "paused"}
+	if c.State != "" {
+		heads = byState
+	}
+	return s.list("/consumers", c.State, c.listFlags, query, heads, func(it listed) (string, []any) {
 		if c.State != "" {
-			return cmp.Or(it.Queue, "-") + "\t" + cmp.Or(it.Consumer, "-") + "\t" + it.inState()
+			return it.inState(s.clock, cmp.Or(it.Queue, "-"), cmp.Or(it.Consumer, "-"))
 		}
 		paused := ""
 		if it.Paused {
 			paused = ", paused"
 		}
-		return fmt.Sprintf("%s\t%s\tdelivered %s of %s, lag %s, %s%s", it.Queue, it.Consumer, it.Delivered, it.Position, it.Lag, it.State, paused)
+		text := fmt.Sprintf("%s\t%s\tdelivered %s of %s, lag %s, %s%s", it.Queue, it.Consumer, it.Delivered, it.Position, it.Lag, it.State, paused)
+		return text, []any{it.Queue, it.Consumer, it.Delivered, it.Position, it.Lag, it.State, cmp.Or(strings.TrimPrefix(paused, ", "), "-")}
 	})
 }
 
 // chainsCommand lists chains.
 type chainsCommand struct {
+	readFlags
 	State string `help:"Those in this state: ${enum}." enum:"open,failed,timed-out" default:"open"`
 	listFlags
 }
 
 // Run implements the verb.
 func (c *chainsCommand) Run(s *session) error {
-	return s.list("/chains", c.State, c.listFlags, url.Values{}, func(it listed) string {
+	heads := []string{"chain", "state", "due, or for or since"}
+	return s.list("/chains", c.State, c.listFlags, url.Values{}, heads, func(it listed) (string, []any) {
 		if it.Due != "" {
-			return it.Tag + "\t" + it.State + "\tdue at " + it.Due
+			due := s.clock.at(it.Due)
+			return it.Tag + "\t" + it.State + "\tdue at " + due, []any{it.Tag, it.State, due}
 		}
-		return it.Tag + "\t" + it.inState()
+		return it.inState(s.clock, it.Tag)
 	})
 }
 
 // summaryCommand counts who is in trouble.
 type summaryCommand struct {
+	readFlags
 	Prefix string `help:"Only those whose queue, or tag, begins so."`
 }
 
@@ -162,6 +171,7 @@ func (c *summaryCommand) Run(s *session) error {
 		return err
 	}
 	text := ""
+	var rows []table.Row
 	for _, state := range summarized {
 		n := a.States[state]
 		if n.Count == 0 {
@@ -171,7 +181,12 @@ func (c *summaryCommand) Run(s *session) error {
 		if n.More {
 			more = " or more"
 		}
-		text += fmt.Sprintf("%s\t%d%s\tthe oldest for %s\n", state, n.Count, more, age(n.AgeSeconds))
+		lasting := s.clock.lasting(n.AgeSeconds)
+		text += fmt.Sprintf("%s\t%d%s\tthe oldest %s\n", state, n.Count, more, lasting)
+		rows = append(rows, table.Row{s.paint(state), fmt.Sprintf("%d%s", n.Count, more), lasting})
+	}
+	if s.format == asTable && len(rows) > 0 {
+		text = s.table([]string{"state", "count", "the oldest"}, rows) + "\n"
 	}
 	text = cmp.Or(text, "nothing is in trouble\n")
 	if a.Rates != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -128,6 +129,7 @@ func (c *releaseCommand) Run(s *session) error {
 
 // auditCommand prints the audit log.
 type auditCommand struct {
+	readFlags
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" optional:"" help:"Only this one's."`
 }
@@ -138,7 +140,8 @@ func (c *auditCommand) Run(s *session) error {
 	if c.Consumer != "" {
 		query.Set("consumer", c.Consumer)
 	}
-	return s.pages("/operations", query, "operations", func(raw json.RawMessage) error {
+	l := s.listing("at", "consumer", "what", "outcome", "reason", "id", "who")
+	return l.end("none", s.pages("/operations", query, "operations", func(raw json.RawMessage) error {
 		var a struct {
 			At, ID, Action, Consumer, Reason, Outcome, Error string
 			Seq                                              seq
@@ -163,6 +166,7 @@ func (c *auditCommand) Run(s *session) error {
 		if a.Error != "" {
 			outcome += " (" + a.Error + ")"
 		}
-		return s.print(raw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.At, a.Consumer, what, outcome, a.Reason, a.ID, cmp.Or(who, "-"))
-	})
+		cells := []any{s.clock.at(a.At), a.Consumer, what, outcome, a.Reason, a.ID, cmp.Or(who, "-")}
+		return l.add(raw, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", cells...), cells...)
+	}))
 }

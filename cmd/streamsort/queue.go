@@ -21,6 +21,7 @@ func (s *seq) UnmarshalJSON(raw []byte) error {
 
 // statusCommand prints a queue's status.
 type statusCommand struct {
+	readFlags
 	Queue string `arg:"" help:"The queue's name."`
 }
 
@@ -31,7 +32,7 @@ func (c *statusCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.print(raw, "%s", q)
+	return s.print(raw, "%s", q.text(s.clock))
 }
 
 // queue is a queue's status and settings, as the API shows them.
@@ -54,31 +55,31 @@ type queue struct {
 	LateSoFar             int64
 }
 
-// String is the queue in two lines.
-func (q queue) String() string {
+// text is the queue in two lines.
+func (q queue) text(c clock) string {
 	if q.Kind == "keyed" {
-		return q.keyed()
+		return q.keyed(c)
 	}
 	if q.Kind == "arrival" {
 		return fmt.Sprintf("%s: position %s, in arrival order\n  first %s\n", printable(q.Queue), q.Position, q.First)
 	}
 	gap := "no gap"
 	if q.GapOpen {
-		gap = fmt.Sprintf("a gap for %.0fs, %sparked up to %s", q.GapAgeSeconds, q.parked(), q.MaxParked)
+		gap = fmt.Sprintf("a gap %s, %sparked up to %s", c.lasting(q.GapAgeSeconds), q.parked(), q.MaxParked)
 	}
 	return fmt.Sprintf("%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
 		printable(q.Queue), q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
 }
 
 // keyed is a keyed queue in two lines.
-func (q queue) keyed() string {
+func (q queue) keyed(c clock) string {
 	waits, high := "nothing waits", ""
 	if q.Waiting > 0 {
 		more := ""
 		if q.WaitingMore {
 			more = " or more"
 		}
-		waits = fmt.Sprintf("%d%s wait, the first until %s", q.Waiting, more, q.DueAt.Format(time.RFC3339))
+		waits = fmt.Sprintf("%d%s wait, the first until %s", q.Waiting, more, c.at(q.DueAt.Format(time.RFC3339)))
 	}
 	if len(q.HighKey) > 0 {
 		high = ", keys up to " + printable(string(q.HighKey))
@@ -124,11 +125,12 @@ func (c *configureCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.print(raw, "%s", q)
+	return s.print(raw, "%s", q.text(s.clock))
 }
 
 // gapsCommand prints a queue's gaps.
 type gapsCommand struct {
+	readFlags
 	Queue string `arg:"" help:"The queue's name."`
 	Limit int    `help:"The most gaps that are printed, 1 to 1000." default:"100"`
 }
@@ -150,7 +152,7 @@ func (c *gapsCommand) Run(s *session) error {
 	for i, gap := range list.Gaps {
 		fmt.Fprintf(&text, "%s to %s", gap.From, gap.To)
 		if i == 0 {
-			fmt.Fprintf(&text, ", for %.0fs", gap.AgeSeconds)
+			text.WriteString(", " + s.clock.lasting(gap.AgeSeconds))
 		}
 		text.WriteString("\n")
 	}

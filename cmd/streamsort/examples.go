@@ -1,0 +1,127 @@
+package main
+
+import "strings"
+
+// The examples of the verbs' help.
+
+// examples are lines to type, as the help shows them.
+func examples(lines ...string) string { return "Examples:\n\n    " + strings.Join(lines, "\n    ") }
+
+// Help implements kong.HelpProvider.
+func (*putCommand) Help() string {
+	return examples("streamsort put messages.ndjson",
+		"tail -f log | streamsort put --queue-prop repo.name --seq-prop number",
+		"streamsort put --order arrival messages.ndjson")
+}
+
+// Help implements kong.HelpProvider.
+func (*tailCommand) Help() string {
+	return examples("streamsort tail orders", "streamsort tail -f orders --after 41", "streamsort tail --batches --count 3")
+}
+
+// Help implements kong.HelpProvider.
+func (*statusCommand) Help() string {
+	return examples("streamsort status orders", "streamsort status orders --watch 2s")
+}
+
+// Help implements kong.HelpProvider.
+func (*queuesCommand) Help() string {
+	return examples("streamsort queues --prefix shop/", "streamsort queues --state gap", "streamsort -o jsonl queues --limit 0")
+}
+
+// Help implements kong.HelpProvider.
+func (*gapsCommand) Help() string { return examples("streamsort gaps orders --limit 10") }
+
+// Help implements kong.HelpProvider.
+func (*summaryCommand) Help() string {
+	return examples("streamsort summary --watch 5s", "streamsort -o json summary --prefix shop/")
+}
+
+// Help implements kong.HelpProvider.
+func (*consumersCommand) Help() string {
+	return examples("streamsort consumers orders", "streamsort consumers orders billing --watch 2s",
+		"streamsort consumers --state blocked --consumer billing")
+}
+
+// Help implements kong.HelpProvider.
+func (*chainsCommand) Help() string { return examples("streamsort chains --state failed") }
+
+// Help implements kong.HelpProvider.
+func (*actsCommand) Help() string {
+	return examples("streamsort acts", "streamsort acts BATCH --start", "streamsort acts BATCH --stop")
+}
+
+// Help implements kong.HelpProvider.
+func (*auditCommand) Help() string {
+	return examples("streamsort audit orders", "streamsort --time relative audit orders billing")
+}
+
+// Help implements kong.HelpProvider.
+func (*configureCommand) Help() string {
+	return examples("streamsort configure orders policy=skip gapAfter=2m")
+}
+
+// Help implements kong.HelpProvider.
+func (*createCommand) Help() string {
+	return examples("streamsort create orders billing", "streamsort create orders audit --start latest")
+}
+
+// Help implements kong.HelpProvider.
+func (*skipCommand) Help() string {
+	return examples("streamsort skip orders billing 17 --reason 'account was closed'")
+}
+
+// Help implements kong.HelpProvider.
+func (*redriveCommand) Help() string {
+	return examples("streamsort redrive orders billing 17 --reason 'ledger is back'",
+		"streamsort redrive --all --consumer billing --error 'time*' --since 1h --reason 'ledger is back'")
+}
+
+// Help implements kong.HelpProvider.
+func (*rewindCommand) Help() string {
+	return examples("streamsort rewind orders billing 1000 --reason 'replay for the audit'",
+		"streamsort rewind --all --consumer billing --to first --reason 'replay for the audit'")
+}
+
+// Help implements kong.HelpProvider.
+func (*pauseCommand) Help() string {
+	return examples("streamsort pause orders billing --reason 'the ledger moves'",
+		"streamsort pause --all --consumer billing --reason 'the ledger moves' --yes")
+}
+
+// Help implements kong.HelpProvider.
+func (*resumeCommand) Help() string {
+	return examples("streamsort resume orders billing --reason 'it moved'",
+		"streamsort resume --all --state paused --reason 'it moved'")
+}
+
+// Help implements kong.HelpProvider.
+func (*removeCommand) Help() string {
+	return examples("streamsort remove orders billing --reason 'no longer read'")
+}
+
+// Help implements kong.HelpProvider.
+func (*settleCommand) Help() string {
+	return examples("streamsort settle orders billing TOKEN COMMITTED --reason 'the bank has the batch'")
+}
+
+// Help implements kong.HelpProvider.
+func (*releaseCommand) Help() string {
+	return examples("streamsort release orders billing TOKEN --reason 'the messages are given up'")
+}
+
+// Help implements kong.HelpProvider.
+func (*eraseCommand) Help() string {
+	return examples("streamsort erase orders --dry-run", "streamsort erase orders --reason 'asked for by its owner'",
+		"streamsort erase --tenant acme --reason 'they left'")
+}
+
+// Help implements kong.HelpProvider.
+func (*replayCommand) Help() string {
+	return examples("streamsort replay orders 1000 1999 orders.2026-03")
+}
+
+// Help implements kong.HelpProvider.
+func (*localCommand) Help() string {
+	return examples("streamsort local", "streamsort local --port 3001 --data ./tables", "streamsort local --watch --kill 0.01")
+}

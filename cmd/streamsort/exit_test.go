@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestExitCodes: those of the help.
+func TestExitCodes(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("queue") == "q" {
+			_, _ = io.WriteString(w, `{"queue":"q","first":1,"position":7}`)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"code":"no-queue","detail":"nothing was ever put to this queue"}`)
+	}))
+	t.Cleanup(server.Close)
+	for _, c := range []struct {
+		line string
+		code int
+	}{
+		{"--url " + server.URL + " status q", exitDone},
+		{"--url " + server.URL + " status other", exitRefused},
+		{"--url " + server.URL + " status", exitUsage},
+		{"--url " + server.URL + " status q --watch 1ms", exitUsage},
+		{"--url " + server.URL + " skip q c 1 --reason r --watch 1s", exitUsage},
+		{"--url " + server.URL + " acts b --stop --watch 1s", exitUsage},
+		{"--url http://127.0.0.1:1 status q", exitUnreachable},
+	} {
+		var errOut bytes.Buffer
+		if code := run(t.Context(), strings.Fields(c.line), strings.NewReader(""), io.Discard, &errOut); code != c.code {
+			t.Errorf("%s: exit code %d, want %d: %s", c.line, code, c.code, errOut.String())
+		}
+	}
+}
+
+// TestWatch reads again until it is interrupted, which is no failure, and ends where a read
+// fails.
+func TestWatch(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	calls, broken := 0, false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls++; calls == 3 && !broken {
+			interrupt()
+		}
+		if calls == 3 && broken {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"detail":"broken"}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"queue":"q","first":1,"position":7}`)
+	}))
+	t.Cleanup(server.Close)
+	line := []string{"--url", server.URL, "-o", "jsonl", "status", "q", "--watch", "100ms"}
+	var out, errOut bytes.Buffer
+	code := run(ctx, line, nil, &out, &errOut)
+	if n := strings.Count(out.String(), "\n"); code != exitDone || n < 2 || calls != 3 {
+		t.Errorf("exit code %d, %d calls, %q, %s", code, calls, out.String(), errOut.String())
+	}
+	calls, broken = 0, true
+	out.Reset()
+	code = run(t.Context(), line, nil, &out, &errOut)
+	if n := strings.Count(out.String(), "\n"); code != exitRefused || n != 2 {
+		t.Errorf("broken: exit code %d, %d calls, %q, %s", code, calls, out.String(), errOut.String())
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// The formats of --output. In text, columns are apart by tabs and times are as the API
+// gives them, for other programs; a table is for people.
+const (
+	asText  = "text"
+	asTable = "table"
+	asJSON  = "json"  // one document: a list is an array
+	asLines = "jsonl" // a document a line
+	asNone  = "none"
+)
+
+// formatOf is the format that --output means: a table where somebody looks at it.
+func formatOf(flag string, terminal bool) string {
+	switch {
+	case flag != "auto":
+		return flag
+	case terminal:
+		return asTable
+	}
+	return asText
+}
+
+// colored reports whether what is printed has colors. NO_COLOR (no-color.org) is an answer
+// where the flag is none.
+func colored(flag string, terminal bool) bool {
+	if flag == "auto" {
+		return terminal && os.Getenv("NO_COLOR") == ""
+	}
+	return flag == "always"
+}
+
+// print prints a document: as JSON, or as text, where a table has no rows for it.
+func (s *session) print(document json.RawMessage, text string, arguments ...any) error {
+	var err error
+	switch s.format {
+	case asNone:
+	case asJSON, asLines:
+		_, err = fmt.Fprintf(s.out, "%s\n", document)
+	default:
+		_, err = io.WriteString(s.out, printableLines(fmt.Sprintf(text, arguments...)))
+	}
+	return err
+}
+
+// listing is a list on its way out: text, and documents a line each, as they come; a table
+// and an array when it ends.
+type listing struct {
+	s         *session
+	heads     []string
+	rows      []table.Row
+	documents []json.RawMessage
+	n         int
+	one       bool // one was asked for: in JSON it is no array
+}
+
+// listing begins a list, with the heads of its table.
+func (s *session) listing(heads ...string) *listing {
+	return &listing{s: s, heads: heads, documents: []json.RawMessage{}}
+}
+
+// add adds an element: a document, its text, and its cells in a table.
+func (l *listing) add(raw json.RawMessage, text string, cells ...any) error {
+	l.n++
+	switch {
+	case l.s.format == asJSON && !l.one:
+		l.documents = append(l.documents, raw)
+	case l.s.format == asTable:
+		row := make(table.Row, len(cells))
+		for i, cell := range cells {
+			row[i] = l.s.paint(printable(fmt.Sprint(cell)))
+		}
+		l.rows = append(l.rows, row)
+	default:
+		return l.s.print(raw, "%s\n", text)
+	}
+	return nil
+}
+
+// end prints what is not printed yet, or that there is none. The error is the one that ended
+// the list, and why it could not be printed.
+func (l *listing) end(none string, ended error) error {
+	var err error
+	switch {
+	case l.s.format == asJSON && !l.one:
+		var document []byte
+		if document, err = json.Marshal(l.documents); err == nil {
+			err = l.s.print(document, "")
+		}
+	case l.n == 0 && ended == nil && l.s.format != asLines:
+		err = l.s.print(nil, "%s\n", none)
+	case len(l.rows) > 0:
+		_, err = fmt.Fprintln(l.s.out, l.s.table(l.heads, l.rows))
+	}
+	return errors.Join(ended, err)
+}
+
+// table is a table without lines, whose columns of numbers end at the same place.
+func (s *session) table(heads []string, rows []table.Row) string {
+	w := table.NewWriter()
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	if s.color {
+		style.Color.Header = text.Colors{text.Bold}
+	}
+	w.SetStyle(style)
+	w.SuppressTrailingSpaces()
+	head := make(table.Row, len(heads))
+	columns := make([]table.ColumnConfig, len(heads))
+	for i, name := range heads {
+		head[i], columns[i] = name, table.ColumnConfig{Number: i + 1, Align: text.AlignAuto}
+	}
+	w.AppendHeader(head)
+	w.SetColumnConfigs(columns)
+	w.AppendRows(rows)
+	return w.Render()
+}
+
+// painted are the states that have a color: red is for people to mend, yellow waits.
+var painted = map[string]text.Color{
+	"blocked": text.FgRed, "missing": text.FgRed, "failed": text.FgRed, "timed-out": text.FgRed, "in-doubt": text.FgRed,
+	"gap": text.FgYellow, "lagging": text.FgYellow, "paused": text.FgYellow, "quarantined": text.FgYellow,
+	"circuit-open": text.FgRed, "replying": text.FgYellow,
+}
+
+// paint colors a cell that is a state.
+func (s *session) paint(cell string) string {
+	state := strings.ReplaceAll(strings.ToLower(cell), "_", "-")
+	if color, ok := painted[state]; ok && s.color {
+		return color.Sprint(cell)
+	}
+	return cell
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/alecthomas/kong"
+
+	"github.com/streamsort/streamsort/internal/client"
+)
+
+// near is the name that is most like the one that was typed; empty where none is.
+func near(typed string, names []string) string {
+	best, least := "", 1+max(1, len(typed)/3)
+	for _, name := range names {
+		if d := levenshtein.ComputeDistance(strings.ToLower(typed), strings.ToLower(name)); d < least && name != typed {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// ofEnum is how the parser says that a value is none of those that there are.
+var ofEnum = regexp.MustCompile(`must be one of (.*) but got "(.*)"$`)
+
+// meant is what to type instead of a value that is none of those that there are; empty where
+// nothing is like it.
+func meant(err error) string {
+	found := ofEnum.FindStringSubmatch(err.Error())
+	if found == nil {
+		return ""
+	}
+	if name := near(found[2], strings.Split(strings.ReplaceAll(found[1], `"`, ""), ",")); name != "" {
+		return fmt.Sprintf(", did you mean %q?", name)
+	}
+	return ""
+}
+
+// typed is an argument of the line, by its name; empty where the verb has none of it.
+func typed(line *kong.Context, name string) string {
+	for _, part := range line.Path {
+		if part.Positional != nil && part.Positional.Name == name && part.Positional.Target.IsValid() {
+			return part.Positional.Target.String()
+		}
+	}
+	return ""
+}
+
+// otherName says which queue, or which consumer, is nearly called like the one that is not
+// there; empty where none is, or where it cannot be asked.
+func (s *session) otherName(err error, queue, consumer string) string {
+	var problem *client.Problem
+	if !errors.As(err, &problem) {
+		return ""
+	}
+	switch problem.Code {
+	case "no-queue":
+		return s.otherOf("queue", queue, func(prefix string) (string, string, url.Values) {
+			return "/queues", "list", url.Values{"prefix": {prefix}}
+		})
+	case "no-consumer":
+		return s.otherOf("consumer", consumer, func(string) (string, string, url.Values) {
+			return "/consumers", "consumers", url.Values{"queue": {queue}}
+		})
+	}
+	return ""
+}
+
+// otherOf looks among those that begin alike: one page of a list, which is what an error may
+// cost.
+func (s *session) otherOf(kind, name string, where func(prefix string) (path, list string, query url.Values)) string {
+	if name == "" {
+		return ""
+	}
+	path, list, query := where(string([]rune(name)[:1]))
+	var page map[string]json.RawMessage
+	if _, err := s.get(path, query, &page); err != nil {
+		return ""
+	}
+	var all []struct{ Queue, Consumer string }
+	if json.Unmarshal(page[list], &all) != nil {
+		return ""
+	}
+	var names []string
+	for _, it := range all {
+		names = append(names, map[string]string{"queue": it.Queue, "consumer": it.Consumer}[kind])
+	}
+	if other := near(name, names); other != "" {
+		return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable(name), printable(other))
+	}
+	return ""
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// The bounds of --watch: a read costs something each time.
+const (
+	shortestWatch = 100 * time.Millisecond
+	longestWatch  = time.Hour
+)
+
+// readFlags are those of each verb that only reads.
+type readFlags struct {
+	Watch time.Duration `help:"Read again so often (2s), until it is interrupted."`
+}
+
+// watchOf is how often the line says that its verb is to read again; 0 where it does not.
+func watchOf(line *kong.Context) time.Duration {
+	for _, flag := range line.Selected().Flags {
+		if every, ok := flag.Target.Interface().(time.Duration); ok && flag.Name == "watch" {
+			return every
+		}
+	}
+	return 0
+}
+
+// watched runs a verb again and again, until it fails or is interrupted. A terminal shows
+// the latest alone; what is no terminal gets one after the other.
+func (s *session) watched(every time.Duration, verb func(*session) error) error {
+	switch {
+	case every == 0:
+		return verb(s)
+	case every < shortestWatch || every > longestWatch:
+		return usageError(fmt.Sprintf("--watch is %v: it must be from %v to %v", every, shortestWatch, longestWatch))
+	}
+	for {
+		var page bytes.Buffer
+		once := *s
+		once.out = &page
+		if err := verb(&once); err != nil {
+			return err
+		}
+		if isTerminal(s.out) && (s.format == asTable || s.format == asText) {
+			const home = "\x1b[H\x1b[2J"
+			fmt.Fprintf(s.out, "%severy %v, at %s; an interrupt ends it\n\n", home, every, time.Now().Format(time.TimeOnly))
+		}
+		if _, err := page.WriteTo(s.out); err != nil {
+			return err
+		}
+		select {
+		case <-s.ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
+	}
+}
+
+// groups are the kinds of verbs, in the order of the help.
+var groups = kong.ExplicitGroups([]kong.Group{
+	{Key: "look", Title: "Look:"},
+	{Key: "feed", Title: "Put and read messages:"},
+	{Key: "steer", Title: "Steer:"},
+	{Key: "here", Title: "This machine:"},
+})

@@ -46,7 +46,7 @@ func (p *progress) moved(from, to int64) {
 // moves the cursor, then looks at the messages. Both looks are strong, so one
 // of the two sees the other.
 func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
-	highest, _ := own.max()
+	highest := own.max()
 	for {
 		if to := own.runEnd(p.cur.Position); to > p.cur.Position {
 			beyond, err := s.moveOn(ctx, to, p)

@@ -65,14 +65,11 @@ func (s seqSet) runEnd(position int64) int64 {
 	return position
 }
 
-// max is the highest seq of the set; -1, which is no seq, and false where it
-// is empty.
-func (s seqSet) max() (int64, bool) {
-	highest, found := int64(-1), false
+// max is the highest seq of the set, noSeq where it is empty.
+func (s seqSet) max() int64 {
+	highest := int64(noSeq)
 	for seq := range s {
-		if !found || seq > highest {
-			highest, found = seq, true
-		}
+		highest = max(highest, seq)
 	}
-	return highest, found
+	return highest
 }

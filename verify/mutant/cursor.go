@@ -165,9 +165,6 @@ var sorterMutants = []mutant{
 	{"seq 0 taken for nothing seen", sorterFolder, test{"./pkg/cursor", "TestHealOfAQueueThatStartsAtZero"}, []edit{
 		{"advance.go", "return piece{end: end, beyond: end}, err", "return piece{end: end}, err"},
 	}},
-	{"nothing known taken for seq 0", sorterFolder, test{"./pkg/cursor", "TestRecheckOfAnEmptyQueueThatStartsAtZero"}, []edit{
-		{"seq.go", "highest, found := int64(-1), false", "highest, found := int64(0), false"},
-	}},
 	{"a put is stored in an erased queue", sorterFolder, schedules, []edit{
 		{"put.go", "if errors.Is(moved.err, ErrErased) {\n\t\t\t// What", "if false {\n\t\t\t// What"},
 	}},

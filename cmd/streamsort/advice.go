@@ -23,7 +23,7 @@ func advice(err error, api string) string {
 		if errors.As(err, &request) && !strings.HasPrefix(request.URL, api) {
 			return "nothing answers there: is AWS_ENDPOINT_URL_DYNAMODB what `streamsort local` prints as \"DynamoDB at\"?"
 		}
-		return "nothing answers at " + api + ": `streamsort local` starts a stack here; --url or STREAMSORT_URL says where another is"
+		return "nothing answers at " + api + ": `streamsort local` starts a stack here; --url, STREAMSORT_URL or a context says where another is"
 	case errors.As(err, &problem) && problem.Code == "":
 		return adviceAbout(problem.Status)
 	case errors.As(err, &problem) && problem.Code == "quota" && !problem.MayPass():

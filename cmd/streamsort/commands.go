@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -21,22 +22,24 @@ import (
 
 // commands are the verbs and their flags.
 type commands struct {
-	URL    string `help:"Where the API is." default:"http://127.0.0.1:3000" env:"STREAMSORT_URL"`
-	Token  string `help:"A token (JWT) for the tenants' API, in place of a signature." env:"STREAMSORT_TOKEN"`
-	Sign   bool   `help:"Sign requests for IAM, also where the address is no name of API Gateway's own: a custom domain." env:"STREAMSORT_SIGN"`
-	Region string `help:"The region of the API and of the tables, where neither the address nor AWS's configuration says it."`
-	Output string `short:"o" help:"How to print: ${enum}. A list is an array in json, and a document a line in jsonl; text has columns apart by tabs. auto is a table on a terminal, and text elsewhere." enum:"auto,text,table,json,jsonl,none" default:"auto"`
-	Time   string `help:"How to print times: ${enum}. auto is relative in a table, and as the API gives them elsewhere. JSON has them as they are." enum:"auto,relative,iso,unix" default:"auto"`
-	Color  string `help:"Whether to print in colors: ${enum}. auto is on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto"`
+	Context string `help:"The context, by name: see streamsort context --help." env:"STREAMSORT_CONTEXT"`
+	URL     string `help:"Where the API is, in place of a context; http://127.0.0.1:3000 where neither is given nor in use." env:"STREAMSORT_URL"`
+	Token   string `help:"A token (JWT) for the tenants' API, in place of a signature." env:"STREAMSORT_TOKEN"`
+	Sign    bool   `help:"Sign requests for IAM, also where the address is no name of API Gateway's own: a custom domain." env:"STREAMSORT_SIGN"`
+	Region  string `help:"The region of the API and of the tables, where neither the address nor AWS's configuration says it."`
+	Output  string `short:"o" help:"How to print: ${enum}. A list is an array in json, and a document a line in jsonl; text has columns apart by tabs. auto is a table on a terminal, and text elsewhere." enum:"auto,text,table,json,jsonl,none" default:"auto"`
+	Time    string `help:"How to print times: ${enum}. auto is relative in a table, and as the API gives them elsewhere. JSON has them as they are." enum:"auto,relative,iso,unix" default:"auto"`
+	Color   string `help:"Whether to print in colors: ${enum}. auto is on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto"`
 
 	Version kong.VersionFlag `help:"Print the version."`
 
-	Local  localCommand  `cmd:"" group:"here" help:"Run the stack on this machine, until it is interrupted."`
-	Put    putCommand    `cmd:"" group:"feed" help:"Put messages: a JSON document a line, from a file or standard input."`
-	Tail   tailCommand   `cmd:"" group:"feed" help:"Print a queue's messages in order."`
-	Status statusCommand `cmd:"" group:"look" help:"Print how far a queue is."`
-	Queues queuesCommand `cmd:"" group:"look" help:"Print which queues there are, or which are in a state."`
-	Gaps   gapsCommand   `cmd:"" group:"look" help:"Print the missing seqs of a queue."`
+	Local    localCommand   `cmd:"" group:"here" help:"Run the stack on this machine, until it is interrupted."`
+	Contexts contextCommand `cmd:"" name:"context" group:"here" help:"Names for stacks: add, use, list or remove one."`
+	Put      putCommand     `cmd:"" group:"feed" help:"Put messages: a JSON document a line, from a file or standard input."`
+	Tail     tailCommand    `cmd:"" group:"feed" help:"Print a queue's messages in order."`
+	Status   statusCommand  `cmd:"" group:"look" help:"Print how far a queue is."`
+	Queues   queuesCommand  `cmd:"" group:"look" help:"Print which queues there are, or which are in a state."`
+	Gaps     gapsCommand    `cmd:"" group:"look" help:"Print the missing seqs of a queue."`
 
 	Configure configureCommand `cmd:"" group:"steer" help:"Change a queue's settings, or make a queue with them."`
 
@@ -65,6 +68,8 @@ type session struct {
 	asks        bool // whether somebody at a terminal can be asked
 	out, errOut io.Writer
 	url, token  string
+	given       place  // what the flags say, without a context
+	dynamoDB    string // the context's own server
 	sign        bool
 	region      string
 	format      string // of --output, never auto
@@ -81,7 +86,7 @@ func (s *session) client() (*client.Client, error) {
 		return nil, usageError("--sign and --token are both given: a request is signed, or has a token")
 	case s.token != "":
 		return client.NewWithToken(s.url, func(context.Context) (string, error) { return s.token, nil })
-	case s.sign || s.region != "":
+	case s.sign || s.given.Region != "": // the region of a context is that of its tables too
 		return client.NewSigned(s.url, s.region)
 	}
 	return client.New(s.url)
@@ -120,8 +125,10 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 		fmt.Fprintf(errOut, "streamsort: %v%s; see `%s --help`\n", err, meant(err), verbOf(err))
 		return exitUsage
 	}
-	s := c.session(ctx, line, in, out, errOut)
-	err = s.watched(watchOf(line), func(s *session) error { return line.Run(s) })
+	s, err := c.session(ctx, line, in, out, errOut)
+	if err == nil {
+		err = s.watched(watchOf(line), func(s *session) error { return line.Run(s) })
+	}
 	code := exitOf(err)
 	switch code {
 	case exitUsage:
@@ -137,9 +144,9 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 }
 
 // session is what the flags say.
-func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader, out, errOut io.Writer) *session {
+func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader, out, errOut io.Writer) (*session, error) {
 	s := &session{
-		ctx: ctx, in: in, out: out, errOut: errOut, url: c.URL, token: c.Token, sign: c.Sign, region: c.Region,
+		ctx: ctx, in: in, out: out, errOut: errOut, token: c.Token, given: place{URL: c.URL, Region: c.Region, Sign: c.Sign},
 		format: formatOf(c.Output, isTerminal(out)), color: colored(c.Color, isTerminal(out)), watching: watchOf(line) > 0,
 		terminal: isTerminal(errOut), asks: isTerminal(errOut) && isTerminal(in), grace: grace,
 	}
@@ -147,7 +154,13 @@ func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader
 	if s.color {
 		text.EnableColors() // also where --color says so and the environment does not
 	}
-	return s
+	at := s.given
+	var err error
+	if !strings.HasPrefix(line.Command(), "context ") && line.Command() != "local" { // those work on no stack that is there
+		at, err = c.place()
+	}
+	s.url, s.region, s.sign, s.dynamoDB = at.URL, at.Region, at.Sign, at.DynamoDB
+	return s, err
 }
 
 // verbOf is what was typed up to the verb, as far as it was understood, of a line

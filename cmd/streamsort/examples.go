@@ -125,3 +125,20 @@ func (*replayCommand) Help() string {
 func (*localCommand) Help() string {
 	return examples("streamsort local", "streamsort local --port 3001 --data ./tables", "streamsort local --watch --kill 0.01")
 }
+
+// Help implements kong.HelpProvider.
+func (*contextAdd) Help() string {
+	return examples("streamsort context add prod --stack Streamsort --region eu-west-1",
+		"streamsort context add test --url https://queues.example.com --sign --region eu-west-1")
+}
+
+// Help implements kong.HelpProvider.
+func (*contextUse) Help() string {
+	return examples("streamsort context use prod", "streamsort --context prod summary")
+}
+
+// Help implements kong.HelpProvider.
+func (*contextList) Help() string { return examples("streamsort context list") }
+
+// Help implements kong.HelpProvider.
+func (*contextRemove) Help() string { return examples("streamsort context remove prod") }

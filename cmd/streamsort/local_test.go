@@ -15,6 +15,8 @@ import (
 
 // TestLocalSaysWhereLogsAre: at the address that is printed, with a name that is printed.
 func TestLocalSaysWhereLogsAre(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
 	ctx, end := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
@@ -41,8 +43,14 @@ func TestLocalSaysWhereLogsAre(t *testing.T) {
 	} else if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
 		t.Errorf("%s%s: %s", logs, function, response.Status)
 	}
+	if all, err := readPlaces(); err != nil || all.Contexts["local"].URL == "" || !strings.HasPrefix(logs, all.Contexts["local"].URL) || all.Contexts["local"].DynamoDB == "" {
+		t.Errorf("while it runs: %+v, %v; the logs are at %s", all, err, logs)
+	}
 	end()
 	if code := <-ended; code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+	if all, err := readPlaces(); err != nil || len(all.Contexts) != 0 {
+		t.Errorf("after it: %+v, %v", all, err)
 	}
 }

@@ -30,6 +30,25 @@ func withoutBus(env map[string]string) map[string]string {
 	return env
 }
 
+// localContext is the context of the stack that runs here.
+const localContext = "local"
+
+// register makes the context of a local stack, until it is forgotten. That of a stack which
+// was started later stays.
+func register(p place) (forget func(), err error) {
+	all, err := readPlaces()
+	if err != nil {
+		return func() {}, err
+	}
+	all.Contexts[localContext] = p
+	return func() {
+		if now, err := readPlaces(); err == nil && now.Contexts[localContext] == p {
+			now.forget(localContext)
+			_ = now.write() // the next stack replaces what stays
+		}
+	}, all.write()
+}
+
 // Run implements the verb.
 func (c *localCommand) Run(s *session) error {
 	config := localstack.Config{
@@ -57,6 +76,11 @@ func (c *localCommand) Run(s *session) error {
 		return err
 	}
 	defer stack.Close()
+	forget, err := register(place{URL: stack.URL(), DynamoDB: stack.DynamoDB()})
+	if err != nil {
+		fmt.Fprintln(s.errOut, "streamsort: there is no context `local`:", err)
+	}
+	defer forget()
 	fmt.Fprintf(s.out, "%s runs after %.1fs; interrupt to end\n", stack.URL(), time.Since(began).Seconds())
 	for _, a := range stack.Addresses() {
 		fmt.Fprintf(s.out, "  %s at %s\n", a.Name, a.URL)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -41,6 +43,10 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(stack.Close)
+	outputs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		describeStack(w, r, stack.URL())
+	}))
+	t.Cleanup(outputs.Close)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		// archive does what the sweep does when all consumers are past a seq.
@@ -50,10 +56,31 @@ func TestScripts(t *testing.T) {
 			// root can make.
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("STREAMSORT_URL", stack.URL())
+			env.Setenv("CLOUDFORMATION", outputs.URL)
 			env.Setenv("AWS_ENDPOINT_URL_DYNAMODB", stack.DynamoDB())
 			return nil
 		},
 	})
+}
+
+// describeStack answers as CloudFormation does about the stack Streamsort, whose API is at a
+// URL, about Empty, which has no outputs, and about others, which are not there.
+func describeStack(w http.ResponseWriter, r *http.Request, api string) {
+	output := ""
+	switch r.FormValue("StackName") {
+	case "Streamsort":
+		output = "<Outputs><member><OutputKey>SortFunctionName</OutputKey><OutputValue>x</OutputValue></member>" +
+			"<member><OutputKey>ApiUrl</OutputKey><OutputValue>" + api + "/</OutputValue></member></Outputs>"
+	case "Empty":
+	default:
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>`+
+			`<Message>Stack with id `+r.FormValue("StackName")+` does not exist</Message></Error></ErrorResponse>`)
+		return
+	}
+	_, _ = io.WriteString(w, `<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult><Stacks><member>`+
+		`<StackName>`+r.FormValue("StackName")+`</StackName><StackStatus>CREATE_COMPLETE</StackStatus><CreationTime>2026-01-01T00:00:00Z</CreationTime>`+
+		output+`</member></Stacks></DescribeStacksResult></DescribeStacksResponse>`)
 }
 
 // archiveUpTo archives a queue up to a seq.

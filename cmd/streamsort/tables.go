@@ -13,7 +13,22 @@ import (
 // tables is where the tables are, and who we are there, for the verbs that work on the
 // tables themselves, without the API.
 func (s *session) tables() (awsenv.Settings, error) {
-	env, err := awsenv.Read("DYNAMODB", "")
+	if s.dynamoDB != "" {
+		return awsenv.Read("DYNAMODB", s.dynamoDB)
+	}
+	found, err := s.service("DYNAMODB")
+	if err != nil {
+		return found, fmt.Errorf("%w: this verb works on the tables themselves; set AWS_ENDPOINT_URL_DYNAMODB to what "+
+			"`streamsort local` prints as \"DynamoDB at\", or, for those on AWS, AWS_REGION (--region), and AWS_ACCESS_KEY_ID "+
+			"and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or run under a role", err)
+	}
+	return found, nil
+}
+
+// service is where a service is, by its name in the variables of endpoints, and who we are
+// there.
+func (s *session) service(name string) (awsenv.Settings, error) {
+	env, err := awsenv.Read(name, "")
 	if err == nil && env.Endpoint != nil && strings.HasPrefix(*env.Endpoint, "http:") {
 		return env, nil // a server of one's own, which takes any keys
 	}
@@ -25,10 +40,5 @@ func (s *session) tables() (awsenv.Settings, error) {
 	if err = errors.New("there is no region"); found.Region != "" {
 		_, err = found.Credentials.Retrieve(s.ctx)
 	}
-	if err != nil {
-		return found, fmt.Errorf("%w: this verb works on the tables themselves; set AWS_ENDPOINT_URL_DYNAMODB to what "+
-			"`streamsort local` prints as \"DynamoDB at\", or, for those on AWS, AWS_REGION (--region), and AWS_ACCESS_KEY_ID "+
-			"and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or run under a role", err)
-	}
-	return found, nil
+	return found, err
 }

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+)
+
+// contextCommand are the verbs about contexts.
+type contextCommand struct {
+	Add    contextAdd    `cmd:"" help:"Give a stack a name: one of CloudFormation by --stack, or an address by --url."`
+	Use    contextUse    `cmd:"" help:"Use a context wherever no --context, --url or variable says another."`
+	List   contextList   `cmd:"" help:"Print the contexts; a * is at the one in use."`
+	Remove contextRemove `cmd:"" help:"Forget a context. The stack is not touched."`
+}
+
+type contextAdd struct {
+	Name  string `arg:"" help:"What to call it: 1 to 64 letters, digits, dots, dashes and underscores."`
+	Stack string `help:"The stack of CloudFormation, in the region of --region or of AWS's configuration. Its output ApiUrl is read now, once."`
+}
+
+// Run implements the verb.
+func (c *contextAdd) Run(s *session) error {
+	if !contextName.MatchString(c.Name) {
+		return usageError(fmt.Sprintf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.Name))
+	}
+	if (c.Stack == "") == (s.given.URL == "") {
+		return usageError("either --stack or --url must be given")
+	}
+	added := place{URL: s.given.URL, Region: s.given.Region, Sign: s.given.Sign}
+	if c.Stack != "" {
+		var err error
+		if added, err = s.deployed(c.Stack); err != nil {
+			return err
+		}
+	} else if u, err := url.Parse(added.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return usageError(fmt.Sprintf("--url is %q: it must be like https://ID.execute-api.REGION.amazonaws.com, with no password in it", added.URL))
+	}
+	all, err := readPlaces()
+	if err != nil {
+		return err
+	}
+	all.Contexts[c.Name] = added
+	if err := all.write(); err != nil {
+		return err
+	}
+	return s.printPlace(c.Name, added, "added\t"+added.URL)
+}
+
+// deployed is what the outputs of a stack say.
+func (s *session) deployed(stack string) (place, error) {
+	where, err := s.service("CLOUDFORMATION")
+	if err != nil {
+		return place{}, fmt.Errorf("%w: set AWS_REGION (--region), and AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run under a role", err)
+	}
+	where.Region = cmp.Or(s.given.Region, where.Region)
+	answer, err := cloudformation.New(cloudformation.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}).
+		DescribeStacks(s.ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
+	if err != nil {
+		return place{}, fmt.Errorf("stack %s in %s: %w", stack, where.Region, err)
+	}
+	var names []string
+	for _, described := range answer.Stacks {
+		for _, output := range described.Outputs {
+			names = append(names, aws.ToString(output.OutputKey))
+			if aws.ToString(output.OutputKey) == "ApiUrl" {
+				return place{URL: strings.TrimSuffix(aws.ToString(output.OutputValue), "/"), Region: where.Region, Stack: stack, Sign: s.given.Sign}, nil
+			}
+		}
+	}
+	return place{}, fmt.Errorf("stack %s in %s has no output ApiUrl (it has: %s): is it this project's?",
+		stack, where.Region, cmp.Or(strings.Join(names, ", "), "none"))
+}
+
+// printPlace prints a context, and what was done with it.
+func (s *session) printPlace(name string, p place, what string) error {
+	document, err := json.Marshal(map[string]any{"name": name, "context": p})
+	if err != nil {
+		return err
+	}
+	return s.print(document, "%s\t%s\n", name, what)
+}
+
+type contextUse struct {
+	Name string `arg:"" help:"The context's name."`
+}
+
+// Run implements the verb.
+func (c *contextUse) Run(s *session) error {
+	all, err := readPlaces()
+	if err != nil {
+		return err
+	}
+	used, err := all.named(c.Name)
+	if err != nil {
+		return err
+	}
+	all.Current = c.Name
+	if err := all.write(); err != nil {
+		return err
+	}
+	return s.printPlace(c.Name, used, "in use\t"+used.URL)
+}
+
+type contextList struct{}
+
+// Run implements the verb.
+func (*contextList) Run(s *session) error {
+	all, err := readPlaces()
+	if err != nil {
+		return err
+	}
+	l := s.listing("name", "in use", "url", "region", "stack")
+	for _, name := range slices.Sorted(maps.Keys(all.Contexts)) {
+		p := all.Contexts[name]
+		raw, err := json.Marshal(map[string]any{"name": name, "context": p, "inUse": name == all.Current})
+		used := "-"
+		if name == all.Current {
+			used = "*"
+		}
+		cells := []any{name, used, p.URL, cmp.Or(p.Region, "-"), cmp.Or(p.Stack, "-")}
+		if err = errors.Join(err, l.add(raw, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", cells...), cells...)); err != nil {
+			return err
+		}
+	}
+	return l.end("none", nil)
+}
+
+type contextRemove struct {
+	Name string `arg:"" help:"The context's name."`
+}
+
+// Run implements the verb.
+func (c *contextRemove) Run(s *session) error {
+	all, err := readPlaces()
+	if err != nil {
+		return err
+	}
+	gone, err := all.named(c.Name)
+	if err != nil {
+		return err
+	}
+	all.forget(c.Name)
+	if err := all.write(); err != nil {
+		return err
+	}
+	return s.printPlace(c.Name, gone, "removed")
+}
+
+// forget forgets a context; none is in use then, if that was.
+func (p *places) forget(name string) {
+	delete(p.Contexts, name)
+	if p.Current == name {
+		p.Current = ""
+	}
+}

@@ -85,8 +85,9 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	if err == nil && !numbered(cur) {
 		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.is())
 	}
-	if err == nil && slices.ContainsFunc(places, func(i int) bool { return !cur.fits(messages[i].Seq) }) {
-		// A caller that gets FULL may give up: memory is not good enough for that.
+	// A caller that gets FULL may give up: memory is not good enough for that. Nor is it for a batch that
+	// would be one item, if only another process had put what is before it.
+	if err == nil && (slices.ContainsFunc(places, func(i int) bool { return !cur.fits(messages[i].Seq) }) || awaited(cur, messages, places)) {
 		cur, err = s.readCursor(ctx, queue)
 	}
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 // packed runs, each one item and one move, as long as no gap is open; the results say so. It
 // returns the places of all others, which are put singly, and the last run that it tried to store.
 func (s *Sorter) putPacks(ctx context.Context, messages []Message, places []int, results []Result, p *progress) (singles []int, pack Message) {
-	bySeq := slices.Clone(places)
-	slices.SortStableFunc(bySeq, func(i, k int) int { return cmp.Compare(messages[i].Seq, messages[k].Seq) })
+	bySeq := inOrder(messages, places)
 	behind, _ := slices.BinarySearchFunc(bySeq, p.cur.Position+1, func(i int, seq int64) int { return cmp.Compare(messages[i].Seq, seq) })
 	singles, rest := bySeq[:behind:behind], bySeq[behind:]
 	for !p.cur.GapOpen() {
@@ -34,6 +33,25 @@ func (s *Sorter) putPacks(ctx context.Context, messages []Message, places []int,
 		}
 	}
 	return singles, pack
+}
+
+// awaited reports whether messages would begin with a packed run, were the position right before them and no
+// gap open, and by this cursor they do not: it may be an older one. The strong read that tells
+// is paid by the first two messages that need no item of their own.
+func awaited(cur Cursor, messages []Message, places []int) bool {
+	if !cur.Settings.Packs {
+		return false
+	}
+	bySeq := inOrder(messages, places)
+	first := messages[bySeq[0]].Seq
+	return (first > cur.Position+1 || first == cur.Position+1 && cur.GapOpen()) && packable(messages, bySeq, first-1) >= 2
+}
+
+// inOrder are places in the order of their messages' seqs.
+func inOrder(messages []Message, places []int) []int {
+	bySeq := slices.Clone(places)
+	slices.SortStableFunc(bySeq, func(i, k int) int { return cmp.Compare(messages[i].Seq, messages[k].Seq) })
+	return bySeq
 }
 
 // packable is how many of the messages at these places, in the order of their seqs, are one

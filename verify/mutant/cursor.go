@@ -107,7 +107,7 @@ var sorterMutants = []mutant{
 		{"store_cursors.go", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)),"},
 	}},
 	{"full from memory (V11)", sorterFolder, trace("V11"), []edit{
-		{"put.go", "if err == nil && slices.ContainsFunc(", "if false && slices.ContainsFunc("},
+		{"put.go", "if err == nil && (slices.ContainsFunc(", "if err == nil && (false && slices.ContainsFunc("},
 	}},
 	{"no look before the put (V7)", sorterFolder, trace("V7"), []edit{
 		{"put.go", "case m.Seq <= cur.Position:", "case false:"},

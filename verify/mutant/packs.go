@@ -36,6 +36,9 @@ var packMutants = []mutant{
 	{"packs: whatever stands there is overwritten", sorterFolder, packSchedules("two meet a dead one"), []edit{
 		{"store_messages.go", "ddb.Or(s.queueKey.Missing(), isDead))", "ddb.Or(s.queueKey.Missing(), s.queueKey.Exists(), isDead))"},
 	}},
+	{"packs: an older position is believed", sorterFolder, test{"./pkg/cursor", "TestBatchesOfManyProcesses"}, []edit{
+		{"put.go", "|| awaited(cur, messages, places)) {", ") {"},
+	}},
 	{"packs: one counts as one message", sorterFolder, packSchedules("a single at its first"), []edit{
 		{"advance.go", "if len(m.Packed) > 0 {\n\t\t\treturn piece", "if false {\n\t\t\treturn piece"},
 	}},

@@ -28,7 +28,7 @@ func (w Workload) PackedRate() float64 {
 // Alone is how many messages a second one producer sends to one queue whose batches are one item,
 // where it waits for each answer before it sends the next: by the times that are assumed.
 func (w Workload) Alone() float64 {
-	return float64(w.Batch) / (2*trip*float64(w.Batch)/w.perPack() + work)
+	return float64(w.Batch) / (trip + 2*trip*float64(w.Batch)/w.perPack() + work)
 }
 
 // perPack is how many messages one item has.

@@ -139,14 +139,14 @@ func (w Workload) sync() flow {
 }
 
 // packs: the producer moves the cursor, and each of its batches of JSON is an item, or several of
-// the most messages.
+// the most messages; the process that has a request is not that which had the queue's last one, so it looks.
 func (w Workload) packs() flow {
 	each := at(Packed, float64(w.Batch))
 	items := w.Rate / w.perPack()
 	calls, looks := w.sortLooks(items, syncWindow)
 	// A move is one unit, and the rest of them KBs.
 	bytes := (each.Writes - items/w.Rate) * 1024
-	return flow{each.times(w.Rate).plus(Heal.times(looks)), 2 * items / w.requests(), calls, 1, items, bytes, items, DeliverPacked}
+	return flow{each.times(w.Rate).plus(Heal.times(looks)).plus(Units{Reads: w.requests()}), 1 + 2*items/w.requests(), calls, 1, items, bytes, items, DeliverPacked}
 }
 
 // sortLooks is how often a second sort is called, and looks at a queue, where it gathers

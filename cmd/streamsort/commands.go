@@ -38,6 +38,8 @@ type commands struct {
 	Put      putCommand     `cmd:"" group:"feed" help:"Put messages: a JSON document a line, from a file or standard input."`
 	Tail     tailCommand    `cmd:"" group:"feed" help:"Print a queue's messages in order."`
 	Status   statusCommand  `cmd:"" group:"look" help:"Print how far a queue is."`
+	Queue    queueCommand   `cmd:"" group:"look" help:"Print a queue: how far it is, its settings, what is missing, and its consumers."`
+	Inspect  inspectCommand `cmd:"" group:"look" help:"Print a message, QUEUE@SEQ: when it came, what is in it, which consumers have it, and what operators did about it."`
 	Queues   queuesCommand  `cmd:"" group:"look" help:"Print which queues there are, or which are in a state."`
 	Gaps     gapsCommand    `cmd:"" group:"look" help:"Print the missing seqs of a queue."`
 

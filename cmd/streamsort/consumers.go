@@ -140,17 +140,25 @@ func (c *consumersCommand) Run(s *session) error {
 	if c.Consumer != "" {
 		query.Set("consumer", c.Consumer)
 	}
-	l := s.listing("consumer", "delivered", "position", "lag", "state", "what it is at")
+	l := s.consumersList()
 	l.one = c.Consumer != ""
-	return l.end("no consumer", s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
-		var it consumer
-		if err := json.Unmarshal(raw, &it); err != nil {
-			return err
-		}
-		state := it.state(s.clock)
-		text := fmt.Sprintf("%s\tdelivered %s of %s, lag %s%s", it.Consumer, it.Delivered, it.Position, it.Lag, state)
-		return l.add(raw, text, it.Consumer, it.Delivered, it.Position, it.Lag, it.State, strings.TrimPrefix(state, ": "))
-	}))
+	return l.end("no consumer", s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error { return s.listConsumer(l, raw) }))
+}
+
+// consumersList begins a list of a queue's consumers.
+func (s *session) consumersList() *listing {
+	return s.listing("consumer", "delivered", "position", "lag", "state", "what it is at")
+}
+
+// listConsumer adds a consumer to a list of its queue's.
+func (s *session) listConsumer(l *listing, raw json.RawMessage) error {
+	var it consumer
+	if err := json.Unmarshal(raw, &it); err != nil {
+		return err
+	}
+	state := it.state(s.clock)
+	text := fmt.Sprintf("%s\tdelivered %s of %s, lag %s%s", it.Consumer, it.Delivered, it.Position, it.Lag, state)
+	return l.add(raw, text, it.Consumer, it.Delivered, it.Position, it.Lag, it.State, strings.TrimPrefix(state, ": "))
 }
 
 // pages asks for one page after the other, and calls hand for each element of the list

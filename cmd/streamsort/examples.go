@@ -16,12 +16,22 @@ func (*putCommand) Help() string {
 
 // Help implements kong.HelpProvider.
 func (*tailCommand) Help() string {
-	return examples("streamsort tail orders", "streamsort tail -f orders --after 41", "streamsort tail --batches --count 3")
+	return examples("streamsort tail orders", "streamsort tail -f orders --from 42", "streamsort tail -f orders --consumer billing", "streamsort tail --batches --count 3")
 }
 
 // Help implements kong.HelpProvider.
 func (*statusCommand) Help() string {
 	return examples("streamsort status orders", "streamsort status orders --watch 2s")
+}
+
+// Help implements kong.HelpProvider.
+func (*queueCommand) Help() string {
+	return examples("streamsort queue orders", "streamsort queue orders --watch 2s")
+}
+
+// Help implements kong.HelpProvider.
+func (*inspectCommand) Help() string {
+	return examples("streamsort inspect orders@42", "streamsort -o json inspect orders@42")
 }
 
 // Help implements kong.HelpProvider.

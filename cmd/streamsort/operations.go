@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -142,31 +141,42 @@ func (c *auditCommand) Run(s *session) error {
 	}
 	l := s.listing("at", "consumer", "what", "outcome", "reason", "id", "who")
 	return l.end("none", s.pages("/operations", query, "operations", func(raw json.RawMessage) error {
-		var a struct {
-			At, ID, Action, Consumer, Reason, Outcome, Error string
-			Seq                                              seq
-			Request                                          map[string]string
-			Who                                              struct{ Kind, Name, Client string }
-		}
+		var a operation
 		if err := json.Unmarshal(raw, &a); err != nil {
 			return err
 		}
-		what := a.Action
-		if a.Seq != "" && len(a.Request) == 0 {
-			what += " " + string(a.Seq)
+		cells := []any{}
+		for _, text := range a.texts(s.clock) {
+			cells = append(cells, text)
 		}
-		for _, name := range slices.Sorted(maps.Keys(a.Request)) {
-			what += " " + name + "=" + a.Request[name]
-		}
-		who := strings.TrimSpace(a.Who.Kind + " " + a.Who.Name)
-		if a.Who.Client != "" {
-			who += " by " + a.Who.Client
-		}
-		outcome := a.Outcome
-		if a.Error != "" {
-			outcome += " (" + a.Error + ")"
-		}
-		cells := []any{s.clock.at(a.At), a.Consumer, what, outcome, a.Reason, a.ID, cmp.Or(who, "-")}
-		return l.add(raw, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", cells...), cells...)
+		return l.add(raw, strings.Join(a.texts(s.clock), "\t"), cells...)
 	}))
+}
+
+// operation is an entry of the audit log, as the API shows it.
+type operation struct {
+	At, ID, Action, Consumer, Reason, Outcome, Error string
+	Seq                                              seq
+	Request                                          map[string]string
+	Who                                              struct{ Kind, Name, Client string }
+}
+
+// texts are when, whose, what, how it ended, why, its id, and by whom.
+func (a operation) texts(c clock) []string {
+	what := a.Action
+	if a.Seq != "" && len(a.Request) == 0 {
+		what += " " + string(a.Seq)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Request)) {
+		what += " " + name + "=" + a.Request[name]
+	}
+	who := strings.TrimSpace(a.Who.Kind + " " + a.Who.Name)
+	if a.Who.Client != "" {
+		who += " by " + a.Who.Client
+	}
+	outcome := a.Outcome
+	if a.Error != "" {
+		outcome += " (" + a.Error + ")"
+	}
+	return []string{c.at(a.At), a.Consumer, what, outcome, a.Reason, a.ID, cmp.Or(who, "-")}
 }

@@ -137,6 +137,15 @@ type gapsCommand struct {
 
 // Run implements the verb.
 func (c *gapsCommand) Run(s *session) error {
+	raw, text, err := s.gaps(c.Queue, c.Limit)
+	if err != nil {
+		return err
+	}
+	return s.print(raw, "%s", text)
+}
+
+// gaps are the first gaps of a queue, as the API shows them and as lines.
+func (s *session) gaps(queue string, limit int) (json.RawMessage, string, error) {
 	var list struct {
 		Gaps []struct {
 			From, To   seq
@@ -144,9 +153,9 @@ func (c *gapsCommand) Run(s *session) error {
 		}
 		More bool
 	}
-	raw, err := s.get("/gaps", url.Values{"queue": {c.Queue}, "limit": {strconv.Itoa(c.Limit)}}, &list)
+	raw, err := s.get("/gaps", url.Values{"queue": {queue}, "limit": {strconv.Itoa(limit)}}, &list)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	var text strings.Builder
 	for i, gap := range list.Gaps {
@@ -162,5 +171,5 @@ func (c *gapsCommand) Run(s *session) error {
 	if list.More {
 		text.WriteString("and perhaps more\n")
 	}
-	return s.print(raw, "%s", text.String())
+	return raw, text.String(), nil
 }

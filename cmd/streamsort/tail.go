@@ -5,16 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // tailCommand prints a queue's messages.
 type tailCommand struct {
-	Queue  string `arg:"" optional:"" help:"The queue's name; with --batches, all queues where none is given."`
-	After  string `help:"Begin after this seq; at the queue's first where none is given."`
-	Follow bool   `short:"f" help:"Go on as the queue moves, until it is interrupted; a queue that is not there yet is waited for."`
+	Queue    string `arg:"" optional:"" help:"The queue's name; with --batches, all queues where none is given."`
+	After    string `help:"Begin after this seq; at the queue's first where nothing is given."`
+	From     string `help:"Begin at this seq."`
+	Consumer string `help:"Begin with what this consumer has not had."`
+	Follow   bool   `short:"f" help:"Go on as the queue moves, until it is interrupted; a queue that is not there yet is waited for."`
 
 	Batches       bool   `help:"Print the batches that leave by the cursors' stream instead, from its oldest record on, until it is interrupted. The stream is that of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Count         int    `help:"With --batches: end after so many."`
@@ -28,8 +33,10 @@ const followEvery = time.Second
 // Run implements the verb.
 func (c *tailCommand) Run(s *session) error {
 	switch {
-	case c.Batches && (c.After != "" || c.Follow):
-		return usageError("--after and --follow are for a queue's messages: --batches begins with the stream's oldest record, and goes on")
+	case c.Batches && (c.begins() > 0 || c.Follow):
+		return usageError("--after, --from, --consumer and --follow are for a queue's messages: --batches begins with the stream's oldest record, and goes on")
+	case c.begins() > 1:
+		return usageError("--after, --from and --consumer each say where to begin: give one")
 	case c.Count < 0:
 		return usageError(fmt.Sprintf("--count is %d: it must be 1 or more", c.Count))
 	case c.Batches:
@@ -42,9 +49,48 @@ func (c *tailCommand) Run(s *session) error {
 	return c.messages(s)
 }
 
+// begins is how many flags say where to begin.
+func (c *tailCommand) begins() (n int) {
+	for _, where := range []string{c.After, c.From, c.Consumer} {
+		if where != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// place is the seq behind which to begin; empty for the queue's first.
+func (c *tailCommand) place(s *session) (string, error) {
+	switch {
+	case c.From == "0":
+		return "", nil
+	case c.From != "":
+		from, err := cursor.ParseSeq(c.From)
+		if err != nil {
+			return "", usageError(fmt.Sprintf("--from is %q: %v", c.From, err))
+		}
+		return strconv.FormatInt(from-1, 10), nil
+	case c.Consumer == "":
+		return c.After, nil
+	}
+	after := ""
+	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
+	err := s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
+		var it consumer
+		err := json.Unmarshal(raw, &it)
+		after = string(it.Delivered)
+		return err
+	})
+	return strings.TrimPrefix(after, "-1"), err // -1: before the seq 0
+}
+
 // messages prints the queue's messages.
 func (c *tailCommand) messages(s *session) error {
-	after, told := c.After, false
+	after, err := c.place(s)
+	if err != nil {
+		return err
+	}
+	told := false
 	for {
 		query := url.Values{"queue": {c.Queue}}
 		if after != "" {

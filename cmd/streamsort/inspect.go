@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// inspectCommand prints all that is known of a message.
+type inspectCommand struct {
+	readFlags
+	Message string `arg:"" help:"QUEUE@SEQ: the queue's name and the message's seq."`
+}
+
+// placed is a message's queue and seq.
+type placed struct {
+	queue string
+	seq   int64
+}
+
+// parsePlaced reads QUEUE@SEQ: a queue's name may have an @ of its own.
+func parsePlaced(text string) (placed, error) {
+	at := strings.LastIndexByte(text, '@')
+	if at < 1 {
+		return placed{}, usageError(fmt.Sprintf("%q must be QUEUE@SEQ, such as orders@42", text))
+	}
+	seq, err := cursor.ParseSeq(text[at+1:])
+	if err != nil {
+		return placed{}, usageError(fmt.Sprintf("%q must be QUEUE@SEQ: %v", text, err))
+	}
+	return placed{text[:at], seq}, nil
+}
+
+// Run implements the verb.
+func (c *inspectCommand) Run(s *session) error {
+	p, err := parsePlaced(c.Message)
+	if err != nil {
+		return err
+	}
+	var q queue
+	if _, err := s.get("/queues", url.Values{"queue": {p.queue}}, &q); err != nil {
+		return err
+	}
+	document, text, err := s.stored(p, q)
+	if err != nil {
+		return err
+	}
+	consumers, said, err := s.hadBy(p)
+	if err != nil {
+		return err
+	}
+	acts, done, err := s.actsOn(p)
+	if err != nil {
+		return err
+	}
+	document["consumers"], document["operations"] = consumers, acts
+	raw, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	return s.print(raw, "%s@%d: %s%s%s", p.queue, p.seq, text, said, done)
+}
+
+// stored says whether the message is there, and shows it where it is in order.
+func (s *session) stored(p placed, q queue) (document map[string]any, text string, err error) {
+	position, err := strconv.ParseInt(string(q.Position), 10, 64)
+	switch {
+	case err != nil:
+		return nil, "", fmt.Errorf("the queue's position is %q: %w", q.Position, err)
+	case p.seq > position:
+		state, text, err := s.beyond(p, q)
+		return map[string]any{"state": state}, text, err
+	}
+	query := url.Values{"queue": {p.queue}, "to": {strconv.FormatInt(p.seq, 10)}}
+	if p.seq > 0 {
+		query.Set("after", strconv.FormatInt(p.seq-1, 10))
+	}
+	var page struct{ Messages []json.RawMessage }
+	if _, err := s.get("/messages", query, &page); err != nil {
+		return nil, "", err
+	}
+	if len(page.Messages) == 0 {
+		return map[string]any{"state": "gone"}, "in order, and no longer stored\n", nil
+	}
+	var m struct {
+		Seq        seq
+		EnqueuedAt string
+	}
+	if err := json.Unmarshal(page.Messages[0], &m); err != nil {
+		return nil, "", err
+	}
+	var message bytes.Buffer
+	shown := *s
+	shown.out = &message
+	shown.format = asText
+	if err := shown.message(page.Messages[0]); err != nil {
+		return nil, "", err
+	}
+	text = fmt.Sprintf("in order, stored %s\n  %s", s.clock.at(m.EnqueuedAt), message.String())
+	return map[string]any{"state": "in-order", "message": page.Messages[0]}, text, nil
+}
+
+// beyond says what a message is whose turn has not come: missing, or stored beyond what is missing.
+func (s *session) beyond(p placed, q queue) (state, text string, err error) {
+	if !q.GapOpen {
+		return "missing", fmt.Sprintf("not stored: the queue is at %s, and nothing waits beyond\n", q.Position), nil
+	}
+	var list struct {
+		Gaps []struct{ From, To seq }
+		More bool
+	}
+	if _, err := s.get("/gaps", url.Values{"queue": {p.queue}, "limit": {"1000"}}, &list); err != nil {
+		return "", "", err
+	}
+	last := int64(0)
+	for _, gap := range list.Gaps {
+		from, errFrom := strconv.ParseInt(string(gap.From), 10, 64)
+		to, errTo := strconv.ParseInt(string(gap.To), 10, 64)
+		if errFrom != nil || errTo != nil {
+			return "", "", fmt.Errorf("a gap is %q to %q", gap.From, gap.To)
+		}
+		if from <= p.seq && p.seq <= to {
+			return "missing", fmt.Sprintf("not stored: it is in the gap of %s to %s\n", gap.From, gap.To), nil
+		}
+		last = to
+	}
+	if p.seq > last && list.More {
+		return "unknown", "beyond the first thousand gaps\n", nil
+	}
+	if most, err := strconv.ParseInt(string(q.MaxParked), 10, 64); err == nil && p.seq > max(most, last) {
+		return "unknown", fmt.Sprintf("stored or not: it is beyond %s, the first that is known to wait for the gap at %s\n", q.MaxParked, list.Gaps[0].From), nil
+	}
+	return "parked", fmt.Sprintf("stored, and waits for the gap at %s\n", list.Gaps[0].From), nil
+}
+
+// hadBy says which consumers had the message, and what the others are at.
+func (s *session) hadBy(p placed) (documents []json.RawMessage, text string, err error) {
+	documents = []json.RawMessage{}
+	var said strings.Builder
+	err = s.pages("/consumers", url.Values{"queue": {p.queue}}, "consumers", func(raw json.RawMessage) error {
+		var it consumer
+		if err := json.Unmarshal(raw, &it); err != nil {
+			return err
+		}
+		delivered, err := strconv.ParseInt(string(it.Delivered), 10, 64)
+		if err != nil {
+			return err
+		}
+		what := "has not had it: it is at " + string(it.Delivered)
+		switch {
+		case delivered >= p.seq:
+			what = "had it"
+		case it.at(p.seq):
+			what = "is at it"
+		}
+		fmt.Fprintf(&said, "  %s %s%s\n", it.Consumer, what, it.state(s.clock))
+		documents = append(documents, raw)
+		return nil
+	})
+	if len(documents) == 0 {
+		said.WriteString("  no consumer\n")
+	}
+	return documents, said.String(), err
+}
+
+// at reports whether the consumer's claim has a seq.
+func (c consumer) at(seq int64) bool {
+	if c.Claim == nil {
+		return false
+	}
+	from, errFrom := strconv.ParseInt(string(c.Claim.From), 10, 64)
+	to, errTo := strconv.ParseInt(string(c.Claim.To), 10, 64)
+	return errFrom == nil && errTo == nil && from <= seq && seq <= to
+}
+
+// auditPages is how much of the audit log is looked through for what was done to a message.
+const auditPages = 10
+
+// actsOn are the operations on record that name the message.
+func (s *session) actsOn(p placed) (documents []json.RawMessage, text string, err error) {
+	documents = []json.RawMessage{}
+	var said strings.Builder
+	read := 0
+	err = s.pages("/operations", url.Values{"queue": {p.queue}}, "operations", func(raw json.RawMessage) error {
+		if read++; read > auditPages*100 {
+			return errEnough
+		}
+		var a operation
+		if err := json.Unmarshal(raw, &a); err != nil {
+			return err
+		}
+		if string(a.Seq) != strconv.FormatInt(p.seq, 10) {
+			return nil
+		}
+		documents = append(documents, raw)
+		said.WriteString("  " + strings.Join(a.texts(s.clock), "\t") + "\n")
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		fmt.Fprintf(&said, "  and perhaps operations before the last %d\n", auditPages*100)
+		err = nil
+	}
+	return documents, said.String(), err
+}

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	mangokong "github.com/alecthomas/mango-kong"
 	"github.com/jedib0t/go-pretty/v6/text"
+	kongcompletion "github.com/jotaen/kong-completion"
 	"github.com/mattn/go-isatty"
 
 	"github.com/streamsort/streamsort/internal/client"
@@ -31,17 +33,19 @@ type commands struct {
 	Time    string `help:"How to print times: ${enum}. auto is relative in a table, and as the API gives them elsewhere. JSON has them as they are." enum:"auto,relative,iso,unix" default:"auto"`
 	Color   string `help:"Whether to print in colors: ${enum}. auto is on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto"`
 
-	Version kong.VersionFlag `help:"Print the version."`
+	Version kong.VersionFlag  `help:"Print the version."`
+	Man     mangokong.ManFlag `hidden:"" help:"Print the manual page."`
 
-	Local    localCommand   `cmd:"" group:"here" help:"Run the stack on this machine, until it is interrupted."`
-	Contexts contextCommand `cmd:"" name:"context" group:"here" help:"Names for stacks: add, use, list or remove one."`
-	Put      putCommand     `cmd:"" group:"feed" help:"Put messages: a JSON document a line, from a file or standard input."`
-	Tail     tailCommand    `cmd:"" group:"feed" help:"Print a queue's messages in order."`
-	Status   statusCommand  `cmd:"" group:"look" help:"Print how far a queue is."`
-	Queue    queueCommand   `cmd:"" group:"look" help:"Print a queue: how far it is, its settings, what is missing, and its consumers."`
-	Inspect  inspectCommand `cmd:"" group:"look" help:"Print a message, QUEUE@SEQ: when it came, what is in it, which consumers have it, and what operators did about it."`
-	Queues   queuesCommand  `cmd:"" group:"look" help:"Print which queues there are, or which are in a state."`
-	Gaps     gapsCommand    `cmd:"" group:"look" help:"Print the missing seqs of a queue."`
+	Local      localCommand      `cmd:"" group:"here" help:"Run the stack on this machine, until it is interrupted."`
+	Contexts   contextCommand    `cmd:"" name:"context" group:"here" help:"Names for stacks: add, use, list or remove one."`
+	Completion completionCommand `cmd:"" group:"here" help:"Print what has bash, zsh or fish complete verbs, flags and states."`
+	Put        putCommand        `cmd:"" group:"feed" help:"Put messages: a JSON document a line, from a file or standard input."`
+	Tail       tailCommand       `cmd:"" group:"feed" help:"Print a queue's messages in order."`
+	Status     statusCommand     `cmd:"" group:"look" help:"Print how far a queue is."`
+	Queue      queueCommand      `cmd:"" group:"look" help:"Print a queue: how far it is, its settings, what is missing, and its consumers."`
+	Inspect    inspectCommand    `cmd:"" group:"look" help:"Print a message, QUEUE@SEQ: when it came, what is in it, which consumers have it, and what operators did about it."`
+	Queues     queuesCommand     `cmd:"" group:"look" help:"Print which queues there are, or which are in a state."`
+	Gaps       gapsCommand       `cmd:"" group:"look" help:"Print the missing seqs of a queue."`
 
 	Configure configureCommand `cmd:"" group:"steer" help:"Change a queue's settings, or make a queue with them."`
 
@@ -118,6 +122,10 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	if err != nil {
 		fmt.Fprintln(errOut, "streamsort:", err)
 		return exitRefused
+	}
+	kongcompletion.Register(parser)
+	if done >= 0 {
+		return done // a shell asked how to go on
 	}
 	line, err := parser.Parse(arguments)
 	if done >= 0 {

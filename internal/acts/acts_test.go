@@ -717,3 +717,46 @@ func TestQueuesOfAnOpenCircuit(t *testing.T) {
 	b.check(err)
 	b.is("by their names", looked.Selected, 1)
 }
+
+// TestLongNamesOfAnOpenCircuit: the queues that fail fill a page, and the first that is held back is one more.
+func TestLongNamesOfAnOpenCircuit(t *testing.T) {
+	b := newBench(t)
+	d := b.deliverer(b.tables.Do)
+	away := handoff.Reader{Name: "billing", Handle: func(context.Context, handoff.Batch) error { return errors.New("no") }}
+	for i := range 5 {
+		queue := fmt.Sprint(strings.Repeat("<", 1000), i) // each < is six bytes of JSON
+		_, err := b.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})
+		b.check(err)
+		b.check(d.Deliver(t.Context(), queue, away, 1).Err)
+	}
+	b.now = b.now.Add(time.Second)
+	looked, err := b.desk().Look(t.Context(), acts.Ask{Action: handoff.OpPause, Consumer: "billing", State: trouble.CircuitOpen, Reason: "r"})
+	b.check(err)
+	b.is("selected", looked.Selected, 5)
+}
+
+// TestAProbeLeavesNoQueueOut: a probe that fails has the row of its queue begin anew, after the batch was looked at.
+func TestAProbeLeavesNoQueueOut(t *testing.T) {
+	b := newBench(t)
+	d := b.deliverer(b.tables.Do)
+	away := handoff.Reader{Name: "billing", Handle: func(context.Context, handoff.Batch) error { return errors.New("no") }}
+	for i := range 5 {
+		queue := fmt.Sprint("q", i)
+		_, err := b.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})
+		b.check(err)
+		b.check(d.Deliver(t.Context(), queue, away, 1).Err)
+	}
+	b.now = b.now.Add(time.Second)
+	id := b.started(acts.Ask{Action: handoff.OpPause, Consumer: "billing", State: trouble.CircuitOpen, Reason: "r", Rate: 50})
+	rows := trouble.NewStore(b.tables, trouble.Definition(trouble.DefaultName))
+	held, _, err := rows.Page(t.Context(), trouble.HeldBy("billing"), "", "", 10)
+	b.check(err)
+	if len(held) == 0 {
+		t.Fatal("no queue is held back")
+	}
+	last := held[len(held)-1] // one that is not known to fail
+	b.check(rows.Delete(t.Context(), last))
+	last.Since = b.now
+	b.check(rows.Put(t.Context(), last))
+	b.is("done", b.finish(id).Done, 5)
+}

@@ -3,7 +3,9 @@ package acts
 import (
 	"context"
 	"strings"
+	"time"
 
+	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -33,19 +35,29 @@ func (w walker) page(ctx context.Context, a Ask, after string, limit int) (page 
 	if state == trouble.CircuitOpen {
 		state = trouble.HeldBy(a.Consumer)
 	}
-	if state != a.State && after == "" {
-		if page, err = w.failing(ctx, a); err != nil {
+	since := func(row trouble.Row) time.Time { return row.Since }
+	if state != a.State {
+		e, err := w.consumers.Evidence(ctx, a.Consumer, true)
+		if err != nil {
 			return nil, "", false, err
+		}
+		if e.Circuit.Open() { // each probe has a row begin anew
+			since = func(trouble.Row) time.Time { return e.Circuit.Opened }
+		}
+		if after == "" {
+			if page, err = w.failing(ctx, a, e); err != nil {
+				return nil, "", false, err
+			}
 		}
 	}
 	rows, next, err := w.rows.Page(ctx, state, a.Prefix, after, limit)
 	size := sizeOf(page)
 	for i, row := range rows {
 		one := One{row.Queue, row.Consumer}
-		if a.Consumer != "" && row.Consumer != a.Consumer || !a.inState(row.Since) {
+		if a.Consumer != "" && row.Consumer != a.Consumer || !a.inState(since(row)) {
 			continue
 		}
-		if size += sizeOf(one); size > maxPageBytes && len(page) > 0 {
+		if size += sizeOf(one); size > maxPageBytes && i > 0 {
 			return page, rows[i-1].Place(), false, err
 		}
 		page = append(page, one)
@@ -55,20 +67,19 @@ func (w walker) page(ctx context.Context, a Ask, after string, limit int) (page 
 
 // failing are the queues of a consumer whose circuit is open that are known to fail: those of them that no row
 // says are held back, ten at most.
-func (w walker) failing(ctx context.Context, a Ask) (page []One, err error) {
-	e, err := w.consumers.Evidence(ctx, a.Consumer, true)
-	if err != nil || !e.Circuit.Open() || !a.inState(e.Circuit.Opened) {
-		return nil, err
+func (w walker) failing(ctx context.Context, a Ask, e record.Evidence) (page []One, err error) {
+	if !e.Circuit.Open() || !a.inState(e.Circuit.Opened) {
+		return nil, nil
 	}
 	for _, queue := range e.Failing {
 		if !strings.HasPrefix(queue, a.Prefix) {
 			continue
 		}
-		row, found, err := w.rows.Row(ctx, trouble.HeldBy(a.Consumer), queue, a.Consumer)
+		_, found, err := w.rows.Row(ctx, trouble.HeldBy(a.Consumer), queue, a.Consumer)
 		if err != nil {
 			return nil, err
 		}
-		if !found || !a.inState(row.Since) {
+		if !found {
 			page = append(page, One{queue, a.Consumer})
 		}
 	}

@@ -115,7 +115,7 @@ func rates(ctx context.Context, store *trouble.Store, now time.Time) (*Rates, er
 	return r, err
 }
 
-// maxCounted is how many rows of a state are counted.
+// maxCounted is how many rows of a state are looked at.
 const maxCounted = 10_000
 
 // Summarize answers how many queues, consumers and chains are in each state, but for the chains that are open:
@@ -146,11 +146,13 @@ func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now t
 
 func count(ctx context.Context, store *trouble.Store, state trouble.State, prefix string, now time.Time) (Count, error) {
 	var n Count
+	looked := 0 // those that have expired, and are still there, among them
 	for place := ""; ; {
-		page, next, err := store.Page(ctx, state, prefix, place, maxCounted-n.Count)
+		page, next, err := store.Page(ctx, state, prefix, place, maxCounted-looked)
 		if err != nil {
 			return n, err
 		}
+		looked += len(page)
 		for _, row := range page {
 			if row.Expired(now) {
 				continue
@@ -160,7 +162,7 @@ func count(ctx context.Context, store *trouble.Store, state trouble.State, prefi
 				n.Oldest, n.Age = &row.Since, max(now.Sub(row.Since).Seconds(), 0)
 			}
 		}
-		if n.More = next != "" && n.Count >= maxCounted; next == "" || n.More {
+		if n.More = next != "" && looked >= maxCounted; next == "" || n.More {
 			return n, nil
 		}
 		place = next

@@ -50,7 +50,7 @@ func (c *Counter) Flush(ctx context.Context) {
 	}
 	c.mu.Lock()
 	now, waits := c.now(), c.waits
-	if waits == (Counts{}) || now.Sub(c.since) < countEvery {
+	if waits == (Counts{}) || now.Sub(c.since).Abs() < countEvery {
 		c.mu.Unlock()
 		return
 	}

@@ -62,6 +62,10 @@ func TestCounter(t *testing.T) {
 		b.faults.Fail(1, ddbtest.Refused)
 		c.Flush(b.Context())
 		b.is("lost", counted(), trouble.Counts{Stored: 100})
+		c.Add(trouble.Counts{Stored: 1})
+		now = now.Add(-time.Minute) // a clock that goes back is not waited for
+		c.Flush(b.Context())
+		b.is("after the clock went back", counted(), trouble.Counts{Stored: 101})
 		var none *trouble.Counter
 		none.Add(trouble.Counts{Stored: 1})
 		none.Flush(b.Context())

@@ -258,8 +258,12 @@ func (d *Deliverer) closes(ctx context.Context, seen record.Evidence) {
 }
 
 // mended reports whether a sink is known to have come back since a batch of a consumer failed:
-// nothing has to be waited for then.
+// nothing has to be waited for then. A clock that was far ahead as it closed the circuit has all failures
+// be before that, for as long as it was ahead: of such a one nothing is known.
 func (d *Deliverer) mended(ctx context.Context, c Consumer) bool {
 	e, err := d.evidence(ctx, c.Name)
-	return err == nil && !e.Circuit.Open() && e.Circuit.Closed.After(c.Failed)
+	return err == nil && !e.Circuit.Open() && e.Circuit.Closed.After(c.Failed) && e.Circuit.Closed.Before(d.now().Add(farAhead))
 }
+
+// farAhead is more than clocks of AWS's differ.
+const farAhead = 5 * time.Second

@@ -255,6 +255,22 @@ func TestNothingIsWaitedForOnceTheCircuitCloses(t *testing.T) {
 	k.hands("q1", handoff.EndedCaughtUp)
 }
 
+// TestACircuitClosedByAClockThatIsAhead: what fails after it waits for its time, as always.
+func TestACircuitClosedByAClockThatIsAhead(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.fails = nil
+	now := k.now
+	k.pass(time.Hour)
+	k.put("q", 1)
+	k.hands("q", handoff.EndedCaughtUp) // the probe, by the clock that is ahead
+	k.now = now
+	k.fails = func(handoff.Batch) error { return errNo }
+	k.put("late", 1)
+	k.hands("late", handoff.EndedFailed)
+	k.hands("late", handoff.EndedWait)
+}
+
 // TestTheCircuitClosesWhateverIsLearntMeanwhile: a batch that was under way when it opened fails
 // while the probe is taken.
 func TestTheCircuitClosesWhateverIsLearntMeanwhile(t *testing.T) {

@@ -690,18 +690,24 @@ func TestALookEnds(t *testing.T) {
 	})
 }
 
-// TestQueuesOfAnOpenCircuit: those that a circuit holds back, and those that are known to fail, each once.
-func TestQueuesOfAnOpenCircuit(t *testing.T) {
-	b := newBench(t)
+// away makes five queues whose names begin so, and opens the circuit of their consumer billing.
+func (b *bench) away(names string) {
+	b.Helper()
 	d := b.deliverer(b.tables.Do)
 	away := handoff.Reader{Name: "billing", Handle: func(context.Context, handoff.Batch) error { return errors.New("no") }}
 	for i := range 5 {
-		queue := fmt.Sprint("q", i)
-		_, err := b.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})
+		queue := fmt.Sprint(names, i)
+		_, err := b.sorter.Put(b.Context(), cursor.Message{Queue: queue, Seq: 1})
 		b.check(err)
-		b.check(d.Deliver(t.Context(), queue, away, 1).Err)
+		b.check(d.Deliver(b.Context(), queue, away, 1).Err)
 	}
 	b.now = b.now.Add(time.Second)
+}
+
+// TestQueuesOfAnOpenCircuit: those that a circuit holds back, and those that are known to fail, each once.
+func TestQueuesOfAnOpenCircuit(t *testing.T) {
+	b := newBench(t)
+	b.away("q")
 	looked, err := b.desk().Look(t.Context(), acts.Ask{Action: handoff.OpPause, Consumer: "billing", State: trouble.CircuitOpen, Reason: "r"})
 	b.check(err)
 	var queues []string
@@ -721,15 +727,7 @@ func TestQueuesOfAnOpenCircuit(t *testing.T) {
 // TestLongNamesOfAnOpenCircuit: the queues that fail fill a page, and the first that is held back is one more.
 func TestLongNamesOfAnOpenCircuit(t *testing.T) {
 	b := newBench(t)
-	d := b.deliverer(b.tables.Do)
-	away := handoff.Reader{Name: "billing", Handle: func(context.Context, handoff.Batch) error { return errors.New("no") }}
-	for i := range 5 {
-		queue := fmt.Sprint(strings.Repeat("<", 1000), i) // each < is six bytes of JSON
-		_, err := b.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})
-		b.check(err)
-		b.check(d.Deliver(t.Context(), queue, away, 1).Err)
-	}
-	b.now = b.now.Add(time.Second)
+	b.away(strings.Repeat("<", 1000)) // each < is six bytes of JSON
 	looked, err := b.desk().Look(t.Context(), acts.Ask{Action: handoff.OpPause, Consumer: "billing", State: trouble.CircuitOpen, Reason: "r"})
 	b.check(err)
 	b.is("selected", looked.Selected, 5)
@@ -738,15 +736,7 @@ func TestLongNamesOfAnOpenCircuit(t *testing.T) {
 // TestAProbeLeavesNoQueueOut: a probe that fails has the row of its queue begin anew, after the batch was looked at.
 func TestAProbeLeavesNoQueueOut(t *testing.T) {
 	b := newBench(t)
-	d := b.deliverer(b.tables.Do)
-	away := handoff.Reader{Name: "billing", Handle: func(context.Context, handoff.Batch) error { return errors.New("no") }}
-	for i := range 5 {
-		queue := fmt.Sprint("q", i)
-		_, err := b.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})
-		b.check(err)
-		b.check(d.Deliver(t.Context(), queue, away, 1).Err)
-	}
-	b.now = b.now.Add(time.Second)
+	b.away("q")
 	id := b.started(acts.Ask{Action: handoff.OpPause, Consumer: "billing", State: trouble.CircuitOpen, Reason: "r", Rate: 50})
 	rows := trouble.NewStore(b.tables, trouble.Definition(trouble.DefaultName))
 	held, _, err := rows.Page(t.Context(), trouble.HeldBy("billing"), "", "", 10)

@@ -23,10 +23,13 @@ func newAnnouncements() *announcements {
 	return &announcements{times: map[string]int{}, ids: map[string]string{}}
 }
 
-// What has to be announced, and nothing else.
+// What has to be announced, and what may be: a receiver that is killed fails for all queues that
+// it was at, which opens the circuit, and an open one has to close.
 var (
 	blockedAnnounced = fmt.Sprintf("consumer.blocked: queue %s, consumer %s, before %d", poisonQueue, receiver, bad)
 	gapAnnounced     = fmt.Sprintf("gap.opened: queue %s, missing from %d on", gapQueue, bad)
+	openAnnounced    = fmt.Sprintf("consumer.circuit-open: queue , consumer %s, before 1", receiver)
+	closedAnnounced  = fmt.Sprintf("consumer.circuit-closed: queue , consumer %s, before 1", receiver)
 )
 
 // event takes an announcement.
@@ -49,6 +52,9 @@ func (a *announcements) event(m types.Message) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.times[said]++
+	if said == openAnnounced || said == closedAnnounced {
+		return nil // each time that it opens has an id of its own
+	}
 	if known, ok := a.ids[said]; ok && known != d.ID {
 		a.violations = append(a.violations, fmt.Sprintf("announced under the ids %q and %q: %s", known, d.ID, said))
 	}
@@ -67,7 +73,11 @@ func (a *announcements) missing() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var all []string
-	for _, want := range []string{blockedAnnounced, gapAnnounced} {
+	wanted := []string{blockedAnnounced, gapAnnounced}
+	if a.times[openAnnounced] > 0 {
+		wanted = append(wanted, closedAnnounced)
+	}
+	for _, want := range wanted {
 		if a.times[want] == 0 {
 			all = append(all, want)
 		}

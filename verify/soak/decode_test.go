@@ -72,6 +72,9 @@ func TestAnnouncements(t *testing.T) {
 		return types.Message{Body: aws.String(fmt.Sprintf(`{"detail-type":%q,"detail":%s}`, kind, detail))}
 	}
 	blocked := event("consumer.blocked", `{"id":"b","queue":"poison","consumer":"receiver","delivered":2}`)
+	opened := event("consumer.circuit-open", `{"id":"c","consumer":"receiver"}`)
+	closed := event("consumer.circuit-closed", `{"id":"c","consumer":"receiver"}`)
+	again := event("consumer.circuit-open", `{"id":"d","consumer":"receiver"}`)
 	gap := event("gap.opened", `{"id":"g","queue":"gap","missingAfter":2,"missingUpTo":3}`)
 	for name, c := range map[string]struct {
 		said       []types.Message
@@ -80,6 +83,9 @@ func TestAnnouncements(t *testing.T) {
 	}{
 		"right":       {[]types.Message{blocked, gap, gap, blocked}, 0, 0},
 		"none":        {nil, 2, 0},
+		"killed":      {[]types.Message{gap, blocked, opened, closed, again}, 0, 0},
+		"stays open":  {[]types.Message{gap, blocked, opened}, 1, 0},
+		"another's":   {[]types.Message{gap, blocked, event("consumer.circuit-open", `{"id":"c","consumer":"queue"}`)}, 0, 1},
 		"one":         {[]types.Message{gap}, 1, 0},
 		"another id":  {[]types.Message{gap, blocked, event("gap.opened", `{"id":"h","queue":"gap","missingAfter":2}`)}, 0, 1},
 		"other gap":   {[]types.Message{gap, blocked, event("gap.opened", `{"id":"g","queue":"q","missingAfter":2}`)}, 0, 1},

@@ -13,7 +13,7 @@ func acking(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: TitleAcks,
 		About: "So many workers finish the edges of one chain at once; from its creation to its seal, with the index. The limit is a write to make the chain, and one an edge. " +
-			"xor-ack-dynamodb reads the chain's stamp and writes it back if it is still the same; of those who come at once, one succeeds each time, and the others begin again.",
+			"xor-ack-dynamodb reads the chain's stamp and writes it back if it is still the same; of those who come in step, which is the most that it takes, one succeeds each time, and the others begin again. As they come it is measured below.",
 		Case:  "workers",
 		Older: "xor-ack-dynamodb",
 	}

@@ -67,7 +67,7 @@ var shown = []struct{ title, name, as string }{
 	{TitleOrders, "window 8", "put up to 8 places late, one by one"},
 	{TitleBatches, "100, one item", "put in order, 100 in a request, as one item"},
 	{TitleDelivery, "100", "delivered by 100"},
-	{TitleAcks, "64", "acked by 64 workers at once"},
+	{TitleAcks, "64", "acked by 64 workers in step"},
 }
 
 // Short is the rows that matter most, in Markdown: dollars a million.

@@ -48,7 +48,7 @@ func delivered(ctx context.Context, size int) (Units, error) {
 		return Units{}, err
 	}
 	m := newMetered(handoff.Names{}.Tables()...)
-	d, err := handoff.New(record.NewStore(m, handoff.Names{}.Tables()), sorter, &handoff.Options{ForEach: fanout.OneByOne})
+	d, err := handoff.New(record.NewStore(m, handoff.Names{}.Tables()), sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: clock})
 	if err != nil {
 		return Units{}, err
 	}

@@ -3,6 +3,7 @@ package figures
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -15,6 +16,9 @@ const queue = "octo-org/octo-repo"
 func hundred(seq int64) cursor.Message {
 	return cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%-100d", seq)}
 }
+
+// clock stands still: an item is charged by how many digits its times have.
+func clock() time.Time { return time.Date(2026, 5, 6, 7, 8, 9, 123_000_000, time.UTC) }
 
 // sorting are the tables of the queues.
 type sorting struct {
@@ -32,7 +36,7 @@ func newSorting() (sorting, error) {
 func (s sorting) process(change func(*cursor.Settings)) (*cursor.Sorter, error) {
 	settings := cursor.DefaultSettings()
 	change(&settings)
-	return cursor.New(s.store, &cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne})
+	return cursor.New(s.store, &cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne, Now: clock})
 }
 
 func asTheyAre(*cursor.Settings) {}

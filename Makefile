@@ -135,12 +135,12 @@ test: deps deps-infra ## the tests to run before a commit: every kind, less of e
 	cd infra/cdk && $(GO) test $(SHORT) $(UNCACHED) -timeout 12m ./...
 
 .PHONY: check
-check: lint test-whole deploy-local ## all that CI runs: lint, the command line for macOS and Windows, every test whole, a deployment, a new user, planted bugs, dropped clauses, a soak of about two minutes and an outage beside it, a load of three seconds
+check: lint test-whole deploy-local ## all that CI runs: lint, the command line for macOS and Windows, every test whole, a deployment, a new user, planted bugs, dropped clauses, a soak of about two minutes, an outage, a load of three seconds
 	@$(MAKE) --no-print-directory cross TARGETS="darwin/arm64 windows/amd64"
 	@$(MAKE) --no-print-directory newcomer
 	@$(MAKE) --no-print-directory mutants CHANGED=1 FOR=3m
 	@$(MAKE) --no-print-directory mutants CLAUSES=1
-	@TIME=20s QUEUES=60 $(MAKE) --no-print-directory --output-sync=target -j2 soak outage
+	@TIME=20s QUEUES=60 $(MAKE) --no-print-directory soak outage
 	@TIME=3s RATE=100 QUEUES=20 $(MAKE) --no-print-directory load
 
 .PHONY: test-whole

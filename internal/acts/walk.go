@@ -44,7 +44,7 @@ func (w walker) page(ctx context.Context, a Ask, after string, limit int) (page 
 		if e.Circuit.Open() { // each probe has a row begin anew
 			since = func(trouble.Row) time.Time { return e.Circuit.Opened }
 		}
-		if after == "" {
+		if e.Circuit.Open() && after == "" && a.inState(e.Circuit.Opened) {
 			if page, err = w.failing(ctx, a, e); err != nil {
 				return nil, "", false, err
 			}
@@ -68,9 +68,6 @@ func (w walker) page(ctx context.Context, a Ask, after string, limit int) (page 
 // failing are the queues of a consumer whose circuit is open that are known to fail: those of them that no row
 // says are held back, ten at most.
 func (w walker) failing(ctx context.Context, a Ask, e record.Evidence) (page []One, err error) {
-	if !e.Circuit.Open() || !a.inState(e.Circuit.Opened) {
-		return nil, nil
-	}
 	for _, queue := range e.Failing {
 		if !strings.HasPrefix(queue, a.Prefix) {
 			continue

@@ -42,9 +42,9 @@ func awaited(cur Cursor, messages []Message, places []int) bool {
 	if !cur.Settings.Packs {
 		return false
 	}
-	bySeq := inOrder(messages, places)
-	first := messages[bySeq[0]].Seq
-	return (first > cur.Position+1 || first == cur.Position+1 && cur.GapOpen()) && packable(messages, bySeq, first-1) >= 2
+	first := messages[slices.MinFunc(places, func(i, k int) int { return cmp.Compare(messages[i].Seq, messages[k].Seq) })].Seq
+	early := first > cur.Position+1 || first == cur.Position+1 && cur.GapOpen()
+	return early && packable(messages, inOrder(messages, places), first-1) >= 2
 }
 
 // inOrder are places in the order of their messages' seqs.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,7 +68,7 @@ func (c *inspectCommand) Run(s *session) error {
 
 // stored says whether the message is there, and shows it where it is in order.
 func (s *session) stored(p placed, q queue) (document map[string]any, text string, err error) {
-	position, err := strconv.ParseInt(string(q.Position), 10, 64)
+	position, err := q.Position.number()
 	switch {
 	case err != nil:
 		return nil, "", fmt.Errorf("the queue's position is %q: %w", q.Position, err)
@@ -88,21 +87,11 @@ func (s *session) stored(p placed, q queue) (document map[string]any, text strin
 	if len(page.Messages) == 0 {
 		return map[string]any{"state": "gone"}, "in order, and no longer stored\n", nil
 	}
-	var m struct {
-		Seq        seq
-		EnqueuedAt string
-	}
+	var m message
 	if err := json.Unmarshal(page.Messages[0], &m); err != nil {
 		return nil, "", err
 	}
-	var message bytes.Buffer
-	shown := *s
-	shown.out = &message
-	shown.format = asText
-	if err := shown.message(page.Messages[0]); err != nil {
-		return nil, "", err
-	}
-	text = fmt.Sprintf("in order, stored %s\n  %s", s.clock.at(m.EnqueuedAt), message.String())
+	text = fmt.Sprintf("in order, stored %s\n  %s\n", s.clock.at(m.EnqueuedAt), m.text())
 	return map[string]any{"state": "in-order", "message": page.Messages[0]}, text, nil
 }
 
@@ -120,8 +109,8 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	}
 	last := int64(0)
 	for _, gap := range list.Gaps {
-		from, errFrom := strconv.ParseInt(string(gap.From), 10, 64)
-		to, errTo := strconv.ParseInt(string(gap.To), 10, 64)
+		from, errFrom := gap.From.number()
+		to, errTo := gap.To.number()
 		if errFrom != nil || errTo != nil {
 			return "", "", fmt.Errorf("a gap is %q to %q", gap.From, gap.To)
 		}
@@ -133,7 +122,7 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	if p.seq > last && list.More {
 		return "unknown", "beyond the first thousand gaps\n", nil
 	}
-	if most, err := strconv.ParseInt(string(q.MaxParked), 10, 64); err == nil && p.seq > max(most, last) {
+	if most, err := q.MaxParked.number(); err == nil && p.seq > max(most, last) {
 		return "unknown", fmt.Sprintf("stored or not: it is beyond %s, the first that is known to wait for the gap at %s\n", q.MaxParked, list.Gaps[0].From), nil
 	}
 	return "parked", fmt.Sprintf("stored, and waits for the gap at %s\n", list.Gaps[0].From), nil
@@ -148,7 +137,7 @@ func (s *session) hadBy(p placed) (documents []json.RawMessage, text string, err
 		if err := json.Unmarshal(raw, &it); err != nil {
 			return err
 		}
-		delivered, err := strconv.ParseInt(string(it.Delivered), 10, 64)
+		delivered, err := it.Delivered.number()
 		if err != nil {
 			return err
 		}
@@ -174,8 +163,8 @@ func (c consumer) at(seq int64) bool {
 	if c.Claim == nil {
 		return false
 	}
-	from, errFrom := strconv.ParseInt(string(c.Claim.From), 10, 64)
-	to, errTo := strconv.ParseInt(string(c.Claim.To), 10, 64)
+	from, errFrom := c.Claim.From.number()
+	to, errTo := c.Claim.To.number()
 	return errFrom == nil && errTo == nil && from <= seq && seq <= to
 }
 

@@ -145,11 +145,12 @@ func (c *auditCommand) Run(s *session) error {
 		if err := json.Unmarshal(raw, &a); err != nil {
 			return err
 		}
-		cells := []any{}
-		for _, text := range a.texts(s.clock) {
-			cells = append(cells, text)
+		texts := a.texts(s.clock)
+		cells := make([]any, len(texts))
+		for i, text := range texts {
+			cells[i] = text
 		}
-		return l.add(raw, strings.Join(a.texts(s.clock), "\t"), cells...)
+		return l.add(raw, strings.Join(texts, "\t"), cells...)
 	}))
 }
 

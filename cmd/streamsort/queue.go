@@ -19,6 +19,9 @@ func (s *seq) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// number is the seq to reckon with.
+func (s seq) number() (int64, error) { return strconv.ParseInt(string(s), 10, 64) }
+
 // statusCommand prints a queue's status.
 type statusCommand struct {
 	readFlags

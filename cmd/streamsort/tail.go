@@ -134,20 +134,21 @@ func (c *tailCommand) messages(s *session) error {
 	}
 }
 
-func (s *session) message(raw json.RawMessage) error {
-	var m struct {
-		Seq        seq
-		ID         string
-		Body       json.RawMessage
-		BodyBase64 string
-		Tombstone  string
-		Key        json.RawMessage
-		Late       bool
-		Unlinked   bool
-	}
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return err
-	}
+// message is a message as the API shows it.
+type message struct {
+	Seq        seq
+	ID         string
+	Body       json.RawMessage
+	BodyBase64 string
+	Tombstone  string
+	Key        json.RawMessage
+	Late       bool
+	Unlinked   bool
+	EnqueuedAt string
+}
+
+// text is the message in a line: its seq, its key, its id and its body.
+func (m message) text() string {
 	body := string(m.Body)
 	switch {
 	case m.Tombstone != "":
@@ -155,15 +156,23 @@ func (s *session) message(raw json.RawMessage) error {
 	case m.BodyBase64 != "":
 		body = "base64 " + m.BodyBase64
 	}
+	id := printable(m.ID)
 	if len(m.Key) > 0 {
-		id := printable(string(m.Key)) + "\t" + printable(m.ID)
+		id = printable(string(m.Key)) + "\t" + id
 		if m.Late && m.Tombstone == "" {
 			id += " (late)"
 		}
 		if m.Unlinked {
 			id += " (unlinked)"
 		}
-		return s.print(raw, "%s\t%s\t%s\n", m.Seq, id, body)
 	}
-	return s.print(raw, "%s\t%s\t%s\n", m.Seq, printable(m.ID), body)
+	return fmt.Sprintf("%s\t%s\t%s", m.Seq, id, body)
+}
+
+func (s *session) message(raw json.RawMessage) error {
+	var m message
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return err
+	}
+	return s.print(raw, "%s\n", m.text())
 }

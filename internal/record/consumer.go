@@ -82,6 +82,9 @@ type Consumer struct {
 	// Attempts is how often the message behind Delivered was claimed. It is
 	// counted by the claim, so that a batch which kills its worker counts.
 	Attempts int
+	// Together is how many of the Attempts had other messages with it: what ended one of these
+	// may be the fault of another.
+	Together int
 	// IsolateTo: up to this seq claims are smaller, because a batch up to there failed, or
 	// its process died: by halves, until the bad message is alone.
 	IsolateTo int64
@@ -96,11 +99,13 @@ type Consumer struct {
 	// Away is how often in a row the sink was away when the message behind Delivered was
 	// tried: such a try counts for nothing.
 	Away int
-	// FailingSince is when the message behind Delivered, or a batch with it, first failed,
-	// Taken what the sink was known to have taken then: see Evidence.
+	// FailingSince is when the message behind Delivered first failed alone, or, until it did
+	// (FailedAlone), a batch with it. Taken is what the sink was known to have taken when it first
+	// failed alone: see Evidence.
 	FailingSince time.Time
+	FailedAlone  bool
 	Taken        int64
-	// Proven: it failed again after something else was taken, so it is the message's fault.
+	// Proven: it failed alone again after something else was taken, so it is the message's fault.
 	Proven bool
 	// BlockedSince is since when the state is Blocked.
 	BlockedSince time.Time
@@ -177,6 +182,10 @@ func (c Consumer) Fails() bool {
 // Alone reports whether the last claim had one message: only then is it known that its
 // failure is that of the message behind Delivered.
 func (c Consumer) Alone() bool { return c.To == c.From+1 }
+
+// OwnAttempts is how often the message behind Delivered was claimed alone: only these count
+// towards the bound at which it blocks.
+func (c Consumer) OwnAttempts() int { return max(c.Attempts-c.Together, 0) }
 
 // FailedTo is the last seq of the batches that failed: IsolateTo, or that of a claim that
 // is to be taken over, for its process died.

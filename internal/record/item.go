@@ -31,6 +31,7 @@ const (
 	attrTo               ddb.Path = "to"
 	attrLeaseUntil       ddb.Path = "leaseUntil" // ms
 	attrAttempts         ddb.Path = "attempts"
+	attrTogether         ddb.Path = "together"
 	attrIsolateTo        ddb.Path = "isolateTo"
 	attrRetryAt          ddb.Path = "retryAt" // ms
 	attrFailed           ddb.Path = "failed"  // ms
@@ -156,6 +157,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		LeaseUntil:   d.MillisOr(attrLeaseUntil),
 		Tracked:      it.Has(attrTracked),
 		Attempts:     int(d.Number(attrAttempts)),
+		Together:     int(d.NumberOr(attrTogether, 0)),
 		IsolateTo:    d.NumberOr(attrIsolateTo, 0),
 		RetryAt:      d.MillisOr(attrRetryAt),
 		Failed:       d.MillisOr(attrFailed),
@@ -164,6 +166,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		Away:         int(d.NumberOr(attrAway, 0)),
 		FailingSince: d.MillisOr(attrFailingSince),
 		Taken:        d.NumberOr(attrTaken, 0),
+		FailedAlone:  it.Has(attrTaken),
 		Proven:       it.Has(attrProven),
 		BlockedSince: d.MillisOr(attrBlockedSince),
 		Paused:       d.TextOr(attrPaused, ""),

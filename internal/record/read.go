@@ -14,7 +14,7 @@ type Reading struct {
 	// Position is the last seq to read.
 	Position              int64
 	MaxMessages, MaxBytes int
-	// MaxAttempts is how often a message is tried before its consumer is blocked; 0 where
+	// MaxAttempts is how often a message is tried alone before its consumer is blocked; 0 where
 	// it never is.
 	MaxAttempts int
 	// Bad tells that the last batch could not be delivered as it was, however often.
@@ -46,8 +46,8 @@ func (r Reading) Next(ctx context.Context, after, isolateTo int64, attempts int)
 // width is how many seqs the next claim has at most, where one of so many that come next
 // may be a bad message. A batch that failed once comes again as it was: its sink was away,
 // or its process died, most often not because of a message. After that it comes by halves,
-// and so do those behind it, until the message that fails is alone. The last attempt
-// before the consumer is blocked always has one message.
+// and so do those behind it, until the message that fails is alone: after one attempt less than
+// it has alone, at the latest, for each may cost the lease of a worker that dies.
 func (r Reading) width(suspects int64, attempts int) int64 {
 	all := int64(r.MaxMessages)
 	switch {

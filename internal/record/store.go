@@ -156,24 +156,29 @@ type Claim struct {
 	Tracked bool
 }
 
+// alone reports whether the range, which begins behind a seq, is one message.
+func (c Claim) alone(from int64) bool { return c.To == from+1 }
+
 // Failure is why a claim is given back.
 type Failure struct {
 	Error string
 	// ReplyQueue is the queue whose replies Error is about; empty where it is about
 	// none.
 	ReplyQueue string
-	Now        time.Time
-	RetryAt    time.Time
+	// Alone: the claim had one message, so the failure is that message's, or its sink's.
+	Alone   bool
+	Now     time.Time
+	RetryAt time.Time
 	// Block makes the consumer Blocked.
 	Block bool
 	// Away is how often in a row the sink was away, with this time: the attempt is taken
 	// back, and the batch comes again as it was. It is 0 where the batch failed.
 	Away int
-	// Since, where it is not the zero time, is that the message failed for the first time, Taken
-	// what its sink was known to have taken then.
+	// Since, where it is not the zero time, is that the message, or a batch with it, failed for the
+	// first time, Taken what its sink was known to have taken then, which counts of one alone.
 	Since time.Time
 	Taken int64
-	// Proven: the message failed again after something else was taken.
+	// Proven: the message failed alone again after something else was taken.
 	Proven bool
 }
 

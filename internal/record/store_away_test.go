@@ -27,7 +27,7 @@ func TestStoreAwayIsForgotten(t *testing.T) {
 			return b.CommitPrepared(b.Context(), b.queue, name, b.prepare(again(b, name)).Token)
 		},
 		"commit prepared and claim": func(b *bench, name string) (record.Consumer, bool, error) {
-			return b.CommitPreparedAndClaim(b.Context(), b.queue, name, b.prepare(again(b, name)).Token, claim("r2", 6))
+			return b.CommitPreparedAndClaim(b.Context(), b.prepare(again(b, name)), claim("r2", 6))
 		},
 		"abort prepared": func(b *bench, name string) (record.Consumer, bool, error) {
 			return b.AbortPrepared(b.Context(), b.queue, name, b.prepare(again(b, name)).Token, failure(false))

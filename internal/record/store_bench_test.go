@@ -108,6 +108,9 @@ func claimed(c record.Consumer, claim record.Claim) record.Consumer {
 	c.Token = record.Token{N: c.Token.N + 1, Req: claim.Req}
 	c.State, c.From, c.To, c.LeaseUntil = record.Started, c.Delivered, claim.To, claim.LeaseUntil
 	c.Attempts++
+	if !c.Alone() {
+		c.Together++
+	}
 	c.RetryAt, c.Tracked = time.Time{}, claim.Tracked
 	return c
 }
@@ -127,7 +130,7 @@ func ended(c record.Consumer, outcome record.TokenOutcome) record.Consumer {
 // committed is c after a commit.
 func committed(c record.Consumer) record.Consumer {
 	c = ended(c, record.Committed)
-	c.State, c.Delivered, c.Attempts = record.Idle, c.To, 0
+	c.State, c.Delivered, c.Attempts, c.Together = record.Idle, c.To, 0, 0
 	c.Tracked = false
 	return taken(c)
 }
@@ -135,7 +138,7 @@ func committed(c record.Consumer) record.Consumer {
 // taken is c when nothing failed since.
 func taken(c record.Consumer) record.Consumer {
 	c.Failed, c.Error, c.ReplyQueue, c.Away = time.Time{}, "", "", 0
-	c.FailingSince, c.Taken, c.Proven = time.Time{}, 0, false
+	c.FailingSince, c.FailedAlone, c.Taken, c.Proven = time.Time{}, false, 0, false
 	return c
 }
 
@@ -144,11 +147,17 @@ func failed(c record.Consumer, f record.Failure) record.Consumer {
 	c = ended(c, record.Aborted)
 	c.Failed, c.Error, c.ReplyQueue, c.Tracked, c.Away = f.Now, f.Error, f.ReplyQueue, false, f.Away
 	if !f.Since.IsZero() {
-		c.FailingSince, c.Taken = f.Since, f.Taken
+		c.FailingSince = f.Since
+		if f.Alone {
+			c.FailedAlone, c.Taken = true, f.Taken
+		}
 	}
 	c.Proven = c.Proven || f.Proven
 	if f.Away > 0 {
 		c.Attempts--
+		if !f.Alone {
+			c.Together--
+		}
 	} else {
 		c.IsolateTo = c.To
 	}
@@ -162,6 +171,12 @@ func failed(c record.Consumer, f record.Failure) record.Consumer {
 func blocked(c record.Consumer, now time.Time) record.Consumer {
 	c.State, c.BlockedSince, c.RetryAt = record.Blocked, now, time.Time{}
 	c.Token.N++
+	return c
+}
+
+// under is c with the token of another claim.
+func under(c record.Consumer, token record.Token) record.Consumer {
+	c.Token = token
 	return c
 }
 

@@ -80,7 +80,7 @@ func setTaken() []ddb.Action {
 // setPassed is what a consumer is that has its claim's range behind it.
 func setPassed() []ddb.Action {
 	return append(setTaken(),
-		setState(Idle), attrDelivered.Set(attrTo.Ref()), attrAttempts.Set(ddb.Int(0)))
+		setState(Idle), attrDelivered.Set(attrTo.Ref()), attrAttempts.Set(ddb.Int(0)), attrTogether.Remove())
 }
 
 // setBlocked is a Blocked consumer, its token used up.
@@ -103,11 +103,17 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 	set = append(set, about)
 	if failure.Away > 0 {
 		set = append(set, attrAttempts.Plus(-1), attrAway.Set(ddb.Int(int64(failure.Away))))
+		if !failure.Alone {
+			set = append(set, attrTogether.Add(ddb.Int(-1)))
+		}
 	} else {
 		set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Remove())
 	}
 	if !failure.Since.IsZero() {
-		set = append(set, attrFailingSince.Set(ddb.Millis(failure.Since)), attrTaken.Set(ddb.Int(failure.Taken)))
+		set = append(set, attrFailingSince.Set(ddb.Millis(failure.Since)))
+		if failure.Alone {
+			set = append(set, attrTaken.Set(ddb.Int(failure.Taken)))
+		}
 	}
 	if failure.Proven {
 		set = append(set, attrProven.Set(ddb.Bool(true)))
@@ -129,10 +135,12 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 // chain.
 func (s *Store) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error) {
 	// Its own effect ends the condition, so that a repeat cannot count twice.
-	c, made, err := s.update(ctx, "claim", seen.Queue, seen.Name, isTakeable(seen, claim.Now), slices.Concat(
-		takeOver(seen), setClaim(seen.Token.N+1, claim),
-		[]ddb.Action{attrRetryAt.Remove(), attrFrom.Set(attrDelivered.Ref()), attrAttempts.Plus(1)},
-	)...)
+	set := slices.Concat(takeOver(seen), setClaim(seen.Token.N+1, claim),
+		[]ddb.Action{attrRetryAt.Remove(), attrFrom.Set(attrDelivered.Ref()), attrAttempts.Plus(1)})
+	if !claim.alone(seen.Delivered) {
+		set = append(set, attrTogether.Add(ddb.Int(1)))
+	}
+	c, made, err := s.update(ctx, "claim", seen.Queue, seen.Name, isTakeable(seen, claim.Now), set...)
 	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }
 
@@ -158,24 +166,27 @@ func (s *Store) Commit(ctx context.Context, queue, name string, token Token) (Co
 	return c, made || c.ended(token, Committed), err
 }
 
-// CommitAndClaim is Commit and Claim in one, of the range from the old claim's
-// To on, if the consumer is not paused. (It is not starting while a claim is in flight.)
+// CommitAndClaim is Commit, of the claim that was seen, and Claim in one, of the range from the old
+// claim's To on, if the consumer is not paused. (It is not starting while a claim is in flight.)
 // The new token has the old one's number and one. 1 write unit.
 //
 // Lost response: the repeat finds the new token and reports true. Another ended
 // the claim, or it is paused: false. We die right after: as after Claim.
-func (s *Store) CommitAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
-	return s.commitAndClaim(ctx, "commit and claim", queue, name, isHeld(token, Started), token, claim)
+func (s *Store) CommitAndClaim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error) {
+	return s.commitAndClaim(ctx, "commit and claim", seen, isHeld(seen.Token, Started), claim)
 }
 
-// commitAndClaim commits the claim of a token, on a condition, and makes the
-// next one.
-func (s *Store) commitAndClaim(ctx context.Context, op, queue, name string, condition ddb.Cond, token Token, claim Claim) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, op, queue, name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(token.N+1, claim), setTaken(), []ddb.Action{
-		setEnded(token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
-		attrAttempts.Set(ddb.Int(1)),
+// commitAndClaim commits the claim that was seen, on a condition, and makes the next one.
+func (s *Store) commitAndClaim(ctx context.Context, op string, seen Consumer, condition ddb.Cond, claim Claim) (Consumer, bool, error) {
+	var together ddb.Value
+	if !claim.alone(seen.To) {
+		together = ddb.Int(1)
+	}
+	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), []ddb.Action{
+		setEnded(seen.Token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
+		attrAttempts.Set(ddb.Int(1)), attrTogether.Set(together),
 	})...)
-	return c, made || c.holds(Token{token.N + 1, claim.Req}), err
+	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }
 
 // Ask notes a position beyond the range of a claim that is in flight, which its queue has reached: who ends

@@ -118,7 +118,7 @@ func TestStoreTracked(t *testing.T) {
 		// A claim that is not tracked leaves nothing of the mark.
 		tracked.Req = "r4"
 		c = b.answer("claimed again", claimed(c, tracked), true)(b.Claim(b.Context(), c, tracked))
-		c = b.answer("claimed untracked", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, claim("r5", 6)))
+		c = b.answer("claimed untracked", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6)))
 		late.Req, late.To = "r6", 6
 		want := ended(c, record.Cancelled)
 		want.IsolateTo = 6
@@ -178,8 +178,8 @@ func TestStoreCommitAndClaim(t *testing.T) {
 		next := claim("r3", 8)
 		next.LeaseUntil = at.Add(time.Hour)
 		want := claimed(committed(c), next)
-		b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, next))
-		b.answer("again", want, true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), c, next))
+		b.answer("again", want, true)(b.CommitAndClaim(b.Context(), c, next))
 		b.answer("committed again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
 	})
 }
@@ -188,12 +188,12 @@ func TestStoreCommitAndClaimRefused(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		for _, token := range others(c.Token) {
-			b.answer("with another token", c, false)(b.CommitAndClaim(b.Context(), b.queue, "a", token, claim("r2", 8)))
+			b.answer("with another token", c, false)(b.CommitAndClaim(b.Context(), under(c, token), claim("r2", 8)))
 		}
 		paused := c
 		paused.Paused, paused.PausedSince = "why", at
 		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
-		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, claim("r2", 8)))
+		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8)))
 		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
 	})
 }
@@ -267,7 +267,8 @@ func TestStoreAway(t *testing.T) {
 		c = b.claim(c, "r3", 5)
 		c = b.answer("away once more", failed(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
 		c = b.claim(c, "r4", 5)
-		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, claim("r5", 6)))
+		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6)))
+		away.Alone = true
 		c = b.answer("away again", failed(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
 		c = b.claim(c, "r6", 6)
 		b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
@@ -279,26 +280,33 @@ func TestStoreFirstFailure(t *testing.T) {
 	each(t, func(b *bench) {
 		first := failure(false)
 		first.Proven = false
-		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		c := b.claim(b.create(b.fresh("a")), "r0", 5)
+		c = b.answer("failed beside others", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		if c.FailedAlone || c.Taken != 0 || c.OwnAttempts() != 0 {
+			b.Errorf("%+v; want nothing of the first one's own", c)
+		}
+		first.Alone, first.Since = true, at.Add(time.Second)
+		c = b.claim(c, "r1", 4)
 		c = b.answer("failed", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
-		c = b.claim(c, "r2", 5)
-		again := failure(false)
+		c = b.claim(c, "r2", 4)
+		again := first
 		again.Since, again.Proven = time.Time{}, false
 		c = b.answer("failed again, as nobody else", failed(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
 		if c.Proven {
 			b.Error("nothing was proven")
 		}
-		c = b.claim(c, "r2 proven", 5)
+		c = b.claim(c, "r2 proven", 4)
 		proven := again
 		proven.Proven = true
 		c = b.answer("failed again", failed(c, proven), true)(b.Fail(b.Context(), b.queue, "a", c.Token, proven))
-		c = b.claim(c, "r2 again", 5)
+		c = b.claim(c, "r2 again", 4)
 		c = b.answer("failed once more", failed(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
-		if !c.Proven || !c.FailingSince.Equal(at) || c.Taken != 7 {
+		if !c.Proven || !c.FailingSince.Equal(first.Since) || c.Taken != 7 || c.Attempts != 5 || c.OwnAttempts() != 4 {
 			b.Errorf("%+v; want what stood there", c)
 		}
-		c = b.claim(c, "r3", 5)
-		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, claim("r4", 6)))
+		c = b.claim(c, "r3", 4)
+		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6)))
+		first.Alone = false
 		c = b.answer("failed", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
 		c = b.claim(c, "r5", 6)
 		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))

@@ -37,7 +37,7 @@ func TestStoreNoConsumer(t *testing.T) {
 			"block":  func() (record.Consumer, bool, error) { return b.Block(ctx, seen, at) },
 			"commit": func() (record.Consumer, bool, error) { return b.Commit(ctx, b.queue, "a", token) },
 			"commit and claim": func() (record.Consumer, bool, error) {
-				return b.CommitAndClaim(ctx, b.queue, "a", token, claim("r", 5))
+				return b.CommitAndClaim(ctx, under(seen, token), claim("r", 5))
 			},
 			"fail":         func() (record.Consumer, bool, error) { return b.Fail(ctx, b.queue, "a", token, failure(false)) },
 			"cancel":       func() (record.Consumer, bool, error) { return b.Cancel(ctx, seen, false, at) },
@@ -115,7 +115,7 @@ func TestStoreUnblock(t *testing.T) {
 		claimed := b.claim(want, "r", 5)
 		stuck = b.answer("failed", failed(claimed, failure(true)), true)(b.Fail(b.Context(), b.queue, "a", claimed.Token, failure(true)))
 		want = stuck
-		want.State, want.Attempts, want.LastOp, want.BlockedSince = record.Idle, 0, "op 3", time.Time{}
+		want.State, want.Attempts, want.Together, want.LastOp, want.BlockedSince = record.Idle, 0, 0, "op 3", time.Time{}
 		want = taken(want)
 		want.Token.N++
 		b.answer("redriven", want, true)(b.Unblock(b.Context(), stuck, false, "op 3"))
@@ -151,7 +151,7 @@ func TestStoreRewind(t *testing.T) {
 		want = stuck
 		want.State, want.Delivered, want.Rewinds, want.BlockedSince = record.Idle, 9, 1, time.Time{}
 		want = taken(want)
-		want.Attempts, want.IsolateTo = 0, 0
+		want.Attempts, want.Together, want.IsolateTo = 0, 0, 0
 		want.Starting, want.LastOp = "op 1", "op 1"
 		want.Token.N++
 		b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))

@@ -61,7 +61,7 @@ func TestStoreForwardOnly(t *testing.T) {
 			"block":  func() (record.Consumer, bool, error) { return b.Block(ctx, c, now) },
 			"commit": func() (record.Consumer, bool, error) { return b.Commit(ctx, b.queue, "c", c.Token) },
 			"commit, claim": func() (record.Consumer, bool, error) {
-				return b.CommitAndClaim(ctx, b.queue, "c", c.Token, later(c, "r2"))
+				return b.CommitAndClaim(ctx, c, later(c, "r2"))
 			},
 			"fail":          func() (record.Consumer, bool, error) { return b.Fail(ctx, b.queue, "c", c.Token, failure(false)) },
 			"fail for good": func() (record.Consumer, bool, error) { return b.Fail(ctx, b.queue, "c", c.Token, failure(true)) },

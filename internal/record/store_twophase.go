@@ -49,14 +49,14 @@ func (s *Store) CommitPrepared(ctx context.Context, queue, name string, token To
 	return c, made || c.ended(token, Committed), err
 }
 
-// CommitPreparedAndClaim is CommitPrepared and Claim in one, of the range from
+// CommitPreparedAndClaim is CommitPrepared, of the claim that was seen, and Claim in one, of the range from
 // the old claim's To on, if the consumer is not paused. The new token has the old
 // one's number and one. 1 write unit.
 //
 // Lost response: the repeat finds the new token and reports true. Another ended
 // the claim, or it is paused: false. We die right after: as after Claim.
-func (s *Store) CommitPreparedAndClaim(ctx context.Context, queue, name string, token Token, claim Claim) (Consumer, bool, error) {
-	return s.commitAndClaim(ctx, "commit prepared and claim", queue, name, isHeld(token, Prepared, InDoubt), token, claim)
+func (s *Store) CommitPreparedAndClaim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error) {
+	return s.commitAndClaim(ctx, "commit prepared and claim", seen, isHeld(seen.Token, Prepared, InDoubt), claim)
 }
 
 // AbortPrepared gives the claim of a token back, whatever it is at: Started,

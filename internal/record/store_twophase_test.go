@@ -34,7 +34,7 @@ func aside(c record.Consumer) record.Consumer {
 			break
 		}
 	}
-	c.State, c.Delivered, c.Attempts = record.Idle, c.To, 0
+	c.State, c.Delivered, c.Attempts, c.Together = record.Idle, c.To, 0, 0
 	c = taken(c)
 	return c
 }
@@ -122,22 +122,22 @@ func TestStoreCommitPreparedAndClaim(t *testing.T) {
 		c := b.retried()
 		next := claim("r2", 8)
 		next.LeaseUntil = at.Add(time.Hour)
-		b.answer("before the prepare", c, false)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		b.answer("before the prepare", c, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		c = b.prepare(c)
-		b.answer("as a claim of one phase", c, false)(b.CommitAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		b.answer("as a claim of one phase", c, false)(b.CommitAndClaim(b.Context(), c, next))
 		for _, token := range others(c.Token) {
-			b.answer("with another token", c, false)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", token, next))
+			b.answer("with another token", c, false)(b.CommitPreparedAndClaim(b.Context(), under(c, token), next))
 		}
 		paused := b.answer("paused", pausedOf(c), true)(b.Pause(b.Context(), b.queue, "a", "why", at))
-		b.answer("while it is paused", paused, false)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, next))
+		b.answer("while it is paused", paused, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
 		want := claimed(committed(c), next)
-		b.answer("prepared", want, true)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, next))
-		b.answer("again", want, true)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, next))
-		b.answer("another's", want, false)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, claim("r9", 8)))
+		b.answer("prepared", want, true)(b.CommitPreparedAndClaim(b.Context(), c, next))
+		b.answer("again", want, true)(b.CommitPreparedAndClaim(b.Context(), c, next))
+		b.answer("another's", want, false)(b.CommitPreparedAndClaim(b.Context(), c, claim("r9", 8)))
 		c = b.doubted(b.prepare(want))
 		third := claim("r3", 9)
-		b.answer("in doubt", claimed(committed(c), third), true)(b.CommitPreparedAndClaim(b.Context(), b.queue, "a", c.Token, third))
+		b.answer("in doubt", claimed(committed(c), third), true)(b.CommitPreparedAndClaim(b.Context(), c, third))
 	})
 }
 

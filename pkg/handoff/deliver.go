@@ -370,7 +370,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 	if run.reader.Track == 0 && run.position > c.To && run.inTime(ctx) && !run.isOpen(ctx) {
 		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
 		if err == nil && run.Ended == "" {
-			after, mine, err := run.store.CommitAndClaim(ctx, c.Queue, c.Name, c.Token, run.claim(ctx, next.To))
+			after, mine, err := run.store.CommitAndClaim(ctx, c, run.claim(ctx, next.To))
 			if err != nil {
 				return c, false, next, err
 			}
@@ -467,7 +467,7 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error) recor
 	now := run.now()
 	why, replyQueue := record.Words(cause)
 	is := failed{Consumer: c, circuit: &run.reader.Circuit, probe: run.probe}
-	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Now: now}
+	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Alone: c.Alone(), Now: now}
 	switch {
 	case isPermanent(cause):
 		failure.RetryAt, failure.Block = now, c.Alone() // it has only to be alone
@@ -480,9 +480,9 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error) recor
 		failure.Away = c.Away + 1
 		failure.RetryAt = run.retryAt(known, failure.Away)
 	default:
-		failure.RetryAt = run.retryAt(run.noteCounted(ctx, is, &failure), c.Attempts)
+		failure.RetryAt = run.retryAt(run.noteCounted(ctx, is, &failure), c.OwnAttempts())
 		failure.Proven = tookSince(c, run.learnt)
-		failure.Block = c.Alone() && c.Attempts >= run.reader.MaxAttempts && (c.Proven || failure.Proven || run.overdue)
+		failure.Block = c.Alone() && c.OwnAttempts() >= run.reader.MaxAttempts && (c.Proven || failure.Proven || run.overdue)
 	}
 	return failure
 }

@@ -171,9 +171,9 @@ type Reader struct {
 	// MaxBytes bounds the bodies of a batch, 1 to 16 MB; 4 MB. A single
 	// message may have more.
 	MaxBytes int
-	// MaxAttempts is how often a message is tried before the consumer is
-	// Blocked, 2 to 1,000; 5. A batch comes twice as it is, and then by halves; the
-	// last attempt has one message. It is tried for longer where the sink may be at fault:
+	// MaxAttempts is how often a message is tried alone before the consumer is
+	// Blocked, 2 to 1,000; 5. A batch comes twice as it is, and then by halves, and so many times at
+	// most that the next would be the MaxAttempts-th: then its first message is alone. It is tried for longer where the sink may be at fault:
 	// where it took nothing of the consumer's queues since the message first failed.
 	MaxAttempts int
 	// BlockAfter is how long after its first failure a message that failed so often blocks its

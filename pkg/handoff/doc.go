@@ -287,7 +287,7 @@
 //
 // A process that dies with a claim in flight leaves it STARTED until its lease is
 // over: the next hint, or the sweep, then takes it over or ends it. Attempts are
-// counted by the claim, so that a message which kills every worker ends up
+// counted by the claim, those alone apart, so that a message which kills every worker ends up
 // BLOCKED all the same. One that dies after a commit leaves at most messages
 // that came meanwhile, which have records of their own. An operator's call that
 // dies leaves its operation on record without an end, and what it did in lastOp: the

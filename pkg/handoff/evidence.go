@@ -118,10 +118,10 @@ func (d *Deliverer) noteFailure(ctx context.Context, f failed) (record.Evidence,
 	return e, false
 }
 
-// noteCounted notes a failure that counts, with the message where it is its first, and returns
-// what is known of the sink then.
+// noteCounted notes a failure that counts, with the message where it is its first, or its first alone,
+// and returns what is known of the sink then.
 func (d *Deliverer) noteCounted(ctx context.Context, f failed, failure *record.Failure) record.Evidence {
-	f.first, f.sink = f.FailingSince.IsZero(), true
+	f.first, f.sink = f.FailingSince.IsZero() || f.Alone() && !f.FailedAlone, true
 	known, noted := d.noteFailure(ctx, f)
 	if noted && f.first {
 		failure.Since, failure.Taken = failure.Now, known.Taken
@@ -129,22 +129,23 @@ func (d *Deliverer) noteCounted(ctx context.Context, f failed, failure *record.F
 	return known
 }
 
-// tookSince reports whether something is known to have been taken since a message first failed.
+// tookSince reports whether something is known to have been taken since a message first failed
+// alone. A batch that fails says nothing of its first message: another may be the bad one.
 func tookSince(c Consumer, e record.Evidence) bool {
-	return !c.FailingSince.IsZero() && e.Taken > c.Taken
+	return c.FailedAlone && c.Alone() && e.Taken > c.Taken
 }
 
-// isBad reports, before another attempt, whether a message that was tried as often as it may is
+// isBad reports, before another attempt, whether a message that was tried alone as often as it may is
 // known to be bad: its workers died of it, and the sink never refused it; or it failed again after
 // something else was taken. What was taken since its last attempt proves nothing: the sink may have
 // been away until then. It also finds whether it is overdue.
 func (run *delivery) isBad(ctx context.Context, c Consumer) (bool, error) {
 	run.overdue = false
-	if c.Attempts+1 < run.reader.MaxAttempts {
+	if c.OwnAttempts()+1 < run.reader.MaxAttempts {
 		return false, nil
 	}
-	last := c.Attempts >= run.reader.MaxAttempts && c.Alone()
-	if c.FailingSince.IsZero() || c.Proven {
+	last := c.OwnAttempts() >= run.reader.MaxAttempts && c.Alone()
+	if !c.FailedAlone || c.Proven {
 		return last, nil
 	}
 	back := false

@@ -28,15 +28,17 @@ type (
 	//	LeaseUntil time.Time        when the claim may be taken over
 	//	Tracked bool                the chain of the claim's work says how it ends
 	//	Attempts int                how often the message behind Delivered was claimed
+	//	Together int                how many of these claims had other messages with it
 	//	IsolateTo int64             up to this seq claims are smaller, because a batch failed
 	//	RetryAt time.Time           when a batch that failed is tried again
 	//	Failed time.Time            when a batch last failed since the last commit
 	//	Error string                why it failed
 	//	ReplyQueue string           the queue of the replies that Error is about; it does not name it
 	//	Away int                    how often in a row its sink was away
-	//	FailingSince time.Time      when the message behind Delivered first failed
+	//	FailingSince time.Time      when the message behind Delivered, or a batch with it, first failed
+	//	FailedAlone bool            it failed alone, FailingSince is when it first did so, and
 	//	Taken int64                 what its sink was known to have taken then
-	//	Proven bool                 it failed again after the sink took something else
+	//	Proven bool                 it failed alone again after the sink took something else
 	//	BlockedSince time.Time      since when the State is Blocked
 	//	Outcomes [4]                of the last claims, in the slot N mod 4: N int64, Outcome
 	//	                            TokenOutcome, and Sum string, a hash of the token's Req
@@ -60,6 +62,7 @@ type (
 	//	Claimed() bool                           a claim is in flight, in doubt or not
 	//	Fails() bool                             the message behind Delivered failed, and is tried again
 	//	Alone() bool                             the last claim had one message
+	//	OwnAttempts() int                        the Attempts that had
 	//	FailedTo() int64                         IsolateTo, also of a claim whose process died
 	//	Cause() string                           Error, with the queue of replies named
 	//	Outcome(Token) (TokenOutcome, bool)      how a claim ended, where that is remembered

@@ -23,7 +23,7 @@ type SweepOptions struct {
 	// LagAfter is the age of the oldest waiting message from which a consumer's
 	// lag is announced; 15 minutes.
 	LagAfter time.Duration
-	// MaxAttempts is how often a message whose worker died is tried before the
+	// MaxAttempts is how often a message whose worker died is tried alone before the
 	// consumer is Blocked; 5. Readers have a bound of their own.
 	MaxAttempts int
 	// SettleWithin is how long after its lease a claim may stay in doubt before
@@ -335,7 +335,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		c, before = after, after
 	case over(c, now):
 		// Where the sink refused it too, who delivers tells whether the message is bad.
-		block := c.Attempts >= r.maxAttempts(c.Name) && c.Alone() && c.FailingSince.IsZero()
+		block := c.OwnAttempts() >= r.maxAttempts(c.Name) && c.Alone() && !c.FailedAlone
 		ended, made, err := r.store.Cancel(ctx, c, block, now)
 		if err != nil {
 			return true, err

@@ -119,9 +119,9 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
 	k.must(err)
 	// Nothing is blocked that did not stand alone.
-	for attempt := 1; attempt <= 4; attempt++ {
+	for attempt := 1; attempt <= 5; attempt++ {
 		c := k.standing("q")
-		_, made, err := k.store.Claim(t.Context(), c, record.Claim{Req: "dead", To: int64([]int{2, 2, 2, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)})
+		_, made, err := k.store.Claim(t.Context(), c, record.Claim{Req: "dead", To: int64([]int{2, 2, 1, 1, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)})
 		k.must(err)
 		if report := k.everyFive(); !made || report.Cancelled != 0 {
 			t.Errorf("%+v, made %v; want a claim that is left alone", report, made)

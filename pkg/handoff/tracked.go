@@ -217,7 +217,8 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (
 		why += ": " + chain.Reason
 	}
 	failure := record.Failure{
-		Error: record.Cut(why, record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts, record.DefaultRetries)),
+		Error: record.Cut(why, record.MaxError), Alone: c.Alone(), Now: now,
+		RetryAt: now.Add(record.RetryAfter(c.OwnAttempts(), record.DefaultRetries)),
 	}
 	failure.Proven = tookSince(c, d.noteCounted(ctx, failed{Consumer: c}, &failure))
 	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)

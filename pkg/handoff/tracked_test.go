@@ -171,8 +171,8 @@ func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
 	}
 }
 
-// TestAFailedTreeComesAgain: under a higher token, one message at a time, and
-// blocked after its attempts.
+// TestAFailedTreeComesAgain: under a higher token, as it was and then one message at a time, which is
+// blocked after its own attempts.
 func TestAFailedTreeComesAgain(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2)
@@ -187,14 +187,13 @@ func TestAFailedTreeComesAgain(t *testing.T) {
 	if c.Error != "FAILED: no" || !c.RetryAt.Equal(k.now.Add(time.Second)) {
 		t.Errorf("%+v; want why, and when again", c)
 	}
-	k.ends(handoff.EndedWait)
-	k.pass(time.Second)
-	k.ends(handoff.EndedTracked)
-	fail()
-	k.pass(10 * time.Second)
-	k.ends(handoff.EndedTracked)
-	fail()
-	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3")
+	for _, wait := range []time.Duration{time.Second, time.Second, time.Second, 10 * time.Second} {
+		k.ends(handoff.EndedWait)
+		k.pass(wait)
+		k.ends(handoff.EndedTracked)
+		fail()
+	}
+	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3", "q 1 #4", "q 1 #5")
 	k.pass(time.Minute)
 	k.ends(handoff.EndedBlocked)
 	k.at("q", 0, handoff.Blocked)

@@ -73,13 +73,14 @@ var deliveryMutants = []mutant{
 		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
 	}},
 	{"attempts counted by failures (T6)", recordFolder, deliveryTrace("T6"), []edit{
-		{"store_claims.go", ", attrAttempts.Plus(1)},", "},"},
+		{"store_claims.go", ", attrAttempts.Plus(1)})", "})"},
 		{"store_claims.go", "setEnded(t, Aborted), attr", "setEnded(t, Aborted), attrAttempts.Plus(1), attr"},
 	}},
 	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
 		{"../../internal/record/read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
-		{"deliver.go", "failure.Block = c.Alone() && c.Attempts", "failure.Block = c.Attempts"},
-		{"evidence.go", "c.Attempts >= run.reader.MaxAttempts && c.Alone()", "c.Attempts >= run.reader.MaxAttempts"},
+		{"deliver.go", "failure.Block = c.Alone() && c.OwnAttempts()", "failure.Block = c.Attempts"},
+		{"evidence.go", "c.OwnAttempts() >= run.reader.MaxAttempts && c.Alone()", "c.Attempts >= run.reader.MaxAttempts"},
+		{"evidence.go", "if c.OwnAttempts()+1 < run", "if c.Attempts+1 < run"},
 	}},
 	{"failure without token", recordFolder, deliveries, []edit{
 		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isIn(Started),"},

@@ -23,16 +23,16 @@ var outageMutants = []mutant{
 		{"deliver.go", "(c.Proven || failure.Proven || run.overdue)", "true"},
 	}},
 	{"no evidence is looked at", deliveryFolder, evidence, []edit{
-		{"evidence.go", "return !c.FailingSince.IsZero() && e.Taken > c.Taken", "return false"},
+		{"evidence.go", "return c.FailedAlone && c.Alone() && e.Taken > c.Taken", "return false"},
 	}},
 	{"an outage ends with blocks: others that fail", deliveryFolder, evidence, []edit{
 		{"evidence.go", "other.Fails()", "(false && other.Fails())"},
 	}},
 	{"an outage ends with blocks: before another attempt", deliveryFolder, deliverySchedule("the sink is away"), []edit{
-		{"evidence.go", "if c.FailingSince.IsZero() || c.Proven {", "if known, _ := run.evidence(ctx, c.Name); c.FailingSince.IsZero() || tookSince(c, known) {"},
+		{"evidence.go", "if !c.FailedAlone || c.Proven {", "if known, _ := run.evidence(ctx, c.Name); !c.FailedAlone || tookSince(c, known) {"},
 	}},
 	{"an outage ends with blocks: what was taken meanwhile", deliveryFolder, evidence, []edit{
-		{"deliver.go", "run.retryAt(run.noteCounted(ctx, is, &failure), c.Attempts)\n\t\tfailure.Proven = tookSince(c, run.learnt)\n", "now\n\t\tfailure.Proven = tookSince(c, run.noteCounted(ctx, is, &failure))\n"},
+		{"deliver.go", "run.retryAt(run.noteCounted(ctx, is, &failure), c.OwnAttempts())\n\t\tfailure.Proven = tookSince(c, run.learnt)\n", "now\n\t\tfailure.Proven = tookSince(c, run.noteCounted(ctx, is, &failure))\n"},
 	}},
 	{"who cannot reach the sink says nothing of it", deliveryFolder, evidence, []edit{
 		{"deliver.go", "is.sink = true\n", ""},
@@ -43,8 +43,25 @@ var outageMutants = []mutant{
 	{"what is proven is forgotten", recordFolder, test{"./internal/record", "TestStoreFirstFailure/memory"}, []edit{
 		{"store_claims.go", "if failure.Proven {", "if false {"},
 	}},
+	{"what failed with others is an attempt of the first", recordFolder, deliverySchedule("a good message before a bad one, and a death"), []edit{
+		{"store_claims.go", "attrTogether.Add(ddb.Int(1))", "attrTogether.Add(ddb.Int(0))"},
+	}},
+	{"what failed with others is an attempt of the first, claimed at a commit", recordFolder, test{"./internal/record", "TestStoreCommitAndClaim/memory"}, []edit{
+		{"store_claims.go", "together = ddb.Int(1)", "together = ddb.Int(0)"},
+	}},
+	{"attempts with others are taken off those of the next", recordFolder, test{"./internal/record", "TestStoreCommit/memory|TestStoreFirstFailure/memory"}, []edit{
+		{"store_claims.go", "attrAttempts.Set(ddb.Int(0)), attrTogether.Remove())", "attrAttempts.Set(ddb.Int(0)))"},
+	}},
+	{"a sink that is away of several counts", recordFolder, awayStore, []edit{
+		{"store_claims.go", "\t\tif !failure.Alone {\n\t\t\tset = append(set, attrTogether", "\t\tif false {\n\t\t\tset = append(set, attrTogether"},
+	}},
+	{"what is taken since a batch failed proves its first message bad", deliveryFolder, deliverySchedule("a good message before a bad one, and the sink goes away"), []edit{
+		{"evidence.go", "return c.FailedAlone && c.Alone() &&", "return !c.FailingSince.IsZero() &&"},
+		{"evidence.go", "if !c.FailedAlone || c.Proven {", "if c.FailingSince.IsZero() || c.Proven {"},
+		{"evidence.go", "f.FailingSince.IsZero() || f.Alone() && !f.FailedAlone, true", "f.FailingSince.IsZero(), true"},
+	}},
 	{"a message that kills its worker is never blocked", deliveryFolder, evidence, []edit{
-		{"sweep.go", " && c.FailingSince.IsZero()", " && !c.FailingSince.IsZero()"},
+		{"sweep.go", " && !c.FailedAlone", " && c.FailedAlone"},
 	}},
 	{"what was taken before is evidence: a first failure changes nothing", deliveryFolder, evidence, []edit{
 		{"evidence.go", "known, noted := d.noteFailure(ctx, f)", "g := f\n\tg.first = false\n\tknown, noted := d.noteFailure(ctx, g)"},

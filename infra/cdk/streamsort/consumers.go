@@ -38,7 +38,7 @@ type Consumer struct {
 	MaxMessages int `json:"maxMessages,omitempty"`
 	// MaxBytes bounds the bodies of a batch, 1 to 16 MB; 4 MB.
 	MaxBytes int `json:"maxBytes,omitempty"`
-	// MaxAttempts is how often a message is tried before the consumer is
+	// MaxAttempts is how often a message is tried alone before the consumer is
 	// blocked in its queue, 2 to 1,000; 5.
 	MaxAttempts int `json:"maxAttempts,omitempty"`
 	// BlockAfter is how long after its first failure a message that failed so often blocks its

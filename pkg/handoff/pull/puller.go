@@ -31,9 +31,9 @@ var _ Claims = (*Puller)(nil)
 // Options are the parts of a [Puller] that have defaults. A nil Options
 // means all of them.
 type Options struct {
-	// MaxAttempts is how often a message is tried before the consumer is
-	// Blocked, 2 to 1,000; 5. A batch comes twice as it is, and then by halves; the
-	// last attempt has one message.
+	// MaxAttempts is how often a message is tried alone before the consumer is
+	// Blocked, 2 to 1,000; 5. A batch comes twice as it is, and then by halves; from the
+	// MaxAttempts-th time on its first message is alone.
 	MaxAttempts int
 	// Answer bounds the batch of an answer beside MaxBytes, which is of the bodies:
 	// for a caller that writes it into something of a bounded size; nil is no bound.
@@ -65,7 +65,7 @@ func (p *Puller) List(ctx context.Context, queue, consumer string, bounds Bounds
 func (p *Puller) Claim(ctx context.Context, r Request) (Answer, error) {
 	return p.look(ctx, r, func(r Request, c handoff.Consumer, b handoff.Batch) (Answer, bool, error) {
 		now := p.t.Now()
-		if c.Attempts >= p.maxAttempts && c.Alone() {
+		if c.OwnAttempts() >= p.maxAttempts && c.Alone() {
 			blocked, made, err := p.t.Store.Block(ctx, c, now)
 			if made {
 				p.t.Store.Note(ctx, c, blocked)

@@ -203,8 +203,9 @@ func (p *Puller) abort(ctx context.Context, h Held, reason string, end func(hand
 	now := p.t.Now()
 	before := c
 	c, made, err := end(before, record.Failure{
-		Error: record.Cut(strings.ToValidUTF8(reason, "?"), record.MaxError), Now: now, RetryAt: now.Add(record.RetryAfter(c.Attempts, record.DefaultRetries)),
-		Block: c.Attempts >= p.maxAttempts && c.Alone(),
+		Error: record.Cut(strings.ToValidUTF8(reason, "?"), record.MaxError), Alone: c.Alone(), Now: now,
+		RetryAt: now.Add(record.RetryAfter(c.OwnAttempts(), record.DefaultRetries)),
+		Block:   c.OwnAttempts() >= p.maxAttempts && c.Alone(),
 	})
 	if err != nil {
 		return Answer{}, err

@@ -90,7 +90,8 @@ func (p *Puller) goOn(ctx context.Context, c handoff.Consumer, h Held, r Request
 		return Answer{}, Answer{}, nil
 	}
 	now := p.t.Now()
-	after, mine, err := p.t.Store.CommitPreparedAndClaim(ctx, h.Queue, h.Consumer, h.Token,
+	c.Token = h.Token
+	after, mine, err := p.t.Store.CommitPreparedAndClaim(ctx, c,
 		record.Claim{Req: r.ID, To: got.To, Now: now, LeaseUntil: now.Add(r.Lease)})
 	if err != nil || !mine {
 		return Answer{}, Answer{}, err // paused, or ended otherwise: the commit says which

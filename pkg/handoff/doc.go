@@ -34,12 +34,14 @@
 //	leaseUntil   N  ms, when the claim may be taken over
 //	tracked      BOOL  where a chain decides about the claim that is in flight
 //	attempts     N  how often the message behind delivered was claimed
+//	together     N  how many of these claims had other messages with it
 //	isolateTo     N  up to this seq a batch failed, or its process died: claims are smaller
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last
-//	failingSince  N  ms, when the message behind delivered first failed
-//	taken        N  what its sink was known to have taken then
-//	proven       BOOL  where it failed again after something else was taken
+//	failingSince  N  ms, when the message behind delivered, or a batch with it, first failed
+//	taken        N  where it failed alone: what its sink was known to have taken the first time,
+//	                which failingSince is then
+//	proven       BOOL  where it failed alone again after something else was taken
 //	away         N  how often in a row the sink was away when it was tried
 //	replyQueue   S  where error is about replies: the queue that they go to
 //	outcomes     M  how the last four claims ended, in slot tokenN mod 4, of each
@@ -120,7 +122,7 @@
 //	           │  │   failure: ABORTED          │
 //	           │  │   lease over: CANCELLED     │
 //	           │  └────────────┐ ┌──────────────┘
-//	           │               ▼ ▼  after so many attempts: token n+1
+//	           │               ▼ ▼  after so many attempts alone: token n+1
 //	           └───────────── BLOCKED
 //	             skip: delivered+1, token n+1
 //	             redrive: token n+1
@@ -135,11 +137,11 @@
 //
 // A handler that fails says one of three things. [Permanent]: the message is refused for good,
 // and blocks as soon as it is alone. [SinkAway]: the sink is throttled or cannot be reached;
-// that is counted against no message. Anything else counts, and after as many attempts blocks the
-// consumer of that queue, but only with evidence that the message is at fault:
+// that is counted against no message. Anything else counts, where the message was alone, and after as
+// many attempts blocks the consumer of that queue, but only with evidence that the message is at fault:
 //
-//   - something was taken, of whatever queue, after the message first failed and before it failed
-//     again;
+//   - something was taken, of whatever queue, after the message first failed alone and before it
+//     failed so again;
 //   - or nobody can tell, because no other queue fails, and [Reader].BlockAfter has passed;
 //   - or its workers died of it, and the sink was never asked.
 //

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,7 +29,7 @@ func (c *tailCommand) batches(s *session) error {
 	if err != nil {
 		return err
 	}
-	names := cursor.Names{Messages: cmp.Or(c.MessagesTable, "streamsort-messages"), Cursors: cmp.Or(c.CursorsTable, "streamsort-cursors")}
+	names := cursor.Names{Messages: s.tableName(c.MessagesTable, "Messages"), Cursors: s.tableName(c.CursorsTable, "Cursors")}
 	store, err := cursor.NewDynamo(client, names)
 	if err != nil {
 		return err

@@ -63,6 +63,7 @@ type commands struct {
 	Release   releaseCommand   `cmd:"" group:"steer" help:"Give up the messages of an aborted claim in quarantine."`
 	Remove    removeCommand    `cmd:"" group:"steer" help:"Delete a consumer of a queue."`
 	Erase     eraseCommand     `cmd:"" group:"steer" help:"Erase a queue, or all queues of a tenant: they take nothing any more, and all that is stored of them is deleted."`
+	Verify    verifyCommand    `cmd:"" group:"look" help:"Read what a queue has stored, and prove that it is whole: no hole, nothing twice, every message as it was put, consumers within bounds. In the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Replay    replayCommand    `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Audit     auditCommand     `cmd:"" group:"look" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
 }
@@ -74,8 +75,9 @@ type session struct {
 	asks        bool // whether somebody at a terminal can be asked
 	out, errOut io.Writer
 	url, token  string
-	given       place  // what the flags say, without a context
-	dynamoDB    string // the context's own server
+	given       place             // what the flags say, without a context
+	dynamoDB    string            // the context's own server
+	tableNames  map[string]string // of the context, as a stack's outputs call them
 	sign        bool
 	region      string
 	format      string // of --output, never auto
@@ -169,7 +171,7 @@ func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader
 	if !strings.HasPrefix(line.Command(), "context ") && line.Command() != "local" { // those work on no stack that is there
 		at, err = c.place()
 	}
-	s.url, s.region, s.sign, s.dynamoDB = at.URL, at.Region, at.Sign, at.DynamoDB
+	s.url, s.region, s.sign, s.dynamoDB, s.tableNames = at.URL, at.Region, at.Sign, at.DynamoDB, at.Tables
 	return s, err
 }
 

@@ -24,7 +24,7 @@ type contextCommand struct {
 
 type contextAdd struct {
 	Name  string `arg:"" help:"What to call it: 1 to 64 letters, digits, dots, dashes and underscores."`
-	Stack string `help:"The stack of CloudFormation, in the region of --region or of AWS's configuration. Its output ApiUrl is read now, once."`
+	Stack string `help:"The stack of CloudFormation, in the region of --region or of AWS's configuration. Its outputs are read now, once: ApiUrl, and the names of its tables."`
 }
 
 // Run implements the verb.
@@ -67,17 +67,30 @@ func (s *session) deployed(stack string) (place, error) {
 	if err != nil {
 		return place{}, fmt.Errorf("stack %s in %s: %w", stack, where.Region, err)
 	}
-	var names []string
+	outputs := map[string]string{}
 	for _, described := range answer.Stacks {
 		for _, output := range described.Outputs {
-			names = append(names, aws.ToString(output.OutputKey))
-			if aws.ToString(output.OutputKey) == "ApiUrl" {
-				return place{URL: strings.TrimSuffix(aws.ToString(output.OutputValue), "/"), Region: where.Region, Stack: stack, Sign: s.given.Sign}, nil
-			}
+			outputs[aws.ToString(output.OutputKey)] = aws.ToString(output.OutputValue)
 		}
 	}
-	return place{}, fmt.Errorf("stack %s in %s has no output ApiUrl (it has: %s): is it this project's?",
-		stack, where.Region, cmp.Or(strings.Join(names, ", "), "none"))
+	if outputs["ApiUrl"] == "" {
+		return place{}, fmt.Errorf("stack %s in %s has no output ApiUrl (it has: %s): is it this project's?",
+			stack, where.Region, cmp.Or(strings.Join(slices.Sorted(maps.Keys(outputs)), ", "), "none"))
+	}
+	return place{
+		URL: strings.TrimSuffix(outputs["ApiUrl"], "/"), Region: where.Region, Stack: stack, Sign: s.given.Sign, Tables: tablesIn(outputs),
+	}, nil
+}
+
+// tablesIn are the names of the tables that a stack's outputs have.
+func tablesIn(outputs map[string]string) map[string]string {
+	tables := map[string]string{}
+	for name, value := range outputs {
+		if table, is := strings.CutSuffix(name, "TableName"); is {
+			tables[table] = value
+		}
+	}
+	return tables
 }
 
 // printPlace prints a context, and what was done with it.

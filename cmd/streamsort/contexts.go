@@ -19,6 +19,8 @@ type place struct {
 	Sign     bool   `json:"sign,omitempty"`
 	Stack    string `json:"stack,omitempty"`    // the one of CloudFormation that it was read from
 	DynamoDB string `json:"dynamodb,omitempty"` // a server of one's own
+	// Tables are the names of a stack's tables, as its outputs call them: Messages, Cursors, ….
+	Tables map[string]string `json:"tables,omitempty"`
 }
 
 // places are the contexts that are stored.

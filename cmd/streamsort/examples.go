@@ -35,6 +35,11 @@ func (*inspectCommand) Help() string {
 }
 
 // Help implements kong.HelpProvider.
+func (*verifyCommand) Help() string {
+	return examples("streamsort verify orders", "streamsort verify orders --from 1000 --to 2000", "streamsort -o json verify orders")
+}
+
+// Help implements kong.HelpProvider.
 func (*queuesCommand) Help() string {
 	return examples("streamsort queues --prefix shop/", "streamsort queues --state gap", "streamsort -o jsonl queues --limit 0")
 }

@@ -42,7 +42,7 @@ func register(p place) (forget func(), err error) {
 	}
 	all.Contexts[localContext] = p
 	return func() {
-		if now, err := readPlaces(); err == nil && now.Contexts[localContext] == p {
+		if now, err := readPlaces(); err == nil && now.Contexts[localContext].URL == p.URL {
 			now.forget(localContext)
 			_ = now.write() // the next stack replaces what stays
 		}
@@ -76,7 +76,11 @@ func (c *localCommand) Run(s *session) error {
 		return err
 	}
 	defer stack.Close()
-	forget, err := register(place{URL: stack.URL(), DynamoDB: stack.DynamoDB()})
+	tables := map[string]string{}
+	for _, outputs := range stack.Outputs() {
+		maps.Copy(tables, tablesIn(outputs))
+	}
+	forget, err := register(place{URL: stack.URL(), DynamoDB: stack.DynamoDB(), Tables: tables})
 	if err != nil {
 		fmt.Fprintln(s.errOut, "streamsort: there is no context `local`:", err)
 	}

@@ -49,8 +49,8 @@ func TestScripts(t *testing.T) {
 	t.Cleanup(outputs.Close)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
-		// archive does what the sweep does when all consumers are past a seq.
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo},
+		// archive does what the sweep does when all consumers are past a seq; lose deletes what was stored.
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo, "lose": lose},
 		Setup: func(env *testscript.Env) error {
 			// Where `streamsort local` keeps what it fetches: testscript's own is /no-home, which
 			// root can make.
@@ -70,6 +70,7 @@ func describeStack(w http.ResponseWriter, r *http.Request, api string) {
 	switch r.FormValue("StackName") {
 	case "Streamsort":
 		output = "<Outputs><member><OutputKey>SortFunctionName</OutputKey><OutputValue>x</OutputValue></member>" +
+			"<member><OutputKey>ArrivalsTableName</OutputKey><OutputValue>arrivals-of-prod</OutputValue></member>" +
 			"<member><OutputKey>ApiUrl</OutputKey><OutputValue>" + api + "/</OutputValue></member></Outputs>"
 	case "Empty":
 	default:
@@ -81,6 +82,21 @@ func describeStack(w http.ResponseWriter, r *http.Request, api string) {
 	_, _ = io.WriteString(w, `<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult><Stacks><member>`+
 		`<StackName>`+r.FormValue("StackName")+`</StackName><StackStatus>CREATE_COMPLETE</StackStatus><CreationTime>2026-01-01T00:00:00Z</CreationTime>`+
 		output+`</member></Stacks></DescribeStacksResult></DescribeStacksResponse>`)
+}
+
+// lose deletes a message from its table.
+func lose(ts *testscript.TestScript, _ bool, arguments []string) {
+	client, err := dynamo.New(&dynamo.Options{Endpoint: ts.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
+	ts.Check(err)
+	store, err := cursor.NewDynamo(client, cursor.Names{})
+	ts.Check(err)
+	seq, err := strconv.ParseInt(arguments[1], 10, 64)
+	ts.Check(err)
+	left, err := store.DeleteMessages(context.Background(), arguments[0], []int64{seq})
+	ts.Check(err)
+	if len(left) > 0 {
+		ts.Fatalf("%d is still there", left)
+	}
 }
 
 // archiveUpTo archives a queue up to a seq.

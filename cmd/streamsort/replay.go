@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -20,13 +19,9 @@ type replayCommand struct {
 	To    string `arg:"" help:"The last seq."`
 	Into  string `arg:"" help:"The queue to put them to: a new one, or that of an earlier part."`
 
-	ArchiveTable  string        `help:"The table of the archive." default:"streamsort-archive"`
-	MessagesTable string        `help:"The table of messages." default:"streamsort-messages"`
-	CursorsTable  string        `help:"The table of cursors." default:"streamsort-cursors"`
-	ArrivalsTable string        `help:"The table of queues in arrival order." default:"streamsort-arrivals"`
-	QueueKey      string        `help:"The partition key of messages and cursors." default:"queue"`
-	SeqKey        string        `help:"The sort key of messages." default:"seq"`
-	Retention     time.Duration `help:"How long the messages are kept, the stack's retention; 0 for ever." default:"336h"`
+	queueTables
+	ArchiveTable string        `help:"The table of the archive; that of the context, or streamsort-archive."`
+	Retention    time.Duration `help:"How long the messages are kept, the stack's retention; 0 for ever." default:"336h"`
 }
 
 // replayPart is how many messages are put between two lines of progress.
@@ -49,7 +44,7 @@ func (c *replayCommand) Run(s *session) error {
 	for r.From <= r.To {
 		done, err := a.Replay(s.ctx, r, replayPart)
 		if errors.Is(err, ddb.ErrNoTable) {
-			return c.withoutTable()
+			return c.withoutTable(s)
 		}
 		if err != nil {
 			return err
@@ -71,29 +66,16 @@ func (c *replayCommand) Run(s *session) error {
 
 // withoutTable is the error where one of the tables is not there: nearly always the
 // archive's, which a stack has only where it is asked for.
-func (c *replayCommand) withoutTable() error {
+func (c *replayCommand) withoutTable(s *session) error {
+	others := c.names(s)
 	return fmt.Errorf("%w: %q is there only where the stack has `archive` set; the others are %q, %q and %q, by their flags",
-		ddb.ErrNoTable, c.ArchiveTable, c.MessagesTable, c.CursorsTable, c.ArrivalsTable)
+		ddb.ErrNoTable, s.tableName(c.ArchiveTable, "Archive"), others.Messages, others.Cursors, others.Arrivals)
 }
 
 func (c *replayCommand) archive(s *session) (*archive.Archive, error) {
-	where, err := s.tables()
+	client, sorter, err := c.open(s, &cursor.Options{Retention: c.Retention, KeepForever: c.Retention == 0})
 	if err != nil {
 		return nil, err
 	}
-	client, err := dynamo.New(&dynamo.Options{AWS: &where})
-	if err != nil {
-		return nil, err
-	}
-	store, err := cursor.NewDynamo(client, cursor.Names{
-		Messages: c.MessagesTable, Cursors: c.CursorsTable, Arrivals: c.ArrivalsTable, QueueKey: c.QueueKey, SeqKey: c.SeqKey,
-	})
-	if err != nil {
-		return nil, err
-	}
-	sorter, err := cursor.New(store, &cursor.Options{Retention: c.Retention, KeepForever: c.Retention == 0})
-	if err != nil {
-		return nil, err
-	}
-	return archive.New(archive.NewDynamo(client, archive.Names{Archive: c.ArchiveTable}), sorter), nil
+	return archive.New(archive.NewDynamo(client, archive.Names{Archive: s.tableName(c.ArchiveTable, "Archive")}), sorter), nil
 }

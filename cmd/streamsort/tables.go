@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/streamsort/streamsort/internal/awschain"
 	"github.com/streamsort/streamsort/internal/awsenv"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // tables is where the tables are, and who we are there, for the verbs that work on the
@@ -23,6 +27,47 @@ func (s *session) tables() (awsenv.Settings, error) {
 			"and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or run under a role", err)
 	}
 	return found, nil
+}
+
+// queueTables are a stack's tables of queues, for the verbs that work on the tables themselves.
+type queueTables struct {
+	MessagesTable string `help:"The table of messages; that of the context, or streamsort-messages."`
+	CursorsTable  string `help:"The table of cursors; that of the context, or streamsort-cursors."`
+	ArrivalsTable string `help:"The table of queues in arrival order, and keyed ones; that of the context, or streamsort-arrivals."`
+	QueueKey      string `help:"The partition key of messages and cursors." default:"queue"`
+	SeqKey        string `help:"The sort key of messages." default:"seq"`
+}
+
+// names are those of the tables and their keys.
+func (t *queueTables) names(s *session) cursor.Names {
+	return cursor.Names{
+		Messages: s.tableName(t.MessagesTable, "Messages"), Cursors: s.tableName(t.CursorsTable, "Cursors"),
+		Arrivals: s.tableName(t.ArrivalsTable, "Arrivals"), QueueKey: t.QueueKey, SeqKey: t.SeqKey,
+	}
+}
+
+// open opens the tables.
+func (t *queueTables) open(s *session, options *cursor.Options) (*dynamodb.Client, *cursor.Sorter, error) {
+	where, err := s.tables()
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := dynamo.New(&dynamo.Options{AWS: &where})
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := cursor.NewDynamo(client, t.names(s))
+	if err != nil {
+		return nil, nil, err
+	}
+	sorter, err := cursor.New(store, options)
+	return client, sorter, err
+}
+
+// tableName is what a table is called: as a flag says, else as the context has it from the stack's
+// outputs, else as a stack of the default name has it.
+func (s *session) tableName(flag, table string) string {
+	return cmp.Or(flag, s.tableNames[table], "streamsort-"+strings.ToLower(table))
 }
 
 // service is where a service is, by its name in the variables of endpoints, and who we are

@@ -23,8 +23,8 @@ type tailCommand struct {
 
 	Batches       bool   `help:"Print the batches that leave by the cursors' stream instead, from its oldest record on, until it is interrupted. The stream is that of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Count         int    `help:"With --batches: end after so many."`
-	MessagesTable string `help:"With --batches: the table of messages, streamsort-messages where none is given."`
-	CursorsTable  string `help:"With --batches: the table of cursors, streamsort-cursors where none is given."`
+	MessagesTable string `help:"With --batches: the table of messages; that of the context, or streamsort-messages."`
+	CursorsTable  string `help:"With --batches: the table of cursors; that of the context, or streamsort-cursors."`
 }
 
 // followEvery is how often a queue is asked for more.

@@ -26,11 +26,16 @@ func (m *Message) last() int64 { return m.Seq + int64(max(len(m.Packed), 1)) - 1
 // packed is a run of messages, in the order of their seqs and without a gap, as the one
 // item that they are stored as.
 func packed(run []Message) Message {
+	return Message{Queue: run[0].Queue, Seq: run[0].Seq, Packed: run, AmongPacks: true, Digest: packedDigest(run)}
+}
+
+// packedDigest is the Digest of a packed run: over those of its messages, which are of one length.
+func packedDigest(run []Message) []byte {
 	hash := sha256.New()
 	for i := range run {
 		hash.Write(run[i].digest())
 	}
-	return Message{Queue: run[0].Queue, Seq: run[0].Seq, Packed: run, AmongPacks: true, Digest: hash.Sum(nil)[:digestSize]}
+	return hash.Sum(nil)[:digestSize]
 }
 
 // unpack gives the messages of a packed run what they have in common with it.

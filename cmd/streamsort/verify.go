@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// verifyCommand proves that a queue is whole. It reads only, in the tables themselves.
+type verifyCommand struct {
+	queueTables
+	Queue          string `arg:"" help:"The queue's name."`
+	From           string `help:"The first seq to look at; the oldest that is stored where none is given."`
+	To             string `help:"The last one; the queue's position where none is given."`
+	ConsumersTable string `help:"The table of consumers; that of the context, or streamsort-consumers."`
+}
+
+// proof is what came of it.
+type proof struct {
+	cursor.Verified
+	consumers []provenConsumer
+}
+
+// provenConsumer is a consumer of the queue, and what is wrong with it.
+type provenConsumer struct {
+	Consumer  string      `json:"consumer"`
+	Delivered jsonseq.Seq `json:"delivered"`
+	Problem   string      `json:"problem,omitempty"`
+}
+
+// fault is a problem of some seqs: From <= seq <= To.
+type fault struct {
+	From    jsonseq.Seq `json:"from"`
+	To      jsonseq.Seq `json:"to"`
+	Problem string      `json:"problem"`
+}
+
+// Run implements the verb.
+func (c *verifyCommand) Run(s *session) error {
+	of, err := c.seqs()
+	if err != nil {
+		return err
+	}
+	client, sorter, err := c.open(s, nil)
+	if err != nil {
+		return err
+	}
+	store := handoff.NewDynamo(client, handoff.Names{Consumers: s.tableName(c.ConsumersTable, "Consumers")})
+	// Before the position is read, which only rises: none of them may be beyond it.
+	consumers, unreadable, err := consumersOf(s.ctx, store, c.Queue)
+	var p proof
+	for v, ended := range sorter.Verify(s.ctx, c.Queue, of) {
+		if p.Verified, err = v, errors.Join(err, ended); err != nil {
+			break
+		}
+		if s.terminal {
+			fmt.Fprintf(s.errOut, "\r%d of %d", v.Last-v.From, v.To-v.From)
+		}
+	}
+	if s.terminal {
+		fmt.Fprint(s.errOut, "\r\033[K")
+	}
+	switch {
+	case errors.Is(err, ddb.ErrNoTable):
+		names := c.names(s)
+		return fmt.Errorf("%w: they are called %q, %q, %q and %q here; a context of the stack knows their names, and so say the flags",
+			err, names.Messages, names.Cursors, names.Arrivals, s.tableName(c.ConsumersTable, "Consumers"))
+	case err != nil:
+		return err
+	}
+	for _, consumer := range consumers {
+		p.consumers = append(p.consumers, provenConsumer{consumer.Name, jsonseq.Seq(consumer.Delivered), p.problem(consumer)})
+	}
+	if unreadable != nil {
+		p.consumers = append(p.consumers, provenConsumer{Consumer: "-", Problem: unreadable.Error()})
+	}
+	return p.print(s)
+}
+
+// seqs are those to look at.
+func (c *verifyCommand) seqs() (cursor.Range, error) {
+	of := cursor.Range{From: -1, To: cursor.MaxSeq}
+	for _, bound := range []struct {
+		flag, given string
+		is          *int64
+		less        int64
+	}{{"--from", c.From, &of.From, 1}, {"--to", c.To, &of.To, 0}} {
+		if bound.given == "" {
+			continue
+		}
+		seq, err := cursor.ParseSeq(bound.given)
+		if err != nil {
+			return of, usageError(fmt.Sprintf("%s: %v", bound.flag, err))
+		}
+		*bound.is = seq - bound.less
+	}
+	if of.To <= of.From {
+		return of, usageError(fmt.Sprintf("--to is %d: it must be %d, which --from is, or more", of.To, of.From+1))
+	}
+	return of, nil
+}
+
+// consumersOf are the consumers of a queue, and why some cannot be read.
+func consumersOf(ctx context.Context, store *handoff.Store, queue string) (all []handoff.Consumer, unreadable, err error) {
+	for after := ""; ; {
+		page, next, err := store.Consumers(ctx, queue, after)
+		if errors.Is(err, record.ErrUnreadable) {
+			unreadable, err = err, nil
+		}
+		all = append(all, page...)
+		if after = next; err != nil || after == "" {
+			return all, unreadable, err
+		}
+	}
+}
+
+// problem is what is wrong with a consumer's place.
+func (p proof) problem(c handoff.Consumer) string {
+	first, position := p.Cursor.Settings.First, p.Cursor.Position
+	switch {
+	case c.Delivered > position:
+		return fmt.Sprintf("is past %d, and the queue's position is %d", c.Delivered, position)
+	case c.Delivered < first-1:
+		return fmt.Sprintf("is at %d, and the queue begins with %d", c.Delivered, first)
+	case c.Claimed() && (c.From != c.Delivered || c.To <= c.From || c.To > position):
+		return fmt.Sprintf("is past %d, and has claimed %d to %d of %d", c.Delivered, c.From+1, c.To, position)
+	case c.Delivered < p.GoneTo && c.Starting == "":
+		return fmt.Sprintf("is past %d, and what it is to have up to %d is not stored any more", c.Delivered, p.GoneTo)
+	}
+	return ""
+}
+
+// print prints what was found, and is an error where something is wrong.
+func (p proof) print(s *session) error {
+	wrong := p.Wrong
+	faults := make([]fault, len(p.Faults))
+	var said strings.Builder
+	for i, f := range p.Faults {
+		faults[i] = fault{jsonseq.Seq(f.From + 1), jsonseq.Seq(f.To), f.Problem}
+		fmt.Fprintf(&said, "%s\t%s\t%s\n", p.Cursor.Queue, seqsOf(f.Range), f.Problem)
+	}
+	if more := p.Wrong - len(p.Faults); more > 0 {
+		fmt.Fprintf(&said, "%s\t-\tand %s\n", p.Cursor.Queue, count(more, "more like these", "more like these"))
+	}
+	for _, c := range p.consumers {
+		if c.Problem != "" {
+			wrong++
+			fmt.Fprintf(&said, "%s\t%s\t%s\n", p.Cursor.Queue, c.Consumer, c.Problem)
+		}
+	}
+	document, err := json.Marshal(map[string]any{
+		"queue": p.Cursor.Queue, "from": jsonseq.Seq(p.From + 1), "to": jsonseq.Seq(p.To), "position": jsonseq.Seq(p.Cursor.Position),
+		"messages": p.Messages, "skipped": p.Tombstones, "packedRuns": p.PackedRuns, "strays": p.Strays, "gone": p.Gone,
+		"consumers": p.consumers, "faults": faults, "wrong": wrong,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.print(document, "%s\t%s\t%s\n%s", p.Cursor.Queue, seqsOf(p.Range), p.summary(), said.String()); err != nil || wrong == 0 {
+		return err
+	}
+	return fmt.Errorf("queue %q is not whole: %s", p.Cursor.Queue, count(wrong, "problem", "problems"))
+}
+
+// summary is what was found, in words.
+func (p proof) summary() string {
+	said := count(p.Messages, "message", "messages")
+	for _, of := range []struct {
+		n    int64
+		what string
+	}{{p.Tombstones, "skipped"}, {p.PackedRuns, "packed runs"}, {p.Strays, "strays"}, {p.Gone, "expired or deleted"}} {
+		if of.n > 0 {
+			said += fmt.Sprintf(", %d %s", of.n, of.what)
+		}
+	}
+	return said + "; " + count(len(p.consumers), "consumer", "consumers")
+}
+
+// seqsOf are the seqs of a range, as people write them.
+func seqsOf(of cursor.Range) string {
+	switch of.To - of.From {
+	case 0:
+		return "nothing"
+	case 1:
+		return fmt.Sprint(of.To)
+	}
+	return fmt.Sprintf("%d to %d", of.From+1, of.To)
+}

@@ -1,0 +1,35 @@
+package main
+
+// proofs are the tests of what proves that a queue is whole.
+var proofs = test{"./pkg/cursor", "TestVerify"}
+
+// verifyMutants are bugs by which a queue is said to be whole that is not, or the other way round.
+var verifyMutants = []mutant{
+	{"verify: what is not stored has expired", sorterFolder, proofs, []edit{
+		{"verify.go", "case hole.To <= gone:", "case true:"},
+	}},
+	{"verify: what expired is lost", sorterFolder, proofs, []edit{
+		{"verify.go", "gone := max(cur.Floor, v.expired)", "gone := cur.Floor"},
+	}},
+	{"verify: the first ones are always gone", sorterFolder, proofs, []edit{
+		{"verify.go", "!v.stored || v.expires && v.holes", "!v.stored || v.holes"},
+	}},
+	{"verify: nobody looks below", sorterFolder, proofs, []edit{
+		{"verify.go", "below, err := v.storedUpTo(ctx, v.From)", "below, err := false, error(nil)"},
+	}},
+	{"verify: digests are not compared", sorterFolder, proofs, []edit{
+		{"verify.go", "case !bytes.Equal(digest, m.Digest):", "case len(digest) == 0:"},
+	}},
+	{"verify: digests of arrivals are not compared", sorterFolder, proofs, []edit{
+		{"verify.go", "case !a.isAsPut():", "case false:"},
+	}},
+	{"verify: the packed run in which it begins is left out", sorterFolder, proofs, []edit{
+		{"verify.go", "err := v.within(ctx)", "var err error"},
+	}},
+	{"verify: a stray is a message", sorterFolder, proofs, []edit{
+		{"verify.go", "case of.To <= v.Last && !packed:", "case false:"},
+	}},
+	{"verify: the end of the range is not looked at", sorterFolder, proofs, []edit{
+		{"verify.go", "\t\tif err == nil {\n\t\t\tv.upTo(v.To)\n", "\t\tif err == nil {\n\t\t\tv.Last = v.To\n"},
+	}},
+}

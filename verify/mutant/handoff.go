@@ -23,13 +23,13 @@ var deliveryMutants = []mutant{
 	}},
 	{"token number used twice", recordFolder, deliveries, []edit{
 		{"store_claims.go", "takeOver(seen), setClaim(seen.Token.N+1, claim),", "takeOver(seen), setClaim(max(seen.Token.N, 1), claim),"},
-		{"store_claims.go", "c.holds(Token{seen.Token.N + 1, claim.Req})", "c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
+		{"store_claims.go", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{seen.Token.N + 1, claim.Req})", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
 	}},
 	{"a claim is made anew by its first copy", recordFolder, deliverySchedule("a first copy comes late"), []edit{
 		{"store_claims.go", "isNumber(seen.Token.N), isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
 	}},
 	{"commit and claim without token", recordFolder, deliveries, []edit{
-		{"store_claims.go", "isHeld(token, Started), token, claim)", "isIn(Started), token, claim)"},
+		{"store_claims.go", "isHeld(seen.Token, Started), claim)", "isIn(Started), claim)"},
 	}},
 	{"commit before the delivery", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
@@ -131,7 +131,7 @@ var deliveryMutants = []mutant{
 		{"store_claims.go", "return c, made || c.ended(token, Committed), err", "return c, made, err"},
 	}},
 	{"own claim not recognised", recordFolder, test{"./internal/record", "TestStoreClaim/memory"}, []edit{
-		{"store_claims.go", "return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "return c, made, err"},
+		{"store_claims.go", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "isTakeable(seen, claim.Now), set...)\n\treturn c, made, err"},
 	}},
 	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
 		{"stream.go", "j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err", "j.cause = done.Err"},

@@ -40,13 +40,13 @@ var twoPhaseMutants = []mutant{
 		{"markers.go", "\treturn handoff.TokenOutcome(outcome), replies, nil\n", "\treturn handoff.Committed, replies, nil\n"},
 	}},
 	{"two phases: commit and claim without the token", recordFolder, twoPhases, []edit{
-		{"store_twophase.go", "isHeld(token, Prepared, InDoubt), token, claim)", "isIn(Started, Prepared, InDoubt, Sending), token, claim)"},
+		{"store_twophase.go", "isHeld(seen.Token, Prepared, InDoubt), claim)", "isIn(Started, Prepared, InDoubt, Sending), claim)"},
 	}},
 	{"two phases: commit and claim before the prepare", recordFolder, test{"./internal/record", "TestStoreCommitPreparedAndClaim/memory"}, []edit{
-		{"store_twophase.go", "isHeld(token, Prepared, InDoubt), token, claim)", "isHeld(token, Started, Prepared, InDoubt), token, claim)"},
+		{"store_twophase.go", "isHeld(seen.Token, Prepared, InDoubt), claim)", "isHeld(seen.Token, Started, Prepared, InDoubt), claim)"},
 	}},
 	{"two phases: commit and claim forgets the outcome", recordFolder, twoPhases, []edit{
-		{"store_claims.go", "\t\tsetEnded(token, Committed), attrDelivered.Set", "\t\tattrDelivered.Set"},
+		{"store_claims.go", "\t\tsetEnded(seen.Token, Committed), attrDelivered.Set", "\t\tattrDelivered.Set"},
 	}},
 	{"two phases: commit and claim from where it was", recordFolder, twoPhases, []edit{
 		{"store_claims.go", "attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),", "attrDelivered.Set(attrTo.Ref()),"},
